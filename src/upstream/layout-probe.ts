@@ -8,10 +8,10 @@ import { createOwnCall } from './own-call.ts'
 import { ANONYMOUS } from './tokens/authorized-call.ts'
 import type { Transport } from './transport.ts'
 
-/** `reason`: why the layout is not known; it contains no addresses. */
+/** `reason`: why the layout is not known; it contains no addresses. `sent`: `false` if the edge held the call back. */
 export type Recognition =
   | { readonly ok: true; readonly layout: Layout }
-  | { readonly ok: false; readonly reason: string }
+  | { readonly ok: false; readonly reason: string; readonly sent: boolean }
 
 const PROBE_TIMEOUT_MS = 3_000
 /** A response to `GET /` is shorter. */
@@ -48,13 +48,13 @@ export async function recogniseLayout(
  */
 function layoutOf(result: AttemptResult): Recognition {
   if (!result.ok) {
-    const { layout, detail } = result.failure
-    return layout === undefined ? { ok: false, reason: detail } : { ok: true, layout }
+    const { layout, detail, fault } = result.failure
+    return layout === undefined ? { ok: false, reason: detail, sent: fault !== 'overloaded' } : { ok: true, layout }
   }
   const { type, body, status } = result.response
   if (type === PROBLEM_TYPE) return { ok: true, layout: 'newer' }
   const layout = Buffer.isBuffer(body) ? layoutOfBody(body) : undefined
-  return layout === undefined ? { ok: false, reason: `status ${status} for GET /` } : { ok: true, layout }
+  return layout === undefined ? { ok: false, reason: `status ${status} for GET /`, sent: true } : { ok: true, layout }
 }
 
 /** The envelopes of both layouts have `error` and `data`; the newer one names the title of its API. */

@@ -55,7 +55,7 @@ function recognised(
     recognise: async (name) => {
       const transport = registry.find(name)?.transport
       return transport === undefined
-        ? { ok: false, reason: 'no address is known' }
+        ? { ok: false, reason: 'no address is known', sent: true }
         : recogniseLayout(name, transport, clock)
     },
     onChange: onLayoutChange,

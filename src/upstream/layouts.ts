@@ -120,7 +120,8 @@ export class Layouts {
     known.askedAt = this.#options.clock()
     known.asking = this.#options.recognise(node).then((recognised) => {
       delete known.asking
-      known.isConfirmed = recognised.ok
+      // A call that the edge held back, because the budget of the node is used up, shows nothing about the node.
+      if (recognised.ok || recognised.sent) known.isConfirmed = recognised.ok
       if (recognised.ok) this.#take(node, known, recognised.layout)
       else known.reason = recognised.reason
       this.#updateMixture()

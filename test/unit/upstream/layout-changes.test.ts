@@ -132,3 +132,15 @@ t.test('a node that is down does not count for a mixture', async (t) => {
   await eventually(() => cluster.view.layoutMixture?.() === undefined)
   t.equal(cluster.view.layoutMixture?.(), undefined)
 })
+
+t.test(
+  'a node that may not be asked now, because its calls per minute are used up, still counts for a mixture',
+  async (t) => {
+    const { cluster } = await startAuto(t, ['newer', 'classic'], { limits: { perMinute: 1 }, layoutInterval: 1 })
+    await cluster.start()
+    t.ok(cluster.view.layoutMixture?.())
+    // The nodes are due each second.
+    await new Promise((resolve) => setTimeout(resolve, 2_500))
+    t.strictSame(cluster.view.layoutMixture?.(), { classic: ['w1'], newer: ['boss'] })
+  },
+)
