@@ -83,7 +83,11 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const capacityOf = (name: string) => capacities.get(name) ?? createCapacityModels(undefined)()
   const faults = faultTable(
     () => world.nodes.map((node) => node.name),
-    (name, fault) => strikeNode(world, listeners, name, fault),
+    async (name, fault) => {
+      await strikeNode(world, listeners, name, fault)
+      // The API starts again afterwards, without what its process knew.
+      if (fault.apiDown === true || fault.nodeDown === true) newer.controls.restartApi(name)
+    },
   )
   const seen: SeenRequest[] = []
   const thrown: unknown[] = []

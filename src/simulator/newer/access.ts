@@ -45,7 +45,7 @@ const readCluster: Policy[] = [
   { actions: ['cluster:status'], resources: ['*:*:*'] },
 ]
 
-export const rolePolicies: Readonly<Record<RoleName, readonly Policy[]>> = {
+const rolePolicies: Readonly<Record<RoleName, readonly Policy[]>> = {
   administrator: [
     ...allAgents,
     ...readCluster,

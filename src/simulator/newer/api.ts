@@ -81,7 +81,10 @@ async function respond(
     const known = cached.get(key)
     if (known !== undefined && known.until > now(parts)) return known.outgoing
     const outgoing = await answer(parts, call, { request, params, search: search.join('?'), body, error })
-    if (call.cached && parts.ownCacheMs > 0) cached.set(key, { outgoing, until: now(parts) + parts.ownCacheMs })
+    if (call.cached && parts.ownCacheMs > 0) {
+      for (const [old, { until }] of cached) if (until <= now(parts)) cached.delete(old)
+      cached.set(key, { outgoing, until: now(parts) + parts.ownCacheMs })
+    }
     return outgoing
   } catch (refused) {
     return refusedWith(refused, parts, method)
@@ -101,7 +104,7 @@ function refusedWith(refused: unknown, parts: NewerParts, method: string): Outgo
 }
 
 /** The API fails with 500 and no code for some inputs. */
-export class ApiCrash extends Error {}
+class ApiCrash extends Error {}
 
 interface Incoming {
   readonly request: IncomingMessage

@@ -3,7 +3,7 @@ import { badRequest, NewerError, Refusal } from './errors.ts'
 import { formats, repr } from './parameters.ts'
 
 /** A field of a JSON body. */
-export interface BodyField {
+interface BodyField {
   readonly type: 'string' | 'boolean' | 'object' | 'array' | 'integer' | 'any'
   readonly format?: keyof typeof formats
   readonly minLength?: number
@@ -23,7 +23,7 @@ export type CallBody =
 export type Fields = Readonly<Record<string, unknown>>
 
 const MEBI = 1_048_576
-export const MAX_BODY_BYTES = 10 * MEBI
+const MAX_BODY_BYTES = 10 * MEBI
 
 export function checkSize(bytes: number): void {
   if (bytes <= MAX_BODY_BYTES) return

@@ -74,7 +74,8 @@ async function sufferInside({ faults, hung, executionLimit }: Cluster, call: Cal
     await wait(cutOff)
     throw new NewerError(3020)
   }
-  if (error !== undefined) throw faultOf(error, call, node)
+  const fault = error === undefined ? undefined : faultOf(error, call, node)
+  if (fault !== undefined) throw fault
   if (hung.has(node) && call.inApi !== true) {
     await wait(executionLimit)
     throw new NewerError(3021)

@@ -21,7 +21,7 @@ const words = {
   'Never connected': 'never_connected',
 } as const
 
-export type StatusWord = (typeof words)[keyof typeof words]
+type StatusWord = (typeof words)[keyof typeof words]
 
 export function statusWord(agent: SimAgent, now: Date): StatusWord {
   return words[statusOf(agent, now)]

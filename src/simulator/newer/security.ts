@@ -186,6 +186,6 @@ export class NodeLimits {
   }
 }
 
-export function addressOf(request: IncomingMessage): string {
+function addressOf(request: IncomingMessage): string {
   return (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '')
 }

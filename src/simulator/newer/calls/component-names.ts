@@ -1,7 +1,7 @@
 /** The components and configurations that the API knows. */
 import { choice } from '../parameters.ts'
 
-export const COMPONENTS = [
+const COMPONENTS = [
   ...['agent', 'agentless', 'analysis', 'auth', 'com', 'csyslog', 'integrator', 'logcollector', 'mail', 'monitor'],
   ...['request', 'syscheck', 'wazuh-db', 'wmodules'],
 ]

@@ -12,7 +12,7 @@ const listTable: Table = { kind: 'list', fields: ['relative_dirname', 'filename'
 const fileTable: Table = { kind: 'list', fields: ['relative_dirname', 'filename'] }
 
 /** Files first, then those of folders. */
-export function listPaths({ files }: SimNode): string[] {
+function listPaths({ files }: SimNode): string[] {
   const depth = (path: string) => path.split('/').length
   return [...files.keys()].filter((path) => path.startsWith(FOLDER)).sort((a, b) => depth(a) - depth(b))
 }

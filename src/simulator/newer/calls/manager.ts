@@ -11,7 +11,7 @@ import { choice, type Params, paging, querying, text } from '../parameters.ts'
 import { zuluOf } from '../rows.ts'
 
 /** A call that exists twice. */
-export interface TwinCall {
+interface TwinCall {
   readonly path: string
   readonly params?: Params
   readonly query?: Params
@@ -32,7 +32,7 @@ export function bothOf({ path, params = {}, ...rest }: TwinCall): Call[] {
 }
 
 /** `ossec-remoted` → `wazuh-remoted`. */
-export function newerName(name: string): string {
+function newerName(name: string): string {
   return name.replace(/^ossec-/, 'wazuh-')
 }
 

@@ -70,6 +70,18 @@ t.test('a search that is too long stops the executing process of its node until 
   t.match(await ask('GET /cluster/worker-1/info'), { status: 200 }, 'executed by another node')
   sim.newer.restartApi('master')
   t.match(await ask('GET /groups'), { status: 200 })
+
+  t.match(await ask(`GET /agents?search=${'a'.repeat(2501)}`), timedOut)
+  await sim.faults.set('master', { apiDown: true })
+  await sim.faults.clear('master')
+  t.match(await ask('GET /groups'), { status: 200 }, 'the API was down and is up again')
+})
+
+t.test('an error inside the cluster leaves the status of a node readable', async (t) => {
+  const { sim, ask } = await startNewer(t)
+  await sim.faults.set('worker-1', { error: 1017 })
+  t.match(await ask('GET /cluster/worker-1/info'), { status: 400, json: { error: 1017 } })
+  t.match(await ask('GET /cluster/worker-1/status'), { status: 200, json: { error: 0 } })
 })
 
 t.test('faults of the classic layout act on the newer one', async (t) => {
