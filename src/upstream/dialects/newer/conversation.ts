@@ -8,6 +8,7 @@ import type { Candidate } from '../../route.ts'
 import type { DialectTools, NodeFailure } from '../dialect.ts'
 import { createNodeCall, encode, fillPath } from '../node-call.ts'
 import { type Content, readContent } from './content.ts'
+import { formatQuery } from './query-string.ts'
 
 /** A call of the newer layout, with values that are not encoded. */
 export interface NewerCall extends Pick<CallTemplate, 'path'> {
@@ -57,6 +58,7 @@ export class Conversation {
   readonly about: string
   readonly #tools: DialectTools
   readonly #end: number
+  #hasWritten = false
 
   constructor(request: EdgeRequest, translation: Translation, { node }: Candidate, tools: DialectTools) {
     this.request = request
@@ -107,7 +109,11 @@ export class Conversation {
 
   /** Sends a call. Throws `CallFailedError` and `UnreadableReplyError`. */
   async send(call: NewerCall): Promise<Reply> {
-    return this.read(await this.#call(call, call.isFile ? 'text' : 'bytes'))
+    const response = await this.#call(call, call.isFile ? 'text' : 'bytes')
+    const content = await readContent(response)
+    if (typeof content !== 'string') return { response, content }
+    if (!this.#isReadBefore(call.method)) throw new UnreadableReplyError(response, content)
+    throw new CallFailedError({ ok: false, node: this.node, fault: 'unreadable', sent: false, detail: content })
   }
 
   /** Sends a call whose response may be a stream, the bytes of a file. Throws `CallFailedError`. */
@@ -124,6 +130,7 @@ export class Conversation {
 
   async #call({ method, path, params, query, body }: NewerCall, expect: NodeCall['expect']): Promise<NodeResponse> {
     const { request, node } = this
+    if (method !== 'GET') this.#hasWritten = true
     const result = await this.#tools.call(
       createNodeCall(request, {
         node,
@@ -176,7 +183,7 @@ export class Conversation {
 
   /** A read that prepares a write: nothing of the write has been sent. */
   #isReadBefore(method: string): boolean {
-    return method === 'GET' && this.request.endpoint.method !== 'GET'
+    return method === 'GET' && this.request.endpoint.method !== 'GET' && !this.#hasWritten
   }
 
   #resolveNode(path: string): string {
@@ -194,9 +201,3 @@ const LIST_OF_AGENTS = '/agents'
 
 /** `:name`, `{query.name}`, `{query.name|otherwise}`, `{node}`. */
 const PLACEHOLDER = /:([a-z_]+)|\{query\.([A-Za-z_.]+)(?:\|([^}]*))?\}|\{node\}/g
-
-/** Commas stay as they are: a list of ids is half as long again with encoded ones, and the request line is limited. */
-function formatQuery(query: Readonly<Record<string, string>>): string {
-  const pairs = Object.entries(query).map(([name, value]) => `${encode(name)}=${encode(value).replaceAll('%2C', ',')}`)
-  return pairs.length === 0 ? '' : `?${pairs.join('&')}`
-}

@@ -83,6 +83,16 @@ t.test('a refusal of the first part is the error of the request', async (t) => {
   t.same(json, { error: 4000, message: 'Permission denied' })
 })
 
+t.test('a response to a read before a write that cannot be read has sent nothing of the write either', async (t) => {
+  const request = edgeRequest('DELETE', '/agents/groups', { query: { ids: 'web' } })
+  const call = async (): Promise<NodeResult> => {
+    return { ok: true, response: { node: 'master', status: 200, type: 'application/json', body: Buffer.from('[') } }
+  }
+  const tools = { call, timeout: 5_000, master: 'master', view: { nodes: () => [] } }
+  const result = await newer.ask(request, { node: 'master', path: '' }, tools)
+  t.match(result, { ok: false, fault: 'unreadable', sent: false })
+})
+
 t.test('a read that fails before a write has sent nothing of the write', async (t) => {
   const request = edgeRequest('DELETE', '/agents/groups', { query: { ids: 'web' } })
   const call = async (): Promise<NodeResult> => failure(true)

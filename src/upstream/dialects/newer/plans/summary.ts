@@ -16,6 +16,7 @@ const MANAGER = {
 } as const
 
 export async function summary(conversation: Conversation): Promise<Answer> {
+  conversation.checkRoom(2)
   const reply = await conversation.send(buildCall(conversation).call)
   if (reply.content.kind !== 'success') return answerOf(conversation, reply)
   const manager = await conversation.send(MANAGER)
