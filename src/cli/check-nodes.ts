@@ -45,6 +45,13 @@ export async function checkNodes(config: Config): Promise<number> {
       for (const line of findMissingRights(config, await readAccountRights(cluster.call, probe))) print(line)
     }
   }
+  const mixture = recogniser.view.layoutMixture?.()
+  if (mixture !== undefined) {
+    const { classic, newer } = mixture
+    print(
+      `warning: nodes have different layouts (classic: ${classic.join(', ')}; newer: ${newer.join(', ')}); writes are refused until all have one`,
+    )
+  }
   await Promise.all([cluster.close(), recogniser.close()])
   return failed
 }

@@ -38,8 +38,8 @@ t.test('check warns of an account that may do less than the roles in use promise
   t.notMatch(out, /agent:upgrade|active-response/, 'no role in use promises it')
 })
 
-t.test('check finds the wrong layout', async (t) => {
-  const { check, write } = await start(t, {}, { layout: 'classic' })
+t.test('check finds the wrong layout, and nodes of different layouts', async (t) => {
+  const { check, write, simulator } = await start(t, {}, { layout: 'classic' })
   const wrong = await check()
   t.equal(wrong.code, 1)
   t.match(
@@ -50,6 +50,8 @@ t.test('check finds the wrong layout', async (t) => {
   const auto = await check()
   t.equal(auto.code, 0, auto.out)
   t.match(auto.out, /^master: ok \(status 200\), newer layout/m)
+  simulator.setLayout('worker-1', 'classic')
+  t.match((await check()).out, /^warning: nodes have different layouts \(classic: worker-1; newer: master\)/m)
 })
 
 t.test('check says plainly why a node answers no call', async (t) => {
