@@ -11,7 +11,7 @@ export const sca: Translation = {
 }
 
 export const scaChecks: Translation = {
-  call: { path: '/sca/:agent_id/checks/:policy_id' },
+  call: { path: '/sca/:agent_id/checks/:policy_id', order: { byDefault: '+id', ties: ['id'] } },
   response: {
     kind: 'collection',
     rows: {

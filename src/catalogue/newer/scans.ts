@@ -35,6 +35,7 @@ export const syscheck: Translation = {
     params: { type: { words: { registry: 'registry_key' } }, summary: { format: 'boolean' } },
     order: { byDefault: '+mtime', ties: ['file'] },
   },
+  plan: 'rowsOfAgent',
   response: { kind: 'collection', rows: syscheckRows },
 }
 

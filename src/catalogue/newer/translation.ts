@@ -103,6 +103,8 @@ export type BodyRule = 'none' | 'registration' | 'command' | { readonly json: Re
 export type Plan =
   /** With the parameter that asks for a file (`response.raw` of the record), the file itself; otherwise one call. */
   | 'download'
+  /** Without a database of the agent, asks whether the agent exists. */
+  | 'rowsOfAgent'
   /** With `path`, the keys and values of one list; otherwise one call. */
   | 'lists'
   /** Rows of all agents: the node is asked for lists of agents, and the edge joins, sorts and cuts the rows. */

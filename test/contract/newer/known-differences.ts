@@ -13,6 +13,8 @@ export const explained: ReadonlyMap<number, string> = new Map<number, string>([
   [414, 'the edge sorts by the classic names of daemons (evaluated-by-edge.test.ts)'],
   [415, 'the edge sorts by the classic names of daemons (evaluated-by-edge.test.ts)'],
   [1639, 'the edge compares the name of the system, because the node finds parts of it'],
+  [732, 'the edge asks whether the agent exists: an unknown one is error 1701 in the classic layout'],
+  [1598, 'the edge asks whether the agent exists: an unknown one is error 1701 in the classic layout'],
 ])
 
 /** The number of recorded exchanges that no classic request gives, by reason. */

@@ -71,7 +71,6 @@ export const knownDifferences: readonly Known[] = [
     fields: /^\.body\.data\.items\[\]/,
     why: 'without a sort, the edge asks nodes of the newer layout for a stable one',
   },
-  { requests: /^GET \/syscheck\/999/, fields: ALL, why: 'a node of the newer layout has no database for the agent' },
   {
     requests: /^GET \/rootcheck\/001\/pci/,
     fields: /^\.body\.data\.(?:items|totalItems)/,

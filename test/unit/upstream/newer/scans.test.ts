@@ -37,10 +37,21 @@ t.test('keys and values of a registry are registry entries', async (t) => {
 })
 
 t.test('an agent without a database has no rows', async (t) => {
-  for (const path of ['/syscheck/:agent_id', '/rootcheck/:agent_id']) {
-    const { json } = await askRecorded(`GET ${path}`, of('008'), 'GET /rootcheck/008')
-    t.same(json, { error: 0, data: { items: [], totalItems: 0 } }, path)
-  }
+  const none = { error: 0, data: { items: [], totalItems: 0 } }
+  const rootcheck = await askRecorded('GET /rootcheck/:agent_id', of('008'), 'GET /rootcheck/008')
+  t.same(rootcheck.json, none)
+  const syscheck = await ask(edgeRequest('GET', '/syscheck/:agent_id', of('008')), ({ path }) =>
+    path.startsWith('/agents') ? success([{ id: '008' }]) : recorded('GET /syscheck/999'),
+  )
+  t.same(syscheck.calls.slice(1), ['GET /agents?agents_list=008&select=id'])
+  t.same(syscheck.json, none)
+})
+
+t.test('an agent that has no syscheck database because it does not exist is error 1701', async (t) => {
+  const { json } = await ask(edgeRequest('GET', '/syscheck/:agent_id', of('999')), ({ path }) =>
+    recorded(path.startsWith('/agents') ? 'GET /agents?agents_list=999' : 'GET /syscheck/999'),
+  )
+  t.same(json, { error: 1701, message: 'Agent does not exist' })
 })
 
 t.test('an agent that does not exist is error 1701', async (t) => {

@@ -12,6 +12,7 @@ import { oneCall } from './one-call.ts'
 import type { RunPlan } from './plan.ts'
 import { removeAgent } from './remove-agent.ts'
 import { removeGroups } from './remove-groups.ts'
+import { rowsOfAgent } from './rows-of-agent.ts'
 import { summary } from './summary.ts'
 import { upgradeResult } from './upgrade-result.ts'
 
@@ -21,6 +22,7 @@ export const plans: Readonly<Record<Plan | 'oneCall', RunPlan>> = {
   allAgents,
   removeAgent,
   removeGroups,
+  rowsOfAgent,
   summary,
   upgradeResult,
   configuration,
