@@ -165,7 +165,8 @@ async function startBoth(t: Test) {
   const start = async (layout: 'classic' | 'newer') => {
     const simulator = await startSimulator({ ...cluster, layout })
     t.teardown(() => simulator.close())
-    const settings = { cluster: { layout, discover: false, limits: { perMinute: 0 } } }
+    const access = { limits: { requestsPerSecond: 100_000 } }
+    const settings = { cluster: { layout, discover: false, limits: { perMinute: 0 } }, access }
     const edge = await startEdge({ nodes: simulator.nodes, password: 'simulated', settings })
     t.teardown(() => edge.close())
     return async (line: string) => {
