@@ -1,0 +1,61 @@
+/** The policies in docs/newer-layout.md are enough for the roles of the edge that they are meant for, and no more. */
+import { readFileSync } from 'node:fs'
+import t, { type Test } from 'tap'
+import { findMissingRights } from '../../../src/cli/missing-rights.ts'
+import type { Config } from '../../../src/config/schema.ts'
+import { type NewerUser, startSimulator } from '../../../src/simulator/index.ts'
+import { type AccountRights, readAccountRights } from '../../../src/upstream/node-check.ts'
+import { clusterOf } from '../upstream/fake-node.ts'
+
+type Roles = NonNullable<NewerUser['roles']>
+
+/** The policies of the page, in the order of its three parts: reading, everyday work, administration. */
+const policies = [
+  ...readFileSync('docs/newer-layout.md', 'utf8').matchAll(/\/security\/policies" -d '(\{.*?\}\})'/gs),
+].map(([, json = '']) => JSON.parse(json) as { name: string; policy: Roles[number] })
+const part = (pattern: RegExp) => policies.filter(({ name }) => pattern.test(name)).map(({ policy }) => policy)
+const parts = {
+  reader: part(/^edge-read-/),
+  operator: part(/^edge-(?:read|work|create)/),
+  administrator: policies.map(({ policy }) => policy),
+}
+
+async function rightsOf(t: Test, roles: Roles): Promise<AccountRights | undefined> {
+  const password = 'only-for-tests'
+  const simulator = await startSimulator({
+    layout: 'newer',
+    workers: 0,
+    newer: { users: { 'edge-2': { password, roles } } },
+  })
+  t.teardown(() => simulator.close())
+  const credentials = { mode: 'service', username: 'edge-2', password } as const
+  const { call } = clusterOf(t, simulator.nodes[0]?.url ?? '', { layout: 'newer', credentials })
+  return readAccountRights(call, { node: 'master', timeout: 20_000, caller: 'check' })
+}
+
+const usersOf = (role: string) =>
+  ({ access: { roles: { ann: [role] }, customRoles: {}, tokens: { issuers: [] } } }) as unknown as Pick<
+    Config,
+    'access'
+  >
+
+for (const [role, roles] of Object.entries(parts)) {
+  t.test(`an account with the documented policies may do what the role ${role} promises`, async (t) => {
+    t.ok(roles.length > 0)
+    t.strictSame(findMissingRights(usersOf(role), await rightsOf(t, roles)), [])
+  })
+}
+
+t.test('the policies of a lesser role are not enough for a greater one', async (t) => {
+  t.equal(findMissingRights(usersOf('operator'), await rightsOf(t, parts.reader)).length, 1)
+  t.equal(findMissingRights(usersOf('administrator'), await rightsOf(t, parts.operator)).length, 1)
+})
+
+t.test('the account may not change users, roles and settings of the API', async (t) => {
+  const actions = parts.administrator.flatMap((policy) => (typeof policy === 'string' ? [] : policy.actions))
+  t.ok(actions.length > 25)
+  t.strictSame(
+    actions.filter((action) => /^security:|_api_config$/.test(action)),
+    [],
+  )
+})
