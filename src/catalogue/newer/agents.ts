@@ -79,7 +79,7 @@ export const agentKey: Translation = {
 export const agentConfiguration: Translation = {
   call: { path: '/agents/:agent_id/config/:component/:configuration' },
   response: { kind: 'object' },
-  refused: { component: 1101, configuration: 1101 },
+  refused: { component: 1101, configuration: 1116 },
 }
 
 export const agentGroupSync: Translation = {

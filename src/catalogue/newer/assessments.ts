@@ -27,16 +27,12 @@ const ciscatRows: RowRule = {
   fields: { 'scan.id': { param: 'scan_id' }, 'scan.time': { param: 'scan_time' } },
 }
 
-/** The node takes numbers only, where the classic layout takes a text that no row has. */
-const numbersOnly = { pass: 'empty', fail: 'empty' } as const
-
 export const ciscat: Translation = {
   call: { path: '/ciscat/:agent_id/results' },
   response: {
     kind: 'collection',
     rows: { ...ciscatRows, fields: { ...ciscatRows.fields, agent_id: { dropped: true } } },
   },
-  refused: numbersOnly,
 }
 
 export const ciscatOfAll: Translation = {
@@ -48,5 +44,4 @@ export const ciscatOfAll: Translation = {
   plan: 'allAgents',
   response: { kind: 'collection', rows: ciscatRows },
   errors: notExperimental,
-  refused: numbersOnly,
 }

@@ -42,7 +42,7 @@ export const activeConfiguration: Translation = {
   response: { kind: 'own', shape: 'activeConfiguration' },
   // 1121: the component does not run. 1128: the component has no such configuration.
   errors: { 1121: 1117, 1128: 1116 },
-  refused: { component: 1101, configuration: 1101 },
+  refused: { component: 1101, configuration: 1116 },
 }
 
 export const validation: Translation = {

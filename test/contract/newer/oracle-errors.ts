@@ -46,7 +46,7 @@ const VALIDATORS: readonly (readonly [RegExp, number])[] = [
 /** A value that the node refuses by its form, or because it is none of a list of words. */
 function ofParameter({ endpoint, query }: ClassicRequest, detail: string): CodeMeaning {
   if (detail.includes('is not one of')) {
-    if (endpoint.includes('/config/')) return framework(1101)
+    if (endpoint.includes('/config/')) return framework(detail.includes("one of ['agent', ") ? 1101 : 1116)
     if (endpoint.endsWith('/configuration')) return framework(1102)
     if (endpoint === 'GET /cluster/nodes') return framework(1728)
     if ('hash' in query) return framework(1723)
@@ -68,7 +68,7 @@ const CODES: Readonly<Record<number, CodeMeaning>> = {
   1706: framework(9007),
   1708: framework(9012),
   1121: framework(1117),
-  1128: framework(1101, 1116),
+  1128: framework(1116),
   1730: framework(3022),
   1813: framework(1716, 1720),
   1820: framework(1716),

@@ -48,10 +48,20 @@ export function errorOfParameters(conversation: Conversation, detail: string): C
   const name = refusedName(conversation, detail)
   const rule = name === undefined ? undefined : ownEntry(translation.refused, name)
   if (rule !== undefined) return typeof rule === 'number' ? classicError(rule) : rule
+  if (name !== undefined && isTextFilter(conversation, name)) return 'empty'
   const kind = (name === undefined ? undefined : kindOf(request.endpoint, name)) ?? kindOfFormat(detail)
   if (kind === undefined) return withDetail(614, '')
   const { code, message } = kinds[kind]
   return withDetail(code, `.${message === '' ? '' : ` ${message}`}${name === undefined ? '' : `  Field: ${name}`}`)
+}
+
+const TEXT_KINDS: ReadonlySet<Kind> = new Set(['alphanumeric', 'names', 'paths', 'ips'])
+
+/** A filter takes texts that the node refuses, as the name of a file without its ending: no row has such a text. */
+function isTextFilter({ request: { endpoint }, translation }: Conversation, name: string): boolean {
+  const param = ownEntry(endpoint.query, name)
+  const isOfCollection = endpoint.method === 'GET' && translation.response.kind === 'collection'
+  return isOfCollection && param !== undefined && TEXT_KINDS.has(param.kind)
 }
 
 function withDetail(code: number, detail: string): ClassicError {

@@ -115,7 +115,7 @@ for (const [name, component, configuration, error, message] of [
     1116,
     'Requested component configuration does not exist',
   ],
-  ['an unknown configuration', 'analysis', 'nope', 1101, 'Requested component does not exist'],
+  ['an unknown configuration', 'analysis', 'nope', 1116, 'Requested component configuration does not exist'],
   ['a component of agents', 'agent', 'client', 1116, 'Requested component configuration does not exist'],
 ] as const) {
   t.test(`${name} is the classic error`, async (t) => {
