@@ -11,7 +11,10 @@
  * cores of this machine. The report names the processor time of each, and the delay of requests to a server that answers
  * at once, so that a busy machine is not taken for a slow edge.
  *
- * Ends with code 1 if a row through the edge misses a goal.
+ * With `--layout newer` the nodes have the newer layout, with its tokens and its limit of 300 requests per minute. Their calls
+ * need the time that was measured on a real cluster, from 9 ms on.
+ *
+ * Ends with code 1 if a row through the edge misses a goal, for example if a node got more calls than its limit.
  */
 import type { SimulatorOptions } from '../../src/simulator/index.ts'
 import { readOptions } from '../support/script-options.ts'
@@ -28,6 +31,8 @@ const { values, refuse } = readOptions({
     clients: { kind: 'number', meaning: 'measure only this number of clients, through the edge' },
     seconds: { kind: 'number', value: 'SECONDS', meaning: 'duration of each row (default 60, with --quick 10)' },
     agents: { kind: 'number', meaning: 'agents of the cluster (default 100)' },
+    layout: { kind: 'text', value: 'classic|newer', meaning: "layout of the nodes' API (default classic)" },
+    ttl: { kind: 'number', value: 'SECONDS', meaning: 'cache.ttl of the groups manager and cluster (default 1)' },
     entries: { kind: 'flag', meaning: 'measure instead through which nodes reads should enter a busy cluster' },
     machines: {
       kind: 'text',
@@ -36,21 +41,34 @@ const { values, refuse } = readOptions({
     },
   },
 })
-const { quick, clients, seconds = quick ? 10 : 60, agents = 100, machines = 'shared' } = values
+const { quick, clients, agents = 100, machines = 'shared', layout = 'classic', ttl } = values
+if (layout !== 'classic' && layout !== 'newer') refuse(`--layout needs classic or newer, got "${layout}"`)
+/** A window of 60 s shows whether the limit per minute is kept. */
+const { seconds = layout === 'newer' ? (quick ? 70 : 150) : quick ? 10 : 60 } = values
 if (machines !== 'own' && machines !== 'shared') refuse(`--machines needs own or shared, got "${machines}"`)
 const warmUp = quick ? 6 : 15
 const directRows = quick ? [10] : [10, 100]
 const edgeRows = quick ? [100, 1_000] : [10, 100, 1_000, 10_000]
 const say = (text: string): void => console.log(text)
 
+/** What a node of the newer layout answers, of all clients together. */
+const REQUESTS_PER_MINUTE = 300
+
 const cluster: SimulatorOptions = {
   workers: 2,
   agents,
   capacity: { work: 0.4, atOnce: 4, machines: machines === 'own' ? 'own' : 'shared' },
+  ...(layout === 'newer' && { layout: 'newer' as const, newer: { requestsPerMinute: REQUESTS_PER_MINUTE } }),
 }
 const wanted = [
-  ...(clients === undefined ? directRows : []).map((number) => ({ way: 'direct' as const, clients: number })),
-  ...(clients === undefined ? edgeRows : [clients]).map((number) => ({ way: 'edge' as const, clients: number })),
+  ...(clients === undefined && layout === 'classic' ? directRows : []).map((number) => ({
+    way: 'direct' as const,
+    clients: number,
+  })),
+  ...(clients !== undefined ? [clients] : layout === 'newer' ? [1_000] : edgeRows).map((number) => ({
+    way: 'edge' as const,
+    clients: number,
+  })),
 ]
 
 async function measureSession(): Promise<boolean> {
@@ -61,7 +79,7 @@ async function measureSession(): Promise<boolean> {
   )
   printHeader(say)
   for (const { way, clients } of wanted) {
-    const row = await measure({ way, clients, seconds, warmUp, cluster, echo: echo.url })
+    const row = await measure({ way, clients, seconds, warmUp, cluster, echo: echo.url, ...(ttl && { ttl }) })
     printRow(row, say)
     rows.push(row)
   }

@@ -39,6 +39,8 @@ export interface NewerControls {
   blockAddress(node: string, address?: string): void
   /** Restarts the API process of a node: a hanging one answers again, and its limits are forgotten. */
   restartApi(node: string): void
+  /** Returns how many requests a node has refused because they were over its limit (429). */
+  refusedRequests(node: string): number
   /** Changes how upgrades go on from now on. */
   setUpgrades(behavior: UpgradeBehavior): void
 }
@@ -108,6 +110,7 @@ export function createNewerLayout(site: NewerSite, options: NewerOptions = {}): 
         cluster.hung.delete(node)
         limitsOf(node).reset()
       },
+      refusedRequests: (node) => limitsOf(node).refused,
       setUpgrades: (behavior) => {
         tasks.behavior = behavior
       },

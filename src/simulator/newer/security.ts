@@ -132,11 +132,17 @@ export class NodeLimits {
   readonly #perMinute: number
   #windowStart: number | undefined
   #requests = 0
+  #refused = 0
 
   /** `perMinute`: 0 for no limit. */
   constructor(perMinute: number, now: () => Date) {
     this.#perMinute = perMinute
     this.#now = now
+  }
+
+  /** Requests that were refused because they were over the limit. */
+  get refused(): number {
+    return this.#refused
   }
 
   /** Counts a request. Throws 6000 for a blocked address, and 6001 over the limit of requests. */
@@ -152,7 +158,9 @@ export class NodeLimits {
       this.#requests = 0
       this.#windowStart = now
     }
-    if (this.#requests > this.#perMinute) throw new NewerError(6001)
+    if (this.#requests <= this.#perMinute) return
+    this.#refused += 1
+    throw new NewerError(6001)
   }
 
   /** Counts a failed login of the address; a success does not clear the count. */

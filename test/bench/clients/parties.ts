@@ -10,15 +10,17 @@ import { hash } from '@node-rs/bcrypt'
 import { stringify } from 'yaml'
 import { loadConfig } from '../../../src/config/index.ts'
 import type { Config } from '../../../src/config/schema.ts'
-import type { SimulatorOptions } from '../../../src/simulator/index.ts'
+import type { Layout, SimulatorOptions } from '../../../src/simulator/index.ts'
 import { freePort } from '../../support/redis.ts'
 import { forkScript } from '../../support/typescript/script.ts'
-import type { CallsByPath, ClusterReady, ClusterReport } from '../servers/cluster.ts'
+import type { CallsByPath, ClusterReady, ClusterReport, MinuteReport } from '../servers/cluster.ts'
 
 export interface RunningCluster {
   readonly nodes: ClusterReady['nodes']
   readonly pid: number
   report(): Promise<ClusterReport>
+  /** Most calls of 60 seconds at each node since the start. */
+  minutes(): Promise<MinuteReport>
   /** Calls since the start by path, without those between nodes. */
   calls(): Promise<ReadonlyMap<string, number>>
   close(): void
@@ -35,6 +37,8 @@ export interface Replicas {
 export interface ReplicaOptions {
   readonly nodes: RunningCluster['nodes']
   readonly redis: string
+  /** Default: classic. */
+  readonly layout?: Layout
   /** Settings of the cache besides Redis; default none. */
   readonly cache?: object
 }
@@ -55,6 +59,11 @@ export async function startCluster(options: SimulatorOptions): Promise<RunningCl
       const report = nextMessage<ClusterReport>(child)
       child.send('report')
       return report
+    },
+    minutes: () => {
+      const minutes = nextMessage<MinuteReport>(child)
+      child.send('minutes')
+      return minutes
     },
     calls: async () => {
       const calls = nextMessage<CallsByPath>(child)
@@ -104,11 +113,11 @@ export async function startReplicas(count: number, options: ReplicaOptions): Pro
 }
 
 /** The default settings, besides those without which an edge cannot run. */
-function settingsOf(port: number, { nodes, redis, cache }: ReplicaOptions): object {
+function settingsOf(port: number, { nodes, redis, layout = 'classic', cache }: ReplicaOptions): object {
   return {
     listen: { host: '127.0.0.1', port },
     operations: { host: '127.0.0.1', port: 0 },
-    cluster: { nodes, credentials: { username: 'edge', password: nodePassword } },
+    cluster: { nodes, layout, credentials: { username: 'edge', password: nodePassword } },
     cache: { redis: { url: redis }, ...cache },
     // A user interface sends the requests of all its users as one caller.
     access: { users: 'users', roles: { browser: ['reader'], writer: ['administrator'] } },

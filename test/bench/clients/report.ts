@@ -48,6 +48,7 @@ export function printDetails(row: Row, say: Say): void {
       `replicas ${percent(cpu.replicas)}, simulator ${percent(cpu.cluster)}, Redis ${percent(cpu.redis)}, ` +
       `everything else ${percent(Math.max(0, others))}`,
   )
+  if (row.cluster.layout === 'newer') printMinutes(row, say)
   if (way === 'direct') return
   const all = [...taken.sources.values()].reduce((sum, one) => sum + one, 0)
   const shares = SOURCES.map((source) => `${source} ${percent((taken.sources.get(source) ?? 0) / all, 2)}`)
@@ -72,6 +73,13 @@ export function printDetails(row: Row, say: Say): void {
   }
 }
 
+function printMinutes({ nodes }: Row, say: Say): void {
+  for (const { name, callsPerSecond, minute, refused } of nodes) {
+    const mean = (60 * callsPerSecond).toFixed(0)
+    say(`  ${name}: ${mean} calls a minute, ${minute} in the busiest 60 s since the start, ${refused} refused with 429`)
+  }
+}
+
 /** Prints which goals the rows through the edge reach. Returns whether all are reached. */
 export function printGoals(rows: readonly Row[], say: Say): boolean {
   say('\ngoals of the rows through the edge')
@@ -79,7 +87,8 @@ export function printGoals(rows: readonly Row[], say: Say): boolean {
   return missed.every((count) => count === 0)
 }
 
-function missedGoals({ clients, taken, own, nodes, ages }: Row, say: Say): number {
+function missedGoals(row: Row, say: Say): number {
+  const { clients, taken, own, nodes, ages, cluster } = row
   const [median, p95] = spreadOf(taken.times)
   const [echo, echoP95] = spreadOf(own.echo)
   const most = Math.max(...nodes.map((node) => node.most))
@@ -90,18 +99,45 @@ function missedGoals({ clients, taken, own, nodes, ages }: Row, say: Say): numbe
       figure: `${median.toFixed(1)} (echo ${echo.toFixed(1)})`,
       reached: median <= MEDIAN_MS,
     },
-    { name: `p95 ≤ ${P95_MS} ms`, figure: `${p95.toFixed(1)} (echo ${echoP95.toFixed(1)})`, reached: p95 <= P95_MS },
+    // Five of the nine URLs are fresh for a second: these clients wait where the limit per minute permits fewer calls.
+    ...(cluster.newer?.requestsPerMinute === undefined
+      ? [
+          {
+            name: `p95 ≤ ${P95_MS} ms`,
+            figure: `${p95.toFixed(1)} (echo ${echoP95.toFixed(1)})`,
+            reached: p95 <= P95_MS,
+          },
+        ]
+      : []),
   ]
   const goals = [
     ...(clients >= MIN_CLIENTS_FOR_LATENCY ? latency : []),
     { name: 'no errors', figure: errorsOf(taken.errors), reached: taken.errors.size === 0 && taken.times.length > 0 },
     { name: `at most ${MOST_IN_FLIGHT} in flight per node`, figure: String(most), reached: most <= MOST_IN_FLIGHT },
+    ...limitGoals(row),
     { name: 'ages within the bounds', figure: tooOld.map(ageText).join(', ') || 'all', reached: tooOld.length === 0 },
   ]
   for (const { name, figure, reached } of goals) {
     say(`  ${reached ? 'reached' : 'missed '}  ${count(clients)} clients: ${name}: ${figure}`)
   }
   return goals.filter(({ reached }) => !reached).length
+}
+
+interface Goal {
+  readonly name: string
+  readonly figure: string
+  readonly reached: boolean
+}
+
+function limitGoals({ nodes, cluster }: Row): Goal[] {
+  const limit = cluster.newer?.requestsPerMinute
+  if (limit === undefined) return []
+  const most = Math.max(...nodes.map(({ minute }) => minute))
+  const refused = nodes.reduce((sum, node) => sum + node.refused, 0)
+  return [
+    { name: `at most ${limit} calls in any 60 s per node`, figure: String(most), reached: most <= limit },
+    { name: 'no call refused with 429', figure: String(refused), reached: refused === 0 },
+  ]
 }
 
 const ageText = ({ target, oldest, bound }: AgeFigures): string => `${target}: ${oldest} s of ${bound.toFixed(1)} s`

@@ -21,6 +21,8 @@ export interface RowOptions {
   readonly cluster: SimulatorOptions
   /** The address of the server that answers at once. */
   readonly echo: string
+  /** Seconds for which the groups `manager` and `cluster` are fresh. Absent: the default of the edge. */
+  readonly ttl?: number
 }
 
 export interface NodeFigures {
@@ -28,6 +30,9 @@ export interface NodeFigures {
   readonly callsPerSecond: number
   /** Most calls in flight at the same time since the start, over all replicas. */
   readonly most: number
+  /** Most calls of 60 seconds since the start, and calls that the node refused because of its limit. */
+  readonly minute: number
+  readonly refused: number
 }
 
 export interface Row extends RowOptions {
@@ -60,7 +65,7 @@ interface Edge {
 /** Starts all processes for this row only, so that no row begins with the responses of another. */
 export async function measure(options: RowOptions): Promise<Row> {
   const cluster = await startCluster(options.cluster)
-  const edge = options.way === 'edge' ? await startEdge(cluster) : undefined
+  const edge = options.way === 'edge' ? await startEdge(cluster, options) : undefined
   try {
     return await measureOn(options, cluster, edge)
   } finally {
@@ -70,9 +75,11 @@ export async function measure(options: RowOptions): Promise<Row> {
   }
 }
 
-async function startEdge({ nodes }: RunningCluster): Promise<Edge> {
+async function startEdge({ nodes }: RunningCluster, { cluster, ttl }: RowOptions): Promise<Edge> {
   const redis = await startRedis()
-  return { redis, replicas: await startReplicas(2, { nodes, redis: redis.url }) }
+  const { layout = 'classic' } = cluster
+  const cache = ttl === undefined ? {} : { ttl: { manager: `${ttl}s`, cluster: `${ttl}s` } }
+  return { redis, replicas: await startReplicas(2, { nodes, layout, redis: redis.url, cache }) }
 }
 
 async function measureOn(options: RowOptions, cluster: RunningCluster, edge: Edge | undefined): Promise<Row> {
@@ -103,13 +110,18 @@ async function measureOn(options: RowOptions, cluster: RunningCluster, edge: Edg
   const share = (name: keyof Row['cpu']) => (cpuAfter[name] - cpuBefore[name]) / 1e6 / spent
   await session.stop()
   const fetchTimes = await endCollection?.()
+  const minutes = await cluster.minutes()
   return {
     ...options,
     spent,
     taken,
     warm,
     own,
-    nodes: nodeFigures(before, after, spent),
+    nodes: nodeFigures(before, after, spent).map((node) => ({
+      ...node,
+      minute: minutes[node.name]?.most ?? 0,
+      refused: minutes[node.name]?.refused ?? 0,
+    })),
     cpu: {
       generator: share('generator'),
       replicas: share('replicas'),
@@ -121,7 +133,11 @@ async function measureOn(options: RowOptions, cluster: RunningCluster, edge: Edg
   }
 }
 
-function nodeFigures(before: ClusterReport, after: ClusterReport, spent: number): NodeFigures[] {
+function nodeFigures(
+  before: ClusterReport,
+  after: ClusterReport,
+  spent: number,
+): Pick<NodeFigures, 'name' | 'most' | 'callsPerSecond'>[] {
   return Object.entries(after).map(([name, { served, most }]) => {
     return { name, most, callsPerSecond: (served - (before[name]?.served ?? 0)) / spent }
   })

@@ -4,6 +4,8 @@ import { type Load, type SimulatorOptions, startSimulator } from '../../../src/s
 /** The load of each node since the start. */
 export type ClusterReport = Readonly<Record<string, Load>>
 export type CallsByPath = Readonly<Record<string, number>>
+/** The most calls of 60 seconds at each node, and the calls that it refused because of its limit. */
+export type MinuteReport = Readonly<Record<string, { readonly most: number; readonly refused: number }>>
 export interface ClusterReady {
   readonly nodes: readonly { readonly name: string; readonly type: 'master' | 'worker'; readonly url: string }[]
 }
@@ -11,20 +13,53 @@ export interface ClusterReady {
 const options = JSON.parse(process.argv[2] ?? '{}') as SimulatorOptions
 const simulator = await startSimulator({ capacity: {}, ...options })
 const calls: Record<string, number> = {}
-const COUNT_INTERVAL_MS = 1000
+/** Shorter than a second: the calls of a minute are counted by the time in which they were recorded. */
+const COUNT_INTERVAL_MS = 100
+const MINUTE = 60_000 / COUNT_INTERVAL_MS
+/** The calls to each node in the latest intervals, newest last. */
+const intervals: Record<string, number[]> = {}
+const minutes: Record<string, number> = {}
 
 /** Adds the requests that the simulator has recorded, and removes them. */
 function countCalls(): CallsByPath {
-  for (const { url } of simulator.seen.splice(0)) {
+  for (const { url, node } of simulator.seen.splice(0)) {
     const path = url.split('?', 1)[0] ?? url
     calls[path] = (calls[path] ?? 0) + 1
+    const latest = intervals[node]
+    if (latest !== undefined) latest.push((latest.pop() ?? 0) + 1)
   }
   return calls
 }
 
-setInterval(countCalls, COUNT_INTERVAL_MS)
+/** Ends an interval. The most calls in 60 seconds are those of any number of intervals that a minute has. */
+function endInterval(): void {
+  countCalls()
+  for (const { name } of simulator.nodes) {
+    intervals[name] ??= []
+    const latest = intervals[name]
+    minutes[name] = Math.max(minutes[name] ?? 0, sum(latest))
+    latest.push(0)
+    if (latest.length > MINUTE) latest.shift()
+  }
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0)
+}
+
+function minuteReport(): MinuteReport {
+  return Object.fromEntries(
+    simulator.nodes.map(({ name }) => {
+      return [name, { most: minutes[name] ?? 0, refused: simulator.newer.refusedRequests(name) }]
+    }),
+  )
+}
+
+endInterval()
+setInterval(endInterval, COUNT_INTERVAL_MS)
 process.on('message', (question) => {
   if (question === 'calls') return void process.send?.(countCalls())
+  if (question === 'minutes') return void process.send?.(minuteReport())
   const report = Object.fromEntries(simulator.nodes.map(({ name }) => [name, { ...simulator.load(name) }]))
   process.send?.(report)
 })

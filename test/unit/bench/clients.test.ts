@@ -66,7 +66,7 @@ t.test('an answer that is not complete, or longer than it says, is an error', as
 
 t.test('a row that misses one goal fails the command', async (t) => {
   const ages = [{ target: '/x', group: 'x', fetchSeconds: 1, oldest: 3, bound: 3.5 }]
-  const nodes = [{ name: 'master', callsPerSecond: 4, most: 4 }]
+  const nodes = [{ name: 'master', callsPerSecond: 4, most: 4, minute: 300, refused: 0 }]
   const row: Row = {
     way: 'edge',
     clients: 1_000,
@@ -88,8 +88,15 @@ t.test('a row that misses one goal fails the command', async (t) => {
   t.notOk(reaches({ taken: { ...row.taken, times: [...Array(90).fill(1), ...Array(10).fill(101)] } }), 'p95')
   t.notOk(reaches({ taken: takenOf(right, { ...right, status: 429 }) }), 'errors')
   t.notOk(reaches({ taken: emptyTaken(1) }), 'no answer at all')
-  t.notOk(reaches({ nodes: [...nodes, { name: 'worker-1', callsPerSecond: 1, most: 5 }] }), 'calls in flight')
+  t.notOk(
+    reaches({ nodes: [...nodes, { name: 'worker-1', callsPerSecond: 1, most: 5, minute: 60, refused: 0 }] }),
+    'calls in flight',
+  )
   t.notOk(reaches({ ages: [{ target: '/x', group: 'x', fetchSeconds: 1, oldest: 4, bound: 3.5 }] }), 'ages')
+  const cluster = { layout: 'newer', newer: { requestsPerMinute: 300 } } as const
+  t.ok(reaches({ cluster }), 'exactly the limit per minute')
+  t.notOk(reaches({ cluster, nodes: nodes.map((node) => ({ ...node, minute: 301 })) }), 'calls per minute')
+  t.notOk(reaches({ cluster, nodes: nodes.map((node) => ({ ...node, refused: 1 })) }), 'a refused call')
   t.ok(reaches({ clients: 999, taken: { ...row.taken, times: [6] } }), 'fewer clients have no goal for the latency')
   t.ok(reaches({ way: 'direct', taken: { ...row.taken, times: [6000] } }), 'a row without the edge has no goals')
 })
