@@ -54,6 +54,8 @@ export type NodeResult =
       readonly fault: NodeFault
       /** Of an ejected node: why its last call failed. */
       readonly lastFault?: NodeFault
+      /** The layout that the node showed when it refused the call. */
+      readonly layout?: Layout
       /** `false`: the node certainly received nothing of the call. */
       readonly sent: boolean
       readonly detail: string
@@ -95,10 +97,10 @@ export interface ClusterView {
   /** Returns the nodes by layout if they have different ones. Absent: all nodes have the configured layout. */
   layoutMixture?(): LayoutMixture | undefined
   /**
-   * Recognises the layout of a node again, because a response did not fit the layout `used`. Resolves to whether it has
-   * another one. Absent: layouts do not change.
+   * Recognises the layout of a node again, because a response did not fit the layout `used`. `shown`: the layout that the
+   * response showed. Resolves to whether the node has another one. Absent: layouts do not change.
    */
-  confirmLayout?(name: string, used: Layout): Promise<boolean>
+  confirmLayout?(name: string, used: Layout, shown?: Layout): Promise<boolean>
   /** Whether a call may be sent to the node: it is not ejected, and its queue has room. */
   isAvailable(name: string): boolean
   /** Returns how many more calls the node would take at once, without queueing; 0 if it takes none. */

@@ -1,7 +1,7 @@
 /** The innermost handler: sends a request to one node and returns its response, or the error of the failed call. */
 import { errorNumberOf, isNotReadyError } from '../core/envelope.ts'
 import { EdgeError, type ErrorCode, type NodeFault } from '../core/errors.ts'
-import type { CallNode, ClusterView, NodeResponse } from '../core/node-call.ts'
+import type { CallNode, ClusterView, Layout, NodeResponse } from '../core/node-call.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import { traceSync } from '../core/traced.ts'
 import type { Answer, DialectResult, DialectTools, NodeFailure } from './dialects/dialect.ts'
@@ -107,21 +107,23 @@ async function askCandidate(
   const layout = view.layoutOf(node) ?? 'classic'
   const started = performance.now()
   const result = await dialects[layout].ask(request, candidate, tools)
-  if (view.confirmLayout === undefined || !isOfOtherLayout(result, request)) return result
-  if (!(await view.confirmLayout(node, layout))) return result
+  if (view.confirmLayout === undefined || !mayHaveOtherLayout(result, layout, request)) return result
+  if (!(await view.confirmLayout(node, layout, result.ok ? undefined : result.layout))) return result
   const timeout = tools.timeout === undefined ? undefined : tools.timeout - (performance.now() - started)
   if (timeout !== undefined && timeout <= 0) return result
   return dialects[view.layoutOf(node) ?? layout].ask(request, candidate, { ...tools, timeout })
 }
 
 /**
- * Whether a node of another layout may have answered. It refuses the credentials, so it has not acted; an unreadable
- * response does not show that, so a write is not sent again for it.
+ * Whether a node of another layout may have answered. A refusal shows the layout, and that the node has not acted on the
+ * call, which is the only one in the classic layout. An unreadable response shows neither. Otherwise a write is not sent
+ * again.
  */
-function isOfOtherLayout(result: DialectResult, { endpoint }: EdgeRequest): boolean {
-  if (!result.ok && result.fault === 'refusedCredentials') return true
+function mayHaveOtherLayout(result: DialectResult, used: Layout, { endpoint }: EdgeRequest): boolean {
+  const isRead = endpoint.method === 'GET'
+  if (!result.ok && result.layout !== undefined) return result.layout !== used && (isRead || used === 'classic')
   const isUnreadable = result.ok ? !result.translated.ok : result.fault === 'unreadable'
-  return isUnreadable && endpoint.method === 'GET'
+  return isUnreadable && isRead
 }
 
 /** Faults of a node that has not acted, or does not answer at all. */

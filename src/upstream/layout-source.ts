@@ -67,14 +67,14 @@ function recognised(
     of: (node) => layouts.of(node),
     view: {
       layoutMixture: () => layouts.mixture(),
-      confirmLayout: (node, used) => layouts.confirm(node, used),
+      confirmLayout: (node, used, shown) => layouts.confirm(node, used, shown),
     },
     wrapVerify: (verify) => async (call) => {
       const layout = layouts.of(call.node)
       if (layout === undefined) return unknownLayout(call, layouts.reasonOf(call.node))
       const result = await verify(call)
-      const isRefused = !result.ok && result.fault === 'refusedCredentials'
-      return isRefused && (await layouts.confirm(call.node, layout)) ? verify(call) : result
+      if (result.ok || result.layout === undefined) return result
+      return (await layouts.confirm(call.node, layout, result.layout)) ? verify(call) : result
     },
     wrap: (send) => async (call) => {
       if (layouts.of(call.node) === undefined && registry.find(call.node) !== undefined) {

@@ -78,13 +78,13 @@ export class Layouts {
 
   /**
    * Asks a node again, because a response did not fit the layout `used`. Resolves to whether it has another one. Calls of
-   * the same time share the question, and there is at most one in a second.
+   * the same time share the question. A response that did not show its layout (`shown`) leads to at most one in a second.
    */
-  async confirm(node: string, used: Layout): Promise<boolean> {
+  async confirm(node: string, used: Layout, shown?: Layout): Promise<boolean> {
     const known = this.#stateOf(node)
-    if (known.layout === used) {
-      const isRecent = this.#options.clock() - known.askedAt < RETRY_INTERVAL_MS
-      await (known.asking ?? (isRecent ? undefined : this.#ask(node, known)))
+    if (known.layout === used && shown !== used) {
+      const isHeldBack = shown === undefined && this.#options.clock() - known.askedAt < RETRY_INTERVAL_MS
+      await (known.asking ?? (isHeldBack ? undefined : this.#ask(node, known)))
     }
     return known.layout !== undefined && known.layout !== used
   }
@@ -93,7 +93,7 @@ export class Layouts {
   observe(node: string, result: NodeResult): void {
     const known = this.#known.get(node)
     if (known?.layout === undefined) return
-    if (!fits(known.layout, result)) void this.confirm(node, known.layout)
+    if (!fits(known.layout, result)) void this.confirm(node, known.layout, result.ok ? undefined : result.layout)
     else if (!result.ok && result.fault === 'unreachable') known.isConfirmed = false
   }
 
@@ -164,9 +164,12 @@ export class Layouts {
   }
 }
 
-/** Whether a node of this layout may have answered like this. A failure to answer is no sign of another layout. */
+/**
+ * Whether a node of this layout may have answered like this. A failure to answer is no sign of another layout, and a
+ * refusal shows the layout: a wrong password leads to no question.
+ */
 function fits(layout: Layout, result: NodeResult): boolean {
-  if (!result.ok) return result.fault !== 'refusedCredentials' && result.fault !== 'unreadable'
+  if (!result.ok) return result.fault !== 'unreadable' && (result.layout ?? layout) === layout
   const { type, status } = result.response
   return layout === 'classic' ? type !== PROBLEM_TYPE : status === 200 || type === PROBLEM_TYPE
 }

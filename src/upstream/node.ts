@@ -130,13 +130,13 @@ export class UpstreamNode {
       this.#emit(call, { queueTime: start - arrival, ms: clock() - start, status, fault })
     }
     if (!result.ok) {
-      const { fault, retryAfter, status } = result.failure
+      const { fault, retryAfter, status, layout } = result.failure
       const detail = detailOf(result.failure, this.#options.layout())
       // A token has ended: a response of a node that works.
       if (fault === 'refusedCredentials' && call.authorization?.isRenewable) finish(undefined, 401)
       else finish(result.failure, status)
       const hung = isLimited && fault === 'timeout' && { hung: true as const }
-      const more = { ...(retryAfter !== undefined && { retryAfter }), ...hung }
+      const more = { ...(retryAfter !== undefined && { retryAfter }), ...(layout && { layout }), ...hung }
       return { ok: false, node: call.node, fault, sent: result.sent, detail, ...more }
     }
     const { body } = result.response

@@ -38,7 +38,7 @@ async function start(t: Test, settings: EdgeUnderTest['settings'] = {}, replicas
 }
 
 t.test('clients get the same answers before and after an upgrade, without a failed request', async (t) => {
-  const { simulator, call, upgrade } = await start(t)
+  const { simulator, call, upgrade } = await start(t, { cache: { enabled: false }, cluster: { layout: 'auto' } })
   const paths = ['/agents?select=id,name&sort=id', '/agents/001?select=id,name', '/cluster/*/info', '/agents/groups']
   const before = await Promise.all(paths.map((path) => call(path)))
   upgrade('master', 'worker-1')

@@ -1,9 +1,12 @@
 /** `cluster.layout: auto` while nodes are down, upgraded or of different layouts. */
 import t from 'tap'
 import { refuseWritesInMixture } from '../../../src/upstream/cluster-layout.ts'
+import { forward } from '../../../src/upstream/forward.ts'
+import { createRouter } from '../../../src/upstream/route.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startAuto } from './changing-node.ts'
 import { edgeRequest } from './edge-request.ts'
+import { clusterOf, fakeNode } from './fake-node.ts'
 import { restart } from './forwarding.ts'
 
 const readAgents = () => edgeRequest('GET', '/agents')
@@ -144,3 +147,18 @@ t.test(
     t.strictSame(cluster.view.layoutMixture?.(), { classic: ['w1'], newer: ['boss'] })
   },
 )
+
+t.test('refused credentials lead to no question for the layout: the refusal shows it', async (t) => {
+  const { url, seen } = await fakeNode(t, (_, response) => {
+    const headers = { 'content-type': 'text/plain', 'www-authenticate': 'Basic realm="OSSEC API"' }
+    response.writeHead(401, headers).end('401 Unauthorized')
+  })
+  const cluster = clusterOf(t, url, { layout: 'auto', layoutInterval: LONG })
+  await cluster.start()
+  const { call, view } = cluster
+  const handler = forward({ call, view, route: createRouter('manager'), timeout: 10_000, slowTimeout: 20_000 })
+  // Within a second of the last question there is no other one in any case.
+  await new Promise((resolve) => setTimeout(resolve, 1_100))
+  for (let sent = 0; sent < 3; sent++) await t.rejects(async () => handler(readAgents()), { code: 927 })
+  t.equal(seen.filter((request) => request.url === '/').length, 1)
+})
