@@ -15,7 +15,7 @@ t.test('no response that is computed from a snapshot is old', async (t) => {
   const report = await run({ operations: 2000, seconds: 15, seed, chaos: true, reads: 'snapshots' })
   t.comment(`seed ${seed}\n${describe(report)}`)
   t.same(report.violations.slice(0, 5), [], `seed ${seed}`)
-  t.ok(report.derived > 20, `${report.derived} of ${report.reads} reads were computed from snapshots`)
+  t.ok(report.derived > 5, `${report.derived} of ${report.reads} reads were computed from snapshots`)
 })
 
 for (const fault of ['no fence', 'no bypass', 'no snapshot epochs']) {
