@@ -1,64 +1,8 @@
 import t from 'tap'
-import type { Endpoint, Param } from '../../../src/catalogue/endpoint.ts'
+import type { Endpoint } from '../../../src/catalogue/endpoint.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
-import type { Kind } from '../../../src/catalogue/schemas/kinds.ts'
+import { bodies, pathsOf, pathValues, sampleOf, UPLOAD } from '../../support/sample-values.ts'
 import { simulated } from '../../support/simulated.ts'
-
-/** A legal value for each name in a path; agents and groups that the simulated cluster has. */
-const pathValues: Readonly<Record<string, string>> = {
-  agent_id: '1',
-  agent_name: 'newcomer',
-  group_id: 'default',
-  filename: 'agent.conf',
-  file_name: 'agent.conf',
-  node_id: 'worker-1',
-  node_ids: '*',
-  node_name: 'worker-1',
-  component: 'analysis',
-  configuration: 'global',
-  rule_id: '5710',
-  decoder_name: 'sshd',
-  policy_id: 'cis_debian',
-  group: 'agents',
-}
-
-const byKind: Partial<Record<Kind, string>> = {
-  numbers: '1',
-  array_numbers: '1,002',
-  names: 'default',
-  array_names: 'web',
-  paths: 'etc/rules',
-  dates: '20200101',
-  ips: 'any',
-  alphanumeric: 'a b',
-  sort: '-id',
-  search: 'a',
-  select: 'id',
-  ranges: '2-5',
-  hashes: 'd41d8cd98f00b204e9800998ecf8427e',
-  timeframe: '7d',
-  empty_boolean: 'true',
-  yes_no: 'no',
-  boolean: 'true',
-  query: 'id>1;id<9',
-  format: 'json',
-  flag: '',
-}
-
-const byName: Readonly<Record<string, string>> = {
-  path: 'etc/rules/local_rules.xml',
-  wpk_repo: 'packages.wazuh.com/wpk/',
-  file_path: '/var/ossec/var/upgrade/x.wpk',
-  section: 'global',
-}
-
-/** Values for single endpoints, where the sample is not valid. */
-const pathsOf: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  'GET /agents/:agent_id/config/:component/:configuration': { component: 'agent', configuration: 'client' },
-  'PUT /agents/:agent_name': { agent_name: 'by-name' },
-  'PUT /agents/groups/:group_id': { group_id: 'fresh' },
-  'DELETE /agents/groups/:group_id': { group_id: 'fresh' },
-}
 
 /** Errors that the simulated cluster returns because it lacks the data. */
 const otherErrors: Readonly<Record<string, number>> = {
@@ -67,14 +11,6 @@ const otherErrors: Readonly<Record<string, number>> = {
   'DELETE /agents': 1729,
   'DELETE /agents/:agent_id/group/:group_id': 1745,
   'DELETE /cluster/:node_id/files': 1906,
-}
-
-const bodies: Readonly<Record<string, unknown>> = {
-  'PUT /active-response/:agent_id': { command: '!restart.sh', custom: true, arguments: ['a'] },
-  'POST /agents': { name: 'by-journey', ip: '10.9.9.9', force: 1 },
-  'POST /agents/insert': { name: 'inserted', ip: '10.9.9.8', id: '77', key: 'a'.repeat(64) },
-  'POST /agents/restart': { ids: ['1', '002'] },
-  'POST /agents/group/:group_id': { ids: ['2'] },
 }
 
 /** The bodies that the node must receive, where ids are padded. */
@@ -86,10 +22,6 @@ const seenBodies: Readonly<Record<string, unknown>> = {
 
 function idOf(endpoint: Endpoint): string {
   return `${endpoint.method} ${endpoint.path}`
-}
-
-function sampleOf(name: string, param: Param): string {
-  return byName[name] ?? byKind[param.kind] ?? 'a'
 }
 
 /** Returns the path as the client writes it, and as the node must receive it (padded, or its twin). */
@@ -117,7 +49,7 @@ function parameters(endpoint: Endpoint): { sent: URLSearchParams; seen: Record<s
   const sent = new URLSearchParams()
   const seen: Record<string, string> = {}
   for (const [name, param] of Object.entries(endpoint.query)) {
-    const value = sampleOf(name, param)
+    const value = sampleOf(name, param.kind)
     sent.set(name, value)
     seen[name] = param.canonical === 'agentIds' ? '001,002' : value
   }
@@ -141,7 +73,7 @@ t.test('every endpoint goes to its node, under its path, with its parameters', a
         ...(upload && { 'content-type': 'application/xml' }),
       },
       ...(fields !== undefined && { body: JSON.stringify(fields) }),
-      ...(upload && { body: '<agent_config></agent_config>' }),
+      ...(upload && { body: UPLOAD }),
     })
     return { status: answer.status, text: await answer.text() }
   }
@@ -188,7 +120,7 @@ t.test('every endpoint goes to its node, under its path, with its parameters', a
       const required = Object.entries(endpoint.query).filter(([, param]) => param.required !== undefined)
       const answer = await ask(
         endpoint,
-        new URLSearchParams(required.map(([name, param]): [string, string] => [name, sampleOf(name, param)])),
+        new URLSearchParams(required.map(([name, param]): [string, string] => [name, sampleOf(name, param.kind)])),
       )
       const body = JSON.parse(answer.text) as { error: number; data: unknown }
       t.equal(body.error, otherErrors[idOf(endpoint)] ?? 0, answer.text.slice(0, 200))
