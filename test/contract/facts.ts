@@ -6,7 +6,7 @@ import { kinds, type ValueKind } from '../../src/catalogue/schemas/kinds.ts'
 
 export type Facts = Map<string, string>
 
-interface ContractParam {
+export interface ContractParam {
   readonly name: string
   readonly validator: string
   readonly default?: unknown
@@ -25,7 +25,10 @@ export interface ContractEndpoint {
   readonly body?: {
     readonly content_types: readonly string[]
     readonly params: readonly { readonly name: string; readonly type: string; readonly constraint: string }[]
+    readonly unknown_fields?: string
   }
+  readonly returns_seed: string
+  readonly conditions?: readonly string[]
   readonly unknown_query_rejected: boolean
   readonly routing: string
   readonly per_agent: boolean
@@ -38,6 +41,7 @@ export interface Contract {
   readonly meta: {
     readonly validators: Readonly<Record<string, { readonly pattern: string; readonly error: number | string | null }>>
     readonly seed_wide_disagreements: readonly string[]
+    readonly counts: { readonly endpoints: number }
   }
   readonly endpoints: readonly ContractEndpoint[]
   readonly beyond_seed: readonly {

@@ -1,0 +1,4 @@
+import t from 'tap'
+import { runContractSuite } from './suite.ts'
+
+t.test('every endpoint in front of both layouts, in mode passthrough', (t) => runContractSuite(t, 'passthrough'))
