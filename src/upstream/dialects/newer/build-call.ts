@@ -23,8 +23,8 @@ export interface Question {
 
 /** The most rows that a node returns at once. */
 export const ALL_ROWS = '100000'
-/** A longer text makes the API of the node hang until it is restarted. */
-const MAX_SEARCH_LETTERS = 1000
+/** A longer text makes the API of the node hang until it is restarted. The limit of the node counts bytes of UTF-8. */
+const MAX_SEARCH_BYTES = 1000
 /** Parameters that apply after all filters. If the edge filters, it applies them too. */
 const AFTER_FILTERS: ReadonlySet<string> = new Set(['offset', 'limit', 'sort', 'select'])
 
@@ -94,8 +94,8 @@ function checkPresence(rules: Readonly<Record<string, ParamRule>>, query: Readon
 }
 
 function checkSearch(search: string | undefined): void {
-  if (search !== undefined && search.length > MAX_SEARCH_LETTERS) {
-    throw new EdgeError(612, `. Valid values: at most ${MAX_SEARCH_LETTERS} characters.  Field: search`)
+  if (search !== undefined && Buffer.byteLength(search) > MAX_SEARCH_BYTES) {
+    throw new EdgeError(612, `. Valid values: at most ${MAX_SEARCH_BYTES} bytes.  Field: search`)
   }
 }
 
