@@ -9,7 +9,7 @@ import { affectedOf } from './affected.ts'
 import type { ClassicError } from './classic-error.ts'
 import { type ByEdge, collectionOf, oneOf } from './collections.ts'
 import type { Problem, Success } from './content.ts'
-import { type Conversation, type Reply, UnreadableReplyError } from './conversation.ts'
+import { type Conversation, NO_ROWS, type Reply, UnreadableReplyError } from './conversation.ts'
 import { errorOf, errorOfProblem, meaningOf } from './errors.ts'
 import { listOf } from './lists.ts'
 import { createRowConverter } from './rows.ts'
@@ -40,11 +40,19 @@ export function answerOf(conversation: Conversation, reply: Reply, byEdge?: ByEd
   return answerData(reply, dataWithout(conversation, meaning, code))
 }
 
-/** Throws UnreadableReplyError if the response is an object, and there is none. */
-function checkData({ translation: { response: rule } }: Conversation, response: NodeResponse, { data }: Success): void {
+/** The kinds of responses that are made of `affected_items`. */
+const KINDS_OF_ITEMS: ReadonlySet<ResponseRule['kind']> = new Set(['collection', 'one', 'array', 'keyed', 'affected'])
+
+/** Throws UnreadableReplyError if the response lacks what the classic one is made of. */
+function checkData(
+  { translation: { response: rule } }: Conversation,
+  response: NodeResponse,
+  { data, items }: Success,
+): void {
   if (rule.kind === 'object' && (typeof data !== 'object' || data === null)) {
     throw new UnreadableReplyError(response, 'no data')
   }
+  if (KINDS_OF_ITEMS.has(rule.kind) && items === undefined) throw new UnreadableReplyError(response, NO_ROWS)
 }
 
 export function answerError(reply: Partial<Reply>, { code, message, status }: ClassicError): Answer {

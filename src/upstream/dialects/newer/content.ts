@@ -67,8 +67,9 @@ function readSuccess(value: object): Success | string {
   const failed = readFailed(ownField(data, 'failed_items'))
   const message = ownField(value, 'message')
   if (failed === undefined) return 'failed_items are not errors with ids'
+  if (items !== undefined && !Array.isArray(items)) return 'affected_items are no list'
   if (Array.isArray(items) && !items.every(isItem)) return 'affected_items are neither objects nor texts'
-  if (Array.isArray(items) && total !== undefined && typeof total !== 'number') return 'the total is no number'
+  if (Array.isArray(items) && total !== undefined && !isCount(total)) return 'the total is no number of items'
   return {
     kind: 'success',
     data,
@@ -78,6 +79,10 @@ function readSuccess(value: object): Success | string {
     failed,
     message: typeof message === 'string' ? message : '',
   }
+}
+
+function isCount(total: unknown): boolean {
+  return Number.isSafeInteger(total) && Number(total) >= 0
 }
 
 function isItem(item: unknown): boolean {

@@ -111,9 +111,19 @@ export class Conversation {
   async send(call: NewerCall): Promise<Reply> {
     const response = await this.#call(call, call.isFile ? 'text' : 'bytes')
     const content = await readContent(response)
-    if (typeof content !== 'string') return { response, content }
-    if (!this.#isReadBefore(call.method)) throw new UnreadableReplyError(response, content)
-    throw new CallFailedError({ ok: false, node: this.node, fault: 'unreadable', sent: false, detail: content })
+    return typeof content === 'string' ? this.#failUnread(call, response, content) : { response, content }
+  }
+
+  /** Sends a read of rows. A success without a list of rows is unreadable: it is not the same as no rows. */
+  async sendForRows(call: NewerCall): Promise<Reply> {
+    const reply = await this.send(call)
+    const isWithoutRows = reply.content.kind === 'success' && reply.content.items === undefined
+    return isWithoutRows ? this.#failUnread(call, reply.response, NO_ROWS) : reply
+  }
+
+  #failUnread({ method }: NewerCall, response: NodeResponse, reason: string): never {
+    if (!this.#isReadBefore(method)) throw new UnreadableReplyError(response, reason)
+    throw new CallFailedError({ ok: false, node: this.node, fault: 'unreadable', sent: false, detail: reason })
   }
 
   /** Sends a call whose response may be a stream, the bytes of a file. Throws `CallFailedError`. */
@@ -192,6 +202,8 @@ export class Conversation {
     return root + path.slice('{node}'.length)
   }
 }
+
+export const NO_ROWS = 'no affected_items'
 
 /** Retry-After of a request that needs more calls than the limit: fewer may be enough later. */
 const MINUTE_SECONDS = 60

@@ -46,7 +46,7 @@ export async function allAgents(conversation: Conversation): Promise<Answer> {
 async function readAgentIds(conversation: Conversation): Promise<string[] | Answer> {
   const { query, waitForComplete } = conversation.request
   if (query.agent_id !== undefined) return byNumber(query.agent_id.split(','))
-  const reply = await conversation.send({
+  const reply = await conversation.sendForRows({
     method: 'GET',
     path: '/agents',
     query: {
@@ -136,7 +136,7 @@ async function collect(
     if (calls + lists.expectedCalls >= conversation.maxCalls)
       throw tooLarge(node, `${ids.length} agents need too many calls`)
     if (calls < 2) conversation.checkRoom(1 + lists.expectedCalls)
-    reply = await conversation.send(withAgents(agents))
+    reply = await conversation.sendForRows(withAgents(agents))
     calls += 1
     const { content } = reply
     if (content.kind !== 'success') {

@@ -82,7 +82,7 @@ type Members = { readonly groups: ReadonlyMap<string, ReadonlySet<string>> } | {
 async function readMembers(conversation: Conversation, names: readonly string[]): Promise<Members> {
   const groups = new Map<string, ReadonlySet<string>>()
   for (const chunk of chunksOf(names, MAX_NAMES_BYTES)) {
-    const reply = await conversation.send(membersCall(chunk.split(',')))
+    const reply = await conversation.sendForRows(membersCall(chunk.split(',')))
     if (reply.content.kind !== 'success') return { answer: answerOf(conversation, reply) }
     addMembers(groups, reply)
   }
