@@ -137,6 +137,14 @@ t.test('a list that does not exist is error 1006, and a path outside the folder 
   t.same(outside.json, { error: 1801, message: "Wrong 'path' parameter" })
 })
 
+t.test('a path without a name of a file is error 1006, and nothing is sent', async (t) => {
+  for (const path of ['etc/lists/', 'etc/lists/amazon/', 'etc/lists/..']) {
+    const { calls, json } = await askRecorded('GET /lists', { query: { path } }, 'GET /lists')
+    t.same(calls, [], path)
+    t.match(json, { error: 1006 }, path)
+  }
+})
+
 t.test('a page of lists counts its rows', async (t) => {
   const call = 'GET /lists?limit=1&offset=1'
   const { calls, data } = await askRecorded('GET /lists', { query: { offset: '1', limit: '1' } }, call)

@@ -18,6 +18,8 @@ export async function lists(conversation: Conversation): Promise<Answer> {
   if (!path.startsWith(FOLDER) || path.includes('./')) throw new RefusedError(WRONG_PATH)
   const slash = path.lastIndexOf('/')
   const name = { relative_dirname: path.slice(0, slash), filename: path.slice(slash + 1) }
+  // The node would ignore an empty name and return any list of the folder. It refuses names of dots without a code.
+  if (/^\.*$/.test(name.filename)) throw new RefusedError(NO_FILE)
   const wait = waitForComplete && { wait_for_complete: 'true' }
   const reply = await conversation.send({ method: 'GET', path: '/lists', query: { ...name, ...wait } })
   if (reply.content.kind !== 'success') return answerOf(conversation, reply)
