@@ -1,4 +1,7 @@
-/** Lists of ids in several calls: a node takes a request line of 8,190 bytes. */
+/** Lists of ids in several calls, because the request line of a node is limited. */
+
+/** The longest request line that a node accepts, in bytes. It answers longer ones with a text instead of JSON. */
+export const MAX_REQUEST_LINE = 8190
 
 /** About as many ids of three digits fit into a request line. */
 const MAX_IDS = 2_000

@@ -1,5 +1,6 @@
 /** What a plan of the newer layout works with: one request, and calls to one node on its behalf. */
 import type { CallTemplate, Translation } from '../../../catalogue/newer/translation.ts'
+import { EdgeError } from '../../../core/errors.ts'
 import type { NodeCall, NodeResponse, PassedOnTo } from '../../../core/node-call.ts'
 import type { EdgeRequest } from '../../../core/request.ts'
 import { ownEntry } from '../../../core/values.ts'
@@ -7,6 +8,7 @@ import { DEFAULT_PER_MINUTE } from '../../options.ts'
 import type { Candidate } from '../../route.ts'
 import type { DialectTools, NodeFailure } from '../dialect.ts'
 import { createNodeCall, encode, fillPath } from '../node-call.ts'
+import { MAX_REQUEST_LINE } from './chunks.ts'
 import { type Content, readContent } from './content.ts'
 import { formatQuery } from './query-string.ts'
 
@@ -138,8 +140,13 @@ export class Conversation {
     return { response, content }
   }
 
-  async #call({ method, path, params, query, body }: NewerCall, expect: NodeCall['expect']): Promise<NodeResponse> {
+  /** Throws 908 for a request line that the node does not accept: encoded, texts are up to three times as long. */
+  async #call(call: NewerCall, expect: NodeCall['expect']): Promise<NodeResponse> {
+    const { method, path, params, query, body } = call
     const { request, node } = this
+    if (this.lineBytesOf(call) > MAX_REQUEST_LINE) {
+      throw new EdgeError(908, ` (${node}: the request line of the call has more than ${MAX_REQUEST_LINE} bytes)`)
+    }
     if (method !== 'GET') this.#hasWritten = true
     const result = await this.#tools.call(
       createNodeCall(request, {

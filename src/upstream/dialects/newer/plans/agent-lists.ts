@@ -1,8 +1,8 @@
 /** The agents of a read over all agents, in lists that one call can take. */
 import { encode } from '../../node-call.ts'
+import { MAX_REQUEST_LINE } from '../chunks.ts'
 
-/** The request line that a node accepts, in bytes, and the most ids in a list. */
-const MAX_REQUEST_LINE = 8190
+/** The most ids in a list. */
 const MAX_AGENTS_PER_CALL = 2000
 /** A node reads some thousand rows in the ten seconds that it works on a call. */
 const ROWS_PER_CALL = 5000
