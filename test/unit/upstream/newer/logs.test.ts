@@ -147,3 +147,17 @@ t.test('counts by tag are one object with the classic names', async (t) => {
     [],
   )
 })
+
+t.test('reading ends with a page without entries, whatever the total says', async (t) => {
+  const withTotal = (count: number): Reply => {
+    const body = items(entries.slice(0, count))
+    return { body: { ...body, data: { ...body.data, total_affected_items: 1_000_000 } } }
+  }
+  const replies = {
+    'GET /manager/logs?limit=500&offset=0': withTotal(500),
+    'GET /manager/logs?limit=500&offset=500': withTotal(0),
+  }
+  const { calls, envelope } = await ask('GET', '/manager/logs', { query: { limit: '5000' }, replies })
+  t.equal(calls.length, 2)
+  t.equal(rowsOf(envelope.data).length, 500)
+})

@@ -24,6 +24,8 @@ async function sendPages(conversation: Conversation, call: NewerCall): Promise<R
   for (let at = offset + MAX_PAGE; at < end; at += MAX_PAGE) {
     const next = await conversation.send(pageOf(call, at, end - at))
     if (next.content.kind !== 'success' || next.content.items === undefined) return next
+    // The log was rotated meanwhile, or the total is wrong.
+    if (next.content.items.length === 0) break
     items.push(...next.content.items)
   }
   return { ...first, content: { ...content, items } }
