@@ -79,6 +79,17 @@ export const proofs: readonly Proof[] = [
     observe: answer(() => `/agents?search=${unique()}`),
   },
   {
+    changes: { 'cluster.limits.perMinute': 1 },
+    before: 0,
+    after: 921,
+    observe: async (edge) => {
+      // Never stored, so that each read is a call: one at the master, one at the worker, and one too many.
+      const read = answer(() => '/agents/001/key')
+      const codes = (await Promise.all([read(edge), read(edge), read(edge)])) as [number, number][]
+      return Math.max(...codes.map(([, code]) => code))
+    },
+  },
+  {
     changes: { 'cluster.limits.timeout': '200ms' },
     before: OK,
     after: [504, 922],
