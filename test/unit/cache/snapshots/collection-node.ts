@@ -19,9 +19,9 @@ export function agents(count: number): Row[] {
   }))
 }
 
-/** Waits until a build of some thousand rows in small turns has ended. */
+/** Waits until a build of some thousand rows has ended. It works in turns of some milliseconds: more on a busy core. */
 export async function settleBuild(): Promise<void> {
-  for (let round = 0; round < 20; round += 1) await settle()
+  for (let round = 0; round < 200; round += 1) await settle()
 }
 
 export function snapshotReplica(rows: Row[], options: Partial<CacheOptions> = {}) {
