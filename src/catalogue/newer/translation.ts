@@ -211,7 +211,7 @@ export interface RowRule {
    * rows, and in the parameters `select`, `sort` and `q` the other way around.
    */
   readonly fields?: Readonly<Record<string, FieldRule>>
-  /** The text `unknown` stands for a missing value, but not in these fields. */
+  /** The text `unknown` means a missing value, but not in these fields. */
   readonly unknownIsMissing?: { readonly except: readonly string[] }
   /** The kind of rows that `query/sources.ts` filters, sorts and pages if a parameter is evaluated by the edge. */
   readonly source?: string

@@ -58,7 +58,7 @@ export interface Call {
   readonly duringRestart?: true
   /** Is executed in the API process itself, so it is answered while the executing process hangs. */
   readonly inApi?: true
-  /** The API caches the response for 0.75 s, whoever asks. */
+  /** The API caches the response for 0.75 s, for all users together. */
   readonly cached?: true
   /** Letters of `search` over which the executing process hangs for good. */
   readonly hangsOver?: number

@@ -77,7 +77,7 @@ export function parseSearch(search: string | undefined): { negated: boolean; tex
   }
 }
 
-/** `LIKE '%text%'` of the database: `%` stands for any text and `_` for any letter. */
+/** `LIKE '%text%'` of the database: `%` matches any text and `_` any letter. */
 function likeMatcher(text: string): (value: string) => boolean {
   if (!/[%_]/.test(text)) return (value) => value.toLowerCase().includes(text)
   const pattern = text

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 export interface NewerExchange {
   /** The place in the file, from 1: tests name an exchange by it. */
   readonly line: number
-  /** The endpoint of the classic contract that the call stands for; `-` or a name in parentheses: none. */
+  /** The endpoint of the classic contract that the call replaces; `-` or a name in parentheses: none. */
   readonly classic: string
   /** The node that was called. */
   readonly node: string

@@ -109,7 +109,7 @@ t.test('a retry counts', async (t) => {
   t.match(cluster.status(), [{ budget: { used: 2 } }])
 })
 
-t.test('a retry that the limit does not permit is not sent: the first failure stands', async (t) => {
+t.test('a retry that the limit does not permit is not sent: the first failure is returned', async (t) => {
   const node = await fakeNode(t, (request) => request.socket.destroy())
   const cluster = clusterOf(t, node.url, { limits: { perMinute: 1 } })
   t.match(await cluster.call(get()), { ok: false, fault: 'unreachable', sent: true })

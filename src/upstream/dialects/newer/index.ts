@@ -1,6 +1,6 @@
 /**
  * The newer layout (releases 4.x of the manager): asks a node of that layout on behalf of a classic request. What an
- * endpoint needs stands in the translation of its record; this folder reads it.
+ * endpoint needs is in the translation of its record; this folder reads it.
  */
 import { EdgeError } from '../../../core/errors.ts'
 import { CollectionError } from '../../../query/request.ts'

@@ -37,7 +37,7 @@ export function toHealth({ translation: { response } }: Conversation, { items = 
 }
 
 /**
- * The number of extra files that the master accepted stands beside the other numbers once files were synchronised. The
+ * The number of extra files that the master accepted is beside the other numbers once files were synchronised. The
  * newer layout accepts them together with the other files, so that nothing else can occupy the connection.
  */
 function withExtraFiles(item: Row): Row {

@@ -120,7 +120,7 @@ t.test('agents are counted without the word for a missing value, but with the un
   t.ok((platforms.data as { items: readonly object[] }).items.some((item) => !('os' in item)))
 })
 
-t.test('select stands for fields that are not named, and does not cut the counts', async (t) => {
+t.test('select is used for fields that are not named, and does not cut the counts', async (t) => {
   const counts = () => success([{ version: 'Wazuh v4.5.4', count: 4 }], { total: 11 })
   const alone = await ask(edgeRequest('GET', '/agents/stats/distinct', { query: { select: 'version' } }), counts)
   t.same(alone.calls, ['GET /agents/stats/distinct?fields=version'])
