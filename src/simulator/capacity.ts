@@ -109,9 +109,10 @@ function limited(scale: number, interpreters: Interpreters): CapacityModel {
   }
 }
 
-function countLoad() {
+/** Returns the load of a node, and the function that counts a request until its response is complete. */
+export function countLoad() {
   const load = { inFlight: 0, most: 0, served: 0, interpreted: 0, longest: 0, forwarded: 0 }
-  const countInFlight: CapacityModel['countInFlight'] = async (serve) => {
+  const countInFlight = async <T>(serve: () => Promise<T>): Promise<T> => {
     const start = performance.now()
     load.inFlight += 1
     load.most = Math.max(load.most, load.inFlight)

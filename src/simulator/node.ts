@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { setTimeout as wait } from 'node:timers/promises'
 import { errorTable } from '../core/errors.ts'
 import { CollectionError } from '../query/request.ts'
-import { ProcessEnd, parseBody, readBytes } from './bodies.ts'
+import { ProcessEnd, parseBody } from './bodies.ts'
 import type { CapacityModel } from './capacity.ts'
 import { type Call, type Cluster, execute, handlerKey, throwFault } from './distribute.ts'
 import type { Fault } from './faults.ts'
 import { filter, parseQuery } from './filters.ts'
 import { FrameworkError, type SeenRequest, type SimNode } from './model.ts'
+import { receive } from './receive.ts'
 import type { FindRoute } from './routes.ts'
 import { disfigured, send } from './send.ts'
 import { failure, json, type Outgoing, preflight, success, unauthorized, unlessKnown } from './wire.ts'
@@ -40,18 +40,10 @@ export function nodeApi(parts: NodeParts): (request: IncomingMessage, response: 
 }
 
 async function serve(parts: NodeParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { method = 'GET', url = '/', headers } = request
-  const seen: SeenRequest = { node: parts.node.name, method, url, headers, body: '' }
-  parts.see(seen)
-  const bytes = await readBytes(request)
-  seen.body = bytes.toString('utf8')
-  const fault = parts.cluster.faults.strike(seen)
-  if (fault.delay !== undefined) await wait(fault.delay)
-  if (fault.stall === true) return
-  if (fault.reset === true) {
-    request.socket.resetAndDestroy()
-    return
-  }
+  const received = await receive(parts, request)
+  if (received === undefined) return
+  const { bytes, fault } = received
+  const { method = 'GET', headers } = request
   try {
     const outgoing =
       disfigured(fault) ?? (await parts.capacity.countInFlight(() => respond(parts, request, bytes, fault)))

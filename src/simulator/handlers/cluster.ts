@@ -3,6 +3,7 @@ import { collect } from '../../query/collect.ts'
 import { parseCollectionRequest } from '../../query/request.ts'
 import { sources } from '../../query/sources.ts'
 import { statusOf } from '../agent-state.ts'
+import { clusterSettings } from '../data/node/cluster-settings.ts'
 import { after, stamp } from '../data/times.ts'
 import type { SimHandlers, SimNode, SimRequest, World } from '../model.ts'
 import { refusal } from '../texts.ts'
@@ -69,20 +70,6 @@ function syncOf(world: World) {
   }
 }
 
-function configuration({ world, node }: SimRequest) {
-  return {
-    name: CLUSTER,
-    node_name: node.name,
-    node_type: node.type,
-    key: world.clusterKey,
-    port: 1516,
-    bind_addr: '0.0.0.0',
-    nodes: world.nodes.filter((known) => known.type === 'master').map((known) => known.ip),
-    hidden: 'no',
-    disabled: false,
-  }
-}
-
 function welcome({ world, node }: SimRequest) {
   return {
     msg: 'Welcome to the manager API',
@@ -96,7 +83,7 @@ export const clusterHandlers: SimHandlers = {
   'GET /cluster/nodes': nodes,
   'GET /cluster/nodes/:node_name': oneNode,
   'GET /cluster/healthcheck': health,
-  'GET /cluster/config': configuration,
+  'GET /cluster/config': ({ world, node }) => clusterSettings(world, node),
   'GET /cluster/node': ({ node }) => ({ node: node.name, cluster: CLUSTER, type: node.type }),
   'GET /cluster/status': ({ node }) => ({ enabled: 'yes', running: node.clusterDaemonDown === true ? 'no' : 'yes' }),
   'GET /': welcome,

@@ -1,8 +1,6 @@
 /** The API of one node in the newer layout: a plain server that behaves like a real node, including its faults. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { setTimeout as wait } from 'node:timers/promises'
-import { readBytes } from '../bodies.ts'
-import type { SeenRequest } from '../model.ts'
+import { receive } from '../receive.ts'
 import { disfigured, send } from '../send.ts'
 import type { Outgoing } from '../wire.ts'
 import { letTimePass } from '../world.ts'
@@ -45,21 +43,12 @@ async function serve(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { method = 'GET', url = '/', headers } = request
-  const seen: SeenRequest = { node: parts.node.name, method, url, headers, body: '' }
-  parts.see(seen)
-  const bytes = await readBytes(request)
-  seen.body = bytes.toString('utf8')
-  const fault = parts.cluster.faults.strike(seen)
-  if (fault.delay !== undefined) await wait(fault.delay)
-  if (fault.stall === true || fault.cutOff !== undefined) return
-  if (fault.reset === true) {
-    request.socket.resetAndDestroy()
-    return
-  }
+  const received = await receive(parts, request)
+  if (received === undefined || received.fault.cutOff !== undefined) return
+  const { bytes, fault } = received
+  const body = bytes.toString('utf8')
   const outgoing =
-    disfigured(fault) ??
-    (await parts.costs.countInFlight(() => respond(parts, cached, request, seen.body, fault.error)))
+    disfigured(fault) ?? (await parts.costs.countInFlight(() => respond(parts, cached, request, body, fault.error)))
   send(response, outgoing, fault)
 }
 

@@ -2,7 +2,7 @@
  * The time that a node of the newer layout needs: one process executes all calls of its API, and another one checks
  * passwords, each one call at a time. Without a cost, a node is as fast as this process.
  */
-import type { Load } from '../capacity.ts'
+import { countLoad, type Load } from '../capacity.ts'
 
 export interface NodeCosts {
   readonly load: Load
@@ -24,23 +24,12 @@ export const WORKER_FACTOR = 4
 
 /** `scale`: factor by which nodes are faster than real ones; undefined: no cost. */
 export function createCosts(scale: number | undefined): NodeCosts {
-  const load = { inFlight: 0, most: 0, served: 0, interpreted: 0, longest: 0, forwarded: 0 }
+  const { load, countInFlight } = countLoad()
   const logins = sequence(scale)
   const executions = sequence(scale)
   return {
     load,
-    countInFlight: async (serve) => {
-      const start = performance.now()
-      load.inFlight += 1
-      load.most = Math.max(load.most, load.inFlight)
-      try {
-        return await serve()
-      } finally {
-        load.inFlight -= 1
-        load.served += 1
-        load.longest = Math.max(load.longest, performance.now() - start)
-      }
-    },
+    countInFlight,
     logIn: () => logins(LOGIN_MS),
     execute: (milliseconds) => {
       load.interpreted += 1

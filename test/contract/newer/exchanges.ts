@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
+import type { RecordedExchange } from '../replay/exchanges.ts'
 
 /** A call of a node of the newer layout and its response, recorded on a real cluster with three nodes. */
-export interface NewerExchange {
+export interface NewerExchange extends RecordedExchange {
   /** The place in the file, from 1: tests name an exchange by it. */
   readonly line: number
   /** The endpoint of the classic contract that the call replaces; `-` or a name in parentheses: none. */
@@ -10,17 +11,6 @@ export interface NewerExchange {
   readonly node: string
   readonly user: string
   readonly note: string
-  readonly request: {
-    readonly method: string
-    readonly path: string
-    readonly headers: Readonly<Record<string, string>>
-    readonly body: string | null
-  }
-  readonly response: {
-    readonly status: number
-    readonly headers: Readonly<Record<string, string>>
-    readonly body: string | null
-  }
 }
 
 /** The recording has placeholders for keys. This one has the form of a real key, so that it can be sent. */

@@ -1,9 +1,7 @@
 import { readFileSync } from 'node:fs'
 
-/** A request and its response, recorded on a real cluster with three nodes. */
-export interface Exchange {
-  readonly tag: string
-  readonly auth: 'ok' | 'bad' | 'none' | 'garbage' | 'bearer'
+/** A request and its response, as a real node got and sent them. */
+export interface RecordedExchange {
   readonly request: {
     readonly method: string
     readonly path: string
@@ -15,6 +13,12 @@ export interface Exchange {
     readonly headers: Readonly<Record<string, string>>
     readonly body: string | null
   }
+}
+
+/** An exchange that was recorded on a real cluster with three nodes. */
+export interface Exchange extends RecordedExchange {
+  readonly tag: string
+  readonly auth: 'ok' | 'bad' | 'none' | 'garbage' | 'bearer'
 }
 
 export function recorded(): Exchange[] {

@@ -1,5 +1,6 @@
 /** The active configuration of a manager, by component and configuration, as its daemons report it. */
 import type { SimNode, World } from '../../model.ts'
+import { clusterSettings } from './cluster-settings.ts'
 import {
   execdInternal,
   localfile,
@@ -49,19 +50,9 @@ function globalSettings({ type }: SimNode) {
   }
 }
 
-/** Contains the key of the cluster. */
+/** Contains the key of the cluster. The daemon shows `disabled` as a word. */
 function cluster(node: SimNode, world: World) {
-  return {
-    name: 'cluster',
-    node_name: node.name,
-    node_type: node.type,
-    key: world.clusterKey,
-    port: 1516,
-    bind_addr: '0.0.0.0',
-    nodes: world.nodes.filter(({ type }) => type === 'master').map(({ ip }) => ip),
-    hidden: 'no',
-    disabled: 'no',
-  }
+  return { ...clusterSettings(world, node), disabled: 'no' }
 }
 
 /** The components of a manager. `agent` is a known name, but no manager has this component. */

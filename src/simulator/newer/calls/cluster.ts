@@ -1,4 +1,5 @@
 /** The cluster and its nodes, and the API itself. */
+import { clusterSettings } from '../../data/node/cluster-settings.ts'
 import { after } from '../../data/times.ts'
 import type { SimNode, World } from '../../model.ts'
 import { affected } from '../answers.ts'
@@ -71,21 +72,6 @@ function syncOf(world: World) {
   }
 }
 
-/** The configuration of the cluster, with its key, as a node uses it. */
-export function clusterConfiguration({ world, node }: Pick<Asked, 'world' | 'node'>) {
-  return {
-    name: CLUSTER,
-    node_name: node.name,
-    node_type: node.type,
-    key: world.clusterKey,
-    port: 1516,
-    bind_addr: '0.0.0.0',
-    nodes: world.nodes.filter(({ type }) => type === 'master').map(({ ip }) => ip),
-    hidden: 'no',
-    disabled: false,
-  }
-}
-
 function welcome({ world, node }: Asked) {
   const data = {
     title: 'Wazuh API REST',
@@ -122,7 +108,7 @@ export const clusterCalls: readonly Call[] = [
     runs: 'here',
     needs: [nodeRead],
     texts: localTexts,
-    run: (asked) => affected([clusterConfiguration(asked)]),
+    run: ({ world, node }) => affected([clusterSettings(world, node)]),
   },
   {
     method: 'GET',

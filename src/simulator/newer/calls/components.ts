@@ -1,11 +1,12 @@
 /** The active configuration of the daemons of a node. */
+
+import { clusterSettings } from '../../data/node/cluster-settings.ts'
 import { components } from '../../data/node/components.ts'
 import { type Daemon, isUsed } from '../../data/node/daemons.ts'
 import type { SimNode } from '../../model.ts'
 import { type Answer, affected } from '../answers.ts'
 import { NewerError } from '../errors.ts'
 import type { Asked, Call } from '../model.ts'
-import { clusterConfiguration } from './cluster.ts'
 import { activeConfigurationParams, CONFIGURATIONS_OF } from './component-names.ts'
 import { newerValue } from './component-values.ts'
 import { bothOf, ofNode } from './manager.ts'
@@ -17,7 +18,7 @@ const newer: Readonly<Record<string, ((asked: Asked) => unknown) | undefined>> =
   'analysis/rules': () => ({ rules: [] }),
   'auth/auth': () => ({ auth: registration }),
   'com/logging': () => ({ logging: { plain: 'yes', json: 'no' } }),
-  'com/cluster': clusterConfiguration,
+  'com/cluster': ({ world, node }) => clusterSettings(world, node),
   'logcollector/socket': undefined,
   'monitor/global': () => ({ monitord: { agents_disconnection_time: 600, agents_disconnection_alert_time: 0 } }),
   'monitor/reports': undefined,
