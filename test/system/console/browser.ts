@@ -1,11 +1,13 @@
 /** Chromium for tests. */
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { installed } from '../../support/installed.ts'
 
 /** Screenshots, for review by people. Ignored by git. */
 const SCREENSHOT_FOLDER = 'coverage/console'
+/** Long enough for a browser on busy cores. An event that never comes fails the test then. */
+const TIMEOUT_MS = 120_000
 const names = ['chromium', 'chromium-browser', 'google-chrome']
 const flags = [
   '--no-sandbox',
@@ -20,6 +22,13 @@ const flags = [
 export function startBrowser(): Promise<Browser> {
   const executablePath = installed({ variable: 'CHROMIUM', names, package: 'chromium' })
   return chromium.launch({ executablePath, args: flags })
+}
+
+/** Opens a context whose waits end after two minutes, not after Playwright's 30 s. */
+export async function openContext(browser: Browser, options: BrowserContextOptions = {}): Promise<BrowserContext> {
+  const context = await browser.newContext(options)
+  context.setDefaultTimeout(TIMEOUT_MS)
+  return context
 }
 
 export interface OpenedConsole {
@@ -40,7 +49,7 @@ export interface OpenOptions {
 /** Opens the console with a signed-in user. */
 export async function openConsole(browser: Browser, url: string, options: OpenOptions = {}): Promise<OpenedConsole> {
   const { user = 'operator', dark = false, width = 1280, height = 800 } = options
-  const context = await browser.newContext({
+  const context = await openContext(browser, {
     httpCredentials: { username: user, password: `${user}-pw` },
     colorScheme: dark ? 'dark' : 'light',
     viewport: { width, height },

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startBrowser } from './browser.ts'
+import { openContext, startBrowser } from './browser.ts'
 import { startConsoleEdge } from './edge.ts'
 
 t.test('the console works when its address contains user and password', async (t) => {
@@ -7,7 +7,7 @@ t.test('the console works when its address contains user and password', async (t
   t.teardown(() => edge.close())
   const browser = await startBrowser()
   t.teardown(() => browser.close())
-  const page = await browser.newPage()
+  const page = await (await openContext(browser)).newPage()
   const { host } = new URL(edge.operationsUrl)
   await page.goto(`http://operator:operator-pw@${host}/console/`)
   await page.getByText('ready', { exact: true }).waitFor()

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import t from 'tap'
 import { errorTable } from '../../../src/core/errors.ts'
 import { startEdge } from '../../support/edge.ts'
-import { startBrowser } from '../../system/console/browser.ts'
+import { openContext, startBrowser } from '../../system/console/browser.ts'
 
 const nodes = [{ name: 'master', type: 'master', url: 'http://127.0.0.1:9' }] as const
 
@@ -16,7 +16,7 @@ t.test('the reference page shows permission, target and cache policy, and contac
     ['dark', 360],
     ['light', 1280],
   ] as const) {
-    const context = await browser.newContext({
+    const context = await openContext(browser, {
       httpCredentials: { username: 'operator', password: 'operator-pw' },
       colorScheme,
       viewport: { width, height: 800 },
