@@ -1,5 +1,6 @@
 /** A table with column titles. It scrolls sideways if it is wider than the screen. */
 import type { ComponentChildren } from 'preact'
+import { ExportButtons, type TableExport } from './export-buttons.tsx'
 
 /** `number`: aligned for numbers. `hidden`: the title is only for screen readers. */
 export type Column = string | readonly [title: string, kind: 'number' | 'hidden']
@@ -8,23 +9,28 @@ interface TableProps {
   readonly label: string
   readonly columns: readonly Column[]
   readonly kind?: string
+  /** What the buttons for CSV and JSON export. Absent: the table has no such buttons. */
+  readonly exported?: TableExport
   readonly children: ComponentChildren
 }
 
-export function Table({ label, columns, kind, children }: TableProps) {
+export function Table({ label, columns, kind, exported, children }: TableProps) {
   return (
-    <section class="scroll" aria-label={label} tabIndex={0}>
-      <table class={kind}>
-        <thead>
-          <tr>
-            {columns.map((column) => (
-              <Head key={titleOf(column)} column={column} />
-            ))}
-          </tr>
-        </thead>
-        {children}
-      </table>
-    </section>
+    <>
+      {exported !== undefined && <ExportButtons label={label} source={exported} />}
+      <section class="scroll" aria-label={label} tabIndex={0}>
+        <table class={kind}>
+          <thead>
+            <tr>
+              {columns.map((column) => (
+                <Head key={titleOf(column)} column={column} />
+              ))}
+            </tr>
+          </thead>
+          {children}
+        </table>
+      </section>
+    </>
   )
 }
 

@@ -3,6 +3,7 @@ import { signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { TailBatch, TailRequest } from '../../admin/console/api-types.ts'
 import { signedOut } from '../api.ts'
+import type { ExportRow } from '../export.ts'
 import { Filters, SelectFilter, TextFilter } from '../filters.tsx'
 import { formatBytes, formatClock, formatCount, formatDuration } from '../format.ts'
 import { onKey } from '../keys.ts'
@@ -150,7 +151,12 @@ function RequestFilters() {
 function RequestTable({ requests }: { readonly requests: readonly TailRequest[] }) {
   if (requests.length === 0) return <p class="quiet">No matching request yet.</p>
   return (
-    <Table label="Requests, newest first" columns={columns} kind="tail">
+    <Table
+      label="Requests, newest first"
+      columns={columns}
+      kind="tail"
+      exported={{ name: 'requests', rows: () => requests.map(exportRowOf) }}
+    >
       <tbody>
         {requests.map((request) => (
           <tr key={request.id}>
@@ -178,4 +184,9 @@ function RequestTable({ requests }: { readonly requests: readonly TailRequest[] 
       </tbody>
     </Table>
   )
+}
+
+function exportRowOf({ id, at, method, route, status, cache, ms, bytes, user, client, node }: TailRequest): ExportRow {
+  const time = new Date(at).toISOString()
+  return { time, method, endpoint: route, status, cache, durationMs: ms, sizeBytes: bytes, user, client, node, id }
 }

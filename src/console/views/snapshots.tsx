@@ -1,5 +1,6 @@
 /** The snapshots of collections in the memory of this replica, and the calls that they saved. */
 import type { SnapshotSummary } from '../../admin/console/api-types.ts'
+import type { ExportRow } from '../export.ts'
 import { formatBytes, formatCount } from '../format.ts'
 import { type Column, Table } from '../table.tsx'
 
@@ -14,7 +15,7 @@ export function Snapshots({ snapshots }: { readonly snapshots: readonly Snapshot
     return <p class="quiet">None yet. The edge builds one after two different queries of a collection.</p>
   }
   return (
-    <Table label="Snapshots" columns={COLUMNS}>
+    <Table label="Snapshots" columns={COLUMNS} exported={{ name: 'snapshots', rows: () => snapshots.map(exportRowOf) }}>
       <tbody>
         {[...snapshots]
           .sort((a, b) => b.bytes - a.bytes)
@@ -34,4 +35,8 @@ export function Snapshots({ snapshots }: { readonly snapshots: readonly Snapshot
       </tbody>
     </Table>
   )
+}
+
+function exportRowOf({ url, group, rows, bytes, queries, calls }: SnapshotSummary): ExportRow {
+  return { url, group, rows, sizeBytes: bytes, queries, callsToBuild: calls, callsSaved: queries - calls }
 }
