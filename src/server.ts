@@ -4,6 +4,7 @@
  */
 import { constants } from 'node:os'
 import { buildEdge, type Edge } from './app/index.ts'
+import { replicaNameOf } from './app/replica-name.ts'
 import type { Deprecation } from './config/deprecated.ts'
 import { type LoadResult, loadConfig } from './config/index.ts'
 import type { Config } from './config/schema.ts'
@@ -52,7 +53,7 @@ export async function run(config: Config, { onListening, ...options }: RunOption
     process.stderr.write(`manager-edge cannot start: ${describeStartError(error, config)}\n`)
     return EXIT_CODES.failed
   }
-  edge.log.info(urls, 'listening')
+  edge.log.info({ ...urls, replica: replicaNameOf(config) }, 'listening')
   onListening?.(urls)
   process.on('SIGHUP', () => void Promise.all([edge.reload(), reopenAudit(edge)]))
   const signal = await firstSignal()

@@ -1,5 +1,4 @@
 /** Connects the operators' console with the parts of the edge. */
-import { hostname } from 'node:os'
 import type { Logger } from 'pino'
 import type { Access } from '../access/access.ts'
 import type { PurgeCost, PurgeRequest } from '../admin/console/api-types.ts'
@@ -29,18 +28,18 @@ import type { StoreStatus } from './telemetry.ts'
 
 type ConsoleParts = Pick<
   OperationsParts,
-  'replica' | 'monitors' | 'cluster' | 'api' | 'storeStatus' | 'ready' | 'url' | 'divergence' | 'reload'
+  'name' | 'replica' | 'monitors' | 'cluster' | 'api' | 'storeStatus' | 'ready' | 'url' | 'divergence' | 'reload'
 >
 
 /** Returns `undefined` if replicas share nothing. `interval`: milliseconds between two reports. */
 export function buildReplicas(
-  parts: Pick<ConsoleParts, 'replica' | 'cluster' | 'monitors' | 'ready'> & Pick<ReplicaReadiness, 'contact'>,
+  parts: Pick<ConsoleParts, 'name' | 'replica' | 'cluster' | 'monitors' | 'ready'> & Pick<ReplicaReadiness, 'contact'>,
   interval?: number,
 ): Replicas | undefined {
-  const { replica, cluster, monitors, ready, contact } = parts
+  const { name, replica, cluster, monitors, ready, contact } = parts
   if (replica === undefined) return undefined
   const self = {
-    name: hostname(),
+    name,
     version,
     ready: () => ready().ok,
     contact,
@@ -53,14 +52,14 @@ export function buildReplicas(
 }
 
 export function buildConsolePorts(parts: ConsoleParts): ConsolePorts {
-  const { monitors, cluster, api, storeStatus, ready, url, divergence, reload } = parts
+  const { name, monitors, cluster, api, storeStatus, ready, url, divergence, reload } = parts
   const { cache, handler } = api
   const { explained } = cache
   const permissions = new Map<string, string>(
     catalogue.filter(({ method }) => method === 'GET').map(({ path, permission }) => [path, permission]),
   )
   return {
-    name: hostname(),
+    name,
     version,
     url,
     ready,
@@ -187,6 +186,8 @@ export interface Monitors {
 }
 
 export interface OperationsParts {
+  /** The name of this replica. */
+  readonly name: string
   readonly monitors: Monitors
   readonly access: Access
   readonly cluster: Cluster

@@ -30,6 +30,7 @@ import { buildOperations, createMonitors } from './operations.ts'
 import { createReadiness } from './readiness.ts'
 import { buildReplica, buildSharedAccess, readEncryptionKey } from './redis.ts'
 import { createDeprecationLog, createReloader, type Reloader } from './reload.ts'
+import { replicaNameOf } from './replica-name.ts'
 import { buildAudit, buildMetrics, buildTraces, createStoreStatus } from './telemetry.ts'
 
 export interface EdgeOptions {
@@ -115,6 +116,7 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
 /** Builds the parts in the order of their dependencies. `close` closes all of them. */
 async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, lifecycle, reloader }: ProcessParts) {
   const { current: config } = settings
+  const name = replicaNameOf(config)
   const events = createEdgeEvents()
   const { emit } = events
   const divergence = countDivergence(events)
@@ -145,7 +147,7 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
   const shared = buildSharedAccess(config, { replica, encryptionKey, log })
   const access = await buildAccess(settings, { cluster, shared, log })
   const monitors = createMonitors(events)
-  const common = { access, cluster, replica, shared, log, audit }
+  const common = { name, access, cluster, replica, shared, log, audit }
   api = await buildApi(settings, { ...common, encryptionKey, writeLine, onStoreEvent, emit, traces })
   const readiness = createReadiness({
     cluster,
@@ -165,8 +167,8 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
     return isChanged ? readiness.credentialsChanged : () => undefined
   })
   const ready = readiness.current
-  replicas = buildReplicas({ replica, cluster, monitors, ready, contact: readiness.contact })
-  const metrics = buildMetrics({ events, cluster, api, audit, traces, ready, reload: reloader.status })
+  replicas = buildReplicas({ name, replica, cluster, monitors, ready, contact: readiness.contact })
+  const metrics = buildMetrics({ name, events, cluster, api, audit, traces, ready, reload: reloader.status })
   const url = () => lifecycle.url
   const operations = await buildOperations(settings, {
     ...common,

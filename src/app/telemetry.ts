@@ -1,6 +1,5 @@
 /** Builds metrics, traces and audit from the configuration. */
 import { readFile } from 'node:fs/promises'
-import { hostname } from 'node:os'
 import { TLSSocket } from 'node:tls'
 import type { Logger } from 'pino'
 import { DEGRADATIONS, type Readiness } from '../admin/listener.ts'
@@ -22,9 +21,12 @@ import type { Traces } from '../telemetry/traces/index.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { version } from './package.ts'
 import type { ReloadStatus } from './reload.ts'
+import { replicaNameOf } from './replica-name.ts'
 import { withSettings } from './with-settings.ts'
 
 export interface MetricsParts {
+  /** The name of this replica. */
+  readonly name: string
   readonly events: EdgeEvents
   readonly cluster: Cluster
   readonly api: { readonly cache: CacheOperationsPorts; readonly storeState?: (() => CacheStoreState) | undefined }
@@ -34,13 +36,14 @@ export interface MetricsParts {
   reload(): ReloadStatus
 }
 
-export function buildMetrics({ events, cluster, api, audit, traces, ready, reload }: MetricsParts): Metrics {
+export function buildMetrics({ name, events, cluster, api, audit, traces, ready, reload }: MetricsParts): Metrics {
   const { cache, storeState } = api
   const groups = new Set(catalogue.map(groupOf))
   groups.delete('none')
   return createMetrics({
     events,
     version,
+    replica: name,
     groups: [...groups].sort(),
     storeEvents: STORE_EVENTS,
     redis: cache.sharedThroughRedis,
@@ -134,13 +137,10 @@ export function createStoreStatus(): StoreStatus {
 }
 
 /** Creates the audit with its file, or with the log if `audit.file` is not set. `flush`: writes the buffered log lines. */
-export function buildAudit(
-  { current: { audit, log: logSettings }, onReload }: ReloadableConfig,
-  log: Logger,
-  flush: () => void,
-): Audit {
+export function buildAudit({ current, onReload }: ReloadableConfig, log: Logger, flush: () => void): Audit {
+  const { audit, log: logSettings } = current
   const { file } = audit
-  const replica = hostname()
+  const replica = replicaNameOf(current)
   if (file !== undefined) {
     const onRotationFailure = ({ message }: Error) => log.warn({ fault: message }, 'audit file not rotated')
     const onUnlocked = (reason: string) => log.warn({ file, reason }, 'audit file not locked')

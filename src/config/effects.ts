@@ -10,6 +10,9 @@ export type Effect = 'reload' | 'reloadIfSet' | 'restart'
 
 /** By the path of the setting. A row for a group applies to all members of the group. */
 export const settingEffects: Readonly<Record<string, Effect>> = {
+  // The console, the log and the audit chain name a process as long as it runs.
+  'replica.name': 'restart',
+
   'listen.host': 'restart',
   'listen.port': 'restart',
   'listen.hosts': 'reload',

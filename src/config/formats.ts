@@ -61,6 +61,10 @@ export const formats: Readonly<Record<string, Format>> = {
     isValid: isCollector,
     parse: toTracesUrl,
   },
+  replicaName: {
+    description: 'up to 128 letters, digits and . _ : -, such as edge-1 or rack2.edge',
+    isValid: (text) => /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/.test(text),
+  },
   folder: {
     description: 'an absolute folder that ends with /, such as /var/ossec/',
     isValid: (text) => /^\/(?:.*\/)?$/.test(text) && !text.split('/').includes('..'),

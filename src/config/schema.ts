@@ -245,8 +245,11 @@ const log = group({
   format: oneOf(['json', 'text']),
 })
 
+const replica = group({ name: Type.Optional(text({ format: 'replicaName' })) })
+
 /** The whole configuration. An unknown key is a fault. */
 export const settings = record({
+  replica,
   listen,
   operations: group({
     host: text({ default: '127.0.0.1', format: 'host' }),

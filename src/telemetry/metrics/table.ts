@@ -11,6 +11,8 @@ import type { SnapshotState } from '../../core/response.ts'
 /** What the state series read at each scrape, and the label values that exist from the start. */
 export interface MetricsSources {
   readonly version: string
+  /** The name of this replica. */
+  readonly replica: string
   /** Names of the cache groups. */
   readonly groups: readonly string[]
   /** Names of the events that the Redis store emits. */
@@ -328,9 +330,9 @@ export const stateSeries: readonly StateSeries[] = [
   {
     type: 'gauge',
     name: 'edge_build_info',
-    help: 'The running release.',
-    labels: ['version'],
-    read: ({ version }) => [[{ version }, 1]],
+    help: 'The running release, and the name of this replica.',
+    labels: ['version', 'replica'],
+    read: ({ version, replica }) => [[{ version, replica }, 1]],
   },
   perNode('edge_node_in_flight', 'Calls in flight on the node.', ({ inFlight }) => inFlight),
   perNode('edge_node_limit', 'Current limit of concurrent calls of all replicas to the node.', ({ limit }) => limit),

@@ -48,7 +48,10 @@ export async function edgeOf(t: Test): Promise<Edge> {
     })
     const monitors = createMonitors(createEdgeEvents())
     const ready = () => ({ ok: true, reasons: [], degraded: [] })
-    replicas = buildReplicas({ replica, cluster, monitors, ready, contact: () => ({}) }, REPORT_INTERVAL_MS)
+    replicas = buildReplicas(
+      { name: 'replica', replica, cluster, monitors, ready, contact: () => ({}) },
+      REPORT_INTERVAL_MS,
+    )
     const kill = async () => {
       replicas?.stop()
       await cluster.close()

@@ -7,6 +7,7 @@ import { samplesOf, sumOf } from '../../../support/scrape.ts'
 
 const sources: MetricsSources = {
   version: '1.2.3',
+  replica: 'edge-1',
   groups: ['agents', 'rules'],
   storeEvents: ['unreachable', 'reachable'],
   redis: true,
