@@ -9,7 +9,12 @@ export interface ConsoleEdge extends RunningEdge {
   get(path: string, user?: string): Promise<Response>
 }
 
-export async function startConsoleEdge(settings: Readonly<Record<string, unknown>> = {}): Promise<ConsoleEdge> {
+/** What `sendRequests` stores stays in the cache as long as a test takes on busy cores. */
+const ttl = { agents: '10m', cluster: '10m', decoders: '10m', rules: '10m', summary: '10m' }
+
+export async function startConsoleEdge(
+  settings: Readonly<Record<string, unknown>> = { cache: { ttl } },
+): Promise<ConsoleEdge> {
   buildPage()
   const simulator = await startSimulator({ agents: 40, workers: 2 })
   const edge = await startEdge({ nodes: simulator.nodes, password: 'simulated', settings })
