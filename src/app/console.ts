@@ -4,6 +4,7 @@ import type { Access } from '../access/access.ts'
 import type { PurgeCost, PurgeRequest } from '../admin/console/api-types.ts'
 import type { LiveTail } from '../admin/console/live-tail.ts'
 import type { ConsolePorts, NodeState } from '../admin/console/ports.ts'
+import type { QueueTrends } from '../admin/console/queue-trends.ts'
 import { createReplicas, type Replicas } from '../admin/console/replicas.ts'
 import type { RecentJoins, Traffic } from '../admin/console/traffic.ts'
 import type { Readiness } from '../admin/listener.ts'
@@ -11,6 +12,7 @@ import type { Audit } from '../audit/index.ts'
 import { explain, resolveIndexUrl } from '../cache/explain.ts'
 import type { EdgeOperation, Endpoint } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
+import type { ReloadableConfig } from '../config/reloadable.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
@@ -21,6 +23,7 @@ import type { Divergence } from '../telemetry/events.ts'
 import type { Metrics } from '../telemetry/metrics/index.ts'
 import type { Cluster, NodeStatus } from '../upstream/index.ts'
 import type { Api } from './api.ts'
+import type { Certificates } from './certificates.ts'
 import { version } from './package.ts'
 import type { ReplicaReadiness } from './readiness.ts'
 import type { ReloadStatus } from './reload.ts'
@@ -28,7 +31,18 @@ import type { StoreStatus } from './telemetry.ts'
 
 type ConsoleParts = Pick<
   OperationsParts,
-  'name' | 'replica' | 'monitors' | 'cluster' | 'api' | 'storeStatus' | 'ready' | 'url' | 'divergence' | 'reload'
+  | 'name'
+  | 'replica'
+  | 'replicas'
+  | 'monitors'
+  | 'cluster'
+  | 'api'
+  | 'storeStatus'
+  | 'ready'
+  | 'url'
+  | 'divergence'
+  | 'reload'
+  | 'certificates'
 >
 
 /** Returns `undefined` if replicas share nothing. `interval`: milliseconds between two reports. */
@@ -51,8 +65,8 @@ export function buildReplicas(
   return createReplicas(self, (text) => replica.exchangeDescriptions(text), interval)
 }
 
-export function buildConsolePorts(parts: ConsoleParts): ConsolePorts {
-  const { name, monitors, cluster, api, storeStatus, ready, url, divergence, reload } = parts
+export function buildConsolePorts({ current: config }: ReloadableConfig, parts: ConsoleParts): ConsolePorts {
+  const { name, replicas, certificates, monitors, cluster, api, storeStatus, ready, url, divergence, reload } = parts
   const { cache, handler } = api
   const { explained } = cache
   const permissions = new Map<string, string>(
@@ -73,6 +87,10 @@ export function buildConsolePorts(parts: ConsoleParts): ConsolePorts {
     snapshots: () => cache.snapshots?.() ?? [],
     cache: () => ({ enabled: cache.enabled, shared: cache.sharedThroughRedis, ...storeStatus.current() }),
     nodes: () => nodeStates(cluster),
+    queueLimit: () => config.cluster.limits.queue,
+    growingQueues: monitors.queues.growing,
+    certificates: certificates.current,
+    ...(replicas && { replicas: replicas.others }),
     layoutMixture: () => cluster.view.layoutMixture?.(),
     permissionOf: (endpoint) => permissions.get(endpoint) ?? 'unknown',
     explain: async (target, caller) => {
@@ -182,6 +200,7 @@ export interface Monitors {
   readonly traffic: Traffic
   readonly tail: LiveTail
   readonly joins: RecentJoins
+  readonly queues: QueueTrends
   close(): void
 }
 
@@ -199,6 +218,7 @@ export interface OperationsParts {
   readonly log: Logger
   readonly ready: () => Readiness
   readonly reload: () => ReloadStatus
+  readonly certificates: Certificates
   /** Absent: replicas share nothing. */
   readonly replicas: Replicas | undefined
   /** The URL for clients, as soon as the edge listens. */

@@ -21,6 +21,7 @@ import { createSharedSlots } from '../redis/shared-slots.ts'
 import { countDivergence, createEdgeEvents } from '../telemetry/events.ts'
 import { buildAccess } from './access.ts'
 import { type Api, buildApi } from './api.ts'
+import { createCertificates } from './certificates.ts'
 import { buildCluster } from './cluster.ts'
 import { buildReplicas } from './console.ts'
 import { degradations } from './degradations.ts'
@@ -146,7 +147,7 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
   })
   const shared = buildSharedAccess(config, { replica, encryptionKey, log })
   const access = await buildAccess(settings, { cluster, shared, log })
-  const monitors = createMonitors(events)
+  const monitors = createMonitors(events, cluster)
   const common = { name, access, cluster, replica, shared, log, audit }
   api = await buildApi(settings, { ...common, encryptionKey, writeLine, onStoreEvent, emit, traces })
   const readiness = createReadiness({
@@ -180,6 +181,7 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
     ready,
     replicas,
     reload: reloader.status,
+    certificates: await createCertificates(settings),
     url,
   })
   const close = async (spanFlushMs = SPAN_FLUSH_MS): Promise<void> => {

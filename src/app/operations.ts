@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { consolePart } from '../admin/console/index.ts'
 import { createLiveTail } from '../admin/console/live-tail.ts'
+import { createQueueTrends } from '../admin/console/queue-trends.ts'
 import { createRecentJoins, createTraffic } from '../admin/console/traffic.ts'
 import { createOperationsListener, metricsPart } from '../admin/listener.ts'
 import { openApiDocument } from '../admin/openapi/document.ts'
@@ -17,20 +18,23 @@ import { addressOfRequests } from '../http/client-address.ts'
 import type { ListenerOptions } from '../listener/connections.ts'
 import { createListener } from '../listener/listener.ts'
 import type { EdgeEvents } from '../telemetry/events.ts'
+import type { Cluster } from '../upstream/index.ts'
 import { buildConsolePorts, type Monitors, type OperationsParts } from './console.ts'
 import { version } from './package.ts'
 import { withSettings } from './with-settings.ts'
 
-export function createMonitors({ on }: Pick<EdgeEvents, 'on'>): Monitors {
+export function createMonitors({ on }: Pick<EdgeEvents, 'on'>, cluster: Pick<Cluster, 'status'>): Monitors {
   const traffic = createTraffic()
   const tail = createLiveTail()
   const joins = createRecentJoins()
+  const queues = createQueueTrends(cluster.status)
   const unsubscribes = [on(traffic), on(tail), on(joins)]
   const close = (): void => {
     for (const unsubscribe of unsubscribes) unsubscribe()
     tail.close()
+    queues.stop()
   }
-  return { traffic, tail, joins, close }
+  return { traffic, tail, joins, queues, close }
 }
 
 export async function buildOperations(settings: ReloadableConfig, parts: OperationsParts): Promise<FastifyInstance> {
@@ -39,8 +43,7 @@ export async function buildOperations(settings: ReloadableConfig, parts: Operati
   const metrics = metricsPart(parts.metrics)
   const isMetricsOpen = config.operations.metrics === 'open'
   const { replicas } = parts
-  const ports = buildConsolePorts(parts)
-  const console = consolePart(replicas === undefined ? ports : { ...ports, replicas: replicas.others }, consoleFolder())
+  const console = consolePart(buildConsolePorts(settings, parts), consoleFolder())
   const listener = await createListener(listenerOptions(config, log))
   settings.onReload(({ operations: { tls } }) => listener.prepareReload({ tls, hosts: [] }))
   const app = await createOperationsListener({

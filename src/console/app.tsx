@@ -1,19 +1,18 @@
-/** The frame around the views: navigation, state of the edge, and warnings. */
+/** The frame around the views: navigation, state of the edge, and its problems. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Now } from '../admin/console/api-types.ts'
-import { clock, contact, usePoll } from './api.ts'
+import { contact, usePoll } from './api.ts'
 import { Dialog } from './dialog.tsx'
-import { formatDuration } from './format.ts'
 import { onKey, SHORTCUTS } from './keys.ts'
-import { navigate, route, type View, views } from './route.ts'
+import { Banner, countProblems, currentProblems, useTabTitle } from './problems.tsx'
+import { navigate, route, titles, views } from './route.ts'
 import { isDark, toggleTheme } from './theme.ts'
 import { CacheView } from './views/cache.tsx'
 import { NodesView } from './views/nodes.tsx'
 import { NowView } from './views/now.tsx'
 import { RequestsView } from './views/requests.tsx'
 
-const titles: Readonly<Record<View, string>> = { now: 'Now', cache: 'Cache', nodes: 'Nodes', requests: 'Requests' }
 const POLL_INTERVAL_MS = 2000
 
 export function App() {
@@ -32,9 +31,8 @@ export function App() {
       }),
     [help],
   )
-  useEffect(() => {
-    document.title = `${titles[view]} · ${now.data?.edge.name ?? 'Manager Edge'}`
-  }, [view, now.data?.edge.name])
+  const problems = currentProblems(now.data)
+  useTabTitle(`${titles[view]} · ${now.data?.edge.name ?? 'Manager Edge'}`, problems)
   return (
     <>
       <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
@@ -42,11 +40,12 @@ export function App() {
       </button>
       <Header
         now={now.data}
+        problems={problems}
         onHelp={() => {
           help.value = true
         }}
       />
-      <Warnings now={now.data} />
+      <Banner problems={problems} />
       <main id="main" tabIndex={-1}>
         {view === 'now' && <NowView now={now.data} />}
         {view === 'cache' && <CacheView now={now.data} />}
@@ -66,10 +65,11 @@ export function App() {
 
 interface HeaderProps {
   readonly now: Now | undefined
+  readonly problems: ReturnType<typeof currentProblems>
   onHelp(): void
 }
 
-function Header({ now, onHelp }: HeaderProps) {
+function Header({ now, problems, onHelp }: HeaderProps) {
   const { view } = route.value
   return (
     <header class="bar">
@@ -81,11 +81,12 @@ function Header({ now, onHelp }: HeaderProps) {
         {views.map((each) => (
           <a key={each} href={`#/${each}`} aria-current={each === view ? 'page' : undefined}>
             {titles[each]}
+            <Badge count={countProblems(problems.filter((problem) => problem.view === each))} />
           </a>
         ))}
       </nav>
       <div class="tools">
-        <StatePill now={now} />
+        <HeaderPill now={now} count={countProblems(problems)} />
         <button
           type="button"
           class="plain"
@@ -102,48 +103,27 @@ function Header({ now, onHelp }: HeaderProps) {
   )
 }
 
-function StatePill({ now }: { readonly now: Now | undefined }) {
-  const { error } = contact.value
-  if (error !== undefined) return <span class="pill bad">no connection</span>
-  if (now === undefined) return <span class="pill">loading …</span>
-  return now.edge.ready ? <span class="pill good">ready</span> : <span class="pill bad">not ready</span>
+/** Screen readers get the same from the banner. */
+function Badge({ count }: { readonly count: number }) {
+  if (count === 0) return null
+  return (
+    <span class="badge" aria-hidden="true">
+      {count}
+    </span>
+  )
 }
 
-/** What is unreachable or off, in plain words, and the age of the shown data. */
-function Warnings({ now }: { readonly now: Now | undefined }) {
-  const { error, lastResponseAt } = contact.value
-  const messages: string[] = []
-  if (error !== undefined) {
-    const age =
-      lastResponseAt === 0
-        ? ''
-        : ` The data below is ${formatDuration(Math.max(0, Math.round((clock.value - lastResponseAt) / 1000) * 1000))} old.`
-    messages.push(`${error.charAt(0).toUpperCase()}${error.slice(1)}.${age}`)
-  } else if (now !== undefined) {
-    if (!now.edge.ready)
-      messages.push(`Not ready: ${now.edge.reasons.join(', ')}. Load balancers send no requests to this replica.`)
-    if (now.cache.unreachable === true) {
-      const reason = now.cache.lastEvent?.reason
-      messages.push(
-        `Redis is unreachable${reason === undefined ? '' : ` (${reason})`}: requests go to the nodes, and little is cached.`,
-      )
-    }
-    const { fault, pendingRestart } = now.configuration
-    if (fault !== undefined)
-      messages.push(`The changed configuration is not valid, and the last valid one stays in use: ${fault}`)
-    if (pendingRestart.length > 0)
-      messages.push(`Changed settings that take effect after a restart only: ${pendingRestart.join(', ')}.`)
-    if (!now.cache.enabled) messages.push('The cache is disabled: every request goes to the nodes.')
-  }
-  return (
-    <div class="warnings" role="status">
-      {messages.map((each) => (
-        <p key={each} class="warning">
-          {each}
-        </p>
-      ))}
-    </div>
-  )
+interface HeaderPillProps {
+  readonly now: Now | undefined
+  readonly count: number
+}
+
+function HeaderPill({ now, count }: HeaderPillProps) {
+  if (contact.value.error !== undefined) return <span class="pill bad">no connection</span>
+  if (now === undefined) return <span class="pill">loading …</span>
+  if (!now.edge.ready) return <span class="pill bad">not ready</span>
+  if (count > 0) return <span class="pill warn">{count === 1 ? '1 problem' : `${count} problems`}</span>
+  return <span class="pill good">ready</span>
 }
 
 function Help({ onClose }: { onClose(): void }) {

@@ -8,6 +8,12 @@ addEventListener('hashchange', () => {
 
 export const views = ['now', 'cache', 'nodes', 'requests'] as const
 export type View = (typeof views)[number]
+export const titles: Readonly<Record<View, string>> = {
+  now: 'Now',
+  cache: 'Cache',
+  nodes: 'Nodes',
+  requests: 'Requests',
+}
 
 export const route = computed(() => {
   const [path = '', query = ''] = hash.value.replace(/^#\/?/, '').split('?')

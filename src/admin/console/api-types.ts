@@ -1,4 +1,5 @@
 /** JSON bodies of the console API (`/api/…` of the operations listener). Times are milliseconds, sizes are bytes. */
+import type { Problem } from './problem-types.ts'
 
 /** `GET /api/now`. */
 export interface Now {
@@ -12,7 +13,9 @@ export interface Now {
     /** Reasons why the edge is not ready. */
     readonly reasons: readonly string[]
   }
-  readonly configuration: ConfigurationState
+  /** As in `GET /api/problems`: the page needs them on every view. */
+  readonly problems: readonly Problem[]
+  readonly nodes: readonly NodeLoad[]
   readonly cache: CacheState
   /** The operator who is signed in. */
   readonly operator: { readonly name: string; readonly mayPurge: boolean }
@@ -22,12 +25,8 @@ export interface Now {
   readonly totals: Totals
 }
 
-export interface ConfigurationState {
-  /** Why the latest reload failed. The last valid configuration stays in use. */
-  readonly fault?: string
-  /** Changed settings that take effect after a restart only. */
-  readonly pendingRestart: readonly string[]
-}
+/** The present load of a node by the calls of this replica. */
+export type NodeLoad = Pick<NodeSummary, 'name' | 'type' | 'state' | 'inFlight' | 'limit' | 'queue'>
 
 export interface CacheState {
   readonly enabled: boolean

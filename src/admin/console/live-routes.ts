@@ -1,11 +1,13 @@
-/** Console API of the running edge: rates, the last hour, nodes, replicas, and the live tail of requests. */
+/** Console API of the running edge: rates, problems, the last hour, nodes, replicas, and the live tail of requests. */
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { allows } from '../../core/access.ts'
-import type { NodeSummary, Nodes, Now, TailBatch } from './api-types.ts'
+import type { NodeLoad, NodeSummary, Nodes, Now, TailBatch } from './api-types.ts'
 import type { TailFilter } from './live-tail.ts'
-import type { ConsolePorts } from './ports.ts'
+import type { ConsolePorts, NodeState } from './ports.ts'
+import type { Problems } from './problem-types.ts'
+import { problemsOf } from './problems.ts'
 
 const text = Type.Optional(Type.String({ maxLength: 200 }))
 const tailQuery = Type.Object(
@@ -29,13 +31,15 @@ export function registerLiveRoutes(app: FastifyInstance, ports: ConsolePorts): v
     const { ok, reasons } = ports.ready()
     return {
       edge: { name, version, uptime: performance.now() - startedAt, url: ports.url(), ready: ok, reasons },
-      configuration: configurationOf(ports),
+      problems: problemsOf(ports),
+      nodes: ports.nodes().map(loadOf),
       cache: ports.cache(),
       operator: { name: caller.name, mayPurge: allows(caller.permissions, 'cache:purge') },
       rates: traffic.rates(),
       totals: traffic.totals(),
     }
   })
+  app.get('/api/problems', async (): Promise<Problems> => ({ problems: problemsOf(ports) }))
   app.get('/api/history', async () => traffic.history())
   app.get('/api/nodes', async (): Promise<Nodes> => {
     const { replicas, joins } = ports
@@ -46,9 +50,8 @@ export function registerLiveRoutes(app: FastifyInstance, ports: ConsolePorts): v
   registerTail(app, ports)
 }
 
-function configurationOf({ configuration }: ConsolePorts): Now['configuration'] {
-  const { fault, pendingRestart } = configuration()
-  return { ...(fault !== undefined && { fault }), pendingRestart }
+function loadOf({ name, type, state, inFlight, limit, queue }: NodeState): NodeLoad {
+  return { name, type, state, inFlight, limit, queue }
 }
 
 function nodeSummaries({ nodes, traffic }: Pick<ConsolePorts, 'nodes' | 'traffic'>): NodeSummary[] {

@@ -4,7 +4,6 @@ import type { CacheIndex, SnapshotState } from '../../core/response.ts'
 import type { Readiness } from '../listener.ts'
 import type {
   CacheState,
-  ConfigurationState,
   Explanation,
   NodeSummary,
   Nodes,
@@ -13,6 +12,7 @@ import type {
   ReplicaSummary,
 } from './api-types.ts'
 import type { LiveTail } from './live-tail.ts'
+import type { CertificateState, GrowingQueue } from './problem-types.ts'
 import type { RecentJoins, Traffic } from './traffic.ts'
 
 export interface ConsolePorts {
@@ -21,7 +21,8 @@ export interface ConsolePorts {
   /** Returns the address at which clients reach the edge. */
   url(): string
   ready(): Readiness
-  configuration(): ConfigurationState
+  /** `fault`: why the latest reload failed. `pendingRestart`: changed settings that take effect after a restart only. */
+  configuration(): { readonly fault?: string; readonly pendingRestart: readonly string[] }
   readonly traffic: Traffic
   readonly tail: LiveTail
   readonly joins: Pick<RecentJoins, 'last'>
@@ -32,6 +33,11 @@ export interface ConsolePorts {
   /** Purges the named entries, or previews the purge. Writes the same audit record as `DELETE /cache`. Rejects with an EdgeError. */
   purge(request: PurgeRequest, by: PurgeCaller): Promise<PurgeCost>
   nodes(): readonly NodeState[]
+  /** Returns how many calls to one node may be queued. */
+  queueLimit(): number
+  growingQueues(): readonly GrowingQueue[]
+  /** Returns the certificates that the edge presents, and the authorities that it trusts. */
+  certificates(): readonly CertificateState[]
   /** Returns the nodes by the layout of their API if they have different ones. */
   layoutMixture(): Nodes['mixture']
   /** Returns undefined while Redis is unreachable. Absent if this replica shares nothing with others. */

@@ -2,18 +2,11 @@
 import type { JoinedResponse, NodeSummary, Nodes, Now, ReplicaSummary } from '../../admin/console/api-types.ts'
 import { usePoll } from '../api.ts'
 import { formatCount, formatDuration, formatPercent, formatRate, NONE } from '../format.ts'
+import { Load, NodeState } from '../node-state.tsx'
 import { type Column, Table } from '../table.tsx'
 import { describeRows, formatAge, Joined, lastPartOf } from './joined-responses.tsx'
 
 const POLL_INTERVAL_MS = 2000
-const pillOf: Readonly<Record<NodeSummary['state'], string>> = {
-  up: 'good',
-  ejected: 'bad',
-  'cut off': 'bad',
-  full: 'warn',
-  'no address': '',
-  'not listed': 'warn',
-}
 
 const nodeColumns: readonly Column[] = [
   'Node',
@@ -48,22 +41,12 @@ export function NodesView({ now }: { readonly now: Now | undefined }) {
       <p class="quiet">
         As seen by {now?.edge.name ?? 'this replica'}. Latencies, calls and errors cover the last five minutes.
       </p>
-      {data.mixture && <Mixture mixture={data.mixture} />}
       <NodeTable data={data} />
       <h2>Last joined responses</h2>
       <Joined data={data} self={now?.edge.name ?? 'this replica'} />
       <h2>Replicas of the edge</h2>
       <Replicas replicas={data.replicas} />
     </>
-  )
-}
-
-function Mixture({ mixture: { classic, newer } }: { readonly mixture: NonNullable<Nodes['mixture']> }) {
-  return (
-    <p class="warning">
-      Nodes have different layouts, and writes are refused: classic {classic.join(', ')}; newer {newer.join(', ')}.
-      Upgrade the classic nodes, or remove them from cluster.nodes.
-    </p>
   )
 }
 
@@ -93,7 +76,7 @@ function NodeRow({ node, joined }: NodeRowProps) {
         {name} <span class="quiet">{[type, version, layout && `${layout} layout`].filter(Boolean).join(' · ')}</span>
       </th>
       <td>
-        <span class={`pill ${pillOf[state]}`}>{state}</span>
+        <NodeState state={state} />
         {ejectedFor !== undefined && (
           <span class="quiet"> for {formatDuration(Math.ceil(ejectedFor / 1000) * 1000)} more</span>
         )}
@@ -129,16 +112,6 @@ function RowsInLastJoin({ part }: { readonly part: ReturnType<typeof lastPartOf>
     <td class={part.rows === undefined ? 'number bad' : 'number'}>
       {describeRows(part)} <span class="quiet">{formatAge(part.ago)} ago</span>
     </td>
-  )
-}
-
-function Load({ value, of }: { readonly value: number; readonly of: number }) {
-  const width = of === 0 ? 0 : Math.min(40, (40 * value) / of)
-  return (
-    <svg class="load" width="40" height="8" aria-hidden="true">
-      <rect class="load-all" width="40" height="8" rx="2" />
-      <rect class="load-used" width={width} height="8" rx="2" />
-    </svg>
   )
 }
 

@@ -3,6 +3,7 @@ import type { History, Now, Rates } from '../../admin/console/api-types.ts'
 import { usePoll } from '../api.ts'
 import { Chart } from '../chart.tsx'
 import { formatCount, formatDuration, formatPercent, formatRate } from '../format.ts'
+import { NodeStrip } from '../node-strip.tsx'
 import { Property } from '../property.tsx'
 
 const POLL_INTERVAL_MS = 10_000
@@ -13,6 +14,7 @@ export function NowView({ now }: { readonly now: Now | undefined }) {
     <>
       <h1 class="hidden">Now</h1>
       {now === undefined ? <p class="quiet">Loading …</p> : <Figures rates={now.rates} />}
+      {now !== undefined && <NodeStrip nodes={now.nodes} />}
       {history !== undefined && <Charts history={history} />}
       {now !== undefined && <TotalsSinceStart now={now} />}
     </>

@@ -46,7 +46,7 @@ export async function edgeOf(t: Test): Promise<Edge> {
       discoverInterval: LIST_INTERVAL_MS,
       onListRead: () => replicas?.publish(),
     })
-    const monitors = createMonitors(createEdgeEvents())
+    const monitors = createMonitors(createEdgeEvents(), cluster)
     const ready = () => ({ ok: true, reasons: [], degraded: [] })
     replicas = buildReplicas(
       { name: 'replica', replica, cluster, monitors, ready, contact: () => ({}) },

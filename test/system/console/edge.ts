@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { type Simulator, startSimulator } from '../../../src/simulator/index.ts'
-import { type RunningEdge, startEdge } from '../../support/edge.ts'
+import { type EdgeUnderTest, type RunningEdge, startEdge } from '../../support/edge.ts'
 
 export interface ConsoleEdge extends RunningEdge {
   readonly simulator: Simulator
@@ -14,10 +14,11 @@ const ttl = { agents: '10m', cluster: '10m', decoders: '10m', rules: '10m', summ
 
 export async function startConsoleEdge(
   settings: Readonly<Record<string, unknown>> = { cache: { ttl } },
+  options: Pick<EdgeUnderTest, 'reloads'> = {},
 ): Promise<ConsoleEdge> {
   buildPage()
   const simulator = await startSimulator({ agents: 40, workers: 2 })
-  const edge = await startEdge({ nodes: simulator.nodes, password: 'simulated', settings })
+  const edge = await startEdge({ nodes: simulator.nodes, password: 'simulated', settings, ...options })
   return {
     ...edge,
     simulator,

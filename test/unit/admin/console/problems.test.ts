@@ -1,0 +1,123 @@
+/** The list of problems that the console shows on every view. */
+import t from 'tap'
+import type { NodeState } from '../../../../src/admin/console/ports.ts'
+import { type ProblemSources, problemsOf } from '../../../../src/admin/console/problems.ts'
+
+const DAY_MS = 24 * 3600 * 1000
+const NOW = Date.UTC(2026, 0, 1)
+
+const healthy: ProblemSources = {
+  ready: () => ({ ok: true, reasons: [], degraded: [] }),
+  configuration: () => ({ pendingRestart: [] }),
+  cache: () => ({ enabled: true, shared: true, unreachable: false }),
+  nodes: () => [nodeState('master'), nodeState('worker-1'), nodeState('worker-2')],
+  queueLimit: () => 256,
+  growingQueues: () => [],
+  certificates: () => [],
+  layoutMixture: () => undefined,
+}
+
+function nodeState(name: string, state: Partial<NodeState> = {}): NodeState {
+  return { name, type: 'worker', state: 'up', inFlight: 0, limit: 4, slots: 4, queue: 0, ...state }
+}
+
+const problems = (changes: Partial<ProblemSources>) => problemsOf({ ...healthy, ...changes }, NOW)
+const kinds = (changes: Partial<ProblemSources>) => problems(changes).map(({ kind }) => kind)
+
+t.test('a healthy edge has no problem', async (t) => {
+  t.strictSame(problems({}), [])
+  const listed = [nodeState('new', { state: 'not listed' }), nodeState('far', { state: 'no address' })]
+  t.strictSame(problems({ nodes: () => listed }), [], 'nor has a node that needs no address')
+})
+
+t.test('a node that is down is named with its last failure, several nodes with their number', async (t) => {
+  const down = (name: string) =>
+    nodeState(name, { state: 'ejected', lastFailure: { fault: 'unreachable', detail: 'refused', ago: 5 } })
+  const [one] = problems({ nodes: () => [nodeState('master'), down('worker-1')] })
+  t.match(one, { kind: 'nodeDown', severity: 'error', summary: 'worker-1 is down', view: 'nodes' })
+  t.match(one?.detail, /unreachable: refused/)
+  const all = Array.from({ length: 8 }, (_, at) => down(`worker-${at}`))
+  const [many] = problems({ nodes: () => [nodeState('master'), ...all] })
+  t.equal(
+    many?.summary,
+    'worker-0, worker-1, worker-2, worker-3, worker-4 and 3 more are down (8 of 9 nodes)',
+    'one problem, and not eight',
+  )
+})
+
+t.test('a node that blocks the address of the edge is another problem than a node that is down', async (t) => {
+  const lastFailure = { fault: 'blocked', detail: 'address blocked', ago: 5 }
+  t.strictSame(kinds({ nodes: () => [nodeState('master', { state: 'ejected', lastFailure })] }), ['addressBlocked'])
+})
+
+t.test('a node that is cut off, and a budget that is used up', async (t) => {
+  t.strictSame(kinds({ nodes: () => [nodeState('worker-1', { state: 'cut off' })] }), ['nodeCutOff'])
+  const used = (calls: number) => nodeState('master', { budget: { used: calls, limit: 300 } })
+  t.strictSame(kinds({ nodes: () => [used(269)] }), [])
+  t.strictSame(kinds({ nodes: () => [used(270)] }), ['budgetUsedUp'])
+})
+
+t.test('a queue that grows is a warning, a full one is an error', async (t) => {
+  const growing = { growingQueues: () => [{ node: 'worker-1', from: 3, to: 40 }] }
+  t.match(problems(growing), [{ kind: 'queueGrowing', severity: 'warning', summary: /worker-1 3 → 40 calls/ }])
+  const full = { ...growing, nodes: () => [nodeState('worker-1', { queue: 256 })] }
+  t.match(problems(full), [{ kind: 'queueFull', severity: 'error' }], 'reported once')
+})
+
+t.test('Redis that is unreachable is named with the reason', async (t) => {
+  const cache = () => ({
+    enabled: true,
+    shared: true,
+    unreachable: true,
+    lastEvent: { event: 'unreachable', reason: 'timed out', ago: 9 },
+  })
+  t.match(problems({ cache }), [
+    { kind: 'redisUnreachable', severity: 'error', summary: 'Redis is unreachable (timed out)' },
+  ])
+})
+
+t.test('a certificate is a problem from 14 days before its end', async (t) => {
+  const endsIn = (ms: number) => ({ certificates: () => [{ setting: 'listen.tls.cert', validTo: NOW + ms }] })
+  t.strictSame(problems(endsIn(14 * DAY_MS)), [])
+  t.match(problems(endsIn(14 * DAY_MS - 1)), [
+    { kind: 'certificateEnds', severity: 'warning', summary: /listen\.tls\.cert ends in 13 days$/ },
+  ])
+  t.match(problems(endsIn(DAY_MS / 2)), [{ severity: 'warning', summary: /ends in less than a day$/ }])
+  t.match(problems(endsIn(0)), [{ severity: 'error', summary: /has ended$/, detail: /2026-01-01 00:00 UTC/ }])
+})
+
+t.test('a reload that failed, and settings that wait for a restart', async (t) => {
+  const configuration = () => ({ fault: 'cluster.nodes: missing', pendingRestart: ['listen.port', 'audit.file'] })
+  t.match(problems({ configuration }), [
+    { kind: 'configurationNotReloaded', detail: 'cluster.nodes: missing' },
+    { kind: 'pendingRestart', detail: 'listen.port, audit.file.' },
+  ])
+})
+
+t.test('nodes of different layouts', async (t) => {
+  const layoutMixture = () => ({ classic: ['worker-1'], newer: ['master'] })
+  t.match(problems({ layoutMixture }), [{ kind: 'mixedLayouts', detail: /Classic worker-1; newer master\./ }])
+})
+
+t.test('this replica is not ready, or another one is not', async (t) => {
+  const refused = { reason: 'credentialsRefused', detail: '1 of 3 nodes refuse the credentials' } as const
+  const ready = () => ({ ok: false, reasons: ['draining'], degraded: [refused] })
+  t.match(problems({ ready }), [
+    { kind: 'notReady', summary: 'Not ready: draining' },
+    { kind: 'credentialsRefused', summary: '1 of 3 nodes refuse the credentials' },
+  ])
+  const rates = { perSecond: 0, callsPerSecond: 0, savedPerSecond: 0, failuresPerSecond: 0 }
+  const other = { name: 'edge-2', version: '1.0.0', ago: 1, ready: false, rates, nodes: [] }
+  t.match(problems({ replicas: () => [other] }), [{ kind: 'replicaNotReady', summary: /edge-2$/ }])
+  t.strictSame(problems({ replicas: () => undefined }), [])
+})
+
+t.test('a cache that is disabled is a notice, and the most severe problems come first', async (t) => {
+  const cache = () => ({ enabled: false, shared: false })
+  const nodes = () => [nodeState('worker-1', { state: 'ejected' })]
+  const configuration = () => ({ pendingRestart: ['listen.port'] })
+  t.strictSame(
+    problems({ cache, nodes, configuration }).map(({ severity }) => severity),
+    ['error', 'warning', 'notice'],
+  )
+})

@@ -1,0 +1,37 @@
+/** When a queue of a node grows. */
+import t from 'tap'
+import { QueueTrendTable } from '../../../../src/admin/console/queue-trends.ts'
+
+/** Returns the growing queue after samples of these lengths. */
+function growthAfter(...lengths: number[]) {
+  const table = new QueueTrendTable()
+  for (const queue of lengths) table.sample([{ name: 'worker-1', queue }])
+  return table.growing()
+}
+
+const rising = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
+
+t.test('a queue that becomes longer for ten seconds grows', async (t) => {
+  t.strictSame(growthAfter(...rising), [{ node: 'worker-1', from: 1, to: 10 }])
+  t.strictSame(growthAfter(...rising.slice(0, -1)), [], 'not before ten samples')
+})
+
+t.test('a queue that is steady, becomes shorter or was empty does not grow', async (t) => {
+  t.strictSame(growthAfter(9, 10, 11, 10, 9, 10, 9, 11, 10, 10), [])
+  t.strictSame(growthAfter(...[...rising].reverse()), [])
+  t.strictSame(growthAfter(0, 9, 9, 9, 9, 20, 20, 20, 20, 20), [])
+})
+
+t.test('a queue that stays long after it grew is reported until it is as short as before', async (t) => {
+  t.strictSame(growthAfter(...rising, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10), [
+    { node: 'worker-1', from: 1, to: 10 },
+  ])
+  t.strictSame(growthAfter(...rising, 1), [])
+})
+
+t.test('a node that is not listed any more is forgotten', async (t) => {
+  const table = new QueueTrendTable()
+  for (const queue of rising) table.sample([{ name: 'worker-1', queue }])
+  table.sample([])
+  t.strictSame(table.growing(), [])
+})
