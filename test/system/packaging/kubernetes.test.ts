@@ -26,9 +26,9 @@ const pod = one('Deployment').spec.template.spec
 const [container] = pod.containers
 
 function documents(name: string): Manifest[] {
-  return [parseAllDocuments(text(name))].flat().map((document) => {
+  return [parseAllDocuments(text(name))].flat().flatMap((document) => {
     t.strictSame(document.errors, [], `${name} is YAML`)
-    return document.toJS()
+    return document.toJS() ?? []
   })
 }
 
@@ -44,23 +44,16 @@ function seconds(path: readonly [string, string, string]): number {
   return Number.parseFloat(of(settings) ?? of(parse(readFileSync('config/default.yaml', 'utf8'))))
 }
 
-t.test('the base contains every file, and every resource has the API version of its kind', async (t) => {
+t.test('the base contains every file, and placeholders of secrets are not applied', async (t) => {
   const named = [...kustomization.resources, ...kustomization.configMapGenerator[0].files]
   t.strictSame(
     readdirSync(folder).sort(),
     [...named, 'kustomization.yaml', 'secret.example.yaml'].sort(),
     'every file is listed',
   )
-  const versions = Object.fromEntries(manifests.map(({ kind, apiVersion }) => [kind, apiVersion]))
-  t.strictSame(versions, {
-    Deployment: 'apps/v1',
-    Service: 'v1',
-    PodDisruptionBudget: 'policy/v1',
-    NetworkPolicy: 'networking.k8s.io/v1',
-  })
+  t.notOk(kustomization.resources.includes('secret.example.yaml'))
   const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
-  t.strictSame(kustomization.images, [{ name: container.image, newTag: version }], 'the image of this release')
-  t.notOk(kustomization.resources.includes('secret.example.yaml'), 'placeholders are not applied')
+  t.equal(container.image, `manager-edge:${version}`, 'the image of this release')
 })
 
 t.test('selectors match the pods, and each port has the same number everywhere', async (t) => {
