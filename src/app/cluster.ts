@@ -21,7 +21,14 @@ export async function buildCluster(
   log: Logger,
   ports: Pick<
     ClusterOptions,
-    'onCall' | 'onListRead' | 'onLayoutChange' | 'untracedTraceparent' | 'slots' | 'permits' | 'failedLogins'
+    | 'onCall'
+    | 'onEject'
+    | 'onListRead'
+    | 'onLayoutChange'
+    | 'untracedTraceparent'
+    | 'slots'
+    | 'permits'
+    | 'failedLogins'
   > = {},
 ): Promise<Cluster> {
   const { cluster } = config

@@ -8,6 +8,8 @@ import type { CacheOutcome } from './response.ts'
 export interface EventListeners {
   request?(event: RequestEvent): void
   nodeCall?(event: NodeCallEvent): void
+  /** The name of a node whose ejection begins. */
+  ejection?(node: string): void
   join?(event: JoinEvent): void
   cache?(event: CacheEvent): void
   redisStep?(event: RedisStepEvent): void

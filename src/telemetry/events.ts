@@ -15,6 +15,7 @@ export function createEdgeEvents(): EdgeEvents {
   const emitters = {
     request: createEmitter<'request'>(),
     nodeCall: createEmitter<'nodeCall'>(),
+    ejection: createEmitter<'ejection'>(),
     join: createEmitter<'join'>(),
     cache: createEmitter<'cache'>(),
     redisStep: createEmitter<'redisStep'>(),
@@ -24,6 +25,7 @@ export function createEdgeEvents(): EdgeEvents {
     emit: {
       request: emitters.request.emit,
       nodeCall: emitters.nodeCall.emit,
+      ejection: emitters.ejection.emit,
       join: emitters.join.emit,
       cache: emitters.cache.emit,
       redisStep: emitters.redisStep.emit,
@@ -33,6 +35,7 @@ export function createEdgeEvents(): EdgeEvents {
       const removals = [
         emitters.request.on(listeners.request?.bind(listeners)),
         emitters.nodeCall.on(listeners.nodeCall?.bind(listeners)),
+        emitters.ejection.on(listeners.ejection?.bind(listeners)),
         emitters.join.on(listeners.join?.bind(listeners)),
         emitters.cache.on(listeners.cache?.bind(listeners)),
         emitters.redisStep.on(listeners.redisStep?.bind(listeners)),

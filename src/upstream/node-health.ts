@@ -13,7 +13,7 @@ export interface NodeHealthOptions {
   readonly log: ClusterLog
   readonly clock: () => number
   /** Called when an ejection begins or is prolonged. */
-  readonly onEject: (rejection: Rejection) => void
+  readonly onEject: (rejection: Rejection, begins: boolean) => void
   /**
    * Called when the node is ejected because it hangs, with the milliseconds until it may be probed with `STATUS_PROBE`.
    * Absent: a call of a client is the probe, because the edge has no account.
@@ -74,7 +74,8 @@ export class NodeHealth {
     // A call that hangs because of another node shows nothing about this one.
     const isOfOther = call.passedOnTo !== undefined && (failure?.fault === 'timeout' || failure?.fault === 'cancelled')
     const signal = showsHang ? 'hang' : isOfOther ? 'none' : healthSignalOf(failure, call.timeout, elapsed)
-    if (this.#apply(signal, call, failure, isProbe)) this.#reportEjection()
+    const begins = this.#health.ejectedFor === undefined
+    if (this.#apply(signal, call, failure, isProbe)) this.#reportEjection(begins)
     return signal
   }
 
@@ -104,12 +105,12 @@ export class NodeHealth {
     }
   }
 
-  #reportEjection(): void {
+  #reportEjection(begins: boolean): void {
     const { node, log, onEject, onHang } = this.#options
     const ejectedFor = this.#health.ejectedFor ?? 0
     const seconds = Math.ceil(ejectedFor / 1000)
     log('warn', 'node ejected', { node, ...this.#lastFailure, seconds })
-    onEject(this.rejection(seconds))
+    onEject(this.rejection(seconds), begins)
     if (this.#health.isHanging) onHang?.(ejectedFor)
   }
 }

@@ -138,7 +138,7 @@ export class NodeRegistry {
   }
 
   #createNode(setting: NodeSetting): UpstreamNode {
-    const { limits, connectTimeout, ejection, log, slots, permits, clock, onCall } = this.#settings
+    const { limits, connectTimeout, ejection, log, slots, permits, clock, onCall, onEject } = this.#settings
     const layout = () => this.#layoutOf(setting.name)
     const { tls, allowed, headers } = this.#connecting
     const { lookup } = allowed
@@ -146,7 +146,8 @@ export class NodeRegistry {
     // Without an account of the edge, the probe is a call of a client.
     const probe = (probeIn: number) => this.#probeHanging(setting.name, probeIn)
     const onHang = this.#settings.credentials.mode === 'service' ? { onHang: probe } : {}
-    const common = { limits, ejection, log, slots, permits, layout, clock, ...onHang, ...(onCall && { onCall }) }
+    const listeners = { ...onHang, ...(onCall && { onCall }), ...(onEject && { onEject }) }
+    const common = { limits, ejection, log, slots, permits, layout, clock, ...listeners }
     return new UpstreamNode({ setting, transport, ...common })
   }
 }

@@ -37,6 +37,8 @@ export interface UpstreamNodeOptions {
   readonly layout: () => Layout | undefined
   readonly clock: () => number
   readonly onCall?: (call: NodeCallEvent) => void
+  /** Called when an ejection of this node begins. */
+  readonly onEject?: (node: string) => void
   /** See `NodeHealthOptions`. */
   readonly onHang?: (probeIn: number) => void
 }
@@ -72,7 +74,10 @@ export class UpstreamNode {
       ejection: options.ejection,
       log: options.log,
       clock,
-      onEject: (rejection) => this.#limiter.rejectQueued(rejection),
+      onEject: (rejection, begins) => {
+        this.#limiter.rejectQueued(rejection)
+        if (begins) options.onEject?.(setting.name)
+      },
       ...(options.onHang && { onHang: options.onHang }),
     })
     this.#budget = new RetryBudget(Math.max(MIN_RETRY_BUDGET, options.limits.inFlight))

@@ -93,6 +93,8 @@ export interface ClusterOptions {
   readonly log?: ClusterLog
   /** Called when a call has ended. */
   readonly onCall?: (call: NodeCallEvent) => void
+  /** Called when an ejection of a node begins. */
+  readonly onEject?: (node: string) => void
   readonly untracedTraceparent?: UntracedTraceparent
   /** Absent: this process has the whole limit of each node. */
   readonly slots?: SharedSlots
