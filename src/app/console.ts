@@ -2,6 +2,7 @@
 import type { Logger } from 'pino'
 import type { Access } from '../access/access.ts'
 import type { PurgeCost, PurgeRequest } from '../admin/console/api-types.ts'
+import type { ConsoleHistory } from '../admin/console/history.ts'
 import type { LiveTail } from '../admin/console/live-tail.ts'
 import type { ConsolePorts, NodeState } from '../admin/console/ports.ts'
 import type { QueueTrends } from '../admin/console/queue-trends.ts'
@@ -35,6 +36,7 @@ type ConsoleParts = Pick<
   | 'replica'
   | 'replicas'
   | 'monitors'
+  | 'history'
   | 'cluster'
   | 'api'
   | 'storeStatus'
@@ -66,7 +68,8 @@ export function buildReplicas(
 }
 
 export function buildConsolePorts({ current: config }: ReloadableConfig, parts: ConsoleParts): ConsolePorts {
-  const { name, replicas, certificates, monitors, cluster, api, storeStatus, ready, url, divergence, reload } = parts
+  const { name, replicas, certificates, monitors, history, cluster, api, storeStatus, ready, url, divergence, reload } =
+    parts
   const { cache, handler } = api
   const { explained } = cache
   const permissions = new Map<string, string>(
@@ -79,6 +82,7 @@ export function buildConsolePorts({ current: config }: ReloadableConfig, parts: 
     ready,
     configuration: reload,
     traffic: monitors.traffic,
+    history,
     tail: monitors.tail,
     joins: monitors.joins,
     divergence,
@@ -208,6 +212,7 @@ export interface OperationsParts {
   /** The name of this replica. */
   readonly name: string
   readonly monitors: Monitors
+  readonly history: ConsoleHistory
   readonly access: Access
   readonly cluster: Cluster
   readonly api: Pick<Api, 'handler' | 'cache'>

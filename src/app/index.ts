@@ -25,6 +25,7 @@ import { createCertificates } from './certificates.ts'
 import { buildCluster } from './cluster.ts'
 import { buildReplicas } from './console.ts'
 import { degradations } from './degradations.ts'
+import { buildHistory } from './history.ts'
 import { createLayoutListener } from './layout-changes.ts'
 import { createLog, type LogDestination, type LogOutput } from './log.ts'
 import { buildOperations, createMonitors } from './operations.ts'
@@ -81,7 +82,7 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
   const lifecycle: Lifecycle = { isDraining: false, url: '' }
   const reloader = createReloader({ ...options, config: settings, log, warnOfDeprecations })
   const parts = await buildParts(settings, { ...output, lifecycle, reloader })
-  const { cluster, shared, api, audit, readiness, operations } = parts
+  const { cluster, shared, api, audit, readiness, operations, history } = parts
   const close = async (spanFlushMs?: number): Promise<void> => {
     reloader.close()
     await parts.close(spanFlushMs)
@@ -97,6 +98,7 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
         await Promise.all([cluster.start().then(readiness.start), shared?.start(), reloader.watch(), audit.open()])
         const operationsUrl = await listen(operations, config.operations)
         lifecycle.url = await listen(api.app, config.listen)
+        history.recordEvent({ kind: 'start' })
         return { operationsUrl, url: lifecycle.url }
       } catch (error) {
         await close()
@@ -136,6 +138,7 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
   let api: Api | undefined
   const cluster = await buildCluster(settings, log, {
     onCall: emit.nodeCall,
+    onEject: emit.ejection,
     onListRead: () => replicas?.publish(),
     onLayoutChange: createLayoutListener(config, log, () => api?.cache.index),
     ...(traces && { untracedTraceparent: traces.untracedTraceparent }),
@@ -148,6 +151,7 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
   const shared = buildSharedAccess(config, { replica, encryptionKey, log })
   const access = await buildAccess(settings, { cluster, shared, log })
   const monitors = createMonitors(events, cluster)
+  const history = buildHistory(settings, { name, events, traffic: monitors.traffic, replica })
   const common = { name, access, cluster, replica, shared, log, audit }
   api = await buildApi(settings, { ...common, encryptionKey, writeLine, onStoreEvent, emit, traces })
   const readiness = createReadiness({
@@ -176,6 +180,7 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
     api,
     storeStatus,
     monitors,
+    history,
     metrics,
     divergence,
     ready,
@@ -191,11 +196,12 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
     await api.closeCache()
     await audit.close()
     await traces?.stop(spanFlushMs)
+    await history.close()
     await replica?.close()
     monitors.close()
     metrics.close()
   }
-  return { cluster, shared, api, audit, readiness, operations, close }
+  return { cluster, shared, api, audit, readiness, operations, history, close }
 }
 
 /**

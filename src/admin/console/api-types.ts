@@ -65,23 +65,6 @@ export interface Totals {
   readonly failures: number
 }
 
-/**
- * `GET /api/history`: the last hour as columns of equal length, one point per interval, oldest first.
- * `null`: the interval had no such request, or this replica was not running.
- */
-export interface History {
-  /** Length of one interval. */
-  readonly interval: number
-  /** End of each interval, in seconds since 1970. */
-  readonly at: readonly number[]
-  readonly perSecond: readonly (number | null)[]
-  readonly hitRatio: readonly (number | null)[]
-  readonly p50: readonly (number | null)[]
-  readonly p99: readonly (number | null)[]
-  readonly callsPerSecond: readonly (number | null)[]
-  readonly savedPerSecond: readonly (number | null)[]
-}
-
 /** `GET /api/nodes`. */
 export interface Nodes {
   readonly nodes: readonly NodeSummary[]

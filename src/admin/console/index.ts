@@ -3,6 +3,7 @@ import fastifyStatic from '@fastify/static'
 import type { FastifyInstance } from 'fastify'
 import type { OperationsPart } from '../listener.ts'
 import { registerCacheRoutes } from './cache-routes.ts'
+import { registerHistoryRoute } from './history-routes.ts'
 import { registerLiveRoutes } from './live-routes.ts'
 import type { ConsolePorts } from './ports.ts'
 
@@ -11,6 +12,7 @@ export function consolePart(ports: ConsolePorts, folder: string | undefined): Op
   return async (app) => {
     registerLiveRoutes(app, ports)
     registerCacheRoutes(app, ports)
+    registerHistoryRoute(app, ports.history)
     await registerPage(app, folder)
   }
 }

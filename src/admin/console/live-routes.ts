@@ -1,4 +1,4 @@
-/** Console API of the running edge: rates, problems, the last hour, nodes, replicas, and the live tail of requests. */
+/** Console API of the running edge: rates, problems, nodes, replicas, and the live tail of requests. */
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
@@ -40,7 +40,6 @@ export function registerLiveRoutes(app: FastifyInstance, ports: ConsolePorts): v
     }
   })
   app.get('/api/problems', async (): Promise<Problems> => ({ problems: problemsOf(ports) }))
-  app.get('/api/history', async () => traffic.history())
   app.get('/api/nodes', async (): Promise<Nodes> => {
     const { replicas, joins } = ports
     const mixture = ports.layoutMixture()

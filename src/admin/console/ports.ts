@@ -11,6 +11,7 @@ import type {
   PurgeRequest,
   ReplicaSummary,
 } from './api-types.ts'
+import type { ConsoleHistory } from './history.ts'
 import type { LiveTail } from './live-tail.ts'
 import type { CertificateState, GrowingQueue } from './problem-types.ts'
 import type { RecentJoins, Traffic } from './traffic.ts'
@@ -24,6 +25,7 @@ export interface ConsolePorts {
   /** `fault`: why the latest reload failed. `pendingRestart`: changed settings that take effect after a restart only. */
   configuration(): { readonly fault?: string; readonly pendingRestart: readonly string[] }
   readonly traffic: Traffic
+  readonly history: Pick<ConsoleHistory, 'read'>
   readonly tail: LiveTail
   readonly joins: Pick<RecentJoins, 'last'>
   readonly index: CacheIndex

@@ -1,13 +1,17 @@
-/** Recent traffic for the console: current rates, the last hour, cache groups, nodes, joined responses. Bounded in size. */
+/** Recent traffic for the console: current rates, intervals of ten seconds, cache groups, nodes, joined responses. Bounded in size. */
 import type { EventListeners, JoinEvent } from '../../core/events.ts'
-import type { History, JoinedResponse, Rates, Totals } from './api-types.ts'
-import { createSlotRing, emptySums, Histogram, ratesOf } from './time-slots.ts'
+import type { JoinedResponse, Rates, Totals } from './api-types.ts'
+import { createSlotRing, emptySums, Histogram, ratesOf, type Slot } from './time-slots.ts'
 
 export interface Traffic extends Required<Pick<EventListeners, 'request' | 'nodeCall'>> {
   /** Returns the rates of the last ten seconds. */
   rates(): Rates
   totals(): Totals
-  history(): History
+  /**
+   * Returns an interval of `INTERVAL_MS`, by its number since 1970. Undefined if it had no request and no call to a node, or
+   * if it ended more than `INTERVALS` intervals ago.
+   */
+  interval(at: number): Readonly<Slot> | undefined
   /** Returns hits and misses of a cache group since the start. */
   group(name: string): { readonly hits: number; readonly misses: number }
   /** Returns the calls to a node in the last five minutes. */
@@ -17,9 +21,9 @@ export interface Traffic extends Required<Pick<EventListeners, 'request' | 'node
 const SECOND_MS = 1000
 const MINUTE_MS = 60_000
 const RATE_SECONDS = 10
-const HISTORY_INTERVAL_MS = 10_000
-/** One hour of intervals. */
-const HISTORY_INTERVALS = 360
+export const INTERVAL_MS = 10_000
+/** Ten minutes: the history takes over an interval soon after its end, also in a process that was busy or suspended. */
+export const INTERVALS = 60
 const NODE_WINDOW_MINUTES = 5
 /** Routes whose average time of a miss is remembered. */
 const MAX_ROUTES = 1000
@@ -27,10 +31,13 @@ const MAX_ROUTES = 1000
 const NEWEST_WEIGHT = 0.1
 const MAX_JOINS = 20
 
-/** `clock`: monotonic milliseconds. */
-export function createTraffic(clock: () => number = () => performance.now()): Traffic {
+/** `clock`: monotonic milliseconds. `wallClock`: milliseconds since 1970, since replicas compare their intervals. */
+export function createTraffic(
+  clock: () => number = () => performance.now(),
+  wallClock: () => number = Date.now,
+): Traffic {
   const seconds = createSlotRing(RATE_SECONDS + 1, SECOND_MS)
-  const intervals = createSlotRing(HISTORY_INTERVALS + 1, HISTORY_INTERVAL_MS)
+  const intervals = createSlotRing(INTERVALS + 1, INTERVAL_MS)
   const totals = emptySums()
   const groups = new Map<string, { hits: number; misses: number }>()
   const nodes = new Map<string, NodeWindow>()
@@ -44,7 +51,7 @@ export function createTraffic(clock: () => number = () => performance.now()): Tr
       const isCacheable = isHit || cache === 'miss'
       if (cache === 'miss' && status < 500) updateAverage(missTimes, route, ms)
       const saved = isHit ? Math.max(0, (fetchTime ?? missTimes.get(route) ?? 0) - ms) : 0
-      const [second, interval] = [seconds.slotAt(now), intervals.slotAt(now)]
+      const [second, interval] = [seconds.slotAt(now), intervals.slotAt(wallClock())]
       second.times.add(ms)
       interval.times.add(ms)
       for (const sums of [second, interval, totals]) {
@@ -61,7 +68,7 @@ export function createTraffic(clock: () => number = () => performance.now()): Tr
     },
     nodeCall({ node, ms, fault }) {
       const now = clock()
-      for (const sums of [seconds.slotAt(now), intervals.slotAt(now), totals]) sums.calls += 1
+      for (const sums of [seconds.slotAt(now), intervals.slotAt(wallClock()), totals]) sums.calls += 1
       const window = nodes.get(node) ?? new NodeWindow()
       nodes.set(node, window)
       window.add(now, ms, fault !== undefined)
@@ -73,30 +80,9 @@ export function createTraffic(clock: () => number = () => performance.now()): Tr
       return ratesOf(seconds.last(now, RATE_SECONDS), covered)
     },
     totals: () => ({ ...totals }),
-    history: () => historyOf(intervals, clock(), startedAt),
+    interval: (at) => intervals.read(at),
     group: (name) => groups.get(name) ?? { hits: 0, misses: 0 },
     node: (name) => (nodes.get(name) ?? new NodeWindow()).read(clock()),
-  }
-}
-
-/** Intervals before the start are `null`. An interval without requests has the rate 0. */
-function historyOf(intervals: ReturnType<typeof createSlotRing>, now: number, startedAt: number): History {
-  const { slotMs } = intervals
-  const end = Math.floor((Date.now() - (now % slotMs)) / SECOND_MS)
-  const rates = intervals.last(now, HISTORY_INTERVALS).map((slot, index) => {
-    const endOfSlot = (Math.floor(now / slotMs) - HISTORY_INTERVALS + index + 1) * slotMs
-    return endOfSlot > startedAt ? ratesOf([slot], slotMs) : undefined
-  })
-  const column = (name: keyof Rates) => rates.map((each) => each?.[name] ?? null)
-  return {
-    interval: slotMs,
-    at: rates.map((_, index) => end - ((HISTORY_INTERVALS - 1 - index) * slotMs) / SECOND_MS),
-    perSecond: column('perSecond'),
-    hitRatio: column('hitRatio'),
-    p50: column('p50'),
-    p99: column('p99'),
-    callsPerSecond: column('callsPerSecond'),
-    savedPerSecond: column('savedPerSecond'),
   }
 }
 

@@ -1,5 +1,6 @@
 /** Current rates, and the last hour. */
-import type { History, Now, Rates } from '../../admin/console/api-types.ts'
+import type { Now, Rates } from '../../admin/console/api-types.ts'
+import type { History } from '../../admin/console/history-types.ts'
 import { usePoll } from '../api.ts'
 import { Chart } from '../chart.tsx'
 import { formatCount, formatDuration, formatPercent, formatRate } from '../format.ts'

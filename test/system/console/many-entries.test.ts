@@ -213,6 +213,7 @@ async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void 
       certificates: () => [],
       configuration: () => ({ pendingRestart: [] }),
       traffic: createTraffic(),
+      history: { read: nothing },
       tail,
       joins: { last: () => [] },
       index,

@@ -1,6 +1,7 @@
 import { get, type IncomingMessage } from 'node:http'
 import t from 'tap'
 import type { EntryDetails, EntryPage, Groups, Nodes, Now } from '../../../src/admin/console/api-types.ts'
+import type { History } from '../../../src/admin/console/history-types.ts'
 import { sendRequests, startConsoleEdge, urls } from './edge.ts'
 
 // Responses must not expire on busy machines: the test counts hits.
@@ -122,5 +123,10 @@ t.test('the page and its API', async (t) => {
     t.match(master?.lastFailure, { fault: 'unreachable' })
     t.ok((master?.ejectedFor ?? 0) > 0)
     t.ok((master?.errors ?? 0) > 0)
+    await fetch(`${edge.url}/cache/rules`, { method: 'DELETE', headers: { authorization } })
+    const { events, source } = await read<History>('/api/history?range=5m')
+    t.equal(source, 'memory')
+    t.match(events, [{ kind: 'start' }, { kind: 'ejection', text: 'master' }, { kind: 'purge', text: 'a group' }])
+    t.match(await read('/api/history?range=1y'), { error: 900 }, 'unknown ranges are refused')
   })
 })

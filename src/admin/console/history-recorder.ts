@@ -1,0 +1,136 @@
+/** Records what this process counts, in its memory and in the history that replicas share. */
+import { addRecord, encodeEvent, encodeRecord, type HistoryRecord } from './history-records.ts'
+import { type HistorySeries, type HistoryStore, SERIES, type TimedRecord } from './history-store.ts'
+import type { HistoryEvent } from './history-types.ts'
+import { emptySums, Histogram } from './time-slots.ts'
+import { INTERVAL_MS, INTERVALS, type Traffic } from './traffic.ts'
+
+export interface RecorderOptions {
+  /** Name of this replica. */
+  readonly name: string
+  /** Names this process. */
+  readonly run: string
+  readonly traffic: Pick<Traffic, 'interval'>
+  /** Absent: the records are in the memory of this process only. */
+  readonly store?: HistoryStore | undefined
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+}
+
+export interface Recorder {
+  /** Records the intervals that have ended, and writes what is not written yet. */
+  update(): Promise<void>
+  recordEvent(event: Pick<HistoryEvent, 'kind' | 'text'>): void
+  /** Returns the texts of this process in this time (seconds since 1970), oldest first. */
+  own(series: HistorySeries, from: number, to: number): readonly string[]
+  /** Records the present interval and minute as far as they have passed. */
+  close(): Promise<void>
+}
+
+const INTERVALS_PER_MINUTE = 6
+const MAX_RECORDS_PER_WRITE = 64
+const MAX_OWN_EVENTS = 200
+/** The same event again within this time is not recorded: a purge of several parts is one event. */
+const EVENT_PAUSE_MS = 10_000
+
+interface OwnRecord extends TimedRecord {
+  isWritten: boolean
+}
+
+export function createRecorder({ name, run, traffic, store, now }: RecorderOptions): Recorder {
+  const records: Record<HistorySeries['name'], OwnRecord[]> = { intervals: [], minutes: [], events: [] }
+  const lastEvents = new Map<string, number>()
+  const currentInterval = () => Math.floor(now() / INTERVAL_MS)
+  /** The oldest interval that is not recorded. */
+  let next = currentInterval()
+  let minute = emptyMinute(Math.floor(next / INTERVALS_PER_MINUTE))
+  let writing: Promise<void> | undefined
+
+  const keep = (series: HistorySeries, seconds: number, text: string): void => {
+    const kept = records[series.name]
+    kept.push({ seconds, text, isWritten: store === undefined })
+    const oldest = now() / 1000 - series.lifetime
+    while ((kept[0]?.seconds ?? oldest) < oldest || (series.name === 'events' && kept.length > MAX_OWN_EVENTS))
+      kept.shift()
+  }
+  const closeMinute = (): void => {
+    const { at, times } = minute
+    if (minute.isUsed)
+      keep(SERIES.minutes, at * 60, encodeRecord({ run, replica: name, at, sums: minute, latencies: times.pairs() }))
+    minute = emptyMinute(at + 1)
+  }
+  const closeInterval = (at: number): void => {
+    const slot = traffic.interval(at)
+    const record: HistoryRecord = {
+      run,
+      replica: name,
+      at,
+      sums: slot ?? emptySums(),
+      latencies: slot?.times.pairs() ?? [],
+    }
+    keep(SERIES.intervals, (at * INTERVAL_MS) / 1000, encodeRecord(record))
+    const ofMinute = Math.floor(at / INTERVALS_PER_MINUTE)
+    if (minute.at !== ofMinute) {
+      closeMinute()
+      minute = emptyMinute(ofMinute)
+    }
+    minute.isUsed = true
+    addRecord(minute, record)
+    if ((at + 1) % INTERVALS_PER_MINUTE === 0) closeMinute()
+  }
+  const closeIntervals = (): void => {
+    const current = currentInterval()
+    // After the clock was set back, intervals are recorded again, and the newer record counts.
+    next = Math.min(next, current)
+    for (let at = Math.max(next, current - INTERVALS); at < current; at++) closeInterval(at)
+    next = current
+  }
+  const writeAll = async (to: HistoryStore): Promise<void> => {
+    for (const series of Object.values(SERIES)) {
+      for (;;) {
+        const batch = records[series.name].filter(({ isWritten }) => !isWritten).slice(0, MAX_RECORDS_PER_WRITE)
+        if (batch.length === 0) break
+        // What is not stored now is written with a later update, as long as this process keeps it.
+        if (!(await to.add(series, batch))) return
+        for (const record of batch) record.isWritten = true
+      }
+    }
+  }
+  const write = (): Promise<void> => {
+    if (store === undefined) return Promise.resolve()
+    writing ??= writeAll(store).finally(() => {
+      writing = undefined
+    })
+    return writing
+  }
+
+  return {
+    update: () => {
+      closeIntervals()
+      return write()
+    },
+    recordEvent: ({ kind, text }) => {
+      const at = now()
+      const same = `${kind} ${text}`
+      if (at - (lastEvents.get(same) ?? Number.NEGATIVE_INFINITY) < EVENT_PAUSE_MS) return
+      if (lastEvents.size >= MAX_OWN_EVENTS) lastEvents.clear()
+      lastEvents.set(same, at)
+      const event = { at, replica: name, kind, ...(text !== undefined && { text }) }
+      keep(SERIES.events, at / 1000, encodeEvent(run, event))
+    },
+    own: (series, from, to) =>
+      records[series.name].filter(({ seconds }) => seconds >= from && seconds <= to).map(({ text }) => text),
+    close: async () => {
+      closeIntervals()
+      closeInterval(next)
+      closeMinute()
+      // A write in progress does not include the last records.
+      await writing
+      await write()
+    },
+  }
+}
+
+function emptyMinute(at: number) {
+  return { ...emptySums(), at, times: new Histogram(), isUsed: false }
+}

@@ -1,0 +1,105 @@
+/**
+ * Records of the history as texts. Replicas exchange them through Redis, where other programs and other versions may
+ * write too: a text that is not a valid record is skipped.
+ */
+import { EVENT_KINDS, type EventKind, type HistoryEvent } from './history-types.ts'
+import { addSums, BUCKETS, type Histogram, type Sums } from './time-slots.ts'
+
+/** What one process counted in one interval. */
+export interface HistoryRecord {
+  /** The process: a name survives a restart, a process does not. */
+  readonly run: string
+  /** Name of the replica. */
+  readonly replica: string
+  /** Number of the interval since 1970. */
+  readonly at: number
+  readonly sums: Sums
+  /** Index and count of each bucket of the latencies (`Histogram.pairs`). */
+  readonly latencies: readonly number[]
+}
+
+/** First member of each text. A version that changes the form takes another number. */
+const FORM = 1
+/** A longer text is none of ours: a record has at most 66 buckets. */
+export const MAX_RECORD_CHARS = 2048
+const MAX_NAME_CHARS = 200
+
+export function encodeRecord({ run, replica, at, sums, latencies }: HistoryRecord): string {
+  const { requests, hits, cacheable, calls, saved, failures } = sums
+  return JSON.stringify([
+    FORM,
+    run,
+    at,
+    replica,
+    requests,
+    hits,
+    cacheable,
+    calls,
+    Math.round(saved),
+    failures,
+    ...latencies,
+  ])
+}
+
+/** Returns undefined if the text is not a valid record. */
+export function decodeRecord(text: string): HistoryRecord | undefined {
+  const values = parseForm(text)
+  if (values === undefined) return undefined
+  const [run, at, replica, ...counts] = values
+  if (!isName(run) || !isName(replica) || !isCount(at) || !counts.every(isCount)) return undefined
+  const [requests, hits, cacheable, calls, saved, failures, ...latencies] = counts
+  // A text with fewer counts has no `failures`.
+  if (failures === undefined || !areBuckets(latencies)) return undefined
+  const sums = { requests, hits, cacheable, calls, saved, failures } as Sums
+  return { run, replica, at, sums, latencies }
+}
+
+/** Adds the counts of a record. */
+export function addRecord(target: Sums & { readonly times: Histogram }, { sums, latencies }: HistoryRecord): void {
+  addSums(target, sums)
+  target.times.addPairs(latencies)
+}
+
+/** `run`: the process that reported the event. */
+export function encodeEvent(run: string, { at, replica, kind, text }: HistoryEvent): string {
+  return JSON.stringify([FORM, run, at, replica, kind, ...(text === undefined ? [] : [text])])
+}
+
+/** Returns undefined if the text is not a valid event. */
+export function decodeEvent(encoded: string): (HistoryEvent & { readonly run: string }) | undefined {
+  const values = parseForm(encoded)
+  if (values === undefined) return undefined
+  const [run, at, replica, kind, text] = values
+  if (!isName(run) || !isName(replica) || !isCount(at) || !isKind(kind)) return undefined
+  if (text === undefined) return { run, at, replica, kind }
+  return isName(text) ? { run, at, replica, kind, text } : undefined
+}
+
+/** Returns the members after the number of the form. Undefined for any other text. */
+function parseForm(text: string): unknown[] | undefined {
+  if (text.length > MAX_RECORD_CHARS) return undefined
+  try {
+    const value: unknown = JSON.parse(text)
+    return Array.isArray(value) && value[0] === FORM ? value.slice(1) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= MAX_NAME_CHARS
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0
+}
+
+function isKind(value: unknown): value is EventKind {
+  return EVENT_KINDS.some((kind) => kind === value)
+}
+
+/** Pairs of an index, ascending, and a count. */
+function areBuckets(pairs: readonly number[]): boolean {
+  const indexes = pairs.filter((_, at) => at % 2 === 0)
+  return pairs.length % 2 === 0 && indexes.every((index, at) => index < BUCKETS && index > (indexes[at - 1] ?? -1))
+}

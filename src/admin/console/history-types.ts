@@ -1,0 +1,52 @@
+/** JSON bodies of `GET /api/history`: rates over the last minutes to hours, as columns of equal length. */
+
+export const RANGES = ['5m', '15m', '1h', '6h', '24h'] as const
+export type Range = (typeof RANGES)[number]
+
+/**
+ * One point per interval, oldest first. `null`: the interval had no such request, or no replica has recorded the interval.
+ * Latencies are in milliseconds, computed from the added histograms of all replicas and minutes of the interval.
+ */
+export interface History {
+  readonly range: Range
+  /** Length of one interval in milliseconds. */
+  readonly interval: number
+  /** End of each interval, in seconds since 1970. */
+  readonly at: readonly number[]
+  readonly perSecond: readonly (number | null)[]
+  /** Hits divided by cacheable requests. */
+  readonly hitRatio: readonly (number | null)[]
+  readonly p50: readonly (number | null)[]
+  readonly p99: readonly (number | null)[]
+  readonly callsPerSecond: readonly (number | null)[]
+  /** Milliseconds of node time that cache hits saved, per second. */
+  readonly savedPerSecond: readonly (number | null)[]
+  readonly failuresPerSecond: readonly (number | null)[]
+  /** The replica that the columns are about. Absent: the sum of all replicas. */
+  readonly replica?: string
+  /** The names of all replicas with a record in this range, and of this one. */
+  readonly replicas: readonly string[]
+  /** The name of the replica that answers. */
+  readonly self: string
+  /**
+   * Where the records come from. `memory`: no Redis is configured. `unreachable`: the history in Redis could not be read.
+   * In both cases, the columns are about this replica alone.
+   */
+  readonly source: 'redis' | 'memory' | 'unreachable'
+  /** Events in the range, oldest first. */
+  readonly events: readonly HistoryEvent[]
+}
+
+/** `start`: a replica started · `purge` · `ejection`: a replica ejected a node · `reload`: changed settings took effect. */
+export const EVENT_KINDS = ['start', 'purge', 'ejection', 'reload'] as const
+export type EventKind = (typeof EVENT_KINDS)[number]
+
+export interface HistoryEvent {
+  readonly kind: EventKind
+  /** Milliseconds since 1970. */
+  readonly at: number
+  /** The replica that reported the event. */
+  readonly replica: string
+  /** The node of an ejection, what a purge removed. */
+  readonly text?: string
+}

@@ -1,0 +1,184 @@
+/** The history of the console: rates and events over the last minutes to hours, of one replica or the sum of all. */
+import { randomUUID } from 'node:crypto'
+import { waitForTurn } from '../../core/in-turns.ts'
+import type { Rates } from './api-types.ts'
+import { createRecorder, type Recorder } from './history-recorder.ts'
+import { addRecord, decodeEvent, decodeRecord, type HistoryRecord } from './history-records.ts'
+import { type HistorySeries, type HistoryStore, SERIES } from './history-store.ts'
+import type { History, HistoryEvent, Range } from './history-types.ts'
+import { emptySums, Histogram, ratesOf } from './time-slots.ts'
+import type { Traffic } from './traffic.ts'
+
+export interface HistoryOptions {
+  /** Name of this replica. */
+  readonly name: string
+  readonly traffic: Pick<Traffic, 'interval'>
+  /** Absent: no Redis is configured. */
+  readonly store?: HistoryStore | undefined
+  /** Milliseconds since 1970. */
+  readonly now?: () => number
+}
+
+export interface ConsoleHistory extends Pick<Recorder, 'update' | 'recordEvent'> {
+  /** Returns the sum of all replicas, or one replica by its name. Never rejects because of Redis. */
+  read(range: Range, replica?: string): Promise<History>
+  /** Records until now, and ends. */
+  close(): Promise<void>
+}
+
+interface Shape {
+  readonly series: HistorySeries
+  /** Seconds. */
+  readonly recordSeconds: number
+  readonly intervalSeconds: number
+  readonly points: number
+}
+
+/** About 300 points each: as many as a chart has pixels for. */
+const SHAPES: Readonly<Record<Range, Shape>> = {
+  '5m': { series: SERIES.intervals, recordSeconds: 10, intervalSeconds: 10, points: 30 },
+  '15m': { series: SERIES.intervals, recordSeconds: 10, intervalSeconds: 10, points: 90 },
+  '1h': { series: SERIES.intervals, recordSeconds: 10, intervalSeconds: 10, points: 360 },
+  '6h': { series: SERIES.minutes, recordSeconds: 60, intervalSeconds: 60, points: 360 },
+  '24h': { series: SERIES.minutes, recordSeconds: 60, intervalSeconds: 300, points: 288 },
+}
+
+/** How often this process looks whether an interval has ended. */
+const UPDATE_INTERVAL_MS = 1000
+/** An interval is shown this long after its end: until then, a replica may not have written it, and the sum would drop. */
+const SETTLE_SECONDS = 3
+const MAX_NAME_CHARS = 200
+const MAX_NAMES = 100
+const MAX_EVENTS = 200
+const MAX_REMEMBERED = 32
+const RECORDS_PER_TURN = 64
+
+type Point = ReturnType<typeof emptyPoint>
+
+export function createHistory({ traffic, store, now = Date.now, ...options }: HistoryOptions): ConsoleHistory {
+  const name = options.name.slice(0, MAX_NAME_CHARS)
+  const run = randomUUID().slice(0, 8)
+  const recorder = createRecorder({ name, run, traffic, store, now })
+  const timer = setInterval(() => void recorder.update(), UPDATE_INTERVAL_MS)
+  timer.unref()
+  const remembered = new Map<string, { readonly end: number; readonly columns: Promise<Columns> }>()
+
+  const readColumns = async (shape: Shape, end: number, replica: string | undefined): Promise<Columns> => {
+    const { series, recordSeconds, intervalSeconds, points: count } = shape
+    const from = (end - count) * intervalSeconds
+    const to = end * intervalSeconds - 1
+    const shared = store === undefined ? [] : await store.read(series, from, to)
+    const source = store === undefined ? 'memory' : shared === undefined ? 'unreachable' : 'redis'
+    const shown = source === 'redis' ? replica : name
+    const points: (Point | undefined)[] = Array.from({ length: count }, () => undefined)
+    const names = new Set([name])
+    const records = await decodeAll(shared ?? [], recorder.own(series, from, to), run)
+    for (const record of records) {
+      const at = Math.floor((record.at * recordSeconds - from) / intervalSeconds)
+      if (at < 0 || at >= count) continue
+      if (names.size < MAX_NAMES) names.add(record.replica)
+      if (shown !== undefined && record.replica !== shown) continue
+      const point = points[at] ?? emptyPoint()
+      points[at] = point
+      addRecord(point, record)
+    }
+    return { source, names: [...names].sort(), ...(shown !== undefined && { replica: shown }), points }
+  }
+
+  return {
+    update: recorder.update,
+    recordEvent: recorder.recordEvent,
+    read: async (range, replica) => {
+      const shape = SHAPES[range]
+      const seconds = shape.intervalSeconds
+      const end = Math.floor((now() / 1000 - SETTLE_SECONDS) / seconds)
+      const key = JSON.stringify([range, replica])
+      const known = remembered.get(key)
+      const columns = known?.end === end ? known.columns : readColumns(shape, end, replica)
+      if (remembered.size >= MAX_REMEMBERED) remembered.clear()
+      remembered.set(key, { end, columns })
+      const { source, names, replica: shown, points } = await columns
+      // Redis may be reachable again before the interval ends.
+      if (source === 'unreachable') remembered.delete(key)
+      const from = (end - shape.points) * seconds
+      return {
+        range,
+        interval: seconds * 1000,
+        at: points.map((_, index) => from + (index + 1) * seconds),
+        ...ratesOfPoints(points, seconds * 1000),
+        ...(shown !== undefined && { replica: shown }),
+        replicas: names,
+        self: name,
+        source,
+        events: await readEvents({ store, recorder, run }, from, now() / 1000),
+      }
+    },
+    close: () => {
+      clearInterval(timer)
+      return recorder.close()
+    },
+  }
+}
+
+interface Columns {
+  readonly source: History['source']
+  readonly names: readonly string[]
+  readonly replica?: string
+  readonly points: readonly (Point | undefined)[]
+}
+
+function emptyPoint() {
+  return { ...emptySums(), times: new Histogram() }
+}
+
+type Column = readonly (number | null)[]
+
+function ratesOfPoints(points: Columns['points'], intervalMs: number) {
+  const rates = points.map((point) => (point === undefined ? undefined : ratesOf([point], intervalMs)))
+  const column = (name: keyof Rates): Column => rates.map((each) => each?.[name] ?? null)
+  return {
+    perSecond: column('perSecond'),
+    hitRatio: column('hitRatio'),
+    p50: column('p50'),
+    p99: column('p99'),
+    callsPerSecond: column('callsPerSecond'),
+    savedPerSecond: column('savedPerSecond'),
+    failuresPerSecond: column('failuresPerSecond'),
+  }
+}
+
+/** Returns the valid records, each process and interval once. The own ones come from memory, which is never behind. */
+async function decodeAll(
+  shared: readonly string[],
+  own: readonly string[],
+  run: string,
+): Promise<Iterable<HistoryRecord>> {
+  const records = new Map<string, HistoryRecord>()
+  const add = (text: string, isOwn: boolean): void => {
+    const record = decodeRecord(text)
+    if (record !== undefined && (record.run === run) === isOwn) records.set(`${record.run} ${record.at}`, record)
+  }
+  for (const [at, text] of shared.entries()) {
+    if (at % RECORDS_PER_TURN === 0) await waitForTurn()
+    add(text, false)
+  }
+  for (const text of own) add(text, true)
+  return records.values()
+}
+
+interface EventSources {
+  readonly store: HistoryStore | undefined
+  readonly recorder: Recorder
+  readonly run: string
+}
+
+async function readEvents({ store, recorder, run }: EventSources, from: number, to: number): Promise<HistoryEvent[]> {
+  const shared = (await store?.read(SERIES.events, from, to)) ?? []
+  const decode = (texts: readonly string[]) => texts.flatMap((text) => decodeEvent(text) ?? [])
+  const others = decode(shared).filter((event) => event.run !== run)
+  return [...others, ...decode(recorder.own(SERIES.events, from, to))]
+    .filter(({ at }) => at >= from * 1000 && at <= to * 1000)
+    .sort((a, b) => a.at - b.at)
+    .slice(-MAX_EVENTS)
+    .map(({ run: _, ...event }) => event)
+}
