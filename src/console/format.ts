@@ -14,6 +14,14 @@ export function formatRate(value: number): string {
   return value < 10 ? twoDigits.format(value) : wholeNumber.format(value)
 }
 
+/** `workers`: seconds of node time saved per second. A worker that is always busy spends one second per second. */
+export function formatWorkers(workers: number): string {
+  if (workers === 0) return '0 workers'
+  if (workers < 0.01) return '< 0.01 workers'
+  const count = formatRate(workers)
+  return `≈ ${count} ${count === '1' ? 'worker' : 'workers'}`
+}
+
 export function formatPercent(share: number | undefined | null): string {
   if (share === undefined || share === null) return NONE
   return `${share > 0.999 && share < 1 ? '99.9' : oneDecimal.format(share * 100)} %`

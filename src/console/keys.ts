@@ -2,6 +2,7 @@
 export const SHORTCUTS = [
   ['1 2 3 4', 'open Now, Cache, Nodes, Requests'],
   ['/', 'focus the search field'],
+  ['← → Page Home End', 'read the values of a focused chart'],
   ['↑ ↓ Page Home End', 'move in the table of entries'],
   ['Enter', 'open the selected entry'],
   ['p', 'pause or resume (Requests)'],
