@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 /** The command line: runs one command. An error becomes one line and an exit code. */
+import addCompletion from '@bomb.sh/tab/commander'
 import { Command, CommanderError } from 'commander'
 import { description, version } from './app/package.ts'
-import { commands } from './cli/commands.ts'
+import { commands, manual } from './cli/commands.ts'
 import { CommandError, printError } from './cli/terminal.ts'
 import { EXIT_CODES } from './server/exit.ts'
 
@@ -11,6 +12,8 @@ const program = new Command('manager-edge')
   .version(version, '-V, --version')
   .showHelpAfterError('(--help lists the options)')
 for (const command of commands(version)) program.addCommand(command)
+program.addCommand(manual(program), { hidden: true })
+addCompletion(program, { completionCommandName: 'completion' })
 throwInsteadOfExit(program)
 // A reader that ends early, as in `manager-edge routes | head`, is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))

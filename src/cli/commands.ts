@@ -1,6 +1,7 @@
 /** All commands with their help. The code of a command is loaded when the command runs. */
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { DemoOptions } from './demo.ts'
+import type { SimulateOptions } from './simulate.ts'
 import type { WarmOptions } from './warm.ts'
 
 const config = ['--config <file>', 'configuration file (YAML); default: the file named by EDGE_CONFIG'] as const
@@ -8,7 +9,7 @@ const usersFile = ['--file <file>', 'the users file (access.users)', 'users'] as
 
 /** A wrong option is thrown as a `CommandError`, or reported by commander. */
 export function commands(version: string): Command[] {
-  return [start(), demo(), check(), user(), token(), warm(), routes(), openApi(version), audit()]
+  return [start(), demo(), simulate(), check(), user(), token(), warm(), routes(), openApi(version), audit()]
 }
 
 function start(): Command {
@@ -23,10 +24,33 @@ function start(): Command {
 
 function demo(): Command {
   const port = parseInteger(0, 65_535)
-  return new Command('demo')
+  const command = new Command('demo')
     .description('run the edge in front of a simulated cluster')
     .option('--port <n>', 'port of the API; 0: any free port', port, 55_000)
     .option('--operations-port <n>', 'port of the operations listener; 0: any free port', port, 55_001)
+    .option('--replicas <n>', 'number of replicas; the ports of each are higher by 10', parseInteger(1, 10), 1)
+    .option('--redis', 'share the cache through the redis-server that is installed; starts one for the demo')
+    .option('--user-password <password>', 'password of all three users, for scripts; default: random passwords')
+    .action(async (options: DemoOptions) => {
+      process.exitCode = await (await import('./demo.ts')).demo(options)
+    })
+  return withClusterOptions(command)
+}
+
+function simulate(): Command {
+  const command = new Command('simulate')
+    .description('run a simulated cluster alone, and print the settings of an edge in front of it')
+    .option('--port <n>', 'port of the master, the workers use the next ones; 0: any', parseInteger(0, 65_500), 0)
+    .option('--username <name>', 'account of the edge on the nodes', 'edge')
+    .option('--password <password>', 'its password', 'simulated')
+    .action(async (options: SimulateOptions) => {
+      process.exitCode = await (await import('./simulate.ts')).simulate(options)
+    })
+  return withClusterOptions(command)
+}
+
+function withClusterOptions(command: Command): Command {
+  return command
     .option('--agents <n>', 'number of agents', parseInteger(1, 100_000), 100)
     .option('--workers <n>', 'number of workers besides the master', parseInteger(0, 50), 2)
     .option('--seed <n>', 'seed of the data; the same seed gives the same cluster', parseInteger(0, 999_999_999), 1)
@@ -35,10 +59,6 @@ function demo(): Command {
         .choices(['classic', 'newer'])
         .default('classic'),
     )
-    .option('--user-password <password>', 'password of all three users, for scripts; default: random passwords')
-    .action(async (options: DemoOptions) => {
-      process.exitCode = await (await import('./demo.ts')).demo(options)
-    })
 }
 
 function check(): Command {
@@ -57,6 +77,7 @@ function user(): Command {
     .description('add a user or replace a password (prompted, or the first line of standard input)')
     .option(...usersFile)
     .option('--generate', 'generate a password and print it')
+    .option('--force', 'accept a password of fewer than 12 characters')
     .option('--cost <n>', 'bcrypt cost: 10 takes about 50 ms per login, each step doubles it', parseInteger(4, 15), 10)
     .action(async (name, options) => (await import('./user.ts')).addUser(name, options))
   group
@@ -127,6 +148,14 @@ function openApi(version: string): Command {
     .description('print the OpenAPI document of the API (JSON)')
     .option('--server <url>', 'URL of the edge for clients')
     .action(async (options) => (await import('./reports.ts')).printOpenApi(version, options))
+}
+
+/** Prints the manual page of the program, for packages and for `manager-edge man | man -l -`. */
+export function manual(program: Command): Command {
+  return new Command('man').description('print the manual page (troff)').action(async () => {
+    const { manualPage } = await import('./man-page.ts')
+    process.stdout.write(manualPage(program))
+  })
 }
 
 /** Returns a parser for an integer option. It throws an error that names the bounds. */

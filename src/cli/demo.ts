@@ -1,4 +1,4 @@
-/** `manager-edge demo`: runs the edge in front of a simulated cluster, both in this process and on 127.0.0.1 only. */
+/** `manager-edge demo`: runs the edge in front of a simulated cluster in this process, on 127.0.0.1 only. */
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -7,51 +7,52 @@ import { stringify } from 'yaml'
 import { putUser } from '../access/users-file.ts'
 import { loadConfig } from '../config/index.ts'
 import type { Config } from '../config/schema.ts'
+import { EXIT_CODES } from '../server/exit.ts'
 import { run, type Urls } from '../server.ts'
-import type { Layout, Simulator } from '../simulator/index.ts'
+import type { Simulator } from '../simulator/index.ts'
+import { startRedis, startReplica } from './demo-replicas.ts'
+import { type ClusterOptions, startCluster } from './simulate.ts'
 import { CommandError, print } from './terminal.ts'
 
-export interface DemoOptions {
+export interface DemoOptions extends ClusterOptions {
+  /** Port of the API; 0: a free one. Each further replica uses ports that are higher by ten. */
   readonly port: number
   readonly operationsPort: number
-  readonly agents: number
-  readonly workers: number
-  readonly seed: number
-  readonly layout: Layout
+  readonly replicas: number
+  /** Share the cache through the Redis server that is installed. */
+  readonly redis?: true
   readonly userPassword?: string
 }
 
-/** The limit of nodes in the newer layout. Those of the classic one have none. */
-const REQUESTS_PER_MINUTE = 300
-
 /** User name → role. */
 const USERS = { admin: 'administrator', operator: 'operator', reader: 'reader' } as const
+const PORT_STEP = 10
 
 export async function demo(options: DemoOptions): Promise<number> {
-  const account = { username: 'edge', password: randomPassword() }
-  const { workers, agents, seed, layout } = options
-  const { startSimulator } = await loadSimulator()
-  const newer = { requestsPerMinute: REQUESTS_PER_MINUTE }
-  const simulator = await startSimulator({ workers, agents, seed, layout, newer, ...account, remember: false })
-  const folder = await mkdtemp(join(tmpdir(), 'manager-edge-demo-'))
-  try {
-    const passwords = await addUsers(join(folder, 'users'), options.userPassword)
-    const config = await createConfig(folder, simulator, account, options)
-    return await run(config, { onListening: (urls) => print(formatWelcome(urls, passwords, options)) })
-  } finally {
-    await Promise.all([simulator.close(), rm(folder, { recursive: true, force: true })])
+  if (options.replicas > 1 && !options.redis) {
+    throw new CommandError('replicas share the cache through Redis; add --redis', EXIT_CODES.configuration)
   }
-}
-
-/** The container image does not contain the simulator. */
-async function loadSimulator(): Promise<typeof import('../simulator/index.ts')> {
+  const account = { username: 'edge', password: randomPassword() }
+  const folder = await mkdtemp(join(tmpdir(), 'manager-edge-demo-'))
+  /** What was started, in the order of the starts. */
+  const started: { stop(): Promise<void> }[] = [{ stop: () => rm(folder, { recursive: true, force: true }) }]
   try {
-    return await import('../simulator/index.ts')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
-    throw new CommandError(
-      'the demo is not included in this installation (the container image has no simulator); run it from the source with "npm run demo"',
-    )
+    const cluster = await startCluster(options, account)
+    started.push({ stop: () => cluster.close() })
+    const redis = options.redis && (await startRedis(folder))
+    if (redis) started.push(redis)
+    const passwords = await addUsers(join(folder, 'users'), options.userPassword)
+    const site = { folder, cluster, account, redis: redis?.value, options }
+    const urls: Urls[] = []
+    for (let replica = 2; replica <= options.replicas; replica++) {
+      const other = await startReplica(`replica-${replica}`, await writeSettings(replica, site))
+      started.push(other)
+      urls.push(other.value)
+    }
+    const config = await loadSettings(await writeSettings(1, site))
+    return await run(config, { onListening: (own) => print(formatWelcome([own, ...urls], passwords, options)) })
+  } finally {
+    for (const each of started.reverse()) await each.stop()
   }
 }
 
@@ -61,48 +62,76 @@ async function addUsers(file: string, password: string | undefined): Promise<Map
   return passwords
 }
 
-/** Writes and loads a real configuration file, so that the demo starts as an edge does. Ignores the environment. */
-async function createConfig(
-  folder: string,
-  { nodes }: Simulator,
-  account: { readonly username: string; readonly password: string },
-  { port, operationsPort, layout }: DemoOptions,
-): Promise<Config> {
-  const file = join(folder, 'edge.yaml')
+interface Site {
+  readonly folder: string
+  readonly cluster: Simulator
+  readonly account: { readonly username: string; readonly password: string }
+  readonly redis: string | undefined
+  readonly options: DemoOptions
+}
+
+/** Writes a real configuration file, so that the demo starts as an edge does. Returns its path. */
+async function writeSettings(replica: number, { folder, cluster, account, redis, options }: Site): Promise<string> {
+  const file = join(folder, `edge-${replica}.yaml`)
   const host = '127.0.0.1'
+  const portOf = (first: number): number => (first === 0 ? 0 : first + (replica - 1) * PORT_STEP)
+  const nodes = cluster.nodes.map(({ name, type, url }) => ({ name, type, url }))
   const settings = {
+    replica: { name: `replica-${replica}` },
     // There is no balancer that must notice the drain.
-    listen: { host, port, drain: { delay: '0s' } },
-    operations: { host, port: operationsPort },
-    cluster: { layout, nodes: nodes.map(({ name, type, url }) => ({ name, type, url })), credentials: account },
+    listen: { host, port: portOf(options.port), drain: { delay: '0s' } },
+    operations: { host, port: portOf(options.operationsPort) },
+    cluster: { layout: options.layout, nodes, credentials: account },
+    ...(redis !== undefined && { cache: { redis: { url: redis } } }),
     access: { users: 'users', roles: Object.fromEntries(Object.entries(USERS).map(([user, role]) => [user, [role]])) },
-    log: { format: 'text' },
+    // The demo reads the lines of the other replicas.
+    log: { format: replica === 1 ? 'text' : 'json' },
   }
   await writeFile(file, stringify(settings), { mode: 0o600 })
+  return file
+}
+
+/** Ignores the environment. */
+async function loadSettings(file: string): Promise<Config> {
   const loaded = await loadConfig({ file, env: {} })
   if (!loaded.ok) throw new CommandError(loaded.faults.join('\n'))
   return loaded.config
 }
 
 function formatWelcome(
-  { url, operationsUrl }: Urls,
+  [own, ...others]: readonly Urls[],
   passwords: ReadonlyMap<string, string>,
   { workers, agents, layout }: DemoOptions,
 ): string {
+  if (own === undefined) return ''
+  const { url, operationsUrl } = own
+  const admin = `-u admin:${passwords.get('admin')}`
   const users = Object.entries(USERS).map(([user, role]) => `  ${user.padEnd(9)} ${passwords.get(user)}   (${role})`)
+  const replicas = others.map(
+    (other) => `Another replica listens on ${other.url}, operations on ${other.operationsUrl}\n`,
+  )
   return `
 Manager Edge listens on ${url}, operations on ${operationsUrl}
-in front of a simulated cluster in the ${layout} layout: one master, ${workers} workers, ${agents} agents.
+${replicas.join('')}in front of a simulated cluster in the ${layout} layout: one master, ${workers} workers, ${agents} agents.
 
 Users and their passwords:
 ${users.join('\n')}
 
 Try it:
-  curl -u admin:${passwords.get('admin')} '${url}/agents?limit=3&pretty'
+  curl ${admin} '${url}/agents?limit=3&pretty'
   curl ${operationsUrl}/readyz
   ${operationsUrl}/console/   in a browser, as admin or operator
-
+${others.map((other) => formatCoherence(admin, url, other.url)).join('')}
 Press Ctrl-C to stop.
+`
+}
+
+/** Two calls that show that a write through one replica is visible through the other at once. */
+function formatCoherence(admin: string, url: string, other: string): string {
+  return `
+See the shared cache: this replica stores a response, the other one changes the data, and the next read has the change.
+  curl ${admin} '${url}/agents/001?select=id,group'
+  curl ${admin} -X PUT ${other}/agents/001/group/default && curl ${admin} '${url}/agents/001?select=id,group'
 `
 }
 

@@ -8,9 +8,24 @@ interface FileOption {
   readonly file: string
 }
 
+/** A shorter password can be guessed from a stolen users file. */
+const MIN_PASSWORD_LENGTH = 12
+
+interface AddOptions extends FileOption {
+  readonly generate?: true
+  readonly force?: true
+  readonly cost: number
+}
+
 /** Adds a user, or replaces the password of a user. */
-export async function addUser(name: string, options: FileOption & { generate?: true; cost: number }): Promise<void> {
+export async function addUser(name: string, options: AddOptions): Promise<void> {
   const password = options.generate ? randomBytes(18).toString('base64url') : await promptNewPassword()
+  const { length } = [...password]
+  if (length < MIN_PASSWORD_LENGTH && !options.force) {
+    throw new CommandError(
+      `the password has ${length} characters; use at least ${MIN_PASSWORD_LENGTH}, or --generate (--force accepts it)`,
+    )
+  }
   const result = await putUser(options.file, name, password, options.cost)
   if (options.generate) print(`password: ${password}`)
   print(`${result} ${name} in ${options.file}`)

@@ -33,6 +33,8 @@ export interface SimulatorOptions extends WorldOptions {
   readonly username?: string
   readonly password?: string
   readonly tls?: Tls
+  /** Port of the master. The workers use the following ports. 0 or absent: free ports. */
+  readonly port?: number
   /** Record requests in `seen`; default true. */
   readonly remember?: boolean
   /** Makes each node as slow as a real one under load; absent: as fast as this process. */
@@ -65,7 +67,7 @@ export interface Simulator {
   close(): Promise<void>
 }
 
-/** Starts every node on a free port of 127.0.0.1. Throws if an endpoint of the catalogue has no handler. */
+/** Starts every node on 127.0.0.1. Throws if an endpoint of the catalogue has no handler. */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const {
     experimental = true,
@@ -106,7 +108,11 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const serve = async (node: SimNode) => {
     const capacity = createCapacity()
     const apis = { classic: nodeApi({ ...shared, node, capacity }), newer: newer.apiOf(node) }
-    const listener = await listen((request, response) => apis[layoutOf(node.name)](request, response), options.tls)
+    const at = world.nodes.indexOf(node)
+    const listener = await listen((request, response) => apis[layoutOf(node.name)](request, response), {
+      ...(options.tls && { tls: options.tls }),
+      port: options.port ? options.port + at : 0,
+    })
     capacities.set(node.name, capacity)
     listeners.set(node.name, listener)
     node.url = listener.url

@@ -15,8 +15,14 @@ export interface Tls {
   readonly key: string | Buffer
 }
 
-/** Listens on a free port. Idle connections are closed after five seconds, as on a real node. */
-export async function listen(serve: RequestListener, tls?: Tls): Promise<Listener> {
+export interface ListenOptions {
+  readonly tls?: Tls
+  /** 0 or absent: a free port. */
+  readonly port?: number
+}
+
+/** Listens on a port. Idle connections are closed after five seconds, as on a real node. */
+export async function listen(serve: RequestListener, { tls, port: wanted = 0 }: ListenOptions = {}): Promise<Listener> {
   const server = tls === undefined ? createHttp(serve) : createHttps({ ...tls }, serve)
   server.keepAliveTimeout = 5000
   // A client may disconnect in the middle of a request; that is no error.
@@ -29,7 +35,7 @@ export async function listen(serve: RequestListener, tls?: Tls): Promise<Listene
         resolve()
       })
     })
-  await start(0)
+  await start(wanted)
   const address = server.address()
   const port = typeof address === 'object' && address !== null ? address.port : 0
   return {

@@ -25,6 +25,13 @@ t.test('user adds, changes, lists and removes users', async (t) => {
   const none = await user(['remove', 'alice'])
   t.equal(none.code, 1)
   t.match(none.err, 'has no user alice; "user list" lists them')
+  const short = await user(['add', 'carol', '--cost', '4'], 'elevenchars\n')
+  t.equal(short.code, 1)
+  t.match(short.err, 'the password has 11 characters; use at least 12, or --generate (--force accepts it)')
+  t.equal((await user(['list'])).out, 'bob\n', 'nothing was written')
+  t.match((await user(['add', 'carol', '--force', '--cost', '4'], 'elevenchars\n')).out, 'added carol')
+  t.match((await user(['add', 'dora', '--cost', '4'], 'twelve chars\n')).out, 'added dora', 'twelve are enough')
+
   const noInput = await user(['add', 'eve'])
   t.equal(noInput.code, 1)
   t.match(noInput.err, 'standard input has no password')

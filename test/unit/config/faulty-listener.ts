@@ -5,7 +5,7 @@ const listen = (text: string) => file({ listen: text })
 const duration = 'must be a duration such as 750ms, 30s or 2m, got'
 const size = 'must be a size such as 512B, 16KiB or 64MiB, got'
 const origin = 'must be an origin such as https://console.example, got'
-const groups = 'known here: listen, operations, cluster, cache, access, audit, traces, log'
+const groups = 'known here: replica, listen, operations, cluster, cache, access, audit, traces, log'
 const bomb = [
   'a: &a [x,x,x,x,x,x,x,x,x]',
   ...[...'bcdefgh'].map((c, i) => `${c}: &${c} [${`*${'abcdefg'[i]},`.repeat(9)}]`),
