@@ -183,7 +183,7 @@ function digestPermissions(permissions: readonly string[], policy: string): stri
 }
 
 /** To be increased if responses to the same request change their form: those that older releases stored are not found then. */
-const RESPONSE_FORMAT = '1'
+const RESPONSE_FORMAT = '2'
 
 /** Returns a text that two requests share only if they are equal. */
 function serialize({ path, params, query, scope, node = '', nodes, isSnapshot }: CanonicalRequest): string {

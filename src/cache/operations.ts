@@ -1,29 +1,18 @@
 /** The `/cache` endpoints. The shapes and the name `redisClient` are those of the manager's own cache. */
-import { catalogue } from '../catalogue/index.ts'
-import type { CacheEvent, InvalidationCause } from '../core/events.ts'
-import { compareTexts, selectFirst } from '../core/in-turns.ts'
-import type { Caller, EdgeRequest, Handler } from '../core/request.ts'
-import type { CacheIndex, EdgeResponse, IndexEntry, JsonResponse, SnapshotState } from '../core/response.ts'
+import type { EdgeRequest, Handler } from '../core/request.ts'
+import type { EdgeResponse, IndexEntry, JsonResponse, SnapshotState } from '../core/response.ts'
 import { collectInTurns } from '../query/collect-in-turns.ts'
 import { CollectionError, parseCollectionRequest, parsePage } from '../query/request.ts'
 import type { ArraySource } from '../query/sources.ts'
-import { type ExplainPorts, explain, snapshotKeyOf } from './explain.ts'
-import { type LifetimesOf, staleTimesOf } from './lifetimes.ts'
+import { explain } from './explain.ts'
 import { urlsOf } from './listed-urls.ts'
-import { type CompiledPolicy, compilePolicy } from './policy.ts'
-import { staleBound } from './stores/local-entries.ts'
+import { listPurged, type PurgePorts, purge, purgeCostOf, purgeScopeOf } from './purge.ts'
 
-export interface CacheOperationsPorts {
-  readonly index: CacheIndex
+export interface CacheOperationsPorts extends PurgePorts {
   /** Milliseconds. */
   readonly defaultDuration: number
-  readonly lifetimesOf: LifetimesOf
   readonly enabled: boolean
   readonly sharedThroughRedis: boolean
-  /** Receives one event for each purge. */
-  readonly onEvent?: (event: CacheEvent) => void
-  /** Absent if the cache is off. */
-  readonly explained?: ExplainPorts
   /** Returns the snapshots whose rows this process has. Absent if the cache is off. */
   readonly snapshots?: () => readonly SnapshotState[]
 }
@@ -36,7 +25,7 @@ export const disabledCache: CacheOperationsPorts = {
     count: async () => new Map(),
     page: async () => ({ rows: [], total: 0 }),
     find: async () => undefined,
-    purge: async () => {},
+    purge: async () => 'done',
     purgeCount: () => 0,
   },
   defaultDuration: 0,
@@ -47,19 +36,6 @@ export const disabledCache: CacheOperationsPorts = {
 
 type CacheOperation = 'cacheIndex' | 'cacheClear' | 'cacheClearGroup' | 'cacheConfig' | 'cacheExplain'
 
-/** The policies of all endpoints whose responses may be stored. */
-const policyByPath: ReadonlyMap<string, CompiledPolicy> = new Map(
-  catalogue.flatMap((endpoint) => {
-    const policy = compilePolicy(endpoint)
-    return typeof policy === 'string' ? [] : [[endpoint.path as string, policy] as const]
-  }),
-)
-const groups: ReadonlySet<string> = new Set([...policyByPath.values()].map(({ group }) => group))
-/** URLs of responses that a soft purge cannot mark; a preview names no more of them. */
-const MAX_PREVIEWED_URLS = 100
-/** The form of keys: a SHA-256 digest in base64url. */
-const KEY = /^[A-Za-z0-9_-]{43}$/
-
 export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<CacheOperation, Handler>> {
   const { index, enabled, sharedThroughRedis, explained } = ports
   return {
@@ -67,8 +43,8 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
       if (query.details === 'true') return details(query)
       return returnMinimal ? counts() : urlsOf(await index.list())
     },
-    cacheClear: (request) => clear(request, request.query.key === undefined ? {} : { key: request.query.key }),
-    cacheClearGroup: (request) => clear(request, { group: request.params.group?.toLowerCase() ?? '' }),
+    cacheClear: clear,
+    cacheClearGroup: clear,
     cacheConfig: async () =>
       success({
         debug: false,
@@ -84,31 +60,19 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
     },
   }
 
-  async function clear(
-    { query, returnMinimal, caller }: EdgeRequest,
-    what: { readonly group?: string; readonly key?: string },
-  ): Promise<EdgeResponse> {
-    if (query.preview === 'true') return success(await previewOf(await matching(what, caller)))
-    await purge({ ...what, soft: query.soft === 'true' }, caller)
-    return returnMinimal ? counts() : urlsOf(await index.list())
-  }
-
-  async function matching({ group, key }: { readonly group?: string; readonly key?: string }, caller: Caller) {
-    if (key === undefined) return index.list(group)
-    const found = [await index.find(key), await snapshotOf(key, caller)]
-    return found.filter((entry) => entry !== undefined)
-  }
-
-  /** Returns the snapshot from which the response with this key would be computed again, as it was before. */
-  async function snapshotOf(key: string, caller: Caller): Promise<IndexEntry | undefined> {
-    const entry = await index.find(key)
-    if (entry === undefined || explained === undefined) return undefined
-    const snapshotKey = await snapshotKeyOf(explained, entry.url, caller)
-    return snapshotKey === undefined ? undefined : index.find(snapshotKey)
+  async function clear(request: EdgeRequest): Promise<EdgeResponse> {
+    const { query, returnMinimal, caller } = request
+    const scope = purgeScopeOf(request)
+    if (query.preview === 'true') {
+      return success(await purgeCostOf(await listPurged(ports, scope, caller), ports.lifetimesOf))
+    }
+    const outcome = await purge(ports, scope, caller)
+    const response = returnMinimal ? await counts() : await urlsOf(await index.list())
+    return outcome === 'done' ? response : { ...response, status: 202, outcomeUnknown: true }
   }
 
   /** Counts instead of URLs (`Prefer: return=minimal`, RFC 7240): the cost does not depend on what is stored. */
-  async function counts(): Promise<EdgeResponse> {
+  async function counts(): Promise<JsonResponse> {
     const groups = await index.count()
     const all = [...groups.values()].reduce((sum, count) => sum + count, 0)
     const response = success({ all, groups: Object.fromEntries(groups) })
@@ -134,44 +98,6 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
       return jsonResponse({ error: fault.code, message: fault.message })
     }
   }
-
-  async function purge(what: Parameters<CacheIndex['purge']>[0], caller: Caller): Promise<void> {
-    const { key, group } = what
-    // Each purge leaves an epoch in the store, so names that no response can have are not purged.
-    if ((key !== undefined && !KEY.test(key)) || (group !== undefined && !groups.has(group))) return
-    const snapshot = key === undefined ? undefined : await snapshotOf(key, caller)
-    // First the snapshot: a request in between would compute the response from it again.
-    if (snapshot !== undefined) await index.purge({ ...what, key: snapshot.key })
-    await index.purge(what)
-    ports.onEvent?.({ kind: 'invalidated', cause: causeOf(what), tags: 1 })
-  }
-
-  /** What a purge would remove: entries, bytes, and seconds that nodes need to produce the responses again. */
-  async function previewOf(entries: readonly IndexEntry[]) {
-    const [seen, removed] = [new Map<string, boolean>(), { bytes: 0, fetchTime: 0 }]
-    const neverStaleUrl = ({ endpoint, url, size, fetchTime }: IndexEntry): string | undefined => {
-      removed.bytes += size
-      removed.fetchTime += fetchTime
-      const isNeverStale = seen.get(endpoint) ?? !mayBeStale(endpoint, ports.lifetimesOf)
-      seen.set(endpoint, isNeverStale)
-      return isNeverStale ? url : undefined
-    }
-    const { first: urls, total } = await selectFirst(entries, neverStaleUrl, compareTexts, MAX_PREVIEWED_URLS)
-    const cost = { entries: entries.length, bytes: removed.bytes, seconds: Math.round(removed.fetchTime) / 1000 }
-    return { ...cost, neverStale: { entries: total, urls } }
-  }
-}
-
-/** Whether a response is served once more after a soft purge. */
-function mayBeStale(endpoint: string, lifetimesOf: LifetimesOf): boolean {
-  const policy = policyByPath.get(endpoint)
-  return policy !== undefined && staleBound(staleTimesOf(policy, lifetimesOf(policy.group, endpoint), 0)) > 0
-}
-
-function causeOf({ key, group, soft }: Parameters<CacheIndex['purge']>[0]): InvalidationCause {
-  if (soft) return 'softPurge'
-  if (key !== undefined) return 'purgeKey'
-  return group === undefined ? 'purgeAll' : 'purgeGroup'
 }
 
 const entrySource: ArraySource = {

@@ -15,6 +15,7 @@ import type {
 } from '../catalogue/endpoint.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import { ownField } from '../core/values.ts'
+import { endpointTag } from './stores/epochs.ts'
 
 export interface CompiledPolicy {
   readonly group: CacheGroup
@@ -63,7 +64,7 @@ function compile(record: Endpoint): CompiledPolicy | string {
     stale: policy.stale ?? 'allowed',
     params: Object.entries(params).sort(byName),
     query: Object.entries(record.query).sort(byName),
-    tagsOf: compileReadTags(policy),
+    tagsOf: compileReadTags(policy, record.path),
     ...(raw !== undefined && { rawWhen: raw.when }),
     isJoined: record.target.kind === 'everyNode' || record.target.kind === 'severalNodes',
     isReplicated: record.target.kind === 'anyNode',
@@ -94,12 +95,15 @@ interface TemplateValues {
  * A read carries the tags of its record, the wildcard of each family (`agent:*` beside `agent:001`), and the tags that
  * `DELETE /cache` uses.
  */
-function compileReadTags(policy: Extract<CachePolicy, { tags: readonly Tag[] }>): CompiledPolicy['tagsOf'] {
+function compileReadTags(
+  policy: Extract<CachePolicy, { tags: readonly Tag[] }>,
+  path: string,
+): CompiledPolicy['tagsOf'] {
   const templates = policy.tags.map(parseTag)
   const families = templates
     .filter((parts) => !parts.every(isText))
     .map((parts) => parts.map((part) => (isText(part) ? part : '*')).join(''))
-  const fixed = ['cache', `cache:${policy.group}`, ...families]
+  const fixed = ['cache', `cache:${policy.group}`, endpointTag(path), ...families]
   return (request, master) => {
     const { node } = request
     // The part of one node in a joined response is data of that node, not of the master.
@@ -154,7 +158,7 @@ function parsePlace(place: string): Exclude<TemplatePart, string> {
   return dot < 0 ? { from: 'path', name: place } : { from: place.slice(0, dot), name: place.slice(dot + 1) }
 }
 
-function isText(part: TemplatePart): part is string {
+export function isText(part: TemplatePart): part is string {
   return typeof part === 'string'
 }
 

@@ -61,7 +61,13 @@ export const cache: readonly Endpoint[] = [
     path: '/cache',
     summary: 'Clear the cache',
     ...purging,
-    query: { key: beyond(filter('names', 'key of the one entry to clear')), preview, soft },
+    query: {
+      key: beyond(filter('array_names', 'keys of the entries to clear, separated by commas')),
+      endpoint: beyond(filter('paths', 'path of the endpoint to clear, such as /agents/:agent_id')),
+      tag: beyond(filter('tag', 'tag to clear, such as agent:001')),
+      preview,
+      soft,
+    },
     target: { kind: 'edge', operation: 'cacheClear' },
   }),
   write('DELETE', {

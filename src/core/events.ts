@@ -87,7 +87,15 @@ export interface NodeContribution {
 }
 
 /** `unknown`: a write whose outcome is unknown; its fence stays for the time of its lease. */
-export type InvalidationCause = 'write' | 'unknown' | 'purgeAll' | 'purgeGroup' | 'purgeKey' | 'softPurge'
+export type InvalidationCause =
+  | 'write'
+  | 'unknown'
+  | 'purgeAll'
+  | 'purgeGroup'
+  | 'purgeEndpoint'
+  | 'purgeTag'
+  | 'purgeKey'
+  | 'softPurge'
 
 export type CacheEvent =
   /** A call to nodes for a cacheable request; `ms`: its duration. `notStorable`: the response may not be stored. */

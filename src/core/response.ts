@@ -165,6 +165,24 @@ export interface IndexPage {
   readonly total: number
 }
 
+/** What a purge removes: everything, or what one of the fields names. */
+export interface PurgeScope {
+  readonly group?: string
+  /** The route template of an endpoint. */
+  readonly endpoint?: string
+  readonly tag?: Tag
+  /** Removes these stored responses only. Every other scope includes responses that are being fetched. */
+  readonly keys?: readonly string[]
+  /** Marks as stale instead of removing. */
+  readonly soft?: boolean
+}
+
+/**
+ * `pending`: Redis is unreachable. This replica sends the invalidation before it uses Redis again; other replicas that
+ * reach Redis may serve the responses until then.
+ */
+export type PurgeOutcome = 'done' | 'pending'
+
 /** The index of stored responses, the same through every replica and after a restart. */
 export interface CacheIndex {
   /** As a lookup, but neither counted as a hit nor as a use of the stored response. */
@@ -180,8 +198,8 @@ export interface CacheIndex {
   page(window: IndexWindow): Promise<IndexPage>
   /** Returns the row of a key. */
   find(key: string): Promise<IndexEntry | undefined>
-  /** Removes all stored responses, one group, or one key. Resolves when no replica serves them any more. */
-  purge(what: { readonly group?: string; readonly key?: string; readonly soft?: boolean }): Promise<void>
+  /** Removes stored responses. Resolves when no replica serves them any more. */
+  purge(what: PurgeScope): Promise<PurgeOutcome>
   /** Returns how many purges, of any replica, this process has received. What it listed before one is outdated. */
   purgeCount(): number
 }

@@ -39,6 +39,7 @@ const valueByKind: Readonly<Record<Kind, string>> = {
   flag: '',
   command: '!restart.sh',
   url: '/agents?limit=5',
+  tag: 'agent:001',
 }
 
 /** Parameters and fields that mean the same in every endpoint. */

@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { TagEpochs } from '../../core/response.ts'
+import type { PurgeScope, TagEpochs } from '../../core/response.ts'
 
 /** The epoch of a tag that was never invalidated in this generation. */
 export const INITIAL_EPOCH = '0~0'
@@ -66,10 +66,23 @@ export function keyTag(key: string): string {
   return `key:${key}`
 }
 
-/** Returns the tag that a purge of one key, of one group, or of everything invalidates. */
-export function purgeTag({ group, key }: { readonly group?: string; readonly key?: string }): Tag {
-  if (key !== undefined) return keyTag(key)
-  return group === undefined ? 'cache' : `cache:${group}`
+/**
+ * Has the form of a tag of purges, but no stored response has it: the invalidation of any other tag looks like a write,
+ * and this tag beside it makes every replica list its entries again.
+ */
+const PURGE_OF_TAG: Tag = 'cache:#tag'
+
+/** Returns the tags that a purge invalidates. */
+export function purgeTags({ group, endpoint, tag, keys }: Omit<PurgeScope, 'soft'>): readonly Tag[] {
+  if (keys !== undefined) return keys.map(keyTag)
+  if (tag !== undefined) return [tag, PURGE_OF_TAG]
+  if (endpoint !== undefined) return [endpointTag(endpoint)]
+  return [group === undefined ? 'cache' : `cache:${group}`]
+}
+
+/** Returns the tag of all responses of an endpoint. Its path begins with a slash, which no name of a group has. */
+export function endpointTag(path: string): Tag {
+  return `cache:${path}`
 }
 
 export function isPurgeTag(tag: Tag): boolean {

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Tag } from '../../catalogue/endpoint.ts'
+import type { PurgeOutcome } from '../../core/response.ts'
 import type { RedisReply } from '../../redis/connection.ts'
 import { redisChannels, redisKeys, type StoreEvent } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
@@ -18,6 +19,8 @@ import { BUMP_EPOCHS } from './scripts.ts'
 const CLOCK_DRIFT = 1.05
 /** Attempts of `onUnreachableStore: refuse`, in command timeouts, before a write is refused. */
 const REFUSE_AFTER_TIMEOUTS = 4
+/** Tags of one command of a purge, which blocks Redis for less than a millisecond. */
+const TAGS_PER_COMMAND = 256
 
 export interface InvalidatorOptions {
   readonly replica: RedisReplica
@@ -80,9 +83,15 @@ export class Invalidator {
     }
   }
 
-  /** Invalidates a tag for a purge. Resolves as `WriteFence.lift` does. */
-  async invalidate(tag: Tag, soft: boolean): Promise<void> {
-    if (!(await this.#announce({ bump: [tag], soft }, this.#lastLeaseEnd()))) this.#postpone([tag])
+  /** Invalidates tags for a purge. Resolves as `WriteFence.lift` does, with `pending` if Redis is unreachable. */
+  async invalidate(tags: readonly Tag[], soft: boolean): Promise<PurgeOutcome> {
+    for (let at = 0; at < tags.length; at += TAGS_PER_COMMAND) {
+      const bump = tags.slice(at, at + TAGS_PER_COMMAND)
+      if (await this.#announce({ bump, soft }, this.#lastLeaseEnd())) continue
+      this.#postpone(tags.slice(at))
+      return 'pending'
+    }
+    return 'done'
   }
 
   /** Sends what is pending, and the fences of writes in progress. Returns whether Redis accepted all of it. */

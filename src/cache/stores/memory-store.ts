@@ -8,11 +8,13 @@ import type {
   IndexPage,
   IndexWindow,
   Lookup,
+  PurgeOutcome,
+  PurgeScope,
   TagEpochs,
 } from '../../core/response.ts'
 import { WRITE_FENCE_LEASE_MS } from '../../core/timing.ts'
 import type { CacheStore, FetchLock, NewStoredResponse, WriteFence } from './contract.ts'
-import { compareEpochs, EpochTable, purgeTag, readTimeOf } from './epochs.ts'
+import { compareEpochs, EpochTable, purgeTags, readTimeOf } from './epochs.ts'
 import { toIndexEntry } from './index-entry.ts'
 import {
   LocalEntries,
@@ -214,15 +216,17 @@ class MemoryCache {
   }
 
   /** Invalidates first, so that nothing is served while the entries are removed. */
-  async purge(what: { readonly group?: string; readonly key?: string; readonly soft?: boolean }): Promise<void> {
-    const { group, key, soft = false } = what
+  async purge(what: PurgeScope): Promise<PurgeOutcome> {
+    const { group, keys, soft = false } = what
     this.purgeCount += 1
-    this.#epochs.bump([purgeTag(what)], soft)
-    if (soft) return
-    if (key !== undefined) {
-      this.#entries.delete(key)
-      return
-    }
+    this.#epochs.bump(purgeTags(what), soft)
+    if (!soft) await this.#removePurged(group, keys)
+    return 'done'
+  }
+
+  async #removePurged(group: string | undefined, keys: readonly string[] | undefined): Promise<void> {
+    for (const key of keys ?? []) this.#entries.delete(key)
+    if (keys !== undefined) return
     const purged = [...this.#groups(group).values()].flatMap((keys) => [...keys])
     for (const [at, name] of purged.entries()) {
       // An entry that was stored meanwhile is newer than the purge.

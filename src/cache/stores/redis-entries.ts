@@ -56,9 +56,12 @@ export class RedisEntries {
     return reply.ok
   }
 
-  async delete(key: string): Promise<void> {
+  /** One command for each key: on a Redis Cluster, they are in different slots. */
+  async delete(keys: readonly string[]): Promise<void> {
     const { bodies, times } = this.#options.replica
-    await bodies.send(times.bulkTimeout, (client) => client.unlink(redisKeys.entry(key)))
+    await Promise.all(
+      keys.map((key) => bodies.send(times.bulkTimeout, (client) => client.unlink(redisKeys.entry(key)))),
+    )
   }
 }
 

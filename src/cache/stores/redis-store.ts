@@ -1,11 +1,11 @@
 /** The store that all replicas share over Redis: one round trip for a lookup, none within the lease of the local tier. */
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { CacheIndex, CacheStoreState, Lookup } from '../../core/response.ts'
+import type { CacheIndex, CacheStoreState, Lookup, PurgeOutcome, PurgeScope } from '../../core/response.ts'
 import { type OnStoreEvent, redisChannels } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
 import type { CacheStore, NewStoredResponse, SharedParts } from './contract.ts'
 import { createEntryCodec } from './entry-codec.ts'
-import { compareEpochs, purgeTag, readTimeOf } from './epochs.ts'
+import { compareEpochs, purgeTags, readTimeOf } from './epochs.ts'
 import { FetchLocks } from './fetch-locks.ts'
 import { InvalidationSubscriber } from './invalidation-subscriber.ts'
 import { Invalidator } from './invalidator.ts'
@@ -142,27 +142,28 @@ class RedisCache {
     if (now === undefined || compareEpochs(epochs, now) !== 'same') return
     this.#local.put(key, local)
     const [isStored] = await Promise.all([this.#entries.set(key, local), this.index.add(key, local)])
-    if (!isStored) return this.index.remove({ group: entry.info.group, key })
+    if (!isStored) return this.index.remove({ group: entry.info.group, keys: [key] })
     // Older entries in other local tiers are valid, but a client that read the newer one must not read the older one.
     const { id, commands, times } = this.#replica
     const text = `${id} ${key}`
     await commands.send(times.bulkTimeout, (client) => client.publish(redisChannels.replacements, text))
   }
 
-  async purge(what: { readonly group?: string; readonly key?: string; readonly soft?: boolean }): Promise<void> {
-    const { key, soft = false } = what
+  async purge(what: PurgeScope): Promise<PurgeOutcome> {
+    const { keys, soft = false } = what
+    // Rows that the purge of a tag or an endpoint has invalidated are left out when they are read.
+    const hasRowsToRemove = !soft && what.tag === undefined && what.endpoint === undefined
     // A row has no epoch of its key. It is removed before other replicas receive the purge and list the index again, and
     // once more afterwards, since a fetch may have stored the response meanwhile.
-    if (key !== undefined && !soft) await this.index.remove(what)
-    await this.invalidator.invalidate(purgeTag(what), soft)
-    if (!soft) {
-      if (key !== undefined) {
-        this.#local.delete(key)
-        await this.#entries.delete(key)
-      }
+    if (keys !== undefined && hasRowsToRemove) await this.index.remove(what)
+    const outcome = await this.invalidator.invalidate(purgeTags(what), soft)
+    if (hasRowsToRemove) {
+      for (const key of keys ?? []) this.#local.delete(key)
+      if (keys !== undefined) await this.#entries.delete(keys)
       await this.index.remove(what)
     }
     this.purgeCount += 1
+    return outcome
   }
 
   get state(): CacheStoreState {

@@ -3,7 +3,7 @@
  * Nothing is scanned. A row expires with its entry and is removed when others are added. A row whose tags were
  * invalidated is left out when it is read.
  */
-import type { IndexEntry, IndexPage, IndexWindow } from '../../core/response.ts'
+import type { IndexEntry, IndexPage, IndexWindow, PurgeScope } from '../../core/response.ts'
 import { redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
 import { NOW, script } from '../../redis/scripts.ts'
@@ -43,11 +43,11 @@ for at = 1, #ARGV, 2 do
 end
 return 1`)
 
-/** KEYS as above. ARGV: key. */
-const REMOVE_ROW = script(`
-redis.call('ZREM', KEYS[1], ARGV[1])
-redis.call('HDEL', KEYS[3], ARGV[1])
-return redis.call('HDEL', KEYS[2], ARGV[1])`)
+/** KEYS as above. ARGV: keys, at most a few hundred. */
+const REMOVE_ROWS = script(`
+redis.call('ZREM', KEYS[1], unpack(ARGV))
+redis.call('HDEL', KEYS[3], unpack(ARGV))
+return redis.call('HDEL', KEYS[2], unpack(ARGV))`)
 
 export interface ResponseIndexOptions {
   readonly replica: RedisReplica
@@ -58,6 +58,8 @@ export interface ResponseIndexOptions {
 
 /** Hit counts in one command. */
 const HITS_PER_COMMAND = 64
+/** Keys of one command that removes rows. */
+const KEYS_PER_REMOVAL = 256
 /** Keys with new hits beyond which the counts are written at once. */
 const MAX_COUNTED_KEYS = 5000
 
@@ -156,17 +158,19 @@ export class ResponseIndex {
     return sequence && new IndexPages(this.#options, sequence.generation)
   }
 
-  /** Removes one row or all rows of a group. Without a group, of every group. */
-  async remove({ group, key }: { readonly group?: string; readonly key?: string }): Promise<void> {
-    const { bodies, times } = this.#options.replica
+  /** Removes the rows of some keys, or all rows of a group. Without a group, of every group. */
+  async remove({ group, keys }: Pick<PurgeScope, 'group' | 'keys'>): Promise<void> {
     const groups = group === undefined ? await this.#groups() : [group]
-    await Promise.all(
-      groups.map((each) => {
-        const keys = redisKeys.index(each)
-        if (key !== undefined) return bodies.runScript(REMOVE_ROW, keys, [key], times.bulkTimeout)
-        return bodies.send(times.bulkTimeout, (client) => client.unlink(...keys))
-      }),
-    )
+    await Promise.all(groups.map((each) => this.#removeFrom(each, keys)))
+  }
+
+  async #removeFrom(group: string, keys: readonly string[] | undefined): Promise<void> {
+    const { bodies, times } = this.#options.replica
+    const names = redisKeys.index(group)
+    if (keys === undefined) return void (await bodies.send(times.bulkTimeout, (client) => client.unlink(...names)))
+    for (let at = 0; at < keys.length; at += KEYS_PER_REMOVAL) {
+      await bodies.runScript(REMOVE_ROWS, names, keys.slice(at, at + KEYS_PER_REMOVAL), times.bulkTimeout)
+    }
   }
 
   close(): void {

@@ -193,6 +193,12 @@ export const kinds = {
     code: 608,
     message: 'Valid values: path and query of a request, beginning with /.',
   },
+  tag: {
+    pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]+$',
+    maxLength: 1024,
+    code: 609,
+    message: 'Valid values: a tag of a stored response, such as agent:001.',
+  },
   flag: { maxLength: 1024, code: 623, message: 'Valid values: none, presence alone counts.' },
 } as const satisfies Record<string, ValueKind>
 

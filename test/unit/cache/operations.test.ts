@@ -4,6 +4,7 @@ import { createMemoryStore } from '../../../src/cache/stores/memory-store.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import type { CacheEvent } from '../../../src/core/events.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
+import type { CacheIndex } from '../../../src/core/response.ts'
 import {
   bodyOf,
   cacheStatusOf,
@@ -140,7 +141,7 @@ t.test('details are a collection that can be sorted, searched, filtered and page
     group: 'agents',
     endpoint: '/agents/:agent_id',
     scope: 'everyone',
-    tags: ['cache', 'cache:agents', 'agent:*', 'agent:002'],
+    tags: ['cache', 'cache:agents', 'cache:/agents/:agent_id', 'agent:*', 'agent:002'],
     age: 500,
     hits: 1,
     fetchTime: 200,
@@ -169,7 +170,7 @@ t.test('explain tells hit or miss, the reason, and the writes that invalidate th
     key: /^[\w-]{43}$/,
     group: 'agents',
     scope: 'everyone',
-    tags: ['cache', 'cache:agents', 'agent:*', 'agent:001'],
+    tags: ['cache', 'cache:agents', 'cache:/agents/:agent_id', 'agent:*', 'agent:001'],
     next: { hit: true, reason: 'fresh', age: Number, timeLeft: Number },
   })
   t.strictSame(resolved, [{ url: '/agents/1', by: caller.name }])
@@ -206,7 +207,13 @@ t.test('a group or key that no response can have is not purged and counts as no 
   const purged: unknown[] = []
   const events: CacheEvent[] = []
   const store = createMemoryStore({ bytes: 1 << 20 })
-  const index = { ...store, purge: async (what: unknown) => void purged.push(what) }
+  const index: CacheIndex = {
+    ...store,
+    purge: async (what) => {
+      purged.push(what)
+      return 'done'
+    },
+  }
   const operations = cacheOperations({ ...disabledCache, index, onEvent: (event) => void events.push(event) })
   for (const group of ['nope', '__proto__', 'agents ', '']) {
     const response = await operations.cacheClearGroup(edgeRequest('DELETE /cache/:group', { params: { group } }))
@@ -220,7 +227,7 @@ t.test('a group or key that no response can have is not purged and counts as no 
   await operations.cacheClear(edgeRequest('DELETE /cache', { query: { key } }))
   t.strictSame(purged, [
     { group: 'agents', soft: false },
-    { key, soft: false },
+    { keys: [key], soft: false },
   ])
   t.strictSame(events, [
     { kind: 'invalidated', cause: 'purgeGroup', tags: 1 },

@@ -68,9 +68,21 @@ function of(id: string, values: Values = ours) {
 }
 
 t.test('a read carries its tags, the wildcards of their families and the tags of purges', async (t) => {
-  t.strictSame([...of('GET /agents/:agent_id')].sort(), ['agent:*', 'agent:001', 'cache', 'cache:agents'])
-  t.strictSame([...of('GET /rules')].sort(), ['cache', 'cache:rules', 'rules'])
-  t.strictSame([...of('GET /manager/info')].sort(), ['cache', 'cache:manager', 'node:*', 'node:m'])
+  t.strictSame([...of('GET /agents/:agent_id')].sort(), [
+    'agent:*',
+    'agent:001',
+    'cache',
+    'cache:/agents/:agent_id',
+    'cache:agents',
+  ])
+  t.strictSame([...of('GET /rules')].sort(), ['cache', 'cache:/rules', 'cache:rules', 'rules'])
+  t.strictSame([...of('GET /manager/info')].sort(), [
+    'cache',
+    'cache:/manager/info',
+    'cache:manager',
+    'node:*',
+    'node:m',
+  ])
   t.ok(of('GET /agents/groups/:group_id/files').includes('group:*'))
 })
 

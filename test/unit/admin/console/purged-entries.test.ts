@@ -17,9 +17,9 @@ t.test('the console of every replica shows no entry after its purge', async (t) 
   const by = (...keys: string[]) => [keys, keys]
 
   t.strictSame(await shown(), by('a', 'b', 'c', 'r'))
-  await one.purge({ key: 'a' })
+  await one.purge({ keys: ['a'] })
   t.strictSame(await shown(), by('b', 'c', 'r'), 'one key')
-  await other.purge({ key: 'b' })
+  await other.purge({ keys: ['b'] })
   t.strictSame(await shown(), by('c', 'r'), 'one key, by the other replica')
   await other.purge({ group: 'agents' })
   t.strictSame(await shown(), by('r'), 'a group')

@@ -24,7 +24,7 @@ t.test('the store uses listed commands only, and none that iterates over all key
     await other.store.acquireFetchLock('k', lookup.epochs, 1000)
     if (lock.held) await lock.release()
     await store.list()
-    await store.purge({ key: 'k1' })
+    await store.purge({ keys: ['k1'] })
     await store.purge({ group: 'agents' })
     await store.purge({})
   })

@@ -270,7 +270,7 @@ export function describeStore(t: Test, make: (t: Test) => Promise<Stores>): void
     const all = async () => [await served(other), await served(other, 'k2'), await served(one, 'r', rules)]
     await fillAll()
     t.same(await all(), ['a', 'b', 'c'])
-    await one.purge({ key: 'k' })
+    await one.purge({ keys: ['k'] })
     t.same(await all(), ['miss', 'b', 'c'])
     t.same((await other.list()).map((row) => row.key).sort(), ['k2', 'r'])
     await other.purge({ group: 'agents' })
@@ -283,10 +283,69 @@ export function describeStore(t: Test, make: (t: Test) => Promise<Stores>): void
     t.same(await other.list(), [])
   })
 
+  t.test('purge removes the responses of an endpoint, those with a tag, and those with some keys', async (t) => {
+    const { one, other } = await make(t)
+    const ofAgents = ['cache', 'cache:agents', 'cache:/agents', 'agent:001']
+    const ofGroups = ['cache', 'cache:agents', 'cache:/agents/groups', 'agent:001']
+    const fillAll = async () => {
+      await fill(one, 'a', { key: 'a', tags: ofAgents })
+      await fill(other, 'b', { key: 'b', tags: ofGroups })
+    }
+    for (const store of [one, other]) {
+      await fillAll()
+      t.equal(await store.purge({ endpoint: '/agents' }), 'done')
+      for (const each of [one, other]) {
+        t.same([await served(each, 'a', ofAgents), await served(each, 'b', ofGroups)], ['miss', 'b'])
+        t.same(
+          (await each.list()).map(({ key }) => key),
+          ['b'],
+        )
+      }
+      await fillAll()
+      const counts = [one.purgeCount(), other.purgeCount()]
+      await store.purge({ tag: 'agent:001' })
+      for (const [at, each] of [one, other].entries()) {
+        t.same([await served(each, 'a', ofAgents), await served(each, 'b', ofGroups)], ['miss', 'miss'])
+        t.same(await each.list(), [])
+        t.ok(each.purgeCount() > (counts[at] ?? 0), 'every replica lists its entries again')
+      }
+      await fillAll()
+      await store.purge({ keys: ['a', 'b', 'unknown'] })
+      for (const each of [one, other]) {
+        t.same([await served(each, 'a', ofAgents), await served(each, 'b', ofGroups)], ['miss', 'miss'])
+        t.same([await each.list(), [...(await each.count())]], [[], []])
+      }
+    }
+  })
+
+  t.test('a purge of more keys than one command takes removes all of them', async (t) => {
+    const { one, other } = await make(t)
+    const keys = Array.from({ length: 300 }, (_, at) => `k${at}`)
+    await Promise.all(keys.map((key) => fill(one, key, { key })))
+    t.equal((await other.list()).length, 300)
+    t.equal(await other.purge({ keys }), 'done')
+    t.same(await one.list(), [])
+    t.same(
+      await Promise.all(keys.map((key) => served(one, key))),
+      keys.map(() => 'miss'),
+    )
+  })
+
+  t.test('a response is not stored if its tag or its endpoint was purged during the fetch', async (t) => {
+    const { one, other } = await make(t)
+    const tags = ['cache', 'cache:/agents', 'agent:001']
+    for (const scope of [{ tag: 'agent:001' }, { endpoint: '/agents' }]) {
+      const before = await epochsOf(one, 'k', tags)
+      await other.purge(scope)
+      await one.store(entry('from before', before, { tags }))
+      t.equal(await served(one, 'k', tags), 'miss')
+    }
+  })
+
   t.test('a response is not stored if its key was purged during the fetch', async (t) => {
     const { one, other } = await make(t)
     const before = await epochsOf(one)
-    await other.purge({ key: 'k' })
+    await other.purge({ keys: ['k'] })
     await one.store(entry('from before', before))
     t.equal(await served(one), 'miss')
     await fill(one, 'from after')
@@ -295,7 +354,7 @@ export function describeStore(t: Test, make: (t: Test) => Promise<Stores>): void
 
   t.test('after a soft purge entries are served, but as stale', async (t) => {
     const { one, other } = await make(t)
-    const ways = [{}, { group: 'agents' }, { key: 'k' }]
+    const ways = [{}, { group: 'agents' }, { keys: ['k'] }, { tag: 'agent:001' }]
     for (const way of ways) {
       await fill(one, 'stored')
       const fresh = hitOf(await other.lookup('k', TAGS))

@@ -22,6 +22,6 @@ t.test('equal lookups at the same time cost one round trip; a later one reads Re
   })
   const read = commands.flatMap(({ words: [name, key] }) => (name === 'get' && key?.startsWith('edge:c:') ? key : []))
   t.strictSame(read, ['edge:c:k', 'edge:c:k'])
-  await other.purge({ key: 'k' })
+  await other.purge({ keys: ['k'] })
   t.equal((await store.lookup('k', TAGS)).kind, 'miss', 'a lookup after a purge')
 })

@@ -84,7 +84,7 @@ t.test('what changed since the last listing', async (t) => {
   })
 
   await t.test('neither replica lists a purged key', async (t) => {
-    await other.purge({ key: keyOf(1) })
+    await other.purge({ keys: [keyOf(1)] })
     for (const each of both) t.notOk((await keysOf(each)).includes(keyOf(1)))
   })
 

@@ -1,0 +1,146 @@
+/**
+ * Purges by operators: of everything, a group, an endpoint, a tag, or named keys; what a purge would cost; and the purge
+ * itself. The response of a key may be computed from a snapshot of its collection, so a purge of keys includes the snapshots.
+ */
+import { catalogue } from '../catalogue/index.ts'
+import { EdgeError } from '../core/errors.ts'
+import type { CacheEvent, InvalidationCause } from '../core/events.ts'
+import { compareTexts, inTurns, selectFirst } from '../core/in-turns.ts'
+import type { Caller, EdgeRequest } from '../core/request.ts'
+import type { CacheIndex, IndexEntry, PurgeOutcome, PurgeScope } from '../core/response.ts'
+import { type ExplainPorts, snapshotKeyOf } from './explain.ts'
+import { type LifetimesOf, staleTimesOf } from './lifetimes.ts'
+import { type CompiledPolicy, compilePolicy } from './policy.ts'
+import { mayBeReadTag } from './read-tags.ts'
+import { staleBound } from './stores/local-entries.ts'
+
+export interface PurgePorts {
+  readonly index: CacheIndex
+  readonly lifetimesOf: LifetimesOf
+  /** Receives one event for each purge. */
+  readonly onEvent?: (event: CacheEvent) => void
+  /** Absent if the cache is off. */
+  readonly explained?: ExplainPorts
+}
+
+/** What a purge would remove. */
+export interface PurgeCost {
+  readonly entries: number
+  readonly bytes: number
+  /** Node time, in seconds, that fetching the entries again would take. */
+  readonly seconds: number
+  /** Entries that are never served stale, with the URLs of the first ones. */
+  readonly neverStale: { readonly entries: number; readonly urls: readonly string[] }
+}
+
+/** The policies of all endpoints whose responses may be stored, by path. */
+const policyByPath: ReadonlyMap<string, CompiledPolicy> = new Map(
+  catalogue.flatMap((endpoint) => {
+    const policy = compilePolicy(endpoint)
+    return typeof policy === 'string' ? [] : [[endpoint.path as string, policy] as const]
+  }),
+)
+const groups: ReadonlySet<string> = new Set([...policyByPath.values()].map(({ group }) => group))
+/** URLs of responses that a soft purge cannot mark; a preview names no more of them. */
+const MAX_PREVIEWED_URLS = 100
+/** The form of keys: a SHA-256 digest in base64url. */
+const KEY = /^[A-Za-z0-9_-]{43}$/
+
+/** Returns what a request to purge names. Throws 604 for more than one name, an unknown endpoint, or an impossible tag. */
+export function purgeScopeOf({ params, query }: Pick<EdgeRequest, 'params' | 'query'>): PurgeScope {
+  const { key, endpoint, tag } = query
+  const soft = query.soft === 'true'
+  if (params.group !== undefined) return { group: params.group.toLowerCase(), soft }
+  if ([key, endpoint, tag].filter((name) => name !== undefined).length > 1) {
+    throw new EdgeError(604, '. Give only one of key, endpoint and tag')
+  }
+  if (endpoint !== undefined && !policyByPath.has(endpoint)) {
+    throw new EdgeError(604, '. No response of this endpoint is stored: GET /cache?details=true names endpoints')
+  }
+  if (tag !== undefined && !mayBeReadTag(tag)) {
+    throw new EdgeError(604, '. No stored response can have this tag: GET /cache?details=true names tags')
+  }
+  if (key !== undefined) return { keys: key.split(','), soft }
+  return { ...(endpoint !== undefined && { endpoint }), ...(tag !== undefined && { tag }), soft }
+}
+
+/** Returns the stored responses that a purge would remove now. */
+export async function listPurged(ports: PurgePorts, scope: PurgeScope, caller: Caller): Promise<readonly IndexEntry[]> {
+  const { group, endpoint, tag, keys } = scope
+  if (keys !== undefined) {
+    const found = (await Promise.all(keys.map((key) => ports.index.find(key)))).filter((entry) => entry !== undefined)
+    return withSnapshots(ports, found, caller)
+  }
+  if (endpoint !== undefined) {
+    const listed = await ports.index.list(policyByPath.get(endpoint)?.group)
+    return listed.filter((entry) => entry.endpoint === endpoint)
+  }
+  const listed = await ports.index.list(group)
+  return tag === undefined ? listed : listed.filter(({ tags }) => tags.includes(tag))
+}
+
+/** Returns the entries behind the snapshots from which their responses would be computed again, as they were before. */
+export async function withSnapshots(
+  { index, explained }: PurgePorts,
+  entries: readonly IndexEntry[],
+  caller: Caller,
+): Promise<readonly IndexEntry[]> {
+  if (explained === undefined) return entries
+  const named = new Set(entries.map(({ key }) => key))
+  const snapshotKeys = new Set<string>()
+  for await (const part of inTurns(entries)) {
+    const keys = await Promise.all(part.map(({ url }) => snapshotKeyOf(explained, url, caller)))
+    for (const key of keys) if (key !== undefined && !named.has(key)) snapshotKeys.add(key)
+  }
+  const snapshots = await Promise.all([...snapshotKeys].map((key) => index.find(key)))
+  return [...snapshots.filter((entry) => entry !== undefined), ...entries]
+}
+
+/** A scope that no response can have purges nothing: each purge leaves an epoch in the store. */
+export async function purge(ports: PurgePorts, scope: PurgeScope, caller: Caller): Promise<PurgeOutcome> {
+  const { index, onEvent } = ports
+  if (scope.group !== undefined && !groups.has(scope.group)) return 'done'
+  const keys = scope.keys?.filter((key) => KEY.test(key))
+  if (keys?.length === 0) return 'done'
+  const { keys: _, ...others } = scope
+  const outcome = await index.purge(
+    keys === undefined ? others : { ...others, keys: await keysOf(ports, keys, caller) },
+  )
+  onEvent?.({ kind: 'invalidated', cause: causeOf(scope), tags: keys?.length ?? 1 })
+  return outcome
+}
+
+/** First the snapshots: a request in between would compute the responses from them again. */
+async function keysOf(ports: PurgePorts, keys: readonly string[], caller: Caller): Promise<readonly string[]> {
+  const listed = await listPurged(ports, { keys }, caller)
+  return [...new Set([...listed.map(({ key }) => key), ...keys])]
+}
+
+/** Sums up entries, in turns of the event loop: there may be a hundred thousand. */
+export async function purgeCostOf(entries: readonly IndexEntry[], lifetimesOf: LifetimesOf): Promise<PurgeCost> {
+  const [seen, removed] = [new Map<string, boolean>(), { bytes: 0, fetchTime: 0 }]
+  const neverStaleUrl = ({ endpoint, url, size, fetchTime }: IndexEntry): string | undefined => {
+    removed.bytes += size
+    removed.fetchTime += fetchTime
+    const isNeverStale = seen.get(endpoint) ?? !mayBeStale(endpoint, lifetimesOf)
+    seen.set(endpoint, isNeverStale)
+    return isNeverStale ? url : undefined
+  }
+  const { first: urls, total } = await selectFirst(entries, neverStaleUrl, compareTexts, MAX_PREVIEWED_URLS)
+  const cost = { entries: entries.length, bytes: removed.bytes, seconds: Math.round(removed.fetchTime) / 1000 }
+  return { ...cost, neverStale: { entries: total, urls } }
+}
+
+/** Whether a response is served once more after a soft purge. */
+function mayBeStale(endpoint: string, lifetimesOf: LifetimesOf): boolean {
+  const policy = policyByPath.get(endpoint)
+  return policy !== undefined && staleBound(staleTimesOf(policy, lifetimesOf(policy.group, endpoint), 0)) > 0
+}
+
+function causeOf({ keys, group, endpoint, tag, soft }: PurgeScope): InvalidationCause {
+  if (soft) return 'softPurge'
+  if (keys !== undefined) return 'purgeKey'
+  if (tag !== undefined) return 'purgeTag'
+  if (endpoint !== undefined) return 'purgeEndpoint'
+  return group === undefined ? 'purgeAll' : 'purgeGroup'
+}
