@@ -1,7 +1,6 @@
 /** Connects the operators' console with the parts of the edge. */
 import type { Logger } from 'pino'
 import type { Access } from '../access/access.ts'
-import type { PurgeCost, PurgeRequest } from '../admin/console/api-types.ts'
 import type { ConsoleHistory } from '../admin/console/history.ts'
 import type { LiveTail } from '../admin/console/live-tail.ts'
 import type { ConsolePorts, NodeState } from '../admin/console/ports.ts'
@@ -11,12 +10,9 @@ import type { RecentJoins, Traffic } from '../admin/console/traffic.ts'
 import type { Readiness } from '../admin/listener.ts'
 import type { Audit } from '../audit/index.ts'
 import { explain, resolveIndexUrl } from '../cache/explain.ts'
-import type { EdgeOperation, Endpoint } from '../catalogue/endpoint.ts'
+import { purgeCostOf, withSnapshots } from '../cache/purge.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
-import { EdgeError } from '../core/errors.ts'
-import type { EdgeRequest, Handler } from '../core/request.ts'
-import type { EdgeResponse } from '../core/response.ts'
 import { encodedSizes } from '../http/encodings.ts'
 import type { RedisReplica } from '../redis/replica.ts'
 import type { SharedAccess } from '../redis/shared-access.ts'
@@ -25,6 +21,7 @@ import type { Metrics } from '../telemetry/metrics/index.ts'
 import type { Cluster, NodeStatus } from '../upstream/index.ts'
 import type { Api } from './api.ts'
 import type { Certificates } from './certificates.ts'
+import { createPurge } from './console-purge.ts'
 import { version } from './package.ts'
 import type { ReplicaReadiness } from './readiness.ts'
 import type { ReloadStatus } from './reload.ts'
@@ -87,7 +84,8 @@ export function buildConsolePorts({ current: config }: ReloadableConfig, parts: 
     joins: monitors.joins,
     divergence,
     index: cache.index,
-    purge: createPurge(handler),
+    purge: createPurge(handler, cache),
+    costOf: async (rows, caller) => purgeCostOf(await withSnapshots(cache, rows, caller), cache.lifetimesOf),
     snapshots: () => cache.snapshots?.() ?? [],
     cache: () => ({ enabled: cache.enabled, shared: cache.sharedThroughRedis, ...storeStatus.current() }),
     nodes: () => nodeStates(cluster),
@@ -156,47 +154,6 @@ function stateOf(node: NodeStatus, view: Cluster['view']): NodeState['state'] {
   if (!addressed) return 'no address'
   if (!view.isAvailable(name)) return 'full'
   return listed === false ? 'not listed' : 'up'
-}
-
-/** Purges of the console are requests to the same endpoints that clients use, through the same pipeline. */
-function createPurge(handler: Handler): ConsolePorts['purge'] {
-  const all = findOperation('cacheClear')
-  const group = findOperation('cacheClearGroup')
-  return async (purge, { caller, client, requestId }) => {
-    const createRequest = (preview: boolean): EdgeRequest => ({
-      endpoint: purge.group === undefined ? all : group,
-      params: purge.group === undefined ? {} : { group: purge.group },
-      query: purgeQuery(purge, preview),
-      returnMinimal: true,
-      caller,
-      clientAddress: client,
-      waitForComplete: false,
-      requestId,
-      signal: new AbortController().signal,
-    })
-    // The cost is known only before the responses are purged.
-    const cost = readData(await handler(createRequest(true))) as PurgeCost
-    if (!purge.preview) readData(await handler(createRequest(false)))
-    return cost
-  }
-}
-
-function purgeQuery({ key, soft }: PurgeRequest, preview: boolean): EdgeRequest['query'] {
-  return { ...(key !== undefined && { key }), ...(soft && { soft: 'true' }), ...(preview && { preview: 'true' }) }
-}
-
-function findOperation(operation: EdgeOperation): Endpoint {
-  const found = catalogue.find(({ target }) => target.kind === 'edge' && target.operation === operation)
-  if (found === undefined) throw new Error(`the catalogue has no operation ${operation}`)
-  return found
-}
-
-/** Returns `data` of a response of the edge. Throws 949 for any other response. */
-function readData(response: EdgeResponse): unknown {
-  const { error, data } =
-    response.kind === 'json' ? (JSON.parse(response.body.toString()) as { error: number; data: unknown }) : {}
-  if (error !== 0) throw new EdgeError(949)
-  return data
 }
 
 /** What the console shows of requests and calls. Created first, so that no event is missed. */

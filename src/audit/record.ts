@@ -91,7 +91,7 @@ export function describeRequest(request: EdgeRequest): AuditedRequest {
   }
 }
 
-/** Endpoints of the edge itself take only cache groups, cache keys and flags. */
+/** Endpoints of the edge itself take only names of cache groups, endpoints and tags, cache keys and flags. */
 function mayRecordValue({ target, query }: Endpoint, name: string): boolean {
   const known: Readonly<Record<string, Param>> = query
   return target.kind === 'edge' || CLOSED_KINDS.has(known[name]?.kind ?? '')

@@ -273,23 +273,3 @@ export interface Explanation {
   /** Writes that invalidate the entry. `when`: only if a value of the write matches. */
   readonly invalidatedBy?: readonly { readonly write: string; readonly when?: readonly string[] }[]
 }
-
-/** Body of `POST /api/purge`. Without group and key it names all entries. */
-export interface PurgeRequest {
-  readonly group?: string
-  readonly key?: string
-  /** Mark the entries as stale instead of removing them. */
-  readonly soft: boolean
-  /** Only report what the purge would cost. */
-  readonly preview: boolean
-}
-
-/** Response of `POST /api/purge`. */
-export interface PurgeCost {
-  readonly entries: number
-  readonly bytes: number
-  /** Node time, in seconds, that fetching the entries again would take. */
-  readonly seconds: number
-  /** Entries that are never served stale: after a soft purge, the next request waits for a node. */
-  readonly neverStale: { readonly entries: number; readonly urls: readonly string[] }
-}

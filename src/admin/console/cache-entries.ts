@@ -14,12 +14,18 @@ export interface EntryQuery {
   readonly sort?: string | undefined
   readonly offset?: number | undefined
   readonly limit?: number | undefined
+  /** For the caller: read the index again. */
+  readonly refresh?: boolean | undefined
 }
 
 export interface EntryList {
   /** Returns all entries, or those that a long read of the index has returned so far. */
   all(): Promise<Pick<IndexSnapshot, 'rows' | 'partial'> & { readonly age: number }>
   page(query: EntryQuery): Promise<EntryPage>
+  /** Discards what was read: entries that are requested after this are read again. */
+  refresh(): void
+  /** Reads the index again. Returns the first `count` entries that match, and the number of all. */
+  select(query: EntryQuery, count: number): Promise<{ readonly rows: readonly IndexEntry[]; readonly total: number }>
   /** Returns the entry with the key, and the milliseconds since it was read. */
   find(key: string): Promise<{ readonly row: IndexEntry; readonly age: number } | undefined>
 }
@@ -86,6 +92,12 @@ export function createEntryList(
         items: found.rows.slice(offset, end).map((row) => summaryOf(row, age)),
       }
     },
+    refresh: snapshots.refresh,
+    select: async (query, count) => {
+      snapshots.refresh()
+      const { rows, total } = await find((await snapshots.complete()).rows, query, count)
+      return { rows: rows.slice(0, count), total }
+    },
     find: async (key) => {
       const findIn = ({ rows, readAt }: IndexSnapshot) => {
         const row = rows.find((each) => each.key === key)
@@ -112,7 +124,7 @@ export function summaryOf(row: IndexEntry, elapsed: number): EntrySummary {
 function createSearch(): (snapshot: IndexSnapshot, query: EntryQuery, asked: number) => Promise<SearchResult> {
   const searchesOf = new WeakMap<IndexSnapshot, Map<string, Search>>()
   return (snapshot, query, asked) => {
-    const { offset: _, limit: __, ...criteria } = query
+    const { offset: _, limit: __, refresh: ___, ...criteria } = query
     const id = JSON.stringify(criteria)
     const searches = searchesOf.get(snapshot) ?? new Map<string, Search>()
     searchesOf.set(snapshot, searches)

@@ -5,24 +5,30 @@ import { EdgeError } from '../../core/errors.ts'
 import type { Caller } from '../../core/request.ts'
 import type { IndexEntry } from '../../core/response.ts'
 import { requirePermission } from '../sign-in.ts'
-import type { EntryBody, EntryDetails, GroupSummary, Groups, PurgeCost, PurgeRequest } from './api-types.ts'
+import type { EntryBody, EntryDetails, GroupSummary, Groups } from './api-types.ts'
 import { createEntryList, type EntryQuery, SORT_FIELDS, summaryOf } from './cache-entries.ts'
 import type { ConsolePorts, EntryContents } from './ports.ts'
+import type { PurgeRequest, PurgeResult, Selection } from './purge-types.ts'
 
 const PURGE_PERMISSION = 'cache:purge'
+/** Keys of one purge. The page sends several requests for more, and shows progress between them. */
+const MAX_KEYS_PER_PURGE = 100
+/** Entries of a search that are purged by their keys. Each purged key leaves an epoch in Redis. */
+const MAX_SELECTED_ENTRIES = 5000
 /** A longer body is truncated. */
 const MAX_SHOWN_BODY_BYTES = 256 * 1024
 
 const text = Type.Optional(Type.String({ maxLength: 2048 }))
 const key = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' })
 const groupName = Type.String({ pattern: '^[a-z]{1,40}$' })
+const filters = { search: text, group: text, tag: text, scope: text, endpoint: text }
+/** Reads the index again, though it was read a moment ago. */
+const refresh = Type.Optional(Type.Boolean())
+const selectionQuery = Type.Object(filters, { additionalProperties: false })
 const entryQuery = Type.Object(
   {
-    search: text,
-    group: text,
-    tag: text,
-    scope: text,
-    endpoint: text,
+    ...filters,
+    refresh,
     sort: Type.Optional(Type.String({ pattern: `^-?(?:${SORT_FIELDS.join('|')})$` })),
     offset: Type.Optional(Type.Integer({ minimum: 0 })),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500 })),
@@ -32,25 +38,50 @@ const entryQuery = Type.Object(
 /** Has no type, so that the validator converts no other value to a boolean: `"preview": null` is an error, not a purge. */
 const strictBoolean = Type.Unsafe<boolean>({ enum: [true, false] })
 const purgeBody = Type.Object(
-  { group: Type.Optional(groupName), key: Type.Optional(key), soft: strictBoolean, preview: strictBoolean },
+  {
+    group: Type.Optional(groupName),
+    endpoint: text,
+    tag: text,
+    keys: Type.Optional(Type.Array(key, { minItems: 1, maxItems: MAX_KEYS_PER_PURGE })),
+    soft: strictBoolean,
+    preview: strictBoolean,
+    previewAge: Type.Optional(Type.Number({ minimum: 0 })),
+  },
   { additionalProperties: false },
 )
 const explainQuery = Type.Object({ url: Type.String({ minLength: 1, maxLength: 8192 }) })
 
 export function registerCacheRoutes(app: FastifyInstance, ports: ConsolePorts): void {
   const entries = createEntryList(ports.index)
-  app.get('/api/groups', async (): Promise<Groups> => {
-    const { rows, age, partial } = await entries.all()
-    return {
-      age,
-      partial,
-      groups: groupsOf(rows, ports),
-      endpoints: [...new Set(rows.map(({ endpoint }) => endpoint))].sort(),
-      snapshots: ports.snapshots(),
-    }
+  app.get<{ Querystring: { refresh?: boolean } }>(
+    '/api/groups',
+    { schema: { querystring: Type.Object({ refresh }, { additionalProperties: false }) } },
+    async ({ query }): Promise<Groups> => {
+      if (query.refresh === true) entries.refresh()
+      const { rows, age, partial } = await entries.all()
+      return {
+        age,
+        partial,
+        groups: groupsOf(rows, ports),
+        endpoints: [...new Set(rows.map(({ endpoint }) => endpoint))].sort(),
+        snapshots: ports.snapshots(),
+      }
+    },
+  )
+  app.get<{ Querystring: EntryQuery }>('/api/entries', { schema: { querystring: entryQuery } }, ({ query }) => {
+    if (query.refresh === true) entries.refresh()
+    return entries.page(query)
   })
-  app.get<{ Querystring: EntryQuery }>('/api/entries', { schema: { querystring: entryQuery } }, ({ query }) =>
-    entries.page(query),
+  app.get<{ Querystring: EntryQuery }>(
+    '/api/selection',
+    { schema: { querystring: selectionQuery } },
+    async ({ query, caller }): Promise<Selection> => {
+      requirePermission(caller, PURGE_PERMISSION)
+      const { rows, total } = await entries.select(query, MAX_SELECTED_ENTRIES)
+      const limits = { limit: MAX_SELECTED_ENTRIES, maxKeys: MAX_KEYS_PER_PURGE }
+      if (total > rows.length) return { total, ...limits }
+      return { total, ...limits, chosen: { keys: rows.map((row) => row.key), cost: await ports.costOf(rows, caller) } }
+    },
   )
   app.get<{ Params: { key: string } }>(
     '/api/entries/:key',
@@ -70,9 +101,12 @@ export function registerCacheRoutes(app: FastifyInstance, ports: ConsolePorts): 
   app.post<{ Body: PurgeRequest }>(
     '/api/purge',
     { schema: { body: purgeBody } },
-    async (request): Promise<PurgeCost> => {
+    async (request): Promise<PurgeResult> => {
       const { body, caller, clientAddress: client, id: requestId } = request
       requirePermission(caller, PURGE_PERMISSION)
+      const names = [body.group, body.endpoint, body.tag, body.keys].filter((name) => name !== undefined)
+      // Otherwise a request that names two things would purge more than the operator meant.
+      if (names.length > 1) throw new EdgeError(604, '. Give only one of group, endpoint, tag and keys')
       request.isAuditedByPipeline = true
       return ports.purge(body, { caller, client, requestId })
     },

@@ -21,6 +21,8 @@ export interface IndexSnapshots {
   current(): Promise<IndexSnapshot>
   /** As `current`, but waits until the read has finished. */
   complete(): Promise<IndexSnapshot>
+  /** Discards what was read. A read that has not begun serves all requests that came before it begins. */
+  refresh(): void
 }
 
 const MIN_LIFETIME_MS = 2000
@@ -82,6 +84,7 @@ export function createIndexSnapshots(
       if (!('complete' in found)) return found
       return (await Promise.race([found.complete, sleep(MAX_WAIT_MS, undefined, { ref: false })])) ?? found.soFar()
     },
+    refresh: discard,
     complete: async () => {
       const found = best()
       return 'complete' in found ? found.complete : found

@@ -1,19 +1,12 @@
 /** What the console reads from the rest of the edge. The composition root provides it. */
 import type { Caller } from '../../core/request.ts'
-import type { CacheIndex, SnapshotState } from '../../core/response.ts'
+import type { CacheIndex, IndexEntry, SnapshotState } from '../../core/response.ts'
 import type { Readiness } from '../listener.ts'
-import type {
-  CacheState,
-  Explanation,
-  NodeSummary,
-  Nodes,
-  PurgeCost,
-  PurgeRequest,
-  ReplicaSummary,
-} from './api-types.ts'
+import type { CacheState, Explanation, NodeSummary, Nodes, ReplicaSummary } from './api-types.ts'
 import type { ConsoleHistory } from './history.ts'
 import type { LiveTail } from './live-tail.ts'
 import type { CertificateState, GrowingQueue } from './problem-types.ts'
+import type { PurgeCost, PurgeRequest, PurgeResult } from './purge-types.ts'
 import type { RecentJoins, Traffic } from './traffic.ts'
 
 export interface ConsolePorts {
@@ -33,7 +26,9 @@ export interface ConsolePorts {
   /** Returns the snapshots of collections whose rows this replica has. */
   snapshots(): readonly SnapshotState[]
   /** Purges the named entries, or previews the purge. Writes the same audit record as `DELETE /cache`. Rejects with an EdgeError. */
-  purge(request: PurgeRequest, by: PurgeCaller): Promise<PurgeCost>
+  purge(request: PurgeRequest, by: PurgeCaller): Promise<PurgeResult>
+  /** Returns what a purge of these entries by their keys would remove, with the snapshots of their collections. */
+  costOf(rows: readonly IndexEntry[], caller: Caller): Promise<PurgeCost>
   nodes(): readonly NodeState[]
   /** Returns how many calls to one node may be queued. */
   queueLimit(): number

@@ -1,10 +1,12 @@
 /** The cache: groups, entries, and an explanation of what it does with a URL. */
 import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
 import type { GroupSummary, Groups, Now } from '../../admin/console/api-types.ts'
 import { usePoll } from '../api.ts'
 import { formatBytes, formatCount, formatDuration, formatPercent, NONE } from '../format.ts'
 import { navigate, route } from '../route.ts'
 import { type Column, Table } from '../table.tsx'
+import { describeEmptyCache } from './empty-cache.ts'
 import { Entries } from './entries.tsx'
 import { Explain } from './explain.tsx'
 import { Purge, type PurgeTarget } from './purge.tsx'
@@ -46,12 +48,14 @@ export function CacheView({ now }: { readonly now: Now | undefined }) {
           </button>
         )}
       </div>
-      {part === 'groups' &&
-        (data === undefined ? <p class="quiet">{error ?? 'Loading …'}</p> : <GroupTable data={data} purge={purge} />)}
-      {part === 'entries' && <Entries groups={data} purge={purge} changes={changes.value} />}
-      {part === 'snapshots' &&
-        (data === undefined ? <p class="quiet">{error ?? 'Loading …'}</p> : <Snapshots snapshots={data.snapshots} />)}
-      {part === 'explain' && <Explain />}
+      {part === 'groups' && (
+        <Loaded data={data} error={error} show={(groups) => <GroupTable data={groups} now={now} purge={purge} />} />
+      )}
+      {part === 'entries' && <Entries now={now} groups={data} purge={purge} changes={changes.value} />}
+      {part === 'snapshots' && (
+        <Loaded data={data} error={error} show={({ snapshots }) => <Snapshots snapshots={snapshots} />} />
+      )}
+      {part === 'explain' && <Explain edgeUrl={now?.edge.url ?? ''} />}
       {purging.value !== undefined && (
         <Purge
           target={purging.value}
@@ -70,8 +74,27 @@ export function CacheView({ now }: { readonly now: Now | undefined }) {
   )
 }
 
+interface LoadedProps {
+  readonly data: Groups | undefined
+  readonly error: string | undefined
+  show(data: Groups): ComponentChildren
+}
+
+/** Shows an error in place of the data: earlier data beside it would look like the answer. */
+function Loaded({ data, error, show }: LoadedProps) {
+  if (error !== undefined) {
+    return (
+      <p class="warning" role="status">
+        {error}
+      </p>
+    )
+  }
+  return <>{data === undefined ? <p class="quiet">Loading …</p> : show(data)}</>
+}
+
 interface GroupTableProps {
   readonly data: Groups
+  readonly now: Now | undefined
   readonly purge: ((target: PurgeTarget) => void) | undefined
 }
 
@@ -83,10 +106,11 @@ function groupColumns(hasDivergence: boolean): readonly Column[] {
   return ['Group', ...numbers, ...(hasDivergence ? [divergenceColumn] : []), ['Actions', 'hidden']]
 }
 
-function GroupTable({ data: { groups, partial }, purge }: GroupTableProps) {
+function GroupTable({ data: { groups, partial }, now, purge }: GroupTableProps) {
   if (partial && groups.length === 0) return <p class="quiet">Scanning the cache …</p>
-  if (groups.length === 0)
-    return <p class="quiet">The cache is empty. Responses are stored as clients send requests.</p>
+  if (groups.length === 0) {
+    return <p class="empty-cache">{describeEmptyCache({ now, all: 0, hasFilter: false })}</p>
+  }
   const sum = (of: (group: GroupSummary) => number) => groups.reduce((total, group) => total + of(group), 0)
   const hasDivergence = groups.some(({ divergence }) => divergence !== undefined)
   return (

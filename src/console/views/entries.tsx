@@ -1,16 +1,18 @@
 /** The entries of the cache. The edge searches and sorts them; the page renders only the visible rows. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { EntrySummary, Groups } from '../../admin/console/api-types.ts'
+import type { EntrySummary, Groups, Now } from '../../admin/console/api-types.ts'
 import { Filters, SelectFilter, TextFilter } from '../filters.tsx'
 import { formatBytes, formatCount, formatDuration } from '../format.ts'
 import { replaceQuery, route } from '../route.ts'
+import { describeEmptyCache } from './empty-cache.ts'
 import { Entry } from './entry.tsx'
 import { type EntryFilter, type Summary, usePages } from './entry-pages.ts'
 import type { PurgeTarget } from './purge.tsx'
 import { VirtualGrid } from './virtual-grid.tsx'
 
 interface EntriesProps {
+  readonly now: Now | undefined
   readonly groups: Groups | undefined
   readonly purge: ((target: PurgeTarget) => void) | undefined
   /** Incremented by each purge. */
@@ -27,40 +29,63 @@ const columns = [
   ['fetchTime', 'Fetch time', 'number'],
 ] as const
 
-export function Entries({ groups, purge, changes }: EntriesProps) {
+export function Entries({ now, groups, purge, changes }: EntriesProps) {
   const filter = filterOf(route.value.query)
   const pages = usePages(filter, changes)
   const opened = useSignal<EntrySummary | undefined>(undefined)
   useEffect(() => {
     opened.value = undefined
   }, [changes, opened])
-  const { total, error } = pages.summary
+  const { total, all, error, partial } = pages.summary
+  const target = purgeTargetOf(filter)
   return (
     <>
       <EntryFilters groups={groups} />
-      <p class="quiet" role="status">
-        {error ?? describe(pages.summary)}
-      </p>
-      <VirtualGrid
-        label="Entries"
-        count={total ?? 0}
-        columns={columns}
-        sort={filter.sort}
-        onSort={(field) => replaceQuery({ ...filter, sort: filter.sort === field ? `-${field}` : field })}
-        row={(at) => pages.row(at)}
-        cells={(entry) => [
-          entry.url,
-          entry.group,
-          formatBytes(entry.size),
-          formatDuration(entry.age),
-          formatDuration(entry.timeLeft),
-          formatCount(entry.hits),
-          formatDuration(entry.fetchTime),
-        ]}
-        onOpen={(entry) => {
-          opened.value = entry
-        }}
-      />
+      <div class="entry-tools">
+        <p class={error === undefined ? 'quiet' : 'warning'} role="status">
+          {error ?? describe(pages.summary)}
+        </p>
+        <button type="button" onClick={pages.refresh}>
+          Refresh
+        </button>
+        {purge !== undefined && target !== undefined && (
+          <button type="button" disabled={total === undefined} onClick={() => purge(target)}>
+            Purge {target.description} …
+          </button>
+        )}
+      </div>
+      {total === 0 && !partial && (
+        <div class="empty-cache">
+          <p>{describeEmptyCache({ now, all, hasFilter: hasFilter(filter) })}</p>
+          {hasFilter(filter) && (
+            <button type="button" onClick={() => replaceQuery({ sort: filter.sort })}>
+              Clear the search
+            </button>
+          )}
+        </div>
+      )}
+      {total !== undefined && total > 0 && (
+        <VirtualGrid
+          label="Entries"
+          count={total}
+          columns={columns}
+          sort={filter.sort}
+          onSort={(field) => replaceQuery({ ...filter, sort: filter.sort === field ? `-${field}` : field })}
+          row={(at) => pages.row(at)}
+          cells={(entry) => [
+            entry.url,
+            entry.group,
+            formatBytes(entry.size),
+            formatDuration(entry.age),
+            formatDuration(entry.timeLeft),
+            formatCount(entry.hits),
+            formatDuration(entry.fetchTime),
+          ]}
+          onOpen={(entry) => {
+            opened.value = entry
+          }}
+        />
+      )}
       {opened.value !== undefined && (
         <Entry
           entry={opened.value}
@@ -80,6 +105,21 @@ function describe({ total, all, size, age, partial }: Summary): string {
   return partial
     ? `${found}. Still scanning – counts are partial`
     : `${found}. As of ${formatDuration(Math.round(age / 100) * 100)} ago`
+}
+
+function hasFilter({ sort: _, ...criteria }: EntryFilter): boolean {
+  return Object.values(criteria).some((value) => value !== '')
+}
+
+/** A group, an endpoint or a tag alone is purged by its epoch, everything else by the keys of its entries. */
+function purgeTargetOf({ sort: _, ...criteria }: EntryFilter): PurgeTarget | undefined {
+  const [first, ...others] = Object.entries(criteria).filter(([, value]) => value !== '')
+  if (first === undefined) return undefined
+  const [name, value] = first
+  if (others.length === 0 && (name === 'group' || name === 'endpoint' || name === 'tag')) {
+    return { description: `the ${name} ${value}`, [name]: value }
+  }
+  return { description: 'this search', search: criteria }
 }
 
 function filterOf(query: URLSearchParams): EntryFilter {

@@ -47,25 +47,29 @@ interface PageCache {
 export function usePages(
   filter: EntryFilter,
   changes: number,
-): { readonly summary: Summary; row(at: number): EntrySummary | undefined } {
+): { readonly summary: Summary; row(at: number): EntrySummary | undefined; refresh(): void } {
   const [summary, setSummary] = useState<Summary>(EMPTY_SUMMARY)
   const text = queryText(filter)
   const { current: fetched } = useRef<PageCache>(emptyPages(text))
   fetched.query = text
-  const fetchPage = async (page: number): Promise<void> => {
+  const fetchPage = async (page: number, refresh = false): Promise<void> => {
     const { requested } = fetched
-    if (requested.has(page)) return
+    if (requested.has(page) && !refresh) return
     requested.add(page)
     try {
-      const found = await callApi<EntryPage>(`/api/entries?${text}&offset=${page * PAGE_ENTRIES}&limit=${PAGE_ENTRIES}`)
+      const window = `offset=${page * PAGE_ENTRIES}&limit=${PAGE_ENTRIES}${refresh ? '&refresh=true' : ''}`
+      const found = await callApi<EntryPage>(`/api/entries?${text}&${window}`)
       if (fetched.query !== text) return
+      // The other pages are of an earlier read.
+      if (refresh) fetched.pages.clear()
       storePage(fetched, page, found)
       const { total, all, bytes: size, age, partial } = found
       setSummary({ total, all, size, age, partial })
     } catch (error) {
       if (fetched.query !== text) return
       fetched.failed.add(page)
-      setSummary((before) => ({ ...before, partial: false, error: (error as Error).message }))
+      // Earlier entries beside an error would look like its result.
+      setSummary({ ...EMPTY_SUMMARY, error: (error as Error).message })
     } finally {
       requested.delete(page)
     }
@@ -84,6 +88,7 @@ export function usePages(
   }, [summary])
   return {
     summary,
+    refresh: () => void fetchPage(fetched.shown, true),
     row(at) {
       const page = Math.floor(at / PAGE_ENTRIES)
       const entries = fetched.pages.get(page)

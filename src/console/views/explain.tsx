@@ -1,38 +1,49 @@
 /** Explains what the cache does with the next request for a URL. */
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import type { Explanation } from '../../admin/console/api-types.ts'
 import { callApi } from '../api.ts'
 import { formatDuration } from '../format.ts'
 import { Property } from '../property.tsx'
 import { replaceQuery, route } from '../route.ts'
+import { parseExplainedUrl } from './explained-url.ts'
 
-export function Explain() {
+export function Explain({ edgeUrl }: { readonly edgeUrl: string }) {
   const url = route.value.query.get('url') ?? ''
   const found = useSignal<Explanation | undefined>(undefined)
   const failure = useSignal<string | undefined>(undefined)
-  const explain = async (target: string): Promise<void> => {
+  const notes = useSignal<readonly string[]>([])
+  const asked = useRef(0)
+  const explain = async (text: string): Promise<void> => {
+    asked.current += 1
+    const question = asked.current
+    found.value = undefined
     failure.value = undefined
+    notes.value = []
     try {
-      found.value = await callApi<Explanation>(`/api/explain?url=${encodeURIComponent(target)}`)
+      const parsed = parseExplainedUrl(text, edgeUrl)
+      // Not the text: it may contain a password.
+      replaceQuery({ url: parsed.target })
+      const answer = await callApi<Explanation>(`/api/explain?url=${encodeURIComponent(parsed.target)}`)
+      // The answer to an earlier question may arrive after that to a later one.
+      if (question !== asked.current) return
+      notes.value = parsed.notes
+      found.value = answer
     } catch (error) {
-      found.value = undefined
-      failure.value = (error as Error).message
+      if (question === asked.current) failure.value = (error as Error).message
     }
   }
   // Runs once, if the address contains a URL.
   useEffect(() => void (url !== '' && explain(url)), [])
   const submit = (event: SubmitEvent): void => {
     event.preventDefault()
-    const target = String(new FormData(event.currentTarget as HTMLFormElement).get('url') ?? '').trim()
-    replaceQuery({ url: target })
-    void explain(target)
+    void explain(String(new FormData(event.currentTarget as HTMLFormElement).get('url') ?? ''))
   }
   return (
     <>
       <form class="filters" onSubmit={submit}>
         <label class="wide">
-          Path and query of a GET
+          URL, or path and query of a GET
           <input
             name="url"
             defaultValue={url}
@@ -40,13 +51,16 @@ export function Explain() {
             data-search=""
             spellcheck={false}
             required
-            pattern="/.*"
-            title="A path, which begins with /"
           />
         </label>
         <button type="submit">Explain</button>
       </form>
       <div role="status">
+        {notes.value.map((note) => (
+          <p key={note} class="quiet">
+            {note}
+          </p>
+        ))}
         {failure.value !== undefined && <p class="warning">{failure.value}</p>}
         {found.value !== undefined && <ExplanationDetails found={found.value} />}
       </div>

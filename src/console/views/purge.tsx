@@ -1,12 +1,21 @@
-/** The purge dialog: its cost in advance, and the same purge as a command. */
+/** The purge dialog: its cost in advance, its progress, what happened, and the same purge as a command. */
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
-import type { PurgeCost, PurgeRequest } from '../../admin/console/api-types.ts'
+import { useEffect, useRef } from 'preact/hooks'
+import type { EntryPage } from '../../admin/console/api-types.ts'
+import type { PurgeCost, PurgeNames, PurgeRequest, PurgeResult, Selection } from '../../admin/console/purge-types.ts'
 import { callApi } from '../api.ts'
 import { Dialog } from '../dialog.tsx'
 import { formatBytes, formatCount, formatDuration } from '../format.ts'
+import { queryText } from '../route.ts'
+import { Command, curl } from './purge-command.tsx'
+import { describeReport, entriesOf, type PurgeReport, runPurge } from './purge-run.ts'
+import './purge.css'
 
-export type PurgeTarget = Pick<PurgeRequest, 'group' | 'key'> & { readonly description: string }
+export interface PurgeTarget extends PurgeNames {
+  readonly description: string
+  /** The filters of entries that are purged by their keys. */
+  readonly search?: Readonly<Record<string, string>>
+}
 
 interface PurgeProps {
   readonly target: PurgeTarget
@@ -17,62 +26,185 @@ interface PurgeProps {
   onPurged(): void
 }
 
-export function Purge({ target: { description, ...names }, url, user, onClose, onPurged }: PurgeProps) {
+interface Preview {
+  readonly cost: PurgeCost
+  /** Absent: the names define what is purged. */
+  readonly keys?: readonly string[]
+  readonly maxKeys: number
+  /** Milliseconds of `performance.now()`. */
+  readonly takenAt: number
+}
+
+type State =
+  | { readonly step: 'counting' }
+  | { readonly step: 'refused'; readonly message: string }
+  | { readonly step: 'ready'; readonly preview: Preview }
+  | { readonly step: 'running'; readonly preview: Preview; readonly sent: number }
+  | { readonly step: 'ended'; readonly report: PurgeReport }
+
+const sendPurge = (request: PurgeRequest): Promise<PurgeResult> => callApi<PurgeResult>('/api/purge', request)
+
+export function Purge({ target: { description, search, ...names }, url, user, onClose, onPurged }: PurgeProps) {
   const soft = useSignal(false)
-  const cost = useSignal<PurgeCost | undefined>(undefined)
-  const done = useSignal<PurgeCost | undefined>(undefined)
-  const failure = useSignal<string | undefined>(undefined)
-  const send = (preview: boolean) => callApi<PurgeCost>('/api/purge', { ...names, soft: soft.value, preview })
-  const fail = (error: unknown): void => {
-    failure.value = (error as Error).message
-  }
+  const state = useSignal<State>({ step: 'counting' })
+  const isStopped = useSignal(false)
+  const closeButton = useRef<HTMLButtonElement>(null)
+  const current = state.value
+  const { step } = current
   // The preview is requested once, when the dialog opens.
+  useEffect(() => {
+    takePreview(names, search).then(
+      (found) => {
+        state.value = found
+      },
+      (error: Error) => {
+        state.value = { step: 'refused', message: error.message }
+      },
+    )
+  }, [])
+  // A purge in several requests ends when its dialog is closed.
   useEffect(
-    () =>
-      void send(true).then((found) => {
-        cost.value = found
-      }, fail),
+    () => () => {
+      isStopped.value = true
+    },
     [],
   )
-  const purge = (): Promise<void> =>
-    send(false).then((purged) => {
-      done.value = purged
-      onPurged()
-    }, fail)
+  // The button that was pressed is gone.
+  useEffect(() => {
+    if (step === 'ended') closeButton.current?.focus()
+  }, [step])
+  const purge = async (preview: Preview): Promise<void> => {
+    state.value = { step: 'running', preview, sent: 0 }
+    const previewAge = () => performance.now() - preview.takenAt
+    const plan = { names, ...preview, soft: soft.value, previewAge }
+    const report = await runPurge(plan, {
+      send: sendPurge,
+      onProgress: (sent) => {
+        state.value = { step: 'running', preview, sent }
+      },
+      isStopped: () => isStopped.peek(),
+    })
+    const isWhole = report.failure === undefined && report.isStopped === undefined && !report.pending
+    const remaining = search === undefined || soft.value || !isWhole ? undefined : await countMatches(search)
+    state.value = { step: 'ended', report: { ...report, ...(remaining !== undefined && { remaining }) } }
+    onPurged()
+  }
   return (
     <Dialog title={`Purge ${description}`} onClose={onClose}>
-      {failure.value !== undefined && <p class="warning">{failure.value}</p>}
-      {done.value !== undefined ? (
-        <p role="status">
-          {soft.value ? 'Marked as stale' : 'Removed'}: {describeCost(done.value)}
-        </p>
-      ) : (
+      <div role="status" class="purge-state">
+        <Status state={current} isStopping={isStopped.value} />
+      </div>
+      {current.step === 'ready' && (
         <>
-          <p role="status" class="cost">
-            {cost.value === undefined
-              ? 'Counting entries …'
-              : `${describeCost(cost.value)} Refill cost: ${formatDuration(cost.value.seconds * 1000)} of node time.`}
-          </p>
+          <Bounds keys={current.preview.keys !== undefined} isSearch={search !== undefined} />
           <ModeChoice
             soft={soft.value}
             onChange={(chosen) => {
               soft.value = chosen
             }}
           />
-          {soft.value && cost.value !== undefined && <NeverStale cost={cost.value} />}
-          <Command text={curl({ url, user, ...names, soft: soft.value })} />
-          <div class="buttons">
-            <button type="button" onClick={onClose}>
-              Cancel
-            </button>
-            <button type="button" class="danger" disabled={cost.value === undefined} onClick={() => void purge()}>
-              {actionOf(soft.value, cost.value)}
-            </button>
-          </div>
+          {soft.value && <NeverStale cost={current.preview.cost} />}
+          {search === undefined && <Command text={curl({ url, user, ...names, soft: soft.value })} />}
         </>
       )}
+      {current.step === 'running' && <Progress preview={current.preview} sent={current.sent} />}
+      <div class="buttons">
+        {current.step === 'running' && current.preview.keys !== undefined && (
+          <button
+            type="button"
+            onClick={() => {
+              isStopped.value = true
+            }}
+          >
+            Stop
+          </button>
+        )}
+        {step !== 'running' && (
+          <button type="button" ref={closeButton} onClick={onClose}>
+            {step === 'ended' || step === 'refused' ? 'Close' : 'Cancel'}
+          </button>
+        )}
+        {(step === 'counting' || step === 'ready' || step === 'running') && (
+          <button
+            type="button"
+            class="danger"
+            disabled={current.step !== 'ready' || (current.preview.keys?.length === 0 && search !== undefined)}
+            onClick={() => void (current.step === 'ready' && purge(current.preview))}
+          >
+            {actionOf(soft.value, current)}
+          </button>
+        )}
+      </div>
     </Dialog>
   )
+}
+
+/** A search is previewed as the keys of its entries. */
+async function takePreview(names: PurgeNames, search: PurgeTarget['search']): Promise<State> {
+  const takenAt = performance.now()
+  if (search === undefined) {
+    const { keys } = names
+    const cost = await sendPurge({ ...names, soft: false, preview: true })
+    return { step: 'ready', preview: { cost, ...(keys && { keys }), maxKeys: keys?.length ?? 0, takenAt } }
+  }
+  const { total, limit, maxKeys, chosen } = await callApi<Selection>(`/api/selection?${queryText(search)}`)
+  if (chosen !== undefined) return { step: 'ready', preview: { ...chosen, maxKeys, takenAt } }
+  return {
+    step: 'refused',
+    message: `${entriesOf(total)} match the search. A purge of a search removes at most ${formatCount(limit)}. Narrow the search, or purge by group, endpoint or tag alone, which has no limit.`,
+  }
+}
+
+/** Returns undefined if the entries cannot be read: the purge itself succeeded. */
+async function countMatches(search: Readonly<Record<string, string>>): Promise<number | undefined> {
+  try {
+    return (await callApi<EntryPage>(`/api/entries?${queryText(search)}&limit=1&refresh=true`)).total
+  } catch {
+    return undefined
+  }
+}
+
+function Status({ state, isStopping }: { readonly state: State; readonly isStopping: boolean }) {
+  switch (state.step) {
+    case 'counting':
+      return <p class="cost">Counting entries …</p>
+    case 'refused':
+      return <p class="warning">{state.message}</p>
+    case 'ready':
+      return <p class="cost">{describeCost(state.preview.cost)}</p>
+    case 'running':
+      return <p class="cost">{isStopping ? 'Stopping …' : describeProgress(state.preview, state.sent)}</p>
+    case 'ended':
+      return (
+        <div class={isIncomplete(state.report) ? 'warning' : undefined}>
+          {describeReport(state.report).map((sentence) => (
+            <p key={sentence}>{sentence}</p>
+          ))}
+        </div>
+      )
+  }
+}
+
+function isIncomplete({ failure, isStopped, pending }: PurgeReport): boolean {
+  return failure !== undefined || isStopped === true || pending
+}
+
+/** Responses are stored all the time, so the dialog states which of them a purge includes. */
+function Bounds({ keys, isSearch }: { readonly keys: boolean; readonly isSearch: boolean }) {
+  if (!keys) return <p class="quiet">Includes responses that are stored or fetched until the purge.</p>
+  return (
+    <p class="quiet">
+      {isSearch ? 'Removes the entries of this preview only. ' : ''}
+      If an entry is fetched again before the purge, the newer response is purged too.
+      {isSearch ? ' Other entries that match the search by then remain.' : ''}
+    </p>
+  )
+}
+
+function Progress({ preview: { keys }, sent }: { readonly preview: Preview; readonly sent: number }) {
+  // Without a value, the bar shows that the purge runs, not how far it is.
+  const value = keys === undefined || keys.length === sent ? {} : { max: keys.length, value: sent }
+  return <progress class="purge-progress" aria-label="Purge" {...value} />
 }
 
 interface ModeChoiceProps {
@@ -97,60 +229,33 @@ function ModeChoice({ soft, onChange }: ModeChoiceProps) {
   )
 }
 
-/** The URLs are in the title, because there may be a hundred. */
 function NeverStale({ cost: { neverStale } }: { readonly cost: PurgeCost }) {
-  if (neverStale.entries === 0) return null
+  const { entries, urls } = neverStale
+  if (entries === 0) return null
   return (
-    <p class="quiet" title={neverStale.urls.join('\n')}>
-      {entriesOf(neverStale)} never served stale: the next request waits for a node.
-    </p>
+    <details class="quiet">
+      <summary>{entriesOf(entries)} never served stale: the next request waits for a node.</summary>
+      <ul class="mono">
+        {urls.map((url) => (
+          <li key={url}>{url}</li>
+        ))}
+      </ul>
+      {entries > urls.length && <p>{formatCount(entries - urls.length)} more</p>}
+    </details>
   )
 }
 
-function actionOf(soft: boolean, cost: PurgeCost | undefined): string {
-  const entries = cost === undefined ? '…' : entriesOf(cost)
+function actionOf(soft: boolean, state: State): string {
+  if (state.step === 'running') return soft ? 'Marking as stale …' : 'Purging …'
+  const entries = state.step === 'ready' ? entriesOf(state.preview.cost.entries) : '…'
   return soft ? `Mark ${entries} as stale` : `Purge ${entries}`
 }
 
-function describeCost(cost: PurgeCost): string {
-  return `${entriesOf(cost)}, ${formatBytes(cost.bytes)}.`
+function describeCost({ entries, bytes, seconds }: PurgeCost): string {
+  const refill = formatDuration(seconds * 1000)
+  return `${entriesOf(entries)}, ${formatBytes(bytes)}. Refill cost: ${refill} of node time.`
 }
 
-function entriesOf({ entries }: Pick<PurgeCost, 'entries'>): string {
-  return `${formatCount(entries)} ${entries === 1 ? 'entry' : 'entries'}`
-}
-
-interface CurlOptions extends Omit<PurgeTarget, 'description'>, Pick<PurgeProps, 'url' | 'user'> {
-  readonly soft: boolean
-}
-
-/** Returns the purge as a shell command. Each word is quoted, since a user name may contain any character. */
-function curl({ url, user, group, key, soft }: CurlOptions): string {
-  const query = [key === undefined ? '' : `key=${key}`, soft ? 'soft=true' : ''].filter(Boolean).join('&')
-  const path = `/cache${group === undefined ? '' : `/${group}`}${query === '' ? '' : `?${query}`}`
-  return `curl -u ${quoted(user)} -X DELETE ${quoted(url + path)}`
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`
-}
-
-function Command({ text }: { readonly text: string }) {
-  const copied = useSignal(false)
-  const copy = (): void => {
-    navigator.clipboard?.writeText(text).then(
-      () => {
-        copied.value = true
-      },
-      () => undefined,
-    )
-  }
-  return (
-    <div class="command">
-      <code>{text}</code>
-      <button type="button" class="small" onClick={copy}>
-        {copied.value ? 'Copied' : 'Copy'}
-      </button>
-    </div>
-  )
+function describeProgress({ keys }: Preview, sent: number): string {
+  return keys === undefined ? 'Purging …' : `Purging: ${formatCount(sent)} of ${entriesOf(keys.length)} …`
 }

@@ -225,6 +225,7 @@ async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void 
       explain: nothing,
       read: nothing,
       purge: nothing,
+      costOf: nothing,
     },
     resolve('dist/console'),
   )

@@ -26,7 +26,7 @@ async function cacheWithAgents(index: Partial<CacheIndex> = {}) {
   })
   for (const request of [agents, agent('001'), agent('002')]) await read(request)
   const stored = async () => (await store.list()).map(({ url }) => url).sort()
-  const purge = (query: EdgeRequest['query']) =>
+  const purge = async (query: EdgeRequest['query']) =>
     operations.cacheClear(edgeRequest('DELETE /cache', { query, returnMinimal: true }))
   return { store, read, events, stored, purge }
 }

@@ -1,0 +1,69 @@
+/** Purges by operators in the console. */
+import type { ConsolePorts } from '../admin/console/ports.ts'
+import type { PurgeRequest, PurgeResult } from '../admin/console/purge-types.ts'
+import { listPurged, type PurgePorts, purgeCostOf, purgeScopeOf } from '../cache/purge.ts'
+import type { EdgeOperation, Endpoint } from '../catalogue/endpoint.ts'
+import { catalogue } from '../catalogue/index.ts'
+import { EdgeError } from '../core/errors.ts'
+import type { EdgeRequest, Handler } from '../core/request.ts'
+import type { EdgeResponse, IndexEntry } from '../core/response.ts'
+
+/** Purges of the console are requests to the same endpoints that clients use, through the same pipeline. */
+export function createPurge(handler: Handler, cache: PurgePorts): ConsolePorts['purge'] {
+  const all = findOperation('cacheClear')
+  const group = findOperation('cacheClearGroup')
+  return async (purge, { caller, client, requestId }) => {
+    const request: EdgeRequest = {
+      endpoint: purge.group === undefined ? all : group,
+      params: purge.group === undefined ? {} : { group: purge.group },
+      query: purgeQuery(purge),
+      returnMinimal: true,
+      caller,
+      clientAddress: client,
+      waitForComplete: false,
+      requestId,
+      signal: new AbortController().signal,
+    }
+    // What is purged is known only before it is purged.
+    const rows = await listPurged(cache, purgeScopeOf(request), caller)
+    const found = { ...(await purgeCostOf(rows, cache.lifetimesOf)), ...countKeys(purge, rows) }
+    if (purge.preview) return { ...found, pending: false }
+    const response = await handler(request)
+    checkDone(response)
+    return { ...found, pending: response.status === STATUS_ACCEPTED }
+  }
+}
+
+/** Of a purge that was not sent, because Redis is unreachable. */
+const STATUS_ACCEPTED = 202
+
+/** The entries of keys that the purge does not name are snapshots. */
+function countKeys(
+  { keys = [], previewAge = 0 }: PurgeRequest,
+  rows: readonly IndexEntry[],
+): Pick<PurgeResult, 'missing' | 'newer'> {
+  const named = new Set(keys)
+  const found = rows.filter(({ key }) => named.has(key))
+  return { missing: named.size - found.length, newer: found.filter(({ age }) => age < previewAge).length }
+}
+
+function purgeQuery({ keys, endpoint, tag, soft }: PurgeRequest): EdgeRequest['query'] {
+  return {
+    ...(keys !== undefined && { key: keys.join(',') }),
+    ...(endpoint !== undefined && { endpoint }),
+    ...(tag !== undefined && { tag }),
+    ...(soft && { soft: 'true' }),
+  }
+}
+
+function findOperation(operation: EdgeOperation): Endpoint {
+  const found = catalogue.find(({ target }) => target.kind === 'edge' && target.operation === operation)
+  if (found === undefined) throw new Error(`the catalogue has no operation ${operation}`)
+  return found
+}
+
+/** Throws 949 for a response of the edge that is no success. */
+function checkDone(response: EdgeResponse): void {
+  const { error } = response.kind === 'json' ? (JSON.parse(response.body.toString()) as { error: number }) : {}
+  if (error !== 0) throw new EdgeError(949)
+}

@@ -1,0 +1,48 @@
+/** A purge as a command, to be copied. */
+import { useSignal } from '@preact/signals'
+import type { PurgeNames } from '../../admin/console/purge-types.ts'
+
+interface CurlOptions extends PurgeNames {
+  /** The address at which clients reach the edge. */
+  readonly url: string
+  readonly user: string
+  readonly soft: boolean
+}
+
+/** Returns the purge as a shell command. Each word is quoted, since a user name may contain any character. */
+export function curl({ url, user, group, endpoint, tag, keys, soft }: CurlOptions): string {
+  const query = [
+    endpoint === undefined ? '' : `endpoint=${endpoint}`,
+    tag === undefined ? '' : `tag=${encodeURIComponent(tag)}`,
+    keys === undefined ? '' : `key=${keys.join(',')}`,
+    soft ? 'soft=true' : '',
+  ]
+    .filter(Boolean)
+    .join('&')
+  const path = `/cache${group === undefined ? '' : `/${group}`}${query === '' ? '' : `?${query}`}`
+  return `curl -u ${quoted(user)} -X DELETE ${quoted(url + path)}`
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`
+}
+
+export function Command({ text }: { readonly text: string }) {
+  const copied = useSignal(false)
+  const copy = (): void => {
+    navigator.clipboard?.writeText(text).then(
+      () => {
+        copied.value = true
+      },
+      () => undefined,
+    )
+  }
+  return (
+    <div class="command">
+      <code>{text}</code>
+      <button type="button" class="small" onClick={copy}>
+        {copied.value ? 'Copied' : 'Copy'}
+      </button>
+    </div>
+  )
+}
