@@ -21,7 +21,9 @@ interface HistoryParts {
 const PURGES: Readonly<Partial<Record<InvalidationCause, string>>> = {
   purgeAll: 'everything',
   purgeGroup: 'a group',
-  purgeKey: 'one entry',
+  purgeEndpoint: 'an endpoint',
+  purgeTag: 'a tag',
+  purgeKey: 'entries by key',
   softPurge: 'marked as stale',
 }
 

@@ -113,7 +113,16 @@ function on<Name extends EventName>(name: Name, row: EventRow<EventOf<Name>> & E
 /** The group of requests to endpoints that are not cached. */
 const NO_GROUP = 'none'
 const CACHE_OUTCOMES = ['hit', 'stale', 'miss', 'bypass', 'none'] as const
-const INVALIDATION_CAUSES = ['write', 'unknown', 'purgeAll', 'purgeGroup', 'purgeEndpoint', 'purgeTag', 'purgeKey', 'softPurge'] as const
+const INVALIDATION_CAUSES = [
+  'write',
+  'unknown',
+  'purgeAll',
+  'purgeGroup',
+  'purgeEndpoint',
+  'purgeTag',
+  'purgeKey',
+  'softPurge',
+] as const
 /** Faults of calls that were never sent. */
 const REFUSALS = ['overloaded', 'ejected', 'cancelled'] as const
 
