@@ -3,7 +3,8 @@ import { hash, randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { OWN_TOKEN_ALGORITHM, type TokenAlgorithm } from '../core/access.ts'
 import type { Clock } from '../core/timing.ts'
-import { ownEntry, ownField } from '../core/values.ts'
+import { ownField } from '../core/values.ts'
+import { type ClaimRoles, rolesOfWords, wordsOfClaim } from './claim-roles.ts'
 import type { JsonObject } from './issuer-keys.ts'
 import { createKeySetFetcher, IssuerKeys, type IssuerKeysOptions } from './issuer-keys.ts'
 import type { Revocations } from './revocations.ts'
@@ -74,7 +75,7 @@ export function createOwnIssuer(options: OwnIssuerOptions): OwnIssuer {
 }
 
 /** One entry of the setting `access.tokens.issuers`. */
-export interface ExternalIssuerSettings {
+export interface ExternalIssuerSettings extends ClaimRoles {
   /** The `iss` of its tokens, exactly. */
   readonly issuer: string
   readonly audience: string
@@ -85,10 +86,6 @@ export interface ExternalIssuerSettings {
   readonly lifetime: number
   /** Some issuers send no `jti`. With `optional`, a digest of the token takes its place. */
   readonly jti: 'required' | 'optional'
-  /** The claim that names roles: a list, or words with spaces between. `realm_access.roles` reads a nested claim. */
-  readonly rolesClaim?: string
-  /** Words of that claim → roles of the edge. Absent: the words are the names of roles. */
-  readonly roles?: Readonly<Record<string, readonly string[]>>
 }
 
 export interface ExternalIssuer extends TokenIssuer {
@@ -116,22 +113,8 @@ function createExternalIssuer(
       !REFUSED_HEADERS.some((name) => Object.hasOwn(header, name)),
     completeClaims: (claims, { signingInput }) =>
       claims.jti === '' ? { ...claims, jti: `sha256:${hash('sha256', signingInput, 'base64url')}` } : claims,
-    roleNames(payload) {
-      const words = readWords(payload, settings.rolesClaim ?? 'roles')
-      const { roles } = settings
-      return roles === undefined ? words : words.flatMap((word) => ownEntry(roles, word) ?? [])
-    },
+    roleNames: (payload) => rolesOfWords(wordsOfClaim(payload, settings), settings),
   }
-}
-
-function readWords(payload: JsonObject, claim: string): string[] {
-  const dot = claim.indexOf('.')
-  const isNested = dot > 0 && ownField(payload, claim) === undefined
-  const value = isNested
-    ? ownField(ownField(payload, claim.slice(0, dot)), claim.slice(dot + 1))
-    : ownField(payload, claim)
-  if (typeof value === 'string') return value.split(' ').filter((word) => word !== '')
-  return Array.isArray(value) ? value.filter((word) => typeof word === 'string') : []
 }
 
 /** The external issuers in use. */
