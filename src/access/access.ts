@@ -6,6 +6,8 @@ import type { LoginAttempts } from './login-attempts.ts'
 import type { VerifyPassword } from './passwords.ts'
 import type { Revocations } from './revocations.ts'
 import type { CustomRoles, RoleAssignment } from './roles.ts'
+import type { Sessions, SignInClaims } from './sessions.ts'
+import type { SignIns } from './sign-ins.ts'
 import type { ExternalIssuerSettings, UnsignedToken } from './token-issuers.ts'
 import type { VerifySignature } from './tokens.ts'
 
@@ -35,6 +37,13 @@ export interface AccessOptions {
     readonly issuer: string
     readonly audience: string
     readonly issuers: readonly ExternalIssuerSettings[]
+  }
+  /** Sessions of the operators' console. Absent: they last for an hour, and no outside issuer signs users in. */
+  readonly sessions?: {
+    /** Milliseconds. Read for each session: the setting may change. */
+    lifetime(): number
+    /** Read for each request: the setting may change. */
+    signIn(): SignInClaims | undefined
   }
   readonly limits: {
     /** Failed logins of one name from one address before the first block. */
@@ -93,7 +102,13 @@ export interface Access {
   authenticateToken(token: string, verifySignature: VerifySignature): Promise<AuthResult>
   /** Returns a new token for a user of the file, to be signed. */
   prepareToken(name: string): Promise<UnsignedToken>
-  /** Revokes all tokens of the caller, including the one of this request. */
+  /** Sessions of the operators' console. Absent in mode passthrough: a session has no password to forward. */
+  readonly sessions?: Sessions
+  /** Sign-ins by an outside issuer that are in progress. Absent in mode passthrough. */
+  readonly signIns?: SignIns
+  /** Returns the names of the caller's roles; `undefined` if only the permissions are known (tokens of other issuers). */
+  rolesOf(caller: Caller): readonly string[] | undefined
+  /** Revokes all tokens and console sessions of the caller, including the one of this request. */
   revokeTokens(caller: Caller): Promise<void>
   /**
    * Checks the next roles and issuers. Throws, and changes nothing, if a role does not exist or an issuer is invalid.

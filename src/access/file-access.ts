@@ -12,6 +12,9 @@ import { LoginQueue, PasswordLogins } from './logins.ts'
 import { createPasswordVerifier, type Users } from './passwords.ts'
 import { createRevocationList, type Revocations } from './revocations.ts'
 import type { Roles } from './roles.ts'
+import { createSessions, type Sessions } from './sessions.ts'
+import { createSignIns } from './sign-ins.ts'
+import { createSignedTexts } from './signed-texts.ts'
 import { createEphemeralKeys, type KeyRing, watchSigningKeys } from './signing-keys.ts'
 import { createExternalIssuers, createOwnIssuer, type ExternalIssuers, type OwnIssuer } from './token-issuers.ts'
 import { CLOCK_TOLERANCE_S, type TokenIssuer, type TokenResult, TokenVerifier, type VerifySignature } from './tokens.ts'
@@ -20,6 +23,7 @@ import { watchUsers } from './users-file.ts'
 /** Each hash occupies a thread of libuv's pool of four, which file reads need too. */
 const MAX_CONCURRENT_HASHES = Math.min(3, availableParallelism())
 const MAX_QUEUED_HASHES = 64
+const DEFAULT_SESSION_MS = 3_600_000
 
 interface Parts {
   readonly users: Users
@@ -27,6 +31,7 @@ interface Parts {
   readonly own: OwnIssuer
   readonly external: ExternalIssuers
   readonly revocations: Revocations
+  readonly sessions: Sessions
   readonly clock: Clock
   readonly log: Log
 }
@@ -47,7 +52,18 @@ export async function createFileAccess(options: AccessOptions, file: string, rol
     clock,
   })
   const users = await watchUsersOrClose(file, { own, revocations, clock, log, keys })
-  const parts: Parts = { users, roles, own, external, revocations, clock, log }
+  const signedTexts = createSignedTexts(keys, clock)
+  const sessions = createSessions({
+    texts: signedTexts,
+    revocations,
+    roles,
+    credentialVersion: users.hashOf,
+    externalName: externalUserName,
+    lifetime: () => options.sessions?.lifetime() ?? DEFAULT_SESSION_MS,
+    signIn: () => options.sessions?.signIn(),
+    clock,
+  })
+  const parts: Parts = { users, roles, own, external, revocations, sessions, clock, log }
   const { attempts = createLoginAttempts({ limits, clock }) } = options
   const queue = new LoginQueue({ concurrency: MAX_CONCURRENT_HASHES, maxQueued: MAX_QUEUED_HASHES })
   const verifyPassword = createPasswordVerifier(users)
@@ -58,6 +74,12 @@ export async function createFileAccess(options: AccessOptions, file: string, rol
     realm: options.realm,
     limits,
     acceptsTokens: true,
+    sessions,
+    signIns: createSignIns(signedTexts, { revocations, clock }),
+    rolesOf: ({ name, token, session }) => {
+      if (session !== undefined) return session.roles
+      return token === undefined || token.issuer === tokens.issuer ? roles.rolesOfUser(name) : undefined
+    },
     authenticatePassword: (address, name, password) => authenticatePassword(parts, logins, { address, name, password }),
     authenticateToken: (token, verifySignature) => authenticateToken(parts, verifier, token, verifySignature),
     prepareToken: (name) => own.prepare(name),
@@ -144,6 +166,7 @@ async function revokeTokens(parts: Parts, { name, token }: Caller): Promise<void
   const issuer = (token && parts.external.get(token.issuer)) ?? parts.own
   const subject = issuer === parts.own ? name : name.slice(externalUserName(issuer.rules.issuer, '').length)
   await revokeAllTokens(parts, issuer, subject)
+  if (issuer === parts.own) await parts.sessions.endAllOf(name)
   // The token is also revoked by its `jti`: an issuer whose clock is ahead may have dated it later than now.
   if (token !== undefined) await parts.revocations.revoke(token.issuer, token.jti, token.expiresAt * 1000)
 }

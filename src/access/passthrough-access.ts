@@ -22,6 +22,7 @@ export function createPassthroughAccess(
   const { clock = systemClock, log, limits } = options
   const { customRoles } = options
   let permissions = permissionsOfRole(role, customRoles)
+  let currentRole = role
   const { attempts = createLoginAttempts({ limits, clock }) } = options
   const queue = new LoginQueue({ concurrency: concurrentChecks, maxQueued: MAX_QUEUED_CHECKS })
   const credentialVersion = () => undefined
@@ -46,12 +47,14 @@ export function createPassthroughAccess(
       throw new Error('no tokens are issued in mode passthrough')
     },
     revokeTokens: async () => {},
+    rolesOf: () => [currentRole],
     prepareReload: (next) => {
       const apply = roles.prepare(next.roles, next.customRoles)
       const granted = permissionsOfRole(next.passthroughRole ?? role, next.customRoles ?? customRoles)
       return () => {
         apply()
         permissions = granted
+        currentRole = next.passthroughRole ?? role
       }
     },
     close: async () => {},

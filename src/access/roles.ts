@@ -11,6 +11,8 @@ export type CustomRoles = Readonly<Record<string, readonly string[]>>
 export interface Roles {
   /** Returns the permissions of the user; none for a user without roles. */
   permissionsOfUser(name: string): readonly string[]
+  /** Returns the names of the user's roles; none for a user without roles. */
+  rolesOfUser(name: string): readonly string[]
   /** Returns the permissions of these roles. A role that does not exist grants nothing. */
   permissionsOfRoles(roleNames: readonly string[]): readonly string[]
   /**
@@ -32,6 +34,7 @@ export function createRoles(
   knownPermissions?: readonly string[],
 ): Roles {
   let permissions: ReadonlyMap<string, readonly string[]> = new Map()
+  let assignment = users
   let custom = customRoles
   const prepare: Roles['prepare'] = (nextUsers, nextCustom = custom) => {
     const faults = checkCustomRoles(nextCustom, knownPermissions)
@@ -39,6 +42,7 @@ export function createRoles(
     const resolved = resolveUsers(nextUsers, nextCustom)
     return () => {
       permissions = resolved
+      assignment = nextUsers
       custom = nextCustom
     }
   }
@@ -46,6 +50,7 @@ export function createRoles(
   return {
     prepare,
     permissionsOfUser: (name) => permissions.get(name) ?? NO_PERMISSIONS,
+    rolesOfUser: (name) => ownEntry(assignment, name) ?? [],
     permissionsOfRoles: (roleNames) => resolvePermissions(roleNames, custom).permissions,
   }
 }

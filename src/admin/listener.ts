@@ -10,7 +10,9 @@ import Fastify, {
 } from 'fastify'
 import { EdgeError } from '../core/errors.ts'
 import type { RejectedRequestEvent } from '../core/events.ts'
-import { requireSignIn, type SignIn } from './sign-in.ts'
+import { acceptsPage, type ErrorPages } from './sessions/error-pages.ts'
+import { pageHeaders } from './sessions/page-parts.ts'
+import { CONSOLE_HEADER, requireSignIn, type SignIn } from './sign-in.ts'
 
 /** Registers a group of routes. */
 export type OperationsPart = (app: FastifyInstance) => void | Promise<void>
@@ -26,6 +28,10 @@ export interface OperationsOptions {
   readonly openParts?: readonly OperationsPart[]
   /** Routes that need a sign-in. Absent: the listener serves only the probes and the open parts. */
   readonly signedIn?: { readonly signIn: SignIn; readonly parts: readonly OperationsPart[] }
+  /** Errors as pages for browsers. Absent: errors are JSON or text. */
+  readonly errorPages?: ErrorPages
+  /** The challenge of a 401 for the console and for browsers. Absent: that of the error. */
+  readonly pageChallenge?: string
 }
 
 const MAX_BODY_BYTES = 16_384
@@ -41,6 +47,7 @@ const securityHeaders = {
 /** Returns the app before it listens. Its `close` ends open connections at once. */
 export async function createOperationsListener(options: OperationsOptions): Promise<FastifyInstance> {
   const { ready, log, onRejected, serverFactory, openParts = [], signedIn } = options
+  const sendError = errorSender(options)
   const app = Fastify({
     logger: false,
     genReqId: () => randomUUID(),
@@ -109,12 +116,26 @@ function edgeErrorOf(error: FastifyError | EdgeError): EdgeError {
   return new EdgeError(900, error.validation === undefined ? '' : `: ${error.message}`)
 }
 
-/** As on the public listener, a 401 has the text of the real API, unless the client accepts JSON by name. */
-function sendError({ headers }: FastifyRequest, reply: FastifyReply, error: EdgeError): FastifyReply {
-  reply.code(error.status).headers(error.headers)
-  const json = headers.accept?.split(',').some((range) => /^\s*application\/json\s*(?:;|$)/i.test(range)) ?? false
-  if (error.status === 401 && !json) return reply.type('text/plain; charset=utf-8').send('401 Unauthorized')
-  return reply.send({ error: error.code, message: error.message })
+type SendError = (request: FastifyRequest, reply: FastifyReply, error: EdgeError) => FastifyReply
+
+/**
+ * Browsers get a page. As on the public listener, a 401 has the text of the real API otherwise, unless the client accepts
+ * JSON by name.
+ */
+function errorSender({ errorPages, pageChallenge }: OperationsOptions): SendError {
+  return (request, reply, error) => {
+    const { accept = '' } = request.headers
+    reply.code(error.status).headers(error.headers)
+    // A challenge for Basic would open the browser's own dialog, over the console or instead of the page.
+    const isBrowser = acceptsPage(request) || CONSOLE_HEADER in request.headers || accept === 'text/event-stream'
+    if (error.status === 401 && isBrowser && pageChallenge !== undefined)
+      reply.header('www-authenticate', pageChallenge)
+    const page = errorPages?.(request, error)
+    if (page !== undefined) return reply.headers(pageHeaders).send(page)
+    const json = accept.split(',').some((range) => /^\s*application\/json\s*(?:;|$)/i.test(range))
+    if (error.status === 401 && !json) return reply.type('text/plain; charset=utf-8').send('401 Unauthorized')
+    return reply.send({ error: error.code, message: error.message })
+  }
 }
 
 export interface Readiness {

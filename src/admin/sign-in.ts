@@ -1,5 +1,5 @@
 /**
- * Sign-in on the operations listener: the users of the public listener, and protection against requests that a page of
+ * Who may use the operations listener: the users of the public listener, sessions, and protection against requests that a page of
  * another site sends with the browser's credentials.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -8,6 +8,10 @@ import { EdgeError } from '../core/errors.ts'
 import type { Caller } from '../core/request.ts'
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The route is served without a sign-in. */
+    isOpen?: true
+  }
   interface FastifyRequest {
     caller: Caller
     clientAddress: string
@@ -18,6 +22,7 @@ declare module 'fastify' {
   }
 }
 
+/** Passwords in a header, tokens, and the cookies of sessions. */
 export interface SignIn {
   /** Registers plugins on the app, once. Returns the function that authenticates a request or rejects with an EdgeError. */
   authentication(
@@ -27,11 +32,12 @@ export interface SignIn {
   clientAddress(request: FastifyRequest): string
 }
 
-const READ_PERMISSION = 'operations:read'
+/** Every page and every route of the console needs it. */
+export const READ_PERMISSION = 'operations:read'
 /** Rate limit exceeded, keys of the token issuer unreadable: these errors do not mean that the caller lost a right. */
 const UNDECIDED_CODES: ReadonlySet<number> = new Set([903, 911])
 /** A form cannot send this header. A script of another origin needs a preflight, which this listener does not allow. */
-const CONSOLE_HEADER = 'x-edge-console'
+export const CONSOLE_HEADER = 'x-edge-console'
 
 /** Adds a hook that requires a signed-in caller with `operations:read`, and refuses requests from pages of other sites. */
 export async function requireSignIn(app: FastifyInstance, { authentication, clientAddress }: SignIn): Promise<void> {
@@ -42,6 +48,7 @@ export async function requireSignIn(app: FastifyInstance, { authentication, clie
   app.decorateRequest('isStillSignedIn')
   app.addHook('onRequest', async (request, reply) => {
     request.clientAddress = clientAddress(request)
+    if (request.routeOptions.config?.isOpen) return
     request.isStillSignedIn = async () => {
       try {
         requirePermission(await authenticate(request, reply), READ_PERMISSION)
@@ -62,7 +69,7 @@ export function requirePermission({ permissions }: Caller, permission: string): 
 }
 
 /**
- * A browser adds Basic credentials to every request to this listener, whichever page sends it. So another site may only
+ * A browser adds Basic credentials and cookies to every request to this listener, whichever page sends it. So another site may only
  * link here. A request that changes something needs a header that other sites cannot send.
  */
 function refuseOtherSites({ method, headers }: FastifyRequest): void {
@@ -74,6 +81,18 @@ function refuseOtherSites({ method, headers }: FastifyRequest): void {
   if (headers[CONSOLE_HEADER] === undefined) throw new EdgeError(902, `. The header ${CONSOLE_HEADER} is needed`)
   const { origin, host } = headers
   if (origin !== undefined && hostOf(origin) !== host) throw otherSiteError()
+}
+
+/**
+ * For forms of the edge's own pages, which cannot send a header of their own: only a page of this listener may send them.
+ * All browsers name the page by at least one of the two headers.
+ */
+export function requireOwnPage({ headers }: FastifyRequest): void {
+  const { origin, host } = headers
+  const site = headers['sec-fetch-site']
+  const isOwn = origin !== undefined && hostOf(origin) === host
+  if (origin === undefined ? site !== 'same-origin' : !isOwn) throw otherSiteError()
+  if (site !== undefined && site !== 'same-origin') throw otherSiteError()
 }
 
 function hostOf(origin: string): string | undefined {

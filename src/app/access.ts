@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Access } from '../access/access.ts'
 import { createAccess } from '../access/index.ts'
 import type { VerifyPassword } from '../access/passwords.ts'
+import type { SignInClaims } from '../access/sessions.ts'
 import type { ExternalIssuerSettings } from '../access/token-issuers.ts'
 import { permissions } from '../catalogue/index.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
@@ -57,6 +58,7 @@ export async function buildAccess(
       audience: identity.audience,
       issuers: issuersOf(config),
     },
+    sessions: { lifetime: () => config.operations.signIn.lifetime, signIn: () => signInClaims(config) },
     limits: {
       get failedLogins() {
         return limits.failedLogins
@@ -86,6 +88,13 @@ export async function buildAccess(
   })
   onReload((next) => built.prepareReload({ ...next.access, issuers: issuersOf(next) }))
   return built
+}
+
+/** Which claims of the outside issuer name the user and the roles. */
+function signInClaims({ operations: { signIn } }: Config): SignInClaims | undefined {
+  const { issuer, userClaim, rolesClaim, roles } = signIn
+  if (issuer === undefined) return undefined
+  return { issuer, userClaim, ...(rolesClaim !== undefined && { rolesClaim }), ...(roles !== undefined && { roles }) }
 }
 
 function issuersOf({ access }: Config): readonly ExternalIssuerSettings[] {

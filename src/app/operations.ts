@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import { accountPart } from '../admin/console/account.ts'
 import { consolePart } from '../admin/console/index.ts'
 import { createLiveTail } from '../admin/console/live-tail.ts'
 import { createQueueTrends } from '../admin/console/queue-trends.ts'
@@ -10,17 +11,17 @@ import { createRecentJoins, createTraffic } from '../admin/console/traffic.ts'
 import { createOperationsListener, metricsPart } from '../admin/listener.ts'
 import { openApiDocument } from '../admin/openapi/document.ts'
 import { referencePart } from '../admin/reference.ts'
+import { sessionPart } from '../admin/sessions/routes.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
-import { createAuthenticator } from '../http/authenticate.ts'
-import { addressOfRequests } from '../http/client-address.ts'
 import type { ListenerOptions } from '../listener/connections.ts'
 import { createListener } from '../listener/listener.ts'
 import type { EdgeEvents } from '../telemetry/events.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { buildConsolePorts, type Monitors, type OperationsParts } from './console.ts'
 import { version } from './package.ts'
+import { buildSignIn } from './sign-in.ts'
 import { withSettings } from './with-settings.ts'
 
 export function createMonitors({ on }: Pick<EdgeEvents, 'on'>, cluster: Pick<Cluster, 'status'>): Monitors {
@@ -44,6 +45,7 @@ export async function buildOperations(settings: ReloadableConfig, parts: Operati
   const isMetricsOpen = config.operations.metrics === 'open'
   const { replicas } = parts
   const console = consolePart(buildConsolePorts(settings, parts), consoleFolder())
+  const { signIn, errorPages, sessions } = buildSignIn(settings, { access, log, count: shared?.count })
   const listener = await createListener(listenerOptions(config, log))
   settings.onReload(({ operations: { tls } }) => listener.prepareReload({ tls, hosts: [] }))
   const app = await createOperationsListener({
@@ -52,15 +54,17 @@ export async function buildOperations(settings: ReloadableConfig, parts: Operati
     onRejected: parts.audit.onRequest,
     serverFactory: listener.serverFactory,
     ...(isMetricsOpen && { openParts: [metrics] }),
+    errorPages,
+    ...(sessions && { pageChallenge: sessions.challenge }),
     signedIn: {
-      signIn: {
-        authentication: async (app) => {
-          const { authenticate } = await createAuthenticator(app, access, shared?.count)
-          return (request, reply) => authenticate(request, reply, request.clientAddress, true)
-        },
-        clientAddress: addressOfRequests(config.listen),
-      },
-      parts: [referencePart(openApiDocument(catalogue, { version })), console, ...(isMetricsOpen ? [] : [metrics])],
+      signIn,
+      parts: [
+        ...(sessions ? [sessionPart(sessions)] : []),
+        accountPart(access.rolesOf),
+        referencePart(openApiDocument(catalogue, { version })),
+        console,
+        ...(isMetricsOpen ? [] : [metrics]),
+      ],
     },
   })
   app.addHook('onClose', async () => replicas?.stop())

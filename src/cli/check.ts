@@ -1,6 +1,8 @@
 /** `manager-edge check`: checks the configuration and all files it names, and optionally the nodes and Redis. */
+import { createIssuer } from '../admin/sessions/issuer.ts'
 import { buildEdge } from '../app/index.ts'
 import { redisConnectionOptions } from '../app/redis.ts'
+import { issuerSettings } from '../app/sign-in.ts'
 import { checkAuditFile } from '../audit/open-file.ts'
 import type { Config } from '../config/schema.ts'
 import { RedisConnection } from '../redis/connection.ts'
@@ -48,25 +50,41 @@ function urlOf({ tls, host, port }: Config['operations' | 'listen']): string {
   return `${tls ? 'https' : 'http'}://${host}:${port}`
 }
 
-/** Prints a line for each node and for Redis. Throws only after the last line, so that all failures are printed. */
+/** Prints a line for each node, for Redis and for the issuer of sign-ins. Throws only after the last line, so that all failures are printed. */
 async function checkConnections(config: Config): Promise<void> {
   const failed = await checkNodes(config)
   const redis = await checkRedis(config.cache.redis)
   if (redis !== undefined) print(redis.ok ? 'redis: ok' : `redis: failed: ${redis.reason}`)
+  const issuer = await checkIssuer(config)
+  if (issuer !== undefined) print(issuer.ok ? 'sign-in: ok' : `sign-in: failed: ${issuer.reason}`)
   const failures = [
     ...(failed > 0 ? [`${failed} of ${config.cluster.nodes.length} nodes cannot be used`] : []),
     ...(redis?.ok === false ? ['Redis cannot be used'] : []),
+    ...(issuer?.ok === false ? ['the issuer of sign-ins cannot be used'] : []),
   ]
   if (failures.length > 0) throw new CommandError(`${failures.join(', ')}; the lines above have the reasons`)
 }
 
-export type RedisCheck = { readonly ok: true } | { readonly ok: false; readonly reason: string }
+type Check = { readonly ok: true } | { readonly ok: false; readonly reason: string }
+
+/** Reads the issuer's description of itself; `undefined` if no issuer is configured. */
+async function checkIssuer(config: Config): Promise<Check | undefined> {
+  const settings = issuerSettings(config)
+  if (settings === undefined) return undefined
+  try {
+    await createIssuer(settings).start()
+    return { ok: true }
+  } catch (error) {
+    const { message } = error as Error
+    return { ok: false, reason: `${settings.issuer}: ${message}; check operations.signIn.issuer` }
+  }
+}
 
 /**
  * Checks whether the edge can use this Redis; `undefined` if none is configured. Opens a plain connection: a store
  * would register as one more replica, and writes of other replicas would wait for it after this command has ended.
  */
-export async function checkRedis(redis: Config['cache']['redis']): Promise<RedisCheck | undefined> {
+export async function checkRedis(redis: Config['cache']['redis']): Promise<Check | undefined> {
   const options = await redisConnectionOptions(redis)
   if (options === undefined) return undefined
   const connection = new RedisConnection(options, { ...DEFAULT_TIMES, commandTimeout: redis.timeout })
@@ -82,7 +100,7 @@ export async function checkRedis(redis: Config['cache']['redis']): Promise<Redis
 }
 
 /** Write fences and tag epochs have no TTL. If Redis evicted them, stored responses would be wrong (docs/cache.md). */
-function checkEvictionPolicy(memoryInfo: string): RedisCheck {
+function checkEvictionPolicy(memoryInfo: string): Check {
   const policy = /^maxmemory_policy:(allkeys-\w+)/m.exec(memoryInfo)?.[1]
   if (policy === undefined) return { ok: true }
   return { ok: false, reason: `maxmemory-policy ${policy} evicts write fences and tag epochs; set volatile-lru` }

@@ -34,6 +34,7 @@ export const settingEffects: Readonly<Record<string, Effect>> = {
   'operations.port': 'restart',
   'operations.tls': 'reloadIfSet',
   'operations.metrics': 'restart',
+  'operations.signIn': 'reload',
 
   // The pipeline is built for one distribution and one layout.
   'cluster.distribution': 'restart',

@@ -8,6 +8,7 @@ import { NO_SOURCE, readConfigFile } from './file.ts'
 import { checkEncryptionKey, checkFiles, checkTraceHeaders, readPasswords } from './named-files.ts'
 import { type ListenerName, rules } from './rules.ts'
 import { type Config, schema } from './schema.ts'
+import { signInRules } from './sign-in-rules.ts'
 import { deepFreeze, isObject, type Path, setIn } from './tree.ts'
 import { parseValues, validate } from './validate.ts'
 
@@ -52,14 +53,17 @@ export async function loadConfig(options: { file?: string | undefined; env?: Env
   const config = await checkAll(parseValues(schema, tree, baseOf) as Config, list, plainListeners)
   if (!list.isEmpty) return { ok: false, faults: list.lines(), deprecations }
   const from = file === undefined ? {} : { file: resolve(file) }
-  const passwordFiles = [config.cluster.credentials.passwordFile, config.cache.redis.passwordFile]
+  const { cluster, cache, operations } = config
+  const passwordFiles = [cluster.credentials.passwordFile, cache.redis.passwordFile, operations.signIn.clientSecretFile]
   const files = [from.file, ...secretFiles, ...passwordFiles].filter((each) => each !== undefined)
   return { ok: true, config: deepFreeze(config), ...from, files, deprecations }
 }
 
 /** Applies the rules over several settings, and reads the files that the settings name. */
 async function checkAll(config: Config, list: FaultList, plainListeners: ReadonlySet<ListenerName>): Promise<Config> {
-  const applicable = [...rules, ...cacheRules].filter(({ paths }) => paths.every((path) => list.isValid(path)))
+  const applicable = [...rules, ...cacheRules, ...signInRules].filter(({ paths }) =>
+    paths.every((path) => list.isValid(path)),
+  )
   for (const { check } of applicable) check(config, list.report, { plainListeners, variableOf: list.variableOf })
   await checkFiles(config, list.report)
   await checkEncryptionKey(config, list.report)

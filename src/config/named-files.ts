@@ -92,7 +92,7 @@ export function parseHeaderLines(text: string): HeaderLines {
 
 /** Returns the configuration with the passwords of the password files. Reports passwords that are easy to guess. */
 export async function readPasswords(config: Config, { report, isValid }: FaultList): Promise<Config> {
-  const { cluster, cache } = config
+  const { cluster, cache, operations } = config
   let credentials = cluster.credentials
   let redis = cache.redis
   if (isValid(['cluster', 'credentials'])) {
@@ -100,7 +100,24 @@ export async function readPasswords(config: Config, { report, isValid }: FaultLi
     reportWeakPassword(credentials, report)
   }
   if (isValid(['cache', 'redis', 'passwordFile'])) redis = await readPassword(redis, ['cache', 'redis'], report)
-  return { ...config, cluster: { ...cluster, credentials }, cache: { ...cache, redis } }
+  const signIn = isValid(SIGN_IN) ? await readClientSecret(operations.signIn, report) : operations.signIn
+  return {
+    ...config,
+    cluster: { ...cluster, credentials },
+    cache: { ...cache, redis },
+    operations: { ...operations, signIn },
+  }
+}
+
+const SIGN_IN = ['operations', 'signIn']
+
+async function readClientSecret<T extends Config['operations']['signIn']>(signIn: T, report: Report): Promise<T> {
+  const { clientSecretFile } = signIn
+  if (clientSecretFile === undefined) return signIn
+  const secret = await readSecret(clientSecretFile)
+  if (secret.ok) return { ...signIn, clientSecret: secret.text }
+  report([...SIGN_IN, 'clientSecretFile'], `${clientSecretFile} cannot be read (${secret.code}); ${MAKE_READABLE}`)
+  return signIn
 }
 
 interface Account {

@@ -38,7 +38,7 @@ export const rules: readonly Rule[] = [
   { paths: [pathOf('cluster.credentials')], check: checkCredentials },
   { paths: [pathOf('access.users'), pathOf('access.tokens'), pathOf('cluster.credentials')], check: checkUsers },
   {
-    paths: [pathOf('access.roles'), pathOf('access.customRoles'), pathOf('access.passthroughRole')],
+    paths: ['access.roles', 'access.customRoles', 'access.passthroughRole', 'operations.signIn'].map(pathOf),
     check: checkRoles,
   },
   { paths: [pathOf('access.tokens')], check: checkTokenLifetimes },
@@ -138,7 +138,7 @@ function checkUsers({ access, cluster }: Config, report: Report): void {
   report(['access', 'users'], `is missing, so no user could log in; ${remedy}`)
 }
 
-function checkRoles({ access }: Config, report: Report): void {
+function checkRoles({ access, operations }: Config, report: Report): void {
   const builtIn = Object.keys(builtInRoles)
   const known = [...builtIn, ...Object.keys(access.customRoles)]
   const checkRole = (role: string, path: Path): void => {
@@ -159,6 +159,7 @@ function checkRoles({ access }: Config, report: Report): void {
   for (const [i, { roles }] of access.tokens.issuers.entries()) {
     checkTable(roles ?? {}, ['access', 'tokens', 'issuers', i, 'roles'])
   }
+  checkTable(operations.signIn.roles ?? {}, ['operations', 'signIn', 'roles'])
   checkRole(access.passthroughRole, ['access', 'passthroughRole'])
 }
 

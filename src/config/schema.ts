@@ -204,6 +204,20 @@ const issuer = record({
   roles: Type.Optional(tableOf(list(text()))),
 })
 
+/** Sign-in to the console. The members from `issuer` on describe an outside issuer (OpenID Connect). */
+const signIn = group({
+  lifetime: duration('8h'),
+  issuer: Type.Optional(text({ format: 'url' })),
+  clientId: Type.Optional(text()),
+  clientSecret: Type.Optional(text({ secret: true })),
+  clientSecretFile: Type.Optional(path()),
+  redirectUrl: Type.Optional(text({ format: 'url' })),
+  scopes: list(text(), ['openid']),
+  userClaim: text({ default: 'sub' }),
+  rolesClaim: Type.Optional(text()),
+  roles: Type.Optional(tableOf(list(text()))),
+})
+
 const permission = Type.String({
   pattern: PERMISSION_PATTERN.source,
   description: 'a permission such as agents:read, agents:* or *:*',
@@ -256,6 +270,7 @@ export const settings = record({
     port: port(55_001),
     tls: certificate(),
     metrics: oneOf(['signedIn', 'open']),
+    signIn,
   }),
   cluster,
   cache,

@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Now } from '../admin/console/api-types.ts'
+import { AccountButton } from './account.tsx'
 import { contact, usePoll } from './api.ts'
 import { Dialog } from './dialog.tsx'
 import { onKey, SHORTCUTS } from './keys.ts'
@@ -87,6 +88,7 @@ function Header({ now, problems, onHelp }: HeaderProps) {
       </nav>
       <div class="tools">
         <HeaderPill now={now} count={countProblems(problems)} />
+        <AccountButton />
         <button
           type="button"
           class="plain"

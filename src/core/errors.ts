@@ -111,6 +111,16 @@ export const errorTable = {
     message: 'Keys of the token issuer cannot be read',
     remedy: 'check the issuer and access.tokens.issuers; retry after Retry-After seconds',
   },
+  912: {
+    status: 403,
+    message: 'Sign-in by the issuer failed',
+    remedy: 'start the sign-in again; the log of the edge has the reason',
+  },
+  913: {
+    status: 503,
+    message: 'Issuer of sign-ins unreachable',
+    remedy: 'check the issuer and operations.signIn; sign in with a user name and password until then',
+  },
   920: { status: 503, message: 'No node available', remedy: 'check the nodes; retry after Retry-After seconds' },
   921: {
     status: 503,

@@ -60,6 +60,21 @@ export interface Caller {
   readonly credentials?: { readonly username: string; readonly password: string }
   /** The token of the request, for revocation. */
   readonly token?: { readonly jti: string; readonly issuer: string; readonly expiresAt: number }
+  /** The console session of the request. */
+  readonly session?: CallerSession
+}
+
+/** A session of the operators' console, from a sign-in to a sign-out. */
+export interface CallerSession {
+  readonly id: string
+  /** The name that the user has at its issuer, or in the users file. */
+  readonly user: string
+  /** The outside issuer that signed the user in. Absent: the user signed in with a password. */
+  readonly issuer?: string
+  /** Names of the user's roles now. */
+  readonly roles: readonly string[]
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number
 }
 
 /** What a read counts for if the cache cannot answer it. */

@@ -41,6 +41,23 @@ export interface Authenticator {
   readonly charge: Charge
 }
 
+/** For the operations listener, which has sign-ins beside the header `Authorization`. */
+export interface OperatorAuthenticator extends Authenticator {
+  /**
+   * As `authenticate`, for a name and a password that are not in a header. Rejects with 901, 903, 904
+   * or 920.
+   */
+  authenticatePassword(
+    request: FastifyRequest,
+    clientAddress: string,
+    login: { readonly name: string; readonly password: string },
+  ): Promise<Caller>
+  /** Counts a request of a caller that was recognised by a session. Rejects with 903. */
+  countCaller(request: FastifyRequest, caller: Caller): Promise<void>
+  /** Counts a request without a caller. Rejects with 903. */
+  countAddress(request: FastifyRequest, clientAddress: string): Promise<void>
+}
+
 export type Charge = (caller: Caller, clientAddress: string) => void
 
 interface Credentials {
@@ -65,7 +82,7 @@ export async function createAuthenticator(
   app: FastifyInstance,
   access: Access,
   count?: CountRequest,
-): Promise<Authenticator> {
+): Promise<OperatorAuthenticator> {
   const limits = await registerRateLimiters(app, access.limits, count)
   const schemes = new Map<string, Scheme>([['basic', await registerBasic(app, access)]])
   if (access.acceptsTokens) schemes.set('bearer', await registerBearer(app, access))
@@ -114,6 +131,17 @@ export async function createAuthenticator(
       if (costs) await limits.caller.check(request, caller)
       return caller
     },
+    authenticatePassword: async (request, clientAddress, { name, password }) => {
+      await limits.address.check(request, clientAddress)
+      const result = await access.authenticatePassword(networkOf(clientAddress), name, password)
+      if (!result.ok) throw toEdgeError(access, result)
+      return result.caller
+    },
+    countCaller: async (request, caller) => {
+      await limits.hits.check(request, caller)
+      await limits.caller.check(request, caller)
+    },
+    countAddress: (request, clientAddress) => limits.address.check(request, clientAddress),
     charge: (caller, clientAddress) => {
       limits.address.charge(clientAddress)
       limits.caller.charge(caller)

@@ -50,7 +50,8 @@ export interface OpenOptions {
 export async function openConsole(browser: Browser, url: string, options: OpenOptions = {}): Promise<OpenedConsole> {
   const { user = 'operator', dark = false, width = 1280, height = 800 } = options
   const context = await openContext(browser, {
-    httpCredentials: { username: user, password: `${user}-pw` },
+    // As a proxy that signs operators in would send it. The page for signing in has its own tests.
+    extraHTTPHeaders: { authorization: `Basic ${Buffer.from(`${user}:${user}-pw`).toString('base64')}` },
     colorScheme: dark ? 'dark' : 'light',
     viewport: { width, height },
   })

@@ -9,8 +9,9 @@ import { proofs as cache } from './proofs/cache.ts'
 import { proofs as cluster } from './proofs/cluster.ts'
 import { proofs as listener } from './proofs/listener.ts'
 import { proofs as records } from './proofs/records.ts'
+import { proofs as signIn } from './proofs/sign-in.ts'
 
-const proofs: readonly Proof[] = [...listener, ...cluster, ...cache, ...access, ...records]
+const proofs: readonly Proof[] = [...listener, ...cluster, ...cache, ...access, ...records, ...signIn]
 
 t.test('each setting that a reload changes has a row here', async (t) => {
   const names = listLeaves(schema).map(({ path }) => path.join('.'))

@@ -17,7 +17,7 @@ t.test('the reference page shows permission, target and cache policy, and contac
     ['light', 1280],
   ] as const) {
     const context = await openContext(browser, {
-      httpCredentials: { username: 'operator', password: 'operator-pw' },
+      extraHTTPHeaders: { authorization: edge.authorization('operator') },
       colorScheme,
       viewport: { width, height: 800 },
     })

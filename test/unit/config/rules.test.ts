@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { loadConfig } from '../../../src/config/index.ts'
 import { clusterAndAccess } from './faulty-cluster.ts'
 import { front } from './faulty-listener.ts'
+import { signInFaults, validSignIn } from './faulty-sign-in.ts'
 import { account, file, nodes } from './settings-text.ts'
 
 async function faultsOf(t: Test, text: string, env: Record<string, string> = {}): Promise<string[]> {
@@ -16,7 +17,8 @@ async function faultsOf(t: Test, text: string, env: Record<string, string> = {})
 
 t.test('each fault has a place and a remedy', async (t) => {
   t.strictSame(await faultsOf(t, file({})), [], 'the configuration without a fault is valid')
-  for (const [name, text, fault] of [...front, ...clusterAndAccess]) {
+  t.strictSame(await faultsOf(t, validSignIn), [])
+  for (const [name, text, fault] of [...front, ...clusterAndAccess, ...signInFaults]) {
     const faults = await faultsOf(t, text)
     t.equal(faults.length, 1, `${name}: reported once: ${faults.join(' | ')}`)
     t.ok(faults[0]?.includes(fault), `${name}: ${faults[0]}`)
