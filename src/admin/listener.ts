@@ -157,6 +157,7 @@ export const NOT_READY = {
 export const DEGRADATIONS = [
   'noNode',
   'nodeUnreachable',
+  'nodeDrained',
   'credentialsRefused',
   'redisUnreachable',
   'configurationNotReloaded',

@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { Access } from '../access/access.ts'
 import type { ConsoleHistory } from '../admin/console/history.ts'
 import type { LiveTail } from '../admin/console/live-tail.ts'
-import type { ConsolePorts, NodeState } from '../admin/console/ports.ts'
+import type { ConsolePorts } from '../admin/console/ports.ts'
 import type { QueueTrends } from '../admin/console/queue-trends.ts'
 import { createReplicas, type Replicas } from '../admin/console/replicas.ts'
 import type { RecentJoins, Traffic } from '../admin/console/traffic.ts'
@@ -18,10 +18,12 @@ import type { RedisReplica } from '../redis/replica.ts'
 import type { SharedAccess } from '../redis/shared-access.ts'
 import type { Divergence } from '../telemetry/events.ts'
 import type { Metrics } from '../telemetry/metrics/index.ts'
-import type { Cluster, NodeStatus } from '../upstream/index.ts'
+import type { Cluster } from '../upstream/index.ts'
 import type { Api } from './api.ts'
 import type { Certificates } from './certificates.ts'
+import { createNodeDrains, nodeStates } from './console-nodes.ts'
 import { createPurge } from './console-purge.ts'
+import type { Drains } from './drains.ts'
 import { version } from './package.ts'
 import type { ReplicaReadiness } from './readiness.ts'
 import type { ReloadStatus } from './reload.ts'
@@ -30,6 +32,8 @@ import type { StoreStatus } from './telemetry.ts'
 type ConsoleParts = Pick<
   OperationsParts,
   | 'name'
+  | 'audit'
+  | 'drains'
   | 'replica'
   | 'replicas'
   | 'monitors'
@@ -93,6 +97,7 @@ export function buildConsolePorts({ current: config }: ReloadableConfig, parts: 
     growingQueues: monitors.queues.growing,
     certificates: certificates.current,
     ...(replicas && { replicas: replicas.others }),
+    drains: createNodeDrains(parts),
     layoutMixture: () => cluster.view.layoutMixture?.(),
     permissionOf: (endpoint) => permissions.get(endpoint) ?? 'unknown',
     explain: async (target, caller) => {
@@ -121,41 +126,6 @@ export function buildConsolePorts({ current: config }: ReloadableConfig, parts: 
   }
 }
 
-function nodeStates({ status, view }: Cluster): NodeState[] {
-  const now = Date.now()
-  return status().map((node) => {
-    const { name, type, layout, inFlight, limit, slots, queue, budget, ejectedUntil, cutOffUntil, lastFailure } = node
-    const until = ejectedUntil ?? cutOffUntil
-    const { version } = view.find(name) ?? {}
-    return {
-      name,
-      type,
-      state: stateOf(node, view),
-      inFlight,
-      limit,
-      slots,
-      queue,
-      ...(budget && { budget }),
-      ...(version !== undefined && { version }),
-      ...(layout && { layout }),
-      ...(until !== undefined && { ejectedFor: Math.max(0, until - now) }),
-      ...(lastFailure && {
-        lastFailure: { fault: lastFailure.fault, detail: lastFailure.detail, ago: now - lastFailure.at },
-      }),
-    }
-  })
-}
-
-/** Returns why the node receives no calls, or `up`. */
-function stateOf(node: NodeStatus, view: Cluster['view']): NodeState['state'] {
-  const { name, addressed, listed, ejectedUntil, cutOffUntil } = node
-  if (ejectedUntil !== undefined) return 'ejected'
-  if (cutOffUntil !== undefined) return 'cut off'
-  if (!addressed) return 'no address'
-  if (!view.isAvailable(name)) return 'full'
-  return listed === false ? 'not listed' : 'up'
-}
-
 /** What the console shows of requests and calls. Created first, so that no event is missed. */
 export interface Monitors {
   readonly traffic: Traffic
@@ -168,6 +138,7 @@ export interface Monitors {
 export interface OperationsParts {
   /** The name of this replica. */
   readonly name: string
+  readonly drains: Drains
   readonly monitors: Monitors
   readonly history: ConsoleHistory
   readonly access: Access
@@ -187,5 +158,5 @@ export interface OperationsParts {
   readonly url: () => string
   readonly metrics: Metrics
   readonly divergence: () => readonly Divergence[]
-  readonly audit: Pick<Audit, 'onRequest'>
+  readonly audit: Pick<Audit, 'onRequest' | 'record'>
 }

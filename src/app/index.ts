@@ -25,6 +25,7 @@ import { createCertificates } from './certificates.ts'
 import { buildCluster } from './cluster.ts'
 import { buildReplicas } from './console.ts'
 import { degradations } from './degradations.ts'
+import { createDrains } from './drains.ts'
 import { buildHistory } from './history.ts'
 import { createLayoutListener } from './layout-changes.ts'
 import { createLog, type LogDestination, type LogOutput } from './log.ts'
@@ -82,7 +83,7 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
   const lifecycle: Lifecycle = { isDraining: false, url: '' }
   const reloader = createReloader({ ...options, config: settings, log, warnOfDeprecations })
   const parts = await buildParts(settings, { ...output, lifecycle, reloader })
-  const { cluster, shared, api, audit, readiness, operations, history } = parts
+  const { cluster, drains, shared, api, audit, readiness, operations, history } = parts
   const close = async (spanFlushMs?: number): Promise<void> => {
     reloader.close()
     await parts.close(spanFlushMs)
@@ -95,7 +96,8 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
     reopenAudit: () => audit.reopen(),
     start: async () => {
       try {
-        await Promise.all([cluster.start().then(readiness.start), shared?.start(), reloader.watch(), audit.open()])
+        const startCluster = () => cluster.start().then(readiness.start)
+        await Promise.all([drains.start().then(startCluster), shared?.start(), reloader.watch(), audit.open()])
         const operationsUrl = await listen(operations, config.operations)
         lifecycle.url = await listen(api.app, config.listen)
         history.recordEvent({ kind: 'start' })
@@ -148,11 +150,17 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
       failedLogins: createSharedFailedLogins(replica, encryptionKey),
     }),
   })
+  const drains = createDrains({
+    cluster,
+    replica,
+    verifiesUsersAtMaster: config.cluster.credentials.mode === 'passthrough',
+    log,
+  })
   const shared = buildSharedAccess(config, { replica, encryptionKey, log })
   const access = await buildAccess(settings, { cluster, shared, log })
   const monitors = createMonitors(events, cluster)
   const history = buildHistory(settings, { name, events, traffic: monitors.traffic, replica })
-  const common = { name, access, cluster, replica, shared, log, audit }
+  const common = { name, drains, access, cluster, replica, shared, log, audit }
   api = await buildApi(settings, { ...common, encryptionKey, writeLine, onStoreEvent, emit, traces })
   const readiness = createReadiness({
     cluster,
@@ -191,6 +199,7 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
   })
   const close = async (spanFlushMs = SPAN_FLUSH_MS): Promise<void> => {
     readiness.stop()
+    drains.stop()
     await Promise.all([api.app.close(), operations.close(), access.close(), cluster.close()])
     // The stores come last, because requests in flight may still store or invalidate responses.
     await api.closeCache()
@@ -201,7 +210,7 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
     monitors.close()
     metrics.close()
   }
-  return { cluster, shared, api, audit, readiness, operations, history, close }
+  return { cluster, drains, shared, api, audit, readiness, operations, history, close }
 }
 
 /**

@@ -50,7 +50,7 @@ const OUTAGE_MARGIN_MS = 1000
 /** The node answers so before it checks the credentials. */
 const TOO_MANY_REQUESTS = 429
 /** The node did not receive the call, or the client disconnected: such calls are no evidence about the node. */
-const NO_CONTACT: ReadonlySet<NodeFault> = new Set(['overloaded', 'ejected', 'cancelled'])
+const NO_CONTACT: ReadonlySet<NodeFault> = new Set(['overloaded', 'ejected', 'drained', 'cancelled'])
 
 export function createReadiness(options: ReadinessOptions): ReplicaReadiness {
   const {
@@ -67,8 +67,14 @@ export function createReadiness(options: ReadinessOptions): ReplicaReadiness {
   let probing: Promise<unknown> | undefined
   let lastProbe = Number.NEGATIVE_INFINITY
 
-  const addressed = (): string[] => cluster.view.nodes().flatMap(({ name, addressed }) => (addressed ? [name] : []))
-  const contactsOfNodes = (): NodeContact[] => addressed().map((name) => contacts.get(name) ?? {})
+  /** Nodes in use: those with an address that no operator has drained. */
+  const inUse = (): string[] =>
+    cluster.view.nodes().flatMap(({ name, addressed }) => (addressed && !cluster.drains.has(name) ? [name] : []))
+  // After a maintenance, what was known of the node before is outdated.
+  cluster.drains.onChange(({ drained, putBack }) => {
+    for (const name of [...drained, ...putBack]) contacts.delete(name)
+  })
+  const contactsOfNodes = (): NodeContact[] => inUse().map((name) => contacts.get(name) ?? {})
 
   /** Returns the milliseconds since all nodes fail; `undefined`: at least one does not, or was not called yet. */
   function failedFor(): number | undefined {
@@ -104,6 +110,12 @@ export function createReadiness(options: ReadinessOptions): ReplicaReadiness {
     const refusing = known.filter(({ credentials }) => credentials === 'refused').length
     const nodes = `${failing} of ${known.length} nodes cannot be reached`
     const found: Degradation[] = []
+    const addressed = cluster.view.nodes().filter((node) => node.addressed)
+    const drained = addressed.filter(({ name }) => cluster.drains.has(name)).length
+    if (drained > 0) {
+      const detail = `${drained} of ${addressed.length} nodes are drained for maintenance`
+      found.push({ reason: 'nodeDrained', detail })
+    }
     if (failing > 0) found.push({ reason: failing === known.length ? 'noNode' : 'nodeUnreachable', detail: nodes })
     if (refusing > 0)
       found.push({
@@ -114,7 +126,7 @@ export function createReadiness(options: ReadinessOptions): ReplicaReadiness {
   }
 
   function failing(): { readonly node: string; readonly ago: number }[] {
-    return addressed().flatMap((node) => {
+    return inUse().flatMap((node) => {
       const { failingSince, calledAt } = contacts.get(node) ?? {}
       return failingSince === undefined || calledAt === undefined ? [] : [{ node, ago: clock() - calledAt }]
     })
@@ -126,7 +138,7 @@ export function createReadiness(options: ReadinessOptions): ReplicaReadiness {
    * accepted, only its own calls show.
    */
   function nodesToProbe(isUrgent: boolean): readonly string[] {
-    const names = addressed()
+    const names = inUse()
     if (!hasRead) return names
     const refused = names.filter((name) => contacts.get(name)?.credentials === 'refused')
     const failed = failing().filter(({ node }) => !refused.includes(node))
@@ -186,7 +198,7 @@ export function createReadiness(options: ReadinessOptions): ReplicaReadiness {
     credentialsChanged: () => {
       lastProbe = Number.NEGATIVE_INFINITY
       // The result of the earlier credentials is used until these calls have one: the new ones may be wrong as well.
-      for (const node of addressed()) void callVersion(cluster, { node, timeout: times.timeout, caller: 'readiness' })
+      for (const node of inUse()) void callVersion(cluster, { node, timeout: times.timeout, caller: 'readiness' })
     },
     start: async () => {
       timer = setInterval(() => void probeIfNeeded(), times.interval).unref()

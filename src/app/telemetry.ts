@@ -58,7 +58,7 @@ export function buildMetrics({ name, events, cluster, api, audit, traces, ready,
     },
     reload,
     nodes: () =>
-      cluster.status().map(({ name, type, inFlight, limit, slots, queue, budget, ejectedUntil }) => ({
+      cluster.status().map(({ name, type, inFlight, limit, slots, queue, budget, ejectedUntil, drain }) => ({
         name,
         type,
         inFlight,
@@ -67,7 +67,8 @@ export function buildMetrics({ name, events, cluster, api, audit, traces, ready,
         ...(budget && { budget }),
         queue,
         available: cluster.view.isAvailable(name),
-        ejected: ejectedUntil !== undefined,
+        ejected: drain === undefined && ejectedUntil !== undefined,
+        drained: drain !== undefined,
       })),
   })
 }

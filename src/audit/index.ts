@@ -7,11 +7,20 @@ import { EdgeError } from '../core/errors.ts'
 import type { NodeCallEvent, RejectedRequestEvent } from '../core/events.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
+import type { Trace } from '../core/trace.ts'
 import { traceAsync } from '../core/traced.ts'
 import type { AuditSink } from './file.ts'
-import { type AuditEvent, CHAIN_START, describeRequest, formatRecord, type Outcome } from './record.ts'
+import {
+  type AuditEvent,
+  type AuditedRequest,
+  CHAIN_START,
+  describeRequest,
+  formatRecord,
+  type Outcome,
+} from './record.ts'
 
 export type { AuditSink } from './file.ts'
+export type { AuditedRequest } from './record.ts'
 
 export interface AuditOptions {
   readonly sink: AuditSink
@@ -30,6 +39,8 @@ export interface AuditState {
 export interface Audit {
   /** Wraps the pipeline. Reads pass through without a promise. */
   readonly stage: (next: Handler) => Handler
+  /** Runs a change that is no request of the pipeline, with a record before and after it. Rejects as the change does. */
+  record<T>(described: AuditedRequest, change: () => Promise<T>): Promise<T>
   /** Listener: collects the nodes that a write was sent to. */
   onNodeCall(call: NodeCallEvent): void
   /** Listener: records writes that were refused before they reached the stage. */
@@ -52,9 +63,13 @@ export function createAudit(options: AuditOptions): Audit {
   /** For each write in flight, the nodes that it was sent to. */
   const nodesOf = new Map<string, Set<string>>()
 
-  const handleAudited = async (next: Handler, request: EdgeRequest): Promise<EdgeResponse> => {
-    const { trace } = request
-    const described = describeRequest(request)
+  /** Writes one record before the work and one after it. Rejects with 936 if the first one is needed, but not written. */
+  const recordAround = async <T>(
+    described: AuditedRequest,
+    work: () => T | Promise<T>,
+    resultOfWork: (value: T) => Result,
+    trace?: Trace,
+  ): Promise<T> => {
     const isRecorded = await traceAsync(trace, 'audit', () => recorder.append({ kind: 'intent', ...described }))
     if (!isRecorded && options.onFailure === 'refuse') {
       throw new EdgeError(936, '', { headers: { 'retry-after': RETRY_AFTER_SECONDS } })
@@ -67,19 +82,22 @@ export function createAudit(options: AuditOptions): Audit {
       const event = { ...result, nodes: [...nodes], ms: Math.round(clock() - start), ...described }
       return traceAsync(trace, 'audit', () => recorder.append({ kind: 'outcome', ...event }))
     }
-    let response: EdgeResponse
+    let value: T
     try {
-      response = await next(request)
+      value = await work()
     } catch (fault) {
       await recordOutcome(resultOfFault(fault))
       throw fault
     }
-    await recordOutcome(resultOf(response))
-    return response
+    await recordOutcome(resultOfWork(value))
+    return value
   }
+  const handleAudited = (next: Handler, request: EdgeRequest): Promise<EdgeResponse> =>
+    recordAround(describeRequest(request), () => next(request), resultOf, request.trace)
 
   return {
     stage: (next) => (request) => (isAudited(request) ? handleAudited(next, request) : next(request)),
+    record: (described, work) => recordAround(described, work, () => DONE),
     onRequest: recordRejections(recorder),
     onNodeCall: ({ requestId, node }) => void nodesOf.get(requestId)?.add(node),
     open: () => sink.open(),
@@ -171,6 +189,8 @@ interface Result {
   readonly status?: number
   readonly error?: number
 }
+
+const DONE: Result = { outcome: 'done', status: 200, error: 0 }
 
 function resultOf(response: EdgeResponse): Result {
   const { status } = response

@@ -1,8 +1,9 @@
 /** The state of a node as a pill, and its load as a bar. */
-import type { NodeSummary } from '../admin/console/api-types.ts'
+import type { NodeSummary } from '../admin/console/node-types.ts'
 
 const pillOf: Readonly<Record<NodeSummary['state'], string>> = {
   up: 'good',
+  drained: '',
   ejected: 'bad',
   'cut off': 'bad',
   full: 'warn',

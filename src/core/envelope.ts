@@ -127,7 +127,7 @@ export function isUnfinishedError(error: number): boolean {
 const NODE_FAILURES: ReadonlySet<number> = new Set([920, 921, 922, 923, 924, 925, 926])
 
 /** The write was sent, and no readable response came: it may have been carried out. */
-const UNKNOWN_OUTCOMES: ReadonlySet<number> = new Set([923, 925, 926, 928, 933, 949])
+const UNKNOWN_OUTCOMES: ReadonlySet<number> = new Set([923, 925, 926, 928, 933, 941, 949])
 
 const FAILED_NODES_NAME = '"failed_nodes"'
 

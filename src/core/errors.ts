@@ -207,6 +207,16 @@ export const errorTable = {
     remedy:
       'upgrade the nodes that the message names, or remove them from cluster.nodes; nothing was sent to the manager, and reads are answered',
   },
+  940: {
+    status: 409,
+    message: 'Node cannot be drained',
+    remedy: 'see what the message says: drain another node, or confirm that the master is meant',
+  },
+  941: {
+    status: 503,
+    message: 'Drained nodes cannot be changed',
+    remedy: 'check the connection to Redis, which shares them with the other replicas, and repeat the request',
+  },
   949: { status: 500, message: 'Internal error', remedy: 'report the error with the request id' },
 } as const satisfies Record<number, ErrorDefinition>
 
@@ -233,6 +243,8 @@ export type NodeFault =
   | 'timeout'
   | 'overloaded'
   | 'ejected'
+  /** An operator has drained the node for maintenance. */
+  | 'drained'
   | 'unreadable'
   | 'tooLarge'
   | 'refusedCredentials'

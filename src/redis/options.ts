@@ -74,6 +74,8 @@ export const redisKeys = {
   history: (series: string) => `edge:{h}:${series}`,
   /** The slots of a node, by holder. */
   slots: (node: string) => `edge:s:${node}`,
+  /** The nodes that operators have drained. */
+  drains: 'edge:{d}:drains',
   /** The calls of the last minute to a node. */
   permits: (node: string) => `edge:b:${node}`,
 }
@@ -89,6 +91,8 @@ export const redisChannels = {
   replacements: 'edge:{e}:kept',
   /** New revocations: the id of the replica. */
   revocations: 'edge:{a}:revocations',
+  /** The drained nodes have changed. */
+  drains: 'edge:{d}:changed',
   /** Slots of nodes: who received one, and who waits for one. */
   slots: 'edge:{s}:slots',
 }

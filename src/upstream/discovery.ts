@@ -159,6 +159,8 @@ export class Discovery {
 
   #handleResult(result: NodeResult): void {
     if (this.#stopped.signal.aborted) return
+    // The known nodes stay in use until an operator puts the master back.
+    if (!result.ok && result.fault === 'drained') return
     const body = result.ok && result.response.status === 200 ? result.response.body : undefined
     const list = Buffer.isBuffer(body) ? parseNodeList(body) : undefined
     if (list !== undefined) {

@@ -71,7 +71,7 @@ async function callCandidates(options: ForwardOptions, request: EdgeRequest): Pr
   for (const candidate of traceSync(request.trace, 'route', () => route(request, view))) {
     const remaining = deadline - performance.now()
     if (first !== undefined && remaining <= 0 && !request.waitForComplete) break
-    if (first !== undefined && !mayFollow(first, candidate)) break
+    if (first !== undefined && !mayFollow(first, candidate, request)) break
     // A worker that hangs must leave time for the master.
     const time = candidate.relievesMaster ? remaining / 2 : remaining
     const timeout = request.waitForComplete ? undefined : time
@@ -127,7 +127,7 @@ function mayHaveOtherLayout(result: DialectResult, used: Layout, { endpoint }: E
 }
 
 /** Faults of a node that has not acted, or does not answer at all. */
-const MAY_BE_REPLACED: ReadonlySet<NodeFault> = new Set(['unreachable', 'ejected', 'blocked', 'overloaded'])
+const MAY_BE_REPLACED: ReadonlySet<NodeFault> = new Set(['unreachable', 'ejected', 'drained', 'blocked', 'overloaded'])
 
 /** A read may go to the next candidate if this one did not respond; a write only if no node received any part of it. */
 function canTryNext({ fault, sent }: NodeFailure, { endpoint }: EdgeRequest): boolean {
@@ -135,8 +135,13 @@ function canTryNext({ fault, sent }: NodeFailure, { endpoint }: EdgeRequest): bo
   return endpoint.method === 'GET' || !sent
 }
 
-/** Whether the failure of the first candidate is one for which this candidate exists. */
-function mayFollow(first: NodeFailure, { isDetour, replacesMaster }: Candidate): boolean {
+/**
+ * Whether the failure of the first candidate is one for which this candidate exists. A drained node may be stopped at any
+ * moment: only a node that answers from its own copy replaces it, none that would pass the request on to it.
+ */
+function mayFollow(first: NodeFailure, candidate: Candidate, { endpoint }: EdgeRequest): boolean {
+  const { isDetour, replacesMaster } = candidate
+  if (first.fault === 'drained') return endpoint.target.kind === 'anyNode' && !isDetour && !replacesMaster
   if (isDetour) return isApiUnreachable(first)
   return !replacesMaster || first.fault !== 'overloaded'
 }
@@ -174,6 +179,7 @@ function codeOf({ fault, sent }: NodeFailure, { endpoint, caller }: EdgeRequest)
   const isOutcomeUnknown = sent && endpoint.method !== 'GET'
   switch (fault) {
     case 'ejected':
+    case 'drained':
     case 'blocked':
       return 920
     case 'overloaded':

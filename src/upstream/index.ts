@@ -2,6 +2,7 @@
 import type { CallNode, ClusterView, NodeCall, NodeInfo, NodeResponse } from '../core/node-call.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import { createDiscovery } from './discovery.ts'
+import type { DrainedNodes } from './drained-nodes.ts'
 import { createLayoutSource, type LayoutSource } from './layout-source.ts'
 import type { ReadNodeList } from './node-list.ts'
 import { type ConnectionChanges, NodeRegistry } from './node-registry.ts'
@@ -29,6 +30,8 @@ export interface Cluster {
   prepare(changes: ClusterChanges): () => void
   status(): readonly NodeStatus[]
   readonly nodeList: SharedNodeList
+  /** The nodes that receive no calls, because an operator has drained them. */
+  readonly drains: DrainedNodes
 }
 
 /** The master's list of nodes, which one replica reads for all. */
@@ -57,8 +60,13 @@ export function createCluster(options: ClusterOptions): Cluster {
   let current = options.nodes
   registry.replace(options.nodes)
   const direct: CallNode = layouts.wrap((nodeCall) => registry.call(nodeCall))
-  const { limits, hangTimeout, log, clock } = settings
-  const passedOn = new PassedOnCalls({ call: direct, view: topology, limits, hangTimeout, log, clock })
+  const { limits, hangTimeout, log, clock, drains } = settings
+  drains.onChange(({ drained, putBack }) => {
+    for (const name of drained) registry.find(name)?.rejectQueued()
+    for (const name of putBack) registry.find(name)?.forgetFailures()
+    layouts.ask(putBack)
+  })
+  const passedOn = new PassedOnCalls({ call: direct, view: topology, drains, limits, hangTimeout, log, clock })
   const { call } = passedOn
   let discovery = createDiscovery(settings, topology, call)
   const setDiscovery = (discover: boolean): void => {
@@ -94,7 +102,8 @@ export function createCluster(options: ClusterOptions): Cluster {
         if (discover !== undefined) setDiscovery(discover)
       }
     },
-    status: () => topology.nodes().map((node) => statusOf(node, { topology, registry, layouts, passedOn })),
+    drains,
+    status: () => topology.nodes().map((node) => statusOf(node, { topology, registry, layouts, passedOn, drains })),
     nodeList: {
       lastRead: () => discovery?.lastRead(),
       offer: (list, ago) => discovery?.offer(list, ago),
@@ -134,11 +143,12 @@ interface ClusterParts {
   readonly registry: NodeRegistry
   readonly layouts: LayoutSource
   readonly passedOn: PassedOnCalls
+  readonly drains: DrainedNodes
 }
 
 function statusOf(
   { name, type, addressed }: NodeInfo,
-  { topology, registry, layouts, passedOn }: ClusterParts,
+  { topology, registry, layouts, passedOn, drains }: ClusterParts,
 ): NodeStatus {
   const listed = topology.isListed(name)
   const layout = addressed ? layouts.of(name) : undefined
@@ -146,5 +156,6 @@ function statusOf(
   const optional = { ...(listed !== undefined && { listed }), ...(layout && { layout }) }
   const cutOffFor = passedOn.cutOffFor(name)
   const cutOff = cutOffFor === undefined ? {} : { cutOffUntil: Date.now() + cutOffFor }
-  return { name, type, addressed, ...optional, ...state, ...cutOff }
+  const drain = drains.find(name)
+  return { name, type, addressed, ...optional, ...state, ...cutOff, ...(drain && { drain }) }
 }

@@ -19,6 +19,8 @@ export interface LayoutSource {
   start(): Promise<void>
   /** To be called when nodes or connections have changed. */
   refresh(): void
+  /** Asks these nodes now: after a maintenance they may have another layout. */
+  ask(nodes: readonly string[]): void
   stop(): void
 }
 
@@ -40,12 +42,13 @@ function configured(layout: Layout): LayoutSource {
     wrapVerify: unchanged,
     start: async () => {},
     refresh: () => {},
+    ask: () => {},
     stop: () => {},
   }
 }
 
 function recognised(
-  { log, clock, layoutInterval, onLayoutChange }: ClusterSettings,
+  { log, clock, layoutInterval, onLayoutChange, drains }: ClusterSettings,
   topology: Topology,
   registry: NodeRegistry,
 ): LayoutSource {
@@ -58,11 +61,14 @@ function recognised(
         ? { ok: false, reason: 'no address is known', sent: true }
         : recogniseLayout(name, transport, clock)
     },
+    isDrained: (node) => drains.has(node),
     onChange: onLayoutChange,
     interval: layoutInterval,
     log,
     clock,
   })
+  /** Whether the layout decides about the call. The registry rejects other calls by itself. */
+  const isCallable = ({ node }: NodeCall) => registry.find(node) !== undefined && !drains.has(node)
   return {
     of: (node) => layouts.of(node),
     view: {
@@ -71,13 +77,13 @@ function recognised(
     },
     wrapVerify: (verify) => async (call) => {
       const layout = layouts.of(call.node)
-      if (layout === undefined) return unknownLayout(call, layouts.reasonOf(call.node))
+      if (layout === undefined && isCallable(call)) return unknownLayout(call, layouts.reasonOf(call.node))
       const result = await verify(call)
-      if (result.ok || result.layout === undefined) return result
+      if (result.ok || layout === undefined || result.layout === undefined) return result
       return (await layouts.confirm(call.node, layout, result.layout)) ? verify(call) : result
     },
     wrap: (send) => async (call) => {
-      if (layouts.of(call.node) === undefined && registry.find(call.node) !== undefined) {
+      if (layouts.of(call.node) === undefined && isCallable(call)) {
         return unknownLayout(call, layouts.reasonOf(call.node))
       }
       const result = await send(call)
@@ -86,6 +92,7 @@ function recognised(
     },
     start: () => layouts.start(),
     refresh: () => layouts.refresh(),
+    ask: (nodes) => layouts.askAgain(nodes),
     stop: () => layouts.stop(),
   }
 }

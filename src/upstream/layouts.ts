@@ -14,6 +14,8 @@ export interface LayoutOptions {
   readonly master: () => string
   /** Asks a node. Never rejects. */
   readonly recognise: (node: string) => Promise<Recognition>
+  /** Returns whether an operator has drained the node. It is not asked, and an upgrade of it makes no mixture. */
+  readonly isDrained: (node: string) => boolean
   readonly onChange: (change: LayoutChange) => void
   /** Milliseconds between two calls to a node whose layout is known. */
   readonly interval: number
@@ -72,6 +74,14 @@ export class Layouts {
     void this.#askDue()
   }
 
+  /** Asks these nodes now, because they may have been upgraded while they were drained. */
+  askAgain(nodes: readonly string[]): void {
+    for (const node of nodes)
+      Object.assign(this.#stateOf(node), { isConfirmed: false, askedAt: Number.NEGATIVE_INFINITY })
+    this.#updateMixture()
+    if (nodes.length > 0) void this.#askDue()
+  }
+
   stop(): void {
     clearInterval(this.#timer)
   }
@@ -117,6 +127,7 @@ export class Layouts {
   }
 
   #ask(node: string, known: NodeLayout): Promise<void> {
+    if (this.#options.isDrained(node)) return Promise.resolve()
     known.askedAt = this.#options.clock()
     known.asking = this.#options.recognise(node).then((recognised) => {
       delete known.asking
@@ -152,9 +163,9 @@ export class Layouts {
   }
 
   #updateMixture(): void {
-    const { nodes, log } = this.#options
-    const having = (layout: Layout) =>
-      nodes().filter((name) => this.#known.get(name)?.isConfirmed && this.of(name) === layout)
+    const { nodes, isDrained, log } = this.#options
+    const inUse = nodes().filter((name) => this.#known.get(name)?.isConfirmed && !isDrained(name))
+    const having = (layout: Layout) => inUse.filter((name) => this.of(name) === layout)
     const [classic, newer] = [having('classic'), having('newer')]
     const before = this.#mixture
     this.#mixture = classic.length > 0 && newer.length > 0 ? { classic, newer } : undefined

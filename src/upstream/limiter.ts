@@ -15,7 +15,7 @@ import { type OpenSlots, openOwnSlots, SlotsInUse } from './slots-in-use.ts'
 
 export interface Rejection {
   readonly ok: false
-  readonly fault: 'overloaded' | 'ejected' | 'cancelled'
+  readonly fault: 'overloaded' | 'ejected' | 'drained' | 'cancelled'
   readonly detail: string
   /** Of an ejected node: why its last call failed. */
   readonly lastFault?: NodeFault

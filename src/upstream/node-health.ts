@@ -61,6 +61,11 @@ export class NodeHealth {
     return this.#health.admit(onHang === undefined ? provesExecution(call) : call.endpoint === STATUS_PROBE.endpoint)
   }
 
+  forget(): void {
+    this.#health.recordSuccess()
+    this.#lastFailure = undefined
+  }
+
   abandonProbe(): void {
     this.#health.abandonProbe()
   }

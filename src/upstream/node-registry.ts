@@ -33,7 +33,7 @@ interface Connecting {
 const HANG_PROBE_TIMEOUT_MS = 12_000
 const PROBE_PAUSE_MS = 1_000
 /** Faults of a probe that shows nothing. */
-const NOT_SENT: ReadonlySet<NodeFault> = new Set(['ejected', 'overloaded'])
+const NOT_SENT: ReadonlySet<NodeFault> = new Set(['ejected', 'drained', 'overloaded'])
 
 export class NodeRegistry {
   readonly #settings: ClusterSettings
@@ -138,8 +138,9 @@ export class NodeRegistry {
   }
 
   #createNode(setting: NodeSetting): UpstreamNode {
-    const { limits, connectTimeout, ejection, log, slots, permits, clock, onCall, onEject } = this.#settings
+    const { limits, connectTimeout, ejection, log, slots, permits, clock, onCall, onEject, drains } = this.#settings
     const layout = () => this.#layoutOf(setting.name)
+    const isDrained = () => drains.has(setting.name)
     const { tls, allowed, headers } = this.#connecting
     const { lookup } = allowed
     const transport = createTransport({ url: setting.url, tls, limits, connectTimeout, lookup, headers })
@@ -147,7 +148,7 @@ export class NodeRegistry {
     const probe = (probeIn: number) => this.#probeHanging(setting.name, probeIn)
     const onHang = this.#settings.credentials.mode === 'service' ? { onHang: probe } : {}
     const listeners = { ...onHang, ...(onCall && { onCall }), ...(onEject && { onEject }) }
-    const common = { limits, ejection, log, slots, permits, layout, clock, ...listeners }
+    const common = { limits, ejection, log, slots, permits, layout, isDrained, clock, ...listeners }
     return new UpstreamNode({ setting, transport, ...common })
   }
 }

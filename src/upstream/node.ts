@@ -6,6 +6,7 @@ import type { Layout, NodeCall, NodeResult } from '../core/node-call.ts'
 import { type Deadline, startDeadline } from '../core/timing.ts'
 import { RetryBudget, routeOf, sendWithRetry, startQueueSpan } from './attempts.ts'
 import { CallBudget } from './budget.ts'
+import { DRAINED } from './drained-nodes.ts'
 import { ConcurrencyLimiter, loadSignalOf, type Rejection } from './limiter.ts'
 import { meter } from './metered-transport.ts'
 import { type CallEnd, ejected, NodeHealth } from './node-health.ts'
@@ -35,6 +36,8 @@ export interface UpstreamNodeOptions {
   readonly permits: SharedPermits
   /** Returns the layout of the API of the node; undefined before it is recognised. */
   readonly layout: () => Layout | undefined
+  /** Whether an operator has drained the node. */
+  readonly isDrained: () => boolean
   readonly clock: () => number
   readonly onCall?: (call: NodeCallEvent) => void
   /** Called when an ejection of this node begins. */
@@ -87,8 +90,9 @@ export class UpstreamNode {
     return this.#options.layout() !== 'classic'
   }
 
-  /** Whether a call may be sent now: the node is not ejected and its queue has space. */
+  /** Whether a call may be sent now: the node is neither drained nor ejected, and its queue has space. */
   get isAvailable(): boolean {
+    if (this.#options.isDrained()) return false
     return !this.#isRetired && this.#health.isAdmitting && this.#limiter.hasQueueSpace
   }
 
@@ -103,7 +107,8 @@ export class UpstreamNode {
   }
 
   async call(call: AuthorizedCall): Promise<NodeResult> {
-    const { clock } = this.#options
+    const { clock, isDrained } = this.#options
+    if (isDrained()) return this.#reject(call, DRAINED, clock())
     const admission = this.#isRetired ? ({ ok: false, retryAfter: 1 } as const) : this.#health.admit(call)
     const arrival = clock()
     const endQueueSpan = startQueueSpan(call)
@@ -169,6 +174,16 @@ export class UpstreamNode {
   reconfigure(changes: TransportChanges): void {
     this.#limiter.applyLimits()
     this.transport.reconfigure(changes)
+  }
+
+  /** Rejects the queued calls, because the node was drained. Calls in flight finish. */
+  rejectQueued(): void {
+    this.#limiter.rejectQueued(DRAINED)
+  }
+
+  /** Forgets the failures before a maintenance. */
+  forgetFailures(): void {
+    this.#health.forget()
   }
 
   /** Rejects new calls, and queued ones after a grace period. Calls in flight finish. */

@@ -1,8 +1,10 @@
 /** Options and state of the upstream room. Times are in milliseconds, sizes in bytes. */
 
+import type { Drain } from '../core/drains.ts'
 import type { NodeFault } from '../core/errors.ts'
 import type { NodeCallEvent } from '../core/events.ts'
 import type { Layout } from '../core/node-call.ts'
+import { DrainedNodes } from './drained-nodes.ts'
 import { createOwnPermits, type SharedPermits } from './permits.ts'
 import { ownSlots, type SharedSlots } from './slots.ts'
 import type { SharedFailedLogins } from './tokens/failed-logins.ts'
@@ -131,6 +133,8 @@ export interface NodeStatus {
   readonly queue: number
   /** Calls of the last minute, of all replicas, and the limit. Absent: the node has no limit. */
   readonly budget?: { readonly used: number; readonly limit: number }
+  /** Set while the node is drained for maintenance. */
+  readonly drain?: Drain
   /** Milliseconds since 1970. */
   readonly ejectedUntil?: number
   /** Until when calls that another node passes on to this one fail at once; milliseconds since 1970. */
@@ -154,11 +158,13 @@ export interface ClusterSettings extends Omit<ClusterOptions, 'ejection' | 'tls'
   readonly log: ClusterLog
   readonly slots: SharedSlots
   readonly permits: SharedPermits
+  readonly drains: DrainedNodes
   readonly clock: () => number
 }
 
 export function withDefaults(options: ClusterOptions): ClusterSettings {
   const clock = options.clock ?? (() => performance.now())
+  const log = options.log ?? (() => undefined)
   return {
     ...options,
     layout: options.layout ?? 'classic',
@@ -171,7 +177,8 @@ export function withDefaults(options: ClusterOptions): ClusterSettings {
     tls: options.tls ?? {},
     ejection: { failures: 5, refusals: 2, hangs: 3, baseTime: 1_000, maxTime: 30_000, ...options.ejection },
     allowedAddresses: options.allowedAddresses ?? [],
-    log: options.log ?? (() => undefined),
+    log,
+    drains: new DrainedNodes(log),
     slots: options.slots ?? ownSlots,
     permits: options.permits ?? createOwnPermits(clock),
     clock,

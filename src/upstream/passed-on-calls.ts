@@ -4,7 +4,8 @@
  * their own, and use half of the slots at most. After one that hangs, calls for the same node fail at once, for a time
  * that doubles with each further hang. Then one call is the probe.
  */
-import type { CallNode, ClusterView, NodeCall, NodeResult } from '../core/node-call.ts'
+import type { CallNode, ClusterView, NodeCall, NodeInfo, NodeResult } from '../core/node-call.ts'
+import { type DrainedNodes, passedOnToDrained } from './drained-nodes.ts'
 import { Health } from './health.ts'
 import { isTimeoutInside } from './node-problems.ts'
 import type { ClusterLog, EjectionSettings, NodeLimits } from './options.ts'
@@ -16,6 +17,7 @@ export interface PassedOnCallsPorts {
   /** Sends a call to its node. */
   readonly call: CallNode
   readonly view: Pick<ClusterView, 'nodes' | 'master'>
+  readonly drains: Pick<DrainedNodes, 'has'>
   readonly limits: Pick<NodeLimits, 'inFlight'>
   /** Milliseconds on the asked node after which a call counts as hanging. */
   readonly hangTimeout: number
@@ -52,6 +54,8 @@ export class PassedOnCalls {
   readonly call: CallNode = (call) => (call.passedOnTo === undefined ? this.#ports.call(call) : this.#send(call))
 
   async #send(call: NodeCall): Promise<NodeResult> {
+    const drained = this.#drainedTargetOf(call)
+    if (drained !== undefined) return passedOnToDrained(call, drained)
     const admissions: Admission[] = []
     for (const target of await this.#suspectsOf(call)) {
       const health = this.#suspects.get(target)
@@ -75,6 +79,12 @@ export class PassedOnCalls {
     } finally {
       turn.end()
     }
+  }
+
+  /** Returns the drained node that the call names. Calls for an agent or several nodes name none: the manager decides. */
+  #drainedTargetOf({ passedOnTo: target }: NodeCall): string | undefined {
+    if (target === undefined || target === 'several' || !('node' in target)) return undefined
+    return this.#ports.drains.has(target.node) ? target.node : undefined
   }
 
   /** Returns the suspects that the call concerns. Agents are looked up only while there are any. */
@@ -113,7 +123,9 @@ export class PassedOnCalls {
   /** Asks for the status of each worker, and suspects those for which the call hangs as well. */
   async #findCutOff({ node, credentials }: NodeCall): Promise<void> {
     const { hangTimeout } = this.#ports
-    const workers = this.#ports.view.nodes().filter(({ name, type }) => type === 'worker' && name !== node)
+    const { view, drains } = this.#ports
+    const isAsked = ({ name, type }: NodeInfo) => type === 'worker' && name !== node && !drains.has(name)
+    const workers = view.nodes().filter(isAsked)
     await Promise.all(
       workers.map(async ({ name }) => {
         const call = createOwnCall({

@@ -1,9 +1,9 @@
-/** Console API of the running edge: rates, problems, nodes, replicas, and the live tail of requests. */
+/** Console API of the running edge: rates, problems, and the live tail of requests. */
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { allows } from '../../core/access.ts'
-import type { NodeLoad, NodeSummary, Nodes, Now, TailBatch } from './api-types.ts'
+import type { NodeLoad, Now, TailBatch } from './api-types.ts'
 import type { TailFilter } from './live-tail.ts'
 import type { ConsolePorts, NodeState } from './ports.ts'
 import type { Problems } from './problem-types.ts'
@@ -40,24 +40,11 @@ export function registerLiveRoutes(app: FastifyInstance, ports: ConsolePorts): v
     }
   })
   app.get('/api/problems', async (): Promise<Problems> => ({ problems: problemsOf(ports) }))
-  app.get('/api/nodes', async (): Promise<Nodes> => {
-    const { replicas, joins } = ports
-    const mixture = ports.layoutMixture()
-    const optional = { ...(mixture && { mixture }), ...(replicas && { replicas: replicas() ?? null }) }
-    return { nodes: nodeSummaries(ports), joined: joins.last(), ...optional }
-  })
   registerTail(app, ports)
 }
 
 function loadOf({ name, type, state, inFlight, limit, queue }: NodeState): NodeLoad {
   return { name, type, state, inFlight, limit, queue }
-}
-
-function nodeSummaries({ nodes, traffic }: Pick<ConsolePorts, 'nodes' | 'traffic'>): NodeSummary[] {
-  return nodes().map((node) => {
-    const { p50, p99, calls, errors } = traffic.node(node.name)
-    return { ...node, calls, errors, ...(p50 !== undefined && { p50 }), ...(p99 !== undefined && { p99 }) }
-  })
 }
 
 /**

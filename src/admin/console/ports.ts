@@ -2,9 +2,10 @@
 import type { Caller } from '../../core/request.ts'
 import type { CacheIndex, IndexEntry, SnapshotState } from '../../core/response.ts'
 import type { Readiness } from '../listener.ts'
-import type { CacheState, Explanation, NodeSummary, Nodes, ReplicaSummary } from './api-types.ts'
+import type { CacheState, Explanation } from './api-types.ts'
 import type { ConsoleHistory } from './history.ts'
 import type { LiveTail } from './live-tail.ts'
+import type { DrainResult, NodeSummary, Nodes, ReplicaSummary } from './node-types.ts'
 import type { CertificateState, GrowingQueue } from './problem-types.ts'
 import type { PurgeCost, PurgeRequest, PurgeResult } from './purge-types.ts'
 import type { RecentJoins, Traffic } from './traffic.ts'
@@ -35,6 +36,7 @@ export interface ConsolePorts {
   growingQueues(): readonly GrowingQueue[]
   /** Returns the certificates that the edge presents, and the authorities that it trusts. */
   certificates(): readonly CertificateState[]
+  readonly drains: NodeDrains
   /** Returns the nodes by the layout of their API if they have different ones. */
   layoutMixture(): Nodes['mixture']
   /** Returns undefined while Redis is unreachable. Absent if this replica shares nothing with others. */
@@ -58,6 +60,13 @@ export interface ConsolePorts {
 
 /** The part of a node's summary that is not counted from its calls. */
 export type NodeState = Omit<NodeSummary, 'p50' | 'p99' | 'calls' | 'errors'>
+
+/** Takes nodes out for maintenance and puts them back. Both write audit records, and reject with an EdgeError. */
+export interface NodeDrains {
+  readonly areShared: boolean
+  drain(node: string, confirmsMaster: boolean, by: PurgeCaller): Promise<DrainResult>
+  putBack(node: string, by: PurgeCaller): Promise<DrainResult>
+}
 
 export type EntryContents =
   | {

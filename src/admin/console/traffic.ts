@@ -1,6 +1,7 @@
 /** Recent traffic for the console: current rates, intervals of ten seconds, cache groups, nodes, joined responses. Bounded in size. */
 import type { EventListeners, JoinEvent } from '../../core/events.ts'
-import type { JoinedResponse, Rates, Totals } from './api-types.ts'
+import type { Rates, Totals } from './api-types.ts'
+import type { JoinedResponse } from './node-types.ts'
 import { createSlotRing, emptySums, Histogram, ratesOf, type Slot } from './time-slots.ts'
 
 export interface Traffic extends Required<Pick<EventListeners, 'request' | 'nodeCall'>> {

@@ -1,6 +1,6 @@
 /** The last joined responses: rows and time of each node, or its error. */
 import { Fragment } from 'preact'
-import type { JoinedResponse, NodePart, Nodes } from '../../admin/console/api-types.ts'
+import type { JoinedResponse, NodePart, Nodes } from '../../admin/console/node-types.ts'
 import { formatCount, formatDuration } from '../format.ts'
 import { type Column, Table } from '../table.tsx'
 

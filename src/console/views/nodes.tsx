@@ -1,5 +1,6 @@
 /** The nodes of the manager cluster as this replica sees them, and the other replicas. */
-import type { JoinedResponse, NodeSummary, Nodes, Now, ReplicaSummary } from '../../admin/console/api-types.ts'
+import type { Now } from '../../admin/console/api-types.ts'
+import type { JoinedResponse, NodeSummary, Nodes, ReplicaSummary } from '../../admin/console/node-types.ts'
 import { usePoll } from '../api.ts'
 import { formatCount, formatDuration, formatPercent, formatRate, NONE } from '../format.ts'
 import { Load, NodeState } from '../node-state.tsx'

@@ -47,6 +47,8 @@ export interface NodeSample {
   /** Whether calls may be sent to the node. */
   readonly available: boolean
   readonly ejected: boolean
+  /** An operator has drained it for maintenance. */
+  readonly drained: boolean
 }
 
 export type LabelValue = string | number
@@ -124,7 +126,7 @@ const INVALIDATION_CAUSES = [
   'softPurge',
 ] as const
 /** Faults of calls that were never sent. */
-const REFUSALS = ['overloaded', 'ejected', 'cancelled'] as const
+const REFUSALS = ['overloaded', 'ejected', 'drained', 'cancelled'] as const
 
 /** A cache hit takes less than one millisecond, so these start below the buckets that OpenTelemetry recommends. */
 const REQUEST_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
@@ -191,7 +193,7 @@ export const eventSeries: readonly EventSeries[] = [
   }),
   on('nodeCall', {
     name: 'edge_node_refused_total',
-    help: 'Calls that were not sent: the node was at its limit or ejected, or the client disconnected.',
+    help: 'Calls that were not sent: the node was at its limit, ejected or drained, or the client disconnected.',
     labels: { node: ({ node }) => node, reason: ({ fault }) => fault ?? '' },
     known: () => ({ reason: REFUSALS }),
     value: (call) => (isRefused(call) ? 1 : undefined),
@@ -275,7 +277,7 @@ export const eventSeries: readonly EventSeries[] = [
 ]
 
 function isRefused({ fault, ms }: Events['nodeCall']): boolean {
-  return fault === 'overloaded' || fault === 'ejected' || (fault === 'cancelled' && ms === 0)
+  return fault === 'overloaded' || fault === 'ejected' || fault === 'drained' || (fault === 'cancelled' && ms === 0)
 }
 
 const hasSpans = ({ spans }: MetricsSources) => spans !== undefined
@@ -355,6 +357,9 @@ export const stateSeries: readonly StateSeries[] = [
   ofBudget('edge_node_budget_limit', 'Calls per minute that the node answers.', ({ limit }) => limit),
   perNode('edge_node_available', '1: calls may be sent to the node.', ({ available }) => Number(available)),
   perNode('edge_node_ejected', '1: the node is ejected after failures.', ({ ejected }) => Number(ejected)),
+  perNode('edge_node_drained', '1: an operator has drained the node for maintenance.', ({ drained }) =>
+    Number(drained),
+  ),
   {
     type: 'counter',
     name: 'edge_audit_records_total',

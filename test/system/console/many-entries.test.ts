@@ -216,6 +216,7 @@ async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void 
       history: { read: nothing },
       tail,
       joins: { last: () => [] },
+      drains: { areShared: false, drain: nothing, putBack: nothing },
       index,
       cache: () => ({ enabled: true, shared: false }),
       snapshots: () => [],

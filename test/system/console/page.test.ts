@@ -1,7 +1,8 @@
 import { get, type IncomingMessage } from 'node:http'
 import t from 'tap'
-import type { EntryDetails, EntryPage, Groups, Nodes, Now } from '../../../src/admin/console/api-types.ts'
+import type { EntryDetails, EntryPage, Groups, Now } from '../../../src/admin/console/api-types.ts'
 import type { History } from '../../../src/admin/console/history-types.ts'
+import type { Nodes } from '../../../src/admin/console/node-types.ts'
 import { sendRequests, startConsoleEdge, urls } from './edge.ts'
 
 // Responses must not expire on busy machines: the test counts hits.

@@ -32,6 +32,7 @@ t.test('the built-in roles grant exactly these permissions of the catalogue', as
     'files:delete',
     'files:write',
     'manager:restart',
+    'nodes:drain',
     'rootcheck:clear',
     'syscheck:clear',
   ])

@@ -234,8 +234,9 @@ t.test('records are frozen deeply', async (t) => {
   for (const record of catalogue) t.ok(frozen(record), record.path)
 })
 
-t.test('the permissions are those of the records and two more', async (t) => {
+t.test('the permissions are those of the records and three more', async (t) => {
   t.ok(permissions.includes('secrets:read') && permissions.includes('operations:read'))
+  t.ok(permissions.includes('nodes:drain'))
   t.notOk(permissions.includes('signedIn'))
   t.strictSame([...permissions], [...new Set(permissions)].sort())
   for (const { permission } of catalogue)

@@ -18,8 +18,28 @@ const sources: MetricsSources = {
   ],
   reload: () => ({ succeededAt: 1_700_000_000_000, pendingRestart: ['listen.port'] }),
   nodes: () => [
-    { name: 'm', type: 'master', inFlight: 2, limit: 4, slots: 4, queue: 1, available: true, ejected: false },
-    { name: 'w', type: 'worker', inFlight: 0, limit: 4, slots: 4, queue: 0, available: false, ejected: true },
+    {
+      name: 'm',
+      type: 'master',
+      inFlight: 2,
+      limit: 4,
+      slots: 4,
+      queue: 1,
+      available: true,
+      ejected: false,
+      drained: false,
+    },
+    {
+      name: 'w',
+      type: 'worker',
+      inFlight: 0,
+      limit: 4,
+      slots: 4,
+      queue: 0,
+      available: false,
+      ejected: true,
+      drained: true,
+    },
   ],
   store: () => ({ up: true, local: { bytes: 5, entries: 1 } }),
   snapshots: () => [
@@ -96,7 +116,7 @@ t.test('series of known label values exist with 0 before the first event', async
   t.equal(await count('edge_redis_events_total'), 2)
   t.equal(await count('edge_node_refused_total'), 0, 'the nodes are not known yet')
   events.emit.nodeCall({ ...call, status: 200 })
-  t.equal(await count('edge_node_refused_total'), 3, 'all reasons of the node')
+  t.equal(await count('edge_node_refused_total'), 4, 'all reasons of the node')
 })
 
 t.test('state is read at each scrape; a node that was removed disappears', async (t) => {

@@ -1,0 +1,91 @@
+/** JSON bodies of the console API of nodes and replicas. Times are milliseconds. */
+import type { Rates } from './rates-types.ts'
+
+/** `GET /api/nodes`. */
+export interface Nodes {
+  readonly nodes: readonly NodeSummary[]
+  /** The names of the nodes by the layout of their API, if they have different ones: writes are refused then. */
+  readonly mixture?: { readonly classic: readonly string[]; readonly newer: readonly string[] }
+  /** Joined responses of this replica, newest first. */
+  readonly joined: readonly JoinedResponse[]
+  /** The other replicas. Absent without Redis; `null` if Redis is unreachable. */
+  readonly replicas?: readonly ReplicaSummary[] | null
+  /** Whether the operator who is signed in may drain nodes and put them back. */
+  readonly mayDrain: boolean
+  /** Whether a drain applies to all replicas. Without Redis it applies to this one, until it ends. */
+  readonly drainsAreShared: boolean
+}
+
+/** A node as this replica sees it. Latencies, calls and errors cover the last five minutes. */
+export interface NodeSummary {
+  readonly name: string
+  readonly type: 'master' | 'worker'
+  readonly state: 'up' | 'drained' | 'ejected' | 'cut off' | 'full' | 'no address' | 'not listed'
+  readonly version?: string
+  /** The layout of its API. Absent: not recognised yet, or the node has no address. */
+  readonly layout?: 'classic' | 'newer'
+  /** Calls of this replica. */
+  readonly inFlight: number
+  /** Concurrent calls of all replicas together. */
+  readonly limit: number
+  /** Slots of the limit that this replica may use now. */
+  readonly slots: number
+  /** Number of queued calls. */
+  readonly queue: number
+  /** Calls of the last minute by all replicas, and how many the node answers. Absent: the node has no limit. */
+  readonly budget?: { readonly used: number; readonly limit: number }
+  readonly p50?: number
+  readonly p99?: number
+  readonly calls: number
+  readonly errors: number
+  readonly lastFailure?: { readonly fault: string; readonly detail: string; readonly ago: number }
+  /** Who has drained the node for maintenance. */
+  readonly drain?: { readonly by: string; readonly ago: number }
+  /** Time until a node that is ejected or cut off is probed. */
+  readonly ejectedFor?: number
+}
+
+/** A response that the edge joined from the responses of several nodes. */
+export interface JoinedResponse {
+  readonly ago: number
+  readonly route: string
+  readonly ms: number
+  readonly nodes: readonly NodePart[]
+}
+
+/** The contribution of one node to a joined response. */
+export interface NodePart {
+  readonly node: string
+  /** Rows on the page, and in total. Absent if the node contributed none. */
+  readonly rows?: number
+  readonly total?: number
+  /** Absent if the part came from the cache. */
+  readonly ms?: number
+  readonly error?: string
+}
+
+export interface ReplicaSummary {
+  readonly name: string
+  readonly version: string
+  /** Time since the replica's last report. */
+  readonly ago: number
+  readonly ready: boolean
+  /** Time between the latest response of a node and the report; absent: there was none, or the version reports none. */
+  readonly reachedAgo?: number
+  /** Whether the latest call of the replica to each node failed. */
+  readonly cutOff?: boolean
+  /** Nodes whose latest call failed, with the time between that call and the report. */
+  readonly failing?: readonly { readonly node: string; readonly ago: number }[]
+  readonly rates: Rates
+  readonly nodes: readonly Pick<NodeSummary, 'name' | 'state' | 'inFlight' | 'limit'>[]
+  /** The newest joined responses, as many as fit. Absent if the version of the replica does not report them. */
+  readonly joined?: readonly JoinedResponse[]
+}
+
+/** Response of `PUT` and `DELETE /api/nodes/:node/drain`. */
+export interface DrainResult {
+  readonly node: string
+  readonly drained: boolean
+  /** `thisReplica`: there is no Redis. The drain ends with the process. */
+  readonly appliesTo: 'allReplicas' | 'thisReplica'
+}

@@ -1,0 +1,70 @@
+/**
+ * Nodes that an operator has drained for maintenance, as replicas share them: the form of the state, which other programs
+ * with access to the same Redis may have overwritten.
+ */
+import { ownField } from './values.ts'
+
+/** A node that receives no calls until an operator puts it back. */
+export interface Drain {
+  readonly node: string
+  /** The name of the operator. */
+  readonly by: string
+  /** Milliseconds since 1970. */
+  readonly at: number
+}
+
+/** All drained nodes. Of two states, the one with the higher revision is newer; 0: no operator has drained a node yet. */
+export interface DrainState {
+  readonly revision: number
+  readonly drains: readonly Drain[]
+}
+
+export const NO_DRAINS: DrainState = { revision: 0, drains: [] }
+
+/** A state is read by each replica every two seconds, so it is short. */
+export const MAX_DRAIN_STATE_CHARS = 65_536
+const MAX_DRAINS = 256
+const MAX_NAME_CHARS = 255
+/** The greatest time of a `Date`. It leaves room for further revisions below the greatest exact integer. */
+const MAX_TIME_MS = 8.64e15
+
+/** Returns the state after the next change. Revisions are times, so a state that follows a lost one is newer than it. */
+export function nextState({ revision }: DrainState, drains: readonly Drain[], now: number): DrainState {
+  return { revision: Math.max(revision + 1, Math.floor(now)), drains }
+}
+
+export function formatDrainState({ revision, drains }: DrainState): string {
+  return JSON.stringify({ revision, drains })
+}
+
+/** Returns `undefined` for a text that is not a valid state. */
+export function parseDrainState(text: string): DrainState | undefined {
+  if (text.length > MAX_DRAIN_STATE_CHARS) return undefined
+  const value = parseJson(text)
+  const [revision, drains] = [ownField(value, 'revision'), ownField(value, 'drains')]
+  if (!isTime(revision) || !Array.isArray(drains) || drains.length > MAX_DRAINS) return undefined
+  const parsed = drains.flatMap((each) => parseDrain(each) ?? [])
+  const names = new Set(parsed.map(({ node }) => node))
+  return names.size === drains.length ? { revision, drains: parsed } : undefined
+}
+
+function parseDrain(value: unknown): Drain | undefined {
+  const [node, by, at] = [ownField(value, 'node'), ownField(value, 'by'), ownField(value, 'at')]
+  return isName(node) && isName(by) && isTime(at) ? { node, by, at } : undefined
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value.length > 0 && value.length <= MAX_NAME_CHARS
+}
+
+function isTime(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MAX_TIME_MS
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

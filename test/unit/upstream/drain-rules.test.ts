@@ -1,0 +1,42 @@
+import t from 'tap'
+import { NO_DRAINS } from '../../../src/core/drains.ts'
+import type { NodeInfo } from '../../../src/core/node-call.ts'
+import { type DrainRequest, stateWithDrain, stateWithoutDrain } from '../../../src/upstream/drain-rules.ts'
+
+const node = (name: string, addressed = true): NodeInfo => {
+  return { name, type: name === 'master' ? 'master' : 'worker', addressed }
+}
+const viewOf = (...nodes: NodeInfo[]) => ({ nodes: () => nodes, master: () => node('master') })
+const view = viewOf(node('master'), node('worker-1'), node('worker-2', false))
+const request = (name: string, more: Partial<DrainRequest> = {}): DrainRequest => {
+  return { node: name, by: 'alice', confirmsMaster: false, verifiesUsersAtMaster: false, ...more }
+}
+
+t.test('a drain names the operator and the time, and a repeated one changes nothing', async (t) => {
+  const state = stateWithDrain(NO_DRAINS, request('worker-1'), view, 5000)
+  t.same(state, { revision: 5000, drains: [{ node: 'worker-1', by: 'alice', at: 5000 }] })
+  t.equal(stateWithDrain(state, request('worker-1', { by: 'bob' }), view, 6000), state)
+  t.same(stateWithoutDrain(state, 'worker-1', view, 4000), { revision: 5001, drains: [] }, 'a slow clock')
+})
+
+t.test('a node without address, the last node and an unknown node cannot be drained', async (t) => {
+  t.throws(() => stateWithDrain(NO_DRAINS, request('worker-2'), view, 1), { code: 940, message: /no address/ })
+  t.throws(() => stateWithDrain(NO_DRAINS, request('worker-3'), view, 1), { code: 603 })
+  const state = stateWithDrain(NO_DRAINS, request('worker-1'), view, 1)
+  const last = request('master', { confirmsMaster: true })
+  t.throws(() => stateWithDrain(state, last, view, 2), { code: 940, message: /last node in use/ })
+})
+
+t.test('the master needs a confirmation, and stays if it verifies the users', async (t) => {
+  t.throws(() => stateWithDrain(NO_DRAINS, request('master'), view, 1), { code: 940, message: /confirm=master/ })
+  const confirmed = request('master', { confirmsMaster: true })
+  t.match(stateWithDrain(NO_DRAINS, confirmed, view, 1), { drains: [{ node: 'master' }] })
+  const needed = { ...confirmed, verifiesUsersAtMaster: true }
+  t.throws(() => stateWithDrain(NO_DRAINS, needed, view, 1), { code: 940, message: /passthrough/ })
+})
+
+t.test('a node that was removed from the cluster can be put back', async (t) => {
+  const state = stateWithDrain(NO_DRAINS, request('worker-1'), view, 1)
+  t.match(stateWithoutDrain(state, 'worker-1', viewOf(node('master')), 2), { drains: [] })
+  t.throws(() => stateWithoutDrain(NO_DRAINS, 'worker-1', viewOf(node('master')), 2), { code: 603 })
+})
