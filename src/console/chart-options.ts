@@ -1,6 +1,6 @@
 /** How uPlot draws a chart of the history: axes, lines and event marks. */
 import uPlot from 'uplot'
-import type { HistoryEvent } from '../admin/console/history-types.ts'
+import type { EventKind, HistoryEvent } from '../admin/console/history-types.ts'
 import { eventLetters } from './event-names.ts'
 import { formatClock } from './format.ts'
 import { colourOf } from './theme.ts'
@@ -26,6 +26,8 @@ export interface Drawn {
 export const CHART_HEIGHT_PX = 148
 export const MIN_CHART_WIDTH_PX = 120
 const FONT = '11px system-ui'
+/** Letters of events that are closer would overlap. */
+const MARK_WIDTH_PX = 14
 /** Time between the end of an interval and its first appearance, with a margin: newer events need space at the right. */
 const SETTLE_SECONDS = 5
 /** With more powers of ten, only every second one has a label. */
@@ -72,7 +74,11 @@ export function chartOptions({ width, lines, scale, format, drawn }: ChartParts)
         ...axis,
         size: 58,
         space: 30,
-        ...(scale === 'log' && { splits: (_plot, _axis, from, to) => powersOfTen(from, to) }),
+        // Without the filter, uPlot leaves out labels that have space.
+        ...(scale === 'log' && {
+          splits: (_plot, _axis, from, to) => powersOfTen(from, to),
+          filter: (_plot, all) => all,
+        }),
         values: (_plot, values) => values.map((value) => (value === null ? '' : format(value))),
       },
     ],
@@ -126,7 +132,7 @@ function isolatedPoints(values: ArrayLike<number | null | undefined>): number[] 
   return Array.from(values, (_, at) => at).filter((at) => isPresent(at) && !isPresent(at - 1) && !isPresent(at + 1))
 }
 
-/** A dashed line at each event, with the letter of its kind above. */
+/** Draws a dashed line at each event, with the letter of its kind above. Events at almost the same time share a line. */
 function drawEvents({ ctx, bbox, valToPos }: uPlot, events: readonly HistoryEvent[]): void {
   const ratio = uPlot.pxRatio
   ctx.save()
@@ -137,18 +143,26 @@ function drawEvents({ ctx, bbox, valToPos }: uPlot, events: readonly HistoryEven
   ctx.textBaseline = 'bottom'
   ctx.lineWidth = ratio
   ctx.setLineDash([3 * ratio, 3 * ratio])
-  let lastLetter = Number.NEGATIVE_INFINITY
-  for (const { at, kind } of events) {
-    const x = Math.round(valToPos(at / 1000, 'x', true))
-    if (x < bbox.left || x > bbox.left + bbox.width) continue
+  const places = events.map(({ at, kind }) => ({ x: Math.round(valToPos(at / 1000, 'x', true)), kind }))
+  const inside = places.filter(({ x }) => x >= bbox.left && x <= bbox.left + bbox.width)
+  for (const { x, letters } of marksOf(inside, MARK_WIDTH_PX * ratio)) {
     ctx.beginPath()
     ctx.moveTo(x, bbox.top)
     ctx.lineTo(x, bbox.top + bbox.height)
     ctx.stroke()
-    // Letters of events at almost the same time would overlap. The list below the charts names them all.
-    if (x - lastLetter < 11 * ratio) continue
-    ctx.fillText(eventLetters[kind], x, bbox.top - ratio)
-    lastLetter = x
+    ctx.fillText(letters, x, bbox.top - ratio)
   }
   ctx.restore()
+}
+
+/** Returns one mark for all events that begin within `width` of its place. The letters are those of their kinds, each once. */
+function marksOf(events: readonly { readonly x: number; readonly kind: EventKind }[], width: number) {
+  const marks: { readonly x: number; letters: string }[] = []
+  for (const { x, kind } of events) {
+    const letter = eventLetters[kind]
+    const last = marks.at(-1)
+    if (last === undefined || x - last.x > width) marks.push({ x, letters: letter })
+    else if (!last.letters.includes(letter)) last.letters += letter
+  }
+  return marks
 }
