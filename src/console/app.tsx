@@ -131,7 +131,7 @@ function HeaderPill({ now, count }: HeaderPillProps) {
 function Help({ onClose }: { onClose(): void }) {
   return (
     <Dialog title="Keyboard shortcuts" onClose={onClose}>
-      <dl class="pairs">
+      <dl class="pairs shortcuts">
         {SHORTCUTS.map(([keys, action]) => (
           <div key={keys}>
             <dt>

@@ -12,7 +12,7 @@ export function NodeStrip({ nodes }: { readonly nodes: readonly NodeLoad[] }) {
   return (
     <section class="strip" aria-labelledby="strip">
       <h2 id="strip">
-        <a href="#/nodes">Nodes</a> <span class="quiet">calls of this replica in flight, and queued</span>
+        Nodes <span class="quiet">calls of this replica in flight, and queued</span>
       </h2>
       <ul>
         {sorted.slice(0, MAX_SHOWN).map((node) => (

@@ -4,6 +4,9 @@ import { existsSync } from 'node:fs'
 import { type Simulator, startSimulator } from '../../../src/simulator/index.ts'
 import { type EdgeUnderTest, type RunningEdge, startEdge } from '../../support/edge.ts'
 
+/** Of the edge's account on the simulated nodes. */
+export const SIMULATED_PASSWORD = 'simulated'
+
 export interface ConsoleEdge extends RunningEdge {
   readonly simulator: Simulator
   get(path: string, user?: string): Promise<Response>
@@ -18,7 +21,7 @@ export async function startConsoleEdge(
 ): Promise<ConsoleEdge> {
   buildPage()
   const simulator = await startSimulator({ agents: 40, workers: 2 })
-  const edge = await startEdge({ nodes: simulator.nodes, password: 'simulated', settings, ...options })
+  const edge = await startEdge({ nodes: simulator.nodes, password: SIMULATED_PASSWORD, settings, ...options })
   return {
     ...edge,
     simulator,

@@ -16,7 +16,7 @@ t.test('the Nodes view shows the layout of each node, and warns of a mixture', a
 
   edge.simulator.setLayout('master', 'newer')
   await eventually(async () => (await edge.get('/agents?limit=1&offset=3')).status === 200)
-  await page.getByText(/Nodes have different layouts.*classic worker-1, worker-2; newer master/).waitFor()
+  await page.getByText(/Nodes have different layouts.*Classic worker-1, worker-2; newer master/).waitFor()
   await page.getByRole('rowheader', { name: /^master .*newer layout$/ }).waitFor()
   t.strictSame(await accessibilityViolations(page), [])
   t.strictSame(complaints, [])

@@ -1,6 +1,7 @@
 import t from 'tap'
-import { accessibilityViolations, openConsole, startBrowser } from './browser.ts'
+import { openConsole, startBrowser } from './browser.ts'
 import { sendRequests, startConsoleEdge } from './edge.ts'
+import { faultsOf, tour } from './tour.ts'
 
 t.test('every view is accessible and fits in light and dark colours and on a narrow screen', async (t) => {
   const edge = await startConsoleEdge()
@@ -15,56 +16,19 @@ t.test('every view is accessible and fits in light and dark colours and on a nar
   await (await edge.get('/cluster/*/info')).text()
 
   const modes = [
-    { name: 'light', options: {} },
-    { name: 'dark', options: { dark: true } },
-    { name: 'narrow', options: { width: 380, height: 760 } },
+    { name: 'light', options: { width: 1440, height: 900 } },
+    { name: 'dark', options: { dark: true, width: 1024, height: 768 } },
+    { name: 'narrow', options: { width: 390, height: 844 } },
   ]
-  for (const { name, options } of modes) {
+  for (const { name: mode, options } of modes) {
     const { page, complaints, screenshot, close } = await openConsole(browser, edge.operationsUrl, options)
-    const check = async (view: string) => {
-      t.strictSame(await accessibilityViolations(page), [], `${name} ${view}: accessible`)
-      const [wide, room] = await page.evaluate<[number, number]>('[document.documentElement.scrollWidth, innerWidth]')
-      t.ok(wide <= room, `${name} ${view}: fits, ${wide} of ${room}`)
-      await screenshot(`${view}-${name}`)
+    for (const { name, open, shows } of tour) {
+      await open(page, `${edge.operationsUrl}/console/`)
+      if (shows !== undefined) t.match(await page.locator('body').innerText(), shows, `${mode} ${name}: content`)
+      t.strictSame(await faultsOf(page), [], `${mode} ${name}: accessible, and no wider than the page`)
+      await screenshot(`${name}-${mode}`)
     }
-    await page.locator('.plot canvas').first().waitFor()
-    t.match(await page.locator('.figures').innerText(), /Hit ratio/)
-    await check('now')
-
-    await page.getByRole('link', { name: 'Cache', exact: true }).click()
-    await page.getByRole('row', { name: /^agents / }).waitFor()
-    await check('groups')
-    await page.getByRole('link', { name: 'Entries' }).click()
-    await page.getByRole('row', { name: /\/agents\/000/ }).waitFor()
-    await check('entries')
-    await page.getByRole('row', { name: /\/agents\/000/ }).click()
-    await page.locator('pre').waitFor()
-    t.match(await page.getByRole('dialog').innerText(), /agents:read/)
-    await check('entry')
-    await page.keyboard.press('Escape')
-    t.equal(await page.getByRole('dialog').count(), 0)
-
-    await page.getByRole('link', { name: 'Snapshots' }).click()
-    await page.getByRole('row', { name: /\/decoders#\*/ }).waitFor()
-    await check('snapshots')
-
-    await page.getByRole('link', { name: 'Explain a URL' }).click()
-    await page.getByLabel('Path and query of a GET').fill('/rules?limit=3')
-    await page.getByRole('button', { name: 'Explain' }).click()
-    await page.getByText('Invalidated by').waitFor()
-    t.match(await page.locator('.verdict').innerText(), /hit/)
-    await check('explain')
-
-    await page.getByRole('link', { name: 'Nodes', exact: true }).click()
-    for (const node of edge.simulator.nodes) await page.getByRole('rowheader', { name: node.name }).waitFor()
-    const joined = page.getByRole('region', { name: 'Last joined responses' })
-    t.match(await joined.innerText(), /GET \/cluster\/:node_ids\/info.*worker-1 connection_refused.*worker-2 \d+ of/s)
-    await check('nodes')
-
-    await page.getByRole('link', { name: 'Requests', exact: true }).click()
-    await page.getByRole('rowheader', { name: 'GET /agents/:agent_id' }).first().waitFor()
-    await check('requests')
-    t.strictSame(complaints, [], `${name}: no error, no policy violation, no request to another host`)
+    t.strictSame(complaints, [], `${mode}: no error, no policy violation, no request to another host`)
     await close()
   }
 })

@@ -1,0 +1,107 @@
+/**
+ * Takes pictures of every view of the console for people to look at (`npm run screenshots`): at three widths, in light
+ * and dark. Two replicas with a Redis stand in front of a simulated cluster with generated requests, and one worker is
+ * down. Ends with code 1 if a view is wider than its page, violates a rule of axe, or logs an error.
+ */
+import { copyFileSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { type RunningEdge, startEdge } from '../../support/edge.ts'
+import { startRedis } from '../../support/redis.ts'
+import { readOptions } from '../../support/script-options.ts'
+import { openConsole, startBrowser } from './browser.ts'
+import { SIMULATED_PASSWORD, startConsoleEdge, urls } from './edge.ts'
+import { faultsOf, tour } from './tour.ts'
+
+const FOLDER = 'coverage/screenshots'
+const DOCUMENTED = { file: 'now-1440-light.png', target: 'docs/images/console.png' }
+const HEIGHTS = { 390: 844, 1024: 768, 1440: 900 } as const
+const WIDTHS = [390, 1024, 1440] as const
+const MAX_SCREENS = 2.5
+/** Longest pause between two rounds of requests. */
+const MAX_PAUSE_MS = 1000
+
+const { values } = readOptions({
+  name: 'screenshots',
+  purpose: `Takes pictures of every view of the console at ${WIDTHS.join(', ')} px in light and dark, into ${FOLDER}.`,
+  options: {
+    only: { kind: 'pattern', meaning: 'take the pictures whose name matches, such as ^nodes-390' },
+    seconds: { kind: 'number', meaning: 'generate requests for this long before the first picture; default 60' },
+    document: { kind: 'flag', meaning: `copy ${DOCUMENTED.file} to ${DOCUMENTED.target}` },
+  },
+})
+
+mkdirSync(FOLDER, { recursive: true })
+const faults: string[] = []
+const redis = await startRedis()
+const settings = { cache: { redis: { url: redis.url } } }
+const edge = await startConsoleEdge(settings)
+const other = await startEdge({ nodes: edge.simulator.nodes, password: SIMULATED_PASSWORD, settings })
+const browser = await startBrowser()
+await edge.simulator.faults.set('worker-2', { nodeDown: true })
+const traffic = [edge, other].map(generate)
+try {
+  await new Promise((resolve) => setTimeout(resolve, (values.seconds ?? 60) * 1000))
+  for (const width of WIDTHS) for (const colours of ['light', 'dark'] as const) await visit(width, colours)
+} finally {
+  await Promise.all(traffic.map((each) => each.stop()))
+  await browser.close()
+  await Promise.all([edge.close(), other.close()])
+  await redis.close()
+}
+if (values.document) copyFileSync(join(FOLDER, DOCUMENTED.file), DOCUMENTED.target)
+for (const fault of faults) console.error(fault)
+console.log(`${faults.length} faults; pictures in ${FOLDER}`)
+process.exit(faults.length === 0 ? 0 : 1)
+
+async function visit(width: (typeof WIDTHS)[number], colours: 'light' | 'dark'): Promise<void> {
+  const options = { width, height: HEIGHTS[width], dark: colours === 'dark' }
+  const { page, complaints, close } = await openConsole(browser, edge.operationsUrl, options)
+  for (const { name, open } of tour) {
+    const picture = `${name}-${width}-${colours}`
+    if (values.only?.test(picture) === false) continue
+    await open(page, `${edge.operationsUrl}/console/`)
+    const clip = { x: 0, y: 0, width, height: await heightOf(page, HEIGHTS[width]) }
+    await page.screenshot({ path: join(FOLDER, `${picture}.png`), fullPage: true, clip })
+    faults.push(...(await faultsOf(page)).map((fault) => `${picture}: ${fault}`))
+    console.log(picture)
+  }
+  faults.push(...complaints.map((complaint) => `${width}-${colours}: ${complaint}`))
+  await close()
+}
+
+/** Returns the height of a picture: the whole page, up to two and a half screens. A dialog covers one screen. */
+async function heightOf(page: Page, screen: number): Promise<number> {
+  if ((await page.getByRole('dialog').count()) > 0) return screen
+  const height = await page.evaluate<number>('document.documentElement.scrollHeight')
+  return Math.min(height, MAX_SCREENS * screen)
+}
+
+/** Sends what operators and their tools send: reads of which most hit, joined reads, and errors. */
+function generate({ url, authorization }: RunningEdge): { stop(): Promise<void> } {
+  let isStopped = false
+  const headers = { authorization: authorization('operator') }
+  const run = async (): Promise<void> => {
+    for (let round = 0; !isStopped; round++) {
+      const varied = [
+        '/cluster/*/info',
+        `/cluster/*/logs?limit=${5 + (round % 20)}&sort=-timestamp`,
+        `/agents/${String(round % 40).padStart(3, '0')}`,
+        `/rules?limit=20&offset=${20 * (round % 50)}`,
+        `/decoders?limit=${4 + (round % 7)}`,
+        '/syscollector/000/packages?limit=50',
+        '/agents/999',
+        '/nothing',
+      ]
+      for (const path of [...urls, ...urls, ...varied]) await (await fetch(url + path, { headers })).text()
+      await new Promise((resolve) => setTimeout(resolve, MAX_PAUSE_MS * Math.random()))
+    }
+  }
+  const running = run()
+  return {
+    stop: async () => {
+      isStopped = true
+      await running
+    },
+  }
+}
