@@ -1,6 +1,7 @@
 /** A purge as a command, to be copied. */
-import { useSignal } from '@preact/signals'
+import { useRef } from 'preact/hooks'
 import type { PurgeNames } from '../../admin/console/purge-types.ts'
+import { CopyButton } from '../copy-button.tsx'
 
 interface CurlOptions extends PurgeNames {
   /** The address at which clients reach the edge. */
@@ -28,21 +29,11 @@ function quoted(text: string): string {
 }
 
 export function Command({ text }: { readonly text: string }) {
-  const copied = useSignal(false)
-  const copy = (): void => {
-    navigator.clipboard?.writeText(text).then(
-      () => {
-        copied.value = true
-      },
-      () => undefined,
-    )
-  }
+  const code = useRef<HTMLElement>(null)
   return (
     <div class="command">
-      <code>{text}</code>
-      <button type="button" class="small" onClick={copy}>
-        {copied.value ? 'Copied' : 'Copy'}
-      </button>
+      <code ref={code}>{text}</code>
+      <CopyButton source={code} />
     </div>
   )
 }
