@@ -83,7 +83,7 @@ function AccountDialog({ account, onClose }: { readonly account: Account; onClos
           windows of the browser.
         </p>
       ) : (
-        <button type="button" onClick={() => void signOut()}>
+        <button type="button" class="account-leave" onClick={() => void signOut()}>
           Sign out
         </button>
       )}

@@ -1,12 +1,11 @@
 /** An edge whose operators sign in with a password, or through an issuer under test. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { createKeyFile } from '../../../src/access/signing-keys.ts'
 import { type RunningEdge, startEdge } from '../../support/edge.ts'
+import { freePort } from '../../support/redis.ts'
 import { createTestBrowser, type TestBrowser, type Visit } from './browser.ts'
 import { CLIENT_ID, CLIENT_SECRET, type IssuerUnderTest } from './issuer.ts'
 
@@ -22,11 +21,15 @@ export interface SignInEdgeOptions {
   /** Merged into `operations.signIn`. */
   readonly signIn?: Readonly<Record<string, unknown>>
   readonly access?: Readonly<Record<string, unknown>>
-  readonly port?: number
+  /** `cluster.credentials`. */
+  readonly credentials?: Readonly<Record<string, unknown>>
 }
 
 export async function startSignInEdge(t: Test, options: SignInEdgeOptions = {}): Promise<SignInEdge> {
-  const { issuer, signIn = {}, access = {}, port = await freePort() } = options
+  const { issuer, signIn = {}, access = {}, credentials = {} } = options
+  // The redirect URL contains the port, so the port is known before the edge starts.
+  const port = await freePort()
+  // The redirect URL contains the port, so it is known before the edge starts.
   const outside = issuer && {
     issuer: issuer.url,
     clientId: CLIENT_ID,
@@ -36,19 +39,14 @@ export async function startSignInEdge(t: Test, options: SignInEdgeOptions = {}):
     rolesClaim: 'groups',
     roles: { soc: ['operator'], audit: ['reader'] },
   }
-  const settings = { operations: { port, signIn: { ...outside, ...signIn } }, cluster: { discover: false }, access }
+  const settings = {
+    operations: { port, signIn: { ...outside, ...signIn } },
+    cluster: { discover: false, credentials },
+    access,
+  }
   const edge = await startEdge({ nodes, settings, reloads: true })
   t.teardown(() => edge.close())
   return { ...edge, newBrowser: () => createTestBrowser(edge.operationsUrl) }
-}
-
-/** The redirect URL contains the port, so it must be known before the edge starts. */
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 /** Returns a folder with one signing key, for edges that belong together. */

@@ -1,3 +1,4 @@
+import { readFile, writeFile } from 'node:fs/promises'
 import t from 'tap'
 import { goToIssuer, signInThroughIssuer, signInWithPassword, startSignInEdge } from './edge.ts'
 import { CLIENT_SECRET, startIssuer } from './issuer.ts'
@@ -52,6 +53,12 @@ t.test('the code is accepted once, and only from the browser that started the si
   t.match(replayed.text, 'completed before')
   t.equal(tokenRequests(), 1)
 
+  // A stolen code, completed by the browser of another user: PKCE binds the code to the browser that asked for it.
+  const thief = edge.newBrowser()
+  const [stolen, own] = [new URL(await goToIssuer(edge, browser)), new URL(await goToIssuer(edge, thief))]
+  own.searchParams.set('code', stolen.searchParams.get('code') ?? '')
+  t.match((await thief.open(own.href)).text, 'the issuer responded with invalid_grant')
+
   const denied = new URL(await goToIssuer(edge, browser))
   denied.searchParams.delete('code')
   denied.searchParams.set('error', 'access_denied')
@@ -101,7 +108,6 @@ t.test('roles follow the settings, not the session', async (t) => {
   const browser = edge.newBrowser()
   await signInThroughIssuer(edge, browser)
   const open = () => browser.open(`${edge.operationsUrl}/openapi.json`)
-  const { readFile, writeFile } = await import('node:fs/promises')
   const file = `${edge.folder}/edge.yaml`
   const change = async (from: RegExp, to: string): Promise<void> => {
     await writeFile(file, (await readFile(file, 'utf8')).replace(from, to))

@@ -1,3 +1,4 @@
+import { readFile, writeFile } from 'node:fs/promises'
 import { hash } from '@node-rs/bcrypt'
 import t from 'tap'
 import { signInWithPassword, startSignInEdge, writeUsers } from './edge.ts'
@@ -89,9 +90,19 @@ t.test('a changed password, a removed user and a removed role end the session at
   t.equal(again.status, 303)
   t.equal(await status(operator), 200)
 
-  const { readFile, writeFile } = await import('node:fs/promises')
   const file = `${edge.folder}/edge.yaml`
   await writeFile(file, (await readFile(file, 'utf8')).replace('- operator', '- reader'))
   await edge.edge.reload()
   t.equal(await status(operator), 403, 'the session stays, the right has ended')
+})
+
+t.test('mode passthrough has no sessions: the browser asks for the credentials', async (t) => {
+  const credentials = { mode: 'passthrough', username: undefined, password: undefined }
+  const edge = await startSignInEdge(t, { access: { users: undefined, roles: undefined }, credentials })
+  const browser = edge.newBrowser()
+  const refused = await browser.open(`${edge.operationsUrl}/console/`)
+  t.equal(refused.status, 401)
+  t.match(refused.headers['www-authenticate'], /^Basic /)
+  t.equal((await browser.send(`${edge.operationsUrl}/sign-in`, { name: 'a', password: 'b' })).status, 401)
+  t.equal(browser.cookies.size, 0)
 })

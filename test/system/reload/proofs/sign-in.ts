@@ -1,6 +1,7 @@
 /** Settings of sign-ins to the console. */
+import { freePort } from '../../../support/redis.ts'
 import { createTestBrowser } from '../../sign-in/browser.ts'
-import { freePort, goToIssuer } from '../../sign-in/edge.ts'
+import { goToIssuer } from '../../sign-in/edge.ts'
 import { CLIENT_ID, CLIENT_SECRET, startIssuer } from '../../sign-in/issuer.ts'
 import type { Reloadable } from '../edge.ts'
 import type { Proof } from '../proof.ts'
