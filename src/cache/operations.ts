@@ -4,9 +4,10 @@ import type { EdgeResponse, IndexEntry, JsonResponse, SnapshotState } from '../c
 import { collectInTurns } from '../query/collect-in-turns.ts'
 import { CollectionError, parseCollectionRequest, parsePage } from '../query/request.ts'
 import type { ArraySource } from '../query/sources.ts'
+import { effectiveLifetimes } from './effective-lifetimes.ts'
 import { explain } from './explain.ts'
 import { urlsOf } from './listed-urls.ts'
-import { listPurged, type PurgePorts, purge, purgeCostOf, purgeScopeOf } from './purge.ts'
+import { listPurged, type PurgePorts, policyByPath, purge, purgeCostOf, purgeScopeOf } from './purge.ts'
 
 export interface CacheOperationsPorts extends PurgePorts {
   /** Milliseconds. */
@@ -53,6 +54,7 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
         appendKey: [],
         jsonp: false,
         redisClient: sharedThroughRedis,
+        ...(enabled && effectiveLifetimes(policyByPath, ports.lifetimesOf)),
       }),
     cacheExplain: async ({ query, caller }) => {
       if (explained === undefined) return success({ cacheable: false, reason: 'the cache is off' })

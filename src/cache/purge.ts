@@ -34,7 +34,7 @@ export interface PurgeCost {
 }
 
 /** The policies of all endpoints whose responses may be stored, by path. */
-const policyByPath: ReadonlyMap<string, CompiledPolicy> = new Map(
+export const policyByPath: ReadonlyMap<string, CompiledPolicy> = new Map(
   catalogue.flatMap((endpoint) => {
     const policy = compilePolicy(endpoint)
     return typeof policy === 'string' ? [] : [[endpoint.path as string, policy] as const]
