@@ -1,4 +1,5 @@
 /** The reference of the public API: `/openapi.json` for programs, and Swagger UI under `/docs` for people. */
+import type { IncomingHttpHeaders } from 'node:http'
 import swagger, { type StaticDocumentSpec } from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { OperationsPart } from './listener.ts'
@@ -26,17 +27,38 @@ dark.addEventListener('change', apply)
 apply()
 `
 
-/** `document`: an OpenAPI document. */
-export function referencePart(document: object): OperationsPart {
-  const json = JSON.stringify(document)
+/** The OpenAPI document, which is built at its first use. */
+export interface ReferenceOptions {
+  readonly document: () => Promise<object>
+  /** Returns the response with the document: with an entity tag, and compressed if the client accepts it. */
+  readonly represent: (headers: IncomingHttpHeaders) => Promise<{
+    readonly status: number
+    readonly stableHeaders: { readonly pairs: readonly string[] }
+    readonly bytes?: Buffer
+  }>
+}
+
+export function referencePart({ document, represent }: ReferenceOptions): OperationsPart {
+  let built: object | undefined
   return async (app) => {
-    app.get('/openapi.json', async (_request, reply) => reply.type('application/json; charset=utf-8').send(json))
+    app.get('/openapi.json', async ({ headers }, reply) => {
+      const { status, stableHeaders, bytes } = await represent(headers)
+      const { pairs } = stableHeaders
+      for (let at = 0; at < pairs.length; at += 2) reply.header(pairs[at] ?? '', pairs[at + 1])
+      return reply.code(status).send(bytes)
+    })
     await app.register(swagger, {
       mode: 'static',
-      specification: { document: document as StaticDocumentSpec['document'] },
+      // The plugin wants the document before the first request. It only converts the document to JSON or YAML.
+      specification: { document: { toJSON: () => built } as unknown as StaticDocumentSpec['document'] },
     })
     await app.register(swaggerUi, {
       routePrefix: '/docs',
+      uiHooks: {
+        onRequest: async () => {
+          built ??= await document()
+        },
+      },
       staticCSP: contentSecurityPolicy,
       theme: {
         title: 'Manager Edge: API reference',

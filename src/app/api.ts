@@ -22,6 +22,7 @@ import type { RedisReplica } from '../redis/replica.ts'
 import type { SharedAccess } from '../redis/shared-access.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { createRouter } from '../upstream/route.ts'
+import { type ApiDescription, createApiDescription } from './api-description.ts'
 import { buildCache } from './cache.ts'
 import { buildNodeStages } from './node-stages.ts'
 import { createTraceStarter, type Traces } from './telemetry.ts'
@@ -49,6 +50,7 @@ export interface Api {
   /** The whole pipeline, for requests of the console in the name of a caller. */
   readonly handler: Handler
   readonly cache: CacheOperationsPorts
+  readonly description: ApiDescription
   /** Absent: there is no cache store. */
   readonly storeState?: (() => CacheStoreState) | undefined
   closeCache(): Promise<void>
@@ -78,6 +80,7 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
       return http.resolveUrl(url, caller)
     },
   })
+  const description = createApiDescription(() => config.cache.compressionMinBytes)
   const pipeline = buildPipeline({
     operations: {
       ...createTokenOperations({
@@ -85,6 +88,7 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
         revoke: (caller) => access.revokeTokens(caller),
       }),
       ...cacheOperations(cache.ports),
+      describeApi: description.handler,
     },
     ...cache.stages,
     ...buildNodeStages(config, { cluster, route, log, onJoin: emit.join, acquireFetchLock: cache.acquireFetchLock }),
@@ -125,7 +129,8 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
       forgetUrls()
     }
   })
-  return { listener, app: http.app, handler, cache: cache.ports, storeState: cache.state, closeCache: cache.close }
+  const { ports, state: storeState, close: closeCache } = cache
+  return { listener, app: http.app, handler, cache: ports, description, storeState, closeCache }
 }
 
 /**

@@ -143,7 +143,7 @@ export interface OperationsParts {
   readonly history: ConsoleHistory
   readonly access: Access
   readonly cluster: Cluster
-  readonly api: Pick<Api, 'handler' | 'cache'>
+  readonly api: Pick<Api, 'handler' | 'cache' | 'description'>
   readonly storeStatus: StoreStatus
   /** Absent: replicas share nothing. */
   readonly replica: RedisReplica | undefined

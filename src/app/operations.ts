@@ -9,10 +9,8 @@ import { createLiveTail } from '../admin/console/live-tail.ts'
 import { createQueueTrends } from '../admin/console/queue-trends.ts'
 import { createRecentJoins, createTraffic } from '../admin/console/traffic.ts'
 import { createOperationsListener, metricsPart } from '../admin/listener.ts'
-import { openApiDocument } from '../admin/openapi/document.ts'
 import { referencePart } from '../admin/reference.ts'
 import { sessionPart } from '../admin/sessions/routes.ts'
-import { catalogue } from '../catalogue/index.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import type { ListenerOptions } from '../listener/connections.ts'
@@ -20,7 +18,6 @@ import { createListener } from '../listener/listener.ts'
 import type { EdgeEvents } from '../telemetry/events.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { buildConsolePorts, type Monitors, type OperationsParts } from './console.ts'
-import { version } from './package.ts'
 import { buildSignIn } from './sign-in.ts'
 import { withSettings } from './with-settings.ts'
 
@@ -61,7 +58,7 @@ export async function buildOperations(settings: ReloadableConfig, parts: Operati
       parts: [
         ...(sessions ? [sessionPart(sessions)] : []),
         accountPart(access.rolesOf),
-        referencePart(openApiDocument(catalogue, { version })),
+        referencePart(parts.api.description),
         console,
         ...(isMetricsOpen ? [] : [metrics]),
       ],

@@ -92,7 +92,7 @@ export const agents: readonly Endpoint[] = [
     newer: newer.outdatedAgents,
     query: { offset, limit, sort, search: hiddenSearch, q, select: hiddenSelect },
     strictQuery: true,
-    response: collectionOf('{version, id, name}'),
+    response: collectionOf('OutdatedAgent'),
     cache: keep,
   }),
   read({
@@ -100,7 +100,7 @@ export const agents: readonly Endpoint[] = [
     summary: 'Agents counted by status',
     ...reading,
     newer: newer.agentSummary,
-    response: objectOf("{Total, Active, Disconnected, 'Never connected', Pending}"),
+    response: objectOf('AgentSummary'),
     cache: keep,
   }),
   read({
@@ -110,7 +110,7 @@ export const agents: readonly Endpoint[] = [
     newer: newer.agentPlatforms,
     query: { ...list, q },
     strictQuery: true,
-    response: collectionOf('platform String'),
+    response: collectionOf('Platform'),
     cache: keep,
   }),
   read({
@@ -122,7 +122,7 @@ export const agents: readonly Endpoint[] = [
     strictQuery: true,
     // Without `fields` the manager returns all fields, including the key of each agent.
     secret: 'possible',
-    response: collectionOf('the selected fields and count'),
+    response: collectionOf('DistinctAgents'),
     cache: { never: 'contains agent keys' },
   }),
   read({
@@ -132,7 +132,7 @@ export const agents: readonly Endpoint[] = [
     newer: newer.agentKey,
     params: { agent_id: agentId },
     secret: 'always',
-    response: textOf('agent key'),
+    response: textOf('AgentKey'),
     cache: { never: 'an agent key' },
   }),
   read({
@@ -143,7 +143,7 @@ export const agents: readonly Endpoint[] = [
     params: { agent_id: agentId, component, configuration },
     target: agentOwner,
     secret: 'possible',
-    response: objectOf('that configuration'),
+    response: objectOf('Configuration'),
     cache: { never: 'modules may contain credentials' },
   }),
   read({
@@ -153,7 +153,7 @@ export const agents: readonly Endpoint[] = [
     newer: newer.agentGroupSync,
     params: { agent_id: agentId },
     strictQuery: true,
-    response: objectOf('{synced}'),
+    response: objectOf('GroupSync'),
     cache: cacheIn('agents', ...ofAgent('agent'), 'collection:groups'),
   }),
   read({

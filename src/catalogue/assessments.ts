@@ -3,7 +3,7 @@ import type { Endpoint } from './endpoint.ts'
 import * as newer from './newer/assessments.ts'
 import { read } from './record.ts'
 import { agentFilter, agentId, filter, hiddenQ, hiddenSelect, list, q, select } from './schemas/params.ts'
-import { collectionOf } from './schemas/responses.ts'
+import { collectionOf, ofEachAgent } from './schemas/responses.ts'
 import { agentOwner, allAgents, cacheIn, ofAgent, withSnapshot } from './schemas/targets.ts'
 
 const reading = {
@@ -29,7 +29,7 @@ export const sca: readonly Endpoint[] = [
       select: hiddenSelect,
     },
     newer: newer.sca,
-    response: collectionOf('SCA policy'),
+    response: collectionOf('ScaPolicy'),
     cache: withSnapshot('sca', reading.cache),
   }),
   read({
@@ -53,7 +53,7 @@ export const sca: readonly Endpoint[] = [
       select: hiddenSelect,
     },
     newer: newer.scaChecks,
-    response: collectionOf('SCA check'),
+    response: collectionOf('ScaCheck'),
   }),
 ]
 
@@ -82,7 +82,7 @@ export const ciscat: readonly Endpoint[] = [
     query: { ...list, q: hiddenQ, ...filters, select },
     target: agentOwner,
     newer: newer.ciscat,
-    response: collectionOf('CIS-CAT result', 'ciscat'),
+    response: collectionOf('CiscatResult', 'ciscat'),
     cache: withSnapshot('ciscat', cacheIn('ciscat', ...ofAgent('ciscat'))),
   }),
   read({
@@ -92,7 +92,7 @@ export const ciscat: readonly Endpoint[] = [
     query: { ...list, q: hiddenQ, agent_id: agentFilter, ...filters, select },
     target: allAgents('/ciscat/:agent_id/results'),
     newer: newer.ciscatOfAll,
-    response: collectionOf('CIS-CAT result with agent_id', 'ciscat'),
+    response: ofEachAgent(collectionOf('CiscatResult', 'ciscat')),
     cache: withSnapshot('ciscat', cacheIn('ciscat', 'collection:ciscat')),
     experimental: true,
     priority: 'bulk',

@@ -9,7 +9,6 @@ import { objectOf } from './schemas/responses.ts'
  */
 
 const section = 'Cache'
-const index = objectOf('cache index {all, groups}')
 const minimal = 'the number of stored responses, {all: Number, groups: {name: Number}}'
 const reading = { section, permission: 'cache:read', cache: { never: 'describes the cache itself' } } as const
 
@@ -32,7 +31,7 @@ const soft: Param = {
 const purging = {
   section,
   permission: 'cache:purge',
-  response: index,
+  response: { ...objectOf('CachePurge'), accepted: 'Redis is unreachable: the purge is carried out when it is back' },
   minimal,
   invalidates: [],
   invalidatesNothingBecause: 'removes stored responses; no data changes',
@@ -54,7 +53,7 @@ export const cache: readonly Endpoint[] = [
       endpoint: beyond(filter('paths', 'path of an endpoint, such as /agents/:agent_id')),
     },
     target: { kind: 'edge', operation: 'cacheIndex' },
-    response: index,
+    response: objectOf('CacheListing'),
     minimal,
   }),
   write('DELETE', {
@@ -83,7 +82,7 @@ export const cache: readonly Endpoint[] = [
     summary: 'Cache configuration',
     ...reading,
     target: { kind: 'edge', operation: 'cacheConfig' },
-    response: objectOf('cache configuration'),
+    response: objectOf('CacheConfiguration'),
   }),
   read({
     path: '/cache/explain',
@@ -91,7 +90,7 @@ export const cache: readonly Endpoint[] = [
     ...reading,
     query: { url: { ...filter('url', 'path and query of a GET'), required: 604 } },
     target: { kind: 'edge', operation: 'cacheExplain' },
-    response: objectOf('{endpoint, cacheable, url, key, group, scope, tags, next, invalidatedBy}'),
+    response: objectOf('CacheExplanation'),
     beyondSeed: true,
   }),
 ]

@@ -20,7 +20,7 @@ export const cluster: readonly Endpoint[] = [
     target: masterItself,
     secret: 'always',
     newer: newer.config,
-    response: objectOf('cluster configuration'),
+    response: objectOf('ClusterConfiguration'),
     cache: { never: 'contains the cluster key' },
   }),
   read({
@@ -28,7 +28,7 @@ export const cluster: readonly Endpoint[] = [
     summary: 'Is the cluster enabled and running?',
     ...reading,
     newer: newer.status,
-    response: objectOf('cluster status'),
+    response: objectOf('ClusterStatus'),
     priority: 'health',
   }),
   read({
@@ -38,7 +38,7 @@ export const cluster: readonly Endpoint[] = [
     query: { node: { ...filter('names', 'node-name filter'), note: 'an unknown name gives an empty list' } },
     strictQuery: true,
     newer: newer.healthcheck,
-    response: objectOf('health object'),
+    response: objectOf('ClusterHealth'),
     priority: 'health',
   }),
   read({
@@ -47,7 +47,7 @@ export const cluster: readonly Endpoint[] = [
     ...reading,
     target: masterItself,
     newer: newer.node,
-    response: objectOf('local node'),
+    response: objectOf('LocalNode'),
     priority: 'health',
   }),
   read({
@@ -67,7 +67,7 @@ export const cluster: readonly Endpoint[] = [
     },
     strictQuery: true,
     newer: newer.nodes,
-    response: collectionOf('node'),
+    response: collectionOf('Node'),
     cache: withSnapshot('nodes', statusOfNow),
     listsNodes: ['limit', 'sort'],
   }),
@@ -76,10 +76,10 @@ export const cluster: readonly Endpoint[] = [
     summary: 'One node',
     ...reading,
     params: { node_name: filter('names', 'node name') },
-    query: { select: { ...hiddenSelect, note: 'no effect' } },
+    query: { select: { ...hiddenSelect, note: 'no effect', selectsNothing: true } },
     strictQuery: true,
     newer: newer.namedNode,
-    response: objectOf('node'),
+    response: objectOf('Node'),
   }),
   read({
     path: '/cluster/configuration/validation',
@@ -89,7 +89,7 @@ export const cluster: readonly Endpoint[] = [
     // Clients restart all nodes if the verdict is OK, so a missing node must fail the request.
     target: everyNode('verdict', 'fail'),
     newer: newer.validation,
-    response: objectOf('validation result for all nodes'),
+    response: objectOf('ValidationResult'),
     cache: neverStale(cacheIn('validation', 'validation')),
     slow: true,
   }),

@@ -4,6 +4,7 @@
  * records; no code depends on the name of an endpoint. `checks/` rejects at start the mistakes that these types cannot
  * express.
  */
+import type { SchemaName } from './items/index.ts'
 import type { Translation } from './newer/translation.ts'
 import type { Kind } from './schemas/kinds.ts'
 
@@ -50,6 +51,8 @@ export interface Param {
   readonly routePattern?: string
   /** Evaluated by the edge and never sent, because nodes do not know the parameter. */
   readonly edgeOnly?: true
+  /** Of `select`: the manager accepts the parameter and returns all fields, or fails. */
+  readonly selectsNothing?: true
   readonly note?: string
   /** Used by real clients although the interface description does not name the parameter. */
   readonly beyondSeed?: true
@@ -131,6 +134,7 @@ export type EdgeOperation =
   | 'cacheClearGroup'
   | 'cacheConfig'
   | 'cacheExplain'
+  | 'describeApi'
 
 /**
  * The node that can answer.
@@ -250,12 +254,20 @@ export type StaleLimit = 'never' | 'whileHot'
 export type Secret = 'none' | 'always' | 'possible'
 export type Permission = `${string}:${string}`
 
-/** The shape of `data` in the response. `raw`: with the query parameter `when` the response is the file itself. */
+/**
+ * The shape of `data` in the response; `document`: the response has no envelope. `raw`: with the query parameter `when`
+ * the response is the file itself.
+ */
 export interface ResponseShape {
-  readonly data: 'collection' | 'object' | 'array' | 'message' | 'affected' | 'text'
-  readonly description: string
+  readonly data: 'collection' | 'object' | 'array' | 'message' | 'affected' | 'text' | 'document'
+  /** The schema of `data`, or of each element of a collection or an array (`items/index.ts`). */
+  readonly schema: SchemaName
+  /** A field that each element has besides those of the schema. */
+  readonly adds?: 'agent_id' | 'node_name'
   /** The kind of rows. Required for joined collections and for the per-agent reads that they are composed of. */
   readonly rows?: RowsOf
+  /** Why a success may have status 202 instead of 200. */
+  readonly accepted?: string
   readonly raw?: { readonly when: string; readonly type: 'text/xml' }
 }
 

@@ -55,7 +55,7 @@ const reads: readonly Endpoint[] = [
     params: { group_id: groupId },
     query: page,
     secret: 'possible',
-    response: collectionOf('group configuration item'),
+    response: collectionOf('GroupConfiguration'),
     cache: { never: 'modules may contain credentials' },
   }),
   read({
@@ -65,7 +65,7 @@ const reads: readonly Endpoint[] = [
     newer: newer.groupFiles,
     params: { group_id: groupId },
     query: { ...list, hash: hashAlgorithm },
-    response: collectionOf('group file entry'),
+    response: collectionOf('GroupFile'),
     cache: withSnapshot('groupFiles', cacheIn('agents', 'group:{group_id}')),
   }),
   read({
@@ -88,7 +88,7 @@ const reads: readonly Endpoint[] = [
       },
     },
     secret: 'possible',
-    response: objectOf('the file, parsed to the requested format'),
+    response: objectOf('ParsedGroupFile'),
     cache: { never: 'the contents of a file' },
   }),
 ]
@@ -132,7 +132,7 @@ const writes: readonly Endpoint[] = [
     newer: newer.assignAgents,
     params: { group_id: groupId },
     body: { kind: 'fields', types: fieldTypes, fields: { ids: agentIdList } },
-    response: { ...affected, description: 'assigned agents; failed_ids holds plain ids' },
+    response: { ...affected, schema: 'AssignedAgents' },
     invalidates: ['agent:{body.ids}', 'group:{group_id}', ...memberships],
   }),
   write('PUT', {
@@ -187,7 +187,7 @@ const writes: readonly Endpoint[] = [
     newer: newer.removeGroups,
     query: { ids: { ...filter('array_names', 'group names, separated by commas'), required: 604 } },
     strictQuery: true,
-    response: { ...affected, description: '{msg, ids, affected_agents}' },
+    response: { ...affected, schema: 'RemovedGroups' },
     invalidates: ['group:{query.ids}', 'agent:{answer.affected_agents}', ...memberships],
   }),
   write('DELETE', {
@@ -196,7 +196,7 @@ const writes: readonly Endpoint[] = [
     ...removing,
     newer: newer.removeGroup,
     params: { group_id: groupId },
-    response: { ...affected, description: '{msg, ids, affected_agents}' },
+    response: { ...affected, schema: 'RemovedGroups' },
     invalidates: ['group:{group_id}', 'agent:{answer.affected_agents}', ...memberships],
   }),
 ]

@@ -28,44 +28,44 @@ const ignoredNumber = { ...filter('numbers', 'no effect'), beyondSeed: true } as
 const statusOfNow = { isStatus: true, priority: 'health' } as const
 
 const facts = [
-  { part: 'info', summary: 'Basic information', newer: newer.info, response: objectOf('info object') },
+  { part: 'info', summary: 'Basic information', newer: newer.info, response: objectOf('ManagerInfo') },
   {
     part: 'status',
     summary: 'Status of the daemons',
     newer: newer.status,
-    response: objectOf('daemon status'),
+    response: objectOf('DaemonStatus'),
     ...statusOfNow,
   },
   {
     part: 'logs/summary',
     summary: 'Log entries counted by tag',
     newer: newer.logSummary,
-    response: objectOf('log summary'),
+    response: objectOf('LogSummary'),
   },
   {
     part: 'stats/hourly',
     summary: 'Averages of each hour',
     newer: newer.hourly,
-    response: objectOf('hourly averages'),
+    response: objectOf('HourlyAverages'),
   },
   {
     part: 'stats/weekly',
     summary: 'Averages of each hour of the week',
     newer: newer.weekly,
-    response: objectOf('weekly stats'),
+    response: objectOf('WeeklyAverages'),
   },
   {
     part: 'stats/analysisd',
     summary: 'Counters of analysisd',
     newer: newer.analysisd,
-    response: objectOf('analysisd counters'),
+    response: objectOf('AnalysisdStats'),
     isMixedByCluster: true,
   },
   {
     part: 'stats/remoted',
     summary: 'Counters of remoted',
     newer: newer.remoted,
-    response: objectOf('remoted counters'),
+    response: objectOf('RemotedStats'),
     isMixedByCluster: true,
   },
 ] as const
@@ -90,7 +90,7 @@ const reads: readonly Endpoint[] = [
     permission,
     ...settings,
     newer: newer.configuration,
-    response: objectOf('that section'),
+    response: objectOf('Configuration'),
   }),
   ...readTwins({
     part: 'config/:component/:configuration',
@@ -99,14 +99,14 @@ const reads: readonly Endpoint[] = [
     permission,
     ...settings,
     newer: newer.activeConfiguration,
-    response: objectOf('that configuration'),
+    response: objectOf('Configuration'),
   }),
   ...readTwins({
     part: 'configuration/validation',
     summary: 'Is the configuration valid?',
     permission,
     newer: newer.validation,
-    response: objectOf('validation result'),
+    response: objectOf('ValidationResult'),
     cache: neverStale(cacheIn('validation', 'validation')),
     slow: true,
   }),
@@ -126,7 +126,7 @@ const reads: readonly Endpoint[] = [
     },
     permission,
     newer: newer.logs,
-    response: collectionOf('log entry', 'logs'),
+    response: collectionOf('LogEntry', 'logs'),
   }),
   ...readTwins({
     part: 'stats',
@@ -134,7 +134,7 @@ const reads: readonly Endpoint[] = [
     query: { date: { ...filter('dates', 'date String YYYYMMDD'), note: 'absent: today, by the clock of the node' } },
     permission,
     newer: newer.stats,
-    response: { data: 'array', description: 'per-hour stats' },
+    response: { data: 'array', schema: 'HourStats' },
   }),
   ...readTwins({
     part: 'files',
@@ -152,7 +152,7 @@ const reads: readonly Endpoint[] = [
     permission: 'files:read',
     secret: 'possible',
     newer: newer.readFile,
-    response: textOf('file content'),
+    response: textOf('FileContents'),
     cache: { never: 'the contents of a file' },
   }),
 ]

@@ -37,7 +37,7 @@ const catalogues: readonly Endpoint[] = (['groups', ...requirements] as const).m
     params: {},
     query: list,
     newer: newer.ruleTexts[name],
-    response: collectionOf('String'),
+    response: collectionOf('RuleText'),
     cache: withSnapshot('catalogue', readingRules.cache),
   }),
 )
@@ -78,7 +78,7 @@ export const rules: readonly Endpoint[] = [
     ...readingRules,
     query: filesOfRuleset,
     newer: newer.ruleFiles,
-    response: { ...collectionOf('Rule file'), raw: { when: 'download', type: 'text/xml' } },
+    response: { ...collectionOf('RuleFile'), raw: { when: 'download', type: 'text/xml' } },
     cache: withSnapshot('ruleFiles', readingRules.cache),
   }),
   ...catalogues,
@@ -115,7 +115,7 @@ export const decoders: readonly Endpoint[] = [
     ...readingDecoders,
     query: filesOfRuleset,
     newer: newer.decoderFiles,
-    response: { ...collectionOf('Decoder file'), raw: { when: 'download', type: 'text/xml' } },
+    response: { ...collectionOf('DecoderFile'), raw: { when: 'download', type: 'text/xml' } },
     cache: withSnapshot('decoderFiles', readingDecoders.cache),
   }),
   read({
@@ -160,7 +160,7 @@ export const lists: readonly Endpoint[] = [
       },
     },
     newer: newer.lists,
-    response: collectionOf('CDB list content'),
+    response: collectionOf('ListContents'),
   }),
   read({
     path: '/lists/files',
@@ -168,7 +168,7 @@ export const lists: readonly Endpoint[] = [
     ...readingLists,
     query: unboundedList,
     newer: newer.listFiles,
-    response: collectionOf('list file'),
+    response: collectionOf('ListFile'),
     cache: withSnapshot('listFiles', readingLists.cache),
   }),
 ]

@@ -34,7 +34,7 @@ export const syscheck: readonly Endpoint[] = [
     },
     strictQuery: true,
     newer: newer.syscheck,
-    response: collectionOf('syscheck file'),
+    response: collectionOf('SyscheckFile'),
     cache: withSnapshot('syscheck', reading.cache),
   }),
   read({
@@ -115,7 +115,7 @@ export const rootcheck: readonly Endpoint[] = [
     },
     strictQuery: true,
     newer: newer.rootcheck,
-    response: collectionOf('rootcheck event'),
+    response: collectionOf('RootcheckEvent'),
     cache: withSnapshot('rootcheck', readingFindings.cache),
   }),
   read({
@@ -125,7 +125,7 @@ export const rootcheck: readonly Endpoint[] = [
     query: { ...list, q: failingQ },
     strictQuery: true,
     newer: newer.rootcheckCis,
-    response: collectionOf('String'),
+    response: collectionOf('RootcheckRequirement'),
     cache: withSnapshot('catalogue', readingFindings.cache),
   }),
   read({
@@ -135,7 +135,7 @@ export const rootcheck: readonly Endpoint[] = [
     query: { ...list, q: failingQ },
     strictQuery: true,
     newer: newer.rootcheckPci,
-    response: collectionOf('String'),
+    response: collectionOf('RootcheckRequirement'),
     cache: withSnapshot('catalogue', readingFindings.cache),
   }),
   read({

@@ -14,7 +14,7 @@ export const service: readonly Endpoint[] = [
     ...common,
     newer: newer.welcome,
     target: masterItself,
-    response: objectOf('{msg, api_version, hostname, timestamp}'),
+    response: objectOf('Welcome'),
     cache: { never: 'contains the time of the response' },
   }),
   read({
@@ -23,9 +23,17 @@ export const service: readonly Endpoint[] = [
     ...common,
     newer: newer.version,
     target: anyNode,
-    response: textOf('v<major.minor.patch>'),
+    response: textOf('Version'),
     cache: cacheIn('manager', 'cluster'),
     priority: 'health',
+  }),
+  read({
+    path: '/openapi.json',
+    summary: 'The description of this API (OpenAPI 3.1)',
+    ...common,
+    target: { kind: 'edge', operation: 'describeApi' },
+    response: { data: 'document', schema: 'OpenApiDocument' },
+    cache: { never: 'part of the edge: revalidated by its entity tag' },
   }),
 ]
 
@@ -37,7 +45,7 @@ export const summary: readonly Endpoint[] = [
     section: 'Summary',
     permission: 'summary:read',
     target: master,
-    response: objectOf('{nodes, groups, agent_os, agent_status, agent_version, last_registered_agent}'),
+    response: objectOf('Summary'),
     cache: cacheIn('summary', ...memberships),
   }),
 ]
@@ -52,7 +60,7 @@ const tokenEndpoint = {
 const issuing = {
   ...tokenEndpoint,
   target: { kind: 'edge', operation: 'issueToken' },
-  response: objectOf('{token}'),
+  response: objectOf('Token'),
 } as const
 const noData = { invalidates: [], invalidatesNothingBecause: 'tokens are no data of the manager' } as const
 

@@ -1,15 +1,17 @@
 import type { Endpoint, Param, RowsOf } from './endpoint.ts'
+import type { SchemaName } from './items/index.ts'
 import { inventoryOfAgent, inventoryOfAllAgents } from './newer/syscollector.ts'
 import { read } from './record.ts'
 import type { Kind } from './schemas/kinds.ts'
 import { agentFilter, agentId, filter, hiddenQ, list, select } from './schemas/params.ts'
-import { collectionOf, objectOf } from './schemas/responses.ts'
+import { collectionOf, objectOf, ofEachAgent } from './schemas/responses.ts'
 import { agentOwner, allAgents, cacheIn, ofAgent, withSnapshot } from './schemas/targets.ts'
 
 /** Records of the inventory: one table of kinds, each for one agent and for all agents (experimental). */
 
 interface Inventory {
   readonly kind: Exclude<RowsOf, 'logs' | 'ciscat' | 'nodeResponses'>
+  readonly schema: SchemaName
   readonly filters: Readonly<Record<string, Param>>
   /** Each agent has one object, so the record of one agent has neither paging nor filters. */
   readonly single?: true
@@ -31,18 +33,21 @@ function filters(kind: Kind, names: readonly string[]): Record<string, Param> {
 const inventories: readonly Inventory[] = [
   {
     kind: 'hardware',
+    schema: 'Hardware',
     single: true,
     byAgent: true,
     filters: { ...numbers('ram_free', 'ram_total', 'cpu_cores'), ...words('cpu_mhz', 'cpu_name', 'board_serial') },
   },
   {
     kind: 'os',
+    schema: 'OperatingSystem',
     single: true,
     byAgent: true,
     filters: words('os_name', 'architecture', 'os_version', 'version', 'release'),
   },
   {
     kind: 'netaddr',
+    schema: 'NetworkAddress',
     filters: {
       iface: filter('alphanumeric', 'interface name'),
       ...words('proto', 'address', 'broadcast', 'netmask'),
@@ -51,16 +56,23 @@ const inventories: readonly Inventory[] = [
   },
   {
     kind: 'netiface',
+    schema: 'NetworkInterface',
     filters: {
       ...words('name', 'adapter', 'type', 'state'),
       ...numbers('mtu', 'tx_packets', 'rx_packets', 'tx_bytes', 'rx_bytes'),
       ...numbers('tx_errors', 'rx_errors', 'tx_dropped', 'rx_dropped'),
     },
   },
-  { kind: 'netproto', filters: words('iface', 'type', 'gateway', 'dhcp') },
-  { kind: 'packages', byAgent: true, filters: words('vendor', 'name', 'architecture', 'format', 'version') },
+  { kind: 'netproto', schema: 'NetworkProtocol', filters: words('iface', 'type', 'gateway', 'dhcp') },
+  {
+    kind: 'packages',
+    schema: 'Package',
+    byAgent: true,
+    filters: words('vendor', 'name', 'architecture', 'format', 'version'),
+  },
   {
     kind: 'ports',
+    schema: 'Port',
     filters: {
       ...numbers('pid'),
       ...words('protocol', 'local_ip'),
@@ -73,12 +85,13 @@ const inventories: readonly Inventory[] = [
   },
   {
     kind: 'processes',
+    schema: 'Process',
     filters: {
       ...numbers('pid', 'ppid', 'nlwp', 'pgrp', 'priority'),
       ...words('state', 'egroup', 'euser', 'fgroup', 'name', 'rgroup', 'ruser', 'sgroup', 'suser'),
     },
   },
-  { kind: 'hotfixes', filters: words('hotfix'), hidden: true },
+  { kind: 'hotfixes', schema: 'Hotfix', filters: words('hotfix'), hidden: true },
 ]
 
 const common = {
@@ -99,7 +112,7 @@ function queryOf(inventory: Inventory, of: 'one' | 'all'): Readonly<Record<strin
 const keepOne = cacheIn('syscollector', ...ofAgent('syscollector'))
 
 function ofOneAgent(inventory: Inventory): Endpoint {
-  const { kind, single, hidden } = inventory
+  const { kind, schema, single, hidden } = inventory
   return read<`/syscollector/:agent_id/${string}`>({
     path: `/syscollector/:agent_id/${kind}`,
     summary: `${kind} of an agent`,
@@ -108,14 +121,14 @@ function ofOneAgent(inventory: Inventory): Endpoint {
     query: queryOf(inventory, 'one'),
     target: agentOwner,
     newer: inventoryOfAgent(kind),
-    response: single ? objectOf(`${kind} item`, kind) : collectionOf(`${kind} item`, kind),
+    response: single ? objectOf(schema, kind) : collectionOf(schema, kind),
     cache: single || kind === 'hardware' || kind === 'os' ? keepOne : withSnapshot(kind, keepOne),
     ...(hidden && { beyondSeed: true }),
   })
 }
 
 function ofAllAgents(inventory: Inventory): Endpoint {
-  const { kind, hidden } = inventory
+  const { kind, schema, hidden } = inventory
   return read<string>({
     path: `/experimental/syscollector/${kind}`,
     summary: `${kind} of all agents`,
@@ -124,7 +137,7 @@ function ofAllAgents(inventory: Inventory): Endpoint {
     query: queryOf(inventory, 'all'),
     target: allAgents(`/syscollector/:agent_id/${kind}`),
     newer: inventoryOfAllAgents(kind),
-    response: collectionOf(`${kind} item with agent_id`, kind),
+    response: ofEachAgent(collectionOf(schema, kind)),
     cache: withSnapshot(kind, cacheIn('syscollector', 'collection:syscollector')),
     experimental: true,
     priority: 'bulk',

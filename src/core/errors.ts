@@ -18,7 +18,7 @@ export const errorTable = {
   603: {
     status: 404,
     message: 'The requested URL was not found on this server',
-    remedy: 'check the path: GET /openapi.json of the operations listener lists all',
+    remedy: 'check the path: GET /openapi.json lists all',
   },
   604: { status: 400, message: 'Filter error', remedy: 'use only the parameters that the message lists' },
   605: { status: 400, message: PARAM, remedy: 'write the date as YYYYMMDD' },

@@ -14,6 +14,7 @@ const BEYOND_SEED = [
   'GET /experimental/syscollector/hotfixes',
   'PUT /agents/groups/:group_id/restart',
   'GET /cache/explain',
+  'GET /openapi.json',
   ...[
     ...['info', 'status', 'configuration', 'config/:component/:configuration', 'configuration/validation'],
     ...['logs', 'logs/summary', 'files', 'stats'],

@@ -1,7 +1,11 @@
 /** The catalogue as an OpenAPI 3.1 document: for programs, and for the reference page. */
 import type { Endpoint, Target } from '../../catalogue/endpoint.ts'
+import { managerErrors } from '../../catalogue/items/errors.ts'
 import { type ErrorDefinition, errorTable } from '../../core/errors.ts'
+import { componentsOf } from './components.ts'
+import { codesByStatus } from './error-codes.ts'
 import { curlOf } from './example.ts'
+import { exampleResponse } from './example-response.ts'
 import {
   bodyOf,
   commonParameters,
@@ -11,7 +15,7 @@ import {
   pathTemplates,
   sentences,
 } from './parameters.ts'
-import { envelopeSchemas, responsesOf, sharedResponses } from './responses.ts'
+import { failureSchemas, responsesOf, sharedResponses } from './responses.ts'
 
 export interface OpenApiOptions {
   /** Version of the edge. */
@@ -41,10 +45,11 @@ export function openApiDocument(catalogue: readonly Endpoint[], options: OpenApi
         bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
       },
       parameters: commonParameters,
-      schemas: envelopeSchemas(),
+      schemas: { ...componentsOf(catalogue), ...failureSchemas() },
       responses: sharedResponses(),
     },
     'x-errors': errorTable,
+    'x-manager-errors': managerErrors,
   }
 }
 
@@ -99,7 +104,8 @@ function operationOf(endpoint: Endpoint, template: PathTemplate): Json {
     description: describe(endpoint),
     parameters: parametersOf(endpoint, template),
     ...(body && { requestBody: bodyOf(body) }),
-    responses: responsesOf(endpoint),
+    responses: responsesOf(endpoint, exampleResponse(endpoint)),
+    'x-error-codes': codesByStatus(endpoint),
     'x-permission': endpoint.permission,
     'x-target': endpoint.target,
     'x-secret': endpoint.secret,

@@ -1,92 +1,61 @@
-/** Responses of the OpenAPI document: envelopes, and the errors of the edge. */
-import type { Endpoint, ResponseShape } from '../../catalogue/endpoint.ts'
+/** Responses of the OpenAPI document: envelopes, and the errors of the edge and of the manager. */
+import type { Endpoint } from '../../catalogue/endpoint.ts'
+import { managerErrors } from '../../catalogue/items/errors.ts'
 import { errorTable } from '../../core/errors.ts'
-import { errorCodesOf, type Json, sentences } from './parameters.ts'
+import { componentName } from './components.ts'
+import { allCodes, edgeCodes, failureCodes, managerCodes, otherRefusals, requestCodes } from './error-codes.ts'
+import { type Json, sentences } from './parameters.ts'
 
-type Shape = ResponseShape['data']
+const refTo = (name: string): Json => ({ $ref: `#/components/schemas/${name}` })
 
-const objectSchema: Json = { type: 'object', additionalProperties: true }
-const textsSchema: Json = { type: 'array', items: { type: 'string' } }
-
-const nodeErrorSchema: Json = {
-  type: 'object',
-  required: ['code', 'message'],
-  properties: { code: { type: 'integer' }, message: { type: 'string' } },
-}
-
-/** The schema of `data` by its shape. The manager's documentation describes the elements. */
-const dataSchemas: Readonly<Record<Shape, Json>> = {
-  collection: {
-    type: 'object',
-    required: ['items', 'totalItems'],
-    properties: {
-      items: { type: 'array', items: { type: ['object', 'string', 'array'] } },
-      totalItems: { type: 'integer', minimum: 0, description: 'Number of matching elements on all pages.' },
-      failed_nodes: {
-        type: 'array',
-        items: {
+/** `error` distinguishes success (0) and failure: types of a client are narrowed by comparing it with 0. */
+export function failureSchemas(): Readonly<Record<string, Json>> {
+  return {
+    ErrorCode: {
+      type: 'integer',
+      description: 'Known codes. 900 to 949 are errors of the edge. A later release of the manager may have more.',
+      enum: allCodes,
+    },
+    Failure: {
+      type: 'object',
+      required: ['error', 'message'],
+      properties: { error: refTo('ErrorCode'), message: { type: 'string', description: 'A sentence in English.' } },
+      additionalProperties: false,
+    },
+    FailedNode: {
+      type: 'object',
+      required: ['node', 'error'],
+      properties: {
+        node: { type: 'string' },
+        error: {
           type: 'object',
-          required: ['node', 'error'],
-          properties: { node: { type: 'string' }, error: nodeErrorSchema },
+          required: ['code', 'message'],
+          properties: { code: { type: 'integer' }, message: { type: 'string' } },
         },
-        description: 'Nodes whose elements are missing from a joined response. Absent if none is missing.',
       },
     },
-  },
-  object: objectSchema,
-  array: { type: 'array', items: objectSchema },
-  message: { type: 'string', description: 'A sentence in English.' },
-  text: { type: 'string' },
-  affected: {
-    type: 'object',
-    required: ['msg'],
-    properties: {
-      msg: { type: 'string' },
-      affected_agents: textsSchema,
-      ids: textsSchema,
-      failed_ids: { type: 'array', items: { type: ['object', 'string'] }, description: 'Absent if none failed.' },
-    },
-    additionalProperties: true,
-  },
+  }
 }
 
-const errorSchema: Json = {
-  type: 'object',
-  required: ['error', 'message'],
-  properties: {
-    error: { type: 'integer', minimum: 1, description: 'The code. Codes from 900 to 949 are errors of the edge.' },
-    message: { type: 'string' },
-  },
-}
+const failureContent: Json = { 'application/json': { schema: refTo('Failure') } }
 
-/** Returns one envelope for each shape of `data`, and the envelope of errors. */
-export function envelopeSchemas(): Readonly<Record<string, Json>> {
-  const shapes = Object.entries(dataSchemas).map(([shape, data]) => [
-    shape,
-    { type: 'object', required: ['error', 'data'], properties: { error: { const: 0 }, data } },
-  ])
-  return { ...Object.fromEntries(shapes), error: errorSchema }
-}
-
-const errorContent: Json = { 'application/json': { schema: { $ref: '#/components/schemas/error' } } }
-
-/** Returns the errors that every operation shares. Statuses on which clients act have their own entry. */
+/** Returns the errors that operations share. Statuses on which clients act have their own entry. */
 export function sharedResponses(): Readonly<Record<string, Json>> {
   const unauthorized = {
-    description: `Not signed in. ${listErrors((status) => status === 401)}`,
+    description: `Not signed in. ${listErrors(edgeCodes((status) => status === 401))}`,
     headers: { 'WWW-Authenticate': { description: 'Basic and Bearer', schema: { type: 'string' } } },
-    content: { 'text/plain': { schema: { const: '401 Unauthorized' } }, ...errorContent },
+    content: { 'text/plain': { schema: { const: '401 Unauthorized' } }, ...failureContent },
   }
-  const separate = [400, 401, 403, 429]
+  const rights = ' The manager refuses what the account of the edge may not do with 4000.'
   return {
     unauthorized,
-    forbidden: { description: listErrors((status) => status === 403), content: errorContent },
-    tooMany: { description: listErrors((status) => status === 429), headers: retryAfter, content: errorContent },
-    refused: {
-      description: listErrors((status) => status > 400 && status < 500 && !separate.includes(status)),
-      content: errorContent,
+    forbidden: { description: listErrors(edgeCodes((status) => status === 403)) + rights, content: failureContent },
+    tooMany: {
+      description: listErrors(edgeCodes((status) => status === 429)),
+      headers: retryAfter,
+      content: failureContent,
     },
-    failed: { description: listErrors((status) => status >= 500), headers: retryAfter, content: errorContent },
+    refused: { description: listErrors(otherRefusals), content: failureContent },
   }
 }
 
@@ -94,33 +63,99 @@ const retryAfter: Json = {
   'Retry-After': { description: 'Seconds after which the client may retry.', schema: { type: 'integer' } },
 }
 
-/** Returns code, status and message of each row of the error table whose status matches. */
-function listErrors(matches: (status: number) => boolean): string {
-  const rows = Object.entries(errorTable).filter(([, { status }]) => matches(status))
-  return rows.map(([code, { status, message }]) => `${code} (HTTP ${status}): ${message}.`).join(' ')
+/** Returns status and message of each code of the edge. */
+function listErrors(codes: readonly number[]): string {
+  const table: Readonly<Record<number, { readonly status: number; readonly message: string }>> = errorTable
+  return codes.map((code) => `${code} (HTTP ${table[code]?.status}): ${table[code]?.message}.`).join(' ')
 }
 
 /** Returns the responses of one operation. Errors of the manager have HTTP status 200. */
-export function responsesOf(endpoint: Endpoint): Json {
+export function responsesOf(endpoint: Endpoint, example: unknown): Json {
   const { response } = endpoint
-  const oneOf = [{ $ref: `#/components/schemas/${response.data}` }, { $ref: '#/components/schemas/error' }]
-  const codes = [...new Set([...paramCodes(endpoint), ...bodyCodes(endpoint)])].sort((a, b) => a - b)
   return {
     200: {
-      description: sentences(response.description, 'errors of the manager have HTTP status 200 too'),
+      description: sentences(describeData(endpoint), describeManagerErrors(endpoint)),
       ...(isJoined(endpoint) && { headers: clusterStatus }),
       content: {
-        'application/json': { schema: { oneOf } },
+        'application/json': { schema: bodySchema(endpoint), ...(example !== undefined && { example }) },
         ...(response.raw && { [response.raw.type]: { schema: { type: 'string' } } }),
       },
     },
-    400: { description: `The request is not valid. Error codes: ${codes.join(', ')}.`, content: errorContent },
+    ...(response.accepted !== undefined && {
+      202: {
+        description: sentences(response.accepted),
+        content: { 'application/json': { schema: bodySchema(endpoint) } },
+      },
+    }),
+    400: {
+      description: `The request is not valid. Error codes: ${requestCodes(endpoint).join(', ')}.`,
+      content: contentOf(requestCodes(endpoint)),
+    },
     401: { $ref: '#/components/responses/unauthorized' },
     403: { $ref: '#/components/responses/forbidden' },
     429: { $ref: '#/components/responses/tooMany' },
     '4XX': { $ref: '#/components/responses/refused' },
-    '5XX': { $ref: '#/components/responses/failed' },
+    '5XX': {
+      description: `The edge or a node failed. Error codes: ${failureCodes(endpoint).join(', ')}.`,
+      headers: retryAfter,
+      content: failureContent,
+    },
   }
+}
+
+function contentOf(codes: readonly number[]): Json {
+  const schema = { allOf: [refTo('Failure'), { properties: { error: { enum: codes } } }] }
+  return { 'application/json': { schema } }
+}
+
+/** The body of status 200. Operations that no node answers have no failure with this status. */
+function bodySchema(endpoint: Endpoint): Json {
+  if (endpoint.response.data === 'document') return refTo(endpoint.response.schema)
+  const success = {
+    type: 'object',
+    required: ['error', 'data'],
+    properties: { error: { const: 0 }, data: dataSchema(endpoint) },
+    additionalProperties: false,
+  }
+  return { oneOf: [success, refTo('Failure')] }
+}
+
+/** The schema of `data` by its shape. */
+function dataSchema(endpoint: Endpoint): Json {
+  const { response } = endpoint
+  const item = refTo(componentName(response))
+  if (response.data === 'array') return { type: 'array', items: item }
+  if (response.data !== 'collection') return item
+  return {
+    type: 'object',
+    required: ['items', 'totalItems'],
+    properties: {
+      items: { type: 'array', items: item },
+      totalItems: { type: 'integer', minimum: 0, description: 'Number of matching elements on all pages.' },
+      ...(isJoined(endpoint) && {
+        failed_nodes: {
+          type: 'array',
+          items: refTo('FailedNode'),
+          description: 'Nodes whose elements are missing. Absent if none is missing.',
+        },
+      }),
+    },
+    additionalProperties: false,
+  }
+}
+
+function describeData({ response }: Endpoint): string {
+  const name = componentName(response)
+  if (response.data === 'collection') return `a collection of ${name}`
+  return response.data === 'array' ? `a list of ${name}` : name
+}
+
+function describeManagerErrors(endpoint: Endpoint): string {
+  if (endpoint.target.kind === 'edge') return ''
+  const meanings: Readonly<Record<number, string>> = managerErrors
+  const own = managerCodes(endpoint).map((code) => `${code} ${meanings[code] ?? ''}`)
+  const text = 'errors of the manager have HTTP status 200 too'
+  return own.length === 0 ? text : `${text}: ${own.join('; ')}`
 }
 
 const clusterStatus: Json = {
@@ -133,15 +168,4 @@ const clusterStatus: Json = {
 
 function isJoined({ target, method }: Endpoint): boolean {
   return target.kind === 'severalNodes' || (target.kind === 'everyNode' && method === 'GET')
-}
-
-function paramCodes({ params, query, strictQuery, oneOf }: Endpoint): readonly number[] {
-  const own = [...Object.values(params), ...Object.values(query)].flatMap(errorCodesOf)
-  return [...own, ...(strictQuery || oneOf ? [604] : []), 801, 802, 900]
-}
-
-function bodyCodes(endpoint: Endpoint): readonly number[] {
-  const body = 'body' in endpoint ? endpoint.body : undefined
-  if (!body) return []
-  return body.kind === 'upload' ? [607, 701, 703, 705, body.wrongType] : [604, 607, 614, 701]
 }

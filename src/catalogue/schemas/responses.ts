@@ -1,28 +1,34 @@
 /** Shapes of the `data` of a response, and of request bodies, that several records share. */
 import type { Field, ResponseShape, RowsOf } from '../endpoint.ts'
+import type { SchemaName } from '../items/index.ts'
 
-/** Returns the shape of a collection, `{items, totalItems}`. */
-export function collectionOf(of: string, rows?: RowsOf): ResponseShape {
-  return { data: 'collection', description: of, ...(rows && { rows }) }
+/** Returns the shape of a collection, `{items, totalItems}`. `schema`: of each item. */
+export function collectionOf(schema: SchemaName, rows?: RowsOf): ResponseShape {
+  return { data: 'collection', schema, ...(rows && { rows }) }
 }
 
 /** Returns the shape of a single object. */
-export function objectOf(of: string, rows?: RowsOf): ResponseShape {
-  return { data: 'object', description: of, ...(rows && { rows }) }
+export function objectOf(schema: SchemaName, rows?: RowsOf): ResponseShape {
+  return { data: 'object', schema, ...(rows && { rows }) }
 }
 
 /** Returns the shape of a plain text. */
-export function textOf(of: string): ResponseShape {
-  return { data: 'text', description: of }
+export function textOf(schema: SchemaName): ResponseShape {
+  return { data: 'text', schema }
+}
+
+/** Returns the shape of the same collection over all agents: each item names its agent. */
+export function ofEachAgent(shape: ResponseShape): ResponseShape {
+  return { ...shape, adds: 'agent_id' }
 }
 
 /** A sentence for people. */
-export const message: ResponseShape = { data: 'message', description: 'message' }
+export const message: ResponseShape = { data: 'message', schema: 'Message' }
 
 /** `{msg, affected_agents}`, with `failed_ids` if some agents failed. */
-export const affected: ResponseShape = { data: 'affected', description: 'affected agents' }
+export const affected: ResponseShape = { data: 'affected', schema: 'AffectedAgents' }
 
-export const scanTimes = objectOf('scan time range {start, end}')
+export const scanTimes = objectOf('ScanTimes')
 
 /** Every endpoint that accepts JSON also accepts a form: the user interface and the example scripts send forms. */
 export const fieldTypes = ['application/json', 'application/x-www-form-urlencoded'] as const

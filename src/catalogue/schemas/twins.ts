@@ -147,8 +147,8 @@ export function severalNodes(one: OneNode): Endpoint {
   })
 }
 
-function rowsOf({ description, rows }: ResponseShape): ResponseShape {
-  return collectionOf(`${description} of each node, with node_name`, rows ?? 'nodeResponses')
+function rowsOf({ schema, rows }: ResponseShape): ResponseShape {
+  return { ...collectionOf(schema, rows ?? 'nodeResponses'), adds: 'node_name' }
 }
 
 /** Every write to any node invalidates the joined response, because its nodes are known only when it is fetched. */

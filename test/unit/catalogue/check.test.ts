@@ -18,7 +18,7 @@ const good: ReadEndpoint = read<string>({
   permission: 'things:read',
   target: master,
   newer,
-  response: collectionOf('thing'),
+  response: collectionOf('Agent'),
   cache: cacheIn('agents', 'collection:things'),
 })
 const goodWrite: WriteEndpoint = write<string>('POST', {
@@ -64,7 +64,7 @@ const illegal: Readonly<Record<string, readonly [readonly Endpoint[], RegExp]>> 
   'a query out of order': [changed({ query: { select, ...list } }), /out of order; write offset/],
   'oneOf without its parameter': [changed({ oneOf: ['ids'] }), /oneOf names ids/],
   'raw without its parameter': [
-    changed({ response: { ...collectionOf('x'), raw: { when: 'download', type: 'text/xml' } } }),
+    changed({ response: { ...collectionOf('Agent'), raw: { when: 'download', type: 'text/xml' } } }),
     /raw\.when is not a parameter/,
   ],
   'a folder pattern that is not anchored': [
@@ -140,7 +140,7 @@ const illegal: Readonly<Record<string, readonly [readonly Endpoint[], RegExp]>> 
     /verdict does not join the shape collection; set merge to collection/,
   ],
   'a text from several nodes': [
-    changed({ target: everyNode('message', 'fail'), response: textOf('x') }),
+    changed({ target: everyNode('message', 'fail'), response: textOf('Message') }),
     /the shape text cannot be joined/,
   ],
   'a message labelled with failed nodes': [
@@ -148,11 +148,11 @@ const illegal: Readonly<Record<string, readonly [readonly Endpoint[], RegExp]>> 
     /no field for failed_nodes; set whenPartial to fail/,
   ],
   'a verdict over some nodes': [
-    changed({ target: everyNode('verdict', 'label'), response: objectOf('x') }),
+    changed({ target: everyNode('verdict', 'label'), response: objectOf('Agent') }),
     /would take a verdict over some nodes for all; set whenPartial to fail/,
   ],
   'a verdict that may be old': [
-    changed({ target: everyNode('verdict', 'fail'), response: objectOf('x') }),
+    changed({ target: everyNode('verdict', 'fail'), response: objectOf('Agent') }),
     /clients act on a verdict, so an old one is wrong; set cache to neverStale/,
   ],
   'a stored secret': [changed({ secret: 'possible' }), /may contain a secret but is stored; set cache to \{never/],

@@ -10,7 +10,7 @@ const newer = { call: { path: '/a' }, response: { kind: 'object' } } as const
 const facts = { summary: 's', section: 's', permission: 'a:read' } as const
 const common = { ...facts, target: master, newer } as const
 const cache: CachePolicy = cacheIn('agents', 'collection:agents')
-const reading = { ...common, response: collectionOf('x'), cache } as const
+const reading = { ...common, response: collectionOf('Agent'), cache } as const
 const writing = { ...common, response: message, invalidates: ['collection:agents'] } as const
 const body: Body = { kind: 'upload', types: ['application/xml'], wrongType: 607 }
 
@@ -31,12 +31,12 @@ read({ ...reading, path: '/a', params: { agent_id: agentId } })
 read({ ...reading, path: '/a/:agent_id/b/:group_id', params: { agent_id: agentId } })
 
 // @ts-expect-error a record that a node answers has a translation for nodes of the newer layout
-read({ ...facts, target: master, response: collectionOf('x'), cache, path: '/a' })
+read({ ...facts, target: master, response: collectionOf('Agent'), cache, path: '/a' })
 // @ts-expect-error a record that the edge answers has none
 read({ ...facts, target: { kind: 'edge', operation: 'cacheIndex' }, newer, response: message, cache, path: '/a' })
 
 // @ts-expect-error a read states whether it may be stored
-read({ ...common, path: '/a', response: collectionOf('x') })
+read({ ...common, path: '/a', response: collectionOf('Agent') })
 // @ts-expect-error a read has no body
 read({ ...reading, path: '/a', body })
 // @ts-expect-error a read invalidates nothing
@@ -48,7 +48,7 @@ write('PUT', { ...writing, path: '/a', cache })
 // @ts-expect-error a GET is no write
 write('GET', { ...writing, path: '/a' })
 // @ts-expect-error every record names its permission
-read({ path: '/a', summary: 's', section: 's', target: master, newer, response: collectionOf('x'), cache })
+read({ path: '/a', summary: 's', section: 's', target: master, newer, response: collectionOf('Agent'), cache })
 // @ts-expect-error a permission is resource:action or signedIn
 read({ ...reading, path: '/a', permission: 'everybody' })
 // @ts-expect-error a record has no fields beyond the vocabulary

@@ -22,7 +22,7 @@ const ofMaster: Endpoint = read({
   path: '/manager/x',
   target: masterByTwin,
   newer,
-  response: objectOf('x'),
+  response: objectOf('Agent'),
   cache: cacheIn('manager', 'node:{master}', 'node:*'),
 })
 const ofNode: Endpoint = read({
@@ -31,7 +31,7 @@ const ofNode: Endpoint = read({
   params: { node_id: nodeId },
   target: { kind: 'node', twin: '/manager/x', throughOthers: true },
   newer,
-  response: objectOf('x'),
+  response: objectOf('Agent'),
   cache: cacheIn('cluster', 'node:{node_id}', 'node:*'),
 })
 const several: ReadEndpoint = read<string>({
@@ -40,7 +40,7 @@ const several: ReadEndpoint = read<string>({
   params: { node_ids: nodeIds },
   query: list,
   target: { kind: 'severalNodes', ofNode: '/cluster/:node_id/x' },
-  response: collectionOf('x', 'nodeResponses'),
+  response: collectionOf('Agent', 'nodeResponses'),
   cache: cacheIn('cluster', 'collection:nodes', 'node:*'),
 })
 const ofAgent: ReadEndpoint = read<string>({
@@ -50,7 +50,7 @@ const ofAgent: ReadEndpoint = read<string>({
   query: list,
   target: agentOwner,
   newer,
-  response: collectionOf('x', 'os'),
+  response: collectionOf('Agent', 'os'),
   cache: cacheIn('syscollector', 'syscollector:{agent_id}', 'syscollector:*'),
 })
 const all: ReadEndpoint = read<string>({
@@ -60,7 +60,7 @@ const all: ReadEndpoint = read<string>({
   query: { ...list, agent_id: agentFilter },
   target: allAgents('/os/:agent_id/x'),
   newer,
-  response: collectionOf('x', 'os'),
+  response: collectionOf('Agent', 'os'),
   cache: cacheIn('syscollector', 'collection:syscollector'),
   experimental: true,
 })
@@ -117,11 +117,11 @@ const illegal: Readonly<Record<string, readonly [readonly Endpoint[], RegExp]>> 
     /the route is the same as GET \/cluster\/:node_id\/x/,
   ],
   'several nodes without a collection': [
-    nodes({ response: objectOf('x') }),
+    nodes({ response: objectOf('Agent') }),
     /form a collection; set response to collectionOf/,
   ],
   'several nodes with unknown rows': [
-    nodes({ response: collectionOf('x') }),
+    nodes({ response: collectionOf('Agent') }),
     /sort order of its rows is unknown; set response\.rows/,
   ],
   'several nodes with a weaker permission': [
@@ -151,7 +151,7 @@ const illegal: Readonly<Record<string, readonly [readonly Endpoint[], RegExp]>> 
     }),
     /invalidates parts of it but not the whole/,
   ],
-  'all agents with unknown rows': [agents({ response: collectionOf('x') }), /sort order of its rows is unknown/],
+  'all agents with unknown rows': [agents({ response: collectionOf('Agent') }), /sort order of its rows is unknown/],
   'all agents without a record of one': [
     agents({ target: allAgents('/os/:agent_id/y') }),
     /is not a record of one agent; add it/,
@@ -160,7 +160,7 @@ const illegal: Readonly<Record<string, readonly [readonly Endpoint[], RegExp]>> 
     agents({}, { target: { kind: 'master', through: 'any' } }),
     /is not a record of one agent/,
   ],
-  'all agents with other rows': [agents({ response: collectionOf('x', 'ports') }), /has other rows; set the same/],
+  'all agents with other rows': [agents({ response: collectionOf('Agent', 'ports') }), /has other rows; set the same/],
   'a filter that one agent lacks': [
     agents({ query: { ...list, pid: filter('numbers', 'x'), agent_id: agentFilter } }),
     /has no pid; add it to both/,
@@ -171,7 +171,7 @@ const illegal: Readonly<Record<string, readonly [readonly Endpoint[], RegExp]>> 
   ],
   'ofAgent without a collection': [
     agents({
-      response: objectOf('x', 'os'),
+      response: objectOf('Agent', 'os'),
       target: { kind: 'everyNode', merge: 'verdict', whenPartial: 'fail', ofAgent: '/os/:agent_id/x' },
     }),
     /ofAgent applies to joined collections only/,
@@ -201,7 +201,11 @@ const illegal: Readonly<Record<string, readonly [readonly Endpoint[], RegExp]>> 
 t.test('correct records have no faults', async (t) => {
   t.strictSame(checkCatalogue(writes({ writeLock: 'node:{node_id}' })), [])
   t.strictSame(checkCatalogue(agents({})), [])
-  t.strictSame(checkCatalogue(agents({}, { response: objectOf('x', 'os'), query: {} })), [], 'one object of an agent')
+  t.strictSame(
+    checkCatalogue(agents({}, { response: objectOf('Agent', 'os'), query: {} })),
+    [],
+    'one object of an agent',
+  )
 })
 
 t.test('incorrect records are rejected, with the remedy', async (t) => {

@@ -1,14 +1,17 @@
 import { execFile } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { openApiDocument } from '../../../../src/admin/openapi/document.ts'
 import { exampleOf } from '../../../../src/admin/openapi/example.ts'
+import { pathTemplates } from '../../../../src/admin/openapi/parameters.ts'
 import { catalogue } from '../../../../src/catalogue/index.ts'
 import { kinds } from '../../../../src/catalogue/schemas/kinds.ts'
 import { errorTable } from '../../../../src/core/errors.ts'
 import { startSimulator } from '../../../../src/simulator/index.ts'
+import { recordOf } from '../../../contract/record-of.ts'
+import { faultsOf } from '../../../contract/responses/validator.ts'
 import { startEdge } from '../../../support/edge.ts'
 
 interface Parameter {
@@ -37,7 +40,13 @@ interface Document {
 
 const text = JSON.stringify(openApiDocument(catalogue, { version: '1.2.3', server: 'https://edge.example:55000' }))
 const document = JSON.parse(text) as Document
+const templateOf = pathTemplates(catalogue)
 const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods))
+
+function exampleIn(response: unknown): unknown {
+  const { content } = response as { readonly content: Readonly<Record<string, { readonly example?: unknown }>> }
+  return content['application/json']?.example
+}
 
 t.test('the document has no error under the recommended rules of redocly', async (t) => {
   const file = join(t.testdir(), 'openapi.json')
@@ -67,6 +76,52 @@ t.test('each endpoint appears once, with a unique operationId', async (t) => {
     const inPath = operation?.parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name)
     t.same(inPath, names, 'the parameters of the path')
   }
+})
+
+t.test('operation ids stay the same, since generated clients call functions with these names', async (t) => {
+  const pinned = readFileSync(new URL('operation-ids.txt', import.meta.url), 'utf8')
+    .trim()
+    .split('\n')
+  const found = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { operationId }]) => `${method.toUpperCase()} ${path} ${operationId}`),
+  )
+  t.same(found.sort(), pinned)
+})
+
+t.test('each operation has an example response, which has its schema and no secret', async (t) => {
+  const examples = Object.values(document.paths).flatMap((methods) =>
+    Object.values(methods).map(({ operationId, responses }) => [operationId, exampleIn(responses['200'])] as const),
+  )
+  for (const endpoint of catalogue.filter(({ response }) => response.data !== 'document')) {
+    const template = templateOf(endpoint).path
+    const example = exampleIn(document.paths[template]?.[endpoint.method.toLowerCase()]?.responses['200'])
+    t.not(example, undefined, `${endpoint.method} ${endpoint.path} has an example`)
+    const answer = {
+      endpoint,
+      url: endpoint.path,
+      status: 200,
+      type: 'application/json',
+      text: JSON.stringify(example),
+    }
+    t.same(faultsOf(answer), [], `${endpoint.method} ${endpoint.path}`)
+  }
+  const all = JSON.stringify(examples)
+  t.notMatch(all, /"(?:key|internal_key|token)":"(?!<|audit|alert)[^"]{20,}"/, 'placeholders for keys and tokens')
+  t.notMatch(all, /\b(?:10\.\d+|172\.(?:1[6-9]|2\d|3[01])|192\.168)\.\d+\.\d+\b/, 'addresses for documents (RFC 5737)')
+})
+
+t.test('each operation lists the codes of its errors', async (t) => {
+  const agent = document.paths['/agents/{agent_id}']?.get
+  t.match(agent?.['x-error-codes'], { 200: [1000], 400: [600], '5XX': [911] })
+  const codes = agent?.['x-error-codes'] as Record<string, number[]> | undefined
+  t.ok(codes?.['200']?.includes(1701))
+  t.match(agent?.responses['200'], { description: /1701 agent does not exist/ })
+  t.match(agent?.responses['400'], { description: /Error codes: 600, 604/ })
+  const insert = document.paths['/agents/insert']?.post?.['x-error-codes'] as Record<string, number[]>
+  t.ok(insert['200']?.includes(1709), 'a key that is too short')
+  t.ok(insert['400']?.includes(615), 'a bad character in the key')
+  t.ok(insert['5XX']?.includes(934), 'another write in progress')
+  t.notOk(Object.hasOwn(document.paths['/cache']?.get?.['x-error-codes'] as object, '200'))
 })
 
 t.test('parameters have the type, pattern and limits of the record', async (t) => {
@@ -118,7 +173,8 @@ t.test('bodies, responses, permissions, targets and cache policies come from the
   t.notOk(several?.parameters.some((parameter) => parameter.in === 'path'))
   t.notMatch(document.paths['/agents']?.get?.responses['200'], { headers: {} })
   for (const { responses } of operations) {
-    t.same(Object.keys(responses), ['200', '400', '401', '403', '429', '4XX', '5XX'])
+    const statuses = Object.keys(responses).filter((status) => status !== '202')
+    t.same(statuses, ['200', '400', '401', '403', '429', '4XX', '5XX'])
   }
 })
 
@@ -147,7 +203,7 @@ t.test('the document lists each error with status, message and remedy', async (t
   }
 })
 
-t.test('the edge accepts the example of each endpoint', async (t) => {
+t.test('the edge accepts the example of each endpoint, and its response has the schema', async (t) => {
   const simulator = await startSimulator({ agents: 10, workers: 1, password: 'only-for-tests', username: 'edge' })
   t.teardown(() => simulator.close())
   const edge = await startEdge({
@@ -160,6 +216,10 @@ t.test('the edge accepts the example of each endpoint', async (t) => {
     const response = await fetch(edge.url + exampleOf(endpoint).url, { headers })
     const text = await response.text()
     t.equal(response.status, 200, `${endpoint.path} ${response.status === 200 ? '' : text}`)
+    const type = response.headers.get('content-type') ?? ''
+    const url = exampleOf(endpoint).url
+    t.equal(recordOf({ method: 'GET', path: url }), endpoint)
+    t.same(faultsOf({ endpoint, url, status: response.status, type, text }), [], url)
   }
   for (const endpoint of catalogue) {
     const { body } = exampleOf(endpoint)

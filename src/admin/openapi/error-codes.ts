@@ -1,0 +1,82 @@
+/** The errors of each operation: those of the edge by HTTP status, and those of the manager. */
+import type { Endpoint } from '../../catalogue/endpoint.ts'
+import { errorsByEndpoint, errorsOfNodes, managerErrors } from '../../catalogue/items/errors.ts'
+import { kinds } from '../../catalogue/schemas/kinds.ts'
+import { errorTable } from '../../core/errors.ts'
+import { errorCodesOf } from './parameters.ts'
+
+/** Every code that a response may have, in ascending order. */
+export const allCodes: readonly number[] = ascending([
+  ...Object.keys(errorTable).map(Number),
+  ...Object.keys(managerErrors).map(Number),
+])
+
+const statusOf: Readonly<Record<number, { readonly status: number }>> = errorTable
+
+/** Errors of the sign-in to the console, which is not part of this API. */
+const OF_CONSOLE = [912, 913]
+
+/** Returns the codes of the edge whose status matches. */
+export function edgeCodes(matches: (status: number) => boolean): readonly number[] {
+  return Object.keys(errorTable)
+    .map(Number)
+    .filter((code) => !OF_CONSOLE.includes(code) && matches(statusOf[code]?.status ?? 0))
+}
+
+/** Returns the codes with which the edge refuses the parameters or the body of this operation (HTTP 400). */
+export function requestCodes(endpoint: Endpoint): readonly number[] {
+  const { params, query, strictQuery, oneOf } = endpoint
+  const ofParams = [...Object.values(params), ...Object.values(query)].flatMap(errorCodesOf)
+  return ascending([...ofParams, ...(strictQuery || oneOf ? [604] : []), 614, 801, 802, 900, ...bodyCodes(endpoint)])
+}
+
+function bodyCodes(endpoint: Endpoint): readonly number[] {
+  const body = 'body' in endpoint ? endpoint.body : undefined
+  if (!body) return endpoint.method === 'POST' ? [607] : []
+  if (body.kind === 'upload') return [607, 701, 703, 705, body.wrongType]
+  return [604, 607, 701, ...Object.values(body.fields).flatMap(({ kind }) => (kind ? [kinds[kind].code] : []))]
+}
+
+/** Returns the errors of the manager that are particular to this operation. */
+export function managerCodes({ method, path, target }: Endpoint): readonly number[] {
+  if (target.kind === 'edge') return []
+  const of = target.kind === 'severalNodes' ? target.ofNode : path
+  return errorsByEndpoint[`${method} ${of}`] ?? []
+}
+
+const FAULTS_OF_CALLS = [911, 920, 921, 922, 924, 925, 926, 927, 931, 937, 938, 949]
+const FAULTS_OF_WRITES = [923, 928, 930, 936, 939]
+const FAULTS_OF_JOINED_WRITES = [932, 933]
+
+/** Returns the codes of HTTP 5xx. */
+export function failureCodes(endpoint: Endpoint): readonly number[] {
+  const { target, method } = endpoint
+  const isWrite = method !== 'GET'
+  if (target.kind === 'edge') return isWrite ? [911, 936, 949] : [911, 949]
+  const isJoined = target.kind === 'everyNode' || target.kind === 'agentOwners'
+  return ascending([
+    ...FAULTS_OF_CALLS,
+    ...(isJoined && !isWrite ? [935] : []),
+    ...(isWrite ? FAULTS_OF_WRITES : []),
+    ...(isWrite && isJoined ? FAULTS_OF_JOINED_WRITES : []),
+    ...('writeLock' in endpoint ? [934] : []),
+  ])
+}
+
+/** Returns the codes of an operation by HTTP status, for programs. Those of 401, 403, 429 and other 4xx are the same for all. */
+export function codesByStatus(endpoint: Endpoint): Readonly<Record<string, readonly number[]>> {
+  const isOfEdge = endpoint.target.kind === 'edge'
+  const ofNodes = errorsOfNodes.filter((code) => code !== 4000)
+  return {
+    ...(!isOfEdge && { 200: ascending([...managerCodes(endpoint), ...ofNodes]) }),
+    400: requestCodes(endpoint),
+    '5XX': failureCodes(endpoint),
+  }
+}
+
+/** Errors of the request itself, which have a status of their own. */
+export const otherRefusals = edgeCodes((s) => s > 400 && s < 500 && ![401, 403, 429].includes(s))
+
+export function ascending(codes: readonly number[]): readonly number[] {
+  return [...new Set(codes)].sort((a, b) => a - b)
+}

@@ -1,0 +1,44 @@
+/** The OpenAPI document of the API, on both listeners. It is built at its first use and then stays in memory. */
+import type { IncomingHttpHeaders } from 'node:http'
+import { catalogue } from '../catalogue/index.ts'
+import { etagOf } from '../core/envelope.ts'
+import type { Handler } from '../core/request.ts'
+import type { JsonResponse } from '../core/response.ts'
+import { NO_FLAGS } from '../http/parameters.ts'
+import { preferencesOf, type Representation, represent } from '../http/representation.ts'
+import { version } from './package.ts'
+
+export interface ApiDescription {
+  /** Answers `GET /openapi.json` of the listener for clients. */
+  readonly handler: Handler
+  readonly document: () => Promise<object>
+  /** Returns the same response for another listener. */
+  readonly represent: (headers: IncomingHttpHeaders) => Promise<Representation>
+}
+
+export function createApiDescription(compressionMinBytes: () => number): ApiDescription {
+  let built: Promise<{ readonly document: object; readonly response: JsonResponse }> | undefined
+  const build = async () => {
+    // Loaded here: at start, nothing needs the schemas and examples.
+    const { openApiDocument } = await import('../admin/openapi/document.ts')
+    const document = openApiDocument(catalogue, { version })
+    return { document, response: responseOf(Buffer.from(JSON.stringify(document))) }
+  }
+  const get = () => {
+    built ??= build()
+    return built
+  }
+  return {
+    handler: async () => (await get()).response,
+    document: async () => (await get()).document,
+    represent: async (headers) =>
+      represent((await get()).response, preferencesOf(headers, NO_FLAGS, compressionMinBytes())),
+  }
+}
+
+/** The document changes with the version of the edge only, so clients may store and revalidate it. */
+function responseOf(body: Buffer): JsonResponse {
+  const times = { age: 0, ttl: 0, staleWhileRevalidate: 0, staleIfError: 0, fetchTime: 0 }
+  const response = { status: 200, body, etag: etagOf(body), ...times }
+  return { kind: 'json', status: 200, body, errorNumber: 0, cached: { response, status: { fwd: 'bypass' } } }
+}
