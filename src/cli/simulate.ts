@@ -54,7 +54,7 @@ async function loadSimulator(): Promise<typeof import('../simulator/index.ts')> 
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
     throw new CommandError(
-      'the simulated cluster is not included in this installation (the container image has no simulator); run it from the source with "npm run demo"',
+      'the simulated cluster is not included in this installation (the container image and the Debian package have no simulator); run it from the source with "npm run demo"',
     )
   }
 }

@@ -13,7 +13,7 @@ function runCli(folder: string, args: readonly string[]) {
   })
 }
 
-t.test('the image has no simulator, and only the demo misses it', async (t) => {
+t.test('the image has no simulator, and only the commands that simulate a cluster miss it', async (t) => {
   const [build = ''] = readFileSync('Dockerfile', 'utf8')
     .split(/^FROM /m)
     .slice(1)
@@ -30,11 +30,11 @@ t.test('the image has no simulator, and only the demo misses it', async (t) => {
   const importers = files.filter(
     (name) => name.endsWith('.js') && /['"][./]+simulator\//.test(readFileSync(join(folder, 'dist', name), 'utf8')),
   )
-  t.strictSame(importers, ['cli/demo.js'], 'no other file imports it')
+  t.strictSame(importers, ['cli/simulate.js'], 'no other file imports it')
 
   const demo = await runCli(folder, ['demo'])
   t.equal(demo.code, 1)
-  t.match(demo.err, /^the demo is not included in this installation.*npm run demo/)
+  t.match(demo.err, /^the simulated cluster is not included in this installation.*npm run demo/)
   t.match((await runCli(folder, ['routes'])).out, /^METHOD +PATH/)
   const start = await runCli(folder, ['start', '--config', join(folder, 'missing.yaml')])
   t.equal(start.code, 2)

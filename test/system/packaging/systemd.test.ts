@@ -37,4 +37,7 @@ t.test('systemd accepts the unit', async (t) => {
     return
   }
   t.equal(execFileSync('systemd-analyze', ['verify', file], { encoding: 'utf8' }), '')
+  // 0 is a unit that can do nothing, 100 one without any restriction.
+  const security = ['security', '--offline=true', '--threshold=20', '--no-pager', file]
+  t.doesNotThrow(() => execFileSync('systemd-analyze', security, { stdio: 'ignore' }), 'exposure of 2.0 at most')
 })

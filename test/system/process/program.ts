@@ -18,6 +18,19 @@ export interface Running {
   until(pattern: RegExp): Promise<RegExpExecArray>
 }
 
+export interface ProgramOptions {
+  readonly env?: Readonly<Record<string, string>>
+  /** Standard input. */
+  readonly input?: string
+  /** Options of Node. */
+  readonly node?: readonly string[]
+  readonly cwd?: string
+  /** The installed program; default: the built one. */
+  readonly cli?: string
+  /** Numbers of user and group; default: those of this process. */
+  readonly user?: { readonly uid: number; readonly gid: number }
+}
+
 /** Returns the environment of this process without settings of the edge and of Node, plus `env`. */
 function environmentWith(env: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith('EDGE_') && name !== 'NODE_OPTIONS')
@@ -27,13 +40,14 @@ function environmentWith(env: Readonly<Record<string, string>>): NodeJS.ProcessE
 export function program(
   t: { teardown(fn: () => unknown): unknown },
   args: readonly string[],
-  options: { env?: Readonly<Record<string, string>>; input?: string; node?: readonly string[]; cwd?: string } = {},
+  options: ProgramOptions = {},
 ): Running {
-  const { env = {}, input = '', node = [], cwd } = options
-  const cli = new URL('../../../dist/cli.js', import.meta.url).pathname
+  const { env = {}, input = '', node = [], cwd, user } = options
+  const cli = options.cli ?? new URL('../../../dist/cli.js', import.meta.url).pathname
   const child = spawn(process.execPath, [...node, cli, ...args], {
     env: environmentWith(env),
     ...(cwd !== undefined && { cwd }),
+    ...user,
   })
   t.teardown(() => child.kill('SIGKILL'))
   let out = ''
