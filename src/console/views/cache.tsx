@@ -61,6 +61,7 @@ export function CacheView({ now }: { readonly now: Now | undefined }) {
           target={purging.value}
           url={now?.edge.url ?? ''}
           user={now?.operator.name ?? ''}
+          isUnreachable={now?.cache.unreachable === true}
           onClose={() => {
             purging.value = undefined
           }}

@@ -14,6 +14,7 @@ export function Explain({ edgeUrl }: { readonly edgeUrl: string }) {
   const failure = useSignal<string | undefined>(undefined)
   const notes = useSignal<readonly string[]>([])
   const asked = useRef(0)
+  const field = useRef<HTMLInputElement>(null)
   const explain = async (text: string): Promise<void> => {
     asked.current += 1
     const question = asked.current
@@ -24,6 +25,7 @@ export function Explain({ edgeUrl }: { readonly edgeUrl: string }) {
       const parsed = parseExplainedUrl(text, edgeUrl)
       // Not the text: it may contain a password.
       replaceQuery({ url: parsed.target })
+      if (field.current !== null) field.current.value = parsed.target
       const answer = await callApi<Explanation>(`/api/explain?url=${encodeURIComponent(parsed.target)}`)
       // The answer to an earlier question may arrive after that to a later one.
       if (question !== asked.current) return
@@ -45,6 +47,7 @@ export function Explain({ edgeUrl }: { readonly edgeUrl: string }) {
         <label class="wide">
           URL, or path and query of a GET
           <input
+            ref={field}
             name="url"
             defaultValue={url}
             placeholder="/agents?status=active&limit=20"

@@ -92,7 +92,7 @@ export function describeReport(report: PurgeReport): readonly string[] {
   if (newer > 0)
     sentences.push(`${entriesOf(newer)} had been fetched again since the preview. The newer responses are purged too.`)
   if (remaining !== undefined && remaining > 0) {
-    sentences.push(`${entriesOf(remaining)} that match the search now were stored after the preview. They remain.`)
+    sentences.push(`The search now matches ${entriesOf(remaining)}, stored after the preview. They are not purged.`)
   }
   return sentences
 }

@@ -22,6 +22,8 @@ interface PurgeProps {
   /** The address at which clients reach the edge. */
   readonly url: string
   readonly user: string
+  /** Redis is unreachable. */
+  readonly isUnreachable: boolean
   onClose(): void
   onPurged(): void
 }
@@ -44,7 +46,8 @@ type State =
 
 const sendPurge = (request: PurgeRequest): Promise<PurgeResult> => callApi<PurgeResult>('/api/purge', request)
 
-export function Purge({ target: { description, search, ...names }, url, user, onClose, onPurged }: PurgeProps) {
+export function Purge({ target, url, user, isUnreachable, onClose, onPurged }: PurgeProps) {
+  const { description, search, ...names } = target
   const soft = useSignal(false)
   const state = useSignal<State>({ step: 'counting' })
   const isStopped = useSignal(false)
@@ -96,6 +99,11 @@ export function Purge({ target: { description, search, ...names }, url, user, on
       </div>
       {current.step === 'ready' && (
         <>
+          {isUnreachable && (
+            <p class="warning">
+              Redis is unreachable, so its entries are not counted. A purge is pending until Redis is reachable again.
+            </p>
+          )}
           <Bounds keys={current.preview.keys !== undefined} isSearch={search !== undefined} />
           <ModeChoice
             soft={soft.value}

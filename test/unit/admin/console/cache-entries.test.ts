@@ -102,3 +102,31 @@ t.test('entries are searched, sorted and paged', async (t) => {
   t.strictSame(await keysOf(entries.page({ scope: 'rights' })), ['c'], 'every scope but everyone')
   t.match(await entries.page({ search: 'agents/b' }), { total: 1, all: 3, bytes: 2, partial: false })
 })
+
+t.test('a refresh reads the index again, though it was read a moment ago', async (t) => {
+  const { index, reads, finish } = manualIndex()
+  const entries = createEntryList(index, () => 0)
+  const first = keysOf(entries.page({}))
+  finish('old')
+  t.strictSame(await first, ['old'])
+  t.strictSame(await keysOf(entries.page({})), ['old'], 'without a refresh')
+  t.equal(reads.length, 0)
+  entries.refresh()
+  const second = keysOf(entries.page({}))
+  await eventually(() => reads.length === 1)
+  finish('old', 'stored since')
+  t.strictSame(await second, ['old', 'stored since'])
+})
+
+t.test('a selection reads the index again, and names no more entries than its limit', async (t) => {
+  let listed = ['a', 'b']
+  const entries = createEntryList({ list: async () => listed.map(row), purgeCount: () => 0 }, () => 0)
+  await entries.page({})
+  listed = ['a', 'b', 'c']
+  const keys = async (search: string, count: number) => {
+    const { rows, total } = await entries.select({ search }, count)
+    return [rows.map(({ key }) => key), total]
+  }
+  t.strictSame(await keys('agents/c', 5), [['c'], 1])
+  t.strictSame(await keys('agents', 2), [['a', 'b'], 3])
+})

@@ -183,3 +183,13 @@ t.test('a tag with half a surrogate pair is invalidated like any other', async (
     t.notOk(events.includes('unreachable'))
   }
 })
+
+t.test('a purge is pending while Redis is stalled, and takes effect when Redis is back', async (t) => {
+  const { store } = await replica(t, server)
+  await fill(store, 'purged later')
+  await stalled(server, async () => {
+    t.equal(await store.purge({ tag: 'agent:001' }), 'pending')
+    t.equal(await served(store), 'unavailable')
+  })
+  await eventually(async () => (await served(store)) === 'miss')
+})
