@@ -27,10 +27,10 @@ const HEARTBEAT_TIMEOUT_MS = 5000
 /** Reading a long list from Redis takes a while. */
 const REQUEST_TIMEOUT_MS = 30_000
 
-/** Sends a GET, or a POST if there is a body. Rejects with an error whose message can be shown. */
-export async function callApi<T>(path: string, body?: object): Promise<T> {
+/** Sends a GET, a POST if there is a body, or the named method. Rejects with an error whose message can be shown. */
+export async function callApi<T>(path: string, body?: object, method?: 'PUT' | 'DELETE'): Promise<T> {
   if (signedOut.value) throw new Error(SIGNED_OUT_MESSAGE)
-  const response = await fetchApi(path, body)
+  const response = await fetchApi(path, body, method)
   const json = (await response.json().catch(() => undefined)) as { message?: string } | undefined
   const message =
     response.ok && json !== undefined
@@ -44,7 +44,7 @@ export async function callApi<T>(path: string, body?: object): Promise<T> {
   return json as T
 }
 
-async function fetchApi(path: string, body: object | undefined): Promise<Response> {
+async function fetchApi(path: string, body?: object, method?: string): Promise<Response> {
   const headers = { accept: 'application/json', 'x-edge-console': '1' }
   const isHeartbeat = path === HEARTBEAT_PATH
   try {
@@ -52,6 +52,7 @@ async function fetchApi(path: string, body: object | undefined): Promise<Respons
     return await fetch(new URL(path, location.origin), {
       signal: AbortSignal.timeout(isHeartbeat ? HEARTBEAT_TIMEOUT_MS : REQUEST_TIMEOUT_MS),
       headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
+      ...(method !== undefined && { method }),
       ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
     })
   } catch (error) {

@@ -84,6 +84,8 @@ export interface NodeContribution {
   readonly ms?: number
   /** An error type of RFC 9209 section 2.3. */
   readonly error?: string
+  /** `answered`: the error is that of the node. `knownLimit`: rows are missing that no node can return. */
+  readonly errorKind?: 'failed' | 'answered' | 'knownLimit'
 }
 
 /** `unknown`: a write whose outcome is unknown; its fence stays for the time of its lease. */

@@ -159,8 +159,13 @@ function toContribution(node: string, { errors: [error], parts, hits, rtt, rows,
     node,
     ...(parts > 0 && { rows, total }),
     ...(parts > hits && { ms: rtt }),
-    ...(error && { error: error.proxyError }),
+    ...(error && { error: error.proxyError, errorKind: errorKindOf(error) }),
   }
+}
+
+function errorKindOf(error: PartError): NonNullable<NodeContribution['errorKind']> {
+  if (isKnownGap(error)) return 'knownLimit'
+  return error.response === undefined ? 'failed' : 'answered'
 }
 
 /** One member of `Cluster-Status`. */

@@ -56,7 +56,7 @@ function checkCaller(
 
 function nodeSummaries({ nodes, traffic }: Pick<ConsolePorts, 'nodes' | 'traffic'>): NodeSummary[] {
   return nodes().map((node) => {
-    const { p50, p99, calls, errors } = traffic.node(node.name)
-    return { ...node, calls, errors, ...(p50 !== undefined && { p50 }), ...(p99 !== undefined && { p99 }) }
+    const { p50, p99, ...counts } = traffic.node(node.name)
+    return { ...node, ...counts, ...(p50 !== undefined && { p50 }), ...(p99 !== undefined && { p99 }) }
   })
 }

@@ -16,7 +16,7 @@ export interface Nodes {
   readonly drainsAreShared: boolean
 }
 
-/** A node as this replica sees it. Latencies, calls and errors cover the last five minutes. */
+/** A node as this replica sees it. Latencies and counts of calls cover the last five minutes. */
 export interface NodeSummary {
   readonly name: string
   readonly type: 'master' | 'worker'
@@ -36,8 +36,12 @@ export interface NodeSummary {
   readonly budget?: { readonly used: number; readonly limit: number }
   readonly p50?: number
   readonly p99?: number
+  /** Calls that were sent. */
   readonly calls: number
-  readonly errors: number
+  /** Calls without a usable response. */
+  readonly failed: number
+  /** Responses with a status from 400. */
+  readonly errorResponses: number
   readonly lastFailure?: { readonly fault: string; readonly detail: string; readonly ago: number }
   /** Who has drained the node for maintenance. */
   readonly drain?: { readonly by: string; readonly ago: number }
@@ -61,8 +65,17 @@ export interface NodePart {
   readonly total?: number
   /** Absent if the part came from the cache. */
   readonly ms?: number
+  /** An error type of RFC 9209. */
   readonly error?: string
+  /** Absent in reports of earlier releases. */
+  readonly errorKind?: NodeErrorKind
 }
+
+/**
+ * `failed`: there was no usable response. `answered`: the node answered with an error. `knownLimit`: rows that no node can
+ * return, which is no fault (935).
+ */
+export type NodeErrorKind = 'failed' | 'answered' | 'knownLimit'
 
 export interface ReplicaSummary {
   readonly name: string

@@ -59,7 +59,7 @@ export interface ConsolePorts {
 }
 
 /** The part of a node's summary that is not counted from its calls. */
-export type NodeState = Omit<NodeSummary, 'p50' | 'p99' | 'calls' | 'errors'>
+export type NodeState = Omit<NodeSummary, 'p50' | 'p99' | 'calls' | 'failed' | 'errorResponses'>
 
 /** Takes nodes out for maintenance and puts them back. Both write audit records, and reject with an EdgeError. */
 export interface NodeDrains {

@@ -53,6 +53,7 @@ const nodePart = Type.Object({
   total: optionalNumber,
   ms: optionalNumber,
   error: Type.Optional(text),
+  errorKind: Type.Optional(Type.Enum(['failed', 'answered', 'knownLimit'])),
 })
 /** Other programs may write to this Redis, so a report is validated before it is used. */
 const reportSchema = Type.Object({

@@ -1,4 +1,5 @@
 /** Recent traffic for the console: current rates, intervals of ten seconds, cache groups, nodes, joined responses. Bounded in size. */
+import type { NodeFault } from '../../core/errors.ts'
 import type { EventListeners, JoinEvent } from '../../core/events.ts'
 import type { Rates, Totals } from './api-types.ts'
 import type { JoinedResponse } from './node-types.ts'
@@ -67,12 +68,12 @@ export function createTraffic(
       groups.set(group, counts)
       counts[isHit ? 'hits' : 'misses'] += 1
     },
-    nodeCall({ node, ms, fault }) {
+    nodeCall({ node, ms, status, fault }) {
       const now = clock()
       for (const sums of [seconds.slotAt(now), intervals.slotAt(wallClock()), totals]) sums.calls += 1
       const window = nodes.get(node) ?? new NodeWindow()
       nodes.set(node, window)
-      window.add(now, ms, fault !== undefined)
+      window.add(now, ms, resultOf(status, fault))
     },
     rates() {
       const now = clock()
@@ -94,9 +95,24 @@ function updateAverage(averages: Map<string, number>, route: string, ms: number)
   else if (averages.size < MAX_ROUTES) averages.set(route, ms)
 }
 
+/** How a call ended: without a usable response, or with one that reports an error by its status. */
+type CallResult = 'ok' | 'failed' | 'errorResponse'
+
+/** The edge did not send these calls. */
+const NOT_SENT: ReadonlySet<NodeFault> = new Set(['overloaded', 'ejected', 'drained', 'blocked', 'loginsBlocked'])
+
+/** Returns `undefined` for a call that was not sent, or whose client disconnected: it shows nothing about the node. */
+function resultOf(status: number | undefined, fault: NodeFault | undefined): CallResult | undefined {
+  if (fault === undefined) return status !== undefined && status >= 400 ? 'errorResponse' : 'ok'
+  return NOT_SENT.has(fault) || fault === 'cancelled' ? undefined : 'failed'
+}
+
 export interface NodeTraffic {
   readonly calls: number
-  readonly errors: number
+  /** Calls without a usable response. */
+  readonly failed: number
+  /** Responses with a status from 400. */
+  readonly errorResponses: number
   readonly p50: number | undefined
   readonly p99: number | undefined
 }
@@ -106,32 +122,36 @@ class NodeWindow {
   readonly #minutes = Array.from({ length: NODE_WINDOW_MINUTES + 1 }, () => ({
     at: -1,
     calls: 0,
-    errors: 0,
+    failed: 0,
+    errorResponses: 0,
     times: new Histogram(),
   }))
 
-  add(now: number, ms: number, failed: boolean): void {
+  add(now: number, ms: number, result: CallResult | undefined): void {
+    if (result === undefined) return
     const at = Math.floor(now / MINUTE_MS)
     const minute = this.#minutes[at % this.#minutes.length]
     if (minute === undefined) return
     if (minute.at !== at) {
       minute.times.clear()
-      Object.assign(minute, { at, calls: 0, errors: 0 })
+      Object.assign(minute, { at, calls: 0, failed: 0, errorResponses: 0 })
     }
     minute.calls += 1
-    minute.errors += failed ? 1 : 0
+    if (result === 'failed') minute.failed += 1
+    if (result === 'errorResponse') minute.errorResponses += 1
     minute.times.add(ms)
   }
 
   read(now: number): NodeTraffic {
     const from = Math.floor(now / MINUTE_MS) - NODE_WINDOW_MINUTES
     const times = new Histogram()
-    const sums = { calls: 0, errors: 0 }
+    const sums = { calls: 0, failed: 0, errorResponses: 0 }
     for (const minute of this.#minutes) {
       if (minute.at < from) continue
       times.merge(minute.times)
       sums.calls += minute.calls
-      sums.errors += minute.errors
+      sums.failed += minute.failed
+      sums.errorResponses += minute.errorResponses
     }
     return { ...sums, p50: times.quantile(0.5), p99: times.quantile(0.99) }
   }

@@ -1,6 +1,6 @@
-/** The last joined responses: rows and time of each node, or its error. */
+/** The last joined responses by endpoint: rows and time of each node, its error, or a known limit. */
 import { Fragment } from 'preact'
-import type { JoinedResponse, NodePart, Nodes } from '../../admin/console/node-types.ts'
+import type { JoinedResponse, NodeErrorKind, NodePart, Nodes } from '../../admin/console/node-types.ts'
 import { formatCount, formatDuration } from '../format.ts'
 import { type Column, Table } from '../table.tsx'
 
@@ -9,8 +9,10 @@ const MAX_RESPONSES = 20
 const MAX_PARTS = 12
 const SECOND_MS = 1000
 
-interface ReplicaJoinedResponse extends JoinedResponse {
+/** The latest response of an endpoint on any replica, and how many of the last responses are of this endpoint. */
+interface LatestResponse extends JoinedResponse {
   readonly replica: string
+  readonly count: number
 }
 
 interface JoinedProps {
@@ -36,16 +38,7 @@ export function Joined({ data, self }: JoinedProps) {
   )
 }
 
-/** Returns the node's part of the last joined response in which it took part. */
-export function lastPartOf(joined: readonly JoinedResponse[], name: string): (NodePart & { ago: number }) | undefined {
-  for (const { ago, nodes } of joined) {
-    const part = nodes.find(({ node }) => node === name)
-    if (part !== undefined) return { ...part, ago }
-  }
-  return undefined
-}
-
-export function describeRows({ rows, total, error }: Pick<NodePart, 'rows' | 'total' | 'error'>): string {
+function describeRows({ rows, total, error }: Pick<NodePart, 'rows' | 'total' | 'error'>): string {
   if (rows === undefined || total === undefined) return error ?? 'none'
   return rows === total ? formatCount(rows) : `${formatCount(rows)} of ${formatCount(total)}`
 }
@@ -55,27 +48,34 @@ export function formatAge(ms: number): string {
   return formatDuration(Math.floor(ms / SECOND_MS) * SECOND_MS)
 }
 
-function responsesOf({ joined, replicas }: Nodes, self: string): readonly ReplicaJoinedResponse[] {
+/** Returns one response for each endpoint, newest first. */
+function responsesOf({ joined, replicas }: Nodes, self: string): readonly LatestResponse[] {
   const own = joined.map((response) => ({ ...response, replica: self }))
   const others = (replicas ?? []).flatMap(({ name, joined = [] }) =>
     joined.map((response) => ({ ...response, replica: name })),
   )
-  return [...own, ...others].sort((a, b) => a.ago - b.ago).slice(0, MAX_RESPONSES)
+  const latest = new Map<string, LatestResponse>()
+  for (const response of [...own, ...others].sort((a, b) => a.ago - b.ago)) {
+    const known = latest.get(response.route)
+    latest.set(response.route, known ? { ...known, count: known.count + 1 } : { ...response, count: 1 })
+  }
+  return [...latest.values()].slice(0, MAX_RESPONSES)
 }
 
 function columnsOf(several: boolean): readonly Column[] {
   return [
     'Age',
     ...(several ? ['Replica'] : []),
-    'Request',
+    'Endpoint',
+    ['Responses', 'number'],
     ['Duration', 'number'],
     ['Rows', 'number'],
     'Rows of each node',
   ]
 }
 
-function JoinedRow({ response, several }: { readonly response: ReplicaJoinedResponse; readonly several: boolean }) {
-  const { ago, replica, route, ms, nodes } = response
+function JoinedRow({ response, several }: { readonly response: LatestResponse; readonly several: boolean }) {
+  const { ago, replica, route, count, ms, nodes } = response
   const sum = (of: (part: NodePart) => number | undefined) => nodes.reduce((all, part) => all + (of(part) ?? 0), 0)
   return (
     <tr>
@@ -84,6 +84,7 @@ function JoinedRow({ response, several }: { readonly response: ReplicaJoinedResp
       <th scope="row" class="mono">
         GET <Route text={route} />
       </th>
+      <td class="number">{formatCount(count)}</td>
       <td class="number">{formatDuration(ms)}</td>
       <td class="number">{describeRows({ rows: sum(({ rows }) => rows), total: sum(({ total }) => total) })}</td>
       <td>
@@ -114,7 +115,7 @@ function PartList({ nodes }: { readonly nodes: readonly NodePart[] }) {
     <ul class="node-parts">
       {shown.map((part) => (
         <li key={part.node}>
-          {part.node} <span class={part.error === undefined ? 'quiet' : 'bad'}>{describePart(part)}</span>
+          {part.node} <span class={isFailed(part) ? 'bad' : 'quiet'}>{describePart(part)}</span>
         </li>
       ))}
       {nodes.length > MAX_PARTS && <li class="quiet">and {formatCount(nodes.length - MAX_PARTS)} more</li>}
@@ -126,9 +127,25 @@ function rank({ error }: NodePart): number {
   return error === undefined ? 1 : 0
 }
 
+/** Neither an error that the node answered nor a known limit is a failure of the node. */
+function isFailed({ error, errorKind = 'failed' }: NodePart): boolean {
+  return error !== undefined && errorKind === 'failed'
+}
+
 function describePart(part: NodePart): string {
-  const { rows, error, ms } = part
-  if (rows === undefined) return describeRows(part)
+  const { rows, error, errorKind = 'failed', ms } = part
   const source = ms === undefined ? 'cached' : formatDuration(ms)
-  return [describeRows(part), source, ...(error === undefined ? [] : [error])].join(', ')
+  const contents = rows === undefined ? [] : [describeRows(part), source]
+  return [...contents, ...(error === undefined ? [] : [describeError(error, errorKind)])].join(', ') || 'none'
+}
+
+function describeError(error: string, kind: NodeErrorKind): string {
+  switch (kind) {
+    case 'knownLimit':
+      return 'rows of agent 000 cannot be requested (935)'
+    case 'answered':
+      return `answered with an error: ${error}`
+    case 'failed':
+      return `failed: ${error}`
+  }
 }

@@ -76,7 +76,7 @@ t.test('the page and its API', async (t) => {
 
     const { nodes } = await read<Nodes>('/api/nodes')
     const master = nodes.find(({ type }) => type === 'master')
-    t.match(master, { state: 'up', inFlight: 0, limit: 4, errors: 0 })
+    t.match(master, { state: 'up', inFlight: 0, limit: 4, failed: 0, errorResponses: 0 })
     t.ok((master?.calls ?? 0) >= urls.length && (master?.p50 ?? 0) > 0)
     t.match(await read('/api/explain?url=/agents'), { cacheable: true, next: { hit: false } })
     t.match(await read('/api/explain?url=/agents/000/key'), { cacheable: false })
@@ -106,7 +106,7 @@ t.test('the page and its API', async (t) => {
     await (await edge.get('/cluster/worker-1,worker-2,made-up/info')).text()
     const [broken] = (await read<Nodes>('/api/nodes')).joined
     t.match(broken?.nodes, [
-      { node: 'worker-1', error: 'connection_refused' },
+      { node: 'worker-1', error: 'connection_refused', errorKind: 'failed' },
       { node: 'worker-2', rows: 1, total: 1 },
     ])
     t.notMatch(JSON.stringify(broken), 'made-up', 'no node name that only the client mentioned')
@@ -123,7 +123,7 @@ t.test('the page and its API', async (t) => {
     t.equal(master?.state, 'ejected')
     t.match(master?.lastFailure, { fault: 'unreachable' })
     t.ok((master?.ejectedFor ?? 0) > 0)
-    t.ok((master?.errors ?? 0) > 0)
+    t.ok((master?.failed ?? 0) > 0)
     await fetch(`${edge.url}/cache/rules`, { method: 'DELETE', headers: { authorization } })
     const { events, source } = await read<History>('/api/history?range=5m')
     t.equal(source, 'memory')

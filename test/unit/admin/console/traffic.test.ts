@@ -67,9 +67,11 @@ t.test('the calls to a node are counted for five minutes', async (t) => {
   let now = 1_000_000
   const traffic = createTraffic(() => now)
   traffic.nodeCall(nodeCallEvent({ node: 'worker', ms: 50, fault: 'timeout' }))
-  t.match(traffic.node('worker'), { calls: 1, errors: 1 })
+  traffic.nodeCall(nodeCallEvent({ node: 'worker', ms: 50, status: 503 }))
+  traffic.nodeCall(nodeCallEvent({ node: 'worker', ms: 0, fault: 'drained' }))
+  t.match(traffic.node('worker'), { calls: 2, failed: 1, errorResponses: 1 }, 'a call that was not sent is no call')
   now += 6 * 60_000
-  t.match(traffic.node('worker'), { calls: 0, errors: 0, p50: undefined })
+  t.match(traffic.node('worker'), { calls: 0, failed: 0, errorResponses: 0, p50: undefined })
 })
 
 t.test('the last 20 joined responses are listed, newest first', async (t) => {
