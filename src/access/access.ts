@@ -1,5 +1,5 @@
 /** Authentication: who the caller is and what the caller may do. Results are values; http/ turns them into responses. */
-import type { Log } from '../core/events.ts'
+import type { FailedLoginReason, Log } from '../core/events.ts'
 import type { Caller } from '../core/request.ts'
 import type { Clock } from '../core/timing.ts'
 import type { LoginAttempts } from './login-attempts.ts'
@@ -56,6 +56,8 @@ export interface AccessOptions {
     readonly perAddress?: RateLimit
   }
   readonly log: Log
+  /** Called for each login with name and password that is rejected. */
+  readonly onFailedLogin?: (reason: FailedLoginReason) => void
   /** Shared by replicas. Absent: in memory. */
   readonly attempts?: LoginAttempts
   /** Shared by replicas. Absent: in memory. */

@@ -67,7 +67,14 @@ export async function createFileAccess(options: AccessOptions, file: string, rol
   const { attempts = createLoginAttempts({ limits, clock }) } = options
   const queue = new LoginQueue({ concurrency: MAX_CONCURRENT_HASHES, maxQueued: MAX_QUEUED_HASHES })
   const verifyPassword = createPasswordVerifier(users)
-  const logins = new PasswordLogins({ verifyPassword, credentialVersion: users.hashOf, attempts, queue, clock })
+  const logins = new PasswordLogins({
+    verifyPassword,
+    credentialVersion: users.hashOf,
+    attempts,
+    queue,
+    clock,
+    onFailure: options.onFailedLogin,
+  })
   const issuers = { get: (name: string) => (name === tokens.issuer ? own : external.get(name)) }
   const verifier = new TokenVerifier({ issuers, revocations, clock })
   return {

@@ -5,6 +5,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
+import type { FailedLoginReason } from '../core/events.ts'
 import type { Clock } from '../core/timing.ts'
 import type { LoginAttempts } from './login-attempts.ts'
 import type { VerifyPassword } from './passwords.ts'
@@ -22,6 +23,8 @@ export interface LoginOptions {
   readonly attempts: LoginAttempts
   readonly queue: LoginQueue
   readonly clock: Clock
+  /** Called for each login that is rejected. */
+  readonly onFailure?: ((reason: FailedLoginReason) => void) | undefined
 }
 
 interface RememberedLogin {
@@ -52,6 +55,12 @@ export class PasswordLogins {
 
   /** Rejects only if `verifyPassword` rejects. */
   async login(address: string, name: string, password: string): Promise<LoginResult> {
+    const result = await this.#login(address, name, password)
+    if (!result.ok) this.#options.onFailure?.(result.reason)
+    return result
+  }
+
+  async #login(address: string, name: string, password: string): Promise<LoginResult> {
     if (name.length > MAX_NAME_LENGTH) return WRONG
     const digest = this.#digest(name, password)
     // Parallel requests with the same credentials share one attempt, and so one failure and one bcrypt hash.

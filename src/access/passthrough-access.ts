@@ -26,7 +26,14 @@ export function createPassthroughAccess(
   const { attempts = createLoginAttempts({ limits, clock }) } = options
   const queue = new LoginQueue({ concurrency: concurrentChecks, maxQueued: MAX_QUEUED_CHECKS })
   const credentialVersion = () => undefined
-  const logins = new PasswordLogins({ verifyPassword: verify, credentialVersion, attempts, queue, clock })
+  const logins = new PasswordLogins({
+    verifyPassword: verify,
+    credentialVersion,
+    attempts,
+    queue,
+    clock,
+    onFailure: options.onFailedLogin,
+  })
   return {
     realm: options.realm,
     limits,

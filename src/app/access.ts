@@ -9,6 +9,7 @@ import { permissions } from '../catalogue/index.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import { EdgeError } from '../core/errors.ts'
+import type { FailedLoginReason } from '../core/events.ts'
 import type { SharedAccess } from '../redis/shared-access.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { createVersionCall } from './cluster.ts'
@@ -26,12 +27,13 @@ export interface AccessParts {
   readonly cluster: Cluster
   readonly shared: SharedAccess | undefined
   readonly log: Logger
+  readonly onFailedLogin: (reason: FailedLoginReason) => void
 }
 
 /** Rejects with an `Error` for the operator if the users file, the keys or the roles are invalid. */
 export async function buildAccess(
   { current: config, onReload }: ReloadableConfig,
-  { cluster, shared, log }: AccessParts,
+  { cluster, shared, log, onFailedLogin }: AccessParts,
 ): Promise<Access> {
   const { access } = config
   const { limits } = access
@@ -84,6 +86,7 @@ export async function buildAccess(
       },
     },
     ...(shared && { attempts: shared.attempts, revocations: shared.revocations }),
+    onFailedLogin,
     log: (level, message, facts) => log[level](facts ?? {}, message),
   })
   onReload((next) => built.prepareReload({ ...next.access, issuers: issuersOf(next) }))

@@ -157,7 +157,7 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
     log,
   })
   const shared = buildSharedAccess(config, { replica, encryptionKey, log })
-  const access = await buildAccess(settings, { cluster, shared, log })
+  const access = await buildAccess(settings, { cluster, shared, log, onFailedLogin: emit.failedLogin })
   const monitors = createMonitors(events, cluster)
   const history = buildHistory(settings, { name, events, traffic: monitors.traffic, replica })
   const common = { name, drains, access, cluster, replica, shared, log, audit }
@@ -181,7 +181,18 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
   })
   const ready = readiness.current
   replicas = buildReplicas({ name, replica, cluster, monitors, ready, contact: readiness.contact })
-  const metrics = buildMetrics({ name, events, cluster, api, audit, traces, ready, reload: reloader.status })
+  const certificates = await createCertificates(settings)
+  const metrics = buildMetrics({
+    name,
+    events,
+    cluster,
+    api,
+    audit,
+    traces,
+    certificates,
+    ready,
+    reload: reloader.status,
+  })
   const url = () => lifecycle.url
   const operations = await buildOperations(settings, {
     ...common,
@@ -194,7 +205,7 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
     ready,
     replicas,
     reload: reloader.status,
-    certificates: await createCertificates(settings),
+    certificates,
     url,
   })
   const close = async (spanFlushMs = SPAN_FLUSH_MS): Promise<void> => {

@@ -19,6 +19,8 @@ export interface ReloadStatus {
   readonly succeededAt: number
   /** Settings that have another value in the file than in this process. They take effect with the next start. */
   readonly pendingRestart: readonly string[]
+  /** Reloads since the start that changed something, and those that found another fault than the one before. */
+  readonly counts: { readonly succeeded: number; readonly failed: number }
 }
 
 export interface Reloader {
@@ -44,7 +46,7 @@ const RETRY_INTERVAL_MS = 1000
 
 export function createReloader({ config, load, log, warnOfDeprecations, ...options }: ReloadOptions): Reloader {
   const loadAgain = load ?? (async () => ({ ok: true, config: config.initial, files: [], deprecations: [] }) as const)
-  let status: ReloadStatus = { succeededAt: Date.now(), pendingRestart: [] }
+  let status: ReloadStatus = { succeededAt: Date.now(), pendingRestart: [], counts: { succeeded: 0, failed: 0 } }
   let files = options.files ?? []
   let latest = Promise.resolve()
   /** The reload that has not begun, and whether an operator asked for it. */
@@ -65,12 +67,16 @@ export function createReloader({ config, load, log, warnOfDeprecations, ...optio
       if (pendingRestart.length > 0 && !isDeepStrictEqual(pendingRestart, status.pendingRestart)) {
         log.warn({ settings: pendingRestart }, 'changed settings take effect after a restart only')
       }
-      status = { succeededAt: Date.now(), pendingRestart }
+      const counts = { ...status.counts }
+      if (changed.length > 0 || status.fault !== undefined) counts.succeeded += 1
+      status = { succeededAt: Date.now(), pendingRestart, counts }
     } catch (error) {
       const fault = error instanceof Error ? error.message : String(error)
+      const counts = { ...status.counts }
+      if (fault !== status.fault) counts.failed += 1
       // The same fault may be found again, by SIGHUP or after a change of another file.
       if (fault !== status.fault) log.error({ fault }, 'configuration not reloaded, the last valid one stays in use')
-      status = { ...status, fault }
+      status = { ...status, fault, counts }
     }
   }
   /** One reload after the other. Calls during a reload lead to one more, which reads the newest files. */

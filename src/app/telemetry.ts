@@ -19,6 +19,7 @@ import type { EdgeEvents } from '../telemetry/events.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics/index.ts'
 import type { Traces } from '../telemetry/traces/index.ts'
 import type { Cluster } from '../upstream/index.ts'
+import type { Certificates } from './certificates.ts'
 import { version } from './package.ts'
 import type { ReloadStatus } from './reload.ts'
 import { replicaNameOf } from './replica-name.ts'
@@ -32,12 +33,14 @@ export interface MetricsParts {
   readonly api: { readonly cache: CacheOperationsPorts; readonly storeState?: (() => CacheStoreState) | undefined }
   readonly audit: Pick<Audit, 'state'>
   readonly traces: Pick<Traces, 'counts'> | undefined
+  readonly certificates: Certificates
   ready(): Readiness
   reload(): ReloadStatus
 }
 
-export function buildMetrics({ name, events, cluster, api, audit, traces, ready, reload }: MetricsParts): Metrics {
+export function buildMetrics({ name, events, cluster, api, audit, traces, ...state }: MetricsParts): Metrics {
   const { cache, storeState } = api
+  const { certificates, ready, reload } = state
   const groups = new Set(catalogue.map(groupOf))
   groups.delete('none')
   return createMetrics({
@@ -57,6 +60,7 @@ export function buildMetrics({ name, events, cluster, api, audit, traces, ready,
       return DEGRADATIONS.map((reason) => [reason, degraded.some((each) => each.reason === reason)])
     },
     reload,
+    certificates: certificates.current,
     nodes: () =>
       cluster.status().map(({ name, type, inFlight, limit, slots, queue, budget, ejectedUntil, drain }) => ({
         name,

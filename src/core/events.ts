@@ -11,6 +11,8 @@ export interface EventListeners {
   /** The name of a node whose ejection begins. */
   ejection?(node: string): void
   join?(event: JoinEvent): void
+  /** A login with name and password was rejected. */
+  failedLogin?(reason: FailedLoginReason): void
   cache?(event: CacheEvent): void
   redisStep?(event: RedisStepEvent): void
   /** The name of an event of the Redis store, such as `unreachable` or `reachable`. */
@@ -62,6 +64,10 @@ export interface NodeCallEvent {
   readonly ms: number
   readonly queueTime: number
 }
+
+/** `blocked`: too many failures before. `busy`: too many logins at once. */
+export const FAILED_LOGIN_REASONS = ['wrong', 'blocked', 'busy'] as const
+export type FailedLoginReason = (typeof FAILED_LOGIN_REASONS)[number]
 
 /** One joined response; emitted when it is joined, not when it is served from the cache. */
 export interface JoinEvent {

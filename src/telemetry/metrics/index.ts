@@ -64,6 +64,7 @@ function createListeners(registry: Registry, sources: MetricsSources): EventList
   return {
     request: all('request'),
     nodeCall: all('nodeCall'),
+    failedLogin: all('failedLogin'),
     redisStep: all('redisStep'),
     cache: (event) => cacheCounts[event.kind](event),
     storeEvent: (event) => countStoreEvent(events.has(event) ? event : 'other'),

@@ -5,7 +5,7 @@
  * Label values are bounded: names of the catalogue and of the settings, numbers and closed sets of words. No label takes
  * a value that a client chooses.
  */
-import { type CacheEvent, type EventListeners, SNAPSHOT_REFUSALS } from '../../core/events.ts'
+import { type CacheEvent, type EventListeners, FAILED_LOGIN_REASONS, SNAPSHOT_REFUSALS } from '../../core/events.ts'
 import type { SnapshotState } from '../../core/response.ts'
 
 /** What the state series read at each scrape, and the label values that exist from the start. */
@@ -23,7 +23,14 @@ export interface MetricsSources {
   /** Everything that can be degraded, and whether it is. */
   degraded(): readonly (readonly [reason: string, isDegraded: boolean])[]
   /** `fault`: why the latest reload failed. `succeededAt`: milliseconds since 1970. */
-  reload(): { readonly fault?: string; readonly succeededAt: number; readonly pendingRestart: readonly string[] }
+  reload(): {
+    readonly fault?: string
+    readonly succeededAt: number
+    readonly pendingRestart: readonly string[]
+    readonly counts: { readonly succeeded: number; readonly failed: number }
+  }
+  /** The certificates of the settings; `validTo`: milliseconds since 1970. */
+  certificates(): readonly { readonly setting: string; readonly validTo: number }[]
   nodes(): readonly NodeSample[]
   /** Absent if nothing is cached. */
   readonly store?: () => { readonly up: boolean; readonly local: { readonly bytes: number; readonly entries: number } }
@@ -56,6 +63,7 @@ export type LabelValue = string | number
 interface Events {
   readonly request: Parameters<Required<EventListeners>['request']>[0]
   readonly nodeCall: Parameters<Required<EventListeners>['nodeCall']>[0]
+  readonly failedLogin: Parameters<Required<EventListeners>['failedLogin']>[0]
   readonly redisStep: Parameters<Required<EventListeners>['redisStep']>[0]
   readonly storeEvent: string
 }
@@ -258,6 +266,12 @@ export const eventSeries: readonly EventSeries[] = [
     known: perGroup,
     value: ({ calls }) => calls,
   }),
+  on('failedLogin', {
+    name: 'edge_failed_logins_total',
+    help: 'Logins with name and password that were rejected; blocked: after too many failures, busy: too many at once.',
+    labels: { reason: (reason) => reason },
+    known: () => ({ reason: FAILED_LOGIN_REASONS }),
+  }),
   on('redisStep', {
     name: 'edge_redis_step_duration_seconds',
     help: 'Duration of Redis steps; timeout: longer than cache.redis.timeout, unreachable: there was no connection.',
@@ -307,6 +321,20 @@ export const stateSeries: readonly StateSeries[] = [
     name: 'edge_config_reload_timestamp_seconds',
     help: 'When a configuration was last put to use.',
     read: ({ reload }) => reload().succeededAt / 1000,
+  },
+  {
+    type: 'counter',
+    name: 'edge_config_reloads_total',
+    help: 'Reloads that changed the configuration, and reloads that failed; the same fault is counted once.',
+    labels: ['outcome'],
+    read: ({ reload }) => Object.entries(reload().counts).map(([outcome, count]) => [{ outcome }, count]),
+  },
+  {
+    type: 'gauge',
+    name: 'edge_certificate_expiry_timestamp_seconds',
+    help: 'When the certificate of this setting ends; of a file of authorities, when its last one ends.',
+    labels: ['setting'],
+    read: ({ certificates }) => certificates().map(({ setting, validTo }) => [{ setting }, validTo / 1000]),
   },
   {
     type: 'gauge',

@@ -1,10 +1,13 @@
 import t from 'tap'
+import type { Problems } from '../../../src/admin/console/problem-types.ts'
 import { reloadable } from './edge.ts'
 
 t.test('settings that need a restart are named once in the log, in the console and in the metrics', async (t) => {
   const { change, logged, operations } = await reloadable(t)
   const metric = async (name: string) =>
-    Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(await operations('/metrics'))?.[1])
+    Number(
+      /(\S+)$/.exec((await operations('/metrics')).split('\n').find((line) => line.startsWith(`${name} `)) ?? '')?.[1],
+    )
   t.equal(await metric('edge_config_pending_restart'), 0)
   const before = await metric('edge_config_reload_timestamp_seconds')
   t.ok(before > 1_700_000_000 && before <= Date.now() / 1000)
@@ -20,8 +23,11 @@ t.test('settings that need a restart are named once in the log, in the console a
   )
   t.equal(await metric('edge_config_pending_restart'), 2)
   t.equal(await metric('edge_config_reload_success'), 1)
+  t.equal(await metric('edge_config_reloads_total{outcome="succeeded"}'), 2)
   t.ok((await metric('edge_config_reload_timestamp_seconds')) > before)
-  t.match(JSON.parse(await operations('/api/now')).configuration, { pendingRestart: ['listen.port', 'cache.enabled'] })
+  const { problems } = JSON.parse(await operations('/api/problems')) as Problems
+  const waiting = problems.find(({ kind }) => kind === 'pendingRestart')
+  t.match(`${waiting?.summary}: ${waiting?.detail}`, /listen\.port, cache\.enabled/, 'the console names the settings')
 
   await change({ 'cache.enabled': true, 'listen.port': 0 })
   t.equal(await metric('edge_config_pending_restart'), 0, 'with the old values no restart is needed')
@@ -36,7 +42,8 @@ t.test('a broken file changes nothing, and is reported once until it is valid ag
   t.equal(logged(fault).length, 1, 'the same fault is not logged again')
   t.match(await (await get('/cache/config')).json(), { data: { defaultDuration: 750 } })
   t.match(await operations('/metrics'), /^edge_config_reload_success 0$/m)
-  t.match(JSON.parse(await operations('/api/now')).configuration.fault, /no-such-role/)
+  const { problems } = JSON.parse(await operations('/api/problems')) as Problems
+  t.match(problems.find(({ kind }) => kind === 'configurationNotReloaded')?.detail, /no-such-role/)
 
   await put('cluster: [')
   t.equal(logged(fault).length, 2, 'another fault is logged')

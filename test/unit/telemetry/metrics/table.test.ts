@@ -16,7 +16,12 @@ const sources: MetricsSources = {
     ['noNode', true],
     ['redisUnreachable', false],
   ],
-  reload: () => ({ succeededAt: 1_700_000_000_000, pendingRestart: ['listen.port'] }),
+  reload: () => ({
+    succeededAt: 1_700_000_000_000,
+    pendingRestart: ['listen.port'],
+    counts: { succeeded: 3, failed: 1 },
+  }),
+  certificates: () => [{ setting: 'listen.tls.cert', validTo: 1_800_000_000_000 }],
   nodes: () => [
     {
       name: 'm',
@@ -91,6 +96,7 @@ t.test('each event counts in all of its rows', async (t) => {
   events.emit.nodeCall({ ...call, status: 200 })
   events.emit.nodeCall({ ...call, fault: 'overloaded', ms: 0 })
   events.emit.redisStep({ outcome: 'done', ms: 2 })
+  events.emit.failedLogin('blocked')
   events.emit.storeEvent('unreachable')
   events.emit.storeEvent('an unknown event')
   for (const round of [1, 2]) {
@@ -106,6 +112,8 @@ t.test('each event counts in all of its rows', async (t) => {
     t.equal(sum('edge_node_refused_total', { node: 'm', reason: 'overloaded' }), 1)
     t.equal(sum('edge_redis_step_duration_seconds_count', { outcome: 'done' }), 1)
     t.equal(sum('edge_redis_events_total', { event: 'other' }), 1)
+    t.equal(sum('edge_failed_logins_total', { reason: 'blocked' }), 1)
+    t.equal(sum('edge_failed_logins_total'), 1, 'the other reasons are 0')
   }
 })
 
@@ -124,6 +132,8 @@ t.test('state is read at each scrape; a node that was removed disappears', async
   const { scrape } = start({ nodes: () => nodes })
   t.equal(sumOf(await scrape(), 'edge_node_in_flight'), 2)
   t.equal(sumOf(await scrape(), 'edge_audit_records_total'), 3)
+  t.equal(sumOf(await scrape(), 'edge_config_reloads_total', { outcome: 'failed' }), 1)
+  t.equal(sumOf(await scrape(), 'edge_certificate_expiry_timestamp_seconds', { setting: 'listen.tls.cert' }), 1.8e9)
   nodes.shift()
   const samples = await scrape()
   t.strictSame(
