@@ -20,7 +20,7 @@
  */
 import type { EdgeOperation } from './catalogue/endpoint.ts'
 import type { EdgeRequest, Handler, Stage } from './core/request.ts'
-import type { StageName } from './core/trace.ts'
+import type { RecordStages, StageName } from './core/trace.ts'
 import { traced } from './core/traced.ts'
 
 export interface PipelineParts {
@@ -32,6 +32,8 @@ export interface PipelineParts {
   /** Absent: no state of the cluster forbids writes. */
   readonly refuseWrites?: Stage
   readonly forward: Handler
+  /** Absent: stages are recorded for traces only. */
+  readonly recordStages?: RecordStages
   /** `read` is the pipeline of reads. An absent handler: the nodes distribute the request themselves, so one is called. */
   readonly multiNode?: (read: Handler, forward: Handler) => Partial<MultiNodeHandlers>
 }
@@ -47,7 +49,8 @@ export function buildPipeline(parts: PipelineParts): Handler {
   const forward = traced('forward', parts.forward)
   const callNodes: Handler = (request) => {
     request.cost?.charge()
-    return handlers[handlerOf(request)](request)
+    const recorded = recordsFrom(request, parts.recordStages)
+    return handlers[handlerOf(recorded)](recorded)
   }
   const read = stage('cache', parts.readThrough)(callNodes)
   const guard: Stage = parts.refuseWrites ?? ((next) => next)
@@ -67,6 +70,15 @@ export function buildPipeline(parts: PipelineParts): Handler {
     }
     return method === 'GET' ? read(request) : write(request)
   }
+}
+
+/**
+ * The fast path records nothing, because most of its requests are hits. The record of a miss begins here; a request of the
+ * edge itself has none.
+ */
+function recordsFrom(request: EdgeRequest, recordStages: RecordStages | undefined): EdgeRequest {
+  if (recordStages === undefined || request.cost === undefined || request.trace !== undefined) return request
+  return { ...request, trace: recordStages(request.requestId, undefined) }
 }
 
 /** An absent stage has no span. */

@@ -11,6 +11,7 @@ import type { EventListeners } from '../core/events.ts'
 import type { ClusterView } from '../core/node-call.ts'
 import type { Handler } from '../core/request.ts'
 import type { CacheStoreState } from '../core/response.ts'
+import type { RecordStages } from '../core/trace.ts'
 import { createAuthenticator, tokenIssuer } from '../http/authenticate.ts'
 import { addressOfRequests } from '../http/client-address.ts'
 import { createHttp, type Http } from '../http/index.ts'
@@ -42,6 +43,7 @@ export interface ApiParts {
   readonly emit: Required<EventListeners>
   readonly audit: Audit
   readonly traces: Traces | undefined
+  readonly recordStages: RecordStages
 }
 
 export interface Api {
@@ -59,7 +61,8 @@ export interface Api {
 /** Rejects with an `Error` for the operator if the certificate or a setting cannot be used. */
 export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Promise<Api> {
   const { current: config } = settings
-  const { access, cluster, shared, log, writeLine, replica, encryptionKey, onStoreEvent, emit, audit, traces } = parts
+  const { access, cluster, shared, log, writeLine, replica, encryptionKey, onStoreEvent, emit, audit } = parts
+  const { traces, recordStages } = parts
   const { listen } = config
   const addressOf = addressOfRequests(listen)
   const onReject = logRejected(log, addressOf, emit.request)
@@ -82,6 +85,7 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
   })
   const description = createApiDescription(() => config.cache.compressionMinBytes)
   const pipeline = buildPipeline({
+    recordStages,
     operations: {
       ...createTokenOperations({
         issue: (name) => issueToken(name),
@@ -99,6 +103,7 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
     handle: handler,
     observe: emit.request,
     ...(traces && { beginTrace: createTraceStarter(config, traces) }),
+    recordStages,
     serverFactory: listener.serverFactory,
     log,
     writeLine,

@@ -6,6 +6,7 @@ import type { LiveTail } from '../admin/console/live-tail.ts'
 import type { ConsolePorts } from '../admin/console/ports.ts'
 import type { QueueTrends } from '../admin/console/queue-trends.ts'
 import { createReplicas, type Replicas } from '../admin/console/replicas.ts'
+import type { RequestRecords } from '../admin/console/request-records.ts'
 import type { RecentJoins, Traffic } from '../admin/console/traffic.ts'
 import type { Readiness } from '../admin/listener.ts'
 import type { Audit } from '../audit/index.ts'
@@ -85,6 +86,7 @@ export function buildConsolePorts({ current: config }: ReloadableConfig, parts: 
     traffic: monitors.traffic,
     history,
     tail: monitors.tail,
+    records: monitors.records,
     joins: monitors.joins,
     divergence,
     index: cache.index,
@@ -130,6 +132,7 @@ export function buildConsolePorts({ current: config }: ReloadableConfig, parts: 
 export interface Monitors {
   readonly traffic: Traffic
   readonly tail: LiveTail
+  readonly records: RequestRecords
   readonly joins: RecentJoins
   readonly queues: QueueTrends
   close(): void

@@ -161,7 +161,8 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
   const monitors = createMonitors(events, cluster)
   const history = buildHistory(settings, { name, events, traffic: monitors.traffic, replica })
   const common = { name, drains, access, cluster, replica, shared, log, audit }
-  api = await buildApi(settings, { ...common, encryptionKey, writeLine, onStoreEvent, emit, traces })
+  const { recordStages } = monitors.records
+  api = await buildApi(settings, { ...common, encryptionKey, writeLine, onStoreEvent, emit, traces, recordStages })
   const readiness = createReadiness({
     cluster,
     hasOwnCredentials: () => config.cluster.credentials.mode === 'service',

@@ -7,6 +7,7 @@ import { accountPart } from '../admin/console/account.ts'
 import { consolePart } from '../admin/console/index.ts'
 import { createLiveTail } from '../admin/console/live-tail.ts'
 import { createQueueTrends } from '../admin/console/queue-trends.ts'
+import { createRequestRecords } from '../admin/console/request-records.ts'
 import { createRecentJoins, createTraffic } from '../admin/console/traffic.ts'
 import { createOperationsListener, metricsPart } from '../admin/listener.ts'
 import { referencePart } from '../admin/reference.ts'
@@ -23,16 +24,18 @@ import { withSettings } from './with-settings.ts'
 
 export function createMonitors({ on }: Pick<EdgeEvents, 'on'>, cluster: Pick<Cluster, 'status'>): Monitors {
   const traffic = createTraffic()
-  const tail = createLiveTail()
+  const records = createRequestRecords()
+  const tail = createLiveTail(records)
   const joins = createRecentJoins()
   const queues = createQueueTrends(cluster.status)
-  const unsubscribes = [on(traffic), on(tail), on(joins)]
+  const unsubscribes = [on(traffic), on({ nodeCall: records.nodeCall, join: records.join }), on(tail), on(joins)]
   const close = (): void => {
     for (const unsubscribe of unsubscribes) unsubscribe()
     tail.close()
+    records.close()
     queues.stop()
   }
-  return { traffic, tail, joins, queues, close }
+  return { traffic, tail, joins, records, queues, close }
 }
 
 export async function buildOperations(settings: ReloadableConfig, parts: OperationsParts): Promise<FastifyInstance> {

@@ -17,13 +17,16 @@ interface TextFilterProps {
   readonly name: string
   readonly label: string
   readonly placeholder: string
+  /** For a whole number: phones show digits. */
+  readonly numeric?: boolean
   /** The key `/` focuses this field. */
   readonly search?: boolean
   readonly wide?: boolean
 }
 
 /** Holds the text during typing, because each poll renders the page and would restore the text of the address. */
-export function TextFilter({ name: field, label, placeholder: hint, search = false, wide = false }: TextFilterProps) {
+export function TextFilter(props: TextFilterProps) {
+  const { name: field, label, placeholder: hint, numeric = false, search = false, wide = false } = props
   const applied = route.value.query.get(field) ?? ''
   const [text, setText] = useState(applied)
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
@@ -46,6 +49,7 @@ export function TextFilter({ name: field, label, placeholder: hint, search = fal
         type="search"
         value={text}
         placeholder={hint}
+        inputMode={numeric ? 'numeric' : undefined}
         onInput={({ currentTarget }) => onText(currentTarget.value)}
         data-search={search ? '' : undefined}
       />

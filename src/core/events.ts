@@ -1,9 +1,9 @@
 /**
- * Events of the edge, for metrics, the console, the audit and traces. Their values are bounded: never a raw URL, a query
- * value, a header or a body. Listeners run synchronously; they must neither throw nor block.
+ * Events of the edge, for metrics, the console, the audit and traces. Their values are bounded: never a query value, a
+ * header or a body, and of a URL nothing but `path`. Listeners run synchronously; they must neither throw nor block.
  */
 import type { NodeFault } from './errors.ts'
-import type { CacheOutcome } from './response.ts'
+import type { CacheOutcome, CacheStatus } from './response.ts'
 
 export interface EventListeners {
   request?(event: RequestEvent): void
@@ -26,6 +26,8 @@ export interface RequestEvent {
   readonly method: string
   /** The route template, or `unknown`. */
   readonly route: string
+  /** Of a request without a route: its path, shortened and escaped. For the console only, because clients choose it. */
+  readonly path?: string | undefined
   /** The cache group of the route, or `none`. */
   readonly group: string
   /** 0: the client disconnected before there was a response. */
@@ -37,6 +39,10 @@ export interface RequestEvent {
   readonly cache: CacheOutcome
   /** Milliseconds that the fetch of the stored response took; set for hits. */
   readonly fetchTime: number | undefined
+  /** How the cache handled the request; absent if the response may not be stored. */
+  readonly cacheStatus?: CacheStatus | undefined
+  /** The code of the error that the edge sent. */
+  readonly errorCode?: number | undefined
   /** Absent: the caller was not authenticated. */
   readonly caller: string | undefined
   readonly client: string

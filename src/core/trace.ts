@@ -1,4 +1,7 @@
-/** The types of traces. A request that is not traced has no trace and pays nothing for it. */
+/**
+ * The types of traces: of spans that a collector receives, and of stages that only the console shows. A cache hit on the
+ * fast path has neither and pays nothing for it.
+ */
 
 import type { NodeFault } from './errors.ts'
 import type { CacheOutcome } from './response.ts'
@@ -57,11 +60,12 @@ export type StageName =
 
 /** A place in a trace, under which spans can start. */
 export interface Trace {
-  readonly traceId: string
-  /** W3C Trace Context section 3.2: `traceparent` of calls to nodes within this span. */
-  readonly parent: string
+  /** Absent: no collector receives the trace. */
+  readonly traceId?: string | undefined
+  /** W3C Trace Context section 3.2: `traceparent` of calls to nodes within this span. Absent like `traceId`. */
+  readonly parent?: string | undefined
   /** W3C Trace Context section 3.3, as it was received. */
-  readonly state?: string
+  readonly state?: string | undefined
   /** `false`: `parent` is only passed on to the nodes. */
   readonly recorded: boolean
   startSpan(stage: StageName, attributes?: SpanAttributes): Span
@@ -75,3 +79,9 @@ export interface Span extends Trace {
   /** To be called once. */
   end(attributes?: SpanAttributes): void
 }
+
+/**
+ * Begins to record the stages of a request for the console, beside its trace. A request that is recorded already
+ * continues its record.
+ */
+export type RecordStages = (requestId: string, trace: Span | undefined) => Span

@@ -11,6 +11,7 @@ import Fastify, {
   type FastifyServerFactory,
 } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
+import type { RecordStages } from '../core/trace.ts'
 import { Admission } from './admit.ts'
 import type { Authenticator } from './authenticate.ts'
 import { registerBodyParsers } from './body.ts'
@@ -49,6 +50,8 @@ export interface HttpOptions extends RouteOptions {
   readonly observe?: RequestEventListener
   /** Absent: nothing is traced. */
   readonly beginTrace?: BeginTrace
+  /** Absent: the stages of the regular path are not recorded. */
+  readonly recordStages?: RecordStages
   readonly clientAddress: AddressOf
   /** The version of the manager that `wazuh-app-version` must name; `undefined`: any, or not known yet. */
   managerVersion(): string | undefined
@@ -121,5 +124,6 @@ function createApp(options: HttpOptions, fastPath: FastPath): FastifyInstance {
 function stateOf(request: FastifyRequest, options: HttpOptions, fastPath: FastPath): RequestState {
   const handover = fastPath.handoverOf(request.raw)
   const trace = handover === undefined ? options.beginTrace?.(request) : handover.trace
-  return new RequestState(options.clientAddress(request), handover, trace)
+  const recorded = options.recordStages?.(request.id, trace) ?? trace
+  return new RequestState(options.clientAddress(request), handover, recorded)
 }

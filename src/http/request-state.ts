@@ -1,6 +1,6 @@
 /**
  * What is known of one request while it runs (`request.edge`), and the event that is emitted when it has ended. An
- * event contains no URL, no query value, no body and no header.
+ * event contains no query value, no body and no header, and a path only if no route matches it.
  */
 import type { IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -13,6 +13,7 @@ import { cacheOutcomeOf } from '../core/response.ts'
 import type { Span, SpanAttributes, StageName } from '../core/trace.ts'
 import { type RejectedRequest, rejectionBody } from '../listener/reject.ts'
 import { type Flags, NO_FLAGS } from './parameters.ts'
+import { shownPath } from './shown-path.ts'
 
 export type RequestEventListener = (event: RequestEvent) => void
 
@@ -104,10 +105,12 @@ export function statusOf({ raw }: FastifyRequest, reply: FastifyReply): number |
 /** `elapsed`: milliseconds from the head of the request to the end of the response. */
 export function eventOf(request: FastifyRequest, reply: FastifyReply, elapsed: number): RequestEvent {
   const { edge, raw, routeOptions } = request
+  const hasRoute = routeOptions.config?.endpoint !== undefined
   return {
     requestId: request.id,
     method: methodLabel(request.method),
     route: routeOf(request),
+    path: hasRoute ? undefined : shownPath(raw.url),
     group: groupOf(routeOptions.config?.endpoint),
     status: statusOf(request, reply) ?? 0,
     ms: elapsed,
@@ -115,6 +118,7 @@ export function eventOf(request: FastifyRequest, reply: FastifyReply, elapsed: n
     ...cacheFields(edge.response),
     caller: edge.caller?.name,
     client: edge.clientAddress,
+    errorCode: (raw.rejectedWith ?? edge.error)?.code,
     rejectedWith: edge.enteredPipeline ? undefined : (raw.rejectedWith ?? edge.error)?.code,
   }
 }
@@ -125,6 +129,7 @@ export function eventOfRejected({ id, request, error }: RejectedRequest, client:
     requestId: id,
     method: methodLabel(request?.method),
     route: UNKNOWN_ROUTE,
+    path: shownPath(request?.url),
     group: groupOf(undefined),
     status: error?.status ?? 0,
     ms: 0,
@@ -132,6 +137,7 @@ export function eventOfRejected({ id, request, error }: RejectedRequest, client:
     ...cacheFields(undefined),
     caller: undefined,
     client,
+    errorCode: error?.code,
     rejectedWith: error?.code,
   }
 }
@@ -155,7 +161,7 @@ export function eventOfHit(
   response: EdgeResponse,
   bytes: number,
 ): RequestEvent {
-  const { cache, fetchTime } = cacheFields(response)
+  const { cache, fetchTime, cacheStatus } = cacheFields(response)
   return {
     requestId: entry.reqId,
     method: methodLabel(entry.method),
@@ -166,17 +172,21 @@ export function eventOfHit(
     bytes: entry.method === 'HEAD' ? 0 : bytes,
     cache,
     fetchTime,
+    cacheStatus,
     caller: entry.caller,
     client: entry.client,
     rejectedWith: undefined,
   }
 }
 
-function cacheFields(response: EdgeResponse | undefined): Pick<RequestEvent, 'cache' | 'fetchTime'> {
-  if (response === undefined) return { cache: 'none', fetchTime: undefined }
-  if (response.kind !== 'json' || response.cached === undefined) return { cache: 'bypass', fetchTime: undefined }
-  const cache = cacheOutcomeOf(response.cached.status)
-  return { cache, fetchTime: cache === 'hit' || cache === 'stale' ? response.cached.response.fetchTime : undefined }
+function cacheFields(response: EdgeResponse | undefined): Pick<RequestEvent, 'cache' | 'fetchTime' | 'cacheStatus'> {
+  if (response === undefined) return { cache: 'none', fetchTime: undefined, cacheStatus: undefined }
+  if (response.kind !== 'json' || response.cached === undefined) {
+    return { cache: 'bypass', fetchTime: undefined, cacheStatus: undefined }
+  }
+  const { status: cacheStatus, response: stored } = response.cached
+  const cache = cacheOutcomeOf(cacheStatus)
+  return { cache, fetchTime: cache === 'hit' || cache === 'stale' ? stored.fetchTime : undefined, cacheStatus }
 }
 
 /** The bytes of a file of unknown length are counted by its connection, which carries one response at a time. */

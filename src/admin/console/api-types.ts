@@ -54,31 +54,6 @@ export interface Totals {
   readonly failures: number
 }
 
-/** `GET /api/requests`, an event stream: the data of one event. */
-export interface TailBatch {
-  readonly requests: readonly TailRequest[]
-  /** Number of requests that were not sent, because the rate was too high. */
-  readonly skipped: number
-}
-
-/** A request in the live tail. Carries neither URL nor body. */
-export interface TailRequest {
-  readonly id: string
-  /** Milliseconds since 1970. */
-  readonly at: number
-  readonly method: string
-  readonly route: string
-  /** 0 if the client disconnected before the response. */
-  readonly status: number
-  readonly ms: number
-  readonly bytes: number
-  readonly cache: string
-  readonly user: string
-  readonly client: string
-  /** The nodes that were called, separated by commas. */
-  readonly node?: string
-}
-
 /** `GET /api/groups`. */
 export interface Groups {
   /** Time since the cache index was read. */

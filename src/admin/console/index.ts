@@ -7,12 +7,14 @@ import { registerHistoryRoute } from './history-routes.ts'
 import { registerLiveRoutes } from './live-routes.ts'
 import { registerNodeRoutes } from './node-routes.ts'
 import type { ConsolePorts } from './ports.ts'
+import { registerRequestRoutes } from './request-routes.ts'
 
 /** `folder`: the folder of the built page. Undefined if the build has none. */
 export function consolePart(ports: ConsolePorts, folder: string | undefined): OperationsPart {
   return async (app) => {
     registerLiveRoutes(app, ports)
     registerNodeRoutes(app, ports)
+    registerRequestRoutes(app, ports)
     registerCacheRoutes(app, ports)
     registerHistoryRoute(app, ports.history)
     await registerPage(app, folder)

@@ -3,11 +3,12 @@ import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { allows } from '../../core/access.ts'
-import type { NodeLoad, Now, TailBatch } from './api-types.ts'
+import type { NodeLoad, Now } from './api-types.ts'
 import type { TailFilter } from './live-tail.ts'
 import type { ConsolePorts, NodeState } from './ports.ts'
 import type { Problems } from './problem-types.ts'
 import { problemsOf } from './problems.ts'
+import type { TailBatch } from './request-types.ts'
 
 const text = Type.Optional(Type.String({ maxLength: 200 }))
 const tailQuery = Type.Object(
@@ -17,6 +18,8 @@ const tailQuery = Type.Object(
     user: text,
     node: text,
     cache: text,
+    slower: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400_000 })),
+    id: Type.Optional(Type.String({ pattern: '^[0-9A-Fa-f-]{0,36}$' })),
   },
   { additionalProperties: false },
 )

@@ -1,6 +1,7 @@
 /** The live tail: sends each finished request to the subscribers whose filter it matches. */
-import type { EventListeners, RequestEvent } from '../../core/events.ts'
-import type { TailBatch, TailRequest } from './api-types.ts'
+import type { EventListeners } from '../../core/events.ts'
+import { type RequestRecords, tailRequestOf } from './request-records.ts'
+import type { TailBatch, TailRequest } from './request-types.ts'
 
 export interface TailFilter {
   /** Such as `2xx` or `404`. */
@@ -9,6 +10,10 @@ export interface TailFilter {
   readonly user?: string | undefined
   readonly node?: string | undefined
   readonly cache?: string | undefined
+  /** Milliseconds: only requests that took at least this long. */
+  readonly slower?: number | undefined
+  /** The beginning of a request id. */
+  readonly id?: string | undefined
 }
 
 export interface TailSubscriber {
@@ -18,9 +23,9 @@ export interface TailSubscriber {
   onReplaced(): void
 }
 
-export interface LiveTail extends Required<Pick<EventListeners, 'request' | 'nodeCall'>> {
+export interface LiveTail extends Required<Pick<EventListeners, 'request'>> {
   /**
-   * Sends the last requests at once, then batches. Returns the function that ends the subscription. If there are too
+   * Sends the last matching requests at once, then batches. Returns the function that ends the subscription. If there are too
    * many, the oldest one ends: forgotten pages must not keep out the operator who opens a new one.
    */
   subscribe(filter: TailFilter, subscriber: TailSubscriber): () => void
@@ -40,33 +45,19 @@ const BACKLOG = 200
 /** Further requests of a batch are only counted. */
 const MAX_BATCH = 100
 const FLUSH_INTERVAL_MS = 250
-/** Requests in progress whose nodes are remembered. */
-const MAX_REQUESTS_IN_PROGRESS = 2000
 
-/** `clock`: milliseconds since 1970. */
-export function createLiveTail(clock: () => number = Date.now): LiveTail {
+/** Stores each request in `records`. */
+export function createLiveTail(records: Pick<RequestRecords, 'add' | 'last'>): LiveTail {
   const subscriptions = new Set<Subscription>()
-  const backlog: TailRequest[] = []
-  const nodesOf = new Map<string, string>()
   const timer = setInterval(() => {
     for (const subscription of subscriptions) flush(subscription)
   }, FLUSH_INTERVAL_MS)
   timer.unref()
   return {
-    nodeCall({ requestId, node }) {
-      const known = nodesOf.get(requestId)
-      if (known === undefined) nodesOf.set(requestId, node)
-      else if (!known.split(', ').includes(node)) nodesOf.set(requestId, `${known}, ${node}`)
-      const oldest = nodesOf.keys().next()
-      if (nodesOf.size > MAX_REQUESTS_IN_PROGRESS && !oldest.done) nodesOf.delete(oldest.value)
-    },
     request(event) {
-      // The response to a hit came from no node; a refresh in the background may call one.
-      const node = event.cache === 'hit' ? undefined : nodesOf.get(event.requestId)
-      if (node !== undefined) nodesOf.delete(event.requestId)
-      const request = tailRequestOf(event, clock(), node)
-      backlog.push(request)
-      if (backlog.length >= 2 * BACKLOG) backlog.splice(0, BACKLOG)
+      const measured = records.add(event)
+      if (subscriptions.size === 0) return
+      const request = tailRequestOf(event, Date.now(), measured)
       for (const subscription of subscriptions) offer(subscription, request)
     },
     subscribe(filter, subscriber) {
@@ -76,7 +67,7 @@ export function createLiveTail(clock: () => number = Date.now): LiveTail {
         oldest.subscriber.onReplaced()
       }
       const matches = matcherOf(filter)
-      const requests = backlog.filter(matches).slice(-BACKLOG)
+      const requests = records.last(matches, BACKLOG)
       const subscription: Subscription = { matches, subscriber, requests, skipped: 0 }
       subscriptions.add(subscription)
       flush(subscription)
@@ -104,19 +95,23 @@ function flush(subscription: Subscription): void {
   subscription.requests = []
 }
 
-function tailRequestOf(event: RequestEvent, at: number, node: string | undefined): TailRequest {
-  const { requestId: id, method, route, status, ms, bytes, cache, caller, client } = event
-  const request = { id, at, method, route, status, ms, bytes, cache, user: caller ?? '–', client }
-  return node === undefined ? request : { ...request, node }
-}
-
-function matcherOf({ status, endpoint, user, node, cache }: TailFilter): (request: TailRequest) => boolean {
+function matcherOf({
+  status,
+  endpoint,
+  user,
+  node,
+  cache,
+  slower = 0,
+  id = '',
+}: TailFilter): (request: TailRequest) => boolean {
   const includes = (text: string | undefined, part: string | undefined) =>
     part === undefined || part === '' || (text ?? '').toLowerCase().includes(part.toLowerCase())
   const statusPrefix = status?.replace(/x+$/i, '') ?? ''
   return (request) =>
     String(request.status).startsWith(statusPrefix) &&
-    includes(`${request.method} ${request.route}`, endpoint) &&
+    request.ms >= slower &&
+    request.id.startsWith(id.toLowerCase()) &&
+    includes(`${request.method} ${request.path ?? request.route}`, endpoint) &&
     includes(request.user, user) &&
     includes(request.node, node) &&
     (cache === undefined || cache === '' || request.cache === cache)

@@ -8,6 +8,7 @@ import type { LiveTail } from './live-tail.ts'
 import type { DrainResult, NodeSummary, Nodes, ReplicaSummary } from './node-types.ts'
 import type { CertificateState, GrowingQueue } from './problem-types.ts'
 import type { PurgeCost, PurgeRequest, PurgeResult } from './purge-types.ts'
+import type { RequestRecords } from './request-records.ts'
 import type { RecentJoins, Traffic } from './traffic.ts'
 
 export interface ConsolePorts {
@@ -21,6 +22,7 @@ export interface ConsolePorts {
   readonly traffic: Traffic
   readonly history: Pick<ConsoleHistory, 'read'>
   readonly tail: LiveTail
+  readonly records: Pick<RequestRecords, 'find'>
   readonly joins: Pick<RecentJoins, 'last'>
   readonly index: CacheIndex
   cache(): CacheState

@@ -38,7 +38,7 @@ export function Joined({ data, self }: JoinedProps) {
   )
 }
 
-function describeRows({ rows, total, error }: Pick<NodePart, 'rows' | 'total' | 'error'>): string {
+export function describeRows({ rows, total, error }: Pick<NodePart, 'rows' | 'total' | 'error'>): string {
   if (rows === undefined || total === undefined) return error ?? 'none'
   return rows === total ? formatCount(rows) : `${formatCount(rows)} of ${formatCount(total)}`
 }

@@ -1,22 +1,21 @@
-/** The live tail of requests, newest first, filtered by the edge. Carries no URL, body or secret. */
-import { signal, useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
-import type { TailBatch, TailRequest } from '../../admin/console/api-types.ts'
-import { signedOut } from '../api.ts'
+/** The live tail of requests, newest first, filtered by the edge. Carries no query, body or secret. */
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
+import type { TailRequest } from '../../admin/console/request-types.ts'
+import './requests.css'
 import type { ExportRow } from '../export.ts'
 import { Filters, SelectFilter, TextFilter } from '../filters.tsx'
-import { formatBytes, formatClock, formatCount, formatDuration } from '../format.ts'
+import { formatBytes, formatClock, formatCount, formatDuration, NONE } from '../format.ts'
 import { onKey } from '../keys.ts'
-import { queryText, route } from '../route.ts'
+import { navigate, queryText, replaceQuery, route } from '../route.ts'
 import { type Column, Table } from '../table.tsx'
+import { RequestDrawer } from './request.tsx'
+import { tail, useTail } from './request-stream.ts'
+import { pathOf, statusClass, statusText } from './request-text.ts'
 
-const MAX_SHOWN = 200
-/** The page reconnects after these times: if the edge refused the stream, and if not even a heartbeat arrived. */
-const RETRY_REFUSED_MS = 10_000
-const MAX_SILENCE_MS = 15_000
-const FILTERS = ['status', 'endpoint', 'user', 'node', 'cache'] as const
+const FILTERS = ['status', 'endpoint', 'user', 'node', 'cache', 'slower', 'id'] as const
 const STATUSES = ['2xx', '3xx', '4xx', '5xx', '401', '403', '404', '429', '503', '504']
 const OUTCOMES = ['hit', 'stale', 'miss', 'bypass', 'none']
+const UUID_LENGTH = 36
 const columns: readonly Column[] = [
   'Time',
   'Request',
@@ -29,111 +28,79 @@ const columns: readonly Column[] = [
   'Id',
 ]
 
-/** A page in the background closes its stream: the edge has a limited number of them. */
-const isVisible = signal(document.visibilityState === 'visible')
-document.addEventListener('visibilitychange', () => {
-  isVisible.value = document.visibilityState === 'visible'
-})
+/** Where a paused list was scrolled to when another view was opened. */
+let scrolledTo = 0
 
 export function RequestsView() {
-  const filter = filterOf(route.value.query)
-  const requests = useSignal<readonly TailRequest[]>([])
-  const skipped = useSignal(0)
-  const live = useSignal(false)
-  const paused = useSignal(false)
-  const replaced = useSignal(false)
-  const isActive = !paused.value && isVisible.value
+  const [isRestored] = useState(restorePausedFilter)
+  const { part: openedId, query } = route.value
+  const filter = filterOf(query)
+  useTail(queryText(filter))
+  // Before the list is drawn, so that it does not jump.
+  useLayoutEffect(() => {
+    if (isRestored) scrollTo(0, scrolledTo)
+  }, [])
   useEffect(() => {
-    if (!isActive) return
-    replaced.value = false
-    requests.value = []
-    skipped.value = 0
-    return subscribe(`/api/requests?${filter}`, {
-      onState(isOpen) {
-        live.value = isOpen
-        // The first batch of a stream repeats earlier requests.
-        if (isOpen) requests.value = []
-      },
-      onBatch(batch) {
-        requests.value = [...batch.requests].reverse().concat(requests.value).slice(0, MAX_SHOWN)
-        skipped.value += batch.skipped
-      },
-      onReplaced() {
-        replaced.value = true
-        paused.value = true
-      },
-    })
-  }, [filter, isActive, requests, skipped, live, replaced, paused])
-  const toggle = (): void => {
-    paused.value = !paused.value
-  }
-  // `toggle` reads only signals, so the first one stays valid.
-  useEffect(() => onKey({ p: toggle }), [])
+    const onScroll = (): void => {
+      // The next view may be shorter, and the browser then scrolls before this listener is removed.
+      if (route.peek().view === 'requests') scrolledTo = scrollY
+    }
+    addEventListener('scroll', onScroll)
+    const stopListening = onKey({ p: togglePause })
+    return () => {
+      removeEventListener('scroll', onScroll)
+      stopListening()
+    }
+  }, [])
   return (
     <>
-      <div class="title">
-        <h1>Requests</h1>
-        <span class={`pill ${paused.value ? 'warn' : live.value ? 'good' : 'bad'}`}>
-          {paused.value ? 'paused' : live.value ? 'live' : 'no connection'}
-        </span>
-        {replaced.value && <span class="quiet">paused because too many pages show this view</span>}
-        {skipped.value > 0 && (
-          <span class="quiet">{formatCount(skipped.value)} requests not shown (rate too high)</span>
-        )}
-        <button type="button" class="right" onClick={toggle} aria-keyshortcuts="p">
-          {paused.value ? 'Resume' : 'Pause'}
-        </button>
-      </div>
+      <TailTitle />
       <RequestFilters />
-      <RequestTable requests={requests.value} />
+      <RequestTable requests={tail.requests.value} filter={filter} />
+      {openedId !== undefined && <RequestDrawer id={openedId} onClose={() => navigate('requests', filter)} />}
     </>
   )
 }
 
-function subscribe(
-  url: string,
-  handlers: { onState(isOpen: boolean): void; onBatch(batch: TailBatch): void; onReplaced(): void },
-): () => void {
-  let source: EventSource
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const open = (): void => {
-    source = new EventSource(url)
-    source.onopen = () => {
-      handlers.onState(true)
-      restartTimer()
-    }
-    source.onmessage = ({ data }) => {
-      handlers.onBatch(JSON.parse(data) as TailBatch)
-      restartTimer()
-    }
-    source.addEventListener('heartbeat', restartTimer)
-    source.addEventListener('replaced', handlers.onReplaced)
-    source.onerror = () => {
-      handlers.onState(false)
-      // EventSource reconnects after a broken connection, but not after a refusal.
-      if (source.readyState === EventSource.CLOSED) reconnectAfter(RETRY_REFUSED_MS)
-    }
-  }
-  const restartTimer = (): void => reconnectAfter(MAX_SILENCE_MS)
-  const reconnectAfter = (ms: number): void => {
-    clearTimeout(timer)
-    timer = setTimeout(() => {
-      source.close()
-      handlers.onState(false)
-      if (signedOut.value) reconnectAfter(ms)
-      else open()
-    }, ms)
-  }
-  open()
-  return () => {
-    clearTimeout(timer)
-    source.close()
-  }
+/** Restores the filter of a paused list after another view was shown. Returns whether the list is the paused one. */
+function restorePausedFilter(): boolean {
+  const { query } = route.peek()
+  const filter = tail.filter.peek()
+  if (!tail.isPaused.peek() || query.size > 0 || filter === undefined) return false
+  replaceQuery(Object.fromEntries(new URLSearchParams(filter)))
+  return true
 }
 
-/** Returns the filter as the query of the API. */
-function filterOf(query: URLSearchParams): string {
-  return queryText(Object.fromEntries(FILTERS.map((field) => [field, query.get(field) ?? ''])))
+function togglePause(): void {
+  tail.isPaused.value = !tail.isPaused.value
+}
+
+function TailTitle() {
+  const { isPaused, isLive, isReplaced, skipped } = tail
+  return (
+    <div class="title">
+      <h1>Requests</h1>
+      <span class={`pill ${isPaused.value ? 'warn' : isLive.value ? 'good' : 'bad'}`}>
+        {isPaused.value ? 'paused' : isLive.value ? 'live' : 'no connection'}
+      </span>
+      {isReplaced.value && <span class="quiet">paused because too many pages show this view</span>}
+      {skipped.value > 0 && <span class="quiet">{formatCount(skipped.value)} requests not shown (rate too high)</span>}
+      <button type="button" class="right" onClick={togglePause} aria-keyshortcuts="p">
+        {isPaused.value ? 'Resume' : 'Pause'}
+      </button>
+    </div>
+  )
+}
+
+/** Returns the filter in the form that the API accepts: people paste ids with blanks around them. */
+function filterOf(query: URLSearchParams): Record<(typeof FILTERS)[number], string> {
+  const values = Object.fromEntries(FILTERS.map((field) => [field, query.get(field) ?? '']))
+  const { slower = '', id = '' } = values
+  return {
+    ...(values as Record<(typeof FILTERS)[number], string>),
+    slower: slower.replace(/\D/g, '').slice(0, 7),
+    id: id.replace(/[^0-9a-f-]/gi, '').slice(0, UUID_LENGTH),
+  }
 }
 
 function RequestFilters() {
@@ -142,14 +109,29 @@ function RequestFilters() {
       <TextFilter name="endpoint" label="Endpoint" placeholder="/agents" search />
       <SelectFilter name="status" label="Status" choices={STATUSES} />
       <SelectFilter name="cache" label="Cache" choices={OUTCOMES} />
+      <TextFilter name="slower" label="Slower than (ms)" placeholder="500" numeric />
       <TextFilter name="user" label="User" placeholder="admin" />
       <TextFilter name="node" label="Node" placeholder="master" />
+      <TextFilter name="id" label="Request id" placeholder="X-Request-Id" />
     </Filters>
   )
 }
 
-function RequestTable({ requests }: { readonly requests: readonly TailRequest[] }) {
-  if (requests.length === 0) return <p class="quiet">No matching request yet.</p>
+interface RequestTableProps {
+  readonly requests: readonly TailRequest[]
+  readonly filter: ReturnType<typeof filterOf>
+}
+
+function RequestTable({ requests, filter }: RequestTableProps) {
+  if (requests.length === 0) {
+    if (filter.id.length < UUID_LENGTH) return <p class="quiet">No matching request in the last 10 minutes.</p>
+    return (
+      <p class="quiet">
+        This replica has no record of this request. Records are kept for 10 minutes. Another replica may have the
+        record.
+      </p>
+    )
+  }
   return (
     <Table
       label="Requests, newest first"
@@ -159,34 +141,54 @@ function RequestTable({ requests }: { readonly requests: readonly TailRequest[] 
     >
       <tbody>
         {requests.map((request) => (
-          <tr key={request.id}>
-            <td class="quiet">{formatClock(request.at)}</td>
-            <th scope="row" class="mono">
-              {request.method} {request.route}
-            </th>
-            <td class={`number ${request.status >= 500 ? 'bad' : request.status >= 400 ? 'warn' : ''}`}>
-              {request.status === 0 ? 'aborted' : request.status}
-            </td>
-            <td>
-              <span class={`word word-${request.cache}`}>{request.cache}</span>
-            </td>
-            <td class="number">{formatDuration(request.ms)}</td>
-            <td class="number">{formatBytes(request.bytes)}</td>
-            <td>
-              {request.user} <span class="quiet">{request.client}</span>
-            </td>
-            <td>{request.node ?? <span class="quiet">–</span>}</td>
-            <td class="mono quiet" title={request.id}>
-              {request.id.slice(0, 8)}
-            </td>
-          </tr>
+          <RequestRow key={request.id} request={request} query={queryText(filter)} />
         ))}
       </tbody>
     </Table>
   )
 }
 
-function exportRowOf({ id, at, method, route, status, cache, ms, bytes, user, client, node }: TailRequest): ExportRow {
+function RequestRow({ request, query }: { readonly request: TailRequest; readonly query: string }) {
+  const { id, at, method, status, cache, ms, bytes, user, client, node } = request
+  return (
+    <tr>
+      <td class="quiet">{formatClock(at)}</td>
+      <th scope="row" class="mono">
+        <a class="row-link" href={`#/requests/${id}${query === '' ? '' : `?${query}`}`}>
+          {method} {pathOf(request)}
+        </a>
+      </th>
+      <td class={`number ${statusClass(status)}`}>{statusText(status)}</td>
+      <td>
+        <span class={`word word-${cache}`}>{cache}</span>
+      </td>
+      <td class="number">{formatDuration(ms)}</td>
+      <td class="number">{formatBytes(bytes)}</td>
+      <td>
+        {user} <span class="quiet">{client}</span>
+      </td>
+      <td>{node ?? <span class="quiet">{NONE}</span>}</td>
+      <td class="mono quiet" title={id}>
+        {id.slice(0, 8)}
+      </td>
+    </tr>
+  )
+}
+
+function exportRowOf(request: TailRequest): ExportRow {
+  const { id, at, method, status, cache, ms, bytes, user, client, node } = request
   const time = new Date(at).toISOString()
-  return { time, method, endpoint: route, status, cache, durationMs: ms, sizeBytes: bytes, user, client, node, id }
+  return {
+    time,
+    method,
+    path: pathOf(request),
+    status,
+    cache,
+    durationMs: ms,
+    sizeBytes: bytes,
+    user,
+    client,
+    node,
+    id,
+  }
 }

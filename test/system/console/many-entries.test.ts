@@ -4,6 +4,7 @@ import t from 'tap'
 import type { EntryPage } from '../../../src/admin/console/api-types.ts'
 import { consolePart } from '../../../src/admin/console/index.ts'
 import { createLiveTail } from '../../../src/admin/console/live-tail.ts'
+import { createRequestRecords } from '../../../src/admin/console/request-records.ts'
 import { createTraffic } from '../../../src/admin/console/traffic.ts'
 import { createOperationsListener } from '../../../src/admin/listener.ts'
 import { createMemoryStore, type MemoryStore } from '../../../src/cache/stores/memory-store.ts'
@@ -198,7 +199,8 @@ async function fill(store: MemoryStore): Promise<void> {
 
 /** Serves the console over the index, without authentication. */
 async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void }): Promise<string> {
-  const tail = createLiveTail()
+  const records = createRequestRecords()
+  const tail = createLiveTail(records)
   const nothing = async () => {
     throw new Error('not part of this test')
   }
@@ -215,6 +217,7 @@ async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void 
       traffic: createTraffic(),
       history: { read: nothing },
       tail,
+      records,
       joins: { last: () => [] },
       drains: { areShared: false, drain: nothing, putBack: nothing },
       index,
@@ -239,6 +242,7 @@ async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void 
   const app = await createOperationsListener({ ready, log, signedIn: { signIn, parts: [part] } })
   t.teardown(() => {
     tail.close()
+    records.close()
     return app.close()
   })
   return app.listen({ host: '127.0.0.1', port: 0 })

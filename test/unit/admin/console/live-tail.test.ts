@@ -1,7 +1,8 @@
 import { EventEmitter, once } from 'node:events'
 import t from 'tap'
-import type { TailBatch } from '../../../../src/admin/console/api-types.ts'
 import { createLiveTail, type LiveTail, type TailFilter } from '../../../../src/admin/console/live-tail.ts'
+import { createRequestRecords } from '../../../../src/admin/console/request-records.ts'
+import type { TailBatch } from '../../../../src/admin/console/request-types.ts'
 import type { RequestEvent } from '../../../../src/core/events.ts'
 
 const requestEvent = (requestId: string, overrides: Partial<RequestEvent> = {}): RequestEvent => ({
@@ -40,26 +41,49 @@ function subscriber(tail: LiveTail, filter: TailFilter) {
   return { state, unsubscribe, nextBatch: () => once(state.events, 'batch') }
 }
 
+function liveTail(t: { teardown(end: () => unknown): void }) {
+  const records = createRequestRecords()
+  const tail = createLiveTail(records)
+  t.teardown(() => {
+    tail.close()
+    records.close()
+  })
+  return { tail, records }
+}
+
 t.test('a subscriber receives the matching requests with their nodes', async (t) => {
-  const tail = createLiveTail(() => 5)
-  t.teardown(() => tail.close())
-  const filter = { status: '5xx', endpoint: '/rules', user: 'ADM', node: 'mas', cache: 'miss' }
+  const { tail, records } = liveTail(t)
+  const filter = { status: '5xx', endpoint: '/rules', user: 'ADM', node: 'mas', cache: 'miss', slower: 20, id: 'A' }
   const { state, nextBatch } = subscriber(tail, filter)
   const batch = nextBatch()
-  tail.nodeCall(nodeCallEvent('a'))
-  tail.request(requestEvent('a'))
-  tail.request(requestEvent('without a node'))
-  tail.nodeCall(nodeCallEvent('b'))
-  tail.request(requestEvent('b', { status: 200 }))
+  records.nodeCall(nodeCallEvent('a'))
+  tail.request(requestEvent('a', { ms: 20 }))
+  tail.request(requestEvent('a without a node', { ms: 20 }))
+  for (const [id, differing] of [
+    ['a1', { status: 200 }],
+    ['a2', { ms: 19.9 }],
+    ['a3', { caller: 'other' }],
+    ['b', { ms: 20 }],
+  ] as const) {
+    records.nodeCall(nodeCallEvent(id))
+    tail.request(requestEvent(id, { ms: 20, ...differing }))
+  }
   await batch
   t.equal(state.batches.length, 1)
-  t.match(state.batches[0], { skipped: 0, requests: [{ id: 'a', at: 5, node: 'master', status: 503 }] })
+  t.match(state.batches[0], { skipped: 0, requests: [{ id: 'a', node: 'master', status: 503 }] })
   t.equal(state.batches[0]?.requests.length, 1)
 })
 
+t.test('requests without a route are found by their path', async (t) => {
+  const { tail } = liveTail(t)
+  tail.request(requestEvent('a', { route: 'unknown', path: '/agent', status: 404 }))
+  tail.request(requestEvent('b', { route: 'unknown', path: '/other', status: 404 }))
+  const { state } = subscriber(tail, { endpoint: 'GET /agent' })
+  t.match(state.batches, [{ requests: [{ id: 'a', path: '/agent' }] }])
+})
+
 t.test('a slow subscriber learns how many requests were skipped', async (t) => {
-  const tail = createLiveTail()
-  t.teardown(() => tail.close())
+  const { tail } = liveTail(t)
   const { state, nextBatch } = subscriber(tail, {})
   state.isSlow = true
   const refused = nextBatch()
@@ -73,8 +97,7 @@ t.test('a slow subscriber learns how many requests were skipped', async (t) => {
 })
 
 t.test('a new subscriber receives the last 200 requests at once', async (t) => {
-  const tail = createLiveTail()
-  t.teardown(() => tail.close())
+  const { tail } = liveTail(t)
   for (let at = 0; at < 450; at++) tail.request(requestEvent(`${at}`))
   const { state } = subscriber(tail, {})
   t.equal(state.batches[0]?.requests.length, 200)
@@ -82,8 +105,7 @@ t.test('a new subscriber receives the last 200 requests at once', async (t) => {
 })
 
 t.test('of more than 20 subscriptions, the oldest one makes room for the new one', async (t) => {
-  const tail = createLiveTail()
-  t.teardown(() => tail.close())
+  const { tail } = liveTail(t)
   const replaced: number[] = []
   const subscribe = (id: number) => tail.subscribe({}, { send: () => true, onReplaced: () => void replaced.push(id) })
   const unsubscribes = Array.from({ length: 22 }, (_, id) => subscribe(id))

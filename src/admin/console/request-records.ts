@@ -1,0 +1,198 @@
+/**
+ * The last requests, for the live tail and for the details of one request. All in memory, for ten minutes, and bounded:
+ * hits by their number, other requests by number and bytes. A hit costs one slot of a ring; its fields are derived when
+ * an operator asks for them.
+ */
+import type { EventListeners, JoinEvent, NodeCallEvent, RequestEvent } from '../../core/events.ts'
+import type { RecordStages } from '../../core/trace.ts'
+import { createHitRing, type FinishedRequest } from './hit-ring.ts'
+import type { TailRequest } from './request-types.ts'
+import { recordStagesIn, type StageRecord } from './stage-recorder.ts'
+
+/** What was measured of a request. */
+export interface Measurements {
+  readonly stages: StageRecord[]
+  /** `at`: the end of the call, in monotonic milliseconds. */
+  readonly calls: { readonly at: number; readonly event: NodeCallEvent }[]
+  join?: JoinEvent
+  /** Number of stages and calls beyond the limit. */
+  omitted: number
+}
+
+export interface FoundRequest extends FinishedRequest {
+  /** Absent: nothing was measured, as for a hit. */
+  readonly measured?: Measurements
+}
+
+export interface RequestRecords extends Required<Pick<EventListeners, 'nodeCall' | 'join'>> {
+  /** Stores a finished request. Returns what was measured of it. */
+  add(event: RequestEvent): Measurements | undefined
+  /** Returns the newest requests that match, oldest first. */
+  last(matches: (request: TailRequest) => boolean, limit: number): TailRequest[]
+  find(id: string): FoundRequest | undefined
+  readonly recordStages: RecordStages
+  close(): void
+}
+
+export interface RecordsOptions {
+  /** Milliseconds since 1970. */
+  readonly clock?: () => number
+  /** Monotonic milliseconds. */
+  readonly elapsed?: () => number
+}
+
+const MAX_AGE_MS = 10 * 60_000
+const SWEEP_INTERVAL_MS = 30_000
+const MAX_OTHERS = 5000
+/** Requests in progress, and work in the background that no request waits for. */
+const MAX_IN_PROGRESS = 2000
+/** Estimated bytes of all records except hits. */
+const MAX_BYTES = 16 * 1024 * 1024
+/** Stages and calls of one request; further ones are only counted. */
+const MAX_ITEMS = 300
+/** Estimated bytes of a record, of one of its stages or calls, and of the part of one node in a joined response. */
+const RECORD_BYTES = 700
+const ITEM_BYTES = 250
+const PART_BYTES = 120
+
+interface RequestRecord extends Measurements {
+  readonly id: string
+  readonly startedAt: number
+  bytes: number
+  finished?: FinishedRequest
+  /** The record was discarded: what is still measured of it is not stored. */
+  isDiscarded?: true
+}
+
+export function createRequestRecords({
+  clock = Date.now,
+  elapsed = () => performance.now(),
+}: RecordsOptions = {}): RequestRecords {
+  const hits = createHitRing()
+  const running = new Map<string, RequestRecord>()
+  const others = new Map<string, RequestRecord>()
+  let bytes = 0
+  const timer = setInterval(() => sweep(), SWEEP_INTERVAL_MS)
+  timer.unref()
+
+  const grow = (record: RequestRecord, by: number): void => {
+    record.bytes += by
+    bytes += by
+    while (bytes > MAX_BYTES && discardOldest(others.size > 0 ? others : running));
+  }
+  const discardOldest = (records: Map<string, RequestRecord>): boolean => {
+    const { value: oldest } = records.values().next()
+    if (oldest === undefined) return false
+    discard(records, oldest)
+    return true
+  }
+  const discard = (records: Map<string, RequestRecord>, record: RequestRecord): void => {
+    if (record.isDiscarded) return
+    records.delete(record.id)
+    record.isDiscarded = true
+    bytes -= record.bytes
+  }
+  const recordOf = (id: string): RequestRecord => {
+    const known = running.get(id)
+    if (known !== undefined) return known
+    const record: RequestRecord = { id, startedAt: elapsed(), stages: [], calls: [], omitted: 0, bytes: 0 }
+    running.set(id, record)
+    grow(record, RECORD_BYTES)
+    if (running.size > MAX_IN_PROGRESS) discardOldest(running)
+    return record
+  }
+  const addItem = <Item>(record: RequestRecord, items: Item[], item: Item): void => {
+    if (record.isDiscarded) return
+    if (record.stages.length + record.calls.length >= MAX_ITEMS) record.omitted += 1
+    else {
+      items.push(item)
+      grow(record, ITEM_BYTES)
+    }
+  }
+  const sweep = (): void => {
+    const [oldestAt, now] = [clock() - MAX_AGE_MS, elapsed()]
+    hits.forget(oldestAt)
+    for (const { finished } of others.values()) {
+      if (finished === undefined || finished.at >= oldestAt) break
+      discardOldest(others)
+    }
+    for (const { startedAt } of running.values()) {
+      if (startedAt >= now - MAX_AGE_MS) break
+      discardOldest(running)
+    }
+  }
+  return {
+    nodeCall(event) {
+      const record = others.get(event.requestId) ?? recordOf(event.requestId)
+      addItem(record, record.calls, { at: elapsed(), event })
+    },
+    join(event) {
+      const record = others.get(event.requestId) ?? recordOf(event.requestId)
+      record.join = event
+      grow(record, PART_BYTES * event.nodes.length)
+    },
+    recordStages(requestId, trace) {
+      const record = recordOf(requestId)
+      const addStage = (stage: StageRecord) => addItem(record, record.stages, stage)
+      // A request that has ended without `add` of this record was a hit on the regular path.
+      const onEnd = () => {
+        if (record.finished === undefined) discard(running, record)
+      }
+      return recordStagesIn({ now: elapsed, addStage, onEnd }, trace)
+    },
+    add(event) {
+      if (event.cache === 'hit') {
+        hits.add(event, clock(), elapsed())
+        return undefined
+      }
+      const record = recordOf(event.requestId)
+      running.delete(record.id)
+      record.finished = { event, at: clock(), endedAt: elapsed() }
+      others.set(record.id, record)
+      if (others.size > MAX_OTHERS) discardOldest(others)
+      return record
+    },
+    last(matches, limit) {
+      const oldestAt = clock() - MAX_AGE_MS
+      const found: TailRequest[] = []
+      for (const { event, at } of hits.newest(oldestAt)) {
+        const request = tailRequestOf(event, at)
+        if (matches(request) && found.push(request) >= limit) break
+      }
+      const foundHits = found.length
+      for (const record of [...others.values()].reverse()) {
+        const { finished } = record
+        if (finished === undefined || finished.at < oldestAt || found.length - foundHits >= limit) break
+        const request = tailRequestOf(finished.event, finished.at, record)
+        if (matches(request)) found.push(request)
+      }
+      // Both parts begin with the newest, and requests of the same millisecond keep their order.
+      return found
+        .sort((a, b) => b.at - a.at)
+        .slice(0, limit)
+        .reverse()
+    },
+    find(id) {
+      const oldestAt = clock() - MAX_AGE_MS
+      const record = others.get(id)
+      const finished = record?.finished ?? hits.find(id)
+      if (finished === undefined || finished.at < oldestAt) return undefined
+      const measured = record ?? running.get(id)
+      return measured === undefined ? finished : { ...finished, measured }
+    },
+    close: () => clearInterval(timer),
+  }
+}
+
+/** Returns the request as the live tail shows it. */
+export function tailRequestOf(event: RequestEvent, at: number, measured?: Measurements): TailRequest {
+  const { requestId: id, method, route, path, status, ms, bytes, cache, caller, client } = event
+  const request = { id, at, method, route, status, ms, bytes, cache, user: caller ?? '–', client }
+  // The response to a hit came from no node; a refresh in the background may call one.
+  const nodes = cache === 'hit' ? [] : (measured?.calls.map(({ event: { node } }) => node) ?? [])
+  return {
+    ...request,
+    ...(path !== undefined && { path }),
+    ...(nodes.length > 0 && { node: [...new Set(nodes)].join(', ') }),
+  }
+}

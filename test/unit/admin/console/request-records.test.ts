@@ -1,0 +1,200 @@
+import t from 'tap'
+import { requestDetailsOf } from '../../../../src/admin/console/request-details.ts'
+import { createRequestRecords, type RequestRecords } from '../../../../src/admin/console/request-records.ts'
+import type { NodeCallEvent, RequestEvent } from '../../../../src/core/events.ts'
+
+const MINUTE_MS = 60_000
+
+/** Records whose two clocks advance together. */
+function recordsWithClock(t: { teardown(end: () => unknown): void }) {
+  const time = { now: 1_000_000 }
+  const records = createRequestRecords({ clock: () => 1_700_000_000_000 + time.now, elapsed: () => time.now })
+  t.teardown(() => records.close())
+  return { records, time }
+}
+
+const requestEvent = (requestId: string, overrides: Partial<RequestEvent> = {}): RequestEvent => ({
+  requestId,
+  method: 'GET',
+  route: '/agents',
+  group: 'agents',
+  status: 200,
+  ms: 50,
+  bytes: 100,
+  cache: 'miss',
+  fetchTime: undefined,
+  cacheStatus: { fwd: 'uri-miss', stored: true, ttl: 9000 },
+  caller: 'admin',
+  client: '127.0.0.1',
+  ...overrides,
+})
+
+const callEvent = (requestId: string, overrides: Partial<NodeCallEvent> = {}): NodeCallEvent => ({
+  requestId,
+  node: 'master',
+  method: 'GET',
+  route: '/agents',
+  status: 200,
+  ms: 30,
+  queueTime: 5,
+  ...overrides,
+})
+
+function detailsOf(records: RequestRecords, id: string) {
+  const found = records.find(id)
+  if (found === undefined) throw new Error(`no record of ${id}`)
+  return requestDetailsOf(found)
+}
+
+t.test('the details of a miss are its stages, its calls and why it was a miss', async (t) => {
+  const { records, time } = recordsWithClock(t)
+  const request = records.recordStages('a', undefined)
+  request.startSpan('authenticate').end()
+  time.now += 5
+  const cache = request.startSpan('cache', { route: '/agents' })
+  const forward = cache.startSpan('forward')
+  const call = forward.startCallSpan({ method: 'GET', route: '/agents', node: 'master' })
+  time.now += 35
+  call.end({ status: 200 })
+  records.nodeCall(callEvent('a'))
+  forward.end()
+  time.now += 10
+  cache.end({ cache: 'miss', stored: true })
+  records.add(requestEvent('a'))
+  request.end()
+
+  const { stages, calls, cache: decision, request: shown } = detailsOf(records, 'a')
+  t.strictSame(
+    stages.map(({ name, depth, start, ms, notes }) => [name, depth, start, ms, notes.join(', ')]),
+    [
+      ['authenticate', 0, 0, 0, ''],
+      ['cache', 0, 5, 45, 'miss, stored'],
+      ['forward', 1, 5, 35, ''],
+      ['call', 2, 5, 35, 'GET /agents, status 200'],
+    ],
+  )
+  t.match(calls, [{ node: 'master', start: 5, ms: 30, queueTime: 5, result: '200', failed: false }])
+  t.match(decision, { outcome: 'miss', reason: /^No response was stored\. .*was stored\.$/, timeLeft: 9000 })
+  t.match(shown, { id: 'a', node: 'master', status: 200, user: 'admin' })
+})
+
+t.test('a miss on the fast path shows the time before its record as one stage', async (t) => {
+  const { records, time } = recordsWithClock(t)
+  time.now += 10
+  const span = records.recordStages('a', undefined).startSpan('forward')
+  time.now += 40
+  span.end()
+  records.add(requestEvent('a'))
+  t.match(detailsOf(records, 'a').stages, [
+    { name: 'admission, validation and cache lookup', start: 0, ms: 10 },
+    { name: 'forward', start: 10, ms: 40 },
+  ])
+})
+
+t.test('a hit has its decision, and a refresh in the background', async (t) => {
+  const { records } = recordsWithClock(t)
+  const cacheStatus = { hit: true, ttl: 700 } as const
+  records.add(requestEvent('a', { cache: 'hit', fetchTime: 120, cacheStatus }))
+  t.match(detailsOf(records, 'a'), {
+    cache: { outcome: 'hit', reason: 'A fresh response was stored.', timeLeft: 700, fetchTime: 120 },
+    stages: [],
+    calls: [],
+  })
+  records.nodeCall(callEvent('a'))
+  t.match(detailsOf(records, 'a'), { calls: [{ node: 'master' }], request: { node: undefined } })
+})
+
+t.test('a failed request has the error of the edge and the fault of each call', async (t) => {
+  const { records } = recordsWithClock(t)
+  const { status: _, ...call } = callEvent('a')
+  records.nodeCall({ ...call, fault: 'connection_refused' as NonNullable<NodeCallEvent['fault']> })
+  records.add(requestEvent('a', { status: 603, cache: 'none', cacheStatus: undefined, errorCode: 603 }))
+  t.match(detailsOf(records, 'a'), {
+    error: { code: 603, text: 'The requested URL was not found on this server' },
+    cache: { outcome: 'none', reason: 'The request was rejected or failed before it reached the cache.' },
+    calls: [{ result: 'connection refused', failed: true }],
+  })
+})
+
+t.test('records end after ten minutes', async (t) => {
+  const { records, time } = recordsWithClock(t)
+  records.add(requestEvent('miss'))
+  records.add(requestEvent('hit', { cache: 'hit' }))
+  time.now += 10 * MINUTE_MS
+  t.ok(records.find('miss'))
+  t.ok(records.find('hit'))
+  time.now += 1
+  t.notOk(records.find('miss'))
+  t.notOk(records.find('hit'))
+  t.strictSame(
+    records.last(() => true, 10),
+    [],
+  )
+})
+
+t.test('hits push out no other request', async (t) => {
+  const { records } = recordsWithClock(t)
+  records.add(requestEvent('error', { status: 504 }))
+  for (let at = 0; at < 20_000; at++) records.add(requestEvent(`hit ${at}`, { cache: 'hit' }))
+  t.ok(records.find('error'))
+  t.ok(records.find('hit 19999'))
+  t.notOk(records.find('hit 9999'), 'the number of hits is limited')
+  t.ok(records.find('hit 10000'))
+})
+
+t.test('the number of other requests and their stages are limited', async (t) => {
+  const { records } = recordsWithClock(t)
+  for (let at = 0; at < 5001; at++) records.add(requestEvent(`${at}`))
+  t.notOk(records.find('0'))
+  t.ok(records.find('1'))
+  const request = records.recordStages('long', undefined)
+  for (let at = 0; at < 500; at++) request.startSpan('queue').end()
+  records.add(requestEvent('long'))
+  t.equal(detailsOf(records, 'long').stages.length, 301, 'and the time before them')
+  t.equal(detailsOf(records, 'long').omitted, 200)
+})
+
+t.test('records with many calls push out older ones before they fill the memory', async (t) => {
+  const { records } = recordsWithClock(t)
+  for (let at = 0; at < 1000; at++) {
+    for (let call = 0; call < 300; call++) records.nodeCall(callEvent(`${at}`))
+    records.add(requestEvent(`${at}`))
+  }
+  t.notOk(records.find('0'))
+  t.ok(records.find('999'))
+  t.ok(records.last(() => true, 1000).length < 300)
+})
+
+t.test('the newest matching requests of both kinds are returned in the order of their end', async (t) => {
+  const { records, time } = recordsWithClock(t)
+  for (let at = 0; at < 10; at++) {
+    records.add(requestEvent(`${at}`, at % 2 === 0 ? { cache: 'hit' } : {}))
+    time.now += 1
+  }
+  const ids = (limit: number) => records.last(({ id }) => id !== '8', limit).map(({ id }) => id)
+  t.strictSame(ids(4), ['5', '6', '7', '9'])
+})
+
+t.test('a recorded request passes its stages on to its trace, and has no trace of its own', async (t) => {
+  const { records } = recordsWithClock(t)
+  const started: string[] = []
+  const inner = {
+    traceId: 'trace',
+    parent: 'parent',
+    recorded: true,
+    startSpan: (name: string) => {
+      started.push(name)
+      return inner
+    },
+    startCallSpan: () => inner,
+    startLinkedTrace: () => inner,
+    end: () => void started.push('end'),
+  }
+  const traced = records.recordStages('a', inner)
+  traced.startSpan('cache').end()
+  traced.end()
+  t.strictSame(started, ['cache', 'end', 'end'])
+  t.equal(traced.parent, 'parent')
+  const { traceId, parent } = records.recordStages('b', undefined)
+  t.strictSame({ traceId, parent }, { traceId: undefined, parent: undefined })
+})
