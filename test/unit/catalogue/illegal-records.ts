@@ -35,6 +35,10 @@ read({ ...facts, target: master, response: collectionOf('Agent'), cache, path: '
 // @ts-expect-error a record that the edge answers has none
 read({ ...facts, target: { kind: 'edge', operation: 'cacheIndex' }, newer, response: message, cache, path: '/a' })
 
+// @ts-expect-error a response has a schema
+read({ ...common, cache, path: '/a', response: { data: 'object' } })
+// @ts-expect-error the schema is one of items/index.ts
+read({ ...common, cache, path: '/a', response: collectionOf('Aegnt') })
 // @ts-expect-error a read states whether it may be stored
 read({ ...common, path: '/a', response: collectionOf('Agent') })
 // @ts-expect-error a read has no body
