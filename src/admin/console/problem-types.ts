@@ -15,6 +15,7 @@ export type ProblemKind =
   | 'pendingRestart'
   | 'mixedLayouts'
   | 'replicaNotReady'
+  | 'nodeDrained'
   | 'cacheDisabled'
 
 /** `error`: requests fail or wait. `warning`: they will, or do for some. `notice`: a state that an operator has chosen. */

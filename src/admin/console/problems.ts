@@ -20,7 +20,7 @@ export type ProblemSources = Pick<
 >
 
 const DAY_MS = 24 * 3600 * 1000
-export const CERTIFICATE_WARNING_MS = 14 * DAY_MS
+const CERTIFICATE_WARNING_MS = 14 * DAY_MS
 /** Share of the calls per minute from which on reads wait for permits. The last tenth is reserved for writes. */
 const BUDGET_WARNING_SHARE = 0.9
 /** Names in one text. */
@@ -40,6 +40,7 @@ export function problemsOf(sources: ProblemSources, now: number = Date.now()): P
     ...configurationProblems(sources),
     ...layoutProblems(sources),
     ...replicaProblems(sources),
+    ...drainProblems(nodes),
     ...cacheProblems(sources),
   ]
   return found.sort((a, b) => ORDER[a.severity] - ORDER[b.severity])
@@ -200,6 +201,17 @@ function replicaProblems({ replicas }: ProblemSources): Problem[] {
     severity: 'warning',
     summary: `Another replica is not ready: ${namesOf(notReady)}`,
     detail: 'Load balancers send no requests to it. Its own console names the reason.',
+    view: 'nodes',
+  })
+}
+
+function drainProblems(nodes: readonly NodeState[]): Problem[] {
+  const drained = nodes.filter(({ state }) => state === 'drained')
+  return when(drained.length > 0, {
+    kind: 'nodeDrained',
+    severity: 'notice',
+    summary: `Drained for maintenance: ${namesOf(drained)}`,
+    detail: 'These nodes get no calls until they are put back.',
     view: 'nodes',
   })
 }

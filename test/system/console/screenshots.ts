@@ -34,9 +34,13 @@ const { values } = readOptions({
 mkdirSync(FOLDER, { recursive: true })
 const faults: string[] = []
 const redis = await startRedis()
-const settings = { cache: { redis: { url: redis.url } } }
-const edge = await startConsoleEdge(settings)
-const other = await startEdge({ nodes: edge.simulator.nodes, password: SIMULATED_PASSWORD, settings })
+const settingsOf = (name: string) => ({ replica: { name }, cache: { redis: { url: redis.url } } })
+const edge = await startConsoleEdge(settingsOf('edge-1'))
+const other = await startEdge({
+  nodes: edge.simulator.nodes,
+  password: SIMULATED_PASSWORD,
+  settings: settingsOf('edge-2'),
+})
 const browser = await startBrowser()
 await edge.simulator.faults.set('worker-2', { nodeDown: true })
 const traffic = [edge, other].map(generate)

@@ -25,8 +25,8 @@ function at(name: string, address: string, shown: (page: Page) => Promise<void>,
 /** Needs what `sendRequests` sends, a snapshot of the decoders, and a joined response. */
 export const tour: readonly Stop[] = [
   at(
-    'now',
-    'now',
+    'now?range=5m',
+    'now?range=5m',
     async (page) => {
       await page.locator('.plot canvas').first().waitFor()
       await page.getByRole('region', { name: /^Nodes/ }).waitFor()

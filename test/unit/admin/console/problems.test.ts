@@ -112,6 +112,11 @@ t.test('this replica is not ready, or another one is not', async (t) => {
   t.strictSame(problems({ replicas: () => undefined }), [])
 })
 
+t.test('a node that is drained for maintenance is a notice', async (t) => {
+  const nodes = () => [nodeState('worker-1', { state: 'drained' })]
+  t.match(problems({ nodes }), [{ kind: 'nodeDrained', severity: 'notice', summary: /worker-1$/ }])
+})
+
 t.test('a cache that is disabled is a notice, and the most severe problems come first', async (t) => {
   const cache = () => ({ enabled: false, shared: false })
   const nodes = () => [nodeState('worker-1', { state: 'ejected' })]
