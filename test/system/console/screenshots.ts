@@ -53,7 +53,6 @@ try {
   await Promise.all([edge.close(), other.close()])
   await redis.close()
 }
-if (values.document) copyFileSync(join(FOLDER, DOCUMENTED.file), DOCUMENTED.target)
 for (const fault of faults) console.error(fault)
 console.log(`${faults.length} faults; pictures in ${FOLDER}`)
 process.exit(faults.length === 0 ? 0 : 1)
@@ -66,7 +65,9 @@ async function visit(width: (typeof WIDTHS)[number], colours: 'light' | 'dark'):
     if (values.only?.test(picture) === false) continue
     await open(page, `${edge.operationsUrl}/console/`)
     const clip = { x: 0, y: 0, width, height: await heightOf(page, HEIGHTS[width]) }
-    await page.screenshot({ path: join(FOLDER, `${picture}.png`), fullPage: true, clip })
+    const file = `${picture}.png`
+    await page.screenshot({ path: join(FOLDER, file), fullPage: true, clip })
+    if (values.document && file === DOCUMENTED.file) copyFileSync(join(FOLDER, file), DOCUMENTED.target)
     faults.push(...(await faultsOf(page)).map((fault) => `${picture}: ${fault}`))
     console.log(picture)
   }

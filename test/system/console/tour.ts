@@ -25,7 +25,7 @@ function at(name: string, address: string, shown: (page: Page) => Promise<void>,
 /** Needs what `sendRequests` sends, a snapshot of the decoders, and a joined response. */
 export const tour: readonly Stop[] = [
   at(
-    'now?range=5m',
+    'now',
     'now?range=5m',
     async (page) => {
       await page.locator('.plot canvas').first().waitFor()
