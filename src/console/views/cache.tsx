@@ -6,6 +6,7 @@ import { usePoll } from '../api.ts'
 import { formatBytes, formatCount, formatDuration, formatPercent, NONE } from '../format.ts'
 import { navigate, route } from '../route.ts'
 import { type Column, Table } from '../table.tsx'
+import { groupRowOf } from './cache-exports.ts'
 import { describeEmptyCache } from './empty-cache.ts'
 import { Entries } from './entries.tsx'
 import { Explain } from './explain.tsx'
@@ -99,12 +100,10 @@ interface GroupTableProps {
   readonly purge: ((target: PurgeTarget) => void) | undefined
 }
 
-/** Shown if hits are compared with responses of the nodes. */
-const divergenceColumn: Column = ['Differing hits', 'number']
-
+/** `hasDivergence`: hits are compared with responses of the nodes. */
 function groupColumns(hasDivergence: boolean): readonly Column[] {
   const numbers = ['Entries', 'Bytes', 'Hit ratio', 'Oldest', 'Refill cost'].map((title) => [title, 'number'] as const)
-  return ['Group', ...numbers, ...(hasDivergence ? [divergenceColumn] : []), ['Actions', 'hidden']]
+  return ['Group', ...numbers, ...(hasDivergence ? [['Differing hits', 'number'] as const] : []), ['Actions', 'hidden']]
 }
 
 function GroupTable({ data: { groups, partial }, now, purge }: GroupTableProps) {
@@ -121,7 +120,11 @@ function GroupTable({ data: { groups, partial }, now, purge }: GroupTableProps) 
           Still scanning – counts are partial
         </p>
       )}
-      <Table label="Groups" columns={groupColumns(hasDivergence)}>
+      <Table
+        label="Groups"
+        columns={groupColumns(hasDivergence)}
+        exported={{ name: 'groups', rows: () => groups.map(groupRowOf) }}
+      >
         <tbody>
           {groups.map((summary) => (
             <GroupRow key={summary.group} summary={summary} purge={purge} hasDivergence={hasDivergence} />

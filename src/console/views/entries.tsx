@@ -2,9 +2,11 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { EntrySummary, Groups, Now } from '../../admin/console/api-types.ts'
+import { ExportButtons } from '../export-buttons.tsx'
 import { Filters, SelectFilter, TextFilter } from '../filters.tsx'
 import { formatBytes, formatCount, formatDuration } from '../format.ts'
 import { replaceQuery, route } from '../route.ts'
+import { entryExport } from './cache-exports.ts'
 import { describeEmptyCache } from './empty-cache.ts'
 import { Entry } from './entry.tsx'
 import { type EntryFilter, type Summary, usePages } from './entry-pages.ts'
@@ -48,6 +50,7 @@ export function Entries({ now, groups, purge, changes }: EntriesProps) {
         <button type="button" onClick={pages.refresh}>
           Refresh
         </button>
+        {total !== undefined && total > 0 && <ExportButtons label="Entries" source={entryExport(filter)} />}
         {purge !== undefined && target !== undefined && (
           <button type="button" disabled={total === undefined} onClick={() => purge(target)}>
             Purge {target.description} …

@@ -3,6 +3,7 @@ import { Fragment } from 'preact'
 import type { JoinedResponse, NodeErrorKind, NodePart, Nodes } from '../../admin/console/node-types.ts'
 import { formatCount, formatDuration } from '../format.ts'
 import { type Column, Table } from '../table.tsx'
+import { joinedRowsOf } from './node-exports.ts'
 
 /** Joined responses, and nodes of each, that are shown. */
 const MAX_RESPONSES = 20
@@ -28,7 +29,12 @@ export function Joined({ data, self }: JoinedProps) {
     return <p class="quiet">None yet. Joined responses that come from the cache are not listed.</p>
   }
   return (
-    <Table label="Last joined responses" columns={columnsOf(others.length > 0)} kind="joined">
+    <Table
+      label="Last joined responses"
+      columns={columnsOf(others.length > 0)}
+      kind="joined"
+      exported={{ name: 'joined-responses', rows: () => responses.flatMap(joinedRowsOf) }}
+    >
       <tbody>
         {responses.map((response, at) => (
           <JoinedRow key={at} response={response} several={others.length > 0} />

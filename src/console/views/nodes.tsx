@@ -8,6 +8,7 @@ import { Load, NodeState } from '../node-state.tsx'
 import { type Column, Table } from '../table.tsx'
 import { Drain } from './drain.tsx'
 import { formatAge, Joined } from './joined-responses.tsx'
+import { nodeRowOf } from './node-exports.ts'
 import { Replicas } from './replicas.tsx'
 import './nodes.css'
 
@@ -75,7 +76,7 @@ function NodeTable({ data, onChoose }: NodeTableProps) {
     ...(mayDrain ? [['Actions', 'hidden'] as const] : []),
   ]
   return (
-    <Table label="Nodes" columns={columns} kind="nodes">
+    <Table label="Nodes" columns={columns} kind="nodes" exported={{ name: 'nodes', rows: () => nodes.map(nodeRowOf) }}>
       <tbody>
         {nodes.map((node) => (
           <tr key={node.name}>

@@ -4,6 +4,7 @@ import type { Nodes, ReplicaSummary } from '../../admin/console/node-types.ts'
 import { formatDuration, formatPercent, formatRate } from '../format.ts'
 import { type Column, Table } from '../table.tsx'
 import { formatAge } from './joined-responses.tsx'
+import { replicaRowOf } from './node-exports.ts'
 
 const columns: readonly Column[] = [
   'Replica',
@@ -30,7 +31,12 @@ export function Replicas({ data, now }: { readonly data: Nodes; readonly now: No
         <p class="quiet">Replicas see each other only if they share a Redis. None is configured.</p>
       )}
       {replicas === null && <p class="warning">Redis is unreachable: the state of the other replicas is unknown.</p>}
-      <Table label="Replicas" columns={columns} kind="replicas">
+      <Table
+        label="Replicas"
+        columns={columns}
+        kind="replicas"
+        exported={{ name: 'replicas', rows: () => rows.map(replicaRowOf) }}
+      >
         <tbody>
           {rows.map((row, at) => (
             <ReplicaRow key={at} row={row} />

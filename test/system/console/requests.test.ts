@@ -101,5 +101,28 @@ t.test('the view of requests', async (t) => {
     t.strictSame((await rows.locator('td:last-child').allInnerTexts()).slice(1), ids, 'the list continues')
   })
 
+  await t.test('the export of the entries has all that match the filter', async (t) => {
+    await page.goto(`${edge.operationsUrl}/console/#/cache/entries?search=agents/000`)
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Export Entries as JSON' }).click(),
+    ])
+    const entries = JSON.parse(readFileSync(await download.path(), 'utf8')) as Record<string, unknown>[]
+    t.match(entries, [{ url: '/agents/000', group: 'agents', endpoint: '/agents/:agent_id' }])
+    for (const [view, table] of [
+      ['cache/groups', 'Groups'],
+      ['nodes', 'Nodes'],
+      ['nodes', 'Replicas'],
+      ['nodes', 'Last joined responses'],
+    ]) {
+      await page.goto(`${edge.operationsUrl}/console/#/${view}`)
+      const [saved] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: `Export ${table} as CSV` }).click(),
+      ])
+      t.ok(readFileSync(await saved.path(), 'utf8').split('\r\n').length > 2, `${table} has rows`)
+    }
+  })
+
   t.strictSame(complaints, [])
 })
