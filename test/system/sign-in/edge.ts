@@ -21,12 +21,14 @@ export interface SignInEdgeOptions {
   /** Merged into `operations.signIn`. */
   readonly signIn?: Readonly<Record<string, unknown>>
   readonly access?: Readonly<Record<string, unknown>>
+  /** The URL of the Redis that replicas share. */
+  readonly redis?: string
   /** `cluster.credentials`. */
   readonly credentials?: Readonly<Record<string, unknown>>
 }
 
 export async function startSignInEdge(t: Test, options: SignInEdgeOptions = {}): Promise<SignInEdge> {
-  const { issuer, signIn = {}, access = {}, credentials = {} } = options
+  const { issuer, signIn = {}, access = {}, redis, credentials = {} } = options
   // The redirect URL contains the port, so the port is known before the edge starts.
   const port = await freePort()
   // The redirect URL contains the port, so it is known before the edge starts.
@@ -43,6 +45,7 @@ export async function startSignInEdge(t: Test, options: SignInEdgeOptions = {}):
     operations: { port, signIn: { ...outside, ...signIn } },
     cluster: { discover: false, credentials },
     access,
+    ...(redis !== undefined && { cache: { redis: { url: redis } } }),
   }
   const edge = await startEdge({ nodes, settings, reloads: true })
   t.teardown(() => edge.close())
