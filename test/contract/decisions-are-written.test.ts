@@ -17,9 +17,12 @@ t.test('each endpoint whose description and real behaviour differ has a decision
   }
 })
 
+/** Endpoints that only the edge has. */
+const ADDITIONS = ['GET /openapi.json']
+
 t.test('no decision exists for an endpoint without a difference', async (t) => {
   const named = decisions.flatMap((cells) => [...(cells[1]?.matchAll(/`((?:GET|POST|PUT|DELETE) [^`]+)`/g) ?? [])])
-  for (const [, id = ''] of named) t.ok(disagreeing.includes(id), id)
+  for (const [, id = ''] of named) t.ok(disagreeing.includes(id) || ADDITIONS.includes(id), id)
 })
 
 t.test('each general difference has a decision', async (t) => {

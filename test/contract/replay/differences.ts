@@ -106,6 +106,8 @@ export interface CacheDifference {
   readonly reason: string
   readonly when: (exchange: Exchange) => boolean
   readonly adapt?: (body: string) => string
+  /** Fields of `data` that the edge adds after the recorded ones. */
+  readonly added?: readonly string[]
   /** A condition with the entity tag of the edge replaces the recorded one. */
   readonly ownTag?: true
 }
@@ -118,6 +120,11 @@ export const cacheDifferences: readonly CacheDifference[] = [
     reason: 'the edge makes its own strong entity tags, which clients send back',
     when: (x) => x.response.status === 304,
     ownTag: true,
+  },
+  {
+    reason: 'the edge adds the lifetimes that apply',
+    when: (x) => path(x) === '/cache/config' && x.response.status === 200,
+    added: ['groups', 'endpoints'],
   },
   {
     reason: 'one entry serves every spelling of a URL, so it is listed in one of them, with its defaults',
