@@ -18,7 +18,7 @@ t.test('D02: the public listener serves no page of the operations listener', asy
     const headers = user === undefined ? {} : { authorization: edge.authorization(user) }
     return (await fetch(edge.url + path, { headers })).status
   }
-  for (const path of ['/metrics', '/admin', '/console/', '/docs', '/openapi.json', '/api/now', '/livez', '/readyz'])
+  for (const path of ['/metrics', '/admin', '/console/', '/docs', '/docs/json', '/api/now', '/livez', '/readyz'])
     t.equal(await status(path, 'admin'), 404, path)
   t.equal(await status('/cache', undefined), 401)
 })
@@ -94,7 +94,7 @@ t.test('D03: secrets of requests appear in no log, metric or console view', asyn
   for (const path of [
     `/agents/stats/distinct?fields=${canary('Query')}`,
     `/rules?token=${canary('Query')}`,
-    `/${canary('Path')}`,
+    `/${canary('Path')}?token=${canary('Query')}`,
   ])
     await send(path)
   for (const path of ['/agents', '/rules?limit=2', '/manager/configuration', '/cluster/nodes']) await send(path)
@@ -131,6 +131,7 @@ t.test('D03: secrets of requests appear in no log, metric or console view', asyn
   for (const where of ['Key', 'Upload']) t.match(arrived, canary(where), `${where} went through the edge`)
   t.match(places.audit, /inserted|agents\/insert/, 'the audit contains the writes')
   t.match(places.tail, '/agents/insert', 'the live tail contains them')
+  t.match(places.tail, canary('Path'), 'and the path of the unknown request')
   t.match(places.traces, '/agents/insert', 'the traces contain them')
   t.equal(collector.requests[0]?.headers.authorization, canary('Collector'), 'only the collector receives its key')
   t.notMatch(arrived, /canary(?:Collector|Parent|State|Baggage)/, 'nodes do not receive it')
@@ -146,7 +147,9 @@ t.test('D03: secrets of requests appear in no log, metric or console view', asyn
         `${name} holds ${String(secret).slice(0, 30)}: ${found < 0 ? '' : JSON.stringify(text.slice(Math.max(0, found - 80), found + 80))}`,
       )
     }
-    if (name !== '/api/entries') t.notMatch(text, /canary(?:Query|Path)/, `${name} holds what a URL held`)
+    if (name !== '/api/entries') t.notMatch(text, /canaryQuery/, `${name} holds what a query held`)
+    // Operators see the path of a request that no endpoint has.
+    if (name !== '/api/entries' && name !== 'tail') t.notMatch(text, /canaryPath/, `${name} holds what a path held`)
   }
   await tail.body?.cancel().catch(() => undefined)
   await edge.close()

@@ -33,7 +33,6 @@ t.test('the public listener serves no operations endpoint, and /cache needs its 
     '/api/now',
     '/api/entries',
     '/docs',
-    '/openapi.json',
   ]) {
     t.match(await send(path, 'admin'), { status: 404, error: 603 }, path)
     t.match(await send(path, undefined), { status: 401, error: 901 }, `${path}, without credentials`)

@@ -15,7 +15,7 @@ t.test('the console shows problems on every view while they last', async (t) => 
   const { page, complaints, screenshot } = await openConsole(browser, edge.operationsUrl)
   const titled = (start: string) => eventually(async () => (await page.title()).startsWith(start))
   const icon = () => page.locator('link[rel="icon"]').getAttribute('href')
-  const banner = page.getByRole('status')
+  const banner = page.locator('.problems[role=status]')
   const strip = page.getByRole('region', { name: /^Nodes/ })
 
   await strip.getByText('worker-1').waitFor()

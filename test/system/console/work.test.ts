@@ -149,7 +149,7 @@ t.test('the page stops its requests when the sign-in is no longer valid', async 
   await page.clock.install()
   await page.goto(`${edge.operationsUrl}/console/#/nodes`)
   await page.reload()
-  await page.getByText('ready', { exact: true }).waitFor()
+  await page.getByRole('banner').getByText('ready', { exact: true }).waitFor()
   const refused: number[] = []
   page.on('response', (response) => {
     if (response.status() >= 400) refused.push(response.status())

@@ -29,7 +29,8 @@ const cacheStatusOf: Readonly<Record<string, RegExp>> = {
 }
 
 /** Errors of the manager are never stored and have no Cache-Status. */
-const isError = (text: string): boolean => (JSON.parse(text) as { error?: number }).error !== 0
+/** The OpenAPI document has no field `error`. */
+const isError = (text: string): boolean => ((JSON.parse(text) as { error?: number }).error ?? 0) !== 0
 
 t.test('explain predicts the Cache-Status of the next request, for each GET endpoint', async (t) => {
   const simulator = await startSimulator({ workers: 1, agents: 10, username: 'edge', password: 'only-for-tests' })
