@@ -4,7 +4,7 @@
  *   operations of the edge (tokens, `/cache`): answered here, without a node and without the cache
  *
  *   reads:   readThrough – outside of everything that calls nodes, so that a hit costs the nodes nothing
- *   writes:  refuseWrites – while nodes of two layouts run side by side
+ *   writes:  refuseWrites – while nodes of two layouts run side by side, and during a read-only trial
  *            writeLock   – one write at a time for a name, over all replicas; outside of the fences, so that a write
  *                          that waits blocks no reads, and is never sent if its client disconnects
  *            invalidate  – fences the touched tags before a node can act, invalidates them before the response is sent

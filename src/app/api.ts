@@ -5,6 +5,7 @@ import type { Access } from '../access/access.ts'
 import { createTokenOperations } from '../access/token-operations.ts'
 import type { Audit } from '../audit/index.ts'
 import { type CacheOperationsPorts, cacheOperations } from '../cache/operations.ts'
+import { refuseWritesInTrial } from '../cache/trial.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { EventListeners } from '../core/events.ts'
@@ -96,6 +97,7 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
     },
     ...cache.stages,
     ...buildNodeStages(config, { cluster, route, log, onJoin: emit.join, acquireFetchLock: cache.acquireFetchLock }),
+    ...(config.cache.trial && { refuseWrites: refuseWritesInTrial }),
   })
   const handler = audit.stage(pipeline)
   http = await createHttp({

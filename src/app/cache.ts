@@ -90,6 +90,7 @@ export async function buildCache(
     onEvent: emit.cache,
     divergenceCheck: cache.divergenceCheck,
     snapshots: cache.snapshots,
+    trial: cache.trial,
   })
   const close = () => store.close()
   if (!cache.enabled) {

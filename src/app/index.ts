@@ -35,6 +35,7 @@ import { buildReplica, buildSharedAccess, readEncryptionKey } from './redis.ts'
 import { createDeprecationLog, createReloader, type Reloader } from './reload.ts'
 import { replicaNameOf } from './replica-name.ts'
 import { buildAudit, buildMetrics, buildTraces, createStoreStatus } from './telemetry.ts'
+import { createTrialLog } from './trial-log.ts'
 
 export interface EdgeOptions {
   /** The destination of log lines, which may buffer them. Absent: standard output. */
@@ -127,6 +128,7 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
   const divergence = countDivergence(events)
   const audit = buildAudit(settings, log, flush)
   events.on({ nodeCall: audit.onNodeCall, request: audit.onRequest })
+  if (config.cache.trial) events.on({ cache: createTrialLog(log) })
   const traces = await buildTraces(config, log)
   const storeStatus = createStoreStatus()
   const onStoreEvent: OnStoreEvent = (event, reason) => {

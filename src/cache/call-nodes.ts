@@ -18,6 +18,8 @@ export interface FetchPorts {
   /** Milliseconds, monotonic. */
   readonly clock: () => number
   readonly onEvent: (event: CacheEvent) => void
+  /** Each request makes its own call to the nodes, because a shared one may have begun before the request. */
+  readonly neverCollapses?: true
 }
 
 /** One read: the request, its place in the cache, and the result of the lookup when the request came in. */

@@ -2,14 +2,13 @@
  * Measures staleness in operation: a small share of the fresh hits is also requested from the nodes, after the client
  * has its response, and compared. Nothing is stored. Comparisons use idle capacity of the nodes only, within a budget.
  */
-import { isDeepStrictEqual } from 'node:util'
-import { isStorable } from '../core/envelope.ts'
 import type { CacheEvent } from '../core/events.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { CacheIndex, Lookup } from '../core/response.ts'
 import { rateBudget } from '../core/timing.ts'
 import { tracedSeparately } from '../core/traced.ts'
 import type { ReadContext } from './call-nodes.ts'
+import { type Comparison, compareResponses, MAX_COMPARED_BYTES } from './compare-responses.ts'
 
 /** Read for each hit: the settings may change. */
 export interface DivergenceCheckSettings {
@@ -33,9 +32,6 @@ type Hit = Extract<Lookup, { kind: 'hit' }>
 
 /** Starts a comparison for some of the hits; returns at once and never throws. */
 export type DivergenceCheck = (context: ReadContext, hit: Hit) => void
-
-/** Parsing and comparing block the event loop, so longer responses are not compared. */
-const MAX_COMPARED_BYTES = 256 * 1024
 
 /** Returns `undefined` if hits are not verified. */
 export function createDivergenceCheck(ports: DivergenceCheckPorts, next: Handler): DivergenceCheck | undefined {
@@ -64,24 +60,13 @@ async function compare(
   { store }: DivergenceCheckPorts,
   callNodes: Handler,
   { request, target }: ReadContext,
-  { epochs, response: stored }: Hit,
-): Promise<'same' | 'different' | 'inconclusive'> {
+  { epochs, response: { body: stored } }: Hit,
+): Promise<Comparison['outcome']> {
   try {
     const { signal } = new AbortController()
     const current = await callNodes({ ...request, signal, waitForComplete: false, cost: undefined })
-    if (!isStorable(current)) return 'inconclusive'
-    // After a write, a difference is expected and equality proves nothing.
-    const now = await store.peek(target.key, target.tags)
-    if (now.kind === 'unavailable' || now.epochs.fenced || now.epochs.generation !== epochs.generation)
-      return 'inconclusive'
-    if (!isDeepStrictEqual(now.epochs.epochs, epochs.epochs)) return 'inconclusive'
-    return isSameJson(stored.body, current.body) ? 'same' : 'different'
+    return (await compareResponses(store, { target, epochs, stored, current })).outcome
   } catch {
     return 'inconclusive'
   }
-}
-
-/** Whether two texts are the same JSON value; the order of members does not matter. */
-function isSameJson(one: Buffer, other: Buffer): boolean {
-  return one.equals(other) || isDeepStrictEqual(JSON.parse(one.toString()), JSON.parse(other.toString()))
 }

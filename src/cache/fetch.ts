@@ -63,7 +63,8 @@ export function createFetcher(ports: FetchPorts, next: Handler, findSnapshot: Sn
       const computed = await computeShared(context)
       if (computed !== undefined) return computed
       const work = workOf(context, (own) => fetchAndNoteFailure(next, own), true)
-      return resultOf(await flights.join(sharedId(context), context.request.signal, work), context)
+      const id = ports.neverCollapses ? `${sharedId(context)} ${context.request.requestId}` : sharedId(context)
+      return resultOf(await flights.join(id, context.request.signal, work), context)
     },
     fetchLatest: async (context, store) => {
       const run = async (own: ReadContext) =>
@@ -173,7 +174,7 @@ async function fetchOverReplicas(ports: FetchPorts, next: Handler, context: Read
   let { lookup } = context
   const known = lookup.kind === 'hit' ? lookup.response : undefined
   // A call without a time limit may take minutes: it neither holds a fetch lock nor waits for one.
-  const attempts = request.waitForComplete ? 0 : MAX_LOCK_ATTEMPTS
+  const attempts = request.waitForComplete || ports.neverCollapses ? 0 : MAX_LOCK_ATTEMPTS
   for (let attempt = 0; attempt < attempts && lookup.kind !== 'unavailable'; attempt += 1) {
     const lock = await ports.store.acquireFetchLock(target.key, lookup.epochs, ports.lockTimeout(request))
     lookup = await lookUp(ports, context)

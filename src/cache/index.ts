@@ -13,6 +13,7 @@ import type { SnapshotSettings } from './snapshots/builder.ts'
 import { SnapshotRows } from './snapshots/rows.ts'
 import { derivableOf } from './snapshots/stage.ts'
 import type { CacheStore } from './stores/contract.ts'
+import { trial } from './trial.ts'
 
 export type { FreshnessLifetimes } from './lifetimes.ts'
 
@@ -38,6 +39,8 @@ export interface CacheOptions {
   readonly divergenceCheck?: DivergenceCheckSettings
   /** Absent: no response is computed from a snapshot of its collection. */
   readonly snapshots?: SnapshotSettings
+  /** Reads are answered by the nodes and compared with what the cache would have served. */
+  readonly trial?: boolean
   /** Milliseconds, monotonic. */
   readonly clock?: () => number
 }
@@ -68,23 +71,25 @@ export function createCache(options: CacheOptions): CacheStages {
   const { snapshots } = options
   const maxBytes = () => snapshots?.localBytes ?? 0
   const rows = new SnapshotRows({ shared: store.parts, maxBytes })
+  const cacheStage = readThrough({
+    store,
+    resolveTarget,
+    replicationLag,
+    lifetimesOf,
+    lockTimeout: ({ endpoint }) => (endpoint.slow ? limits.slowTimeout : limits.timeout) + LOCK_GRACE_MS,
+    clock,
+    hasIdleCapacity,
+    onEvent,
+    refreshAhead: options.refreshAhead ?? REFRESH_AHEAD,
+    // A trial compares every hit.
+    ...(options.trial ? { neverCollapses: true } : divergenceCheck && { divergenceCheck }),
+    ...(snapshots && { snapshots: { snapshots, rows, nodeReads } }),
+  })
   return {
     resolveTarget,
     snapshots: () => rows.states(),
     snapshotTargetOf: (request) => (snapshots ? derivableOf({ snapshots, resolveTarget }, request)?.target : undefined),
-    readThrough: readThrough({
-      store,
-      resolveTarget,
-      replicationLag,
-      lifetimesOf,
-      lockTimeout: ({ endpoint }) => (endpoint.slow ? limits.slowTimeout : limits.timeout) + LOCK_GRACE_MS,
-      clock,
-      hasIdleCapacity,
-      onEvent,
-      refreshAhead: options.refreshAhead ?? REFRESH_AHEAD,
-      ...(divergenceCheck && { divergenceCheck }),
-      ...(snapshots && { snapshots: { snapshots, rows, nodeReads } }),
-    }),
+    readThrough: options.trial ? trial({ store, resolveTarget, onEvent }, cacheStage) : cacheStage,
     invalidate: invalidate({ store, replicationLag, master, onEvent }),
   }
 }

@@ -11,6 +11,7 @@ const redis = at('redis')
 
 export const cacheRules: readonly Rule[] = [
   { paths: [redis], check: checkServer },
+  { paths: [redis, at('trial'), at('enabled')], check: checkTrial },
   { paths: [redis], check: checkRedisTls },
   { paths: [redis], check: checkRedisPassword },
   { paths: [at('ttl'), at('defaultTtl'), at('endpoints')], check: checkTtls },
@@ -38,6 +39,19 @@ function checkServer({ cache }: Config, report: Report): void {
   }
   if (used.length === 0 && [username, password, passwordFile, tls.ca].some((value) => value !== undefined)) {
     report(redis, 'names no server; set url, sentinels or cluster')
+  }
+}
+
+/**
+ * In a shared Redis, a trial would store responses for productive replicas, and its calls would take their slots and count
+ * against their limits.
+ */
+function checkTrial({ cache }: Config, report: Report): void {
+  if (!cache.trial) return
+  if (!cache.enabled)
+    report(at('trial'), 'needs cache.enabled: true, because it reports what the cache would have served')
+  if (usedServers(cache.redis).length > 0) {
+    report(at('trial'), 'must not share a Redis with productive replicas; remove cache.redis for the time of the trial')
   }
 }
 

@@ -54,6 +54,8 @@ export const settingEffects: Readonly<Record<string, Effect>> = {
   'cluster.addresses': 'reload',
 
   'cache.enabled': 'restart',
+  // The pipeline is built with or without the trial.
+  'cache.trial': 'restart',
   // Another Redis is another cache, with other write fences: replicas change to it one after the other.
   'cache.redis': 'restart',
   'cache.onUnreachableStore': 'reload',

@@ -91,6 +91,7 @@ const address = record({ host: text({ format: 'host' }), port: Type.Integer({ mi
 
 const cache = group({
   enabled: flag(true),
+  trial: flag(false),
   redis: group({
     url: Type.Optional(text({ format: 'redisUrl' })),
     sentinels: list(address),

@@ -217,6 +217,11 @@ export const errorTable = {
     message: 'Drained nodes cannot be changed',
     remedy: 'check the connection to Redis, which shares them with the other replicas, and repeat the request',
   },
+  942: {
+    status: 403,
+    message: 'Read-only trial; write rejected',
+    remedy: 'send the write to the manager itself, or end the trial (cache.trial); nothing was sent to the manager',
+  },
   949: { status: 500, message: 'Internal error', remedy: 'report the error with the request id' },
 } as const satisfies Record<number, ErrorDefinition>
 

@@ -3,7 +3,7 @@
  * header or a body, and of a URL nothing but `path`. Listeners run synchronously; they must neither throw nor block.
  */
 import type { NodeFault } from './errors.ts'
-import type { CacheOutcome, CacheStatus } from './response.ts'
+import type { CacheOutcome, CacheStatus, TrialComparison } from './response.ts'
 
 export interface EventListeners {
   request?(event: RequestEvent): void
@@ -134,6 +134,24 @@ export type CacheEvent =
   | { readonly kind: 'snapshotQuery'; readonly group: string }
   /** A hit was compared with the response of the nodes. `inconclusive`: a write or a failure prevented the comparison. */
   | { readonly kind: 'verified'; readonly group: string; readonly outcome: 'same' | 'different' | 'inconclusive' }
+  /** A read during a trial (`cache.trial`), with what the cache would have done. */
+  | {
+      readonly kind: 'trial'
+      readonly requestId: string
+      readonly group: string
+      /** The route template. */
+      readonly route: string
+      readonly cache: CacheOutcome
+      readonly comparison: TrialComparison
+      /** Set if the responses differ. */
+      readonly difference?: CacheDifference
+    }
+
+/**
+ * How the current response differs from the stored one. `error`: the manager answers with an error; `total`: `totalItems`
+ * differs; `order`: the same rows in another order; `content`: anything else.
+ */
+export type CacheDifference = 'error' | 'total' | 'order' | 'content'
 
 /**
  * Why a collection has no snapshot. `changed`: its pages do not agree, `nodeError`: a node answers with an error or with

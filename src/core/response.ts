@@ -38,6 +38,8 @@ export interface JsonResponse {
   readonly personal?: boolean
   /** Set if the response may be stored: clients may store and revalidate it too. */
   readonly cached?: CachedResponse
+  /** The value of `Cache-Status` of a response without `cached`, which clients must not store. */
+  readonly cacheStatus?: CacheStatus
 }
 
 export interface RawResponse {
@@ -206,6 +208,9 @@ export interface CacheIndex {
 
 /** `bypass`: not cacheable, or the cache was not used; `none`: the request was rejected or failed before the cache. */
 export type CacheOutcome = 'hit' | 'stale' | 'miss' | 'bypass' | 'none'
+
+/** `none`: the cache would not have answered, so there is nothing to compare. */
+export type TrialComparison = 'same' | 'different' | 'inconclusive' | 'none'
 
 /** Returns a cache status as one word. */
 export function cacheOutcomeOf({ hit, fwd, detail }: CacheStatus): CacheOutcome {

@@ -22,7 +22,7 @@ export function cacheHeaders({ response, status }: CachedResponse): string[] {
 }
 
 /** A structured field (RFC 9651): `manager-edge; hit; ttl=4`. */
-function cacheStatus({ hit, fwd, stored, collapsed, ttl, detail }: CacheStatus): string {
+export function cacheStatus({ hit, fwd, stored, collapsed, ttl, detail }: CacheStatus): string {
   let text = 'manager-edge'
   if (hit) text += '; hit'
   if (fwd !== undefined) text += `; fwd=${fwd}`

@@ -5,7 +5,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { RecentlyUsed } from '../core/recently-used.ts'
 import type { CachedResponse, EdgeResponse } from '../core/response.ts'
-import { cacheHeaders, matchesEtag, representationEtag, validatorHeaders } from './cache-headers.ts'
+import { cacheHeaders, cacheStatus, matchesEtag, representationEtag, validatorHeaders } from './cache-headers.ts'
 import { headerText } from './client-address.ts'
 import { type Coding, encode, parseAcceptEncoding, selectCoding } from './encodings.ts'
 import type { Flags } from './parameters.ts'
@@ -92,7 +92,8 @@ function representUncached(response: JsonResponse, preferences: Preferences): Re
   const { status, headers = {}, body } = response
   const bytes = preferences.pretty ? pretty(body) : body
   const stable = [...Object.entries(headers).flat(), ...clusterHeaders(response), ...contentHeaders(bytes)]
-  return { status, stableHeaders: headerFields(stable), headers: NO_HEADERS, bytes }
+  const own = response.cacheStatus === undefined ? NO_HEADERS : ['cache-status', cacheStatus(response.cacheStatus)]
+  return { status, stableHeaders: headerFields(stable), headers: own, bytes }
 }
 
 /** Returns 304 if the copy of the client is valid; only for successful responses (RFC 9110 section 13.2.1). */

@@ -181,8 +181,9 @@ export function eventOfHit(
 
 function cacheFields(response: EdgeResponse | undefined): Pick<RequestEvent, 'cache' | 'fetchTime' | 'cacheStatus'> {
   if (response === undefined) return { cache: 'none', fetchTime: undefined, cacheStatus: undefined }
-  if (response.kind !== 'json' || response.cached === undefined) {
-    return { cache: 'bypass', fetchTime: undefined, cacheStatus: undefined }
+  if (response.kind !== 'json') return { cache: 'bypass', fetchTime: undefined, cacheStatus: undefined }
+  if (response.cached === undefined) {
+    return { cache: 'bypass', fetchTime: undefined, cacheStatus: response.cacheStatus }
   }
   const { status: cacheStatus, response: stored } = response.cached
   const cache = cacheOutcomeOf(cacheStatus)

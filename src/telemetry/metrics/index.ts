@@ -58,6 +58,7 @@ function createListeners(registry: Registry, sources: MetricsSources): EventList
     collapsed: all('cache.collapsed'),
     invalidated: all('cache.invalidated'),
     verified: all('cache.verified'),
+    trial: all('cache.trial'),
     snapshotBuild: all('cache.snapshotBuild'),
     snapshotQuery: all('cache.snapshotQuery'),
   }

@@ -247,6 +247,11 @@ export const eventSeries: readonly EventSeries[] = [
     labels: { group: ({ group }) => group, outcome: ({ outcome }) => outcome },
     known: (sources) => ({ ...perGroup(sources), outcome: ['same', 'different', 'inconclusive'] }),
   }),
+  on('cache.trial', {
+    name: 'edge_cache_trial_total',
+    help: 'Reads during a trial: what the cache would have done, and its response compared with that of the manager.',
+    labels: { group: ({ group }) => group, cache: ({ cache }) => cache, comparison: ({ comparison }) => comparison },
+  }),
   on('cache.snapshotQuery', {
     name: 'edge_cache_snapshot_queries_total',
     help: 'Requests that were answered from a snapshot of their collection; each saved one call.',

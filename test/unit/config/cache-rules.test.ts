@@ -99,6 +99,11 @@ t.test('each fault has a place and a remedy', async (t) => {
     ['defaultTtl: 2h', 'cache.defaultTtl: is over 1h'],
     ['onUnreachableStore: ignore', 'cache.onUnreachableStore: must be one of delay, refuse'],
     ['localBytes: 1KiB', 'cache.localBytes: is under 1MiB'],
+    ['trial: true, enabled: false', 'cache.trial: needs cache.enabled: true'],
+    [
+      'trial: true, redis: { url: "redis://127.0.0.1" }',
+      'cache.trial: must not share a Redis with productive replicas',
+    ],
     ['replicationLag: 1h', 'cache.replicationLag: is over 10m'],
     ['encryptionKeyFile: short', /short has 31 bytes, but needs 32 or more; make one with "openssl rand/],
     ['encryptionKeyFile: nowhere', /encryptionKeyFile: .*nowhere cannot be read \(ENOENT\)/],

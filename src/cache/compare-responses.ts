@@ -1,0 +1,89 @@
+/** Compares a stored response with the current one of the nodes: the one place that decides what counts as different. */
+import { isDeepStrictEqual } from 'node:util'
+import { errorNumberOf, isStorable, reportsNodeFailure } from '../core/envelope.ts'
+import type { CacheDifference } from '../core/events.ts'
+import type { CacheIndex, EdgeResponse, TagEpochs } from '../core/response.ts'
+import type { CacheTarget } from './key.ts'
+
+/** `inconclusive`: a write, a failure or the length of the responses prevented the comparison. */
+export type Comparison =
+  | { readonly outcome: 'same' | 'inconclusive' }
+  | { readonly outcome: 'different'; readonly difference: CacheDifference }
+
+/** Parsing and comparing block the event loop, so longer responses are not parsed. */
+export const MAX_COMPARED_BYTES = 256 * 1024
+
+interface Compared {
+  readonly target: CacheTarget
+  /** The epochs when the stored response was looked up; undefined: they could not be read. */
+  readonly epochs: TagEpochs | undefined
+  /** The body as the cache serves it. */
+  readonly stored: Buffer
+  readonly current: EdgeResponse
+}
+
+const INCONCLUSIVE: Comparison = { outcome: 'inconclusive' }
+
+/** Never rejects. The order of JSON members does not matter. */
+export async function compareResponses(
+  store: Pick<CacheIndex, 'peek'>,
+  { target, epochs, stored, current }: Compared,
+): Promise<Comparison> {
+  try {
+    if (epochs === undefined || !(await isUnchanged(store, target, epochs))) return INCONCLUSIVE
+    if (current.kind === 'json' && !current.partial && errorNumberOf(current) !== 0)
+      return reportsNodeFailure(current) ? INCONCLUSIVE : { outcome: 'different', difference: 'error' }
+    return isStorable(current) ? compareBodies(stored, current.body) : INCONCLUSIVE
+  } catch {
+    return INCONCLUSIVE
+  }
+}
+
+/** After a write, a difference is expected and equality proves nothing. */
+async function isUnchanged(
+  store: Pick<CacheIndex, 'peek'>,
+  { key, tags }: CacheTarget,
+  before: TagEpochs,
+): Promise<boolean> {
+  const now = await store.peek(key, tags)
+  if (now.kind === 'unavailable' || now.epochs.fenced || now.epochs.generation !== before.generation) return false
+  return isDeepStrictEqual(now.epochs.epochs, before.epochs)
+}
+
+function compareBodies(stored: Buffer, current: Buffer): Comparison {
+  if (stored.equals(current)) return { outcome: 'same' }
+  if (Math.max(stored.length, current.length) > MAX_COMPARED_BYTES) return INCONCLUSIVE
+  const one: unknown = JSON.parse(stored.toString())
+  const other: unknown = JSON.parse(current.toString())
+  if (isDeepStrictEqual(one, other)) return { outcome: 'same' }
+  return { outcome: 'different', difference: differenceOf(collectionOf(one), collectionOf(other)) }
+}
+
+interface Collection {
+  readonly items: readonly unknown[]
+  readonly totalItems: unknown
+}
+
+function differenceOf(one: Collection | undefined, other: Collection | undefined): CacheDifference {
+  if (one === undefined || other === undefined) return 'content'
+  if (one.totalItems !== other.totalItems) return 'total'
+  return isDeepStrictEqual(sortedTexts(one.items), sortedTexts(other.items)) ? 'order' : 'content'
+}
+
+function collectionOf(envelope: unknown): Collection | undefined {
+  const data = isObject(envelope) ? envelope.data : undefined
+  if (!isObject(data) || !Array.isArray(data.items)) return undefined
+  return { items: data.items, totalItems: data.totalItems }
+}
+
+function sortedTexts(items: readonly unknown[]): string[] {
+  return items.map((item) => JSON.stringify(item, withSortedMembers)).sort()
+}
+
+function withSortedMembers(_name: string, value: unknown): unknown {
+  return isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

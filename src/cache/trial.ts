@@ -1,0 +1,106 @@
+/**
+ * The read-only trial (`cache.trial`): the nodes answer every read, and the response that the cache would have served is
+ * compared with theirs. The cache itself works as always, so that its hits, refreshes and snapshots are the real ones.
+ */
+import { EdgeError } from '../core/errors.ts'
+import type { CacheEvent } from '../core/events.ts'
+import type { EdgeRequest, Handler, Stage } from '../core/request.ts'
+import {
+  type CacheIndex,
+  type CacheOutcome,
+  cacheOutcomeOf,
+  type EdgeResponse,
+  type JsonResponse,
+  type TrialComparison,
+} from '../core/response.ts'
+import { type Comparison, compareResponses } from './compare-responses.ts'
+import type { CacheTarget, ResolveTarget } from './key.ts'
+
+export interface TrialPorts {
+  readonly store: Pick<CacheIndex, 'peek'>
+  readonly resolveTarget: ResolveTarget
+  readonly onEvent: (event: CacheEvent) => void
+}
+
+/** `cache` is the stage around reads; it must not share the call of another request (`neverCollapses`). */
+export function trial(ports: TrialPorts, cache: Stage): Stage {
+  return (next) => {
+    const read = cache(next)
+    return async (request) => {
+      const target = ports.resolveTarget(request)
+      // A snapshot is only a source of what the cache would serve: no client gets it.
+      if (typeof target === 'string' || request.directives?.noStore || request.snapshot) return read(request)
+      const before = await ports.store.peek(target.key, target.tags)
+      const epochs = before.kind === 'unavailable' ? undefined : before.epochs
+      const cached = await read(request)
+      const outcome = outcomeOf(cached)
+      const report = (compared: Comparison | undefined) => emit(ports, { request, target, outcome, compared })
+      if (cached.kind !== 'json' || isOfThisRequest(cached)) {
+        report(undefined)
+        return toTrialResponse(cached, outcome, 'none')
+      }
+      const current = await callNodes(next, request, () => report({ outcome: 'inconclusive' }))
+      const compared = await compareResponses(ports.store, { target, epochs, stored: cached.body, current })
+      report(compared)
+      return toTrialResponse(current, outcome, compared.outcome)
+    }
+  }
+}
+
+/** The stage in front of all writes during a trial. Throws 942; nothing is sent. */
+export const refuseWritesInTrial: Stage = () => async () => {
+  throw new EdgeError(942)
+}
+
+async function callNodes(next: Handler, request: EdgeRequest, onFailure: () => void): Promise<EdgeResponse> {
+  try {
+    return await next(request)
+  } catch (fault) {
+    onFailure()
+    throw fault
+  }
+}
+
+/** Whether the response comes unchanged from a call to the nodes that this request began. */
+function isOfThisRequest({ cached, derivedFrom }: JsonResponse): boolean {
+  if (derivedFrom !== undefined) return false
+  if (cached === undefined) return true
+  const { fwd, collapsed, detail } = cached.status
+  return fwd !== undefined && collapsed === undefined && detail === undefined
+}
+
+/** A response that may not be stored, such as an error of the manager, is fetched for each request. */
+function outcomeOf(response: EdgeResponse): CacheOutcome {
+  return response.kind === 'json' && response.cached !== undefined ? cacheOutcomeOf(response.cached.status) : 'miss'
+}
+
+/** Without `cached`, so that no client stores the response or gets 304 for an older one. */
+function toTrialResponse(response: EdgeResponse, outcome: CacheOutcome, comparison: TrialComparison): EdgeResponse {
+  if (response.kind !== 'json') return response
+  const { cached, ...rest } = response
+  const detail = comparison === 'none' ? `trial-${outcome}` : `trial-${outcome}-${comparison}`
+  return { ...rest, cacheStatus: { fwd: 'bypass', detail } }
+}
+
+interface Report {
+  readonly request: EdgeRequest
+  readonly target: CacheTarget
+  readonly outcome: CacheOutcome
+  /** Absent: the cache would have called the nodes too. */
+  readonly compared: Comparison | undefined
+}
+
+/** Also as a comparison of the divergence check, whose counts the console shows by cache group. */
+function emit({ onEvent }: TrialPorts, { request, target, outcome, compared }: Report): void {
+  const { group } = target.policy
+  if (compared !== undefined) onEvent({ kind: 'verified', group, outcome: compared.outcome })
+  onEvent({
+    kind: 'trial',
+    requestId: request.requestId,
+    group,
+    route: request.endpoint.path,
+    cache: outcome,
+    comparison: compared?.outcome ?? 'none',
+    ...(compared?.outcome === 'different' && { difference: compared.difference }),
+  })
+}
