@@ -16,6 +16,7 @@ interface ExportButtonsProps {
   readonly source: TableExport
 }
 
+const REVOKE_DELAY_MS = 60_000
 const FORMATS: readonly ExportFormat[] = ['csv', 'json']
 const MEDIA_TYPES: Readonly<Record<ExportFormat, string>> = {
   csv: 'text/csv;charset=utf-8;header=present',
@@ -67,5 +68,6 @@ function saveFile(name: string, text: string, format: ExportFormat): void {
   link.href = url
   link.download = name
   link.click()
-  URL.revokeObjectURL(url)
+  // The browser reads the blob after the click.
+  setTimeout(() => URL.revokeObjectURL(url), REVOKE_DELAY_MS)
 }

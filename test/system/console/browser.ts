@@ -26,7 +26,8 @@ export function startBrowser(): Promise<Browser> {
 
 /** Opens a context whose waits end after two minutes, not after Playwright's 30 s. */
 export async function openContext(browser: Browser, options: BrowserContextOptions = {}): Promise<BrowserContext> {
-  const context = await browser.newContext(options)
+  // Without transitions, so that colours are measured in their final state.
+  const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
   context.setDefaultTimeout(TIMEOUT_MS)
   return context
 }
