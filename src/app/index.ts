@@ -193,6 +193,7 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
     audit,
     traces,
     certificates,
+    exemplars: config.traces.exemplars,
     ready,
     reload: reloader.status,
   })

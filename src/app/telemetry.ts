@@ -34,18 +34,21 @@ export interface MetricsParts {
   readonly audit: Pick<Audit, 'state'>
   readonly traces: Pick<Traces, 'counts'> | undefined
   readonly certificates: Certificates
+  /** Whether histograms name sampled traces. */
+  readonly exemplars: boolean
   ready(): Readiness
   reload(): ReloadStatus
 }
 
 export function buildMetrics({ name, events, cluster, api, audit, traces, ...state }: MetricsParts): Metrics {
   const { cache, storeState } = api
-  const { certificates, ready, reload } = state
+  const { certificates, exemplars, ready, reload } = state
   const groups = new Set(catalogue.map(groupOf))
   groups.delete('none')
   return createMetrics({
     events,
     version,
+    exemplars,
     replica: name,
     groups: [...groups].sort(),
     storeEvents: STORE_EVENTS,

@@ -91,6 +91,7 @@ export const settingEffects: Readonly<Record<string, Effect>> = {
   'traces.headersFile': 'restart',
   'traces.sampleRatio': 'reload',
   'traces.maxPerSecond': 'reload',
+  'traces.exemplars': 'restart',
 
   'log.level': 'reload',
   'log.format': 'restart',

@@ -249,6 +249,7 @@ const traces = group({
   headersFile: Type.Optional(path()),
   sampleRatio: amount(0.01, 1),
   maxPerSecond: amount(10, 10_000),
+  exemplars: flag(false),
 })
 
 const log = group({

@@ -46,6 +46,8 @@ export interface RequestEvent {
   /** Absent: the caller was not authenticated. */
   readonly caller: string | undefined
   readonly client: string
+  /** Of a request whose trace is sampled. */
+  readonly traceId?: string | undefined
   /** The error code of a request that the edge rejected before it had any effect. */
   readonly rejectedWith?: number | undefined
 }

@@ -118,6 +118,7 @@ export function eventOf(request: FastifyRequest, reply: FastifyReply, elapsed: n
     ...cacheFields(edge.response),
     caller: edge.caller?.name,
     client: edge.clientAddress,
+    traceId: edge.trace?.traceId,
     errorCode: (raw.rejectedWith ?? edge.error)?.code,
     rejectedWith: edge.enteredPipeline ? undefined : (raw.rejectedWith ?? edge.error)?.code,
   }

@@ -21,7 +21,10 @@ const EVENT_LOOP_SAMPLING_MS = 20
 
 /** Registers all rows of the table and counts events from now on, until `close`. */
 export function createMetrics({ events, ...sources }: MetricsOptions): Metrics {
-  const registry = new Registry()
+  // Only OpenMetrics has exemplars.
+  const registry = new Registry(
+    sources.exemplars ? Registry.OPENMETRICS_CONTENT_TYPE : Registry.PROMETHEUS_CONTENT_TYPE,
+  )
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_SAMPLING_MS })
   for (const row of stateSeries) if (row.when?.(sources) !== false) registerStateSeries(registry, row, sources)
   const off = events.on(createListeners(registry, sources))

@@ -15,7 +15,8 @@ function namesOf({ name, help, deprecated }: EventSeries | StateSeries): readonl
 
 /** One label set of a series. */
 interface Cell {
-  add(value: number): void
+  /** `traceId`: of a sampled trace, for histograms with exemplars. */
+  add(value: number, traceId?: string): void
 }
 
 interface Series {
@@ -29,14 +30,18 @@ export function registerEventSeries(
   row: EventSeries,
   sources: MetricsSources,
 ): (event: never) => void {
-  const series = row.buckets === undefined ? counterOf(registry, row) : histogramOf(registry, row, row.buckets)
+  const exemplar = sources.exemplars ? row.exemplar : undefined
+  const series =
+    row.buckets === undefined
+      ? counterOf(registry, row)
+      : histogramOf(registry, row, row.buckets, exemplar !== undefined)
   const cells = new CellTree(row, series)
   const zeros = createZeros(row, sources, cells)
   const { value } = row
   return (event) => {
     zeros?.(event)
     const added = value === undefined ? 1 : value(event)
-    if (added !== undefined) cells.find(event).add(added)
+    if (added !== undefined) cells.find(event).add(added, exemplar?.(event))
   }
 }
 
@@ -69,19 +74,30 @@ function counterOf(registry: Registry, row: EventSeries): Series {
   }
 }
 
-function histogramOf(registry: Registry, { name, help, labels }: EventSeries, buckets: readonly number[]): Series {
+function histogramOf(
+  registry: Registry,
+  { name, help, labels }: EventSeries,
+  buckets: readonly number[],
+  enableExemplars: boolean,
+): Series {
   const histogram = new Histogram({
     name,
     help,
     labelNames: Object.keys(labels),
     buckets: [...buckets],
+    enableExemplars,
     registers: [registry],
   })
   return {
     create: (labels) => {
       histogram.zero(labels)
       const child = histogram.labels(labels)
-      return { add: (value) => child.observe(value) }
+      return {
+        add: (value, traceId) => {
+          if (traceId === undefined) child.observe(value)
+          else histogram.observe({ labels: { ...labels }, value, exemplarLabels: { trace_id: traceId } })
+        },
+      }
     },
   }
 }

@@ -17,6 +17,8 @@ export interface MetricsSources {
   readonly groups: readonly string[]
   /** Names of the events that the Redis store emits. */
   readonly storeEvents: readonly string[]
+  /** Whether histograms name a sampled trace. Absent: no. */
+  readonly exemplars?: boolean
   /** Whether the cache store is Redis. */
   readonly redis: boolean
   ready(): boolean
@@ -88,6 +90,8 @@ interface EventRow<Event> {
   readonly known?: (sources: MetricsSources) => Readonly<Record<string, readonly LabelValue[]>>
   /** What one event adds or observes; 1 if absent. `undefined`: the event does not count. */
   readonly value?: (event: Event) => number | undefined
+  /** The id of the sampled trace that a bucket of a histogram names. */
+  readonly exemplar?: (event: Event) => string | undefined
   /** Whether the series exists; true if absent. */
   readonly when?: (sources: MetricsSources) => boolean
 }
@@ -157,6 +161,7 @@ export const eventSeries: readonly EventSeries[] = [
       http_response_status_code: ({ status }) => (status === 0 ? 'none' : status),
     },
     value: ({ ms }) => ms / 1000,
+    exemplar: ({ traceId }) => traceId,
     buckets: REQUEST_SECONDS,
   }),
   on('request', {

@@ -58,9 +58,11 @@ t.test('a conditional request gets 304 from a response that is computed for it',
     })
   await (await get('/agents?limit=1')).text()
   await (await get('/agents?limit=2')).text()
-  // The same rows as the default order.
-  const first = await get('/agents?sort=id')
+  // Without fields that change with time: a snapshot may be built between the two.
+  const first = await get('/agents?sort=id&select=id,name')
   await first.text()
-  const same = await get('/agents?sort=%2Bid&limit=500', { 'if-none-match': String(first.headers.get('etag')) })
+  const same = await get('/agents?sort=%2Bid&limit=500&select=id,name', {
+    'if-none-match': String(first.headers.get('etag')),
+  })
   t.equal(same.status, 304)
 })

@@ -12,53 +12,55 @@ t.test('the reference page shows permission, target and cache policy, and contac
   const browser = await startBrowser()
   t.teardown(() => browser.close())
   mkdirSync('coverage/console', { recursive: true })
+  const context = await openContext(browser, {
+    extraHTTPHeaders: { authorization: edge.authorization('operator') },
+    colorScheme: 'dark',
+    viewport: { width: 360, height: 800 },
+  })
+  const page = await context.newPage()
+  const complaints: string[] = []
+  page.on('console', (message) => void complaints.push(message.text()))
+  page.on('pageerror', (error) => void complaints.push(error.message))
+  page.on('requestfailed', (request) => void complaints.push(request.url()))
+  page.on('request', (request) => {
+    if (!request.url().startsWith(edge.operationsUrl)) complaints.push(`another host: ${request.url()}`)
+  })
+  await page.goto(`${edge.operationsUrl}/docs`)
+  await page.getByText('Errors of the manager have HTTP status 200').waitFor()
+  await page.screenshot({ path: 'coverage/console/reference.png' })
+  await page.getByText('Errors of the edge').click()
+  t.equal(await page.getByRole('cell', { name: 'Too many failed logins' }).count(), 1, 'the table of errors')
+  const { status, message, remedy } = errorTable[612]
+  t.equal(await page.getByRole('row', { name: `612 ${status} ${message} ${remedy}` }).count(), 1, 'with remedies')
+  await page.getByText('Errors of the edge').click()
+
+  await page.getByRole('heading', { name: /^Agents/ }).click()
+  await page.locator('#operations-Agents-getAgents .opblock-summary').click()
+  const operation = page.locator('#operations-Agents-getAgents')
+  await operation.getByText('x-permission').waitFor()
+  const text = await operation.innerText()
+  t.match(text, /Permission: agents:read/)
+  t.match(text, /Target: the master, or a worker/)
+  t.match(text, /Cache: group agents, shared by all callers/)
+  t.match(text, /curl -u "\$EDGE_USER" "\$EDGE"'\/agents\?limit=5'/)
+  t.match(text, /x-permission\s+"agents:read"/)
+  t.match(text, /x-target\s+\{"kind":"master"/)
+  t.match(text, /x-cache\s+\{"group":"agents"/)
+  await operation.scrollIntoViewIfNeeded()
+  // One page for both modes: a browser needs many seconds for the document.
   for (const [colorScheme, width] of [
     ['dark', 360],
     ['light', 1280],
   ] as const) {
-    const context = await openContext(browser, {
-      extraHTTPHeaders: { authorization: edge.authorization('operator') },
-      colorScheme,
-      viewport: { width, height: 800 },
-    })
-    const page = await context.newPage()
-    const complaints: string[] = []
-    page.on('console', (message) => void complaints.push(message.text()))
-    page.on('pageerror', (error) => void complaints.push(error.message))
-    page.on('requestfailed', (request) => void complaints.push(request.url()))
-    page.on('request', (request) => {
-      if (!request.url().startsWith(edge.operationsUrl)) complaints.push(`another host: ${request.url()}`)
-    })
-    await page.goto(`${edge.operationsUrl}/docs`)
-    await page.getByText('Errors of the manager have HTTP status 200').waitFor()
-    await page.screenshot({ path: `coverage/console/reference-${colorScheme}.png` })
-    await page.getByText('Errors of the edge').click()
-    t.equal(await page.getByRole('cell', { name: 'Too many failed logins' }).count(), 1, 'the table of errors')
-    const { status, message, remedy } = errorTable[612]
-    t.equal(await page.getByRole('row', { name: `612 ${status} ${message} ${remedy}` }).count(), 1, 'with remedies')
-    await page.getByText('Errors of the edge').click()
-
-    await page.getByRole('heading', { name: /^Agents/ }).click()
-    await page.locator('#operations-Agents-getAgents .opblock-summary').click()
-    const operation = page.locator('#operations-Agents-getAgents')
-    await operation.getByText('x-permission').waitFor()
-    const text = await operation.innerText()
-    t.match(text, /Permission: agents:read/)
-    t.match(text, /Target: the master, or a worker/)
-    t.match(text, /Cache: group agents, shared by all callers/)
-    t.match(text, /curl -u "\$EDGE_USER" "\$EDGE"'\/agents\?limit=5'/)
-    t.match(text, /x-permission\s+"agents:read"/)
-    t.match(text, /x-target\s+\{"kind":"master"/)
-    t.match(text, /x-cache\s+\{"group":"agents"/)
-    await operation.scrollIntoViewIfNeeded()
+    await page.emulateMedia({ colorScheme })
+    await page.setViewportSize({ width, height: 800 })
     await page.screenshot({ path: `coverage/console/reference-operation-${colorScheme}.png` })
     const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
     t.equal(overflow, 0, `nothing is wider than ${width} pixels`)
     const isDark = await page.evaluate('document.documentElement.classList.contains("dark-mode")')
     t.equal(isDark, colorScheme === 'dark', 'the colours are those that the reader prefers')
-    t.strictSame(complaints, [], 'no violation of the content security policy, no failed request, no other host')
-    await context.close()
   }
+  t.strictSame(complaints, [], 'no violation of the content security policy, no failed request, no other host')
 })
 
 t.test('the reference page and the document need a sign-in with operations:read', async (t) => {
