@@ -109,6 +109,9 @@ function reasonOf({ cache, cacheStatus, method, status }: RequestEvent): string 
       : 'The cache was not used, or the response may not be stored.'
   }
   const { hit, fwd, collapsed, stored, detail } = cacheStatus
+  if (detail?.startsWith('trial-')) {
+    return `Read-only trial: the manager answered. The cache and the comparison: ${detail.slice('trial-'.length)}.`
+  }
   if (detail === 'snapshot' && hit) return 'Computed from the stored snapshot of the collection, without a call.'
   if (detail === 'stale-while-revalidate') return 'A stale response was served while it is refreshed.'
   if (detail === 'stale-if-error') return 'A stale response was served because nodes fail.'

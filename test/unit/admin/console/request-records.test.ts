@@ -104,6 +104,13 @@ t.test('a hit has its decision, and a refresh in the background', async (t) => {
   t.match(detailsOf(records, 'a'), { calls: [{ node: 'master' }], request: { node: undefined } })
 })
 
+t.test('a read of a trial has the decision of the cache and the comparison', async (t) => {
+  const { records } = recordsWithClock(t)
+  records.add(requestEvent('a', { cache: 'bypass', cacheStatus: { fwd: 'bypass', detail: 'trial-hit-different' } }))
+  const reason = 'Read-only trial: the manager answered. The cache and the comparison: hit-different.'
+  t.match(detailsOf(records, 'a').cache, { outcome: 'bypass', reason })
+})
+
 t.test('a failed request has the error of the edge and the fault of each call', async (t) => {
   const { records } = recordsWithClock(t)
   const { status: _, ...call } = callEvent('a')
