@@ -102,7 +102,7 @@ export function createSessions(options: SessionOptions): Sessions {
       const user = ownText(claims, settings.userClaim)
       if (user === undefined || !USER_PATTERN.test(user))
         return { ok: false, reason: `the issuer sent no claim ${settings.userClaim}, which names the user` }
-      // An issuer may send hundreds of groups. Only those that mean something to the edge must fit into the cookie.
+      // An issuer may send hundreds of groups. Only groups that grant permissions are stored in the cookie.
       const isUsed = (word: string): boolean => roles.permissionsOfRoles(rolesOfWords([word], settings)).length > 0
       const words = wordsOfClaim(claims, settings).filter(isUsed)
       const session = await start({ user, issuer: settings.issuer, words })

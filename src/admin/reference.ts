@@ -49,7 +49,7 @@ export function referencePart({ document, represent }: ReferenceOptions): Operat
     })
     await app.register(swagger, {
       mode: 'static',
-      // The plugin wants the document before the first request. It only converts the document to JSON or YAML.
+      // The plugin needs the document when it is registered. It only converts the document to JSON or YAML.
       specification: { document: { toJSON: () => built } as unknown as StaticDocumentSpec['document'] },
     })
     await app.register(swaggerUi, {

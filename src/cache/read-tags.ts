@@ -10,7 +10,7 @@ export function mayBeReadTag(tag: Tag): boolean {
   return readTag.test(tag)
 }
 
-/** Any value stands for a placeholder, `*` included: each family has a tag for all of its values. */
+/** A placeholder matches any value, `*` included: each family has a tag for all of its values. */
 function patternsOf(record: Endpoint): readonly string[] {
   const policy = compilePolicy(record)
   if (typeof policy === 'string' || !('cache' in record) || 'never' in record.cache) return []

@@ -24,7 +24,7 @@ export function manualPage(program: Command): string {
   ].join('\n')
 }
 
-/** Returns the commands that do something, with their path such as `user add`. */
+/** Returns the commands without subcommands, with their path such as `user add`. */
 function leavesOf(command: Command, parent = ''): { readonly path: string; readonly command: Command }[] {
   const path = `${parent}${command.name()}`
   const commands = command.commands.filter((each) => each.name() !== 'help')

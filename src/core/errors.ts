@@ -210,7 +210,7 @@ export const errorTable = {
   940: {
     status: 409,
     message: 'Node cannot be drained',
-    remedy: 'see what the message says: drain another node, or confirm that the master is meant',
+    remedy: 'drain another node; for the master, send confirm=master',
   },
   941: {
     status: 503,

@@ -62,8 +62,8 @@ export function createSharedDrains(options: SharedDrainsOptions): SharedDrains {
   let isOutdated = false
   let timer: NodeJS.Timeout | undefined
 
-  const run = <Value>(...[script, args]: [typeof READ, readonly string[]]) =>
-    commands.runScript<Value>(script, [redisKeys.drains], args, times.commandTimeout)
+  const run = <Value>(command: typeof READ, args: readonly string[]) =>
+    commands.runScript<Value>(command, [redisKeys.drains], args, times.commandTimeout)
 
   function take(state: DrainState): void {
     if (formatDrainState(state) === formatDrainState(known)) return
@@ -102,6 +102,7 @@ export function createSharedDrains(options: SharedDrainsOptions): SharedDrains {
     } while (isOutdated)
     reading = undefined
   }
+
   function refresh(): Promise<void> {
     isOutdated = reading !== undefined
     reading ??= readAll()

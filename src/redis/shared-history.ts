@@ -1,6 +1,6 @@
 /**
- * The history of all replicas for the console: sorted sets of records by time, bounded in number and lifetime. The history
- * is no basis of any decision. Other programs may write anything to Redis, so the reader validates each record.
+ * The history of all replicas for the console: sorted sets of records by time, bounded in number and lifetime. The edge
+ * only displays it. Other programs can write to the same Redis, so the reader validates each record.
  */
 import { redisKeys } from './options.ts'
 import type { RedisReplica } from './replica.ts'

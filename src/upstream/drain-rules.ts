@@ -17,8 +17,8 @@ type View = Pick<ClusterView, 'nodes' | 'master'>
 
 /**
  * Returns the state with this node drained; the same state if it is drained already. Throws 603 for an unknown node, and
- * 940 for a node without address, for the last node in use, and for the master without a confirmation or in mode `passthrough`. `now`: milliseconds
- * since 1970.
+ * 940 for a node without address, for the last node in use, and for the master without a confirmation or in mode
+ * `passthrough`. `now`: milliseconds since 1970.
  */
 export function stateWithDrain(state: DrainState, request: DrainRequest, view: View, now: number): DrainState {
   const { node: name, by, confirmsMaster, verifiesUsersAtMaster } = request

@@ -14,7 +14,7 @@ export interface LayoutOptions {
   readonly master: () => string
   /** Asks a node. Never rejects. */
   readonly recognise: (node: string) => Promise<Recognition>
-  /** Returns whether an operator has drained the node. It is not asked, and an upgrade of it makes no mixture. */
+  /** Returns whether an operator has drained the node. The layout of a drained node is not probed and not compared. */
   readonly isDrained: (node: string) => boolean
   readonly onChange: (change: LayoutChange) => void
   /** Milliseconds between two calls to a node whose layout is known. */

@@ -1,4 +1,4 @@
-/** Records what this process counts, in its memory and in the history that replicas share. */
+/** Records the rates and events of this process, in its memory and in the history that replicas share. */
 import { addRecord, encodeEvent, encodeRecord, type HistoryRecord } from './history-records.ts'
 import { type HistorySeries, type HistoryStore, SERIES, type TimedRecord } from './history-store.ts'
 import type { HistoryEvent } from './history-types.ts'
@@ -90,7 +90,7 @@ export function createRecorder({ name, run, traffic, store, now }: RecorderOptio
       for (;;) {
         const batch = records[series.name].filter(({ isWritten }) => !isWritten).slice(0, MAX_RECORDS_PER_WRITE)
         if (batch.length === 0) break
-        // What is not stored now is written with a later update, as long as this process keeps it.
+        // A later update writes the remaining records, if they are still in memory.
         if (!(await to.add(series, batch))) return
         for (const record of batch) record.isWritten = true
       }

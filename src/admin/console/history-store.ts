@@ -1,4 +1,4 @@
-/** Where replicas keep their common history, and what it holds. */
+/** The store of the history that replicas share, and its limits. */
 
 /** Records of one kind, by time. */
 export interface HistorySeries {

@@ -9,7 +9,7 @@ export interface CookieKind {
 
 export const SESSION_COOKIE: CookieKind = { name: 'edge-session' }
 export const SIGN_IN_COOKIE: CookieKind = { name: 'edge-sign-in' }
-/** The ID token, which the issuer wants back when its session is ended. No other request needs it. */
+/** The ID token. The sign-out sends it to the issuer to end its session. No other request needs it. */
 export const ID_TOKEN_COOKIE: CookieKind = { name: 'edge-id-token', path: '/sign-out' }
 
 /** Browsers refuse more than 4096 bytes, name and attributes included. */

@@ -35,7 +35,7 @@ export function createErrorPages({ sessions, rolesOf }: ErrorPageParts): ErrorPa
   }
 }
 
-/** A browser that opens an address accepts pages by name; programs accept anything or JSON. */
+/** A browser that opens an address names `text/html` in `Accept`. Programs send a wildcard or JSON. */
 export function acceptsPage({ headers: { accept = '' } }: FastifyRequest): boolean {
   return accept.includes('text/html')
 }

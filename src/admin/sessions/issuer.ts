@@ -1,6 +1,6 @@
 /**
  * An outside issuer that signs users in: OpenID Connect, authorization code flow with PKCE (RFC 7636), state and nonce.
- * Nothing is asked of the issuer before a user wants to sign in, so an issuer that is down changes nothing else.
+ * The edge sends no request to the issuer before a user signs in, so an issuer that is down affects only sign-ins.
  */
 import * as openid from 'openid-client'
 import { TOKEN_ALGORITHMS } from '../../core/access.ts'

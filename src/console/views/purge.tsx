@@ -72,7 +72,7 @@ export function Purge({ target, url, user, isUnreachable, onClose, onPurged }: P
     },
     [],
   )
-  // The button that was pressed is gone.
+  // The button that had the focus was removed with the previous step.
   useEffect(() => {
     if (step === 'ended') closeButton.current?.focus()
   }, [step])

@@ -120,7 +120,7 @@ function Stages({ stages, total, id }: StagesProps) {
   )
 }
 
-/** Where in the request the stage was. The numbers beside it say the same. */
+/** The position of the stage in the request. Hidden from screen readers, because the numbers beside it are equal. */
 function Bar({ stage: { start, ms }, end }: { readonly stage: StageTime; readonly end: number }) {
   const scale = end === 0 ? 0 : BAR_WIDTH_PX / end
   const width = Math.max(1.5, (ms ?? end - start) * scale)
