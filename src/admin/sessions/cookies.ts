@@ -40,11 +40,14 @@ export function clearCookie(request: FastifyRequest, reply: FastifyReply, kind: 
   setCookie(request, reply, { ...kind, value: '', maxAge: 0, isSecure: true })
 }
 
-/** Returns the value of the cookie; the protected form comes first. */
+/**
+ * Returns the value of the cookie; the protected form comes first. With TLS, only that form counts: another host of the
+ * domain can set the other one, and so sign the browser in as another user.
+ */
 export function readCookie(request: FastifyRequest, kind: CookieKind): string | undefined {
   const { cookie = '' } = request.headers
   const pairs = cookie.split(';').map((pair) => pair.trim())
-  for (const isSecure of [true, false]) {
+  for (const isSecure of request.protocol === 'https' ? [true] : [true, false]) {
     const start = `${nameOf(kind, request, isSecure)}=`
     const value = pairs.find((pair) => pair.startsWith(start))?.slice(start.length)
     if (value !== undefined && value !== '') return value
