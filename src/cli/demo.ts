@@ -1,9 +1,10 @@
 /** `manager-edge demo`: runs the edge in front of a simulated cluster in this process, on 127.0.0.1 only. */
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
+import { createKeyFile } from '../access/signing-keys.ts'
 import { putUser } from '../access/users-file.ts'
 import { loadConfig } from '../config/index.ts'
 import type { Config } from '../config/schema.ts'
@@ -27,6 +28,8 @@ export interface DemoOptions extends ClusterOptions {
 /** User name → role. */
 const USERS = { admin: 'administrator', operator: 'operator', reader: 'reader' } as const
 const PORT_STEP = 10
+/** The folder of the signing keys. All replicas accept the tokens of each other. */
+const KEYS = 'keys'
 
 export async function demo(options: DemoOptions): Promise<number> {
   if (options.replicas > 1 && !options.redis) {
@@ -41,6 +44,8 @@ export async function demo(options: DemoOptions): Promise<number> {
     started.push({ stop: () => cluster.close() })
     const redis = options.redis && (await startRedis(folder))
     if (redis) started.push(redis)
+    await mkdir(join(folder, KEYS))
+    await createKeyFile(join(folder, KEYS))
     const passwords = await addUsers(join(folder, 'users'), options.userPassword)
     const site = { folder, cluster, account, redis: redis?.value, options }
     const urls: Urls[] = []
@@ -83,7 +88,11 @@ async function writeSettings(replica: number, { folder, cluster, account, redis,
     operations: { host, port: portOf(options.operationsPort) },
     cluster: { layout: options.layout, nodes, credentials: account },
     ...(redis !== undefined && { cache: { redis: { url: redis } } }),
-    access: { users: 'users', roles: Object.fromEntries(Object.entries(USERS).map(([user, role]) => [user, [role]])) },
+    access: {
+      users: 'users',
+      tokens: { keys: KEYS },
+      roles: Object.fromEntries(Object.entries(USERS).map(([user, role]) => [user, [role]])),
+    },
     // The demo reads the lines of the other replicas.
     log: { format: replica === 1 ? 'text' : 'json' },
   }
@@ -131,7 +140,7 @@ function formatCoherence(admin: string, url: string, other: string): string {
   return `
 See the shared cache: this replica stores a response, the other one changes the data, and the next read has the change.
   curl ${admin} '${url}/agents/001?select=id,group'
-  curl ${admin} -X PUT ${other}/agents/001/group/default && curl ${admin} '${url}/agents/001?select=id,group'
+  curl ${admin} -X PUT ${other}/agents/001/group/dmz && curl ${admin} '${url}/agents/001?select=id,group'
 `
 }
 

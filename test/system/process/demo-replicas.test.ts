@@ -21,9 +21,13 @@ t.test('demo --replicas 2 --redis prints calls that show the coherence of the ca
     const response = await run(command, user)
     t.equal(response.status, 200)
     if (command.includes('PUT')) t.match(await response.json(), { error: 0 })
-    else t.notMatch(statusOf(response), '; hit', 'read again, because the other replica changed the data')
+    else {
+      t.notMatch(statusOf(response), '; hit', 'read again, because the other replica changed the data')
+      t.match(await response.text(), 'dmz', 'with the change')
+    }
   }
   t.not(new URL(read.split("'")[1] ?? '').port, new URL(/http[^ ]+/.exec(changes[0] ?? '')?.[0] ?? '').port)
+  t.notMatch(demo.output(), / WARN /, 'no warning')
   demo.child.kill('SIGINT')
   t.equal((await demo.ended).code, 0)
 })
