@@ -2,11 +2,14 @@
 import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { EdgeError } from './errors.ts'
-import { COLON, skipSpace } from './json-scan.ts'
-import type { EdgeResponse, JsonResponse } from './response.ts'
+import { readMembers } from './json-members.ts'
+import { COLON, endOfList, endOfValue, OPEN, OPEN_LIST, skipSpace, valueIn } from './json-scan.ts'
+import type { EdgeResponse, JsonResponse, RowRanges } from './response.ts'
 
 /** The error number of an envelope, or why the bytes are not one. */
-export type Envelope = { readonly ok: true; readonly error: number } | { readonly ok: false; readonly reason: string }
+export type Envelope =
+  | { readonly ok: true; readonly error: number; readonly rows?: RowRanges }
+  | { readonly ok: false; readonly reason: string }
 
 /**
  * Checks that the bytes are one complete response of a manager: a JSON object with `error` and `data` or `message`.
@@ -14,26 +17,44 @@ export type Envelope = { readonly ok: true; readonly error: number } | { readonl
  */
 export function readEnvelope(bytes: Buffer): Envelope {
   if (!isUtf8(bytes)) return invalid('not UTF-8')
-  const value = parse(bytes.toString())
-  if (value === undefined) return invalid('not JSON')
+  let rows: RowRanges | undefined
+  const members = readMembers(bytes, skipSpace(bytes, 0), (name, at) => {
+    if (name !== 'data' || bytes[at] !== OPEN) return endOfValue(bytes, at)
+    const data = readMembers(bytes, at, (name, at) => {
+      if (name !== 'items' || bytes[at] !== OPEN_LIST) return endOfValue(bytes, at)
+      const ranges: number[] = []
+      const end = endOfList(bytes, at, ranges)
+      rows = { from: at + 1, to: end - 1, ranges: Uint32Array.from(ranges) }
+      return end
+    })
+    return data?.end ?? -1
+  })
+  if (members === undefined || skipSpace(bytes, members.end) !== bytes.length) return readByParsing(bytes)
+  const error = members.byName.get('error')
+  const number = error && valueIn(bytes, error.from, error.to)?.value
+  const envelope = createEnvelope(number, (name) => members.byName.has(name))
+  return envelope.ok && rows !== undefined ? { ...envelope, rows } : envelope
+}
+
+/** Reads what is not an object, or is nested more deeply than the scan allows. */
+function readByParsing(bytes: Buffer): Envelope {
+  const parsed = valueIn(bytes, 0, bytes.length)
+  if (parsed === undefined) return invalid('not JSON')
+  const { value } = parsed
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return invalid('not an object')
-  const error = parseErrorNumber(Object.hasOwn(value, 'error') ? (value as { error: unknown }).error : undefined)
-  if (error === undefined) return invalid('no error number')
-  if (!Object.hasOwn(value, 'data') && !Object.hasOwn(value, 'message')) return invalid('neither data nor message')
-  return { ok: true, error }
+  const { error } = value as { readonly error?: unknown }
+  return createEnvelope(error, (name) => Object.hasOwn(value, name))
+}
+
+function createEnvelope(error: unknown, hasMember: (name: string) => boolean): Envelope {
+  const errorNumber = parseErrorNumber(error)
+  if (errorNumber === undefined) return invalid('no error number')
+  if (!hasMember('data') && !hasMember('message')) return invalid('neither data nor message')
+  return { ok: true, error: errorNumber }
 }
 
 function invalid(reason: string): Envelope {
   return { ok: false, reason }
-}
-
-/** Returns `undefined` for text that is not JSON; JSON itself has no such value. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** The manager sends this text where it has no number for a value of the wrong format; its next release sends 623. */

@@ -1,7 +1,7 @@
 /**
- * Finds the ends of JSON values in bytes without parsing them. Each function returns the offset after the value, or -1
- * if the value is truncated, its brackets do not match, or it is nested too deeply. Numbers, literals, escapes and the
- * grammar inside skipped containers are not checked.
+ * Finds the ends of JSON values in bytes, and checks them on the way, without parsing them. Each function returns the
+ * offset after the value, or -1 if the value is truncated, is not JSON (RFC 8259) or is nested too deeply. Whether texts
+ * are valid UTF-8 is not checked.
  */
 export const QUOTE = 0x22
 export const COMMA = 0x2c
@@ -12,13 +12,22 @@ export const CLOSE_LIST = 0x5d
 export const OPEN = 0x7b
 export const CLOSE = 0x7d
 
-/** The open brackets up to this depth are bits of one number; deeper ones are in an array. */
-const MAX_DEPTH_IN_NUMBER = 30
-const TOO_DEEP_FOR_NUMBER = -2
 /** Responses of managers are less deep, and parsing or printing deeper ones could exceed the stack. */
 const MAX_DEPTH = 200
-/** Strings are searched byte by byte for this many bytes, then by `indexOf`. */
-const SHORT_STRING_BYTES = 40
+
+/** 1 for the bytes that stand for themselves in a text: all but control characters, the quote and the backslash. */
+const IS_PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte >= 0x20 && byte !== QUOTE && byte !== BACKSLASH ? 1 : 0,
+)
+/** 1 for the bytes that may follow a backslash, except `u`. */
+const IS_ESCAPED = Uint8Array.from({ length: 256 }, (_, byte) =>
+  '"\\/bfnrt'.includes(String.fromCharCode(byte)) ? 1 : 0,
+)
+const LETTER_U = 0x75
+const IS_HEX_DIGIT = Uint8Array.from({ length: 256 }, (_, byte) =>
+  /[0-9a-fA-F]/.test(String.fromCharCode(byte)) ? 1 : 0,
+)
+const LITERALS = ['true', 'false', 'null'].map((literal) => Buffer.from(literal))
 
 export function skipSpace(bytes: Buffer, at: number): number {
   let place = at
@@ -39,106 +48,124 @@ export function backOverSpace(bytes: Buffer, at: number): number {
   }
 }
 
-/** `at`: the opening quote of a string. */
+/** `at`: the opening quote of a text. */
 export function endOfText(bytes: Buffer, at: number): number {
-  const near = Math.min(bytes.length, at + SHORT_STRING_BYTES)
   let place = at + 1
-  for (; place < near; place++) {
+  for (;;) {
+    while (IS_PLAIN[bytes[place] ?? 0] === 1) place++
     const byte = bytes[place]
     if (byte === QUOTE) return place + 1
-    if (byte === BACKSLASH) place++
+    if (byte !== BACKSLASH) return -1
+    place = endOfEscape(bytes, place)
+    if (place < 0) return -1
   }
-  return place < bytes.length ? endOfLongText(bytes, place) : -1
 }
 
-/** `from` is not within an escape. `indexOf` is faster for long strings. */
-function endOfLongText(bytes: Buffer, from: number): number {
-  let place = from
-  for (;;) {
-    const quote = bytes.indexOf(QUOTE, place)
-    if (quote < 0) return -1
-    let slashes = 0
-    while (quote - slashes > place && bytes[quote - slashes - 1] === BACKSLASH) slashes++
-    if (slashes % 2 === 0) return quote + 1
-    place = quote + 1
-  }
+/** `at`: a backslash. */
+function endOfEscape(bytes: Buffer, at: number): number {
+  const byte = bytes[at + 1] ?? 0
+  if (byte !== LETTER_U) return IS_ESCAPED[byte] === 1 ? at + 2 : -1
+  for (let place = at + 2; place < at + 6; place++) if (IS_HEX_DIGIT[bytes[place] ?? 0] !== 1) return -1
+  return at + 6
 }
 
 /** `at`: the first byte of any value. */
 export function endOfValue(bytes: Buffer, at: number): number {
-  const byte = bytes[at]
-  if (byte === QUOTE) return endOfText(bytes, at)
-  if (byte === OPEN || byte === OPEN_LIST) return endOfContainer(bytes, at)
-  return endOfScalar(bytes, at)
-}
-
-/** As `endOfValue`, but numbers and literals are checked. */
-export function endOfCheckedValue(bytes: Buffer, at: number): number {
-  const byte = bytes[at]
-  if (byte === QUOTE || byte === OPEN || byte === OPEN_LIST) return endOfValue(bytes, at)
-  const end = endOfScalar(bytes, at)
-  return end > 0 && valueIn(bytes, at, end) ? end : -1
-}
-
-/** `at`: a number or literal. It ends at a comma, a closing bracket, white space or the end of the bytes. */
-export function endOfScalar(bytes: Buffer, at: number): number {
-  let place = at
-  for (; place < bytes.length; place++) {
-    const byte = bytes[place]
-    if (byte === COMMA || byte === CLOSE || byte === CLOSE_LIST || byte === undefined || byte <= 0x20) break
-    if (byte === QUOTE || byte === COLON || byte === OPEN || byte === OPEN_LIST) return -1
-  }
-  return place > at ? place : -1
-}
-
-/** `at`: an opening bracket. */
-export function endOfContainer(bytes: Buffer, at: number): number {
-  const end = endBy(bytes, at, 0, 0)
-  return end === TOO_DEEP_FOR_NUMBER ? endOfDeep(bytes, at, []) : end
+  return endWithin(bytes, at, 0)
 }
 
 /** `at`: a place within an object, after one of its members. */
 export function endOfOpen(bytes: Buffer, at: number): number {
-  const end = endBy(bytes, at, 1, 1)
-  return end === TOO_DEEP_FOR_NUMBER ? endOfDeep(bytes, at, [OPEN]) : end
+  const place = skipSpace(bytes, at)
+  if (bytes[place] === CLOSE) return place + 1
+  return bytes[place] === COMMA ? endOfMembers(bytes, skipSpace(bytes, place + 1), 1) : -1
 }
 
-function endBy(bytes: Buffer, at: number, open: number, openKinds: number): number {
-  const { length } = bytes
-  let depth = open
-  let kinds = openKinds
-  for (let place = at; place < length; place++) {
-    const byte = bytes[place]
-    if (byte === QUOTE) {
-      place = endOfText(bytes, place) - 1
-      if (place < 0) return -1
-    } else if (byte === OPEN || byte === OPEN_LIST) {
-      if (++depth > MAX_DEPTH_IN_NUMBER) return TOO_DEEP_FOR_NUMBER
-      kinds = (kinds << 1) | (byte === OPEN ? 1 : 0)
-    } else if (byte === CLOSE || byte === CLOSE_LIST) {
-      if ((kinds & 1) !== (byte === CLOSE ? 1 : 0)) return -1
-      if (--depth === 0) return place + 1
-      kinds >>>= 1
-    }
+/** `at`: the opening bracket of a list. Adds start and end of each element to `ranges`. */
+export function endOfList(bytes: Buffer, at: number, ranges: number[]): number {
+  const first = skipSpace(bytes, at + 1)
+  return bytes[first] === CLOSE_LIST ? first + 1 : endOfElements(bytes, first, 1, ranges)
+}
+
+/** `depth`: the number of open brackets around the value. */
+function endWithin(bytes: Buffer, at: number, depth: number): number {
+  const byte = bytes[at]
+  if (byte === QUOTE) return endOfText(bytes, at)
+  if (byte !== OPEN && byte !== OPEN_LIST) return endOfScalar(bytes, at)
+  if (depth === MAX_DEPTH) return -1
+  const first = skipSpace(bytes, at + 1)
+  // In ASCII, each closing bracket is two above its opening one.
+  if (bytes[first] === byte + 2) return first + 1
+  return byte === OPEN ? endOfMembers(bytes, first, depth + 1) : endOfElements(bytes, first, depth + 1)
+}
+
+/** `at`: the first byte of a member's name. */
+function endOfMembers(bytes: Buffer, at: number, depth: number): number {
+  let place = at
+  for (;;) {
+    if (bytes[place] !== QUOTE) return -1
+    place = endOfText(bytes, place)
+    if (place < 0) return -1
+    place = skipSpace(bytes, place)
+    if (bytes[place] !== COLON) return -1
+    place = endWithin(bytes, skipSpace(bytes, place + 1), depth)
+    if (place < 0) return -1
+    place = skipSpace(bytes, place)
+    if (bytes[place] === CLOSE) return place + 1
+    if (bytes[place] !== COMMA) return -1
+    place = skipSpace(bytes, place + 1)
+  }
+}
+
+/** `at`: the first byte of an element of a list. Adds start and end of each element to `ranges`. */
+function endOfElements(bytes: Buffer, at: number, depth: number, ranges?: number[]): number {
+  let place = at
+  for (;;) {
+    const end = endWithin(bytes, place, depth)
+    if (end < 0) return -1
+    ranges?.push(place, end)
+    place = end
+    place = skipSpace(bytes, place)
+    if (bytes[place] === CLOSE_LIST) return place + 1
+    if (bytes[place] !== COMMA) return -1
+    place = skipSpace(bytes, place + 1)
+  }
+}
+
+function endOfScalar(bytes: Buffer, at: number): number {
+  const byte = bytes[at] ?? 0
+  if (byte === 0x2d || isDigit(byte)) return endOfNumber(bytes, at)
+  for (const literal of LITERALS) {
+    if (byte === literal[0]) return isAt(bytes, at, literal) ? at + literal.length : -1
   }
   return -1
 }
 
-function endOfDeep(bytes: Buffer, at: number, open: number[]): number {
-  for (let place = at; place < bytes.length; place++) {
-    const byte = bytes[place]
-    if (byte === QUOTE) {
-      place = endOfText(bytes, place) - 1
-      if (place < 0) return -1
-    } else if (byte === OPEN || byte === OPEN_LIST) {
-      if (open.push(byte) > MAX_DEPTH) return -1
-    } else if (byte === CLOSE || byte === CLOSE_LIST) {
-      // In ASCII, each closing bracket is two above its opening one.
-      if (open.pop() !== byte - 2) return -1
-      if (open.length === 0) return place + 1
-    }
-  }
-  return -1
+function isAt(bytes: Buffer, at: number, expected: Buffer): boolean {
+  for (let place = 0; place < expected.length; place++) if (bytes[at + place] !== expected[place]) return false
+  return true
+}
+
+/** `at`: a minus sign or a digit. */
+function endOfNumber(bytes: Buffer, at: number): number {
+  const first = bytes[at] === 0x2d ? at + 1 : at
+  // A leading zero is the whole integer part.
+  let place = bytes[first] === 0x30 ? first + 1 : endOfDigits(bytes, first)
+  if (place >= 0 && bytes[place] === 0x2e) place = endOfDigits(bytes, place + 1)
+  // `e` and `E` differ in one bit.
+  if (place < 0 || ((bytes[place] ?? 0) | 0x20) !== 0x65) return place
+  const sign = bytes[place + 1]
+  return endOfDigits(bytes, sign === 0x2b || sign === 0x2d ? place + 2 : place + 1)
+}
+
+function endOfDigits(bytes: Buffer, at: number): number {
+  let place = at
+  while (isDigit(bytes[place] ?? 0)) place++
+  return place > at ? place : -1
+}
+
+function isDigit(byte: number): boolean {
+  return byte >= 0x30 && byte <= 0x39
 }
 
 /** Parses the bytes between two offsets; `undefined` if they are not JSON. */

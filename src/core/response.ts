@@ -4,12 +4,23 @@ import type { Tag } from '../catalogue/endpoint.ts'
 /** A response of the edge. `json`: a checked envelope `{error, data}` or `{error, message}`. `raw`: a streamed file. */
 export type EdgeResponse = JsonResponse | RawResponse
 
+/** Where the rows of a collection are in its body, found when the body was checked. */
+export interface RowRanges {
+  /** Behind the opening bracket of the list, and in front of the closing one. */
+  readonly from: number
+  readonly to: number
+  /** Start and end of each row. */
+  readonly ranges: Uint32Array
+}
+
 export interface JsonResponse {
   readonly kind: 'json'
   readonly status: number
   readonly body: Buffer
   /** The error number of the body, if it is known: a large body need not be parsed for it. */
   readonly errorNumber?: number
+  /** Of a response of a node: the rows of the last list `items` in `data`, so that a join need not search for them. */
+  readonly rows?: RowRanges
   readonly headers?: Readonly<Record<string, string>>
   /** Of a joined response: the value of `Cluster-Status`, with one member for each node that was called. */
   readonly clusterStatus?: string

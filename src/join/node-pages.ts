@@ -5,7 +5,13 @@ import { findRows, type PageRows } from './bytes/envelope-rows.ts'
 import type { MergeInput } from './bytes/merge.ts'
 import { countRows, UnreadableRowsError } from './bytes/rows.ts'
 import { type JoinedRead, omitParameters, selectWithSortFields } from './joined-read.ts'
-import { createUnreadableError, type FetchNodePart, type PartError, PartFetchError } from './node-part.ts'
+import {
+  createUnreadableError,
+  type FetchNodePart,
+  type PartError,
+  PartFetchError,
+  type ReceivedPart,
+} from './node-part.ts'
 import { MANAGER_AGENT_ID } from './owner-lookup.ts'
 
 /** The maximum number of rows that a node returns at once. */
@@ -142,17 +148,17 @@ export async function readFirstPage(
   }
   const part = await fetchPart(node, { ...request, node, query }, deadline)
   if (!part.ok) return { error: part.error }
-  const page = firstPages.get(part.bytes) ?? scanFirstPage(part.bytes)
+  const page = firstPages.get(part.bytes) ?? scanFirstPage(part)
   firstPages.set(part.bytes, page)
   return page
 }
 
-function scanFirstPage(bytes: Buffer): FirstPage {
+function scanFirstPage({ bytes, rows }: ReceivedPart): FirstPage {
   const found = findRows(bytes)
   if (!found.ok) return { error: createUnreadableError(found.reason) }
   const page = found.rows
   try {
-    const count = countRows(page)
+    const count = countRows(page, rows)
     return { page, count, isWhole: page.total <= MAX_PAGE_ROWS && count === page.total }
   } catch (error) {
     if (error instanceof UnreadableRowsError) return { error: createUnreadableError(error.reason) }

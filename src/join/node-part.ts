@@ -2,13 +2,15 @@
 import { errorNumberOf, parseEnvelope, TRANSIENT_ERRORS } from '../core/envelope.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
-import type { EdgeResponse, StoredResponse } from '../core/response.ts'
+import type { EdgeResponse, RowRanges, StoredResponse } from '../core/response.ts'
 
 type JsonResponse = Extract<EdgeResponse, { kind: 'json' }>
 
 export interface ReceivedPart {
   readonly ok: true
   readonly bytes: Buffer
+  /** Where the rows are, if the node has just sent them. */
+  readonly rows?: RowRanges
   /** Whether it came from the cache. */
   readonly isHit: boolean
   /** Why a stale response was used, as in `Cache-Status`: `stale-if-error`, … */
@@ -56,7 +58,7 @@ function toNodePart(response: EdgeResponse): NodePart {
     const { message = '' } = parseEnvelope(response)
     return { ok: false, error: { code, message, proxyError: proxyErrorOf(code), response } }
   }
-  const { cached, body, personal } = response
+  const { cached, body, personal, rows } = response
   const detail = cached?.status.detail
   // A response may be fresh and still be `stale-if-error`: the request wanted a newer one.
   const stale = detail?.startsWith('stale') ? detail : undefined
@@ -69,6 +71,7 @@ function toNodePart(response: EdgeResponse): NodePart {
     freshUntil: now + timeLeftOf(cached?.response),
     ...(stale !== undefined && { stale }),
     ...(personal && { personal }),
+    ...(rows && { rows }),
   }
 }
 

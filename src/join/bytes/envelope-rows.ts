@@ -9,14 +9,13 @@
  * The shortcut assumes rows of one kind. Rows of several kinds, followed by members that look like the usual ending, are
  * detected when the rows are read to their end (`isEndOfRows`).
  */
+import { type ByteRange, readMembers, readName } from '../../core/json-members.ts'
 import {
   backOverSpace,
   CLOSE,
   CLOSE_LIST,
-  COLON,
   COMMA,
-  endOfCheckedValue,
-  endOfText,
+  endOfValue,
   OPEN,
   OPEN_LIST,
   QUOTE,
@@ -88,12 +87,13 @@ export function isEndOfRows({ bytes, from, total }: PageRows, at: number): boole
 }
 
 function findByWalk(bytes: Buffer): PageRowsResult {
-  const data = { byName: new Map<string, ByteRange>(), end: 0 }
-  const envelope = scanMembers(bytes, skipSpace(bytes, 0), data)
+  const envelope = readMembers(bytes, skipSpace(bytes, 0))
   if (envelope === undefined || skipSpace(bytes, envelope.end) !== bytes.length) return refused('truncated or not JSON')
   if (!isZero(bytes, envelope.byName.get('error'))) return refused('error is not 0')
-  const items = data.byName.get('items')
-  const total = wholeNumberOf(bytes, data.byName.get('totalItems'))
+  const data = envelope.byName.get('data')
+  const members = data && readMembers(bytes, data.from)?.byName
+  const items = members?.get('items')
+  const total = wholeNumberOf(bytes, members?.get('totalItems'))
   if (items !== undefined && total !== undefined && bytes[items.from] === OPEN_LIST) {
     return { ok: true, rows: { bytes, from: items.from + 1, to: items.to - 1, total } }
   }
@@ -102,18 +102,6 @@ function findByWalk(bytes: Buffer): PageRowsResult {
 
 function refused(reason: string): PageRowsResult {
   return { ok: false, reason }
-}
-
-interface ByteRange {
-  readonly from: number
-  readonly to: number
-}
-
-interface Members {
-  /** Of equal names the last one counts, as in JSON.parse. */
-  readonly byName: Map<string, ByteRange>
-  /** Behind the closing brace. */
-  end: number
 }
 
 /** Returns the members in front of the named one, and the position of its value. */
@@ -129,49 +117,12 @@ function findMember(
     const member = readName(bytes, at)
     if (member === undefined) return undefined
     if (member.name === name) return { before, at: member.valueAt }
-    const end = endOfCheckedValue(bytes, member.valueAt)
+    const end = endOfValue(bytes, member.valueAt)
     before.set(member.name, { from: member.valueAt, to: end })
     const comma = skipSpace(bytes, end)
     if (end < 0 || bytes[comma] !== COMMA) return undefined
     at = skipSpace(bytes, comma + 1)
   }
-}
-
-/** Returns all members of the object at `from`. If `data` is given, the members of the member `data` are added to it. */
-function scanMembers(bytes: Buffer, from: number, data?: Members): Members | undefined {
-  if (bytes[from] !== OPEN) return undefined
-  const byName = new Map<string, ByteRange>()
-  let at = skipSpace(bytes, from + 1)
-  if (bytes[at] === CLOSE) return { byName, end: at + 1 }
-  for (;;) {
-    const member = readName(bytes, at)
-    if (member === undefined) return undefined
-    const { name, valueAt } = member
-    const to = data && name === 'data' ? endOfData(bytes, valueAt, data) : endOfCheckedValue(bytes, valueAt)
-    if (to < 0) return undefined
-    byName.set(name, { from: valueAt, to })
-    at = skipSpace(bytes, to)
-    if (bytes[at] === CLOSE) return { byName, end: at + 1 }
-    if (bytes[at] !== COMMA) return undefined
-    at = skipSpace(bytes, at + 1)
-  }
-}
-
-function endOfData(bytes: Buffer, at: number, data: Members): number {
-  data.byName.clear()
-  if (bytes[at] !== OPEN) return endOfCheckedValue(bytes, at)
-  const members = scanMembers(bytes, at)
-  for (const [name, range] of members?.byName ?? []) data.byName.set(name, range)
-  return members?.end ?? -1
-}
-
-function readName(bytes: Buffer, at: number): { readonly name: string; readonly valueAt: number } | undefined {
-  if (bytes[at] !== QUOTE) return undefined
-  const end = endOfText(bytes, at)
-  const name = end < 0 ? undefined : valueIn(bytes, at, end)?.value
-  const colon = skipSpace(bytes, end)
-  if (typeof name !== 'string' || bytes[colon] !== COLON) return undefined
-  return { name, valueAt: skipSpace(bytes, colon + 1) }
 }
 
 function isZero(bytes: Buffer, range: ByteRange | undefined): boolean {

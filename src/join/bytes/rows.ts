@@ -1,10 +1,10 @@
 /**
- * Iterates over the rows of a page in its bytes. Rows that do not fit together throw UnreadableRowsError: brackets that
- * do not match, unterminated texts, missing or doubled commas between rows, trailing bytes, and fewer or more rows than
- * expected. The inside of a row is not checked as long as its brackets and quotes match: wrong literals, escapes and
- * numbers, missing colons, control characters and invalid UTF-8 pass.
+ * Iterates over the rows of a page in its bytes. Rows that are not JSON or do not fit together throw
+ * UnreadableRowsError: missing or doubled commas between rows, trailing bytes, and fewer or more rows than expected.
+ * Invalid UTF-8 passes here; the check of the response has rejected it before.
  */
-import { CLOSE_LIST, COMMA, endOfCheckedValue, skipSpace } from '../../core/json-scan.ts'
+import { CLOSE_LIST, COMMA, endOfValue, skipSpace } from '../../core/json-scan.ts'
+import type { RowRanges } from '../../core/response.ts'
 import { isEndOfRows, type PageRows } from './envelope-rows.ts'
 
 export class UnreadableRowsError extends Error {
@@ -39,7 +39,7 @@ export function createRowCursor(page: PageRows): RowCursor {
 }
 
 /** Moves to the next row; returns false behind the last one. */
-export function advanceRow(cursor: RowCursor, scan: ScanRow = endOfCheckedValue): boolean {
+export function advanceRow(cursor: RowCursor, scan: ScanRow = endOfValue): boolean {
   if (cursor.knownRanges) return advanceInRanges(cursor, cursor.knownRanges, scan)
   const { bytes, to } = cursor.page
   let at = skipSpace(bytes, cursor.to)
@@ -68,7 +68,7 @@ function advanceInRanges(cursor: RowCursor, ranges: Uint32Array, scan: ScanRow):
   const next = cursor.index + 1
   const [from, to] = [ranges[next * 2], ranges[next * 2 + 1]]
   if (from === undefined || to === undefined) return false
-  if (scan !== endOfCheckedValue && scan(cursor.page.bytes, from, to) < 0)
+  if (scan !== endOfValue && scan(cursor.page.bytes, from, to) < 0)
     throw new UnreadableRowsError(`row ${next} is malformed`)
   cursor.from = from
   cursor.to = to
@@ -82,10 +82,17 @@ export function* iterateRows(page: PageRows): Generator<Buffer> {
   while (advanceRow(cursor)) yield page.bytes.subarray(cursor.from, cursor.to)
 }
 
-/** Walks over the whole page and remembers the position of each row. If `total` is enough, use that instead. */
-export function countRows(page: PageRows): number {
-  const known = rangesByPage.get(page)
-  if (known) return known.length / 2
+/**
+ * Counts the rows of a whole page and remembers the position of each. If `total` is enough, use that instead. `checked`:
+ * the rows that were found when the response was checked; they are used if they are those of the page.
+ */
+export function countRows(page: PageRows, checked?: RowRanges): number {
+  const isOfPage = checked?.from === page.from && checked.to === page.to && page.expectedCount === undefined
+  const known = rangesByPage.get(page) ?? (isOfPage ? checked.ranges : undefined)
+  if (known) {
+    rangesByPage.set(page, known)
+    return known.length / 2
+  }
   const cursor = createRowCursor(page)
   const ranges: number[] = []
   while (advanceRow(cursor)) ranges.push(cursor.from, cursor.to)

@@ -1,5 +1,5 @@
 /** Reads the sort values of rows from their bytes: the same values that `collect` computes from parsed rows. */
-import { endOfCheckedValue, OPEN, QUOTE, valueIn } from '../../core/json-scan.ts'
+import { endOfValue, OPEN, QUOTE, valueIn } from '../../core/json-scan.ts'
 import type { Sorting } from '../../query/order.ts'
 import type { Source } from '../../query/sources.ts'
 import { compareSortValues, type SortValue } from '../../query/value.ts'
@@ -19,7 +19,7 @@ const NO_KEYS: SortKeys = []
 
 /** Without a sorting, rows have no keys and stay in the order of the inputs. */
 export function createSortKeyReader(sorting: Sorting | undefined, source: Source): SortKeyReader {
-  if (sorting === undefined) return { scan: endOfCheckedValue, readKeys: () => NO_KEYS }
+  if (sorting === undefined) return { scan: endOfValue, readKeys: () => NO_KEYS }
   const sortFields = sorting.fields
   const reader = createFieldReader(
     sortFields.map(({ field }) => field),
@@ -71,7 +71,7 @@ export function createFieldReader(fields: readonly string[], source: Source): Fi
   )
   return {
     scan: (bytes, at, end) =>
-      bytes[at] === OPEN ? scanObject(scanner, bytes, at, end) : (end ?? endOfCheckedValue(bytes, at)),
+      bytes[at] === OPEN ? scanObject(scanner, bytes, at, end) : (end ?? endOfValue(bytes, at)),
     readValue: (bytes, from, field) =>
       bytes[from] === OPEN ? readFirstPath(scanner, compiled[field] ?? [], bytes) : undefined,
   }

@@ -14,6 +14,9 @@ import { createNodeCall, encode, fillPath, formatBody } from './node-call.ts'
 
 export const classic: Dialect = { ask }
 
+/** The cost of checking a body, in proportion to parsing it. */
+const CHECK_COST = 1 / 3
+
 async function ask(
   request: EdgeRequest,
   candidate: Candidate,
@@ -22,8 +25,7 @@ async function ask(
   const result = await call(toNodeCall(request, candidate, timeout))
   if (!result.ok) return result
   const { response } = result
-  // The translation parses a whole body.
-  if (Buffer.isBuffer(response.body)) await waitForJsonTurn(response.body.length)
+  if (Buffer.isBuffer(response.body)) await waitForJsonTurn(response.body.length * CHECK_COST)
   return { ok: true, response, translated: toEdgeResponse(response) }
 }
 
@@ -47,8 +49,9 @@ export function toEdgeResponse({ status, type, length, personal, body }: NodeRes
   }
   const envelope = readEnvelope(body)
   if (!envelope.ok) return envelope
-  const { error: errorNumber } = envelope
-  return { ok: true, response: { kind: 'json', status, body, errorNumber, ...(personal && { personal }) } }
+  const { error: errorNumber, rows } = envelope
+  const optional = { ...(personal && { personal }), ...(rows && { rows }) }
+  return { ok: true, response: { kind: 'json', status, body, errorNumber, ...optional } }
 }
 
 /** Returns whether the request is for a file as such, not for an envelope. */

@@ -118,7 +118,10 @@ for (const [name, fateOf] of Object.entries(cases)) {
     const longestBody = Math.max(...sent.map((ids) => JSON.stringify({ ids }).length))
     t.ok(longestBody <= 100 * 1024, `a node accepts bodies of 100 KiB; the longest has ${longestBody} bytes`)
     const runs: number[] = []
-    for (let run = 0; run < RUNS; run += 1) runs.push((await measureTurns(handle)).longest)
+    // The shortest run counts.
+    while (runs.length < RUNS && !runs.some((longest) => longest <= MAX_TURN_MS)) {
+      runs.push((await measureTurns(handle)).longest)
+    }
     const json = measureCpu(() => JSON.stringify(JSON.parse(first.kind === 'json' ? first.body.toString() : '')))
     const longest = Math.min(...runs)
     const figures = `longest turns ${runs.map(Math.round)} ms; JSON of the response ${Math.round(json)} ms`

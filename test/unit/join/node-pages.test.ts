@@ -34,6 +34,15 @@ function entries(node: string): readonly Entry[] {
 }
 
 const all = new Map(names.map((node) => [node, entries(node)]))
+/** The oracle sorts all rows for each page, so the pages of the nodes are computed once. */
+const pages = new Map<string, EdgeResponse>()
+
+function pageOf(node: string, query: EdgeRequest['query']): EdgeResponse {
+  const key = JSON.stringify([node, query])
+  const page = pages.get(key) ?? success(referencePage(all.get(node) ?? [], query, LOGS))
+  pages.set(key, page)
+  return page
+}
 
 type RespondTo = (part: EdgeRequest, node: string) => EdgeResponse | undefined
 
@@ -45,7 +54,7 @@ function nodes(respondTo: RespondTo = () => undefined) {
       const node = part.params.node_id ?? ''
       calls.push(`${node} ${part.query.offset ?? 0} ${part.query.sort ?? ''}`.trim())
       const response = respondTo(part, node)
-      return response ?? success(referencePage(all.get(node) ?? [], part.query, LOGS))
+      return response ?? pageOf(node, part.query)
     },
     owners: { allOwners: async () => new Map(), verifiedOwners: async () => new Map() },
     isDistributing,
@@ -106,7 +115,7 @@ t.test('rows that a node returns unsorted are sorted by the edge', async (t) => 
   const { logs } = nodes((part, node) => {
     if (node !== 'worker-2') return undefined
     const { sort: _, ...query } = part.query
-    return success(referencePage(all.get(node) ?? [], query, LOGS))
+    return pageOf(node, query)
   })
   const query = { limit: '400', sort: 'description' }
   t.strictSame(bodyOf(await logs(query)).data, whole(query))
@@ -136,15 +145,18 @@ t.test('unreadable rows of one node do not affect the rows of others', async (t)
 })
 
 t.test('mode manager: a page that is not full is whole whatever its total says, except for selected fields', (t) => {
-  const pageOf = (count: number, total: number) => {
+  const pageWith = (count: number, total: number) => {
     const rows = { bytes: Buffer.alloc(0), from: 0, to: 0, total }
     return { page: rows, count, isWhole: count === total }
   }
   const inventory = (query: EdgeRequest['query'] = {}) => edgeRequest('GET /experimental/syscollector/ports', { query })
-  t.ok(isWholeCluster(pageOf(6, 8), inventory()))
-  t.ok(isWholeCluster(pageOf(900, 1500), inventory()), 'the rows of the master count twice')
-  t.notOk(isWholeCluster(pageOf(1000, 1500), inventory()), 'a full page')
-  t.ok(isWholeCluster(pageOf(6, 8), inventory({ select: 'protocol' })))
-  t.notOk(isWholeCluster(pageOf(6, 1500), inventory({ select: 'protocol' })), 'equal rows of a full page were dropped')
+  t.ok(isWholeCluster(pageWith(6, 8), inventory()))
+  t.ok(isWholeCluster(pageWith(900, 1500), inventory()), 'the rows of the master count twice')
+  t.notOk(isWholeCluster(pageWith(1000, 1500), inventory()), 'a full page')
+  t.ok(isWholeCluster(pageWith(6, 8), inventory({ select: 'protocol' })))
+  t.notOk(
+    isWholeCluster(pageWith(6, 1500), inventory({ select: 'protocol' })),
+    'equal rows of a full page were dropped',
+  )
   t.end()
 })

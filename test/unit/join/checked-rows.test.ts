@@ -1,0 +1,65 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { readEnvelope } from '../../../src/core/envelope.ts'
+import type { RowRanges } from '../../../src/core/response.ts'
+import { findRows, type PageRows } from '../../../src/join/bytes/envelope-rows.ts'
+import { countRows, iterateRows } from '../../../src/join/bytes/rows.ts'
+
+const row = fc.oneof(
+  fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 })),
+  fc.string(),
+  fc.array(fc.integer(), { maxLength: 3 }),
+)
+const space = fc.constantFrom('', ' ', '\n\t')
+
+/** Responses of nodes, some with a second list or a second `data`, of which the last one counts. */
+const response = fc
+  .record({
+    lists: fc.array(fc.array(row, { maxLength: 5 }), { minLength: 1, maxLength: 2 }),
+    space,
+    twice: fc.boolean(),
+  })
+  .map(({ lists, space, twice }) => {
+    const items = lists.map(
+      (rows) => `"items"${space}:${space}[${rows.map((one) => JSON.stringify(one)).join(`${space},`)}${space}]`,
+    )
+    const data = `"data":${space}{${items.join(',')},"totalItems":${lists.at(-1)?.length}}`
+    return Buffer.from(`{"error":0,${twice ? '"data":{"items":[1,2,3]},' : ''}${data}}`)
+  })
+
+t.test('the rows that the check of a response finds are the rows that a walk over the page finds', async (t) => {
+  let used = 0
+  fc.assert(
+    fc.property(response, (bytes) => {
+      const [envelope, found, walked] = [readEnvelope(bytes), findRows(bytes), findRows(bytes)]
+      if (!envelope.ok || !found.ok || !walked.ok) return false
+      if (envelope.rows?.from === found.rows.from) used++
+      const rowsOf = (page: PageRows, checked?: RowRanges) => {
+        try {
+          const count = countRows(page, checked)
+          return JSON.stringify([count, [...iterateRows(page)].map(String)])
+        } catch (error) {
+          return String(error)
+        }
+      }
+      return rowsOf(found.rows, envelope.rows) === rowsOf(walked.rows)
+    }),
+    { numRuns: 1000 },
+  )
+  t.ok(used > 500, `${used} of 1000 responses without a second walk`)
+})
+
+t.test('rows of another list than that of the page are not used', async (t) => {
+  const [one, other] = ['[{"a":1},{"a":2}]', '[{"a":"1},{"}]'].map((items) =>
+    Buffer.from(`{"error":0,"data":{"items":${items},"totalItems":2}}`),
+  ) as [Buffer, Buffer]
+  const [envelope, found] = [readEnvelope(other), findRows(one)]
+  if (!envelope.ok || !found.ok) return t.fail('not readable')
+  t.equal(countRows(found.rows, envelope.rows), 2)
+})
+
+t.test('a response whose last data has no list has no rows of the page', async (t) => {
+  const bytes = Buffer.from('{"error":0,"data":{"items":[1,2],"totalItems":2},"data":{"totalItems":0}}')
+  t.equal(readEnvelope(bytes).ok, true)
+  t.equal(findRows(bytes).ok, false)
+})
