@@ -1,28 +1,16 @@
-/**
- * The process: loads the configuration, starts the edge, and shuts it down gracefully. Besides the commands, this is
- * the only file that uses the process and its signals.
- */
-import { constants } from 'node:os'
+/** A single process: starts the edge and shuts it down gracefully. */
 import { buildEdge, type Edge } from './app/index.ts'
 import { replicaNameOf } from './app/replica-name.ts'
 import type { Deprecation } from './config/deprecated.ts'
-import { type LoadResult, loadConfig } from './config/index.ts'
+import type { LoadResult } from './config/index.ts'
 import type { Config } from './config/schema.ts'
 import { describeStartError, EXIT_CODES } from './server/exit.ts'
-import { createJsonLog, createTextLog, type JsonLog } from './server/logs.ts'
+import { createProcessLog } from './server/logs.ts'
+import { firstSignal, reloadAll } from './server/signals.ts'
 
 export interface Urls {
   readonly url: string
   readonly operationsUrl: string
-}
-
-/** Runs with a configuration file (else `EDGE_CONFIG`, else the environment only). Resolves to the exit code. */
-export async function startFromFile(file: string | undefined): Promise<number> {
-  const loaded = await loadConfig({ file })
-  if (loaded.ok) return run(loaded.config, { ...loaded, load: () => loadConfig({ file }) })
-  for (const { message } of loaded.deprecations) process.stderr.write(`warning: ${message}\n`)
-  for (const fault of loaded.faults) process.stderr.write(`${fault}\n`)
-  return EXIT_CODES.configuration
 }
 
 export interface RunOptions {
@@ -45,7 +33,7 @@ export async function run(config: Config, { onListening, ...options }: RunOption
   let urls: Urls
   try {
     edge = await buildEdge(config, {
-      logTo: config.log.format === 'text' ? createTextLog(process.stdout) : createFlushedLog(),
+      logTo: createProcessLog(config.log.format),
       ...options,
     })
     urls = await edge.start()
@@ -55,41 +43,10 @@ export async function run(config: Config, { onListening, ...options }: RunOption
   }
   edge.log.info({ ...urls, replica: replicaNameOf(config) }, 'listening')
   onListening?.(urls)
-  process.on('SIGHUP', () => void Promise.all([edge.reload(), reopenAudit(edge)]))
+  process.on('SIGHUP', () => void reloadAll(edge))
   const signal = await firstSignal()
   edge.log.info({ signal, delay: config.listen.drain.delay }, 'draining')
   const isComplete = await edge.drain()
   edge.log.info({ cut: !isComplete }, 'ended')
   return isComplete ? EXIT_CODES.ok : EXIT_CODES.failed
-}
-
-/** A program that rotates the audit file moves it and then sends SIGHUP. */
-async function reopenAudit(edge: Edge): Promise<void> {
-  try {
-    await edge.reopenAudit()
-    edge.log.info('audit reopened')
-  } catch (error) {
-    edge.log.error({ fault: error instanceof Error ? error.message : String(error) }, 'the audit cannot be reopened')
-  }
-}
-
-/** The last lines are written however the process ends, except by SIGKILL. */
-function createFlushedLog(): JsonLog {
-  const log = createJsonLog()
-  process.once('exit', () => log.flushSync())
-  return log
-}
-
-/** Resolves at the first signal. A second signal ends the process at once. */
-function firstSignal(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    const signals = ['SIGTERM', 'SIGINT'] as const
-    let isSignalled = false
-    const onSignal = (signal: NodeJS.Signals): void => {
-      if (isSignalled) process.exit(128 + constants.signals[signal])
-      isSignalled = true
-      resolve(signal)
-    }
-    for (const signal of signals) process.on(signal, onSignal)
-  })
 }

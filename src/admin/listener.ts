@@ -13,6 +13,7 @@ import type { RejectedRequestEvent } from '../core/events.ts'
 import { acceptsPage, type ErrorPages } from './sessions/error-pages.ts'
 import { pageHeaders } from './sessions/page-parts.ts'
 import { CONSOLE_HEADER, requireSignIn, type SignIn } from './sign-in.ts'
+import { requestValidatorOf } from './validation.ts'
 
 /** Registers a group of routes. */
 export type OperationsPart = (app: FastifyInstance) => void | Promise<void>
@@ -55,14 +56,13 @@ export async function createOperationsListener(options: OperationsOptions): Prom
     return503OnClosing: false,
     ...(serverFactory && { serverFactory }),
     bodyLimit: MAX_BODY_BYTES,
-    // Unknown properties are refused instead of removed. Numbers in a query arrive as text and are converted.
-    ajv: { customOptions: { removeAdditional: false, coerceTypes: true } },
     // Errors of the router run no hooks.
     frameworkErrors: (error, request, reply) => {
       reply.headers(headersOf(request))
       return sendError(request, reply, edgeErrorOf(error))
     },
   })
+  app.setValidatorCompiler<object>(({ schema }) => requestValidatorOf(schema))
   // A form of another site can send plain text, but not JSON.
   app.removeContentTypeParser('text/plain')
   app.addHook('onRequest', async (request, reply) => {
@@ -148,6 +148,7 @@ export interface Readiness {
 
 export const NOT_READY = {
   draining: 'draining',
+  starting: 'not all processes have started',
   noNodeYet: 'no node has answered since the start',
   credentialsRefused: 'the manager refuses the credentials',
   cutOff: 'this replica cannot reach any node, but other replicas can',

@@ -26,6 +26,7 @@ import { createNodeDrains, nodeStates } from './console-nodes.ts'
 import { createPurge } from './console-purge.ts'
 import type { Drains } from './drains.ts'
 import { version } from './package.ts'
+import type { ProcessGroup } from './process-group.ts'
 import type { ReplicaReadiness } from './readiness.ts'
 import type { ReloadStatus } from './reload.ts'
 import type { StoreStatus } from './telemetry.ts'
@@ -43,6 +44,7 @@ type ConsoleParts = Pick<
   | 'api'
   | 'storeStatus'
   | 'ready'
+  | 'processGroup'
   | 'url'
   | 'divergence'
   | 'reload'
@@ -70,8 +72,21 @@ export function buildReplicas(
 }
 
 export function buildConsolePorts({ current: config }: ReloadableConfig, parts: ConsoleParts): ConsolePorts {
-  const { name, replicas, certificates, monitors, history, cluster, api, storeStatus, ready, url, divergence, reload } =
-    parts
+  const {
+    name,
+    replicas,
+    certificates,
+    monitors,
+    history,
+    cluster,
+    api,
+    storeStatus,
+    ready,
+    url,
+    divergence,
+    reload,
+    processGroup,
+  } = parts
   const { cache, handler } = api
   const { explained } = cache
   const permissions = new Map<string, string>(
@@ -87,6 +102,7 @@ export function buildConsolePorts({ current: config }: ReloadableConfig, parts: 
     history,
     tail: monitors.tail,
     records: monitors.records,
+    ...(processGroup && { findElsewhere: (id: string) => processGroup.findRequest(id) }),
     joins: monitors.joins,
     divergence,
     index: cache.index,
@@ -153,6 +169,8 @@ export interface OperationsParts {
   readonly shared: SharedAccess | undefined
   readonly log: Logger
   readonly ready: () => Readiness
+  /** Absent: this is the only process behind its ports. */
+  readonly processGroup: ProcessGroup | undefined
   readonly reload: () => ReloadStatus
   readonly certificates: Certificates
   /** Absent: replicas share nothing. */

@@ -6,6 +6,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Replicas } from '../admin/console/replicas.ts'
+import { requestDetailsOf } from '../admin/console/request-details.ts'
+import type { RequestDetails } from '../admin/console/request-types.ts'
 import type { Readiness } from '../admin/listener.ts'
 import { checkCatalogue } from '../catalogue/checks/index.ts'
 import { catalogue } from '../catalogue/index.ts'
@@ -13,12 +15,13 @@ import type { Deprecation } from '../config/deprecated.ts'
 import type { LoadResult } from '../config/index.ts'
 import { createReloadableConfig, type ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
-import { drain } from '../listener/drain.ts'
+import { type DrainOptions, drain } from '../listener/drain.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
 import { createSharedFailedLogins } from '../redis/shared-failed-logins.ts'
 import { createSharedPermits } from '../redis/shared-permits.ts'
 import { createSharedSlots } from '../redis/shared-slots.ts'
 import { countDivergence, createEdgeEvents } from '../telemetry/events.ts'
+import type { ProcessMetrics } from '../telemetry/metrics/sum.ts'
 import { buildAccess } from './access.ts'
 import { type Api, buildApi } from './api.ts'
 import { createCertificates } from './certificates.ts'
@@ -30,9 +33,10 @@ import { buildHistory } from './history.ts'
 import { createLayoutListener } from './layout-changes.ts'
 import { createLog, type LogDestination, type LogOutput } from './log.ts'
 import { buildOperations, createMonitors } from './operations.ts'
+import type { ProcessGroup } from './process-group.ts'
 import { createReadiness } from './readiness.ts'
 import { buildReplica, buildSharedAccess, readEncryptionKey } from './redis.ts'
-import { createDeprecationLog, createReloader, type Reloader } from './reload.ts'
+import { createDeprecationLog, createReloader, type Reloader, type ReloadStatus } from './reload.ts'
 import { replicaNameOf } from './replica-name.ts'
 import { buildAudit, buildMetrics, buildTraces, createStoreStatus } from './telemetry.ts'
 import { createTrialLog } from './trial-log.ts'
@@ -46,14 +50,23 @@ export interface EdgeOptions {
   readonly files?: readonly string[]
   /** Settings that have their old name; logged as warnings. */
   readonly deprecations?: readonly Deprecation[]
+  /** Absent: this is the only process behind its ports. */
+  readonly processGroup?: ProcessGroup
 }
 
 export interface Edge {
   /** Listens on both ports. If a port is in use, it closes everything and rejects. */
   start(): Promise<{ readonly url: string; readonly operationsUrl: string }>
   /** Becomes not ready, completes the requests in flight, and ends. Resolves to `false` if connections were cut. */
-  drain(delayMs?: number): Promise<boolean>
+  drain(delayMs?: number, options?: Pick<DrainOptions, 'isPortShared'>): Promise<boolean>
+  /** Whether this process is ready. */
   ready(): Readiness
+  metrics(): Promise<ProcessMetrics>
+  /** Returns what this process has measured of a request; `undefined`: it has no record of it. */
+  requestDetails(id: string): RequestDetails | undefined
+  reloadStatus(): ReloadStatus
+  /** The settings in use. */
+  readonly config: Config
   /** Reloads the configuration. Failures are logged. */
   reload(): Promise<void>
   /** Opens the audit file again after it was moved. */
@@ -63,6 +76,9 @@ export interface Edge {
 
 /** Time for the last spans at shutdown. Spans that the collector has not accepted by then are lost. */
 const SPAN_FLUSH_MS = 2000
+
+/** Time for requests of operators, where another process takes over. Streams of the console are cut then. */
+const OPERATIONS_DRAIN_MS = 2000
 
 /** The state that changes while the edge runs. */
 interface Lifecycle {
@@ -83,8 +99,9 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
   warnOfDeprecations(options.deprecations ?? [])
   const lifecycle: Lifecycle = { isDraining: false, url: '' }
   const reloader = createReloader({ ...options, config: settings, log, warnOfDeprecations })
-  const parts = await buildParts(settings, { ...output, lifecycle, reloader })
-  const { cluster, drains, shared, api, audit, readiness, operations, history } = parts
+  const { processGroup } = options
+  const parts = await buildParts(settings, { ...output, lifecycle, reloader, processGroup })
+  const { cluster, drains, shared, api, audit, readiness, operations, history, monitors, metrics } = parts
   const close = async (spanFlushMs?: number): Promise<void> => {
     reloader.close()
     await parts.close(spanFlushMs)
@@ -92,14 +109,21 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
   }
   return {
     log,
+    config,
     ready: readiness.current,
+    metrics: metrics.values,
+    requestDetails: (id) => {
+      const found = monitors.records.find(id)
+      return found && requestDetailsOf(found)
+    },
+    reloadStatus: reloader.status,
     reload: () => reloader.reload(),
     reopenAudit: () => audit.reopen(),
     start: async () => {
       try {
         const startCluster = () => cluster.start().then(readiness.start)
         await Promise.all([drains.start().then(startCluster), shared?.start(), reloader.watch(), audit.open()])
-        const operationsUrl = await listen(operations, config.operations)
+        const operationsUrl = await listen(operations.app, config.operations)
         lifecycle.url = await listen(api.app, config.listen)
         history.recordEvent({ kind: 'start' })
         return { operationsUrl, url: lifecycle.url }
@@ -108,11 +132,13 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
         throw error
       }
     },
-    drain: async (delay = config.listen.drain.delay) => {
+    drain: async (delay = config.listen.drain.delay, { isPortShared = false } = {}) => {
       lifecycle.isDraining = true
       const { limit } = config.listen.drain
       const deadline = performance.now() + limit
-      const isComplete = await drain(api.listener, { delay, limit })
+      const isComplete = await drain(api.listener, { delay, limit, isPortShared })
+      // Probes and scrapes end as well: they must not notice that this process is replaced.
+      if (isPortShared) await drain(operations.listener, { delay: 0, limit: OPERATIONS_DRAIN_MS, isPortShared })
       await close(Math.min(SPAN_FLUSH_MS, Math.max(0, deadline - performance.now())))
       return isComplete
     },
@@ -120,7 +146,8 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
 }
 
 /** Builds the parts in the order of their dependencies. `close` closes all of them. */
-async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, lifecycle, reloader }: ProcessParts) {
+async function buildParts(settings: ReloadableConfig, parts: ProcessParts) {
+  const { log, writeLine, flush, lifecycle, reloader, processGroup } = parts
   const { current: config } = settings
   const name = replicaNameOf(config)
   const events = createEdgeEvents()
@@ -207,6 +234,7 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
     metrics,
     divergence,
     ready,
+    processGroup,
     replicas,
     reload: reloader.status,
     certificates,
@@ -215,7 +243,7 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
   const close = async (spanFlushMs = SPAN_FLUSH_MS): Promise<void> => {
     readiness.stop()
     drains.stop()
-    await Promise.all([api.app.close(), operations.close(), access.close(), cluster.close()])
+    await Promise.all([api.app.close(), operations.app.close(), access.close(), cluster.close()])
     // The stores come last, because requests in flight may still store or invalidate responses.
     await api.closeCache()
     await audit.close()
@@ -223,9 +251,10 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
     await history.close()
     await replica?.close()
     monitors.close()
+    await processGroup?.onClose(await metrics.values())
     metrics.close()
   }
-  return { cluster, drains, shared, api, audit, readiness, operations, history, close }
+  return { cluster, drains, shared, api, audit, readiness, operations, history, monitors, metrics, close }
 }
 
 /**
@@ -245,4 +274,5 @@ async function listen(app: FastifyInstance, { host, port, tls }: Config['listen'
 interface ProcessParts extends LogOutput {
   readonly lifecycle: Lifecycle
   readonly reloader: Pick<Reloader, 'status'>
+  readonly processGroup: ProcessGroup | undefined
 }

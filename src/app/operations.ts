@@ -15,7 +15,7 @@ import { sessionPart } from '../admin/sessions/routes.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import type { ListenerOptions } from '../listener/connections.ts'
-import { createListener } from '../listener/listener.ts'
+import { createListener, type Listener } from '../listener/listener.ts'
 import type { EdgeEvents } from '../telemetry/events.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { buildConsolePorts, type Monitors, type OperationsParts } from './console.ts'
@@ -38,10 +38,16 @@ export function createMonitors({ on }: Pick<EdgeEvents, 'on'>, cluster: Pick<Clu
   return { traffic, tail, joins, records, queues, close }
 }
 
-export async function buildOperations(settings: ReloadableConfig, parts: OperationsParts): Promise<FastifyInstance> {
+/** `listener`: to end its connections gracefully. */
+export async function buildOperations(
+  settings: ReloadableConfig,
+  parts: OperationsParts,
+): Promise<{ readonly app: FastifyInstance; readonly listener: Listener }> {
   const { current: config } = settings
-  const { access, shared, ready, log } = parts
-  const metrics = metricsPart(parts.metrics)
+  const { access, shared, ready: ownReadiness, log, processGroup } = parts
+  const { contentType, text } = parts.metrics
+  const metrics = metricsPart({ contentType, text: () => processGroup?.metrics() ?? text() })
+  const ready = processGroup === undefined ? ownReadiness : () => processGroup.readiness(ownReadiness())
   const isMetricsOpen = config.operations.metrics === 'open'
   const { replicas } = parts
   const console = consolePart(buildConsolePorts(settings, parts), consoleFolder())
@@ -68,7 +74,7 @@ export async function buildOperations(settings: ReloadableConfig, parts: Operati
     },
   })
   app.addHook('onClose', async () => replicas?.stop())
-  return app
+  return { app, listener }
 }
 
 /** The same limits as for clients. The URL may be longer, because it may contain a percent-encoded URL to explain. */

@@ -1,6 +1,6 @@
 /** The lock of an audit file: two processes that append to one file would break its chain. */
 import { stat } from 'node:fs/promises'
-import { lock } from 'proper-lockfile'
+import { setTimeout as wait } from 'node:timers/promises'
 
 /** A killed process leaves its lock. It renews it every two seconds, so after this time nothing renews it any more. */
 const LEASE_MS = 5000
@@ -21,23 +21,26 @@ export interface FileLock {
 export async function lockAuditFile(file: string, onLost: () => void): Promise<FileLock | undefined> {
   const stats = await stat(file).catch(() => undefined)
   if (stats !== undefined && !stats.isFile()) return undefined
-  const retries = Math.ceil((LEASE_MS + RENEWAL_INTERVAL_MS) / RETRY_INTERVAL_MS)
-  try {
-    const release = await lock(file, {
-      realpath: false,
-      stale: LEASE_MS,
-      update: RENEWAL_INTERVAL_MS,
-      retries: { retries, minTimeout: RETRY_INTERVAL_MS, maxTimeout: RETRY_INTERVAL_MS, factor: 1 },
-      onCompromised: onLost,
-    })
-    // The lock may be lost at any time; then there is nothing to release.
-    return { release: () => release().catch(() => undefined) }
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException
-    if (NOT_LOCKABLE.has(code)) return undefined
-    const reason = code === 'ELOCKED' ? 'another process writes this file' : `its lock cannot be created (${code})`
-    throw new Error(`audit.file: ${file}: ${reason}; give each replica its own file (lock: ${file}.lock)`, {
-      cause,
-    })
+  const { lock } = await import('proper-lockfile')
+  const deadline = performance.now() + LEASE_MS + RENEWAL_INTERVAL_MS
+  const options = { realpath: false, stale: LEASE_MS, update: RENEWAL_INTERVAL_MS, onCompromised: onLost }
+  for (;;) {
+    try {
+      const release = await lock(file, options)
+      // The lock may be lost at any time; then there is nothing to release.
+      return { release: () => release().catch(() => undefined) }
+    } catch (cause) {
+      const { code } = cause as NodeJS.ErrnoException
+      // Only a lock can expire: other faults do not delay the start.
+      if (NOT_LOCKABLE.has(code)) return undefined
+      if (code !== 'ELOCKED' || performance.now() >= deadline) throw lockFault(file, cause)
+    }
+    await wait(RETRY_INTERVAL_MS)
   }
+}
+
+function lockFault(file: string, cause: unknown): Error {
+  const { code } = cause as NodeJS.ErrnoException
+  const reason = code === 'ELOCKED' ? 'another process writes this file' : `its lock cannot be created (${code})`
+  return new Error(`audit.file: ${file}: ${reason}; give each replica its own file (lock: ${file}.lock)`, { cause })
 }

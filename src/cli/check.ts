@@ -8,6 +8,7 @@ import type { Config } from '../config/schema.ts'
 import { RedisConnection } from '../redis/connection.ts'
 import { DEFAULT_TIMES } from '../redis/options.ts'
 import { describeStartError } from '../server/exit.ts'
+import { auditFileOf, processCountOf } from '../server/process-count.ts'
 import { checkNodes } from './check-nodes.ts'
 import { CommandError, loadCommandConfig, print } from './terminal.ts'
 
@@ -25,19 +26,29 @@ async function checkStart(config: Config): Promise<void> {
   try {
     const edge = await buildEdge({ ...config, log: { ...config.log, level: 'silent' } })
     await edge.drain(0)
-    if (config.audit.file !== undefined) await checkAuditFile(config.audit.file)
+    for (const file of auditFilesOf(config)) await checkAuditFile(file)
   } catch (error) {
     throw new CommandError(describeStartError(error, config))
   }
 }
 
+function auditFilesOf(config: Config): readonly string[] {
+  const { file } = config.audit
+  const count = processCountOf(config)
+  if (file === undefined || count === 1) return file === undefined ? [] : [file]
+  return Array.from({ length: count }, (_, at) => auditFileOf(file, at + 1))
+}
+
 /** Returns the most important settings, without secrets. */
-function summarize({ listen, operations, cluster, access }: Config): string[] {
+function summarize(config: Config): string[] {
+  const { listen, operations, cluster, access } = config
+  const processes = processCountOf(config)
   const { credentials } = cluster
   const isService = credentials.mode === 'service'
   return [
     `listen       ${urlOf(listen)}`,
     `operations   ${urlOf(operations)}`,
+    ...(processes > 1 ? [`processes    ${processes}`] : []),
     ...cluster.nodes.map(({ name, type, url }) => `${type.padEnd(12)} ${name} ${url}`),
     `layout       ${cluster.layout}`,
     `distribution ${cluster.distribution}${cluster.discover && isService ? ', nodes are discovered' : ''}`,

@@ -2,6 +2,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { DemoOptions } from './demo.ts'
 import type { SimulateOptions } from './simulate.ts'
+import { CommandError } from './terminal.ts'
 import type { WarmOptions } from './warm.ts'
 
 const config = ['--config <file>', 'configuration file (YAML); default: the file named by EDGE_CONFIG'] as const
@@ -18,8 +19,30 @@ function start(): Command {
     .option(...config)
     .addHelpText('after', '\nExit codes: 0 after a signal, 1 if it cannot start, 2 if the configuration is invalid.')
     .action(async (options: { config?: string }) => {
-      process.exitCode = await (await import('../server.ts')).startFromFile(options.config)
+      process.exitCode = await (await import('../server/start.ts')).startFromFile(options.config)
     })
+}
+
+/** For the supervisor only, which starts the processes of `listen.processes` with it. */
+export function oneOfSeveral(): Command {
+  return new Command('process')
+    .description('run one of several processes of an edge (started by "start")')
+    .requiredOption('--number <n>', 'its number', parseInteger(1, 1000))
+    .requiredOption('--edge <name>', 'name of the edge')
+    .requiredOption('--processes <n>', 'number of processes when the edge started, or auto')
+    .option(...config)
+    .action(async ({ config: file, number, edge, processes }: ProcessOptions) => {
+      if (process.send === undefined) throw new CommandError('this command is for "manager-edge start" only')
+      const identity = { number, edge, processes: processes === 'auto' ? processes : Number(processes) } as const
+      await (await import('../server/process.ts')).runProcess(file, identity)
+    })
+}
+
+interface ProcessOptions {
+  readonly config?: string
+  readonly number: number
+  readonly edge: string
+  readonly processes: string
 }
 
 function demo(): Command {

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
+import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { formatLine } from '../server/logs.ts'
 import type { Urls } from '../server.ts'
@@ -13,16 +14,23 @@ export interface Started<T> {
   stop(): Promise<void>
 }
 
+/** Redis without persistence is ready within a second; a busy machine needs longer. */
+const REDIS_READY_LIMIT_MS = 30_000
 const PROGRAM = fileURLToPath(new URL('../cli.js', import.meta.url))
 
-/** Starts the installed `redis-server` on 127.0.0.1, without persistence. Resolves to its URL. */
-export async function startRedis(folder: string): Promise<Started<string>> {
+/**
+ * Starts the installed `redis-server` on 127.0.0.1, without persistence. Resolves to its URL. `limit`: milliseconds until it
+ * must accept connections.
+ */
+export async function startRedis(folder: string, limit = REDIS_READY_LIMIT_MS): Promise<Started<string>> {
   const port = await freePort()
   const settings = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder]
   const child = start('redis-server', settings)
   try {
-    await Promise.race([untilLine(child, /Ready to accept connections/), once(child, 'error').then(fail)])
+    const ready = untilLine(child, /Ready to accept connections/)
+    await Promise.race([ready, once(child, 'error').then(fail), failAfter(limit, 'redis-server is not ready')])
   } catch (error) {
+    child.kill('SIGKILL')
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     throw new CommandError(
       'redis-server is not installed; install it (on Debian: apt-get install redis-server), or omit --redis and --replicas',
@@ -50,6 +58,12 @@ function start(command: string, args: readonly string[]): ChildProcess {
 
 function fail([error]: unknown[]): never {
   throw error
+}
+
+/** Rejects after `ms` milliseconds. */
+async function failAfter(ms: number, what: string): Promise<never> {
+  await wait(ms, undefined, { ref: false })
+  throw new CommandError(`${what} after ${ms / 1000} s`)
 }
 
 /** Resolves to the first line of output that matches. Rejects if the process ends before. `onLine` receives all lines. */

@@ -21,8 +21,8 @@ export const cacheRules: readonly Rule[] = [
   { paths: [at('localBytes')], check: checkLocalBytes },
 ]
 
-/** Returns which of the three ways to name a Redis are used. */
-function usedServers({ url, sentinels, cluster }: RedisSettings): string[] {
+/** Returns which of the three ways to name a Redis are used; none: there is no Redis. */
+export function usedServers({ url, sentinels, cluster }: RedisSettings): string[] {
   const isUsed = { url: url !== undefined, sentinels: sentinels.length > 0, cluster: cluster.length > 0 }
   return Object.entries(isUsed).flatMap(([name, used]) => (used ? [name] : []))
 }

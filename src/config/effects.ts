@@ -15,6 +15,8 @@ export const settingEffects: Readonly<Record<string, Effect>> = {
 
   'listen.host': 'restart',
   'listen.port': 'restart',
+  // The first process runs alone, or supervises the others.
+  'listen.processes': 'restart',
   'listen.hosts': 'reload',
   'listen.tls': 'reloadIfSet',
   'listen.trustedProxies': 'reload',

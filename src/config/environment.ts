@@ -123,7 +123,7 @@ function parseVariable(text: string, schema: SchemaNode): unknown {
     case 'object':
       return parseYaml(text)
     default:
-      return text
+      return schema.enum?.includes(Number(text)) ? Number(text) : text
   }
 }
 

@@ -6,6 +6,7 @@ import { type Environment, readEnvironment } from './environment.ts'
 import { FaultList } from './faults.ts'
 import { NO_SOURCE, readConfigFile } from './file.ts'
 import { checkEncryptionKey, checkFiles, checkTraceHeaders, readPasswords } from './named-files.ts'
+import { processRules } from './process-rules.ts'
 import { type ListenerName, rules } from './rules.ts'
 import { type Config, schema } from './schema.ts'
 import { signInRules } from './sign-in-rules.ts'
@@ -61,7 +62,7 @@ export async function loadConfig(options: { file?: string | undefined; env?: Env
 
 /** Applies the rules over several settings, and reads the files that the settings name. */
 async function checkAll(config: Config, list: FaultList, plainListeners: ReadonlySet<ListenerName>): Promise<Config> {
-  const applicable = [...rules, ...cacheRules, ...signInRules].filter(({ paths }) =>
+  const applicable = [...rules, ...cacheRules, ...processRules, ...signInRules].filter(({ paths }) =>
     paths.every((path) => list.isValid(path)),
   )
   for (const { check } of applicable) check(config, list.report, { plainListeners, variableOf: list.variableOf })

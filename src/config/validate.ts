@@ -1,8 +1,8 @@
 /** Validates settings against the schema and parses their values. */
-import { Ajv, type ErrorObject } from 'ajv'
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { formatSuggestion } from './faults.ts'
 import { formats } from './formats.ts'
-import { isObject, type Path, type SchemaNode, schemaAt, tableValueSchema } from './tree.ts'
+import { getIn, isObject, type Path, type SchemaNode, schemaAt, tableValueSchema } from './tree.ts'
 
 export interface Violation {
   readonly path: Path
@@ -11,21 +11,29 @@ export interface Violation {
   readonly target: 'key' | 'value'
 }
 
+const compiled = new WeakMap<SchemaNode, ValidateFunction>()
+
 /** Fills the defaults into `tree` (in place) and returns all violations. */
 export function validate(schema: SchemaNode, tree: Record<string, unknown>): Violation[] {
+  const check = compiled.get(schema) ?? compile(schema)
+  compiled.set(schema, check)
+  if (check(tree)) return []
+  return (check.errors ?? []).map((error) => toViolation(schema, tree, error))
+}
+
+function compile(schema: SchemaNode): ValidateFunction {
   const ajv = new Ajv({
     allErrors: true,
-    verbose: true,
     useDefaults: true,
     strict: true,
     validateSchema: false,
     meta: false,
     keywords: ['secret'],
+    // The function runs once per start. Optimizing it would take longer than all of its runs.
+    code: { optimize: false },
   })
   for (const [name, { isValid }] of Object.entries(formats)) ajv.addFormat(name, isValid)
-  const check = ajv.compile(schema)
-  if (check(tree)) return []
-  return (check.errors ?? []).map((error) => toViolation(schema, tree, error))
+  return ajv.compile(schema)
 }
 
 function toViolation(schema: SchemaNode, tree: unknown, error: ErrorObject): Violation {
@@ -40,7 +48,7 @@ function toViolation(schema: SchemaNode, tree: unknown, error: ErrorObject): Vio
   if (error.keyword === 'required') {
     return { path: [...path, String(error.params.missingProperty)], message: 'is missing; write it', target: 'value' }
   }
-  return { path, message: describeError(error, schemaAt(schema, path)), target: 'value' }
+  return { path, message: describeError(error, schemaAt(schema, path), getIn(tree, path)), target: 'value' }
 }
 
 const TYPE_NAMES: Readonly<Record<string, string>> = {
@@ -52,19 +60,18 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   object: 'a group of settings',
 }
 
-function describeError(error: ErrorObject, schema: SchemaNode | undefined): string {
-  const got = schema?.secret ? '' : `, got ${quoteValue(error.data)}`
+function describeError(error: ErrorObject, schema: SchemaNode | undefined, value: unknown): string {
+  const got = schema?.secret ? '' : `, got ${quoteValue(value)}`
   const { params } = error
   switch (error.keyword) {
     case 'type': {
       const expected =
         schema?.description ?? (schema?.format && formats[schema.format]?.description) ?? TYPE_NAMES[params.type]
-      const isQuoted =
-        params.type !== 'string' && typeof error.data === 'string' && /^(?:-?\d+|true|false)$/.test(error.data)
+      const isQuoted = params.type !== 'string' && typeof value === 'string' && /^(?:-?\d+|true|false)$/.test(value)
       return `must be ${expected}${got}${isQuoted ? '; write it without quotes' : ''}`
     }
     case 'enum':
-      return `must be one of ${params.allowedValues.join(', ')}${got}`
+      return `must be ${schema?.description ?? `one of ${params.allowedValues.join(', ')}`}${got}`
     case 'format':
       return `must be ${formats[params.format]?.description ?? params.format}${got}`
     case 'minimum':

@@ -5,6 +5,11 @@ const twoDigits = new Intl.NumberFormat('en', { maximumSignificantDigits: 2 })
 
 export const NONE = '–'
 
+const SECOND_MS = 1000
+const MINUTE_MS = 60 * SECOND_MS
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+
 export function formatCount(value: number): string {
   return wholeNumber.format(value)
 }
@@ -39,15 +44,17 @@ export function formatDuration(ms: number | undefined | null): string {
   if (ms < 0) return `−${formatDuration(-ms)}`
   if (ms < 1) return `${twoDigits.format(ms)} ms`
   if (ms < 1000) return `${ms < 10 ? oneDecimal.format(ms) : wholeNumber.format(ms)} ms`
-  if (ms < 60_000) return `${oneDecimal.format(ms / 1000)} s`
-  if (ms < 3_600_000) return formatTwoUnits(ms / 60_000, 'min', 60, 's')
-  if (ms < 86_400_000) return formatTwoUnits(ms / 3_600_000, 'h', 60, 'min')
-  return formatTwoUnits(ms / 86_400_000, 'd', 24, 'h')
+  if (ms < MINUTE_MS) return `${oneDecimal.format(ms / SECOND_MS)} s`
+  if (ms < HOUR_MS) return formatTwoUnits(ms, [MINUTE_MS, 'min'], [SECOND_MS, 's'])
+  if (ms < DAY_MS) return formatTwoUnits(ms, [HOUR_MS, 'h'], [MINUTE_MS, 'min'])
+  return formatTwoUnits(ms, [DAY_MS, 'd'], [HOUR_MS, 'h'])
 }
 
-function formatTwoUnits(value: number, unit: string, of: number, smaller: string): string {
-  const first = Math.floor(value)
-  const rest = Math.floor((value - first) * of)
+type Unit = readonly [ms: number, name: string]
+
+function formatTwoUnits(ms: number, [unitMs, unit]: Unit, [smallerMs, smaller]: Unit): string {
+  const first = Math.floor(ms / unitMs)
+  const rest = Math.floor((ms % unitMs) / smallerMs)
   return rest === 0 ? `${first} ${unit}` : `${first} ${unit} ${rest} ${smaller}`
 }
 

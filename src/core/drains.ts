@@ -25,12 +25,15 @@ export const NO_DRAINS: DrainState = { revision: 0, drains: [] }
 export const MAX_DRAIN_STATE_CHARS = 65_536
 const MAX_DRAINS = 256
 const MAX_NAME_CHARS = 255
-/** The greatest time of a `Date`. It leaves room for further revisions below the greatest exact integer. */
+/** The greatest time of a `Date`. */
 const MAX_TIME_MS = 8.64e15
 
-/** Returns the state after the next change. Revisions are times, so a state that follows a lost one is newer than it. */
+/**
+ * Returns the state after the next change. Revisions are times, so a state that follows a lost one is newer than it. After
+ * the greatest revision, which only another program writes, all states have that one: replicas then use the state in Redis.
+ */
 export function nextState({ revision }: DrainState, drains: readonly Drain[], now: number): DrainState {
-  return { revision: Math.max(revision + 1, Math.floor(now)), drains }
+  return { revision: Math.min(MAX_TIME_MS, Math.max(revision + 1, Math.floor(now))), drains }
 }
 
 export function formatDrainState({ revision, drains }: DrainState): string {

@@ -17,8 +17,16 @@ export function validatorHeaders(etag: string): readonly string[] {
 }
 
 /** Returns the names and values of the headers that are particular to one response. */
-export function cacheHeaders({ response, status }: CachedResponse): string[] {
-  return ['age', String(Math.max(0, Math.floor(response.age / 1000))), 'cache-status', cacheStatus(status)]
+export function cacheHeaders(cached: CachedResponse): string[] {
+  return ['age', String(wholeSeconds(cached).age), 'cache-status', cacheStatus(cached.status)]
+}
+
+/** Returns age and time left as they are sent, in seconds. */
+export function wholeSeconds({ response, status: { ttl } }: CachedResponse): { age: number; ttl: number | undefined } {
+  return {
+    age: Math.max(0, Math.floor(response.age / 1000)),
+    ttl: ttl === undefined ? undefined : Math.floor(ttl / 1000),
+  }
 }
 
 /** A structured field (RFC 9651): `manager-edge; hit; ttl=4`. */

@@ -2,7 +2,7 @@
  * The address of the client behind trusted proxies. `X-Forwarded-For` is read from the right, the end that the nearest
  * proxy wrote, and only as far as the addresses are trusted proxies.
  */
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 import { normalizeAddress, parseAddressRange } from '../core/ip-addresses.ts'
 
@@ -28,8 +28,16 @@ export function clientAddress(trusted: readonly string[]): ClientAddress {
   }
 }
 
+/** What the address of a client depends on. */
+export interface AddressedRequest {
+  readonly raw: {
+    readonly socket: { readonly remoteAddress?: string | undefined }
+    readonly headers: IncomingHttpHeaders
+  }
+}
+
 /** Returns the address of the client of a request. */
-export type AddressOf = (request: { readonly raw: IncomingMessage }) => string
+export type AddressOf = (request: AddressedRequest) => string
 
 /** The ranges of trusted proxies; the setting may change. */
 export interface TrustedProxies {
@@ -43,7 +51,7 @@ export function addressOfRequests(settings: TrustedProxies): AddressOf {
 }
 
 /** Returns a check whether a request was sent by a proxy in one of the trusted ranges. */
-export function fromTrusted(settings: TrustedProxies): (request: { readonly raw: IncomingMessage }) => boolean {
+export function fromTrusted(settings: TrustedProxies): (request: AddressedRequest) => boolean {
   const isTrusted = derive(settings, rangeCheck)
   return ({ raw }) => isTrusted()(normalizeAddress(raw.socket.remoteAddress ?? '') ?? '')
 }

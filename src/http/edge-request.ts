@@ -37,8 +37,8 @@ export interface RequestParts {
   readonly body?: RequestBody | undefined
   readonly clientAddress?: string
   readonly trace?: Trace | undefined
-  /** Absent: the request has no client that could disconnect. */
-  readonly response?: ServerResponse
+  /** Absent: the request has no client that could disconnect. Its `response` is undefined once it has been answered. */
+  readonly client?: { readonly response: ServerResponse | undefined }
   /** Charges a read that turns out to cost; absent: the request is no client's. */
   readonly charge?: Charge
 }
@@ -69,13 +69,13 @@ class ClientRequest implements RequestCost {
   readonly requestId: string
   readonly cost: RequestCost | undefined
   declare readonly signal: AbortSignal
-  readonly #response: ServerResponse | undefined
+  readonly #client: RequestParts['client']
   readonly #clientAddress: string
   #charge: Charge | undefined
   #signal: AbortSignal | undefined
 
   constructor({ endpoint, params, query, flags }: ValidatedUrl, parts: RequestParts) {
-    const { caller, id, response, clientAddress = '', charge } = parts
+    const { caller, id, client, clientAddress = '', charge } = parts
     this.endpoint = endpoint
     this.params = params
     this.query = query
@@ -84,7 +84,7 @@ class ClientRequest implements RequestCost {
     this.requestId = id
     // Admission has charged writes. Copies of a read refer to this object, so that the read is charged once.
     this.cost = charge !== undefined && endpoint.method === 'GET' ? this : undefined
-    this.#response = response
+    this.#client = client
     this.#clientAddress = clientAddress
     this.#charge = charge
     // An own property, not an inherited one: a copy of a request (`{ ...request }`) needs the signal too.
@@ -100,7 +100,7 @@ class ClientRequest implements RequestCost {
   static readonly #onFirstRead = {
     enumerable: true,
     get(this: ClientRequest): AbortSignal {
-      this.#signal ??= disconnectSignal(this.#response)
+      this.#signal ??= disconnectSignal(this.#client?.response)
       return this.#signal
     },
   }

@@ -22,10 +22,10 @@ export async function sendResponse(
     return reply.code(response.status).type(response.type).send(response.stream)
   }
   const preferences = preferencesOf(request.headers, edge.flags, compressionMinBytes)
-  const { status, stableHeaders, headers, bytes } = await represent(response, preferences)
+  const { status, stableHeaders, ownHeaders, bytes } = await represent(response, preferences)
   reply.code(status)
   addHeaders(reply, stableHeaders.pairs)
-  addHeaders(reply, headers)
+  addHeaders(reply, ownHeaders.pairs)
   return reply.send(bytes)
 }
 

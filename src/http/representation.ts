@@ -5,7 +5,14 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { RecentlyUsed } from '../core/recently-used.ts'
 import type { CachedResponse, EdgeResponse } from '../core/response.ts'
-import { cacheHeaders, cacheStatus, matchesEtag, representationEtag, validatorHeaders } from './cache-headers.ts'
+import {
+  cacheHeaders,
+  cacheStatus,
+  matchesEtag,
+  representationEtag,
+  validatorHeaders,
+  wholeSeconds,
+} from './cache-headers.ts'
 import { headerText } from './client-address.ts'
 import { type Coding, encode, parseAcceptEncoding, selectCoding } from './encodings.ts'
 import type { Flags } from './parameters.ts'
@@ -26,8 +33,8 @@ export interface Representation {
   readonly status: number
   /** The headers that stay the same as long as the representation does. */
   readonly stableHeaders: HeaderFields
-  /** Names in lower case and values, alternating. */
-  readonly headers: readonly string[]
+  /** The headers of this response. */
+  readonly ownHeaders: HeaderFields
   /** Absent: the response has no body. */
   readonly bytes?: Buffer
 }
@@ -93,7 +100,7 @@ function representUncached(response: JsonResponse, preferences: Preferences): Re
   const bytes = preferences.pretty ? pretty(body) : body
   const stable = [...Object.entries(headers).flat(), ...clusterHeaders(response), ...contentHeaders(bytes)]
   const own = response.cacheStatus === undefined ? NO_HEADERS : ['cache-status', cacheStatus(response.cacheStatus)]
-  return { status, stableHeaders: headerFields(stable), headers: own, bytes }
+  return { status, stableHeaders: headerFields(stable), ownHeaders: headerFields(own), bytes }
 }
 
 /** Returns 304 if the copy of the client is valid; only for successful responses (RFC 9110 section 13.2.1). */
@@ -104,7 +111,8 @@ function notModified(
   tag: string,
 ): Representation | undefined {
   if (response.status !== 200 || !matchesEtag(preferences.ifNoneMatch, tag)) return undefined
-  return { status: 304, stableHeaders: notModifiedHeaders(tag), headers: ownHeaders(response, cached) }
+  const stableHeaders = notModifiedHeaders(tag)
+  return { status: 304, stableHeaders, ownHeaders: ownHeaders(response, cached, stableHeaders) }
 }
 
 function full(
@@ -115,30 +123,48 @@ function full(
   coding?: Coding,
 ): Representation {
   const stableHeaders = fullHeaders(tag, bytes, coding)
-  return { status: response.status, stableHeaders, headers: ownHeaders(response, cached), bytes }
+  return { status: response.status, stableHeaders, ownHeaders: ownHeaders(response, cached, stableHeaders), bytes }
 }
 
-function ownHeaders(response: JsonResponse, cached: CachedResponse): readonly string[] {
-  const headers = cacheHeaders(cached)
-  for (const text of clusterHeaders(response)) headers.push(text)
-  if (response.headers !== undefined)
-    for (const [name, value] of Object.entries(response.headers)) headers.push(name, value)
-  return headers
+/** Age and time left are sent in whole seconds, so the hits of one second share these headers. */
+function ownHeaders(response: JsonResponse, cached: CachedResponse, stable: StableHeaders): HeaderFields {
+  const { clusterStatus, headers } = response
+  const { status } = cached
+  const { age, ttl } = wholeSeconds(cached)
+  const { last } = stable
+  const isShared = headers === undefined && status.hit === true && status.detail === undefined
+  if (isShared && last?.age === age && last.ttl === ttl && last.clusterStatus === clusterStatus) return last.fields
+  const pairs = [...cacheHeaders(cached), ...clusterHeaders(response)]
+  for (const [name, value] of Object.entries(headers ?? {})) pairs.push(name, value)
+  const fields = headerFields(pairs)
+  if (isShared) stable.last = { age, ttl, clusterStatus, fields }
+  return fields
+}
+
+/** The headers of a representation, with those of its last hit. */
+interface StableHeaders extends HeaderFields {
+  last?: {
+    /** Seconds. */
+    readonly age: number
+    readonly ttl: number | undefined
+    readonly clusterStatus: string | undefined
+    readonly fields: HeaderFields
+  }
 }
 
 interface FullHeaders {
   readonly length: number
   readonly coding: Coding | undefined
-  readonly fields: HeaderFields
+  readonly fields: StableHeaders
 }
 
 /** Entity tags whose headers are remembered, in each of two generations. */
 const MAX_TAGS = 2000
 const fullByTag = new RecentlyUsed<FullHeaders>(MAX_TAGS)
-const notModifiedByTag = new RecentlyUsed<HeaderFields>(MAX_TAGS)
+const notModifiedByTag = new RecentlyUsed<StableHeaders>(MAX_TAGS)
 
 /** Length and coding are compared too: tags can come from Redis, and a wrong length would cut the body off. */
-function fullHeaders(tag: string, bytes: Buffer, coding: Coding | undefined): HeaderFields {
+function fullHeaders(tag: string, bytes: Buffer, coding: Coding | undefined): StableHeaders {
   const known = fullByTag.get(tag)
   const { length } = bytes
   if (known?.length === length && known.coding === coding) return known.fields
@@ -148,7 +174,7 @@ function fullHeaders(tag: string, bytes: Buffer, coding: Coding | undefined): He
   return fields
 }
 
-function notModifiedHeaders(tag: string): HeaderFields {
+function notModifiedHeaders(tag: string): StableHeaders {
   const known = notModifiedByTag.get(tag)
   if (known !== undefined) return known
   const fields = headerFields(validatorHeaders(tag))

@@ -18,7 +18,10 @@ import { shownPath } from './shown-path.ts'
 export type RequestEventListener = (event: RequestEvent) => void
 
 /** Begins the trace of a request, or returns `undefined` if the request is not traced. */
-export type BeginTrace = (request: { readonly id: string; readonly raw: IncomingMessage }) => Span | undefined
+export type BeginTrace = (request: { readonly id: string; readonly raw: TracedRequest }) => Span | undefined
+
+/** What a trace needs of a request. */
+export type TracedRequest = Pick<IncomingMessage, 'method' | 'headers' | 'httpVersion' | 'socket'>
 
 /** What the fast path decided before it handed a request over to the regular path. Nothing of it is decided twice. */
 export interface Handover {

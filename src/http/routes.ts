@@ -72,7 +72,7 @@ export function registerRoutes(
         edge.endStage()
         if (isFast(endpoint, options)) fastPath.remember(raw.url ?? '', url)
         edge.enteredPipeline = true
-        const parts = { caller, headers, id, body, clientAddress, trace, response: reply.raw, charge }
+        const parts = { caller, headers, id, body, clientAddress, trace, client: { response: reply.raw }, charge }
         edge.response = await (edge.handover?.pipelineResponse ?? options.handle(toEdgeRequest(url, parts)))
         return sendResponse(request, reply, edge.response, options.compressionMinBytes)
       },

@@ -5,7 +5,7 @@
  */
 import { isUtf8 } from 'node:buffer'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { SaxesParser } from 'saxes'
+import type { SaxesParser } from 'saxes'
 import { EdgeError } from '../core/errors.ts'
 import { printable } from './parameters.ts'
 
@@ -25,6 +25,7 @@ const MAX_ENTITY_LENGTH = 11
 /** Throws 703 with the reason of the parser if the file is not well-formed. */
 export async function checkXml(bytes: Buffer): Promise<void> {
   const text = await replaceDashesInComments(decodeXml(bytes))
+  const { SaxesParser } = await import('saxes')
   const parser = new SaxesParser({ fragment: true, position: true })
   const elementCount = rejectUnaccepted(parser)
   for (let from = 0, to = 0; from < text.length; from = to) {

@@ -19,50 +19,109 @@ const SECOND_MS = 1000
 
 type Response = ServerResponse<IncomingMessage>
 
-/** `id`: of the request. */
-export function writeResponse(response: Response, id: string, representation: Representation): void {
-  const { status, stableHeaders, headers, bytes } = representation
+/** Called once, when the socket has sent the response, or with the reason why it cannot. */
+export interface Sending {
+  sent(error?: Error | null): void
+}
+
+/** Returns whether the response was written by this module, and not by Node. `id`: of the request. */
+export function writeResponse(response: Response, id: string, representation: Representation): boolean {
+  const { status, stableHeaders, ownHeaders, bytes } = representation
   const { socket } = response
-  const ending = socket === null ? undefined : headEnding(response, socket)
-  const reason = STATUS_CODES[status]
-  if (socket === null || ending === undefined || reason === undefined) {
-    response.writeHead(status, [...commonHeaders(id), ...stableHeaders.pairs, ...headers])
+  const ending = socket === null || !isPlain(response) ? undefined : headEnding(socket)
+  if (socket === null || ending === undefined) {
+    response.writeHead(status, [...commonHeaders(id), ...stableHeaders.pairs, ...ownHeaders.pairs])
     response.end(bytes)
-    return
+    return false
   }
-  const start = `HTTP/1.1 ${status} ${reason}\r\n${headerLines(commonHeaders(id))}`
-  const head = `${start}${stableHeaders.text}${headerLines(headers)}${ending}`
   response.statusCode = status
   // The abort signal of the request reads this to distinguish a sent response from a disconnected client.
   response.finished = true
   const body = response.req.method === 'HEAD' ? undefined : bytes
+  // Node's server ends the exchange at this event, as it does after its own writes.
+  const sent = (error?: Error | null): void => {
+    if (error == null) response.emit('finish')
+  }
+  send(socket, formatHead(id, representation, ending), body, { sent })
+  return true
+}
+
+/**
+ * Writes the response to a request that Node has not parsed. Returns `false`, and writes nothing, if the connection does
+ * not stay open.
+ */
+export function writeToSocket(
+  request: Sending & { readonly socket: Socket },
+  { id, method }: { readonly id: string; readonly method: 'GET' | 'HEAD' },
+  representation: Representation,
+): boolean {
+  const { socket } = request
+  const ending = headEnding(socket)
+  if (ending === undefined) return false
+  const body = method === 'HEAD' ? undefined : representation.bytes
+  send(socket, formatHead(id, representation, ending), body, request)
+  return true
+}
+
+function formatHead(id: string, { status, stableHeaders, ownHeaders }: Representation, ending: string): string {
+  return startOf(status) + id + AFTER_ID + stableHeaders.text + ownHeaders.text + ending
+}
+
+const ID_MARK = '\0'
+const [BEFORE_ID = '', AFTER_ID = ''] = headerLines(commonHeaders(ID_MARK)).split(ID_MARK)
+const starts = new Map<number, string>()
+
+/** Returns the first bytes of a response, up to the id of its request. */
+function startOf(status: number): string {
+  let start = starts.get(status)
+  if (start === undefined) {
+    start = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\n${BEFORE_ID}`
+    starts.set(status, start)
+  }
+  return start
+}
+
+function send(socket: Socket, head: string, body: Buffer | undefined, sending: Sending): void {
   const length = head.length + (body?.length ?? 0)
   if (length > BUFFER_BYTES) {
     socket.cork()
     socket.write(head, 'latin1')
-    socket.write(body ?? '', (error) => finish(response, error))
+    socket.write(body ?? '', (error) => sending.sent(error))
     socket.uncork()
     return
   }
   const buffer = freeBuffers.pop() ?? Buffer.allocUnsafeSlow(BUFFER_BYTES)
-  buffer.write(head, 'latin1')
+  buffer.write(head, 0, head.length, 'latin1')
   body?.copy(buffer, head.length)
-  socket.write(buffer.subarray(0, length))
-  const sent = (error?: Error | null): void => {
-    if (error == null && freeBuffers.length < MAX_FREE_BUFFERS) freeBuffers.push(buffer)
-    finish(response, error)
+  const bytes = buffer.subarray(0, length)
+  // A TLS socket never completes a write at once. A second, empty write would cost another pass through TLS and socket.
+  if (isEncrypted(socket)) {
+    socket.write(bytes, (error) => sentFrom(buffer, sending, error))
+    return
   }
-  if (socket.writableLength === 0) sent()
-  else socket.write('', sent)
+  socket.write(bytes)
+  // A plain socket has usually sent everything by now. A callback would need another turn.
+  if (socket.writableLength === 0) sentFrom(buffer, sending)
+  else socket.write('', (error) => sentFrom(buffer, sending, error))
 }
 
-/** Node's server ends the exchange at this event, as it does after its own writes. */
-function finish(response: Response, error?: Error | null): void {
-  if (error == null) response.emit('finish')
+function sentFrom(buffer: Buffer, sending: Sending, error?: Error | null): void {
+  if (error == null && freeBuffers.length < MAX_FREE_BUFFERS) freeBuffers.push(buffer)
+  sending.sent(error)
 }
 
 /** Buffers that no socket reads from any more. */
 const freeBuffers: Buffer[] = []
+
+/** Property of TLS sockets; `instanceof` would walk the prototypes for each response. */
+function isEncrypted(socket: Socket & { readonly encrypted?: boolean }): boolean {
+  return socket.encrypted === true
+}
+
+/** Whether the response is HTTP/1.1 on a connection that stays open, with the headers that all such responses have. */
+function isPlain(response: Response): boolean {
+  return response.shouldKeepAlive && response.req.httpVersion === '1.1' && !response.hasHeader('connection')
+}
 
 /** The server of a socket; missing in the types of Node. */
 interface SocketWithServer {
@@ -70,9 +129,8 @@ interface SocketWithServer {
 }
 
 /** Returns the last lines of the head for a connection that stays open; `undefined`: Node must write the response. */
-function headEnding(response: Response, socket: Socket & SocketWithServer): string | undefined {
-  if (!response.shouldKeepAlive || response.req.httpVersion !== '1.1') return undefined
-  if (!socket.writable || response.hasHeader('connection')) return undefined
+function headEnding(socket: Socket & SocketWithServer): string | undefined {
+  if (!socket.writable) return undefined
   const { keepAliveTimeout = 0, maxRequestsPerSocket } = socket.server ?? {}
   if (keepAliveTimeout <= 0 || (maxRequestsPerSocket ?? 0) > 0) return undefined
   const now = Date.now()

@@ -4,12 +4,14 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { EdgeError } from '../core/errors.ts'
+import { keepBusyConnections } from './busy-connections.ts'
 import type { FramingLimits } from './framing.ts'
 import { type FramingRules, framingError } from './framing.ts'
 import { afterReading, rejectUnlessReceived } from './late-requests.ts'
 import { PipeliningQueue } from './pipelining-queue.ts'
 import type { RejectedRequest } from './reject.ts'
 import { parserError, rejectRequest, rejectSocket } from './reject.ts'
+import { closeReader, openReader, RepeatedRequests } from './repeated-requests.ts'
 
 /** No endpoint has the method PATCH. It is passed on so that it is answered as by the real API, with 404 and 603. */
 const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
@@ -66,19 +68,24 @@ export function attach(
     },
     onDrop: (request, nth) => onReject?.({ id: randomUUID(), request, nth, socket: request.socket }),
   })
+  const repeated = new RepeatedRequests(queue, () => rules.current)
   const reject = socketRejection(onReject)
 
   // With TLS, requests arrive on the socket inside the TLS connection.
-  server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => queue.open(socket))
+  server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
+    queue.open(socket)
+    openReader(socket, repeated)
+  })
   server.on('request', queue.accept)
   server.on('checkExpectation', queue.accept)
   server.on('checkContinue', (request, response) => {
     expectsContinue.add(request)
     queue.accept(request, response)
   })
-  server.on('connect', (request, socket: Socket) =>
-    queue.rejectAfterResponses(socket, () => reject(socket, new EdgeError(905), request)),
-  )
+  server.on('connect', (request, socket: Socket) => {
+    closeReader(socket)
+    queue.rejectAfterResponses(socket, () => reject(socket, new EdgeError(905), request))
+  })
   server.on('clientError', (fault, socket: Socket) => {
     if (socket.destroyed || (fault as NodeJS.ErrnoException).code === 'ECONNRESET') {
       socket.destroy()
@@ -91,6 +98,7 @@ export function attach(
     else rejectIt()
   })
   watchSlowReaders(server, queue, { timeouts, interval: options.interval })
+  keepBusyConnections(server, queue)
   return queue
 }
 
@@ -133,14 +141,10 @@ function watchSlowReaders(
   queue: PipeliningQueue,
   { timeouts, interval }: Pick<ListenerOptions, 'timeouts'> & { readonly interval: number },
 ): void {
-  const watched = new WeakSet<Socket>()
   const timer = setInterval(() => {
     for (const socket of queue.busySockets()) {
-      const isWriting = socket.writableLength > 0
-      if (isWriting === watched.has(socket)) continue
-      if (isWriting) watched.add(socket)
-      else watched.delete(socket)
-      socket.setTimeout(isWriting ? timeouts.write : 0)
+      const timeout = socket.writableLength > 0 ? timeouts.write : 0
+      if (timeout !== (socket.timeout ?? 0)) socket.setTimeout(timeout)
     }
   }, interval).unref()
   server.once('close', () => clearInterval(timer))

@@ -10,6 +10,8 @@ export interface DrainOptions {
   readonly delay: number
   /** Milliseconds, from the beginning, after which open connections are closed. */
   readonly limit: number
+  /** Other processes accept the connections that arrive at the port from now on. */
+  readonly isPortShared?: boolean
 }
 
 const CLOSE_IDLE_INTERVAL_MS = 100
@@ -21,12 +23,12 @@ const QUIET_TURNS = 3
 const MAX_PAUSE_MS = 3000
 
 /** Resolves when the last connection is closed: `true` if all requests ended by themselves, `false` if the limit closed some. */
-export async function drain(listener: Listener, { delay, limit }: DrainOptions): Promise<boolean> {
+export async function drain(listener: Listener, { delay, limit, isPortShared }: DrainOptions): Promise<boolean> {
   const end = performance.now() + limit
   listener.announceClose()
   const connections = watchNewConnections(listener)
   await wait(Math.min(delay, limit))
-  await untilQuiet(listener, connections)
+  if (!isPortShared) await untilQuiet(listener, connections)
   const closed = Promise.all(listener.servers.map((server) => new Promise((resolve) => server.close(resolve))))
   listener.resume()
 

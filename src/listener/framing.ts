@@ -40,6 +40,8 @@ export function framingError(request: IncomingMessage, rules: FramingRules): Edg
   const { url = '', method = '', httpVersion: version } = request
   const head = headOf(request)
   if (wasChecked(head, { rules, method, version, url })) return undefined
+  // A reload may have changed the trusted proxies too, on which the address of the client depends.
+  if (head.checked?.rules !== rules) head.forgetClient()
   const error =
     sizeError(request, rules.limits) ??
     repeatedHeaderError(request.rawHeaders) ??
@@ -146,10 +148,15 @@ export class RequestHead {
   /** The address of the client behind trusted proxies. */
   clientAddress: string | undefined
 
-  constructor({ rawHeaders, headers }: IncomingMessage) {
+  constructor({ rawHeaders, headers }: Pick<RequestHead, 'rawHeaders' | 'headers'>) {
     this.rawHeaders = rawHeaders
     this.headers = headers
     this.hasBody = hasBody(headers)
+  }
+
+  forgetClient(): void {
+    this.clientAddress = undefined
+    this.credentialsKey = undefined
   }
 }
 

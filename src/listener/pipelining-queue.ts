@@ -26,6 +26,8 @@ interface Connection {
   /** The request that is being handled. */
   current: Exchange | undefined
   readonly queue: Exchange[]
+  /** Milliseconds: the timeout of the socket when its last request was answered outside of the queue. */
+  idleTimeout: number
   /** Requests whose headers were received. */
   requests: number
   /** Runs when the queue is empty: it rejects what the client sent after the last valid request. */
@@ -83,6 +85,30 @@ export class PipeliningQueue {
     for (const { socket, isBusy, idleSince } of this.#connections) if (!isBusy && idleSince <= latest) socket.destroy()
   }
 
+  /** Whether the next request of this connection may be answered at once, without being queued. */
+  isIdle(socket: Socket): boolean {
+    const { isBusy, rejectLast } = this.#connectionOf(socket)
+    if (isBusy || rejectLast !== undefined || this.#isDraining || this.#paused !== undefined) return false
+    return socket.writable && socket.writableLength === 0
+  }
+
+  /** A request was answered outside of the queue. `isSent`: if not, later requests wait until `release`. */
+  answered(socket: Socket, isSent: boolean): void {
+    const connection = this.#connectionOf(socket)
+    connection.isBusy = !isSent
+    connection.idleSince = performance.now()
+    connection.idleTimeout = socket.timeout ?? 0
+  }
+
+  /** The response to a request that was answered outside of the queue is sent, or its client has disconnected. */
+  release(socket: Socket): void {
+    const connection = this.#connectionOf(socket)
+    const { idleTimeout } = connection
+    // The timeout of a client that reads slowly may have replaced the one that Node sets for idle connections.
+    if (socket.timeout !== idleTimeout && !isClosed(socket)) socket.setTimeout(idleTimeout)
+    connection.finish()
+  }
+
   /** From now on, each response closes its connection. */
   drain(): void {
     this.#isDraining = true
@@ -126,9 +152,9 @@ export class PipeliningQueue {
     return { requests, incomplete: last?.complete === false ? last : undefined }
   }
 
-  /** The sockets whose current request is being handled. */
+  /** The sockets whose current request is being handled, or whose response is being sent. */
   *busySockets(): Generator<Socket> {
-    for (const { current, socket } of this.#connections) if (current) yield socket
+    for (const { isBusy, socket } of this.#connections) if (isBusy) yield socket
   }
 
   #connectionOf(socket: ConnectionSocket): Connection {
@@ -139,6 +165,7 @@ export class PipeliningQueue {
       isBusy: false,
       idleSince: performance.now(),
       current: undefined,
+      idleTimeout: 0,
       queue: [],
       requests: 0,
       rejectLast: undefined,

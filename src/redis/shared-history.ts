@@ -30,7 +30,7 @@ const TIMEOUTS = 5
 const MAX_REMOVED = 512
 const MAX_READ = 8192
 /** Longer texts are no records of the edge and are not transferred. */
-const MAX_TEXT_BYTES = 4096
+const MAX_TEXT_BYTES = 2048
 /** Records with a later time are removed. Clocks of replicas may differ by less. */
 const MAX_AHEAD_SECONDS = 3600
 
@@ -55,9 +55,9 @@ redis.call('PEXPIRE', KEYS[1], ARGV[1] * 1000)
 return 1`,
 )
 
-/** KEYS: sorted set. ARGV: first and last time. A value of another type has no records. */
+/** KEYS: sorted set. ARGV: first and last time, and maximum number. A value of another type has no records. */
 const READ = script(`
-local found = redis.pcall('ZRANGEBYSCORE', KEYS[1], ARGV[1], ARGV[2], 'LIMIT', 0, ${MAX_READ})
+local found = redis.pcall('ZRANGEBYSCORE', KEYS[1], ARGV[1], ARGV[2], 'LIMIT', 0, ARGV[3])
 if found.err then return {} end
 local texts = {}
 for _, text in ipairs(found) do
@@ -73,13 +73,16 @@ export function createSharedHistory({ bodies, times }: Pick<RedisReplica, 'bodie
       const reply = await bodies.runScript<number>(ADD, [redisKeys.history(name)], args, timeout)
       return reply.ok
     },
-    read: async ({ name, pageSeconds }, from, to) => {
+    read: async ({ name, pageSeconds, maxRecords }, from, to) => {
       const texts: string[] = []
       for (let start = from, end = from; end < to || start === from; start = end) {
         end = Math.min(to, start + pageSeconds)
+        // Other programs may have added more records than the edge stores.
+        const limit = Math.min(MAX_READ, maxRecords - texts.length)
+        if (limit <= 0) break
         // Times have fractions: a page ends before the next one begins.
-        const last = end < to ? `(${end}` : end
-        const reply = await bodies.runScript<string[]>(READ, [redisKeys.history(name)], [start, last], timeout)
+        const page = [start, end < to ? `(${end}` : end, limit]
+        const reply = await bodies.runScript<string[]>(READ, [redisKeys.history(name)], page, timeout)
         if (!reply.ok) return undefined
         for (const text of reply.value) texts.push(text)
       }

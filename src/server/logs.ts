@@ -1,6 +1,31 @@
 /** Destinations of the log: JSON lines (`log.format: json`) and text for people (`log.format: text`). */
 import { Writable } from 'node:stream'
 import { type DestinationStream, pino } from 'pino'
+import type { LogDestination } from '../app/log.ts'
+
+/**
+ * Creates the log of this process on standard output. The last lines are written however the process ends, except by
+ * SIGKILL. `number`: the number of a process that shares its standard output with others; its lines name it.
+ */
+export function createProcessLog(format: 'json' | 'text', number?: number): LogDestination {
+  if (format === 'text') return withNumber(createTextLog(process.stdout), number)
+  const log = createJsonLog(number === undefined ? MAX_BUFFERED_LENGTH : MAX_SHARED_LENGTH)
+  process.once('exit', () => log.flushSync())
+  const { write } = withNumber(log, number)
+  return { ...log, write }
+}
+
+function withNumber(log: DestinationStream, number: number | undefined): DestinationStream {
+  if (number === undefined) return log
+  const first = `{"process":${number},`
+  return { write: (line) => log.write(first + line.slice(1)) }
+}
+
+/**
+ * Several processes write to one standard output: the kernel does not split writes of up to 4096 bytes to a pipe (PIPE_BUF),
+ * so lines of two processes do not mix.
+ */
+const MAX_SHARED_LENGTH = 4096
 
 /** Several lines share one write, because a write costs more than the response to a cache hit. */
 const MAX_BUFFERED_LENGTH = 8192
@@ -11,8 +36,8 @@ export interface JsonLog extends DestinationStream {
   flushSync(): void
 }
 
-/** Creates a destination that writes JSON lines to standard output. */
-export function createJsonLog(): JsonLog {
+/** Creates a destination that writes JSON lines to standard output. `maxLength`: characters of one write. */
+export function createJsonLog(maxLength = MAX_BUFFERED_LENGTH): JsonLog {
   // Synchronous: passing these few bytes to another thread takes longer than writing them.
   const output = pino.destination({ dest: 1, sync: true })
   // Buffered here: the destination would measure the length of its whole buffer with each line.
@@ -23,8 +48,8 @@ export function createJsonLog(): JsonLog {
     if (lines !== '') output.write(lines)
   }
   const write = (line: string): void => {
+    if (buffer.length + line.length > maxLength) flush()
     buffer += line
-    if (buffer.length >= MAX_BUFFERED_LENGTH) flush()
   }
   setInterval(flush, FLUSH_INTERVAL_MS).unref()
   return {

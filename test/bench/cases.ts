@@ -1,17 +1,43 @@
 /**
- * The measured cases: the table rows of each server and their requests. A server starts only if one of its rows is
- * selected.
+ * The measured cases: the kinds of hits, and for each kind the servers that are compared. Each kind is measured beside
+ * bare node:http in the same round. A server starts only if one of its cases is selected.
  */
 import type { Size } from './bodies.ts'
-import { lengthOf, pathOf, sizes } from './bodies.ts'
-import { bare, basic, type EdgeOptions, edge, express, nginx, type Place, type Running, varnish } from './contenders.ts'
-import { ALL_OFF, ALL_ON } from './report.ts'
+import { lengthOf, pathOf } from './bodies.ts'
+import {
+  bare,
+  basic,
+  type EdgeOptions,
+  edge,
+  express,
+  haproxy,
+  nginx,
+  type Place,
+  type Running,
+  varnish,
+} from './contenders.ts'
 import { checkProbe, type ExpectedResponse } from './verify.ts'
 
+/** The rows of the table, and what is requested in each. */
+export const kinds = {
+  small: '1.2 kB, Basic',
+  medium: '60 kB, Basic',
+  large: '600 kB, Basic',
+  Bearer: '1.2 kB, Bearer',
+  'not modified': '1.2 kB, Basic, If-None-Match: 304',
+  TLS: '1.2 kB, Basic, TLS',
+  off: '1.2 kB, Basic, without log, metrics and audit',
+  fetch: '1.2 kB, Basic, no-cache, one connection: each request is a call to the node',
+  gzip: '600 kB, Basic, Accept-Encoding: gzip',
+  bcrypt: '1.2 kB, Basic, nginx with the same passwords',
+} as const
+
+export type Kind = keyof typeof kinds
+
 export interface Case {
-  /** The row in the table. */
+  readonly kind: Kind
+  /** The name of the server in the table. */
   readonly row: string
-  readonly column: Size
   readonly server: Running
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
@@ -19,116 +45,127 @@ export interface Case {
   readonly expected: ExpectedResponse
 }
 
+/** A server and the kinds in which it is measured. */
 export interface Contender {
-  readonly rows: readonly string[]
-  /** A text is the reason why the case is skipped. */
+  readonly name: string
+  readonly kinds: readonly Kind[]
+  /** A text is the reason why the server is skipped. */
   start(): Promise<Running | string>
   cases(server: Running): Promise<readonly Case[]>
 }
 
-const every = Object.keys(sizes) as Size[]
-const EDGE_ROWS = ['Basic', 'Bearer', 'Basic, gzip', 'Basic, 304', 'Basic, no-cache'].map((row) => `edge, ${row}`)
-
-/** In the order of the table. */
-export function contenders(place: SharedPlace): readonly Contender[] {
-  return [
-    plain('node:http', () => bare()),
-    {
-      rows: EDGE_ROWS,
-      start: () => withFilledCache(edge(place, { redis: place.redis })),
-      cases: edgeCases,
-    },
-    plain('nginx', () => nginx(place)),
-    plain('nginx, gzip 1', () => nginx(place, { gzip: true }), { 'accept-encoding': 'gzip' }, ['600 kB'], GZIP),
-    plain('Varnish', () => varnish(place)),
-    plain('Express, apicache', express, { authorization: basic }),
-    plain('node:https', () => bare(true)),
-    plain('edge, Basic, TLS', () => withFilledCache(edge(place, { tls: true })), { authorization: basic }, every, HIT),
-    plain('nginx, TLS', () => nginx(place, { tls: true })),
-    small('edge, Basic, no log', place, { log: 'silent' }),
-    small(ALL_ON, place, { audit: true }),
-    small(ALL_OFF, place, { log: 'silent', uncounted: true }),
-    ...otherBuild(place),
-    {
-      rows: ['nginx, bcrypt'],
-      start: () => nginx(place, { bcrypt: true }),
-      // This server completes twenty requests a second in sequence, so most of 64 connections would get no response in
-      // time.
-      cases: async (server) =>
-        bySize('nginx, bcrypt', server, { authorization: basic }, ['1.2 kB']).map((each) => ({
-          ...each,
-          connections: 4,
-        })),
-    },
-  ]
-}
-
 type SharedPlace = Place & { readonly redis: string }
-
-/** An edge with other settings, measured with the small response. */
-function small(row: string, place: SharedPlace, options: EdgeOptions): Contender {
-  const start = () => withFilledCache(edge(place, { redis: place.redis, ...options }))
-  return plain(row, start, { authorization: basic }, ['1.2 kB'], HIT)
-}
-
-/** The same rows of another build under separate names. */
-function otherBuild(place: SharedPlace): readonly Contender[] {
-  const { than: build, redis } = place
-  if (build === undefined) return []
-  const named = (row: string) => `other ${row}`
-  return [
-    {
-      rows: EDGE_ROWS.map(named),
-      start: () => withFilledCache(edge(place, { redis, build })),
-      cases: async (server) => (await edgeCases(server)).map((each) => ({ ...each, row: named(each.row) })),
-    },
-  ]
-}
-
 /** What differs from a plain 200 with the whole body. */
 type Expectation = Partial<ExpectedResponse>
 
+const SIZED: Partial<Record<Kind, Size>> = { small: '1.2 kB', medium: '60 kB', large: '600 kB' }
+const SIZES = ['small', 'medium', 'large'] as const
 const HIT: Expectation = { cacheStatus: /; hit\b/ }
 const GZIP: Expectation = { encoding: 'gzip' }
+export const NODE = 'node:http'
+export const NODE_TLS = 'node:https'
+export const EDGE = 'edge'
+/** The edge in a row that is compared with the small hit in the same round. */
+export const EDGE_SMALL = 'edge, small'
+export const EDGE_OFF = 'edge, all off'
+export const OTHER = 'other edge'
 
-/** Returns one row with the same request for each size. */
-function plain(
-  row: string,
-  start: Contender['start'],
-  headers: Case['headers'] = {},
-  columns: readonly Size[] = every,
-  expected: Expectation = {},
-): Contender {
-  return { rows: [row], start, cases: async (server) => bySize(row, server, headers, columns, expected) }
+/** In the order of the table. */
+export function contenders(place: SharedPlace): readonly Contender[] {
+  const { than: build } = place
+  const all = { redis: place.redis, audit: true }
+  return [
+    always(NODE, ['small', 'medium', 'large', 'Bearer', 'not modified', 'TLS', 'off', 'fetch', 'gzip'], () =>
+      bare(false, place.profiles),
+    ),
+    edgeContender(EDGE, () => edge(place, all)),
+    always(NODE_TLS, ['TLS'], () => bare(true, place.profiles)),
+    withTls(EDGE, place, all),
+    hits(EDGE_OFF, ['off'], place, { redis: place.redis, log: 'silent', uncounted: true }),
+    ...(build === undefined
+      ? []
+      : [edgeContender(OTHER, () => edge(place, { ...all, build })), withTls(OTHER, place, { ...all, build })]),
+    always('nginx', SIZES, () => nginx(place)),
+    always('Varnish', SIZES, () => varnish(place)),
+    always('HAProxy', SIZES, () => haproxy(place)),
+    always('Express, apicache', SIZES, express, { headers: { authorization: basic } }),
+    always('nginx', ['TLS'], () => nginx(place, { tls: true })),
+    always('nginx, gzip 1', ['gzip'], () => nginx(place, { gzip: true }), {
+      headers: { 'accept-encoding': 'gzip' },
+      expected: GZIP,
+    }),
+    // This server completes twenty requests a second in sequence, so most of 64 connections would get no response.
+    always('nginx', ['bcrypt'], () => nginx(place, { bcrypt: true }), {
+      headers: { authorization: basic },
+      connections: 4,
+    }),
+  ]
 }
 
-function bySize(
+/** A server that gets the same request in all its kinds, in the size of the kind. */
+function always(
+  name: string,
+  kinds: readonly Kind[],
+  start: Contender['start'],
+  request: { headers?: Case['headers']; expected?: Expectation; connections?: number } = {},
+): Contender {
+  const cases = async (server: Running) => kinds.map((kind) => caseOf(kind, name, server, request))
+  return { name: `${name} (${kinds.join(', ')})`, kinds, start, cases }
+}
+
+function caseOf(
+  kind: Kind,
   row: string,
   server: Running,
-  headers: Case['headers'],
-  columns: readonly Size[] = every,
-  expected: Expectation = {},
-): Case[] {
-  return columns.map((column) => {
-    const whole = { status: 200, length: lengthOf(column), ...expected }
-    return { row, column, server, path: pathOf(column), headers, expected: whole }
-  })
+  request: { headers?: Case['headers']; expected?: Expectation; connections?: number; size?: Size } = {},
+): Case {
+  const { headers = {}, connections, size = SIZED[kind] ?? (kind === 'gzip' ? '600 kB' : '1.2 kB') } = request
+  const expected = { status: 200, length: lengthOf(size), ...request.expected }
+  return { kind, row, server, path: pathOf(size), headers, expected, ...(connections && { connections }) }
 }
 
-async function edgeCases(server: Running): Promise<readonly Case[]> {
+/** An edge with other settings, measured with the small response. */
+function hits(row: string, kinds: readonly Kind[], place: SharedPlace, options: EdgeOptions): Contender {
+  const start = () => withFilledCache(edge(place, options))
+  return always(row, kinds, start, { headers: { authorization: basic }, expected: HIT })
+}
+
+function withTls(row: string, place: SharedPlace, options: EdgeOptions): Contender {
+  return hits(row, ['TLS'], place, { ...options, tls: true })
+}
+
+function edgeContender(name: string, starting: () => Promise<Running>): Contender {
+  const kinds: readonly Kind[] = ['small', 'medium', 'large', 'Bearer', 'not modified', 'fetch', 'gzip']
+  const compared: readonly Kind[] = name === EDGE ? ['TLS', 'off', 'bcrypt'] : []
+  return {
+    name,
+    kinds: [...kinds, ...compared],
+    start: () => withFilledCache(starting()),
+    cases: (server) => edgeCases(name, server),
+  }
+}
+
+/** This build is also measured with the small hit in the kinds whose goals compare with it. */
+async function edgeCases(name: string, server: Running): Promise<readonly Case[]> {
   const plain = { authorization: basic, 'accept-encoding': 'identity' }
-  const { headers } = await fetch(server.url + pathOf('1.2 kB'), { headers: plain })
-  const etag = headers.get('etag') ?? ''
-  const small: readonly Size[] = ['1.2 kB']
+  const { headers: found } = await fetch(server.url + pathOf('1.2 kB'), { headers: plain })
+  const request = (kind: Kind, headers: Case['headers'], expected: Expectation, row = name) =>
+    caseOf(kind, row, server, { headers: { authorization: basic, ...headers }, expected })
   const notModified = { ...HIT, status: 304, length: 0 }
-  const fetched = { cacheStatus: /fwd=request/ }
-  const gzip = { authorization: basic, 'accept-encoding': 'gzip' }
   return [
-    ...bySize('edge, Basic', server, { authorization: basic }, every, HIT),
-    ...bySize('edge, Bearer', server, { authorization: await bearer(server) }, every, HIT),
-    ...bySize('edge, Basic, gzip', server, gzip, ['600 kB'], { ...HIT, ...GZIP }),
-    ...bySize('edge, Basic, 304', server, { authorization: basic, 'if-none-match': etag }, small, notModified),
-    ...bySize('edge, Basic, no-cache', server, { authorization: basic, 'cache-control': 'no-cache' }, small, fetched),
+    ...SIZES.map((kind) => request(kind, {}, HIT)),
+    request('Bearer', { authorization: await bearer(server) }, HIT),
+    request('not modified', { 'if-none-match': found.get('etag') ?? '' }, notModified),
+    // Requests of several connections would share calls to the node.
+    caseOf('fetch', name, server, {
+      headers: { authorization: basic, 'cache-control': 'no-cache' },
+      expected: { cacheStatus: /fwd=request/ },
+      connections: 1,
+    }),
+    request('gzip', { 'accept-encoding': 'gzip' }, { ...HIT, ...GZIP }),
+    ...(name === EDGE
+      ? (['not modified', 'TLS', 'off', 'bcrypt'] as const).map((kind) => request(kind, {}, HIT, EDGE_SMALL))
+      : []),
   ]
 }
 
@@ -146,8 +183,9 @@ async function bearer({ url }: Running): Promise<string> {
 async function withFilledCache(starting: Promise<Running>): Promise<Running> {
   const server = await starting
   try {
-    for (const { row, column, path, headers, expected } of bySize(server.name, server, { authorization: basic })) {
-      const probe = { name: `${row}, ${column}`, url: server.url + path, headers }
+    for (const kind of SIZES) {
+      const { path, headers, expected } = caseOf(kind, '', server, { headers: { authorization: basic } })
+      const probe = { name: `${server.name}, ${kind}`, url: server.url + path, headers }
       await checkProbe({ ...probe, expected: { ...expected, cacheStatus: /manager-edge/ } })
       await checkProbe({ ...probe, expected: { ...expected, ...HIT } })
     }

@@ -15,16 +15,18 @@ import { engine, type Full, goalsOf } from './cluster/goals.ts'
 import { type Cost, cost, longestTurn, median, medianOf, memory } from './cluster/measure.ts'
 import { type Costs, cellOf, type Goal, printGoals, printTable, round } from './cluster/report.ts'
 import { createWays, type Page, type Way, type Ways } from './cluster/ways.ts'
+import { compareWhole } from './cluster/whole.ts'
 import { launch, type Running } from './contenders.ts'
 import { derivedRows } from './derived/index.ts'
 
 const {
-  values: { quick, derived },
+  values: { quick, derived, whole },
 } = readOptions({
   name: 'bench:cluster',
   purpose: 'Measures how long the edge takes to join responses of 3 to 300 nodes, and to compute some from a snapshot.',
   options: {
     quick: { kind: 'flag', meaning: 'fewer rounds' },
+    whole: { kind: 'flag', meaning: 'measure only the whole edge, compared with receiving and joining alone' },
     derived: { kind: 'flag', meaning: 'measure only responses that are computed from a snapshot' },
   },
 })
@@ -169,6 +171,37 @@ async function wholeEdge(counts: readonly number[]): Promise<Goal[]> {
   })
 }
 
+/** Compares the CPU time of the whole edge with that of receiving and joining alone. */
+async function wholeAndAlone(counts: readonly number[]): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'bench-'))
+  const rows = new Map<string, string[]>()
+  for (const nodes of counts) {
+    const port = await freePort()
+    const running = await startNodes(port, nodes)
+    const edge = await edgeBefore(nodes, port, folder)
+    const ways = createWays(port, nodes)
+    try {
+      const rounds = quick ? 5 : Math.max(5, Math.min(21, Math.round(900 / nodes)))
+      const { edge: ofEdge, unsorted, sorted, ratio, unsortedToSorted } = await compareWhole(edge, ways, nodes, rounds)
+      const cells = {
+        'the whole edge': round(ofEdge),
+        'received and joined, unsorted': round(unsorted),
+        'received and joined, sorted': round(sorted),
+        'edge ÷ unsorted': round(ratio),
+        'unsorted ÷ sorted': round(unsortedToSorted),
+      }
+      for (const [name, cell] of Object.entries(cells)) rows.set(name, [...(rows.get(name) ?? []), cell])
+    } finally {
+      await ways.close()
+      await edge.stop()
+      await running.stop()
+    }
+  }
+  await rm(folder, { recursive: true })
+  const columns = counts.map((nodes) => `N = ${nodes}`)
+  printTable('CPU of a fresh joined response, ms', columns, rows, say)
+}
+
 async function run(port: number): Promise<void> {
   const ways = createWays(port, Math.max(...COUNTS))
   const { raw, parsing, joining, unsorted } = ways
@@ -208,5 +241,6 @@ async function runAll(): Promise<void> {
   }
 }
 
-if (derived) printGoals(await derivedRows(quick, say), say)
+if (whole) await wholeAndAlone(quick ? [3, 30] : COUNTS)
+else if (derived) printGoals(await derivedRows(quick, say), say)
 else await runAll()

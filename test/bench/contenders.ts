@@ -25,6 +25,8 @@ export interface Place {
   readonly origin: string
   /** The folder of another build of the edge. */
   readonly than?: string | undefined
+  /** The folder for CPU profiles of the edge (servers/profiled.mjs); absent: it takes none. */
+  readonly profiles?: string
 }
 
 export interface EdgeOptions {
@@ -87,16 +89,22 @@ async function isResponding(url: string): Promise<boolean> {
   })
 }
 
-export async function bare(tls = false): Promise<Running> {
+export async function bare(tls = false, profiles?: string): Promise<Running> {
   const port = await freePort()
   const pair = tls ? [certificate.cert, certificate.key] : []
-  const command = [...typescript('./servers/bare.ts'), String(port), ...pair]
+  const [node = '', ...script] = typescript('./servers/bare.ts')
+  const command = [node, ...profileHook(profiles), ...script, String(port), ...pair]
   return launch(tls ? 'node:https' : 'node:http', command, `${tls ? 'https' : 'http'}://127.0.0.1:${port}`)
+}
+
+function profileHook(profiles: string | undefined): readonly string[] {
+  if (profiles === undefined) return []
+  return [`--import=${new URL(`./servers/profiled.mjs?folder=${encodeURIComponent(profiles)}`, import.meta.url).href}`]
 }
 
 /** Starts the whole edge, as in production, in front of the origin. */
 export async function edge(
-  { folder, origin }: Place,
+  { folder, origin, profiles }: Place,
   options: EdgeOptions = {},
 ): Promise<Running & { readonly operations: string }> {
   const [port, operations] = [await freePort(), await freePort()]
@@ -124,11 +132,12 @@ export async function edge(
     ...(options.log === 'silent' && !options.audit && { audit: { onFailure: 'log' } }),
   }
   await writeFile(join(own, 'edge.yaml'), stringify(settings))
-  const hooks = options.uncounted ? ['--import', new URL('./servers/uncounted.mjs', import.meta.url).href] : []
+  const uncounted = options.uncounted ? [`--import=${new URL('./servers/uncounted.mjs', import.meta.url).href}`] : []
+  const hooks = [...uncounted, ...profileHook(profiles)]
   const build = resolve(options.build ?? here('../../dist'), 'cli.js')
   const command = ['node', ...hooks, build, 'start', '--config', join(own, 'edge.yaml')]
-  const { redis, tls, log, audit, uncounted } = options
-  const name = Object.entries({ Redis: redis, TLS: tls, [`log ${log}`]: log, audit, uncounted })
+  const { redis, tls, log, audit } = options
+  const name = Object.entries({ Redis: redis, TLS: tls, [`log ${log}`]: log, audit, uncounted: options.uncounted })
     .flatMap(([word, given]) => (given ? [word] : []))
     .reduce((text, word) => `${text}, ${word}`, 'edge')
   const running = await launch(name, command, `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}`)
@@ -169,6 +178,23 @@ export async function varnish({ folder, origin }: Place): Promise<Running | stri
   const args = ['-F', '-j', 'none', '-n', join(folder, 'varnish'), '-a', `127.0.0.1:${port}`, '-s', 'malloc,64m']
   const command = ['varnishd', ...args, '-b', new URL(origin).host]
   return launch('Varnish', command, `http://127.0.0.1:${port}`).catch((fault: Error) => fault.message)
+}
+
+/** Starts HAProxy with its cache and one thread, without passwords. It stores responses of up to 1 MB. */
+export async function haproxy({ folder, origin }: Place): Promise<Running | string> {
+  if (!has('haproxy')) return 'HAProxy is not installed'
+  const port = await freePort()
+  const file = join(folder, 'haproxy.cfg')
+  const lines = [
+    'global\n nbthread 1',
+    'defaults\n mode http\n timeout connect 5s\n timeout client 60s\n timeout server 60s',
+    'cache edge\n total-max-size 64\n max-object-size 1000000\n max-age 3600',
+    `frontend bench\n bind 127.0.0.1:${port}\n default_backend origin`,
+    'backend origin\n http-request cache-use edge\n http-response cache-store edge',
+    ` server origin ${new URL(origin).host}`,
+  ]
+  await writeFile(file, `${lines.join('\n')}\n`)
+  return launch('HAProxy', ['haproxy', '-db', '-f', file], `http://127.0.0.1:${port}`)
 }
 
 export async function express(): Promise<Running | string> {

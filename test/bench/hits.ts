@@ -1,32 +1,29 @@
 /**
  * Compares cache hits of the edge with other servers (`npm run bench`). Each server is a process on one core, the load
- * generator runs on the other core. The servers are measured in turn, so that other load on the machine affects all of
- * them. Prints medians, ratios to bare node:http, and the goals.
+ * generator runs on the other core. All servers of a kind of hit are measured one after the other in each round and
+ * compared within the round, so that other load on the machine affects all of them. Prints medians and the goals.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startRedis } from '../support/redis.ts'
 import { readOptions } from '../support/script-options.ts'
-import { type Case, type Contender, contenders } from './cases.ts'
+import { type Case, type Contender, contenders, type Kind, kinds } from './cases.ts'
 import { bare, type Running } from './contenders.ts'
-import { costs, printCostGoals, printCosts } from './cost.ts'
-import { LATENCY, latencies } from './latency.ts'
-import { cpuOf, generator, load, type Sample } from './load.ts'
-import { goals, type Medians, median, printGoals, printTable } from './report.ts'
+import { latencies } from './latency.ts'
+import { cpuOf, generator, load, type Sample, type Target, warmUp } from './load.ts'
+import { printGoals, printTable, type Samples } from './report.ts'
 import { WrongResponseError } from './verify.ts'
 
 const { values } = readOptions({
   name: 'bench',
-  purpose: 'Compares cache hits of the edge with bare node:http, nginx and others: requests per second and CPU time.',
+  purpose: 'Compares cache hits of the edge with bare node:http, nginx and others: CPU time per request and rate.',
   options: {
-    only: { kind: 'pattern', meaning: 'rows of the table to measure besides node:http (default: all)' },
-    sizes: {
-      kind: 'pattern',
-      meaning: 'sizes of the response to measure, such as 60 (default: 1.2 kB, 60 kB, 600 kB)',
-    },
-    quick: { kind: 'flag', meaning: 'one round of one second' },
-    cpu: { kind: 'number', value: 'ROUNDS', meaning: 'measure only the CPU time per response, in this many rounds' },
+    only: { kind: 'pattern', meaning: `kinds of hits to measure (default: all): ${Object.keys(kinds).join(', ')}` },
+    servers: { kind: 'pattern', meaning: 'servers to measure besides bare Node and the edge (default: all)' },
+    rounds: { kind: 'number', meaning: 'rounds (default 5)' },
+    seconds: { kind: 'number', value: 'SECONDS', meaning: 'duration of each run (default 2)' },
+    latency: { kind: 'flag', meaning: 'also measure the latency at half of the rate' },
     than: {
       kind: 'text',
       value: 'FOLDER',
@@ -34,69 +31,60 @@ const { values } = readOptions({
     },
   },
 })
-const { only = /(?:)/, sizes = /(?:)/ } = values
-// A short run warms each server once, a long run each case, because an idle server is slow at first.
-const [rounds, seconds] = values.quick ? [1, 1] : [5, 2]
-/** Responses of each case before its CPU time is measured. */
-const WARM = 40_000
+const { only = /(?:)/, servers = /(?:)/, rounds = 5, seconds = 2 } = values
 const opened: { stop(): Promise<void> }[] = []
 const say = (text: string): void => console.log(text)
 
-const isWanted = (row: string): boolean => row === 'node:http' || only.test(row)
+const isKind = (kind: Kind): boolean => only.test(kind)
+const isServer = (name: string): boolean => /^(node:|edge|other)/.test(name) || servers.test(name)
 
-async function open({ rows, start, cases }: Contender): Promise<readonly Case[]> {
-  if (!rows.some(isWanted)) return []
+async function open({ name, kinds, start, cases }: Contender): Promise<readonly Case[]> {
+  if (!kinds.some(isKind) || !isServer(name)) return []
   try {
     const server = await start()
     if (typeof server === 'string') {
-      say(`skipped: ${server}`)
+      say(`skipped: ${name}: ${server}`)
       return []
     }
     opened.push(server)
-    say(`started: ${server.name}, ${Math.round((await cpuOf(server.pid)) / 10_000) / 100} s of CPU until it is ready`)
-    const found = (await cases(server)).filter(({ row, column }) => isWanted(row) && sizes.test(column))
-    const [first] = found
-    if (values.quick && first) await ask(first, 1)
-    return found
+    say(`started: ${name}, ${Math.round((await cpuOf(server.pid)) / 10_000) / 100} s of CPU until it is ready`)
+    return (await cases(server)).filter(({ kind }) => isKind(kind))
   } catch (fault) {
     if (fault instanceof WrongResponseError) throw fault
-    say(`skipped: ${rows.join('; ')}: ${messageOf(fault)}`)
+    say(`skipped: ${name}: ${messageOf(fault)}`)
     return []
   }
 }
 
-function ask(asked: Case, time: number): Promise<Sample> {
-  const { row, column, server, path, headers, connections, expected } = asked
-  const name = `${row}, ${column}`
-  const target = { name, url: server.url + path, headers, pid: server.pid, expected }
-  return load({ ...target, ...(connections && { connections }) }, time)
+function targetOf({ kind, row, server, path, headers, connections, expected }: Case): Target {
+  const target = { name: `${kind}, ${row}`, url: server.url + path, headers, pid: server.pid, expected }
+  return { ...target, ...(connections && { connections }) }
 }
 
-async function measure(cases: readonly Case[]): Promise<Medians> {
-  const samples = new Map<Case, Sample[]>(cases.map((each) => [each, []]))
-  for (let round = 1; round <= rounds; round++)
+/** Measures all cases of a kind in sequence, kind by kind, in each round. */
+async function measure(cases: readonly Case[]): Promise<Samples> {
+  const samples = new Map<Case, Sample[]>()
+  for (const kind of Object.keys(kinds))
+    for (const each of cases) if (each.kind === kind && (await isMeasurable(each))) samples.set(each, [])
+  for (let turn = 1; turn <= rounds; turn++)
     for (const [each, taken] of samples) {
-      const name = `round ${round} of ${rounds}  ${each.row}, ${each.column}`
-      try {
-        if (!values.quick) await ask(each, 1)
-        const sample = await ask(each, seconds)
-        taken.push(sample)
-        say(`${name}: ${Math.round(sample.rate)}/s, ${sample.cpu.toFixed(1)} µs of CPU`)
-      } catch (fault) {
-        if (fault instanceof WrongResponseError) throw fault
-        samples.delete(each)
-        say(`${name}: not measured: ${messageOf(fault)}`)
-      }
+      const sample = await load(targetOf(each), seconds)
+      taken.push(sample)
+      const figures = `${sample.cpu.toFixed(1)} µs of CPU, ${Math.round(sample.rate)}/s`
+      say(`round ${turn} of ${rounds}  ${each.kind}, ${each.row}: ${figures}`)
     }
-  const medians = new Map<string, Map<string, Sample>>()
-  for (const [{ row, column }, taken] of samples) {
-    const columns = medians.get(row) ?? new Map<string, Sample>()
-    medians.set(
-      row,
-      columns.set(column, { rate: median(taken.map(({ rate }) => rate)), cpu: median(taken.map(({ cpu }) => cpu)) }),
-    )
+  return samples
+}
+
+async function isMeasurable(each: Case): Promise<boolean> {
+  try {
+    await warmUp(targetOf(each))
+    return true
+  } catch (fault) {
+    if (fault instanceof WrongResponseError) throw fault
+    say(`skipped: ${each.kind}, ${each.row}: ${messageOf(fault)}`)
+    return false
   }
-  return medians
 }
 
 function messageOf(fault: unknown): string {
@@ -114,38 +102,17 @@ async function prepare(folder: string): Promise<readonly Case[]> {
   return cases
 }
 
-async function compareRates(cases: readonly Case[]): Promise<void> {
-  say(`${cases.length} cases, ${rounds} rounds of ${seconds} s each, load by ${generator}`)
-  const medians = await measure(cases)
-  printTable(medians, say)
-  printGoals(goals, medians, say)
-  if (isWanted(LATENCY))
-    await latencies(
-      cases,
-      medians,
-      values.quick ? { seconds: 2, columns: ['1.2 kB'] } : { seconds: 10, columns: ['1.2 kB', '60 kB'] },
-      say,
-    )
-  say('\nnot measured: a second process behind a balancer, which needs three cores')
-}
-
-async function compareCosts(cases: readonly Case[], rounds: number): Promise<void> {
-  say(`${cases.length} cases, ${rounds} rounds of 1 s each, load by ${generator}`)
-  // V8 still compiles code of servers that are not warm.
-  for (const each of cases) for (let hits = 0; hits < WARM; ) hits += Math.max(1, (await ask(each, 1)).rate)
-  const taken = await costs(cases, rounds, async (each) => (await ask(each, 1)).cpu)
-  printCosts(taken, say)
-  printCostGoals(goals, taken, say)
-}
-
 // The certificates are those of the tests.
 process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
 process.removeAllListeners('warning')
 const folder = await mkdtemp(join(tmpdir(), 'edge-bench-'))
 try {
   const cases = await prepare(folder)
-  if (values.cpu === undefined) await compareRates(cases)
-  else await compareCosts(cases, values.cpu)
+  say(`${cases.length} cases, ${rounds} rounds of ${seconds} s each, load by ${generator}`)
+  const samples = await measure(cases)
+  printTable(samples, say)
+  printGoals(samples, say)
+  if (values.latency) await latencies(samples, say)
 } finally {
   for (const each of opened.reverse()) await each.stop()
   await rm(folder, { recursive: true, force: true })

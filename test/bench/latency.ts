@@ -4,15 +4,19 @@
  */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import type { Size } from './bodies.ts'
-import type { Case } from './cases.ts'
-import { CONNECTIONS, pinned } from './load.ts'
-import type { Medians } from './report.ts'
+import { type Case, EDGE, NODE } from './cases.ts'
+import { CONNECTIONS, pinned, type Sample } from './load.ts'
+import { median, type Samples } from './report.ts'
 import { verified, WrongResponseError } from './verify.ts'
 
-/** The name that `--only` matches. */
-export const LATENCY = 'latency at half the rate'
-const SERVERS = ['node:http', 'edge, Basic', 'edge, Bearer'] as const
+const ROWS = [
+  ['small', NODE],
+  ['small', EDGE],
+  ['Bearer', EDGE],
+  ['medium', NODE],
+  ['medium', EDGE],
+] as const
+const SECONDS = 10
 /** The goal: the p99 exceeds that of node:http by at most this many milliseconds. */
 const MAX_EXTRA_MS = 3
 /** The generator uses one core too; above this rate its own queueing would be measured. */
@@ -24,43 +28,33 @@ interface Latency {
   readonly rate: number
 }
 
-export async function latencies(
-  cases: readonly Case[],
-  medians: Medians,
-  { seconds, columns }: { readonly seconds: number; readonly columns: readonly Size[] },
-  say: (text: string) => void,
-): Promise<void> {
-  say(`\n${LATENCY}, ms (median · p99), load by autocannon`)
-  for (const column of columns) {
-    const measured = SERVERS.flatMap((row) => cases.find((each) => each.row === row && each.column === column) ?? [])
-    const slowest = Math.min(...measured.map(({ row }) => medians.get(row)?.get(column)?.rate ?? 0))
-    const rate = Math.min(MAX_RATE, Math.floor(slowest / 2))
-    if (measured.length < 2 || rate < 1) continue
+export async function latencies(samples: Samples, say: (text: string) => void): Promise<void> {
+  say('\nlatency at half of the rate, ms (median · p99), load by autocannon')
+  const measured = ROWS.flatMap(([kind, row]) =>
+    [...samples].filter(([each]) => each.kind === kind && each.row === row),
+  )
+  for (const path of new Set(measured.map(([{ path }]) => path))) {
+    const rows = measured.filter(([each]) => each.path === path)
+    const rate = Math.min(MAX_RATE, ...rows.map(([, taken]) => Math.floor(median(taken.map(rateOf)) / 2)))
+    if (rows.length < 2 || rate < 1) continue
     let least: number | undefined
-    for (const each of measured) {
-      try {
-        await latencyOf(each, rate, 1)
-        const found = await latencyOf(each, rate, seconds)
-        least ??= found.p99
-        const over = found.p99 - least
-        const verdict =
-          each.row === 'node:http'
-            ? ''
-            : `, ${over <= MAX_EXTRA_MS ? 'reached' : 'missed'} (p99 ≤ ${MAX_EXTRA_MS} ms over node:http)`
-        say(
-          `  ${each.row}, ${column}, ${Math.round(found.rate)} of ${rate} requests/s: ${found.p50} · ${found.p99}${verdict}`,
-        )
-      } catch (fault) {
-        if (fault instanceof WrongResponseError) throw fault
-        say(`  ${each.row}, ${column}: not measured: ${fault instanceof Error ? fault.message : String(fault)}`)
-      }
+    for (const [each] of rows) {
+      await latencyOf(each, rate, 1)
+      const found = await latencyOf(each, rate, SECONDS)
+      least ??= found.p99
+      const over = found.p99 - least
+      const goal = `${over <= MAX_EXTRA_MS ? 'reached' : 'not reached'} (p99 ≤ ${MAX_EXTRA_MS} ms over node:http)`
+      const figures = `${found.p50} · ${found.p99}${each.row === NODE ? '' : `, ${goal}`}`
+      say(`  ${each.kind}, ${each.row}, ${Math.round(found.rate)} of ${rate} requests/s: ${figures}`)
     }
   }
 }
 
+const rateOf = ({ rate }: Sample): number => rate
+
 function latencyOf(each: Case, rate: number, seconds: number): Promise<Latency> {
-  const { row, column, server, path, headers, expected } = each
-  const name = `${row}, ${column}`
+  const { kind, row, server, path, headers, expected } = each
+  const name = `${kind}, ${row}`
   return verified({ name, url: server.url + path, headers, expected }, () => measure(each, rate, seconds))
 }
 

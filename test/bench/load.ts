@@ -1,22 +1,25 @@
-/** Generates load on one server and measures requests per second and the server's CPU time per request. */
+/**
+ * Generates load on one server and measures requests per second and the server's CPU time per request. The measured
+ * time begins after the connections are open, so that it contains no TLS handshake.
+ */
 import { execFile, spawnSync } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { checkTotals, type ExpectedResponse, type Totals, verified } from './verify.ts'
+import { checkTotals, type ExpectedResponse, type SentResponse, type Totals, verified } from './verify.ts'
 
 export interface Target {
   /** The name of the case, for error messages. */
   readonly name: string
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** The processes whose CPU time is measured. */
+  /** The processes whose CPU time is measured: this one and those under it. */
   readonly pid: number
   readonly connections?: number
   /** Every counted response. */
   readonly expected: ExpectedResponse
 }
-
-type LoadRequest = Required<Omit<Target, 'pid' | 'name'>>
 
 export interface Sample {
   /** Responses per second. */
@@ -25,10 +28,20 @@ export interface Sample {
   readonly cpu: number
 }
 
+type Measured = Sample & Totals
+
 const run = promisify(execFile)
 export const CONNECTIONS = 64
 /** USER_HZ of Linux. */
 const TICK = 10_000
+/** Milliseconds at the start and at the end of a run that are not measured. */
+export const START_MS = 400
+const END_MS = 50
+const WARM_RESPONSES = 30_000
+const MAX_WARM_UP_MS = 5000
+/** The generator copies bodies in order to compare them: with larger ones it would be slower than the servers. */
+const MAX_COMPARED_BYTES = 100_000
+const SCRIPT = fileURLToPath(new URL('./wrk.lua', import.meta.url))
 
 export const has = (command: string): boolean => spawnSync('sh', ['-c', `command -v ${command}`]).status === 0
 const wrk = has('wrk')
@@ -41,44 +54,79 @@ export function pinned(core: number, command: readonly string[]): readonly strin
     : command
 }
 
-/** Throws WrongResponseError if the server returns another response than the expected one before, during or after the run. */
-export async function load(target: Target, seconds: number): Promise<Sample> {
-  const { name, url, headers, pid, expected, connections = CONNECTIONS } = target
+/**
+ * Runs the load for this many seconds. `isWarmUp`: large responses are compared too, which makes the rate meaningless.
+ * Throws WrongResponseError if the server returns another response than the expected one before, during or after the
+ * run.
+ */
+export async function load(target: Target, seconds: number, isWarmUp = false): Promise<Sample> {
   return verified(target, async (sent) => {
-    const before = await cpuOf(pid)
-    const began = performance.now()
-    const request = { url, headers, connections, expected }
-    const totals = wrk ? await byWrk(request, seconds) : await byAutocannon(request, seconds)
-    const took = (performance.now() - began) / 1000
-    const used = (await cpuOf(pid)) - before
-    checkTotals(name, totals, sent)
-    const { responses } = totals
-    return { rate: responses / Math.max(seconds, Math.min(took, seconds + 1)), cpu: used / responses }
+    const compares = isWarmUp || sent.body.length <= MAX_COMPARED_BYTES
+    const measured = wrk ? await byWrk(target, sent, seconds, compares) : await byAutocannon(target, seconds)
+    checkTotals(target.name, measured, sent)
+    return { rate: measured.rate, cpu: measured.cpu }
   })
 }
 
-const UNITS: Readonly<Record<string, number>> = { B: 1, KB: 2 ** 10, MB: 2 ** 20, GB: 2 ** 30 }
+/** Lets V8 compile what the request needs, and compares the responses, until this many were received or time is over. */
+export async function warmUp(target: Target): Promise<void> {
+  const latest = performance.now() + MAX_WARM_UP_MS
+  for (let responses = 0; responses < WARM_RESPONSES && performance.now() < latest; )
+    responses += (await load(target, 1, true)).rate
+}
 
-async function byWrk({ url, headers, connections }: LoadRequest, seconds: number): Promise<Totals> {
+async function byWrk(target: Target, sent: SentResponse, seconds: number, compares: boolean): Promise<Measured> {
+  const { url, headers, connections = CONNECTIONS } = target
   const named = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
-  const [file = '', ...args] = pinned(1, ['wrk', '-t1', `-c${connections}`, `-d${seconds}`, ...named, url])
-  const { stdout } = await run(file, args)
-  const number = (pattern: RegExp) => Number(pattern.exec(stdout)?.[1] ?? 0)
-  const [, amount, unit = ''] = /, ([\d.]+)([KMG]?B) read/.exec(stdout) ?? []
-  // Of the statuses, wrk counts those of errors only; 200 and 304 differ in their bytes.
-  const others = number(/Non-2xx or 3xx responses: (\d+)/)
+  const options = ['-t1', `-c${connections}`, `-d${seconds}`, '--timeout', '10', '-s', SCRIPT]
+  const [file = '', ...args] = pinned(1, ['wrk', ...options, ...named, url])
+  const pids = await processesUnder(target.pid)
+  const now = Date.now()
+  const [from, until] = [now + START_MS, now + seconds * 1000 - END_MS]
+  const env = { ...process.env, ...expectations(sent, compares), ...stamps(from, until) }
+  const [{ stdout }, used] = await Promise.all([run(file, args, { env }), cpuBetween(pids, from, until)])
+  const counts = /measured (\d+), compared (\d+), wrong (\d+), bytes (\d+), failed (\d+)/.exec(stdout)?.slice(1)
+  const [measured = 0, compared = 0, wrong = 0, bytes = 0, failed = 0] = (counts ?? []).map(Number)
+  const all = Number(/(\d+) requests in/.exec(stdout)?.[1] ?? 0)
+  const rate = measured / ((until - from) / 1000)
+  // Of the responses that are compared, those in the last moment may be missing in one of the two counts.
+  const missing = compares && compared < all - connections ? all - compared : 0
+  return { rate, cpu: used / (rate / 1000), responses: all, failures: failed + wrong + missing, bytes }
+}
+
+/** What the script compares each response with. The numbers in Cache-Status differ between responses. */
+function expectations({ status, headers, body }: SentResponse, compares: boolean): Record<string, string> {
   return {
-    responses: number(/(\d+) requests in/),
-    failures: others + number(/Socket errors: connect (\d+)/),
-    bytes: Number(amount) * (UNITS[unit] ?? Number.NaN),
+    BENCH_EACH: compares ? '1' : '',
+    BENCH_STATUS: String(status),
+    BENCH_LENGTH: String(body.length),
+    BENCH_ENCODING: headers['content-encoding'] ?? '',
+    BENCH_CACHE: /^\D*/.exec(String(headers['cache-status'] ?? ''))?.[0] ?? '',
   }
 }
 
-async function byAutocannon({ url, headers, connections, expected }: LoadRequest, seconds: number): Promise<Totals> {
+function stamps(from: number, until: number): Record<string, string> {
+  return { BENCH_FROM: String(from / 1000), BENCH_UNTIL: String(until / 1000) }
+}
+
+/** Returns microseconds of CPU time per millisecond between two points in time. */
+async function cpuBetween(pids: readonly number[], from: number, until: number): Promise<number> {
+  await sleep(from - Date.now())
+  const [began, before] = [performance.now(), await cpuOfAll(pids)]
+  await sleep(until - Date.now())
+  const [ended, after] = [performance.now(), await cpuOfAll(pids)]
+  return (after - before) / (ended - began)
+}
+
+/** Without wrk: the whole run is measured, and statuses and sizes are compared, not each response. */
+async function byAutocannon(target: Target, seconds: number): Promise<Measured> {
+  const { url, headers, connections = CONNECTIONS, expected, pid } = target
   const named = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}=${value}`])
   const command = ['npx', 'autocannon', '-j', '-c', String(connections), '-d', String(seconds), ...named, url]
   const [file = '', ...args] = pinned(1, command)
+  const before = await cpuOf(pid)
   const { stdout } = await run(file, args, { maxBuffer: 1 << 24 })
+  const used = (await cpuOf(pid)) - before
   const result = JSON.parse(stdout) as {
     readonly errors: number
     readonly statusCodeStats: Readonly<Record<string, { readonly count: number }>>
@@ -87,24 +135,39 @@ async function byAutocannon({ url, headers, connections, expected }: LoadRequest
   const counts = Object.entries(result.statusCodeStats).map(([status, { count }]) => [Number(status), count] as const)
   const all = counts.reduce((sum, [, count]) => sum + count, 0)
   const right = counts.find(([status]) => status === expected.status)?.[1] ?? 0
-  return { responses: right, failures: all - right + result.errors, bytes: result.throughput.total }
+  const totals = { responses: right, failures: all - right + result.errors, bytes: result.throughput.total }
+  return { ...totals, rate: right / seconds, cpu: used / right }
 }
 
 /** Returns the CPU time in microseconds of a process and its children; 0 without /proc. */
 export async function cpuOf(pid: number): Promise<number> {
-  const parents = new Map<number, { parent: number; ticks: number }>()
-  for (const name of await readdir('/proc').catch(() => [])) {
-    if (!/^\d+$/.test(name)) continue
-    const fields = (await readFile(`/proc/${name}/stat`, 'utf8').catch(() => '')).replace(/^.*\) /s, '').split(' ')
-    parents.set(Number(name), { parent: Number(fields[1]), ticks: Number(fields[11]) + Number(fields[12]) })
-  }
+  return cpuOfAll(await processesUnder(pid))
+}
+
+async function cpuOfAll(pids: readonly number[]): Promise<number> {
   let sum = 0
-  for (const [process, { ticks }] of parents) if (isUnder(parents, process, pid)) sum += ticks
+  for (const pid of pids) {
+    const fields = await statOf(pid)
+    sum += Number(fields[11] ?? 0) + Number(fields[12] ?? 0)
+  }
   return sum * TICK
 }
 
-function isUnder(parents: ReadonlyMap<number, { readonly parent: number }>, process: number, root: number): boolean {
-  for (let at: number | undefined = process; at !== undefined && at > 1; at = parents.get(at)?.parent)
-    if (at === root) return true
-  return false
+/** Returns the process and all processes that it has started, directly or not. */
+async function processesUnder(root: number): Promise<readonly number[]> {
+  const parents = new Map<number, number>()
+  for (const name of await readdir('/proc').catch(() => []))
+    if (/^\d+$/.test(name)) parents.set(Number(name), Number((await statOf(Number(name)))[1]))
+  const isUnder = (pid: number): boolean => {
+    for (let at: number | undefined = pid; at !== undefined && at > 1; at = parents.get(at))
+      if (at === root) return true
+    return false
+  }
+  return [...parents.keys()].filter(isUnder)
+}
+
+/** The fields of /proc/PID/stat after the name of the command. */
+async function statOf(pid: number): Promise<readonly string[]> {
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  return text.replace(/^.*\) /s, '').split(' ')
 }

@@ -1,24 +1,37 @@
 /**
  * Measures memory (`npm run bench:memory`): of a whole replica with the default settings, also while the console lists
- * and searches 100,000 stored responses, and of the local tier alone, filled by its own fetches and from Redis. Prints
- * figures and limits; exits with 1 if a limit is exceeded or a measurement does not contain what it counts.
+ * and searches 100,000 stored responses; of 10,000 idle connections, with and without TLS; of 100,000 entries in the local
+ * tier, filled by its own fetches and from Redis, and in Redis. Prints figures and what the formula of docs/operations.md
+ * allows; exits with 1 if a figure exceeds it or a measurement does not contain what it counts.
  */
-import { startRedis } from '../support/redis.ts'
+import { type RedisServer, startRedis } from '../support/redis.ts'
 import { readOptions } from '../support/script-options.ts'
+import { measureConnections } from './memory-connections.ts'
 import { LOCAL_BYTES, measureReplica, ROWS } from './memory-console.ts'
-import { MiB, residentBytes } from './memory-formula.ts'
+import { CONNECTION_BYTES, MiB, redisBytes, residentBytes, TLS_CONNECTION_BYTES } from './memory-formula.ts'
 import { ENTRIES, ENTRY_BYTES, measureTier } from './memory-tier.ts'
 
 /** The goal: a factor of the bytes and a constant. */
 const MAX_TIER_BYTES = 1.5 * ENTRIES * ENTRY_BYTES + 120e6
 
+const parts = ['replica', 'connections', 'entries'] as const
+
 const { values } = readOptions({
   name: 'bench:memory',
-  purpose: 'Measures the memory of a replica and of its local tier, and compares it with the limits.',
-  options: { replica: { kind: 'flag', meaning: 'measure only the whole replica' } },
+  purpose:
+    'Measures the memory of a replica, of its connections and of stored responses, and compares it with the formula.',
+  options: {
+    replica: { kind: 'flag', meaning: 'measure only the whole replica' },
+    connections: { kind: 'flag', meaning: 'measure only connections' },
+    entries: { kind: 'flag', meaning: 'measure only stored responses' },
+    count: { kind: 'number', meaning: 'connections (default 10,000)' },
+  },
 })
+const count = values.count ?? 10_000
+const isSelected = (part: (typeof parts)[number]) => values[part] || parts.every((other) => !values[other])
 
 const inMiB = (bytes: number): string => `${(bytes / MiB).toFixed(0)} MiB`
+const inKiB = (bytes: number): string => `${(bytes / 1024).toFixed(1)} KiB`
 
 async function measureWholeReplica(): Promise<boolean> {
   console.log(`a replica with the default settings and ${ROWS} stored responses: resident memory now, and its maximum`)
@@ -31,7 +44,23 @@ async function measureWholeReplica(): Promise<boolean> {
   return peak <= limit
 }
 
-async function measureLocalTier(): Promise<boolean> {
+async function measureEachConnection(): Promise<boolean> {
+  console.log(`${count} idle connections, each after one request: additional memory for each of them`)
+  let isReached = true
+  for (const tls of [false, true]) {
+    const { connections, resident, used } = await measureConnections(count, tls)
+    const limit = tls ? TLS_CONNECTION_BYTES : CONNECTION_BYTES
+    const fits = resident <= limit * connections
+    isReached &&= fits
+    const figures = `${inKiB(resident / connections)} resident, ${inKiB(used / connections)} in use`
+    console.log(
+      `  ${tls ? 'TLS' : 'plain'}: ${figures} · ${fits ? 'reached' : 'missed'} (≤ ${inKiB(limit)} by the formula)`,
+    )
+  }
+  return isReached
+}
+
+async function measureEntries(): Promise<boolean> {
   const redis = await startRedis()
   let isReached = true
   try {
@@ -44,14 +73,33 @@ async function measureLocalTier(): Promise<boolean> {
       const verdict = isComplete ? fits : `only ${localEntries} are in the local tier`
       isReached = isReached && verdict === 'reached'
       const limit = `≤ ${inMiB(MAX_TIER_BYTES)}`
-      console.log(`  ${filling}: ${inMiB(resident)} resident, ${inMiB(used)} in use · ${verdict} (${limit})`)
+      const each = `${inKiB(resident / ENTRIES)} for each entry`
+      console.log(`  ${filling}: ${inMiB(resident)} resident, ${inMiB(used)} in use, ${each} · ${verdict} (${limit})`)
     }
+    return (await measureRedis(redis)) && isReached
   } finally {
     await redis.close()
   }
-  return isReached
 }
 
-const isReplicaReached = await measureWholeReplica()
-const isTierReached = values.replica || (await measureLocalTier())
-process.exitCode = isReplicaReached && isTierReached ? 0 : 1
+/** The entries of the local tier, in the Redis that they were stored in and that was empty before. */
+async function measureRedis(redis: RedisServer): Promise<boolean> {
+  const client = redis.client()
+  const keys = await client.dbsize()
+  const used = Number(/^used_memory_dataset:(\d+)/m.exec(await client.info('memory'))?.[1])
+  const limit = redisBytes(ENTRIES, ENTRY_BYTES)
+  const verdict = keys < ENTRIES ? `only ${keys} keys are in Redis` : used <= limit ? 'reached' : 'missed'
+  const each = `${inKiB(used / ENTRIES)} for each entry`
+  console.log(`  in Redis: ${inMiB(used)}, ${each} · ${verdict} (≤ ${inMiB(limit)} by the formula)`)
+  return verdict === 'reached'
+}
+
+let isReached = true
+for (const [part, measure] of [
+  ['replica', measureWholeReplica],
+  ['connections', measureEachConnection],
+  ['entries', measureEntries],
+] as const) {
+  if (isSelected(part)) isReached = (await measure()) && isReached
+}
+process.exitCode = isReached ? 0 : 1

@@ -1,89 +1,123 @@
-/** Prints the table of medians and the goals for hits: reached, or the missing part. */
+/** Prints the table of a benchmark of hits, and which goals are reached. */
+import { type Case, EDGE, EDGE_OFF, EDGE_SMALL, type Kind, kinds, NODE, NODE_TLS } from './cases.ts'
 import type { Sample } from './load.ts'
 
-/** Row, column, median. */
-export type Medians = ReadonlyMap<string, ReadonlyMap<string, Sample>>
+type Say = (text: string) => void
+/** One sample per round for each case, in the order in which they were measured. */
+export type Samples = ReadonlyMap<Case, readonly Sample[]>
+/** The samples of a row of a kind, one per round. */
+type Find = (kind: Kind, row: string) => readonly Sample[] | undefined
 
-type Cell = readonly [row: string, column: string]
-
-export interface Goal {
-  readonly name: string
-  readonly of: Cell
-  readonly over: Cell
-  readonly least: number
+/** Prints each row with medians. The ratios are those of the same round: above 1, the row is better than bare Node. */
+export function printTable(samples: Samples, say: Say): void {
+  const find = finder(samples)
+  say('\nmedians: µs of CPU time per request · bare ÷ this row (quartiles) · requests/s · this row ÷ bare')
+  for (const [kind, request] of Object.entries(kinds) as [Kind, string][]) {
+    const rows = [...samples].filter(([each]) => each.kind === kind)
+    if (rows.length > 0) say(`\n${kind} (${request})`)
+    for (const [{ row }, taken] of rows) {
+      const bare = find(kind, NODE)
+      const ratio = bare ? ` · ${spread(ratios(cpu(bare), cpu(taken)))}` : ''
+      const rates = bare ? ` · ${median(ratios(rate(taken), rate(bare))).toFixed(2)}` : ''
+      say(
+        `  ${row.padEnd(22)}${round(median(cpu(taken))).padStart(6)}${ratio} · ${round(median(rate(taken)))}/s${rates}`,
+      )
+    }
+  }
 }
 
-const goal = (name: string, of: Cell, over: Cell, least: number): Goal => ({ name, of, over, least })
-const [S, M, L] = ['1.2 kB', '60 kB', '600 kB'] as const
+interface Goal {
+  readonly name: string
+  /** The figure of each round; `undefined`: not measured. `of` takes CPU time or the inverse of the rate. */
+  figures(find: Find, of: (samples: readonly Sample[]) => number[]): number[] | undefined
+  readonly least?: number
+  readonly most?: number
+  readonly unit?: string
+}
 
-/** Rows of an edge that records everything, and of an edge that records nothing. */
-export const ALL_ON = 'edge, Basic, log, metrics, audit'
-export const ALL_OFF = 'edge, Basic, no log, no metrics'
+/** How many times `row` is as good as `over` in the same rounds of a kind. */
+const ratio = (name: string, kind: Kind, row: string, over: string, least: number): Goal => ({
+  name,
+  least,
+  figures: (find, of) => {
+    const [one, other] = [find(kind, row), find(kind, over)]
+    return one && other && ratios(of(other), of(one))
+  },
+})
 
-/** The ratio of one server to another in the same run. */
 export const goals: readonly Goal[] = [
-  ...['Basic', 'Bearer'].flatMap((scheme) => [
-    goal(`${scheme}, ${S}, to node:http`, [`edge, ${scheme}`, S], ['node:http', S], 0.85),
-    goal(`${scheme}, ${M}, to node:http`, [`edge, ${scheme}`, M], ['node:http', M], 0.85),
-    goal(`${scheme}, ${L}, to node:http`, [`edge, ${scheme}`, L], ['node:http', L], 0.95),
-  ]),
-  goal(`${S}, to nginx without passwords`, ['edge, Basic', S], ['nginx', S], 1),
-  goal(`${M}, to nginx without passwords`, ['edge, Basic', M], ['nginx', M], 0.85),
-  goal(`${L}, to nginx without passwords`, ['edge, Basic', L], ['nginx', L], 1.8),
-  goal(`${S}, to nginx with bcrypt`, ['edge, Basic', S], ['nginx, bcrypt', S], 1000),
-  goal(`${S}, to Express with apicache`, ['edge, Basic', S], ['Express, apicache', S], 45),
-  goal(`${M}, to Express with apicache`, ['edge, Basic', M], ['Express, apicache', M], 45),
-  goal(`${L}, to Express with apicache`, ['edge, Basic', L], ['Express, apicache', L], 15),
-  goal(`gzip, ${L}, to nginx with gzip 1`, ['edge, Basic, gzip', L], ['nginx, gzip 1', L], 100),
-  goal('304, to the small hit of node:http', ['edge, Basic, 304', S], ['node:http', S], 0.9),
-  goal('log on, to log off', ['edge, Basic', S], ['edge, Basic, no log', S], 0.9),
-  goal('metrics, audit and log on, to all off', [ALL_ON, S], [ALL_OFF, S], 0.9),
+  ratio('small, to node:http', 'small', EDGE, NODE, 0.85),
+  ratio('medium, to node:http', 'medium', EDGE, NODE, 0.85),
+  ratio('large, to node:http', 'large', EDGE, NODE, 0.95),
+  ratio('small with Bearer, to node:http', 'Bearer', EDGE, NODE, 0.85),
+  ratio('304, to the small hit', 'not modified', EDGE, EDGE_SMALL, 1),
+  {
+    name: 'what TLS adds to a small hit, less what it adds to bare Node',
+    most: 3,
+    unit: ' µs',
+    figures: (find, of) => {
+      const [tls, plain, bareTls, bare] = [EDGE, EDGE_SMALL, NODE_TLS, NODE].map((row) => find('TLS', row))
+      if (!tls || !plain || !bareTls || !bare) return undefined
+      return differences(differences(of(tls), of(plain)), differences(of(bareTls), of(bare)))
+    },
+  },
+  ratio('304, to the small hit of node:http', 'not modified', EDGE, NODE, 0.9),
+  ratio('log, metrics and audit on, to all off', 'off', EDGE_SMALL, EDGE_OFF, 0.9),
+  ratio('small, to nginx without passwords', 'small', EDGE, 'nginx', 1),
+  ratio('medium, to nginx without passwords', 'medium', EDGE, 'nginx', 0.85),
+  ratio('large, to nginx without passwords', 'large', EDGE, 'nginx', 1.8),
+  ratio('small, to nginx with bcrypt', 'bcrypt', EDGE_SMALL, 'nginx', 1000),
+  ratio('small, to Express with apicache', 'small', EDGE, 'Express, apicache', 45),
+  ratio('medium, to Express with apicache', 'medium', EDGE, 'Express, apicache', 45),
+  ratio('large, to Express with apicache', 'large', EDGE, 'Express, apicache', 15),
+  ratio('gzip, to nginx with gzip 1', 'gzip', EDGE, 'nginx, gzip 1', 100),
 ]
 
-const WIDE = 34
-
-/** Requests per second · ratio to node:http (node:https for rows with TLS) · microseconds of CPU time per request. */
-export function printTable(medians: Medians, say: (text: string) => void): void {
-  say(`\n${''.padEnd(WIDE)}${[S, M, L].map((column) => column.padStart(26)).join('')}`)
-  for (const [row, columns] of medians) {
-    const limit = medians.get(row.includes('TLS') ? 'node:https' : 'node:http')
-    const cells = [S, M, L].map((column) => cell(columns.get(column), limit?.get(column)).padStart(26))
-    say(row.padEnd(WIDE) + cells.join(''))
-  }
-  say('requests/s · ratio to node:http · µs of CPU time per request')
-}
-
-function cell(sample: Sample | undefined, limit: Sample | undefined): string {
-  if (sample === undefined) return '–'
-  const ratio = limit === undefined ? '–' : round(sample.rate / limit.rate)
-  return `${Math.round(sample.rate)} · ${ratio} · ${round(sample.cpu)}`
-}
-
-export function printGoals(goals: readonly Goal[], medians: Medians, say: (text: string) => void): void {
-  say('\ngoals')
-  for (const { name, of, over, least } of goals) {
-    const [one, other] = [at(medians, of), at(medians, over)]
-    if (one === undefined || other === undefined) {
-      say(`  not measured  ${name}: ≥ ${least}`)
+export function printGoals(samples: Samples, say: Say): void {
+  const find = finder(samples)
+  say('\ngoals, by CPU time per request (by rate)')
+  for (const { name, figures, least, most, unit = '' } of goals) {
+    const limit = least === undefined ? `≤ ${most}${unit}` : `≥ ${least}${unit}`
+    const byCpu = figures(find, cpu)
+    if (byCpu === undefined) {
+      say(`  not measured  ${name}: ${limit}`)
       continue
     }
-    const ratio = one.rate / Math.max(other.rate, Number.EPSILON)
-    // On a shared machine, CPU time per request is more reliable than the rate.
-    const byCpu = one.cpu > 0 && other.cpu > 0 ? `, by CPU time ${round(other.cpu / one.cpu)}` : ''
-    const verdict = ratio >= least ? 'reached     ' : `missed ${round((1 - ratio / least) * 100)} %`.padEnd(12)
-    say(`  ${verdict}  ${name}: ${round(ratio)}${byCpu} (≥ ${least})`)
+    const byRate = figures(find, (taken) => rate(taken).map((each) => 1e6 / each))
+    const found = median(byCpu)
+    const isReached = least === undefined ? found <= (most ?? 0) : found >= least
+    const rates = byRate ? ` (${round(median(byRate))}${unit})` : ''
+    say(`  ${isReached ? 'reached     ' : 'not reached '}  ${name}: ${spread(byCpu)}${unit}${rates}, goal ${limit}`)
   }
 }
 
-function at(medians: Medians, [row, column]: Cell): Sample | undefined {
-  return medians.get(row)?.get(column)
+function finder(samples: Samples): Find {
+  return (kind, row) => {
+    for (const [each, taken] of samples) if (each.kind === kind && each.row === row) return taken
+    return undefined
+  }
+}
+
+const cpu = (samples: readonly Sample[]): number[] => samples.map((each) => each.cpu)
+const rate = (samples: readonly Sample[]): number[] => samples.map((each) => each.rate)
+const ratios = (ones: readonly number[], others: readonly number[]): number[] =>
+  ones.map((one, turn) => one / (others[turn] ?? Number.NaN))
+const differences = (ones: readonly number[], others: readonly number[]): number[] =>
+  ones.map((one, turn) => one - (others[turn] ?? Number.NaN))
+
+function spread(figures: readonly number[]): string {
+  const [middle, lower, upper] = [median(figures), median(figures, 0.25), median(figures, 0.75)]
+  return `${middle.toFixed(2)} (${lower.toFixed(2)}–${upper.toFixed(2)})`
 }
 
 export function round(number: number): string {
-  return number >= 100 ? String(Math.round(number)) : number.toPrecision(number >= 10 ? 3 : 2)
+  return Math.abs(number) >= 100 ? String(Math.round(number)) : number.toPrecision(Math.abs(number) >= 10 ? 3 : 2)
 }
 
-/** Returns a quantile; 0.5 is the median. */
+/** Returns a quantile; 0.5 is the median. Between two figures, returns their weighted mean. */
 export function median(figures: readonly number[], at = 0.5): number {
-  return [...figures].sort((one, other) => one - other)[Math.floor(figures.length * at)] ?? 0
+  const sorted = [...figures].sort((one, other) => one - other)
+  const place = (sorted.length - 1) * at
+  const [lower = 0, upper = lower] = [sorted[Math.floor(place)], sorted[Math.ceil(place)]]
+  return lower + (upper - lower) * (place % 1)
 }

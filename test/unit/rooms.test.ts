@@ -77,7 +77,15 @@ const table: Readonly<Record<string, Room>> = {
   },
   admin: {
     rooms: ['core', 'catalogue/endpoint', 'catalogue/items', 'catalogue/schemas/kinds'],
-    packages: ['fastify', '@fastify/static', '@fastify/swagger', '@fastify/swagger-ui', 'openid-client', 'typebox'],
+    packages: [
+      'ajv',
+      'fastify',
+      '@fastify/static',
+      '@fastify/swagger',
+      '@fastify/swagger-ui',
+      'openid-client',
+      'typebox',
+    ],
   },
   // The operators' page runs in a browser. It knows the edge only by the types of the console API.
   console: {

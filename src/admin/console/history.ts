@@ -63,6 +63,28 @@ export function createHistory({ traffic, store, now = Date.now, ...options }: Hi
   timer.unref()
   const remembered = new Map<string, { readonly end: number; readonly columns: Promise<Columns> }>()
 
+  /** Reads the columns once per interval. `end`: number of the interval. */
+  const columnsOf = async (range: Range, end: number, replica: string | undefined): Promise<Columns> => {
+    const key = JSON.stringify([range, replica])
+    const known = remembered.get(key)
+    const columns = known?.end === end ? known.columns : readColumns(SHAPES[range], end, replica)
+    if (remembered.size >= MAX_REMEMBERED) remembered.clear()
+    remembered.set(key, { end, columns })
+    const { source } = await columns
+    // Redis may be reachable again before the interval ends.
+    if (source === 'unreachable') remembered.delete(key)
+    return columns
+  }
+
+  /** A replica without records has empty columns. So clients cannot repeat the read with names that do not exist. */
+  const columnsOfReplica = async (range: Range, end: number, replica: string): Promise<Columns> => {
+    const all = await columnsOf(range, end, undefined)
+    if (all.source !== 'redis') return all
+    return all.names.includes(replica)
+      ? columnsOf(range, end, replica)
+      : { ...all, replica, points: all.points.map(() => undefined) }
+  }
+
   const readColumns = async (shape: Shape, end: number, replica: string | undefined): Promise<Columns> => {
     const { series, recordSeconds, intervalSeconds, points: count } = shape
     const from = (end - count) * intervalSeconds
@@ -92,14 +114,8 @@ export function createHistory({ traffic, store, now = Date.now, ...options }: Hi
       const shape = SHAPES[range]
       const seconds = shape.intervalSeconds
       const end = Math.floor((now() / 1000 - SETTLE_SECONDS) / seconds)
-      const key = JSON.stringify([range, replica])
-      const known = remembered.get(key)
-      const columns = known?.end === end ? known.columns : readColumns(shape, end, replica)
-      if (remembered.size >= MAX_REMEMBERED) remembered.clear()
-      remembered.set(key, { end, columns })
+      const columns = replica === undefined ? columnsOf(range, end, undefined) : columnsOfReplica(range, end, replica)
       const { source, names, replica: shown, points } = await columns
-      // Redis may be reachable again before the interval ends.
-      if (source === 'unreachable') remembered.delete(key)
       const from = (end - shape.points) * seconds
       return {
         range,

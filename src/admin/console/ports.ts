@@ -9,6 +9,7 @@ import type { DrainResult, NodeSummary, Nodes, ReplicaSummary } from './node-typ
 import type { CertificateState, GrowingQueue } from './problem-types.ts'
 import type { PurgeCost, PurgeRequest, PurgeResult } from './purge-types.ts'
 import type { RequestRecords } from './request-records.ts'
+import type { RequestDetails } from './request-types.ts'
 import type { RecentJoins, Traffic } from './traffic.ts'
 
 export interface ConsolePorts {
@@ -23,6 +24,8 @@ export interface ConsolePorts {
   readonly history: Pick<ConsoleHistory, 'read'>
   readonly tail: LiveTail
   readonly records: Pick<RequestRecords, 'find'>
+  /** Returns the details of a request that another process behind the same ports served. Absent: there is none. */
+  findElsewhere?(id: string): Promise<RequestDetails | undefined>
   readonly joins: Pick<RecentJoins, 'last'>
   readonly index: CacheIndex
   cache(): CacheState

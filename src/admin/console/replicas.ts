@@ -1,6 +1,6 @@
 /** The other replicas, by the reports that they exchange through Redis. */
 import { Type } from 'typebox'
-import { Value } from 'typebox/value'
+import { validatorOf } from '../validation.ts'
 import type { Rates } from './api-types.ts'
 import type { JoinedResponse, NodeSummary, ReplicaSummary } from './node-types.ts'
 
@@ -77,6 +77,7 @@ const reportSchema = Type.Object({
   nodeList: Type.Optional(Type.Unknown()),
   joined: Type.Optional(Type.Array(Type.Object({ ago: number, route: text, ms: number, nodes: Type.Array(nodePart) }))),
 })
+const isReport = validatorOf(reportSchema)
 
 /** `interval`: milliseconds between two reports. */
 export function createReplicas(
@@ -135,7 +136,7 @@ function parseReport(text: string, ago: number): { readonly summary: ReplicaSumm
   if (text.length > MAX_REPORT_CHARS) return []
   try {
     const value: unknown = JSON.parse(text)
-    if (!Value.Check(reportSchema, value)) return []
+    if (!isReport(value)) return []
     const { nodeList, ...report } = value as Omit<ReplicaSummary, 'ago'> & { readonly nodeList?: unknown }
     const joined = report.joined?.map((each) => ({ ...each, ago: each.ago + ago }))
     return [{ summary: { ...report, ago, ...(joined && { joined }) }, nodeList }]

@@ -87,8 +87,9 @@ export function createRequestRecords({
     return true
   }
   const discard = (records: Map<string, RequestRecord>, record: RequestRecord): void => {
+    // Also one that is discarded already: the oldest record must leave the map, or the search for room would not end.
+    if (records.get(record.id) === record) records.delete(record.id)
     if (record.isDiscarded) return
-    records.delete(record.id)
     record.isDiscarded = true
     bytes -= record.bytes
   }
@@ -147,6 +148,8 @@ export function createRequestRecords({
       }
       const record = recordOf(event.requestId)
       running.delete(record.id)
+      const earlier = others.get(record.id)
+      if (earlier !== undefined) discard(others, earlier)
       record.finished = { event, at: clock(), endedAt: elapsed() }
       others.set(record.id, record)
       if (others.size > MAX_OTHERS) discardOldest(others)

@@ -9,16 +9,22 @@ import type { RequestDetails } from './request-types.ts'
 const UUID = '^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$'
 const params = Type.Object({ id: Type.String({ pattern: UUID }) })
 
-export function registerRequestRoutes(app: FastifyInstance, { records }: Pick<ConsolePorts, 'records'>): void {
+export function registerRequestRoutes(
+  app: FastifyInstance,
+  ports: Pick<ConsolePorts, 'records' | 'findElsewhere'>,
+): void {
+  const { records, findElsewhere } = ports
   app.get<{ Params: { id: string } }>(
     '/api/requests/:id',
     { schema: { params } },
     async ({ params: { id } }): Promise<RequestDetails> => {
       const found = records.find(id.toLowerCase())
-      if (found === undefined) {
+      if (found !== undefined) return requestDetailsOf(found)
+      const details = await findElsewhere?.(id.toLowerCase())
+      if (details === undefined) {
         throw new EdgeError(603, '. This replica has no record of the request. Records are kept for 10 minutes')
       }
-      return requestDetailsOf(found)
+      return details
     },
   )
 }

@@ -101,7 +101,10 @@ export interface EpochRead {
   isOutdated: boolean
 }
 
-const MAX_KNOWN_TAGS = 200_000
+/** Tags whose epochs are known, at least. */
+const MIN_KNOWN_TAGS = 200_000
+/** Bytes of the local tier for each known tag: an entry has a tag of its key, often one of its own, and about 1 KiB or more. */
+const LOCAL_BYTES_PER_TAG = 512
 
 /**
  * The epochs that this replica has read from Redis and that no invalidation has changed since. If an invalidation of
@@ -109,10 +112,15 @@ const MAX_KNOWN_TAGS = 200_000
  * first. Use the known epochs only within the lease, never while the replica recovers from an outage.
  */
 export class KnownEpochs {
-  readonly #epochs = new LRUCache<Tag, string>({ max: MAX_KNOWN_TAGS })
+  readonly #epochs: LRUCache<Tag, string>
   readonly #reads = new Set<EpochRead>()
   #generation = ''
   #version = 0
+
+  /** `localBytes`: size of the local tier. An entry is served from it only while the epochs of all its tags are known. */
+  constructor(localBytes: number) {
+    this.#epochs = new LRUCache({ max: Math.max(MIN_KNOWN_TAGS, Math.ceil(localBytes / LOCAL_BYTES_PER_TAG)) })
+  }
 
   /** Changes whenever epochs are discarded. A comparison is valid as long as the version is the same. */
   get version(): number {

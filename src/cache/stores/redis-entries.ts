@@ -15,6 +15,8 @@ export interface RedisEntriesOptions {
 /** Entries in Redis. Their age follows from the time that they have left, not from a wall clock. */
 export class RedisEntries {
   readonly #options: RedisEntriesOptions
+  /** The generation of the last entry: entries of the same one share the text, which takes 100 bytes in each of them. */
+  #generation = ''
 
   constructor(options: RedisEntriesOptions) {
     this.#options = options
@@ -40,7 +42,8 @@ export class RedisEntries {
     const lifetime = storageLifetime(response)
     // The edge never writes an entry that does not expire, or expires later than its own lifetime.
     if (left.value < 0 || left.value > lifetime) return reportCorrupt(onEvent)
-    return { ...head, response, fetchedAt: start - (lifetime - left.value) }
+    if (head.generation !== this.#generation) this.#generation = head.generation
+    return { ...head, generation: this.#generation, response, fetchedAt: start - (lifetime - left.value) }
   }
 
   /** Returns whether Redis stored the entry. */
@@ -111,8 +114,13 @@ function decodeHead(value: unknown): EntryHead | undefined {
     generation,
     epochs,
     tags,
-    info,
+    // Both lists are parsed from the same text. A local entry needs one of them.
+    info: areSame(info.tags, tags) ? { ...info, tags } : info,
   }
+}
+
+function areSame(some: readonly string[], others: readonly string[]): boolean {
+  return some.length === others.length && some.every((each, at) => each === others[at])
 }
 
 /** Both `etag` and `clusterStatus` become headers. A line break would start another header (RFC 9110 section 5.5). */

@@ -61,16 +61,17 @@ class RedisCache {
   readonly parts: SharedParts
   purgeCount = 0
   readonly #replica: RedisReplica
-  readonly #known = new KnownEpochs()
+  readonly #known: KnownEpochs
   readonly #local: LocalTier
   readonly #entries: RedisEntries
   readonly #redis: RedisTier
 
   constructor(options: RedisStoreOptions) {
     const { replica, encryptionKey, onEvent = () => {} } = options
-    const known = this.#known
+    const known = new KnownEpochs(options.localBytes)
     const codec = createEntryCodec(encryptionKey)
     this.#replica = replica
+    this.#known = known
     this.#local = new LocalTier(new LocalEntries(() => options.localBytes, replica.elapsed), known)
     this.#entries = new RedisEntries({ replica, codec, onEvent })
     this.parts = createRedisParts({ replica, codec, onEvent })

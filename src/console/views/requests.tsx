@@ -57,7 +57,10 @@ export function RequestsView() {
       <TailTitle />
       <RequestFilters />
       <RequestTable requests={tail.requests.value} filter={filter} />
-      {openedId !== undefined && <RequestDrawer id={openedId} onClose={() => navigate('requests', filter)} />}
+      {openedId !== undefined && (
+        // One dialog per request: a dialog that was just closed would stay closed for the next request.
+        <RequestDrawer key={openedId} id={openedId} onClose={() => navigate('requests', filter)} />
+      )}
     </>
   )
 }

@@ -3,6 +3,7 @@ import { collectDefaultMetrics, Registry } from '@prometheus-io/client'
 import type { CacheEvent, EventListeners } from '../../core/events.ts'
 import type { EdgeEvents } from '../events.ts'
 import { registerEventSeries, registerStateSeries } from './series.ts'
+import type { MetricFamily, ProcessMetrics } from './sum.ts'
 import { eventSeries, type MetricsSources, stateSeries } from './table.ts'
 
 export interface MetricsOptions extends MetricsSources {
@@ -13,6 +14,8 @@ export interface Metrics {
   /** The media type of `text`. */
   readonly contentType: string
   text(): Promise<string>
+  /** The same as values, for the sum over processes. */
+  values(): Promise<ProcessMetrics>
   close(): void
 }
 
@@ -31,6 +34,10 @@ export function createMetrics({ events, ...sources }: MetricsOptions): Metrics {
   return {
     contentType: registry.contentType,
     text: () => registry.metrics(),
+    values: async () => ({
+      contentType: registry.contentType,
+      families: (await registry.getMetricsAsJSON()) as MetricFamily[],
+    }),
     close: () => {
       off()
       registry.clear()

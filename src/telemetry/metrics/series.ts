@@ -1,5 +1,6 @@
 /** Registers the rows of the table with the metrics library and finds the cell that an event counts in. */
-import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client'
+import { Counter, Gauge, Histogram, type Metric, type Registry } from '@prometheus-io/client'
+import { PlainHistogram } from './plain-histogram.ts'
 import type { EventSeries, LabelValue, MetricsSources, StateSeries } from './table.ts'
 
 type Labels = Readonly<Record<string, LabelValue>>
@@ -74,20 +75,22 @@ function counterOf(registry: Registry, row: EventSeries): Series {
   }
 }
 
+/** The library's histogram only if it is to name traces: it looks up label sets and buckets by texts for each observation. */
 function histogramOf(
   registry: Registry,
-  { name, help, labels }: EventSeries,
+  row: EventSeries,
   buckets: readonly number[],
   enableExemplars: boolean,
 ): Series {
-  const histogram = new Histogram({
-    name,
-    help,
-    labelNames: Object.keys(labels),
-    buckets: [...buckets],
-    enableExemplars,
-    registers: [registry],
-  })
+  if (!enableExemplars) {
+    const histogram = new PlainHistogram(row.name, row.help, buckets)
+    registry.registerMetric(histogram as unknown as Metric)
+    return histogram
+  }
+  const { name, help, labels } = row
+  const labelNames = Object.keys(labels)
+  const options = { name, help, labelNames, buckets: [...buckets], enableExemplars, registers: [registry] }
+  const histogram = new Histogram(options)
   return {
     create: (labels) => {
       histogram.zero(labels)
@@ -192,7 +195,8 @@ export function registerStateSeries(registry: Registry, row: StateSeries, source
     return typeof value === 'number' ? [[{}, value] as const] : value
   }
   for (const names of namesOf(row)) {
-    const config = { ...names, labelNames: row.labels ?? [], registers: [registry] }
+    const { labels: labelNames = [], processes: aggregator } = row
+    const config = { ...names, labelNames, registers: [registry], ...(aggregator && { aggregator }) }
     if (row.type === 'gauge') {
       new Gauge({
         ...config,

@@ -115,6 +115,8 @@ export interface StateSeries {
   readonly help: string
   readonly deprecated?: DeprecatedName
   readonly labels?: readonly string[]
+  /** How the values of several processes of one edge are combined (`listen.processes`). Absent: they are added up. */
+  readonly processes?: 'min' | 'max'
   /** Returns one value, or for a series with labels all values; a label set that is not returned disappears. */
   read(sources: MetricsSources): number | readonly (readonly [Readonly<Record<string, LabelValue>>, number])[]
   readonly when?: (sources: MetricsSources) => boolean
@@ -309,12 +311,14 @@ const hasSpans = ({ spans }: MetricsSources) => spans !== undefined
 export const stateSeries: readonly StateSeries[] = [
   {
     type: 'gauge',
+    processes: 'max',
     name: 'edge_ready',
     help: '1: the edge accepts requests.',
     read: ({ ready }) => Number(ready()),
   },
   {
     type: 'gauge',
+    processes: 'max',
     name: 'edge_degraded',
     help: '1: the edge may be ready, but this does not work; GET /readyz?verbose has details.',
     labels: ['reason'],
@@ -322,12 +326,14 @@ export const stateSeries: readonly StateSeries[] = [
   },
   {
     type: 'gauge',
+    processes: 'min',
     name: 'edge_config_reload_success',
     help: '0: the latest reload of the configuration failed, and the last valid one is in use.',
     read: ({ reload }) => Number(reload().fault === undefined),
   },
   {
     type: 'gauge',
+    processes: 'min',
     name: 'edge_config_reload_timestamp_seconds',
     help: 'When a configuration was last put to use.',
     read: ({ reload }) => reload().succeededAt / 1000,
@@ -341,6 +347,7 @@ export const stateSeries: readonly StateSeries[] = [
   },
   {
     type: 'gauge',
+    processes: 'min',
     name: 'edge_certificate_expiry_timestamp_seconds',
     help: 'When the certificate of this setting ends; of a file of authorities, when its last one ends.',
     labels: ['setting'],
@@ -348,6 +355,7 @@ export const stateSeries: readonly StateSeries[] = [
   },
   {
     type: 'gauge',
+    processes: 'max',
     name: 'edge_config_pending_restart',
     help: 'Changed settings that take effect after a restart only.',
     read: ({ reload }) => reload().pendingRestart.length,
@@ -371,6 +379,7 @@ export const stateSeries: readonly StateSeries[] = [
   ofSnapshots('edge_cache_snapshot_bytes', 'Bytes of these rows, as text.', ({ bytes }) => bytes),
   {
     type: 'gauge',
+    processes: 'min',
     name: 'edge_redis_up',
     help: '0: Redis is unreachable, and responses stored there are not served.',
     read: ({ store }) => Number(store?.().up ?? false),
@@ -378,13 +387,21 @@ export const stateSeries: readonly StateSeries[] = [
   },
   {
     type: 'gauge',
+    processes: 'max',
     name: 'edge_build_info',
     help: 'The running release, and the name of this replica.',
     labels: ['version', 'replica'],
     read: ({ version, replica }) => [[{ version, replica }, 1]],
   },
   perNode('edge_node_in_flight', 'Calls in flight on the node.', ({ inFlight }) => inFlight),
-  perNode('edge_node_limit', 'Current limit of concurrent calls of all replicas to the node.', ({ limit }) => limit),
+  {
+    ...perNode(
+      'edge_node_limit',
+      'Current limit of concurrent calls of all replicas to the node.',
+      ({ limit }) => limit,
+    ),
+    processes: 'max',
+  },
   perNode('edge_node_slots', 'Slots of the limit of the node that this replica may use now.', ({ slots }) => slots),
   perNode('edge_node_queue', 'Calls in the queue of the node.', ({ queue }) => queue),
   ofBudget(
@@ -393,11 +410,20 @@ export const stateSeries: readonly StateSeries[] = [
     ({ used }) => used,
   ),
   ofBudget('edge_node_budget_limit', 'Calls per minute that the node answers.', ({ limit }) => limit),
-  perNode('edge_node_available', '1: calls may be sent to the node.', ({ available }) => Number(available)),
-  perNode('edge_node_ejected', '1: the node is ejected after failures.', ({ ejected }) => Number(ejected)),
-  perNode('edge_node_drained', '1: an operator has drained the node for maintenance.', ({ drained }) =>
-    Number(drained),
-  ),
+  {
+    ...perNode('edge_node_available', '1: calls may be sent to the node.', ({ available }) => Number(available)),
+    processes: 'min',
+  },
+  {
+    ...perNode('edge_node_ejected', '1: the node is ejected after failures.', ({ ejected }) => Number(ejected)),
+    processes: 'max',
+  },
+  {
+    ...perNode('edge_node_drained', '1: an operator has drained the node for maintenance.', ({ drained }) =>
+      Number(drained),
+    ),
+    processes: 'max',
+  },
   {
     type: 'counter',
     name: 'edge_audit_records_total',
@@ -441,6 +467,8 @@ function ofBudget(
     type: 'gauge',
     name,
     help,
+    // All replicas share the count and the limit.
+    processes: 'max',
     labels: ['node', 'type'],
     read: ({ nodes }) =>
       nodes().flatMap(({ name: node, type, budget }) =>

@@ -1,6 +1,7 @@
 /**
- * Runs the test files (`npm test`), each as a process of compiled files. With `--random` or a seed the order is random
- * (`npm run test:random`). The seed is printed, and repeats the order. `npx tap FILE` runs single files without this.
+ * Runs the test files (`npm test`), each as a process of compiled files, long ones first. With `--random` or a seed the order
+ * is random (`npm run test:random`). The seed is printed, and repeats the order. `npx tap FILE` runs single files without
+ * this.
  */
 import { readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
@@ -10,6 +11,7 @@ import { parse } from 'yaml'
 import { createRandom } from '../../faults/coherence/random.ts'
 import { readOptions } from '../script-options.ts'
 import { compileSuite } from './compile.ts'
+import { startOrder } from './order.ts'
 
 /** The folder of compiled files. */
 const COMPILED = '.tests'
@@ -35,7 +37,7 @@ const sorted = found
   .flat()
   .filter((file) => file.endsWith('.test.ts') && !file.includes('.tap'))
   .sort()
-const files = isRandom ? shuffle(sorted) : sorted
+const files = isRandom ? shuffle(sorted) : startOrder(sorted)
 t.comment(`${compileSuite(COMPILED)} files compiled, ${files.length} of them are run`)
 if (isRandom) t.comment(`random order; repeat with: npm run test:random -- --seed ${[seed, ...rest].join(' ')}`)
 t.jobs = jobs

@@ -4,7 +4,7 @@ import { simulated } from '../../support/simulated.ts'
 
 const HOT = ['/agents?limit=1', '/agents/001', '/agents/groups', '/rules?limit=1', '/decoders?limit=1']
 const CONNECTIONS = 20
-const ROUNDS = 30
+const ROUNDS = 10
 
 for (const origins of [[], ['https://dashboard.example']]) {
   const path = origins.length === 0 ? 'fast path' : 'regular path'

@@ -1,13 +1,11 @@
-import { mkdirSync } from 'node:fs'
 import t from 'tap'
 import { startSignInEdge } from '../sign-in/edge.ts'
 import { startIssuer } from '../sign-in/issuer.ts'
-import { accessibilityViolations, openContext, startBrowser } from './browser.ts'
+import { accessibilityViolations, openContext, startBrowser, takeScreenshot } from './browser.ts'
 import { buildPage } from './edge.ts'
 
 t.test('an operator signs in at an issuer, sees the roles, and signs out', async (t) => {
   buildPage()
-  mkdirSync('coverage/console', { recursive: true })
   const issuer = await startIssuer(t)
   const edge = await startSignInEdge(t, { issuer })
   const browser = await startBrowser()
@@ -20,7 +18,7 @@ t.test('an operator signs in at an issuer, sees the roles, and signs out', async
     if (message.type() === 'error' && !message.text().includes('Failed to load resource'))
       complaints.push(message.text())
   })
-  const shoot = (name: string) => page.screenshot({ path: `coverage/console/${name}.png` })
+  const shoot = (name: string) => takeScreenshot(page, name)
 
   await page.goto(`${edge.operationsUrl}/console/`)
   await page.getByLabel('User name').fill('operator')

@@ -4,8 +4,8 @@ import { configFolder } from './config.ts'
 import { result } from './program.ts'
 
 t.test('check finds nodes that distribute requests although the edge does, and nodes that do not', async (t) => {
-  const { file, keys, write, simulator } = await configFolder(t)
-  await result(t, ['token', 'key', keys])
+  const { file, createKey, write, simulator } = await configFolder(t)
+  await createKey()
   const nodes = simulator.world.nodes
   const check = () => result(t, ['check', '--config', file, '--connect'])
 
@@ -29,8 +29,8 @@ t.test('check finds nodes that distribute requests although the edge does, and n
 })
 
 t.test('check accepts one node that could distribute, as the edge does', async (t) => {
-  const { file, keys, write, simulator } = await configFolder(t)
-  await result(t, ['token', 'key', keys])
+  const { file, createKey, write, simulator } = await configFolder(t)
+  await createKey()
   const [master] = simulator.nodes
   const nodes = [{ name: master?.name, type: 'master', url: master?.url }]
   for (const [discover, code] of [
@@ -44,8 +44,8 @@ t.test('check accepts one node that could distribute, as the edge does', async (
 })
 
 t.test('check does not judge the distribution of a node that is not ready', async (t) => {
-  const { file, keys, write, simulator } = await configFolder(t)
-  await result(t, ['token', 'key', keys])
+  const { file, createKey, write, simulator } = await configFolder(t)
+  await createKey()
   for (const node of simulator.world.nodes) node.distributes = false
   for (const [distribution, error] of [
     ['manager', 1017],

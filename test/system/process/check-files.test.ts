@@ -5,8 +5,8 @@ import { configFolder } from './config.ts'
 import { result } from './program.ts'
 
 t.test('check finds files that cannot be used, and creates none', async (t) => {
-  const { folder, file, keys, write } = await configFolder(t)
-  await result(t, ['token', 'key', keys])
+  const { folder, file, createKey, write } = await configFolder(t)
+  await createKey()
   write({}, { audit: { file: 'audit.jsonl' } })
   t.equal((await result(t, ['check', '--config', file])).code, 0)
   t.notOk(existsSync(join(folder, 'audit.jsonl')), 'check does not create the audit file')

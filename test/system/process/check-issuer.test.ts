@@ -6,8 +6,8 @@ import { result } from './program.ts'
 
 t.test('check finds an issuer of sign-ins that cannot be used', async (t) => {
   const issuer = await startIssuer(t)
-  const { file, keys, write } = await configFolder(t)
-  await result(t, ['token', 'key', keys])
+  const { file, createKey, write } = await configFolder(t)
+  await createKey()
   const check = () => result(t, ['check', '--config', file, '--connect'])
   const redirectUrl = 'https://ops.example/sign-in/callback'
   const configure = (url: string) =>

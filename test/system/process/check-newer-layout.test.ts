@@ -5,8 +5,8 @@ import { account, configFolder } from './config.ts'
 import { result } from './program.ts'
 
 async function start(t: Test, newer: NewerOptions = {}, cluster: object = {}, roles: object = { alice: ['operator'] }) {
-  const { file, keys, write, simulator } = await configFolder(t, { layout: 'newer', newer })
-  await result(t, ['token', 'key', keys])
+  const { file, createKey, write, simulator } = await configFolder(t, { layout: 'newer', newer })
+  await createKey()
   write({ layout: 'newer', ...cluster }, { access: { users: 'users', roles, tokens: { keys: 'keys' } } })
   return { simulator, write, check: () => result(t, ['check', '--config', file, '--connect']) }
 }

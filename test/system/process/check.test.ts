@@ -4,11 +4,11 @@ import { account, configFolder } from './config.ts'
 import { result } from './program.ts'
 
 t.test('check finds keys that are missing, and nodes and a Redis that cannot be used', async (t) => {
-  const { file, keys, write } = await configFolder(t)
+  const { file, createKey, write } = await configFolder(t)
   const missing = await result(t, ['check', '--config', file])
   t.equal(missing.code, 2)
   t.match(missing.err, 'access.tokens.keys')
-  await result(t, ['token', 'key', keys])
+  await createKey()
 
   const good = await result(t, ['check', '--config', file, '--connect'])
   t.equal(good.code, 0, good.err)

@@ -1,8 +1,9 @@
 /** A configuration file with the user `alice` for commands that read one, in front of a simulated cluster. */
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { stringify } from 'yaml'
+import { createKeyFile } from '../../../src/access/signing-keys.ts'
 import { putUser } from '../../../src/access/users-file.ts'
 import { type SimulatorOptions, startSimulator } from '../../../src/simulator/index.ts'
 
@@ -31,5 +32,11 @@ export async function configFolder(t: Test, world: SimulatorOptions = {}) {
     )
   write()
   await putUser(join(folder, 'users'), 'alice', 'pw-of-alice', 4)
-  return { simulator, folder, file, keys: join(folder, 'keys'), write }
+  const keys = join(folder, 'keys')
+  /** As the command `token key`, without its process. */
+  const createKey = () => {
+    mkdirSync(keys, { mode: 0o700 })
+    return createKeyFile(keys)
+  }
+  return { simulator, folder, file, keys, createKey, write }
 }

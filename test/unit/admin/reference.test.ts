@@ -1,8 +1,7 @@
-import { mkdirSync } from 'node:fs'
 import t from 'tap'
 import { errorTable } from '../../../src/core/errors.ts'
 import { startEdge } from '../../support/edge.ts'
-import { openContext, startBrowser } from '../../system/console/browser.ts'
+import { openContext, startBrowser, takeScreenshot } from '../../system/console/browser.ts'
 
 const nodes = [{ name: 'master', type: 'master', url: 'http://127.0.0.1:9' }] as const
 
@@ -11,7 +10,6 @@ t.test('the reference page shows permission, target and cache policy, and contac
   t.teardown(() => edge.close())
   const browser = await startBrowser()
   t.teardown(() => browser.close())
-  mkdirSync('coverage/console', { recursive: true })
   const context = await openContext(browser, {
     extraHTTPHeaders: { authorization: edge.authorization('operator') },
     colorScheme: 'dark',
@@ -27,7 +25,7 @@ t.test('the reference page shows permission, target and cache policy, and contac
   })
   await page.goto(`${edge.operationsUrl}/docs`)
   await page.getByText('Errors of the manager have HTTP status 200').waitFor()
-  await page.screenshot({ path: 'coverage/console/reference.png' })
+  await takeScreenshot(page, 'reference')
   await page.getByText('Errors of the edge').click()
   t.equal(await page.getByRole('cell', { name: 'Too many failed logins' }).count(), 1, 'the table of errors')
   const { status, message, remedy } = errorTable[612]
@@ -54,7 +52,7 @@ t.test('the reference page shows permission, target and cache policy, and contac
   ] as const) {
     await page.emulateMedia({ colorScheme })
     await page.setViewportSize({ width, height: 800 })
-    await page.screenshot({ path: `coverage/console/reference-operation-${colorScheme}.png` })
+    await takeScreenshot(page, `reference-operation-${colorScheme}`)
     const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
     t.equal(overflow, 0, `nothing is wider than ${width} pixels`)
     const isDark = await page.evaluate('document.documentElement.classList.contains("dark-mode")')

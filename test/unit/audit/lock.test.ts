@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createAuditFile } from '../../../src/audit/file.ts'
+import { lockAuditFile } from '../../../src/audit/lock.ts'
 
 async function auditFile(t: Test) {
   const folder = await mkdtemp(join(tmpdir(), 'edge-audit-'))
@@ -38,6 +39,14 @@ t.test(
     t.equal(await readFile(options.file, 'utf8'), before)
   },
 )
+
+t.test('a folder that allows no lock does not delay the start', async (t) => {
+  const { file } = await auditFile(t)
+  const begin = performance.now()
+  t.equal(await lockAuditFile(join(file, 'missing', 'audit'), () => undefined), undefined)
+  // A lock of another process is awaited for seven seconds.
+  t.ok(performance.now() - begin < 3000)
+})
 
 t.test('the lock of a killed process ends, and the next process continues the chain', async (t) => {
   const options = await auditFile(t)

@@ -5,6 +5,7 @@ import { faultOfPage, isPageOfNode } from '../../bench/session/oracle.ts'
 import { planOf } from '../../bench/session/plan.ts'
 import { printGoals } from '../../bench/session/report.ts'
 import type { SessionRun } from '../../bench/session/run.ts'
+import { nodeArguments } from './node-arguments.ts'
 
 const page = (rows: readonly object[], totalItems: number): string =>
   JSON.stringify({ error: 0, data: { items: rows, totalItems } })
@@ -97,7 +98,7 @@ t.test('a pair of runs that misses one goal fails the command', async (t) => {
 
 t.test('the script replays a short session without an error', async (t) => {
   const { NODE_OPTIONS: _, ...env } = process.env
-  const script = ['--import=./test/support/typescript/register.mjs', 'test/bench/session.ts']
+  const script = nodeArguments('test/bench/session.ts')
   const size = ['--clients', '6', '--seconds', '12', '--scale', '10', '--agents', '40']
   const out = await new Promise<string>((resolve, reject) => {
     const child = execFile(process.execPath, [...script, ...size], { env }, (_error, stdout, stderr) => {

@@ -2,10 +2,11 @@
 import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent, type IncomingHttpHeaders, request as send } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
+import type { AccessOptions } from '../../../src/access/access.ts'
 import { createAccess } from '../../../src/access/index.ts'
 import { putUser } from '../../../src/access/users-file.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
@@ -13,7 +14,8 @@ import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
 import type { CacheStatus, EdgeResponse } from '../../../src/core/response.ts'
 import { createAuthenticator } from '../../../src/http/authenticate.ts'
 import { createHttp, type Http, type HttpOptions } from '../../../src/http/index.ts'
-import { createListener } from '../../../src/listener/listener.ts'
+import type { ListenerOptions } from '../../../src/listener/connections.ts'
+import { createListener, type Listener } from '../../../src/listener/listener.ts'
 
 type Tap = { teardown(end: () => unknown): unknown }
 
@@ -28,6 +30,15 @@ export interface TestServer {
   readonly logLines: string[]
   readonly port: number
   readonly resolveUrl: Http['resolveUrl']
+  readonly listener: Listener
+  /** The path of the users file. */
+  readonly users: string
+  /** Returns the number of requests that Node has parsed. */
+  parsed(): number
+  /** Whether this server has received all that the client has written, and has answered as far as it can. */
+  isSettled(client: Socket): boolean
+  /** As a reload of the configuration does. */
+  forgetUrls(): void
   /** As alice (administrator), unless the headers say otherwise. */
   send(path: string, headers?: Record<string, string>, method?: string): Promise<ReceivedResponse>
 }
@@ -51,19 +62,25 @@ export function cachedResponse(
 }
 
 /** Users alice (administrator) and bob (reader). */
-export async function startServer(t: Tap, handle: Handler, settings: Partial<HttpOptions> = {}): Promise<TestServer> {
+export async function startServer(
+  t: Tap,
+  handle: Handler,
+  settings: Partial<HttpOptions> = {},
+  listening: Partial<ListenerOptions & { readonly rates: Omit<AccessOptions['limits'], 'failedLogins'> }> = {},
+): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'edge-http-'))
   const users = join(folder, 'users')
   for (const name of ['alice', 'bob']) await putUser(users, name, `${name}-pw`, 4)
   const logLines: string[] = []
   const log = pino({ base: null }, { write: (line: string) => void logLines.push(line) })
+  const { rates, ...listenerOptions } = listening
   const access = await createAccess({
     realm: 'Manager Edge',
     users: { file: users },
     roles: { alice: ['administrator'], bob: ['reader'] },
     customRoles: {},
     tokens: { lifetime: 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] },
-    limits: { failedLogins: 100_000 },
+    limits: { failedLogins: 100_000, ...rates },
     log: () => undefined,
   })
   const listener = await createListener({
@@ -72,9 +89,10 @@ export async function startServer(t: Tap, handle: Handler, settings: Partial<Htt
     hosts: [],
     cors: false,
     log,
+    ...listenerOptions,
   })
   const requests: EdgeRequest[] = []
-  const { app, resolveUrl } = await createHttp({
+  const { app, resolveUrl, forgetUrls } = await createHttp({
     catalogue,
     handle: (request) => {
       requests.push(request)
@@ -92,6 +110,7 @@ export async function startServer(t: Tap, handle: Handler, settings: Partial<Htt
     authentication: (instance) => createAuthenticator(instance, access),
     ...settings,
   })
+  const observed = observe(listener)
   await app.listen({ host: '127.0.0.1', port: 0 })
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   t.teardown(async () => {
@@ -107,8 +126,37 @@ export async function startServer(t: Tap, handle: Handler, settings: Partial<Htt
     logLines,
     port,
     resolveUrl,
+    listener,
+    users,
+    ...observed,
+    forgetUrls,
     send: (path, headers = {}, method = 'GET') =>
       exchange({ port, agent }, { path, method, headers: { authorization: basic('alice'), ...headers } }),
+  }
+}
+
+/** Counts the requests that Node has parsed, and those of them that are not answered yet. */
+function observe({ servers }: Listener): Pick<TestServer, 'parsed' | 'isSettled'> {
+  const sockets = new Map<number | undefined, Socket>()
+  const pending = new Map<Socket, number>()
+  let parsed = 0
+  const add = (socket: Socket, count: number) => pending.set(socket, (pending.get(socket) ?? 0) + count)
+  for (const server of servers) {
+    server.on('connection', (socket: Socket) => sockets.set(socket.remotePort, socket))
+    server.on('request', ({ socket }, response) => {
+      parsed += 1
+      add(socket, 1)
+      response.once('close', () => add(socket, -1))
+    })
+  }
+  return {
+    parsed: () => parsed,
+    isSettled: (client) => {
+      const socket = sockets.get(client.localPort)
+      if (client.destroyed || socket === undefined) return client.destroyed
+      const isAnswered = (pending.get(socket) ?? 0) === 0 && socket.writableLength === 0
+      return socket.destroyed || (isAnswered && socket.bytesRead === client.bytesWritten)
+    },
   }
 }
 

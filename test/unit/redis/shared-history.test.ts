@@ -67,6 +67,15 @@ t.test('values of other programs break neither reads nor writes', async (t) => {
   )
 })
 
+t.test('a read returns at most the maximum number of records, also if another program has added more', async (t) => {
+  const { history, client } = await start(t)
+  const now = nowSeconds()
+  const series = { ...SERIES.minutes, maxRecords: 50 }
+  const added = Array.from({ length: 300 }, (_, at) => [now - 60 * at, `[${at}]`]).flat()
+  await client.zadd(redisKeys.history(series.name), ...added)
+  t.equal((await history.read(series, now - DAY_SECONDS, now))?.length, 50)
+})
+
 t.test('without Redis, reads and writes fail at once', async (t) => {
   const { history, redis } = await start(t)
   await redis.kill()

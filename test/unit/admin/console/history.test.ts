@@ -235,3 +235,21 @@ t.test('the records are read once per interval, however many pages show them', a
   for (let each = 0; each < 10; each++) await one.history.read('24h')
   t.equal(store.reads.filter((name) => name === 'minutes').length, 1)
 })
+
+t.test('names of replicas that do not exist cause no further read, and have no rates', async (t) => {
+  const store = createStore()
+  const [one, two] = [startReplica(t, 'one', store), startReplica(t, 'two', store)]
+  send(two, 10, 5)
+  await pass(20 * SECOND, one, two)
+  for (let each = 0; each < 50; each++) {
+    const { replica, replicas, perSecond } = await one.history.read('5m', `invented-${each}`)
+    t.equal(replica, `invented-${each}`)
+    t.strictSame(replicas, ['one', 'two'])
+    t.ok(perSecond.every((rate) => rate === null))
+  }
+  t.equal(store.reads.filter((name) => name === 'intervals').length, 1)
+  t.ok(
+    (await one.history.read('5m', 'two')).perSecond.some((rate) => rate === 1),
+    'a replica that exists has rates',
+  )
+})

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { requestDetailsOf } from '../../../../src/admin/console/request-details.ts'
 import { createRequestRecords, type RequestRecords } from '../../../../src/admin/console/request-records.ts'
-import type { NodeCallEvent, RequestEvent } from '../../../../src/core/events.ts'
+import type { JoinEvent, NodeCallEvent, RequestEvent } from '../../../../src/core/events.ts'
 
 const MINUTE_MS = 60_000
 
@@ -170,6 +170,22 @@ t.test('records with many calls push out older ones before they fill the memory'
   t.notOk(records.find('0'))
   t.ok(records.find('999'))
   t.ok(records.last(() => true, 1000).length < 300)
+})
+
+t.test('an id that is recorded again replaces its first record, and takes no further memory', async (t) => {
+  const { records } = recordsWithClock(t)
+  const part = { node: 'master', rows: 1, total: 1, ms: 5 }
+  const join = { requestId: 'a', ms: 5, nodes: Array.from({ length: 60_000 }, () => part) } as unknown as JoinEvent
+  for (let each = 0; each < 4; each++) {
+    records.add(requestEvent('a'))
+    records.join(join)
+  }
+  records.add(requestEvent('b'))
+  records.add(requestEvent('c'))
+  t.strictSame(
+    records.last(() => true, 10).map(({ id }) => id),
+    ['a', 'b', 'c'],
+  )
 })
 
 t.test('the newest matching requests of both kinds are returned in the order of their end', async (t) => {

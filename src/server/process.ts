@@ -1,0 +1,121 @@
+/**
+ * One of several processes of an edge (`listen.processes`): the same edge as a single process, and a replica as any other.
+ * The supervisor starts it and sends it messages in place of the signals that a single process receives.
+ */
+import cluster from 'node:cluster'
+import { buildEdge, type Edge } from '../app/index.ts'
+import { replicaNameOf } from '../app/replica-name.ts'
+import { type LoadResult, loadConfig } from '../config/index.ts'
+import { describeStartError, EXIT_CODES } from './exit.ts'
+import { createProcessLog } from './logs.ts'
+import type { DrainRequest, FromProcess, FromSupervisor, ProcessState, StartFailure } from './messages.ts'
+import { configOfProcess, type ProcessIdentity } from './process-count.ts'
+import { SupervisedGroup } from './process-group.ts'
+import { reloadAll } from './signals.ts'
+
+/** Milliseconds between two comparisons of the state with the one that the supervisor knows. */
+const STATE_CHECK_INTERVAL_MS = 200
+/** The state is sent at least this often. */
+const STATE_INTERVAL_MS = 1000
+
+/** Runs until the supervisor ends it, and ends the process. */
+export async function runProcess(file: string | undefined, identity: ProcessIdentity): Promise<void> {
+  // A terminal and a service manager send signals to all processes. Only the supervisor acts on them.
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined)
+  process.exit(await run(() => load(file, identity), identity))
+}
+
+async function run(loadOwn: () => Promise<LoadResult>, { number }: ProcessIdentity): Promise<number> {
+  const group = new SupervisedGroup(send)
+  const ending = drainRequest()
+  await send({ type: 'attached' })
+  const loaded = await loadOwn()
+  if (!loaded.ok) return fail({ reasons: loaded.faults, code: EXIT_CODES.configuration })
+  const { config } = loaded
+  let edge: Edge
+  try {
+    const logTo = createProcessLog(config.log.format, number)
+    edge = await buildEdge(config, { ...loaded, load: loadOwn, logTo, processGroup: group })
+    process.on('message', (message: FromSupervisor) => {
+      if (message.type === 'reload') void reloadAll(edge)
+      if (message.type === 'metrics') void sendMetrics(edge, message.id)
+      if (message.type === 'find')
+        void send({ type: 'found', id: message.id, details: edge.requestDetails(message.request) })
+    })
+    const urls = await edge.start()
+    edge.log.info({ replica: replicaNameOf(config) }, 'process listening')
+    await send({ type: 'listening', ...urls })
+  } catch (error) {
+    const reason = `manager-edge cannot start: ${describeStartError(error, config)}`
+    return fail({ reasons: [reason], code: EXIT_CODES.failed })
+  }
+  const reports = startReports(edge)
+  const { isReplaced, delay = edge.config.listen.drain.delay } = await ending
+  group.isEnding = !isReplaced
+  edge.log.info({ delay }, 'process draining')
+  const isComplete = await edge.drain(delay, { isPortShared: isReplaced })
+  clearInterval(reports)
+  edge.log.info({ cut: !isComplete }, 'process ended')
+  return isComplete ? EXIT_CODES.ok : EXIT_CODES.failed
+}
+
+/** Deprecated settings are the same in all processes, so the first one logs them. */
+async function load(file: string | undefined, identity: ProcessIdentity): Promise<LoadResult> {
+  const loaded = await loadConfig({ file })
+  const deprecations = identity.number === 1 ? loaded.deprecations : []
+  if (!loaded.ok) return { ...loaded, deprecations }
+  return { ...loaded, deprecations, config: configOfProcess(loaded.config, identity) }
+}
+
+async function fail(failure: StartFailure): Promise<number> {
+  await send({ type: 'failed', ...failure })
+  return failure.code
+}
+
+/** Resolves when the supervisor asks this process to end, or has ended itself. */
+function drainRequest(): Promise<DrainRequest> {
+  return new Promise((resolve) => {
+    process.on('message', (message: FromSupervisor) => {
+      if (message.type === 'drain') resolve(message)
+    })
+    cluster.worker?.on('disconnect', () => {
+      // Otherwise Node ends the process now, and the requests in flight with it.
+      if (cluster.worker) cluster.worker.exitedAfterDisconnect = true
+      resolve({ delay: 0, isReplaced: false })
+    })
+  })
+}
+
+/** Sends the state of the edge to the supervisor from now on. */
+function startReports(edge: Edge): NodeJS.Timeout {
+  let last = ''
+  let sentAt = 0
+  const report = (): void => {
+    const { listen, log } = edge.config
+    const state: ProcessState = {
+      ready: edge.ready().ok,
+      pendingRestart: edge.reloadStatus().pendingRestart,
+      log,
+      drain: listen.drain,
+    }
+    const text = JSON.stringify(state)
+    if (text === last && performance.now() - sentAt < STATE_INTERVAL_MS) return
+    last = text
+    sentAt = performance.now()
+    void send({ type: 'state', ...state })
+  }
+  report()
+  return setInterval(report, STATE_CHECK_INTERVAL_MS)
+}
+
+async function sendMetrics(edge: Edge, id: number): Promise<void> {
+  await send({ type: 'metrics', id, metrics: await edge.metrics() })
+}
+
+/** Resolves when the message is sent, or the supervisor has ended. */
+function send(message: FromProcess): Promise<void> {
+  return new Promise((resolve) => {
+    if (process.connected) process.send?.(message, () => resolve())
+    else resolve()
+  })
+}

@@ -1,0 +1,85 @@
+/** One of the numbered places for processes, with the process that has it now. */
+import type { Worker } from 'node:cluster'
+import type { Logger } from 'pino'
+import type { DrainRequest, ProcessState, StartFailure } from './messages.ts'
+
+/**
+ * - `starting`: the process has not listened yet.
+ * - `serving`: it listens.
+ * - `ending`: it was asked to end.
+ * - `waiting`: the process has ended; the next one starts after a delay.
+ */
+export type Phase = 'starting' | 'serving' | 'ending' | 'waiting'
+
+export interface Slot {
+  readonly number: number
+  worker?: Worker | undefined
+  phase: Phase
+  /** The last state that the process reported. */
+  state?: ProcessState | undefined
+  /** The message by which the process was asked to end. */
+  drainRequest?: DrainRequest | undefined
+  /** Why the process could not start. */
+  failure?: StartFailure | undefined
+  /** Milliseconds of the monotonic clock since when the process serves. */
+  servingSince?: number | undefined
+  /** Seconds without a message. */
+  silentSeconds: number
+  /** Restarts in a row, each soon after the start. */
+  failures: number
+  /** Starts the next process, or kills one that does not end. */
+  timer?: NodeJS.Timeout | undefined
+}
+
+export function createSlot(number: number): Slot {
+  return { number, phase: 'waiting', silentSeconds: 0, failures: 0 }
+}
+
+export function beginProcess(slot: Slot, worker: Worker): void {
+  slot.worker = worker
+  slot.phase = 'starting'
+  slot.silentSeconds = 0
+  slot.state = undefined
+  slot.drainRequest = undefined
+  slot.failure = undefined
+  slot.servingSince = undefined
+}
+
+const FIRST_RESTART_DELAY_MS = 100
+const MAX_RESTART_DELAY_MS = 30_000
+/** A process that has served for this long was started successfully. */
+const GOOD_RUN_MS = 60_000
+
+/** Returns the milliseconds until the next process starts; each failure in a row doubles them. */
+export function nextRestartDelay(slot: Pick<Slot, 'failures' | 'servingSince'>, now: number): number {
+  if (slot.servingSince !== undefined && now - slot.servingSince >= GOOD_RUN_MS) slot.failures = 0
+  slot.failures += 1
+  return Math.min(MAX_RESTART_DELAY_MS, FIRST_RESTART_DELAY_MS * 2 ** (slot.failures - 1))
+}
+
+/** This setting needs a restart of the supervisor. */
+const OWN_SETTING = 'listen.processes'
+
+/** Returns the settings that take effect when the process of the slot is replaced. */
+export function pendingSettings({ phase, state }: Slot): readonly string[] {
+  return phase === 'serving' ? (state?.pendingRestart.filter((name) => name !== OWN_SETTING) ?? []) : []
+}
+
+export function isReady({ phase, state }: Slot): boolean {
+  return phase === 'serving' && state?.ready === true
+}
+
+export function workersOf(slots: readonly Slot[]): readonly Worker[] {
+  return slots.flatMap(({ worker }) => (worker?.isConnected() ? [worker] : []))
+}
+
+/** A process whose event loop is blocked for this long is killed. No probe fails while the others answer. */
+const MAX_SILENT_SECONDS = 30
+
+/** To be called each second. Counts seconds instead of comparing times, because this process may be paused too. */
+export function killIfSilent(slot: Slot, log: Logger): void {
+  slot.silentSeconds += 1
+  if (slot.silentSeconds !== MAX_SILENT_SECONDS) return
+  log.error({ number: slot.number, seconds: slot.silentSeconds }, 'process does not respond, it is killed')
+  slot.worker?.process.kill('SIGKILL')
+}

@@ -1,0 +1,30 @@
+import t from 'tap'
+import { LocalEntries } from '../../../../src/cache/stores/local-entries.ts'
+import { KnownEpochs, LocalTier } from '../../../../src/cache/stores/local-tier.ts'
+
+const LOCAL_BYTES = 256 << 20
+const body = Buffer.alloc(600)
+const epochs = { generation: 'g', epochs: ['0~0', '0~0'], fenced: false }
+const response = { status: 200, etag: '"e"', ttl: 1000, staleWhileRevalidate: 0, staleIfError: 0, fetchTime: 1, body }
+
+t.test('every entry of a full local tier of 256 MiB is a hit without a call to Redis', async (t) => {
+  const known = new KnownEpochs(LOCAL_BYTES)
+  const entries = new LocalEntries(
+    () => LOCAL_BYTES,
+    () => 0,
+  )
+  const tier = new LocalTier(entries, known)
+  const tagsOf = (at: number) => [`agent:${at}`]
+  let count = 0
+  for (; entries.bytes < 0.99 * LOCAL_BYTES; count += 1) {
+    const tags = tagsOf(count)
+    const key = String(count).padStart(43, 'k')
+    const info = { url: `/agents/${count}`, group: 'agents', endpoint: '/agents/:agent_id', scope: 'everyone', tags }
+    known.endRead(known.beginRead([...tags, `key:${key}`]), epochs)
+    tier.put(key, { response, info, tags, generation: 'g', epochs: ['0~0/0~0'], fetchedAt: 0 })
+  }
+  t.ok(count > 200_000, `${count} entries`)
+  let hits = 0
+  for (let at = 0; at < count; at += 1) if (tier.find(String(at).padStart(43, 'k'), tagsOf(at), 1)) hits += 1
+  t.equal(hits, count)
+})

@@ -1,0 +1,16 @@
+import t from 'tap'
+import { formatDrainState, nextState, parseDrainState } from '../../../src/core/drains.ts'
+
+/** The greatest time of a `Date`. */
+const MAX_TIME_MS = 8.64e15
+
+t.test('a valid state of any revision can be followed by another valid one', async (t) => {
+  for (const revision of [0, 1, Date.now(), MAX_TIME_MS - 1, MAX_TIME_MS]) {
+    const state = parseDrainState(JSON.stringify({ revision, drains: [] }))
+    if (state === undefined) throw new Error(`${revision} is not valid`)
+    const next = nextState(state, [{ node: 'worker-1', by: 'operator', at: Date.now() }], Date.now())
+    t.strictSame(parseDrainState(formatDrainState(next)), next, `after ${revision}`)
+    t.ok(next.revision >= revision, 'it is not older')
+  }
+  t.equal(parseDrainState(JSON.stringify({ revision: MAX_TIME_MS + 1, drains: [] })), undefined)
+})
