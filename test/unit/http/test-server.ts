@@ -1,7 +1,7 @@
 /** The HTTP server of an edge on a real socket, with a small handler as its pipeline, and a client for it. */
 import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { Agent, type IncomingHttpHeaders, request as send } from 'node:http'
+import { Agent, type IncomingHttpHeaders, type IncomingMessage, request as send } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -135,18 +135,18 @@ export async function startServer(
   }
 }
 
-/** Counts the requests that Node has parsed, and those of them that are not answered yet. */
+/** Counts the requests that Node has parsed, and knows those of them that are not answered yet. */
 function observe({ servers }: Listener): Pick<TestServer, 'parsed' | 'isSettled'> {
   const sockets = new Map<number | undefined, Socket>()
-  const pending = new Map<Socket, number>()
+  const pending = new Map<Socket, Set<IncomingMessage>>()
   let parsed = 0
-  const add = (socket: Socket, count: number) => pending.set(socket, (pending.get(socket) ?? 0) + count)
   for (const server of servers) {
     server.on('connection', (socket: Socket) => sockets.set(socket.remotePort, socket))
-    server.on('request', ({ socket }, response) => {
+    server.on('request', (request: IncomingMessage, response) => {
+      const requests = pending.get(request.socket) ?? new Set()
       parsed += 1
-      add(socket, 1)
-      response.once('close', () => add(socket, -1))
+      pending.set(request.socket, requests.add(request))
+      response.once('close', () => requests.delete(request))
     })
   }
   return {
@@ -154,7 +154,9 @@ function observe({ servers }: Listener): Pick<TestServer, 'parsed' | 'isSettled'
     isSettled: (client) => {
       const socket = sockets.get(client.localPort)
       if (client.destroyed || socket === undefined) return client.destroyed
-      const isAnswered = (pending.get(socket) ?? 0) === 0 && socket.writableLength === 0
+      // A request may wait for the rest of its body.
+      const isAnswered =
+        [...(pending.get(socket) ?? [])].every(({ complete }) => !complete) && socket.writableLength === 0
       return socket.destroyed || (isAnswered && socket.bytesRead === client.bytesWritten)
     },
   }
