@@ -124,8 +124,7 @@ function endOfElements(bytes: Buffer, at: number, depth: number, ranges?: number
     const end = endWithin(bytes, place, depth)
     if (end < 0) return -1
     ranges?.push(place, end)
-    place = end
-    place = skipSpace(bytes, place)
+    place = skipSpace(bytes, end)
     if (bytes[place] === CLOSE_LIST) return place + 1
     if (bytes[place] !== COMMA) return -1
     place = skipSpace(bytes, place + 1)
