@@ -38,7 +38,7 @@ interface VerifiedToken {
   readonly pem: string
 }
 
-/** As many tokens as 10,000 users have, two each: to verify a token again costs eight times as much as a hit. */
+/** As many tokens as 10,000 users have, two each: to verify a token again costs several hits. */
 const MAX_REMEMBERED_TOKENS = 20_000
 
 const MAX_TOKEN_LENGTH = 4096

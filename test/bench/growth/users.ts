@@ -1,4 +1,4 @@
-/** CPU time per hit as the users of the users file grow, all of whom send requests: Basic and Bearer. */
+/** CPU time per hit as the users of the users file grow, when all of them send requests: Basic and Bearer. */
 import { Pool } from 'undici'
 import { startRedis } from '../../support/redis.ts'
 import { WrongResponseError } from '../verify.ts'

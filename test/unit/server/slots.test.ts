@@ -4,7 +4,7 @@ import type { ProcessState } from '../../../src/server/messages.ts'
 import { RollingRestart } from '../../../src/server/rolling-restart.ts'
 import { createSlot, nextRestartDelay, type Slot } from '../../../src/server/slot.ts'
 
-t.test('restarts wait longer and longer, up to 30 s, and begin anew after a minute of service', async (t) => {
+t.test('restarts wait longer and longer, up to 30 s, and start over after a minute of service', async (t) => {
   const slot = createSlot(1)
   const delays = Array.from({ length: 11 }, () => nextRestartDelay(slot, 0))
   t.strictSame(delays, [100, 200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000])
