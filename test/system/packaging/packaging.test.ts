@@ -152,13 +152,13 @@ t.test('the lock file is complete and names no registry', async (t) => {
   t.match(resolved.output, 'names registry addresses')
 })
 
-t.test('.ci/run executes all checks in order and prints the totals', async (t) => {
-  for (const file of ['.ci/run', '.ci/totals']) {
+t.test('.ci/run executes all checks in order and prints failed tests and totals', async (t) => {
+  for (const file of ['.ci/run', '.ci/failures', '.ci/totals']) {
     t.ok(statSync(file).mode & 0o100, `${file} may be run`)
     t.strictSame(await call('bash', ['-n', file]), { code: 0, output: '' }, `${file} is bash`)
   }
   const run = readFileSync('.ci/run', 'utf8')
-  const steps = ['npm ci', 'npm run lint', 'npm run types', 'npm test', '.ci/totals']
+  const steps = ['npm ci', 'npm run lint', 'npm run types', 'npm test', '.ci/failures', '.ci/totals']
   const places = steps.map((step) => run.indexOf(`\n${step}`))
   t.strictSame(
     places.toSorted((a, b) => a - b),
@@ -170,6 +170,11 @@ t.test('.ci/run executes all checks in order and prints the totals', async (t) =
   t.equal(await totals('ok 1\n# { total: 12, pass: 11, fail: 1 }\n# time=3ms\n'), '11 passed, 1 failed\n')
   t.equal(await totals('# { total: 1, pass: 1 }\n# { total: 7, pass: 7 }\n'), '7 passed, 0 failed\n')
   t.equal(await totals('nothing'), '0 passed, 0 failed\n')
+  const failed = ['    not ok 2 - equal', '      ---', '      diff: 1', '      ...', 'not ok 1 - test/a.test.ts']
+  const tap = ['# Subtest: test/a.test.ts', '    ok 1 - true', ...failed.slice(0, 4), '    1..2', failed[4], 'ok 2', '']
+  const failures = await call('.ci/failures', [], { input: tap.join('\n') })
+  const file = 'test/a.test.ts:'
+  t.strictSame(failures, { code: 0, output: [file, ...failed.slice(0, 4), file, failed[4], ''].join('\n') })
 })
 
 t.test('the HAProxy configuration is valid', async (t) => {
