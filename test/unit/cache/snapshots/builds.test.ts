@@ -1,7 +1,7 @@
 import t from 'tap'
 import { EdgeError } from '../../../../src/core/errors.ts'
 import { createLatch, success } from '../../../support/edge-requests.ts'
-import { agents, settings, settleBuild, snapshotReplica } from './collection-node.ts'
+import { agents, settings, snapshotReplica } from './collection-node.ts'
 
 t.test('one query that repeats builds no snapshot', async (t) => {
   const edge = snapshotReplica(agents(100))
@@ -9,14 +9,14 @@ t.test('one query that repeats builds no snapshot', async (t) => {
   edge.clock.advance(5000)
   await edge.get({ limit: '5' })
   await edge.get({ limit: '5' })
-  await settleBuild()
+  await edge.settleBuild()
   t.notOk(edge.nodes.requests.some(({ query }) => query.limit === '1000'))
 })
 
 t.test('one query in several spellings builds no snapshot', async (t) => {
   const edge = snapshotReplica(agents(100))
   await Promise.all([{ limit: '5' }, { limit: '5', offset: '0' }, { limit: '05' }].map(edge.get))
-  await settleBuild()
+  await edge.settleBuild()
   t.equal(edge.nodes.calls, 1)
 })
 
@@ -41,7 +41,7 @@ t.test('no client waits for a snapshot of several calls', async (t) => {
   const { body } = await edge.get({ limit: '6' })
   t.strictSame(body, edge.direct({ limit: '6' }))
   latch.open()
-  await settleBuild()
+  await edge.settleBuild()
   t.match((await edge.get({ limit: '7' })).status, { detail: 'snapshot' })
 })
 
@@ -50,11 +50,11 @@ t.test('a snapshot is not built if it takes more calls than it saves', async (t)
   const builds = () => edge.nodes.requests.filter(({ query }) => query.limit === '1000').length
   for (const limit of ['5', '6', '7', '8']) {
     await edge.get({ limit })
-    await settleBuild()
+    await edge.settleBuild()
   }
   t.equal(builds(), 0, 'four queries, and five calls')
   await edge.get({ limit: '9' })
-  await settleBuild()
+  await edge.settleBuild()
   t.equal(builds(), 5)
   t.match((await edge.get({ sort: 'name' })).status, { detail: 'snapshot' })
 })
@@ -66,16 +66,16 @@ t.test('a snapshot of several calls is not refreshed for fewer queries than call
   // Two lifetimes later, one query: the snapshot of before is stale, and may be served while it is refreshed.
   edge.clock.advance(1000)
   await edge.get({ sort: 'name' })
-  await settleBuild()
+  await edge.settleBuild()
   edge.clock.advance(990)
   await edge.get({ sort: '-name' })
-  await settleBuild()
+  await edge.settleBuild()
   const rebuilt = edge.nodes.calls - calls
   t.ok(rebuilt <= 5, `${rebuilt} calls`)
   edge.clock.advance(3000)
   await edge.get({ sort: 'id' })
   await edge.get({ sort: '-id' })
-  await settleBuild()
+  await edge.settleBuild()
   t.equal(edge.nodes.calls - calls - rebuilt, 2, 'the queries themselves')
 })
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { edgeRequest } from '../../../support/edge-requests.ts'
-import { agents, settleBuild, snapshotReplica } from './collection-node.ts'
+import { agents, snapshotReplica } from './collection-node.ts'
 
 const rename = edgeRequest('DELETE /agents/:agent_id', { params: { agent_id: '001' } })
 
@@ -32,7 +32,7 @@ t.test('a snapshot that is built while a write happens is never used', async (t)
   }
   await edge.get({ limit: '6' })
   await writing
-  await settleBuild()
+  await edge.settleBuild()
   edge.node.onCall = () => {}
   for (const query of [{ limit: '6' }, { sort: '-name' }]) {
     t.strictSame((await edge.get(query)).body, edge.direct(query), JSON.stringify(query))

@@ -1,6 +1,7 @@
 /** A replica with snapshots in front of a node that has a collection of agents, and counts the calls for it. */
 import type { ExplainPorts } from '../../../../src/cache/explain.ts'
 import type { CacheOptions } from '../../../../src/cache/index.ts'
+import type { CacheEvent } from '../../../../src/core/events.ts'
 import { collect } from '../../../../src/query/collect.ts'
 import { CollectionError, parseCollectionRequest } from '../../../../src/query/request.ts'
 import { sources } from '../../../../src/query/sources.ts'
@@ -19,13 +20,26 @@ export function agents(count: number): Row[] {
   }))
 }
 
-/** Waits until a build of some thousand rows has ended. It works in turns of some milliseconds: more on a busy core. */
-export async function settleBuild(): Promise<void> {
-  for (let round = 0; round < 200; round += 1) await settle()
+/** A replica, and what waits for its builds. */
+export function buildingReplica(options: Partial<CacheOptions>) {
+  let callsBeforeEnd = 0
+  const onEvent = (event: CacheEvent) => {
+    if (event.kind === 'snapshotBuild') callsBeforeEnd = edge.nodes.calls
+    options.onEvent?.(event)
+  }
+  const edge = replica({ ...options, onEvent })
+  const pageLimit = `${options.nodeReads?.().rowsPerCall ?? 1000}`
+  const isBuilding = () =>
+    edge.nodes.requests.slice(callsBeforeEnd).some(({ query, snapshot }) => snapshot || query.limit === pageLimit)
+  /** Waits until a build that has started, or starts now, has ended. It takes many turns, and more on a busy core. */
+  const settleBuild = async () => {
+    for (let round = 0; round < 200 || isBuilding(); round += 1) await settle()
+  }
+  return { ...edge, settleBuild }
 }
 
 export function snapshotReplica(rows: Row[], options: Partial<CacheOptions> = {}) {
-  const edge = replica({ snapshots: settings, ...options })
+  const edge = buildingReplica({ snapshots: settings, ...options })
   const node = { rows, onCall: (_query: Readonly<Record<string, string>>) => {} }
   edge.nodes.respond = ({ query, endpoint }) => {
     if (endpoint.method !== 'GET') return success({})
@@ -51,7 +65,7 @@ export function snapshotReplica(rows: Row[], options: Partial<CacheOptions> = {}
   const warm = async () => {
     const queries = Math.max(2, Math.ceil(node.rows.length / 1000))
     for (let at = 0; at < queries; at += 1) await get({ limit: `${5 + at}`, ...(at > 0 && { offset: '1' }) })
-    await settleBuild()
+    await edge.settleBuild()
   }
   return { ...edge, node, get, direct, warm }
 }

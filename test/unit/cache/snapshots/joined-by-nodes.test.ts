@@ -3,9 +3,9 @@ import t from 'tap'
 import { collect } from '../../../../src/query/collect.ts'
 import { parseCollectionRequest } from '../../../../src/query/request.ts'
 import { sources } from '../../../../src/query/sources.ts'
-import { bodyOf, cacheStatusOf, edgeRequest, replica, success } from '../../../support/edge-requests.ts'
+import { bodyOf, cacheStatusOf, edgeRequest, success } from '../../../support/edge-requests.ts'
 import { partsOf } from '../../../support/snapshots.ts'
-import { settings, settleBuild } from './collection-node.ts'
+import { buildingReplica, settings } from './collection-node.ts'
 
 const PORTS = 'GET /experimental/syscollector/ports'
 
@@ -22,7 +22,7 @@ function portsOf(count: number) {
 function portsReplica(count: number) {
   const rows = portsOf(count)
   const calls: string[] = []
-  const edge = replica({
+  const edge = buildingReplica({
     snapshots: { ...settings, groups: ['syscollector'] },
     nodeReads: () => ({ rowsPerCall: 1000, joinsAgents: true }),
   })
@@ -48,7 +48,7 @@ t.test('the first page is read alone', async (t) => {
 })
 
 t.test('pages that are wanted often are computed from all rows, which are read in the background', async (t) => {
-  const { calls, get } = portsReplica(3000)
+  const { calls, get, settleBuild } = portsReplica(3000)
   for (const offset of ['1', '2', '3', '4']) await get({ limit: '1', offset })
   await settleBuild()
   t.equal(calls.filter((call) => call === 'all').length, 1)
@@ -72,7 +72,7 @@ t.test('a page is read if all rows cannot be', async (t) => {
   for (const offset of ['1', '2', '3']) {
     const { data } = bodyOf(await edge.get({ limit: '1', offset })) as { data: { totalItems: number } }
     t.equal(data.totalItems, 500)
-    await settleBuild()
+    await edge.settleBuild()
   }
   t.ok(edge.calls.filter((call) => call === 'all').length <= 1, 'and all rows are not tried again')
 })

@@ -6,7 +6,7 @@ import { measureTurns } from '../../../support/event-loop.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { startRedis } from '../../../support/redis.ts'
 import { openRedisStore } from '../../../support/redis-store.ts'
-import { agents, settings, settleBuild, snapshotReplica } from './collection-node.ts'
+import { agents, settings, snapshotReplica } from './collection-node.ts'
 
 const server = await startRedis()
 t.teardown(() => server.close())
@@ -117,7 +117,7 @@ t.test('a snapshot does not evict small responses', async (t) => {
   for (let at = 0; at < 22; at += 1) await edge.get({ limit: `${at + 1}`, offset: '1' })
   await eventually(async () => (await edge.get({ limit: '5', offset: '7' })).status?.hit === true)
   await eventually(async () => edge.nodes.requests.filter(({ query }) => query.limit === '1000').length >= 20)
-  await settleBuild()
+  await edge.settleBuild()
   const { calls } = edge.nodes
   await readSmall()
   t.equal(edge.nodes.calls, calls)

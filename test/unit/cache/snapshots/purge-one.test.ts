@@ -2,7 +2,7 @@ import t from 'tap'
 import { cacheOperations } from '../../../../src/cache/operations.ts'
 import type { CacheIndex } from '../../../../src/core/response.ts'
 import { edgeRequest } from '../../../support/edge-requests.ts'
-import { agents, explainPorts, settleBuild, snapshotReplica } from './collection-node.ts'
+import { agents, explainPorts, snapshotReplica } from './collection-node.ts'
 
 const QUERY = { sort: 'name' }
 const lifetimes = { ttl: 5000, staleWhileRevalidate: 5000, staleIfError: 60_000 }
@@ -32,7 +32,7 @@ for (const soft of [false, true]) {
         // Each of them is served once more, while it is refreshed: the snapshot first, then what is computed from it.
         for (let round = 0; round < 2; round += 1) {
           await edge.get(QUERY)
-          await settleBuild()
+          await edge.settleBuild()
           edge.clock.advance(1100)
         }
       }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { success } from '../../../support/edge-requests.ts'
-import { agents, settleBuild, snapshotReplica } from './collection-node.ts'
+import { agents, snapshotReplica } from './collection-node.ts'
 
 t.test('a stale snapshot that cannot be read again is not tried again by each query', async (t) => {
   const edge = snapshotReplica(agents(2500))
@@ -18,7 +18,7 @@ t.test('a stale snapshot that cannot be read again is not tried again by each qu
   for (const sort of ['id', '-id', 'name', '-name', 'status']) {
     const { status } = await edge.get({ sort })
     t.match(status, { hit: true, detail: 'snapshot' }, 'the stale snapshot answers meanwhile')
-    await settleBuild()
+    await edge.settleBuild()
   }
   t.equal(attempts, 1)
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { agents, settleBuild, snapshotReplica } from './collection-node.ts'
+import { agents, snapshotReplica } from './collection-node.ts'
 
 t.test('a snapshot is listed with its rows, the queries that it answered and the calls that built it', async (t) => {
   const edge = snapshotReplica(agents(1500))
@@ -15,7 +15,7 @@ t.test('a snapshot is listed with its rows, the queries that it answered and the
   // The next snapshot takes the place of this one.
   edge.clock.advance(1500)
   await edge.get({ sort: 'name', limit: '4' })
-  await settleBuild()
+  await edge.settleBuild()
   t.equal(edge.cache.snapshots().length, 1)
   t.match(edge.cache.snapshots(), [{ rows: 1500, calls: 4 }])
 })

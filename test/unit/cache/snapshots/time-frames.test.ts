@@ -1,5 +1,5 @@
 import t from 'tap'
-import { settleBuild, snapshotReplica } from './collection-node.ts'
+import { snapshotReplica } from './collection-node.ts'
 
 const TTL_MS = 60_000
 
@@ -19,7 +19,7 @@ t.test('a time frame counts from the time of the rows, not from that of the requ
   await edge.warm()
   // The clock of the cache moves: the rows are of 40 s ago. Then agent 001 had reported 5 s before.
   edge.clock.advance(40_000)
-  await settleBuild()
+  await edge.settleBuild()
   const queries = [{ older_than: '20s' }, { q: 'lastKeepAlive>20s' }]
   for (const query of queries) {
     const { body, status } = await edge.get(query)
