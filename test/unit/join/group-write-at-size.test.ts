@@ -7,13 +7,12 @@ import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
 import { createAgentOwners } from '../../../src/join/agent-owners.ts'
 import { joinResults } from '../../../src/join/join-results.ts'
 import { bodyOf, edgeRequest, jsonResponse, recordOf, success } from '../../support/edge-requests.ts'
-import { measureCpu, measureTurns } from '../../support/event-loop.ts'
+import { measureCpu, measureRuns } from '../../support/event-loop.ts'
 import { expectedResults, type Fate, type FatedAgent, nodeResponse } from '../../support/fates.ts'
 import { endpoints, isDistributing, viewOf } from './three-nodes.ts'
 
 const AGENTS = 100_000
 const PAGE = 1000
-const RUNS = 3
 /** Milliseconds of CPU time. On a slow machine, a part of what it costs to parse and print the response. */
 const MAX_TURN_MS = 20
 const MAX_PART_OF_JSON = 0.3
@@ -117,11 +116,7 @@ for (const [name, fateOf] of Object.entries(cases)) {
     t.ok(failures(data.failed_ids ?? []) === failures(expected.failed), 'the failed agents with their errors, in order')
     const longestBody = Math.max(...sent.map((ids) => JSON.stringify({ ids }).length))
     t.ok(longestBody <= 100 * 1024, `a node accepts bodies of 100 KiB; the longest has ${longestBody} bytes`)
-    const runs: number[] = []
-    // The shortest run counts.
-    while (runs.length < RUNS && !runs.some((longest) => longest <= MAX_TURN_MS)) {
-      runs.push((await measureTurns(handle)).longest)
-    }
+    const runs = await measureRuns(handle, MAX_TURN_MS)
     const json = measureCpu(() => JSON.stringify(JSON.parse(first.kind === 'json' ? first.body.toString() : '')))
     const longest = Math.min(...runs)
     const figures = `longest turns ${runs.map(Math.round)} ms; JSON of the response ${Math.round(json)} ms`
