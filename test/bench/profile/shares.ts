@@ -85,14 +85,14 @@ function roomOf(name: string, file: string): string {
   if (name === '(program)') return 'native: event loop, reads, parser'
   if (file === '') return WRITES.test(name) ? 'native: write' : 'native: other'
   for (const [pattern, room] of LIBRARIES) if (pattern.test(file)) return room
-  const library = /node_modules\/((?:@[^/]+\/)?[^/]+)\/(?!.*node_modules)/.exec(file)?.[1]
+  const library = /(?:node_modules|dist\/libraries)\/((?:@[^/]+\/)?[^/]+)\/(?!.*node_modules)/.exec(file)?.[1]
   if (library !== undefined) return `library: ${library}`
   return /^src\/(?:(?!index)[\w-]+(?=\/)|[\w-]+)/.exec(file)?.[0] ?? 'other'
 }
 
 function nameOf(name: string, { file, line }: Place): string {
   const shown = name === '' ? '(anonymous)' : name
-  return file === '' ? shown : `${shown}  ${file.replace(/^.*node_modules\//, '')}:${line}`
+  return file === '' ? shown : `${shown}  ${file.replace(/^.*(?:node_modules|dist\/libraries)\//, '')}:${line}`
 }
 
 /** Returns a function that finds the source of a position in the build. */

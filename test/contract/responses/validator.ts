@@ -1,5 +1,6 @@
 /** Validates responses against the OpenAPI document, as JSON Schema of the dialect 2020-12. */
-import { Ajv2020 } from 'ajv/dist/2020.js'
+import { createRequire } from 'node:module'
+import { resolve } from 'node:path'
 import { completeSchema, hasSelect } from '../../../src/admin/openapi/components.ts'
 import { openApiDocument } from '../../../src/admin/openapi/document.ts'
 import { pathTemplates } from '../../../src/admin/openapi/parameters.ts'
@@ -26,6 +27,8 @@ type Responses = Readonly<
 >
 
 const templateOf = pathTemplates(catalogue)
+// The bundles of the build, which the compiled tests import, have no such file; the library itself has.
+const { Ajv2020 } = createRequire(resolve('package.json'))('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js')
 // The document has keywords of OpenAPI beside those of JSON Schema.
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false })
 ajv.addSchema(document, DOCUMENT)

@@ -13,19 +13,22 @@ const options = {
   typescript: { onlyRemoveTypeImports: true, rewriteImportExtensions: 'rewrite' },
 } as const
 
-/** Folders with TypeScript; the compiled tree has links to all others. */
+/** Folders with TypeScript. */
 const SOURCES: readonly string[] = ['src', 'test']
+const NOT_LINKED: readonly string[] = [...SOURCES, '.git', 'node_modules']
 
 /**
  * Writes the compiled tree to `folder` and returns the number of compiled files. Each TypeScript file has a compiled one
- * beside it; everything else is a link, so that relative paths lead to the same files as in the sources.
+ * beside it; everything else is a link, so that relative paths lead to the same files as in the sources. The libraries that
+ * the build has bundled stand in front of the others, which Node.js finds in the folder above.
  */
 export function compileSuite(folder: string): number {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder)
   for (const name of readdirSync('.')) {
-    if (name !== folder && name !== '.git' && !SOURCES.includes(name)) symlinkSync(resolve(name), join(folder, name))
+    if (!NOT_LINKED.includes(name) && name !== folder) symlinkSync(resolve(name), join(folder, name))
   }
+  symlinkSync(resolve('dist/libraries'), join(folder, 'node_modules'))
   let compiled = 0
   for (const file of SOURCES.flatMap(filesIn)) {
     const target = join(folder, file)

@@ -83,7 +83,7 @@ export async function takeScreenshot(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(SCREENSHOT_FOLDER, `${name}.png`) })
 }
 
-const axe = readFileSync(new URL('../../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
+const axe = readFileSync('node_modules/axe-core/axe.min.js', 'utf8')
 
 /**
  * Returns one line per violated rule of axe, with the elements. The content security policy of the page allows no

@@ -25,6 +25,7 @@ t.test('a release can be published from CI only, with its provenance and a fresh
 t.test('the tarball contains the program, its configuration and documents, and nothing else', async (t) => {
   const allowed = [
     /^dist\/.+\.(?:js|js\.map)$/,
+    /^dist\/libraries\/.+\/package\.json$/,
     /^dist\/console\/(?:index\.html|assets\/[\w.-]+)(?:\.br|\.gz)?$/,
     /^config\/[\w.-]+$/,
     /^config\/(?:grafana|prometheus|systemd)\/[\w.-]+$/,

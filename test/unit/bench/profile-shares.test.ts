@@ -8,19 +8,21 @@ t.test('the shares of a profile leave out idle time and the profiler itself', as
     ['writeBuffer', ''],
     ['parserOnIncoming', 'node:_http_server'],
     ['observe', `file://${process.cwd()}/node_modules/@prometheus-io/client/lib/histogram.js`],
+    ['sendCommand', `file://${process.cwd()}/dist/libraries/ioredis/index.js`],
     ['dispatch', ''],
   ] as const
   const nodes = frames.map(([functionName, url], id) => ({
     id,
     callFrame: { functionName, url, lineNumber: 9, columnNumber: 0 },
   }))
-  const profile: Profile = { nodes, samples: [0, 1, 2, 2, 3, 4, 5], timeDeltas: [500, 10, 20, 20, 30, 20, 100] }
+  const profile: Profile = { nodes, samples: [0, 1, 2, 2, 3, 4, 5, 6], timeDeltas: [500, 5, 20, 20, 30, 20, 5, 100] }
   const { rooms, functions, samples, profiler } = sharesOf(profile)
   t.strictSame(rooms, [
     ['native: write', 0.4],
     ['node: http', 0.3],
     ['library: @prometheus-io/client', 0.2],
-    ['garbage collection', 0.1],
+    ['garbage collection', 0.05],
+    ['library: ioredis', 0.05],
   ])
   t.strictSame(
     functions.map(([name]) => name),
@@ -29,9 +31,10 @@ t.test('the shares of a profile leave out idle time and the profiler itself', as
       'parserOnIncoming  node:_http_server:10',
       'observe  @prometheus-io/client/lib/histogram.js:10',
       '(garbage collector)',
+      'sendCommand  ioredis/index.js:10',
     ],
   )
-  t.equal(samples, 5)
+  t.equal(samples, 6)
   t.equal(profiler, 0.5)
 })
 
