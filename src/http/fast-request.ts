@@ -2,10 +2,11 @@
  * One request on the fast path: admission, cache lookup, and a hit in one write. Everything stays synchronous if it can:
  * one extra microtask costs as much as the cache lookup itself.
  */
-import { randomUUID } from 'node:crypto'
+
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Caller } from '../core/request.ts'
+import { newRequestId } from '../core/request-ids.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import type { Span } from '../core/trace.ts'
 import { RequestHead } from '../listener/framing.ts'
@@ -53,7 +54,7 @@ class KnownRequest implements Responder {
 
 /** One request on the fast path, and the handover to the regular path if it leaves. */
 export class FastRequest implements EarlyRequest, UnfinishedRequest {
-  readonly id = randomUUID()
+  readonly id = newRequestId()
   readonly trace: Span | undefined
   readonly head: RequestHead
   readonly clientAddress: string

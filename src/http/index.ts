@@ -2,7 +2,7 @@
  * The HTTP server: Fastify with one route for each endpoint of the catalogue. On the regular path a request runs
  * through admission → validation → pipeline → reply; the fast path answers cache hits in front of the router.
  */
-import { randomUUID } from 'node:crypto'
+
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -11,6 +11,7 @@ import Fastify, {
   type FastifyServerFactory,
 } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
+import { newRequestId } from '../core/request-ids.ts'
 import type { RecordStages } from '../core/trace.ts'
 import { Admission } from './admit.ts'
 import type { Authenticator } from './authenticate.ts'
@@ -105,7 +106,7 @@ function createApp(options: HttpOptions, fastPath: FastPath): FastifyInstance {
     serverFactory: (handler, settings) => options.serverFactory(fastPath.wrap(handler), settings),
     loggerInstance: options.log,
     logController: new RequestLog(options.observe),
-    genReqId: (raw) => fastPath.handoverOf(raw)?.id ?? randomUUID(),
+    genReqId: (raw) => fastPath.handoverOf(raw)?.id ?? newRequestId(),
     requestIdHeader: false,
     exposeHeadRoutes: false,
     return503OnClosing: false,

@@ -2,12 +2,13 @@
  * Each endpoint of the catalogue becomes a route of Fastify, whose handler calls the pipeline and sends its response.
  * `resolveUrl` runs the same steps for a URL alone: the same route patterns, validators and checks, without a request.
  */
-import { randomUUID } from 'node:crypto'
+
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import createRouter from 'find-my-way'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { Caller, EdgeRequest, Handler } from '../core/request.ts'
+import { newRequestId } from '../core/request-ids.ts'
 import { type AdmissionTarget, authorise } from './admit.ts'
 import type { Charge } from './authenticate.ts'
 import type { BodyLimits } from './body.ts'
@@ -152,7 +153,7 @@ export function createUrlResolver(options: RouteOptions): ResolveUrl {
       if (first) throw validationError(endpoint, part, first)
     }
     check(endpoint, query, undefined, undefined)
-    return toEdgeRequest(validatedUrl(endpoint, params, query, flags), { caller, headers: {}, id: randomUUID() })
+    return toEdgeRequest(validatedUrl(endpoint, params, query, flags), { caller, headers: {}, id: newRequestId() })
   }
 }
 

@@ -1,9 +1,10 @@
 /** The events of one server: which requests are passed on or rejected, and which connections are too slow. */
-import { randomUUID } from 'node:crypto'
+
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { EdgeError } from '../core/errors.ts'
+import { newRequestId } from '../core/request-ids.ts'
 import { keepBusyConnections } from './busy-connections.ts'
 import type { FramingLimits } from './framing.ts'
 import { type FramingRules, framingError } from './framing.ts'
@@ -58,7 +59,7 @@ export function attach(
     handle: (request, response) => {
       const error = framingError(request, rules.current)
       if (error) {
-        const id = randomUUID()
+        const id = newRequestId()
         rejectRequest(response, error, id)
         onReject?.({ id, request, error, socket: request.socket })
         return
@@ -66,7 +67,7 @@ export function attach(
       if (expectsContinue.has(request)) continueRequest(request, response, timeouts.expect)
       handler(request, response)
     },
-    onDrop: (request, nth) => onReject?.({ id: randomUUID(), request, nth, socket: request.socket }),
+    onDrop: (request, nth) => onReject?.({ id: newRequestId(), request, nth, socket: request.socket }),
   })
   const repeated = new RepeatedRequests(queue, () => rules.current)
   const reject = socketRejection(onReject)
@@ -105,7 +106,7 @@ export function attach(
 /** Returns a function that rejects on the bare socket. `request`: absent if it could not be parsed. */
 function socketRejection(onReject: ListenerOptions['onReject']) {
   return (socket: Socket, error: EdgeError, request?: IncomingMessage): void => {
-    const id = randomUUID()
+    const id = newRequestId()
     const wasSent = rejectSocket(socket, error, id)
     // A connection that was opened and never used is no request.
     if (wasSent && socket.bytesRead > 0) onReject?.({ id, error, socket, ...(request && { request }) })
