@@ -45,6 +45,19 @@ export interface HeaderFields {
   readonly pairs: readonly string[]
   /** One line for each. */
   readonly text: string
+  /** The last head that was sent with these fields as the headers of its own. */
+  head?: ResponseHead
+}
+
+/** The bytes of a head, with room for the id of a request. */
+export interface ResponseHead {
+  readonly status: number
+  readonly stableText: string
+  readonly ending: string
+  readonly idLength: number
+  /** Where the id begins. */
+  readonly idAt: number
+  readonly bytes: Buffer
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8'

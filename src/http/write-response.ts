@@ -5,11 +5,12 @@
  * `Keep-Alive`. Header values contain no line break: the Redis tier checks what it reads from Redis.
  *
  * Head and small body are copied into a buffer that is used again: as strings they were copied twice, and the copies
- * were a third of the garbage of a small hit.
+ * were a third of the garbage of a small hit. The bytes of a head are made once for all hits that share it; only the id
+ * of the request is written anew.
  */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { commonHeaders, headerLines, type Representation } from './representation.ts'
+import { commonHeaders, headerLines, type Representation, type ResponseHead } from './representation.ts'
 
 /** Responses up to this size are copied into one buffer: that costs less than a vectored write. */
 const BUFFER_BYTES = 20_480
@@ -42,7 +43,7 @@ export function writeResponse(response: Response, id: string, representation: Re
   const sent = (error?: Error | null): void => {
     if (error == null) response.emit('finish')
   }
-  send(socket, formatHead(id, representation, ending), body, { sent })
+  send(socket, id, headOf(id, representation, ending), body, { sent })
   return true
 }
 
@@ -59,12 +60,28 @@ export function writeToSocket(
   const ending = headEnding(socket)
   if (ending === undefined) return false
   const body = method === 'HEAD' ? undefined : representation.bytes
-  send(socket, formatHead(id, representation, ending), body, request)
+  send(socket, id, headOf(id, representation, ending), body, request)
   return true
 }
 
-function formatHead(id: string, { status, stableHeaders, ownHeaders }: Representation, ending: string): string {
-  return startOf(status) + id + AFTER_ID + stableHeaders.text + ownHeaders.text + ending
+/** Returns the head of the representation. The hits of one second share their own headers, and so their head. */
+function headOf(id: string, { status, stableHeaders, ownHeaders }: Representation, ending: string): ResponseHead {
+  const known = ownHeaders.head
+  const idLength = id.length
+  const stableText = stableHeaders.text
+  if (
+    known?.ending === ending &&
+    known.status === status &&
+    known.idLength === idLength &&
+    known.stableText === stableText
+  ) {
+    return known
+  }
+  const start = startOf(status)
+  const bytes = Buffer.from(start + id + AFTER_ID + stableText + ownHeaders.text + ending, 'latin1')
+  const head = { status, stableText, ending, idLength, idAt: start.length, bytes }
+  ownHeaders.head = head
+  return head
 }
 
 const ID_MARK = '\0'
@@ -81,18 +98,22 @@ function startOf(status: number): string {
   return start
 }
 
-function send(socket: Socket, head: string, body: Buffer | undefined, sending: Sending): void {
-  const length = head.length + (body?.length ?? 0)
+function send(socket: Socket, id: string, head: ResponseHead, body: Buffer | undefined, sending: Sending): void {
+  const headLength = head.bytes.length
+  const length = headLength + (body?.length ?? 0)
   if (length > BUFFER_BYTES) {
+    const bytes = Buffer.from(head.bytes)
+    bytes.write(id, head.idAt, 'latin1')
     socket.cork()
-    socket.write(head, 'latin1')
+    socket.write(bytes)
     socket.write(body ?? '', (error) => sending.sent(error))
     socket.uncork()
     return
   }
   const buffer = freeBuffers.pop() ?? Buffer.allocUnsafeSlow(BUFFER_BYTES)
-  buffer.write(head, 0, head.length, 'latin1')
-  body?.copy(buffer, head.length)
+  head.bytes.copy(buffer)
+  buffer.write(id, head.idAt, 'latin1')
+  body?.copy(buffer, headLength)
   const bytes = buffer.subarray(0, length)
   // A TLS socket never completes a write at once. A second, empty write would cost another pass through TLS and socket.
   if (isEncrypted(socket)) {
