@@ -6,13 +6,22 @@ import { dirname, join, relative } from 'node:path'
 import { rolldown } from 'rolldown'
 
 const LIBRARIES = [
+  '@fastify/basic-auth',
+  '@fastify/caching',
   '@fastify/jwt',
+  '@fastify/rate-limit',
+  '@fastify/swagger',
   '@prometheus-io/client',
   'ajv',
+  'commander',
+  'fastest-levenshtein',
   'fastify',
   'find-my-way',
   'ioredis',
+  'lru-cache',
   'openid-client',
+  'pino',
+  'proper-lockfile',
   'typebox',
   'undici',
   'yaml',
@@ -54,7 +63,7 @@ async function exportsOf(name) {
 function redirect(file) {
   const before = readFileSync(file, 'utf8')
   const bundles = relative(dirname(file), BUNDLES).replace(/^(?!\.)/, './')
-  const after = before.replace(/(?<=\bfrom '|\bimport\(')[@\w/-]+(?=')/g, (name) =>
+  const after = before.replace(/(?<=\bfrom '|\bimport\(')[@\w./-]+(?=')/g, (name) =>
     LIBRARIES.includes(name) ? `${bundles}/${name}/index.js` : name,
   )
   if (after !== before) writeFileSync(file, after)
