@@ -2,7 +2,6 @@
  * One request on the fast path: admission, cache lookup, and a hit in one write. Everything stays synchronous if it can:
  * one extra microtask costs as much as the cache lookup itself.
  */
-
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Caller } from '../core/request.ts'

@@ -2,7 +2,6 @@
  * The HTTP server: Fastify with one route for each endpoint of the catalogue. On the regular path a request runs
  * through admission → validation → pipeline → reply; the fast path answers cache hits in front of the router.
  */
-
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,

@@ -2,7 +2,6 @@
  * Each endpoint of the catalogue becomes a route of Fastify, whose handler calls the pipeline and sends its response.
  * `resolveUrl` runs the same steps for a URL alone: the same route patterns, validators and checks, without a request.
  */
-
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import createRouter from 'find-my-way'
 import type { Endpoint } from '../catalogue/endpoint.ts'

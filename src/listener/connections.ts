@@ -1,5 +1,4 @@
 /** The events of one server: which requests are passed on or rejected, and which connections are too slow. */
-
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
