@@ -23,15 +23,17 @@ export function newRequestId(): string {
   return id
 }
 
+/** Plain loops: an iterator over the bytes takes four times as long. */
 function makeIds(): void {
   randomFillSync(random)
   let at = 0
-  for (const [index, byte] of random.entries()) {
-    const place = index % RANDOM_BYTES
-    if (place === 4 || place === 6 || place === 8 || place === 10) at = ids.writeUInt8(HYPHEN, at)
-    const value = withVersion(place, byte)
-    ids[at++] = DIGITS[value >> 4] ?? 0
-    ids[at++] = DIGITS[value & 0x0f] ?? 0
+  for (let from = 0; from < random.length; from += RANDOM_BYTES) {
+    for (let place = 0; place < RANDOM_BYTES; place += 1) {
+      const byte = withVersion(place, random[from + place] ?? 0)
+      if (place === 4 || place === 6 || place === 8 || place === 10) ids[at++] = HYPHEN
+      ids[at++] = DIGITS[byte >> 4] ?? 0
+      ids[at++] = DIGITS[byte & 0x0f] ?? 0
+    }
   }
   text = ids.toString('latin1')
   nextAt = 0

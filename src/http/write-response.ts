@@ -110,11 +110,13 @@ function send(socket: Socket, id: string, head: ResponseHead, body: Buffer | und
     socket.uncork()
     return
   }
-  const buffer = freeBuffers.pop() ?? Buffer.allocUnsafeSlow(BUFFER_BYTES)
-  head.bytes.copy(buffer)
-  buffer.write(id, head.idAt, 'latin1')
-  body?.copy(buffer, headLength)
-  const bytes = buffer.subarray(0, length)
+  const buffer = freeBuffers.pop() ?? newSendBuffer()
+  const { whole } = buffer
+  head.bytes.copy(whole)
+  whole.write(id, head.idAt, 'latin1')
+  body?.copy(whole, headLength)
+  if (buffer.used.length !== length) buffer.used = whole.subarray(0, length)
+  const bytes = buffer.used
   // A TLS socket never completes a write at once. A second, empty write would cost another pass through TLS and socket.
   if (isEncrypted(socket)) {
     socket.write(bytes, (error) => sentFrom(buffer, sending, error))
@@ -126,13 +128,24 @@ function send(socket: Socket, id: string, head: ResponseHead, body: Buffer | und
   else socket.write('', (error) => sentFrom(buffer, sending, error))
 }
 
-function sentFrom(buffer: Buffer, sending: Sending, error?: Error | null): void {
+function sentFrom(buffer: SendBuffer, sending: Sending, error?: Error | null): void {
   if (error == null && freeBuffers.length < MAX_FREE_BUFFERS) freeBuffers.push(buffer)
   sending.sent(error)
 }
 
+interface SendBuffer {
+  readonly whole: Buffer
+  /** The part that was sent last. The next response often has the same length and then needs no new part. */
+  used: Buffer
+}
+
+function newSendBuffer(): SendBuffer {
+  const whole = Buffer.allocUnsafeSlow(BUFFER_BYTES)
+  return { whole, used: whole }
+}
+
 /** Buffers that no socket reads from any more. */
-const freeBuffers: Buffer[] = []
+const freeBuffers: SendBuffer[] = []
 
 /** Property of TLS sockets; `instanceof` would walk the prototypes for each response. */
 function isEncrypted(socket: Socket & { readonly encrypted?: boolean }): boolean {
