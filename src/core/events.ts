@@ -22,6 +22,10 @@ export interface EventListeners {
 /** One request; emitted once, when the response was sent or the client disconnected. */
 export interface RequestEvent {
   readonly requestId: string
+  /** When the response ended: milliseconds since 1970. */
+  readonly at: number
+  /** The same moment in monotonic milliseconds. */
+  readonly endedAt: number
   /** GET, HEAD, PUT, POST, DELETE, OPTIONS, or `other`. */
   readonly method: string
   /** The route template, or `unknown`. */

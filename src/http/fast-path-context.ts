@@ -8,7 +8,7 @@ import type { Admission } from './admit.ts'
 import type { AddressOf } from './client-address.ts'
 import type { ValidatedUrl } from './edge-request.ts'
 import type { WriteLine } from './request-log.ts'
-import type { BeginTrace, Handover, HitLogEntry, RequestEventListener } from './request-state.ts'
+import type { BeginTrace, Handover, HitEvent, RequestEventListener } from './request-state.ts'
 
 export interface FastPathOptions {
   readonly handle: Handler
@@ -35,7 +35,7 @@ export interface FastPathContext {
   revision: number
   /** The request that Node is parsing for the fast path. */
   awaited: UnfinishedRequest | undefined
-  logHit(entry: HitLogEntry): void
+  logHit(event: HitEvent): void
   /** Continues on the regular path. */
   leave(request: UnfinishedRequest): void
 }

@@ -16,7 +16,7 @@ import type { Charge, EarlyRequest } from './authenticate.ts'
 import { toEdgeRequest } from './edge-request.ts'
 import type { FastPathContext, KnownHead, ParsedRequest, UnfinishedRequest } from './fast-path-context.ts'
 import { type JsonResponse, preferencesOf, type Representation, represent } from './representation.ts'
-import { eventOfHit, type HitLogEntry } from './request-state.ts'
+import { type AnsweredRequest, eventOfHit } from './request-state.ts'
 import { writeResponse, writeToSocket } from './write-response.ts'
 
 /** Answers repetitions of a request: only its parsed head is reused, all decisions are made again. */
@@ -52,7 +52,7 @@ class KnownRequest implements Responder {
 }
 
 /** One request on the fast path, and the handover to the regular path if it leaves. */
-export class FastRequest implements EarlyRequest, UnfinishedRequest {
+export class FastRequest implements EarlyRequest, UnfinishedRequest, AnsweredRequest {
   readonly id = newRequestId()
   readonly trace: Span | undefined
   readonly head: RequestHead
@@ -62,8 +62,8 @@ export class FastRequest implements EarlyRequest, UnfinishedRequest {
   pipelineResponse: Promise<EdgeResponse> | undefined = undefined
   elapsed = 0
   readonly #context: FastPathContext
-  readonly #known: KnownHead
-  readonly #startedAt = performance.now()
+  readonly startedAt = performance.now()
+  readonly known: KnownHead
   readonly #unparsed: UnparsedRequest | undefined
   #parsed: ParsedRequest | undefined
   /** The response was sent without Node's parser. */
@@ -72,7 +72,7 @@ export class FastRequest implements EarlyRequest, UnfinishedRequest {
   constructor(context: FastPathContext, known: KnownHead, source: ParsedRequest | UnparsedRequest) {
     const { head, method } = known
     this.#context = context
-    this.#known = known
+    this.known = known
     this.head = head
     if ('request' in source) {
       this.#parsed = source
@@ -118,7 +118,7 @@ export class FastRequest implements EarlyRequest, UnfinishedRequest {
   serve(admission: Admission): void {
     try {
       // A recorded trace contains a span for each stage, which only the regular path makes.
-      const caller = this.trace?.recorded ? undefined : admission.admitEarly(this, this.#known.url)
+      const caller = this.trace?.recorded ? undefined : admission.admitEarly(this, this.known.url)
       if (caller === undefined) this.#leave()
       else this.#runPipeline(caller, admission.charge)
     } catch (error) {
@@ -130,7 +130,7 @@ export class FastRequest implements EarlyRequest, UnfinishedRequest {
     const { id, trace, head, clientAddress } = this
     let result: EdgeResponse | Promise<EdgeResponse>
     try {
-      const request = toEdgeRequest(this.#known.url, {
+      const request = toEdgeRequest(this.known.url, {
         caller,
         headers: head.headers,
         id,
@@ -160,7 +160,7 @@ export class FastRequest implements EarlyRequest, UnfinishedRequest {
     }
     const preferences = preferencesOf(
       this.head.headers,
-      this.#known.url.flags,
+      this.known.url.flags,
       this.#context.options.compressionMinBytes,
     )
     const representation = represent(result, preferences)
@@ -171,25 +171,15 @@ export class FastRequest implements EarlyRequest, UnfinishedRequest {
   }
 
   #send(caller: Caller, result: JsonResponse, representation: Representation): void {
-    const { method, url } = this.#known
-    const { endpoint } = url
     this.#write(representation)
-    const entry: HitLogEntry = {
-      reqId: this.id,
-      method,
-      route: endpoint.path,
-      status: representation.status,
-      elapsed: performance.now() - this.#startedAt,
-      caller: caller.name,
-      client: this.clientAddress,
-    }
-    this.#context.logHit(entry)
-    this.#context.options.observe?.(eventOfHit(entry, endpoint, result, representation.bytes?.length ?? 0))
+    const event = eventOfHit(this, caller.name, result, representation)
+    this.#context.logHit(event)
+    this.#context.options.observe?.(event)
   }
 
   #write(representation: Representation): void {
     const { id, socket } = this
-    const known = this.#known
+    const known = this.known
     if (this.#parsed === undefined && this.#unparsed !== undefined) {
       this.#isAnsweredUnparsed = writeToSocket(this.#unparsed, { id, method: known.method }, representation)
       if (this.#isAnsweredUnparsed) return
@@ -201,7 +191,7 @@ export class FastRequest implements EarlyRequest, UnfinishedRequest {
   /** `pipelineResponse`: the pipeline was called, and must not be called again. */
   #leave(pipelineResponse?: Promise<EdgeResponse>): void {
     this.pipelineResponse = pipelineResponse
-    this.elapsed = performance.now() - this.#startedAt
+    this.elapsed = performance.now() - this.startedAt
     this.#context.leave(this)
   }
 

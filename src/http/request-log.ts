@@ -7,7 +7,7 @@ import type { AddressOf } from './client-address.ts'
 import {
   eventOf,
   eventOfRejected,
-  type HitLogEntry,
+  type HitEvent,
   type RequestEventListener,
   routeOf,
   statusOf,
@@ -142,16 +142,16 @@ export type WriteLine = (text: string) => void
 /** Routes and callers whose part of the line is remembered. */
 const MAX_REMEMBERED = 5000
 
-type RequestFields = Pick<HitLogEntry, 'method' | 'route' | 'status'>
-type CallerFields = Pick<HitLogEntry, 'caller' | 'client'>
+type RequestFields = Pick<HitEvent, 'method' | 'route' | 'status'>
+type CallerFields = Pick<HitEvent, 'caller' | 'client'>
 
 /**
  * Returns a function that logs cache hits. It writes the same line as the logger at level `info`, but joins it from
  * prepared parts: serialising the fields again takes longer than the cache lookup. Without `writeLine` all hits go
  * through the logger.
  */
-export function hitLog(log: FastifyBaseLogger, writeLine?: WriteLine): (entry: HitLogEntry) => void {
-  if (writeLine === undefined) return (entry) => log.info(logFields(entry), COMPLETED)
+export function hitLog(log: FastifyBaseLogger, writeLine?: WriteLine): (event: HitEvent) => void {
+  if (writeLine === undefined) return (event) => log.info(logFields(entryOf(event)), COMPLETED)
   const requests = new RecentlyUsed<RequestFields & { readonly text: string }>(MAX_REMEMBERED)
   const callers = new RecentlyUsed<CallerFields & { readonly text: string }>(MAX_REMEMBERED)
   const requestText = ({ method, route, status }: RequestFields): string => {
@@ -169,9 +169,13 @@ export function hitLog(log: FastifyBaseLogger, writeLine?: WriteLine): (entry: H
     return text
   }
   let start = { time: 0, text: '' }
-  return (entry) => {
-    const now = Date.now()
-    if (start.time !== now) start = { time: now, text: `{"level":30,"time":${now},"reqId":"` }
-    writeLine(start.text + entry.reqId + requestText(entry) + tenths(entry.elapsed) + callerText(entry))
+  return (event) => {
+    const { at } = event
+    if (start.time !== at) start = { time: at, text: `{"level":30,"time":${at},"reqId":"` }
+    writeLine(start.text + event.requestId + requestText(event) + tenths(event.ms) + callerText(event))
   }
+}
+
+function entryOf({ requestId, method, route, status, ms, caller, client }: HitEvent): LogEntry {
+  return { reqId: requestId, method, route, status, elapsed: ms, caller, client }
 }

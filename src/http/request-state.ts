@@ -111,6 +111,7 @@ export function eventOf(request: FastifyRequest, reply: FastifyReply, elapsed: n
   const hasRoute = routeOptions.config?.endpoint !== undefined
   return {
     requestId: request.id,
+    ...now(),
     method: methodLabel(request.method),
     route: routeOf(request),
     path: hasRoute ? undefined : shownPath(raw.url),
@@ -127,10 +128,15 @@ export function eventOf(request: FastifyRequest, reply: FastifyReply, elapsed: n
   }
 }
 
+function now(): Pick<RequestEvent, 'at' | 'endedAt'> {
+  return { at: Date.now(), endedAt: performance.now() }
+}
+
 /** The event of a request that the listener rejected. The time is 0: the listener decides at once. */
 export function eventOfRejected({ id, request, error }: RejectedRequest, client: string): RequestEvent {
   return {
     requestId: id,
+    ...now(),
     method: methodLabel(request?.method),
     route: UNKNOWN_ROUTE,
     path: shownPath(request?.url),
@@ -146,39 +152,45 @@ export function eventOfRejected({ id, request, error }: RejectedRequest, client:
   }
 }
 
-/** What the log line of a cache hit contains. */
-export interface HitLogEntry {
-  readonly reqId: string
+/** The event of a cache hit. */
+export interface HitEvent extends RequestEvent {
   readonly method: 'GET' | 'HEAD'
-  readonly route: string
-  readonly status: number
-  /** Milliseconds. */
-  readonly elapsed: number
   readonly caller: string
-  readonly client: string
 }
 
-/** The event of a cache hit that the fast path answered. `bytes`: length of the body that a GET receives. */
+/** A request that the fast path has answered. */
+export interface AnsweredRequest {
+  readonly id: string
+  readonly clientAddress: string
+  /** Monotonic milliseconds. */
+  readonly startedAt: number
+  readonly known: { readonly method: 'GET' | 'HEAD'; readonly url: { readonly endpoint: Endpoint } }
+}
+
+/** `sent`: status and body of the representation; a HEAD receives no body. */
 export function eventOfHit(
-  entry: HitLogEntry,
-  endpoint: Endpoint,
+  { id, clientAddress, startedAt, known: { method, url } }: AnsweredRequest,
+  caller: string,
   response: EdgeResponse,
-  bytes: number,
-): RequestEvent {
+  sent: { readonly status: number; readonly bytes?: Buffer | undefined },
+): HitEvent {
   const { cache, fetchTime, cacheStatus } = cacheFields(response)
+  const endedAt = performance.now()
   return {
-    requestId: entry.reqId,
-    method: methodLabel(entry.method),
-    route: entry.route,
-    group: groupOf(endpoint),
-    status: entry.status,
-    ms: entry.elapsed,
-    bytes: entry.method === 'HEAD' ? 0 : bytes,
+    requestId: id,
+    at: Date.now(),
+    endedAt,
+    method,
+    route: url.endpoint.path,
+    group: groupOf(url.endpoint),
+    status: sent.status,
+    ms: endedAt - startedAt,
+    bytes: method === 'HEAD' ? 0 : (sent.bytes?.length ?? 0),
     cache,
     fetchTime,
     cacheStatus,
-    caller: entry.caller,
-    client: entry.client,
+    caller,
+    client: clientAddress,
     rejectedWith: undefined,
   }
 }

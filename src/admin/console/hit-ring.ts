@@ -1,13 +1,6 @@
 /** The newest hits, which are too many for a record each. */
 import type { RequestEvent } from '../../core/events.ts'
 
-/** A request that has ended. `at`: milliseconds since 1970. `endedAt`: monotonic milliseconds. */
-export interface FinishedRequest {
-  readonly event: RequestEvent
-  readonly at: number
-  readonly endedAt: number
-}
-
 const MAX_HITS = 10_000
 
 /**
@@ -18,7 +11,7 @@ export function createHitRing() {
   const slots: (Slot | undefined)[] = new Array(MAX_HITS).fill(undefined)
   let next = 0
   /** Returns the hits since this time, newest first. */
-  function* newest(oldestAt: number): Generator<FinishedRequest> {
+  function* newest(oldestAt: number): Generator<RequestEvent> {
     for (let step = 1; step <= MAX_HITS; step++) {
       const slot = slots[(next - step + MAX_HITS) % MAX_HITS]
       if (slot === undefined || slot.at < oldestAt) return
@@ -27,14 +20,14 @@ export function createHitRing() {
   }
   return {
     newest,
-    add(event: RequestEvent, at: number, endedAt: number): void {
+    add(event: RequestEvent): void {
       const slot = slots[next] ?? new Slot()
       slots[next] = slot
-      slot.write(event, at, endedAt)
+      slot.write(event)
       next = (next + 1) % MAX_HITS
     },
-    find(id: string): FinishedRequest | undefined {
-      for (const found of newest(0)) if (found.event.requestId === id) return found
+    find(id: string): RequestEvent | undefined {
+      for (const found of newest(0)) if (found.requestId === id) return found
       return undefined
     },
     /** Releases the hits from before this time. */
@@ -66,9 +59,9 @@ class Slot {
   rejectedWith: number | undefined = undefined
 
   /** Field by field: `Object.assign` takes several times as long. */
-  write(event: RequestEvent, at: number, endedAt: number): void {
-    this.at = at
-    this.endedAt = endedAt
+  write(event: RequestEvent): void {
+    this.at = event.at
+    this.endedAt = event.endedAt
     this.requestId = event.requestId
     this.method = event.method
     this.route = event.route
@@ -87,8 +80,7 @@ class Slot {
     this.rejectedWith = event.rejectedWith
   }
 
-  read(): FinishedRequest {
-    const { at, endedAt, ...event } = this
-    return { event, at, endedAt }
+  read(): RequestEvent {
+    return { ...this }
   }
 }

@@ -57,7 +57,7 @@ export function createLiveTail(records: Pick<RequestRecords, 'add' | 'last'>): L
     request(event) {
       const measured = records.add(event)
       if (subscriptions.size === 0) return
-      const request = tailRequestOf(event, Date.now(), measured)
+      const request = tailRequestOf(event, measured)
       for (const subscription of subscriptions) offer(subscription, request)
     },
     subscribe(filter, subscriber) {

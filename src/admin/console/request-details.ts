@@ -6,12 +6,12 @@ import { type FoundRequest, type Measurements, tailRequestOf } from './request-r
 import type { CacheDecision, CallTime, RequestDetails, StageTime } from './request-types.ts'
 import type { StageRecord } from './stage-recorder.ts'
 
-export function requestDetailsOf({ event, at, endedAt, measured }: FoundRequest): RequestDetails {
+export function requestDetailsOf({ event, measured }: FoundRequest): RequestDetails {
   const { errorCode } = event
   /** When the head of the request arrived. */
-  const beganAt = endedAt - event.ms
+  const beganAt = event.endedAt - event.ms
   return {
-    request: tailRequestOf(event, at, measured),
+    request: tailRequestOf(event, measured),
     ...(errorCode !== undefined && { error: { code: errorCode, text: errorTable[errorCode as ErrorCode].message } }),
     cache: cacheDecisionOf(event),
     stages: measured === undefined ? [] : stagesOf(measured, event, beganAt),

@@ -5,7 +5,7 @@
  */
 import type { EventListeners, JoinEvent, NodeCallEvent, RequestEvent } from '../../core/events.ts'
 import type { RecordStages } from '../../core/trace.ts'
-import { createHitRing, type FinishedRequest } from './hit-ring.ts'
+import { createHitRing } from './hit-ring.ts'
 import type { TailRequest } from './request-types.ts'
 import { recordStagesIn, type StageRecord } from './stage-recorder.ts'
 
@@ -19,7 +19,8 @@ export interface Measurements {
   omitted: number
 }
 
-export interface FoundRequest extends FinishedRequest {
+export interface FoundRequest {
+  readonly event: RequestEvent
   /** Absent: nothing was measured, as for a hit. */
   readonly measured?: Measurements
 }
@@ -59,7 +60,7 @@ interface RequestRecord extends Measurements {
   readonly id: string
   readonly startedAt: number
   bytes: number
-  finished?: FinishedRequest
+  finished?: RequestEvent
   /** The record was discarded: what is still measured of it is not stored. */
   isDiscarded?: true
 }
@@ -143,14 +144,14 @@ export function createRequestRecords({
     },
     add(event) {
       if (event.cache === 'hit') {
-        hits.add(event, clock(), elapsed())
+        hits.add(event)
         return undefined
       }
       const record = recordOf(event.requestId)
       running.delete(record.id)
       const earlier = others.get(record.id)
       if (earlier !== undefined) discard(others, earlier)
-      record.finished = { event, at: clock(), endedAt: elapsed() }
+      record.finished = event
       others.set(record.id, record)
       if (others.size > MAX_OTHERS) discardOldest(others)
       return record
@@ -158,15 +159,15 @@ export function createRequestRecords({
     last(matches, limit) {
       const oldestAt = clock() - MAX_AGE_MS
       const found: TailRequest[] = []
-      for (const { event, at } of hits.newest(oldestAt)) {
-        const request = tailRequestOf(event, at)
+      for (const event of hits.newest(oldestAt)) {
+        const request = tailRequestOf(event)
         if (matches(request) && found.push(request) >= limit) break
       }
       const foundHits = found.length
       for (const record of [...others.values()].reverse()) {
         const { finished } = record
         if (finished === undefined || finished.at < oldestAt || found.length - foundHits >= limit) break
-        const request = tailRequestOf(finished.event, finished.at, record)
+        const request = tailRequestOf(finished, record)
         if (matches(request)) found.push(request)
       }
       // Both parts begin with the newest, and requests of the same millisecond keep their order.
@@ -178,18 +179,18 @@ export function createRequestRecords({
     find(id) {
       const oldestAt = clock() - MAX_AGE_MS
       const record = others.get(id)
-      const finished = record?.finished ?? hits.find(id)
-      if (finished === undefined || finished.at < oldestAt) return undefined
+      const event = record?.finished ?? hits.find(id)
+      if (event === undefined || event.at < oldestAt) return undefined
       const measured = record ?? running.get(id)
-      return measured === undefined ? finished : { ...finished, measured }
+      return measured === undefined ? { event } : { event, measured }
     },
     close: () => clearInterval(timer),
   }
 }
 
 /** Returns the request as the live tail shows it. */
-export function tailRequestOf(event: RequestEvent, at: number, measured?: Measurements): TailRequest {
-  const { requestId: id, method, route, path, status, ms, bytes, cache, caller, client } = event
+export function tailRequestOf(event: RequestEvent, measured?: Measurements): TailRequest {
+  const { requestId: id, at, method, route, path, status, ms, bytes, cache, caller, client } = event
   const request = { id, at, method, route, status, ms, bytes, cache, user: caller ?? '–', client }
   // The response to a hit came from no node; a refresh in the background may call one.
   const nodes = cache === 'hit' ? [] : (measured?.calls.map(({ event: { node } }) => node) ?? [])

@@ -33,7 +33,10 @@ const MAX_ROUTES = 1000
 const NEWEST_WEIGHT = 0.1
 const MAX_JOINS = 20
 
-/** `clock`: monotonic milliseconds. `wallClock`: milliseconds since 1970, since replicas compare their intervals. */
+/**
+ * `clock`: monotonic milliseconds. `wallClock`: milliseconds since 1970, since replicas compare their intervals. Events of
+ * requests have both times.
+ */
 export function createTraffic(
   clock: () => number = () => performance.now(),
   wallClock: () => number = Date.now,
@@ -47,13 +50,12 @@ export function createTraffic(
   const startedAt = clock()
 
   return {
-    request({ route, group, status, ms, cache, fetchTime }) {
-      const now = clock()
+    request({ route, group, status, ms, at, endedAt, cache, fetchTime }) {
       const isHit = cache === 'hit' || cache === 'stale'
       const isCacheable = isHit || cache === 'miss'
       if (cache === 'miss' && status < 500) updateAverage(missTimes, route, ms)
       const saved = isHit ? Math.max(0, (fetchTime ?? missTimes.get(route) ?? 0) - ms) : 0
-      const [second, interval] = [seconds.slotAt(now), intervals.slotAt(wallClock())]
+      const [second, interval] = [seconds.slotAt(endedAt), intervals.slotAt(at)]
       second.times.add(ms)
       interval.times.add(ms)
       const isFailure = status >= 500

@@ -50,7 +50,17 @@ function startReplica(t: Test, name: string, store?: HistoryStore): Replica {
 
 function request(ms: number, overrides: Partial<RequestEvent> = {}): RequestEvent {
   const common = { requestId: 'id', method: 'GET', route: '/agents', group: 'agents', status: 200, bytes: 1 } as const
-  return { ...common, ms, cache: 'hit', fetchTime: 1000, caller: 'a', client: '::1', ...overrides }
+  return {
+    ...common,
+    at: clock.now,
+    endedAt: clock.now,
+    ms,
+    cache: 'hit',
+    fetchTime: 1000,
+    caller: 'a',
+    client: '::1',
+    ...overrides,
+  }
 }
 
 function send({ traffic }: Replica, count: number, ms: number): void {

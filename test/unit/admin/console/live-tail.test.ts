@@ -7,6 +7,8 @@ import type { RequestEvent } from '../../../../src/core/events.ts'
 
 const requestEvent = (requestId: string, overrides: Partial<RequestEvent> = {}): RequestEvent => ({
   requestId,
+  at: Date.now(),
+  endedAt: performance.now(),
   method: 'GET',
   route: '/rules',
   group: 'rules',

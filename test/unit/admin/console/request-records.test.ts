@@ -5,16 +5,22 @@ import type { JoinEvent, NodeCallEvent, RequestEvent } from '../../../../src/cor
 
 const MINUTE_MS = 60_000
 
+const START = 1_700_000_000_000
+/** Milliseconds since the start of the test. */
+const time = { now: 0 }
+
 /** Records whose two clocks advance together. */
 function recordsWithClock(t: { teardown(end: () => unknown): void }) {
-  const time = { now: 1_000_000 }
-  const records = createRequestRecords({ clock: () => 1_700_000_000_000 + time.now, elapsed: () => time.now })
+  time.now = 1_000_000
+  const records = createRequestRecords({ clock: () => START + time.now, elapsed: () => time.now })
   t.teardown(() => records.close())
-  return { records, time }
+  return { records }
 }
 
 const requestEvent = (requestId: string, overrides: Partial<RequestEvent> = {}): RequestEvent => ({
   requestId,
+  at: START + time.now,
+  endedAt: time.now,
   method: 'GET',
   route: '/agents',
   group: 'agents',
@@ -47,7 +53,7 @@ function detailsOf(records: RequestRecords, id: string) {
 }
 
 t.test('the details of a miss are its stages, its calls and why it was a miss', async (t) => {
-  const { records, time } = recordsWithClock(t)
+  const { records } = recordsWithClock(t)
   const request = records.recordStages('a', undefined)
   request.startSpan('authenticate').end()
   time.now += 5
@@ -79,7 +85,7 @@ t.test('the details of a miss are its stages, its calls and why it was a miss', 
 })
 
 t.test('a miss on the fast path shows the time before its record as one stage', async (t) => {
-  const { records, time } = recordsWithClock(t)
+  const { records } = recordsWithClock(t)
   time.now += 10
   const span = records.recordStages('a', undefined).startSpan('forward')
   time.now += 40
@@ -124,7 +130,7 @@ t.test('a failed request has the error of the edge and the fault of each call', 
 })
 
 t.test('records end after ten minutes', async (t) => {
-  const { records, time } = recordsWithClock(t)
+  const { records } = recordsWithClock(t)
   records.add(requestEvent('miss'))
   records.add(requestEvent('hit', { cache: 'hit' }))
   time.now += 10 * MINUTE_MS
@@ -189,7 +195,7 @@ t.test('an id that is recorded again replaces its first record, and takes no fur
 })
 
 t.test('the newest matching requests of both kinds are returned in the order of their end', async (t) => {
-  const { records, time } = recordsWithClock(t)
+  const { records } = recordsWithClock(t)
   for (let at = 0; at < 10; at++) {
     records.add(requestEvent(`${at}`, at % 2 === 0 ? { cache: 'hit' } : {}))
     time.now += 1

@@ -3,8 +3,12 @@ import { createRecentJoins, createTraffic } from '../../../../src/admin/console/
 import type { NodeCallEvent, RequestEvent } from '../../../../src/core/events.ts'
 import type { CacheOutcome } from '../../../../src/core/response.ts'
 
+/** When the next request ends. */
+const time = { at: 0, endedAt: 0 }
+
 const requestEvent = (cache: CacheOutcome, ms: number, overrides: Partial<RequestEvent> = {}): RequestEvent => ({
   requestId: 'id',
+  ...time,
   method: 'GET',
   route: '/agents',
   group: 'agents',
@@ -29,14 +33,14 @@ const nodeCallEvent = (overrides: Partial<NodeCallEvent> = {}): NodeCallEvent =>
 })
 
 t.test('rates, totals and group counts add up the request and node call events', async (t) => {
-  let now = 1_000_000
-  const traffic = createTraffic(() => now)
+  time.endedAt = 1_000_000
+  const traffic = createTraffic(() => time.endedAt)
   t.strictSame(traffic.rates(), { perSecond: 0, callsPerSecond: 0, savedPerSecond: 0, failuresPerSecond: 0 })
   for (let second = 0; second < 10; second++) {
     for (let at = 0; at < 3; at++) traffic.request(requestEvent('hit', 2, { fetchTime: 300 }))
     traffic.request(requestEvent('miss', 300))
     traffic.nodeCall(nodeCallEvent())
-    now += 1000
+    time.endedAt += 1000
   }
   const rates = traffic.rates()
   t.match(rates, { perSecond: 4, callsPerSecond: 1, failuresPerSecond: 0, hitRatio: 0.75 })
@@ -48,17 +52,17 @@ t.test('rates, totals and group counts add up the request and node call events',
 })
 
 t.test('intervals of ten seconds follow the clock of the machine, so that replicas can compare them', async (t) => {
-  let wall = 1_763_000_004_000
+  time.at = 1_763_000_004_000
   const traffic = createTraffic(
     () => 5,
-    () => wall,
+    () => time.at,
   )
   for (let at = 0; at < 40; at++) traffic.request(requestEvent('hit', 2))
   traffic.nodeCall(nodeCallEvent())
   t.match(traffic.interval(176_300_000), { requests: 40, hits: 40, calls: 1 })
-  wall += 10_000
+  time.at += 10_000
   t.equal(traffic.interval(176_300_001), undefined, 'nothing happened in the next interval')
-  wall += 600_000
+  time.at += 600_000
   traffic.request(requestEvent('hit', 2))
   t.equal(traffic.interval(176_300_000), undefined, 'intervals are remembered for ten minutes')
 })

@@ -57,6 +57,8 @@ const sources: MetricsSources = {
 
 const request: RequestEvent = {
   requestId: 'a',
+  at: 1_700_000_000_000,
+  endedAt: 1000,
   method: 'GET',
   route: '/agents',
   group: 'agents',
