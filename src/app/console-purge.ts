@@ -22,7 +22,7 @@ export function createPurge(handler: Handler, cache: PurgePorts): ConsolePorts['
       clientAddress: client,
       waitForComplete: false,
       requestId,
-      signal: new AbortController().signal,
+      client: new AbortController(),
     }
     // What is purged is known only before it is purged.
     const rows = await listPurged(cache, purgeScopeOf(request), caller)

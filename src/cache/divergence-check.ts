@@ -64,7 +64,7 @@ async function compare(
 ): Promise<Comparison['outcome']> {
   try {
     const { signal } = new AbortController()
-    const current = await callNodes({ ...request, signal, waitForComplete: false, cost: undefined })
+    const current = await callNodes({ ...request, client: { signal }, waitForComplete: false, cost: undefined })
     return (await compareResponses(store, { target, epochs, stored, current })).outcome
   } catch {
     return 'inconclusive'

@@ -64,13 +64,13 @@ export function createFetcher(ports: FetchPorts, next: Handler, findSnapshot: Sn
       if (computed !== undefined) return computed
       const work = workOf(context, (own) => fetchAndNoteFailure(next, own), true)
       const id = ports.neverCollapses ? `${sharedId(context)} ${context.request.requestId}` : sharedId(context)
-      return resultOf(await flights.join(id, context.request.signal, work), context)
+      return resultOf(await flights.join(id, context.request.client.signal, work), context)
     },
     fetchLatest: async (context, store) => {
       const run = async (own: ReadContext) =>
         awaitStore(await callNodes(ports, next, own, store ? await lookUp(ports, own) : own.lookup))
       const work = workOf(context, run, store)
-      return resultOf(await flights.joinNext(flightId(context, 'latest'), context.request.signal, work), context)
+      return resultOf(await flights.joinNext(flightId(context, 'latest'), context.request.client.signal, work), context)
     },
     refresh: (context) => {
       const { key } = context.target
@@ -104,7 +104,7 @@ export function createFetcher(ports: FetchPorts, next: Handler, findSnapshot: Sn
       if (computation.isCostly) context.request.cost?.charge()
     }
     const work = { onStart, run, continuesWithoutCallers: true }
-    return (await computations.join(sharedId(context), context.request.signal, work)).value
+    return (await computations.join(sharedId(context), context.request.client.signal, work)).value
   }
 
   async function fetchAndNoteFailure(handler: Handler, context: ReadContext): Promise<FetchResult> {
@@ -146,7 +146,7 @@ function workOf(context: ReadContext, run: (context: ReadContext) => Promise<Fet
   return {
     // The request that starts the fetch is charged for it, not for its parts, and a refresh is charged to none.
     onStart: () => request.cost?.charge(),
-    run: (signal: AbortSignal) => run({ ...context, request: { ...request, signal, cost: undefined } }),
+    run: (signal: AbortSignal) => run({ ...context, request: { ...request, client: { signal }, cost: undefined } }),
     // A call without a time limit might never end if its caller could not end it.
     continuesWithoutCallers: isStored && !request.waitForComplete,
   }
@@ -192,7 +192,7 @@ async function fetchOverReplicas(ports: FetchPorts, next: Handler, context: Read
       }
     }
     if (found !== undefined) return found
-    await withTimeout(lock.settled, Number.POSITIVE_INFINITY, undefined, request.signal)
+    await withTimeout(lock.settled, Number.POSITIVE_INFINITY, undefined, request.client.signal)
   }
   return awaitStore(await callNodes(ports, next, context, await lookUp(ports, context)))
 }

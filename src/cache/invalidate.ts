@@ -26,15 +26,15 @@ const RETRY_AFTER_S = '5'
 /** Throws 930 if the store cannot invalidate; the write was not sent then. Else rejects as `next` does. */
 export function invalidate(ports: InvalidatePorts): Stage {
   return (next) => async (request) => {
-    const { endpoint, signal } = request
+    const { endpoint, client } = request
     // A write that was sent is completed even if the client disconnects.
-    const detached = { ...request, signal: new AbortController().signal }
+    const detached = { ...request, client: new AbortController() }
     if (!('invalidates' in endpoint) || endpoint.invalidates.length === 0) return next(detached)
     const tags = invalidatedTags(endpoint, request, ports.master())
     const fence = await raiseFence(ports, tags)
-    if (signal.aborted) {
+    if (client.signal.aborted) {
       void fence.lift([])
-      throw signal.reason
+      throw client.signal.reason
     }
     return sendFenced(ports, next, detached, fence, tags)
   }

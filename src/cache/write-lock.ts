@@ -34,10 +34,10 @@ const RETRY_AFTER_S = '5'
 /** The stage around writes with a lock. Throws 934 if the lock was not free in time; nothing was sent then. */
 export function writeLockStage({ locks, master, timeoutOf }: WriteLockPorts): Stage {
   return (next) => async (request) => {
-    const { endpoint, signal } = request
+    const { endpoint, client } = request
     if (!('writeLock' in endpoint) || endpoint.writeLock === undefined) return next(request)
     const name = lockNameOf(endpoint.writeLock, request, master())
-    const lock = await locks.acquire(name, timeoutOf(request), signal)
+    const lock = await locks.acquire(name, timeoutOf(request), client.signal)
     if (lock === undefined) throw new EdgeError(934, '', { headers: { 'retry-after': RETRY_AFTER_S } })
     try {
       return await next(request)

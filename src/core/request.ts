@@ -40,8 +40,7 @@ export interface EdgeRequest {
   readonly cost?: RequestCost | undefined
   /** The address of the client; set for writes, which are audited. */
   readonly clientAddress?: string
-  /** Aborted when the client disconnects. */
-  readonly signal: AbortSignal
+  readonly client: RequestClient
   /** Absent: the request is not traced. */
   readonly trace?: Trace
 }
@@ -75,6 +74,12 @@ export interface CallerSession {
   readonly roles: readonly string[]
   /** Milliseconds since 1970. */
   readonly expiresAt: number
+}
+
+/** Whoever waits for the response: a client, or several requests that share one fetch. */
+export interface RequestClient {
+  /** Aborted when nobody waits any more. Made when it is first read: a cache hit needs none. */
+  readonly signal: AbortSignal
 }
 
 /** What a read counts for if the cache cannot answer it. */

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { kinds } from '../catalogue/schemas/kinds.ts'
 import { allows } from '../core/access.ts'
-import type { CacheDirectives, Caller, EdgeRequest, RequestBody, RequestCost } from '../core/request.ts'
+import type { CacheDirectives, Caller, EdgeRequest, RequestBody, RequestClient, RequestCost } from '../core/request.ts'
 import type { Trace } from '../core/trace.ts'
 import type { Charge } from './authenticate.ts'
 import { canonicalText, canonicalValues, type Flags, type Values } from './parameters.ts'
@@ -55,12 +55,8 @@ export function toEdgeRequest(url: ValidatedUrl, parts: RequestParts): EdgeReque
   return request
 }
 
-/**
- * The abort signal is made when it is first read: a hit needs none. All requests share one getter, since a getter of
- * its own would give each request its own hidden class, which keeps request and response in memory until the next
- * major garbage collection.
- */
-class ClientRequest implements RequestCost {
+/** The request is its own `client`, and makes the abort signal when it is first read: a hit needs none. */
+class ClientRequest implements RequestCost, RequestClient {
   readonly endpoint: Endpoint
   readonly params: EdgeRequest['params']
   readonly query: EdgeRequest['query']
@@ -68,8 +64,8 @@ class ClientRequest implements RequestCost {
   readonly waitForComplete: boolean
   readonly requestId: string
   readonly cost: RequestCost | undefined
-  declare readonly signal: AbortSignal
-  readonly #client: RequestParts['client']
+  readonly client: RequestClient = this
+  readonly #connection: RequestParts['client']
   readonly #clientAddress: string
   #charge: Charge | undefined
   #signal: AbortSignal | undefined
@@ -84,11 +80,9 @@ class ClientRequest implements RequestCost {
     this.requestId = id
     // Admission has charged writes. Copies of a read refer to this object, so that the read is charged once.
     this.cost = charge !== undefined && endpoint.method === 'GET' ? this : undefined
-    this.#client = client
+    this.#connection = client
     this.#clientAddress = clientAddress
     this.#charge = charge
-    // An own property, not an inherited one: a copy of a request (`{ ...request }`) needs the signal too.
-    Object.defineProperty(this, 'signal', ClientRequest.#onFirstRead)
   }
 
   charge(): void {
@@ -97,12 +91,9 @@ class ClientRequest implements RequestCost {
     charge?.(this.caller, this.#clientAddress)
   }
 
-  static readonly #onFirstRead = {
-    enumerable: true,
-    get(this: ClientRequest): AbortSignal {
-      this.#signal ??= disconnectSignal(this.#client?.response)
-      return this.#signal
-    },
+  get signal(): AbortSignal {
+    this.#signal ??= disconnectSignal(this.#connection?.response)
+    return this.#signal
   }
 }
 

@@ -27,7 +27,7 @@ export async function loadOwners(read: JoinedRead): Promise<LoadedOwners> {
     if (owners !== undefined) return { owners }
     return { error: toPartError(createOwnerUnknownError('the master did not respond in time')) }
   } catch (error) {
-    request.signal.throwIfAborted()
+    request.client.signal.throwIfAborted()
     return { error: toPartError(error) }
   }
 }

@@ -25,7 +25,7 @@ export function joinCollections(ports: JoinCollectionsPorts): Handler {
     } catch (error) {
       if (error instanceof CollectionError) return refuseRequest(error, read.report)
       // If the client has left, missing parts are no failure of their nodes.
-      if (!request.signal.aborted) emitJoinEvent(read)
+      if (!request.client.signal.aborted) emitJoinEvent(read)
       throw error
     } finally {
       read.fanOut.end()

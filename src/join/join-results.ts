@@ -62,8 +62,8 @@ export function joinValidations(ports: Pick<JoinResultsPorts, 'read' | 'forward'
 }
 
 /** Every call adds a listener; above ten Node.js would warn of a leak. */
-function allowManyCalls({ signal }: EdgeRequest): void {
-  setMaxListeners(0, signal)
+function allowManyCalls({ client }: EdgeRequest): void {
+  setMaxListeners(0, client.signal)
 }
 
 /** How the results of each merge rule are requested; collections are read by `joinCollections`. */

@@ -46,7 +46,7 @@ export function startJoinedRead({ snapshot, ...request }: EdgeRequest, ports: Jo
   const nodes = ports.view.nodes().map(({ name }) => name)
   const report = new NodeReport(nodes, fanOut.startedAt)
   const fetchAndRecord: FetchNodePart = async (node, part, deadline = fanOut.deadline) => {
-    const received = await fetchPart(ports.read, { ...part, signal: fanOut.signal, deadline }, request.signal)
+    const received = await fetchPart(ports.read, { ...part, client: fanOut, deadline }, request.client.signal)
     if (received.ok) report.addPart(node, received)
     return received
   }
@@ -124,7 +124,7 @@ const MARGIN_SHARE = 0.04
 const MAX_MARGIN_MS = 400
 
 function startFanOut(
-  { endpoint, signal, waitForComplete }: EdgeRequest,
+  { endpoint, client: { signal }, waitForComplete }: EdgeRequest,
   { timeout, slowTimeout }: JoinTimeouts,
 ): FanOut {
   const controller = new AbortController()

@@ -38,7 +38,7 @@ export async function callNode(handler: Handler, node: string, request: EdgeRequ
     if (response.kind === 'json') await waitForJsonTurn(response.body.length)
     return toOutcome(node, rtt, response)
   } catch (thrown) {
-    request.signal.throwIfAborted()
+    request.client.signal.throwIfAborted()
     return toFailure(node, performance.now() - startedAt, thrown)
   }
 }

@@ -112,7 +112,7 @@ export function createOwnerLookup({ endpoints, read }: OwnerLookupPorts): OwnerL
  */
 function createCall(request: EdgeRequest, endpoint: Endpoint): EdgeRequest {
   const { name, credentials } = request.caller
-  const { requestId, signal, trace } = request
+  const { requestId, client, trace } = request
   const caller: Caller = { name, permissions: ['*:*'], ...(credentials && { credentials }) }
   return {
     endpoint,
@@ -122,7 +122,7 @@ function createCall(request: EdgeRequest, endpoint: Endpoint): EdgeRequest {
     priority: priorityOf(request),
     waitForComplete: false,
     requestId,
-    signal,
+    client,
     ...(trace && { trace }),
   }
 }
@@ -134,7 +134,7 @@ function createCall(request: EdgeRequest, endpoint: Endpoint): EdgeRequest {
 function createSharedCall(request: EdgeRequest, endpoint: Endpoint): EdgeRequest {
   const { caller, ...rest } = createCall(request, endpoint)
   const name = caller.credentials === undefined ? 'manager-edge' : caller.name
-  return { ...rest, caller: { ...caller, name }, priority: 'interactive', signal: new AbortController().signal }
+  return { ...rest, caller: { ...caller, name }, priority: 'interactive', client: new AbortController() }
 }
 
 function withoutCache(request: EdgeRequest): EdgeRequest {
@@ -173,7 +173,7 @@ async function send(call: EdgeRequest, read: Handler): Promise<EdgeResponse> {
   try {
     return await read(call)
   } catch (error) {
-    call.signal.throwIfAborted()
+    call.client.signal.throwIfAborted()
     if (!(error instanceof EdgeError)) throw error
     if (error.code === 901 || error.code === 903) throw error
     throw createOwnerUnknownError(error.message, error)

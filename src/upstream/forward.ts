@@ -168,7 +168,7 @@ function isLeftToNext({ translated }: Answer, { isDetour, relievesMaster, replac
 
 /** Returns the error of a failed call. If the client disconnected, returns the reason of its signal. */
 function errorOf(failure: NodeFailure, request: EdgeRequest): unknown {
-  if (failure.fault === 'cancelled') return request.signal.reason ?? new EdgeError(949, ' (call cancelled)')
+  if (failure.fault === 'cancelled') return request.client.signal.reason ?? new EdgeError(949, ' (call cancelled)')
   const { node, detail, retryAfter } = failure
   const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }
   return new EdgeError(codeOf(failure, request), ` (${node}: ${detail})`, { headers, cause: failure })

@@ -28,7 +28,7 @@ export function edgeRequest(id: string, rest: Rest = {}): EdgeRequest {
     caller,
     waitForComplete: false,
     requestId: `request-${count}`,
-    signal: new AbortController().signal,
+    client: new AbortController(),
     ...rest,
   }
 }

@@ -92,7 +92,7 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler, read: Handl
     if (building.has(key) || snapshot.caller.credentials !== undefined || !hasIdleCapacity(snapshot)) return
     building.add(key)
     const { trace, cost, arrivedWithin, ...request } = snapshot
-    void Promise.resolve(read({ ...request, signal: new AbortController().signal }))
+    void Promise.resolve(read({ ...request, client: new AbortController() }))
       .catch(() => {})
       .finally(() => building.delete(key))
   }

@@ -17,7 +17,7 @@ export function createNodeCall(request: EdgeRequest, { timeout, passedOnTo, ...c
     ...(passedOnTo !== undefined && { passedOnTo }),
     retryable: call.method === 'GET',
     ...(timeout !== undefined && { timeout }),
-    signal: request.signal,
+    signal: request.client.signal,
     requestId: request.requestId,
     priority: priorityOf(request),
     caller: request.caller.name,

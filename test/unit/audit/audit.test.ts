@@ -226,7 +226,7 @@ t.test('if the disk fails, writes are refused or, with onFailure log, the failur
     caller: { name: 'a', permissions: [] },
     waitForComplete: false,
     requestId: '1',
-    signal: new AbortController().signal,
+    client: new AbortController(),
   }
   let done = 0
   const next = async () => {
@@ -279,7 +279,7 @@ t.test('with log.level silent and no file, a write is refused unless onFailure i
     caller: { name: 'a', permissions: [] },
     waitForComplete: false,
     requestId: '1',
-    signal: new AbortController().signal,
+    client: new AbortController(),
   }
   const response = { kind: 'json', status: 200, body: Buffer.from('{"error":0,"data":1}') } as const
   const log = { error: () => undefined }

@@ -155,15 +155,15 @@ t.test('a write continues if its client disconnects, and does not start after th
     return success('done')
   }
   const leaving = new AbortController()
-  const written = write({ ...assign(), signal: leaving.signal })
+  const written = write({ ...assign(), client: leaving })
   await settle()
   leaving.abort(new Error('left'))
-  t.notOk(nodes.requests.at(-1)?.signal.aborted)
+  t.notOk(nodes.requests.at(-1)?.client.signal.aborted)
   open()
   t.equal(bodyOf(await written).data, 'done')
   t.match(cacheStatusOf(await read(one())), { fwd: 'uri-miss', stored: true })
   const calls = nodes.calls
-  await t.rejects(async () => write({ ...assign(), signal: leaving.signal }), { message: 'left' })
+  await t.rejects(async () => write({ ...assign(), client: leaving }), { message: 'left' })
   t.equal(nodes.calls, calls)
   t.match(cacheStatusOf(await read(one())), { fwd: 'uri-miss', stored: true }, 'no fence is left')
 })
@@ -245,12 +245,12 @@ t.test('while the store is unreachable, identical reads share the next call and 
   t.equal(bodyOf(await read(one())).data, 3)
 
   const leaving = new AbortController()
-  nodes.respond = async ({ signal }) => {
+  nodes.respond = async ({ client: { signal } }) => {
     await new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
     return success('never')
   }
-  const running = read({ ...one(), signal: leaving.signal })
-  const waiting = read({ ...one(), signal: leaving.signal })
+  const running = read({ ...one(), client: leaving })
+  const waiting = read({ ...one(), client: leaving })
   await settle()
   leaving.abort(new Error('left'))
   await Promise.all([t.rejects(async () => running), t.rejects(async () => waiting)])

@@ -69,12 +69,12 @@ t.test('a client that disconnects does not abort the call that other clients wai
     return success(call)
   }
   const leaving = new AbortController()
-  const aborted = read({ ...one(), signal: leaving.signal })
+  const aborted = read({ ...one(), client: leaving })
   const stays = read(one())
   await settle()
   leaving.abort(new Error('left'))
   await t.rejects(async () => aborted, { message: 'left' })
-  t.notOk(nodes.requests[0]?.signal.aborted, 'the call goes on')
+  t.notOk(nodes.requests[0]?.client.signal.aborted, 'the call goes on')
   open()
   t.equal(bodyOf(await stays).data, 1)
 
@@ -84,25 +84,25 @@ t.test('a client that disconnects does not abort the call that other clients wai
     await openedAgain
     return success('stored')
   }
-  const alone = read({ ...one('002'), signal: all.signal })
+  const alone = read({ ...one('002'), client: all })
   await settle()
   all.abort(new Error('left'))
   await t.rejects(async () => alone)
-  t.notOk(nodes.requests.at(-1)?.signal.aborted, 'a call whose response will be stored is completed')
+  t.notOk(nodes.requests.at(-1)?.client.signal.aborted, 'a call whose response will be stored is completed')
   openAgain()
   await settle()
   t.match(cacheStatusOf(await read(one('002'))), { hit: true })
 
   const unlimited = new AbortController()
-  nodes.respond = async ({ signal }) => {
+  nodes.respond = async ({ client: { signal } }) => {
     await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
     return success('never')
   }
-  const endless = read({ ...one('003'), waitForComplete: true, signal: unlimited.signal })
+  const endless = read({ ...one('003'), waitForComplete: true, client: unlimited })
   await settle()
   unlimited.abort(new Error('left'))
   await t.rejects(async () => endless)
-  t.ok(nodes.requests.at(-1)?.signal.aborted, 'a call without a time limit ends with its last client')
+  t.ok(nodes.requests.at(-1)?.client.signal.aborted, 'a call without a time limit ends with its last client')
 })
 
 t.test('a request without a time limit does not share a call with one that has a limit', async (t) => {

@@ -90,7 +90,7 @@ t.test('a client can disconnect while its replica waits for a fetch lock', async
   }
   const { read } = replica({ store })
   const leaving = new AbortController()
-  const waiting = read({ ...one(), signal: leaving.signal })
+  const waiting = read({ ...one(), client: leaving })
   await settle()
   leaving.abort(new Error('left'))
   await t.rejects(async () => waiting, { message: 'left' })

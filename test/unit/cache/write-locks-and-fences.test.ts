@@ -59,7 +59,7 @@ t.test('a write whose client disconnects while it waits is never sent', async (t
   await read()
   const leaving = new AbortController()
   const first = handle(registered())
-  const second = handle(replacing({ signal: leaving.signal }))
+  const second = handle(replacing({ client: leaving }))
   await settle()
   leaving.abort(new Error('left'))
   await t.rejects(async () => second, { message: 'left' })

@@ -80,7 +80,7 @@ async function shown(server: TestServer, head: string) {
     const { time: _2, reqId: _3, milliseconds: _4, err, ...line } = JSON.parse(text)
     return { ...line, err: err?.message }
   })
-  const requests = server.requests.slice(asked).map(({ requestId: _5, signal: _6, cost, ...rest }) => ({
+  const requests = server.requests.slice(asked).map(({ requestId: _5, client: _6, cost, ...rest }) => ({
     ...rest,
     isCharged: cost !== undefined,
   }))

@@ -31,12 +31,12 @@ t.test('the signal of a request aborts when its client disconnects, whenever it 
   let entered = () => {}
   const seen: boolean[] = []
   const server = await startServer(t, async (request) => {
-    const early = request.endpoint.path === '/agents' ? request.signal : undefined
+    const early = request.endpoint.path === '/agents' ? request.client.signal : undefined
     const left = once(sockets.at(-1) as Socket, 'close')
     entered()
     await left
-    await eventually(() => (early ?? request.signal).aborted)
-    seen.push(request.signal.aborted)
+    await eventually(() => (early ?? request.client.signal).aborted)
+    seen.push(request.client.signal.aborted)
     return cachedResponse(body)
   })
   const sockets: Socket[] = []

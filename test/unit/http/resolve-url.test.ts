@@ -125,6 +125,6 @@ t.test('a URL that is no path is rejected with 604, as the parameter that it is'
 t.test('the request of a resolved URL has no client that could disconnect', async (t) => {
   const { resolveUrl } = await startServer(t, async () => cachedResponse(body))
   const request = resolveUrl('/agents/1?wait_for_complete', { name: 'alice', permissions: ['*'] })
-  t.notOk(request.signal.aborted)
+  t.notOk(request.client.signal.aborted)
   t.match(request, { params: { agent_id: '001' }, waitForComplete: true, requestId: /^[0-9a-f-]{36}$/ })
 })

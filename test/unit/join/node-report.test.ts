@@ -48,7 +48,7 @@ t.test('a joined collection is fresh no longer than the stored part that expires
     const times = { ttl: 5000 + (timeLeft ?? 0), age: 5000, staleWhileRevalidate: 0, staleIfError: 0, fetchTime: 900 }
     const cached = { response: { status: 200, body, etag: '"v1"', ...times }, status: { hit: true } } as const
     const response = { kind: 'json', status: 200, body, ...(timeLeft !== undefined && { cached }) } as const
-    const part = await fetchPart(async () => response, request, request.signal)
+    const part = await fetchPart(async () => response, request, request.client.signal)
     if (part.ok) report.addPart(node, part)
   }
   const freshFor = () => createResponse(Buffer.from('{}'), report).partsFreshFor
@@ -66,7 +66,11 @@ t.test('parts of a joined collection may expire while others are fetched', async
   const body = Buffer.from('{"error":0,"data":{"items":[],"totalItems":0}}')
   const times = { ttl: 20, age: 0, staleWhileRevalidate: 0, staleIfError: 0, fetchTime: 0 }
   const cached = { response: { status: 200, body, etag: '"v1"', ...times }, status: { stored: true } } as const
-  const part = await fetchPart(async () => ({ kind: 'json', status: 200, body, cached }), request, request.signal)
+  const part = await fetchPart(
+    async () => ({ kind: 'json', status: 200, body, cached }),
+    request,
+    request.client.signal,
+  )
   if (part.ok) report.addPart('w1', part)
   const start = performance.now()
   while (performance.now() < start + 25) await new Promise((resolve) => setImmediate(resolve))

@@ -114,7 +114,7 @@ t.test('comparisons stay within the budget, need idle capacity, and are void aft
     caller: { name: 'a', permissions: ['*:*'] },
     waitForComplete: false,
     requestId: '1',
-    signal: new AbortController().signal,
+    client: new AbortController(),
   }
   const prepared = prepare(ask)
   if (typeof prepared === 'string') throw new Error(prepared)

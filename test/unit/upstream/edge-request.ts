@@ -12,7 +12,7 @@ export function edgeRequest(method: string, path: string, overrides: Partial<Edg
     caller: { name: 'ann', permissions: ['*:*'] },
     waitForComplete: false,
     requestId: 'a',
-    signal: new AbortController().signal,
+    client: new AbortController(),
     ...overrides,
   }
 }

@@ -109,7 +109,7 @@ t.test('a client that disconnects cancels the call', async (t) => {
     })
   })
   const client = new AbortController()
-  const response = handler(edgeRequest('GET', '/agents', { signal: client.signal }))
+  const response = handler(edgeRequest('GET', '/agents', { client: { signal: client.signal } }))
   await eventually(() => master.seen.length === 1)
   client.abort()
   await t.rejects(async () => response, { name: 'AbortError' })

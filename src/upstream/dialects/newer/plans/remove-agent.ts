@@ -15,7 +15,7 @@ export async function removeAgent(conversation: Conversation): Promise<Answer> {
   const { call } = buildCall(conversation)
   const reply = await conversation.send(call)
   if (!isNotEligible(reply.content) || conversation.remaining <= DATABASE_DELAY_MS) return answerOf(conversation, reply)
-  await pause(DATABASE_DELAY_MS, conversation.request.signal)
+  await pause(DATABASE_DELAY_MS, conversation.request.client.signal)
   return answerOf(conversation, await conversation.send(call))
 }
 

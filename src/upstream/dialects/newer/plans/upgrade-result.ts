@@ -27,7 +27,7 @@ export async function upgradeResult(conversation: Conversation): Promise<Answer>
   for (let attempt = 1; isRunning(reply.content); attempt++) {
     if (attempt > attempts) return answerError(reply, classicError(1716))
     if (attempt * INTERVAL_MS > allowed) return answerError(reply, classicError(3021))
-    await pause(INTERVAL_MS, request.signal)
+    await pause(INTERVAL_MS, request.client.signal)
     reply = await conversation.send(call)
   }
   return outcomeOf(conversation, reply)
