@@ -5,6 +5,9 @@ import { destroyIfSilent } from './reply-timer.ts'
 
 export type RedisClient = Redis | Cluster
 
+/** Time between two requests for the slots of a cluster. */
+const SLOTS_REFRESH_MS = 2000
+
 /** Returns a client that reconnects by itself, sends nothing without a connection, and never ends the process. */
 export function createClient(target: RedisConnectionOptions, times: RedisTimes): RedisClient {
   const client = clientOf(target, times)
@@ -51,8 +54,8 @@ function clientOf(target: RedisConnectionOptions, times: RedisTimes): RedisClien
       retryDelayOnFailover: 10,
       retryDelayOnClusterDown: 50,
       slotsRefreshTimeout: bulkTimeout,
-      slotsRefreshInterval: 2000,
     })
+    refreshSlots(cluster)
     // Connect now, not with the first command for this node. Rejects if it is connecting already.
     return cluster.on('+node', (node: Redis) => void node.connect().catch(() => {}))
   }
@@ -70,6 +73,17 @@ function clientOf(target: RedisConnectionOptions, times: RedisTimes): RedisClien
   }
   const url = target.url ?? 'redis://127.0.0.1:6379'
   return url.startsWith('unix://') ? new Redis({ ...options, path: url.slice(7) }) : new Redis(url, options)
+}
+
+/**
+ * Asks again and again which master has which slots. The `slotsRefreshInterval` of ioredis would start its timer again
+ * if the client is closed during a request: the process would never end.
+ */
+function refreshSlots(cluster: Cluster): void {
+  const timer = setInterval(() => {
+    if (cluster.status === 'ready') cluster.refreshSlotsCache()
+  }, SLOTS_REFRESH_MS).unref()
+  cluster.once('end', () => clearInterval(timer))
 }
 
 function commonOptions(target: RedisConnectionOptions, times: RedisTimes) {
