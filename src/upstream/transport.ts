@@ -8,6 +8,7 @@ import type { NodeCall } from '../core/node-call.ts'
 import type { Deadline } from '../core/timing.ts'
 import { type AttemptResult, Exchange } from './exchange.ts'
 import type { NodeCredentials, NodeLimits, NodeTls, UntracedTraceparent } from './options.ts'
+import { connectInTurns } from './receive-turns.ts'
 import { basicAuthorization } from './tokens/accounts.ts'
 import type { AuthorizedCall } from './tokens/authorized-call.ts'
 
@@ -93,7 +94,7 @@ export function createTransport(initial: TransportOptions): Transport {
 
 function createConnections({ url, tls, limits, connectTimeout, lookup }: TransportOptions): Connections {
   const { servername } = tls
-  const connect = buildConnector({
+  const connector = buildConnector({
     // Created once instead of for each connection.
     ...(url.startsWith('https:') && { secureContext: createContext(tls) }),
     ...(servername !== undefined && { servername }),
@@ -103,7 +104,7 @@ function createConnections({ url, tls, limits, connectTimeout, lookup }: Transpo
     lookup,
   })
   const common = {
-    connect,
+    connect: connectInTurns(connector),
     maxHeaderSize: MAX_HEADER_BYTES,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     keepAliveMaxTimeout: KEEP_ALIVE_TIMEOUT_MS,

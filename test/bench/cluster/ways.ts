@@ -1,5 +1,5 @@
 import { createConnection, type Socket } from 'node:net'
-import { Client, type Dispatcher } from 'undici'
+import { buildConnector, Client, type Dispatcher } from 'undici'
 import { findRows } from '../../../src/join/bytes/envelope-rows.ts'
 import { createHeap } from '../../../src/join/bytes/heap.ts'
 import { type MergeInput, mergeRows } from '../../../src/join/bytes/merge.ts'
@@ -7,6 +7,7 @@ import { createCollectionBody } from '../../../src/join/bytes/splice.ts'
 import { sources } from '../../../src/query/sources.ts'
 import type { Row } from '../../../src/query/value.ts'
 import { BodyCollector } from '../../../src/upstream/node-response.ts'
+import { connectInTurns } from '../../../src/upstream/receive-turns.ts'
 import { WrongResponseError } from '../verify.ts'
 /** Ways to build one page from the responses of many nodes, over the same keep-alive connections. */
 
@@ -42,7 +43,8 @@ export interface Ways {
 
 export function createWays(port: number, many: number): Ways {
   const sockets = Array.from({ length: many }, () => createConnection({ port, host: '127.0.0.1', noDelay: true }))
-  const clients = Array.from({ length: many }, () => new Client(`http://127.0.0.1:${port}`, { pipelining: 1 }))
+  const options = { connect: connectInTurns(buildConnector({})), pipelining: 1 }
+  const clients = Array.from({ length: many }, () => new Client(`http://127.0.0.1:${port}`, options))
   return {
     raw: { name: 'raw sockets, bytes only', run: (nodes) => floor(sockets.slice(0, nodes)) },
     parsing: { name: 'undici, parse, merge, stringify', run: (nodes, page) => parsed(clients.slice(0, nodes), page) },
