@@ -3,9 +3,9 @@
  * reported in CPU time too, because on a shared machine the clock also counts the work of other processes.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { setImmediate } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { measureTurns } from '../../support/event-loop.ts'
 import type { Page, Way } from './ways.ts'
 
 export interface Cost {
@@ -41,20 +41,7 @@ function spent(since: NodeJS.CpuUsage): number {
 
 /** Measures the maximum CPU time of one turn of the event loop. */
 export async function longestTurn(way: Way, nodes: number, page: Page): Promise<number> {
-  let [most, running] = [0, true]
-  const watched = watch()
-  await way.run(nodes, page)
-  running = false
-  await watched
-  return most
-
-  async function watch(): Promise<void> {
-    while (running) {
-      const since = process.cpuUsage()
-      await setImmediate()
-      most = Math.max(most, spent(since))
-    }
-  }
+  return (await measureTurns(() => way.run(nodes, page))).longest
 }
 
 export function medianOf(numbers: readonly number[]): number {
