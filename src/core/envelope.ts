@@ -160,7 +160,13 @@ export function isStorable(response: EdgeResponse): response is JsonResponse {
   if (response.kind !== 'json' || response.status !== 200 || response.headers !== undefined) return false
   if (response.partial || response.personal) return false
   if (errorNumberOf(response) !== 0) return false
-  return response.hasKnownGaps === true || !response.body.includes(FAILED_NODES_NAME)
+  return response.hasKnownGaps === true || !namesFailedNodes(response)
+}
+
+/** Rows whose place is known are not searched: the name is beside them, and a text in a row is no name. */
+function namesFailedNodes({ body, rows }: JsonResponse): boolean {
+  if (rows === undefined) return body.includes(FAILED_NODES_NAME)
+  return body.includes(FAILED_NODES_NAME, rows.to) || body.subarray(0, rows.from).includes(FAILED_NODES_NAME)
 }
 
 /** Whether a node reports the failure of another one, so that a stale response is better, where one may be served. */

@@ -89,7 +89,7 @@ function readFirstPath(scanner: MemberScanner, paths: readonly FieldPath[], byte
 function readInner(bytes: Buffer, from: number, to: number, inner: readonly MemberScanner[]): unknown {
   let [start, end] = [from, to]
   for (const scanner of inner) {
-    if (bytes[start] !== OPEN || scanObject(scanner, bytes, start) < 0) return undefined
+    if (bytes[start] !== OPEN || scanObject(scanner, bytes, start, end) < 0) return undefined
     start = scanner.found[0] ?? -1
     end = scanner.found[1] ?? -1
     if (start < 0) return undefined

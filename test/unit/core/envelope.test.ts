@@ -119,3 +119,15 @@ t.test('a response with an error in its envelope is not storable', async (t) => 
   t.equal(isStored('{"error":1701,"data":{}}'), false)
   t.equal(isStored('{"error":0,"data":{"failed_nodes":{}}}'), false)
 })
+
+t.test('the name of failed nodes counts beside the rows of a response, not in them', async (t) => {
+  const isStored = (text: string) => {
+    const body = Buffer.from(text)
+    const envelope = readEnvelope(body)
+    if (!envelope.ok || envelope.rows === undefined) throw new Error(`no rows in ${text}`)
+    return isStorable({ kind: 'json', status: 200, body, errorNumber: envelope.error, rows: envelope.rows })
+  }
+  t.equal(isStored('{"error":0,"data":{"items":[{"level":"failed_nodes"}],"totalItems":1}}'), true)
+  t.equal(isStored('{"error":0,"data":{"items":[],"totalItems":0,"failed_nodes":[]}}'), false)
+  t.equal(isStored('{"error":0,"data":{"failed_nodes":[],"items":[],"totalItems":0}}'), false)
+})
