@@ -1,13 +1,11 @@
 /** How often stored responses are requested: their hits in the second half of each freshness lifetime. */
-import { RecentlyUsed } from '../core/recently-used.ts'
+import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { StoredResponse } from '../core/response.ts'
 
 type Freshness = Pick<StoredResponse, 'age' | 'ttl' | 'fetchTime'>
 
 /** Hits in the first half are not counted, so that most hits cost nothing. */
 const COUNTED_SHARE = 0.5
-/** Keys that are counted, in each of two generations. */
-const MAX_COUNTED_KEYS = 5000
 
 /** Returns the milliseconds for which a response is fresh after its arrival. */
 export function lifetimeAfterArrival({ ttl, fetchTime }: Freshness): number {
@@ -72,7 +70,7 @@ function endOf({ ttl, age }: Freshness, now: number): number {
 }
 
 export class Demands {
-  readonly #demands = new RecentlyUsed<Demand>(MAX_COUNTED_KEYS)
+  readonly #demands = new RecentlyUsed<Demand>(MAX_IN_USE)
 
   /** Whether a response has this many hits in the second half of its lifetime, which may be over. */
   hasHits(key: string, stored: Freshness, now: number, count: number): boolean {

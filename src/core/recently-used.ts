@@ -1,4 +1,10 @@
 /**
+ * URLs, callers and entity tags that a replica remembers, each of them in two generations of this size: hits of so many
+ * cost the same. Those of twice as many, in turn, are all prepared again.
+ */
+export const MAX_IN_USE = 10_000
+
+/**
  * A map that forgets the entries that were not used recently, at a lower cost per hit than a least-recently-used list:
  * two generations of at most `maxPerGeneration` entries; the older one is dropped when the younger one is full.
  */

@@ -11,7 +11,7 @@ import type { Access, AuthFailure, AuthResult } from '../access/access.ts'
 import { CLOCK_TOLERANCE_S } from '../access/tokens.ts'
 import { OWN_TOKEN_ALGORITHM } from '../core/access.ts'
 import { EdgeError } from '../core/errors.ts'
-import { RecentlyUsed } from '../core/recently-used.ts'
+import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
 import { ownText } from '../core/values.ts'
 import type { RequestHead } from '../listener/framing.ts'
@@ -70,8 +70,6 @@ interface Credentials {
 
 type Scheme = (credentials: Credentials) => Promise<AuthResult>
 
-/** Callers that are remembered by their credentials, in each of two generations. */
-const MAX_REMEMBERED = 5000
 /** RFC 9110 section 11.4, with exactly one space, as all clients send it. */
 const CREDENTIALS = /^([A-Za-z]+) ([A-Za-z0-9._~+/-]+=*)$/
 const WRONG: AuthResult = { ok: false, reason: 'wrong' }
@@ -89,7 +87,7 @@ export async function createAuthenticator(
   // The key is a salted digest, so the credentials themselves are not stored. The remembered function checks on each
   // call whether the credentials still hold.
   const salt = randomBytes(32).toString('base64')
-  const remembered = new RecentlyUsed<(authorization: string) => Caller | undefined>(MAX_REMEMBERED)
+  const remembered = new RecentlyUsed<(authorization: string) => Caller | undefined>(MAX_IN_USE)
   const keyOf = (clientAddress: string, authorization: string) =>
     hash('sha256', `${salt} ${clientAddress} ${authorization}`, 'base64')
 

@@ -9,7 +9,7 @@
  * This module decides which requests take the fast path. `fast-request.ts` answers them.
  */
 import type { IncomingMessage, RequestListener } from 'node:http'
-import { RecentlyUsed } from '../core/recently-used.ts'
+import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import { headOf, type RequestHead } from '../listener/framing.ts'
 import type { Admission } from './admit.ts'
 import type { ValidatedUrl } from './edge-request.ts'
@@ -18,8 +18,7 @@ import { FastRequest } from './fast-request.ts'
 import { hitLog } from './request-log.ts'
 import type { Handover } from './request-state.ts'
 
-/** Validated URLs that are remembered, in each of two generations, and the length up to which one is. */
-const MAX_URLS = 5000
+/** Longer URLs are not remembered. */
 const MAX_URL_LENGTH = 512
 
 export interface FastPath {
@@ -36,7 +35,7 @@ export interface FastPath {
 }
 
 export function createFastPath(options: FastPathOptions): FastPath {
-  let urls = new RecentlyUsed<KnownUrl>(MAX_URLS)
+  let urls = new RecentlyUsed<KnownUrl>(MAX_IN_USE)
   const handovers = new WeakMap<IncomingMessage, Handover>()
 
   const context: FastPathContext = {
@@ -73,7 +72,7 @@ export function createFastPath(options: FastPathOptions): FastPath {
       if (url.length <= MAX_URL_LENGTH) urls.set(url, { ...validated, sufficient: new WeakSet() })
     },
     forgetUrls: () => {
-      urls = new RecentlyUsed<KnownUrl>(MAX_URLS)
+      urls = new RecentlyUsed<KnownUrl>(MAX_IN_USE)
       context.revision += 1
     },
     handoverOf: (request) => handovers.get(request),

@@ -12,7 +12,7 @@ import fastifyRateLimit, { type FastifyRateLimitStoreCtor, normalizeIP } from '@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { AccessOptions, RateLimit } from '../access/access.ts'
 import { EdgeError } from '../core/errors.ts'
-import { RecentlyUsed } from '../core/recently-used.ts'
+import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
 
 /** Counts one request of a key in a window of `window` milliseconds. It must not wait: it runs before each response. */
@@ -42,9 +42,6 @@ export interface RateLimiters {
   /** Requests from an address that cost, and verifications of credentials. */
   readonly address: RateLimiter<string>
 }
-
-/** Keys that are remembered, and keys that are counted, in each of two generations. */
-const MAX_KEYS = 5000
 
 /**
  * Registers @fastify/rate-limit on the app. A limit that is not configured is unlimited. Without `count`, this process
@@ -110,7 +107,7 @@ function tooManyRequests(max: number, ends: number): EdgeError {
 
 /** Returns the same string object for the same name: V8 stores the hash of a string in that object. */
 function rememberKeys(make: (name: string) => string): (name: string) => string {
-  const keys = new RecentlyUsed<string>(MAX_KEYS)
+  const keys = new RecentlyUsed<string>(MAX_IN_USE)
   return (name) => {
     const known = keys.get(name)
     if (known !== undefined) return known
@@ -140,7 +137,7 @@ function storeOver(count: CountRequest): FastifyRateLimitStoreCtor {
 
 /** Counts in fixed windows in this process. */
 function countInProcess(): CountRequest {
-  const windows = new RecentlyUsed<{ count: number; readonly until: number }>(MAX_KEYS)
+  const windows = new RecentlyUsed<{ count: number; readonly until: number }>(MAX_IN_USE)
   return (key, window) => {
     const now = performance.now()
     const known = windows.get(key)

@@ -3,7 +3,7 @@
  * the client is still valid. Both paths use this module.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import { RecentlyUsed } from '../core/recently-used.ts'
+import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { CachedResponse, EdgeResponse } from '../core/response.ts'
 import {
   cacheHeaders,
@@ -171,10 +171,8 @@ interface FullHeaders {
   readonly fields: StableHeaders
 }
 
-/** Entity tags whose headers are remembered, in each of two generations. */
-const MAX_TAGS = 2000
-const fullByTag = new RecentlyUsed<FullHeaders>(MAX_TAGS)
-const notModifiedByTag = new RecentlyUsed<StableHeaders>(MAX_TAGS)
+const fullByTag = new RecentlyUsed<FullHeaders>(MAX_IN_USE)
+const notModifiedByTag = new RecentlyUsed<StableHeaders>(MAX_IN_USE)
 
 /** Length and coding are compared too: tags can come from Redis, and a wrong length would cut the body off. */
 function fullHeaders(tag: string, bytes: Buffer, coding: Coding | undefined): StableHeaders {

@@ -1,7 +1,7 @@
 /** One log line per request: route template, status, time, caller. No URL, no query value, no body, no header. */
 import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { normalizeAddress } from '../core/ip-addresses.ts'
-import { RecentlyUsed } from '../core/recently-used.ts'
+import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { RejectedRequest } from '../listener/reject.ts'
 import type { AddressOf } from './client-address.ts'
 import {
@@ -139,9 +139,6 @@ function elapsedOf({ edge }: FastifyRequest, reply: FastifyReply): number {
 /** Writes one whole line of the log. */
 export type WriteLine = (text: string) => void
 
-/** Routes and callers whose part of the line is remembered. */
-const MAX_REMEMBERED = 5000
-
 type RequestFields = Pick<HitEvent, 'method' | 'route' | 'status'>
 type CallerFields = Pick<HitEvent, 'caller' | 'client'>
 
@@ -152,8 +149,8 @@ type CallerFields = Pick<HitEvent, 'caller' | 'client'>
  */
 export function hitLog(log: FastifyBaseLogger, writeLine?: WriteLine): (event: HitEvent) => void {
   if (writeLine === undefined) return (event) => log.info(logFields(entryOf(event)), COMPLETED)
-  const requests = new RecentlyUsed<RequestFields & { readonly text: string }>(MAX_REMEMBERED)
-  const callers = new RecentlyUsed<CallerFields & { readonly text: string }>(MAX_REMEMBERED)
+  const requests = new RecentlyUsed<RequestFields & { readonly text: string }>(MAX_IN_USE)
+  const callers = new RecentlyUsed<CallerFields & { readonly text: string }>(MAX_IN_USE)
   const requestText = ({ method, route, status }: RequestFields): string => {
     const last = requests.get(route)
     if (last?.status === status && last.method === method) return last.text

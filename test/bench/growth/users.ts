@@ -10,10 +10,10 @@ import { type HitRow, measureSeries } from './rows.ts'
 const IN_FLIGHT = 16
 const ENTRIES = 10
 /**
- * A replica remembers the credentials of 5,000 callers in each of two generations. The requests of other callers take the
- * regular path. (If no verified token were remembered, 10,000 users would cost eight times as much as one.)
+ * Requests of one user repeat the bytes of the request before on their connection, which costs least. Those of many users on
+ * the same connections are parsed. (If no verified token were remembered, 10,000 users would cost eight times as much as one.)
  */
-const MAX_FACTOR = 4
+const MAX_FACTOR = 5
 /** Logins at the same time. */
 const LANES = 8
 
@@ -35,12 +35,11 @@ export async function measureUsers({ folder, origin, quick, duration, say }: Pla
       const client = await startClient({ port: edge.port, connections: IN_FLIGHT, authorization: basicOf(0) })
       crowds.push({ users, edge, client, tokens })
     }
-    const bearer = await measureScheme('Bearer', crowds, ({ tokens }) => tokens)
-    // Last: a password that was verified is remembered for a minute.
-    return (
-      (await measureScheme('Basic', crowds, ({ users }) => Array.from({ length: users }, (_, at) => basicOf(at)))) &&
-      bearer
+    // First: a password is verified again a minute after its verification, here by the login.
+    const basic = await measureScheme('Basic', crowds, ({ users }) =>
+      Array.from({ length: users }, (_, at) => basicOf(at)),
     )
+    return (await measureScheme('Bearer', crowds, ({ tokens }) => tokens)) && basic
   } finally {
     for (const { client, edge } of crowds) {
       await client.close()
