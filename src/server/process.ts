@@ -28,6 +28,7 @@ export async function runProcess(file: string | undefined, identity: ProcessIden
 async function run(loadOwn: () => Promise<LoadResult>, { number }: ProcessIdentity): Promise<number> {
   const group = new SupervisedGroup(send)
   const ending = drainRequest()
+  cluster.worker?.once('disconnect', endStart)
   await send({ type: 'attached' })
   const loaded = await loadOwn()
   if (!loaded.ok) return fail({ reasons: loaded.faults, code: EXIT_CODES.configuration })
@@ -43,6 +44,7 @@ async function run(loadOwn: () => Promise<LoadResult>, { number }: ProcessIdenti
         void send({ type: 'found', id: message.id, details: edge.requestDetails(message.request) })
     })
     const urls = await edge.start()
+    cluster.worker?.off('disconnect', endStart)
     edge.log.info({ replica: replicaNameOf(config) }, 'process listening')
     await send({ type: 'listening', ...urls })
   } catch (error) {
@@ -57,6 +59,14 @@ async function run(loadOwn: () => Promise<LoadResult>, { number }: ProcessIdenti
   clearInterval(reports)
   edge.log.info({ cut: !isComplete }, 'process ended')
   return isComplete ? EXIT_CODES.ok : EXIT_CODES.failed
+}
+
+/**
+ * The supervisor has ended before this process listens. Without a supervisor Node opens no port and reports no error, so the
+ * start would never end. No request is in flight, and the locks of this process expire.
+ */
+function endStart(): void {
+  process.exit(EXIT_CODES.failed)
 }
 
 /** Deprecated settings are the same in all processes, so the first one logs them. */

@@ -25,6 +25,8 @@ export interface ProgramOptions {
   /** Options of Node. */
   readonly node?: readonly string[]
   readonly cwd?: string
+  /** The program of Node; default: that of this process. */
+  readonly executable?: string
   /** The installed program; default: the built one. */
   readonly cli?: string
   /** Numbers of user and group; default: those of this process. */
@@ -44,7 +46,7 @@ export function program(
 ): Running {
   const { env = {}, input = '', node = [], cwd, user } = options
   const cli = options.cli ?? new URL('../../../dist/cli.js', import.meta.url).pathname
-  const child = spawn(process.execPath, [...node, cli, ...args], {
+  const child = spawn(options.executable ?? process.execPath, [...node, cli, ...args], {
     env: environmentWith(env),
     ...(cwd !== undefined && { cwd }),
     ...user,

@@ -2,7 +2,7 @@ import { createServer } from 'node:net'
 import t from 'tap'
 import { eventually } from '../../support/eventually.ts'
 import { program, result } from '../process/program.ts'
-import { pidsOf, stage, start } from './processes.ts'
+import { isRunning, pidsOf, stage, start } from './processes.ts'
 
 const { file, write } = await stage(t)
 
@@ -51,12 +51,3 @@ t.test('SIGTERM during the start ends all processes with exit code 0', async (t)
   t.strictSame([code, err], [0, ''])
   t.notOk(pids.some(isRunning))
 })
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
-}

@@ -1,5 +1,5 @@
 /** An edge with two processes behind one port, as the built program, in front of a simulated cluster and a Redis. */
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { hash } from '@node-rs/bcrypt'
@@ -8,7 +8,7 @@ import { stringify } from 'yaml'
 import { createKeyFile } from '../../../src/access/signing-keys.ts'
 import { startSimulator } from '../../../src/simulator/index.ts'
 import { startRedis } from '../../support/redis.ts'
-import { program, type Running } from '../process/program.ts'
+import { type ProgramOptions, program, type Running } from '../process/program.ts'
 
 const account = { username: 'edge', password: 'only-for-tests' }
 export const authorization = `Basic ${btoa('admin:admin-pw')}`
@@ -51,8 +51,13 @@ export async function stage(t: Test) {
 export type Stage = Awaited<ReturnType<typeof stage>>
 
 /** Starts the program and waits until all processes listen; one process has no supervisor. */
-export async function start(t: Parameters<typeof program>[0], file: string, processes = 2) {
-  const running = program(t, ['start', '--config', file])
+export async function start(
+  t: Parameters<typeof program>[0],
+  file: string,
+  processes = 2,
+  options: ProgramOptions = {},
+) {
+  const running = program(t, ['start', '--config', file], options)
   const last = processes === 1 ? '"replica"' : `"processes":${processes}`
   const line = new RegExp(`"operationsUrl":"([^"]+)","url":"([^"]+)",${last}`)
   const [, operationsUrl = '', url = ''] = await running.until(line)
@@ -90,6 +95,23 @@ export async function pidsOf(edge: Pick<Running, 'child'>): Promise<readonly num
   const { pid } = edge.child
   const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')
   return text.trim().split(' ').map(Number)
+}
+
+/** Returns the id of the process with this number. */
+export async function pidOf(edge: Pick<Running, 'child'>, number: number): Promise<number> {
+  const pids = await pidsOf(edge)
+  const pid = pids.find((each) => readFileSync(`/proc/${each}/cmdline`, 'utf8').includes(`--number\0${number}\0`))
+  if (pid === undefined) throw new Error(`no process has the number ${number}`)
+  return pid
+}
+
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Returns the sum of the samples of a metric. */
