@@ -20,15 +20,17 @@ interface InternalMessage {
 /** The last messages of a process may arrive after its exit. They are read before `disconnect`, or within this time. */
 const LAST_MESSAGES_MS = 200
 
-/** Resolves to the signal or the exit code of a process, after its last message, when its connections are closed. */
+/** Resolves to the signal, the exit code or the failed start of a process, after its last message, when its connections are closed. */
 export async function endOf(worker: Worker): Promise<string> {
   const closeHandoffs = trackHandoffs(worker)
-  // A message to a process that has just died.
-  worker.on('error', () => undefined)
   const disconnected = new Promise<boolean>((resolve) => worker.once('disconnect', () => resolve(true)))
-  const how = await new Promise<string>((resolve) =>
-    worker.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`)),
-  )
+  const how = await new Promise<string>((resolve) => {
+    worker.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`))
+    worker.on('error', (error) => {
+      // The system could not start the process, so `exit` does not follow. Other errors: a message to a dead process.
+      if (worker.process.pid === undefined) resolve(error.message)
+    })
+  })
   const isDisconnected = await Promise.race([disconnected, wait(LAST_MESSAGES_MS, false)])
   // After a turn of the event loop: this process may have been busy, and not have read the messages yet.
   await turn()

@@ -1,6 +1,7 @@
 /** One of the numbered places for processes, with the process that has it now. */
 import type { Worker } from 'node:cluster'
 import type { Logger } from 'pino'
+import { EXIT_CODES } from './exit.ts'
 import type { DrainRequest, ProcessState, StartFailure } from './messages.ts'
 
 /**
@@ -10,6 +11,15 @@ import type { DrainRequest, ProcessState, StartFailure } from './messages.ts'
  * - `waiting`: the process has ended; the next one starts after a delay.
  */
 export type Phase = 'starting' | 'serving' | 'ending' | 'waiting'
+
+/**
+ * Seconds without a message after which a process is killed. A process that serves sends a message each second; 30 s is more
+ * than a long turn of the event loop or a busy machine delays it. A process that starts sends one message when its program is
+ * loaded, and the next one when it listens. A start takes a second, and 15 s were measured with six processes per core.
+ */
+export const MAX_SILENT_SECONDS = { starting: 120, serving: 30 } as const
+/** A process without a message for this long is not ready: no other process is replaced meanwhile. */
+export const MAX_READY_SILENT_SECONDS = 5
 
 export interface Slot {
   readonly number: number
@@ -35,8 +45,9 @@ export function createSlot(number: number): Slot {
   return { number, phase: 'waiting', silentSeconds: 0, failures: 0 }
 }
 
-export function beginProcess(slot: Slot, worker: Worker): void {
-  slot.worker = worker
+/** To be called before a process is started in the slot. */
+export function beginProcess(slot: Slot): void {
+  slot.worker = undefined
   slot.phase = 'starting'
   slot.silentSeconds = 0
   slot.state = undefined
@@ -65,21 +76,27 @@ export function pendingSettings({ phase, state }: Slot): readonly string[] {
   return phase === 'serving' ? (state?.pendingRestart.filter((name) => name !== OWN_SETTING) ?? []) : []
 }
 
-export function isReady({ phase, state }: Slot): boolean {
-  return phase === 'serving' && state?.ready === true
+/** A process that hangs does not count as ready, although its last state was. */
+export function isReady({ phase, state, silentSeconds }: Slot): boolean {
+  return phase === 'serving' && state?.ready === true && silentSeconds < MAX_READY_SILENT_SECONDS
 }
 
 export function workersOf(slots: readonly Slot[]): readonly Worker[] {
   return slots.flatMap(({ worker }) => (worker?.isConnected() ? [worker] : []))
 }
 
-/** A process whose event loop is blocked for this long is killed. No probe fails while the others answer. */
-const MAX_SILENT_SECONDS = 30
-
 /** To be called each second. Counts seconds instead of comparing times, because this process may be paused too. */
 export function killIfSilent(slot: Slot, log: Logger): void {
+  if (slot.phase !== 'starting' && slot.phase !== 'serving') return
+  const { number, phase } = slot
   slot.silentSeconds += 1
-  if (slot.silentSeconds !== MAX_SILENT_SECONDS) return
-  log.error({ number: slot.number, seconds: slot.silentSeconds }, 'process does not respond, it is killed')
+  const seconds = slot.silentSeconds
+  if (seconds !== MAX_SILENT_SECONDS[phase]) return
+  if (phase === 'starting') {
+    const reason = `process ${number} did not open its ports within ${seconds} s`
+    const remedy = 'check that the machine has free cores, and that its disks and mounted folders respond'
+    slot.failure = { reasons: [`manager-edge cannot start: ${reason}; ${remedy}`], code: EXIT_CODES.failed }
+  }
+  log.error({ number, phase, seconds }, 'process does not respond, it is killed')
   slot.worker?.process.kill('SIGKILL')
 }

@@ -67,7 +67,9 @@ class Supervisor {
     process.on('SIGHUP', () => this.#send(this.#serving(), { type: 'reload' }))
     for (const slot of this.#slots) this.#fork(slot)
     this.#ticks = setInterval(() => {
-      for (const slot of this.#serving()) killIfSilent(slot, this.#log.current)
+      const ready = this.#slots.filter(isReady).length
+      for (const slot of this.#slots) killIfSilent(slot, this.#log.current)
+      if (this.#slots.filter(isReady).length !== ready) this.#publish()
       this.#rolling.tick(this.#slots, this.#log.current)
     }, TICK_MS)
   }
@@ -77,19 +79,29 @@ class Supervisor {
     const identity = { number: slot.number, edge: `${hostname()}-${process.pid}`, processes }
     const args = processArguments(identity, this.#options.file)
     cluster.setupPrimary({ exec: process.argv[1] ?? '', args })
-    const worker = cluster.fork()
-    beginProcess(slot, worker)
+    beginProcess(slot)
+    let worker: Worker
+    try {
+      worker = cluster.fork()
+    } catch (error) {
+      // The system has no file descriptors or no memory left. As if the process had ended.
+      process.nextTick(() => this.#onExit(slot, undefined, error instanceof Error ? error.message : String(error)))
+      return
+    }
+    slot.worker = worker
     worker.on('message', (message: FromProcess) => this.#receive(slot, worker, message))
     void endOf(worker).then((how) => this.#onExit(slot, worker, how))
   }
 
   #receive(slot: Slot, worker: Worker, message: FromProcess): void {
+    const wasReady = isReady(slot)
     slot.silentSeconds = 0
     if (message.type === 'attached') this.#onAttached(slot)
     else if (message.type === 'failed') slot.failure = message
     else if (message.type === 'listening') this.#onListening(slot, message)
     else if (message.type === 'state') this.#onState(slot, message)
     else this.#questions.receive(worker, message)
+    if (isReady(slot) !== wasReady) this.#publish()
   }
 
   #onAttached(slot: Slot): void {
@@ -98,11 +110,9 @@ class Supervisor {
   }
 
   #onState(slot: Slot, state: ProcessState): void {
-    const wasReady = isReady(slot)
     slot.state = state
     this.#drain = state.drain
     this.#log.use(state.log)
-    if (isReady(slot) !== wasReady) this.#publish()
     this.#roll()
   }
 
@@ -117,9 +127,9 @@ class Supervisor {
     this.#publish()
   }
 
-  #onExit(slot: Slot, worker: Worker, how: string): void {
+  #onExit(slot: Slot, worker: Worker | undefined, how: string): void {
     clearTimeout(slot.timer)
-    this.#questions.end(worker)
+    if (worker !== undefined) this.#questions.end(worker)
     const { number, phase, failure } = slot
     slot.worker = undefined
     slot.phase = 'waiting'
@@ -136,7 +146,7 @@ class Supervisor {
       const delay = nextRestartDelay(slot, performance.now())
       this.#restarts += 1
       const reasons = failure === undefined ? {} : { reasons: failure.reasons }
-      const fields = { number, pid: worker.process.pid, how, ...reasons, delay }
+      const fields = { number, pid: worker?.process.pid, how, ...reasons, delay }
       this.#log.current.error(fields, 'process ended, another one starts')
       slot.timer = setTimeout(() => this.#fork(slot), delay)
     }
@@ -177,7 +187,10 @@ class Supervisor {
     slot.drainRequest = request
     this.#publish()
     this.#send([slot], { type: 'drain', ...request })
-    slot.timer = setTimeout(() => slot.worker?.process.kill('SIGKILL'), this.#drain.limit + END_MARGIN_MS)
+    slot.timer = setTimeout(() => {
+      this.#log.current.error({ number: slot.number }, 'process does not end, it is killed')
+      slot.worker?.process.kill('SIGKILL')
+    }, this.#drain.limit + END_MARGIN_MS)
   }
 
   #finishIfEnded(): void {

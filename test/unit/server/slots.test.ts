@@ -1,8 +1,16 @@
+import type { Worker } from 'node:cluster'
 import { pino } from 'pino'
 import t from 'tap'
 import type { ProcessState } from '../../../src/server/messages.ts'
 import { RollingRestart } from '../../../src/server/rolling-restart.ts'
-import { createSlot, nextRestartDelay, type Slot } from '../../../src/server/slot.ts'
+import {
+  createSlot,
+  isReady,
+  killIfSilent,
+  MAX_READY_SILENT_SECONDS,
+  nextRestartDelay,
+  type Slot,
+} from '../../../src/server/slot.ts'
 
 t.test('restarts wait longer and longer, up to 30 s, and start over after a minute of service', async (t) => {
   const slot = createSlot(1)
@@ -49,4 +57,32 @@ t.test('a rolling restart replaces one process at a time, and only while all are
     'rolling restart waits until all processes are ready',
     'rolling restart complete',
   ])
+})
+
+t.test('a process without a message is killed: after 30 s while it serves, after 120 s while it starts', async (t) => {
+  const log = pino({ enabled: false })
+  for (const [phase, seconds] of [
+    ['serving', 30],
+    ['starting', 120],
+  ] as const) {
+    const signals: string[] = []
+    const worker = { process: { kill: (signal: string) => signals.push(signal) } } as unknown as Worker
+    const slot: Slot = { ...serving(1, []), phase, worker }
+    for (let second = 1; second < seconds; second += 1) killIfSilent(slot, log)
+    t.strictSame(signals, [])
+    killIfSilent(slot, log)
+    t.strictSame(signals, ['SIGKILL'])
+    if (phase === 'starting') t.match(slot.failure?.reasons, [/did not open its ports within 120 s; check that/])
+  }
+  const ending: Slot = { ...serving(1, []), phase: 'ending' }
+  for (let second = 1; second < 200; second += 1) killIfSilent(ending, log)
+  t.equal(ending.silentSeconds, 0, 'a process that ends has its own limit')
+})
+
+t.test('a process that does not respond for some seconds is not ready', async (t) => {
+  const slot = serving(1, [])
+  slot.silentSeconds = MAX_READY_SILENT_SECONDS - 1
+  t.ok(isReady(slot))
+  slot.silentSeconds += 1
+  t.notOk(isReady(slot))
 })
