@@ -108,8 +108,9 @@ t.test('a changed setting that needs a restart replaces the processes one after 
   t.strictSame(new Set(await probes.stop()), new Set([200]), 'the edge is ready all the time')
   const after = await pidsOf(edge)
   t.strictSame([after.length, after.some((pid) => before.includes(pid))], [2, false], 'both processes are new')
-  const replicas = linesOf(edge, 'process listening').map(({ replica }) => replica)
-  t.ok(replicas.includes('renamed-1') && replicas.includes('renamed-2'), `${replicas}`)
+  // A process buffers its lines for a tenth of a second.
+  const replicas = () => linesOf(edge, 'process listening').map(({ replica }) => replica)
+  await eventually(() => replicas().includes('renamed-1') && replicas().includes('renamed-2'))
 })
 
 t.test('SIGTERM ends both processes after the requests under way, with exit code 0', async (t) => {
