@@ -15,7 +15,7 @@ export type Phase = 'starting' | 'serving' | 'ending' | 'waiting'
 /**
  * Seconds without a message after which a process is killed. A process that serves sends a message each second; 30 s is more
  * than a long turn of the event loop or a busy machine delays it. A process that starts sends one message when its program is
- * loaded, and the next one when it listens. A start takes a second, and 15 s were measured with six processes per core.
+ * loaded, and the next one when it listens. A start takes about a second, and several times as long on a busy machine.
  */
 export const MAX_SILENT_SECONDS = { starting: 120, serving: 30 } as const
 /** A process without a message for this long is not ready: no other process is replaced meanwhile. */
