@@ -4,7 +4,8 @@
  * pair of address and name, one per address, and one for the whole edge. No name is ever locked for all addresses,
  * because then anyone could lock out any user.
  */
-import { LRUCache } from 'lru-cache'
+import type { LRUCache } from 'lru-cache'
+import { growingLru } from '../core/growing-lru.ts'
 import type { Clock } from '../core/timing.ts'
 
 /** Counters of login attempts, in memory or shared by replicas. Addresses are normalised, names are as sent. */
@@ -65,7 +66,7 @@ export function createLoginAttempts(options: LoginAttemptOptions): LoginAttempts
   const addresses = buckets(ATTEMPT_LIMITS.address, 10_000)
   const edge = buckets(ATTEMPT_LIMITS.edge, 1)
   /** Pair → time until which the pair is known. */
-  const knownUntil = new LRUCache<string, number>({ max: 10_000 })
+  const knownUntil = growingLru<string, number>(10_000)
 
   return {
     blockedForMs: (address, name) => pairs.blockedForMs(pairKey(address, name)),
@@ -125,7 +126,7 @@ class LeakyBuckets {
 
   constructor(options: LeakyBucketOptions) {
     this.#options = options
-    this.#buckets = new LRUCache({ max: options.maxKeys })
+    this.#buckets = growingLru(options.maxKeys)
   }
 
   /** Returns the milliseconds for which the key is blocked; 0 if it is not. */

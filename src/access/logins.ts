@@ -4,8 +4,8 @@
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { LRUCache } from 'lru-cache'
 import type { FailedLoginReason } from '../core/events.ts'
+import { growingLru } from '../core/growing-lru.ts'
 import type { Clock } from '../core/timing.ts'
 import type { LoginAttempts } from './login-attempts.ts'
 import type { VerifyPassword } from './passwords.ts'
@@ -45,7 +45,7 @@ const WRONG: LoginResult = { ok: false, reason: 'wrong' }
 export class PasswordLogins {
   readonly #options: LoginOptions
   readonly #hmac = createHmacSha256(randomBytes(32))
-  readonly #remembered = new LRUCache<string, RememberedLogin>({ max: MAX_REMEMBERED_USERS })
+  readonly #remembered = growingLru<string, RememberedLogin>(MAX_REMEMBERED_USERS)
   readonly #pending = new Map<string, Promise<LoginResult>>()
   #delayed = 0
 

@@ -6,8 +6,8 @@
  */
 import { isUtf8 } from 'node:buffer'
 import { hash } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import type { TokenAlgorithm } from '../core/access.ts'
+import { growingLru } from '../core/growing-lru.ts'
 import type { Clock } from '../core/timing.ts'
 import { ownField } from '../core/values.ts'
 import type { JsonObject, KeyLookup } from './issuer-keys.ts'
@@ -47,7 +47,7 @@ const INVALID = { ok: false, reason: 'invalid' } as const
 
 export class TokenVerifier {
   readonly #options: TokenVerifierOptions
-  readonly #verified = new LRUCache<string, VerifiedToken>({ max: MAX_REMEMBERED_TOKENS })
+  readonly #verified = growingLru<string, VerifiedToken>(MAX_REMEMBERED_TOKENS)
 
   constructor(options: TokenVerifierOptions) {
     this.#options = options

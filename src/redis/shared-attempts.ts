@@ -2,8 +2,9 @@
  * Limits on failed logins, counted for all replicas. While Redis is unreachable, each replica counts on its own, up to
  * its share of the limit.
  */
-import { LRUCache } from 'lru-cache'
+
 import { ATTEMPT_LIMITS, createLoginAttempts, type LoginAttempts } from '../access/login-attempts.ts'
+import { growingLru } from '../core/growing-lru.ts'
 import type { Clock } from '../core/timing.ts'
 import type { RedisConnection } from './connection.ts'
 import { redisKeys } from './options.ts'
@@ -115,7 +116,7 @@ const BURST_RETRY_MS = 100
 
 export function createSharedAttempts(options: SharedAttemptsOptions): SharedAttempts {
   const { connection, timeout, limits, digest, clock, replicas, isUnreachable } = options
-  const blockedUntil = new LRUCache<string, number>({ max: MAX_BLOCKED_PAIRS })
+  const blockedUntil = growingLru<string, number>(MAX_BLOCKED_PAIRS)
   /** Attempts for which Redis has not answered yet, by pair. */
   const inFlight = new Map<string, number>()
   const local = createLoginAttempts({

@@ -3,7 +3,8 @@
  * reports a key in batches once it has a quarter of its share of the limit. Below that, a key costs Redis nothing, and
  * can exceed the limit by a quarter at most.
  */
-import { LRUCache } from 'lru-cache'
+import type { LRUCache } from 'lru-cache'
+import { growingLru } from '../core/growing-lru.ts'
 import type { RedisConnection } from './connection.ts'
 import { redisKeys } from './options.ts'
 import { script } from './scripts.ts'
@@ -94,7 +95,7 @@ export function createSharedCounts(options: SharedCountsOptions): CountShared {
     const now = elapsed()
     let windows = windowsByLength.get(length)
     if (windows === undefined) {
-      windows = new LRUCache({ max: MAX_KEYS })
+      windows = growingLru(MAX_KEYS)
       windowsByLength.set(length, windows)
     }
     let window = windows.get(key)

@@ -1,5 +1,5 @@
 /** The nodes that agents report to, as the master names them in the newer layout. Asked only while a node is cut off. */
-import { LRUCache } from 'lru-cache'
+import { growingLru } from '../core/growing-lru.ts'
 import type { CallNode, ClusterView, NodeCall, NodeResult } from '../core/node-call.ts'
 import { ownField } from '../core/values.ts'
 import { encode } from './dialects/node-call.ts'
@@ -18,7 +18,7 @@ const TIMEOUT_MS = 5_000
 
 export class OwnerNames {
   readonly #ports: OwnerNamesPorts
-  readonly #known = new LRUCache<string, { readonly name: string; readonly until: number }>({ max: MAX_AGENTS })
+  readonly #known = growingLru<string, { readonly name: string; readonly until: number }>(MAX_AGENTS)
 
   constructor(ports: OwnerNamesPorts) {
     this.#ports = ports

@@ -13,7 +13,7 @@ interface Room {
 const NETWORK = ['node:http', 'node:https', 'node:net', 'node:tls', 'node:dns', 'node:http2']
 
 const table: Readonly<Record<string, Room>> = {
-  core: { rooms: ['catalogue/endpoint'], packages: [], never: [...NETWORK, 'node:fs'] },
+  core: { rooms: ['catalogue/endpoint'], packages: ['lru-cache'], never: [...NETWORK, 'node:fs'] },
   catalogue: { rooms: [], packages: [], never: [...NETWORK, 'node:fs'] },
   query: { rooms: ['core'], packages: [], never: [...NETWORK, 'node:fs'] },
   listener: { rooms: ['core'], packages: ['fastify'] },

@@ -2,8 +2,9 @@
  * The local tier (L1): entries of this process, and the epochs that this process knows without a call to Redis. An entry
  * is served from here only within the lease of the heartbeat, and while the known epochs are those of the entry.
  */
-import { LRUCache } from 'lru-cache'
+import type { LRUCache } from 'lru-cache'
 import type { Tag } from '../../catalogue/endpoint.ts'
+import { growingLru } from '../../core/growing-lru.ts'
 import type { Lookup, TagEpochs } from '../../core/response.ts'
 import { compareEpochs, keyTag, TimedEpochs, withKeyEpoch } from './epochs.ts'
 import { type LocalEntries, type LocalEntry, toStoredResponse } from './local-entries.ts'
@@ -119,7 +120,7 @@ export class KnownEpochs {
 
   /** `localBytes`: size of the local tier. An entry is served from it only while the epochs of all its tags are known. */
   constructor(localBytes: number) {
-    this.#epochs = new LRUCache({ max: Math.max(MIN_KNOWN_TAGS, Math.ceil(localBytes / LOCAL_BYTES_PER_TAG)) })
+    this.#epochs = growingLru(Math.max(MIN_KNOWN_TAGS, Math.ceil(localBytes / LOCAL_BYTES_PER_TAG)))
   }
 
   /** Changes whenever epochs are discarded. A comparison is valid as long as the version is the same. */
