@@ -9,8 +9,6 @@ import type { Replicas } from '../admin/console/replicas.ts'
 import { requestDetailsOf } from '../admin/console/request-details.ts'
 import type { RequestDetails } from '../admin/console/request-types.ts'
 import type { Readiness } from '../admin/listener.ts'
-import { checkCatalogue } from '../catalogue/checks/index.ts'
-import { catalogue } from '../catalogue/index.ts'
 import type { Deprecation } from '../config/deprecated.ts'
 import type { LoadResult } from '../config/index.ts'
 import { createReloadableConfig, type ReloadableConfig } from '../config/reloadable.ts'
@@ -89,8 +87,6 @@ interface Lifecycle {
 
 /** Rejects with an `Error` for the operator if a file is invalid, such as a certificate, a key or the users file. */
 export async function buildEdge(initial: Config, options: EdgeOptions = {}): Promise<Edge> {
-  const faults = checkCatalogue(catalogue)
-  if (faults.length > 0) throw new Error(`the catalogue is invalid:\n${faults.join('\n')}`)
   const settings = createReloadableConfig(initial)
   const { current: config } = settings
   const output = createLog(settings, options.logTo)

@@ -53,7 +53,7 @@ function compile(record: Endpoint): CompiledPolicy | string {
   if (!('cache' in record)) return 'it is a write'
   const policy: CachePolicy = record.cache
   if ('never' in policy) return policy.never
-  // The catalogue is checked for this at start too; a secret must not depend on one check.
+  // The catalogue is checked for this by the build too; a secret must not depend on one check.
   if (record.secret !== 'none') return 'it may hold a secret'
   if (record.target.kind === 'edge') return 'the edge answers it itself'
   const raw: Endpoint['response']['raw'] = record.response.raw

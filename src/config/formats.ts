@@ -6,7 +6,8 @@ import { parseAddressRange } from '../core/ip-addresses.ts'
 export interface Format {
   /** Follows "must be" in a message. */
   readonly description: string
-  readonly isValid: (text: string) => boolean
+  /** Returns whether the text is valid. The member has the name that Ajv expects. */
+  readonly validate: (text: string) => boolean
   /** Absent: the value is the text. `base` is the folder that relative paths start from. */
   readonly parse?: (text: string, base: string) => number | string
 }
@@ -20,54 +21,54 @@ const MAX_SIZE_BYTES = 4 * BYTES.GiB
 export const formats: Readonly<Record<string, Format>> = {
   duration: {
     description: 'a duration such as 750ms, 30s or 2m',
-    isValid: (text) => isBetween(parseDuration(text), 1, MAX_DURATION_MS),
+    validate: (text) => isBetween(parseDuration(text), 1, MAX_DURATION_MS),
     parse: parseDuration,
   },
   delay: {
     description: 'a duration such as 0s, 750ms or 5s',
-    isValid: (text) => isBetween(parseDuration(text), 0, MAX_DURATION_MS),
+    validate: (text) => isBetween(parseDuration(text), 0, MAX_DURATION_MS),
     parse: parseDuration,
   },
   size: {
     description: 'a size such as 512B, 16KiB or 64MiB',
-    isValid: (text) => isBetween(parseSize(text), 1, MAX_SIZE_BYTES),
+    validate: (text) => isBetween(parseSize(text), 1, MAX_SIZE_BYTES),
     parse: parseSize,
   },
   path: {
     description: 'the name of a file',
-    isValid: (text) => !text.includes('\0'),
+    validate: (text) => !text.includes('\0'),
     parse: (text, base) => resolve(base, text),
   },
-  host: { description: 'a host name or an address, without a port', isValid: isHost },
+  host: { description: 'a host name or an address, without a port', validate: isHost },
   cidr: {
     description: 'an address or a range such as 10.0.0.0/8 or fd00::/8 (an IPv4 range in IPv4 form, never ::ffff:…)',
-    isValid: (text) => parseAddressRange(text) !== undefined,
+    validate: (text) => parseAddressRange(text) !== undefined,
   },
-  origin: { description: 'an origin such as https://console.example', isValid: isOrigin },
-  nodeUrl: { description: 'a URL such as https://10.0.0.10:55000, without path or password', isValid: isOrigin },
+  origin: { description: 'an origin such as https://console.example', validate: isOrigin },
+  nodeUrl: { description: 'a URL such as https://10.0.0.10:55000, without path or password', validate: isOrigin },
   redisUrl: {
     description:
       'a URL such as rediss://10.0.0.20:6379, without name and password (cache.redis.username, passwordFile)',
-    isValid: (text) =>
+    validate: (text) =>
       /^rediss?:\/\/[^/?#@\\]+(?:\/\d{0,3})?$/.test(text) &&
       isOrigin(text.replace(/^redis/, 'http').replace(/\/\d*$/, '')),
   },
   url: {
     description: 'an https:// URL (http:// for a loopback address only)',
-    isValid: (text) => URL.canParse(text) && (text.startsWith('https://') || isLoopbackUrl(text)),
+    validate: (text) => URL.canParse(text) && (text.startsWith('https://') || isLoopbackUrl(text)),
   },
   collector: {
     description: 'a URL such as https://collector.example:4318, with or without a path, without password and query',
-    isValid: isCollector,
+    validate: isCollector,
     parse: toTracesUrl,
   },
   replicaName: {
     description: 'up to 128 letters, digits and . _ : -, such as edge-1 or rack2.edge',
-    isValid: (text) => /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/.test(text),
+    validate: (text) => /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/.test(text),
   },
   folder: {
     description: 'an absolute folder that ends with /, such as /var/ossec/',
-    isValid: (text) => /^\/(?:.*\/)?$/.test(text) && !text.split('/').includes('..'),
+    validate: (text) => /^\/(?:.*\/)?$/.test(text) && !text.split('/').includes('..'),
   },
 }
 

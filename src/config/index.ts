@@ -47,7 +47,7 @@ export async function loadConfig(options: { file?: string | undefined; env?: Env
   const { tree } = source
   for (const { path, value } of overrides) setIn(tree, path, value)
   const plainListeners = removeTlsOff(tree)
-  for (const { path, message, target } of validate(schema, tree)) list.report(path, message, target)
+  for (const { path, message, target } of validate(tree)) list.report(path, message, target)
 
   const folder = resolve(file === undefined ? '.' : dirname(file))
   const baseOf = (path: Path) => (list.variableOf(path) === undefined ? folder : resolve('.'))

@@ -1,7 +1,9 @@
 /** Validates settings against the schema and parses their values. */
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import type { ErrorObject } from 'ajv'
+import { settingsChecker } from './checker.ts'
 import { formatSuggestion } from './faults.ts'
 import { formats } from './formats.ts'
+import { schema } from './schema.ts'
 import { getIn, isObject, type Path, type SchemaNode, schemaAt, tableValueSchema } from './tree.ts'
 
 export interface Violation {
@@ -11,32 +13,14 @@ export interface Violation {
   readonly target: 'key' | 'value'
 }
 
-const compiled = new WeakMap<SchemaNode, ValidateFunction>()
-
 /** Fills the defaults into `tree` (in place) and returns all violations. */
-export function validate(schema: SchemaNode, tree: Record<string, unknown>): Violation[] {
-  const check = compiled.get(schema) ?? compile(schema)
-  compiled.set(schema, check)
+export function validate(tree: Record<string, unknown>): Violation[] {
+  const check = settingsChecker()
   if (check(tree)) return []
-  return (check.errors ?? []).map((error) => toViolation(schema, tree, error))
+  return (check.errors ?? []).map((error) => toViolation(tree, error))
 }
 
-function compile(schema: SchemaNode): ValidateFunction {
-  const ajv = new Ajv({
-    allErrors: true,
-    useDefaults: true,
-    strict: true,
-    validateSchema: false,
-    meta: false,
-    keywords: ['secret'],
-    // The function runs once per start. Optimizing it would take longer than all of its runs.
-    code: { optimize: false },
-  })
-  for (const [name, { isValid }] of Object.entries(formats)) ajv.addFormat(name, isValid)
-  return ajv.compile(schema)
-}
-
-function toViolation(schema: SchemaNode, tree: unknown, error: ErrorObject): Violation {
+function toViolation(tree: unknown, error: ErrorObject): Violation {
   const path = parsePointer(error.instancePath, tree)
   if (error.keyword === 'additionalProperties') {
     const key = String(error.params.additionalProperty)
@@ -124,7 +108,7 @@ export function parseValues(
   if (Array.isArray(value) && items) return value.map((item, i) => parseValues(items, item, baseOf, [...path, i]))
   if (isObject(value)) return parseMembers(schema, value, baseOf, path)
   const format = schema.format === undefined ? undefined : formats[schema.format]
-  if (typeof value !== 'string' || !format?.parse || !format.isValid(value)) return value
+  if (typeof value !== 'string' || !format?.parse || !format.validate(value)) return value
   return format.parse(value, baseOf(path))
 }
 

@@ -47,13 +47,17 @@ const { values } = readOptions({
   purpose: 'Prints how many files and functions four typical requests enter.',
   options: {
     list: { kind: 'number', value: 'FLOW', meaning: 'print the files of one flow (1 to 4) instead' },
-    than: { kind: 'text', value: 'FOLDER', meaning: 'also measure another build, such as the dist of a release' },
-    build: { kind: 'text', value: 'FOLDER', meaning: 'the build to measure (default: dist)' },
+    than: {
+      kind: 'text',
+      value: 'FOLDER',
+      meaning: 'also measure another build with one file per source, such as `.compiled` of another commit',
+    },
+    build: { kind: 'text', value: 'FOLDER', meaning: 'the build to measure (default: .compiled)' },
     json: { kind: 'flag', meaning: 'print the counts and the files as JSON' },
   },
 })
 
-const found = await measure(resolve(values.build ?? 'dist'))
+const found = await measure(resolve(values.build ?? '.compiled'))
 if (values.json) console.log(JSON.stringify(found))
 else if (values.list !== undefined) console.log(found[values.list - 1]?.files.join('\n'))
 else report(found, values.than === undefined ? undefined : await measureApart(values.than))

@@ -1,5 +1,5 @@
 /**
- * Checks the catalogue at start for mistakes that the types cannot express. Each fault is one sentence with the record,
+ * Checks the catalogue, in the build and in a test, for mistakes that the types cannot express. Each fault is one sentence with the record,
  * the mistake and the remedy.
  */
 import type { Endpoint } from '../endpoint.ts'

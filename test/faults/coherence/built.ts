@@ -11,12 +11,12 @@ const root = fileURLToPath(new URL('../../../', import.meta.url))
 
 /** A module of the edge, such as `app`, as a URL. */
 export function edgeModule(name: string): string {
-  const file = isFresh() ? `dist/${name}.js` : `src/${name}.ts`
+  const file = isFresh() ? `.compiled/${name}.js` : `src/${name}.ts`
   return runnableOf(new URL(`../../../${file}`, import.meta.url)).href
 }
 
 function isFresh(): boolean {
-  const built = statSync(join(root, 'dist/app/index.js'), { throwIfNoEntry: false })?.mtimeMs ?? 0
+  const built = statSync(join(root, '.compiled/app/index.js'), { throwIfNoEntry: false })?.mtimeMs ?? 0
   return newest(join(root, 'src')) < built
 }
 

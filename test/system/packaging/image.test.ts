@@ -30,7 +30,8 @@ t.test('the image has no simulator, and only the commands that simulate a cluste
   const importers = files.filter(
     (name) => name.endsWith('.js') && /['"][./]+simulator\//.test(readFileSync(join(folder, 'dist', name), 'utf8')),
   )
-  t.strictSame(importers, ['cli/simulate.js'], 'no other file imports it')
+  t.equal(importers.length, 1, 'no other file imports it')
+  t.match(importers, [/^program\/simulate/])
 
   const demo = await runCli(folder, ['demo'])
   t.equal(demo.code, 1)

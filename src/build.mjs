@@ -1,0 +1,140 @@
+// What `npm run build` does with the compiled files: it checks the catalogue, writes the code that checks settings, and bundles
+// the program and its libraries. Node.js spends more than half of the time of a start on finding, reading and compiling files:
+// 373 of typebox alone, and 400 of the program. `npm run bench:start` measures the whole.
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative, resolve, sep } from 'node:path'
+import { _ } from 'ajv'
+import standalone from 'ajv/dist/standalone/index.js'
+import { rolldown } from 'rolldown'
+
+/** The libraries that have many files. They stay dependencies: their licences are installed with them. */
+const LIBRARIES = [
+  '@fastify/basic-auth',
+  '@fastify/caching',
+  '@fastify/jwt',
+  '@fastify/rate-limit',
+  '@fastify/swagger',
+  '@prometheus-io/client',
+  'ajv',
+  'commander',
+  'fastest-levenshtein',
+  'fastify',
+  'find-my-way',
+  'ioredis',
+  'lru-cache',
+  'openid-client',
+  'pino',
+  'proper-lockfile',
+  'typebox',
+  'undici',
+  'yaml',
+]
+/** One file per source, as tsc writes them. The suite and some benchmarks use these files; they are not installed. */
+const COMPILED = resolve('.compiled')
+const BUILT = resolve('dist')
+const BUNDLES = join(BUILT, 'libraries')
+/** This compiled file is replaced by what it would return. */
+const SETTINGS_CHECKER = join(COMPILED, 'config/checker.js')
+/** The prefix of modules that have no file: each exports all that a library exports. */
+const ENTRY = 'entry:'
+
+await checkCatalogue()
+await bundleLibraries()
+const settingsChecker = await writeSettingsChecker()
+for (const file of readdirSync(COMPILED, { recursive: true, encoding: 'utf8' })) {
+  if (file.endsWith('.js')) redirect(join(COMPILED, file))
+}
+await bundleProgram()
+
+/** The catalogue does not change after the build, so no start checks it again. */
+async function checkCatalogue() {
+  const { checkCatalogue: faultsOf } = await import(join(COMPILED, 'catalogue/checks/index.js'))
+  const { catalogue } = await import(join(COMPILED, 'catalogue/index.js'))
+  const faults = faultsOf(catalogue)
+  if (faults.length > 0) throw new Error(`the catalogue is invalid:\n${faults.join('\n')}`)
+}
+
+async function bundleLibraries() {
+  const entries = {
+    name: 'entries',
+    resolveId: (id) => (id.startsWith(ENTRY) ? id : null),
+    load: async (id) => (id.startsWith(ENTRY) ? exportsOf(id.slice(ENTRY.length)) : null),
+  }
+  const input = Object.fromEntries(LIBRARIES.map((name) => [name, `${ENTRY}${name}`]))
+  const bundle = await rolldown({ input, platform: 'node', logLevel: 'warn', plugins: [entries] })
+  await bundle.write({
+    dir: BUNDLES,
+    format: 'esm',
+    comments: false,
+    entryFileNames: '[name]/index.js',
+    // What several libraries need, as one copy.
+    chunkFileNames: 'shared/[name]-[hash].js',
+  })
+  await bundle.close()
+  for (const name of LIBRARIES) {
+    writeFileSync(join(BUNDLES, name, 'package.json'), '{ "type": "module", "main": "index.js" }\n')
+  }
+}
+
+/** Returns the source of a module. It names the exports one by one: `export *` has none if the library is CommonJS. */
+async function exportsOf(name) {
+  const names = Object.keys(await import(name)).filter((one) => one !== '__esModule' && one !== 'module.exports')
+  return `export { ${names.join(', ')} } from '${name}'`
+}
+
+/** Returns the code of the function that checks settings. */
+async function writeSettingsChecker() {
+  const { createAjv } = await import(join(COMPILED, 'config/ajv.js'))
+  const { schema } = await import(join(COMPILED, 'config/schema.js'))
+  const ajv = createAjv({ source: true, esm: true, formats: _`formats` })
+  const imports = "import { formats } from './formats.js'"
+  return [imports, standalone.default(ajv, ajv.compile(schema)), 'export const settingsChecker = () => validate'].join(
+    '\n',
+  )
+}
+
+/** Replaces the names of bundled libraries in the imports of a compiled file. No line moves, so its source map stays true. */
+function redirect(file) {
+  const before = readFileSync(file, 'utf8')
+  const bundles = relative(dirname(file), BUNDLES).replace(/^(?!\.)/, './')
+  const after = before.replace(/(?<=\bfrom '|\bimport\(')[@\w./-]+(?=')/g, (name) =>
+    LIBRARIES.includes(name) ? `${bundles}/${name}/index.js` : name,
+  )
+  if (after !== before) writeFileSync(file, after)
+}
+
+/**
+ * Writes `dist/program` and, so that an image can leave it out, `dist/simulator`. Their files lie as deep in `dist` as a
+ * compiled file lies in its room, so what the sources find by their own place is found from the bundle too.
+ */
+async function bundleProgram() {
+  const files = {
+    name: 'files',
+    resolveId: (id, importer) => {
+      if (importer === undefined || id.startsWith('ajv/dist/runtime/')) return null
+      if (!id.startsWith('.')) return { id, external: true }
+      const path = resolve(dirname(importer), id)
+      return path.startsWith(BUNDLES) ? { id: path, external: true } : path
+    },
+    load: (id) => {
+      if (id === SETTINGS_CHECKER) return settingsChecker
+      return id.startsWith(COMPILED) ? { code: readFileSync(id, 'utf8'), map: readFileSync(`${id}.map`, 'utf8') } : null
+    },
+  }
+  const bundle = await rolldown({ input: { cli: join(COMPILED, 'cli.js') }, platform: 'node', plugins: [files] })
+  await bundle.write({
+    dir: BUILT,
+    format: 'esm',
+    comments: false,
+    sourcemap: true,
+    entryFileNames: 'program/[name].js',
+    chunkFileNames: ({ moduleIds }) =>
+      moduleIds.some((id) => id.startsWith(join(COMPILED, 'simulator') + sep))
+        ? 'simulator/[name].js'
+        : 'program/[name].js',
+  })
+  await bundle.close()
+  const cli = join(BUILT, 'cli.js')
+  writeFileSync(cli, "#!/usr/bin/env node\nimport './program/cli.js'\n")
+  chmodSync(cli, 0o755)
+}
