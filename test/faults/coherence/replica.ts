@@ -26,7 +26,7 @@ process.send?.('ready')
 function plant(): void {
   const other = runnableOf(new URL('./planted-store.ts', import.meta.url)).href
   const hook = `export async function resolve(specifier, context, next) {
-    const here = /\\/(src|dist)\\/app\\b/.test(context.parentURL ?? '') && /\\/stores\\/redis-store\\.[jt]s$/.test(specifier)
+    const here = /\\/(src|\\.compiled)\\/app\\b/.test(context.parentURL ?? '') && /\\/stores\\/redis-store\\.[jt]s$/.test(specifier)
     return next(here ? ${JSON.stringify(other)} : specifier, context)
   }`
   register(`data:text/javascript,${encodeURIComponent(hook)}`)
