@@ -1,31 +1,7 @@
-/** The reference of the public API: `/openapi.json` for programs, and Swagger UI under `/docs` for people. */
+/** The reference of the public API: `/openapi.json` for programs, and pages under `/docs` for people. */
 import type { IncomingHttpHeaders } from 'node:http'
-import swagger, { type StaticDocumentSpec } from '@fastify/swagger'
-import swaggerUi from '@fastify/swagger-ui'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { OperationsPart } from './listener.ts'
-
-/** Swagger UI comes from its package. Inline scripts, inline styles and other hosts stay forbidden. */
-const contentSecurityPolicy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
-
-/** The API has another origin than this page, so the controls for sending requests are hidden. */
-const css = `.swagger-ui .scheme-container, .swagger-ui .authorization__btn { display: none }
-.swagger-ui td, .swagger-ui code { overflow-wrap: anywhere }
-`
-/** Only the top bar, which is not shown, would read the reader's choice of colours. */
-const script = `const dark = matchMedia('(prefers-color-scheme: dark)')
-const apply = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
-dark.addEventListener('change', apply)
-apply()
-`
 
 /** The OpenAPI document, which is built at its first use. */
 export interface ReferenceOptions {
@@ -38,41 +14,43 @@ export interface ReferenceOptions {
   }>
 }
 
+/** Headers of a connection, which the operations listener writes itself. */
+const HOP_BY_HOP = ['connection', 'date', 'keep-alive', 'transfer-encoding']
+
 export function referencePart({ document, represent }: ReferenceOptions): OperationsPart {
-  let built: object | undefined
-  return async (app) => {
+  return (app) => {
     app.get('/openapi.json', async ({ headers }, reply) => {
       const { status, stableHeaders, bytes } = await represent(headers)
       const { pairs } = stableHeaders
       for (let at = 0; at < pairs.length; at += 2) reply.header(pairs[at] ?? '', pairs[at + 1])
       return reply.code(status).send(bytes)
     })
-    await app.register(swagger, {
-      mode: 'static',
-      // The plugin needs the document when it is registered. It only converts the document to JSON or YAML.
-      specification: { document: { toJSON: () => built } as unknown as StaticDocumentSpec['document'] },
-    })
-    await app.register(swaggerUi, {
-      routePrefix: '/docs',
-      uiHooks: {
-        onRequest: async () => {
-          built ??= await document()
-        },
-      },
-      staticCSP: contentSecurityPolicy,
-      theme: {
-        title: 'Manager Edge: API reference',
-        css: [{ filename: 'edge.css', content: css }],
-        js: [{ filename: 'colours.js', content: script }],
-      },
-      uiConfig: {
-        layout: 'BaseLayout',
-        docExpansion: 'none',
-        filter: true,
-        showExtensions: true,
-        supportedSubmitMethods: [],
-        defaultModelsExpandDepth: -1,
-      },
-    })
+    registerPages(app, document)
   }
+}
+
+/**
+ * The pages are loaded at the first request for one of them: that takes a tenth of a start, and most processes are never
+ * asked for them. They are an app of their own, because an app accepts no plugins after its start.
+ */
+function registerPages(app: FastifyInstance, document: () => Promise<object>): void {
+  let pages: Promise<FastifyInstance> | undefined
+  const load = async () => {
+    const { createReferencePages } = await import('./reference-pages.ts')
+    return createReferencePages((await document()) as Parameters<typeof createReferencePages>[0])
+  }
+  const send = async ({ url, headers }: FastifyRequest, reply: FastifyReply) => {
+    pages ??= load()
+    const loaded = await pages.catch((error: unknown) => {
+      pages = undefined
+      throw error
+    })
+    const response = await loaded.inject({ url, headers })
+    if (response.statusCode === 404) return reply.callNotFound()
+    for (const name of HOP_BY_HOP) delete response.headers[name]
+    return reply.code(response.statusCode).headers(response.headers).send(response.rawPayload)
+  }
+  app.get('/docs', send)
+  app.get('/docs/*', send)
+  app.addHook('onClose', () => pages?.then((loaded) => loaded.close()).catch(() => undefined))
 }
