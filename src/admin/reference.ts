@@ -1,7 +1,31 @@
-/** The reference of the public API: `/openapi.json` for programs, and pages under `/docs` for people. */
+/** The reference of the public API: `/openapi.json` for programs, and Swagger UI under `/docs` for people. */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { StaticDocumentSpec } from '@fastify/swagger'
+import { registerLatePages } from './late-pages.ts'
 import type { OperationsPart } from './listener.ts'
+
+/** Swagger UI comes from its package. Inline scripts, inline styles and other hosts stay forbidden. */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** The API has another origin than this page, so the controls for sending requests are hidden. */
+const css = `.swagger-ui .scheme-container, .swagger-ui .authorization__btn { display: none }
+.swagger-ui td, .swagger-ui code { overflow-wrap: anywhere }
+`
+/** Only the top bar, which is not shown, would read the reader's choice of colours. */
+const script = `const dark = matchMedia('(prefers-color-scheme: dark)')
+const apply = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
+dark.addEventListener('change', apply)
+apply()
+`
 
 /** The OpenAPI document, which is built at its first use. */
 export interface ReferenceOptions {
@@ -14,9 +38,6 @@ export interface ReferenceOptions {
   }>
 }
 
-/** Headers of a connection, which the operations listener writes itself. */
-const HOP_BY_HOP = ['connection', 'date', 'keep-alive', 'transfer-encoding']
-
 export function referencePart({ document, represent }: ReferenceOptions): OperationsPart {
   return (app) => {
     app.get('/openapi.json', async ({ headers }, reply) => {
@@ -25,32 +46,30 @@ export function referencePart({ document, represent }: ReferenceOptions): Operat
       for (let at = 0; at < pairs.length; at += 2) reply.header(pairs[at] ?? '', pairs[at + 1])
       return reply.code(status).send(bytes)
     })
-    registerPages(app, document)
-  }
-}
-
-/**
- * The pages are loaded at the first request for one of them: that takes a tenth of a start, and most processes are never
- * asked for them. They are an app of their own, because an app accepts no plugins after its start.
- */
-function registerPages(app: FastifyInstance, document: () => Promise<object>): void {
-  let pages: Promise<FastifyInstance> | undefined
-  const load = async () => {
-    const { createReferencePages } = await import('./reference-pages.ts')
-    return createReferencePages((await document()) as Parameters<typeof createReferencePages>[0])
-  }
-  const send = async ({ url, headers }: FastifyRequest, reply: FastifyReply) => {
-    pages ??= load()
-    const loaded = await pages.catch((error: unknown) => {
-      pages = undefined
-      throw error
+    registerLatePages(app, ['/docs', '/docs/*'], async (pages) => {
+      const { default: swagger } = await import('@fastify/swagger')
+      const { default: swaggerUi } = await import('@fastify/swagger-ui')
+      await pages.register(swagger, {
+        mode: 'static',
+        specification: { document: (await document()) as StaticDocumentSpec['document'] },
+      })
+      await pages.register(swaggerUi, {
+        routePrefix: '/docs',
+        staticCSP: contentSecurityPolicy,
+        theme: {
+          title: 'Manager Edge: API reference',
+          css: [{ filename: 'edge.css', content: css }],
+          js: [{ filename: 'colours.js', content: script }],
+        },
+        uiConfig: {
+          layout: 'BaseLayout',
+          docExpansion: 'none',
+          filter: true,
+          showExtensions: true,
+          supportedSubmitMethods: [],
+          defaultModelsExpandDepth: -1,
+        },
+      })
     })
-    const response = await loaded.inject({ url, headers })
-    if (response.statusCode === 404) return reply.callNotFound()
-    for (const name of HOP_BY_HOP) delete response.headers[name]
-    return reply.code(response.statusCode).headers(response.headers).send(response.rawPayload)
   }
-  app.get('/docs', send)
-  app.get('/docs/*', send)
-  app.addHook('onClose', () => pages?.then((loaded) => loaded.close()).catch(() => undefined))
 }

@@ -1,6 +1,6 @@
 /** The operators' console: its API under `/api`, its page under `/console/`. */
-import fastifyStatic from '@fastify/static'
 import type { FastifyInstance } from 'fastify'
+import { registerLatePages } from '../late-pages.ts'
 import type { OperationsPart } from '../listener.ts'
 import { registerCacheRoutes } from './cache-routes.ts'
 import { registerHistoryRoute } from './history-routes.ts'
@@ -11,13 +11,13 @@ import { registerRequestRoutes } from './request-routes.ts'
 
 /** `folder`: the folder of the built page. Undefined if the build has none. */
 export function consolePart(ports: ConsolePorts, folder: string | undefined): OperationsPart {
-  return async (app) => {
+  return (app) => {
     registerLiveRoutes(app, ports)
     registerNodeRoutes(app, ports)
     registerRequestRoutes(app, ports)
     registerCacheRoutes(app, ports)
     registerHistoryRoute(app, ports.history)
-    await registerPage(app, folder)
+    registerPage(app, folder)
   }
 }
 
@@ -34,7 +34,7 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-async function registerPage(app: FastifyInstance, folder: string | undefined): Promise<void> {
+function registerPage(app: FastifyInstance, folder: string | undefined): void {
   app.get('/', async (_request, reply) => reply.redirect('/console/'))
   app.get('/console', async (_request, reply) => reply.redirect('/console/'))
   if (folder === undefined) {
@@ -46,17 +46,20 @@ async function registerPage(app: FastifyInstance, folder: string | undefined): P
     )
     return
   }
-  await app.register(fastifyStatic, {
-    root: folder,
-    prefix: '/console/',
-    preCompressed: true,
-    cacheControl: false,
-    setHeaders: (reply, path) => {
-      reply.header('content-security-policy', contentSecurityPolicy)
-      reply.header('cross-origin-opener-policy', 'same-origin')
-      // The name of an asset changes with its contents.
-      const isAsset = /[\\/]assets[\\/]/.test(path)
-      reply.header('cache-control', isAsset ? 'private, max-age=31536000, immutable' : 'no-cache')
-    },
+  registerLatePages(app, ['/console/*'], async (pages) => {
+    const { default: fastifyStatic } = await import('@fastify/static')
+    await pages.register(fastifyStatic, {
+      root: folder,
+      prefix: '/console/',
+      preCompressed: true,
+      cacheControl: false,
+      setHeaders: (reply, path) => {
+        reply.header('content-security-policy', contentSecurityPolicy)
+        reply.header('cross-origin-opener-policy', 'same-origin')
+        // The name of an asset changes with its contents.
+        const isAsset = /[\\/]assets[\\/]/.test(path)
+        reply.header('cache-control', isAsset ? 'private, max-age=31536000, immutable' : 'no-cache')
+      },
+    })
   })
 }
