@@ -33,14 +33,14 @@ const LIBRARIES = [
 const COMPILED = resolve('.compiled')
 const BUILT = resolve('dist')
 const BUNDLES = join(BUILT, 'libraries')
-/** This compiled file is replaced by what it would return. */
+/** In the bundle, the code that this file would have Ajv write replaces it. */
 const SETTINGS_CHECKER = join(COMPILED, 'config/checker.js')
 /** The prefix of modules that have no file: each exports all that a library exports. */
 const ENTRY = 'entry:'
 
 await checkCatalogue()
 await bundleLibraries()
-const settingsChecker = await writeSettingsChecker()
+const settingsChecker = await generateSettingsChecker()
 for (const file of readdirSync(COMPILED, { recursive: true, encoding: 'utf8' })) {
   if (file.endsWith('.js')) redirect(join(COMPILED, file))
 }
@@ -83,7 +83,7 @@ async function exportsOf(name) {
 }
 
 /** Returns the code of the function that checks settings. */
-async function writeSettingsChecker() {
+async function generateSettingsChecker() {
   const { createAjv } = await import(join(COMPILED, 'config/ajv.js'))
   const { schema } = await import(join(COMPILED, 'config/schema.js'))
   const ajv = createAjv({ source: true, esm: true, formats: _`formats` })

@@ -2,7 +2,6 @@
  * Limits on failed logins, counted for all replicas. While Redis is unreachable, each replica counts on its own, up to
  * its share of the limit.
  */
-
 import { ATTEMPT_LIMITS, createLoginAttempts, type LoginAttempts } from '../access/login-attempts.ts'
 import { growingLru } from '../core/growing-lru.ts'
 import type { Clock } from '../core/timing.ts'
