@@ -73,12 +73,10 @@ t.test('the health check requests /livez of the operations listener, with HTTP o
 })
 
 t.test('the built code imports only declared dependencies', async (t) => {
-  const files = readdirSync('dist/program', { recursive: true, encoding: 'utf8' }).filter((name) =>
-    name.endsWith('.js'),
-  )
+  const files = readdirSync('dist', { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.js'))
   const needed = new Set<string>()
   for (const name of files) {
-    const text = readFileSync(join('dist/program', name), 'utf8')
+    const text = readFileSync(join('dist', name), 'utf8')
     for (const match of text.matchAll(
       /(?:^|[\s;])(?:import|export)\b[^'";]*?from ["']([^"']+)["']|\bimport\(["']([^"']+)["']\)/g,
     )) {
