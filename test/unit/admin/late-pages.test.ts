@@ -32,9 +32,10 @@ t.test('the plugins of the pages are loaded at the first request, and not before
   t.equal((await get('/docs', 'reader')).status, 403)
   t.strictSame(loadedPackages(), [], 'neither for the document nor for a request without permission')
 
-  const paths = ['/docs', '/docs/', '/docs/json', '/docs/static/swagger-ui.css', '/docs/static/theme/edge.css']
+  const assets = ['/docs/static/swagger-ui.css', '/docs/static/theme/edge.css', '/docs/static/unknown.css']
+  const paths = ['/docs', '/docs/', '/docs/json', ...assets]
   const statuses = await Promise.all(paths.map(async (path) => (await get(path)).status))
-  t.strictSame(statuses, [200, 200, 200, 200, 200], 'the first requests, at the same time')
+  t.strictSame(statuses, [200, 200, 200, 200, 200, 404], 'the first requests, at the same time')
   t.strictSame(loadedPackages(), ['static', 'swagger-ui'])
 
   const path = '/docs/static/swagger-ui.css'
@@ -42,7 +43,9 @@ t.test('the plugins of the pages are loaded at the first request, and not before
   const length = (await whole.arrayBuffer()).byteLength
   const authorization = edge.authorization('operator')
   const head = await fetch(edge.operationsUrl + path, { method: 'HEAD', headers: { authorization } })
+  t.match(whole.headers.get('content-type'), /^text\/css/)
   t.equal(head.headers.get('content-length'), String(length), 'HEAD has the length of the page')
+  t.equal(await head.text(), '')
   const etag = whole.headers.get('etag') ?? ''
   // Without a header of its own, `fetch` sends `no-cache`, which forbids a 304.
   const unchanged = await get(path, 'operator', { 'if-none-match': etag, 'cache-control': 'max-age=0' })

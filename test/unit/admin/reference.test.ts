@@ -1,5 +1,4 @@
 import t from 'tap'
-import { request } from 'undici'
 import { errorTable } from '../../../src/core/errors.ts'
 import { startEdge } from '../../support/edge.ts'
 import { openContext, startBrowser, takeScreenshot } from '../../system/console/browser.ts'
@@ -79,37 +78,4 @@ t.test('the reference page and the document need a sign-in with operations:read'
   t.notMatch(await page.text(), /<script>|<style|style=|https?:/, 'no inline script or style, no other host')
   const document = await (await get('/openapi.json', 'operator')).text()
   t.equal(await (await get('/docs/json', 'operator')).text(), document, 'the page shows the same document')
-})
-
-t.test('requests that come before the pages are loaded, and the conditional ones, get them too', async (t) => {
-  const edge = await startEdge({ nodes })
-  t.teardown(() => edge.close())
-  const get = (path: string, more: { method?: string; headers?: Record<string, string> } = {}) =>
-    fetch(edge.operationsUrl + path, {
-      ...more,
-      headers: { ...more.headers, authorization: edge.authorization('operator') },
-    })
-  const style = '/docs/static/swagger-ui.css'
-  const early = await Promise.all([get('/docs'), get(style), get(style), get('/docs/static/no-such-file.js')])
-  t.strictSame(
-    early.map(({ status }) => status),
-    [200, 200, 200, 404],
-  )
-  t.match(
-    await early[3]?.json(),
-    { error: 603 },
-    'a file that does not exist gets the response of other unknown routes',
-  )
-  const { headers } = await get(style)
-  t.match(headers.get('content-type'), /^text\/css/)
-  t.match(headers.get('x-request-id'), /./)
-  t.equal(headers.get('x-content-type-options'), 'nosniff')
-  // `fetch` would add `cache-control: no-cache`.
-  const known = { authorization: edge.authorization('operator'), 'if-none-match': headers.get('etag') ?? '' }
-  const { statusCode, body } = await request(edge.operationsUrl + style, { headers: known })
-  t.equal(statusCode, 304)
-  await body.dump()
-  const head = await get(style, { method: 'HEAD' })
-  t.equal(head.headers.get('content-length'), headers.get('content-length'))
-  t.equal(await head.text(), '')
 })
