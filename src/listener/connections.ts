@@ -71,7 +71,9 @@ export function attach(
   const repeated = new RepeatedRequests(queue, () => rules.current)
   const reject = socketRejection(onReject)
 
+  server.on('connection', closeOnFault)
   // With TLS, requests arrive on the socket inside the TLS connection.
+  if (server instanceof TlsServer) server.on('secureConnection', closeOnFault)
   server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
     queue.open(socket)
     openReader(socket, repeated)
@@ -84,6 +86,7 @@ export function attach(
   })
   server.on('connect', (request, socket: Socket) => {
     closeReader(socket)
+    queue.detached(socket)
     queue.rejectAfterResponses(socket, () => reject(socket, new EdgeError(905), request))
   })
   server.on('clientError', (fault, socket: Socket) => {
@@ -100,6 +103,18 @@ export function attach(
   watchSlowReaders(server, queue, { timeouts, interval: options.interval })
   keepBusyConnections(server, queue)
   return queue
+}
+
+/**
+ * Closes a connection at its first fault and at its timeout. Node's own listeners do the same, but Node removes them before
+ * it emits `connect`: a reset would then be an uncaught error, which ends the process.
+ */
+function closeOnFault(socket: Socket): void {
+  const close = (): void => {
+    socket.destroy()
+  }
+  socket.on('error', close)
+  socket.on('timeout', close)
 }
 
 /** Returns a function that rejects on the bare socket. `request`: absent if it could not be parsed. */

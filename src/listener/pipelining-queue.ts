@@ -145,6 +145,15 @@ export class PipeliningQueue {
     }
   }
 
+  /** Node no longer serves this connection: `connect` was emitted. Responses to earlier requests are still sent in full. */
+  detached(socket: Socket): void {
+    const connection = this.#connectionOf(socket)
+    // Node's listener did this. Without it, a response that is sent in parts stops when the client reads slowly.
+    socket.on('drain', () => connection.current?.response.emit('drain'))
+    // Discards what follows: while bytes are unread, the end of the connection is not seen.
+    socket.resume()
+  }
+
   /** Returns the number of requests whose headers were received, and the last one while its body is being received. */
   progressOf(socket: Socket): { readonly requests: number; readonly incomplete: IncomingMessage | undefined } {
     const { requests, queue, current } = this.#connectionOf(socket)
