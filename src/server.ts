@@ -7,6 +7,7 @@ import type { Config } from './config/schema.ts'
 import { describeStartError, EXIT_CODES } from './server/exit.ts'
 import { createProcessLog } from './server/logs.ts'
 import { firstSignal, reloadAll } from './server/signals.ts'
+import { guardProcess } from './server/uncaught-errors.ts'
 
 export interface Urls {
   readonly url: string
@@ -36,6 +37,7 @@ export async function run(config: Config, { onListening, ...options }: RunOption
       logTo: createProcessLog(config.log.format),
       ...options,
     })
+    guardProcess(edge)
     urls = await edge.start()
   } catch (error) {
     process.stderr.write(`manager-edge cannot start: ${describeStartError(error, config)}\n`)

@@ -69,6 +69,10 @@ export interface Edge {
   reload(): Promise<void>
   /** Opens the audit file again after it was moved. */
   reopenAudit(): Promise<void>
+  /** Closes the connection of a client that has failed with this error. Returns `false` if there is none. */
+  closeFailedConnection(error: unknown): boolean
+  /** Counts an error of a connection that no code had handled. */
+  countUncaughtError(code: string): void
   readonly log: Logger
 }
 
@@ -115,6 +119,9 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
     reloadStatus: reloader.status,
     reload: () => reloader.reload(),
     reopenAudit: () => audit.reopen(),
+    closeFailedConnection: (error) =>
+      [api.listener, operations.listener].some((listener) => listener.closeFailedConnection(error)),
+    countUncaughtError: parts.countUncaughtError,
     start: async () => {
       try {
         const startCluster = () => cluster.start().then(readiness.start)
@@ -250,7 +257,21 @@ async function buildParts(settings: ReloadableConfig, parts: ProcessParts) {
     await processGroup?.onClose(await metrics.values())
     metrics.close()
   }
-  return { cluster, drains, shared, api, audit, readiness, operations, history, monitors, metrics, close }
+  const { uncaughtConnectionError: countUncaughtError } = emit
+  return {
+    cluster,
+    drains,
+    shared,
+    api,
+    audit,
+    readiness,
+    operations,
+    history,
+    monitors,
+    metrics,
+    countUncaughtError,
+    close,
+  }
 }
 
 /**

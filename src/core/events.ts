@@ -17,6 +17,8 @@ export interface EventListeners {
   redisStep?(event: RedisStepEvent): void
   /** The name of an event of the Redis store, such as `unreachable` or `reachable`. */
   storeEvent?(event: string): void
+  /** The code of an error of a single connection that no code had handled; the process went on. */
+  uncaughtConnectionError?(code: string): void
 }
 
 /** One request; emitted once, when the response was sent or the client disconnected. */

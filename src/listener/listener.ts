@@ -23,6 +23,8 @@ export interface Listener {
   prepareReload(next: Pick<ListenerOptions, 'tls' | 'hosts'>): Promise<() => void>
   /** Reads the certificate again; `false`: it cannot be used, and the old one stays in use. */
   reloadTls(): Promise<boolean>
+  /** Closes the connection whose socket has failed with this error. Returns `false` if there is none. */
+  closeFailedConnection(error: unknown): boolean
   /** From now on, each response closes its connection. */
   announceClose(): void
   /** Requests that arrive from now on wait until `resume`. */
@@ -95,6 +97,7 @@ export async function createListener(options: ListenerOptions): Promise<Listener
       server.once('close', stopWatching)
       return server
     },
+    closeFailedConnection: (error) => queues.some((queue) => queue.closeFailed(error)),
     announceClose: () => queues.forEach((queue) => void queue.drain()),
     pause: () => queues.forEach((queue) => void queue.pause()),
     resume: () => queues.forEach((queue) => void queue.resume()),

@@ -85,6 +85,16 @@ export class PipeliningQueue {
     for (const { socket, isBusy, idleSince } of this.#connections) if (!isBusy && idleSince <= latest) socket.destroy()
   }
 
+  /** Closes the connection whose socket, or the response on it, has failed with this error. */
+  closeFailed(error: unknown): boolean {
+    for (const { socket, current } of this.#connections) {
+      if (error !== socket.errored && error !== current?.response.errored) continue
+      socket.destroy()
+      return true
+    }
+    return false
+  }
+
   /** Whether the next request of this connection may be answered at once, without being queued. */
   isIdle(socket: Socket): boolean {
     const { isBusy, rejectLast } = this.#connectionOf(socket)

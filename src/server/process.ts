@@ -12,6 +12,7 @@ import type { DrainRequest, FromProcess, FromSupervisor, ProcessState, StartFail
 import { configOfProcess, type ProcessIdentity } from './process-count.ts'
 import { SupervisedGroup } from './process-group.ts'
 import { reloadAll } from './signals.ts'
+import { guardProcess } from './uncaught-errors.ts'
 
 /** Milliseconds between two comparisons of the state with the one that the supervisor knows. */
 const STATE_CHECK_INTERVAL_MS = 200
@@ -37,6 +38,7 @@ async function run(loadOwn: () => Promise<LoadResult>, { number }: ProcessIdenti
   try {
     const logTo = createProcessLog(config.log.format, number)
     edge = await buildEdge(config, { ...loaded, load: loadOwn, logTo, processGroup: group })
+    guardProcess(edge)
     process.on('message', (message: FromSupervisor) => {
       if (message.type === 'reload') void reloadAll(edge)
       if (message.type === 'metrics') void sendMetrics(edge, message.id)

@@ -21,6 +21,7 @@ export function createEdgeEvents(): EdgeEvents {
     cache: createEmitter<'cache'>(),
     redisStep: createEmitter<'redisStep'>(),
     storeEvent: createEmitter<'storeEvent'>(),
+    uncaughtConnectionError: createEmitter<'uncaughtConnectionError'>(),
   }
   return {
     emit: {
@@ -32,6 +33,7 @@ export function createEdgeEvents(): EdgeEvents {
       cache: emitters.cache.emit,
       redisStep: emitters.redisStep.emit,
       storeEvent: emitters.storeEvent.emit,
+      uncaughtConnectionError: emitters.uncaughtConnectionError.emit,
     },
     on: (listeners) => {
       const removals = [
@@ -43,6 +45,7 @@ export function createEdgeEvents(): EdgeEvents {
         emitters.cache.on(listeners.cache?.bind(listeners)),
         emitters.redisStep.on(listeners.redisStep?.bind(listeners)),
         emitters.storeEvent.on(listeners.storeEvent?.bind(listeners)),
+        emitters.uncaughtConnectionError.on(listeners.uncaughtConnectionError?.bind(listeners)),
       ]
       return () => {
         for (const remove of removals) remove()

@@ -79,5 +79,6 @@ function createListeners(registry: Registry, sources: MetricsSources): EventList
     redisStep: all('redisStep'),
     cache: (event) => cacheCounts[event.kind](event),
     storeEvent: (event) => countStoreEvent(events.has(event) ? event : 'other'),
+    uncaughtConnectionError: all('uncaughtConnectionError'),
   }
 }

@@ -68,6 +68,7 @@ interface Events {
   readonly failedLogin: Parameters<Required<EventListeners>['failedLogin']>[0]
   readonly redisStep: Parameters<Required<EventListeners>['redisStep']>[0]
   readonly storeEvent: string
+  readonly uncaughtConnectionError: string
 }
 
 /** Names of events. The name of a cache event contains its kind. */
@@ -299,6 +300,12 @@ export const eventSeries: readonly EventSeries[] = [
     labels: { event: (event) => event },
     known: ({ storeEvents }) => ({ event: storeEvents }),
     when: isRedis,
+  }),
+  on('uncaughtConnectionError', {
+    name: 'edge_uncaught_connection_errors_total',
+    help: 'Errors of single connections that no code had handled. The process went on; each is a defect.',
+    labels: {},
+    known: () => ({}),
   }),
 ]
 
