@@ -8,17 +8,32 @@ import { type Fault, startFaultProxy } from './proxy.ts'
 const TEXT = 'a body of thirty bytes, exactly'
 
 async function between(test: Test, fault: Fault) {
-  const server = http.createServer((_, response) => response.end(TEXT))
+  return behind(
+    test,
+    fault,
+    http.createServer((_, response) => response.end(TEXT)),
+  )
+}
+
+/** Puts a proxy with the fault in front of the server. */
+async function behind(test: Test, fault: Fault, server: net.Server) {
   await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
   const proxy = await startFaultProxy((server.address() as AddressInfo).port)
   test.teardown(async () => {
     await proxy.close()
-    server.closeAllConnections()
+    if (server instanceof http.Server) server.closeAllConnections()
     server.close()
   })
   await proxy.set(fault)
   return proxy
 }
+
+/** A server of plain connections that calls `onSocket` with each and outlives their resets. */
+const plainServer = (onSocket: (socket: net.Socket) => void) =>
+  net.createServer({ allowHalfOpen: true }, (socket) => onSocket(socket.on('error', () => undefined)))
+
+const connect = (port: number) =>
+  net.connect({ port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => undefined)
 
 /** Returns all bytes that a plain socket receives, and how the connection ended. */
 function exchange(port: number, patience = 30_000): Promise<{ bytes: string; end: string; ms: number }> {
@@ -48,11 +63,96 @@ t.test('pass forwards every byte', async (t) => {
   t.equal(proxy.accepted(), 1)
 })
 
-t.test('latency delays every chunk in both directions', async (t) => {
-  const proxy = await between(t, { kind: 'latency', ms: 100 })
-  const { bytes, ms } = await exchange(proxy.port)
-  t.ok(bytes.endsWith(TEXT))
-  t.ok(ms >= 195, 'once in each direction')
+t.test('a link delays each direction by its own time', async (t) => {
+  const there = await between(t, { kind: 'link', toTarget: { delay: 150 } })
+  const back = await between(t, { kind: 'link', toClient: { delay: 150 } })
+  const both = await between(t, { kind: 'link', toTarget: { delay: 150 }, toClient: { delay: 150 } })
+  for (const [proxy, least] of [
+    [there, 145],
+    [back, 145],
+    [both, 290],
+  ] as const) {
+    const { bytes, ms } = await exchange(proxy.port)
+    t.ok(bytes.endsWith(TEXT))
+    t.ok(ms >= least, `${ms} ms`)
+    t.ok(proxy.affected() > 0, 'the fault is counted')
+  }
+})
+
+t.test('jitter and a change of the delay keep the order of bytes', async (t) => {
+  const fault: Fault = { kind: 'link', toTarget: { jitter: 60, loss: 0.05 }, toClient: { delay: 20, jitter: 60 } }
+  const proxy = await behind(
+    t,
+    fault,
+    plainServer((socket) => void socket.pipe(socket)),
+  )
+  const socket = connect(proxy.port).setNoDelay()
+  let received = ''
+  socket.on('data', (data) => (received += data))
+  const sent = Array.from({ length: 200 }, (_, at) => `${at};`)
+  for (const [at, text] of sent.entries()) {
+    await new Promise<void>((done) => void socket.write(text, () => done()))
+    if (at === 150) await proxy.set({ kind: 'pass' })
+  }
+  await eventually(() => received.length === sent.join('').length)
+  t.equal(received, sent.join(''))
+  socket.destroy()
+})
+
+t.test('a direction that loses everything delivers it when the link works again', async (t) => {
+  for (const fault of [{ toTarget: { loss: 1 } }, { toClient: { loss: 1 } }]) {
+    const proxy = await between(t, { kind: 'link', ...fault })
+    const replies: string[] = []
+    const delayed = exchange(proxy.port).then(({ bytes }) => replies.push(bytes))
+    await eventually(() => proxy.affected() > 0)
+    const other = await between(t, { kind: 'pass' })
+    t.ok((await exchange(other.port)).bytes.endsWith(TEXT))
+    t.same(replies, [], 'nothing arrives')
+    await proxy.set({ kind: 'pass' })
+    await delayed
+    t.ok(replies[0]?.endsWith(TEXT), 'no byte is lost')
+  }
+})
+
+t.test('what the client sent before it closed still arrives at the target', async (t) => {
+  const received: string[] = []
+  const target = plainServer((socket) => void socket.on('data', (data) => received.push(String(data))))
+  const proxy = await behind(t, { kind: 'link', toTarget: { loss: 1 } }, target)
+  const socket = connect(proxy.port)
+  await new Promise<void>((done) => void socket.write('late', () => done()))
+  await eventually(() => proxy.affected() > 0)
+  socket.destroy()
+  await proxy.set({ kind: 'pass' })
+  await eventually(() => received.join('') === 'late')
+})
+
+t.test('slowClose ends open connections toward the client only, and later ones work', async (t) => {
+  const received: string[] = []
+  let closed = 0
+  const target = plainServer((socket) => {
+    socket.on('data', (data) => received.push(String(data)))
+    socket.on('close', () => {
+      closed += 1
+    })
+  })
+  const proxy = await behind(t, { kind: 'pass' }, target)
+  const first = connect(proxy.port)
+  first.write('one')
+  await eventually(() => received.join('') === 'one')
+  const ended = new Promise((resolve) => first.on('end', resolve).resume())
+  await proxy.set({ kind: 'slowClose' })
+  await ended
+  t.equal(proxy.affected(), 1)
+  first.write('two')
+  await eventually(() => received.join('') === 'onetwo')
+  first.end()
+  const second = connect(proxy.port)
+  second.write('three')
+  await eventually(() => received.join('') === 'onetwothree')
+  t.equal(closed, 0, 'the target still has both connections')
+  await proxy.set({ kind: 'pass' })
+  await eventually(() => closed === 1)
+  second.destroy()
 })
 
 t.test('drip sends one byte at a time', async (t) => {

@@ -74,7 +74,7 @@ t.test('cut in the head: a read is retried; cut in the body: unreadable', async 
 })
 
 t.test('latency: the response is used', async (t) => {
-  const { cluster } = await behindProxy(t, { kind: 'latency', ms: 50 })
+  const { cluster } = await behindProxy(t, { kind: 'link', toTarget: { delay: 50 }, toClient: { delay: 50 } })
   t.match(await cluster.call(get()), { ok: true })
 })
 
