@@ -22,7 +22,8 @@ export interface AccessOptions {
   readonly realm: string
   /**
    * `file`: an htpasswd file. `verify`: mode passthrough – the manager verifies the credentials, which are forwarded
-   * with each request. All callers have the one role, and tokens are neither issued nor accepted.
+   * with each request. All callers have the role of `PassthroughUsers`, those that `roles` names have further ones. Tokens
+   * are neither issued nor accepted.
    */
   readonly users: { readonly file: string } | PassthroughUsers
   readonly roles: RoleAssignment

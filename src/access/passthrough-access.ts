@@ -1,13 +1,14 @@
 /**
  * Access in mode passthrough: the manager's users log in with their own credentials. The edge verifies them with a
  * call to the manager and remembers them for a minute. It also forwards them with each request, so the manager
- * authorises every request itself.
+ * authorises every request itself. The roles of the edge decide about the operations of the edge: all users have one role,
+ * and those that the settings name have further ones.
  */
 import { systemClock } from '../core/timing.ts'
 import type { Access, AccessOptions, PassthroughUsers } from './access.ts'
 import { createLoginAttempts } from './login-attempts.ts'
 import { LoginQueue, PasswordLogins } from './logins.ts'
-import { type CustomRoles, type Roles, resolvePermissions } from './roles.ts'
+import { type CustomRoles, type RoleAssignment, type Roles, resolvePermissions } from './roles.ts'
 
 /** A node answers four or five calls per second; half of that stays free for requests of users that are logged in. */
 const MAX_CONCURRENT_CHECKS = 2
@@ -21,8 +22,10 @@ export function createPassthroughAccess(
 ): Access {
   const { clock = systemClock, log, limits } = options
   const { customRoles } = options
-  let permissions = permissionsOfRole(role, customRoles)
-  let currentRole = role
+  let common = commonRole(role, customRoles)
+  roles.prepare(withCommonRole(options.roles, role), customRoles)()
+  const permissionsOf = (name: string) =>
+    roles.rolesOfUser(name).length === 0 ? common.permissions : roles.permissionsOfUser(name)
   const { attempts = createLoginAttempts({ limits, clock }) } = options
   const queue = new LoginQueue({ concurrency: concurrentChecks, maxQueued: MAX_QUEUED_CHECKS })
   const credentialVersion = () => undefined
@@ -40,7 +43,11 @@ export function createPassthroughAccess(
     acceptsTokens: false,
     async authenticatePassword(address, name, password) {
       const login = await logins.login(address, name, password)
-      const caller = (secret: string) => ({ name, permissions, credentials: { username: name, password: secret } })
+      const caller = (secret: string) => ({
+        name,
+        permissions: permissionsOf(name),
+        credentials: { username: name, password: secret },
+      })
       if (login.ok) {
         // The password is read from the header again, so that it does not stay in memory after the request.
         const recheck = (authorization: string) => (login.isCurrent() ? caller(passwordOf(authorization)) : undefined)
@@ -54,25 +61,37 @@ export function createPassthroughAccess(
       throw new Error('no tokens are issued in mode passthrough')
     },
     revokeTokens: async () => {},
-    rolesOf: () => [currentRole],
+    rolesOf: ({ name }) => {
+      const named = roles.rolesOfUser(name)
+      return named.length === 0 ? [common.name] : named
+    },
     prepareReload: (next) => {
-      const apply = roles.prepare(next.roles, next.customRoles)
-      const granted = permissionsOfRole(next.passthroughRole ?? role, next.customRoles ?? customRoles)
+      const nextCommon = commonRole(next.passthroughRole ?? role, next.customRoles ?? customRoles)
+      const apply = roles.prepare(withCommonRole(next.roles, nextCommon.name), next.customRoles)
       return () => {
         apply()
-        permissions = granted
-        currentRole = next.passthroughRole ?? role
+        common = nextCommon
       }
     },
     close: async () => {},
   }
 }
 
+interface CommonRole {
+  readonly name: string
+  readonly permissions: readonly string[]
+}
+
 /** Throws an `Error` if the role does not exist. */
-function permissionsOfRole(role: string, customRoles: CustomRoles): readonly string[] {
-  const { permissions, faults } = resolvePermissions([role], customRoles)
+function commonRole(name: string, customRoles: CustomRoles): CommonRole {
+  const { permissions, faults } = resolvePermissions([name], customRoles)
   if (faults.length > 0) throw new Error(`access.passthroughRole: ${faults.join('; ')}`)
-  return permissions
+  return { name, permissions }
+}
+
+/** The roles of named users, which they have beside the common one. */
+function withCommonRole(named: RoleAssignment, role: string): RoleAssignment {
+  return Object.fromEntries(Object.entries(named).map(([name, more]) => [name, [...new Set([role, ...more])]]))
 }
 
 /** The header was verified before, so it is well-formed (RFC 7617). */

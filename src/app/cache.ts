@@ -95,12 +95,13 @@ export async function buildCache(
   const close = () => store.close()
   if (!cache.enabled) {
     // This replica stores nothing, but its writes must invalidate the stored responses of the other replicas.
-    const ports = { ...disabledCache, index: store, sharedThroughRedis: true, onEvent: emit.cache }
-    const { invalidate } = stages
+    const { invalidate, scopesOf } = stages
+    const ports = { ...disabledCache, index: store, scopesOf, sharedThroughRedis: true, onEvent: emit.cache }
     return { stages: { invalidate }, ports, acquireFetchLock: undefined, state: store.state, close }
   }
   const ports: CacheOperationsPorts = {
     index: store,
+    scopesOf: stages.scopesOf,
     get defaultDuration() {
       return cache.defaultTtl
     },

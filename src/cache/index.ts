@@ -1,10 +1,10 @@
 /** Builds the cache: a stage around reads, a stage around writes, and what explains it. */
 import type { CacheEvent } from '../core/events.ts'
-import type { EdgeRequest, Stage } from '../core/request.ts'
+import type { Caller, EdgeRequest, Stage } from '../core/request.ts'
 import type { CacheIndex, SnapshotState } from '../core/response.ts'
 import type { DivergenceCheckSettings } from './divergence-check.ts'
 import { createReplicationLag, invalidate } from './invalidate.ts'
-import { type CacheTarget, createTargetResolver, type KeySettings, type ResolveTarget } from './key.ts'
+import { type CacheTarget, createTargetResolver, type KeySettings, type ResolveTarget, scopesOf } from './key.ts'
 import type { LifetimesOf } from './lifetimes.ts'
 import { readThrough } from './read-through.ts'
 import type { RefreshAheadOptions } from './refresh-ahead.ts'
@@ -51,6 +51,8 @@ export interface CacheStages {
   /** Around writes. */
   readonly invalidate: Stage
   readonly resolveTarget: ResolveTarget
+  /** Returns the scopes of the stored responses that the caller may be served. */
+  readonly scopesOf: (caller: Caller) => ReadonlySet<string>
   /** Returns the place of the snapshot that can answer a request; `undefined`: there is none. */
   readonly snapshotTargetOf: (request: EdgeRequest) => CacheTarget | undefined
   /** Returns the snapshots whose rows this process has. */
@@ -87,6 +89,7 @@ export function createCache(options: CacheOptions): CacheStages {
   })
   return {
     resolveTarget,
+    scopesOf: (caller) => scopesOf(caller, options.key),
     snapshots: () => rows.states(),
     snapshotTargetOf: (request) => (snapshots ? derivableOf({ snapshots, resolveTarget }, request)?.target : undefined),
     readThrough: options.trial ? trial({ store, resolveTarget, onEvent }, cacheStage) : cacheStage,

@@ -167,13 +167,20 @@ function canonicalValue(value: string, param: Param): string {
   return value
 }
 
-function scopeOf(
-  { name, permissions }: Caller,
-  policy: CompiledPolicy,
-  { perUser, policy: roles }: KeySettings,
-): string {
-  if (perUser) return digestPermissions(permissions, lengthPrefixed([roles, 'user', name]))
-  return policy.scope === 'everyone' ? 'everyone' : digestPermissions(permissions, roles)
+const EVERYONE = 'everyone'
+
+function scopeOf(caller: Caller, policy: CompiledPolicy, settings: KeySettings): string {
+  return policy.scope === 'everyone' && !settings.perUser ? EVERYONE : ownScopeOf(caller, settings)
+}
+
+function ownScopeOf({ name, permissions }: Caller, { perUser, policy: roles }: KeySettings): string {
+  return digestPermissions(permissions, perUser ? lengthPrefixed([roles, 'user', name]) : roles)
+}
+
+/** Returns the scopes of the stored responses that the caller may be served. */
+export function scopesOf(caller: Caller, settings: KeySettings): ReadonlySet<string> {
+  const own = ownScopeOf(caller, settings)
+  return new Set(settings.perUser ? [own] : [EVERYONE, own])
 }
 
 /** Callers with the same permissions share responses, in whatever order their roles list the permissions. */

@@ -1,5 +1,6 @@
 /** The `/cache` endpoints. The shapes and the name `redisClient` are those of the manager's own cache. */
-import type { EdgeRequest, Handler } from '../core/request.ts'
+import { allows, READ_CACHE } from '../core/access.ts'
+import type { Caller, EdgeRequest, Handler } from '../core/request.ts'
 import type { EdgeResponse, IndexEntry, JsonResponse, SnapshotState } from '../core/response.ts'
 import { collectInTurns } from '../query/collect-in-turns.ts'
 import { CollectionError, parseCollectionRequest, parsePage } from '../query/request.ts'
@@ -7,9 +8,12 @@ import type { ArraySource } from '../query/sources.ts'
 import { effectiveLifetimes } from './effective-lifetimes.ts'
 import { explain } from './explain.ts'
 import { urlsOf } from './listed-urls.ts'
+import { type ListedEntries, ownEntriesOf } from './own-entries.ts'
 import { listPurged, type PurgePorts, policyByPath, purge, purgeCostOf, purgeScopeOf } from './purge.ts'
 
 export interface CacheOperationsPorts extends PurgePorts {
+  /** Returns the scopes of the stored responses that the caller may be served. Absent: there are no stored responses. */
+  readonly scopesOf?: (caller: Caller) => ReadonlySet<string>
   /** Milliseconds. */
   readonly defaultDuration: number
   readonly enabled: boolean
@@ -40,9 +44,9 @@ type CacheOperation = 'cacheIndex' | 'cacheClear' | 'cacheClearGroup' | 'cacheCo
 export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<CacheOperation, Handler>> {
   const { index, enabled, sharedThroughRedis, explained } = ports
   return {
-    cacheIndex: async ({ query, returnMinimal }) => {
-      if (query.details === 'true') return details(query)
-      return returnMinimal ? counts() : urlsOf(await index.list())
+    cacheIndex: async ({ query, caller, returnMinimal }) => {
+      const entries = readableBy(caller)
+      return query.details === 'true' ? details(entries, query) : listing(entries, returnMinimal)
     },
     cacheClear: clear,
     cacheClearGroup: clear,
@@ -64,36 +68,46 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
 
   async function clear(request: EdgeRequest): Promise<EdgeResponse> {
     const { query, returnMinimal, caller } = request
+    const entries = readableBy(caller)
     const scope = purgeScopeOf(request)
     if (query.preview === 'true') {
       return success(await purgeCostOf(await listPurged(ports, scope, caller), ports.lifetimesOf))
     }
     const outcome = await purge(ports, scope, caller)
-    const response = returnMinimal ? await counts() : await urlsOf(await index.list())
+    const response = await listing(entries, returnMinimal)
     return outcome === 'done' ? response : { ...response, status: 202, outcomeUnknown: true }
   }
 
-  /** Counts instead of URLs (`Prefer: return=minimal`, RFC 7240): the cost does not depend on what is stored. */
-  async function counts(): Promise<JsonResponse> {
-    const groups = await index.count()
+  function readableBy(caller: Caller): ListedEntries {
+    if (allows(caller.permissions, READ_CACHE)) return index
+    return ownEntriesOf(index, ports.scopesOf?.(caller) ?? new Set())
+  }
+
+  async function listing(entries: ListedEntries, isMinimal: true | undefined): Promise<JsonResponse> {
+    return isMinimal ? counts(entries) : urlsOf(await entries.list())
+  }
+
+  /** Counts instead of URLs (`Prefer: return=minimal`, RFC 7240): of all entries, the cost does not depend on their number. */
+  async function counts(entries: ListedEntries): Promise<JsonResponse> {
+    const groups = await entries.count()
     const all = [...groups.values()].reduce((sum, count) => sum + count, 0)
     const response = success({ all, groups: Object.fromEntries(groups) })
     return { ...response, headers: { 'preference-applied': 'return=minimal' } }
   }
 
   /** A page costs as much as its rows, unless all rows must be compared: for a sort, a search or a filter by tag. */
-  async function details({ details: _, ...query }: EdgeRequest['query']): Promise<EdgeResponse> {
+  async function details(listed: ListedEntries, { details: _, ...query }: EdgeRequest['query']): Promise<EdgeResponse> {
     const { group, offset, limit, ...others } = query
     try {
       if (Object.keys(others).length > 0) {
-        const entries = await index.list(group?.toLowerCase())
+        const entries = await listed.list(group?.toLowerCase())
         const request = parseCollectionRequest(query, new Date())
         return success(await collectInTurns(entries, publicFields, request, entrySource))
       }
       const window = parsePage(
         parseCollectionRequest({ ...(offset && { offset }), ...(limit && { limit }) }, new Date()),
       )
-      const { rows, total } = await index.page({ ...window, ...(group && { group: group.toLowerCase() }) })
+      const { rows, total } = await listed.page({ ...window, ...(group && { group: group.toLowerCase() }) })
       return success({ items: rows.map(publicFields), totalItems: total })
     } catch (fault) {
       if (!(fault instanceof CollectionError)) throw fault

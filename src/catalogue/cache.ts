@@ -10,7 +10,7 @@ import { objectOf } from './schemas/responses.ts'
 
 const section = 'Cache'
 const minimal = 'the number of stored responses, {all: Number, groups: {name: Number}}'
-const reading = { section, permission: 'cache:read', cache: { never: 'describes the cache itself' } } as const
+const reading = { section, permission: 'cache:read-own', cache: { never: 'describes the cache itself' } } as const
 
 const beyond = (param: Param): Param => ({ ...param, beyondSeed: true })
 const details: Param = {

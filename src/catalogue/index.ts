@@ -36,8 +36,8 @@ export const catalogue: readonly Endpoint[] = Object.freeze([
   ...tokens,
 ])
 
-/** Permissions that no record names: reading responses with secrets, the operations listener, draining nodes there. */
-const permissionsWithoutRecord = ['secrets:read', 'operations:read', 'nodes:drain']
+/** Permissions that no record names: secrets, stored responses of other scopes, the operations listener, draining nodes. */
+const permissionsWithoutRecord = ['secrets:read', 'cache:read', 'operations:read', 'nodes:drain']
 
 /** Every permission that a role may list, sorted. */
 export const permissions: readonly string[] = Object.freeze(

@@ -242,7 +242,7 @@ const access = group({
     issuers: list(issuer),
   }),
   limits: group({ requestsPerSecond: count(500), hitsPerSecond: count(20_000), failedLogins: count(10) }),
-  passthroughRole: text({ default: 'administrator' }),
+  passthroughRole: text({ default: 'passthrough' }),
 })
 
 const audit = group({

@@ -15,8 +15,12 @@ export const PERMISSION_PATTERN = /^(?:\*|(?:\*|[a-z][a-z-]*):(?:\*|[a-z][a-z-]*
  *   run commands on them (both act as root on every host), restart the manager or the cluster, write or delete files
  *   of the manager, or clear scan results, which are evidence.
  * - `administrator` does everything.
+ * - `passthrough` does what the manager itself authorises, request by request, and reads its own stored responses. The
+ *   manager does not authorise the operations of the edge, so the role has none that shows or touches what others do.
  */
-export const builtInRoles: Readonly<Record<'reader' | 'operator' | 'administrator', readonly string[]>> = {
+export const builtInRoles: Readonly<
+  Record<'reader' | 'operator' | 'administrator' | 'passthrough', readonly string[]>
+> = {
   reader: ['*:read'],
   operator: [
     '*:read',
@@ -32,7 +36,31 @@ export const builtInRoles: Readonly<Record<'reader' | 'operator' | 'administrato
     'cache:purge',
   ],
   administrator: ['*'],
+  passthrough: [
+    'active-response:*',
+    'agents:*',
+    'ciscat:*',
+    'cluster:*',
+    'decoders:*',
+    'files:*',
+    'groups:*',
+    'lists:*',
+    'manager:*',
+    'rootcheck:*',
+    'rules:*',
+    'sca:*',
+    'secrets:*',
+    'summary:*',
+    'syscheck:*',
+    'syscollector:*',
+    'cache:read-own',
+  ],
 }
+
+/** Every stored response, of whatever permission scope. */
+export const READ_CACHE = 'cache:read'
+/** The stored responses of the caller's own permission scope. */
+export const READ_OWN_CACHE = 'cache:read-own'
 
 /**
  * These permissions cover more than reading: agent keys, the cluster key and file contents; the internals of the
@@ -46,6 +74,7 @@ export function allows(granted: readonly string[], needed: string): boolean {
   if (colon < 1 || needed.includes('*')) return false
   const wholeResource = `${needed.slice(0, colon)}:*`
   const allResources = GRANTED_BY_NAME.has(needed) ? undefined : `*${needed.slice(colon)}`
+  if (needed === READ_OWN_CACHE && allows(granted, READ_CACHE)) return true
   return granted.some(
     (permission) =>
       permission === needed ||

@@ -13,7 +13,7 @@ export function recordOf(id: string): Endpoint {
   return record
 }
 
-export const caller: Caller = { name: 'alice', permissions: ['agents:read', 'rules:read'] }
+export const caller: Caller = { name: 'alice', permissions: ['agents:read', 'cache:read', 'rules:read'] }
 
 type Rest = Partial<Omit<EdgeRequest, 'endpoint'>> & { readonly endpoint?: Endpoint }
 

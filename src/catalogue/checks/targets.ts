@@ -6,7 +6,7 @@ import { type Check, faults, fieldsOf, idOf, isRead, isWrite, partOf, pathNames 
 export const checkPermission: Check = ({ permission, target, method }) =>
   faults(
     [
-      permission !== 'signedIn' && !/^[a-z-]+:[a-z]+$/.test(permission),
+      permission !== 'signedIn' && !/^[a-z-]+:[a-z-]+$/.test(permission),
       `the permission ${permission} does not have the form agents:read; write resource:action in lower case`,
     ],
     [

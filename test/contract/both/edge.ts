@@ -76,7 +76,7 @@ function settingsFor(layout: Layout, mode: Mode): Settings {
     cache: { enabled: false },
     access: {
       limits: { requestsPerSecond: 100_000 },
-      ...(mode === 'passthrough' && { users: null, roles: null }),
+      ...(mode === 'passthrough' && { users: null, roles: { [ACCOUNT]: ['administrator'] } }),
     },
     cluster: {
       layout,

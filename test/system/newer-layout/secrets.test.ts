@@ -37,7 +37,7 @@ async function start(t: Test, mode: 'service' | 'passthrough'): Promise<Stage> {
   const audit = join(t.testdir(), 'audit')
   const through: Settings = {
     cluster: { layout: 'newer', discover: false, credentials: { mode: 'passthrough', username: null, password: null } },
-    access: { users: null, roles: null },
+    access: { users: null, roles: { ann: ['administrator'] } },
   }
   const edge = await startEdge({
     nodes: simulator.nodes,

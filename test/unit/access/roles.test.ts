@@ -4,7 +4,7 @@ import { checkCustomRoles, resolvePermissions } from '../../../src/access/roles.
 import { permissions } from '../../../src/catalogue/index.ts'
 import { allows, builtInRoles } from '../../../src/core/access.ts'
 
-const { reader, operator, administrator } = builtInRoles
+const { reader, operator, administrator, passthrough } = builtInRoles
 
 t.test('a wildcard covers all actions or all resources, not longer names', async (t) => {
   t.ok(allows(['agents:*'], 'agents:delete'))
@@ -20,6 +20,12 @@ t.test('*:read covers neither secrets:read nor operations:read', async (t) => {
   t.notOk(allows(['*:read'], 'secrets:read'))
   t.notOk(allows(['*:read'], 'operations:read'))
   t.ok(allows(['secrets:*'], 'secrets:read'))
+})
+
+t.test('who may read all stored responses may read the own ones', async (t) => {
+  for (const granted of ['cache:read', 'cache:*', '*:read', '*']) t.ok(allows([granted], 'cache:read-own'), granted)
+  t.notOk(allows(['cache:read-own'], 'cache:read'))
+  t.notOk(allows(['cache:purge', 'agents:*'], 'cache:read-own'))
 })
 
 t.test('the built-in roles grant exactly these permissions of the catalogue', async (t) => {
@@ -38,8 +44,9 @@ t.test('the built-in roles grant exactly these permissions of the catalogue', as
   ])
   t.same(
     withheld(reader),
-    permissions.filter((word) => !word.endsWith(':read') || ['secrets:read', 'operations:read'].includes(word)),
+    permissions.filter((word) => !/:read(?:-own)?$/.test(word) || ['secrets:read', 'operations:read'].includes(word)),
   )
+  t.same(withheld(passthrough), ['cache:purge', 'cache:read', 'nodes:drain', 'operations:read'])
   t.same(checkCustomRoles({ copy: [...operator] }, permissions), [], 'nothing is granted that no endpoint needs')
 })
 

@@ -51,7 +51,7 @@ t.test('roles of token issuers and custom roles count', async (t) => {
   const byClaim = findMissingRights(accessWith({}, [{ rolesClaim: 'roles' }], custom), rights)
   t.strictSame(
     byClaim.map((line) => line.split(':')[1]),
-    [' role administrator', ' role upgrader'],
+    [' role administrator', ' role passthrough', ' role upgrader'],
   )
 })
 
