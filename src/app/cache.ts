@@ -16,7 +16,7 @@ import type { CacheIndex, CacheStoreState } from '../core/response.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
 import type { RedisReplica } from '../redis/replica.ts'
 import { layoutOfCluster } from '../upstream/cluster-layout.ts'
-import { createIdleCapacityCheck } from '../upstream/idle-capacity.ts'
+import { createIdleCapacityCheck, createSilenceCheck } from '../upstream/idle-capacity.ts'
 import type { Cluster } from '../upstream/index.ts'
 import type { Router } from '../upstream/route.ts'
 
@@ -86,6 +86,7 @@ export async function buildCache(
     limits: config.cluster.limits,
     nodeReads: () => (layoutOfCluster(cluster.view) === 'newer' ? NEWER_READS : CLASSIC_READS),
     hasIdleCapacity: createIdleCapacityCheck({ view: cluster.view, route }),
+    isSilent: createSilenceCheck({ view: cluster.view, route }),
     replicationLag: () => cache.replicationLag,
     onEvent: emit.cache,
     divergenceCheck: cache.divergenceCheck,

@@ -1,6 +1,6 @@
 /** Compares a stored response with the current one of the nodes: the one place that decides what counts as different. */
 import { isDeepStrictEqual } from 'node:util'
-import { errorNumberOf, isStorable, reportsNodeFailure } from '../core/envelope.ts'
+import { errorNumberOf, isStorable, reportedNodeFailure } from '../core/envelope.ts'
 import type { CacheDifference } from '../core/events.ts'
 import type { CacheIndex, EdgeResponse, TagEpochs } from '../core/response.ts'
 import type { CacheTarget } from './key.ts'
@@ -32,7 +32,7 @@ export async function compareResponses(
   try {
     if (epochs === undefined || !(await isUnchanged(store, target, epochs))) return INCONCLUSIVE
     if (current.kind === 'json' && !current.partial && errorNumberOf(current) !== 0)
-      return reportsNodeFailure(current) ? INCONCLUSIVE : { outcome: 'different', difference: 'error' }
+      return reportedNodeFailure(current) !== undefined ? INCONCLUSIVE : { outcome: 'different', difference: 'error' }
     return isStorable(current) ? compareBodies(stored, current.body) : INCONCLUSIVE
   } catch {
     return INCONCLUSIVE

@@ -3,7 +3,8 @@
  * by single flight, over all replicas by a fetch lock. The epochs of the response's tags, read before the call, decide
  * which requests may share it and whether the response may be stored.
  */
-import { errorNumberOf, isNodeFailure, reportsNodeFailure } from '../core/envelope.ts'
+import { errorNumberOf, isNodeFailure, reportedNodeFailure } from '../core/envelope.ts'
+import { growingLru } from '../core/growing-lru.ts'
 import type { Handler } from '../core/request.ts'
 import type { Lookup, StoredResponse } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
@@ -30,8 +31,8 @@ export interface Fetcher {
    * that may not be stored. Never rejects.
    */
   refresh(context: ReadContext): Promise<void>
-  /** Whether nodes failed to answer this request within the last second. */
-  hasFailedRecently(context: ReadContext): boolean
+  /** Returns the error with which nodes failed to answer this request, if it is recent or a refresh tries them again. */
+  recentFailure(context: ReadContext): number | undefined
   /**
    * Whether the last fetch was answered with an error, although a stored response could have been served stale; of a
    * response that is served stale only while it is hot, also whether the last fetch failed.
@@ -41,9 +42,20 @@ export interface Fetcher {
 
 /** After this many fetch locks of other replicas ended without a stored response, fetch without a lock. */
 const MAX_LOCK_ATTEMPTS = 3
-/** Stale responses are served this long without waiting for another fetch. */
-const RECENT_FAILURE_MS = 1000
+/** After a failed or incomplete fetch, the next refresh begins this much later. */
+const RETRY_PAUSE_MS = 1000
+/**
+ * After a failed fetch, stale responses are served this long without waiting for another one, while refreshes try the
+ * nodes: the next fetch may be slow to fail.
+ */
+const RECENT_FAILURE_MS = 5000
 const MAX_EXPIRING_KEYS = 10_000
+
+/** The error of a failed fetch, and when it ended. */
+interface Failure {
+  readonly code: number
+  readonly at: number
+}
 
 const nothingToRefresh = Promise.resolve()
 
@@ -51,13 +63,16 @@ const nothingToRefresh = Promise.resolve()
 export function createFetcher(ports: FetchPorts, next: Handler, findSnapshot: Snapshots['find']): Fetcher {
   const flights = new SingleFlight<FetchResult>()
   const computations = new SingleFlight<FetchResult | undefined>()
-  const failures = createExpiringKeys(ports.clock)
+  const failures = growingLru<string, Failure>(MAX_EXPIRING_KEYS)
+  const failedWithin = (key: string, ms: number) =>
+    ports.clock() - (failures.get(key)?.at ?? Number.NEGATIVE_INFINITY) < ms
   const refusals = createExpiringKeys(ports.clock)
   const incomplete = createExpiringKeys(ports.clock)
   const refreshing = new Set<string>()
   const refreshHandler = tracedSeparately('refresh', next)
   return {
-    hasFailedRecently: ({ target }) => failures.has(target.key),
+    recentFailure: ({ target: { key } }) =>
+      failedWithin(key, RECENT_FAILURE_MS) || refreshing.has(key) ? failures.get(key)?.code : undefined,
     wasRefused: ({ target }) => refusals.has(target.key),
     fetchShared: async (context) => {
       const computed = await computeShared(context)
@@ -75,7 +90,7 @@ export function createFetcher(ports: FetchPorts, next: Handler, findSnapshot: Sn
     refresh: (context) => {
       const { key } = context.target
       // Each stale hit comes here, so it must cost little while the refresh is under way.
-      if (refreshing.has(key) || failures.has(key) || incomplete.has(key)) return nothingToRefresh
+      if (refreshing.has(key) || failedWithin(key, RETRY_PAUSE_MS) || incomplete.has(key)) return nothingToRefresh
       refreshing.add(key)
       const limited = { ...context, request: { ...context.request, waitForComplete: false } }
       const run = async (own: ReadContext) =>
@@ -97,7 +112,7 @@ export function createFetcher(ports: FetchPorts, next: Handler, findSnapshot: Sn
       const fetchTime = ports.clock() - started
       const fetched = storeResponse(ports, context, { lookup: context.lookup, response, fetchTime })
       // The next request must compute it again, but each stale hit until then must not.
-      if (fetched.storing === undefined) incomplete.add(context.target.key, RECENT_FAILURE_MS)
+      if (fetched.storing === undefined) incomplete.add(context.target.key, RETRY_PAUSE_MS)
       return awaitStore(fetched)
     }
     const onStart = () => {
@@ -111,19 +126,24 @@ export function createFetcher(ports: FetchPorts, next: Handler, findSnapshot: Sn
     const { key } = context.target
     try {
       const result = await fetchOverReplicas(ports, handler, context)
+      const failure = reportedNodeFailure(result.response)
+      if (failure !== undefined) {
+        noteFailure(context, failure)
+        return result
+      }
+      failures.delete(key)
       if (result.entry !== undefined) refusals.delete(key)
-      else if (reportsNodeFailure(result.response)) noteFailure(context)
       else if (errorNumberOf(result.response) !== 0) noteRefusal(context)
-      else incomplete.add(key, RECENT_FAILURE_MS)
+      else incomplete.add(key, RETRY_PAUSE_MS)
       return result
     } catch (fault) {
-      if (isNodeFailure(fault)) noteFailure(context)
+      if (isNodeFailure(fault)) noteFailure(context, fault.code)
       throw fault
     }
   }
 
-  function noteFailure(context: ReadContext): void {
-    failures.add(context.target.key, RECENT_FAILURE_MS)
+  function noteFailure(context: ReadContext, code: number): void {
+    failures.set(context.target.key, { code, at: ports.clock() })
     if (context.target.policy.stale === 'whileHot') noteRefusal(context)
   }
 

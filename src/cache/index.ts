@@ -31,6 +31,8 @@ export interface CacheOptions {
   readonly nodeReads?: () => NodeReads
   /** Whether the nodes have capacity for a call that no client waits for. */
   readonly hasIdleCapacity: (request: EdgeRequest) => boolean
+  /** Whether the node that would be called is known not to answer at all. Absent: never. */
+  readonly isSilent?: (request: EdgeRequest) => boolean
   readonly refreshAhead?: RefreshAheadOptions
   /** Milliseconds after a write for which reads of replicated data go to the master only. */
   readonly replicationLag?: () => number
@@ -81,6 +83,7 @@ export function createCache(options: CacheOptions): CacheStages {
     lockTimeout: ({ endpoint }) => (endpoint.slow ? limits.slowTimeout : limits.timeout) + LOCK_GRACE_MS,
     clock,
     hasIdleCapacity,
+    isSilent: options.isSilent ?? (() => false),
     onEvent,
     refreshAhead: options.refreshAhead ?? REFRESH_AHEAD,
     // A trial compares every hit.

@@ -1,7 +1,14 @@
 /** The stage around reads: serves stored responses, fetches the others, and refreshes much-used ones ahead of expiry. */
-import { isNodeFailure, reportsNodeFailure } from '../core/envelope.ts'
+import { isNodeFailure, reportedNodeFailure } from '../core/envelope.ts'
 import type { EdgeRequest, Handler, Stage } from '../core/request.ts'
-import type { CacheIndex, CacheStatus, EdgeResponse, Lookup, StoredResponse } from '../core/response.ts'
+import {
+  type CacheIndex,
+  type CacheStatus,
+  type EdgeResponse,
+  isStaleIfError,
+  type Lookup,
+  type StoredResponse,
+} from '../core/response.ts'
 import type { FetchPorts, FetchResult, ReadContext } from './call-nodes.ts'
 import { createDivergenceCheck, type DivergenceCheck, type DivergenceCheckSettings } from './divergence-check.ts'
 import { createFetcher, type Fetcher } from './fetch.ts'
@@ -17,6 +24,8 @@ export interface ReadThroughPorts extends FetchPorts {
   readonly refreshAhead: RefreshAheadOptions
   /** Whether the nodes have capacity for a call that no client waits for. */
   readonly hasIdleCapacity: (request: EdgeRequest) => boolean
+  /** Whether the node that would be called is known not to answer at all. */
+  readonly isSilent: (request: EdgeRequest) => boolean
   readonly divergenceCheck?: DivergenceCheckSettings
   /** Absent: no response is computed from a snapshot. */
   readonly snapshots?: Pick<SnapshotPorts, 'snapshots' | 'rows' | 'nodeReads'>
@@ -83,10 +92,16 @@ function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): EdgeRes
     void fetcher.refresh(context)
     return serve(stored, { hit: true, detail: 'stale-while-revalidate' })
   }
-  // While nodes fail, one request a second tries them; the others get the stale response without waiting.
-  const stale = fetcher.hasFailedRecently(context) ? serveStaleIfError(stored, { hit: true }) : undefined
-  return stale ?? fetchOrServeStale(path, context)
+  // While nodes fail, a refresh each second tries them, and no request waits for one that may be slow to fail.
+  const failure = fetcher.recentFailure(context) ?? (path.ports.isSilent(context.request) ? NO_NODE : undefined)
+  const stale = failure === undefined ? undefined : serveStaleIfError(stored, { hit: true }, failure)
+  if (stale === undefined) return fetchOrServeStale(path, context)
+  void fetcher.refresh(context)
+  return stale
 }
+
+/** The error of a request that no node would answer. */
+const NO_NODE = 920
 
 /** Returns the milliseconds after its lifetime for which a response is served while it is refreshed. */
 function staleDuringRefresh({ refreshAhead }: ReadPath, { target }: ReadContext, stored: StoredResponse): number {
@@ -107,10 +122,11 @@ function mustWait({ fetcher }: ReadPath, context: ReadContext): boolean {
 async function fetchOrServeStale({ ports, fetcher }: ReadPath, context: ReadContext): Promise<EdgeResponse> {
   try {
     const result = await fetcher.fetchShared(context)
-    if (!reportsNodeFailure(result.response)) return toResponse(result, 'stale')
-    return (await lookUpStale(ports.store, context)) ?? result.response
+    const failure = reportedNodeFailure(result.response)
+    if (failure === undefined) return toResponse(result, 'stale')
+    return (await lookUpStale(ports.store, context, failure)) ?? result.response
   } catch (fault) {
-    const stale = isNodeFailure(fault) ? await lookUpStale(ports.store, context) : undefined
+    const stale = isNodeFailure(fault) ? await lookUpStale(ports.store, context, fault.code) : undefined
     if (stale === undefined) throw fault
     return stale
   }
@@ -120,15 +136,20 @@ async function fetchOrServeStale({ ports, fetcher }: ReadPath, context: ReadCont
  * A second lookup, since a write may have been acknowledged while the nodes were called. A response that is not served
  * while nodes fail is not served here either while it is fresh: the request wanted a newer one.
  */
-async function lookUpStale(store: CacheStore, { target }: ReadContext): Promise<EdgeResponse | undefined> {
+async function lookUpStale(
+  store: CacheStore,
+  { target }: ReadContext,
+  failure: number,
+): Promise<EdgeResponse | undefined> {
   const lookup = await store.lookup(target.key, target.tags)
   if (lookup.kind !== 'hit' || lookup.epochs.fenced || target.policy.stale !== 'allowed') return undefined
-  return serveStaleIfError(lookup.response, { fwd: 'stale' })
+  return serveStaleIfError(lookup.response, { fwd: 'stale' }, failure)
 }
 
-function serveStaleIfError(stored: StoredResponse, status: CacheStatus): EdgeResponse | undefined {
+/** `failure`: the error of the nodes. */
+function serveStaleIfError(stored: StoredResponse, status: CacheStatus, failure: number): EdgeResponse | undefined {
   const { age, ttl, staleIfError } = stored
-  return age < ttl + staleIfError ? serve(stored, { ...status, detail: 'stale-if-error' }) : undefined
+  return age < ttl + staleIfError ? serve(stored, { ...status, detail: `stale-if-error/${failure}` }) : undefined
 }
 
 function serve(stored: StoredResponse, how: CacheStatus): EdgeResponse {
@@ -161,7 +182,7 @@ function toResponse(result: FetchResult, fwd: NonNullable<CacheStatus['fwd']>): 
     ...(stored && !collapsed && { stored }),
     ...(collapsed && { collapsed }),
     ttl,
-    ...(derivedFrom !== undefined && { detail: derivedFrom === 'expired' ? 'stale-if-error' : 'snapshot' }),
+    ...(derivedFrom !== undefined && { detail: isStaleIfError(derivedFrom) ? derivedFrom : 'snapshot' }),
   }
   return { ...response, cached: { response: entry, status } }
 }

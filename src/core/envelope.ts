@@ -123,11 +123,15 @@ export const TRANSIENT_ERRORS: ReadonlySet<number> = new Set([
 ])
 
 /**
- * The answering node reports that the node with the data failed or took too long, or that the cluster between them did:
- * what the edge reports as 920 to 926 about a node that it calls itself. All other errors are the state of a node that
- * answers, and clients act on it (`NOT_READY_ERRORS`).
+ * Errors for which a stored response is served stale. 920 to 926: the edge gets no usable response of a node. 927: the node
+ * refuses the account of the edge, which no client can change. The others: a node that answers reports that the node with
+ * the data failed or took too long, that the cluster between them did, or that the node is not connected (3022; a node that
+ * never existed has no stored response). All other errors are the state of a node that answers, and clients act on it
+ * (`NOT_READY_ERRORS`).
  */
-const REPORTED_NODE_FAILURES: ReadonlySet<number> = new Set([3000, 3009, 3012, 3016, 3018, 3020, 3021, 3023])
+const NODE_FAILURES: ReadonlySet<number> = new Set([
+  920, 921, 922, 923, 924, 925, 926, 927, 3000, 3009, 3012, 3016, 3018, 3020, 3021, 3022, 3023,
+])
 
 /** The node answers, but its daemons are not ready yet. Clients wait until these errors end. */
 const NOT_READY_ERRORS: ReadonlySet<number> = new Set([1013, 1014, 1017, 1018, 1019])
@@ -143,9 +147,6 @@ const UNFINISHED_ERRORS: ReadonlySet<number> = new Set([1, 3000, 3009, 3020, 302
 export function isUnfinishedError(error: number): boolean {
   return UNFINISHED_ERRORS.has(error)
 }
-
-/** No node could be called, or its response is unusable. */
-const NODE_FAILURES: ReadonlySet<number> = new Set([920, 921, 922, 923, 924, 925, 926])
 
 /** The write was sent, and no readable response came: it may have been carried out. */
 const UNKNOWN_OUTCOMES: ReadonlySet<number> = new Set([923, 925, 926, 928, 933, 941, 949])
@@ -169,12 +170,16 @@ function namesFailedNodes({ body, rows }: JsonResponse): boolean {
   return body.includes(FAILED_NODES_NAME, rows.to) || body.subarray(0, rows.from).includes(FAILED_NODES_NAME)
 }
 
-/** Whether a node reports the failure of another one, so that a stale response is better, where one may be served. */
-export function reportsNodeFailure(response: EdgeResponse): boolean {
-  return REPORTED_NODE_FAILURES.has(errorNumberOf(response))
+/**
+ * Returns the error of a response by which a node reports a failed node, so that a stale response is better, where one may
+ * be served; `undefined` for all others.
+ */
+export function reportedNodeFailure(response: EdgeResponse): number | undefined {
+  const error = errorNumberOf(response)
+  return NODE_FAILURES.has(error) ? error : undefined
 }
 
-export function isNodeFailure(fault: unknown): boolean {
+export function isNodeFailure(fault: unknown): fault is EdgeError {
   return fault instanceof EdgeError && NODE_FAILURES.has(fault.code)
 }
 

@@ -40,7 +40,7 @@ export interface JsonResponse {
    * Computed from a snapshot of the collection: from a stored one without a call, from one that was fetched for it, or from
    * an expired one because nodes fail.
    */
-  readonly derivedFrom?: 'stored' | 'fetched' | 'expired'
+  readonly derivedFrom?: 'stored' | 'fetched' | StaleIfError
   /** Of a snapshot: the bytes of its rows, which are not in the body. */
   readonly rowBytes?: number
   /** Of a write to several nodes: some of them may have acted, or may not have finished. */
@@ -64,6 +64,13 @@ export interface RawResponse {
 export interface CachedResponse {
   readonly response: StoredResponse
   readonly status: CacheStatus
+}
+
+/** The detail of a stale response that is served because nodes fail, with the code of their error (a token, RFC 9651). */
+export type StaleIfError = `stale-if-error/${number}`
+
+export function isStaleIfError(detail: string | undefined): detail is StaleIfError {
+  return detail?.startsWith('stale-if-error/') === true
 }
 
 /** How the cache handled a request, in the words of RFC 9211 section 2. `ttl` in milliseconds; negative if stale. */

@@ -13,7 +13,7 @@ export interface ReceivedPart {
   readonly rows?: RowRanges
   /** Whether it came from the cache. */
   readonly isHit: boolean
-  /** Why a stale response was used, as in `Cache-Status`: `stale-if-error`, … */
+  /** Why a stale response was used, as in `Cache-Status`: `stale-if-error/922`, … */
   readonly stale?: string
   /** It may be used for this caller only. */
   readonly personal?: true

@@ -1,6 +1,7 @@
 /** Derives the details of a request from its record, when an operator opens it. */
 import { type ErrorCode, errorTable } from '../../core/errors.ts'
 import type { NodeCallEvent, RequestEvent } from '../../core/events.ts'
+import { isStaleIfError } from '../../core/response.ts'
 import type { SpanAttributes } from '../../core/trace.ts'
 import { type FoundRequest, type Measurements, tailRequestOf } from './request-records.ts'
 import type { CacheDecision, CallTime, RequestDetails, StageTime } from './request-types.ts'
@@ -114,7 +115,9 @@ function reasonOf({ cache, cacheStatus, method, status }: RequestEvent): string 
   }
   if (detail === 'snapshot' && hit) return 'Computed from the stored snapshot of the collection, without a call.'
   if (detail === 'stale-while-revalidate') return 'A stale response was served while it is refreshed.'
-  if (detail === 'stale-if-error') return 'A stale response was served because nodes fail.'
+  if (isStaleIfError(detail)) {
+    return `A stale response was served because nodes fail (error ${detail.slice(detail.indexOf('/') + 1)}).`
+  }
   if (hit) return 'A fresh response was stored.'
   const why = {
     'uri-miss': 'No response was stored.',

@@ -1,6 +1,6 @@
 /** Computes the response of one request from the snapshot that was found for it. */
 import type { EdgeRequest } from '../../core/request.ts'
-import type { JsonResponse } from '../../core/response.ts'
+import { isStaleIfError, type JsonResponse } from '../../core/response.ts'
 import { CollectionError } from '../../query/request.ts'
 import type { CacheTarget } from '../key.ts'
 import { staleBound } from '../stores/local-entries.ts'
@@ -64,7 +64,6 @@ export function createComputations(ports: Pick<SnapshotPorts, 'rows' | 'clock' |
       if (body instanceof CollectionError) return target.policy.isJoined ? refuse(body, joined) : undefined
       if (snapshot.partial) return { kind: 'json', status: 200, body, errorNumber: 0, ...joined }
       const { hit: isStored = false, detail } = snapshot.cached?.status ?? {}
-      const isExpired = detail === 'stale-if-error'
       if (isStored) {
         rows.count(target.key, { queries: 1 })
         onEvent({ kind: 'snapshotQuery', group: target.policy.group })
@@ -75,7 +74,7 @@ export function createComputations(ports: Pick<SnapshotPorts, 'rows' | 'clock' |
         body,
         errorNumber: 0,
         ...joined,
-        derivedFrom: isExpired ? 'expired' : isStored ? 'stored' : 'fetched',
+        derivedFrom: isStaleIfError(detail) ? detail : isStored ? 'stored' : 'fetched',
         // The cache counts the time since the request began itself, of which the fetch of a new snapshot is a part.
         oldestPartAge: Math.max(0, age - (received - started)),
         partsFreshFor: ttl - age - (clock() - received),

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { EdgeError } from '../../../src/core/errors.ts'
+import { EdgeError, type ErrorCode } from '../../../src/core/errors.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
 import {
   bodyOf,
@@ -173,16 +173,20 @@ t.test('while nodes fail, a stale response is served within stale-if-error', asy
   clock.advance(30_000)
   const stale = await read(one())
   t.equal(bodyOf(stale).data, 1)
-  t.match(cacheStatusOf(stale), { fwd: 'stale', detail: 'stale-if-error', ttl: -29_000 })
+  t.match(cacheStatusOf(stale), { fwd: 'stale', detail: /^stale-if-error\/920$/, ttl: -29_000 })
   const calls = nodes.calls
-  t.match(cacheStatusOf(await read(one())), { hit: true, detail: 'stale-if-error' })
+  t.match(cacheStatusOf(await read(one())), { hit: true, detail: 'stale-if-error/920' })
   t.equal(nodes.calls, calls, 'no other call within a second')
   clock.advance(1000)
   nodes.respond = () => jsonResponse({ error: 3012, message: 'cluster is not running' })
-  t.equal(bodyOf(await read(one())).data, 1, 'also for transient errors of the manager')
+  await read(one())
+  await settle()
+  t.match(cacheStatusOf(await read(one())), { detail: 'stale-if-error/3012' }, 'also for failures that a node reports')
   t.equal(nodes.calls, calls + 1)
   clock.advance(1000)
   nodes.respond = () => jsonResponse({ error: 1701, message: 'Agent does not exist' })
+  await read(one())
+  await settle()
   t.equal(bodyOf(await read(one())).error, 1701, 'not for other errors of the manager')
   nodes.respond = () => {
     throw new EdgeError(903)
@@ -193,6 +197,45 @@ t.test('while nodes fail, a stale response is served within stale-if-error', asy
   }
   clock.advance(31_000)
   await t.rejects(async () => read(one()), { code: 920 }, 'not after stale-if-error')
+})
+
+t.test('after a failure, no request waits for a fetch that is slow to fail', async (t) => {
+  const { read, nodes, clock } = replica()
+  await read(one())
+  nodes.respond = () => {
+    throw new EdgeError(922)
+  }
+  clock.advance(5000)
+  await read(one())
+  let fail = (_: Error): void => undefined
+  nodes.respond = () => new Promise((_, reject) => (fail = reject))
+  const calls = nodes.calls
+  for (let second = 0; second < 30; second += 1) {
+    clock.advance(1000)
+    t.match(cacheStatusOf(await read(one())), { hit: true, detail: 'stale-if-error/922' })
+  }
+  t.equal(nodes.calls, calls + 1, 'the refresh is under way')
+  fail(new EdgeError(920))
+  await settle()
+  nodes.respond = () => success(2)
+  clock.advance(1000)
+  t.match(cacheStatusOf(await read(one())), { detail: 'stale-if-error/920' })
+  await settle()
+  t.notMatch(cacheStatusOf(await read(one()))?.detail ?? '', 'stale')
+  t.equal(bodyOf(await read(one())).data, 2)
+})
+
+t.test('while the node is known to be silent, no request waits, and a refresh tries it', async (t) => {
+  let isSilent = false
+  const { read, nodes, clock } = replica({ isSilent: () => isSilent })
+  await read(one())
+  nodes.respond = () => new Promise(() => undefined)
+  clock.advance(5000)
+  isSilent = true
+  t.match(cacheStatusOf(await read(one())), { hit: true, detail: 'stale-if-error/920' })
+  t.match(cacheStatusOf(await read(one())), { hit: true, detail: 'stale-if-error/920' })
+  await settle()
+  t.equal(nodes.calls, 2)
 })
 
 t.test('a refresh that failed is not repeated within a second', async (t) => {
@@ -321,8 +364,8 @@ t.test(
 )
 
 t.test('only errors by which a node reports the failure of another one are replaced by a stale response', async (t) => {
-  const reported = [3000, 3009, 3012, 3016, 3018, 3020, 3021, 3023]
-  const own = [1, 1000, 1010, 1011, 1013, 1014, 1017, 1018, 1019, 1118, 1701, 1901, 1902, 2002, 2005, 3013, 3022]
+  const reported = [3000, 3009, 3012, 3016, 3018, 3020, 3021, 3022, 3023]
+  const own = [1, 1000, 1010, 1011, 1013, 1014, 1017, 1018, 1019, 1118, 1701, 1901, 1902, 2002, 2005, 3013]
   for (const code of [...reported, ...own]) {
     const { read, nodes, clock } = replica()
     await read(one())
@@ -330,7 +373,22 @@ t.test('only errors by which a node reports the failure of another one are repla
     nodes.respond = () => jsonResponse({ error: code, message: 'it' })
     const response = await read(one())
     if (own.includes(code)) t.match(bodyOf(response), { error: code })
-    else t.match(cacheStatusOf(response), { detail: 'stale-if-error' }, `${code}`)
+    else t.match(cacheStatusOf(response), { detail: `stale-if-error/${code}` })
+  }
+})
+
+t.test('errors of the edge about nodes are replaced by a stale response, those about the caller are not', async (t) => {
+  const ofNodes: ErrorCode[] = [920, 921, 922, 923, 924, 925, 926, 927, 3022]
+  const ofCaller: ErrorCode[] = [901, 902, 903, 904, 931, 938, 949, 1701, 1750]
+  for (const code of [...ofNodes, ...ofCaller]) {
+    const { read, nodes, clock } = replica()
+    await read(one())
+    clock.advance(5000)
+    nodes.respond = () => {
+      throw new EdgeError(code)
+    }
+    if (ofCaller.includes(code)) await t.rejects(async () => read(one()), { code })
+    else t.match(cacheStatusOf(await read(one())), { detail: `stale-if-error/${code}` })
   }
 })
 
