@@ -23,6 +23,8 @@ export async function buildCluster(
     ClusterOptions,
     | 'onCall'
     | 'onEject'
+    | 'onRecover'
+    | 'ejection'
     | 'onListRead'
     | 'onLayoutChange'
     | 'untracedTraceparent'

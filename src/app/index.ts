@@ -20,6 +20,7 @@ import { createSharedPermits } from '../redis/shared-permits.ts'
 import { createSharedSlots } from '../redis/shared-slots.ts'
 import { countDivergence, createEdgeEvents } from '../telemetry/events.ts'
 import type { ProcessMetrics } from '../telemetry/metrics/sum.ts'
+import type { ClusterOptions } from '../upstream/index.ts'
 import { buildAccess } from './access.ts'
 import { type Api, buildApi } from './api.ts'
 import { createCertificates } from './certificates.ts'
@@ -50,6 +51,8 @@ export interface EdgeOptions {
   readonly deprecations?: readonly Deprecation[]
   /** Absent: this is the only process behind its ports. */
   readonly processGroup?: ProcessGroup
+  /** When nodes are ejected. Absent: the times that apply; tests have shorter ones. */
+  readonly ejection?: ClusterOptions['ejection']
 }
 
 export interface Edge {
@@ -99,8 +102,8 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
   warnOfDeprecations(options.deprecations ?? [])
   const lifecycle: Lifecycle = { isDraining: false, url: '' }
   const reloader = createReloader({ ...options, config: settings, log, warnOfDeprecations })
-  const { processGroup } = options
-  const parts = await buildParts(settings, { ...output, lifecycle, reloader, processGroup })
+  const { processGroup, ejection } = options
+  const parts = await buildParts(settings, { ...output, lifecycle, reloader, processGroup, ejection })
   const { cluster, drains, shared, api, audit, readiness, operations, history, monitors, metrics } = parts
   const close = async (spanFlushMs?: number): Promise<void> => {
     reloader.close()
@@ -170,11 +173,14 @@ async function buildParts(settings: ReloadableConfig, parts: ProcessParts) {
   const encryptionKey = await readEncryptionKey(config)
   let replicas: Replicas | undefined
   let api: Api | undefined
+  let onRecover: (node: string) => void = () => undefined
   const cluster = await buildCluster(settings, log, {
     onCall: emit.nodeCall,
     onEject: emit.ejection,
+    onRecover: (node) => onRecover(node),
     onListRead: () => replicas?.publish(),
     onLayoutChange: createLayoutListener(config, log, () => api?.cache.index),
+    ...(parts.ejection && { ejection: parts.ejection }),
     ...(traces && { untracedTraceparent: traces.untracedTraceparent }),
     ...(replica && {
       slots: createSharedSlots(replica),
@@ -207,7 +213,8 @@ async function buildParts(settings: ReloadableConfig, parts: ProcessParts) {
         mixedLayouts: cluster.view.layoutMixture?.() !== undefined,
       }),
   })
-  events.on({ nodeCall: readiness.onNodeCall })
+  events.on({ nodeCall: readiness.onNodeCall, ejection: readiness.onEject })
+  onRecover = readiness.onRecover
   settings.onReload((next) => {
     const isChanged = !isDeepStrictEqual(next.cluster.credentials, config.cluster.credentials)
     return isChanged ? readiness.credentialsChanged : () => undefined
@@ -292,4 +299,5 @@ interface ProcessParts extends LogOutput {
   readonly lifecycle: Lifecycle
   readonly reloader: Pick<Reloader, 'status'>
   readonly processGroup: ProcessGroup | undefined
+  readonly ejection: EdgeOptions['ejection']
 }

@@ -29,6 +29,10 @@ export interface ReplicaReadiness {
   /** For the report of this replica. */
   contact(): Omit<PeerContact, 'ago'>
   onNodeCall(call: NodeCallEvent): void
+  /** To be called when a node is ejected: no call may end soon that shows its failure. */
+  onEject(node: string): void
+  /** To be called when a node has answered a probe of the edge: a call shows whether it accepts the credentials. */
+  onRecover(node: string): void
   /** To be called after a change of the credentials: they are tried at once. */
   credentialsChanged(): void
   /** Calls nodes from now on while their state is unknown or bad. Resolves after the first responses, at most a second. */
@@ -177,6 +181,11 @@ export function createReadiness(options: ReadinessOptions): ReplicaReadiness {
       const ago = reachedAgo()
       return { ...(ago !== undefined && { reachedAgo: ago }), cutOff: failedFor() !== undefined, failing: failing() }
     },
+    onEject: (node) => {
+      const contact = contacts.get(node) ?? {}
+      contacts.set(node, { ...contact, calledAt: clock(), failingSince: contact.failingSince ?? clock() })
+    },
+    onRecover: (node) => void callVersion(cluster, { node, timeout: times.timeout, caller: 'readiness' }),
     onNodeCall: ({ node, status, fault }) => {
       if (fault !== undefined && NO_CONTACT.has(fault)) return
       const contact = contacts.get(node) ?? {}

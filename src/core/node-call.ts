@@ -26,6 +26,8 @@ export interface NodeCall {
   readonly endpoint: string
   /** The asked node passes the call on. Absent: it carries out the call itself. */
   readonly passedOnTo?: PassedOnTo
+  /** Only the manager knows whether the asked node passes the call on. If it is late, that shows nothing about the node. */
+  readonly mayBePassedOn?: true
   /** Milliseconds on the node, without the queue, after which a call that is passed on counts as hanging. */
   readonly hangsAfter?: number
   readonly trace?: Trace
@@ -103,6 +105,8 @@ export interface ClusterView {
   confirmLayout?(name: string, used: Layout, shown?: Layout): Promise<boolean>
   /** Whether a call may be sent to the node: it is not ejected, and its queue has room. */
   isAvailable(name: string): boolean
+  /** Whether the node was found not to answer at all, neither calls nor probes. Absent: not known. */
+  isSilent?(name: string): boolean
   /** Returns how many more calls the node would take at once, without queueing; 0 if it takes none. */
   freeSlots(name: string): number
   /**

@@ -13,6 +13,8 @@ export interface Deadline {
   remaining(): number
   /** Returns why the signal was aborted. */
   fault(): 'timeout' | 'cancelled'
+  /** Ends the call now, as if its timeout had passed. */
+  expire(): void
   /** Frees the timer. To be called when the call has ended, including a streamed body. */
   end(): void
 }
@@ -37,6 +39,7 @@ export function startDeadline(timeout: number | undefined, client: AbortSignal, 
     signal: controller.signal,
     remaining: () => end - clock(),
     fault: () => (controller.signal.reason === 'timeout' ? 'timeout' : 'cancelled'),
+    expire: () => controller.abort('timeout'),
     end: () => {
       clearTimeout(timer)
       clearImmediate(expiry)

@@ -1,14 +1,16 @@
 /**
- * Passive health checks of one node. After consecutive failures the node is ejected for a time that doubles with each
- * ejection. Then one call is sent as a probe (half-open), and its outcome ends or prolongs the ejection.
+ * The health of one node, as its calls show it. After consecutive failures the node is ejected for a time that doubles with
+ * each ejection. Then one call of a client is sent as a probe (half-open), and its outcome ends or prolongs the ejection. A
+ * node that is silent, or blocks the address of the edge, is ejected until a probe of the edge is answered: a client would
+ * wait for nothing.
  */
 import type { CallFailure } from './node-response.ts'
-import type { EjectionSettings } from './options.ts'
+import type { FailureSettings } from './options.ts'
 
 /**
  * What the end of a call shows about the health of its node. `refused`: the connection was refused. `unreadable`: a sign
  * of bad health only if several endpoints show it. `hang`: the node answered that it cannot carry out calls. `blocked`: the
- * node refuses all calls for a known time. `none`: the call is no evidence about the node.
+ * node refuses all calls of this address. `none`: the call is no evidence about the node.
  */
 export type HealthSignal = 'success' | 'failure' | 'refused' | 'unreadable' | 'hang' | 'blocked' | 'none'
 
@@ -47,8 +49,14 @@ export type HealthAdmission =
   /** `retryAfter` in whole seconds. */
   | { readonly ok: false; readonly retryAfter: number }
 
+/** Why a node is ejected. `hanging`: the process behind its API does not carry out calls. `silent`: nothing is answered. */
+export type EjectionCause = 'failures' | 'hanging' | 'silent' | 'blocked'
+
+/** These ejections end by a probe of the edge only. */
+const ENDED_BY_OWN_PROBE: ReadonlySet<EjectionCause | undefined> = new Set(['silent', 'blocked'] as const)
+
 export class Health {
-  readonly #settings: EjectionSettings
+  readonly #settings: FailureSettings
   readonly #clock: () => number
   #consecutiveFailures = 0
   #consecutiveRefusals = 0
@@ -57,12 +65,12 @@ export class Health {
   /** Consecutive calls that the node did not carry out because its process hangs. */
   #hangs = 0
   #ejections = 0
-  /** The present ejection is for hangs. */
-  #isHanging = false
+  /** Of the present ejection. */
+  #cause: EjectionCause | undefined
   #ejectedUntil: number | undefined
   #probeStart: number | undefined
 
-  constructor(settings: EjectionSettings, clock: () => number) {
+  constructor(settings: FailureSettings, clock: () => number) {
     this.#settings = settings
     this.#clock = clock
   }
@@ -72,9 +80,15 @@ export class Health {
     return this.#ejectedUntil === undefined ? undefined : Math.max(0, this.#ejectedUntil - this.#clock())
   }
 
+  /** `undefined`: the node is not ejected. */
+  get cause(): EjectionCause | undefined {
+    return this.#cause
+  }
+
   /** Whether `admit` would admit a call. */
   get isAdmitting(): boolean {
     if (this.#ejectedUntil === undefined) return true
+    if (ENDED_BY_OWN_PROBE.has(this.#cause)) return false
     // A probe may be a call without a timeout on a node that hangs. It blocks further probes for `maxTime` only.
     const isProbing = this.#probeStart !== undefined && this.#clock() - this.#probeStart < this.#settings.maxTime
     return !isProbing && this.ejectedFor === 0
@@ -86,22 +100,27 @@ export class Health {
    */
   admit(showsHang = true): HealthAdmission {
     if (this.#ejectedUntil === undefined) return { ok: true, isProbe: false }
-    if (!this.isAdmitting || (this.#isHanging && !showsHang))
+    if (!this.isAdmitting || (this.#cause === 'hanging' && !showsHang))
       return { ok: false, retryAfter: Math.max(1, Math.ceil((this.ejectedFor ?? 0) / 1000)) }
     this.#probeStart = this.#clock()
     return { ok: true, isProbe: true }
   }
 
-  /** Returns whether this ended an ejection. */
+  /** Returns whether this ended an ejection. A response to a call of before a block does not end the block. */
   recordSuccess(showsHang = true): boolean {
     if (showsHang) this.#hangs = 0
-    else if (this.#isHanging) return false
+    else if (this.#cause === 'hanging') return false
+    return this.#cause === 'blocked' ? false : this.end()
+  }
+
+  /** Ends any ejection, and forgets the failures. Returns whether the node was ejected. */
+  end(): boolean {
     const wasEjected = this.#ejectedUntil !== undefined
     this.#consecutiveFailures = 0
     this.#consecutiveRefusals = 0
     this.#unreadableEndpoints.clear()
     this.#ejections = 0
-    this.#isHanging = false
+    this.#cause = undefined
     this.#ejectedUntil = undefined
     this.#probeStart = undefined
     return wasEjected
@@ -111,19 +130,18 @@ export class Health {
   recordHang(isProbe: boolean): boolean {
     this.#hangs += 1
     if (!isProbe && (this.#ejectedUntil !== undefined || this.#hangs < this.#settings.hangs)) return false
-    this.#isHanging = true
-    return this.#eject()
+    return this.#eject('hanging')
   }
 
-  get isHanging(): boolean {
-    return this.#isHanging
-  }
-
-  /** Ejects the node for this time, in milliseconds. Returns whether it was not ejected for as long before. */
-  ejectFor(duration: number): boolean {
-    const isNews = (this.ejectedFor ?? 0) === 0
+  /**
+   * Ejects the node until a probe of the edge is answered. `nextProbeIn`: milliseconds. Returns whether it was not ejected
+   * for this cause before.
+   */
+  ejectUntilProbed(cause: 'silent' | 'blocked', nextProbeIn: number): boolean {
+    const isNews = this.#cause !== cause
+    this.#cause = cause
     this.#probeStart = undefined
-    this.#ejectedUntil = Math.max(this.#ejectedUntil ?? 0, this.#clock() + duration)
+    this.#ejectedUntil = this.#clock() + nextProbeIn
     return isNews
   }
 
@@ -134,7 +152,7 @@ export class Health {
    */
   recordFailure(signal: 'failure' | 'refused' | 'unreadable', isProbe: boolean, endpoint: string): boolean {
     if (signal === 'unreadable' && isProbe) this.abandonProbe()
-    else if (isProbe) return this.#eject()
+    else if (isProbe) return this.#eject('failures')
     // The call was in flight before the ejection and is no new evidence.
     if (this.#ejectedUntil !== undefined) return false
     if (signal === 'unreadable' && this.#unreadableEndpoints.has(endpoint)) return false
@@ -142,7 +160,7 @@ export class Health {
     this.#consecutiveFailures += 1
     this.#consecutiveRefusals = signal === 'refused' ? this.#consecutiveRefusals + 1 : 0
     const { failures, refusals } = this.#settings
-    return (this.#consecutiveFailures >= failures || this.#consecutiveRefusals >= refusals) && this.#eject()
+    return (this.#consecutiveFailures >= failures || this.#consecutiveRefusals >= refusals) && this.#eject('failures')
   }
 
   /** The probe ended without evidence, for example because its client disconnected. The next call is the probe. */
@@ -151,10 +169,11 @@ export class Health {
   }
 
   /** Jitter of up to a quarter keeps replicas from probing at the same moment. */
-  #eject(): true {
+  #eject(cause: 'failures' | 'hanging'): true {
     const { baseTime, maxTime } = this.#settings
     const duration = Math.min(maxTime, baseTime * 2 ** this.#ejections)
     this.#ejections += 1
+    this.#cause = cause
     this.#probeStart = undefined
     this.#ejectedUntil = this.#clock() + duration * (0.75 + Math.random() / 4)
     return true

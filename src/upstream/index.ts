@@ -132,6 +132,7 @@ function createView(
     master: () => topology.master(),
     layoutOf: (name) => layouts.of(name),
     ...layouts.view,
+    isSilent: (name) => registry.find(name)?.isSilent ?? false,
     isAvailable: (name) => registry.find(name)?.isAvailable ?? false,
     freeSlots: (name) => registry.find(name)?.freeSlots ?? 0,
     waitForReads: (name, calls) => registry.find(name)?.waitForReads(calls) ?? 0,

@@ -1,11 +1,9 @@
 /** Recognises the layout of a node's API by its response to `GET /`, a call that each account may send. */
 import type { Layout } from '../core/node-call.ts'
-import { startDeadline } from '../core/timing.ts'
 import { ownField } from '../core/values.ts'
+import { sendAliveProbe } from './alive-probe.ts'
 import type { AttemptResult } from './exchange.ts'
 import { PROBLEM_TYPE } from './node-response.ts'
-import { createOwnCall } from './own-call.ts'
-import { ANONYMOUS } from './tokens/authorized-call.ts'
 import type { Transport } from './transport.ts'
 
 /** `reason`: why the layout is not known; it contains no addresses. `sent`: `false` if the edge held the call back. */
@@ -26,20 +24,7 @@ export async function recogniseLayout(
   transport: Pick<Transport, 'attempt'>,
   clock: () => number,
 ): Promise<Recognition> {
-  const deadline = startDeadline(PROBE_TIMEOUT_MS, new AbortController().signal, clock)
-  const call = createOwnCall({
-    node,
-    path: '/',
-    endpoint: 'GET /',
-    timeout: PROBE_TIMEOUT_MS,
-    caller: 'layout',
-    requestId: 'layout',
-  })
-  try {
-    return layoutOf(await transport.attempt({ ...call, authorization: ANONYMOUS }, deadline, 'new'))
-  } finally {
-    deadline.end()
-  }
+  return layoutOf(await sendAliveProbe({ node, transport, timeout: PROBE_TIMEOUT_MS, clock, caller: 'layout' }))
 }
 
 /**

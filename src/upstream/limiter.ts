@@ -115,7 +115,7 @@ export class ConcurrencyLimiter {
       this.#reportDemand()
       return Promise.resolve({ ok: true })
     }
-    const time = deadline.remaining() - this.#expectedTime(call.endpoint)
+    const time = deadline.remaining() - this.expectedTime(call.endpoint)
     if (this.#expectedWait(call) > time) {
       return Promise.resolve(this.#rejectOverloaded(call, 'expected wait exceeds the remaining time'))
     }
@@ -210,7 +210,7 @@ export class ConcurrencyLimiter {
     const queued: QueuedCall = {
       priority,
       caller,
-      isInTime: (wait = 0) => wait + this.#expectedTime(endpoint) <= deadline.remaining(),
+      isInTime: (wait = 0) => wait + this.expectedTime(endpoint) <= deadline.remaining(),
       settle: (result) => {
         deadline.signal.removeEventListener('abort', onAbort)
         resolve(result)
@@ -222,7 +222,7 @@ export class ConcurrencyLimiter {
   }
 
   /** Returns the expected milliseconds of a call on the node. */
-  #expectedTime(endpoint: string): number {
+  expectedTime(endpoint: string): number {
     return this.#baseline.expected(endpoint) ?? this.#serviceTime.average
   }
 

@@ -5,17 +5,8 @@
 import { Readable } from 'node:stream'
 import type { CallBudget } from './budget.ts'
 import { problemOf } from './node-problems.ts'
-import { type CallFailure, PROBLEM_TYPE } from './node-response.ts'
+import { BLOCKED, type CallFailure, PROBLEM_TYPE } from './node-response.ts'
 import type { Transport } from './transport.ts'
-
-/** How long a node refuses an address after failed logins; counted from the first one, which the edge may not know. */
-const BLOCKED_SECONDS = 300
-
-const BLOCKED: CallFailure = {
-  fault: 'blocked',
-  detail: 'the node refuses the address of the edge after failed logins',
-  retryAfter: BLOCKED_SECONDS,
-}
 
 /** Counts all that is sent through a transport of a node. `isNewer`: its layout refuses calls with status 429. */
 export function meter(transport: Transport, budget: CallBudget, isNewer: () => boolean): Transport {

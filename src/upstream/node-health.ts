@@ -4,10 +4,14 @@ import type { NodeCall } from '../core/node-call.ts'
 import { Health, type HealthAdmission, type HealthSignal, healthSignalOf } from './health.ts'
 import type { Rejection } from './limiter.ts'
 import { provesExecution, STATUS_PROBE } from './node-problems.ts'
-import type { CallFailure } from './node-response.ts'
+import { BLOCKED, type CallFailure } from './node-response.ts'
 import type { ClusterLog, EjectionSettings, NodeStatus } from './options.ts'
+import { Recovery, type RecoveryOptions } from './recovery.ts'
+import { SilenceWatch } from './silence.ts'
 
-export interface NodeHealthOptions {
+type RecoveryPorts = Pick<RecoveryOptions, 'probe' | 'reserveAttempt'>
+
+export interface NodeHealthOptions extends RecoveryPorts {
   readonly node: string
   readonly ejection: EjectionSettings
   readonly log: ClusterLog
@@ -19,6 +23,8 @@ export interface NodeHealthOptions {
    * Absent: a call of a client is the probe, because the edge has no account.
    */
   readonly onHang?: (probeIn: number) => void
+  /** Called when a probe of the edge has ended an ejection. */
+  readonly onRecover: () => void
 }
 
 /** How a call ended. `elapsed`: milliseconds on the node. */
@@ -30,16 +36,32 @@ export interface CallEnd {
   readonly isProbe: boolean
 }
 
+const SILENT: CallFailure = { fault: 'timeout', detail: 'no response to calls and probes' }
 const HANGS: CallFailure = { fault: 'timeout', detail: 'calls are not carried out within ten seconds (3021)' }
 
 export class NodeHealth {
   readonly #options: NodeHealthOptions
   readonly #health: Health
+  readonly #silence: SilenceWatch
+  readonly #recovery: Recovery
   #lastFailure: NodeStatus['lastFailure']
 
   constructor(options: NodeHealthOptions) {
+    const { ejection, probe, clock, reserveAttempt } = options
+    const { silence, block } = ejection
     this.#options = options
-    this.#health = new Health(options.ejection, options.clock)
+    this.#health = new Health(ejection, clock)
+    this.#silence = new SilenceWatch({ settings: silence, probe, clock, onSilent: () => this.#recovery.awaitAnswer() })
+    this.#recovery = new Recovery({
+      silence,
+      block,
+      probe,
+      reserveAttempt,
+      clock,
+      onAnswer: () => this.#recover(),
+      onSilent: (nextProbeIn) => this.#ejectUntilProbed('silent', SILENT, nextProbeIn),
+      onBlocked: (nextAttemptIn) => this.#ejectUntilProbed('blocked', BLOCKED, nextAttemptIn),
+    })
   }
 
   get isAdmitting(): boolean {
@@ -63,7 +85,25 @@ export class NodeHealth {
 
   forget(): void {
     this.#health.recordSuccess()
+    this.#health.end()
+    this.#recovery.stop()
     this.#lastFailure = undefined
+  }
+
+  /** The node is no longer called. */
+  stop(): void {
+    this.#silence.stop()
+    this.#recovery.stop()
+  }
+
+  /** Whether the node was found not to answer at all. */
+  get isSilent(): boolean {
+    return this.#health.cause === 'silent'
+  }
+
+  /** To be called when a call is sent. Returns the function that is called at its end; see `SilenceWatch`. */
+  begin(call: Parameters<SilenceWatch['begin']>[0]): (hasResponse: boolean) => void {
+    return this.#silence.begin(call)
   }
 
   abandonProbe(): void {
@@ -73,14 +113,17 @@ export class NodeHealth {
   /** Returns what the end of the call shows. */
   record(call: NodeCall, { failure, showsHang, elapsed, isProbe }: CallEnd): HealthSignal {
     const shown = showsHang ? HANGS : failure
-    if (shown !== undefined && shown.fault !== 'cancelled') {
+    // The reads that end because the node is silent show no more than that.
+    const isKnown = shown?.fault === 'timeout' && this.isSilent
+    if (shown !== undefined && shown.fault !== 'cancelled' && !isKnown) {
       this.#lastFailure = { fault: shown.fault, detail: shown.detail, at: Date.now() }
     }
     // A call that hangs because of another node shows nothing about this one.
-    const isOfOther = call.passedOnTo !== undefined && (failure?.fault === 'timeout' || failure?.fault === 'cancelled')
+    const isPassedOn = call.passedOnTo !== undefined || call.mayBePassedOn === true
+    const isOfOther = isPassedOn && (failure?.fault === 'timeout' || failure?.fault === 'cancelled')
     const signal = showsHang ? 'hang' : isOfOther ? 'none' : healthSignalOf(failure, call.timeout, elapsed)
     const begins = this.#health.ejectedFor === undefined
-    if (this.#apply(signal, call, failure, isProbe)) this.#reportEjection(begins)
+    if (this.#apply(signal, call, isProbe)) this.#reportEjection(begins)
     return signal
   }
 
@@ -92,17 +135,21 @@ export class NodeHealth {
   }
 
   /** Returns whether an ejection began or was prolonged. */
-  #apply(signal: HealthSignal, call: NodeCall, failure: CallFailure | undefined, isProbe: boolean): boolean {
+  #apply(signal: HealthSignal, call: NodeCall, isProbe: boolean): boolean {
     const { log, node } = this.#options
     switch (signal) {
       case 'success':
-        if (this.#health.recordSuccess(provesExecution(call))) log('info', 'node answers again', { node })
+        if (this.#health.recordSuccess(provesExecution(call))) {
+          this.#recovery.stop()
+          log('info', 'node answers again', { node })
+        }
         return false
       case 'none':
         if (isProbe) this.#health.abandonProbe()
         return false
       case 'blocked':
-        return this.#health.ejectFor((failure?.retryAfter ?? 0) * 1000)
+        this.#recovery.awaitUnblocking()
+        return false
       case 'hang':
         return this.#health.recordHang(isProbe)
       default:
@@ -116,7 +163,22 @@ export class NodeHealth {
     const seconds = Math.ceil(ejectedFor / 1000)
     log('warn', 'node ejected', { node, ...this.#lastFailure, seconds })
     onEject(this.rejection(seconds), begins)
-    if (this.#health.isHanging) onHang?.(ejectedFor)
+    if (this.#health.cause === 'hanging') onHang?.(ejectedFor)
+  }
+
+  #ejectUntilProbed(cause: 'silent' | 'blocked', { fault, detail }: CallFailure, nextProbeIn: number): void {
+    const begins = this.#health.ejectedFor === undefined
+    const isNews = this.#health.ejectUntilProbed(cause, nextProbeIn)
+    if (!isNews) return
+    this.#lastFailure = { fault, detail, at: Date.now() }
+    this.#reportEjection(begins)
+  }
+
+  #recover(): void {
+    const { node, log, onRecover } = this.#options
+    if (!this.#health.end()) return
+    log('info', 'node answers again', { node })
+    onRecover()
   }
 }
 

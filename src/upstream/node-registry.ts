@@ -9,6 +9,7 @@ import { STATUS_PROBE } from './node-problems.ts'
 import type { ClusterSettings, NodeCredentials, NodeSetting, NodeTls } from './options.ts'
 import { createOwnCall } from './own-call.ts'
 import { type AccountOf, createAccounts } from './tokens/accounts.ts'
+import { reserveAttemptAt } from './tokens/failed-logins.ts'
 import { createTokenCalls, type TokenCallsOf } from './tokens/index.ts'
 import type { NodeFailure } from './tokens/login.ts'
 import type { Verification } from './tokens/token-calls.ts'
@@ -138,7 +139,8 @@ export class NodeRegistry {
   }
 
   #createNode(setting: NodeSetting): UpstreamNode {
-    const { limits, connectTimeout, ejection, log, slots, permits, clock, onCall, onEject, drains } = this.#settings
+    const { limits, connectTimeout, ejection, log, slots, permits, clock, drains } = this.#settings
+    const { onCall, onEject, onRecover, failedLogins } = this.#settings
     const layout = () => this.#layoutOf(setting.name)
     const isDrained = () => drains.has(setting.name)
     const { tls, allowed, headers } = this.#connecting
@@ -147,8 +149,10 @@ export class NodeRegistry {
     // Without an account of the edge, the probe is a call of a client.
     const probe = (probeIn: number) => this.#probeHanging(setting.name, probeIn)
     const onHang = this.#settings.credentials.mode === 'service' ? { onHang: probe } : {}
-    const listeners = { ...onHang, ...(onCall && { onCall }), ...(onEject && { onEject }) }
-    const common = { limits, ejection, log, slots, permits, layout, isDrained, clock, ...listeners }
+    const onState = { ...(onEject && { onEject }), ...(onRecover && { onRecover }) }
+    const listeners = { ...onHang, ...(onCall && { onCall }), ...onState }
+    const reserveAttempt = (pause: number) => reserveAttemptAt(setting.name, pause, failedLogins)
+    const common = { limits, ejection, log, slots, permits, layout, isDrained, clock, reserveAttempt, ...listeners }
     return new UpstreamNode({ setting, transport, ...common })
   }
 }

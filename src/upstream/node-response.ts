@@ -22,6 +22,13 @@ export interface CallFailure {
   readonly layout?: Layout
 }
 
+/** The node refuses every call of this address. `retryAfter`: no attempt is made before; see `BlockSettings`. */
+export const BLOCKED: CallFailure = {
+  fault: 'blocked',
+  detail: 'the node refuses the address of the edge after failed logins',
+  retryAfter: 10,
+}
+
 /** The media type of errors in the newer layout (RFC 9457). */
 export const PROBLEM_TYPE = 'application/problem+json'
 /** How the classic layout asks for credentials. */

@@ -4,12 +4,13 @@ import type { NodeFault } from '../core/errors.ts'
 import type { NodeCallEvent } from '../core/events.ts'
 import type { Layout, NodeCall, NodeResult } from '../core/node-call.ts'
 import { type Deadline, startDeadline } from '../core/timing.ts'
+import { outcomeOf, sendAliveProbe } from './alive-probe.ts'
 import { RetryBudget, routeOf, sendWithRetry, startQueueSpan } from './attempts.ts'
 import { CallBudget } from './budget.ts'
 import { DRAINED } from './drained-nodes.ts'
 import { ConcurrencyLimiter, loadSignalOf, type Rejection } from './limiter.ts'
 import { meter } from './metered-transport.ts'
-import { type CallEnd, ejected, NodeHealth } from './node-health.ts'
+import { type CallEnd, ejected, NodeHealth, type NodeHealthOptions } from './node-health.ts'
 import { problemOf } from './node-problems.ts'
 import { type CallFailure, detailOf } from './node-response.ts'
 import {
@@ -42,12 +43,18 @@ export interface UpstreamNodeOptions {
   readonly onCall?: (call: NodeCallEvent) => void
   /** Called when an ejection of this node begins. */
   readonly onEject?: (node: string) => void
+  /** Called when a probe of the edge has ended an ejection of this node. */
+  readonly onRecover?: (node: string) => void
   /** See `NodeHealthOptions`. */
   readonly onHang?: (probeIn: number) => void
+  /** See `RecoveryOptions`. */
+  readonly reserveAttempt: NodeHealthOptions['reserveAttempt']
 }
 
 /** Time in which queued calls of a retired node may still start. */
 const RETIREMENT_GRACE_MS = 800
+/** Faults of calls that the node has not answered. */
+const WITHOUT_RESPONSE: ReadonlySet<NodeFault> = new Set(['timeout', 'cancelled', 'unreachable', 'overloaded'])
 /** Least number of retries that a full budget holds. */
 const MIN_RETRY_BUDGET = 10
 
@@ -82,6 +89,13 @@ export class UpstreamNode {
         if (begins) options.onEject?.(setting.name)
       },
       ...(options.onHang && { onHang: options.onHang }),
+      onRecover: () => options.onRecover?.(setting.name),
+      reserveAttempt: options.reserveAttempt,
+      probe: async () => {
+        const { transport } = this
+        const timeout = options.ejection.silence.probeTimeout
+        return outcomeOf(await sendAliveProbe({ node: setting.name, transport, timeout, clock, caller: 'probe' }))
+      },
     })
     this.#budget = new RetryBudget(Math.max(MIN_RETRY_BUDGET, options.limits.inFlight))
   }
@@ -94,6 +108,11 @@ export class UpstreamNode {
   get isAvailable(): boolean {
     if (this.#options.isDrained()) return false
     return !this.#isRetired && this.#health.isAdmitting && this.#limiter.hasQueueSpace
+  }
+
+  /** Whether the node was found not to answer at all. */
+  get isSilent(): boolean {
+    return this.#health.isSilent
   }
 
   /** Calls that would start without queueing, on slots that no replica uses; 0 if the node is not available. */
@@ -130,7 +149,10 @@ export class UpstreamNode {
       deadline.end()
       deadline = startDeadline(call.hangsAfter, call.signal, clock)
     }
+    const usualTime = this.#limiter.expectedTime(call.endpoint)
+    const end = this.#health.begin({ isRead: call.retryable, deadline, usualTime })
     const result = await sendWithRetry(call, deadline, { transport: this.transport, budget: this.#budget })
+    end(result.ok || !WITHOUT_RESPONSE.has(result.failure.fault))
     const showsHang = result.ok && this.#isNewer && problemOf(result.response, call.node) === 'hanging'
     const finish = (failure: CallFailure | undefined, status = result.ok ? result.response.status : undefined) => {
       deadline.end()
@@ -145,7 +167,7 @@ export class UpstreamNode {
       // A token has ended: a response of a node that works.
       if (fault === 'refusedCredentials' && call.authorization?.isRenewable) finish(undefined, 401)
       else finish(result.failure, status)
-      const hung = isLimited && fault === 'timeout' && { hung: true as const }
+      const hung = isLimited && fault === 'timeout' && !this.#health.isSilent && { hung: true as const }
       const more = { ...(retryAfter !== undefined && { retryAfter }), ...(layout && { layout }), ...hung }
       return { ok: false, node: call.node, fault, sent: result.sent, detail, ...more }
     }
@@ -189,6 +211,7 @@ export class UpstreamNode {
   /** Rejects new calls, and queued ones after a grace period. Calls in flight finish. */
   async retire(): Promise<void> {
     this.#isRetired = true
+    this.#health.stop()
     await new Promise((resolve) => setTimeout(resolve, RETIREMENT_GRACE_MS).unref())
     this.#limiter.rejectQueued(this.#ejectedRejection(1))
     await this.transport.close()
@@ -199,6 +222,7 @@ export class UpstreamNode {
   /** Rejects queued calls and aborts the calls in flight. */
   async destroy(): Promise<void> {
     this.#isRetired = true
+    this.#health.stop()
     this.#limiter.rejectQueued(this.#ejectedRejection(1))
     this.#callBudget.close()
     await Promise.all([this.transport.destroy(), this.#limiter.close()])

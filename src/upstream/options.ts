@@ -48,7 +48,8 @@ export interface NodeLimits {
   readonly response: number
 }
 
-export interface EjectionSettings {
+/** When the calls of clients eject a node. */
+export interface FailureSettings {
   /** Consecutive failures after which a node is ejected. */
   readonly failures: number
   /** Consecutive refused connections after which a node is ejected: fewer, since a refusal is unambiguous. */
@@ -58,6 +59,36 @@ export interface EjectionSettings {
   /** Duration of the first ejection. It doubles with each further one, up to `maxTime`. */
   readonly baseTime: number
   readonly maxTime: number
+}
+
+export interface EjectionSettings extends FailureSettings {
+  /** When a node that answers nothing is found, and when it is tried again. All in milliseconds. */
+  readonly silence: SilenceSettings
+  /** When a node that blocks the address of the edge is tried again. All in milliseconds. */
+  readonly block: BlockSettings
+}
+
+export interface SilenceSettings {
+  /**
+   * A node is probed if it has calls in flight and has answered nothing for twice their usual time, but at least and at
+   * most this long.
+   */
+  readonly minWait: number
+  readonly maxWait: number
+  /** Time limit of a probe. */
+  readonly probeTimeout: number
+  /** Probes without a response, one after another, after which the node is ejected. */
+  readonly probes: number
+  /** Pause between two probes of a silent node. */
+  readonly pause: number
+}
+
+export interface BlockSettings {
+  /** Time between two checks whether the node may be tried again. */
+  readonly interval: number
+  /** Bounds of the time between two attempts of all replicas together. It is half of the time that the block lasts. */
+  readonly minPause: number
+  readonly maxPause: number
 }
 
 export type ClusterLog = (level: 'info' | 'warn', message: string, fields: Readonly<Record<string, unknown>>) => void
@@ -97,6 +128,8 @@ export interface ClusterOptions {
   readonly onCall?: (call: NodeCallEvent) => void
   /** Called when an ejection of a node begins. */
   readonly onEject?: (node: string) => void
+  /** Called when an ejection has ended because the node answered a probe of the edge. */
+  readonly onRecover?: (node: string) => void
   readonly untracedTraceparent?: UntracedTraceparent
   /** Absent: this process has the whole limit of each node. */
   readonly slots?: SharedSlots
@@ -162,6 +195,18 @@ export interface ClusterSettings extends Omit<ClusterOptions, 'ejection' | 'tls'
   readonly clock: () => number
 }
 
+const EJECTION: EjectionSettings = {
+  failures: 5,
+  refusals: 2,
+  hangs: 3,
+  baseTime: 1_000,
+  maxTime: 30_000,
+  // A hang is found within eight seconds: 4 + 2 × 2.
+  silence: { minWait: 2_000, maxWait: 4_000, probeTimeout: 2_000, probes: 2, pause: 500 },
+  // A node blocks an address for 300 s by default, and its setting may be shorter: attempts after 10, 20, 40, 80, 160, 320 s.
+  block: { interval: 5_000, minPause: 10_000, maxPause: 160_000 },
+}
+
 export function withDefaults(options: ClusterOptions): ClusterSettings {
   const clock = options.clock ?? (() => performance.now())
   const log = options.log ?? (() => undefined)
@@ -175,7 +220,7 @@ export function withDefaults(options: ClusterOptions): ClusterSettings {
     connectTimeout: options.connectTimeout ?? 3_000,
     hangTimeout: options.hangTimeout ?? 12_000,
     tls: options.tls ?? {},
-    ejection: { failures: 5, refusals: 2, hangs: 3, baseTime: 1_000, maxTime: 30_000, ...options.ejection },
+    ejection: { ...EJECTION, ...options.ejection },
     allowedAddresses: options.allowedAddresses ?? [],
     log,
     drains: new DrainedNodes(log),

@@ -8,7 +8,7 @@ import type { CallNode, ClusterView, NodeCall, NodeInfo, NodeResult } from '../c
 import { type DrainedNodes, passedOnToDrained } from './drained-nodes.ts'
 import { Health } from './health.ts'
 import { isTimeoutInside } from './node-problems.ts'
-import type { ClusterLog, EjectionSettings, NodeLimits } from './options.ts'
+import type { ClusterLog, FailureSettings, NodeLimits } from './options.ts'
 import { createOwnCall } from './own-call.ts'
 import { OwnerNames } from './owner-names.ts'
 import { type Turn, Turns } from './turns.ts'
@@ -27,7 +27,7 @@ export interface PassedOnCallsPorts {
 }
 
 /** One hang is enough. The cluster itself notices after 110 seconds. */
-const SUSPICION: EjectionSettings = { failures: 1, refusals: 1, hangs: 1, baseTime: 15_000, maxTime: 120_000 }
+const SUSPICION: FailureSettings = { failures: 1, refusals: 1, hangs: 1, baseTime: 15_000, maxTime: 120_000 }
 
 /** A node by its name, or an agent whose node is not known, as `agent 001`. */
 type Target = string

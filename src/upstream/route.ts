@@ -18,6 +18,8 @@ export interface Candidate {
   readonly replacesMaster?: true
   /** A worker that answers from its own copy while the master has no free slot. The master follows as a candidate. */
   readonly relievesMaster?: true
+  /** Mode `manager` of the classic layout: the node may pass the request on to another one, which may be the late one. */
+  readonly mayBePassedOn?: true
 }
 
 /** Returns at least one candidate. Throws 3022 for an unknown node and 924 for a node without address. */
@@ -64,14 +66,16 @@ const routeByManager: Router = (request, view) => {
   // The response of all nodes together comes from the master and is stored as its node part.
   if (request.node !== undefined && target.kind !== 'everyNode') return onNode(request.node, path, view)
   switch (target.kind) {
-    case 'master':
-      return masterFirst(request, view, pathThroughWorker(path, target.through, view))
+    case 'master': {
+      const [master, ...workers] = masterFirst(request, view, pathThroughWorker(path, target.through, view))
+      return [master, ...workers.map(passedOn)]
+    }
     case 'anyNode':
       return freeNodeFirst(request, view)
     case 'agentOwner':
     case 'agentOwners':
     case 'everyNode':
-      return masterFirst(request, view, path)
+      return masterFirst(request, view, path).map(passedOn)
     case 'node':
       return namedNodeFirst(request, view, path, target)
     case 'severalNodes':
@@ -163,14 +167,18 @@ function namedNodeFirst(
   { twin, throughOthers }: Extract<Endpoint['target'], { kind: 'node' }>,
 ): readonly Candidate[] {
   const node = findNode(nodeParamOf(request), view)
-  if (!node.addressed) return masterFirst(request, view, throughOthers ? path : undefined)
+  if (!node.addressed) return masterFirst(request, view, throughOthers ? path : undefined).map(passedOn)
   const first = { node: node.name, path: twin }
   if (!throughOthers) return [first]
   const master = view
     .nodes()
     .filter(({ name, type }) => type === 'master' && name !== node.name && isReachable(name, view))
   const others = [...master, ...workersInTurn(request, view).filter(({ name }) => name !== node.name)]
-  return [first, ...others.slice(0, MAX_FALLBACKS).map(({ name }) => ({ node: name, path, isDetour: true as const }))]
+  return [first, ...others.slice(0, MAX_FALLBACKS).map(({ name }) => passedOn({ node: name, path, isDetour: true }))]
+}
+
+function passedOn(candidate: Candidate): Candidate {
+  return { ...candidate, mayBePassedOn: true }
 }
 
 /** The named node is the only candidate. */

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { hash } from '@node-rs/bcrypt'
 import { stringify } from 'yaml'
-import { buildEdge, type Edge } from '../../src/app/index.ts'
+import { buildEdge, type Edge, type EdgeOptions } from '../../src/app/index.ts'
 import { loadConfig } from '../../src/config/index.ts'
 import { cacheGroups } from '../../src/config/schema.ts'
 
@@ -14,6 +14,8 @@ export interface EdgeUnderTest {
   readonly password?: string
   /** Merged over the settings below. */
   readonly settings?: Settings
+  /** When nodes are ejected; absent: the times of the edge. */
+  readonly ejection?: NonNullable<EdgeOptions['ejection']>
   /** Reloads the settings file, `edge.yaml` in the folder, when it changes, as the process does. */
   readonly reloads?: true
 }
@@ -60,6 +62,7 @@ export async function startEdge(options: EdgeUnderTest): Promise<RunningEdge> {
   const edge = await buildEdge(config, {
     logTo,
     deprecations,
+    ...(options.ejection && { ejection: options.ejection }),
     ...(options.reloads && { load: () => loadConfig({ file, env: {} }) }),
   })
   const urls = await edge.start()

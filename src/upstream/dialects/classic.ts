@@ -29,7 +29,11 @@ async function ask(
   return { ok: true, response, translated: toEdgeResponse(response) }
 }
 
-function toNodeCall(request: EdgeRequest, { node, path }: Candidate, timeout: number | undefined): NodeCall {
+function toNodeCall(
+  request: EdgeRequest,
+  { node, path, mayBePassedOn }: Candidate,
+  timeout: number | undefined,
+): NodeCall {
   const { method } = request.endpoint
   return createNodeCall(request, {
     node,
@@ -39,6 +43,7 @@ function toNodeCall(request: EdgeRequest, { node, path }: Candidate, timeout: nu
     expect: isRawFile(request) ? 'stream' : 'bytes',
     timeout,
     endpoint: `${method} ${path}`,
+    ...(mayBePassedOn && { mayBePassedOn }),
   })
 }
 

@@ -4,7 +4,8 @@ import type { NodeCall, PassedOnTo } from '../../core/node-call.ts'
 import { type EdgeRequest, priorityOf, type RequestBody } from '../../core/request.ts'
 
 /** What a dialect decides about a call. `endpoint`: method and path template. `timeout` in milliseconds. */
-export interface DialectCall extends Pick<NodeCall, 'node' | 'method' | 'path' | 'expect' | 'endpoint'> {
+export interface DialectCall
+  extends Pick<NodeCall, 'node' | 'method' | 'path' | 'expect' | 'endpoint' | 'mayBePassedOn'> {
   readonly body?: NonNullable<NodeCall['body']>
   readonly timeout: number | undefined
   readonly passedOnTo?: PassedOnTo | undefined

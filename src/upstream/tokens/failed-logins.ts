@@ -49,6 +49,22 @@ const RESERVE = 5
 const MAX_FAILURES_PER_NAME = 10
 const MAX_REMEMBERED_BLOCKS = 1000
 
+/**
+ * Reserves the only attempt of all replicas, within `pause` milliseconds, to call a node that blocks the address. Resolves
+ * to `undefined` if another replica has made one, or to the function that ends the reservation. It is counted as the
+ * logins are, beside them.
+ */
+export async function reserveAttemptAt(
+  node: string,
+  pause: number,
+  shared: SharedFailedLogins | undefined,
+): Promise<(() => Promise<void>) | undefined> {
+  const attempt: FailedLogin = { node: `${node}:attempts`, name: '', id: randomUUID() }
+  const block = await shared?.count(attempt, { windowMs: Math.ceil(pause), all: 1, perName: 1 })
+  if (block !== undefined && longest(block) > 0) return undefined
+  return async () => shared?.cancel(attempt)
+}
+
 export interface FailedLoginOptions {
   readonly node: string
   /** Monotonic milliseconds. */

@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { RedisReplica } from '../../../src/redis/replica.ts'
 import { createSharedFailedLogins } from '../../../src/redis/shared-failed-logins.ts'
-import { FailedLogins } from '../../../src/upstream/tokens/failed-logins.ts'
+import { FailedLogins, reserveAttemptAt } from '../../../src/upstream/tokens/failed-logins.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startRedis } from '../../support/redis.ts'
 
@@ -84,4 +84,15 @@ t.test('Redis holds no name', async (t) => {
   t.equal(rows.length, 1)
   t.notMatch(rows.join(), /password/)
   t.ok((await client.pttl(key)) > 0, 'it ends by itself')
+})
+
+t.test('one replica of all reserves an attempt at a node that blocks the address', async (t) => {
+  const { join } = await start(t)
+  const replicas = await Promise.all([join(), join(), join()])
+  const reserve = () => Promise.all(replicas.map(({ shared }) => reserveAttemptAt('master', 60_000, shared)))
+  const won = (await reserve()).filter((release) => release !== undefined)
+  t.equal(won.length, 1)
+  t.same(await reserve(), [undefined, undefined, undefined], 'not within the pause')
+  await won[0]?.()
+  t.equal((await reserve()).filter((release) => release !== undefined).length, 1, 'the node answered: the next one')
 })

@@ -10,7 +10,13 @@ function simulateNode() {
   let now = 0
   const limiter = new ConcurrencyLimiter({ inFlight: 4, queue: 10, perCaller: 4 }, () => now)
   const signal = new AbortController().signal
-  const deadline: Deadline = { signal, remaining: () => 60_000, fault: () => 'timeout', end: () => undefined }
+  const deadline: Deadline = {
+    signal,
+    remaining: () => 60_000,
+    fault: () => 'timeout',
+    expire: () => undefined,
+    end: () => undefined,
+  }
   const call = async (endpoint: string, elapsed: number, expect: LimitedCall['expect'] = 'bytes') => {
     const call: LimitedCall = { priority: 'interactive', caller: 'ann', endpoint, expect }
     await limiter.acquire(call, deadline)

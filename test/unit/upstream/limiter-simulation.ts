@@ -122,7 +122,14 @@ function deadlineIn(timeout: number, clock: () => number, agenda: Agenda): Deadl
   const controller = new AbortController()
   const at = clock() + timeout
   agenda.add(at, async () => controller.abort('timeout'))
-  return { signal: controller.signal, remaining: () => at - clock(), fault: () => 'timeout', end: () => undefined }
+  const nothing = () => undefined
+  return {
+    signal: controller.signal,
+    remaining: () => at - clock(),
+    fault: () => 'timeout',
+    expire: nothing,
+    end: nothing,
+  }
 }
 
 /** Resolves after all promises that can settle now have settled. */

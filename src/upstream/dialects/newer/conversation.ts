@@ -60,14 +60,22 @@ export class Conversation {
   readonly about: string
   readonly #tools: DialectTools
   readonly #end: number
+  /** A worker is asked, which asks the master. */
+  readonly #replacesMaster: boolean
   #hasWritten = false
 
-  constructor(request: EdgeRequest, translation: Translation, { node }: Candidate, tools: DialectTools) {
+  constructor(
+    request: EdgeRequest,
+    translation: Translation,
+    { node, replacesMaster }: Candidate,
+    tools: DialectTools,
+  ) {
     this.request = request
     this.translation = translation
     this.node = node
     this.about = request.node ?? ownEntry(request.params, 'node_id') ?? tools.master
     this.#tools = tools
+    this.#replacesMaster = replacesMaster === true
     this.#end = tools.timeout === undefined ? Number.POSITIVE_INFINITY : performance.now() + tools.timeout
   }
 
@@ -166,6 +174,7 @@ export class Conversation {
 
   /** Returns where the asked node passes a call on to, as far as its path and the record of the request show it. */
   #passedOnTo(path: string): PassedOnTo | undefined {
+    if (this.#replacesMaster) return { node: this.#tools.master }
     if (path.startsWith('{node}')) return this.isElsewhere ? { node: this.about } : undefined
     if (path === LIST_OF_AGENTS) return undefined
     const { endpoint, params } = this.request

@@ -1,0 +1,77 @@
+/** When a node that blocks the address of the edge is tried again: the pauses, and one replica for all. */
+import { mock } from 'node:test'
+import t, { type Test } from 'tap'
+import { Recovery } from '../../../src/upstream/recovery.ts'
+import { reserveAttemptAt, type SharedFailedLogins } from '../../../src/upstream/tokens/failed-logins.ts'
+
+const SECOND = 1_000
+const block = { interval: 5_000, minPause: 10_000, maxPause: 160_000 }
+const silence = { minWait: 2_000, maxWait: 4_000, probeTimeout: 2_000, probes: 2, pause: 500 }
+
+/** Counts as Redis does, for one limit. */
+function sharedCounts(clock: () => number): SharedFailedLogins {
+  let attempts: { readonly id: string; readonly at: number }[] = []
+  return {
+    replicas: 3,
+    count: async ({ id }, { windowMs }) => {
+      const last = attempts.at(-1)
+      const wait = last === undefined ? 0 : Math.max(0, last.at + windowMs - clock())
+      if (wait === 0) attempts.push({ id, at: clock() })
+      return { all: wait, name: wait }
+    },
+    cancel: async ({ id }) => {
+      attempts = attempts.filter((each) => each.id !== id)
+    },
+  }
+}
+
+/** Replicas that a node blocks at the same moment, until it is told to answer. */
+function start(t: Test, replicas: number) {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
+  let now = 0
+  let isBlocked = true
+  const attempts: number[] = []
+  const answered: number[] = []
+  const shared = replicas === 1 ? undefined : sharedCounts(() => now)
+  for (let replica = 0; replica < replicas; replica += 1) {
+    new Recovery({
+      silence,
+      block,
+      clock: () => now,
+      reserveAttempt: (pause) => reserveAttemptAt('master', pause, shared),
+      probe: async () => {
+        attempts.push(now / SECOND)
+        return isBlocked ? 'blocked' : 'answered'
+      },
+      onAnswer: () => answered.push(now / SECOND),
+      onBlocked: () => undefined,
+      onSilent: () => undefined,
+    }).awaitUnblocking()
+  }
+  const advance = async (seconds: number) => {
+    for (let at = 0; at < seconds; at += 1) {
+      now += SECOND
+      mock.timers.tick(SECOND)
+      for (let turn = 0; turn < 20; turn += 1) await null
+    }
+  }
+  return { attempts, answered, advance, unblock: () => (isBlocked = false) }
+}
+
+t.test('attempts follow after pauses that grow with the block', async (t) => {
+  const { attempts, advance } = start(t, 1)
+  await advance(650)
+  t.same(attempts, [10, 20, 40, 80, 160, 320, 480, 640])
+})
+
+t.test('replicas make the attempts of one, and all recover soon after one of them has', async (t) => {
+  const { attempts, answered, advance, unblock } = start(t, 3)
+  await advance(200)
+  t.same(attempts, [10, 20, 40, 80, 160])
+  unblock()
+  await advance(130)
+  t.equal(attempts[5], 320)
+  t.equal(answered.length, 3)
+  t.ok(Math.max(...answered) <= 330, `${answered}`)
+})
