@@ -1,0 +1,182 @@
+/** Random queries of one collection, made of its parameters and of values that its rows have. */
+import fc from 'fast-check'
+import type { Endpoint } from '../../../../src/catalogue/endpoint.ts'
+import type { EngineItem } from '../../../support/engine/outcome.ts'
+
+export type RandomQuery = Readonly<Record<string, string>>
+
+const LIMITS = ['1', '2', '7', '19', '20', '21', '40', '127', '128', '129', '499', '500', '501', '999', '1000']
+const OFFSETS = ['0', '1', '5', '19', '20', '21', '128', '500', '2000']
+const FRAMES = ['1d', '7d', '20m', '3h', '45s', '1d2h', '0', '3600']
+const CONDITION_TEXT = /^[A-Za-z0-9_. -]+$/
+const UNSEARCHABLE = /[;|&^*>"\n]/
+const FLAGS = ['download', 'summary']
+
+/** `percent` of all queries have the part. */
+function sometimes(percent: number, part: fc.Arbitrary<string>): fc.Arbitrary<string | undefined> {
+  return fc.oneof({ weight: percent, arbitrary: part }, { weight: 100 - percent, arbitrary: fc.constant(undefined) })
+}
+
+/** `rows`: some rows as the API returns them. `fields`: the names for `sort`, `select` and `q`. */
+export function queriesOf(
+  record: Endpoint,
+  rows: readonly EngineItem[],
+  fields: readonly string[],
+): fc.Arbitrary<RandomQuery> {
+  const cells = cellsOf(rows)
+  const valuesOf = (name: string) => cells.get(name) ?? []
+  const known = fields.length > 0 ? fields : ['name']
+  const field = fc.oneof(
+    { weight: 97, arbitrary: fc.constantFrom(...known) },
+    { weight: 3, arbitrary: fc.constant('nope') },
+  )
+  const all = [...cells.values()].flat()
+  const parts: Record<string, fc.Arbitrary<string | undefined>> = {
+    offset: sometimes(25, fc.constantFrom(...OFFSETS)),
+    limit: sometimes(
+      50,
+      fc.oneof(
+        { weight: 97, arbitrary: fc.constantFrom(...LIMITS) },
+        { weight: 3, arbitrary: fc.constantFrom('0', '1001') },
+      ),
+    ),
+    sort: sometimes(35, sorts(field)),
+    search: sometimes(25, searches(all)),
+    select: sometimes(
+      25,
+      fc.array(field, { minLength: 1, maxLength: 4 }).map((names) => names.join(',')),
+    ),
+    q: sometimes(40, expressions(field, valuesOf)),
+  }
+  for (const [name, param] of Object.entries(record.query)) {
+    if (name in parts || FLAGS.includes(name) || name === 'agent_id') continue
+    const values = [...(param.allowed ?? []), ...valuesOf(name).slice(0, 40)]
+    parts[name] = sometimes(12, filterValues(name, values.map(String)))
+  }
+  const named = Object.entries(parts).filter(([name]) => Object.hasOwn(record.query, name))
+  return fc.record(Object.fromEntries(named)).map((query) => {
+    return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)) as RandomQuery
+  })
+}
+
+/** Values by the names that parameters have: dotted and with underscores for nested members. */
+function cellsOf(rows: readonly EngineItem[]): ReadonlyMap<string, readonly string[]> {
+  const cells = new Map<string, Set<string>>()
+  for (const row of rows) {
+    for (const [name, value] of typeof row === 'string' ? [['text', row] as const] : leaves(row)) {
+      cells.set(name, (cells.get(name) ?? new Set()).add(value))
+    }
+  }
+  return new Map([...cells].map(([name, values]) => [name, [...values]]))
+}
+
+function leaves(value: unknown, name = ''): (readonly [string, string])[] {
+  if (value === null || value === undefined) return []
+  if (Array.isArray(value)) return value.flatMap((each) => leaves(each, name))
+  if (typeof value !== 'object') return [[name, String(value)]]
+  return Object.entries(value).flatMap(([part, inner]) => {
+    return name === '' ? leaves(inner, part) : ['.', '_'].flatMap((joint) => leaves(inner, name + joint + part))
+  })
+}
+
+function sorts(field: fc.Arbitrary<string>): fc.Arbitrary<string> {
+  const names = fc.oneof(
+    { weight: 75, arbitrary: field.map((name) => [name]) },
+    { weight: 20, arbitrary: fc.array(field, { minLength: 2, maxLength: 3 }) },
+    { weight: 5, arbitrary: fc.constant([]) },
+  )
+  return fc.tuple(fc.constantFrom('', '+', '-'), names).map(([sign, list]) => sign + list.join(',') || '+')
+}
+
+/** Parts of values, of dates in both of their forms, of numbers; wildcards and what an engine may stumble over. */
+function searches(values: readonly string[]): fc.Arbitrary<string> {
+  const dates = values.filter((value) => /^\d{4}-\d\d-\d\d /.test(value))
+  const epochs = dates.slice(0, 20).map((date) => String(Date.parse(`${date.replace(' ', 'T')}Z`) / 1000))
+  const pool = [...values, ...dates, ...epochs].filter((value) => value.length > 0)
+  const part = fc
+    .tuple(fc.constantFrom(...(pool.length > 0 ? pool : ['a'])), fc.nat(12), fc.integer({ min: 1, max: 5 }))
+    .map(([text, at, length]) => [...text].slice(at % [...text].length, (at % [...text].length) + length).join(''))
+  const odd = fc.constantFrom(
+    '_',
+    '%',
+    'a%',
+    "it's",
+    ':limit',
+    'é',
+    'MÜLLER',
+    'true',
+    'none',
+    'k',
+    '25-',
+    '202',
+    '12:',
+    'DE',
+    '01',
+  )
+  const text = fc
+    .oneof({ weight: 75, arbitrary: part }, { weight: 25, arbitrary: odd })
+    .map((found) => found.replace(UNSEARCHABLE, '') || 'a')
+  return fc.tuple(fc.boolean(), fc.boolean(), fc.boolean(), text).map(([negated, also, quoted, found]) => {
+    return `${negated && also ? '!' : ''}${quoted && also ? `"${found}"` : found}`
+  })
+}
+
+function filterValues(name: string, values: readonly string[]): fc.Arbitrary<string> {
+  if (name === 'older_than') return fc.constantFrom(...FRAMES)
+  if (name === 'level') return fc.constantFrom('3', '2-5', '0-15', '12-3')
+  const one = fc.oneof(
+    { weight: 85, arbitrary: fc.constantFrom(...(values.length > 0 ? values : ['other'])) },
+    { weight: 15, arbitrary: fc.constantFrom('all', 'null', 'other', '', '007', 'Active') },
+  )
+  const several = fc.array(one, { minLength: 2, maxLength: 3 }).map((list) => list.join(','))
+  return fc.oneof({ weight: 80, arbitrary: one }, { weight: 20, arbitrary: several })
+}
+
+interface Tree {
+  readonly text: string
+  readonly isOr: boolean
+}
+
+function expressions(field: fc.Arbitrary<string>, valuesOf: (name: string) => readonly string[]): fc.Arbitrary<string> {
+  const condition = field.chain((name): fc.Arbitrary<Tree> => {
+    const own = valuesOf(name).flatMap((value) => [value, value.slice(0, 3), value.slice(0, 10)])
+    const usable = own.filter((value) => CONDITION_TEXT.test(value)).slice(0, 60)
+    const odd = ['all', 'null', '007', '7', 'outstandi', 'active', 'neverconnected', '2026-11-20', ...FRAMES]
+    const value = fc.oneof(
+      { weight: 75, arbitrary: fc.constantFrom(...(usable.length > 0 ? usable : ['1'])) },
+      { weight: 25, arbitrary: fc.constantFrom(...odd) },
+    )
+    const operator = fc.constantFrom('=', '=', '!=', '<', '>', '~')
+    return fc.tuple(operator, value).map(([sign, text]) => ({ text: name + sign + text, isOr: false }))
+  })
+  return fc
+    .letrec<{ tree: Tree }>((tie) => ({
+      tree: fc.oneof(
+        { maxDepth: 3, depthSize: 'small' },
+        condition,
+        fc
+          .record({
+            join: fc.constantFrom(';', ','),
+            of: fc.array(tie('tree'), { minLength: 2, maxLength: 3 }),
+            bare: fc.nat(9),
+          })
+          .map(joined),
+      ),
+    }))
+    .tree.map(({ text }) => text)
+}
+
+/** Alternatives within conjunctions mostly have parentheses; some expressions have redundant or missing ones. */
+function joined({
+  join,
+  of,
+  bare,
+}: {
+  readonly join: string
+  readonly of: readonly Tree[]
+  readonly bare: number
+}): Tree {
+  const parts = of.map(({ text, isOr }) => (isOr && join === ';' && bare > 0 ? `(${text})` : text))
+  const text = parts.join(join)
+  return { text: bare === 9 ? `(${text})` : text, isOr: join === ',' && bare !== 9 }
+}
