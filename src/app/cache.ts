@@ -137,8 +137,8 @@ async function createStore({ cache }: Config, { replica, encryptionKey, onStoreE
       return cache.enabled ? cache.localBytes : 0
     },
     ...(encryptionKey && { encryptionKey }),
-    get onUnreachableStore() {
-      return cache.onUnreachableStore
+    get writesWithoutRedis() {
+      return cache.writesWithoutRedis
     },
     onEvent: onStoreEvent,
   })

@@ -117,7 +117,7 @@ async function readHeaders(file: string | undefined): Promise<Readonly<Record<st
   return parsed.headers
 }
 
-/** Whether Redis is reachable, and the last event of the cache store. */
+/** Whether reads use Redis, and the last event of the cache store. */
 export interface StoreStatus {
   record(event: StoreEvent, reason?: string): void
   current(): {
@@ -132,7 +132,7 @@ export function createStoreStatus(): StoreStatus {
   let last: { readonly event: StoreEvent; readonly reason?: string; readonly at: number } | undefined
   return {
     record(event, reason) {
-      if (event === 'unreachable') unreachable = true
+      if (event === 'unreachable' || event === 'slow') unreachable = true
       if (event === 'reachable') unreachable = false
       last = { event, ...(reason !== undefined && { reason }), at: performance.now() }
     },

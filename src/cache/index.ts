@@ -75,12 +75,13 @@ export function createCache(options: CacheOptions): CacheStages {
   const { snapshots } = options
   const maxBytes = () => snapshots?.localBytes ?? 0
   const rows = new SnapshotRows({ shared: store.parts, maxBytes })
+  const timeLimitOf = ({ endpoint }: EdgeRequest) => (endpoint.slow ? limits.slowTimeout : limits.timeout)
   const cacheStage = readThrough({
     store,
     resolveTarget,
     replicationLag,
     lifetimesOf,
-    lockTimeout: ({ endpoint }) => (endpoint.slow ? limits.slowTimeout : limits.timeout) + LOCK_GRACE_MS,
+    lockTimeout: (request) => timeLimitOf(request) + LOCK_GRACE_MS,
     clock,
     hasIdleCapacity,
     isSilent: options.isSilent ?? (() => false),
@@ -96,6 +97,6 @@ export function createCache(options: CacheOptions): CacheStages {
     snapshots: () => rows.states(),
     snapshotTargetOf: (request) => (snapshots ? derivableOf({ snapshots, resolveTarget }, request)?.target : undefined),
     readThrough: options.trial ? trial({ store, resolveTarget, onEvent }, cacheStage) : cacheStage,
-    invalidate: invalidate({ store, replicationLag, master, onEvent }),
+    invalidate: invalidate({ store, replicationLag, master, onEvent, timeLimitOf, clock }),
   }
 }

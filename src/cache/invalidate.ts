@@ -4,13 +4,13 @@
  * fence stays for the time of its lease.
  */
 import type { Tag } from '../catalogue/endpoint.ts'
-import { dataOf, isOutcomeUnknown, isPartlyDone, isUnfinished } from '../core/envelope.ts'
+import { dataOf, errorNumberOf, isOutcomeUnknown, isPartlyDone, isUnfinished } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { CacheEvent } from '../core/events.ts'
 import type { CopyState, EdgeRequest, Handler, Stage } from '../core/request.ts'
 import type { EdgeResponse, Lookup } from '../core/response.ts'
 import { type InvalidatedTags, invalidatedTags } from './policy.ts'
-import type { CacheStore, WriteFence } from './stores/contract.ts'
+import { type CacheStore, STORE_WAIT_MS, type WriteFence } from './stores/contract.ts'
 
 export interface InvalidatePorts {
   readonly store: CacheStore
@@ -18,12 +18,21 @@ export interface InvalidatePorts {
   /** Returns the name of the master node. */
   readonly master: () => string
   readonly onEvent: (event: CacheEvent) => void
+  /** Returns the milliseconds that a call to the nodes may take. The store gets as much time before the call. */
+  readonly timeLimitOf: (request: EdgeRequest) => number
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number
 }
 
+const NOT_CONFIRMED =
+  '. Do not repeat it blindly. Its data are read from the manager until the write fence is lifted, or its lease ends'
 /** Seconds after which the store may be reachable again. */
 const RETRY_AFTER_S = '5'
 
-/** Throws 930 if the store cannot invalidate; the write was not sent then. Else rejects as `next` does. */
+/**
+ * Throws 930 if the store has not confirmed the fence; the write was not sent then. Throws 943 if the write was carried
+ * out and the store has not confirmed its invalidation. Else rejects as `next` does.
+ */
 export function invalidate(ports: InvalidatePorts): Stage {
   return (next) => async (request) => {
     const { endpoint, client } = request
@@ -31,17 +40,23 @@ export function invalidate(ports: InvalidatePorts): Stage {
     const detached = { ...request, client: new AbortController() }
     if (!('invalidates' in endpoint) || endpoint.invalidates.length === 0) return next(detached)
     const tags = invalidatedTags(endpoint, request, ports.master())
-    const fence = await raiseFence(ports, tags)
+    const deadline = ports.clock() + ports.timeLimitOf(request)
+    const fence = await raiseFence(ports, tags, deadline - ports.clock())
     if (client.signal.aborted) {
       void fence.lift([])
       throw client.signal.reason
     }
-    return sendFenced(ports, next, detached, fence, tags)
+    const lift = (more: readonly Tag[]) => fence.lift(more, Math.max(STORE_WAIT_MS, deadline - ports.clock()))
+    return sendFenced(ports, next, detached, { ...fence, lift }, tags)
   }
 }
 
-async function raiseFence({ store, replicationLag }: InvalidatePorts, tags: InvalidatedTags): Promise<WriteFence> {
-  const fence = await store.fence(tags.fromRequest)
+async function raiseFence(
+  { store, replicationLag }: InvalidatePorts,
+  tags: InvalidatedTags,
+  ms: number,
+): Promise<WriteFence> {
+  const fence = await store.fence(tags.fromRequest, ms)
   if (fence.state === 'refused') throw new EdgeError(930, '', { headers: { 'retry-after': RETRY_AFTER_S } })
   replicationLag.noteWrite(tags.fromRequest)
   return fence
@@ -51,7 +66,7 @@ async function sendFenced(
   ports: InvalidatePorts,
   next: Handler,
   request: EdgeRequest,
-  fence: WriteFence,
+  fence: Omit<WriteFence, 'lift'> & { lift(more: readonly Tag[]): Promise<boolean> },
   tags: InvalidatedTags,
 ): Promise<EdgeResponse> {
   let response: EdgeResponse
@@ -70,8 +85,11 @@ async function sendFenced(
   }
   const fromResponse = tags.fromResponse(isLong(response) ? undefined : dataOf(response))
   ports.replicationLag.noteWrite([...tags.fromRequest, ...fromResponse])
-  await fence.lift(fromResponse)
-  ports.onEvent({ kind: 'invalidated', cause: 'write', tags: tags.fromRequest.length + fromResponse.length })
+  const isLifted = await fence.lift(fromResponse)
+  const cause = isLifted ? 'write' : 'unknown'
+  ports.onEvent({ kind: 'invalidated', cause, tags: tags.fromRequest.length + fromResponse.length })
+  // A manager that reports an error has changed nothing.
+  if (!isLifted && errorNumberOf(response) === 0) throw new EdgeError(943, NOT_CONFIRMED)
   return response
 }
 
@@ -86,7 +104,11 @@ function isLong(response: EdgeResponse): boolean {
 }
 
 /** Leaves the fence until its lease ends, and fences all that the missing response might have named. */
-async function keepFence({ store, onEvent }: InvalidatePorts, fence: WriteFence, tags: InvalidatedTags): Promise<void> {
+async function keepFence(
+  { store, onEvent }: InvalidatePorts,
+  fence: Pick<WriteFence, 'keepUntilLeaseEnds'>,
+  tags: InvalidatedTags,
+): Promise<void> {
   fence.keepUntilLeaseEnds()
   const fromResponse = tags.fromResponse()
   onEvent({ kind: 'invalidated', cause: 'unknown', tags: tags.fromRequest.length + fromResponse.length })

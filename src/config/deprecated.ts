@@ -5,12 +5,21 @@
 import type { ConfigSource, Fault } from './faults.ts'
 import { getIn, isObject, type Path, pathOf, removeIn, setIn, startsWith, withoutNulls } from './tree.ts'
 
-interface Renamed {
+export interface Renamed {
   /** A setting, or a group whose members keep their names. */
   readonly from: string
   readonly to: string
   /** The first version with the new name. */
   readonly since: string
+  /** Values that were renamed as well, old to new. */
+  readonly values?: Readonly<Record<string, string>>
+}
+
+/** `delay` acknowledged writes that other replicas could not see. It holds only where an operator has written it. */
+const WRITES_WITHOUT_REDIS = {
+  to: 'cache.writesWithoutRedis',
+  since: '0.2.0',
+  values: { delay: 'sendAndRiskStaleReads' },
 }
 
 /** Members come before the group that contains them. */
@@ -18,7 +27,8 @@ export const renamedSettings: readonly Renamed[] = [
   { from: 'listen.limits.query', to: 'listen.limits.queryParameters', since: '0.2.0' },
   { from: 'listen.limits.fields', to: 'listen.limits.body', since: '0.2.0' },
   { from: 'listen.drain.notice', to: 'listen.drain.delay', since: '0.2.0' },
-  { from: 'cache.onLostStore', to: 'cache.onUnreachableStore', since: '0.2.0' },
+  { from: 'cache.onLostStore', ...WRITES_WITHOUT_REDIS },
+  { from: 'cache.onUnreachableStore', ...WRITES_WITHOUT_REDIS },
   { from: 'cache.nearBytes', to: 'cache.localBytes', since: '0.2.0' },
   { from: 'cache.defaultDuration', to: 'cache.defaultTtl', since: '0.2.0' },
   { from: 'cache.durations', to: 'cache.ttl', since: '0.2.0' },
@@ -55,13 +65,15 @@ export function renameSettings(source: ConfigSource): { source: ConfigSource; de
     if (value === undefined) continue
     removeIn(tree, fromPath)
     const where = { ...source.place(fromPath, 'key'), path: fromPath }
-    if (written.has(row) || haveCommonKey(value, getIn(tree, toPath))) {
+    if (written.has(row) || isTaken(getIn(tree, toPath), value)) {
       faults.push({ ...where, message: describeConflict(from, to) })
       continue
     }
-    mergeIn(tree, toPath, value)
+    const renamed = renamedValue(row, value)
+    mergeIn(tree, toPath, renamed)
     moved.push({ from: fromPath, to: toPath })
-    deprecations.push(deprecationOf(from, to, since, where.place))
+    const current = renamed === value ? to : `${to}: ${renamed}`
+    deprecations.push(deprecationOf(from, current, since, where.place))
   }
   const toWritten = (path: Path): Path => {
     const row = moved.find(({ to }) => startsWith(path, to))
@@ -71,11 +83,21 @@ export function renameSettings(source: ConfigSource): { source: ConfigSource; de
   return { source: { tree, faults: [...source.faults, ...faults], place }, deprecations }
 }
 
-/** Returns the old path of a setting, and the version that renamed it. */
-export function oldNameOf(path: readonly string[]): { path: readonly string[]; since: string } | undefined {
-  const row = renamedSettings.find(({ to }) => startsWith(path, pathOf(to)))
-  if (row === undefined) return undefined
-  return { path: [...pathOf(row.from), ...path.slice(pathOf(row.to).length)], since: row.since }
+/** An old path of a setting, and the row that renamed it. */
+export interface OldName {
+  readonly path: readonly string[]
+  readonly row: Renamed
+}
+
+export function oldNamesOf(path: readonly string[]): OldName[] {
+  const first = renamedSettings.find(({ to }) => startsWith(path, pathOf(to)))
+  return renamedSettings
+    .filter(({ to }) => to === first?.to)
+    .map((row) => ({ path: [...pathOf(row.from), ...path.slice(pathOf(row.to).length)], row }))
+}
+
+export function renamedValue({ values }: Renamed, value: unknown): unknown {
+  return (typeof value === 'string' ? values?.[value] : undefined) ?? value
 }
 
 /** `place`: where the old name is in the file; empty for an environment variable. */
@@ -88,8 +110,10 @@ export function describeConflict(oldName: string, name: string): string {
   return `is the old name of ${name}, which is set too; remove ${oldName}`
 }
 
-function haveCommonKey(one: unknown, other: unknown): boolean {
-  return isObject(one) && isObject(other) && Object.keys(one).some((key) => Object.hasOwn(other, key))
+/** Whether a value, or one of the members of a group, is there already. */
+function isTaken(present: unknown, value: unknown): boolean {
+  if (present === undefined) return false
+  return !isObject(present) || !isObject(value) || Object.keys(value).some((key) => Object.hasOwn(present, key))
 }
 
 /** Sets a value. The members of a group are added to those that are there. */

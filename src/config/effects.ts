@@ -60,7 +60,7 @@ export const settingEffects: Readonly<Record<string, Effect>> = {
   'cache.trial': 'restart',
   // Another Redis is another cache, with other write fences: replicas change to it one after the other.
   'cache.redis': 'restart',
-  'cache.onUnreachableStore': 'reload',
+  'cache.writesWithoutRedis': 'reload',
   'cache.localBytes': 'reload',
   'cache.defaultTtl': 'reload',
   'cache.ttl': 'reload',

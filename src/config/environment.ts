@@ -5,7 +5,14 @@
  */
 import { readFile } from 'node:fs/promises'
 import { parse } from 'yaml'
-import { type Deprecation, deprecationOf, describeConflict, oldNameOf } from './deprecated.ts'
+import {
+  type Deprecation,
+  deprecationOf,
+  describeConflict,
+  oldNamesOf,
+  type Renamed,
+  renamedValue,
+} from './deprecated.ts'
 import { type Fault, findSimilar, ORDER_LAST } from './faults.ts'
 import { codeOf } from './file.ts'
 import { type Leaf, listLeaves, type SchemaNode } from './tree.ts'
@@ -52,18 +59,20 @@ export async function readEnvironment(environment: Environment, schema: SchemaNo
       fail(`is not a setting; ${similar ? `did you mean ${similar}?` : 'remove it from the environment'}`)
       continue
     }
-    const { leaf, name, since } = setting
+    const { leaf, name, row } = setting
     const other = [name, `${name}_FILE`].find((each) => environment[each] !== undefined)
-    if (since !== undefined && other !== undefined) fail(describeConflict(variable, other))
-    else if (since !== undefined) deprecations.push(deprecationOf(variable, name + suffix, since))
+    if (row !== undefined && other !== undefined) fail(describeConflict(variable, other))
+    else if (row !== undefined) deprecations.push(deprecationOf(variable, name + suffix, row.since))
     if (suffix !== '' && environment[base] !== undefined) {
       fail(`is set together with ${base}; keep one of the two`)
       continue
     }
     if (suffix !== '') files.push(value)
     const read = suffix === '' ? { ok: true as const, text: value } : await readSecret(value)
-    if (read.ok) overrides.push({ variable, path: leaf.path, value: parseVariable(read.text, leaf.schema) })
-    else fail(`${value} cannot be read (${read.code}); name a readable file`)
+    if (read.ok) {
+      const parsed = parseVariable(read.text, leaf.schema)
+      overrides.push({ variable, path: leaf.path, value: row === undefined ? parsed : renamedValue(row, parsed) })
+    } else fail(`${value} cannot be read (${read.code}); name a readable file`)
   }
   if (environment[UNSAFE_VARIABLE] === '0') {
     const message = '0 turns off the verification of all certificates; unset it, and name the CA in cluster.tls.ca'
@@ -76,19 +85,15 @@ interface Variable {
   readonly leaf: Leaf
   /** The name of the variable, without `_FILE`. */
   readonly name: string
-  /** The version that renamed this variable to `name`; absent for current names. */
-  readonly since?: string
+  /** The row that renamed this variable to `name`; absent for current names. */
+  readonly row?: Renamed
 }
 
-/** Returns the variable of a setting, and its old variable if the setting was renamed. */
+/** Returns the variable of a setting, and its old variables if the setting was renamed. */
 function variablesOf(leaf: Leaf): [string, Variable][] {
   const name = toVariable(leaf.path)
-  const old = oldNameOf(leaf.path)
-  if (old === undefined) return [[name, { leaf, name }]]
-  return [
-    [name, { leaf, name }],
-    [toVariable(old.path), { leaf, name, since: old.since }],
-  ]
+  const old = oldNamesOf(leaf.path).map(({ path, row }): [string, Variable] => [toVariable(path), { leaf, name, row }])
+  return [[name, { leaf, name }], ...old]
 }
 
 /** `listen.tls` is a leaf as well as its members, because it may be `off`. */

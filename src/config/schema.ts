@@ -110,7 +110,7 @@ const cache = group({
     tls: group({ ca: Type.Optional(path()), required: flag(true) }),
     timeout: duration('50ms'),
   }),
-  onUnreachableStore: oneOf(['delay', 'refuse']),
+  writesWithoutRedis: oneOf(['refuse', 'sendAndRiskStaleReads']),
   localBytes: size('64MiB'),
   defaultTtl: delay('750ms'),
   ttl: group({ ...groupTtls, validation: Type.Optional(anyDelay) }),

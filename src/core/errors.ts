@@ -157,7 +157,7 @@ export const errorTable = {
   930: {
     status: 503,
     message: 'Cache cannot be invalidated; write rejected',
-    remedy: 'check the connection to Redis, or set cache.onUnreachableStore to delay; nothing was sent to the manager',
+    remedy: 'check the connection to Redis; retry after Retry-After seconds; nothing was sent to the manager',
   },
   931: {
     status: 503,
@@ -221,6 +221,11 @@ export const errorTable = {
     status: 403,
     message: 'Read-only trial; write rejected',
     remedy: 'send the write to the manager itself, or end the trial (cache.trial); nothing was sent to the manager',
+  },
+  943: {
+    status: 504,
+    message: 'Manager has carried out the write, Redis has not confirmed it; outcome for reads unknown',
+    remedy: 'read the data before you repeat the request, and check the connection to Redis',
   },
   949: { status: 500, message: 'Internal error', remedy: 'report the error with the request id' },
 } as const satisfies Record<number, ErrorDefinition>

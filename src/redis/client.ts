@@ -1,7 +1,7 @@
 /** Creates clients of ioredis for a single server, Sentinel or Cluster, with the options that all of them need. */
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import type { RedisConnectionOptions, RedisTimes } from './options.ts'
-import { destroyIfSilent } from './reply-timer.ts'
+import { createSilenceGuard } from './reply-timer.ts'
 
 export type RedisClient = Redis | Cluster
 
@@ -15,9 +15,10 @@ export function createClient(target: RedisConnectionOptions, times: RedisTimes):
   client.on('error', () => {})
   const prepare = (each: Redis) => {
     ignoreLateErrors(each)
+    const watch = createSilenceGuard(times.socketTimeout)
     // If packets are dropped silently, TCP alone would notice only after minutes. The `socketTimeout` of ioredis would
     // close the connection whenever this process is busy for long.
-    each.on('connect', () => destroyIfSilent(each.stream, times.socketTimeout))
+    each.on('connect', () => watch(each.stream))
   }
   if (client instanceof Redis) prepare(client)
   else client.on('+node', prepare)

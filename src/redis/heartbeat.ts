@@ -7,8 +7,14 @@ import { randomUUID } from 'node:crypto'
 import { type RedisConnection, type RedisReply, TIMED_OUT } from './connection.ts'
 import { redisChannels, redisKeys } from './options.ts'
 import { HEARTBEAT } from './scripts.ts'
-import { type Recovery, Trust, type TrustOptions } from './trust.ts'
+import { type Outage, type Recovery, Trust, type TrustOptions } from './trust.ts'
 
+/**
+ * Values of HEARTBEAT in place of a lease. Only a replica that ends is removed: on a connection that was replaced, the
+ * command may arrive late, after the replica was registered again.
+ */
+const KEEP_REGISTRATION = 0
+const UNREGISTER = -1
 /** Heartbeats whose return is awaited. One that returns later gives no lease worth having. */
 const MAX_IN_FLIGHT = 16
 
@@ -28,9 +34,10 @@ export class Heartbeat {
   #otherReplicas = 0
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
-  /** A command failed. If the heartbeat after it fails too, or there is no connection, Redis is unreachable. */
+  /** A command failed. If the heartbeat after it fails too, or there is no connection, reads do not use Redis. */
   #hasFailure = false
-  #lastError: string | undefined
+  #lastFailure: { readonly outage: Outage; readonly reason: string } | undefined
+  #refusedSince: number | undefined
   #leasedUntil = Number.NEGATIVE_INFINITY
   /** When a heartbeat last came back, and when its absence was last reported. */
   #receivedAt = Number.NEGATIVE_INFINITY
@@ -82,9 +89,14 @@ export class Heartbeat {
     this.#onBeat.push(listener)
   }
 
-  /** When Redis became unreachable; undefined if it is reachable. */
+  /** When reads stopped using Redis; undefined if they use it. */
   get lostAt(): number | undefined {
     return this.#trust.lostAt
+  }
+
+  /** Since when there is no connection, or Redis refuses commands; undefined also if its replies are only late. */
+  get refusedSince(): number | undefined {
+    return this.#refusedSince
   }
 
   /** Sends the first heartbeats. Resolves when Redis is reachable, at the latest after `bulkTimeout`. */
@@ -95,7 +107,7 @@ export class Heartbeat {
     while (!this.#isClosed && !(await this.#beatOnce()) && elapsed() < until) {
       await new Promise((resolve) => setTimeout(resolve, 10))
     }
-    if (!this.#trust.isUp) this.#trust.lose(this.#lastError)
+    if (!this.#trust.isUp) this.#trust.lose(this.#lastFailure?.outage, this.#lastFailure?.reason)
     this.#schedule()
   }
 
@@ -108,7 +120,7 @@ export class Heartbeat {
     if (reply.ok) this.#hasFailure = false
     else if (reply === TIMED_OUT) onEvent('timeout')
     if (reply.ok || !this.#trust.isUp) return
-    if (!connection.isReady) this.#trust.lose(connection.lastError)
+    if (!connection.isReady) this.#noteFailure(reply)
     else if (!this.#hasFailure) this.#confirmFailure()
   }
 
@@ -140,7 +152,7 @@ export class Heartbeat {
     clearTimeout(this.#timer)
     this.#leasedUntil = Number.NEGATIVE_INFINITY
     this.#sent.clear()
-    await this.#send(0)
+    await this.#send(UNREGISTER)
   }
 
   #schedule(): void {
@@ -160,28 +172,43 @@ export class Heartbeat {
   }
 
   async #beat(): Promise<boolean> {
-    const { times, connection, elapsed, onSilence } = this.#options
+    const { times, elapsed, onSilence } = this.#options
     for (const listener of this.#onBeat) listener()
-    const reply = await this.#send(this.#isSilent ? 0 : times.lease)
+    // A replica that cannot use its local tier is not registered: writes need not wait for its acknowledgement.
+    const reply = await this.#send(this.#isSilent || !this.#trust.isUp ? KEEP_REGISTRATION : times.lease)
     if (this.#isClosed) return false
     if (!reply.ok) {
-      this.#lastError = reply.error
-      if (!this.#trust.isUp) return false
-      if (this.#hasFailure || !connection.isReady) this.#trust.lose(reply.error)
-      else this.#confirmFailure()
+      this.#noteFailure(reply)
       return false
     }
     this.#hasFailure = false
+    this.#refusedSince = undefined
     const [generation, , otherReplicas] = reply.value
     this.observeGeneration(generation)
     // After an outage or a loss of data, the others have a lease to register again.
     this.#otherReplicas = this.isTrusted ? otherReplicas : Math.max(otherReplicas, this.#otherReplicas)
-    if (!this.#trust.isUp) await this.#trust.regain(() => this.#recovery.restore())
-    else if (this.#isSilent && elapsed() - this.#silenceReportedAt > times.socketTimeout) {
+    if (!this.#trust.isUp) await this.#regain()
+    else if (this.#isSilent && elapsed() - this.#silenceReportedAt > 2 * times.socketTimeout) {
       this.#silenceReportedAt = elapsed()
       onSilence()
     }
     return true
+  }
+
+  async #regain(): Promise<void> {
+    await this.#trust.regain(() => this.#recovery.restore())
+    // Registers this replica, which gives it its next lease.
+    if (this.#trust.isUp) this.sendNow()
+  }
+
+  /** Takes the failure of a heartbeat, or that there is no connection. */
+  #noteFailure(reply: RedisReply<unknown> & { readonly ok: false }): void {
+    const { connection, elapsed } = this.#options
+    const isLate = reply === TIMED_OUT && connection.isReady
+    this.#refusedSince = isLate ? undefined : (this.#refusedSince ?? elapsed())
+    this.#lastFailure = { outage: isLate ? 'slow' : 'lost', reason: reply.error }
+    if (this.#trust.isUp && connection.isReady && !this.#hasFailure) this.#confirmFailure()
+    else if (this.#trust.isUp || this.lostAt !== undefined) this.#trust.lose(this.#lastFailure.outage, reply.error)
   }
 
   /** A replica that receives nothing is not registered: every write would wait in vain for its acknowledgement. */

@@ -22,7 +22,7 @@ export interface RedisAddress {
 
 /** Milliseconds. */
 export interface RedisTimes {
-  /** Time limit of a command that a request waits for. Redis counts as unreachable after it. */
+  /** Time limit of a command that a read waits for. Reads do not use Redis while replies come later. */
   readonly commandTimeout: number
   /** How long the local tier may be served after a heartbeat was sent. */
   readonly lease: number
@@ -33,7 +33,7 @@ export interface RedisTimes {
   readonly retryInterval: number
   /** Time limit of commands that no request waits for. */
   readonly bulkTimeout: number
-  /** A connection on which nothing arrives for this time is opened again. */
+  /** A connection on which nothing arrives for this time is opened again. More on a link that proves to be slow. */
   readonly socketTimeout: number
 }
 
@@ -44,7 +44,7 @@ export const DEFAULT_TIMES: Omit<RedisTimes, 'commandTimeout'> = {
   fenceLease: WRITE_FENCE_LEASE_MS,
   retryInterval: 100,
   bulkTimeout: 1000,
-  socketTimeout: 1500,
+  socketTimeout: 3000,
 }
 
 /**
@@ -98,14 +98,16 @@ export const redisChannels = {
 }
 
 /**
- * `timeout`: a command timed out · `unreachable`, `reachable`: Redis is unreachable, is reachable again · `corrupt`: an
+ * `timeout`: a command timed out · `slow`: replies come later than reads wait · `unreachable`: there is no connection,
+ * or Redis refuses commands · `reachable`: reads use Redis again · `corrupt`: an
  * entry that the edge did not write · `full`: Redis did not take an entry for lack of memory · `localTierDiscarded`: after
- * a gap in the sequence, a flush or a fail-over · `unfencedWrite`: a write was forwarded after the lease without a fence
- * in Redis, which is unreachable · `unacknowledged`: a replica did not acknowledge an invalidation within its lease ·
+ * a gap in the sequence, a flush or a fail-over · `unfencedWrite`: a write was acknowledged or forwarded although Redis
+ * has not recorded its invalidation, as `cache.writesWithoutRedis` allows · `unacknowledged`: a replica did not acknowledge an invalidation within its lease ·
  * `replayed`: pending invalidations were sent.
  */
 export const STORE_EVENTS = [
   'timeout',
+  'slow',
   'unreachable',
   'reachable',
   'corrupt',

@@ -66,7 +66,8 @@ local function unexpired(text, without, now)
 end`
 
 /**
- * Registers a replica for `lease` milliseconds (0: removes it) and sends the heartbeat back to it.
+ * Registers a replica for `lease` milliseconds (0: leaves its registration as it is; -1: removes it) and sends the
+ * heartbeat back to it.
  * KEYS: hash. ARGV: new random part, channel of the replica, its id, lease, nonce. Returns generation,
  * sequence, and the number of other replicas.
  */
@@ -83,7 +84,7 @@ local replicas = unexpired(got[3], ARGV[3], now)
 local _, others = string.gsub(replicas, ';', '')
 local lease = tonumber(ARGV[4])
 if lease > 0 then replicas = replicas .. ARGV[3] .. '=' .. string.format('%.0f', now + lease) .. ';' end
-redis.call('HSET', KEYS[1], 'r', replicas)
+if lease ~= 0 then redis.call('HSET', KEYS[1], 'r', replicas) end
 redis.call('PUBLISH', ARGV[2], cjson.encode({g = current, q = got[2] or '0', n = ARGV[5]}))
 return {current, got[2] or '0', others}`,
 )

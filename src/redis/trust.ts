@@ -7,6 +7,12 @@ export interface TrustOptions {
   readonly onEvent: OnStoreEvent
 }
 
+/**
+ * Why reads do not use Redis. `slow`: its replies come later than a read waits; writes wait longer. `lost`: there is no
+ * connection, Redis refuses commands, or invalidations are pending.
+ */
+export type Outage = 'slow' | 'lost'
+
 /** What the store does after an outage. */
 export interface Recovery {
   /** Runs when Redis is reachable again, before it is trusted. False: not yet. */
@@ -18,6 +24,7 @@ export interface Recovery {
 export class Trust {
   readonly #options: TrustOptions
   #isUp = false
+  #outage: Outage | undefined
   #lostAt: number | undefined
   #losses = 0
   #usableFrom = 0
@@ -33,7 +40,7 @@ export class Trust {
     return this.#isUp
   }
 
-  /** When Redis became unreachable; undefined if it is reachable. */
+  /** When reads stopped using Redis; undefined if they use it. */
   get lostAt(): number | undefined {
     return this.#lostAt
   }
@@ -60,9 +67,11 @@ export class Trust {
     return !hasChanged
   }
 
-  lose(reason?: string): void {
+  /** Without `outage`: the present one, or `lost`. */
+  lose(outage = this.#outage ?? 'lost', reason?: string): void {
     this.#losses += 1
-    if (this.#lostAt === undefined) this.#options.onEvent('unreachable', reason)
+    if (this.#outage !== outage) this.#options.onEvent(outage === 'slow' ? 'slow' : 'unreachable', reason)
+    this.#outage = outage
     this.#isUp = false
     this.#lostAt ??= this.#options.elapsed()
   }
@@ -84,5 +93,6 @@ export class Trust {
     }
     this.#isUp = true
     this.#lostAt = undefined
+    this.#outage = undefined
   }
 }

@@ -18,18 +18,23 @@ export type FetchLock =
   | { readonly held: true; release(): Promise<void> }
   | { readonly held: false; readonly settled: Promise<void> }
 
+/** Milliseconds that an invalidation may wait for Redis in any case: a slow link needs some round trips. */
+export const STORE_WAIT_MS = 5000
+
 /** A write in progress. When `fence` resolves, its tags are invalidated and fenced on every replica with a live lease. */
 export interface WriteFence {
   /**
-   * `localOnly`: Redis is unreachable, the local tiers of all replicas have expired meanwhile. `refused`: Redis is
-   * unreachable and `onUnreachableStore` is `refuse`; the write must not be forwarded.
+   * `refused`: Redis has not confirmed the fence, so the write must not be forwarded. `localOnly`: neither, but the write
+   * is forwarded, as `cache.writesWithoutRedis` allows. The local tiers of replicas without Redis have expired meanwhile.
    */
   readonly state: 'active' | 'localOnly' | 'refused'
   /**
-   * Invalidates the tags again, and those that the response named, and removes the fence. Resolves when no replica can
-   * serve the older value, because it acknowledged the invalidation or its lease expired. Only then send the 2xx.
+   * Invalidates the tags again, and those that the response named, and removes the fence. Resolves with true when no
+   * replica can serve the older value, because it acknowledged the invalidation or its lease expired. Only then send the
+   * 2xx. Resolves with false if Redis has not confirmed this after `ms` milliseconds (default: `STORE_WAIT_MS`): the fence stays, at most until its
+   * lease ends, and is removed when Redis is reachable again.
    */
-  lift(more: readonly Tag[]): Promise<void>
+  lift(more: readonly Tag[], ms?: number): Promise<boolean>
   /** The outcome is unknown: leaves the fence until its lease expires. */
   keepUntilLeaseEnds(): void
 }
@@ -47,7 +52,8 @@ export interface CacheStore {
   store(entry: NewStoredResponse): Promise<void>
   /** `patience`: milliseconds after which a holder that did not renew the lock counts as dead. */
   acquireFetchLock(key: string, epochs: TagEpochs, patience: number): Promise<FetchLock>
-  fence(tags: readonly Tag[]): Promise<WriteFence>
+  /** `ms`: how long to wait for Redis, in milliseconds (default: `STORE_WAIT_MS`). */
+  fence(tags: readonly Tag[], ms?: number): Promise<WriteFence>
   /** Absent: there are no other replicas. */
   readonly parts?: SharedParts
 }

@@ -130,6 +130,7 @@ class MemoryCache {
       lift: async (more) => {
         this.#epochs.bump([...tags, ...more])
         this.#epochs.removeFence(fence, tags)
+        return true
       },
       keepUntilLeaseEnds: () => this.#epochs.addFence(fence, tags, this.#fenceLease),
     }

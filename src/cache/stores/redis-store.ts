@@ -22,8 +22,8 @@ export interface RedisStoreOptions {
   readonly localBytes: number
   /** Encrypts entries and index rows. Without it, they have a check against damage only. */
   readonly encryptionKey?: Buffer
-  /** A write while Redis is unreachable: its response is delayed until local tiers expire, or it is refused. */
-  readonly onUnreachableStore?: 'delay' | 'refuse'
+  /** A write whose invalidation Redis has not confirmed. May change. Default: `refuse`. */
+  readonly writesWithoutRedis?: 'refuse' | 'sendAndRiskStaleReads'
   readonly onEvent?: OnStoreEvent
 }
 
@@ -41,7 +41,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
     peek: (key, tags) => cache.peek(key, tags),
     store: (entry) => cache.store(entry),
     acquireFetchLock: (key, epochs, patience) => cache.fetchLocks.acquire(key, epochs, patience),
-    fence: (tags) => cache.invalidator.fence(tags),
+    fence: (tags, ms) => cache.invalidator.fence(tags, ms),
     parts: cache.parts,
     list: (group, onProgress) => cache.index.list(group, onProgress),
     count: () => cache.index.count(),
@@ -85,15 +85,16 @@ class RedisCache {
     const invalidator = new Invalidator({
       replica,
       known,
-      refuse: () => options.onUnreachableStore === 'refuse',
+      risksStaleReads: () => options.writesWithoutRedis === 'sendAndRiskStaleReads',
       onEvent,
     })
     this.invalidator = invalidator
+    const { acknowledgements } = invalidator.announcer
     new InvalidationSubscriber({
       replica,
       known,
       onEvent,
-      onAcknowledged: (by, sequence, generation) => invalidator.acknowledgements.add(by, sequence, generation),
+      onAcknowledged: (by, sequence, generation) => acknowledgements.add(by, sequence, generation),
       onLockReleased: (name) => this.fetchLocks.released(name),
       onReplaced: (key) => this.#local.delete(key),
       onPurge: () => {
@@ -104,7 +105,7 @@ class RedisCache {
       restore: () => invalidator.sendPending(),
       onGenerationChange: () => {
         known.clear()
-        void invalidator.sendPending().then((sent) => (sent ? undefined : replica.heartbeat.distrust()))
+        invalidator.onGenerationChange()
       },
     })
   }

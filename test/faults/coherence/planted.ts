@@ -7,7 +7,7 @@ type Around = <S extends CacheStore>(store: S) => S
 /** `no bypass` is not among them: there, the upstream ignores the header. */
 export const planted = {
   'no fence': (store) =>
-    over(store, { fence: async () => ({ state: 'active', lift: async () => {}, keepUntilLeaseEnds() {} }) }),
+    over(store, { fence: async () => ({ state: 'active', lift: async () => true, keepUntilLeaseEnds() {} }) }),
   'no compare': (store) => over(store, noCompare(store)),
   'no epochs': (store) => over(store, noEpochs(store)),
   'no snapshot epochs': (store) =>

@@ -177,6 +177,7 @@ t.test('the response of a write waits until no replica can serve older data', as
     lift: async (more) => {
       steps.push(`lift ${more.join()}`)
       await opened
+      return true
     },
   }
   const store: Store = {
@@ -205,7 +206,7 @@ t.test('the response of a write waits until no replica can serve older data', as
 })
 
 t.test('if the cache cannot be invalidated, the write is rejected and not sent', async (t) => {
-  const fence: WriteFence = { state: 'refused', lift: async () => {}, keepUntilLeaseEnds: () => {} }
+  const fence: WriteFence = { state: 'refused', lift: async () => true, keepUntilLeaseEnds: () => {} }
   const store: Store = {
     ...unavailable,
     store: async () => {},
@@ -222,6 +223,45 @@ t.test('if the cache cannot be invalidated, the write is rejected and not sent',
   t.ok(await write(command), 'a write that touches no cached data is sent')
 })
 
+t.test('a write whose end the store does not confirm is never answered as if all were well', async (t) => {
+  const limits: number[] = []
+  const store: Store = {
+    ...unavailable,
+    store: async () => {},
+    acquireFetchLock: async () => ({ held: true, release: async () => {} }),
+    fence: async (_, ms) => {
+      limits.push(ms ?? 0)
+      return {
+        state: 'active',
+        lift: async (_, wait) => {
+          limits.push(wait ?? 0)
+          return false
+        },
+        keepUntilLeaseEnds: () => {},
+      }
+    },
+  }
+  const { write, nodes, clock } = replica({ store })
+  nodes.respond = () => {
+    clock.advance(limits.length === 1 ? 8000 : 19_000)
+    return success('done')
+  }
+  const unconfirmed = {
+    code: 943,
+    status: 504,
+    message: /carried out.*Do not repeat it blindly.*until the write fence/,
+  }
+  await t.rejects(async () => write(assign()), unconfirmed)
+  await t.rejects(async () => write(assign()), unconfirmed)
+  t.strictSame(
+    limits,
+    [20_000, 12_000, 20_000, 5000],
+    'the store waits until the deadline, and at the end 5 s at least',
+  )
+  nodes.respond = () => jsonResponse({ error: 1701, message: 'Agent does not exist' })
+  t.equal(bodyOf(await write(assign())).error, 1701, 'the manager has changed nothing')
+})
+
 t.test('while the store is unreachable, identical reads share the next call and nothing is stored', async (t) => {
   const store: Store = {
     ...unavailable,
@@ -229,7 +269,7 @@ t.test('while the store is unreachable, identical reads share the next call and 
       t.fail('stored')
     },
     acquireFetchLock: async () => ({ held: true, release: async () => {} }),
-    fence: async () => ({ state: 'localOnly', lift: async () => {}, keepUntilLeaseEnds: () => {} }),
+    fence: async () => ({ state: 'localOnly', lift: async () => true, keepUntilLeaseEnds: () => {} }),
   }
   const { read, nodes } = replica({ store })
   nodes.respond = async (_, call) => {

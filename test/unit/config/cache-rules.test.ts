@@ -97,7 +97,7 @@ t.test('each fault has a place and a remedy', async (t) => {
     ['staleWhileRevalidate: { agnets: 2s }', 'cache.staleWhileRevalidate.agnets: is not a name'],
     ['staleIfError: 61s', 'cache.staleIfError: is over 60s'],
     ['defaultTtl: 2h', 'cache.defaultTtl: is over 1h'],
-    ['onUnreachableStore: ignore', 'cache.onUnreachableStore: must be one of delay, refuse'],
+    ['writesWithoutRedis: ignore', 'cache.writesWithoutRedis: must be one of refuse, sendAndRiskStaleReads'],
     ['localBytes: 1KiB', 'cache.localBytes: is under 1MiB'],
     ['trial: true, enabled: false', 'cache.trial: needs cache.enabled: true'],
     [

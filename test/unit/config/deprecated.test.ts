@@ -15,7 +15,8 @@ const values: Readonly<Record<string, unknown>> = {
   'listen.limits.query': 7,
   'listen.limits.fields': '1KiB',
   'listen.drain.notice': '1s',
-  'cache.onLostStore': 'refuse',
+  'cache.onLostStore': 'sendAndRiskStaleReads',
+  'cache.onUnreachableStore': 'sendAndRiskStaleReads',
   'cache.nearBytes': '2MiB',
   'cache.defaultDuration': '1s',
   'cache.durations': { agents: '7s', rules: '8s' },
@@ -92,6 +93,20 @@ t.test('each renamed setting works in the environment with its old name and is r
     sameConfig(t, oldFile, current, `${oldName}_FILE`)
     t.strictSame(messages(oldFile), [`${oldName}_FILE: is deprecated since ${since}; write ${name}_FILE`])
   }
+})
+
+t.test('delay, where it was written, is the choice that names its price; the default is to refuse', async (t) => {
+  const chosen = { 'cache.writesWithoutRedis': 'sendAndRiskStaleReads' }
+  for (const name of ['cache.onLostStore', 'cache.onUnreachableStore']) {
+    const inFile = await load(t, { [name]: 'delay' })
+    sameConfig(t, inFile, await load(t, chosen), name)
+    t.strictSame(messages(inFile), [
+      `edge.yaml ${name}: is deprecated since 0.2.0; write cache.writesWithoutRedis: sendAndRiskStaleReads`,
+    ])
+    sameConfig(t, await load(t, {}, { [toVariable(name.split('.'))]: 'delay' }), await load(t, chosen), name)
+  }
+  const unset = await load(t, {})
+  t.equal(unset.ok && unset.config.cache.writesWithoutRedis, 'refuse')
 })
 
 t.test('a setting with its old and its new name in one file is refused', async (t) => {
@@ -171,8 +186,9 @@ t.test('a file of release 0.1.0 with all its settings is valid, with warnings fo
   const { staleWhileRevalidate } = settingsOf('test/unit/config/default-0.1.0.yaml').cache
   const loadFrom = async (file: string) => {
     const settings = settingsOf(file)
-    // Its default has changed since.
+    // Their defaults have changed since.
     Object.assign(settings.cache, { staleWhileRevalidate })
+    if (settings.cache.onLostStore === 'delay') settings.cache.onLostStore = 'refuse'
     settings.cluster.nodes = [{ name: 'm', type: 'master', url: 'https://10.0.0.1:55000' }]
     Object.assign(settings.cluster.credentials, { username: 'edge', passwordFile: 'secret' })
     settings.access.users = 'users'
@@ -181,7 +197,9 @@ t.test('a file of release 0.1.0 with all its settings is valid, with warnings fo
   }
   const old = await loadFrom('test/unit/config/default-0.1.0.yaml')
   sameConfig(t, old, await loadFrom('config/default.yaml'), 'release 0.1.0 and this one')
-  const renamed = renamedSettings.map(({ from }) => from).filter((from) => from !== 'cache.verify')
+  const renamed = renamedSettings
+    .map(({ from }) => from)
+    .filter((from) => from !== 'cache.verify' && from !== 'cache.onUnreachableStore')
   t.strictSame(
     old.deprecations.map(({ name }) => name),
     renamed,

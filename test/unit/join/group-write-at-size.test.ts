@@ -74,6 +74,8 @@ function cluster(agents: readonly FatedAgent[]) {
     replicationLag: { noteWrite: () => {}, stateOf: () => 'current' as const },
     master: () => 'm',
     onEvent: () => {},
+    timeLimitOf: () => 20_000,
+    clock: () => performance.now(),
   })
   const handle = stage(joinResults({ forward, read, view, owners, isDistributing, endpoints }))
   return {

@@ -116,9 +116,9 @@ export const proofs: readonly Proof[] = [
   },
   {
     start: startWithRedis,
-    changes: { 'cache.onUnreachableStore': 'refuse' },
-    before: OK,
-    after: [503, 930],
+    changes: { 'cache.writesWithoutRedis': 'sendAndRiskStaleReads' },
+    before: [503, 930],
+    after: OK,
     isFinal: true,
     observe: async (edge) => {
       await redis.kill()

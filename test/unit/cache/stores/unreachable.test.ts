@@ -42,7 +42,7 @@ t.test(
       ])
       t.equal(first.value, 'unavailable')
       t.ok(first.took <= 2 * step.took + 50, `${first.took} against ${step.took}`)
-      await eventually(() => events.includes('unreachable'), 2 * shortTimes.commandTimeout + 1000)
+      await eventually(() => events.includes('slow'), 2 * shortTimes.commandTimeout + 1000)
       const lookups = Promise.all(Array.from({ length: 100 }, () => served(store)))
       t.same(new Set(await before(shortTimes.commandTimeout, lookups)), new Set(['unavailable']))
       await store.store(entry('not stored', { generation: '', epochs: [], fenced: false }))
@@ -69,8 +69,10 @@ t.test('the local tier is served within the lease only', async (t) => {
   })
 })
 
-t.test('a write without Redis waits until local tiers expire, and is announced when Redis returns', async (t) => {
-  const [writer, reader] = [await replica(t, server), await replica(t, server)]
+const atRisk = { writesWithoutRedis: 'sendAndRiskStaleReads' } as const
+
+t.test('a write at risk waits until local tiers expire, and is announced when Redis returns', async (t) => {
+  const [writer, reader] = [await replica(t, server, atRisk), await replica(t, server)]
   await fill(writer.store, 'old')
   t.equal(await served(reader.store), 'old')
   server.pause()
@@ -78,7 +80,8 @@ t.test('a write without Redis waits until local tiers expire, and is announced w
   t.equal(fence.state, 'localOnly')
   t.ok(took >= shortTimes.lease, `${took}`)
   t.equal(await served(reader.store), 'unavailable', 'the local tier has expired')
-  await fence.lift(['agent:*'])
+  t.equal(await fence.lift(['agent:*']), true)
+  t.equal(writer.events.filter((event) => event === 'unfencedWrite').length, 2)
   server.resume()
   await eventually(() => writer.events.includes('replayed') && reader.events.includes('reachable'))
   for (const { store } of [writer, reader]) {
@@ -92,7 +95,7 @@ t.test('a write without Redis waits until local tiers expire, and is announced w
 })
 
 t.test('a fence that could not be set is set when Redis returns, if the write is still in progress', async (t) => {
-  const [writer, reader] = [await replica(t, server), await replica(t, server)]
+  const [writer, reader] = [await replica(t, server, atRisk), await replica(t, server)]
   server.pause()
   const fence = await writer.store.fence(['agent:007'])
   server.resume()
@@ -105,10 +108,10 @@ t.test('a fence that could not be set is set when Redis returns, if the write is
   t.equal(await fenced(), false)
 })
 
-t.test('with onUnreachableStore refuse, a write without Redis is refused', async (t) => {
-  const { store, events } = await replica(t, server, { onUnreachableStore: 'refuse' })
+t.test('a write whose fence Redis does not confirm within its time is refused, and its fence is removed', async (t) => {
+  const { store, events } = await replica(t, server)
   await stalled(server, async () => {
-    const fence = await before(shortTimes.lease * 2, store.fence(['agent:001']))
+    const fence = await before(shortTimes.lease * 2, store.fence(['agent:001'], shortTimes.lease))
     if (fence === 'late') throw new Error('the write waited for longer than two leases')
     t.equal(fence.state, 'refused')
     await fence.lift([])
@@ -160,9 +163,9 @@ t.test('without Redis at the start, lookups are unavailable until it is reachabl
 })
 
 t.test('a refused fence whose write was sent after all is set when Redis returns', async (t) => {
-  const { store } = await replica(t, server, { onUnreachableStore: 'refuse' })
+  const { store } = await replica(t, server)
   await stalled(server, async () => {
-    const fence = await store.fence(['agent:009'])
+    const fence = await store.fence(['agent:009'], 100)
     t.equal(fence.state, 'refused')
     fence.keepUntilLeaseEnds()
   })

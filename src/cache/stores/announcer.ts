@@ -1,0 +1,108 @@
+/**
+ * Sends changes of epochs and fences to Redis, and waits until no replica can serve older data: every replica has
+ * acknowledged the invalidation, or its lease has expired.
+ */
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Tag } from '../../catalogue/endpoint.ts'
+import { type RedisReply, TIMED_OUT } from '../../redis/connection.ts'
+import { type RedisTimes, redisChannels, redisKeys, type StoreEvent } from '../../redis/options.ts'
+import type { RedisReplica } from '../../redis/replica.ts'
+import { Acknowledgements } from './invalidation-subscriber.ts'
+import type { KnownEpochs } from './local-tier.ts'
+import { BUMP_EPOCHS } from './scripts.ts'
+
+/** A lease may last this many times longer by the clock of another machine. */
+const CLOCK_DRIFT = 1.05
+
+/** One atomic change: tags to invalidate, and tags to fence or to free from the fence `id`. */
+export interface EpochChange {
+  readonly bump: readonly Tag[]
+  readonly fence?: readonly Tag[]
+  readonly lift?: readonly Tag[]
+  readonly id?: string
+  /** Milliseconds that the fence lasts. */
+  readonly lease?: number
+  readonly soft?: boolean
+}
+
+export interface AnnouncerOptions {
+  readonly replica: RedisReplica
+  readonly known: KnownEpochs
+  readonly onEvent: (event: StoreEvent) => void
+}
+
+/** Milliseconds after which the local tier of every replica that cannot reach Redis has expired. */
+export function lastLeaseOf({ lease }: RedisTimes): number {
+  return lease * CLOCK_DRIFT
+}
+
+export class Announcer {
+  readonly acknowledgements = new Acknowledgements()
+  readonly #options: AnnouncerOptions
+
+  constructor(options: AnnouncerOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Sends a change for at most `ms` milliseconds, then waits for the other replicas. A late reply is awaited all the
+   * time. Without a connection, or while Redis refuses commands, the change is sent again for one lease. Returns false
+   * if Redis has not confirmed the change; it may have recorded it.
+   */
+  async announce(change: EpochChange, ms: number): Promise<boolean> {
+    const { elapsed, times, heartbeat } = this.#options.replica
+    const deadline = elapsed() + ms
+    let refusedSince: number | undefined
+    for (;;) {
+      const sentAt = elapsed()
+      const reply = await this.send(change, Math.max(1, deadline - sentAt))
+      if (reply.ok) {
+        if (change.bump.length > 0) await this.#waitForReplicas(reply.value)
+        return true
+      }
+      // A connection that was cut while the reply was awaited is another fault than one that is refused.
+      if (elapsed() - sentAt > times.lease) refusedSince = undefined
+      refusedSince ??= heartbeat.refusedSince ?? elapsed()
+      const until = reply === TIMED_OUT ? deadline : Math.min(deadline, refusedSince + lastLeaseOf(times))
+      const left = until - elapsed()
+      if (left <= 0) return false
+      await sleep(Math.min(left, times.retryInterval / 2))
+    }
+  }
+
+  /** Sends a change once, and waits at most `ms` milliseconds for the reply of BUMP_EPOCHS. */
+  async send(change: EpochChange, ms: number): Promise<RedisReply<(string | number)[]>> {
+    const { known, replica } = this.#options
+    const { heartbeat } = replica
+    known.invalidate(change.bump)
+    const whole = { fence: [], lift: [], id: '', lease: 0, soft: false, ...change }
+    // A node may name half a surrogate pair. cjson rejects it: the script would fail forever.
+    const args = [randomUUID(), redisChannels.invalidations, replica.id, JSON.stringify(whole, toWellFormed)]
+    const reply = await replica.commands.runScript<(string | number)[]>(BUMP_EPOCHS, [redisKeys.epochs], args, ms)
+    // Reads that Redis answered before this script may have ended meanwhile, with older epochs.
+    known.invalidate(change.bump)
+    if (reply.ok) heartbeat.observeGeneration(String(reply.value[0]))
+    else heartbeat.reportReply(reply)
+    return reply
+  }
+
+  /** `value`: the reply of BUMP_EPOCHS. */
+  async #waitForReplicas([generation, sequence, age, ...leases]: readonly (string | number)[]): Promise<void> {
+    const { replica, onEvent } = this.#options
+    const { elapsed, times } = replica
+    // When Redis loses its data, registrations are lost at once, but local tiers are served until their leases expire.
+    const unregisteredUntil = elapsed() + (times.lease - Number(age)) * CLOCK_DRIFT
+    const others = new Map<string, number>()
+    for (let at = 0; at < leases.length; at += 2) others.set(String(leases[at]), Number(leases[at + 1]) * CLOCK_DRIFT)
+    others.delete(replica.id)
+    const invalidation = { generation: String(generation), sequence: Number(sequence) }
+    if (!(await this.acknowledgements.wait(invalidation, others))) onEvent('unacknowledged')
+    const left = unregisteredUntil - elapsed()
+    if (left > 0) await sleep(left)
+  }
+}
+
+function toWellFormed(_: string, value: unknown): unknown {
+  return typeof value === 'string' ? Buffer.from(value).toString() : value
+}
