@@ -89,6 +89,13 @@ export interface NodeInfo {
   readonly isDisconnected?: true
 }
 
+export interface NodeVersions {
+  /** Returns `undefined` if the version of the node is not known, or was read too long ago. */
+  of(node: string): string | undefined
+  /** To be called with the version that the node itself has shown. */
+  note(node: string, version: string): void
+}
+
 /** The nodes of the cluster at this moment. */
 export interface ClusterView {
   nodes(): readonly NodeInfo[]
@@ -103,6 +110,8 @@ export interface ClusterView {
    * response showed. Resolves to whether the node has another one. Absent: layouts do not change.
    */
   confirmLayout?(name: string, used: Layout, shown?: Layout): Promise<boolean>
+  /** The versions of nodes. Absent: they are read before each request that depends on them. */
+  readonly versions?: NodeVersions
   /** Whether a call may be sent to the node: it is not ejected, and its queue has room. */
   isAvailable(name: string): boolean
   /** Whether the node was found not to answer at all, neither calls nor probes. Absent: not known. */

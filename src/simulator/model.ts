@@ -43,6 +43,8 @@ export interface SimNode {
   startedAt: Date
   /** The cluster daemon is stopped: the node is not in the cluster, and its own API answers 3012. */
   clusterDaemonDown?: boolean
+  /** The version that it was upgraded to; absent: that of the cluster. Newer layout. */
+  version?: string
   /** Whether it distributes requests itself; absent: as the cluster does. */
   distributes?: boolean
 }
@@ -66,6 +68,10 @@ export interface World {
   readonly distributed: boolean
   /** Milliseconds for which a node is not ready (1017) after a restart; absent: none. */
   readonly restartTakes?: number
+  /** Newer layout: milliseconds for which the database still has an agent that was removed; absent: none. */
+  readonly databaseDelay?: number
+  /** Newer layout: milliseconds after which workers have a file that was written on the master; absent: none. */
+  readonly copyDelay?: number
   now(): Date
 }
 

@@ -14,12 +14,15 @@ export interface WorldOptions {
   readonly version?: string
   readonly distributed?: boolean
   readonly restartTakes?: number
+  readonly databaseDelay?: number
+  readonly copyDelay?: number
   readonly now?: () => Date
 }
 
 /** Returns a cluster that depends only on the options and `now`. Nodes have no address yet. */
 export function createWorld(options: WorldOptions = {}): World {
   const { workers = 2, agents = 100, seed = 1, version = '3.11.5', distributed = true, restartTakes = 0 } = options
+  const { databaseDelay = 0, copyDelay = 0 } = options
   const now = options.now ?? (() => new Date())
   const start = now()
   const clusterKey = randomFor(seed, 'cluster key').hex(32)
@@ -35,6 +38,8 @@ export function createWorld(options: WorldOptions = {}): World {
     clusterKey,
     distributed,
     restartTakes,
+    databaseDelay,
+    copyDelay,
     now,
   }
   const [master] = nodes

@@ -6,6 +6,7 @@ import type { DrainedNodes } from './drained-nodes.ts'
 import { createLayoutSource, type LayoutSource } from './layout-source.ts'
 import type { ReadNodeList } from './node-list.ts'
 import { type ConnectionChanges, NodeRegistry } from './node-registry.ts'
+import { createNodeVersions } from './node-versions.ts'
 import { type ClusterOptions, type NodeSetting, type NodeStatus, withDefaults } from './options.ts'
 import { PassedOnCalls } from './passed-on-calls.ts'
 import type { Verification } from './tokens/token-calls.ts'
@@ -79,7 +80,7 @@ export function createCluster(options: ClusterOptions): Cluster {
     call,
     // Without a known layout, `call` says why.
     verify: layouts.wrapVerify((nodeCall) => registry.verify(nodeCall)),
-    view: createView(layouts, topology, registry, () => discovery?.requestRefresh()),
+    view: createView(layouts, topology, registry, clock, () => discovery?.requestRefresh()),
     start: async () => {
       await layouts.start()
       await discovery?.start()
@@ -119,6 +120,7 @@ function createView(
   layouts: LayoutSource,
   topology: Topology,
   registry: NodeRegistry,
+  clock: () => number,
   requestRefresh: () => void,
 ): ClusterView {
   return {
@@ -133,6 +135,7 @@ function createView(
     layoutOf: (name) => layouts.of(name),
     ...layouts.view,
     isSilent: (name) => registry.find(name)?.isSilent ?? false,
+    versions: createNodeVersions((name) => topology.find(name)?.version, clock),
     isAvailable: (name) => registry.find(name)?.isAvailable ?? false,
     freeSlots: (name) => registry.find(name)?.freeSlots ?? 0,
     waitForReads: (name, calls) => registry.find(name)?.waitForReads(calls) ?? 0,

@@ -182,5 +182,5 @@ export class Layouts {
 function fits(layout: Layout, result: NodeResult): boolean {
   if (!result.ok) return result.fault !== 'unreadable' && (result.layout ?? layout) === layout
   const { type, status } = result.response
-  return layout === 'classic' ? type !== PROBLEM_TYPE : status === 200 || type === PROBLEM_TYPE
+  return layout === 'classic' ? type !== PROBLEM_TYPE : status === 200 || status === 202 || type === PROBLEM_TYPE
 }

@@ -53,7 +53,8 @@ const routeByMaster: Router = (request, view) => {
   if (target.kind === 'edge' || target.kind === 'severalNodes') throw createNoNodeError(path)
   const named = request.node ?? (target.kind === 'node' ? nodeParamOf(request) : view.master().name)
   findNode(named, view)
-  const [master, ...workers] = masterFirst(request, view, path)
+  // Of data that a worker copies from the master, it may still have an older copy.
+  const [master, ...workers] = masterFirst(request, view, request.copies === 'lagging' ? undefined : path)
   return [master, ...workers.map((worker) => ({ ...worker, replacesMaster: true as const }))]
 }
 

@@ -37,6 +37,7 @@ export const removeAgents: Translation = {
     params: { ids: { ignored: true }, status, purge: { format: 'boolean' } },
     list: { as: 'agents_list', from: 'query.ids' },
   },
+  confirmsRemoval: true,
   response: { ...removed, none: 'No agents were removed', totals: true },
   refused: statusRefused,
 }
@@ -49,6 +50,7 @@ export const removeAgent: Translation = {
     params: { purge: { format: 'flag' } },
   },
   plan: 'removeAgent',
+  confirmsRemoval: true,
   response: removed,
   errors: { 1701: 9011, 1703: 9011 },
 }

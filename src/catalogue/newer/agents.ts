@@ -51,7 +51,8 @@ export const outdatedAgents: Translation = {
 
 export const agentSummary: Translation = {
   call: { path: '/agents/summary/status' },
-  response: { kind: 'own', shape: 'agentSummary' },
+  plan: 'agentCounts',
+  response: { kind: 'object' },
 }
 
 /** The node has a call for platforms, which does not count agent 000 and takes no parameters. */

@@ -1,9 +1,13 @@
 /** Translations of the security configuration assessment (SCA) and of CIS-CAT results. */
 import { notExperimental } from './syscollector.ts'
-import type { RowRule, Translation } from './translation.ts'
+import type { ParamRule, RowRule, Translation } from './translation.ts'
+
+const select: ParamRule = { since: '4.5' }
+/** The node has fields for the members of these lists only. */
+const ofLists: ParamRule = { byEdgeIf: '\\bcompliance\\b|\\brules\\b' }
 
 export const sca: Translation = {
-  call: { path: '/sca/:agent_id' },
+  call: { path: '/sca/:agent_id', params: { select } },
   response: {
     kind: 'collection',
     rows: { source: 'sca', fields: { start_scan: { value: 'date' }, end_scan: { value: 'date' } } },
@@ -11,7 +15,11 @@ export const sca: Translation = {
 }
 
 export const scaChecks: Translation = {
-  call: { path: '/sca/:agent_id/checks/:policy_id', order: { byDefault: '+id', ties: ['id'] } },
+  call: {
+    path: '/sca/:agent_id/checks/:policy_id',
+    params: { select: { ...select, ...ofLists }, sort: ofLists, q: ofLists },
+    order: { byDefault: '+id', ties: ['id'] },
+  },
   response: {
     kind: 'collection',
     rows: {

@@ -68,7 +68,7 @@ export const validation: Translation = {
 }
 
 export const restart: Translation = {
-  call: { path: '/cluster/restart' },
+  call: { path: '/cluster/restart', endless: true },
   plan: 'restart',
   response: { kind: 'text', text: 'Restart request sent' },
 }

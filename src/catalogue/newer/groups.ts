@@ -29,16 +29,25 @@ export const groupFiles: Translation = {
   refused: hashRefused,
 }
 
-/** Only agent.conf has an XML form. The node has a path for each form. */
+/** Only agent.conf has an XML form. */
+const asXml = { format: 'xml', filename: 'agent.conf', type: undefined }
+const groupFileParams = { format: { ignored: true } } as const
+const groupFilePath = '/groups/:group_id/files/:filename'
+
+/** The node has a path for each form. Since 4.9, and maybe since 4.8, it has one path with a parameter. */
 export const groupFile: Translation = {
   call: {
-    path: '/groups/:group_id/files/:filename/json',
-    when: {
-      values: { format: 'xml', filename: 'agent.conf', type: undefined },
-      path: '/groups/:group_id/files/:filename/xml',
-      isFile: true,
+    path: `${groupFilePath}/json`,
+    when: { values: asXml, path: `${groupFilePath}/xml`, isFile: true },
+    params: groupFileParams,
+    since: {
+      release: '4.8',
+      call: {
+        path: groupFilePath,
+        when: { values: asXml, path: groupFilePath, isFile: true, fixed: { raw: 'true' } },
+        params: groupFileParams,
+      },
     },
-    params: { format: { ignored: true } },
   },
   response: { kind: 'own', shape: 'groupFile' },
   refused: { type: 1104 },
@@ -49,7 +58,13 @@ export const createGroup: Translation = {
   response: { kind: 'text', text: "Group ':group_id' created." },
 }
 
-const putConfiguration = { method: 'PUT', path: '/groups/:group_id/configuration' } as const
+/** The node takes ten times as much; the classic layout refuses it. */
+const MAX_CONFIGURATION_BYTES = 1024 * 1024
+const putConfiguration = {
+  method: 'PUT',
+  path: '/groups/:group_id/configuration',
+  maxBodyBytes: MAX_CONFIGURATION_BYTES,
+} as const
 const configurationUpdated = { kind: 'text', text: 'Agent configuration was updated successfully' } as const
 /** The node does not find the group in its database if the body is empty. */
 const configurationErrors = { 2007: 703 } as const

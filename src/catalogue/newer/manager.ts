@@ -147,6 +147,8 @@ export const deleteFile: Translation = {
 export const restart: Translation = {
   call: {
     path: '{node}/restart',
+    // Some releases take no `wait_for_complete`, and none waits for the restart.
+    endless: true,
     elsewhere: { path: '/cluster/restart', fixed: { nodes_list: '{node}' } },
   },
   plan: 'restart',

@@ -4,6 +4,8 @@ import type { ErrorRule, FieldRule, ParamRule, RowRule, Translation } from './tr
 interface Inventory {
   /** The fields that rows have in an object, such as `scan.id`. In the parameters of the classic layout: `scan_id`. */
   readonly nested?: readonly string[]
+  /** The fields that only the rows of the classic layout have in an object. In all parameters: `scan_id`. */
+  readonly flat?: readonly string[]
   /** What else differs in a row. */
   readonly fields?: Readonly<Record<string, FieldRule>>
   /** Newer names of fields that no two rows of an agent have in common. Absent: an agent has one row. */
@@ -36,7 +38,7 @@ const inventories = {
     ties: ['protocol', 'local.ip', 'local.port', 'inode'],
   },
   processes: { nested: scan, ties: ['pid'] },
-  hotfixes: { nested: scan, ties: ['hotfix'] },
+  hotfixes: { flat: scan, ties: ['hotfix'] },
 } as const satisfies Record<string, Inventory>
 
 export type InventoryKind = keyof typeof inventories
@@ -44,11 +46,14 @@ export type InventoryKind = keyof typeof inventories
 const classicName = (newer: string) => newer.replace('.', '_')
 
 function rowsOf(kind: InventoryKind): RowRule {
-  const { nested = [], fields = {} }: Inventory = inventories[kind]
-  const names = nested.map((name): [string, FieldRule] => [
-    name,
-    { param: classicName(name), ...(name === 'scan.time' && { value: 'slashedDate' }) },
-  ])
+  const { nested = [], flat = [], fields = {} }: Inventory = inventories[kind]
+  const converted = (name: string) => (name === 'scan.time' ? ({ value: 'slashedDate' } as const) : {})
+  const names = [
+    ...nested.map((name): [string, FieldRule] => [name, { param: classicName(name), ...converted(name) }]),
+    ...flat.map((name): [string, FieldRule] => {
+      return [classicName(name), { to: name, param: classicName(name), ...converted(name) }]
+    }),
+  ]
   return { source: kind, fields: { ...Object.fromEntries(names), ...fields } }
 }
 
@@ -60,8 +65,8 @@ function filtersOf(kind: InventoryKind, byEdge: readonly string[]): Readonly<Rec
   return Object.fromEntries([...renamed, ...evaluated])
 }
 
-function orderOf({ ties = [] }: Inventory) {
-  return { byDefault: '+scan.id', ties }
+function orderOf({ ties = [], flat = [] }: Inventory) {
+  return { byDefault: flat.includes('scan.id') ? '+scan_id' : '+scan.id', ties }
 }
 
 /** Returns the translation of the rows of one agent. The classic layout does not repeat its id in them. */

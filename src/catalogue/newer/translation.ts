@@ -6,10 +6,15 @@
  * implementation there.
  */
 
+/** A release of the newer layout, as major and minor version. */
+export type Release = `4.${number}`
+
 export interface Translation {
   readonly call: CallTemplate
   /** How several calls give the response. Absent: one call. */
   readonly plan?: Plan
+  /** The edge answers the removal of agents when the node no longer lists them. */
+  readonly confirmsRemoval?: true
   /** Of the plan `download`: the path of a file. `:file` is the value of the parameter that names it. */
   readonly file?: string
   readonly response: ResponseRule
@@ -42,8 +47,10 @@ export interface CallTemplate {
   /** Instead, if all of these parameters of path and query have these values; `undefined`: is absent. */
   readonly when?: { readonly values: Readonly<Record<string, string | undefined>> } & Pick<
     CallTemplate,
-    'path' | 'isFile'
+    'path' | 'isFile' | 'fixed'
   >
+  /** The template that replaces this one on nodes since a release. */
+  readonly since?: { readonly release: Release; readonly call: CallTemplate }
   /** Parameters of each call, as templates of their values. A parameter of the request with this name replaces it. */
   readonly fixed?: Readonly<Record<string, string>>
   /**
@@ -55,6 +62,8 @@ export interface CallTemplate {
   readonly order?: Order
   /** Absent: a body is sent as it is. */
   readonly body?: BodyRule
+  /** The greatest body in bytes. A longer one is refused with 701, and nothing is sent. */
+  readonly maxBodyBytes?: number
   /** What replaces `path` and `fixed` if the asked node is not the one that the request is about. */
   readonly elsewhere?: Pick<CallTemplate, 'path' | 'fixed'>
   /** Values of parameters of the path without which nothing is sent. The error is the classic one. */
@@ -87,6 +96,8 @@ export interface ParamRule {
   readonly byEdgeIf?: string
   /** Has no effect, and is not sent. */
   readonly ignored?: true
+  /** Nodes of earlier releases lack the parameter: for them it is `byEdge`. */
+  readonly since?: Release
   /** The error of the classic layout if the parameter is absent; the node does not demand it, or with another error. */
   readonly required?: number
   /** The error of the classic layout whenever the parameter is present. */
@@ -113,8 +124,10 @@ export type Plan =
   | 'removeAgent'
   /** Reads the members of the groups before. */
   | 'removeGroups'
-  /** Adds agent 000. */
+  /** Adds agent 000, if the caller may read it. */
   | 'summary'
+  /** The same for the counts of agents by status. */
+  | 'agentCounts'
   /** Asks until the upgrade has ended. */
   | 'upgradeResult'
   /** The configuration file, a section of it, or a field of a section. */
@@ -191,7 +204,6 @@ export interface AffectedRule {
 }
 
 export type OwnShape =
-  | 'agentSummary'
   | 'groupFile'
   | 'welcome'
   | 'version'

@@ -5,6 +5,7 @@ import { disfigured, send } from '../send.ts'
 import type { Outgoing } from '../wire.ts'
 import { letTimePass } from '../world.ts'
 import { checkJson, checkSize, checkUpload, type Fields } from './bodies.ts'
+import { minorOf } from './calls/index.ts'
 import { execute, requireMaster } from './distribute.ts'
 import { NewerError, Refusal } from './errors.ts'
 import { faultOf } from './execution.ts'
@@ -117,7 +118,7 @@ async function answer(parts: NewerParts, call: Call, incoming: Incoming): Promis
   requireMaster(node, world)
   const account = security.authenticate(authorization, node.name)
   if (!parts.experimental && call.path.startsWith('/experimental/')) throw new NewerError(1122, '', { inApi: true })
-  const query = checkQuery(call.query ?? {}, incoming.search)
+  const query = checkQuery(call.query ?? {}, incoming.search, call.without)
   checkPath(call.params ?? {}, incoming.params)
   const { fields, text } = readBody(call, request, incoming.body)
   letTimePass(world)
@@ -145,7 +146,9 @@ async function answer(parts: NewerParts, call: Call, incoming: Incoming): Promis
     answered.answer.kind === 'affected' && permitted.failed.length > 0
       ? { ...answered.answer, failed: [...answered.answer.failed, ...permitted.failed] }
       : answered.answer
-  return success(merged, answered.texts, isTrue(query.pretty))
+  const outgoing = success(merged, answered.texts, isTrue(query.pretty))
+  const isAccepted = minorOf(node.version ?? world.version) >= (call.acceptedSince ?? Number.POSITIVE_INFINITY)
+  return isAccepted ? { ...outgoing, status: 202 } : outgoing
 }
 
 function readBody(call: Call, request: IncomingMessage, body: string): { fields: Fields; text: string } {

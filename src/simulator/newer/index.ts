@@ -5,10 +5,10 @@ import type { FaultTable } from '../faults.ts'
 import type { SeenRequest, SimNode, World } from '../model.ts'
 import type { NewerUser } from './access.ts'
 import { newerNodeApi } from './api.ts'
-import { calls } from './calls/index.ts'
+import { callsOf } from './calls/index.ts'
 import { createCosts, type NodeCosts } from './costs.ts'
 import type { Cluster } from './execution.ts'
-import { createRouter } from './router.ts'
+import { createRouter, type FindCall } from './router.ts'
 import { MAX_FAILED_LOGINS, NodeLimits, Security } from './security.ts'
 import { Tasks, type UpgradeBehavior } from './tasks.ts'
 
@@ -85,13 +85,14 @@ export function createNewerLayout(site: NewerSite, options: NewerOptions = {}): 
   const limitsOf = (name: string) => known(limits, name, () => new NodeLimits(requestsPerMinute, now))
   const cluster: Cluster = { world, faults, costsOf, hung: new Set(), executionLimit }
   const tasks = new Tasks(options.upgrades ?? {})
-  const findCall = createRouter(calls)
+  const routers = new Map<string, FindCall>()
+  const routerOf = (version: string) => known(routers, version, () => createRouter(callsOf(version)))
   return {
     apiOf: (node) =>
       newerNodeApi({
         node,
         cluster,
-        findCall,
+        findCall: (method, path) => routerOf(node.version ?? world.version)(method, path),
         security,
         limits: limitsOf(node.name),
         costs: costsOf(node.name),

@@ -3,7 +3,7 @@ import type { SimAgent, SimNode, World } from '../model.ts'
 import type { Action, ResourceType, Rights } from './access.ts'
 import type { Answer, Texts as AnswerTexts } from './answers.ts'
 import type { CallBody, Fields } from './bodies.ts'
-import type { Params, Texts } from './parameters.ts'
+import type { CommonParam, Params, Texts } from './parameters.ts'
 import type { Tasks } from './tasks.ts'
 
 /** A request after all checks of the API. */
@@ -47,8 +47,15 @@ export interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** With parameters in braces. */
   readonly path: string
+  /** The minor versions of the first and the last release that have the call. Absent: all. */
+  readonly since?: number
+  readonly until?: number
+  /** The minor version since which a success has status 202. Absent: it has 200. */
+  readonly acceptedSince?: number
   readonly params?: Params
   readonly query?: Params
+  /** The parameters of every call that this one does not take. */
+  readonly without?: readonly CommonParam[]
   readonly body?: CallBody
   readonly runs: Runs
   readonly needs: readonly Need[]

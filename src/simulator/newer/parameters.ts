@@ -13,6 +13,8 @@ export interface Param {
   readonly minLength?: number
   readonly maxLength?: number
   readonly required?: true
+  /** The minor version of the first release that has the parameter. Absent: all. */
+  readonly since?: number
 }
 
 export type Params = Readonly<Record<string, Param>>
@@ -63,7 +65,8 @@ export const agentsListOrAll: Param = { type: 'list', format: 'numbers_or_all', 
 export const nodesList: Param = list()
 
 /** Parameters of every call. */
-const common: Params = { pretty: flag, wait_for_complete: flag }
+const common = { pretty: flag, wait_for_complete: flag } as const satisfies Params
+export type CommonParam = keyof typeof common
 /** Parameters of every collection. `max`: of `limit`. */
 export const paging = (max = 100_000): Params => ({
   offset: integer(0),
@@ -78,18 +81,20 @@ export const querying: Params = { q: text() }
  * Checks a query. Parameters without a value do not count, not even unknown ones, and the last of several values wins;
  * lists are joined.
  */
-export function checkQuery(known: Params, search: string): Texts {
+export function checkQuery(own: Params, search: string, without: readonly CommonParam[] = []): Texts {
+  const taken = Object.entries(common).filter(([name]) => !without.some((left) => left === name))
+  const known: Params = { ...own, ...Object.fromEntries(taken) }
   const query: Record<string, string> = {}
   const extra: string[] = []
   for (const [name, value] of new URLSearchParams(search)) {
-    const param = known[name] ?? common[name]
+    const param = known[name]
     if (value === '') continue
     if (param === undefined) extra.push(name)
     else if (param.type === 'list' && query[name] !== undefined) query[name] = `${query[name]},${value}`
     else query[name] = value
   }
   if (extra.length > 0) throw badRequest(`Extra query parameter(s) ${[...new Set(extra)].join(', ')} not in spec`)
-  for (const [name, param] of Object.entries({ ...known, ...common })) {
+  for (const [name, param] of Object.entries(known)) {
     const value = query[name]
     if (value !== undefined) checkValue(name, param, value)
     else if (param.required) throw badRequest(`Missing query parameter '${name}'`)

@@ -149,6 +149,7 @@ export function fieldOf(row: Item, field: string): unknown {
   if (Object.hasOwn(row, field)) return row[field]
   let value: unknown = row
   for (const part of field.split('.')) {
+    if (Array.isArray(value)) return value.map((member) => fieldOf(member as Item, part))
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return undefined
     value = (value as Item)[part]
   }

@@ -21,7 +21,7 @@ export interface DialectTools {
   readonly timeout: number | undefined
   /** The name of the master. */
   readonly master: string
-  readonly view: Pick<ClusterView, 'nodes' | 'waitForReads'>
+  readonly view: Pick<ClusterView, 'nodes' | 'waitForReads' | 'versions'>
   /** Calls that a node answers in a minute, of all clients; 0: no limit. Absent: the default of its layout. */
   readonly perMinute?: number
 }

@@ -34,6 +34,7 @@ const view: ClusterView = {
   find: (name) => nodes.find((node) => node.name === name),
   master: () => nodes[0],
   layoutOf: () => 'newer',
+  versions: { of: () => '4.5.4', note: () => {} },
   isAvailable: () => true,
   freeSlots: () => 1,
 }

@@ -4,6 +4,7 @@ const orders: readonly (readonly [RegExp, string])[] = [
   [/^GET \/syscheck\/:agent_id$/, 'mtime'],
   [/^GET \/sca\/:agent_id$/, '-policy_id'],
   [/^GET \/sca\/:agent_id\/checks/, 'id'],
+  [/^GET \/.*\/hotfixes$/, 'scan_id'],
   [/^GET \/(?:syscollector|ciscat|experimental)\//, 'scan.id'],
 ]
 

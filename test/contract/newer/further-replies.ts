@@ -2,14 +2,16 @@
 import { canonicalCall, type SeenCall } from './calls.ts'
 import { affectedOf, failedOf, type NewerExchange } from './exchanges.ts'
 import { type FurtherReplies, type Reply, recordedCall } from './expected-calls.ts'
+import { WITHOUT_MANAGER } from './oracle-shapes.ts'
 import { selected } from './oracle-values.ts'
 
 /** Classic endpoints that need several calls, and the paths of the further ones. */
 const furtherPaths: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^GET \/(?:manager|cluster\/:node_id)\/info$/, ['/cluster', '/manager', '/agents']],
-  [/^GET \/summary\/agents$/, ['/agents']],
+  [/^GET \/summary\/agents$|^GET \/agents\/summary$/, ['/agents']],
   [/^GET \/agents\/summary\/os$/, ['/agents/stats/distinct']],
   [/^DELETE \/agents\/groups/, ['/groups', '/agents']],
+  [/^DELETE \/agents(?:$|\/:agent_id$)/, ['/agents']],
   [/^GET \/experimental\//, ['/agents']],
   [/^(?:GET|POST|DELETE) \/(?:manager|cluster\/:node_id)\/files$/, ['/rules/files', '/decoders/files', '/lists/files']],
 ]
@@ -31,7 +33,10 @@ export function furtherRepliesFrom(exchanges: readonly NewerExchange[]): (exchan
     // A refusal of the node does not depend on parameters that the edge evaluates.
     if (isOwnPath && isRefusal(exchange)) return exchange.response
     const [, paths = []] = furtherPaths.find(([pattern]) => pattern.test(exchange.classic)) ?? []
-    if (path === '/agents' && paths.includes(path)) return agentsFor(rows, call, exchange)
+    const isOfManager = call.path.includes('agents_list=000')
+    if (path === '/agents' && isOfManager && WITHOUT_MANAGER.has(exchange.user)) return denied(exchanges)
+    const isRemoval = exchange.request.method === 'DELETE' && exchange.request.path.startsWith('/agents?')
+    if (path === '/agents' && paths.includes(path)) return agentsFor(isRemoval ? [] : rows, call, exchange)
     // The edge filters, sorts and pages where the node cannot: it asks for all rows.
     if (key.includes('limit=100000') || isOwnPath) return library.get(key) ?? sectionFor(exchange, call, library)
     if (!paths.some((known) => path === known || path.startsWith(`${known}/`))) return undefined
@@ -77,6 +82,12 @@ function replyOf(items: readonly unknown[]): Reply {
     headers: { 'content-type': 'application/json; charset=utf-8' },
     body: JSON.stringify({ data, message: '', error: 0 }),
   }
+}
+
+/** What the recorded node answered a user who may not read the agent that the call names. */
+function denied(exchanges: readonly NewerExchange[]): Reply | undefined {
+  return exchanges.find(({ request, user }) => user === 'only001' && request.path === '/agents?agents_list=002')
+    ?.response
 }
 
 /** The edge reads a whole section of the configuration and takes the field from it. */

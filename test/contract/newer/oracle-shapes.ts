@@ -39,9 +39,12 @@ export type Shape =
   /** Rows of several agents, of each of which the node returns a page: the edge returns one page of all. */
   | { readonly kind: 'pages'; readonly row: MakeRow }
   | { readonly kind: 'one'; readonly row: MakeRow; readonly missing?: CodeMeaning }
-  | { readonly kind: 'data'; readonly of: (data: unknown, request: ClassicRequest, text?: string) => unknown }
+  | {
+      readonly kind: 'data'
+      readonly of: (data: unknown, request: ClassicRequest, text?: string, user?: string) => unknown
+    }
   /** Lists whose order does not count. */
-  | { readonly kind: 'counts'; readonly of: (data: unknown) => Row }
+  | { readonly kind: 'counts'; readonly of: (data: unknown, user: string) => Row }
   | { readonly kind: 'text'; readonly text: (request: ClassicRequest, outcome: NodeOutcome) => RegExp }
   | {
       readonly kind: 'affected'
@@ -123,12 +126,16 @@ const verdicts: Shape = {
   of: (data) => ({ status: items(data).every((item) => (item as Row).status === 'OK') ? 'OK' : 'KO' }),
 }
 
-/** The newer layout does not count agent 000, which is active. */
-const summary = (connection: unknown): Row => {
+/** The recorded users who may not read agent 000: the node denies it to them by name (403, 4000). */
+export const WITHOUT_MANAGER: ReadonlySet<string> = new Set(['only001', 'nobody'])
+
+/** The newer layout does not count agent 000, which is active. The classic one counts what the user may see. */
+const summary = (connection: unknown, user: string): Row => {
   const { total, active, disconnected, never_connected, pending } = connection as Record<string, number>
+  const own = WITHOUT_MANAGER.has(user) ? 0 : 1
   return {
-    Total: Number(total) + 1,
-    Active: Number(active) + 1,
+    Total: Number(total) + own,
+    Active: Number(active) + own,
     Disconnected: disconnected,
     'Never connected': never_connected,
     Pending: pending,
@@ -219,11 +226,17 @@ const MANAGER = {
 }
 
 /** Counts with agent 000, and without the word for what agents lack. The total is the number of agents. */
-function counted(rows: readonly Counted[], name: keyof typeof MANAGER): Row {
+function counted(rows: readonly Counted[], name: keyof typeof MANAGER, user: string): Row {
+  if (WITHOUT_MANAGER.has(user)) return totalled(rows.map((row) => ({ ...distinctRow(row), count: row.count })))
   const wanted = JSON.stringify(MANAGER[name])
   const sameAs = ({ [name]: value }: Counted) => JSON.stringify(isRow(value) ? inOrder(value) : value) === wanted
   const others = rows.some(sameAs) ? [] : [{ [name]: MANAGER[name], count: 0 }]
-  const items = [...rows, ...others].map((row) => ({ ...distinctRow(row), count: row.count + (sameAs(row) ? 1 : 0) }))
+  return totalled(
+    [...rows, ...others].map((row) => ({ ...distinctRow(row), count: row.count + (sameAs(row) ? 1 : 0) })),
+  )
+}
+
+function totalled(items: readonly Counted[]): Row {
   return { items: byText(items), totalItems: items.reduce((sum, { count }) => sum + count, 0) }
 }
 
@@ -234,15 +247,15 @@ const byText = <T extends Row>(rows: readonly T[]): T[] =>
 
 const overview: Shape = {
   kind: 'counts',
-  of: (data) => {
+  of: (data, user) => {
     const { nodes, groups, agent_os, agent_version, last_registered_agent: last, agent_status } = data as Overview
     const [agent] = last
     return {
-      nodes: counted(nodes, 'node_name'),
+      nodes: counted(nodes, 'node_name', user),
       groups: { items: byText(groups), totalItems: groups.length },
-      agent_os: counted(agent_os, 'os'),
-      agent_status: summary(agent_status.connection),
-      agent_version: counted(agent_version, 'version'),
+      agent_os: counted(agent_os, 'os', user),
+      agent_status: summary(agent_status.connection, user),
+      agent_version: counted(agent_version, 'version', user),
       last_registered_agent: agent === undefined ? {} : agentRow(agent),
     }
   },
@@ -352,7 +365,7 @@ const shapes: Readonly<Record<string, Shape>> = {
   },
   'GET /agents/no_group': agents,
   'GET /agents/outdated': list((row) => row),
-  'GET /agents/summary': { kind: 'data', of: (data) => summary((data as Row).connection) },
+  'GET /agents/summary': { kind: 'data', of: (data, _, __, user = '') => summary((data as Row).connection, user) },
   'GET /agents/summary/os': texts,
   'GET /agents/stats/distinct': list(distinctRow),
   'GET /agents/:agent_id/key': field('key'),

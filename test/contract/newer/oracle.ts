@@ -69,7 +69,7 @@ function success(shape: Shape, request: ClassicRequest, exchange: NewerExchange)
     case 'file':
       return { kind: 'data', data: exchange.response.body }
     case 'data':
-      return { kind: 'data', data: shape.of(body?.data, request, exchange.response.body ?? '') }
+      return { kind: 'data', data: shape.of(body?.data, request, exchange.response.body ?? '', exchange.user) }
     case 'collection': {
       const rows = items.map((item) => shape.row(item, request))
       const total = shape.countsPage ? rows.length : list?.total_affected_items
@@ -93,7 +93,7 @@ function success(shape: Shape, request: ClassicRequest, exchange: NewerExchange)
     case 'affected':
       return { kind: 'affected', data: affected(shape, request, exchange) }
     case 'counts':
-      return { kind: 'counts', data: shape.of(body?.data) }
+      return { kind: 'counts', data: shape.of(body?.data, exchange.user) }
   }
 }
 

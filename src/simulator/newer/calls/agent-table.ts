@@ -41,7 +41,7 @@ export const filters: Params = {
   ...agentFilters,
   status: statusList,
   older_than: text('timeframe'),
-  group_config_status: choice('synced', 'not synced'),
+  group_config_status: { ...choice('synced', 'not synced'), since: 5 },
 }
 
 const PERIODS: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000, '': 1000 }

@@ -14,8 +14,8 @@ const CLUSTER = 'cluster'
 
 const nodeTable: Table = { kind: 'list', fields: ['name', 'type', 'version', 'ip'] }
 
-function factsOf({ name, type, ip }: SimNode, { version }: World) {
-  return { name, type, version, ip }
+function factsOf({ name, type, ip, version }: SimNode, world: World) {
+  return { name, type, version: version ?? world.version, ip }
 }
 
 function nodes({ world, query, allowsNamed }: Asked) {
@@ -75,7 +75,7 @@ function syncOf(world: World) {
 function welcome({ world, node }: Asked) {
   const data = {
     title: 'Wazuh API REST',
-    api_version: world.version,
+    api_version: node.version ?? world.version,
     revision: 40_510,
     license_name: 'GPL 2.0',
     license_url: `https://github.com/wazuh/wazuh/blob/v${world.version}/LICENSE`,
@@ -93,7 +93,16 @@ const localTexts = {
 }
 
 export const clusterCalls: readonly Call[] = [
-  { method: 'GET', path: '/', runs: 'here', needs: [], texts: NO_TEXTS, inApi: true, run: welcome },
+  {
+    method: 'GET',
+    path: '/',
+    without: ['wait_for_complete'],
+    runs: 'here',
+    needs: [],
+    texts: NO_TEXTS,
+    inApi: true,
+    run: welcome,
+  },
   {
     method: 'GET',
     path: '/cluster/local/info',

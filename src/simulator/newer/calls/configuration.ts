@@ -79,6 +79,8 @@ export const configurationCalls: readonly Call[] = [
   {
     method: 'PUT',
     path: '/manager/restart',
+    without: ['wait_for_complete'],
+    acceptedSince: 14,
     runs: 'here',
     needs: nodeNeed('restart', 'node'),
     texts: restartTexts,
@@ -89,6 +91,8 @@ export const configurationCalls: readonly Call[] = [
   {
     method: 'PUT',
     path: '/cluster/restart',
+    without: ['wait_for_complete'],
+    acceptedSince: 14,
     query: { nodes_list: nodesList },
     runs: 'nodes',
     needs: nodeNeed('restart', 'nodes_list'),

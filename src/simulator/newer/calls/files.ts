@@ -1,11 +1,12 @@
 /** Files of rules, decoders and lists: read, written and deleted by their bare name. */
 import { readList } from '../../data/list-files.ts'
 import { elements, parseXml, textOf, type XmlElement, type XmlNode } from '../../data/xml.ts'
-import type { SimNode } from '../../model.ts'
+import type { SimNode, World } from '../../model.ts'
 import { type Answer, affected } from '../answers.ts'
 import { type ErrorCode, NewerError } from '../errors.ts'
 import type { Asked, Call } from '../model.ts'
 import { flag, isTrue, type Param, text } from '../parameters.ts'
+import { later } from './later.ts'
 
 interface Kind {
   readonly path: '/rules/files' | '/decoders/files' | '/lists/files'
@@ -137,7 +138,7 @@ function read(kind: Kind, { node, params, query }: Asked): Answer {
   return { kind: 'file', text: content, type: kind.actions === 'lists' ? 'text/plain' : 'application/xml' }
 }
 
-/** The text is stored as it was sent. The workers get it at once; real ones synchronise every nine seconds. */
+/** The text is stored as it was sent. */
 function put(kind: Kind, { world, node, params, query, text: content }: Asked): Answer {
   if (content === '') throw new NewerError(1912)
   const path = `${kind.own}/${params.filename}`
@@ -148,15 +149,23 @@ function put(kind: Kind, { world, node, params, query, text: content }: Asked): 
     if (!(error instanceof NewerError)) throw error
     return affected([], { failed: [{ id: path, error }] })
   }
-  for (const holder of world.nodes) holder.files.set(path, content)
+  change(world, node, (holder) => holder.files.set(path, content))
   return affected([path])
 }
 
 function remove(kind: Kind, { world, node, params }: Asked): Answer {
   const path = `${kind.own}/${params.filename}`
   if (!node.files.has(path)) return failed(path, 1906)
-  for (const holder of world.nodes) holder.files.delete(path)
+  change(world, node, (holder) => holder.files.delete(path))
   return affected([path])
+}
+
+/** Workers copy the files of the master; real ones every nine seconds. */
+function change(world: World, master: SimNode, act: (holder: SimNode) => void): void {
+  act(master)
+  later(world.copyDelay, () => {
+    for (const node of world.nodes) if (node !== master) act(node)
+  })
 }
 
 function callsOf(kind: Kind): Call[] {

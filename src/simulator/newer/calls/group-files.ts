@@ -7,7 +7,7 @@ import { type Answer, affected } from '../answers.ts'
 import { collectRows, type Table } from '../collection.ts'
 import { NewerError } from '../errors.ts'
 import { type Asked, type Call, NO_TEXTS } from '../model.ts'
-import { integer, list, type Params, paging, repr, text } from '../parameters.ts'
+import { flag, integer, isTrue, list, type Params, paging, repr, text } from '../parameters.ts'
 import { groupId, hashParam, requireGroup } from './group-members.ts'
 
 const CONF = 'agent.conf'
@@ -112,6 +112,10 @@ function asXml(asked: Asked): Answer {
   return { kind: 'file', type: 'application/xml', text: name === CONF ? content : repr(parse(content)) }
 }
 
+function asText(asked: Asked): Answer {
+  return { kind: 'file', type: 'text/plain', text: readFile(asked).content }
+}
+
 /** Text without any element is accepted. */
 function upload(asked: Asked): Answer {
   const { text: content } = asked
@@ -180,6 +184,7 @@ export const groupFileCalls: readonly Call[] = [
       method: 'GET',
       path: `/groups/{group_id}/files/{file_name}/${format}`,
       params: { ...inPath, file_name: text('names') },
+      until: 7,
       query: { type: typeParam },
       runs: 'master',
       needs: [reads],
@@ -187,4 +192,15 @@ export const groupFileCalls: readonly Call[] = [
       run: format === 'json' ? asJson : asXml,
     }),
   ),
+  {
+    method: 'GET',
+    path: '/groups/{group_id}/files/{file_name}',
+    params: { ...inPath, file_name: text('names') },
+    since: 8,
+    query: { type: typeParam, raw: flag },
+    runs: 'master',
+    needs: [reads],
+    texts: NO_TEXTS,
+    run: (asked) => (isTrue(asked.query.raw) ? asText(asked) : asJson(asked)),
+  },
 ]

@@ -20,6 +20,7 @@ export const groupId = text('group_names')
 const groupTable: Table = {
   kind: 'database',
   fields: ['name', 'count', 'mergedSum', 'configSum'],
+  sortable: ['name', 'count'],
   unsearched: ['count', 'mergedSum', 'configSum'],
   order: '+name',
 }

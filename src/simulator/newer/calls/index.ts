@@ -1,5 +1,6 @@
-/** All calls of the newer API that the simulator answers. */
+/** The calls of the newer API that the simulator answers, by release. */
 import type { Call } from '../model.ts'
+import type { Params } from '../parameters.ts'
 import { agentCalls } from './agents.ts'
 import { clusterCalls } from './cluster.ts'
 import { commandCalls } from './commands.ts'
@@ -18,7 +19,7 @@ import { scanCalls } from './scans.ts'
 import { securityCalls } from './security.ts'
 import { summaryCalls } from './summary.ts'
 
-export const calls: readonly Call[] = [
+const calls: readonly Call[] = [
   ...clusterCalls,
   ...securityCalls,
   ...managerCalls,
@@ -37,3 +38,22 @@ export const calls: readonly Call[] = [
   ...listCalls,
   ...fileCalls,
 ]
+
+/** Returns the calls of a release, each with the parameters that it has there. `version`: `4.5.4`. */
+export function callsOf(version: string): readonly Call[] {
+  const minor = minorOf(version)
+  return calls.flatMap((call) => {
+    if (minor < (call.since ?? 0) || minor > (call.until ?? NEWEST)) return []
+    return [{ ...call, ...(call.query && { query: paramsIn(minor, call.query) }) }]
+  })
+}
+
+const NEWEST = Number.POSITIVE_INFINITY
+
+export function minorOf(version: string): number {
+  return Number(/^v?4\.(\d+)/.exec(version)?.[1] ?? NEWEST)
+}
+
+function paramsIn(minor: number, params: Params): Params {
+  return Object.fromEntries(Object.entries(params).filter(([, { since = 0 }]) => minor >= since))
+}

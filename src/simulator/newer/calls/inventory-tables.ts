@@ -43,13 +43,16 @@ function pathOf(column: string): readonly string[] {
   return outer === '' ? [column] : [outer, inner]
 }
 
-/** Agents of the newer release do not number their scans, and report blanks for what they do not know. */
-function newerRow(row: Row, agent: SimAgent): Item {
+/**
+ * Agents of the newer release do not number their scans, and report blanks for what they do not know. `isNested`: the
+ * fields of the inventory are in objects.
+ */
+function newerRow(row: Row, agent: SimAgent, isNested: boolean): Item {
   const own = !isClassicAgent(agent)
   const item: Record<string, Record<string, unknown> | unknown> = {}
   for (const [column, value] of Object.entries(row)) {
     if (value === undefined) continue
-    const [outer = '', inner] = pathOf(column)
+    const [outer = '', inner] = isNested ? pathOf(column) : [column]
     const shown = column === 'scan_time' ? isoOf(String(value)) : column === 'scan_id' && own ? 0 : value
     if (inner === undefined) item[outer] = shown
     else item[outer] = { ...(item[outer] as Item | undefined), [inner]: shown }
@@ -154,10 +157,12 @@ const inventories: Readonly<Record<InventoryKind, Pick<Inventory, 'fields' | 'fi
       ...numbers('ppid', 'nlwp', 'priority'),
     },
   },
-  hotfixes: { fields: [...scan, 'hotfix'], filters: words('hotfix') },
+  // The only inventory without objects in its rows.
+  hotfixes: { fields: ['scan_id', 'scan_time', 'hotfix'], filters: words('hotfix') },
 }
 
 export function inventory(kind: InventoryKind): Inventory {
+  const isNested = inventories[kind].fields.includes('scan.id')
   return {
     path: `/syscollector/{agent_id}/${kind}`,
     action: 'syscollector:read',
@@ -166,7 +171,7 @@ export function inventory(kind: InventoryKind): Inventory {
     ...inventories[kind],
     rowsOf: (world, machine, agent) => {
       const adapt = adaptations[kind] ?? ((item) => item)
-      return inventoryRows(world.seed, machine, kind).map((row) => adapt(newerRow(row, agent), agent))
+      return inventoryRows(world.seed, machine, kind).map((row) => adapt(newerRow(row, agent, isNested), agent))
     },
   }
 }

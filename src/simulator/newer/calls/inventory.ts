@@ -33,7 +33,13 @@ export function noDatabase(id: string): NewerError {
 
 function tableOf({ fields }: Inventory): Table {
   const sortable = fields.filter((field) => field !== 'os_release')
-  return { kind: 'database', fields, sortable, keys: ['agent_id'], order: '+scan.id' }
+  return {
+    kind: 'database',
+    fields,
+    sortable,
+    keys: ['agent_id'],
+    order: fields.includes('scan.id') ? '+scan.id' : '+scan_id',
+  }
 }
 
 /** Filters of texts find parts of `os.name`, and whole values elsewhere. */

@@ -8,7 +8,12 @@ import { list, membersOf, paging, selecting, text } from '../parameters.ts'
 
 const FOLDER = 'etc/lists/'
 
-const listTable: Table = { kind: 'list', fields: ['relative_dirname', 'filename', 'items'], keys: ['relative_dirname'] }
+const listTable: Table = {
+  kind: 'list',
+  fields: ['relative_dirname', 'filename', 'items'],
+  sortable: ['relative_dirname', 'filename'],
+  keys: ['relative_dirname'],
+}
 const fileTable: Table = { kind: 'list', fields: ['relative_dirname', 'filename'] }
 
 /** Files first, then those of folders. */

@@ -12,6 +12,7 @@ import { type Asked, type Call, NO_TEXTS } from '../model.ts'
 import { agentsListOrAll, flag, list, membersOf, querying, required, text } from '../parameters.ts'
 import { agentRows, isActive, statusWord } from '../rows.ts'
 import { agentFilters, agentTable, canonical, filterAgents, isOlderThan } from './agent-table.ts'
+import { later } from './later.ts'
 
 interface Newcomer {
   readonly name: string
@@ -108,7 +109,9 @@ function remove(asked: Asked) {
     else if (isEligible(agent)) removed.push(agent.id)
     else failed.push({ id, error: new NewerError(1731, requirements(statuses, olderThan)) })
   }
-  for (const id of removed) world.agents.delete(id)
+  later(world.databaseDelay, () => {
+    for (const id of removed) world.agents.delete(id)
+  })
   return affected(removed, { failed })
 }
 

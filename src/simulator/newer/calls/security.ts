@@ -5,14 +5,19 @@ import { flag } from '../parameters.ts'
 const message = (text: string) => () => ({ kind: 'text', message: text }) as const
 const ownUpdate = { action: 'security:update_config', type: '*:*', named: 'whole' } as const
 
+const BOTH = ['pretty', 'wait_for_complete'] as const
+
 export const securityCalls: readonly Call[] = [
   ...(['GET', 'POST'] as const).map((method): Call => {
     const path = '/security/user/authenticate'
-    return { method, path, query: { raw: flag }, runs: 'here', needs: [], texts: NO_TEXTS, run: message('') }
+    const since = method === 'POST' ? { since: 4 } : {}
+    const query = { raw: flag }
+    return { method, path, ...since, without: BOTH, query, runs: 'here', needs: [], texts: NO_TEXTS, run: message('') }
   }),
   {
     method: 'POST',
     path: '/security/user/authenticate/run_as',
+    without: BOTH,
     query: { raw: flag },
     runs: 'here',
     needs: [],
@@ -22,6 +27,7 @@ export const securityCalls: readonly Call[] = [
   {
     method: 'DELETE',
     path: '/security/user/authenticate',
+    without: BOTH,
     runs: 'here',
     needs: [],
     texts: NO_TEXTS,
@@ -31,6 +37,7 @@ export const securityCalls: readonly Call[] = [
   {
     method: 'GET',
     path: '/security/users/me/policies',
+    without: ['wait_for_complete'],
     runs: 'master',
     needs: [],
     texts: NO_TEXTS,
@@ -40,6 +47,7 @@ export const securityCalls: readonly Call[] = [
   {
     method: 'PUT',
     path: '/security/user/revoke',
+    without: BOTH,
     runs: 'master',
     needs: [{ action: 'security:revoke', type: '*:*', named: 'whole' }],
     texts: NO_TEXTS,

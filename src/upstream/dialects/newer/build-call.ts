@@ -38,6 +38,7 @@ export function buildCall(conversation: Conversation): Question {
   const template = templateFor(conversation)
   const rules = template.params ?? {}
   checkPath(conversation)
+  checkSize(conversation)
   checkPresence(rules, query)
   checkSearch(query.search)
   const sent = Object.keys(endpoint.query).filter((name) => {
@@ -77,13 +78,19 @@ function templateFor({ request, translation: { call } }: Conversation): CallTemp
   if (when === undefined) return call
   const read = (name: string) => ownEntry(request.query, name) ?? ownEntry(request.params, name)
   if (Object.entries(when.values).some(([name, value]) => read(name) !== value)) return call
-  const { path, isFile } = when
-  return { ...call, path, ...(isFile && { isFile }) }
+  const { values: _, ...parts } = when
+  return { ...call, ...parts }
 }
 
 function checkPath({ request, translation: { call } }: Conversation): void {
   const { only } = call
   if (only !== undefined && ownEntry(request.params, only.param) !== only.is) throw new RefusedError(only.otherwise)
+}
+
+function checkSize({ request: { body }, translation: { call } }: Conversation): void {
+  const { maxBodyBytes } = call
+  if (maxBodyBytes === undefined || body?.kind !== 'upload') return
+  if (body.bytes.length > maxBodyBytes) throw new RefusedError(701)
 }
 
 function checkPresence(rules: Readonly<Record<string, ParamRule>>, query: Readonly<Record<string, string>>): void {

@@ -46,12 +46,16 @@ export interface Problem {
 /** Returns the content, or the reason why the body is not one of the API. */
 export async function readContent({ status, type, body }: NodeResponse): Promise<Content | string> {
   if (!Buffer.isBuffer(body)) return discard(body)
-  if (status === 200 && type !== 'application/json') return { kind: 'file', text: body.toString() }
+  const isSuccess = status === 200 || status === ACCEPTED
+  if (isSuccess && type !== 'application/json') return { kind: 'file', text: body.toString() }
   await waitForJsonTurn(body.length)
   const value = parse(body)
   if (typeof value !== 'object' || value === null) return 'not a JSON object'
-  return status === 200 ? readSuccess(value) : readProblem(status, value)
+  return isSuccess ? readSuccess(value) : readProblem(status, value)
 }
+
+/** Later releases answer restarts with it, which go on after the response. */
+const ACCEPTED = 202
 
 function discard(body: Readable): string {
   body.destroy()
@@ -129,4 +133,13 @@ function parse(body: Buffer): unknown {
   } catch {
     return undefined
   }
+}
+
+const NOT_FOUND = 404
+const UNKNOWN_PARAMETER = /^Extra query parameter/
+
+/** Returns whether the node has no such path or parameter. It refuses missing objects with a code. */
+export function isUnknownCall(content: Content): boolean {
+  if (content.kind !== 'problem' || content.code !== undefined) return false
+  return content.status === NOT_FOUND || UNKNOWN_PARAMETER.test(content.detail)
 }

@@ -9,7 +9,7 @@ import type { Candidate } from '../../route.ts'
 import type { DialectTools, NodeFailure } from '../dialect.ts'
 import { createNodeCall, encode, fillPath } from '../node-call.ts'
 import { MAX_REQUEST_LINE } from './chunks.ts'
-import { type Content, readContent } from './content.ts'
+import { type Content, isUnknownCall, readContent } from './content.ts'
 import { formatQuery } from './query-string.ts'
 
 /** A call of the newer layout, with values that are not encoded. */
@@ -53,7 +53,8 @@ export class UnreadableReplyError extends Error {
 
 export class Conversation {
   readonly request: EdgeRequest
-  readonly translation: Translation
+  /** That of the record, or the one for the release of the node. */
+  translation: Translation
   /** The node that is asked. */
   readonly node: string
   /** The node that the request is about: the one that it was given, the one in the path, or the master. */
@@ -63,6 +64,7 @@ export class Conversation {
   /** A worker is asked, which asks the master. */
   readonly #replacesMaster: boolean
   #hasWritten = false
+  #isUnknownCall = false
 
   constructor(
     request: EdgeRequest,
@@ -86,6 +88,20 @@ export class Conversation {
 
   get isAboutMaster(): boolean {
     return this.about === this.#tools.master
+  }
+
+  /** The version of the asked node, as far as it is known. */
+  get version(): string | undefined {
+    return this.#tools.view.versions?.of(this.node)
+  }
+
+  noteVersion(version: string | undefined): void {
+    if (version !== undefined) this.#tools.view.versions?.note(this.node, version)
+  }
+
+  /** Whether the node does not have the call that was sent last: its release is another one than assumed. */
+  get isUnknownCall(): boolean {
+    return this.#isUnknownCall
   }
 
   /** The names of all workers, connected or not. */
@@ -121,6 +137,7 @@ export class Conversation {
   async send(call: NewerCall): Promise<Reply> {
     const response = await this.#call(call, call.isFile ? 'text' : 'bytes')
     const content = await readContent(response)
+    this.#isUnknownCall = typeof content === 'object' && isUnknownCall(content)
     return typeof content === 'string' ? this.#failUnread(call, response, content) : { response, content }
   }
 

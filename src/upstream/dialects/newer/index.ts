@@ -2,14 +2,17 @@
  * The newer layout (releases 4.x of the manager): asks a node of that layout on behalf of a classic request. What an
  * endpoint needs is in the translation of its record; this folder reads it.
  */
+import type { Translation } from '../../../catalogue/newer/translation.ts'
 import { EdgeError } from '../../../core/errors.ts'
 import { CollectionError } from '../../../query/request.ts'
 import type { Dialect, DialectResult } from '../dialect.ts'
 import { answerError } from './answer.ts'
 import { checkQuery } from './check-query.ts'
 import { RefusedError } from './classic-error.ts'
+import { confirmRemoval } from './confirm-removal.ts'
 import { CallFailedError, Conversation, UnreadableReplyError } from './conversation.ts'
 import { plans } from './plans/index.ts'
+import { dependsOnRelease, readVersion, variantsFor } from './releases.ts'
 
 export const newer: Dialect = {
   ask: async (request, candidate, tools): Promise<DialectResult> => {
@@ -18,7 +21,8 @@ export const newer: Dialect = {
     const conversation = new Conversation(request, translation, candidate, tools)
     try {
       checkQuery(request, translation)
-      return await plans[translation.plan ?? 'oneCall'](conversation)
+      if (dependsOnRelease(translation)) return await askByRelease(conversation)
+      return await run(conversation, translation)
     } catch (error) {
       if (error instanceof CallFailedError) return error.failure
       if (error instanceof UnreadableReplyError) {
@@ -30,4 +34,42 @@ export const newer: Dialect = {
       throw error
     }
   },
+}
+
+async function run(conversation: Conversation, { plan, confirmsRemoval }: Translation): Promise<DialectResult> {
+  const result = await plans[plan ?? 'oneCall'](conversation)
+  if (confirmsRemoval) await confirmRemoval(conversation, result)
+  return result
+}
+
+/**
+ * Asks in the translation for the release of the node. If the node does not know the call, it was upgraded since its
+ * release was read, or its release is one that no description covers: its version is read again, and the translations of
+ * the other releases are tried. The node refuses such a call before it does anything.
+ */
+async function askByRelease(conversation: Conversation): Promise<DialectResult> {
+  const { translation } = conversation
+  const tried = new Set<Translation>()
+  const known = conversation.version ?? (await noteVersion(conversation))
+  let [next] = variantsFor(translation, known)
+  for (;;) {
+    if (next === undefined) throw new Error(`no translation for version ${known}`)
+    conversation.translation = next.translation
+    tried.add(next.translation)
+    const result = await run(conversation, next.translation)
+    if (!conversation.isUnknownCall) {
+      if (tried.size > 1) conversation.noteVersion(next.version)
+      return result
+    }
+    const version = tried.size === 1 ? await noteVersion(conversation) : conversation.version
+    next = variantsFor(translation, version).find((variant) => !tried.has(variant.translation))
+    if (next === undefined) return result
+  }
+}
+
+/** Returns the version that the node shows now. */
+async function noteVersion(conversation: Conversation): Promise<string | undefined> {
+  const version = await readVersion(conversation)
+  conversation.noteVersion(version)
+  return version
 }

@@ -1,6 +1,6 @@
 /** Shapes of `data` that only one kind of response has. */
 import type { OwnShape } from '../../../catalogue/newer/translation.ts'
-import { ownField, ownText } from '../../../core/values.ts'
+import { ownText } from '../../../core/values.ts'
 import type { FileText, Success } from './content.ts'
 import type { Conversation } from './conversation.ts'
 import { toActiveConfiguration, toHealth, toLocalNode, toLogSummary } from './shapes-of-nodes.ts'
@@ -8,7 +8,6 @@ import { toActiveConfiguration, toHealth, toLocalNode, toLogSummary } from './sh
 type MakeData = (conversation: Conversation, content: Success | FileText) => unknown
 
 export const shapes: Readonly<Record<OwnShape, MakeData>> = {
-  agentSummary: ofSuccess((_, { data }) => countsOf(ownField(data, 'connection'))),
   groupFile: (_, content) => groupFileOf(content),
   welcome: ofSuccess((_, { data }) => welcomeOf(data)),
   version: ofSuccess((_, { data }) => versionOf(data)),
@@ -20,18 +19,6 @@ export const shapes: Readonly<Record<OwnShape, MakeData>> = {
 
 function ofSuccess(make: (conversation: Conversation, content: Success) => unknown): MakeData {
   return (conversation, content) => (content.kind === 'file' ? content.text : make(conversation, content))
-}
-
-/** The newer layout does not count the manager itself, which is agent 000 and always active. */
-export function countsOf(counts: unknown): unknown {
-  const count = (name: string) => Number(ownField(counts, name) ?? 0)
-  return {
-    Total: count('total') + 1,
-    Active: count('active') + 1,
-    Disconnected: count('disconnected'),
-    'Never connected': count('never_connected'),
-    Pending: count('pending'),
-  }
 }
 
 /** A text has no line breaks. The parts of agent.conf are a collection; other files are what they are parsed to. */

@@ -87,11 +87,6 @@ t.test('outdated agents can be selected, sorted and paged', async (t) => {
   t.same(data, { items: [{ id: '007', version: 'Wazuh v3.13.2' }], totalItems: 5 })
 })
 
-t.test('the counts of agents include the manager itself', async (t) => {
-  const { data } = await askRecorded('GET /agents/summary', {}, 'GET /agents/summary/status')
-  t.same(data, { Total: 11, Active: 4, Disconnected: 5, 'Never connected': 2, Pending: 0 })
-})
-
 t.test('the platforms are those of all agents and of the manager, sorted and paged', async (t) => {
   const request = edgeRequest('GET', '/agents/summary/os', {
     query: { sort: '-os.platform', limit: '2', search: '!x' },

@@ -117,6 +117,24 @@ t.test('the node takes agent.conf only', async (t) => {
   t.equal(sent.data, 'Agent configuration was updated successfully')
 })
 
+t.test('a configuration of more than 1 MiB is too large, as in the classic layout', async (t) => {
+  const MEBIBYTE = 1024 * 1024
+  const uploads = ['configuration', 'files/:file_name'].map((rest) => (length: number) => {
+    const params = { group_id: 'g', file_name: 'agent.conf' }
+    const body = { kind: 'upload', type: 'application/xml', bytes: Buffer.alloc(length, ' ') } as const
+    return ask(edgeRequest('POST', `/agents/groups/:group_id/${rest}`, { params, body }), () => success([]))
+  })
+  for (const upload of uploads) {
+    const refused = await upload(MEBIBYTE + 1)
+    t.same(refused.calls, [])
+    t.equal(refused.status, 400)
+    t.same(refused.json, { error: 701, message: 'Size of XML file is too long' })
+    const sent = await upload(MEBIBYTE)
+    t.same(sent.calls, ['PUT /groups/g/configuration'])
+    t.match(sent.json, { error: 0 })
+  }
+})
+
 const member = (query: Record<string, string>) =>
   edgeRequest('PUT', '/agents/:agent_id/group/:group_id', { params: { agent_id: '011', group_id: 'g' }, query })
 const ALREADY = { error: { code: 1751, message: 'Could not assign agent to group' }, id: ['011'] }

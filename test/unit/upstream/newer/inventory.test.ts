@@ -33,6 +33,21 @@ t.test('nested fields are selected and sorted by their flat names', async (t) =>
   t.same(data, { items: [{ local: { port: 8080 } }, { local: { port: 80 } }], totalItems: 4 })
 })
 
+t.test('hotfixes have flat fields on the node only', async (t) => {
+  const path = '/syscollector/:agent_id/hotfixes'
+  const row = { hotfix: 'KB4002', scan_id: 0, scan_time: '2026-11-24T01:29:47+00:00', agent_id: '002' }
+  for (const [query, call] of [
+    [{}, 'sort=+scan_id,hotfix'],
+    [{ sort: '-hotfix' }, 'sort=-hotfix'],
+    [{ sort: 'scan_time' }, 'sort=+scan_time,hotfix'],
+  ] as const) {
+    const { calls, data } = await ask(edgeRequest('GET', path, { ...of('002'), query }), () => success([row]))
+    t.same(calls, [`GET /syscollector/002/hotfixes?${call}`])
+    const items = [{ hotfix: 'KB4002', scan: { id: 0, time: '2026/11/24 01:29:47' } }]
+    t.same(data, { items, totalItems: 1 })
+  }
+})
+
 t.test('a dotted name is no field of the classic layout', async (t) => {
   for (const [query, error] of [
     [{ select: 'local.port' }, 1724],

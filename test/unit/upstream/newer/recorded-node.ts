@@ -83,7 +83,12 @@ export async function ask(method: string, path: string, options: AskOptions = {}
     type: name === 'master' ? 'master' : 'worker',
     addressed: true,
   }))
-  const tools = { call, timeout: 10_000, master: 'master', view: { nodes: () => nodes } }
+  const tools = {
+    call,
+    timeout: 10_000,
+    master: 'master',
+    view: { nodes: () => nodes, versions: { of: () => '4.5.4', note: () => {} } },
+  }
   const result = await newer.ask(edgeRequest(method, path, overrides), { node: at, path }, tools)
   if (!result.ok) throw Object.assign(new Error(result.detail), { fault: result.fault, sent: result.sent, calls })
   if (!result.translated.ok) throw new Error(`unreadable: ${result.translated.reason}`)

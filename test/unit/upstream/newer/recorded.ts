@@ -19,9 +19,9 @@ export const exchanges: readonly Exchange[] = readFileSync(file, 'utf8')
   .split('\n')
   .map((line) => JSON.parse(line) as Exchange)
 
-/** Returns the first response to the administrator that was recorded for this call. */
-export function recorded(call: string): Pick<NodeResponse, 'status' | 'type' | 'body'> {
-  const found = exchanges.find(({ user, request }) => user === 'wazuh' && `${request.method} ${request.path}` === call)
+/** Returns the first response to the user, by default the administrator, that was recorded for this call. */
+export function recorded(call: string, by = 'wazuh'): Pick<NodeResponse, 'status' | 'type' | 'body'> {
+  const found = exchanges.find(({ user, request }) => user === by && `${request.method} ${request.path}` === call)
   if (found === undefined) throw new Error(`no exchange was recorded for ${call}`)
   const { status, headers, body } = found.response
   return { status, type: headers['content-type']?.split(';')[0] ?? '', body: Buffer.from(body) }
@@ -55,7 +55,7 @@ export async function ask(request: EdgeRequest, respond: Respond, timeout = 5_00
     call,
     timeout,
     master: 'master',
-    view: { nodes: () => [] },
+    view: { nodes: () => [], versions: { of: () => '4.5.4', note: () => {} } },
     ...(perMinute !== undefined && { perMinute }),
   })
   if (!result.ok || !result.translated.ok) throw new Error('the dialect has no response')

@@ -2,7 +2,7 @@
 import t from 'tap'
 import type { EdgeRequest } from '../../../../src/core/request.ts'
 import { edgeRequest } from '../edge-request.ts'
-import { ask, askRecorded, recorded, success } from './recorded.ts'
+import { ask, askRecorded, type Respond, recorded, success } from './recorded.ts'
 
 const KEY = 'a1'.repeat(32)
 const created = (id: string) => ({
@@ -90,12 +90,18 @@ t.test('an inserted agent has a key of at least 64 letters and may have a networ
   t.match(await bodyOf(insert(KEY)), { id: '950', key: KEY, ip: '10.0.0.0/24' })
 })
 
+/** The node answers removals with this, and no longer lists the agents. */
+const removing =
+  (...replies: ReturnType<Respond>[]): Respond =>
+  ({ method }) =>
+    (method === 'DELETE' ? replies.shift() : undefined) ?? success([])
+
 const remove = (query: Record<string, string>) => edgeRequest('DELETE', '/agents', { query })
 
 t.test('removed and failed agents are counted', async (t) => {
   const call = 'DELETE /agents?agents_list=011,999&status=all&older_than=0s'
-  const { calls, data } = await askRecorded('DELETE /agents', { query: { ids: '011,999', older_than: '0s' } }, call)
-  t.same(calls, [call])
+  const { calls, data } = await ask(remove({ ids: '011,999', older_than: '0s' }), removing(recorded(call)))
+  t.same(calls, [call, 'GET /agents?agents_list=011&select=id&limit=1'])
   t.same(data, {
     msg: 'Some agents were not removed',
     affected_agents: ['011'],
@@ -144,8 +150,11 @@ t.test('a list without ids is never sent as all agents', async (t) => {
 const removeOne = (agent_id: string) => edgeRequest('DELETE', '/agents/:agent_id', { params: { agent_id } })
 
 t.test('an agent is removed whatever its status and age are', async (t) => {
-  const { calls, data } = await ask(removeOne('013'), () => success(['013']))
-  t.same(calls, ['DELETE /agents?agents_list=013&status=all&older_than=0s'])
+  const { calls, data } = await ask(removeOne('013'), removing(success(['013'])))
+  t.same(calls, [
+    'DELETE /agents?agents_list=013&status=all&older_than=0s',
+    'GET /agents?agents_list=013&select=id&limit=1',
+  ])
   t.same(data, { msg: 'All selected agents were removed', affected_agents: ['013'] })
 })
 
@@ -162,10 +171,25 @@ t.test('an agent that does not exist has the code of the registry', async (t) =>
 
 t.test('an agent that the node does not find in its database yet is removed with a second call', async (t) => {
   const notYet = { error: { code: 1731, message: 'Agent is not eligible for the action' }, id: ['950'] }
-  let asked = 0
-  const { calls, data } = await ask(removeOne('950'), () =>
-    asked++ === 0 ? success([], { failed: [notYet] }) : success(['950']),
-  )
-  t.equal(calls.length, 2)
+  const { calls, data } = await ask(removeOne('950'), removing(success([], { failed: [notYet] }), success(['950'])))
+  t.equal(calls.filter((call) => call.startsWith('DELETE')).length, 2)
   t.same(data, { msg: 'All selected agents were removed', affected_agents: ['950'] })
+})
+
+t.test('a removal is answered when the database of the node no longer has the agent', async (t) => {
+  let reads = 0
+  const { calls, data } = await ask(removeOne('013'), ({ method }) => {
+    if (method === 'DELETE') return success(['013'])
+    reads += 1
+    return success(reads < 3 ? [{ id: '013' }] : [])
+  })
+  t.equal(calls.length, 4)
+  t.same(data, { msg: 'All selected agents were removed', affected_agents: ['013'] })
+})
+
+t.test('a removal is answered if the node does not answer the read after it', async (t) => {
+  const { data } = await ask(removeOne('013'), ({ method }) =>
+    method === 'DELETE' ? success(['013']) : { status: 200, type: 'application/json', body: Buffer.from('[') },
+  )
+  t.same(data, { msg: 'All selected agents were removed', affected_agents: ['013'] })
 })

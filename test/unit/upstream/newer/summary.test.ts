@@ -47,8 +47,44 @@ t.test('the last agent is one object with classic dates', async (t) => {
   t.notOk('group_config_status' in (data.last_registered_agent ?? {}))
 })
 
-t.test('a caller who may not read the manager gets the rows without it', async (t) => {
-  const { data } = await summaryWith([])
-  t.same(data.nodes?.items[0], { node_name: 'master', count: 2 })
-  t.equal(data.nodes?.totalItems, 10)
+/** What a node answers a caller who may not read agent 000: alone, it is refused, and among others it is left out. */
+const withoutManager = {
+  refused: () => recorded('GET /agents?agents_list=002', 'only001'),
+  'left out': () => success([]),
+}
+
+for (const [how, reply] of Object.entries(withoutManager)) {
+  t.test(`a caller who may not read the manager gets counts without it (${how})`, async (t) => {
+    const ofNodes = await ask(edgeRequest('GET', '/summary/agents'), ({ path }) =>
+      path.startsWith('/overview') ? recorded('GET /overview/agents') : reply(),
+    )
+    t.match(ofNodes.data, {
+      nodes: { items: [{ node_name: 'master', count: 2 }], totalItems: 10 },
+      agent_status: { Total: 10, Active: 3 },
+    })
+    const counts = await ask(edgeRequest('GET', '/agents/summary'), ({ path }) =>
+      path.startsWith('/agents/summary') ? recorded('GET /agents/summary/status') : reply(),
+    )
+    t.same(counts.data, { Total: 10, Active: 3, Disconnected: 5, 'Never connected': 2, Pending: 0 })
+  })
+}
+
+t.test('the counts of agents include the manager itself', async (t) => {
+  const { calls, data } = await ask(edgeRequest('GET', '/agents/summary'), ({ path }) =>
+    path.startsWith('/agents/summary') ? recorded('GET /agents/summary/status') : success([{ id: '000' }]),
+  )
+  t.same(calls, ['GET /agents/summary/status', 'GET /agents?agents_list=000&select=id'])
+  t.same(data, { Total: 11, Active: 4, Disconnected: 5, 'Never connected': 2, Pending: 0 })
+})
+
+t.test('without an answer about the manager there is no summary', async (t) => {
+  const failing = {
+    status: 400,
+    type: 'application/problem+json',
+    body: Buffer.from('{"title":"a","detail":"b","error":3023}'),
+  }
+  const { json } = await ask(edgeRequest('GET', '/agents/summary'), ({ path }) =>
+    path.startsWith('/agents/summary') ? recorded('GET /agents/summary/status') : failing,
+  )
+  t.match(json, { error: 3023 })
 })

@@ -70,9 +70,10 @@ export async function writeFile(conversation: Conversation): Promise<Answer> {
   return answerWrite(conversation, reply, file)
 }
 
-/** Throws 938 for a file in a folder in which the newer layout cannot delete. */
+/** Throws 938 for the main configuration, and for a file in a folder in which the newer layout cannot delete. */
 export async function deleteFile(conversation: Conversation): Promise<Answer> {
   const file = directFileOf(conversation)
+  if (file === undefined) throw impossible('the main configuration cannot be deleted')
   return answerWrite(conversation, await conversation.send(callOf('DELETE', file)), file)
 }
 

@@ -13,7 +13,7 @@ import type { RunPlan } from './plan.ts'
 import { removeAgent } from './remove-agent.ts'
 import { removeGroups } from './remove-groups.ts'
 import { rowsOfAgent } from './rows-of-agent.ts'
-import { summary } from './summary.ts'
+import { agentCounts, summary } from './summary.ts'
 import { upgradeResult } from './upgrade-result.ts'
 
 export const plans: Readonly<Record<Plan | 'oneCall', RunPlan>> = {
@@ -24,6 +24,7 @@ export const plans: Readonly<Record<Plan | 'oneCall', RunPlan>> = {
   removeGroups,
   rowsOfAgent,
   summary,
+  agentCounts,
   upgradeResult,
   configuration,
   info,

@@ -1,32 +1,57 @@
-/** The summary of all agents. The node does not count agent 000, the manager itself: the edge adds it. */
+/**
+ * Summaries of all agents. The node does not count agent 000, the manager itself: the edge adds it for callers who may read
+ * it, as the node counts for each caller the agents that they may read.
+ */
 import { ownField } from '../../../../core/values.ts'
 import type { Answer } from '../../dialect.ts'
 import { answerData, answerOf } from '../answer.ts'
 import { buildCall } from '../build-call.ts'
 import type { Conversation, Reply } from '../conversation.ts'
 import { createRowConverter } from '../rows.ts'
-import { countsOf } from '../shapes.ts'
+import type { RunPlan } from './plan.ts'
 
 type Row = Record<string, unknown>
 
-const MANAGER = {
-  method: 'GET',
-  path: '/agents',
-  query: { agents_list: '000', select: 'node_name,os.name,os.platform,os.version,version' },
-} as const
+type MakeData = (conversation: Conversation, data: unknown, manager: Row | undefined) => unknown
 
-export async function summary(conversation: Conversation): Promise<Answer> {
-  conversation.checkRoom(2)
-  const reply = await conversation.send(buildCall(conversation).call)
-  if (reply.content.kind !== 'success') return answerOf(conversation, reply)
-  const manager = await conversation.send(MANAGER)
-  if (manager.content.kind !== 'success') return answerOf(conversation, manager)
-  return answerData(reply, overviewOf(conversation, reply.content.data, managerOf(manager)))
+export const summary = withManager('node_name,os.name,os.platform,os.version,version', overviewOf)
+
+export const agentCounts = withManager('id', (_, data, manager) => countsOf(ownField(data, 'connection'), manager))
+
+/** `select`: the fields of agent 000 that the data need. */
+function withManager(select: string, makeData: MakeData): RunPlan {
+  return async (conversation): Promise<Answer> => {
+    conversation.checkRoom(2)
+    const reply = await conversation.send(buildCall(conversation).call)
+    if (reply.content.kind !== 'success') return answerOf(conversation, reply)
+    const manager = await conversation.send({ method: 'GET', path: '/agents', query: { agents_list: '000', select } })
+    const isReadable = manager.content.kind === 'success' || isDenied(manager)
+    if (!isReadable) return answerOf(conversation, manager)
+    return answerData(reply, makeData(conversation, reply.content.data, managerOf(manager)))
+  }
 }
 
-/** A caller who may not read agent 000 gets a summary without it. */
+const PERMISSION_DENIED = 4000
+
+function isDenied({ content }: Reply): boolean {
+  return content.kind === 'problem' && content.code === PERMISSION_DENIED
+}
+
 function managerOf({ content }: Reply): Row | undefined {
   return content.kind === 'success' ? (content.items?.[0] as Row | undefined) : undefined
+}
+
+/** Agent 000 is always active. */
+function countsOf(counts: unknown, manager: Row | undefined): unknown {
+  const count = (name: string) => Number(ownField(counts, name) ?? 0)
+  const own = manager === undefined ? 0 : 1
+  return {
+    Total: count('total') + own,
+    Active: count('active') + own,
+    Disconnected: count('disconnected'),
+    'Never connected': count('never_connected'),
+    Pending: count('pending'),
+  }
 }
 
 function overviewOf({ translation: { response } }: Conversation, data: unknown, manager: Row | undefined): unknown {
@@ -38,7 +63,7 @@ function overviewOf({ translation: { response } }: Conversation, data: unknown, 
     nodes: counted('nodes', ['node_name']),
     groups: { items: groups, totalItems: groups.length },
     agent_os: counted('agent_os', ['os']),
-    agent_status: countsOf(ownField(ownField(data, 'agent_status'), 'connection')),
+    agent_status: countsOf(ownField(ownField(data, 'agent_status'), 'connection'), manager),
     agent_version: counted('agent_version', ['version']),
     last_registered_agent: last === undefined ? {} : convert(last),
   }

@@ -1,0 +1,48 @@
+/** The simulated cluster has the calls and parameters of the release that it is started as. */
+import t from 'tap'
+import { callsOf } from '../../../src/simulator/newer/calls/index.ts'
+import { startNewer } from '../../unit/simulator/newer/ask.ts'
+import { DESCRIBED, operationsOf } from '../newer/newer-contract.ts'
+
+const COMMON = ['pretty', 'wait_for_complete'] as const
+const nameOf = ({ method, path }: { readonly method: string; readonly path: string }) =>
+  `${method} ${path.replaceAll(/\{\w+\}/g, '{}')}`
+
+for (const minor of DESCRIBED) {
+  t.test(`calls of release 4.${minor}`, async (t) => {
+    const described = new Map(operationsOf(minor).map((operation) => [nameOf(operation), operation]))
+    const everDescribed = new Set(DESCRIBED.flatMap((known) => operationsOf(known).map(nameOf)))
+    const simulated = callsOf(`4.${minor}.0`)
+    const ever = new Set(DESCRIBED.flatMap((known) => callsOf(`4.${known}.0`).map(nameOf)))
+    for (const call of simulated) {
+      const operation = described.get(nameOf(call))
+      if (operation === undefined) {
+        t.fail(`${nameOf(call)} is not described`)
+        continue
+      }
+      const common = COMMON.filter((name) => call.without?.includes(name) !== true)
+      const known = [...Object.keys(call.query ?? {}), ...common]
+      const extra = known.filter((name) => !operation.query.includes(name))
+      t.same(extra, [], nameOf(call))
+    }
+    const names = new Set(simulated.map(nameOf))
+    const missing = [...described.keys()].filter((name) => ever.has(name) && !names.has(name))
+    t.same(missing, [], 'the simulated release has every call that another simulated release has')
+    t.ok(simulated.every((call) => everDescribed.has(nameOf(call))))
+  })
+}
+
+t.test(
+  'a cluster of release 4.9 has one path for files of groups, and 404 for those of earlier releases',
+  async (t) => {
+    const { ask } = await startNewer(t, { agents: 1, version: '4.9.0' })
+    const path = '/groups/default/files/agent.conf'
+    t.equal((await ask(`GET ${path}/json`)).status, 404)
+    const parsed = await ask(`GET ${path}`)
+    t.equal(parsed.status, 200)
+    t.type(parsed.json?.data?.total_affected_items, 'number')
+    const raw = await ask(`GET ${path}?raw=true`)
+    t.match(raw.text, /<agent_config/)
+    t.equal((await ask('GET /')).json?.data?.api_version, '4.9.0')
+  },
+)
