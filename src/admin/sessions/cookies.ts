@@ -41,13 +41,17 @@ export function clearCookie(request: FastifyRequest, reply: FastifyReply, kind: 
 }
 
 /**
- * Returns the value of the cookie; the protected form comes first. With TLS, only that form counts: another host of the
- * domain can set the other one, and so sign the browser in as another user.
+ * Returns the value of the cookie; the protected form comes first. If the browser certainly uses TLS, only that form
+ * counts: another host of the domain can set the other one, and so sign the browser in as another user.
  */
-export function readCookie(request: FastifyRequest, kind: CookieKind): string | undefined {
+export function readCookie(
+  request: FastifyRequest,
+  kind: CookieKind,
+  usesTls = request.protocol === 'https',
+): string | undefined {
   const { cookie = '' } = request.headers
   const pairs = cookie.split(';').map((pair) => pair.trim())
-  for (const isSecure of request.protocol === 'https' ? [true] : [true, false]) {
+  for (const isSecure of usesTls ? [true] : [true, false]) {
     const start = `${nameOf(kind, request, isSecure)}=`
     const value = pairs.find((pair) => pair.startsWith(start))?.slice(start.length)
     if (value !== undefined && value !== '') return value

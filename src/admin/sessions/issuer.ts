@@ -17,6 +17,8 @@ export interface IssuerSettings {
 
 /** What the browser keeps while the user is at the issuer. */
 export interface Progress {
+  /** The issuer that the sign-in was started at. Its code must not be sent to another one (RFC 9700 section 4.4). */
+  readonly issuer: string
   readonly state: string
   readonly nonce: string
   readonly verifier: string
@@ -83,6 +85,7 @@ export function createIssuer(settings: IssuerSettings, clock: () => number = () 
     async start() {
       const configuration = await configure()
       const progress = {
+        issuer: settings.issuer,
         state: openid.randomState(),
         nonce: openid.randomNonce(),
         verifier: openid.randomPKCECodeVerifier(),
@@ -97,7 +100,8 @@ export function createIssuer(settings: IssuerSettings, clock: () => number = () 
       })
       return { url: href, progress }
     },
-    async finish(query, { state, nonce, verifier }) {
+    async finish(query, { issuer, state, nonce, verifier }) {
+      if (issuer !== settings.issuer) throw new SignInFault('refused', 'the sign-in was started at another issuer')
       const configuration = await configure()
       const url = new URL(settings.redirectUrl)
       url.search = query

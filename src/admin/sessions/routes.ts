@@ -65,7 +65,7 @@ function registerIssuerSignIn(app: FastifyInstance, ports: SessionPorts): void {
   app.get(CALLBACK_PATH, open, async (request, reply) => {
     const issuer = requireIssuer(ports)
     await ports.countAddress(request)
-    const text = readCookie(request, SIGN_IN_COOKIE)
+    const text = readCookie(request, SIGN_IN_COOKIE, isSecureRedirect(issuer))
     clearCookie(request, reply, SIGN_IN_COOKIE)
     const taken = text === undefined ? undefined : await ports.take(text)
     const progress = taken && readProgress(taken)
@@ -167,7 +167,7 @@ function refusal(ports: SessionPorts, request: FastifyRequest, issuer: Issuer, f
 function readProgress(
   taken: Readonly<Record<string, unknown>>,
 ): (Progress & { readonly returnTo: string }) | undefined {
-  const [state, nonce, verifier] = ['state', 'nonce', 'verifier'].map((name) => ownText(taken, name))
-  if (state === undefined || nonce === undefined || verifier === undefined) return undefined
-  return { state, nonce, verifier, returnTo: returnPath(ownText(taken, 'returnTo')) }
+  const [issuer, state, nonce, verifier] = ['issuer', 'state', 'nonce', 'verifier'].map((name) => ownText(taken, name))
+  if (issuer === undefined || state === undefined || nonce === undefined || verifier === undefined) return undefined
+  return { issuer, state, nonce, verifier, returnTo: returnPath(ownText(taken, 'returnTo')) }
 }

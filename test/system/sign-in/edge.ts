@@ -17,7 +17,7 @@ export interface SignInEdge extends RunningEdge {
 }
 
 export interface SignInEdgeOptions {
-  readonly issuer?: IssuerUnderTest
+  readonly issuer?: Pick<IssuerUnderTest, 'url'>
   /** Merged into `operations.signIn`. */
   readonly signIn?: Readonly<Record<string, unknown>>
   readonly access?: Readonly<Record<string, unknown>>

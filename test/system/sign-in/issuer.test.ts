@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import t from 'tap'
 import { goToIssuer, signInThroughIssuer, signInWithPassword, startSignInEdge } from './edge.ts'
-import { CLIENT_SECRET, startIssuer } from './issuer.ts'
+import { CLIENT_SECRET, startIssuer, TOKEN_FAULTS } from './issuer.ts'
 
 const api = { accept: 'application/json', 'x-edge-console': '1' }
 
@@ -68,7 +68,7 @@ t.test('the code is accepted once, and only from the browser that started the si
 t.test('ID tokens that another party could have made are refused', async (t) => {
   const issuer = await startIssuer(t)
   const edge = await startSignInEdge(t, { issuer })
-  for (const fault of ['nonce', 'audience', 'issuer', 'unsigned', 'sharedSecret', 'otherKey', 'expired'] as const) {
+  for (const fault of TOKEN_FAULTS) {
     issuer.fault = fault
     const browser = edge.newBrowser()
     const refused = await signInThroughIssuer(edge, browser)

@@ -2,7 +2,7 @@
  * An OpenID Connect issuer on loopback, as a process of its own would be: discovery, keys, a page for signing in, codes
  * with PKCE that are accepted once, signed ID tokens, and a page that ends its session. Faults are set by the test.
  */
-import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto'
+import { createHash, createHmac, generateKeyPairSync, randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
@@ -12,13 +12,35 @@ export const CLIENT_ID = 'console'
 export const CLIENT_SECRET = 'only-for-tests-0123456789'
 
 /** What is wrong with the ID tokens of the issuer. */
-export type TokenFault = 'nonce' | 'audience' | 'issuer' | 'unsigned' | 'sharedSecret' | 'otherKey' | 'expired'
+export const TOKEN_FAULTS = [
+  'nonce',
+  'noNonce',
+  'audience',
+  'otherParty',
+  'noParty',
+  'issuer',
+  'noSubject',
+  'unsigned',
+  'unsignedByNoKey',
+  'sharedSecret',
+  'otherKey',
+  'ownKey',
+  'critical',
+  'expired',
+  'noExpiry',
+  'future',
+] as const
+export type TokenFault = (typeof TOKEN_FAULTS)[number]
 
 export interface IssuerUnderTest {
   readonly url: string
   /** Claims of the user who signs in next. */
   claims: Record<string, unknown>
   fault: TokenFault | undefined
+  /** The parameter `iss` of its responses (RFC 9207); `undefined`: it sends none. */
+  responseIssuer: string | undefined
+  /** Whether its description promises the parameter `iss`. */
+  promisesIssuer: boolean
   /** `false`: the port is open, but each request is answered with 503. */
   isUp: boolean
   /** Paths that were requested, in order. */
@@ -69,6 +91,7 @@ export async function startIssuer(t: Pick<Test, 'teardown'>): Promise<IssuerUnde
       // An issuer that offers too much: the edge must not accept the last two.
       id_token_signing_alg_values_supported: ['RS256', 'HS256', 'none'],
       code_challenge_methods_supported: ['S256'],
+      ...(issuer.promisesIssuer && { authorization_response_iss_parameter_supported: true }),
     }
   }
 
@@ -86,6 +109,7 @@ export async function startIssuer(t: Pick<Test, 'teardown'>): Promise<IssuerUnde
     const back = new URL(redirectUri)
     back.searchParams.set('code', code)
     back.searchParams.set('state', query.get('state') ?? '')
+    if (issuer.responseIssuer !== undefined) back.searchParams.set('iss', issuer.responseIssuer)
     const page = `<!doctype html><title>Issuer</title><h1>Issuer</h1><a href="${back.href.replaceAll('&', '&amp;')}">Continue</a>`
     return response.writeHead(200, { 'content-type': 'text/html' }).end(page)
   }
@@ -111,17 +135,31 @@ export async function startIssuer(t: Pick<Test, 'teardown'>): Promise<IssuerUnde
     const { fault } = issuer
     const now = Math.floor(Date.now() / 1000)
     const claims = {
-      iss: fault === 'issuer' ? 'https://other.example' : issuer.url,
-      aud: fault === 'audience' ? 'another client' : CLIENT_ID,
-      iat: fault === 'expired' ? now - 7200 : now,
-      exp: fault === 'expired' ? now - 3600 : now + 300,
-      nonce: fault === 'nonce' ? 'another' : nonce,
+      iss: issuer.url,
+      aud: CLIENT_ID,
+      iat: now,
+      exp: now + 300,
+      nonce,
       ...issuer.claims,
+      ...(fault && faultyClaims(now)[fault]),
     }
     const header = { alg: 'RS256', typ: 'JWT', kid: key.kid }
-    if (fault === 'unsigned') return `${segment({ alg: 'none', typ: 'JWT' })}.${segment(claims)}.`
-    if (fault === 'sharedSecret') return forge({ ...header, alg: 'HS256' }, claims, key.privateKey, 'sha256')
-    return forge(header, claims, (fault === 'otherKey' ? other : key).privateKey, 'sha256')
+    switch (fault) {
+      case 'unsigned':
+        return `${segment({ alg: 'none', typ: 'JWT' })}.${segment(claims)}.`
+      case 'unsignedByNoKey':
+        return forge({ ...header, alg: 'none' }, claims, key.privateKey, 'sha256')
+      case 'sharedSecret': {
+        const input = `${segment({ ...header, alg: 'HS256' })}.${segment(claims)}`
+        return `${input}.${createHmac('sha256', CLIENT_SECRET).update(input).digest('base64url')}`
+      }
+      case 'critical':
+        return forge({ ...header, crit: ['b64'], b64: false }, claims, key.privateKey, 'sha256')
+      case 'ownKey':
+        return forge({ ...header, jwk: other.jwk, jku: `${issuer.url}/other` }, claims, other.privateKey, 'sha256')
+      default:
+        return forge(header, claims, (fault === 'otherKey' ? other : key).privateKey, 'sha256')
+    }
   }
 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -133,6 +171,8 @@ export async function startIssuer(t: Pick<Test, 'teardown'>): Promise<IssuerUnde
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     claims: { sub: 'f3a1', preferred_username: 'olga', groups: ['soc', 'lunch'] },
     fault: undefined,
+    responseIssuer: undefined,
+    promisesIssuer: false,
     isUp: true,
     requests,
     ended,
@@ -141,6 +181,22 @@ export async function startIssuer(t: Pick<Test, 'teardown'>): Promise<IssuerUnde
     },
   }
   return issuer
+}
+
+/** `now` in seconds. */
+function faultyClaims(now: number): Partial<Record<TokenFault, object>> {
+  return {
+    nonce: { nonce: 'another' },
+    noNonce: { nonce: undefined },
+    audience: { aud: 'another client' },
+    otherParty: { aud: [CLIENT_ID, 'another client'], azp: 'another client' },
+    noParty: { aud: ['another client', CLIENT_ID] },
+    issuer: { iss: 'https://other.example' },
+    noSubject: { sub: undefined },
+    expired: { iat: now - 7200, exp: now - 3600 },
+    noExpiry: { exp: undefined },
+    future: { iat: now + 3600, nbf: now + 3600, exp: now + 7200 },
+  }
 }
 
 function newKey(kid: string) {
