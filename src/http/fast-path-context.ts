@@ -1,6 +1,5 @@
 /** What the fast path of one server and its requests share. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Handler } from '../core/request.ts'
 import type { RequestHead } from '../listener/framing.ts'
@@ -31,32 +30,19 @@ export interface KnownUrl extends ValidatedUrl {
 export interface FastPathContext {
   readonly options: FastPathOptions
   admission: Admission | undefined
-  /** Changes when all URLs are forgotten. */
-  revision: number
-  /** The request that Node is parsing for the fast path. */
-  awaited: UnfinishedRequest | undefined
   logHit(event: HitEvent): void
   /** Continues on the regular path. */
   leave(request: UnfinishedRequest): void
 }
 
-/** What the fast path needs of the head of a request. */
-export interface KnownHead {
+/** A request for a known URL. */
+export interface KnownRequest {
   readonly url: KnownUrl
   readonly head: RequestHead
   readonly method: 'GET' | 'HEAD'
-}
-
-export interface ParsedRequest {
   readonly request: IncomingMessage
   readonly response: ServerResponse
 }
 
 /** A request that the fast path has begun to answer. */
-export interface UnfinishedRequest extends Handover {
-  readonly socket: Socket
-  /** Returns the objects that Node makes of a request. If it was not parsed before, Node parses it now. */
-  parsed(): ParsedRequest
-  /** Takes the objects that Node has made of this request. */
-  adopt(parsed: ParsedRequest): void
-}
+export type UnfinishedRequest = Handover & Pick<KnownRequest, 'request' | 'response'>

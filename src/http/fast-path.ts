@@ -3,9 +3,6 @@
  * cache and sends a hit in one write. Every other request continues on the regular path, which takes over what has
  * been decided, so that nothing is counted, verified or fetched twice.
  *
- * Repetitions of a request that was answered like this take the fast path in front of Node's parser
- * (listener/repeated-requests.ts). Node parses them if the response needs more than the socket.
- *
  * This module decides which requests take the fast path. `fast-request.ts` answers them.
  */
 import type { IncomingMessage, RequestListener } from 'node:http'
@@ -41,28 +38,22 @@ export function createFastPath(options: FastPathOptions): FastPath {
   const context: FastPathContext = {
     options,
     admission: undefined,
-    revision: 0,
-    awaited: undefined,
     logHit: hitLog(options.log, options.writeLine),
     leave: () => undefined,
   }
   return {
     wrap: (handler) => {
       context.leave = (fast) => {
-        const { request, response } = fast.parsed()
+        const { request, response } = fast
         handovers.set(request, fast)
         handler(request, response)
       }
       return (request, response) => {
-        const { admission, awaited } = context
-        if (awaited?.socket === request.socket) {
-          awaited.adopt({ request, response })
-          return
-        }
+        const { admission } = context
         const head = headOf(request)
         const url = isRead(request, head) ? urls.get(request.url ?? '') : undefined
         if (url === undefined || admission === undefined) handler(request, response)
-        else new FastRequest(context, { url, head, method: methodOf(request) }, { request, response }).serve(admission)
+        else new FastRequest(context, { url, head, method: methodOf(request), request, response }).serve(admission)
       }
     },
     open: (opened) => {
@@ -73,7 +64,6 @@ export function createFastPath(options: FastPathOptions): FastPath {
     },
     forgetUrls: () => {
       urls = new RecentlyUsed<KnownUrl>(MAX_IN_USE)
-      context.revision += 1
     },
     handoverOf: (request) => handovers.get(request),
   }

@@ -2,54 +2,19 @@
  * One request on the fast path: admission, cache lookup, and a hit in one write. Everything stays synchronous if it can:
  * one extra microtask costs as much as the cache lookup itself.
  */
-import type { ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller } from '../core/request.ts'
 import { newRequestId } from '../core/request-ids.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import type { Span } from '../core/trace.ts'
-import { RequestHead } from '../listener/framing.ts'
-import type { Responder, UnparsedRequest } from '../listener/remembered-requests.ts'
-import { offerResponder, wantsResponder } from '../listener/repeated-requests.ts'
+import type { RequestHead } from '../listener/framing.ts'
 import type { Admission } from './admit.ts'
 import type { Charge, EarlyRequest } from './authenticate.ts'
 import { toEdgeRequest } from './edge-request.ts'
-import type { FastPathContext, KnownHead, ParsedRequest, UnfinishedRequest } from './fast-path-context.ts'
+import type { FastPathContext, KnownRequest, UnfinishedRequest } from './fast-path-context.ts'
 import { type JsonResponse, preferencesOf, type Representation, represent } from './representation.ts'
 import { type AnsweredRequest, eventOfHit } from './request-state.ts'
-import { writeResponse, writeToSocket } from './write-response.ts'
-
-/** Answers repetitions of a request: only its parsed head is reused, all decisions are made again. */
-class KnownRequest implements Responder {
-  readonly #context: FastPathContext
-  readonly #revision: number
-  #known: KnownHead
-  #peer: string | undefined
-
-  constructor(context: FastPathContext, known: KnownHead, socket: Socket) {
-    this.#context = context
-    this.#revision = context.revision
-    this.#known = known
-    this.#peer = socket.remoteAddress
-  }
-
-  respond(request: UnparsedRequest): boolean {
-    const { admission, revision } = this.#context
-    if (admission === undefined || revision !== this.#revision) return false
-    new FastRequest(this.#context, this.#knownFrom(request.peer), request).serve(admission)
-    return true
-  }
-
-  /** Client address and key of the credentials, which the head remembers, depend on the connection too. */
-  #knownFrom(peer: string): KnownHead {
-    if (peer !== this.#peer) {
-      const { head } = this.#known
-      this.#known = { ...this.#known, head: new RequestHead(head) }
-      this.#peer = peer
-    }
-    return this.#known
-  }
-}
+import { writeResponse } from './write-response.ts'
 
 /** One request on the fast path, and the handover to the regular path if it leaves. */
 export class FastRequest implements EarlyRequest, UnfinishedRequest, AnsweredRequest {
@@ -57,61 +22,28 @@ export class FastRequest implements EarlyRequest, UnfinishedRequest, AnsweredReq
   readonly trace: Span | undefined
   readonly head: RequestHead
   readonly clientAddress: string
-  readonly socket: Socket
   caller: Caller | undefined = undefined
   pipelineResponse: Promise<EdgeResponse> | undefined = undefined
   elapsed = 0
   readonly #context: FastPathContext
   readonly startedAt = performance.now()
-  readonly known: KnownHead
-  readonly #unparsed: UnparsedRequest | undefined
-  #parsed: ParsedRequest | undefined
-  /** The response was sent without Node's parser. */
-  #isAnsweredUnparsed = false
+  readonly known: KnownRequest
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
 
-  constructor(context: FastPathContext, known: KnownHead, source: ParsedRequest | UnparsedRequest) {
-    const { head, method } = known
+  constructor(context: FastPathContext, known: KnownRequest) {
+    const { head, method, request, response } = known
+    const { headers } = head
+    const { socket, httpVersion } = request
+    const { clientAddress, beginTrace } = context.options
     this.#context = context
     this.known = known
     this.head = head
-    if ('request' in source) {
-      this.#parsed = source
-      this.#unparsed = undefined
-      this.socket = source.request.socket
-    } else {
-      this.#parsed = undefined
-      this.#unparsed = source
-      this.socket = source.socket
-    }
-    const { socket } = this
-    const { headers } = head
-    const { clientAddress, beginTrace } = context.options
+    this.request = request
+    this.response = response
     head.clientAddress ??= clientAddress({ raw: { socket, headers } })
     this.clientAddress = head.clientAddress
-    const httpVersion = this.#parsed?.request.httpVersion ?? '1.1'
     this.trace = beginTrace?.({ id: this.id, raw: { method, headers, httpVersion, socket } })
-  }
-
-  /**
-   * The response object of Node. Undefined if the response was sent without one: work that goes on for later requests,
-   * such as a refresh, may still ask whether this client has disconnected.
-   */
-  get response(): ServerResponse | undefined {
-    return this.#isAnsweredUnparsed ? undefined : this.parsed().response
-  }
-
-  parsed(): ParsedRequest {
-    if (this.#parsed !== undefined) return this.#parsed
-    const context = this.#context
-    context.awaited = this
-    this.#unparsed?.parse()
-    context.awaited = undefined
-    if (this.#parsed === undefined) throw new Error('a repeated request was not parsed')
-    return this.#parsed
-  }
-
-  adopt(parsed: ParsedRequest): void {
-    this.#parsed = parsed
   }
 
   /** Never throws. */
@@ -146,8 +78,6 @@ export class FastRequest implements EarlyRequest, UnfinishedRequest, AnsweredReq
     }
     if (result instanceof Promise) {
       const pending = result
-      // Later requests of the connection wait for this one, in the order in which Node has parsed them.
-      this.parsed()
       const respond = (found: EdgeResponse) => this.#respond(caller, found)
       void pending.then(respond, () => this.#leave(pending)).catch((error: unknown) => this.#fail(error))
     } else this.#respond(caller, result)
@@ -165,27 +95,15 @@ export class FastRequest implements EarlyRequest, UnfinishedRequest, AnsweredReq
     )
     const representation = represent(result, preferences)
     if (representation instanceof Promise) {
-      this.parsed()
       void representation.then((made) => this.#send(caller, result, made)).catch((error: unknown) => this.#fail(error))
     } else this.#send(caller, result, representation)
   }
 
   #send(caller: Caller, result: JsonResponse, representation: Representation): void {
-    this.#write(representation)
+    writeResponse(this.response, this.id, representation)
     const event = eventOfHit(this, caller.name, result, representation)
     this.#context.logHit(event)
     this.#context.options.observe?.(event)
-  }
-
-  #write(representation: Representation): void {
-    const { id, socket } = this
-    const known = this.known
-    if (this.#parsed === undefined && this.#unparsed !== undefined) {
-      this.#isAnsweredUnparsed = writeToSocket(this.#unparsed, { id, method: known.method }, representation)
-      if (this.#isAnsweredUnparsed) return
-    }
-    const wasWritten = writeResponse(this.parsed().response, id, representation)
-    if (wasWritten && wantsResponder(socket)) offerResponder(socket, new KnownRequest(this.#context, known, socket))
   }
 
   /** `pipelineResponse`: the pipeline was called, and must not be called again. */
@@ -197,7 +115,7 @@ export class FastRequest implements EarlyRequest, UnfinishedRequest, AnsweredReq
 
   #fail(error: unknown): void {
     this.#context.options.log.error({ err: error, reqId: this.id }, 'fast path failed')
-    this.socket.destroy()
+    this.request.socket.destroy()
   }
 }
 

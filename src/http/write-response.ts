@@ -21,19 +21,17 @@ const SECOND_MS = 1000
 type Response = ServerResponse<IncomingMessage>
 
 /** Called once, when the socket has sent the response, or with the reason why it cannot. */
-export interface Sending {
-  sent(error?: Error | null): void
-}
+type OnSent = (error?: Error | null) => void
 
-/** Returns whether the response was written by this module, and not by Node. `id`: of the request. */
-export function writeResponse(response: Response, id: string, representation: Representation): boolean {
+/** `id`: of the request. */
+export function writeResponse(response: Response, id: string, representation: Representation): void {
   const { status, stableHeaders, ownHeaders, bytes } = representation
   const { socket } = response
   const ending = socket === null || !isPlain(response) ? undefined : headEnding(socket)
   if (socket === null || ending === undefined) {
     response.writeHead(status, [...commonHeaders(id), ...stableHeaders.pairs, ...ownHeaders.pairs])
     response.end(bytes)
-    return false
+    return
   }
   response.statusCode = status
   // The abort signal of the request reads this to distinguish a sent response from a disconnected client.
@@ -43,25 +41,7 @@ export function writeResponse(response: Response, id: string, representation: Re
   const sent = (error?: Error | null): void => {
     if (error == null) response.emit('finish')
   }
-  send(socket, id, headOf(id, representation, ending), body, { sent })
-  return true
-}
-
-/**
- * Writes the response to a request that Node has not parsed. Returns `false`, and writes nothing, if the connection does
- * not stay open.
- */
-export function writeToSocket(
-  request: Sending & { readonly socket: Socket },
-  { id, method }: { readonly id: string; readonly method: 'GET' | 'HEAD' },
-  representation: Representation,
-): boolean {
-  const { socket } = request
-  const ending = headEnding(socket)
-  if (ending === undefined) return false
-  const body = method === 'HEAD' ? undefined : representation.bytes
-  send(socket, id, headOf(id, representation, ending), body, request)
-  return true
+  send(socket, id, headOf(id, representation, ending), body, sent)
 }
 
 /** Returns the head of the representation. The hits of one second share their own headers, and so their head. */
@@ -98,7 +78,7 @@ function startOf(status: number): string {
   return start
 }
 
-function send(socket: Socket, id: string, head: ResponseHead, body: Buffer | undefined, sending: Sending): void {
+function send(socket: Socket, id: string, head: ResponseHead, body: Buffer | undefined, sent: OnSent): void {
   const headLength = head.bytes.length
   const length = headLength + (body?.length ?? 0)
   if (length > BUFFER_BYTES) {
@@ -106,7 +86,7 @@ function send(socket: Socket, id: string, head: ResponseHead, body: Buffer | und
     bytes.write(id, head.idAt, 'latin1')
     socket.cork()
     socket.write(bytes)
-    socket.write(body ?? '', (error) => sending.sent(error))
+    socket.write(body ?? '', sent)
     socket.uncork()
     return
   }
@@ -119,18 +99,18 @@ function send(socket: Socket, id: string, head: ResponseHead, body: Buffer | und
   const bytes = buffer.used
   // A TLS socket never completes a write at once. A second, empty write would cost another pass through TLS and socket.
   if (isEncrypted(socket)) {
-    socket.write(bytes, (error) => sentFrom(buffer, sending, error))
+    socket.write(bytes, (error) => sentFrom(buffer, sent, error))
     return
   }
   socket.write(bytes)
   // A plain socket has usually sent everything by now. A callback would need another turn.
-  if (socket.writableLength === 0) sentFrom(buffer, sending)
-  else socket.write('', (error) => sentFrom(buffer, sending, error))
+  if (socket.writableLength === 0) sentFrom(buffer, sent)
+  else socket.write('', (error) => sentFrom(buffer, sent, error))
 }
 
-function sentFrom(buffer: SendBuffer, sending: Sending, error?: Error | null): void {
+function sentFrom(buffer: SendBuffer, sent: OnSent, error?: Error | null): void {
   if (error == null && freeBuffers.length < MAX_FREE_BUFFERS) freeBuffers.push(buffer)
-  sending.sent(error)
+  sent(error)
 }
 
 interface SendBuffer {

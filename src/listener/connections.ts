@@ -11,7 +11,6 @@ import { afterReading, rejectUnlessReceived } from './late-requests.ts'
 import { PipeliningQueue } from './pipelining-queue.ts'
 import type { RejectedRequest } from './reject.ts'
 import { parserError, rejectRequest, rejectSocket } from './reject.ts'
-import { closeReader, openReader, RepeatedRequests } from './repeated-requests.ts'
 
 /** No endpoint has the method PATCH. It is passed on so that it is answered as by the real API, with 404 and 603. */
 const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
@@ -68,16 +67,12 @@ export function attach(
     },
     onDrop: (request, nth) => onReject?.({ id: newRequestId(), request, nth, socket: request.socket }),
   })
-  const repeated = new RepeatedRequests(queue, () => rules.current)
   const reject = socketRejection(onReject)
 
   server.on('connection', closeOnFault)
   // With TLS, requests arrive on the socket inside the TLS connection.
   if (server instanceof TlsServer) server.on('secureConnection', closeOnFault)
-  server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
-    queue.open(socket)
-    openReader(socket, repeated)
-  })
+  server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', queue.open)
   server.on('request', queue.accept)
   server.on('checkExpectation', queue.accept)
   server.on('checkContinue', (request, response) => {
@@ -85,7 +80,6 @@ export function attach(
     queue.accept(request, response)
   })
   server.on('connect', (request, socket: Socket) => {
-    closeReader(socket)
     queue.detached(socket)
     queue.rejectAfterResponses(socket, () => reject(socket, new EdgeError(905), request))
   })

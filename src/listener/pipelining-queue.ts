@@ -26,8 +26,6 @@ interface Connection {
   /** The request that is being handled. */
   current: Exchange | undefined
   readonly queue: Exchange[]
-  /** Milliseconds: the timeout of the socket when its last request was answered outside of the queue. */
-  idleTimeout: number
   /** Requests whose headers were received. */
   requests: number
   /** Runs when the queue is empty: it rejects what the client sent after the last valid request. */
@@ -75,7 +73,7 @@ export class PipeliningQueue {
   }
 
   /** Registers a new connection, so that it counts as idle from its beginning. */
-  open(socket: Socket): void {
+  readonly open = (socket: Socket): void => {
     this.#connectionOf(socket)
   }
 
@@ -93,30 +91,6 @@ export class PipeliningQueue {
       return true
     }
     return false
-  }
-
-  /** Whether the next request of this connection may be answered at once, without being queued. */
-  isIdle(socket: Socket): boolean {
-    const { isBusy, rejectLast } = this.#connectionOf(socket)
-    if (isBusy || rejectLast !== undefined || this.#isDraining || this.#paused !== undefined) return false
-    return socket.writable && socket.writableLength === 0
-  }
-
-  /** A request was answered outside of the queue. `isSent`: if not, later requests wait until `release`. */
-  answered(socket: Socket, isSent: boolean): void {
-    const connection = this.#connectionOf(socket)
-    connection.isBusy = !isSent
-    connection.idleSince = performance.now()
-    connection.idleTimeout = socket.timeout ?? 0
-  }
-
-  /** The response to a request that was answered outside of the queue is sent, or its client has disconnected. */
-  release(socket: Socket): void {
-    const connection = this.#connectionOf(socket)
-    const { idleTimeout } = connection
-    // The timeout of a client that reads slowly may have replaced the one that Node sets for idle connections.
-    if (socket.timeout !== idleTimeout && !isClosed(socket)) socket.setTimeout(idleTimeout)
-    connection.finish()
   }
 
   /** From now on, each response closes its connection. */
@@ -184,7 +158,6 @@ export class PipeliningQueue {
       isBusy: false,
       idleSince: performance.now(),
       current: undefined,
-      idleTimeout: 0,
       queue: [],
       requests: 0,
       rejectLast: undefined,
@@ -225,9 +198,13 @@ export class PipeliningQueue {
     const next = connection.queue.shift()
     if (next) {
       setImmediate(() => {
-        if (!isClosed(connection.socket)) return this.#start(connection, next)
-        this.#drop(connection, next.request)
-        this.#next(connection)
+        if (isClosed(connection.socket)) {
+          this.#drop(connection, next.request)
+          this.#next(connection)
+        } else if (connection.rejectLast !== undefined && !next.request.complete) {
+          // The error is in the body of this request, which will never be complete.
+          connection.rejectLast()
+        } else this.#start(connection, next)
       })
     } else {
       connection.isBusy = false

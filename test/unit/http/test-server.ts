@@ -1,7 +1,7 @@
 /** The HTTP server of an edge on a real socket, with a small handler as its pipeline, and a client for it. */
 import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { Agent, type IncomingHttpHeaders, type IncomingMessage, request as send } from 'node:http'
+import { Agent, type IncomingHttpHeaders, request as send } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,6 +16,7 @@ import { createAuthenticator } from '../../../src/http/authenticate.ts'
 import { createHttp, type Http, type HttpOptions } from '../../../src/http/index.ts'
 import type { ListenerOptions } from '../../../src/listener/connections.ts'
 import { createListener, type Listener } from '../../../src/listener/listener.ts'
+import { observeConnections } from './settled.ts'
 
 type Tap = { teardown(end: () => unknown): unknown }
 
@@ -33,8 +34,6 @@ export interface TestServer {
   readonly listener: Listener
   /** The path of the users file. */
   readonly users: string
-  /** Returns the number of requests that Node has parsed. */
-  parsed(): number
   /** Whether this server has received all that the client has written, and has answered as far as it can. */
   isSettled(client: Socket): boolean
   /** As a reload of the configuration does. */
@@ -110,7 +109,7 @@ export async function startServer(
     authentication: (instance) => createAuthenticator(instance, access),
     ...settings,
   })
-  const observed = observe(listener)
+  const isSettled = observeConnections(listener.servers)
   await app.listen({ host: '127.0.0.1', port: 0 })
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   t.teardown(async () => {
@@ -128,37 +127,10 @@ export async function startServer(
     resolveUrl,
     listener,
     users,
-    ...observed,
+    isSettled,
     forgetUrls,
     send: (path, headers = {}, method = 'GET') =>
       exchange({ port, agent }, { path, method, headers: { authorization: basic('alice'), ...headers } }),
-  }
-}
-
-/** Counts the requests that Node has parsed, and knows those of them that are not answered yet. */
-function observe({ servers }: Listener): Pick<TestServer, 'parsed' | 'isSettled'> {
-  const sockets = new Map<number | undefined, Socket>()
-  const pending = new Map<Socket, Set<IncomingMessage>>()
-  let parsed = 0
-  for (const server of servers) {
-    server.on('connection', (socket: Socket) => sockets.set(socket.remotePort, socket))
-    server.on('request', (request: IncomingMessage, response) => {
-      const requests = pending.get(request.socket) ?? new Set()
-      parsed += 1
-      pending.set(request.socket, requests.add(request))
-      response.once('close', () => requests.delete(request))
-    })
-  }
-  return {
-    parsed: () => parsed,
-    isSettled: (client) => {
-      const socket = sockets.get(client.localPort)
-      if (client.destroyed || socket === undefined) return client.destroyed
-      // A request may wait for the rest of its body.
-      const isAnswered =
-        [...(pending.get(socket) ?? [])].every(({ complete }) => !complete) && socket.writableLength === 0
-      return socket.destroyed || (isAnswered && socket.bytesRead === client.bytesWritten)
-    },
   }
 }
 

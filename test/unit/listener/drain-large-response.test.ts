@@ -8,23 +8,17 @@ import { cachedResponse, startServer } from '../http/test-server.ts'
 const small = Buffer.from('{"error":0,"data":"small"}')
 const large = Buffer.from(JSON.stringify({ error: 0, data: 'x'.repeat(32 * 1024 * 1024) }))
 
-const paths = [
-  { name: 'on the regular path', fastPath: false, earlier: 1, parsed: 1 },
-  { name: 'on the fast path', fastPath: true, earlier: 1, parsed: 1 },
-  { name: 'of a repeated request', fastPath: true, earlier: 4, parsed: 0 },
-]
-for (const { name, fastPath, earlier, parsed } of paths) {
-  t.test(`a response ${name} is complete`, async (t) => {
+for (const fastPath of [false, true]) {
+  t.test(`a response on the ${fastPath ? 'fast' : 'regular'} path is complete`, async (t) => {
     let body = small
     const server = await startServer(t, () => cachedResponse(body), { fastPath })
     const connection = await openConnection(t, server.port)
-    for (let count = 0; count < earlier; count++) await connection.ask(get())
+    await connection.ask(get())
     body = large
-    const [before, received, logged] = [server.parsed(), connection.text().length, server.requests.length]
+    const [received, logged] = [connection.text().length, server.requests.length]
     connection.socket.pause()
     connection.socket.write(get())
     await eventually(() => server.requests.length > logged)
-    t.equal(server.parsed() - before, parsed)
     const drained = drain(server.listener, { delay: 0, limit: 60_000 })
     const [listening] = server.listener.servers
     await eventually(() => listening?.listening === false)

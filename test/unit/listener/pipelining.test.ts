@@ -58,6 +58,8 @@ t.test('an error after valid requests is answered after their responses', async 
   const faults = {
     'a parse error': 'GARBAGE\r\n\r\n',
     'an ambiguous request': 'GET /b HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n',
+    'a broken body':
+      'POST /b HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
     'a body that a HEAD does not take': 'HEAD /b HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc',
   }
   for (const [name, fault] of Object.entries(faults)) {

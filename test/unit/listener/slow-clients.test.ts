@@ -36,7 +36,7 @@ t.test('headers that arrive byte by byte do not extend the timeout', async (t) =
   socket.write('GET / HTTP/1.1\r\n')
   const drip = setInterval(() => socket.write('a: b\r\n'), 50)
   t.teardown(() => clearInterval(drip))
-  t.ok(await Promise.race([closed, wait(PATIENCE, false)]), 'closed')
+  t.ok(await Promise.race([closed, wait(PATIENCE, false, { ref: false })]), 'closed')
 })
 
 t.test('a connection without a request is closed', async (t) => {
