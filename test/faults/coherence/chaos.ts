@@ -1,5 +1,6 @@
 /** Injects one fault after the other while a load runs: replicas, Redis and the upstream are paused, killed or slow. */
 import type { RedisServer } from '../../support/redis.ts'
+import { type FaultLoop, loopFaults } from './fault-loop.ts'
 import type { Running } from './load.ts'
 import type { Replica, Upstream } from './processes.ts'
 import type { Random } from './random.ts'
@@ -15,9 +16,9 @@ export interface ChaosOptions {
   readonly only?: string
 }
 
-export interface Chaos {
-  /** Ends the current fault, restores the normal state, and returns how often each fault was injected. */
-  stop(): Promise<Readonly<Record<string, number>>>
+export interface Chaos extends FaultLoop {
+  /** How often each fault was injected. */
+  readonly made: Readonly<Record<string, number>>
 }
 
 const NORMAL = 4
@@ -62,41 +63,15 @@ const faults: Readonly<Record<string, Fault>> = {
 export function startChaos(options: ChaosOptions): Chaos {
   const { random } = options
   const made: Record<string, number> = {}
-  const stopped = new AbortController()
-  const wait = (milliseconds: number): Promise<void> => {
-    const { promise, settle } = settling()
-    const timer = setTimeout(settle, milliseconds)
-    stopped.signal.addEventListener('abort', settle, { once: true })
-    if (stopped.signal.aborted) settle()
-    return promise.finally(() => {
-      clearTimeout(timer)
-      stopped.signal.removeEventListener('abort', settle)
-    })
-  }
-  const under = (async () => {
+  const entries = Object.entries(faults).filter(([name]) => (options.only ?? name) === name)
+  let turn = 0
+  const pause = () => 300 + random.below(1200)
+  const loop = loopFaults(pause, async (wait) => {
     // Every fault is injected once before any is repeated.
-    for (let turn = 0; !stopped.signal.aborted; turn += 1) {
-      await wait(300 + random.below(1200))
-      const entries = Object.entries(faults).filter(([name]) => (options.only ?? name) === name)
-      const [name, fault] = turn < entries.length ? (entries[turn] ?? random.of(entries)) : random.of(entries)
-      if (stopped.signal.aborted) break
-      await fault(options, wait)
-      made[name] = (made[name] ?? 0) + 1
-    }
-  })()
-  return {
-    stop: async () => {
-      stopped.abort()
-      await under
-      return made
-    },
-  }
-}
-
-function settling(): { promise: Promise<void>; settle: () => void } {
-  let settle = () => {}
-  const promise = new Promise<void>((resolve) => {
-    settle = resolve
+    const [name, fault] = entries[turn] ?? random.of(entries)
+    turn += 1
+    await fault(options, wait)
+    made[name] = (made[name] ?? 0) + 1
   })
-  return { promise, settle }
+  return { ...loop, made }
 }

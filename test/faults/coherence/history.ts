@@ -3,7 +3,8 @@
 /** Times are of one clock. The value of a write is its place in the order of the upstream, from 1. It begins as 0. */
 export interface Operation {
   readonly key: string
-  readonly kind: 'read' | 'write'
+  /** `refused`: a write that was answered as not carried out. */
+  readonly kind: 'read' | 'write' | 'refused'
   /** Absent: the outcome is unknown. A write may take effect at any time after it began, or never. */
   readonly value?: number
   readonly begin: number

@@ -4,6 +4,7 @@ import { Agent, request } from 'undici'
 import type { Operation } from './history.ts'
 import { authorization } from './processes.ts'
 import type { Random } from './random.ts'
+import { isNotCarriedOut } from './write-log.ts'
 
 export interface LoadOptions {
   readonly replicas: readonly string[]
@@ -19,12 +20,22 @@ export interface LoadOptions {
   readonly interval?: number
   /** Called with the status of every response, 0 for none, and with the message of what was thrown. */
   readonly onOutcome?: (outcome: Outcome) => void
+  /**
+   * Each caller uses one replica only, and every second caller only reads: a slow replica, and writes that wait for it, do
+   * not hold up the reads of the others.
+   */
+  readonly bound?: boolean
   /** Called regularly. True: no further operation begins. */
   readonly enough: (history: readonly Operation[]) => boolean
+  /** Whether the load goes on after its number of operations. Default: no. */
+  readonly isUnfinished?: () => boolean
 }
 
 export interface Outcome {
+  /** URL of the replica. */
+  readonly by: string
   readonly method: 'GET' | 'PUT'
+  readonly path: string
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly text: string
@@ -40,11 +51,20 @@ export interface Load {
   readonly derived: number
   /** Number of operations without a response in time, or with another status than 200. */
   readonly unanswered: number
+  /** Number of writes that were answered as not carried out. */
+  readonly refused: number
 }
 
 const KEYS = 8
+/**
+ * After so many unknown outcomes, the load goes on with other keys: a write with an unknown outcome leaves its fence,
+ * and reads under a fence prove nothing about the cache.
+ */
+const UNKNOWN_OUTCOMES_PER_KEYS = 4
 /** Share of writes. Each write invalidates the snapshot. */
 const WRITES = { registers: 0.1, snapshots: 0.02 }
+/** With bound callers: share of writes of those that write. */
+const BOUND_WRITES = 0.25
 const LOOK_EVERY = 100
 /** Milliseconds. */
 const AFTER_REFUSAL = 50
@@ -63,8 +83,11 @@ export function startLoad(options: LoadOptions): Running {
   const { random, operations, replicas, reads = 'registers' } = options
   const agent = new Agent({ pipelining: 1, connections: options.callers, headersTimeout: 0, bodyTimeout: 0 })
   const history: Operation[] = []
-  const counted = { hits: 0, reads: 0, derived: 0, unanswered: 0 }
-  const nextKey = () => String(1 + random.below(KEYS)).padStart(3, '0')
+  const counted = { hits: 0, reads: 0, derived: 0, unanswered: 0, refused: 0 }
+  let unknown = 0
+  const firstKey = () => 1 + KEYS * Math.floor(unknown / UNKNOWN_OUTCOMES_PER_KEYS)
+  const nextKey = () => String(firstKey() + random.below(KEYS)).padStart(3, '0')
+  let writes = 0
   let begun = 0
   let enough = false
 
@@ -78,62 +101,76 @@ export function startLoad(options: LoadOptions): Running {
         signal,
       })
       const text = await body.text()
-      options.onOutcome?.({ method, status: statusCode, headers, text })
+      options.onOutcome?.({ by: base, method, path, status: statusCode, headers, text })
       const cacheStatus = String(headers['cache-status'] ?? '')
       const isDerived = cacheStatus.includes('detail=snapshot')
-      if (statusCode === 200) return { text, isHit: /;\s*hit\b/.test(cacheStatus), isDerived }
+      const isAnswered = statusCode === 200
+      if (!isAnswered) counted.unanswered += 1
+      return { text, isAnswered, isHit: /;\s*hit\b/.test(cacheStatus), isDerived }
     } catch (fault) {
       // The replica was killed or paused: the outcome is unknown.
-      options.onOutcome?.({ method, status: 0, headers: {}, text: String(fault) })
+      options.onOutcome?.({ by: base, method, path, status: 0, headers: {}, text: String(fault) })
+      counted.unanswered += 1
+      return undefined
     }
-    counted.unanswered += 1
-    return undefined
   }
 
   async function write(by: string, key = nextKey()): Promise<boolean> {
     const begin = performance.now()
     // A write begins before any read can return it, so it is added to the history at once.
     const at = history.push({ key, kind: 'write', begin, end: Number.POSITIVE_INFINITY, by }) - 1
-    const reply = await send('PUT', by, `/agents/${key}/group/web`)
-    const value = Number(/value (\d+)/.exec(reply?.text ?? '')?.[1])
+    writes += 1
+    const reply = await send('PUT', by, `/agents/${key}/group/w${writes}`)
+    const value = reply?.isAnswered ? Number(/value (\d+)/.exec(reply.text)?.[1]) : 0
     if (value > 0) history[at] = { key, kind: 'write', value, begin, end: performance.now(), by }
-    return reply !== undefined
+    else if (reply !== undefined && isNotCarriedOut(reply.text)) {
+      counted.refused += 1
+      history[at] = { key, kind: 'refused', begin, end: performance.now(), by }
+    } else unknown += 1
+    return reply?.isAnswered === true
   }
 
   async function read(by: string): Promise<boolean> {
     const begin = performance.now()
     const reply = await send('GET', by, random.chance(LISTS[reads]) ? listUrl() : `/agents/${nextKey()}`)
     const end = performance.now()
-    if (reply === undefined) return false
+    if (reply?.isAnswered !== true) return false
     counted.reads += 1
     if (reply.isHit) counted.hits += 1
     if (reply.isDerived) counted.derived += 1
-    for (const { id, value } of rows(reply.text)) history.push({ key: id, kind: 'read', value, begin, end, by })
+    const first = firstKey()
+    for (const { id, value } of rows(reply.text)) {
+      if (Number(id) >= first) history.push({ key: id, kind: 'read', value, begin, end, by })
+    }
     return true
   }
 
   /** Different pages of one collection, which the edge computes from a snapshot. */
   function listUrl(): string {
     if (reads === 'snapshots') {
-      const filter = random.chance(0.3) ? `&q=id>00${random.below(KEYS)}` : ''
+      const filter = random.chance(0.3) ? `&q=id>${String(firstKey() + random.below(KEYS) - 1).padStart(3, '0')}` : ''
       return `/agents?limit=${KEYS + random.below(LIMITS)}&sort=${random.of(['id', '-id', 'name', '-name'])}${filter}`
     }
-    return random.chance(0.5) ? '/agents' : `/agents?limit=${1 + random.below(KEYS)}&offset=${random.below(3)}`
+    return random.chance(0.5)
+      ? '/agents'
+      : `/agents?limit=${1 + random.below(KEYS)}&offset=${firstKey() - 1 + random.below(3)}`
   }
 
-  async function caller(): Promise<void> {
-    while (begun < operations && !enough) {
+  async function caller(_: unknown, index: number): Promise<void> {
+    const place = Math.floor(index / replicas.length)
+    const share = options.bound ? (place % 2) * BOUND_WRITES : WRITES[reads]
+    while ((begun < operations || options.isUnfinished?.() === true) && !enough) {
       begun += 1
       if (begun % LOOK_EVERY === 0) enough = options.enough(history)
-      const by = random.of(replicas)
-      const answered = random.chance(WRITES[reads]) ? await write(by) : await read(by)
+      const by = (options.bound ? replicas[index % replicas.length] : undefined) ?? random.of(replicas)
+      const answered = random.chance(share) ? await write(by) : await read(by)
       // A killed replica refuses at once. Without this pause it would take most of the operations.
       if (!answered) await pause(AFTER_REFUSAL)
       else if (options.interval !== undefined) await pause(options.interval)
     }
   }
 
-  const finished = Promise.all(Array.from({ length: options.callers }, caller)).then(async () => {
+  const finished = Promise.all(Array.from({ length: options.callers }).map(caller)).then(async () => {
     await agent.destroy()
     return { operations: begun, history, ...counted }
   })
@@ -142,6 +179,8 @@ export function startLoad(options: LoadOptions): Running {
 
 interface Reply {
   readonly text: string
+  /** Its status is 200. */
+  readonly isAnswered: boolean
   readonly isHit: boolean
   readonly isDerived: boolean
 }

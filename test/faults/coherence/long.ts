@@ -1,16 +1,17 @@
 /**
  * The long coherence checks (`npm run check:coherence`): 50,000 operations under faults without a violation, as many whose
- * reads are computed from snapshots, then as many for each planted defect, each of which must cause a violation, and the
- * whole model.
+ * reads are computed from snapshots, as many while single links have faults, with two and with three replicas, then as
+ * many for each planted defect, each of which must cause a violation, and the whole model.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { readOptions } from '../../support/script-options.ts'
-import { explore } from './model.ts'
-import { planted } from './planted.ts'
-import { describe, run } from './run.ts'
+import { linkFaults } from './links.ts'
+import { explore, type Search } from './model.ts'
+import { IMPATIENT, planted } from './planted.ts'
+import { describe, missingProofs, type Report, run } from './run.ts'
 
-const parts = ['protocol', 'snapshots', 'model', ...Object.keys(planted), 'no bypass']
+const parts = ['protocol', 'snapshots', 'links', 'model', ...Object.keys(planted), 'no bypass']
 const { values, refuse } = readOptions({
   name: 'check:coherence',
   purpose: `Checks the coherence protocol. Parts: ${parts.join(', ')}.`,
@@ -24,12 +25,18 @@ const { values, refuse } = readOptions({
       value: 'FOLDER',
       meaning: 'the first of three replicas runs this other build (part protocol)',
     },
-    fault: { kind: 'text', value: 'FAULT', meaning: 'inject this fault only, such as "replica paused"' },
+    fault: {
+      kind: 'text',
+      value: 'FAULT',
+      meaning: `inject this fault only, such as "replica paused"; for links: ${Object.keys(linkFaults).join(', ')}`,
+    },
   },
 })
 const { operations = 50_000, seed = Date.now() % 1_000_000, seconds = Number.POSITIVE_INFINITY, fault, beside } = values
 const only = values.only ?? (beside === undefined ? undefined : 'protocol')
 if (beside !== undefined && !existsSync(join(beside, 'cli.js'))) refuse(`${beside} contains no cli.js`)
+if (fault !== undefined && Object.hasOwn(linkFaults, fault) !== (only === 'links'))
+  refuse(`"${fault}" is a fault of ${only === 'links' ? 'another part' : 'part links'}`)
 if (only !== undefined && !parts.includes(only)) refuse(`there is no part "${only}"`)
 const size = { operations, seed, seconds }
 const failed: string[] = []
@@ -42,26 +49,57 @@ function report(check: string, passed: boolean): void {
 }
 
 function checkModel(): void {
-  for (const search of [{ writers: 1, flush: true }, { writers: 2 }, { writers: 2, local: false, flush: true }]) {
+  const searches: readonly Search[] = [
+    { writers: 1, flush: true },
+    { writers: 2 },
+    { writers: 2, local: false, flush: true },
+    { writers: 1, links: true },
+    { writers: 1, local: false, links: true, flush: true },
+  ]
+  for (const search of searches) {
     const { states, violation } = explore(search)
     if (violation !== undefined) console.log(violation.join('\n'))
     report(`model ${JSON.stringify(search)}: ${states} states`, violation === undefined)
   }
 }
 
-async function checkProtocol(reads: 'registers' | 'snapshots'): Promise<void> {
-  const found = await run({ ...size, chaos: fault ?? true, beside, reads })
+/** Each replica behind links of its own. Processes, Redis and the upstream have their faults at the same time. */
+async function checkLinks(replicas: number): Promise<void> {
+  const found = await run({ ...size, replicas, links: fault ?? true, chaos: fault === undefined })
+  printReport(found)
+  const isRight = found.violations.length === 0 && found.wrongWrites.length === 0
+  report(`links of ${replicas} replicas: no violation, under faults of single links`, isRight)
+  const missing = missingProofs(found)
+  report(
+    `links of ${replicas} replicas: the faults had effects${missing.map((each) => `; ${each}`).join('')}`,
+    missing.length === 0,
+  )
+}
+
+function printReport(found: Report): void {
   console.log(describe(found))
   for (const violation of found.violations.slice(0, 10)) console.log(JSON.stringify(violation))
-  report(`reads of ${reads}: no violation, under faults`, found.violations.length === 0)
+}
+
+async function checkProtocol(reads: 'registers' | 'snapshots'): Promise<void> {
+  const found = await run({ ...size, chaos: fault ?? true, beside, reads })
+  printReport(found)
+  const isRight = found.violations.length === 0 && found.wrongWrites.length === 0
+  report(`reads of ${reads}: no violation, under faults`, isRight)
   if (reads === 'snapshots') report('reads are computed from snapshots', found.derived > found.reads * MIN_DERIVED)
 }
 
 async function checkPlanted(defect: string): Promise<void> {
   const reads = defect === 'no snapshot epochs' ? 'snapshots' : 'registers'
-  const found = await run({ ...size, chaos: false, fault: defect, reads })
-  console.log(describe(found))
-  report(`planted: ${defect}, found`, found.violations.length > 0)
+  const links = defect === IMPATIENT && 'latency'
+  for (const replicas of links ? [2, 3] : [3]) {
+    const found = await run({ ...size, chaos: false, fault: defect, reads, replicas, links })
+    console.log(describe(found))
+    report(
+      `planted: ${defect}, ${replicas} replicas, found in ${found.seconds.toFixed(1)} s`,
+      found.violations.length > 0,
+    )
+  }
 }
 
 console.log(`seed ${seed}`)
@@ -69,6 +107,7 @@ for (const part of parts) {
   if (only !== undefined && only !== part) continue
   if (part === 'protocol') await checkProtocol('registers')
   else if (part === 'snapshots') await checkProtocol('snapshots')
+  else if (part === 'links') for (const replicas of [2, 3]) await checkLinks(replicas)
   else if (part === 'model') checkModel()
   else await checkPlanted(part)
 }

@@ -53,6 +53,12 @@ function beginSteps(state: State, index: 0 | 1, replica: 0 | 1, faults: Faults, 
   if (local >= 0 && (lease || faults.has('no lease'))) {
     addStep(`${name}: local hit, returns ${local}`, (next) => returns(next, local, shared.known))
   }
+  if (shared.hasLinks) {
+    addStep(`${name}: gets no epochs in time`, (next) => {
+      next.readers[index] = { ...idle, at: 'fetch', replica, fenced: true, floor: shared.known }
+      return false
+    })
+  }
   const fenced = shared.fences > 0 || shared.distrust > 0
   const same = shared.entryEpoch === shared.epoch && !fenced
   const begun: Reader = { ...idle, replica, epoch: shared.epoch, fenced, floor: shared.known, trusted: lease }

@@ -23,6 +23,10 @@ export const faults = [
   'no distrust',
   /** After a flush, writers wait for registered replicas only, though others have a live lease. */
   'no waiting for unregistered replicas',
+  /** With links: a writer that gets no reply takes Redis for lost, forwards its write, and acknowledges it. */
+  'no waiting for Redis',
+  /** With links: a writer that gets no reply forwards its write, and acknowledges it after its lift only. */
+  'forwarded without its fence',
 ] as const
 
 export type Fault = (typeof faults)[number]
@@ -30,6 +34,8 @@ export type Fault = (typeof faults)[number]
 export interface Shared {
   /** Replicas have local tiers, and leases. */
   hasLocalTiers: boolean
+  /** Messages between replicas and Redis take any time, and may be lost. */
+  hasLinks: boolean
   /** The upstream, and its own cache by URL (-1: empty). */
   up: number
   upstreamCached: number
@@ -46,7 +52,23 @@ export interface Shared {
 }
 
 export interface Writer {
-  at: 'ready' | 'invalidated' | 'applied' | 'lifted' | 'done' | 'sent' | 'applied late'
+  /** With links also: waits for the reply to its fence or lift, or has given up one of them. */
+  at:
+    | 'ready'
+    | 'invalidated'
+    | 'applied'
+    | 'lifted'
+    | 'done'
+    | 'sent'
+    | 'applied late'
+    | 'fencing'
+    | 'lifting'
+    | 'refused'
+    | 'unconfirmed'
+  /** With links: the replica through which it reaches Redis, and the messages that are on their way. */
+  replica: 0 | 1
+  toRedis: 'nothing' | 'fence' | 'lift'
+  hasReply: boolean
   value: number
   /** For each replica: the writer waits for its acknowledgement (the message is in flight). */
   awaited: [boolean, boolean]
@@ -93,7 +115,7 @@ export type Faults = ReadonlySet<Fault>
 export type AddStep = (label: string, change: (state: State) => boolean) => void
 
 /** The initial state: no operation, value 0 at the upstream, nothing stored. */
-export function start(writers: number, flush: boolean, local: boolean): State {
+export function start(writers: number, flush: boolean, local: boolean, links: boolean): State {
   const reader = (): Reader => ({
     at: 'idle',
     replica: 0,
@@ -113,10 +135,20 @@ export function start(writers: number, flush: boolean, local: boolean): State {
     known: 0,
     distrust: 0,
     hasLocalTiers: local,
+    hasLinks: links,
   }
+  const writer = (_: unknown, index: number): Writer => ({
+    at: 'ready',
+    replica: index % 2 === 0 ? 0 : 1,
+    toRedis: 'nothing',
+    hasReply: false,
+    value: 0,
+    awaited: [false, false],
+    fence: false,
+  })
   return {
     shared: { ...shared, flushes: flush ? 1 : 0 },
-    writers: Array.from({ length: writers }, () => ({ at: 'ready', value: 0, awaited: [false, false], fence: false })),
+    writers: Array.from({ length: writers }).map(writer),
     replicas: [
       { local: -1, lease: local, registered: local },
       { local: -1, lease: local, registered: local },

@@ -2,6 +2,7 @@
  * The steps of the model, each atomic. Where a real step takes time, the model assumes the strictest order: a read begins
  * with its lookup and ends as soon as its value is known.
  */
+import { forgetAt } from './model-invalidation.ts'
 import { readerSteps } from './model-reads.ts'
 import type { AddStep, Faults, Replica, State, Step } from './model-state.ts'
 import { writerSteps } from './model-writes.ts'
@@ -33,9 +34,6 @@ function copy({ shared, writers, replicas: [one, two], readers: [first, second] 
 }
 
 function replicaSteps(state: State, replica: 0 | 1, faults: Faults, addStep: AddStep): void {
-  const forget = (next: State): void => {
-    for (const reader of next.readers) if (reader.replica === replica) reader.trusted = false
-  }
   const own: Replica = state.replicas[replica]
   const name = `replica ${replica + 1}`
   for (const [index, { awaited }] of state.writers.entries()) {
@@ -43,16 +41,15 @@ function replicaSteps(state: State, replica: 0 | 1, faults: Faults, addStep: Add
     addStep(`${name}: receives the invalidation of writer ${index + 1}`, (next) => {
       const writer = next.writers[index]
       if (writer !== undefined) writer.awaited[replica] = false
-      next.replicas[replica].local = -1
-      forget(next)
+      forgetAt(next, replica)
       return false
     })
   }
   if (own.lease) {
     addStep(`${name}: its lease expires, messages are lost`, (next) => {
+      forgetAt(next, replica)
       next.replicas[replica] = { local: faults.has('no lease') ? own.local : -1, lease: false, registered: false }
       for (const writer of next.writers) writer.awaited[replica] = false
-      forget(next)
       return false
     })
     return

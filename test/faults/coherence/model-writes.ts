@@ -1,5 +1,7 @@
 /** The steps of a writer in the model: invalidate and fence, forward, invalidate and lift, wait, acknowledge. */
-import type { AddStep, Faults, Replica, State, Writer } from './model-state.ts'
+import { invalidate } from './model-invalidation.ts'
+import { linkSteps } from './model-links.ts'
+import type { AddStep, Faults, State, Writer } from './model-state.ts'
 
 /** Returns the next possible steps of writer `index`. */
 export function writerSteps(state: State, index: number, faults: Faults, addStep: AddStep): void {
@@ -13,38 +15,31 @@ export function writerSteps(state: State, index: number, faults: Faults, addStep
       if (own !== undefined) change(next, own)
       return false
     })
-  if (writer.at === 'ready')
-    step('invalidates, sets the fence', (next, own) => invalidate(next, own, 'invalidated', faults))
+  const { hasLinks } = state.shared
+  if (hasLinks) linkSteps(state, index, faults, addStep)
+  if (writer.at === 'ready' && !hasLinks) {
+    step('invalidates, sets the fence', (next, own) => {
+      own.at = 'invalidated'
+      invalidate(next, own, 'fence', faults)
+    })
+  }
   if (writer.at === 'invalidated' && (allAcknowledged || faults.has('no waiting') || faults.has('no waiting before'))) {
     step('the upstream acts', (next, own) => apply(next, own, 'applied'))
     step('forwards, gets no response', (next, own) => leave(next, own, 'sent', faults))
   }
   if (writer.at === 'sent') step('the upstream acts late', (next, own) => apply(next, own, 'applied late'))
-  if (writer.at === 'applied')
-    step('invalidates, lifts the fence', (next, own) => invalidate(next, own, 'lifted', faults))
+  if (writer.at === 'applied' && !hasLinks) {
+    step('invalidates, lifts the fence', (next, own) => {
+      own.at = 'lifted'
+      invalidate(next, own, 'lift', faults)
+    })
+  }
   if (writer.at === 'lifted' && (allAcknowledged || faults.has('no waiting'))) {
     step(`acknowledged (${writer.value})`, (next, own) => {
       next.shared.known = Math.max(next.shared.known, own.value)
       Object.assign(own, { at: 'done', value: 0, awaited: [false, false] })
     })
   }
-}
-
-function invalidate(
-  { shared, replicas: all }: State,
-  writer: Writer,
-  at: 'invalidated' | 'lifted',
-  faults: Faults,
-): void {
-  writer.at = at
-  if (faults.has('no invalidation') || (faults.has('no invalidation before') && at === 'invalidated')) return
-  shared.epoch += 1
-  const fence = at === 'invalidated' && !faults.has('no fence')
-  shared.fences += Number(fence) - Number(writer.fence)
-  writer.fence = fence
-  const waitedFor = ({ lease, registered }: Replica): boolean =>
-    lease && (registered || !faults.has('no waiting for unregistered replicas'))
-  writer.awaited = [waitedFor(all[0]), waitedFor(all[1])]
 }
 
 function apply({ shared }: State, writer: Writer, at: 'applied' | 'applied late'): void {

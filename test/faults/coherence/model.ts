@@ -15,6 +15,8 @@ export interface Search {
   readonly flush?: boolean
   /** False: replicas have no local tier, and every read asks Redis. */
   readonly local?: boolean
+  /** Links between replicas and Redis have faults. */
+  readonly links?: boolean
 }
 
 export interface Found {
@@ -34,9 +36,9 @@ interface Reached {
 }
 
 /** Explores every execution. Throws if there are too many states. */
-export function explore({ writers, faults = [], flush = false, local = true }: Search): Found {
+export function explore({ writers, faults = [], flush = false, local = true, links = false }: Search): Found {
   const planted = new Set(faults)
-  const first = start(writers, flush, local)
+  const first = start(writers, flush, local, links)
   const seen = new Set([key(first)])
   const reached: Reached[] = [{ state: first, from: -1, label: '' }]
   for (let at = 0; at < reached.length; at += 1) {
@@ -80,9 +82,10 @@ function image({ shared, writers, replicas, readers }: State, turn: 0 | 1): stri
   const store = [up, upstreamCached, fences, entry, entryEpoch === shared.epoch, known, flushes, distrust].join()
   const own = (index: number): string =>
     `${replicas[index]?.local}${replicas[index]?.lease}${replicas[index]?.registered}`
-  const writing = writers.map(({ at, value, awaited, fence }) =>
-    [at, value, fence, awaited[turn], awaited[1 - turn]].join(),
-  )
+  const writing = writers.map(({ at, value, awaited, fence, replica, toRedis, hasReply }) => {
+    const link = shared.hasLinks ? [replica ^ turn, toRedis, hasReply] : []
+    return [at, value, fence, awaited[turn], awaited[1 - turn], ...link].join()
+  })
   const reading = readers.map(({ at, replica, epoch, fenced, value, floor, trusted }) =>
     at === 'idle' ? at : [at, replica ^ turn, epoch === shared.epoch, fenced, value, floor, trusted].join(),
   )

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { IMPATIENT } from './planted.ts'
 import { describe, run } from './run.ts'
 
 const seed = Date.now() % 1_000_000
@@ -7,6 +8,7 @@ t.test('three replicas never return an old value while replicas and Redis are pa
   const report = await run({ operations: 1000, seconds: 8, seed, chaos: true })
   t.comment(`seed ${seed}\n${describe(report)}`)
   t.same(report.violations.slice(0, 5), [], `seed ${seed}`)
+  t.same(report.wrongWrites, [], 'a refused write was not sent, and no write twice')
   t.ok(report.reads > 200, 'reads are answered')
   t.ok(report.hits > 0, 'some reads are cache hits')
 })
@@ -16,6 +18,17 @@ t.test('no response that is computed from a snapshot is old', async (t) => {
   t.comment(`seed ${seed}\n${describe(report)}`)
   t.same(report.violations.slice(0, 5), [], `seed ${seed}`)
   t.ok(report.derived > 5, `${report.derived} of ${report.reads} reads were computed from snapshots`)
+})
+
+t.test('the check finds a writer that does not wait for Redis over its slow link', async (t) => {
+  const options = { replicas: 2, chaos: false, fault: IMPATIENT, links: 'latency' }
+  const report = await run({ operations: 50_000, seconds: 60, seed, ...options })
+  t.comment(`seed ${seed}\n${describe(report)}`)
+  t.ok(report.violations.length > 0, `seed ${seed}`)
+  t.ok(
+    report.linkEffects.some(({ affected }) => affected > 0),
+    'a link was slow',
+  )
 })
 
 for (const fault of ['no fence', 'no bypass', 'no snapshot epochs']) {

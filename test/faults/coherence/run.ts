@@ -1,10 +1,14 @@
-/** One run of the checker: three replicas, a real Redis, an upstream, a load, faults, and the violations. */
+/** One run of the checker: replicas, a real Redis, an upstream, a load, faults, and the violations. */
 import { type RedisServer, startRedis } from '../../support/redis.ts'
-import { type Chaos, startChaos } from './chaos.ts'
-import { check, type Violation } from './history.ts'
-import { type Load, startLoad } from './load.ts'
-import { type Replica, startReplica, startUpstream, type Upstream } from './processes.ts'
+import { startFaultProxy } from '../proxy.ts'
+import { startChaos } from './chaos.ts'
+import type { FaultLoop } from './fault-loop.ts'
+import { check, type Operation, type Violation } from './history.ts'
+import { describeEffects, ineffective, type Link, type LinkChaos, type LinkEffect, startLinkFaults } from './links.ts'
+import { type Load, type Outcome, startLoad } from './load.ts'
+import { type Replica, type ReplicaOptions, startReplica, startUpstream, type Upstream } from './processes.ts'
 import { createRandom } from './random.ts'
+import { checkWrites, createWriteLog, type WriteLog } from './write-log.ts'
 
 export interface RunOptions {
   readonly operations: number
@@ -17,6 +21,11 @@ export interface RunOptions {
   readonly reads?: 'registers' | 'snapshots'
   /** Inject faults meanwhile; a name: this fault only. */
   readonly chaos: boolean | string
+  /**
+   * Each replica reaches Redis and the upstream over links of its own, which have faults meanwhile; a name: this kind of
+   * fault only, and only between replicas and Redis. The run goes on until each link had each kind of fault.
+   */
+  readonly links?: boolean | string
   /** The folder of another build of the edge, which the first replica runs. */
   readonly beside?: string | undefined
   /** A key of `planted`, or `no bypass`. The run ends at the first violation. */
@@ -28,76 +37,150 @@ export interface Report extends Omit<Load, 'history'> {
   readonly violations: readonly Violation[]
   /** How often each fault was injected. */
   readonly faults: Readonly<Record<string, number>>
+  /** What the upstream received although it should not have: see `checkWrites`. */
+  readonly wrongWrites: readonly string[]
+  readonly linkEffects: readonly LinkEffect[]
+  /** Hits while a link to Redis had a fault: through the replica of this link, and through any. */
+  readonly hitsDuringLinkFaults: { readonly own: number; readonly all: number }
   readonly seconds: number
 }
+
+const CALLERS = 12
+/** With slow links: a replica ends a call to a node after this time, and a caller waits for several of them. */
+const LINK_TIMES = { timeout: '3s', patience: 20_000 }
+const PATIENCE_MS = 8000
 
 export async function run(options: RunOptions): Promise<Report> {
   const {
     operations,
     seed,
     seconds = Number.POSITIVE_INFINITY,
-    replicas: count = 3,
     chaos,
     fault,
-    beside,
+    links: linkOption = false,
     reads,
   } = options
   const heedsBypass = fault !== 'no bypass'
   const upstream = await startUpstream({ delay: fault === undefined ? 4 : 20, heedsBypass })
   const redis = await startRedis()
-  const cache = { snapshots: { groups: ['agents'] } }
-  const parts = { upstream: upstream.url, redis: redis.url, cache, ...(fault !== undefined && { fault }) }
-  const other = beside === undefined ? {} : { build: beside, cache: {} }
-  const replicas = await Promise.all(
-    Array.from({ length: count }, (_, at) => startReplica({ ...parts, ...(at === 0 && other) })),
-  )
+  const { replicas, links } = await startReplicas(options, upstream, redis)
   const begin = performance.now()
-  let made: Chaos | undefined
+  const writeLog = createWriteLog()
+  const hits = { own: 0, all: 0 }
+  const loops: FaultLoop[] = []
+  let linkChaos: LinkChaos | undefined
+  const observe = (outcome: Outcome) => {
+    writeLog.add(outcome)
+    if (outcome.method === 'PUT' || !linkChaos?.isFaulty() || !/;\s*hit\b/.test(`${outcome.headers['cache-status']}`))
+      return
+    hits.all += 1
+    if (linkChaos.isFaulty(outcome.by)) hits.own += 1
+  }
+  const isOver = (history: readonly Operation[]) =>
+    performance.now() - begin > seconds * 1000 || (fault !== undefined && check(history).length > 0)
   try {
     const load = startLoad({
       replicas: replicas.map(({ url }) => url),
       operations,
-      callers: 12,
+      callers: CALLERS,
       random: createRandom(seed),
-      patience: 8000,
+      patience: linkOption === false ? PATIENCE_MS : LINK_TIMES.patience,
+      bound: linkOption !== false,
       ...(reads && { reads }),
-      enough: (history) =>
-        performance.now() - begin > seconds * 1000 || (fault !== undefined && check(history).length > 0),
+      onOutcome: observe,
+      enough: isOver,
+      isUnfinished: () => linkChaos?.isComplete() === false,
     })
+    let faults: Readonly<Record<string, number>> = {}
     if (chaos !== false) {
       const only = typeof chaos === 'string' ? { only: chaos } : {}
-      made = startChaos({ replicas, redis, upstream, heedsBypass, load, random: createRandom(~seed), ...only })
+      const made = startChaos({ replicas, redis, upstream, heedsBypass, load, random: createRandom(~seed), ...only })
+      faults = made.made
+      loops.push(made)
+    }
+    if (linkOption !== false) {
+      const only = typeof linkOption === 'string' ? { only: linkOption } : {}
+      const affected = typeof linkOption === 'string' ? links.filter(({ to }) => to === 'Redis') : links
+      linkChaos = startLinkFaults({ links: affected, random: createRandom(seed + 1), ...only })
+      loops.push(linkChaos)
     }
     const { history, ...counted } = await load.finished
-    const faults = (await made?.stop()) ?? {}
+    await Promise.all(loops.map((loop) => loop.stop()))
     return {
       ...counted,
-      writes: history.filter(({ kind }) => kind === 'write').length,
+      writes: history.filter(({ kind }) => kind !== 'read').length,
       violations: check(history),
       faults,
+      wrongWrites: await wrongWritesOf(writeLog, upstream),
+      linkEffects: linkChaos?.effects() ?? [],
+      hitsDuringLinkFaults: hits,
       seconds: (performance.now() - begin) / 1000,
     }
   } finally {
-    await made?.stop()
-    await closeAll(replicas, redis, upstream)
+    await Promise.all(loops.map((loop) => loop.stop()))
+    await closeAll(...replicas, redis, upstream, ...links.map(({ proxy }) => proxy))
   }
 }
 
-async function closeAll(replicas: readonly Replica[], redis: RedisServer, upstream: Upstream): Promise<void> {
-  await Promise.all([...replicas, redis, upstream].map((each) => each.close()))
+async function wrongWritesOf(log: WriteLog, upstream: Upstream): Promise<string[]> {
+  return checkWrites(log, (await upstream.report()).byPath)
+}
+
+async function startReplicas(
+  { replicas: count = 3, links: linkOption = false, beside, fault }: RunOptions,
+  upstream: Upstream,
+  redis: RedisServer,
+): Promise<{ replicas: Replica[]; links: Link[] }> {
+  const cache = { snapshots: { groups: ['agents'] } }
+  const links: Link[] = []
+  const start = async (_: unknown, at: number): Promise<Replica> => {
+    const other = at === 0 && beside !== undefined ? { build: beside, cache: {} } : {}
+    const parts: ReplicaOptions = { upstream: upstream.url, redis: redis.url, cache, ...(fault && { fault }), ...other }
+    if (linkOption === false) return startReplica(parts)
+    const [toRedis, toNode] = await Promise.all([redis.url, upstream.url].map(proxyTo))
+    if (toRedis === undefined || toNode === undefined) throw new Error('no proxy')
+    const urls = { redis: `redis://127.0.0.1:${toRedis.port}`, upstream: `http://127.0.0.1:${toNode.port}` }
+    const replica = await startReplica({ ...parts, ...urls, timeout: LINK_TIMES.timeout })
+    const name = `replica ${at + 1}`
+    links.push({ name: `${name} – Redis`, replica: replica.url, to: 'Redis', proxy: toRedis })
+    links.push({ name: `${name} – node`, replica: replica.url, to: 'node', proxy: toNode })
+    return replica
+  }
+  const replicas = await Promise.all(Array.from({ length: count }).map(start))
+  return { replicas, links: links.sort((one, other) => one.name.localeCompare(other.name)) }
+}
+
+const proxyTo = (url: string) => startFaultProxy(Number(new URL(url).port))
+
+async function closeAll(...parts: readonly { close(): Promise<unknown> }[]): Promise<void> {
+  await Promise.all(parts.map((each) => each.close()))
+}
+
+/** Returns why the run proves nothing about links: faults without an effect, or no hits meanwhile. */
+export function missingProofs({ linkEffects, hitsDuringLinkFaults }: Report): string[] {
+  if (linkEffects.length === 0) return []
+  const missing = ineffective(linkEffects).map((name) => `no effect: ${name}`)
+  return hitsDuringLinkFaults.all > 0 ? missing : [...missing, 'no hits while a link to Redis had a fault']
 }
 
 /** Returns the report as a few lines of text. */
 export function describe(report: Report): string {
-  const { operations, writes, reads, hits, derived, unanswered, violations, faults, seconds } = report
+  const { operations, writes, reads, hits, derived, unanswered, refused, violations, faults, seconds } = report
+  const { wrongWrites, linkEffects, hitsDuringLinkFaults } = report
   const ratio = reads === 0 ? 0 : (100 * hits) / reads
   const kinds = ['stale', 'backwards', 'early'].map(
     (name) => `${violations.filter(({ kind }) => kind === name).length} ${name}`,
   )
   const made = Object.entries(faults).map(([name, times]) => `${name} ${times}`)
+  const ofLinks = [
+    `hits while a link to Redis had a fault: ${hitsDuringLinkFaults.all}, ${hitsDuringLinkFaults.own} through its replica`,
+    describeEffects(linkEffects),
+  ]
   return [
-    `${operations} operations in ${seconds.toFixed(1)} s (${(operations / seconds).toFixed(0)} per second), ${writes} writes, ${unanswered} without a response`,
+    `${operations} operations in ${seconds.toFixed(1)} s (${(operations / seconds).toFixed(0)} per second), ${writes} writes (${refused} not carried out), ${unanswered} without a response`,
     `${violations.length} violations (${kinds.join(', ')}), hit ratio ${ratio.toFixed(1)} %, ${derived} of ${reads} reads computed from snapshots`,
+    `${wrongWrites.length} writes sent although refused, or twice${wrongWrites.length > 0 ? `: ${wrongWrites.slice(0, 5).join('; ')}` : ''}`,
     `faults: ${made.length === 0 ? 'none' : made.join(', ')}`,
+    ...(linkEffects.length === 0 ? [] : ofLinks),
   ].join('\n')
 }
