@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache'
+
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const COMMA = 0x2c
@@ -19,6 +21,11 @@ const MAX_INDENTED_DEPTH = 100
  */
 export function pretty(json: string | Buffer): Buffer {
   const input = typeof json === 'string' ? Buffer.from(json) : json
+  return indent(input) ?? input
+}
+
+/** The same for a body; `undefined`: the result would have more than `maxBytes`. */
+function indent(input: Buffer, maxBytes = Number.POSITIVE_INFINITY): Buffer | undefined {
   const out = new GrowingBuffer(input.length * 2 + 16)
   let depth = 0
   let at = 0
@@ -31,6 +38,7 @@ export function pretty(json: string | Buffer): Buffer {
       continue
     }
     at++
+    if (out.length > maxBytes) return undefined
     if (isSpace(byte)) continue
     if (isOpening(byte)) {
       const next = skipSpace(input, at)
@@ -49,7 +57,36 @@ export function pretty(json: string | Buffer): Buffer {
     }
   }
   out.byte(LINE_FEED)
-  return out.content()
+  return out.length > maxBytes ? undefined : out.content()
+}
+
+/** Texts whose indented form is longer are sent as they are. Indenting 4 MB of brackets would give 1.2 GB. */
+export const MAX_INDENTED_BYTES = 16 * 1024 * 1024
+/** Bytes of the bodies whose indented forms are remembered, and of these forms. At least one always fits. */
+const MAX_REMEMBERED_BYTES = 2 * MAX_INDENTED_BYTES
+
+/** Indented forms by body. A body that is too long to be indented refers to itself, so that it is not tried again. */
+const indentedByBody = new LRUCache<Buffer, Buffer>({
+  maxSize: MAX_REMEMBERED_BYTES,
+  sizeCalculation: (indented, body) => indented.length + body.length + 1,
+})
+
+/**
+ * Returns the indented form of a stored body, which is made once and remembered: indenting costs many times as much as the
+ * rest of a hit. Returns the body itself if the form would be too long.
+ */
+export function indentOnce(body: Buffer): Buffer {
+  if (body.length >= MAX_INDENTED_BYTES) return body
+  const known = indentedByBody.get(body)
+  if (known !== undefined) return known
+  const indented = indentWithin(body)
+  indentedByBody.set(body, indented)
+  return indented
+}
+
+/** Returns the indented form, or the body itself if the form would be too long. */
+export function indentWithin(body: Buffer): Buffer {
+  return indent(body, MAX_INDENTED_BYTES) ?? body
 }
 
 /** Returns the position after the closing quote of the string that starts at `at`. Bytes of UTF-8 sequences are never quotes. */
@@ -103,6 +140,10 @@ class GrowingBuffer {
     this.#bytes[this.#length++] = LINE_FEED
     this.#bytes.fill(SPACE, this.#length, this.#length + spaces)
     this.#length += spaces
+  }
+
+  get length(): number {
+    return this.#length
   }
 
   content(): Buffer {

@@ -16,7 +16,7 @@ import {
 import { headerText } from './client-address.ts'
 import { type Coding, encode, parseAcceptEncoding, selectCoding } from './encodings.ts'
 import type { Flags } from './parameters.ts'
-import { pretty } from './pretty.ts'
+import { indentOnce, indentWithin } from './pretty.ts'
 
 export type JsonResponse = Extract<EdgeResponse, { kind: 'json' }>
 
@@ -88,10 +88,10 @@ export function represent(response: JsonResponse, preferences: Preferences): Rep
   const { cached, body } = response
   if (cached === undefined) return representUncached(response, preferences)
   const { etag } = cached.response
-  // Indented responses are read by people: they are made for each request and never compressed.
+  // Indented responses are read by people: they are never compressed.
   if (preferences.pretty) {
     const tag = representationEtag(etag, 'pretty')
-    return notModified(response, cached, preferences, tag) ?? full(response, cached, tag, pretty(body))
+    return notModified(response, cached, preferences, tag) ?? full(response, cached, tag, indentOnce(body))
   }
   const accepted = parseAcceptEncoding(preferences.acceptEncoding)
   const coding = selectCoding(body, accepted, preferences.compressionMinBytes)
@@ -110,7 +110,7 @@ export function represent(response: JsonResponse, preferences: Preferences): Rep
 /** Without a `Cache-Control` the response gets `no-store` (`registerNoStore`). */
 function representUncached(response: JsonResponse, preferences: Preferences): Representation {
   const { status, headers = {}, body } = response
-  const bytes = preferences.pretty ? pretty(body) : body
+  const bytes = preferences.pretty ? indentWithin(body) : body
   const stable = [...Object.entries(headers).flat(), ...clusterHeaders(response), ...contentHeaders(bytes)]
   const own = response.cacheStatus === undefined ? NO_HEADERS : ['cache-status', cacheStatus(response.cacheStatus)]
   return { status, stableHeaders: headerFields(stable), ownHeaders: headerFields(own), bytes }

@@ -1,0 +1,53 @@
+/** The cost of `?pretty`: a stored response is indented once, and its indented form is bounded. */
+import t from 'tap'
+import { MAX_INDENTED_BYTES, pretty } from '../../../src/http/pretty.ts'
+import { type JsonResponse, represent } from '../../../src/http/representation.ts'
+import { cachedResponse, startServer } from './test-server.ts'
+
+const preferences = { pretty: true, acceptEncoding: undefined, ifNoneMatch: undefined, compressionMinBytes: 1024 }
+const rows = (count: number) =>
+  Buffer.from(JSON.stringify({ error: 0, data: Array.from({ length: count }, (_, id) => ({ id, name: `row ${id}` })) }))
+const nested = (depth: number) => Buffer.from('['.repeat(depth) + ']'.repeat(depth))
+
+async function bytesOf(body: Buffer, isStored = true): Promise<Buffer | undefined> {
+  const response = cachedResponse(body) as JsonResponse
+  return (await represent(isStored ? response : { kind: 'json', status: 200, body }, preferences)).bytes
+}
+
+t.test('a stored response is indented once for all of its hits', async (t) => {
+  const body = rows(1000)
+  const first = await bytesOf(body)
+  t.strictSame(first, pretty(body))
+  t.equal(await bytesOf(body), first, 'the same bytes, not made again')
+  t.not(await bytesOf(rows(1000)), first, 'another response has its own')
+})
+
+t.test('an indented hit costs less than twice a plain hit of the same length', async (t) => {
+  const body = rows(20_000)
+  const bodies = { '/agents': body, '/rules': pretty(body) }
+  const server = await startServer(t, ({ endpoint: { path } }) => cachedResponse(bodies[path as '/agents']))
+  const cpuOf = async (path: string): Promise<number> => {
+    for (let warm = 0; warm < 3; warm += 1) await server.send(path)
+    const before = process.cpuUsage()
+    for (let count = 0; count < 20; count += 1) await server.send(path)
+    const { user, system } = process.cpuUsage(before)
+    return user + system
+  }
+  // The least of several: other processes can only add to the time.
+  const least = async (path: string) => Math.min(await cpuOf(path), await cpuOf(path), await cpuOf(path))
+  const [indented, plain] = [await least('/agents?pretty'), await least('/rules')]
+  t.ok(indented < 2 * plain, `${Math.round(indented)} and ${Math.round(plain)} µs of CPU time`)
+})
+
+t.test('a body whose indented form would be too long is sent as it is', async (t) => {
+  for (const body of [nested(2 * 1024 * 1024), Buffer.from(`"${'x'.repeat(MAX_INDENTED_BYTES)}"`)]) {
+    for (const isStored of [true, false]) t.equal(await bytesOf(body, isStored), body)
+  }
+  const cpu = process.cpuUsage()
+  const deep = nested(2 * 1024 * 1024)
+  await bytesOf(deep)
+  const first = process.cpuUsage(cpu).user
+  const again = process.cpuUsage()
+  for (let count = 0; count < 20; count += 1) await bytesOf(deep)
+  t.ok(process.cpuUsage(again).user < 20 * first, 'and is not tried again for each hit')
+})
