@@ -7,6 +7,7 @@ import { catalogue } from '../catalogue/index.ts'
 import type { Config } from '../config/schema.ts'
 import type { Handler } from '../core/request.ts'
 import { createAgentOwners, forwardToOwner } from '../join/agent-owners.ts'
+import { cutPages } from '../join/cut-page.ts'
 import { type JoinCollectionsPorts, joinCollections } from '../join/join-collections.ts'
 import { joinResults, joinValidations } from '../join/join-results.ts'
 import type { PipelineParts } from '../pipeline.ts'
@@ -82,10 +83,14 @@ export function buildNodeStages(
         return (request) => (isNewer() ? forwardOne(request) : handler(request))
       }
       if (distribution === 'manager') {
-        return { joinCollections: collections, joinResults: unlessNewer(joinValidations(parts)) }
+        return {
+          forwardToOwner: cutPages(forwardOne),
+          joinCollections: collections,
+          joinResults: unlessNewer(joinValidations(parts)),
+        }
       }
       return {
-        forwardToOwner: unlessNewer(forwardToOwner(parts)),
+        forwardToOwner: unlessNewer(cutPages(forwardToOwner(parts))),
         joinCollections: collections,
         joinResults: unlessNewer(joinResults(parts)),
       }

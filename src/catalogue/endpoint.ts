@@ -242,6 +242,7 @@ export type SnapshotRows =
   | 'rootcheck'
   | 'sca'
   | 'catalogue'
+  | 'requirements'
   | 'listFiles'
 
 /**

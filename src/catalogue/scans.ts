@@ -126,7 +126,7 @@ export const rootcheck: readonly Endpoint[] = [
     strictQuery: true,
     newer: newer.rootcheckCis,
     response: collectionOf('RootcheckRequirement'),
-    cache: withSnapshot('catalogue', readingFindings.cache),
+    cache: withSnapshot('requirements', readingFindings.cache),
   }),
   read({
     path: '/rootcheck/:agent_id/pci',
@@ -136,7 +136,7 @@ export const rootcheck: readonly Endpoint[] = [
     strictQuery: true,
     newer: newer.rootcheckPci,
     response: collectionOf('RootcheckRequirement'),
-    cache: withSnapshot('catalogue', readingFindings.cache),
+    cache: withSnapshot('requirements', readingFindings.cache),
   }),
   read({
     path: '/rootcheck/:agent_id/last_scan',

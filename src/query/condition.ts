@@ -73,6 +73,7 @@ export function compileValueTest(kind: FieldKind, operator: Operator, value: str
     case 'text':
       return textTest(operator, value)
     case 'number':
+    case 'real':
       return operator === '~' ? digitsTest(value) : numberTest(operator, value)
     case 'label':
       return textTest(operator, value.replace(/([a-z])v(?=[0-9])/i, '$1 v'))

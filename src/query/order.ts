@@ -99,7 +99,8 @@ function createSortField(by: SortBy, source: Source, ignoresCase: boolean): Sort
 /** Returns how the values of a field become numbers; `undefined`: they stay texts. */
 function numberReader({ field, as }: SortBy, source: Source): ((value: unknown) => number | undefined) | undefined {
   if (as === 'integer') return castToInteger
-  return source.engine === 'database' && source.fields[field] === 'number' ? toDatabaseNumber : undefined
+  const kind = source.engine === 'database' ? source.fields[field] : undefined
+  return kind === 'number' || kind === 'real' ? toDatabaseNumber : undefined
 }
 
 function createComparator({ sign, fields }: Sorting): RowComparator {

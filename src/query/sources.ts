@@ -5,11 +5,12 @@
 
 /**
  * How the values of a database field compare. `text`: case-insensitively in filters. `number`: texts of digits are
- * numbers (`id>2` matches "003"). `date`: as text, and in `q` by time frames. `day`: as text, in `q` by days only.
- * `status`: an agent state; spaces and case are ignored. `label`: a text in which the space in front of the `v` of a
- * version may be missing. `list`: by any member.
+ * numbers (`id>2` matches "003"). `real`: as a number; the manager prints it with a fraction (`2600.0`). `date`: as text,
+ * and in `q` by time frames. `day`: as text, in `q` by days only; the manager stores a number of seconds. `status`: an
+ * agent state; spaces and case are ignored. `label`: a text in which the space in front of the `v` of a version may be
+ * missing. `list`: by any member.
  */
-export type FieldKind = 'text' | 'number' | 'date' | 'day' | 'status' | 'label' | 'list'
+export type FieldKind = 'text' | 'number' | 'real' | 'date' | 'day' | 'status' | 'label' | 'list'
 
 /** A field to sort by in place of another one. `as: 'integer'`: as SQLite casts a text, which is 0 without leading digits. */
 export interface SortBy {
@@ -60,6 +61,15 @@ export interface DatabaseSource extends CommonSource {
   readonly alwaysSelected?: readonly string[]
   /** Rows are flat and leave nested (`scan_id` → `scan: {id}`). */
   readonly nested?: true
+  /** The manager adds a condition to those of each request, from which an alternative in `q` escapes. */
+  readonly hasOwnCondition?: true
+  /** Times in rows that the manager may store in another form. */
+  readonly storedTimes?: readonly string[]
+  /**
+   * Rows with equal sort values have the order of the default sort at the manager too, except those of the fields here,
+   * which have an index. Absent: they may have another order.
+   */
+  readonly orderOfTies?: { readonly exceptOf: readonly string[] }
 }
 
 /** Values in memory: the fields are those of the first row, text comparison is case-sensitive, `~` means "begins with". */
@@ -78,6 +88,10 @@ export interface ArraySource extends CommonSource {
    * digits. Absent: no field is known to be one. docs/collection-choices.md has the differences for other conditions.
    */
   readonly plainFields?: Readonly<Record<string, 'text' | 'number'>>
+  /** `select` applies before search, sort and `q`, which then miss the other fields. */
+  readonly selectsFirst?: true
+  /** The manager searches and sorts other rows than it returns. */
+  readonly selectsFromRows?: true
   /** The offset applies before search and sort, the limit has no maximum, and totalItems counts the page (CDB lists). */
   readonly offsetFirst?: true
 }
@@ -102,7 +116,9 @@ function numbers(...names: readonly string[]): Fields {
 const scan: Fields = { ...numbers('scan_id'), ...texts('scan_time') }
 
 function inventory(...fields: readonly Fields[]): DatabaseSource {
-  return { engine: 'database', fields: Object.assign({}, ...fields) as Fields, defaultSort: '+scan_id', nested: true }
+  const all = Object.assign({}, ...fields) as Fields
+  const times = 'scan_time' in all ? { storedTimes: ['scan_time'] } : undefined
+  return { engine: 'database', fields: all, defaultSort: '+scan_id', nested: true, ...times }
 }
 
 const STATUS: Filter = {
@@ -128,6 +144,8 @@ const agents: DatabaseSource = {
   numberSearchField: 'id',
   alwaysSelected: ['id'],
   defaultSort: '+id',
+  hasOwnCondition: true,
+  orderOfTies: { exceptOf: ['name', 'ip'] },
   sortBy: {
     status: [{ field: 'lastKeepAlive' }],
     'os.version': [
@@ -184,12 +202,15 @@ export const sources = {
   decoderFiles: { engine: 'array', defaultSort: '+file', filters: { status: STATUS } },
   /** Requirements, rule groups, platforms: the elements are texts. */
   catalogue: { engine: 'array', defaultSort: '+text', caseSensitiveOrder: true },
+  /** Requirements in the events of rootcheck: texts that the manager selects from the events. */
+  requirements: { engine: 'array', defaultSort: '+text', caseSensitiveOrder: true, selectsFromRows: true },
   lists: { engine: 'array', sortable: ['path'], searchable: ['path'], offsetFirst: true },
   listFiles: { engine: 'array', sortable: ['path', 'name'], searchable: ['path', 'name'], offsetFirst: true },
   logs: log,
   nodes: {
     engine: 'array',
     selectable: ['name', 'type', 'version', 'ip'],
+    selectsFirst: true,
     sortable: ['name', 'type', 'version', 'ip'],
     plainFields: texts('name', 'type', 'version', 'ip'),
     filters: { type: { by: 'equal', allowed: { values: ['master', 'worker'], code: 1728 }, matchAll: 'all' } },
@@ -209,6 +230,7 @@ export const sources = {
     engine: 'database',
     fields: { ...texts('event', 'pci', 'cis', 'status'), oldDay: 'day', readDay: 'day' },
     defaultSort: '-readDay',
+    hasOwnCondition: true,
     filters: {
       status: { by: 'equal', allowed: { values: ['outstanding', 'solved'], code: 1603 }, matchAll: 'all' },
     },
@@ -220,6 +242,7 @@ export const sources = {
       ...numbers('total_checks', 'pass', 'fail', 'invalid', 'score'),
     },
     defaultSort: '-policy_id',
+    storedTimes: ['start_scan', 'end_scan'],
   },
   scaChecks: {
     engine: 'database',
@@ -239,7 +262,8 @@ export const sources = {
   hardware: inventory(
     scan,
     texts('board_serial', 'cpu_name'),
-    numbers('cpu_cores', 'cpu_mhz', 'ram_free', 'ram_total', 'ram_usage'),
+    numbers('cpu_cores', 'ram_free', 'ram_total', 'ram_usage'),
+    { cpu_mhz: 'real' },
   ),
   os: inventory(
     scan,

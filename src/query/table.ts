@@ -6,7 +6,7 @@ import { waitForTurn } from '../core/in-turns.ts'
 import { compilePredicates } from './collect.ts'
 import { type Column, columnOf } from './column.ts'
 import { matchesOf } from './matches.ts'
-import { parseSorting, type SortField, type Sorting, sortedValue } from './order.ts'
+import { parseSort, parseSorting, type SortField, type Sorting, sortedValue } from './order.ts'
 import { countTests, type Predicate } from './predicate.ts'
 import { type Ranks, rankValues, sortByRank } from './ranks.ts'
 import { CollectionError, type CollectionRequest, parsePage } from './request.ts'
@@ -66,7 +66,7 @@ export class Table {
     const { sort } = request
     try {
       const predicates = compilePredicates(request, this.#source)
-      const isMatched = predicates.length === 0 || this.#matches.has(keyOf(request, this.#source))
+      const isMatched = predicates.length === 0 || this.#matches.has(keyOf(request))
       const tested = isMatched ? 0 : countTests({ kind: 'every', of: predicates })
       const sorted = sort === undefined || this.#orders.has(sort) ? 0 : (this.#sortingOf(sort)?.fields.length ?? 0)
       return this.length * (tested + sorted)
@@ -92,13 +92,30 @@ export class Table {
     return { rows, totalItems: rows.length }
   }
 
+  /**
+   * Whether the manager has the same order: rows with equal sort values may have another one in a database, and a missing
+   * or differently typed value fails there in an array. Throws CollectionError.
+   */
+  async hasOrderOfManager({ sort }: CollectionRequest): Promise<boolean> {
+    const sorting = sort === undefined ? undefined : this.#sortingOf(sort)
+    if (sorting === undefined || this.length < 2) return true
+    const source = this.#source
+    if (source.engine === 'array')
+      return sorting.fields.every(({ field }) => hasOneType(this.#sortColumnOf(field).values))
+    const byDefault = this.#sortingOf('+')?.fields[0]?.field
+    const named = parseSort(sort ?? '').fields[0] ?? byDefault ?? ''
+    if (named === byDefault || source.orderOfTies?.exceptOf.includes(named) === false) return true
+    const [field] = sorting.fields
+    return field !== undefined && (await this.#ranksOf(field)).count === this.length
+  }
+
   #sortingOf(sort: string): Sorting | undefined {
     return parseSorting(sort, this.#source, this.#elements)
   }
 
   #match(request: CollectionRequest, predicates: readonly Predicate[]): Matches | Promise<Matches> {
     if (predicates.length === 0) return { isMatch: undefined, total: this.length }
-    return this.#matches.get(keyOf(request, this.#source), async () => {
+    return this.#matches.get(keyOf(request), async () => {
       const { length } = this
       const table = { length, elements: this.#elements, columnOf: (field: string) => this.#columnOf(field) }
       const isMatch = await matchesOf({ kind: 'every', of: predicates }, table)
@@ -149,13 +166,15 @@ export class Table {
   }
 }
 
-/** Equal for requests with equal matches. Time frames count from now, in seconds. */
-function keyOf({ filters, search, q, now }: CollectionRequest, source: Source): string {
-  const key = JSON.stringify([filters, search, q])
-  const byTime = Object.keys(filters ?? {}).some((name) => source.filters?.[name]?.by === 'olderThan')
-  const mayCompareTimes =
-    q !== undefined && source.engine === 'database' && Object.values(source.fields).includes('date')
-  return byTime || mayCompareTimes ? `${Math.floor(now.getTime() / 1000)} ${key}` : key
+/** Equal for requests with equal matches. */
+function keyOf({ filters, search, q }: CollectionRequest): string {
+  return JSON.stringify([filters, search, q])
+}
+
+function hasOneType(values: readonly unknown[]): boolean {
+  const [first] = values
+  const types: readonly string[] = ['string', 'number']
+  return values.every((value) => typeof value === typeof first && types.includes(typeof first))
 }
 
 function placesOf(

@@ -6,7 +6,7 @@ import type { CacheTarget } from '../key.ts'
 import { staleBound } from '../stores/local-entries.ts'
 import { answerFrom } from './answer.ts'
 import type { SnapshotPorts } from './builder.ts'
-import type { Derivation } from './derivation.ts'
+import { type Derivation, selectsAllRows } from './derivation.ts'
 import type { QueriedRows } from './queried-rows.ts'
 import { parseHead, type SnapshotHead } from './rows.ts'
 
@@ -46,22 +46,24 @@ export function createComputations(ports: Pick<SnapshotPorts, 'rows' | 'clock' |
   const { rows, clock, onEvent } = ports
   let costly = 0
 
-  return async ({ target, derivation }, snapshot) => {
+  return async ({ request, target, derivation }, snapshot) => {
     const received = clock()
     const { age = 0, ttl = 0, ...stored } = snapshot.cached?.response ?? {}
     const head = parseHead(snapshot)
     if (head === undefined) return undefined
+    // Nodes may return rows for a filter that a snapshot with gaps lacks.
+    if (head.others !== undefined && !selectsAllRows(request)) return undefined
     const left = ttl + staleBound({ staleWhileRevalidate: 0, staleIfError: 0, ...stored }) - age
     const found = await rows.find(target, head, derivation.source, left)
     if (found === undefined) return undefined
-    const derived = asOf(derivation, age + clock() - received)
-    const isCostly = found.table.valuesToRead(derived.collection) > MAX_VALUES_OF_HIT
+    const isCostly = found.table.valuesToRead(derivation.collection) > MAX_VALUES_OF_HIT
 
     const compute = async (started: number): Promise<JsonResponse | undefined> => {
       const joined = joinedFactsOf(snapshot, head)
-      const body = await bodyOf(found, derived, head)
+      const body = await bodyOf(found, derivation, head, target)
       // The edge owns the pages of joined collections, and refuses what they do not support.
       if (body instanceof CollectionError) return target.policy.isJoined ? refuse(body, joined) : undefined
+      if (body === undefined) return undefined
       if (snapshot.partial) return { kind: 'json', status: 200, body, errorNumber: 0, ...joined }
       const { hit: isStored = false, detail } = snapshot.cached?.status ?? {}
       if (isStored) {
@@ -95,21 +97,16 @@ export function createComputations(ports: Pick<SnapshotPorts, 'rows' | 'clock' |
   }
 }
 
-/**
- * Counts time frames (`older_than=1d`) back from the time of the rows, as the node did for each response of that age. In
- * rows of some seconds ago, every agent would seem to report late. `age`: of the rows, in milliseconds.
- */
-function asOf({ source, collection }: Derivation, age: number): Derivation {
-  return { source, collection: { ...collection, now: new Date(Date.now() - age) } }
-}
-
-/** Returns the body of the response, or why the request is refused. */
+/** Returns the body of the response, or why the request is refused; `undefined`: only a node has the order of the rows. */
 async function bodyOf(
   rows: QueriedRows,
   derivation: Derivation,
   { others }: SnapshotHead,
-): Promise<Buffer | CollectionError> {
+  { policy }: CacheTarget,
+): Promise<Buffer | CollectionError | undefined> {
   try {
+    // The edge itself sorts joined rows.
+    if (!policy.isJoined && !(await rows.table.hasOrderOfManager(derivation.collection))) return undefined
     return await answerFrom(rows, derivation, others)
   } catch (fault) {
     if (fault instanceof CollectionError) return fault

@@ -31,9 +31,12 @@ export function derivationOf(request: EdgeRequest, now: Date): Derivation | unde
   if (source === undefined || request.snapshot) return undefined
   const { defaultSort } = source
   // Joined rows have the order of their nodes and agents, which is that of rows with equal sort fields.
-  const sort = isJoined(request) && defaultSort !== undefined ? { sort: defaultSort } : undefined
+  const joined = isJoined(request)
+  const sort = joined && defaultSort !== undefined ? { sort: defaultSort } : undefined
   const collection = parseCollectionRequest({ ...sort, ...request.query }, now)
-  return isComputable(collection, source) ? { source, collection } : undefined
+  // Nodes filter joined rows, and the edge sorts them.
+  const { sort: _, ...unsorted } = collection
+  return isComputable(joined ? unsorted : collection, source) ? { source, collection } : undefined
 }
 
 function isJoined({ endpoint }: EdgeRequest): boolean {

@@ -69,7 +69,7 @@ export const kinds = {
     pattern: '^[A-Za-z0-9_.\\\\/:-]+$',
     maxLength: 1024,
     code: 608,
-    message: 'Valid characters: a-z, A-Z, 0-9, ., _, -, :, /, \\.',
+    message: 'Path invalid. Valid characters: a-z, A-Z, 0-9, ., _, -, :, /, \\.',
   },
   dates: {
     pattern: '^[0-9]{8}$',
@@ -123,12 +123,12 @@ export const kinds = {
     because: 'levels have at most two digits, so a longer number never matches',
   },
   hashes: {
-    pattern: '^(?:[A-Fa-f0-9]{32}|[A-Fa-f0-9]{40}|[A-Fa-f0-9]{64})$',
+    pattern: '^(?:[A-Fa-f0-9]{32}|[A-Fa-f0-9]{40}|[A-Fa-f0-9]{64})?$',
     maxLength: 64,
     code: 613,
     message: 'Valid values: md5/sha1/sha256 hash.',
     wider: 'intended: 32, 40 or 64 hex digits; as written upstream it accepts any text',
-    because: 'the real filter accepts any text, such as `; rm -rf /`',
+    because: 'the real filter accepts any text, such as `; rm -rf /`; the manager answers an empty one',
   },
   key: { pattern: '^[A-Za-z0-9]+$', maxLength: 1024, code: 615, message: 'Valid characters: a-z A-Z 0-9.' },
   timeframe: {

@@ -1,9 +1,10 @@
 import { collect } from '../../query/collect.ts'
-import type { CollectionPage } from '../../query/request.ts'
-import { parseCollectionRequest } from '../../query/request.ts'
-import type { Source } from '../../query/sources.ts'
-import type { Element } from '../../query/value.ts'
+import { parseSort } from '../../query/order.ts'
+import { CollectionError, type CollectionPage, parseCollectionRequest } from '../../query/request.ts'
+import { type ArraySource, type DatabaseSource, sources } from '../../query/sources.ts'
+import type { Element, Row } from '../../query/value.ts'
 import type { SimRequest } from '../model.ts'
+import { pageOfTable, type TableOptions } from './tables.ts'
 /** Builds collections from generated rows, with the query semantics of the real system. */
 
 /**
@@ -12,8 +13,22 @@ import type { SimRequest } from '../model.ts'
 export function pageOf(
   rows: readonly Element[],
   { world, query: asked }: SimRequest,
-  source: Source,
+  source: ArraySource,
   query = asked,
 ): CollectionPage {
+  // A sort needs a field, except of texts and of logs.
+  const isSign = query.sort !== undefined && parseSort(query.sort).fields.length === 0
+  if (isSign && source.sortable !== undefined && source.defaultSort !== sources.logs.defaultSort)
+    throw new CollectionError(1404)
   return collect(rows, parseCollectionRequest(query, world.now()), source)
+}
+
+/** Returns a page of the database of an agent. */
+export function tableOf(
+  rows: readonly Row[],
+  { world, query: asked }: SimRequest,
+  source: DatabaseSource,
+  { query = asked, ...options }: TableOptions & { readonly query?: SimRequest['query'] } = { inParts: true },
+): CollectionPage<Row> {
+  return pageOfTable(rows, query, world.now(), source, options)
 }

@@ -1,4 +1,3 @@
-import { collect } from '../../query/collect.ts'
 import type { CollectionPage } from '../../query/request.ts'
 import { parseCollectionRequest } from '../../query/request.ts'
 import { nestRow } from '../../query/select.ts'
@@ -6,6 +5,7 @@ import type { DatabaseSource } from '../../query/sources.ts'
 import type { Row } from '../../query/value.ts'
 import { FrameworkError, type SimRequest } from '../model.ts'
 import { type Machine, machineOf } from './machine.ts'
+import { pageOfTable } from './tables.ts'
 
 /** All agents of a node in one collection, with the defects of the real API. */
 
@@ -26,15 +26,14 @@ export interface Walk {
  */
 export function walkAgents(request: SimRequest, { source, rowsOf, countAgents = false }: Walk): CollectionPage<Row> {
   const { world, node, query } = request
-  const perAgent = parseCollectionRequest(query, world.now())
+  const { limit = DEFAULT_LIMIT } = parseCollectionRequest(query, world.now())
   const { nested: _, ...flat } = source
-  const limit = perAgent.limit ?? DEFAULT_LIMIT
   const found: Row[] = []
   let totalItems = 0
   for (const agent of [...world.agents.values()].slice(0, FIRST_AGENTS)) {
     const machine = machineOf(world, node, agent)
     if (machine === undefined) continue
-    const page = collect(rowsOf(machine), perAgent, flat)
+    const page = pageOfTable(rowsOf(machine), query, world.now(), flat, { inParts: true })
     totalItems += countAgents ? page.items.length : page.totalItems
     found.push(...page.items.slice(0, limit - found.length).map((row) => ({ ...row, agent_id: agent.id })))
   }

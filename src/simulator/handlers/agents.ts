@@ -1,9 +1,10 @@
-import { collect, matchRows } from '../../query/collect.ts'
+import { collect } from '../../query/collect.ts'
 import { parseCollectionRequest } from '../../query/request.ts'
 import { pickFields } from '../../query/select.ts'
 import { sources } from '../../query/sources.ts'
 import type { Row } from '../../query/value.ts'
 import { rowOf } from '../agent-state.ts'
+import { matchTable, pageOfTable } from '../data/tables.ts'
 import { agentSums } from '../group-files.ts'
 import type { SimAgent, SimHandlers, SimRequest, World } from '../model.ts'
 import { refusal } from '../texts.ts'
@@ -22,9 +23,14 @@ export function findAgent(world: World, id: string | undefined, manager: 'allowe
   return agent
 }
 
-/** Returns the given rows as a collection. */
-export function collectAgents(rows: readonly Row[], { world, query }: SimRequest) {
-  return collect(rows, parseCollectionRequest(query, world.now()), sources.agents)
+/** Returns agents as a collection. `own`: those that the path names. */
+export function collectAgents({ world, query }: SimRequest, own?: (row: Row) => boolean) {
+  return pageOfTable(agentRows(world), query, world.now(), sources.agents, own === undefined ? {} : { own })
+}
+
+/** Returns the agents that match filters and `q`. */
+export function matchAgents(world: World, query: SimRequest['query']): readonly Row[] {
+  return matchTable(agentRows(world), parseCollectionRequest(query, world.now()), sources.agents)
 }
 
 /** A single agent has exactly the requested fields and never its key. */
@@ -39,7 +45,7 @@ function single(agent: SimAgent, { world, query }: SimRequest): Row {
  */
 function outdated(request: SimRequest) {
   const { select, ...query } = request.query
-  const page = collectAgents(agentRows(request.world), { ...request, query }).items
+  const page = collectAgents({ ...request, query }).items
   const items = page
     .filter((agent) => agent.version !== undefined && agent.version !== `Wazuh v${request.world.version}`)
     .map((agent) => pickFields(agent, ['name', 'id', 'version']))
@@ -52,9 +58,9 @@ function distinct({ world, query }: SimRequest) {
   const known = [...Object.keys(sources.agents.fields), 'internal_key']
   const names = (fields ?? select)?.split(',') ?? known
   if (names.some((name) => !known.includes(name))) throw refusal(1724)
-  const found = matchRows(agentRows(world), parseCollectionRequest(rest, world.now()), sources.agents)
+  const found = matchAgents(world, rest)
   const page = { ...(offset === undefined ? {} : { offset }), ...(limit === undefined ? {} : { limit }) }
-  const groups = countBy(found as readonly Row[], names)
+  const groups = countBy(found, names)
   const { items } = collect(groups, parseCollectionRequest(page, world.now()), { engine: 'array' })
   return { items, totalItems: found.length }
 }
@@ -82,7 +88,7 @@ function isSync({ world, params }: SimRequest) {
 }
 
 export const agentHandlers: SimHandlers = {
-  'GET /agents': (request) => collectAgents(agentRows(request.world), request),
+  'GET /agents': (request) => collectAgents(request),
   'GET /agents/:agent_id': (request) => single(findAgent(request.world, request.params.agent_id), request),
   'GET /agents/name/:agent_name': (request) => {
     const name = request.params.agent_name
@@ -90,10 +96,7 @@ export const agentHandlers: SimHandlers = {
     if (agent === undefined) throw refusal(1701, name)
     return single(agent, request)
   },
-  'GET /agents/no_group': (request) => {
-    const alone = agentRows(request.world).filter((row) => row.group === undefined && row.id !== '000')
-    return collectAgents(alone, request)
-  },
+  'GET /agents/no_group': (request) => collectAgents(request, ({ group, id }) => group === undefined && id !== '000'),
   'GET /agents/outdated': outdated,
   'GET /agents/stats/distinct': distinct,
   'GET /agents/:agent_id/key': ({ world, params }) => findAgent(world, params.agent_id, 'refused').key,

@@ -1,7 +1,7 @@
 /** CIS-CAT results of one agent and of all agents of a node. */
 import { sources } from '../../query/sources.ts'
 import { machineOf } from '../data/machine.ts'
-import { pageOf } from '../data/page.ts'
+import { tableOf } from '../data/page.ts'
 import { assessments } from '../data/scans/ciscat.ts'
 import { walkAgents } from '../data/walk.ts'
 import type { SimHandlers, SimRequest } from '../model.ts'
@@ -11,7 +11,7 @@ function ofAgent(request: SimRequest) {
   const { world, node, params } = request
   const agent = world.agents.get(params.agent_id ?? '')
   const machine = agent && machineOf(world, node, agent)
-  return pageOf(machine === undefined ? [] : assessments(machine), request, sources.ciscat)
+  return tableOf(machine === undefined ? [] : assessments(machine), request, sources.ciscat)
 }
 
 export const ciscatHandlers: SimHandlers = {

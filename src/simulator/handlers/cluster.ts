@@ -21,10 +21,21 @@ function factsOf({ name, type, ip }: SimNode, { version }: World) {
   return { name, type, version, ip }
 }
 
+/** The manager selects fields before everything else: conditions, searches and sorts miss the others. */
 function nodes(request: SimRequest) {
-  const rows = connectedNodes(request).map((node) => factsOf(node, request.world))
-  const { items, totalItems } = collect(rows, parseCollectionRequest(request.query, request.world.now()), sources.nodes)
+  const { select, type, ...others } = request.query
+  const now = request.world.now()
+  const all = connectedNodes(request).map((node) => factsOf(node, request.world))
+  const selected = collect(all, parseCollectionRequest(defined({ select, type }), now), sources.nodes).items
+  const { items, totalItems } = collect(selected, parseCollectionRequest(others, now), {
+    ...sources.nodes,
+    ...(select !== undefined && { sortable: select.split(',') }),
+  })
   return { totalItems, items }
+}
+
+function defined(query: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined))
 }
 
 /** `select` is accepted and has no effect, as recorded. */

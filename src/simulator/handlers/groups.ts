@@ -11,7 +11,7 @@ import {
   type World,
 } from '../model.ts'
 import { refusal } from '../texts.ts'
-import { agentRows, collectAgents, findAgent } from './agents.ts'
+import { collectAgents, findAgent } from './agents.ts'
 import { affected, type Failure, failureOf } from './outcome.ts'
 
 /** Groups and their members. */
@@ -50,8 +50,7 @@ function allGroups({ world, query }: SimRequest) {
 
 function members(request: SimRequest) {
   const { name } = findGroup(request.world, request.params.group_id)
-  const rows = agentRows(request.world).filter((row) => Array.isArray(row.group) && row.group.includes(name))
-  return collectAgents(rows, request)
+  return collectAgents(request, ({ group }) => Array.isArray(group) && group.includes(name))
 }
 
 function create({ world, params }: SimRequest): string {

@@ -2,7 +2,7 @@
 import { sources } from '../../query/sources.ts'
 import { type InventoryKind, inventoryKinds, inventoryRows } from '../data/inventory/rows.ts'
 import { machineOf } from '../data/machine.ts'
-import { pageOf } from '../data/page.ts'
+import { tableOf } from '../data/page.ts'
 import { walkAgents } from '../data/walk.ts'
 import type { SimHandler, SimHandlers } from '../model.ts'
 import { findAgent } from './agents.ts'
@@ -15,7 +15,7 @@ function ofAgent(kind: InventoryKind): SimHandler {
     const { world, node, params } = request
     const machine = machineOf(world, node, findAgent(world, params.agent_id))
     const rows = machine === undefined ? [] : inventoryRows(world.seed, machine, kind)
-    const page = pageOf(rows, request, sources[kind])
+    const page = tableOf(rows, request, sources[kind])
     return single.has(kind) ? (page.items[0] ?? {}) : page
   }
 }

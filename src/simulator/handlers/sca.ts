@@ -1,10 +1,11 @@
-import { collect, matchRows } from '../../query/collect.ts'
+import { collect } from '../../query/collect.ts'
 import { parseCollectionRequest, parsePage } from '../../query/request.ts'
 import { sources } from '../../query/sources.ts'
 import { machineOf } from '../data/machine.ts'
-import { pageOf } from '../data/page.ts'
+import { tableOf } from '../data/page.ts'
 import { type ScaCheck, scaChecks, scaPolicies } from '../data/scans/assessment.ts'
 import { scanStart, scanStateOf } from '../data/scans/state.ts'
+import { matchTable } from '../data/tables.ts'
 import type { SimHandlers, SimRequest } from '../model.ts'
 
 /** Security configuration assessment of an agent; empty for an agent that the node does not know, as in the real API. */
@@ -13,8 +14,8 @@ function policies(request: SimRequest) {
   const { world, node, params } = request
   const agent = world.agents.get(params.agent_id ?? '')
   const machine = agent && machineOf(world, node, agent)
-  if (agent === undefined || machine === undefined) return pageOf([], request, sources.sca)
-  return pageOf(scaPolicies(machine, scanStart(world, machine, scanStateOf(node, agent))), request, sources.sca)
+  if (agent === undefined || machine === undefined) return tableOf([], request, sources.sca)
+  return tableOf(scaPolicies(machine, scanStart(world, machine, scanStateOf(node, agent))), request, sources.sca)
 }
 
 /**
@@ -28,7 +29,7 @@ function checks(request: SimRequest) {
   const all = machine === undefined ? [] : scaChecks(machine, params.policy_id ?? '')
   const asked = parseCollectionRequest(query, world.now())
   const { offset, limit } = parsePage(asked)
-  const found = matchRows(all, asked, sources.scaChecks) as readonly ScaCheck[]
+  const found = matchTable(all, asked, sources.scaChecks) as readonly ScaCheck[]
   const joined = found.flatMap(({ compliance, rules, ...check }) =>
     compliance.flatMap((entry) => rules.map((rule) => ({ check, entry, rule }))),
   )

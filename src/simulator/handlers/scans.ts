@@ -2,7 +2,7 @@
 import { sources } from '../../query/sources.ts'
 import { statusOf } from '../agent-state.ts'
 import { type Machine, machineOf } from '../data/machine.ts'
-import { pageOf } from '../data/page.ts'
+import { pageOf, tableOf } from '../data/page.ts'
 import { watchedFiles } from '../data/scans/integrity.ts'
 import { findings } from '../data/scans/policy.ts'
 import { scanEnd, scanStart, scanStateOf } from '../data/scans/state.ts'
@@ -49,7 +49,7 @@ function files(request: SimRequest) {
   const { summary, ...query } = request.query
   const asked = summary === 'yes' ? { ...query, select: 'date,mtime,file' } : query
   const isKnown = request.world.agents.has(request.params.agent_id ?? '')
-  return pageOf(isKnown ? rowsOf('syscheck', request) : [], request, sources.syscheck, asked)
+  return tableOf(isKnown ? rowsOf('syscheck', request) : [], request, sources.syscheck, { query: asked, inParts: true })
 }
 
 /** Returns the distinct requirements of the findings; a finding may have several. */
@@ -58,7 +58,7 @@ function requirements(field: 'pci' | 'cis'): SimHandler {
     if (request.query.q !== undefined) throw refusal(1000)
     const named = rowsOf('rootcheck', request).flatMap((row) => String(row[field] ?? '').split(','))
     const values = new Set(named.filter((value) => value !== ''))
-    return pageOf([...values].sort(), request, sources.catalogue)
+    return pageOf([...values].sort(), request, sources.requirements)
   }
 }
 
@@ -122,7 +122,7 @@ export const scanHandlers: SimHandlers = {
   'DELETE /experimental/syscheck': clearAll('syscheck'),
   'PUT /syscheck': runAll,
   'PUT /syscheck/:agent_id': runOne('syscheck'),
-  'GET /rootcheck/:agent_id': (request) => pageOf(rowsOf('rootcheck', request), request, sources.rootcheck),
+  'GET /rootcheck/:agent_id': (request) => tableOf(rowsOf('rootcheck', request), request, sources.rootcheck, {}),
   'GET /rootcheck/:agent_id/cis': requirements('cis'),
   'GET /rootcheck/:agent_id/pci': requirements('pci'),
   'GET /rootcheck/:agent_id/last_scan': lastScan,

@@ -1,11 +1,11 @@
-import { collect, matchRows } from '../../query/collect.ts'
+import { collect } from '../../query/collect.ts'
 import { parseCollectionRequest } from '../../query/request.ts'
 import { pickFields } from '../../query/select.ts'
 import { sources } from '../../query/sources.ts'
 import type { Row } from '../../query/value.ts'
 import { rowOf, statusOf } from '../agent-state.ts'
 import type { SimAgent, SimHandlers, SimRequest, World } from '../model.ts'
-import { agentRows, countBy } from './agents.ts'
+import { agentRows, countBy, matchAgents } from './agents.ts'
 import { groupRows } from './groups.ts'
 
 /** Counts of agents. */
@@ -24,7 +24,7 @@ function countStatus(world: World) {
 /** Returns the platforms of matching agents; only the sign of `sort` is used. */
 function platforms({ world, query }: SimRequest) {
   const { offset, limit, sort, ...rest } = query
-  const found = matchRows(agentRows(world), parseCollectionRequest(rest, world.now()), sources.agents) as readonly Row[]
+  const found = matchAgents(world, rest)
   const names = new Set(found.flatMap((row) => Object.values(pickFields(row, ['os.platform']))).map(platformOf))
   const page = { offset, limit, sort: sort?.startsWith('-') === true ? '-' : undefined }
   const asked = Object.entries(page).filter((entry): entry is [string, string] => entry[1] !== undefined)

@@ -54,7 +54,7 @@ export function matching(
     const { unsearched = [] } = table
     const fields = table.fields.filter((field) => !unsearched.includes(field))
     const texts =
-      table.kind === 'database' ? (row: Item) => fields.flatMap((field) => leaves(fieldOf(row, field))) : leaves
+      table.kind === 'database' ? (row: Item) => fields.flatMap((field) => leaves(storedIn(table, row, field))) : leaves
     found = found.filter((row) => texts(row).some(contains) !== negated)
   }
   if (q !== undefined) {
@@ -88,6 +88,13 @@ function likeMatcher(text: string): (value: string) => boolean {
   return (value) => found.test(value)
 }
 
+/** Databases store times as numbers of seconds. */
+function storedIn({ times = [] }: Table, row: Item, field: string): unknown {
+  const value = fieldOf(row, field)
+  const time = times.includes(field) && typeof value === 'string' ? Date.parse(value.replace(' ', 'T')) : Number.NaN
+  return Number.isNaN(time) ? value : Math.floor(time / 1000)
+}
+
 function leaves(value: unknown): string[] {
   if (value === undefined || value === null) return []
   return typeof value === 'object' ? Object.values(value).flatMap(leaves) : [String(value)]
@@ -98,8 +105,11 @@ function conditionOf({ field, operator, value }: Condition, table: Table, now: D
     throw new NewerError(1408, `Available fields: ${table.fields.join(', ')}. Field: ${field}`)
   }
   if (value === 'null') return (row) => (fieldOf(row, field) === undefined) === (operator === '=')
-  const test = table.times?.includes(field) === true ? timeTest(operator, value, now) : valueTest(operator, value)
+  const isTime = table.times?.includes(field) === true
+  const test = isTime ? timeTest(operator, value, now) : valueTest(operator, value)
   return (row) => {
+    // The manager itself has no times.
+    if (isTime && row.id === '000') return false
     const found = fieldOf(row, field)
     if (!Array.isArray(found)) return found !== undefined && found !== null && test(found)
     // A list matches by any member, and `!=` only if no member is equal.

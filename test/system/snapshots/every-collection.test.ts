@@ -19,7 +19,7 @@ const settings = {
     endpoints: {},
   },
 }
-const QUERIES = 30
+const QUERIES = 40
 /** The data of the simulator does not change during the test. */
 const start = new Date()
 const params: Readonly<Record<string, string>> = {
@@ -40,40 +40,48 @@ const records = catalogue.filter((record) => {
   return typeof policy !== 'string' && policy.snapshot !== undefined && !policy.isJoined
 })
 
-t.test('random queries of every collection with a snapshot get the response of the node', async (t) => {
-  const { simulator, edge } = await simulated(t, { agents: 40, now: () => start }, { settings })
-  const ask = async (base: string, authorization: string, url: string) => {
-    const response = await fetch(base + url, { headers: { authorization } })
-    return { body: (await response.json()) as Answer, status: response.headers.get('cache-status') ?? '' }
-  }
-  const node = (url: string) =>
-    ask(simulator.nodes[0]?.url ?? '', `Basic ${Buffer.from('edge:only-for-tests').toString('base64')}`, url)
-  const edgeOf = (url: string) => ask(edge.url, edge.authorization('admin'), url)
-
-  t.ok(records.length >= 33, `${records.length} collections`)
-  for (const record of records) {
-    const path = record.path.replaceAll(/:(\w+)/g, (_, name: string) => params[name] ?? '')
-    const { data } = (await node(`${path}?limit=1000`)).body
-    if (data === undefined) {
-      t.fail(`${path} has no rows`)
-      continue
+t.test(
+  'one URL, one answer: a random query of every collection gets the response of the node, with a snapshot too',
+  async (t) => {
+    const { simulator, edge } = await simulated(t, { agents: 40, now: () => start }, { settings })
+    const ask = async (base: string, authorization: string, url: string) => {
+      const response = await fetch(base + url, { headers: { authorization } })
+      return { body: (await response.json()) as Answer, status: response.headers.get('cache-status') ?? '' }
     }
-    // Two different queries.
-    await edgeOf(`${path}?limit=7`)
-    await edgeOf(`${path}?limit=8`)
-    const query = queriesOf(record, data.items)
-    const property = fc.asyncProperty(query, async (wanted) => {
-      const url = `${path}?${new URLSearchParams(wanted)}`
-      const [expected, actual] = [await node(url), await edgeOf(url)]
-      if (!isSame(actual.body, expected.body, wanted.sort)) {
-        throw new Error(`${url}: ${JSON.stringify(actual)} instead of ${JSON.stringify(expected.body)}`)
+    const node = (url: string) =>
+      ask(simulator.nodes[0]?.url ?? '', `Basic ${Buffer.from('edge:only-for-tests').toString('base64')}`, url)
+    const edgeOf = (url: string) => ask(edge.url, edge.authorization('admin'), url)
+
+    t.ok(records.length >= 33, `${records.length} collections`)
+    for (const record of records) {
+      const path = record.path.replaceAll(/:(\w+)/g, (_, name: string) => params[name] ?? '')
+      const { data } = (await node(`${path}?limit=1000`)).body
+      if (data === undefined) {
+        t.fail(`${path} has no rows`)
+        continue
       }
-    })
-    const { errorInstance, seed } = await fc.check(property, { numRuns: QUERIES, endOnFailure: true })
-    t.equal((errorInstance as Error | undefined)?.message.slice(0, 3000), undefined, `${path}, seed ${seed}`)
-    t.match((await edgeOf(`${path}?limit=9`)).status, /detail=snapshot/, `${path}: a new query costs no call`)
-  }
-})
+      // Two different queries.
+      await edgeOf(`${path}?limit=7`)
+      await edgeOf(`${path}?limit=8`)
+      const query = queriesOf(record, data.items)
+      const property = fc.asyncProperty(query, async (wanted) => {
+        const url = `${path}?${new URLSearchParams(wanted)}`
+        const [expected, actual] = [await node(url), await edgeOf(url)]
+        if (!isDeepStrictEqual(actual.body, cutToLimit(expected.body, wanted.limit))) {
+          throw new Error(`${url}: ${JSON.stringify(actual)} instead of ${JSON.stringify(expected.body)}`)
+        }
+      })
+      const { errorInstance, seed } = await fc.check(property, { numRuns: QUERIES, endOnFailure: true })
+      t.equal((errorInstance as Error | undefined)?.message.slice(0, 3000), undefined, `${path}, seed ${seed}`)
+      t.match((await edgeOf(`${path}?limit=9`)).status, /detail=snapshot/, `${path}: a new query costs no call`)
+    }
+  },
+)
+
+/** A node returns up to 19 rows too many, which the edge never passes on. */
+function cutToLimit({ data, ...answer }: Answer, limit = '500'): Answer {
+  return data === undefined ? answer : { ...answer, data: { ...data, items: data.items.slice(0, Number(limit)) } }
+}
 
 /** Queries with the parameters of the record, and with values that the rows have. */
 function queriesOf(record: (typeof records)[number], items: readonly Row[]): fc.Arbitrary<Record<string, string>> {
@@ -92,19 +100,30 @@ function queriesOf(record: (typeof records)[number], items: readonly Row[]): fc.
   const found = fields.filter((name) => valuesOf(name).length > 0)
   const condition = fc
     .tuple(fc.constantFrom(...(found.length > 0 ? found : fields)), fc.constantFrom('=', '!=', '<', '>', '~'), fc.nat())
-    .map(([name, operator, at]) => name + operator + (valuesOf(name)[at % valuesOf(name).length] ?? '1'))
+    .map(([name, operator, at]) => {
+      const values = [...valuesOf(name), 'null', 'all', '1d', '2026-11-20', 'outstandi']
+      return name + operator + values[at % values.length]
+    })
   const filters = Object.keys(record.query)
     .filter((name) => valuesOf(name).length > 0)
-    .map((name) => [name, fc.nat().map((at) => valuesOf(name)[at % valuesOf(name).length] ?? '')] as const)
+    .map((name) => {
+      const value = fc.nat().map((at) => valuesOf(name)[at % valuesOf(name).length] ?? '')
+      const alternatives = fc.tuple(value, value).map((pair) => pair.join())
+      // The edge refuses lists of hashes.
+      const isOne = record.query[name]?.kind === 'hashes'
+      return [name, isOne ? value : fc.oneof({ arbitrary: value, weight: 3 }, alternatives)] as const
+    })
   const parts: Record<string, fc.Arbitrary<string>> = {
     offset: fc.constantFrom('0', '1', '5', '30', '2000'),
-    limit: fc.constantFrom('1', '7', '500', '1000'),
+    limit: fc.constantFrom('1', '7', '33', '500', '1000'),
     sort: fc.tuple(fc.constantFrom('', '+', '-'), field).map(([sign, name]) => sign + name),
-    search: fc.constantFrom('a', '!a', '1', 'DE', 'nothing at all', '_', '"o"'),
+    search: fc.constantFrom('a', '!a', '1', 'DE', 'nothing at all', '_', '"o"', '25-', '20', '2026-', ':', 'é'),
     select: fc.array(field, { minLength: 1, maxLength: 3 }).map((names) => names.join(',')),
     q: fc.oneof(
       condition,
       fc.tuple(condition, condition).map((pair) => pair.join(';')),
+      fc.tuple(condition, condition).map((pair) => pair.join()),
+      fc.tuple(condition, condition, condition).map(([a, b, c]) => `${a};(${b},${c})`),
     ),
     ...Object.fromEntries(filters),
   }
@@ -113,22 +132,5 @@ function queriesOf(record: (typeof records)[number], items: readonly Row[]): fc.
   return fc
     .tuple(fc.record(known, { requiredKeys: [] }), fc.subarray(Object.keys(known), { maxLength: 3 }))
     .map(([query, names]) => Object.fromEntries(Object.entries(query).filter(([name]) => names.includes(name))))
-    .map((query) => (query.sort === undefined ? query : without(query, 'select')) as Record<string, string>)
-}
-
-function without(query: Readonly<Record<string, unknown>>, left: string): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(query).filter(([name]) => name !== left))
-}
-
-/** Rows that are equal in the fields of the sort have no order among them. */
-function isSame(actual: Answer, expected: Answer, sort: string | undefined): boolean {
-  if (isDeepStrictEqual(actual, expected)) return true
-  if (sort === undefined || actual.data === undefined || expected.data === undefined) return false
-  const field = sort.replace(/^[+-]/, '')
-  const valuesOf = ({ items }: NonNullable<Answer['data']>) =>
-    items.map((row) => fieldValue(flattenRow(row), field) ?? fieldValue(row, field))
-  return (
-    actual.data.totalItems === expected.data.totalItems &&
-    isDeepStrictEqual(valuesOf(actual.data), valuesOf(expected.data))
-  )
+    .map((query) => query as Record<string, string>)
 }

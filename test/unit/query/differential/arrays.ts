@@ -53,6 +53,7 @@ export const collections: Readonly<Record<string, Collection>> = {
   },
   decoderFiles: files,
   catalogue: { order: [] },
+  requirements: { order: [] },
   lists: { cells: { path: 'text', items: 'list' }, sortable: ['path'], searchable: ['path'], cutsFirst: true },
   listFiles: {
     cells: { path: 'text', name: 'text', folder: 'text' },

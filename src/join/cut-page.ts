@@ -1,0 +1,32 @@
+/**
+ * Cuts pages to their limit. A node of releases 3.x reads the database of an agent 20 rows at a time and does not cut the
+ * last 20, so that a page may have rows of the next one.
+ */
+import type { Handler } from '../core/request.ts'
+import type { EdgeResponse, JsonResponse } from '../core/response.ts'
+import { DEFAULT_LIMIT } from '../query/request.ts'
+import { findRows } from './bytes/envelope-rows.ts'
+import { advanceRow, createRowCursor } from './bytes/rows.ts'
+
+const ROWS_PER_PART = 20
+
+/** Returns a handler whose pages have at most as many rows as the request wants. */
+export function cutPages(next: Handler): Handler {
+  return async (request) => {
+    const response = await next(request)
+    const limit = Number(request.query.limit ?? DEFAULT_LIMIT)
+    const isWhole =
+      limit < ROWS_PER_PART || limit % ROWS_PER_PART === 0 || request.endpoint.response.data !== 'collection'
+    return isWhole || response.kind !== 'json' ? response : cutPage(response, limit)
+  }
+}
+
+function cutPage(response: JsonResponse, limit: number): EdgeResponse {
+  const found = findRows(response.body)
+  if (!found.ok) return response
+  const cursor = createRowCursor(found.rows)
+  while (cursor.index < limit - 1) if (!advanceRow(cursor)) return response
+  const { rows: _, ...others } = response
+  const rest = response.body.subarray(found.rows.to)
+  return { ...others, body: Buffer.concat([response.body.subarray(0, cursor.to), rest]) }
+}
