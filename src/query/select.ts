@@ -13,7 +13,8 @@ export function compileProjection(select: string | undefined, source: Source): (
   if (select === undefined) return finish
   const known = source.engine === 'database' ? Object.keys(source.fields) : source.selectable
   if (!known) throw new CollectionError(1000)
-  const selected = select.split(',')
+  const ignored = source.engine === 'database' ? (source.ignoredInSelect ?? []) : []
+  const selected = select.split(',').filter((field) => !ignored.includes(field))
   if (selected.some((field) => !known.includes(field))) throw new CollectionError(1724)
   const always = source.engine === 'database' ? (source.alwaysSelected ?? []) : []
   const fields = [...new Set([...always, ...selected])]

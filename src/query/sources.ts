@@ -57,6 +57,8 @@ export interface DatabaseSource extends CommonSource {
   readonly hidden?: readonly string[]
   /** A search for digits matches this field by number only (agents: `search=001`). */
   readonly numberSearchField?: string
+  /** Names that `select` accepts and that select nothing. */
+  readonly ignoredInSelect?: readonly string[]
   /** Fields that `select` always adds. */
   readonly alwaysSelected?: readonly string[]
   /** Rows are flat and leave nested (`scan_id` → `scan: {id}`). */
@@ -252,6 +254,7 @@ export const sources = {
       ...texts('registry', 'command', 'references', 'result', 'status', 'reason', 'condition'),
       ...texts('compliance', 'rules'),
     },
+    ignoredInSelect: ['compliance.key', 'compliance.value', 'rules.type', 'rules.rule'],
     defaultSort: '-policy_id',
   },
   ciscat: inventory(

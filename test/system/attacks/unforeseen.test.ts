@@ -60,6 +60,10 @@ t.test('a configured prefix matches whole names only', async (t) => {
     'other.example/wpk',
     'other.example/wpk/../x',
   ]) {
-    t.throws(of(bad), new EdgeError(608, '. Path invalid. Valid characters: a-z, A-Z, 0-9, ., _, -, :, /, \\.  Field: wpk_repo'), bad)
+    t.throws(
+      of(bad),
+      new EdgeError(608, '. Path invalid. Valid characters: a-z, A-Z, 0-9, ., _, -, :, /, \\.  Field: wpk_repo'),
+      bad,
+    )
   }
 })

@@ -3,6 +3,7 @@ import type { FieldRule, RowRule } from '../../../catalogue/newer/translation.ts
 import { ownEntry } from '../../../core/values.ts'
 import { parseQuery, printQuery, type Query, type QueryLimits } from '../../../query/grammar.ts'
 import { CollectionError, type CollectionErrorCode } from '../../../query/request.ts'
+import { type Source, sources } from '../../../query/sources.ts'
 
 interface Names {
   /** The newer name of each classic name that differs. */
@@ -40,9 +41,12 @@ export function newerName(name: string, rows: RowRule | undefined, code: Collect
   return ownEntry(newer, name) ?? name
 }
 
-/** Throws 1724. */
+/** Names that the classic layout ignores are left out. Throws 1724. */
 export function renameInSelect(select: string, rows: RowRule | undefined): string {
-  return [...new Set(select.split(',').map((name) => newerName(name, rows, 1724)))].join(',')
+  const source: Source | undefined = ownEntry<Source>(sources, rows?.source ?? '')
+  const ignored = source?.engine === 'database' ? (source.ignoredInSelect ?? []) : []
+  const names = select.split(',').filter((name) => !ignored.includes(name))
+  return [...new Set(names.map((name) => newerName(name, rows, 1724)))].join(',')
 }
 
 /** Throws 1403. */
