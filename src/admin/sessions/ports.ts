@@ -28,8 +28,8 @@ export interface SessionPorts {
   end(caller: Caller): Promise<void>
   /** Returns a signed text for a cookie. */
   remember(progress: Readonly<Record<string, unknown>>): string
-  /** Returns what `remember` got, once. */
-  take(text: string): Promise<Readonly<Record<string, unknown>> | undefined>
+  /** Returns what `remember` got, once. `complete` takes it on all replicas. */
+  take(text: string): { readonly progress: Readonly<Record<string, unknown>>; complete(): Promise<void> } | undefined
   /** The outside issuer. Read for each request: a reload may change it. */
   issuer(): Issuer | undefined
   /** Counts a request without a caller against its address. Rejects with 903. */

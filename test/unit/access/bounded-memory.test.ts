@@ -1,0 +1,116 @@
+/** What clients can make a replica remember is bounded: more distinct users, addresses and tokens need no more memory. */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import t from 'tap'
+import { createLoginAttempts } from '../../../src/access/login-attempts.ts'
+import { LoginQueue, PasswordLogins } from '../../../src/access/logins.ts'
+import { createRevocationList } from '../../../src/access/revocations.ts'
+import { createSignIns } from '../../../src/access/sign-ins.ts'
+import { TokenVerifier } from '../../../src/access/tokens.ts'
+import { systemClock as clock } from '../../../src/core/timing.ts'
+import { createDigest } from '../../../src/redis/digest.ts'
+import { createSharedAttempts } from '../../../src/redis/shared-attempts.ts'
+import { createSharedCounts } from '../../../src/redis/shared-counts.ts'
+
+/** An entry needs several times as much. */
+const MAX_GROWTH_PER_ENTRY = 60
+
+setFlagsFromString('--expose-gc')
+const collectGarbage: () => void = runInNewContext('gc')
+
+type Use = (index: number) => unknown
+
+const limits = { failedLogins: 1_000_000 }
+const unreachable = { runScript: async () => ({ ok: false }) as const } as unknown as Parameters<
+  typeof createSharedAttempts
+>[0]['connection']
+const shared = {
+  connection: unreachable,
+  timeout: 1000,
+  digest: createDigest(undefined),
+  replicas: () => 2,
+  isUnreachable: () => true,
+}
+const addressOf = (index: number) => `2001:db8:${(index >> 16).toString(16)}:${(index & 0xffff).toString(16)}::`
+
+function logins(isRight: boolean): Use {
+  const passwords = new PasswordLogins({
+    verifyPassword: async () => isRight,
+    credentialVersion: () => undefined,
+    attempts: createLoginAttempts({ limits, clock }),
+    queue: new LoginQueue({ concurrency: 3, maxQueued: 64 }),
+    clock,
+  })
+  return (index) => passwords.login(addressOf(index), `user ${index}`, 'a password')
+}
+
+/** `maxEntries`: of the largest map. */
+const uses: Readonly<Record<string, { readonly maxEntries: number; start(): Use }>> = {
+  'failed logins': { maxEntries: 20_000, start: () => logins(false) },
+  'users that log in': { maxEntries: 20_000, start: () => logins(true) },
+  'failed logins that replicas share': {
+    maxEntries: 20_000,
+    start: () => {
+      const attempts = createSharedAttempts({ ...shared, limits, clock })
+      return (index) => attempts.count(addressOf(index), `user ${index}`)
+    },
+  },
+  'counted requests': {
+    maxEntries: 50_000,
+    start: () => {
+      const count = createSharedCounts({ ...shared, elapsed: () => clock.elapsed() })
+      return (index) => count(`caller ${index}`, 1000, 500)
+    },
+  },
+  tokens: {
+    maxEntries: 20_000,
+    start: () => {
+      const rules = { issuer: 'edge', audience: 'edge', lifetime: 900, jti: 'required' } as const
+      const issuer = {
+        rules,
+        cachedKey: () => 'pem',
+        findKey: async () => ({ ok: true, key: { pem: 'pem', algorithm: 'EdDSA' } }) as const,
+        acceptsHeader: () => true,
+        completeClaims: <T>(claims: T) => claims,
+      }
+      const revocations = createRevocationList(clock)
+      const verifier = new TokenVerifier({ issuers: new Map([['edge', issuer]]), revocations, clock })
+      const segment = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+      const iat = Math.floor(Date.now() / 1000)
+      return async (index) => {
+        const claims = { iss: 'edge', aud: 'edge', sub: `user ${index}`, jti: `token ${index}`, iat, exp: iat + 900 }
+        const token = `${segment({ alg: 'EdDSA', kid: 'k' })}.${segment(claims)}.${segment({})}`
+        const { ok } = await verifier.verify(token, async () => true)
+        if (!ok) throw new Error('the token of this test is not valid')
+      }
+    },
+  },
+  'sign-ins that nobody completes': {
+    maxEntries: 10_000,
+    start: () => {
+      const texts = {
+        sign: (_: string, claims: object) => JSON.stringify(claims),
+        open: (_: string, text: string) => JSON.parse(text),
+      }
+      const signIns = createSignIns(texts, { revocations: createRevocationList(clock), clock })
+      return (index) => signIns.take(signIns.remember({ state: `state ${index}` }))
+    },
+  },
+}
+
+for (const [what, { maxEntries, start }] of Object.entries(uses)) {
+  t.test(`memory does not grow with distinct ${what}`, async (t) => {
+    const use = start()
+    let used = 0
+    const fill = async (count: number) => {
+      for (const end = used + count; used < end; used++) await use(used)
+      collectGarbage()
+      return process.memoryUsage().heapUsed
+    }
+    const full = await fill(2 * maxEntries)
+    const more = 3 * maxEntries
+    const growth = (await fill(more)) - full
+    t.ok(growth < more * MAX_GROWTH_PER_ENTRY, `${growth} bytes more after ${more} more`)
+    await use(used)
+  })
+}
