@@ -128,8 +128,9 @@ export class CallWindow {
     if (closedAt > 0) window.#closedAt = Math.min(closedAt, now)
     if (trialAt > 0) window.#trialAt = Math.min(trialAt, now + TRIAL_INTERVAL_MS)
     const latest = Math.floor(now / SECOND_MS)
-    for (const [, second, calls] of text.matchAll(/(\d+)=(\d+);/g)) {
-      window.count(Math.min(Number(second), latest), Number(calls))
+    for (const part of text.split(';')) {
+      const [, second, calls] = /^(\d+)=(\d+)$/.exec(part) ?? []
+      if (calls !== undefined) window.count(Math.min(Number(second), latest), Number(calls))
     }
     return window
   }

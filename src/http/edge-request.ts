@@ -118,7 +118,7 @@ function cacheDirectives(headers: IncomingHttpHeaders, caller: Caller): CacheDir
 function prefersMinimal(header: string | readonly string[] | undefined): boolean {
   const preferences = [header ?? []].flat().flatMap((text) => text.split(','))
   const values = preferences.flatMap((text) => {
-    const [, value] = /^\s*return\s*=\s*("?[a-z]*"?)\s*(?:;|$)/i.exec(text) ?? []
+    const [, value] = /^\s*return\s*=\s*("?[a-z]+"?)\s*(?:;|$)/i.exec(text) ?? []
     return value === undefined ? [] : value.replaceAll('"', '').toLowerCase()
   })
   return values[0] === 'minimal'

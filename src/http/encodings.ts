@@ -24,7 +24,7 @@ const MAX_REMEMBERED_HEADERS = 256
 const MAX_HEADER_LENGTH = 256
 const IDENTITY_ONLY: AcceptedCodings = { codings: [], identity: true }
 
-const RANGE = /^[\t ]*([A-Za-z0-9!#$%&'*+.^_`|~-]+)[\t ]*(?:;[\t ]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?))?[\t ]*$/i
+const RANGE = /^[\t ]*([A-Za-z0-9!#$%&'*+.^_`|~-]+)(?:[\t ]*;[\t ]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?))?[\t ]*$/i
 
 const compress: Readonly<Record<Coding, (bytes: Buffer) => Promise<Buffer>>> = {
   // Measured with 600 kB of agents: quality 5 takes as long as gzip level 6, and the result is smaller.

@@ -14,7 +14,7 @@ type Unit = keyof typeof SECONDS_PER_UNIT
 export function parseTimeFrame(text: string): number {
   if (/^[0-9]+$/.test(text)) return Number(text)
   if (!/^(?:[0-9]+[dhms])+$/.test(text)) throw new CollectionError(1411)
-  const parts = text.match(/[0-9]+[dhms]/g) ?? []
+  const parts = text.split(/(?<=[dhms])/)
   return parts.reduce((sum, part) => sum + Number(part.slice(0, -1)) * SECONDS_PER_UNIT[part.slice(-1) as Unit], 0)
 }
 

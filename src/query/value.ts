@@ -33,7 +33,7 @@ export function toDatabaseNumber(value: unknown): number | undefined {
   return typeof value === 'string' && DATABASE_NUMBER.test(value) ? Number(value) : undefined
 }
 
-const DATABASE_NUMBER = /^ *[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)? *$/i
+const DATABASE_NUMBER = /^ *[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)? *$/i
 
 /** Returns what `CAST(text AS INTEGER)` is in SQLite: the digits at the beginning, else 0. */
 export function castToInteger(value: unknown): number {

@@ -38,5 +38,6 @@ function variableOf(group: string, leaf: string): string {
 }
 
 function toOneLine(text: string): string {
-  return text.replace(/\s*\n\s*/g, ' ').trim()
+  const lines = text.split('\n').map((line) => line.trim())
+  return lines.filter((line) => line !== '').join(' ')
 }

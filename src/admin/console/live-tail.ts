@@ -106,7 +106,7 @@ function matcherOf({
 }: TailFilter): (request: TailRequest) => boolean {
   const includes = (text: string | undefined, part: string | undefined) =>
     part === undefined || part === '' || (text ?? '').toLowerCase().includes(part.toLowerCase())
-  const statusPrefix = status?.replace(/x+$/i, '') ?? ''
+  const statusPrefix = /^[^x]*/i.exec(status ?? '')?.[0] ?? ''
   return (request) =>
     String(request.status).startsWith(statusPrefix) &&
     request.ms >= slower &&

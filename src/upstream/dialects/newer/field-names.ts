@@ -53,7 +53,7 @@ export function renameInSelect(select: string, rows: RowRule | undefined): strin
 export function renameInSort(sort: string, rows: RowRule | undefined): string {
   return sort
     .split(',')
-    .map((field) => field.replace(/[^+\- ].*$/, (name) => sortField(name, rows)))
+    .map((field) => field.replace(/[^+\- ].*$/s, (name) => sortField(name, rows)))
     .join(',')
 }
 

@@ -16,7 +16,7 @@ const LESS_THAN_MINIMUM = /^(-?\d+) is less than the minimum/
 const GREATER_THAN_MAXIMUM = /is greater than the maximum/
 /** The name of a field of the body, and that of a parameter with a wrong type. */
 const NAMED = [/ - '([^']+)'$/, /for (?:query|path) parameter '([^']+)'$/]
-const VALUE = /On instance(?:\[\d+\])?: '(.*)'$/s
+const VALUE = /On instance(?:\[\d{1,9}\])?: '(.*)'/s
 const FORMAT = /is not a '([a-z_]+)'/
 
 /** The code for a value of a format if the parameter is not known. */
