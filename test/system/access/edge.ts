@@ -43,14 +43,14 @@ export const issuerDefaults = {
   jti: 'required',
 } as const
 
-export async function folder(t: Test): Promise<string> {
+export async function folder(t: Pick<Test, 'teardown'>): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'edge-access-'))
   t.teardown(() => rm(path, { recursive: true, force: true }))
   return path
 }
 
 /** Writes a file with the users alice (administrator) and bob (reader), with the lowest bcrypt cost. */
-export async function usersFile(t: Test): Promise<string> {
+export async function usersFile(t: Pick<Test, 'teardown'>): Promise<string> {
   const users = join(await folder(t), 'users')
   for (const [name, password] of Object.entries(passwords)) await putUser(users, name, password, 4)
   return users
@@ -62,7 +62,10 @@ interface EdgeOptions extends Partial<AccessOptions> {
   readonly costs?: boolean
 }
 
-export async function startEdge(t: Test, { count, costs = true, ...settings }: EdgeOptions = {}): Promise<Edge> {
+export async function startEdge(
+  t: Pick<Test, 'teardown'>,
+  { count, costs = true, ...settings }: EdgeOptions = {},
+): Promise<Edge> {
   const users = settings.users !== undefined && 'file' in settings.users ? settings.users.file : await usersFile(t)
   const logged: string[] = []
   const access = await createAccess({

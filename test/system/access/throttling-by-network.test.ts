@@ -1,0 +1,58 @@
+/** Failed logins are counted for the network of the client, however its address is written, and whatever a client claims. */
+import t from 'tap'
+import { startEdge } from '../../support/edge.ts'
+
+const nodes = [{ name: 'master', type: 'master', url: 'http://127.0.0.1:9' }] as const
+const FAILURES = 3
+
+t.test('an attacker who changes addresses within a network, or forges headers, stays blocked', async (t) => {
+  const start = async (trustedProxies: readonly string[]) => {
+    const settings = {
+      listen: { trustedProxies },
+      cluster: { discover: false },
+      access: { limits: { failedLogins: FAILURES } },
+    }
+    const edge = await startEdge({ nodes, settings })
+    t.teardown(() => edge.close())
+    const statusOf = async (user: string, headers: Readonly<Record<string, string>>) => {
+      const authorization = `Basic ${btoa(`${user}:guess ${Math.random()}`)}`
+      return (await fetch(`${edge.url}/agents`, { headers: { authorization, ...headers } })).status
+    }
+    /** Fails at the same time, so that no failure fades before the next one. Returns how many were not blocked. */
+    const tried = async (user: string, headers: (attempt: number) => Readonly<Record<string, string>>) => {
+      const attempts = Array.from({ length: 4 * FAILURES }, (_, attempt) => statusOf(user, headers(attempt)))
+      const statuses = await Promise.all(attempts)
+      t.ok(statuses.every((status) => status === 401 || status === 429))
+      return statuses.filter((status) => status === 401).length
+    }
+    return tried
+  }
+
+  const direct = await start([])
+  const forged: Readonly<Record<string, (attempt: number) => Readonly<Record<string, string>>>> = {
+    'X-Forwarded-For': (attempt) => ({ 'x-forwarded-for': `198.51.100.${attempt}` }),
+    Forwarded: (attempt) => ({ forwarded: `for=198.51.100.${attempt}` }),
+    'X-Real-IP': (attempt) => ({ 'x-real-ip': `198.51.100.${attempt}`, 'true-client-ip': `198.51.100.${attempt}` }),
+  }
+  for (const [what, headers] of Object.entries(forged))
+    t.equal(await direct(`victim of ${what}`, headers), FAILURES, `${what} from a client that is no trusted proxy`)
+
+  const proxied = await start(['127.0.0.1'])
+  const networks: Readonly<Record<string, (attempt: number) => string>> = {
+    'addresses of one IPv6 network of 64 bits': (attempt) => `2001:db8:1:2:${attempt.toString(16)}::${attempt}`,
+    'spellings of one IPv6 address': (attempt) =>
+      ['2001:db8:9::1', '2001:0DB8:0009:0000:0000:0000:0000:0001', '2001:db8:9:0::1'][attempt % 3] ?? '',
+    'spellings of one IPv4 address': (attempt) =>
+      ['203.0.113.9', '::ffff:203.0.113.9', '::FFFF:cb00:7109', '0:0:0:0:0:ffff:cb00:7109'][attempt % 4] ?? '',
+    'forged addresses in front of the one that the proxy has added': (attempt) => `198.51.100.${attempt}, 203.0.113.7`,
+    'forged proxies in front of it': (attempt) => `198.51.100.${attempt}, 127.0.0.1, 203.0.113.8`,
+  }
+  for (const [what, address] of Object.entries(networks)) {
+    const count = await proxied(`victim of ${what}`, (attempt) => ({ 'x-forwarded-for': address(attempt) }))
+    t.equal(count, FAILURES, what)
+  }
+  const other = await proxied('victim of two networks', (attempt) => ({
+    'x-forwarded-for': `2001:db8:1:${attempt % 2}::1`,
+  }))
+  t.equal(other, 2 * FAILURES, 'another network has a count of its own')
+})
