@@ -147,7 +147,8 @@ async function answer(parts: NewerParts, call: Call, incoming: Incoming): Promis
       ? { ...answered.answer, failed: [...answered.answer.failed, ...permitted.failed] }
       : answered.answer
   const outgoing = success(merged, answered.texts, isTrue(query.pretty))
-  const isAccepted = minorOf(node.version ?? world.version) >= (call.acceptedSince ?? Number.POSITIVE_INFINITY)
+  const { acceptedSince } = call
+  const isAccepted = acceptedSince !== undefined && minorOf(node.version ?? world.version) >= acceptedSince
   return isAccepted ? { ...outgoing, status: 202 } : outgoing
 }
 
