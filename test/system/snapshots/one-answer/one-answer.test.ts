@@ -1,0 +1,52 @@
+import t, { type Test } from 'tap'
+import { type Sites, startSites } from './compare.ts'
+import { PLANTS, type Plant } from './plants.ts'
+
+/** `npm run check:answers` asks as many as wanted. */
+const QUERIES_PER_COLLECTION = { classic: 5, newer: 2 } as const
+/** A planted fault is looked for in batches, until one finds it. */
+const QUERIES_PER_BATCH = 60
+const MAX_BATCHES = 25
+
+t.test('classic layout', async (t) => {
+  const sites = await startSites(t, 'classic')
+  await t.test('a URL has one answer, from a node and from the snapshot', (t) => compareAll(t, sites, 'classic'))
+  await t.test('planted faults of answers from snapshots are found', async (t) => {
+    for (const plant of PLANTS) {
+      const seed = Math.trunc(Math.random() * 2 ** 30)
+      const { differences, queries } = await findPlanted(sites, plant, seed)
+      const name = `${plant.path}, ${plant.fault}, seed ${seed}`
+      if (plant.prepare === undefined) t.strictSame(differences, [], name)
+      else t.ok(differences.length > 0, `${name}: ${differences.length} differences in ${queries} queries`)
+    }
+  })
+})
+
+t.test('newer layout: a URL has one answer, from a node and from the snapshot', async (t) => {
+  await compareAll(t, await startSites(t, 'newer'), 'newer')
+})
+
+async function findPlanted(sites: Sites, plant: Plant, seed: number) {
+  const batches = plant.prepare === undefined ? 1 : MAX_BATCHES
+  let queries = 0
+  for (let batch = 0; batch < batches; batch++) {
+    const { differences } = await sites.comparePlanted(plant, QUERIES_PER_BATCH, seed + batch)
+    queries += QUERIES_PER_BATCH
+    if (differences.length > 0) return { differences, queries }
+  }
+  return { differences: [], queries }
+}
+
+async function compareAll(t: Test, sites: Sites, layout: keyof typeof QUERIES_PER_COLLECTION): Promise<void> {
+  t.ok(sites.collections.length >= 43, `${sites.collections.length} collections`)
+  const seed = Math.trunc(Math.random() * 2 ** 30)
+  let [computed, queries] = [0, 0]
+  for (const record of sites.collections) {
+    const compared = await sites.compare(record, QUERIES_PER_COLLECTION[layout], seed)
+    t.strictSame(compared.differences, [], `${compared.path}, seed ${seed}`)
+    computed += compared.computed
+    queries += compared.queries
+  }
+  t.comment(`${layout} layout, seed ${seed}: ${queries} queries, ${computed} from snapshots`)
+  t.ok(computed > queries / 5, `${computed} of ${queries} queries are answered from snapshots`)
+}
