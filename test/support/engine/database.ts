@@ -168,9 +168,6 @@ export class EngineDatabase {
     const names = Object.keys(table.columns)
     // The key of an agent is searched too, and no response has it.
     if (names.includes('registerIP')) throw new Undetermined('the search covers columns that no response has')
-    // How a state is stored, or computed, is not known.
-    if (names.includes('readDay') && /^[a-z%_]*$/i.test(text) && likesOneOf(text, ['outstanding', 'solved']))
-      throw new Undetermined('whether a search covers the status')
     const likes = names.map((name) => `("${name}" IS NOT NULL AND "${name}" LIKE ?)`)
     return { text: `${negated ? 'NOT ' : ''}(${likes.join(' OR ')})`, values: names.map(() => wanted) }
   }
@@ -208,11 +205,6 @@ function stored(value: unknown, isEpoch: boolean): string | number | null {
   if (!isEpoch) return typeof value === 'number' ? value : String(value)
   const seconds = Date.parse(`${String(value).replace(' ', 'T')}Z`) / 1000
   return Number.isNaN(seconds) ? String(value) : seconds
-}
-
-function likesOneOf(text: string, words: readonly string[]): boolean {
-  const pattern = new RegExp(text.replaceAll('%', '.*').replaceAll('_', '.'), 'i')
-  return words.some((word) => pattern.test(word))
 }
 
 function permutations<T>(list: readonly T[]): (readonly T[])[] {
