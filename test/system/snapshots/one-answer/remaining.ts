@@ -81,6 +81,12 @@ export const REMAINING: readonly Remaining[] = [
     },
   },
   {
+    name: 'releases 4.x: `%` and `_` in a search of lists',
+    covers: ({ layout, query }, node, edge) => {
+      return layout === 'newer' && /[%_]/.test(query.search ?? '') && arePages(node, edge)
+    },
+  },
+  {
     name: 'releases 4.x: `<` and `>` in `q` between digits and texts',
     covers: ({ layout, query }, node, edge) => {
       return layout === 'newer' && /[<>] *\d/.test(query.q ?? '') && arePages(node, edge)
