@@ -112,6 +112,19 @@ export function startLinkFaults({ links, random, only }: LinkChaosOptions): Link
   }
 }
 
+/** Returns one effect for each kind and link, in the order of their first ones. */
+export function sumEffects(effects: readonly LinkEffect[]): LinkEffect[] {
+  const kinds = [...new Set(effects.map(({ kind }) => kind))]
+  const links = [...new Set(effects.map(({ link }) => link))].sort()
+  return links.flatMap((link) =>
+    kinds.map((kind) => {
+      const same = effects.filter((each) => each.kind === kind && each.link === link)
+      const sum = (name: 'times' | 'affected') => same.reduce((total, each) => total + each[name], 0)
+      return { kind, link, times: sum('times'), affected: sum('affected') }
+    }),
+  )
+}
+
 /** Returns a table of the faults: one row for each link, one column for each kind. */
 export function describeEffects(effects: readonly LinkEffect[]): string {
   const kinds = [...new Set(effects.map(({ kind }) => kind))]
@@ -124,11 +137,9 @@ export function describeEffects(effects: readonly LinkEffect[]): string {
   return table.map((row) => `| ${row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(' | ')} |`).join('\n')
 }
 
-/** Returns the kinds and the links whose faults had no effect. */
-export function ineffective(effects: readonly LinkEffect[]): string[] {
+/** Returns the kinds, or the links, whose faults had no effect. */
+export function ineffective(effects: readonly LinkEffect[], by: 'kind' | 'link'): string[] {
   const drawn = effects.filter(({ times }) => times > 0)
-  const names = new Set(drawn.flatMap(({ kind, link }) => [kind, link]))
-  return [...names].filter((name) =>
-    drawn.every((each) => each.affected === 0 || (each.kind !== name && each.link !== name)),
-  )
+  const names = [...new Set(drawn.map((each) => each[by]))]
+  return names.filter((name) => drawn.every((each) => each[by] !== name || each.affected === 0))
 }

@@ -159,7 +159,8 @@ async function closeAll(...parts: readonly { close(): Promise<unknown> }[]): Pro
 /** Returns why the run proves nothing about links: faults without an effect, or no hits meanwhile. */
 export function missingProofs({ linkEffects, hitsDuringLinkFaults }: Report): string[] {
   if (linkEffects.length === 0) return []
-  const missing = ineffective(linkEffects).map((name) => `no effect: ${name}`)
+  const names = (['kind', 'link'] as const).flatMap((by) => ineffective(linkEffects, by))
+  const missing = names.map((name) => `no effect: ${name}`)
   return hitsDuringLinkFaults.all > 0 ? missing : [...missing, 'no hits while a link to Redis had a fault']
 }
 

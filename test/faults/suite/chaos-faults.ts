@@ -4,8 +4,10 @@ import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Agent } from 'undici'
 import type { RedisServer } from '../../support/redis.ts'
+import { healLink, type Link, type LinkEffect, linkFaults } from '../coherence/links.ts'
+import { createRandom } from '../coherence/random.ts'
 import type { Fault } from '../proxy.ts'
-import { type EdgeProcess, headers } from './edge-process.ts'
+import { type EdgeProcess, type EdgeProcessOptions, headers } from './edge-process.ts'
 import type { Balancer } from './haproxy.ts'
 import { send } from './load.ts'
 import type { NodeUpstream } from './upstream.ts'
@@ -15,6 +17,11 @@ export interface ChaosStage {
   readonly balancer: Balancer
   readonly redis: RedisServer
   readonly upstream: NodeUpstream
+  /** The nodes as each replica reaches them, over links of its own. */
+  readonly nodes: ReadonlyMap<EdgeProcess, EdgeProcessOptions['nodes']>
+  readonly links: readonly Link[]
+  /** Called at the end of each fault of a link. */
+  readonly onLinkFault: (effect: LinkEffect) => void
 }
 
 /** `ms`: the time of the fault. `target`: a random number that chooses the replica or the node. */
@@ -38,6 +45,24 @@ const node =
     await wait(ms)
     await proxy.set({ kind: 'pass' })
   }
+
+/** One fault of one link: between a replica and Redis, or between a replica and a node. */
+const link =
+  (kind: string, to: Link['to']): ChaosFault =>
+  async ({ links, onLinkFault }, ms, target) => {
+    const random = createRandom(target)
+    const { name, proxy } = random.of(links.filter((each) => each.to === to))
+    await proxy.set(linkFaults[kind]?.(random) ?? { kind: 'pass' })
+    await wait(ms)
+    onLinkFault({ kind, link: name, times: 1, affected: proxy.affected() })
+    await healLink({ proxy }, random)
+  }
+
+const ofLinks = Object.fromEntries(
+  (['Redis', 'node'] as const).flatMap((to) =>
+    Object.keys(linkFaults).map((kind) => [`link to ${to}: ${kind}`, link(kind, to)]),
+  ),
+)
 
 export const chaosFaults: Readonly<Record<string, ChaosFault>> = {
   'Redis killed': async ({ redis }, ms) => {
@@ -86,6 +111,7 @@ export const chaosFaults: Readonly<Record<string, ChaosFault>> = {
   'node cuts responses': node({ kind: 'cut', after: 60 }),
   'node drips': node({ kind: 'drip', ms: 20 }),
   'node half-closes': node({ kind: 'halfClose' }),
+  ...ofLinks,
   'nodes slow': async ({ upstream }, ms) => {
     upstream.behave({ ...NORMAL, steady: 150 })
     await wait(ms)
@@ -96,11 +122,12 @@ export const chaosFaults: Readonly<Record<string, ChaosFault>> = {
     await wait(ms)
     for (const { proxy } of upstream.nodes) await proxy.set({ kind: 'pass' })
   },
-  'nodes reloaded': async ({ replicas, upstream }, ms) => {
-    const nodes = upstream.nodes.map(({ name, type, url }) => ({ name, type, url }))
-    await Promise.all(replicas.map((replica) => replica.configure({ cluster: { nodes: nodes.slice(0, -1) } })))
+  'nodes reloaded': async ({ nodes }, ms) => {
+    const configure = (end?: number) =>
+      Promise.all([...nodes].map(([replica, own]) => replica.configure({ cluster: { nodes: own.slice(0, end) } })))
+    await configure(-1)
     await wait(ms)
-    await Promise.all(replicas.map((replica) => replica.configure({ cluster: { nodes } })))
+    await configure()
   },
   'equal misses': async ({ balancer }, _, target) => {
     const agent = new Agent({ pipelining: 1 })

@@ -2,11 +2,14 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { startRedis } from '../../support/redis.ts'
 import { check, type Operation, type Violation } from '../coherence/history.ts'
+import { type Link, type LinkEffect, sumEffects } from '../coherence/links.ts'
 import { type Outcome, startLoad } from '../coherence/load.ts'
 import { createRandom } from '../coherence/random.ts'
+import { checkWrites, createWriteLog } from '../coherence/write-log.ts'
+import { startFaultProxy } from '../proxy.ts'
 import { type ChaosStage, chaosFaults, NORMAL } from './chaos-faults.ts'
 import type { PlannedFault } from './chaos-plan.ts'
-import { headers, startEdgeProcess } from './edge-process.ts'
+import { type EdgeProcess, type EdgeProcessOptions, headers, startEdgeProcess } from './edge-process.ts'
 import { startHaproxy } from './haproxy.ts'
 import { startSteadyLoad } from './load.ts'
 import { startNodeUpstream } from './upstream.ts'
@@ -19,6 +22,9 @@ export interface ChaosReport {
   readonly violations: readonly Violation[]
   /** Requests that the edge rejected or left open as announced: 503 with `Retry-After`, 502 and 504 with its own code. */
   readonly sheds: number
+  /** Writes that reached a node although they were refused, or twice: see `checkWrites`. */
+  readonly wrongWrites: readonly string[]
+  readonly linkEffects: readonly LinkEffect[]
   /** All other requests without a right response. */
   readonly failures: readonly string[]
   /** Right responses of all requests without the sheds, from 0 to 1. */
@@ -43,7 +49,7 @@ const PATIENCE_MS = 60_000
 
 /** The documents state for each of these codes what the client may do. */
 function isAnnounced(status: number, received: Outcome['headers'], text: string): boolean {
-  const isOwnError = /"error":9[23]\d/.test(text)
+  const isOwnError = /"error":9[234]\d/.test(text)
   return (
     (status === 503 && received['retry-after'] !== undefined && isOwnError) ||
     ((status === 504 || status === 502) && isOwnError)
@@ -65,20 +71,52 @@ export async function runChaos({
   try {
     const upstream = keep(await startNodeUpstream(NORMAL, { workers: 2 }))
     const redis = keep(await startRedis())
-    const settings = {
-      cluster: { limits: { inFlight: 64, queue: 10_000, timeout: CALL_TIMEOUT } },
-      cache: { ttl: { agents: '60s' }, redis: { url: redis.url } },
+    const start = async (_: unknown, at: number): Promise<ChaosReplica> => {
+      const proxyTo = async (port: number) => keep(await startFaultProxy(port))
+      const toRedis = await proxyTo(redis.port)
+      const toNodes = await Promise.all(upstream.nodes.map(({ proxy }) => proxyTo(proxy.port)))
+      const nodes = upstream.nodes.map(({ name, type }, node) => {
+        return { name, type, url: `http://127.0.0.1:${toNodes[node]?.port}` }
+      })
+      const settings = {
+        cluster: { limits: { inFlight: 64, queue: 10_000, timeout: CALL_TIMEOUT } },
+        cache: { ttl: { agents: '60s' }, redis: { url: `redis://127.0.0.1:${toRedis.port}` } },
+      }
+      const replica = keep(await startEdgeProcess({ nodes, settings }))
+      const link = { name: `replica ${at + 1} – Redis`, replica: replica.url, to: 'Redis', proxy: toRedis } as const
+      const ofNodes = toNodes.map((proxy, node) => {
+        return { name: `replica ${at + 1} – ${nodes[node]?.name}`, replica: replica.url, to: 'node', proxy } as const
+      })
+      return { replica, nodes, links: [link, ...ofNodes] }
     }
-    const start = async () => keep(await startEdgeProcess({ nodes: upstream.nodes, settings }))
-    const replicas = await Promise.all(Array.from({ length: count }, start))
-    const stage: ChaosStage = { upstream, redis, replicas, balancer: keep(await startHaproxy(replicas)) }
-    return await underLoad(stage, { plan, seed, onFault, interval })
+    const replicas = await Promise.all(Array.from({ length: count }).map(start))
+    const balancer = keep(await startHaproxy(replicas.map(({ replica }) => replica)))
+    const linkEffects: LinkEffect[] = []
+    const stage: ChaosStage = {
+      upstream,
+      redis,
+      balancer,
+      replicas: replicas.map(({ replica }) => replica),
+      nodes: new Map(replicas.map(({ replica, nodes }) => [replica, nodes])),
+      links: replicas.flatMap(({ links }) => links),
+      onLinkFault: (effect) => linkEffects.push(effect),
+    }
+    return { ...(await underLoad(stage, { plan, seed, onFault, interval })), linkEffects: sumEffects(linkEffects) }
   } finally {
     for (const part of parts.reverse()) await part.close()
   }
 }
 
-async function underLoad(stage: ChaosStage, options: Required<Omit<ChaosOptions, 'replicas'>>): Promise<ChaosReport> {
+interface ChaosReplica {
+  readonly replica: EdgeProcess
+  readonly nodes: EdgeProcessOptions['nodes']
+  readonly links: readonly Link[]
+}
+
+async function underLoad(
+  stage: ChaosStage,
+  options: Required<Omit<ChaosOptions, 'replicas'>>,
+): Promise<Omit<ChaosReport, 'linkEffects'>> {
   const { plan, seed, onFault, interval } = options
   const counted = { all: 0, sheds: 0 }
   const failures: string[] = []
@@ -89,6 +127,7 @@ async function underLoad(stage: ChaosStage, options: Required<Omit<ChaosOptions,
     else failures.push(`${new Date().toISOString()} ${status} ${text.slice(0, 200)}`)
     return `${status}`
   }
+  const writeLog = createWriteLog()
   let over = false
   const load = startLoad({
     replicas: [stage.balancer.url],
@@ -97,7 +136,10 @@ async function underLoad(stage: ChaosStage, options: Required<Omit<ChaosOptions,
     random: createRandom(~seed),
     patience: PATIENCE_MS,
     interval,
-    onOutcome: ({ status, headers: received, text }) => void judge(status, received, text),
+    onOutcome: (outcome) => {
+      writeLog.add(outcome)
+      judge(outcome.status, outcome.headers, outcome.text)
+    },
     enough: () => over,
   })
   const joined = startSteadyLoad({
@@ -123,10 +165,11 @@ async function underLoad(stage: ChaosStage, options: Required<Omit<ChaosOptions,
   const asked = counted.all - counted.sheds
   return {
     operations,
-    writes: history.filter(({ kind }: Operation) => kind === 'write').length,
+    writes: history.filter(({ kind }: Operation) => kind !== 'read').length,
     hits,
     joinedReads: all?.requests ?? 0,
     violations: check(history),
+    wrongWrites: checkWrites(writeLog, (await stage.upstream.report()).byPath),
     sheds: counted.sheds,
     failures,
     availability: asked === 0 ? 0 : (asked - failures.length) / asked,

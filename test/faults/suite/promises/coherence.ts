@@ -1,6 +1,10 @@
-/** R12 and R13: no replica serves an older value after a write, and no read goes backwards, under faults. */
-import { type Report, run } from '../../coherence/run.ts'
-import { effect, type FaultPromise, figure, type RunContext } from '../promise.ts'
+/**
+ * R12 and R13: no replica serves an older value after a write, and no read goes backwards, under faults. R27: the same while
+ * single links have faults.
+ */
+import { IMPATIENT } from '../../coherence/planted.ts'
+import { missingProofs, type Report, run } from '../../coherence/run.ts'
+import { effect, type FaultPromise, type Figure, figure, none, type RunContext } from '../promise.ts'
 
 const OPERATIONS = 50_000
 /** The faults of a run are drawn one after the other, so a short run may have only some of them. */
@@ -37,7 +41,32 @@ function promiseOf(id: string, title: string, kinds: readonly string[]): FaultPr
   }
 }
 
+const linkPromise: FaultPromise = {
+  id: 'R27',
+  title: 'One slow or broken link makes no read stale',
+  planted: 'a writer does not wait for Redis over its slow link',
+  async run({ seed, planted, count }) {
+    const operations = count(OPERATIONS, 2000)
+    const figures: Figure[] = []
+    for (const replicas of [2, 3]) {
+      const faults = planted ? { fault: IMPATIENT, links: 'latency' } : { links: true }
+      const report = await run({ operations, seed, replicas, chaos: false, ...faults })
+      const { violations, wrongWrites, reads, writes, refused, hitsDuringLinkFaults } = report
+      const missing = missingProofs(report)
+      const hits = hitsDuringLinkFaults.all
+      const of = `${replicas} replicas`
+      if (!planted)
+        figures.push(effect(`${of}: hits while a link had a fault`, missing.join('; ') || hits, missing.length === 0))
+      const name = `${of}: wrong reads of ${reads}, with ${writes} writes, ${refused} not carried out`
+      figures.push(figure(name, violations.length, '0', violations.length === 0))
+      figures.push(none(`${of}: writes sent although refused, or twice`, wrongWrites))
+    }
+    return figures
+  },
+}
+
 export const coherencePromises: readonly FaultPromise[] = [
   promiseOf('R12', 'After a 200 on a write no replica serves the older value', ['stale', 'early']),
   promiseOf('R13', 'Reads across replicas never go backwards', ['backwards']),
+  linkPromise,
 ]
