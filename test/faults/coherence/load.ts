@@ -64,7 +64,7 @@ const UNKNOWN_OUTCOMES_PER_KEYS = 4
 /** Share of writes. Each write invalidates the snapshot. */
 const WRITES = { registers: 0.1, snapshots: 0.02 }
 /** With bound callers: share of writes of those that write. */
-const BOUND_WRITES = 0.25
+const BOUND_WRITES = 0.1
 const LOOK_EVERY = 100
 /** Milliseconds. */
 const AFTER_REFUSAL = 50

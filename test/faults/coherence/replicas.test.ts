@@ -20,6 +20,18 @@ t.test('no response that is computed from a snapshot is old', async (t) => {
   t.ok(report.derived > 5, `${report.derived} of ${report.reads} reads were computed from snapshots`)
 })
 
+t.test('two replicas never return an old value while single links have faults', async (t) => {
+  const report = await run({ operations: 1000, seconds: 8, seed, replicas: 2, chaos: false, links: true })
+  t.comment(`seed ${seed}\n${describe(report)}`)
+  t.same(report.violations.slice(0, 5), [], `seed ${seed}`)
+  t.same(report.wrongWrites, [], 'a refused write was not sent, and no write twice')
+  t.ok(
+    report.linkEffects.some(({ affected }) => affected > 0),
+    'a link had a fault',
+  )
+  t.ok(report.hits > 0, 'some reads are cache hits')
+})
+
 t.test('the check finds a writer that does not wait for Redis over its slow link', async (t) => {
   const options = { replicas: 2, chaos: false, fault: IMPATIENT, links: 'latency' }
   const report = await run({ operations: 50_000, seconds: 60, seed, ...options })
