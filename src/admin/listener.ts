@@ -161,6 +161,8 @@ export const DEGRADATIONS = [
   'nodeDrained',
   'credentialsRefused',
   'redisUnreachable',
+  'redisSlow',
+  'redisFull',
   'configurationNotReloaded',
   'mixedLayouts',
 ] as const

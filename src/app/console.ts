@@ -29,7 +29,7 @@ import { version } from './package.ts'
 import type { ProcessGroup } from './process-group.ts'
 import type { ReplicaReadiness } from './readiness.ts'
 import type { ReloadStatus } from './reload.ts'
-import type { StoreStatus } from './telemetry.ts'
+import type { StoreStatus } from './store-status.ts'
 
 type ConsoleParts = Pick<
   OperationsParts,

@@ -1,8 +1,7 @@
-/** What is degraded besides the nodes, as `/readyz?verbose` lists it. */
+/** What is degraded besides the nodes and Redis, as `/readyz?verbose` lists it. */
 import type { Degradation } from '../admin/listener.ts'
 
 const details = {
-  redisUnreachable: 'Redis cannot be reached',
   configurationNotReloaded: 'the changed configuration has a fault; the last valid one is in use',
   mixedLayouts: 'nodes have different layouts, as during an upgrade; writes are refused',
 } as const satisfies Partial<Record<Degradation['reason'], string>>

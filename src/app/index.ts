@@ -37,7 +37,8 @@ import { createReadiness } from './readiness.ts'
 import { buildReplica, buildSharedAccess, readEncryptionKey } from './redis.ts'
 import { createDeprecationLog, createReloader, type Reloader, type ReloadStatus } from './reload.ts'
 import { replicaNameOf } from './replica-name.ts'
-import { buildAudit, buildMetrics, buildTraces, createStoreStatus } from './telemetry.ts'
+import { createStoreStatus } from './store-status.ts'
+import { buildAudit, buildMetrics, buildTraces } from './telemetry.ts'
 import { createTrialLog } from './trial-log.ts'
 
 export interface EdgeOptions {
@@ -163,9 +164,9 @@ async function buildParts(settings: ReloadableConfig, parts: ProcessParts) {
   events.on({ nodeCall: audit.onNodeCall, request: audit.onRequest })
   if (config.cache.trial) events.on({ cache: createTrialLog(log) })
   const traces = await buildTraces(config, log)
-  const storeStatus = createStoreStatus()
-  const onStoreEvent: OnStoreEvent = (event, reason) => {
-    storeStatus.record(event, reason)
+  const storeStatus = createStoreStatus(() => replica?.heartbeat.failure)
+  const onStoreEvent: OnStoreEvent = (event, error) => {
+    const reason = storeStatus.record(event, error)
     emit.storeEvent(event)
     log.warn({ event, ...(reason && { reason }) }, 'cache store')
   }
@@ -206,12 +207,13 @@ async function buildParts(settings: ReloadableConfig, parts: ProcessParts) {
     hasOwnCredentials: () => config.cluster.credentials.mode === 'service',
     isDraining: () => lifecycle.isDraining,
     peers: () => replicas?.others() ?? [],
-    degraded: () =>
-      degradations({
-        redisUnreachable: storeStatus.current().unreachable,
+    degraded: () => [
+      ...storeStatus.current().faults,
+      ...degradations({
         configurationNotReloaded: reloader.status().fault !== undefined,
         mixedLayouts: cluster.view.layoutMixture?.() !== undefined,
       }),
+    ],
   })
   events.on({ nodeCall: readiness.onNodeCall, ejection: readiness.onEject })
   onRecover = readiness.onRecover

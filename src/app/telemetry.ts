@@ -14,7 +14,7 @@ import type { CacheStoreState } from '../core/response.ts'
 import { fromTrusted, headerText } from '../http/client-address.ts'
 import type { BeginTrace } from '../http/request-state.ts'
 import { groupOf, methodLabel } from '../http/request-state.ts'
-import { STORE_EVENTS, type StoreEvent } from '../redis/options.ts'
+import { STORE_EVENTS } from '../redis/options.ts'
 import type { EdgeEvents } from '../telemetry/events.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics/index.ts'
 import type { Traces } from '../telemetry/traces/index.ts'
@@ -115,33 +115,6 @@ async function readHeaders(file: string | undefined): Promise<Readonly<Record<st
   const parsed = parseHeaderLines(await readFile(file, 'utf8'))
   if (!parsed.ok) throw new Error(`traces.headersFile: ${file}:${parsed.line} ${parsed.message}`)
   return parsed.headers
-}
-
-/** Whether reads use Redis, and the last event of the cache store. */
-export interface StoreStatus {
-  record(event: StoreEvent, reason?: string): void
-  current(): {
-    readonly unreachable: boolean
-    /** `ago`: milliseconds since the event. */
-    readonly lastEvent?: { readonly event: StoreEvent; readonly reason?: string; readonly ago: number }
-  }
-}
-
-export function createStoreStatus(): StoreStatus {
-  let unreachable = false
-  let last: { readonly event: StoreEvent; readonly reason?: string; readonly at: number } | undefined
-  return {
-    record(event, reason) {
-      if (event === 'unreachable' || event === 'slow') unreachable = true
-      if (event === 'reachable') unreachable = false
-      last = { event, ...(reason !== undefined && { reason }), at: performance.now() }
-    },
-    current() {
-      if (last === undefined) return { unreachable }
-      const { at, ...lastEvent } = last
-      return { unreachable, lastEvent: { ...lastEvent, ago: Math.round(performance.now() - at) } }
-    },
-  }
 }
 
 /** Creates the audit with its file, or with the log if `audit.file` is not set. `flush`: writes the buffered log lines. */

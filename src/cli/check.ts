@@ -6,6 +6,7 @@ import { issuerSettings } from '../app/sign-in.ts'
 import { checkAuditFile } from '../audit/open-file.ts'
 import type { Config } from '../config/schema.ts'
 import { RedisConnection } from '../redis/connection.ts'
+import { describeFailure } from '../redis/failures.ts'
 import { DEFAULT_TIMES } from '../redis/options.ts'
 import { describeStartError } from '../server/exit.ts'
 import { auditFileOf, processCountOf } from '../server/process-count.ts'
@@ -102,17 +103,28 @@ export async function checkRedis(redis: Config['cache']['redis']): Promise<Check
   connection.open()
   try {
     await connection.waitUntilReady(DEFAULT_TIMES.bulkTimeout)
-    const reply = await connection.send(DEFAULT_TIMES.bulkTimeout, (client) => client.info('memory'))
-    if (!reply.ok) return { ok: false, reason: `${reply.error}; check cache.redis and the ACL of the user` }
-    return checkEvictionPolicy(reply.value)
+    const reply = await connection.send<string>(DEFAULT_TIMES.bulkTimeout, (client) => client.info())
+    if (!reply.ok) return { ok: false, reason: describeFailure(reply.error) }
+    return checkRole(reply.value) ?? checkMemory(reply.value)
   } finally {
     connection.close()
   }
 }
 
+/** Returns undefined if Redis accepts writes. */
+function checkRole(info: string): Check | undefined {
+  const isReadOnly = /^role:slave/m.test(info)
+  return isReadOnly ? { ok: false, reason: describeFailure('READONLY according to its role') } : undefined
+}
+
 /** Write fences and tag epochs have no TTL. If Redis evicted them, stored responses would be wrong (docs/cache.md). */
-function checkEvictionPolicy(memoryInfo: string): Check {
-  const policy = /^maxmemory_policy:(allkeys-\w+)/m.exec(memoryInfo)?.[1]
-  if (policy === undefined) return { ok: true }
-  return { ok: false, reason: `maxmemory-policy ${policy} evicts write fences and tag epochs; set volatile-lru` }
+function checkMemory(info: string): Check {
+  const fieldOf = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1] ?? ''
+  const policy = fieldOf('maxmemory_policy')
+  if (policy.startsWith('allkeys-')) {
+    return { ok: false, reason: `maxmemory-policy ${policy} evicts write fences and tag epochs; set volatile-lru` }
+  }
+  const [used, most] = [Number(fieldOf('used_memory')), Number(fieldOf('maxmemory'))]
+  const isFull = policy === 'noeviction' && most > 0 && used >= most
+  return isFull ? { ok: false, reason: describeFailure(`OOM: ${used} of ${most} bytes`) } : { ok: true }
 }

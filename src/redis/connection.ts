@@ -15,6 +15,9 @@ export type RedisReply<Value> =
 /** The reply of a command that timed out. */
 export const TIMED_OUT: RedisReply<never> = { ok: false, error: 'timed out' }
 
+/** Milliseconds after which a connection without a reply to its first commands counts as one that is not ready. */
+const NOT_READY_MS = 300
+
 /** A connection that `open` establishes and keeps, and commands over it, each with a time limit. */
 export class RedisConnection {
   readonly client: RedisClient
@@ -22,6 +25,7 @@ export class RedisConnection {
   readonly #events: NodeJS.EventEmitter
   readonly #onStep: ((step: RedisStepEvent) => void) | undefined
   #lastError = 'not connected'
+  #connectedAt = 0
 
   /** `onStep`: called after each command. */
   constructor(target: RedisConnectionOptions, times: RedisTimes, onStep?: (step: RedisStepEvent) => void) {
@@ -32,11 +36,16 @@ export class RedisConnection {
     this.#events.on('error', (error: Error) => {
       this.#lastError = error.message
     })
+    this.#events.on('connect', () => {
+      this.#connectedAt = performance.now()
+    })
   }
 
   /** Why there is no connection, as far as it is known. */
   get lastError(): string {
-    return this.#lastError
+    // ioredis reports no error while it waits for a Redis that loads its data.
+    const isWaiting = this.client.status === 'connect' && performance.now() - this.#connectedAt > NOT_READY_MS
+    return isWaiting ? 'connected, but Redis is not ready' : this.#lastError
   }
 
   get isReady(): boolean {
@@ -58,7 +67,7 @@ export class RedisConnection {
   send<Value>(ms: number, run: (client: Redis) => Promise<Value>): Promise<RedisReply<Value>> {
     if (!this.isReady) {
       this.#onStep?.({ outcome: 'unreachable', ms: 0 })
-      return Promise.resolve({ ok: false, error: this.#lastError })
+      return Promise.resolve({ ok: false, error: this.lastError })
     }
     // Cluster and Redis have the same commands, but the compiler cannot unite their overloads.
     const reply = withReplyTimeout(run(this.client as Redis), ms)

@@ -25,6 +25,13 @@ export interface HeartbeatOptions extends TrustOptions {
   readonly onSilence: () => void
 }
 
+/** Why reads do not use Redis. */
+export interface HeartbeatFailure {
+  readonly outage: Outage
+  /** As Redis or the connection reports it. */
+  readonly error: string
+}
+
 export class Heartbeat {
   readonly #options: HeartbeatOptions
   readonly #sent = new Map<string, number>()
@@ -36,7 +43,7 @@ export class Heartbeat {
   #isClosed = false
   /** A command failed. If the heartbeat after it fails too, or there is no connection, reads do not use Redis. */
   #hasFailure = false
-  #lastFailure: { readonly outage: Outage; readonly reason: string } | undefined
+  #lastFailure: HeartbeatFailure | undefined
   #refusedSince: number | undefined
   #leasedUntil = Number.NEGATIVE_INFINITY
   /** When a heartbeat last came back, and when its absence was last reported. */
@@ -94,6 +101,11 @@ export class Heartbeat {
     return this.#trust.lostAt
   }
 
+  /** The latest failure while reads do not use Redis. Absent also while they wait for pending invalidations only. */
+  get failure(): HeartbeatFailure | undefined {
+    return this.lostAt === undefined ? undefined : this.#lastFailure
+  }
+
   /** Since when there is no connection, or Redis refuses commands; undefined also if its replies are only late. */
   get refusedSince(): number | undefined {
     return this.#refusedSince
@@ -107,7 +119,7 @@ export class Heartbeat {
     while (!this.#isClosed && !(await this.#beatOnce()) && elapsed() < until) {
       await new Promise((resolve) => setTimeout(resolve, 10))
     }
-    if (!this.#trust.isUp) this.#trust.lose(this.#lastFailure?.outage, this.#lastFailure?.reason)
+    if (!this.#trust.isUp) this.#trust.lose(this.#lastFailure?.outage, this.#lastFailure?.error)
     this.#schedule()
   }
 
@@ -183,6 +195,7 @@ export class Heartbeat {
     }
     this.#hasFailure = false
     this.#refusedSince = undefined
+    this.#lastFailure = undefined
     const [generation, , otherReplicas] = reply.value
     this.observeGeneration(generation)
     // After an outage or a loss of data, the others have a lease to register again.
@@ -206,7 +219,7 @@ export class Heartbeat {
     const { connection, elapsed } = this.#options
     const isLate = reply === TIMED_OUT && connection.isReady
     this.#refusedSince = isLate ? undefined : (this.#refusedSince ?? elapsed())
-    this.#lastFailure = { outage: isLate ? 'slow' : 'lost', reason: reply.error }
+    this.#lastFailure = { outage: isLate ? 'slow' : 'lost', error: reply.error }
     if (this.#trust.isUp && connection.isReady && !this.#hasFailure) this.#confirmFailure()
     else if (this.#trust.isUp || this.lostAt !== undefined) this.#trust.lose(this.#lastFailure.outage, reply.error)
   }

@@ -1,4 +1,5 @@
 /** Whether Redis is reachable, and since when its data may be used. Nothing that was stored or read before is served. */
+import { explainFailure } from './failures.ts'
 import type { OnStoreEvent, RedisTimes } from './options.ts'
 
 export interface TrustOptions {
@@ -24,7 +25,7 @@ export interface Recovery {
 export class Trust {
   readonly #options: TrustOptions
   #isUp = false
-  #outage: Outage | undefined
+  readonly #reported = new Set<string>()
   #lostAt: number | undefined
   #losses = 0
   #usableFrom = 0
@@ -67,11 +68,13 @@ export class Trust {
     return !hasChanged
   }
 
-  /** Without `outage`: the present one, or `lost`. */
-  lose(outage = this.#outage ?? 'lost', reason?: string): void {
+  /** Reports each cause once in an outage. Without `outage`: invalidations are pending. */
+  lose(outage?: Outage, reason?: string): void {
     this.#losses += 1
-    if (this.#outage !== outage) this.#options.onEvent(outage === 'slow' ? 'slow' : 'unreachable', reason)
-    this.#outage = outage
+    const cause = `${outage} ${explainFailure(reason ?? '').cause}`
+    const isNew = outage === undefined ? this.#lostAt === undefined : !this.#reported.has(cause)
+    if (isNew) this.#options.onEvent(outage === 'slow' ? 'slow' : 'unreachable', reason)
+    this.#reported.add(cause)
     this.#isUp = false
     this.#lostAt ??= this.#options.elapsed()
   }
@@ -93,6 +96,6 @@ export class Trust {
     }
     this.#isUp = true
     this.#lostAt = undefined
-    this.#outage = undefined
+    this.#reported.clear()
   }
 }

@@ -1,7 +1,7 @@
 /** Stored responses in Redis: their bytes, and the checks of what another program may have written there. */
 import type { StoredResponseInfo } from '../../core/response.ts'
 import type { RedisReply } from '../../redis/connection.ts'
-import { redisKeys, type StoreEvent } from '../../redis/options.ts'
+import { type OnStoreEvent, redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
 import type { EntryCodec } from './entry-codec.ts'
 import { type LocalEntry, storageLifetime } from './local-entries.ts'
@@ -9,7 +9,7 @@ import { type LocalEntry, storageLifetime } from './local-entries.ts'
 export interface RedisEntriesOptions {
   readonly replica: RedisReplica
   readonly codec: EntryCodec
-  readonly onEvent: (event: StoreEvent) => void
+  readonly onEvent: OnStoreEvent
 }
 
 /** Entries in Redis. Their age follows from the time that they have left, not from a wall clock. */
@@ -55,7 +55,7 @@ export class RedisEntries {
     const name = redisKeys.entry(key)
     const bytes = codec.encode(name, encodeHead(entry), entry.response.body)
     const reply = await bodies.send(times.bulkTimeout, (client) => client.set(name, bytes, 'PX', left))
-    if (!reply.ok && reply.error.startsWith('OOM')) onEvent('full')
+    if (!reply.ok && reply.error.startsWith('OOM')) onEvent('full', reply.error)
     return reply.ok
   }
 
@@ -68,7 +68,7 @@ export class RedisEntries {
   }
 }
 
-function reportCorrupt(onEvent: (event: StoreEvent) => void): undefined {
+function reportCorrupt(onEvent: OnStoreEvent): undefined {
   onEvent('corrupt')
   return undefined
 }

@@ -13,7 +13,7 @@ export function createRedisParts({ replica, codec, onEvent }: RedisEntriesOption
       const key = redisKeys.part(name)
       const part = codec.encode(key, { id }, bytes)
       const reply = await bodies.send(times.bulkTimeout, (client) => client.set(key, part, 'PX', left))
-      if (!reply.ok && reply.error.startsWith('OOM')) onEvent('full')
+      if (!reply.ok && reply.error.startsWith('OOM')) onEvent('full', reply.error)
       return reply.ok
     },
     async get(name, id) {

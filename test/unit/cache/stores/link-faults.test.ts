@@ -45,6 +45,11 @@ const rows: readonly Row[] = [
   { name: 'reader partitioned', links: { reader: partition }, outcome: 'done' },
   { name: 'reader refused', links: { reader: refused }, outcome: 'done' },
   { name: 'both partitioned', links: { writer: partition, reader: partition }, outcome: 'refused' },
+  {
+    name: 'a balancer closes connections of the writer that are idle',
+    links: { writer: { kind: 'idleClose', least: 1, most: 60 } },
+    outcome: 'done',
+  },
   { name: 'during the write, requests lost', during: ({ writer }) => writer.set(requestsLost), outcome: 'unconfirmed' },
   {
     name: 'during the write, responses lost',
@@ -67,6 +72,14 @@ const rows: readonly Row[] = [
     during: async ({ writer }) => {
       await writer.set(refused)
       await writer.set(healthy)
+    },
+    outcome: 'done',
+  },
+  {
+    name: 'during the write, a connection is closed in the middle of a reply, and comes back',
+    during: async ({ writer }) => {
+      await writer.set({ kind: 'cut', after: 3 })
+      setTimeout(() => writer.set(healthy), 150)
     },
     outcome: 'done',
   },

@@ -1,0 +1,60 @@
+/** What is wrong with Redis, as the log, the probes and the console show it. */
+import type { Degradation } from '../admin/listener.ts'
+import { describeFailure, explainFailure } from '../redis/failures.ts'
+import type { HeartbeatFailure } from '../redis/heartbeat.ts'
+import type { StoreEvent } from '../redis/options.ts'
+
+/** Whether reads use Redis, and the last event of the cache store. */
+export interface StoreStatus {
+  /** `error`: of Redis, or of the connection to it. Returns it in words. */
+  record(event: StoreEvent, error?: string): string | undefined
+  current(): {
+    /** Reads do not use Redis. */
+    readonly unreachable: boolean
+    /** What is wrong with Redis now, and what to do. */
+    readonly faults: readonly Degradation[]
+    /** `ago`: milliseconds since the event. */
+    readonly lastEvent?: { readonly event: StoreEvent; readonly reason?: string; readonly ago: number }
+  }
+}
+
+/** Redis counts as full this long after it has refused to store a response. */
+const FULL_MS = 60_000
+
+/** `failure` returns why reads do not use Redis. */
+export function createStoreStatus(failure: () => HeartbeatFailure | undefined): StoreStatus {
+  let unreachable = false
+  let fullAt = Number.NEGATIVE_INFINITY
+  let last: { readonly event: StoreEvent; readonly reason?: string; readonly at: number } | undefined
+  return {
+    record(event, error) {
+      const at = performance.now()
+      if (event === 'unreachable' || event === 'slow') unreachable = true
+      if (event === 'reachable') unreachable = false
+      if (event === 'full') fullAt = at
+      const reason = error && describeFailure(error)
+      last = { event, ...(reason !== undefined && { reason }), at }
+      return reason
+    },
+    current() {
+      const isFull = performance.now() - fullAt < FULL_MS
+      const faults = [
+        ...(unreachable ? [outageOf(failure())] : []),
+        ...(isFull ? [degradationOf('redisFull', 'OOM')] : []),
+      ]
+      if (last === undefined) return { unreachable, faults }
+      const { at, ...lastEvent } = last
+      return { unreachable, faults, lastEvent: { ...lastEvent, ago: Math.round(performance.now() - at) } }
+    },
+  }
+}
+
+function outageOf(failure: HeartbeatFailure | undefined): Degradation {
+  if (failure === undefined) return { reason: 'redisUnreachable', detail: 'invalidations are being sent to Redis' }
+  return degradationOf(failure.outage === 'slow' ? 'redisSlow' : 'redisUnreachable', failure.error)
+}
+
+function degradationOf(reason: Degradation['reason'], error: string): Degradation {
+  const { cause, remedy } = explainFailure(error)
+  return { reason, detail: `${cause}; ${remedy}` }
+}

@@ -1,0 +1,77 @@
+/** What errors of Redis and of the connection to it mean, and what an operator does about them. */
+
+export interface RedisFailure {
+  /** Without names and addresses. */
+  readonly cause: string
+  readonly remedy: string
+}
+
+/** The first row that matches an error explains it. */
+const FAILURES: readonly (readonly [pattern: RegExp, cause: string, remedy: string])[] = [
+  [
+    /^timed out|^Command timed out/,
+    'Redis replies later than reads wait',
+    'check the network, the slow log of Redis and the load of its machine, or raise cache.redis.timeout',
+  ],
+  [
+    /NOAUTH|WRONGPASS|invalid password|invalid username-password|no password is set|Client sent AUTH/,
+    'Redis rejects the user or the password',
+    'correct cache.redis.username and cache.redis.passwordFile, or the user in Redis; restart the edge after a change of the file',
+  ],
+  [
+    /^NOPERM/,
+    'the ACL of Redis denies a command, a key or a channel',
+    'give the user the rights in docs/cache.md, "Setting up Redis"',
+  ],
+  [
+    /^READONLY/,
+    'Redis is a read-only replica, as after a fail-over',
+    'name the sentinels or the nodes of the cluster in cache.redis, or lead cache.redis.url to the primary',
+  ],
+  [/^MASTERDOWN/, 'Redis is a replica without its primary', 'check the primary and the fail-over'],
+  [
+    /^OOM/,
+    'Redis is out of memory',
+    'raise maxmemory, set maxmemory-policy volatile-lru, and use a Redis for the edge only',
+  ],
+  [
+    /LOADING|is not ready/,
+    'Redis is loading its data, or accepts connections and does not reply',
+    'wait, or check Redis',
+  ],
+  [
+    /^MISCONF/,
+    'Redis rejects writes because it cannot save its data',
+    'check its disk, or turn persistence off, which the edge does not need',
+  ],
+  [
+    /^NOREPLICAS/,
+    'Redis rejects writes because it has too few replicas',
+    'check its replicas and min-replicas-to-write',
+  ],
+  [/^BUSY/, 'a script of another program blocks Redis', 'end the script; use a Redis for the edge only'],
+  [
+    /CLUSTERDOWN|refresh slots cache|All nodes failed|startup nodes/i,
+    'the Redis Cluster does not serve all slots, or none of its nodes can be reached',
+    'check the nodes of the cluster and cache.redis.cluster',
+  ],
+  [/sentinel/i, 'no sentinel names a primary', 'check the sentinels, cache.redis.sentinels and cache.redis.name'],
+  [/max number of clients/, 'Redis has too many clients', 'raise its maxclients'],
+  [/certificate|self.signed|SSL|TLS/i, 'TLS to Redis fails', 'check cache.redis.tls.ca and the certificate of Redis'],
+]
+
+const UNREACHABLE: RedisFailure = {
+  cause: 'Redis cannot be reached',
+  remedy: 'check that it runs, cache.redis and the network in between',
+}
+
+export function explainFailure(error: string): RedisFailure {
+  const row = FAILURES.find(([pattern]) => pattern.test(error))
+  return row === undefined ? UNREACHABLE : { cause: row[1], remedy: row[2] }
+}
+
+/** Returns the explanation and the error itself as one line. */
+export function describeFailure(error: string): string {
+  const { cause, remedy } = explainFailure(error)
+  return `${cause}; ${remedy} (${error})`
+}
