@@ -161,7 +161,7 @@ export const redisPromises: readonly FaultPromise[] = [
     id: 'R2',
     title: 'Redis hangs: no request fails, and the edge stays ready',
     planted,
-    run: (context) => single(context, 'paused', event('unreachable')),
+    run: (context) => single(context, 'paused', event('slow')),
   },
   {
     id: 'R3',

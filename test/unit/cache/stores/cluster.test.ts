@@ -1,7 +1,8 @@
 import t, { type Test } from 'tap'
 import { eventually } from '../../../support/eventually.ts'
-import { startCluster } from '../../../support/redis.ts'
+import { freePort, startCluster, startRedis } from '../../../support/redis.ts'
 import { describeStore, epochsOf, fill, served } from './contract.ts'
+import { startWorld } from './links.ts'
 import { empty, replica } from './replicas.ts'
 
 const cluster = await startCluster(3)
@@ -52,6 +53,30 @@ t.test('moving a slot keeps its entries; moving the slot of the epochs makes eve
   t.equal(await served(one), 'again')
   await (await one.fence(['agent:001'])).lift([])
   t.equal(await served(other), 'miss')
+})
+
+t.test('under writes, a fail-over of the master of the epochs gives no stale read', async (t) => {
+  await empty(...clients)
+  const { writer, reader, readMeanwhile, stale, recovered } = await startWorld(t, redis)
+  const owners = await Promise.all(clients.map((client) => client.exists('edge:{e}').catch(() => 0)))
+  const master = clients[owners.indexOf(1)]
+  const bus = await freePort()
+  const node = await startRedis({ args: ['--cluster-enabled', 'yes', '--cluster-port', `${bus}`] })
+  t.teardown(() => node.close())
+  const promoted = node.client()
+  await master?.call('CLUSTER', 'MEET', '127.0.0.1', `${node.port}`, `${bus}`)
+  const id = String(await master?.call('CLUSTER', 'MYID'))
+  await eventually(async () => (await promoted.call('CLUSTER', 'REPLICATE', id).catch(() => '')) === 'OK')
+  await eventually(async () => /master_link_status:up/.test(await promoted.info('replication')))
+  await readMeanwhile(async () => {
+    t.equal(await writer.write(), 'done')
+    await reader.read()
+    await writer.write(async () => void (await promoted.call('CLUSTER', 'FAILOVER', 'TAKEOVER')))
+    await eventually(async () => (await writer.write()) === 'done')
+    await recovered()
+  })
+  t.strictSame(stale, [])
+  t.match(await promoted.info('replication'), /role:master/)
 })
 
 t.test('lookups of a killed master are misses, not errors', async (t) => {

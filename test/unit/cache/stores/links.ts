@@ -6,8 +6,8 @@ import type { Test } from 'tap'
 
 const STORE_WAIT_MS = 5000
 
-import type { Fault } from '../../../faults/proxy.ts'
-import { startFaultProxy } from '../../../faults/proxy.ts'
+import type { RedisConnectionOptions } from '../../../../src/redis/options.ts'
+import { type Fault, startFaultProxy } from '../../../faults/proxy.ts'
 import { eventually } from '../../../support/eventually.ts'
 import type { RedisServer } from '../../../support/redis.ts'
 import { entry } from './contract.ts'
@@ -45,7 +45,12 @@ export interface World {
 /** The upstream answers reads and writes after this time. */
 const UPSTREAM_MS = 5
 
-export async function startWorld(t: Test, redis: RedisServer, options: ReplicaOptions = {}): Promise<World> {
+/** `redis`: a server behind links that may get faults, or sentinels or a cluster without. */
+export async function startWorld(
+  t: Test,
+  redis: RedisServer | RedisConnectionOptions,
+  options: ReplicaOptions = {},
+): Promise<World> {
   const upstream = { value: 0, sent: 0 }
   /** The newest value whose write was answered. */
   let answered = 0
@@ -53,9 +58,10 @@ export async function startWorld(t: Test, redis: RedisServer, options: ReplicaOp
   const stale: string[] = []
 
   const open = async (name: string): Promise<LinkedReplica> => {
-    const proxy = await startFaultProxy(redis.port)
-    t.teardown(() => proxy.close())
-    const opened = await replica(t, { url: `redis://127.0.0.1:${proxy.port}` }, options)
+    const proxy = 'port' in redis ? await startFaultProxy(redis.port) : undefined
+    t.teardown(() => proxy?.close())
+    const target = 'port' in redis ? { url: `redis://127.0.0.1:${proxy?.port}` } : redis
+    const opened = await replica(t, target, options)
     const { store } = opened
     const check = (value: number, floor: number, how: string) => {
       if (value < floor) stale.push(`${name} ${how}: ${value} instead of ${floor}`)
@@ -63,7 +69,7 @@ export async function startWorld(t: Test, redis: RedisServer, options: ReplicaOp
     }
     return {
       ...opened,
-      set: (fault) => proxy.set(fault),
+      set: async (fault) => proxy?.set(fault),
       async write(during = async () => {}, ms = STORE_WAIT_MS) {
         const fence = await store.fence([TAG], ms)
         if (fence.state === 'refused') return 'refused'

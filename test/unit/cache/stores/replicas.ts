@@ -2,6 +2,7 @@
 import type { Redis } from 'ioredis'
 import type { Test } from 'tap'
 import type { RedisStore } from '../../../../src/cache/stores/redis-store.ts'
+import { describeFailure } from '../../../../src/redis/failures.ts'
 import type { RedisTimes, StoreEvent } from '../../../../src/redis/options.ts'
 import type { RedisServer } from '../../../support/redis.ts'
 import { type OpenStoreOptions, openRedisStore } from '../../../support/redis-store.ts'
@@ -10,6 +11,8 @@ export interface Replica {
   readonly store: RedisStore
   /** The events of the store and its replica, in order. */
   readonly events: StoreEvent[]
+  /** Why Redis was slow or unreachable, in words. */
+  readonly reasons: string[]
 }
 
 /** Shorter than in production, except the command timeout: machines that run tests are busy. */
@@ -30,16 +33,20 @@ export async function replica(
   more: ReplicaOptions = {},
 ): Promise<Replica> {
   const events: StoreEvent[] = []
+  const reasons: string[] = []
   const { times, ...others } = more
   const store = await openRedisStore({
     redis: 'pid' in redis ? { url: redis.url } : redis,
     localBytes: 10_000_000,
     times: { ...shortTimes, ...times },
-    onEvent: (event) => events.push(event),
+    onEvent: (event, error) => {
+      events.push(event)
+      if (error !== undefined) reasons.push(describeFailure(error))
+    },
     ...others,
   })
   t.teardown(() => store.close())
-  return { store, events }
+  return { store, events, reasons }
 }
 
 /** Deletes all keys except the epochs: after a flush, the first write would wait for a lease. */
