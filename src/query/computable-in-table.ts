@@ -25,16 +25,17 @@ const ONE_GROUP = /^\([^()]*\)$/
 const PLAIN_TEXT = /^(?:[ -&(-9;-~]|:(?![A-Za-z_]))+$/
 /** Of such a text, a stored time may contain a part, whether it is a number or a text. */
 const PART_OF_TIME = /^[-+0-9 :./_%TZ]*$/i
+/** The manager searches `2600.0`, and the rows have `2600`. */
+const PART_OF_NUMBER = /^[-0-9._%]*$/
 /** The manager writes digits as a number, without the zeros in front. */
 const LEADING_ZERO = /^0[0-9]+$/
 /** Agent states that are one comparison in the manager. For others it compares fields that its rows do not show. */
 const PLAIN_STATES: readonly string[] = ['active', 'neverconnected', 'never connected']
 
 export function isComputableInTable(request: CollectionRequest, source: DatabaseSource): boolean {
-  const { search, sort, select, q, filters = {} } = request
+  const { search, sort, q, filters = {} } = request
   // The manager gives several fields a random precedence.
   if (sort !== undefined && parseSort(sort).fields.length > 1) return false
-  if (select?.split(',').some((field) => ownEntry(source.fields, field) === 'real')) return false
   if (search !== undefined && !isPlainSearch(search, source)) return false
   if (!Object.entries(filters).every(([name, value]) => isPlainFilter(name, value, source))) return false
   const query = q === undefined ? undefined : parsePlain(q, source)
@@ -48,7 +49,7 @@ function isPlainSearch(search: string, { fields, hidden = [], storedTimes = [] }
   // A search also finds fields that are never returned.
   if (hidden.length > 0 || !PLAIN_TEXT.test(search)) return false
   const kinds = Object.values(fields)
-  if (kinds.includes('real')) return false
+  if (kinds.includes('real') && PART_OF_NUMBER.test(parseSearch(search).text)) return false
   return !((kinds.includes('day') || storedTimes.length > 0) && PART_OF_TIME.test(parseSearch(search).text))
 }
 
@@ -100,7 +101,7 @@ function isPlainValue(field: string, kind: FieldKind, operator: Condition['opera
     case 'real':
       return operator !== '~'
     case 'status':
-      return operator === '=' && PLAIN_STATES.includes(value)
+      return operator === '=' && PLAIN_STATES.includes(value.toLowerCase())
     case 'date':
     case 'day':
     case 'list':

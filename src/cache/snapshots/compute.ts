@@ -1,7 +1,7 @@
 /** Computes the response of one request from the snapshot that was found for it. */
 import type { EdgeRequest } from '../../core/request.ts'
 import { isStaleIfError, type JsonResponse } from '../../core/response.ts'
-import { CollectionError } from '../../query/request.ts'
+import { CollectionError, MAX_LIMIT } from '../../query/request.ts'
 import type { CacheTarget } from '../key.ts'
 import { staleBound } from '../stores/local-entries.ts'
 import { answerFrom } from './answer.ts'
@@ -51,8 +51,6 @@ export function createComputations(ports: Pick<SnapshotPorts, 'rows' | 'clock' |
     const { age = 0, ttl = 0, ...stored } = snapshot.cached?.response ?? {}
     const head = parseHead(snapshot)
     if (head === undefined) return undefined
-    // Nodes may return rows for a filter that a snapshot with gaps lacks.
-    if (head.others !== undefined && !selectsAllRows(request)) return undefined
     const left = ttl + staleBound({ staleWhileRevalidate: 0, staleIfError: 0, ...stored }) - age
     const found = await rows.find(target, head, derivation.source, left)
     if (found === undefined) return undefined
@@ -60,7 +58,7 @@ export function createComputations(ports: Pick<SnapshotPorts, 'rows' | 'clock' |
 
     const compute = async (started: number): Promise<JsonResponse | undefined> => {
       const joined = joinedFactsOf(snapshot, head)
-      const body = await bodyOf(found, derivation, head, target)
+      const body = await bodyOf(found, derivation, head, { request, target })
       // The edge owns the pages of joined collections, and refuses what they do not support.
       if (body instanceof CollectionError) return target.policy.isJoined ? refuse(body, joined) : undefined
       if (body === undefined) return undefined
@@ -97,14 +95,17 @@ export function createComputations(ports: Pick<SnapshotPorts, 'rows' | 'clock' |
   }
 }
 
-/** Returns the body of the response, or why the request is refused; `undefined`: only a node has the order of the rows. */
+/** Returns the body of the response, or why the request is refused; `undefined`: only a node has the rows in their order. */
 async function bodyOf(
   rows: QueriedRows,
   derivation: Derivation,
   { others }: SnapshotHead,
-  { policy }: CacheTarget,
+  { request, target: { policy } }: Pick<Derivable, 'request' | 'target'>,
 ): Promise<Buffer | CollectionError | undefined> {
   try {
+    // Rows of a filter that fit into one page are those of the master, which has rows that are gaps here.
+    const hasGaps = others !== undefined && !selectsAllRows(request)
+    if (hasGaps && (await rows.table.page(derivation.collection)).totalItems <= MAX_LIMIT) return undefined
     // The edge itself sorts joined rows.
     if (!policy.isJoined && !(await rows.table.hasOrderOfManager(derivation.collection))) return undefined
     return await answerFrom(rows, derivation, others)

@@ -34,9 +34,9 @@ export function derivationOf(request: EdgeRequest, now: Date): Derivation | unde
   const joined = isJoined(request)
   const sort = joined && defaultSort !== undefined ? { sort: defaultSort } : undefined
   const collection = parseCollectionRequest({ ...sort, ...request.query }, now)
-  // Nodes filter joined rows, and the edge sorts them.
-  const { sort: _, ...unsorted } = collection
-  return isComputable(joined ? unsorted : collection, source) ? { source, collection } : undefined
+  // Nodes filter joined rows, and the edge sorts and selects them.
+  const { sort: _, select: __, ...filtered } = collection
+  return isComputable(joined ? filtered : collection, source) ? { source, collection } : undefined
 }
 
 function isJoined({ endpoint }: EdgeRequest): boolean {

@@ -70,7 +70,7 @@ t.test('a client that has the computed response gets 304', async (t) => {
   t.match(headers.etag, /^"[^"]+"$/)
   t.ok(body.length > 0)
   // Another URL with the same page: it is computed for this request.
-  const same = await ask('sort=name,id&limit=20', { 'if-none-match': String(headers.etag) })
+  const same = await ask('sort=name&limit=20&q=id!=99999', { 'if-none-match': String(headers.etag) })
   t.equal(same.status, 304)
   t.match(same.headers['cache-status'], DERIVED)
   t.equal(same.body.length, 0)
