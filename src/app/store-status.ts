@@ -1,5 +1,5 @@
 /** What is wrong with Redis, as the log, the probes and the console show it. */
-import type { Degradation } from '../admin/listener.ts'
+import type { RedisFault } from '../admin/console/api-types.ts'
 import { describeFailure, explainFailure } from '../redis/failures.ts'
 import type { HeartbeatFailure } from '../redis/heartbeat.ts'
 import type { StoreEvent } from '../redis/options.ts'
@@ -12,7 +12,7 @@ export interface StoreStatus {
     /** Reads do not use Redis. */
     readonly unreachable: boolean
     /** What is wrong with Redis now, and what to do. */
-    readonly faults: readonly Degradation[]
+    readonly faults: readonly RedisFault[]
     /** `ago`: milliseconds since the event. */
     readonly lastEvent?: { readonly event: StoreEvent; readonly reason?: string; readonly ago: number }
   }
@@ -38,10 +38,7 @@ export function createStoreStatus(failure: () => HeartbeatFailure | undefined): 
     },
     current() {
       const isFull = performance.now() - fullAt < FULL_MS
-      const faults = [
-        ...(unreachable ? [outageOf(failure())] : []),
-        ...(isFull ? [degradationOf('redisFull', 'OOM')] : []),
-      ]
+      const faults = [...(unreachable ? [outageOf(failure())] : []), ...(isFull ? [faultOf('redisFull', 'OOM')] : [])]
       if (last === undefined) return { unreachable, faults }
       const { at, ...lastEvent } = last
       return { unreachable, faults, lastEvent: { ...lastEvent, ago: Math.round(performance.now() - at) } }
@@ -49,12 +46,12 @@ export function createStoreStatus(failure: () => HeartbeatFailure | undefined): 
   }
 }
 
-function outageOf(failure: HeartbeatFailure | undefined): Degradation {
+function outageOf(failure: HeartbeatFailure | undefined): RedisFault {
   if (failure === undefined) return { reason: 'redisUnreachable', detail: 'invalidations are being sent to Redis' }
-  return degradationOf(failure.outage === 'slow' ? 'redisSlow' : 'redisUnreachable', failure.error)
+  return faultOf(failure.outage === 'slow' ? 'redisSlow' : 'redisUnreachable', failure.error)
 }
 
-function degradationOf(reason: Degradation['reason'], error: string): Degradation {
+function faultOf(reason: RedisFault['reason'], error: string): RedisFault {
   const { cause, remedy } = explainFailure(error)
   return { reason, detail: `${cause}; ${remedy}` }
 }

@@ -19,7 +19,7 @@ const FAILURES: readonly (readonly [pattern: RegExp, cause: string, remedy: stri
     'correct cache.redis.username and cache.redis.passwordFile, or the user in Redis; restart the edge after a change of the file',
   ],
   [
-    /^NOPERM/,
+    /NOPERM|user executing the script can't/,
     'the ACL of Redis denies a command, a key or a channel',
     'give the user the rights in docs/cache.md, "Setting up Redis"',
   ],

@@ -102,7 +102,8 @@ export const redisChannels = {
  * or Redis refuses commands · `reachable`: reads use Redis again · `corrupt`: an
  * entry that the edge did not write · `full`: Redis did not take an entry for lack of memory · `localTierDiscarded`: after
  * a gap in the sequence, a flush or a fail-over · `unfencedWrite`: a write was acknowledged or forwarded although Redis
- * has not recorded its invalidation, as `cache.writesWithoutRedis` allows · `unacknowledged`: a replica did not acknowledge an invalidation within its lease ·
+ * has not recorded its invalidation, as `cache.writesWithoutRedis` allows · `unconfirmed`: Redis has not confirmed a
+ * change in time, so a write was refused, answered as unconfirmed or put at risk, or a purge is pending · `unacknowledged`: a replica did not acknowledge an invalidation within its lease ·
  * `replayed`: pending invalidations were sent.
  */
 export const STORE_EVENTS = [
@@ -114,6 +115,7 @@ export const STORE_EVENTS = [
   'full',
   'localTierDiscarded',
   'unfencedWrite',
+  'unconfirmed',
   'unacknowledged',
   'replayed',
 ] as const

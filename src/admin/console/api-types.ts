@@ -32,12 +32,19 @@ export interface Now {
 /** The present load of a node by the calls of this replica. */
 export type NodeLoad = Pick<NodeSummary, 'name' | 'type' | 'state' | 'inFlight' | 'limit' | 'queue'>
 
+export interface RedisFault {
+  readonly reason: 'redisUnreachable' | 'redisSlow' | 'redisFull'
+  readonly detail: string
+}
+
 export interface CacheState {
   readonly enabled: boolean
   /** Whether replicas share the cache through Redis. */
   readonly shared: boolean
-  /** Whether Redis is unreachable. Absent without Redis. */
+  /** Whether Redis is slow or unreachable. Absent without Redis. */
   readonly unreachable?: boolean
+  /** What is wrong with Redis, and what to do. */
+  readonly faults?: readonly RedisFault[]
   /** The last event of the cache store. */
   readonly lastEvent?: { readonly event: string; readonly reason?: string; readonly ago: number }
 }

@@ -10,6 +10,8 @@ export type ProblemKind =
   | 'queueGrowing'
   | 'budgetUsedUp'
   | 'redisUnreachable'
+  | 'redisSlow'
+  | 'redisFull'
   | 'certificateEnds'
   | 'configurationNotReloaded'
   | 'pendingRestart'

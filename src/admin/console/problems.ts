@@ -132,16 +132,23 @@ function budgetProblems(nodes: readonly NodeState[]): Problem[] {
 }
 
 function redisProblems({ cache }: ProblemSources): Problem[] {
-  const { unreachable, lastEvent } = cache()
-  const reason = lastEvent?.reason === undefined ? '' : ` (${lastEvent.reason})`
-  return when(unreachable === true, {
-    kind: 'redisUnreachable',
-    severity: 'error',
-    summary: `Redis is unreachable${reason}`,
-    detail: 'All requests go to the nodes, and little is cached.',
+  return (cache().faults ?? []).map(({ reason, detail }) => ({
+    kind: reason,
+    ...REDIS_PROBLEMS[reason],
+    detail: `${REDIS_PROBLEMS[reason].detail} ${detail}.`,
     view: 'nodes',
-  })
+  }))
 }
+
+const REDIS_PROBLEMS = {
+  redisUnreachable: {
+    severity: 'error',
+    summary: 'Redis is unreachable',
+    detail: 'All reads go to the nodes, and writes are rejected.',
+  },
+  redisSlow: { severity: 'error', summary: 'Redis is slow', detail: 'All reads go to the nodes, and writes wait.' },
+  redisFull: { severity: 'warning', summary: 'Redis is full', detail: 'Responses are not stored.' },
+} as const
 
 function certificateProblems({ certificates }: ProblemSources, now: number): Problem[] {
   return certificates()

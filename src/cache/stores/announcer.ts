@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Tag } from '../../catalogue/endpoint.ts'
 import { type RedisReply, TIMED_OUT } from '../../redis/connection.ts'
-import { type RedisTimes, redisChannels, redisKeys, type StoreEvent } from '../../redis/options.ts'
+import { type OnStoreEvent, type RedisTimes, redisChannels, redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
 import { Acknowledgements } from './invalidation-subscriber.ts'
 import type { KnownEpochs } from './local-tier.ts'
@@ -29,7 +29,7 @@ export interface EpochChange {
 export interface AnnouncerOptions {
   readonly replica: RedisReplica
   readonly known: KnownEpochs
-  readonly onEvent: (event: StoreEvent) => void
+  readonly onEvent: OnStoreEvent
 }
 
 /** Milliseconds after which the local tier of every replica that cannot reach Redis has expired. */
@@ -51,7 +51,8 @@ export class Announcer {
    * if Redis has not confirmed the change; it may have recorded it.
    */
   async announce(change: EpochChange, ms: number): Promise<boolean> {
-    const { elapsed, times, heartbeat } = this.#options.replica
+    const { onEvent, replica } = this.#options
+    const { elapsed, times, heartbeat } = replica
     const deadline = elapsed() + ms
     let refusedSince: number | undefined
     for (;;) {
@@ -66,7 +67,10 @@ export class Announcer {
       refusedSince ??= heartbeat.refusedSince ?? elapsed()
       const until = reply === TIMED_OUT ? deadline : Math.min(deadline, refusedSince + lastLeaseOf(times))
       const left = until - elapsed()
-      if (left <= 0) return false
+      if (left <= 0) {
+        onEvent('unconfirmed', reply.error)
+        return false
+      }
       await sleep(Math.min(left, times.retryInterval / 2))
     }
   }

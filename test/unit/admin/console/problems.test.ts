@@ -64,15 +64,15 @@ t.test('a queue that grows is a warning, a full one is an error', async (t) => {
   t.match(problems(full), [{ kind: 'queueFull', severity: 'error' }], 'reported once')
 })
 
-t.test('Redis that is unreachable is named with the reason', async (t) => {
-  const cache = () => ({
-    enabled: true,
-    shared: true,
-    unreachable: true,
-    lastEvent: { event: 'unreachable', reason: 'timed out', ago: 9 },
-  })
-  t.match(problems({ cache }), [
-    { kind: 'redisUnreachable', severity: 'error', summary: 'Redis is unreachable (timed out)' },
+t.test('each fault of Redis is named with what to do', async (t) => {
+  const faults = (['redisFull', 'redisSlow', 'redisUnreachable'] as const).map((reason) => ({
+    reason,
+    detail: `why ${reason}; do this`,
+  }))
+  t.match(problems({ cache: () => ({ enabled: true, shared: true, unreachable: true, faults }) }), [
+    { kind: 'redisSlow', severity: 'error', summary: 'Redis is slow', detail: /why redisSlow; do this/ },
+    { kind: 'redisUnreachable', severity: 'error', summary: 'Redis is unreachable' },
+    { kind: 'redisFull', severity: 'warning', summary: 'Redis is full' },
   ])
 })
 

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { eventually } from '../../../support/eventually.ts'
 import { freePort, type RedisServer, startRedis } from '../../../support/redis.ts'
 import { openRedisStore } from '../../../support/redis-store.ts'
-import { shortTimes } from './replicas.ts'
+import { replica, shortTimes } from './replicas.ts'
 
 /** Returns the reason that the log shows for a Redis that cannot be used. */
 async function reasonOf(t: Test, redis: { url: string; username?: string; password?: string }): Promise<string> {
@@ -38,4 +38,15 @@ t.test('a command that the ACL denies is reported', async (t) => {
   const rights = ['~edge:*', '&edge:*', '+@all', '-evalsha']
   await redis.client().call('ACL', 'SETUSER', 'edge', 'reset', 'on', '>pw', ...rights)
   t.match(await reasonOf(t, { url: redis.url, username: 'edge', password: 'pw' }), /NOPERM.*evalsha/)
+})
+
+t.test('a command that the ACL denies to writes only is reported with each write that is refused', async (t) => {
+  const redis = await server(t)
+  const rights = ['~edge:*', '&edge:*', '+@all', '-hincrby']
+  await redis.client().call('ACL', 'SETUSER', 'edge', 'reset', 'on', '>pw', ...rights)
+  const user = { url: redis.url, username: 'edge', password: 'pw' }
+  const { store, events, reasons } = await replica(t, user)
+  t.equal((await store.fence(['agent:001'], 100)).state, 'refused')
+  t.ok(events.includes('unconfirmed'))
+  t.match(reasons.at(-1), /the ACL of Redis denies a command/)
 })
