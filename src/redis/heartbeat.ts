@@ -5,6 +5,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { type RedisConnection, type RedisReply, TIMED_OUT } from './connection.ts'
+import { LocalLease } from './local-lease.ts'
 import { redisChannels, redisKeys } from './options.ts'
 import { HEARTBEAT } from './scripts.ts'
 import { type Outage, type Recovery, Trust, type TrustOptions } from './trust.ts'
@@ -15,8 +16,6 @@ import { type Outage, type Recovery, Trust, type TrustOptions } from './trust.ts
  */
 const KEEP_REGISTRATION = 0
 const UNREGISTER = -1
-/** Heartbeats whose return is awaited. One that returns later gives no lease worth having. */
-const MAX_IN_FLIGHT = 16
 
 export interface HeartbeatOptions extends TrustOptions {
   readonly connection: RedisConnection
@@ -34,8 +33,8 @@ export interface HeartbeatFailure {
 
 export class Heartbeat {
   readonly #options: HeartbeatOptions
-  readonly #sent = new Map<string, number>()
   readonly #trust: Trust
+  readonly #lease: LocalLease
   readonly #onBeat: (() => void)[] = []
   #recovery: Recovery = { restore: async () => true, onGenerationChange: () => {} }
   #otherReplicas = 0
@@ -45,15 +44,13 @@ export class Heartbeat {
   #hasFailure = false
   #lastFailure: HeartbeatFailure | undefined
   #refusedSince: number | undefined
-  #leasedUntil = Number.NEGATIVE_INFINITY
-  /** When a heartbeat last came back, and when its absence was last reported. */
-  #receivedAt = Number.NEGATIVE_INFINITY
   #silenceReportedAt = Number.NEGATIVE_INFINITY
   #running: Promise<boolean> | undefined
 
   constructor(options: HeartbeatOptions) {
     this.#options = options
     this.#trust = new Trust(options)
+    this.#lease = new LocalLease(options)
   }
 
   /** Redis answers, and every replica that was cut off with this one had time to send its pending invalidations. */
@@ -69,7 +66,7 @@ export class Heartbeat {
 
   /** Returns whether the local tier may be served without asking Redis. */
   hasLease(now = this.#options.elapsed()): boolean {
-    return now < this.#leasedUntil && this.#trust.isUsable(now)
+    return this.#lease.covers(now) && this.#trust.isUsable(now)
   }
 
   /** Takes the generation of a reply. Returns false if it is another one than before. */
@@ -115,7 +112,6 @@ export class Heartbeat {
   async start(): Promise<void> {
     const { elapsed, times } = this.#options
     const until = elapsed() + times.bulkTimeout
-    this.#receivedAt = elapsed()
     while (!this.#isClosed && !(await this.#beatOnce()) && elapsed() < until) {
       await new Promise((resolve) => setTimeout(resolve, 10))
     }
@@ -141,16 +137,11 @@ export class Heartbeat {
     void (this.#running ?? Promise.resolve()).then(() => this.#beatOnce())
   }
 
-  /** A heartbeat came back over the subscription. The lease runs from the time when it was sent. */
+  /** A heartbeat came back over the subscription. */
   receive(nonce: string): void {
-    const sentAt = this.#sent.get(nonce)
-    const wasSilent = this.#isSilent
-    this.#receivedAt = this.#options.elapsed()
-    if (wasSilent) this.sendNow()
+    if (this.#lease.isSilent) this.sendNow()
     // During an outage it gives no lease: other replicas may not have recorded their invalidations yet.
-    if (sentAt === undefined || this.lostAt !== undefined) return
-    this.#leasedUntil = Math.max(this.#leasedUntil, sentAt + this.#options.times.lease)
-    for (const [older, at] of this.#sent) if (at <= sentAt) this.#sent.delete(older)
+    this.#lease.receive(nonce, this.lostAt === undefined)
   }
 
   /** An invalidation could not be sent. Nothing is trusted until `restore` has sent it. */
@@ -162,8 +153,7 @@ export class Heartbeat {
   async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#timer)
-    this.#leasedUntil = Number.NEGATIVE_INFINITY
-    this.#sent.clear()
+    this.#lease.end()
     await this.#send(UNREGISTER)
   }
 
@@ -187,7 +177,7 @@ export class Heartbeat {
     const { times, elapsed, onSilence } = this.#options
     for (const listener of this.#onBeat) listener()
     // A replica that cannot use its local tier is not registered: writes need not wait for its acknowledgement.
-    const reply = await this.#send(this.#isSilent || !this.#trust.isUp ? KEEP_REGISTRATION : times.lease)
+    const reply = await this.#send(this.#lease.isSilent || !this.#trust.isUp ? KEEP_REGISTRATION : times.lease)
     if (this.#isClosed) return false
     if (!reply.ok) {
       this.#noteFailure(reply)
@@ -201,7 +191,7 @@ export class Heartbeat {
     // After an outage or a loss of data, the others have a lease to register again.
     this.#otherReplicas = this.isTrusted ? otherReplicas : Math.max(otherReplicas, this.#otherReplicas)
     if (!this.#trust.isUp) await this.#regain()
-    else if (this.#isSilent && elapsed() - this.#silenceReportedAt > 2 * times.socketTimeout) {
+    else if (this.#lease.isSilent && elapsed() - this.#silenceReportedAt > 2 * times.socketTimeout) {
       this.#silenceReportedAt = elapsed()
       onSilence()
     }
@@ -224,12 +214,6 @@ export class Heartbeat {
     else if (this.#trust.isUp || this.lostAt !== undefined) this.#trust.lose(this.#lastFailure.outage, reply.error)
   }
 
-  /** A replica that receives nothing is not registered: every write would wait in vain for its acknowledgement. */
-  get #isSilent(): boolean {
-    const { elapsed, times } = this.#options
-    return elapsed() - this.#receivedAt > times.lease + times.heartbeatInterval
-  }
-
   #confirmFailure(): void {
     this.#hasFailure = true
     // Later, so that it does not join the heartbeat that is about to end.
@@ -237,10 +221,9 @@ export class Heartbeat {
   }
 
   #send(lease: number): Promise<RedisReply<[generation: string, sequence: string, otherReplicas: number]>> {
-    const { connection, replica, elapsed, times } = this.#options
+    const { connection, replica, times } = this.#options
     const nonce = randomUUID()
-    if (lease > 0) this.#sent.set(nonce, elapsed())
-    for (const oldest of this.#sent.keys()) if (this.#sent.size > MAX_IN_FLIGHT) this.#sent.delete(oldest)
+    if (lease > 0) this.#lease.request(nonce)
     const args = [randomUUID(), redisChannels.replica(replica), replica, lease, nonce]
     return connection.runScript(HEARTBEAT, [redisKeys.epochs], args, times.commandTimeout)
   }
