@@ -1,17 +1,16 @@
 /**
  * The long coherence checks (`npm run check:coherence`): 50,000 operations under faults without a violation, as many whose
  * reads are computed from snapshots, as many while single links have faults, with two and with three replicas, then as
- * many for each planted defect, each of which must cause a violation, and the whole model.
+ * many for each planted defect, each of which must cause a violation. `npm run check:protocol` explores the protocol itself.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { readOptions } from '../../support/script-options.ts'
 import { linkFaults } from './links.ts'
-import { explore, type Search } from './model.ts'
 import { IMPATIENT, planted } from './planted.ts'
 import { describe, missingProofs, type Report, run } from './run.ts'
 
-const parts = ['protocol', 'snapshots', 'links', 'model', ...Object.keys(planted), 'no bypass']
+const parts = ['protocol', 'snapshots', 'links', ...Object.keys(planted), 'no bypass']
 const { values, refuse } = readOptions({
   name: 'check:coherence',
   purpose: `Checks the coherence protocol. Parts: ${parts.join(', ')}.`,
@@ -46,21 +45,6 @@ const MIN_DERIVED = 0.1
 function report(check: string, passed: boolean): void {
   console.log(`${passed ? 'ok' : 'NOT OK'} – ${check}\n`)
   if (!passed) failed.push(check)
-}
-
-function checkModel(): void {
-  const searches: readonly Search[] = [
-    { writers: 1, flush: true },
-    { writers: 2 },
-    { writers: 2, local: false, flush: true },
-    { writers: 1, links: true },
-    { writers: 1, local: false, links: true, flush: true },
-  ]
-  for (const search of searches) {
-    const { states, violation } = explore(search)
-    if (violation !== undefined) console.log(violation.join('\n'))
-    report(`model ${JSON.stringify(search)}: ${states} states`, violation === undefined)
-  }
 }
 
 /** Each replica behind links of its own. */
@@ -108,7 +92,6 @@ for (const part of parts) {
   if (part === 'protocol') await checkProtocol('registers')
   else if (part === 'snapshots') await checkProtocol('snapshots')
   else if (part === 'links') for (const replicas of [2, 3]) await checkLinks(replicas)
-  else if (part === 'model') checkModel()
   else await checkPlanted(part)
 }
 if (failed.length > 0) console.log(`failed: ${failed.join('; ')}`)
