@@ -111,7 +111,10 @@ export interface Access {
   readonly signIns?: SignIns
   /** Returns the names of the caller's roles; `undefined` if only the permissions are known (tokens of other issuers). */
   rolesOf(caller: Caller): readonly string[] | undefined
-  /** Revokes all tokens and console sessions of the caller, including the one of this request. */
+  /**
+   * Revokes all tokens and console sessions of the caller, including the one of this request. Rejects with 944 if Redis has
+   * not stored it: this replica refuses them at once, the others when Redis is back.
+   */
   revokeTokens(caller: Caller): Promise<void>
   /**
    * Checks the next roles and issuers. Throws, and changes nothing, if a role does not exist or an issuer is invalid.

@@ -10,7 +10,7 @@ import type { Access, AccessOptions, AuthResult } from './access.ts'
 import { createLoginAttempts } from './login-attempts.ts'
 import { LoginQueue, PasswordLogins } from './logins.ts'
 import { createPasswordVerifier, type Users } from './passwords.ts'
-import { createRevocationList, type Revocations } from './revocations.ts'
+import { createRevocationList, type Revocations, requireStored } from './revocations.ts'
 import type { Roles } from './roles.ts'
 import { createSessions, type Sessions } from './sessions.ts'
 import { createSignIns } from './sign-ins.ts'
@@ -172,17 +172,21 @@ function callerOf(
 async function revokeTokens(parts: Parts, { name, token }: Caller): Promise<void> {
   const issuer = (token && parts.external.get(token.issuer)) ?? parts.own
   const subject = issuer === parts.own ? name : name.slice(externalUserName(issuer.rules.issuer, '').length)
-  await revokeAllTokens(parts, issuer, subject)
-  if (issuer === parts.own) await parts.sessions.endAllOf(name)
-  // The token is also revoked by its `jti`: an issuer whose clock is ahead may have dated it later than now.
-  if (token !== undefined) await parts.revocations.revoke(token.issuer, token.jti, token.expiresAt * 1000)
+  // All of them start before the first reply: a slow Redis must not delay any of them in this process.
+  const areStored = await Promise.all([
+    revokeAllTokens(parts, issuer, subject),
+    issuer !== parts.own || parts.sessions.endAllOf(name),
+    // The token is also revoked by its `jti`: an issuer whose clock is ahead may have dated it later than now.
+    token === undefined || parts.revocations.revoke(token.issuer, token.jti, token.expiresAt * 1000),
+  ])
+  requireStored(...areStored)
 }
 
 function revokeAllTokens(
   { revocations, clock }: Pick<Parts, 'revocations' | 'clock'>,
   issuer: TokenIssuer,
   subject: string,
-): Promise<void> {
+): Promise<boolean> {
   const now = clock.wall()
   const { issuer: name, lifetime } = issuer.rules
   return revocations.revokeUpTo(name, subject, now, now + (lifetime + CLOCK_TOLERANCE_S) * 1000)

@@ -9,7 +9,7 @@ import type { Clock } from '../core/timing.ts'
 import { ownField, ownText } from '../core/values.ts'
 import { type ClaimRoles, rolesOfWords, wordsOfClaim } from './claim-roles.ts'
 import type { JsonObject } from './issuer-keys.ts'
-import type { Revocations } from './revocations.ts'
+import { type Revocations, requireStored } from './revocations.ts'
 import type { Roles } from './roles.ts'
 import type { SignedTexts } from './signed-texts.ts'
 
@@ -39,10 +39,10 @@ export interface Sessions {
   startWithClaims(claims: JsonObject): Promise<ExternalStart>
   /** Returns the caller with its current permissions, or `undefined` if the session is not valid, or no longer. */
   find(text: string): Caller | undefined
-  /** Ends one session on all replicas. */
+  /** Ends one session on all replicas. Rejects with 944 if Redis has not stored it: this replica refuses it at once. */
   end(caller: Caller): Promise<void>
-  /** Ends all sessions of a user of the file. */
-  endAllOf(name: string): Promise<void>
+  /** Ends all sessions of a user of the file. Resolves to whether the other replicas will read it. */
+  endAllOf(name: string): Promise<boolean>
 }
 
 export interface SessionOptions {
@@ -125,7 +125,8 @@ export function createSessions(options: SessionOptions): Sessions {
       return { name: subject, permissions, session }
     },
     async end({ session }) {
-      if (session !== undefined) await revocations.revoke(REVOCATION_ISSUER, session.id, session.expiresAt)
+      if (session === undefined) return
+      requireStored(await revocations.revoke(REVOCATION_ISSUER, session.id, session.expiresAt))
     },
     endAllOf: (name) => revocations.revokeUpTo(REVOCATION_ISSUER, name, clock.wall(), clock.wall() + MAX_LIFETIME_MS),
   }

@@ -48,7 +48,9 @@ export function createSignIns(
       taken.set(id, true)
       return {
         progress: progress as JsonObject,
-        complete: () => revocations.revoke(REVOCATION_ISSUER, id, clock.wall() + SIGN_IN_TIME_MS),
+        async complete() {
+          await revocations.revoke(REVOCATION_ISSUER, id, clock.wall() + SIGN_IN_TIME_MS)
+        },
       }
     },
   }

@@ -148,8 +148,8 @@ export function isUnfinishedError(error: number): boolean {
   return UNFINISHED_ERRORS.has(error)
 }
 
-/** The write was sent. It may have been carried out, or its invalidation is not confirmed (943). */
-const UNKNOWN_OUTCOMES: ReadonlySet<number> = new Set([923, 925, 926, 928, 933, 941, 943, 949])
+/** The write was sent. It may have been carried out, or Redis has not confirmed it (943, 944). */
+const UNKNOWN_OUTCOMES: ReadonlySet<number> = new Set([923, 925, 926, 928, 933, 941, 943, 944, 949])
 
 const FAILED_NODES_NAME = '"failed_nodes"'
 

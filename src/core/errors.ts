@@ -227,6 +227,12 @@ export const errorTable = {
     message: 'Manager has carried out the write, Redis has not confirmed it; outcome for reads unknown',
     remedy: 'read the data before you repeat the request, and check the connection to Redis',
   },
+  944: {
+    status: 503,
+    message: 'Log-out not stored for other replicas',
+    remedy:
+      'check the connection to Redis; this replica refuses the tokens and sessions already, and the others do so as soon as Redis is back; to have it confirmed, repeat the request with name and password after Retry-After seconds',
+  },
   949: { status: 500, message: 'Internal error', remedy: 'report the error with the request id' },
 } as const satisfies Record<number, ErrorDefinition>
 

@@ -10,7 +10,8 @@ import { script } from './scripts.ts'
 
 /**
  * Writes revocations and notifies other replicas. Each moves to the end of the order, so that all replicas read it. Its
- * moment never goes back. Up to 64 expired ones are removed with each call: the keys have no time to live, since Redis
+ * moment never goes back. One that the order lacks is written again although its fact is known: an earlier run may have
+ * ended in between, or an administrator has deleted one of the keys. All keys are read before the first is written. Up to 64 expired ones are removed with each call: the keys have no time to live, since Redis
  * must not evict a revocation.
  * KEYS: revoked, facts, ends. ARGV: channel, id of the replica, then for each revocation key, moment, end.
  */
@@ -20,13 +21,16 @@ local changed = 0
 local place = time[1] * 1000000 + time[2]
 local last = redis.call('ZRANGE', KEYS[1], '+inf', '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')
 if last[2] and tonumber(last[2]) >= place then place = last[2] + 1 end
+local expired = redis.call('ZRANGE', KEYS[3], '-inf', time[1] * 1000, 'BYSCORE', 'LIMIT', 0, 64)
 for at = 3, #ARGV, 3 do
   local key, moment, ends = ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
   local fact = redis.call('HGET', KEYS[2], key)
   local oldMoment, oldEnds
   if fact then oldMoment, oldEnds = string.match(fact, '^(%d+) (%d+)$') end
   oldMoment, oldEnds = tonumber(oldMoment or '-1'), tonumber(oldEnds or '-1')
-  if moment > oldMoment or ends > oldEnds then
+  local added = redis.call('ZADD', KEYS[1], 'NX', string.format('%.0f', place), key)
+  added = added + redis.call('ZADD', KEYS[3], 'NX', string.format('%.0f', ends), key)
+  if added > 0 or moment > oldMoment or ends > oldEnds then
     moment, ends = math.max(moment, oldMoment), math.max(ends, oldEnds)
     redis.call('HSET', KEYS[2], key, string.format('%.0f %.0f', moment, ends))
     redis.call('ZADD', KEYS[1], string.format('%.0f', place), key)
@@ -35,7 +39,6 @@ for at = 3, #ARGV, 3 do
     changed = changed + 1
   end
 end
-local expired = redis.call('ZRANGE', KEYS[3], '-inf', time[1] * 1000, 'BYSCORE', 'LIMIT', 0, 64)
 if #expired > 0 then
   redis.call('ZREM', KEYS[1], unpack(expired))
   redis.call('ZREM', KEYS[3], unpack(expired))
@@ -69,7 +72,9 @@ export function createSharedRevocations({ replica, clock, onPending }: SharedRev
   const pending = new Map<string, Revocation>()
   const known: RevocationList = createRevocationList(clock, async (revocation) => {
     pending.set(revocation.key, revocation)
-    if (!(await writePending())) onPending(pending.size)
+    const isStored = await writePending()
+    if (!isStored) onPending(pending.size)
+    return isStored
   })
 
   async function writePending(): Promise<boolean> {
@@ -77,7 +82,8 @@ export function createSharedRevocations({ replica, clock, onPending }: SharedRev
       const batch = [...pending.values()].slice(0, MAX_BATCH)
       const values = batch.flatMap(({ key, moment, until }) => [key, Math.ceil(moment), Math.ceil(until)])
       const args = [redisChannels.revocations, id, ...values]
-      const reply = await commands.runScript(WRITE_REVOCATIONS, KEYS, args, times.commandTimeout)
+      // A log-out fails without the reply, so it waits longer than a read.
+      const reply = await commands.runScript(WRITE_REVOCATIONS, KEYS, args, times.bulkTimeout)
       if (!reply.ok) return false
       // A later revocation of the same user may have been added meanwhile: it stays.
       for (const one of batch) if (pending.get(one.key) === one) pending.delete(one.key)

@@ -52,6 +52,7 @@ const FAULTS_OF_JOINED_WRITES = [932, 933]
 export function failureCodes(endpoint: Endpoint): readonly number[] {
   const { target, method } = endpoint
   const isWrite = method !== 'GET'
+  if (target.kind === 'edge' && target.operation === 'revokeTokens') return [911, 936, 944, 949]
   if (target.kind === 'edge') return isWrite ? [911, 936, 949] : [911, 949]
   const isJoined = target.kind === 'everyNode' || target.kind === 'agentOwners'
   return ascending([

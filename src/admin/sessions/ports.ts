@@ -24,7 +24,7 @@ export interface SessionPorts {
     claims: Readonly<Record<string, unknown>>,
   ): Promise<{ readonly ok: true; readonly session: NewSession } | { readonly ok: false; readonly reason: string }>
   find(text: string): Caller | undefined
-  /** Ends the session on all replicas. */
+  /** Ends the session on all replicas. Rejects with 944 if only this replica refuses it so far. */
   end(caller: Caller): Promise<void>
   /** Returns a signed text for a cookie. */
   remember(progress: Readonly<Record<string, unknown>>): string

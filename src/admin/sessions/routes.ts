@@ -91,8 +91,8 @@ function registerSignOut(app: FastifyInstance, ports: SessionPorts): void {
     const idToken = readCookie(request, ID_TOKEN_COOKIE)
     for (const kind of [SESSION_COOKIE, ID_TOKEN_COOKIE]) clearCookie(request, reply, kind)
     if (caller !== undefined) {
-      await ports.end(caller)
       ports.log('info', 'operator signed out', { user: caller.name, address: request.clientAddress })
+      await ports.end(caller)
     }
     const issuer = caller?.session?.issuer === undefined ? undefined : ports.issuer()
     const endUrl = await issuer?.endSessionUrl(`${originOf(issuer)}/sign-in?signedOut=1`, idToken)
@@ -111,12 +111,15 @@ interface StartedSession {
   readonly issuer?: Issuer
 }
 
-/** A session that the browser had before ends: its cookie is replaced, and nothing else could end it. */
+/**
+ * A session that the browser had before ends: its cookie is replaced, and nothing else could end it. If Redis has not stored
+ * the end (944), it is sent again later, and the new session starts anyway.
+ */
 async function startSession(ports: SessionPorts, { request, reply, session, issuer }: StartedSession): Promise<void> {
   const { text, user, expiresAt } = session
   const before = readCookie(request, SESSION_COOKIE)
   const caller = before === undefined ? undefined : ports.find(before)
-  if (caller !== undefined) await ports.end(caller)
+  if (caller !== undefined) await ports.end(caller).catch(() => undefined)
   setCookie(request, reply, { ...SESSION_COOKIE, value: text, ...cookieOptions(request, expiresAt, issuer) })
   ports.log('info', 'operator signed in', {
     user,

@@ -22,4 +22,21 @@ t.test('a sign-out on one replica ends copies of the cookie on all replicas that
   const [again, other] = [one.newBrowser(), await signInWithPassword(two, two.newBrowser())]
   t.equal((await signInWithPassword(one, again)).status, 303)
   t.equal(other.status, 303, 'the user can sign in again')
+
+  await t.test('one that Redis does not store is an error, and holds on all replicas when Redis is back', async (t) => {
+    const cookieOf = (edge: typeof one) => `edge-session-${new URL(edge.operationsUrl).port}=${session}`
+    const [session = ''] = again.cookies.values()
+    const isSignedIn = async (edge: typeof one) =>
+      (await fetch(`${edge.operationsUrl}/api/me`, { headers: { cookie: cookieOf(edge) } })).status === 200
+    t.ok(await isSignedIn(two))
+    await server.kill()
+    const reply = await again.send(`${one.operationsUrl}/sign-out`, {}, { accept: 'application/json' })
+    t.match(reply, { status: 503, headers: { 'retry-after': /^[1-9]/ } })
+    t.match(JSON.parse(reply.text), { error: 944 })
+    t.strictSame([...again.cookies], [], 'the browser is signed out')
+    t.notOk(await isSignedIn(one), 'refused at once where the user signed out')
+    await server.restart()
+    await eventually(async () => !(await isSignedIn(two)))
+    t.equal((await signInWithPassword(one, again)).status, 303)
+  })
 })

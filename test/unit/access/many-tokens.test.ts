@@ -12,8 +12,8 @@ const issuer: TokenIssuer = {
   completeClaims: (claims) => claims,
 }
 const revocations = {
-  revoke: async () => {},
-  revokeUpTo: async () => {},
+  revoke: async () => true,
+  revokeUpTo: async () => true,
   revokedUpTo: async () => 0,
   isRevoked: () => false,
 }
