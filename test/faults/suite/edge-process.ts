@@ -16,6 +16,8 @@ export interface EdgeProcessOptions {
   /** Merged over the settings of all edges here. */
   readonly settings?: Settings
   readonly env?: Readonly<Record<string, string>>
+  /** The program of Node; default: that of this process. */
+  readonly executable?: string
   /** Further files of its folder, by name. */
   readonly files?: Readonly<Record<string, string>>
 }
@@ -86,7 +88,7 @@ export async function startEdgeProcess(options: EdgeProcessOptions): Promise<Edg
   const logged: string[] = []
   let child: ChildProcess
   const start = async () => {
-    child = run(file, options.env ?? {}, logged)
+    child = run(file, options, logged)
     await eventually(async () => {
       if (child.exitCode !== null)
         throw new Error(`the edge ended with ${child.exitCode}: ${logged.slice(-5).join('')}`)
@@ -130,10 +132,10 @@ export async function startEdgeProcess(options: EdgeProcessOptions): Promise<Edg
   }
 }
 
-function run(file: string, extra: Readonly<Record<string, string>>, logged: string[]): ChildProcess {
+function run(file: string, { env: extra, executable }: EdgeProcessOptions, logged: string[]): ChildProcess {
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith('EDGE_') && name !== 'NODE_OPTIONS')
   const env = { ...Object.fromEntries(own), ...extra }
-  const child = spawn(process.execPath, [PROGRAM, 'start', '--config', file], {
+  const child = spawn(executable ?? process.execPath, [PROGRAM, 'start', '--config', file], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
