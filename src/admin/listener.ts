@@ -160,6 +160,7 @@ export const DEGRADATIONS = [
   'nodeUnreachable',
   'nodeDrained',
   'credentialsRefused',
+  'weakCredentials',
   'redisUnreachable',
   'redisSlow',
   'redisFull',

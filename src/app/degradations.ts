@@ -2,6 +2,7 @@
 import type { Degradation } from '../admin/listener.ts'
 
 const details = {
+  weakCredentials: 'the password of the account on the nodes (cluster.credentials) is easily guessed',
   configurationNotReloaded: 'the changed configuration has a fault; the last valid one is in use',
   mixedLayouts: 'nodes have different layouts, as during an upgrade; writes are refused',
 } as const satisfies Partial<Record<Degradation['reason'], string>>

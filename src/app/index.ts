@@ -13,6 +13,7 @@ import type { Deprecation } from '../config/deprecated.ts'
 import type { LoadResult } from '../config/index.ts'
 import { createReloadableConfig, type ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
+import { weaknessOf } from '../config/weak-password.ts'
 import { type DrainOptions, drain } from '../listener/drain.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
 import { createSharedFailedLogins } from '../redis/shared-failed-logins.ts'
@@ -101,6 +102,8 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
   const { log } = output
   const warnOfDeprecations = createDeprecationLog(log)
   warnOfDeprecations(options.deprecations ?? [])
+  warnOfWeakCredentials(config, log)
+  settings.onReload((next) => () => warnOfWeakCredentials(next, log))
   const lifecycle: Lifecycle = { isDraining: false, url: '' }
   const reloader = createReloader({ ...options, config: settings, log, warnOfDeprecations })
   const { processGroup, ejection } = options
@@ -150,6 +153,12 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
       return isComplete
     },
   }
+}
+
+function warnOfWeakCredentials({ cluster }: Config, log: Logger): void {
+  const warning = weaknessOf(cluster.credentials)
+  if (warning !== undefined)
+    log.warn({ setting: 'cluster.credentials', warning }, 'weak password of the account on the nodes')
 }
 
 /** Builds the parts in the order of their dependencies. `close` closes all of them. */
@@ -210,6 +219,7 @@ async function buildParts(settings: ReloadableConfig, parts: ProcessParts) {
     degraded: () => [
       ...storeStatus.current().faults,
       ...degradations({
+        weakCredentials: weaknessOf(config.cluster.credentials) !== undefined,
         configurationNotReloaded: reloader.status().fault !== undefined,
         mixedLayouts: cluster.view.layoutMixture?.() !== undefined,
       }),

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import type { Config } from '../config/schema.ts'
+import { weaknessOf } from '../config/weak-password.ts'
 import { EXIT_CODES } from '../server/exit.ts'
 
 export function print(line: string): void {
@@ -30,6 +31,8 @@ export async function loadCommandConfig(file: string | undefined): Promise<Confi
   const loaded = await loadConfig({ file })
   for (const { message } of loaded.deprecations) printError(`warning: ${message}`)
   if (!loaded.ok) throw new CommandError(loaded.faults.join('\n'), EXIT_CODES.configuration)
+  const weakness = weaknessOf(loaded.config.cluster.credentials)
+  if (weakness !== undefined) printError(`warning: cluster.credentials: ${weakness}`)
   return loaded.config
 }
 

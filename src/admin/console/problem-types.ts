@@ -3,6 +3,7 @@
 export type ProblemKind =
   | 'notReady'
   | 'credentialsRefused'
+  | 'weakCredentials'
   | 'addressBlocked'
   | 'nodeDown'
   | 'nodeCutOff'

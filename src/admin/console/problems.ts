@@ -2,6 +2,7 @@
  * The problems of the edge, derived from its state. Everything that shows problems (banner, page title, API) reads this
  * list. The texts contain no durations that change with each second: a screen reader would read them again and again.
  */
+import type { Degradation } from '../listener.ts'
 import type { ConsolePorts, NodeState } from './ports.ts'
 import type { Problem, ProblemSeverity } from './problem-types.ts'
 
@@ -48,7 +49,8 @@ export function problemsOf(sources: ProblemSources, now: number = Date.now()): P
 
 function readinessProblems({ ready }: ProblemSources): Problem[] {
   const { ok, reasons, degraded } = ready()
-  const refused = degraded.find(({ reason }) => reason === 'credentialsRefused')
+  const find = (wanted: Degradation['reason']) => degraded.find(({ reason }) => reason === wanted)
+  const [refused, weak] = [find('credentialsRefused'), find('weakCredentials')]
   const detail = 'Load balancers send no requests to this replica.'
   return [
     ...when(!ok, { kind: 'notReady', severity: 'error', summary: `Not ready: ${reasons.join(', ')}`, detail }),
@@ -56,8 +58,16 @@ function readinessProblems({ ready }: ProblemSources): Problem[] {
       kind: 'credentialsRefused',
       severity: 'error',
       summary: refused?.detail ?? '',
-      detail: 'Correct cluster.credentials, or the account of the edge on the nodes.',
+      detail:
+        'Correct cluster.credentials, or the account of the edge on the nodes. Until then, responses that were stored are served stale.',
       view: 'nodes',
+    }),
+    ...when(weak !== undefined, {
+      kind: 'weakCredentials',
+      severity: 'warning',
+      summary: 'The manager has a password that is easily guessed',
+      detail:
+        'Everyone who reaches the API of the nodes can sign in there. Set a new password, also in cluster.credentials.',
     }),
   ]
 }

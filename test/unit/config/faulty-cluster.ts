@@ -7,22 +7,6 @@ const issuer = (text: string) => `tokens: { issuers: [{ issuer: 'https://id', au
 const remedy = 'set a new password for this user on the manager, and use it here'
 const missing = 'cannot be read (ENOENT); create it, or let the user of this process read it'
 
-/** Well-known default passwords. */
-const known: readonly Row[] = [
-  'foo:bar',
-  'wazuh:wazuh',
-  'admin:admin',
-  'edge:EDGE',
-  'edge:changeme',
-  'edge:Password',
-].map((pair) => {
-  const [username = '', password = ''] = pair.split(':')
-  const same = username === password.toLowerCase()
-  const what = same ? 'the password is the name of the user' : 'the password is a known default'
-  const text = account(`username: ${username}, password: ${password}`)
-  return [`the default ${pair}`, cluster(text), `cluster.credentials.password: ${what}; ${remedy}`] as const
-})
-
 const nodeRows: readonly Row[] = [
   [
     'no node',
@@ -190,4 +174,4 @@ const accessRows: readonly Row[] = [
   ],
 ]
 
-export const clusterAndAccess: readonly Row[] = [...nodeRows, ...credentialRows, ...known, ...accessRows]
+export const clusterAndAccess: readonly Row[] = [...nodeRows, ...credentialRows, ...accessRows]
