@@ -4,6 +4,7 @@ import { capacityPromises } from './promises/capacity.ts'
 import { clientPromises } from './promises/clients.ts'
 import { clockPromises } from './promises/clock.ts'
 import { coherencePromises } from './promises/coherence.ts'
+import { hangPromises } from './promises/hangs.ts'
 import { masterPromises } from './promises/master.ts'
 import { missPromises } from './promises/misses.ts'
 import { nodePromises } from './promises/nodes.ts'
@@ -22,6 +23,7 @@ export const promises: readonly FaultPromise[] = [
   ...restartPromises,
   ...nodePromises,
   ...masterPromises,
+  ...hangPromises,
   ...missPromises,
   ...coherencePromises,
   ...writePromises,
