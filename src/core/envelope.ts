@@ -1,9 +1,11 @@
 /** The envelope of the manager's responses, and what a response or an error of the nodes means for cache and audit. */
 import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
+import { EnvelopeScan } from './envelope-scan.ts'
 import { EdgeError } from './errors.ts'
-import { readMembers } from './json-members.ts'
-import { COLON, endOfList, endOfValue, OPEN, OPEN_LIST, skipSpace, valueIn } from './json-scan.ts'
+import type { ByteRange } from './json-members.ts'
+import { COLON, OPEN, skipSpace, valueIn } from './json-scan.ts'
+import { waitForJsonTurn } from './json-turns.ts'
 import type { EdgeResponse, JsonResponse, RowRanges } from './response.ts'
 
 /** The error number of an envelope, or why the bytes are not one. */
@@ -11,46 +13,54 @@ export type Envelope =
   | { readonly ok: true; readonly error: number; readonly rows?: RowRanges }
   | { readonly ok: false; readonly reason: string }
 
+/** Bytes that are checked in one turn of the event loop. Hostile ones, of brackets alone, take about two milliseconds. */
+const BYTES_PER_PIECE = 64 * 1024
+/** The cost of checking a body, in proportion to parsing it. */
+const CHECK_COST = 1 / 3
+
 /**
  * Checks that the bytes are one complete response of a manager: a JSON object with `error` and `data` or `message`.
- * Truncated responses, HTML pages, other encodings and trailing bytes are invalid.
+ * Truncated responses, HTML pages, other encodings, trailing bytes, values that are nested too deeply and members of which
+ * readers might take one or the other are invalid. A long response is checked in several turns of the event loop.
  */
+export async function readEnvelopeInTurns(bytes: Buffer): Promise<Envelope> {
+  if (!isUtf8(bytes)) return invalid('not UTF-8')
+  const scan = new EnvelopeScan(bytes)
+  for (let rest = bytes.length; ; rest -= BYTES_PER_PIECE) {
+    await waitForJsonTurn(Math.min(rest, BYTES_PER_PIECE) * CHECK_COST)
+    if (scan.advance(BYTES_PER_PIECE)) return envelopeOf(scan, bytes)
+  }
+}
+
+/** As `readEnvelopeInTurns`, at once: for short responses. */
 export function readEnvelope(bytes: Buffer): Envelope {
   if (!isUtf8(bytes)) return invalid('not UTF-8')
-  let rows: RowRanges | undefined
-  const members = readMembers(bytes, skipSpace(bytes, 0), (name, at) => {
-    if (name !== 'data' || bytes[at] !== OPEN) return endOfValue(bytes, at)
-    const data = readMembers(bytes, at, (name, at) => {
-      if (name !== 'items' || bytes[at] !== OPEN_LIST) return endOfValue(bytes, at)
-      const ranges: number[] = []
-      const end = endOfList(bytes, at, ranges)
-      rows = { from: at + 1, to: end - 1, ranges: Uint32Array.from(ranges) }
-      return end
-    })
-    return data?.end ?? -1
-  })
-  if (members === undefined || skipSpace(bytes, members.end) !== bytes.length) return readByParsing(bytes)
-  const error = members.byName.get('error')
-  const number = error && valueIn(bytes, error.from, error.to)?.value
-  const envelope = createEnvelope(number, (name) => members.byName.has(name))
-  return envelope.ok && rows !== undefined ? { ...envelope, rows } : envelope
+  const scan = new EnvelopeScan(bytes)
+  scan.advance(Number.POSITIVE_INFINITY)
+  return envelopeOf(scan, bytes)
 }
 
-/** Reads what is not an object, or is nested more deeply than the scan allows. */
-function readByParsing(bytes: Buffer): Envelope {
-  const parsed = valueIn(bytes, 0, bytes.length)
-  if (parsed === undefined) return invalid('not JSON')
-  const { value } = parsed
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return invalid('not an object')
-  const { error } = value as { readonly error?: unknown }
-  return createEnvelope(error, (name) => Object.hasOwn(value, name))
+function envelopeOf({ outcome, members, dataMembers, doubled, rows }: EnvelopeScan, bytes: Buffer): Envelope {
+  if (outcome === 'invalid') return invalid('not JSON')
+  if (bytes[skipSpace(bytes, 0)] !== OPEN) return invalid('not an object')
+  if (doubled !== undefined) return invalid(`the member ${doubled} twice`)
+  const parsed = (range: ByteRange | undefined) => range && valueIn(bytes, range.from, range.to)?.value
+  const errorRange = members.get('error')
+  const error =
+    errorRange && errorRange.to - errorRange.from > MAX_NUMBER_BYTES ? undefined : parseErrorNumber(parsed(errorRange))
+  if (error === undefined) return invalid('no error number')
+  if (!members.has('data') && !members.has('message')) return invalid('neither data nor message')
+  const total = dataMembers.get('totalItems')
+  if (total !== undefined && !isCount(bytes, total)) return invalid('the total is no number of items')
+  return { ok: true, error, ...(rows && { rows }) }
 }
 
-function createEnvelope(error: unknown, hasMember: (name: string) => boolean): Envelope {
-  const errorNumber = parseErrorNumber(error)
-  if (errorNumber === undefined) return invalid('no error number')
-  if (!hasMember('data') && !hasMember('message')) return invalid('neither data nor message')
-  return { ok: true, error: errorNumber }
+/** An error number, or a total, is shorter. */
+const MAX_NUMBER_BYTES = 64
+
+function isCount(bytes: Buffer, { from, to }: ByteRange): boolean {
+  const value = to - from > MAX_NUMBER_BYTES ? undefined : valueIn(bytes, from, to)?.value
+  return Number.isSafeInteger(value) && Number(value) >= 0
 }
 
 function invalid(reason: string): Envelope {

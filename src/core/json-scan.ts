@@ -12,11 +12,11 @@ export const CLOSE_LIST = 0x5d
 export const OPEN = 0x7b
 export const CLOSE = 0x7d
 
-/** Responses of managers are less deep, and parsing or printing deeper ones could exceed the stack. */
-const MAX_DEPTH = 200
+/** Brackets around a value. Responses of managers are less deep, and parsing or printing deeper ones could exceed the stack. */
+export const MAX_DEPTH = 100
 
 /** 1 for the bytes that stand for themselves in a text: all but control characters, the quote and the backslash. */
-const IS_PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
+export const IS_PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte >= 0x20 && byte !== QUOTE && byte !== BACKSLASH ? 1 : 0,
 )
 /** 1 for the bytes that may follow a backslash, except `u`. */
@@ -62,7 +62,7 @@ export function endOfText(bytes: Buffer, at: number): number {
 }
 
 /** `at`: a backslash. */
-function endOfEscape(bytes: Buffer, at: number): number {
+export function endOfEscape(bytes: Buffer, at: number): number {
   const byte = bytes[at + 1] ?? 0
   if (byte !== LETTER_U) return IS_ESCAPED[byte] === 1 ? at + 2 : -1
   for (let place = at + 2; place < at + 6; place++) if (IS_HEX_DIGIT[bytes[place] ?? 0] !== 1) return -1
@@ -79,12 +79,6 @@ export function endOfOpen(bytes: Buffer, at: number): number {
   const place = skipSpace(bytes, at)
   if (bytes[place] === CLOSE) return place + 1
   return bytes[place] === COMMA ? endOfMembers(bytes, skipSpace(bytes, place + 1), 1) : -1
-}
-
-/** `at`: the opening bracket of a list. Adds start and end of each element to `ranges`. */
-export function endOfList(bytes: Buffer, at: number, ranges: number[]): number {
-  const first = skipSpace(bytes, at + 1)
-  return bytes[first] === CLOSE_LIST ? first + 1 : endOfElements(bytes, first, 1, ranges)
 }
 
 /** `depth`: the number of open brackets around the value. */
@@ -117,13 +111,12 @@ function endOfMembers(bytes: Buffer, at: number, depth: number): number {
   }
 }
 
-/** `at`: the first byte of an element of a list. Adds start and end of each element to `ranges`. */
-function endOfElements(bytes: Buffer, at: number, depth: number, ranges?: number[]): number {
+/** `at`: the first byte of an element of a list. */
+function endOfElements(bytes: Buffer, at: number, depth: number): number {
   let place = at
   for (;;) {
     const end = endWithin(bytes, place, depth)
     if (end < 0) return -1
-    ranges?.push(place, end)
     place = skipSpace(bytes, end)
     if (bytes[place] === CLOSE_LIST) return place + 1
     if (bytes[place] !== COMMA) return -1
@@ -131,7 +124,8 @@ function endOfElements(bytes: Buffer, at: number, depth: number, ranges?: number
   }
 }
 
-function endOfScalar(bytes: Buffer, at: number): number {
+/** `at`: the first byte of a number or a literal. */
+export function endOfScalar(bytes: Buffer, at: number): number {
   const byte = bytes[at] ?? 0
   if (byte === 0x2d || isDigit(byte)) return endOfNumber(bytes, at)
   for (const literal of LITERALS) {

@@ -27,7 +27,7 @@ export async function probeDistribution(call: CallNode, probe: DistributionProbe
   if (error !== INTERNAL_ERROR) return 'unknown'
   // The node may have an internal error for another reason. Then it has it on this path too.
   const twin = createCall(probe, '/manager/info', 'GET /manager/info')
-  return errorNumberIn(await call(twin)) === 0 ? 'off' : 'unknown'
+  return (await errorNumberIn(await call(twin))) === 0 ? 'off' : 'unknown'
 }
 
 /** Returns the error number of the response, and `undefined` if there is none. */
@@ -40,9 +40,9 @@ function createCall({ credentials, ...probe }: DistributionProbe, path: string, 
   return createOwnCall({ ...probe, path, endpoint, requestId: 'distribution', ...(credentials && { credentials }) })
 }
 
-function errorNumberIn(result: NodeResult): number | undefined {
+async function errorNumberIn(result: NodeResult): Promise<number | undefined> {
   if (!result.ok) return undefined
-  const translated = toEdgeResponse(result.response)
+  const translated = await toEdgeResponse(result.response)
   return translated.ok ? parseEnvelope(translated.response).error : undefined
 }
 

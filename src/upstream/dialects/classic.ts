@@ -4,8 +4,7 @@
  */
 import { Readable } from 'node:stream'
 import type { Endpoint } from '../../catalogue/endpoint.ts'
-import { readEnvelope } from '../../core/envelope.ts'
-import { waitForJsonTurn } from '../../core/json-turns.ts'
+import { readEnvelopeInTurns } from '../../core/envelope.ts'
 import type { NodeCall, NodeResponse } from '../../core/node-call.ts'
 import type { EdgeRequest } from '../../core/request.ts'
 import type { Candidate } from '../route.ts'
@@ -13,9 +12,6 @@ import type { Dialect, DialectResult, DialectTools, TranslatedResponse } from '.
 import { createNodeCall, encode, fillPath, formatBody } from './node-call.ts'
 
 export const classic: Dialect = { ask }
-
-/** The cost of checking a body, in proportion to parsing it. */
-const CHECK_COST = 1 / 3
 
 async function ask(
   request: EdgeRequest,
@@ -25,8 +21,7 @@ async function ask(
   const result = await call(toNodeCall(request, candidate, timeout))
   if (!result.ok) return result
   const { response } = result
-  if (Buffer.isBuffer(response.body)) await waitForJsonTurn(response.body.length * CHECK_COST)
-  return { ok: true, response, translated: toEdgeResponse(response) }
+  return { ok: true, response, translated: await toEdgeResponse(response) }
 }
 
 function toNodeCall(
@@ -48,11 +43,17 @@ function toNodeCall(
 }
 
 /** Returns the response with unchanged bytes, or the reason why they are not an envelope of the API. */
-export function toEdgeResponse({ status, type, length, personal, body }: NodeResponse): TranslatedResponse {
+export async function toEdgeResponse({
+  status,
+  type,
+  length,
+  personal,
+  body,
+}: NodeResponse): Promise<TranslatedResponse> {
   if (body instanceof Readable) {
     return { ok: true, response: { kind: 'raw', status, type, ...(length !== undefined && { length }), stream: body } }
   }
-  const envelope = readEnvelope(body)
+  const envelope = await readEnvelopeInTurns(body)
   if (!envelope.ok) return envelope
   const { error: errorNumber, rows } = envelope
   const optional = { ...(personal && { personal }), ...(rows && { rows }) }

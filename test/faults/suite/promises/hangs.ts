@@ -132,7 +132,7 @@ async function figuresOf(context: RunContext, { victim, cluster, edge }: Trial):
     ),
     none(name(`failures of ${others?.requests ?? 0} reads of other nodes`), others?.failures ?? ['no load']),
     none(name('write without its 504 at the deadline'), outcome?.failure === undefined ? [] : [outcome.failure]),
-    context.within(name('write after its deadline'), (outcome?.ms ?? 0) - WRITE_DEADLINE_MS, 500),
+    context.within(name('write after its deadline'), (outcome?.ms ?? 0) - WRITE_DEADLINE_MS, 1000),
     context.within(name('recovered'), recovered, RECOVERED_MS),
   ]
 }
