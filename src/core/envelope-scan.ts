@@ -29,6 +29,7 @@ const IS_SPACE = Uint8Array.from({ length: 256 }, (_, byte) => ('\t\n\r '.includ
 const KNOWN_NAMES = ['error', 'data', 'message', 'items', 'totalItems', 'affected_items', 'total_affected_items']
 /** Each character of a name may be an escape of six. */
 const MAX_NAME_BYTES = 6 * Math.max(...KNOWN_NAMES.map(({ length }) => length))
+const MIN_NAME_BYTES = Math.min(...KNOWN_NAMES.map(({ length }) => length))
 const INITIAL_RANGES = 1024
 
 export class EnvelopeScan {
@@ -179,10 +180,10 @@ export class EnvelopeScan {
     else this.#name = isKnown ? name : ''
   }
 
-  /** Returns the name that ends here; `undefined` for one that is longer than each that is asked for. */
+  /** Returns the name that ends here; `undefined` for one that is longer or shorter than all known ones. */
   #readName(): string | undefined {
     const [from, to] = [this.#textStart + 1, this.#at - 1]
-    if (to - from > MAX_NAME_BYTES) return undefined
+    if (to - from > MAX_NAME_BYTES || to - from < MIN_NAME_BYTES) return undefined
     const text = this.#bytes.toString('latin1', from, to)
     return text.includes('\\') ? String(valueIn(this.#bytes, from - 1, to + 1)?.value) : text
   }

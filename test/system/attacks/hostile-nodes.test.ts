@@ -50,7 +50,10 @@ async function start(t: Test, layout: 'classic' | 'newer') {
   }
 }
 
-for (const [layout, items, total] of [['classic', 'items', 'totalItems']] as const) {
+for (const [layout, items, total] of [
+  ['classic', 'items', 'totalItems'],
+  ['newer', 'affected_items', 'total_affected_items'],
+] as const) {
   t.test(`${layout} layout`, async (t) => {
     const { answer, read } = await start(t, layout)
     for (const [name, text] of Object.entries(bodies(items, total))) {

@@ -1,8 +1,8 @@
 /** Reads the bodies of the newer layout as foreign input. */
 import type { Readable } from 'node:stream'
-import { waitForJsonTurn } from '../../../core/json-turns.ts'
 import type { NodeResponse } from '../../../core/node-call.ts'
 import { ownField, ownText } from '../../../core/values.ts'
+import { parseInTurns } from './parse-in-turns.ts'
 
 /** What the body of a response is. */
 export type Content = Success | Problem | FileText
@@ -48,9 +48,8 @@ export async function readContent({ status, type, body }: NodeResponse): Promise
   if (!Buffer.isBuffer(body)) return discard(body)
   const isSuccess = status === 200 || status === ACCEPTED
   if (isSuccess && type !== 'application/json') return { kind: 'file', text: body.toString() }
-  await waitForJsonTurn(body.length)
-  const value = parse(body)
-  if (typeof value !== 'object' || value === null) return 'not a JSON object'
+  const value = await parseInTurns(body)
+  if (typeof value === 'string') return value
   return isSuccess ? readSuccess(value) : readProblem(status, value)
 }
 
@@ -125,14 +124,6 @@ function readProblem(status: number, value: object): Problem | string {
 function readNodeDetails(byNode: unknown): readonly string[] {
   if (typeof byNode !== 'object' || byNode === null) return []
   return Object.values(byNode).flatMap((problem) => ownText(problem, 'error') ?? [])
-}
-
-function parse(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString())
-  } catch {
-    return undefined
-  }
 }
 
 const NOT_FOUND = 404
