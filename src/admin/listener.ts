@@ -164,11 +164,12 @@ export const DEGRADATIONS = [
   'redisUnreachable',
   'redisSlow',
   'redisFull',
+  'redisWrongType',
   'configurationNotReloaded',
   'mixedLayouts',
 ] as const
 
-/** `detail` has no names or addresses: `/readyz` needs no sign-in. */
+/** `detail` has no addresses and no names but those of keys in Redis: `/readyz` needs no sign-in. */
 export interface Degradation {
   readonly reason: (typeof DEGRADATIONS)[number]
   readonly detail: string

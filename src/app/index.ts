@@ -173,7 +173,10 @@ async function buildParts(settings: ReloadableConfig, parts: ProcessParts) {
   events.on({ nodeCall: audit.onNodeCall, request: audit.onRequest })
   if (config.cache.trial) events.on({ cache: createTrialLog(log) })
   const traces = await buildTraces(config, log)
-  const storeStatus = createStoreStatus(() => replica?.heartbeat.failure)
+  const storeStatus = createStoreStatus(
+    () => replica?.heartbeat.failure,
+    () => replica?.wrongTypes.keys ?? [],
+  )
   const onStoreEvent: OnStoreEvent = (event, error) => {
     const reason = storeStatus.record(event, error)
     emit.storeEvent(event)

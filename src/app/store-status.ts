@@ -21,8 +21,11 @@ export interface StoreStatus {
 /** Redis counts as full this long after it has refused to store a response. */
 const FULL_MS = 60_000
 
-/** `failure` returns why reads do not use Redis. */
-export function createStoreStatus(failure: () => HeartbeatFailure | undefined): StoreStatus {
+/** `failure` returns why reads do not use Redis, `wrongTypeKeys` the keys that another program has replaced. */
+export function createStoreStatus(
+  failure: () => HeartbeatFailure | undefined,
+  wrongTypeKeys: () => readonly string[] = () => [],
+): StoreStatus {
   let unreachable = false
   let fullAt = Number.NEGATIVE_INFINITY
   let last: { readonly event: StoreEvent; readonly reason?: string; readonly at: number } | undefined
@@ -32,18 +35,29 @@ export function createStoreStatus(failure: () => HeartbeatFailure | undefined): 
       if (event === 'unreachable' || event === 'slow') unreachable = true
       if (event === 'reachable') unreachable = false
       if (event === 'full') fullAt = at
-      const reason = error && describeFailure(error)
+      const isKey = event === 'repaired' || event === 'wrongType'
+      const reason = isKey ? error : error && describeFailure(error)
       last = { event, ...(reason !== undefined && { reason }), at }
       return reason
     },
     current() {
       const isFull = performance.now() - fullAt < FULL_MS
-      const faults = [...(unreachable ? [outageOf(failure())] : []), ...(isFull ? [faultOf('redisFull', 'OOM')] : [])]
+      const faults = [
+        ...(unreachable ? [outageOf(failure())] : []),
+        ...(isFull ? [faultOf('redisFull', 'OOM')] : []),
+        ...wrongTypesOf(wrongTypeKeys()),
+      ]
       if (last === undefined) return { unreachable, faults }
       const { at, ...lastEvent } = last
       return { unreachable, faults, lastEvent: { ...lastEvent, ago: Math.round(performance.now() - at) } }
     },
   }
+}
+
+function wrongTypesOf(keys: readonly string[]): RedisFault[] {
+  if (keys.length === 0) return []
+  const detail = `keys in Redis that another program has replaced: ${keys.join(', ')}; delete them with UNLINK, and let only the edge write keys under edge:`
+  return [{ reason: 'redisWrongType', detail }]
 }
 
 function outageOf(failure: HeartbeatFailure | undefined): RedisFault {

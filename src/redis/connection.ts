@@ -24,15 +24,22 @@ export class RedisConnection {
   /** The client. Both kinds emit the same events, but the types of `on` differ. */
   readonly #events: NodeJS.EventEmitter
   readonly #onStep: ((step: RedisStepEvent) => void) | undefined
+  readonly #onError: (error: unknown) => void
   #lastError = 'not connected'
   #connectedAt = 0
 
-  /** `onStep`: called after each command. */
-  constructor(target: RedisConnectionOptions, times: RedisTimes, onStep?: (step: RedisStepEvent) => void) {
+  /** `onStep`: called after each command. `onError`: called with each error that Redis replies. */
+  constructor(
+    target: RedisConnectionOptions,
+    times: RedisTimes,
+    onStep?: (step: RedisStepEvent) => void,
+    onError: (error: unknown) => void = () => {},
+  ) {
     const client = createClient(target, times)
     this.client = client
     this.#events = client
     this.#onStep = onStep
+    this.#onError = onError
     this.#events.on('error', (error: Error) => {
       this.#lastError = error.message
     })
@@ -70,7 +77,9 @@ export class RedisConnection {
       return Promise.resolve({ ok: false, error: this.lastError })
     }
     // Cluster and Redis have the same commands, but the compiler cannot unite their overloads.
-    const reply = withReplyTimeout(run(this.client as Redis), ms)
+    const command = run(this.client as Redis)
+    command.catch(this.#onError)
+    const reply = withReplyTimeout(command, ms)
     if (this.#onStep !== undefined) measure(reply, this.#onStep)
     return reply
   }

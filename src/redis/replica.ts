@@ -16,6 +16,7 @@ import {
   redisKeys,
 } from './options.ts'
 import { NOW, script } from './scripts.ts'
+import { WrongTypes } from './wrong-types.ts'
 
 export interface RedisReplicaOptions {
   readonly redis: RedisConnectionOptions
@@ -74,6 +75,8 @@ export class RedisReplica {
   /** Entries, index pages and descriptions: a large one must not delay the commands. */
   readonly bodies: RedisConnection
   readonly heartbeat: Heartbeat
+  /** Repairs or reports keys that another program has replaced. */
+  readonly wrongTypes: WrongTypes
   readonly #subscriber: RedisConnection
   readonly #listeners = new Map<string, ((message: string) => void)[]>()
   #started: Promise<void> | undefined
@@ -82,7 +85,8 @@ export class RedisReplica {
     const times = { ...DEFAULT_TIMES, ...options.times }
     this.times = times
     this.elapsed = options.elapsed ?? (() => performance.now())
-    const connection = () => new RedisConnection(options.redis, times, options.onStep)
+    const onError = (error: unknown) => this.wrongTypes.take(error)
+    const connection = () => new RedisConnection(options.redis, times, options.onStep, onError)
     this.commands = connection()
     this.bodies = connection()
     this.#subscriber = connection()
@@ -94,6 +98,13 @@ export class RedisReplica {
       onEvent: options.onEvent ?? (() => {}),
       onSilence: () => this.#subscriber.reconnect(),
     })
+    this.wrongTypes = new WrongTypes({
+      connection: this.commands,
+      timeout: times.bulkTimeout,
+      elapsed: this.elapsed,
+      onEvent: options.onEvent ?? (() => {}),
+    })
+    this.heartbeat.onBeat(() => this.wrongTypes.recheck())
   }
 
   /** Calls `listener` with each message of a channel. Must be called before `start`: no message may be missed. */

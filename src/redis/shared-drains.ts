@@ -8,6 +8,7 @@ import type { Log } from '../core/events.ts'
 import { redisChannels, redisKeys } from './options.ts'
 import type { RedisReplica } from './replica.ts'
 import { script } from './scripts.ts'
+import { isWrongType } from './wrong-types.ts'
 
 export interface SharedDrains {
   /**
@@ -36,7 +37,8 @@ local function read()
   return type(value) == 'string' and #value <= ${MAX_DRAIN_STATE_CHARS} and value or ''
 end`
 
-const READ = script(VALUE, 'return read()')
+/** Fails if the value has another type, so that it is reported. */
+const READ = script(VALUE, "redis.call('GET', KEYS[1])\nreturn read()")
 
 /** Replaces the value if it is still the expected one. Returns 1 if it was. KEYS: value. ARGV: expected, new, channel. */
 const REPLACE = script(
@@ -74,8 +76,8 @@ export function createSharedDrains(options: SharedDrainsOptions): SharedDrains {
   /** Takes a newer state from Redis. Returns the text there; `undefined`: Redis is unreachable. */
   async function read(): Promise<{ readonly text: string; readonly isOlder: boolean } | undefined> {
     const reply = await run<string>(READ, [])
-    if (!reply.ok) return undefined
-    const text = reply.value
+    if (!reply.ok && !isWrongType(reply)) return undefined
+    const text = reply.ok ? reply.value : ''
     const state = text === '' ? NO_DRAINS : parseDrainState(text)
     if (state === undefined && !isForeignReported)
       log('warn', 'the drained nodes in Redis are not valid: the known ones stay in use')

@@ -33,7 +33,7 @@ export interface Now {
 export type NodeLoad = Pick<NodeSummary, 'name' | 'type' | 'state' | 'inFlight' | 'limit' | 'queue'>
 
 export interface RedisFault {
-  readonly reason: 'redisUnreachable' | 'redisSlow' | 'redisFull'
+  readonly reason: 'redisUnreachable' | 'redisSlow' | 'redisFull' | 'redisWrongType'
   readonly detail: string
 }
 

@@ -13,6 +13,7 @@ export type ProblemKind =
   | 'redisUnreachable'
   | 'redisSlow'
   | 'redisFull'
+  | 'redisWrongType'
   | 'certificateEnds'
   | 'configurationNotReloaded'
   | 'pendingRestart'

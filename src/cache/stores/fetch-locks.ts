@@ -88,10 +88,11 @@ export class FetchLocks {
   async #waitForRelease(name: string, wait: Wait, patience: number): Promise<void> {
     const { commands, heartbeat, times } = this.#replica
     const check = async () => {
-      const reply = await commands.send(times.commandTimeout, (client) => client.exists(redisKeys.fetchLock(name)))
+      // SET does not fail for a value of another type, GET does: it is repaired then, and the wait ends.
+      const reply = await commands.send(times.commandTimeout, (client) => client.get(redisKeys.fetchLock(name)))
       heartbeat.reportReply(reply)
       // One slow reply is no evidence about the lock.
-      if (reply.ok ? reply.value === 0 : !heartbeat.isTrusted) wait.end()
+      if (reply.ok ? reply.value === null : !heartbeat.isTrusted) wait.end()
     }
     const interval = Math.min(MAX_CHECK_INTERVAL_MS, Math.max(times.commandTimeout, patience / 8))
     const timer = setInterval(() => void check(), interval)

@@ -1,6 +1,5 @@
 /** Stored responses in Redis: their bytes, and the checks of what another program may have written there. */
 import type { StoredResponseInfo } from '../../core/response.ts'
-import type { RedisReply } from '../../redis/connection.ts'
 import { type OnStoreEvent, redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
 import type { EntryCodec } from './entry-codec.ts'
@@ -32,7 +31,6 @@ export class RedisEntries {
       bodies.send(times.commandTimeout, (client) => client.getBuffer(name)),
       bodies.send(times.commandTimeout, (client) => client.pttl(name)),
     ])
-    if (isWrongType(bytes)) onEvent('corrupt')
     if (!bytes.ok || bytes.value === null || !left.ok || left.value === -2) return undefined
     const decoded = codec.decode(name, bytes.value)
     const head = decodeHead(decoded?.head)
@@ -71,11 +69,6 @@ export class RedisEntries {
 function reportCorrupt(onEvent: OnStoreEvent): undefined {
   onEvent('corrupt')
   return undefined
-}
-
-/** The key holds another type of value than an entry. */
-export function isWrongType(reply: RedisReply<unknown>): boolean {
-  return !reply.ok && reply.error.startsWith('WRONGTYPE')
 }
 
 type EntryHead = Omit<LocalEntry, 'fetchedAt' | 'response'> & {

@@ -1,7 +1,7 @@
 /** Parts of values that are too large for one entry in Redis: one long value would delay all other commands. */
 import { redisKeys } from '../../redis/options.ts'
 import type { SharedParts } from './contract.ts'
-import { isRecord, isWrongType, type RedisEntriesOptions } from './redis-entries.ts'
+import { isRecord, type RedisEntriesOptions } from './redis-entries.ts'
 
 /** A part that is missing, damaged or of another value is not there. */
 export function createRedisParts({ replica, codec, onEvent }: RedisEntriesOptions): SharedParts {
@@ -19,7 +19,6 @@ export function createRedisParts({ replica, codec, onEvent }: RedisEntriesOption
     async get(name, id) {
       const key = redisKeys.part(name)
       const reply = await bodies.send(times.bulkTimeout, (client) => client.getBuffer(key))
-      if (isWrongType(reply)) onEvent('corrupt')
       if (!reply.ok || reply.value === null) return undefined
       const decoded = codec.decode(key, reply.value)
       if (decoded === undefined) onEvent('corrupt')

@@ -89,7 +89,6 @@ export const COMMANDS_USED: readonly string[] = [
   'get',
   'pttl',
   'set',
-  'exists',
   'unlink',
   'smembers',
   'sadd',
