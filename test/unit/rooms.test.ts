@@ -37,6 +37,7 @@ const table: Readonly<Record<string, Room>> = {
       '@fastify/rate-limit',
       'ajv',
       'find-my-way',
+      'lru-cache',
       'saxes',
     ],
   },
