@@ -9,9 +9,13 @@ export interface RecordedCommand {
   readonly words: readonly string[]
   /** A script called it. */
   readonly isFromScript: boolean
+  /** Milliseconds since 1970. */
+  readonly at: number
+  /** Address of the client. */
+  readonly from: string
 }
 
-const LINE = /^\+[\d.]+ \[\d+ (\S+)\] (.*)$/
+const LINE = /^\+([\d.]+) \[\d+ (\S+)\] (.*)$/
 const WORD = /"((?:[^"\\]|\\.)*)"/g
 const END_MARKER = 'end-of-recording'
 
@@ -30,9 +34,14 @@ export async function recordCommands(
   socket.write('MONITOR\r\n')
   await listening
   lines.on('line', (line) => {
-    const [, from, text = ''] = LINE.exec(line) ?? []
+    const [, seconds, from = '', text = ''] = LINE.exec(line) ?? []
     const [name = '', ...rest] = [...text.matchAll(WORD)].map(([, word = '']) => word)
-    recorded.push({ words: [name.toLowerCase(), ...rest], isFromScript: from === 'lua' })
+    recorded.push({
+      words: [name.toLowerCase(), ...rest],
+      isFromScript: from === 'lua',
+      at: Number(seconds) * 1000,
+      from,
+    })
   })
   await run(recorded)
   // Redis reports commands in the order of execution, so nothing is missing in front of this one.

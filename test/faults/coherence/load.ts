@@ -39,6 +39,9 @@ export interface Outcome {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly text: string
+  /** By `performance.now()`. */
+  readonly begin: number
+  readonly end: number
 }
 
 export interface Load {
@@ -93,6 +96,9 @@ export function startLoad(options: LoadOptions): Running {
 
   async function send(method: 'GET' | 'PUT', base: string, path: string): Promise<Reply | undefined> {
     const signal = AbortSignal.timeout(options.patience)
+    const begin = performance.now()
+    const report = (outcome: Pick<Outcome, 'status' | 'headers' | 'text'>) =>
+      options.onOutcome?.({ by: base, method, path, ...outcome, begin, end: performance.now() })
     try {
       const { statusCode, headers, body } = await request(base + path, {
         method,
@@ -101,7 +107,7 @@ export function startLoad(options: LoadOptions): Running {
         signal,
       })
       const text = await body.text()
-      options.onOutcome?.({ by: base, method, path, status: statusCode, headers, text })
+      report({ status: statusCode, headers, text })
       const cacheStatus = String(headers['cache-status'] ?? '')
       const isDerived = cacheStatus.includes('detail=snapshot')
       const isAnswered = statusCode === 200
@@ -109,7 +115,7 @@ export function startLoad(options: LoadOptions): Running {
       return { text, isAnswered, isHit: /;\s*hit\b/.test(cacheStatus), isDerived }
     } catch (fault) {
       // The replica was killed or paused: the outcome is unknown.
-      options.onOutcome?.({ by: base, method, path, status: 0, headers: {}, text: String(fault) })
+      report({ status: 0, headers: {}, text: String(fault) })
       counted.unanswered += 1
       return undefined
     }

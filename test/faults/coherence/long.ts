@@ -1,16 +1,18 @@
 /**
  * The long coherence checks (`npm run check:coherence`): 50,000 operations under faults without a violation, as many whose
- * reads are computed from snapshots, as many while single links have faults, with two and with three replicas, then as
- * many for each planted defect, each of which must cause a violation. `npm run check:protocol` explores the protocol itself.
+ * reads are computed from snapshots, as many while single links have faults, with two and with three replicas, recorded
+ * runs that must be executions of the specification, then as many for each planted defect, each of which must cause a
+ * violation. `npm run check:protocol` explores the protocol itself.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { readOptions } from '../../support/script-options.ts'
+import { checkTrace } from '../protocol/traces.ts'
 import { linkFaults } from './links.ts'
 import { IMPATIENT, planted } from './planted.ts'
 import { describe, missingProofs, type Report, run } from './run.ts'
 
-const parts = ['protocol', 'snapshots', 'links', ...Object.keys(planted), 'no bypass']
+const parts = ['protocol', 'snapshots', 'links', 'traces', ...Object.keys(planted), 'no bypass']
 const { values, refuse } = readOptions({
   name: 'check:coherence',
   purpose: `Checks the coherence protocol. Parts: ${parts.join(', ')}.`,
@@ -41,6 +43,8 @@ const size = { operations, seed, seconds }
 const failed: string[] = []
 /** Share of the reads in part `snapshots`; the others find no snapshot, or one that a write has invalidated. */
 const MIN_DERIVED = 0.1
+/** Operations of a run that is recorded as a whole. */
+const MAX_TRACED = 5000
 
 function report(check: string, passed: boolean): void {
   console.log(`${passed ? 'ok' : 'NOT OK'} – ${check}\n`)
@@ -73,6 +77,27 @@ async function checkProtocol(reads: 'registers' | 'snapshots'): Promise<void> {
   if (reads === 'snapshots') report('reads are computed from snapshots', found.derived > found.reads * MIN_DERIVED)
 }
 
+/** Without faults that end a process: the record of Redis ends with it. */
+async function checkTraces(replicas: number): Promise<void> {
+  for (const faults of [{ chaos: 'replica paused' }, { chaos: 'Redis paused' }, { chaos: false, links: true }]) {
+    const found = await run({
+      ...size,
+      operations: Math.min(operations, MAX_TRACED),
+      replicas,
+      ...faults,
+      isRecorded: true,
+    })
+    console.log(describe(found))
+    const { events, violations, actions } = checkTrace(found.recording ?? { events: [] })
+    for (const violation of violations.slice(0, 3)) console.log(`${violation.join('\n')}\n`)
+    const result = violations.length === 0 ? 'all behaviours of the specification' : `${violations.length} keys are not`
+    report(
+      `traces of ${replicas} replicas, ${JSON.stringify(faults)}: ${events} events, ${actions.size} actions, ${result}`,
+      violations.length === 0 && found.violations.length === 0,
+    )
+  }
+}
+
 async function checkPlanted(defect: string): Promise<void> {
   const reads = defect === 'no snapshot epochs' ? 'snapshots' : 'registers'
   const links = defect === IMPATIENT && 'latency'
@@ -91,6 +116,7 @@ for (const part of parts) {
   if (only !== undefined && only !== part) continue
   if (part === 'protocol') await checkProtocol('registers')
   else if (part === 'snapshots') await checkProtocol('snapshots')
+  else if (part === 'traces') for (const replicas of [2, 3]) await checkTraces(replicas)
   else if (part === 'links') for (const replicas of [2, 3]) await checkLinks(replicas)
   else await checkPlanted(part)
 }

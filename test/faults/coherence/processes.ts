@@ -32,7 +32,19 @@ export interface CallReport {
   readonly byPath: Readonly<Record<string, number>>
   readonly maxConcurrent: number
 }
-export type FromUpstream = CallReport | { readonly ports: readonly number[] }
+/** A read or a write of a register. `at`: milliseconds since 1970. `id`: header `x-request-id` of the call. */
+export interface UpstreamAction {
+  readonly at: number
+  /** Without the query, such as `/agents/001`. */
+  readonly path: string
+  /** After a write: the new value. */
+  readonly value: number
+  readonly id: string
+}
+export type FromUpstream =
+  | CallReport
+  | { readonly actions: readonly UpstreamAction[] }
+  | { readonly ports: readonly number[] }
 
 export interface Upstream {
   readonly url: string
@@ -41,6 +53,8 @@ export interface Upstream {
   readonly pid: number
   behave(how: UpstreamBehavior): void
   report(): Promise<CallReport>
+  /** Returns the actions since the last call. The first call begins the record. */
+  record(): Promise<readonly UpstreamAction[]>
   close(): Promise<void>
 }
 
@@ -90,6 +104,11 @@ export async function startUpstream(how: UpstreamBehavior, nodes = 1): Promise<U
       const report = nextMessage<CallReport>(child)
       child.send('report')
       return report
+    },
+    record: async () => {
+      const recorded = nextMessage<{ actions: readonly UpstreamAction[] }>(child)
+      child.send('record')
+      return (await recorded).actions
     },
     close: () => ended(child),
   }

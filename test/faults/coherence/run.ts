@@ -1,5 +1,6 @@
 /** One run of the checker: replicas, a real Redis, an upstream, a load, faults, and the violations. */
 import { type RedisServer, startRedis } from '../../support/redis.ts'
+import { type Recording, startRecording } from '../protocol/record.ts'
 import { startFaultProxy } from '../proxy.ts'
 import { startChaos } from './chaos.ts'
 import type { FaultLoop } from './fault-loop.ts'
@@ -30,6 +31,11 @@ export interface RunOptions {
   readonly beside?: string | undefined
   /** A key of `planted`, or `no bypass`. The run ends at the first violation. */
   readonly fault?: string
+  /**
+   * Record the run (see test/faults/protocol/record.ts). No replica computes a response from a snapshot then. Do not
+   * kill Redis or a replica meanwhile.
+   */
+  readonly isRecorded?: boolean
 }
 
 export interface Report extends Omit<Load, 'history'> {
@@ -43,6 +49,7 @@ export interface Report extends Omit<Load, 'history'> {
   /** Hits while a link to Redis had a fault: through the replica of this link, and through any. */
   readonly hitsDuringLinkFaults: { readonly own: number; readonly all: number }
   readonly seconds: number
+  readonly recording?: Recording
 }
 
 const CALLERS = 12
@@ -63,6 +70,7 @@ export async function run(options: RunOptions): Promise<Report> {
   const heedsBypass = fault !== 'no bypass'
   const upstream = await startUpstream({ delay: fault === undefined ? 4 : 20, heedsBypass })
   const redis = await startRedis()
+  const recorder = options.isRecorded ? await startRecording(redis.port, upstream) : undefined
   const { replicas, links } = await startReplicas(options, upstream, redis)
   const begin = performance.now()
   const writeLog = createWriteLog()
@@ -71,6 +79,7 @@ export async function run(options: RunOptions): Promise<Report> {
   let linkChaos: LinkChaos | undefined
   const observe = (outcome: Outcome) => {
     writeLog.add(outcome)
+    recorder?.add(outcome)
     if (outcome.method === 'PUT' || !linkChaos?.isFaulty() || !/;\s*hit\b/.test(`${outcome.headers['cache-status']}`))
       return
     hits.all += 1
@@ -106,8 +115,10 @@ export async function run(options: RunOptions): Promise<Report> {
     }
     const { history, ...counted } = await load.finished
     await Promise.all(loops.map((loop) => loop.stop()))
+    const recording = await recorder?.stop()
     return {
       ...counted,
+      ...(recording && { recording }),
       writes: history.filter(({ kind }) => kind !== 'read').length,
       violations: check(history),
       faults,
@@ -127,11 +138,11 @@ async function wrongWritesOf(log: WriteLog, upstream: Upstream): Promise<string[
 }
 
 async function startReplicas(
-  { replicas: count = 3, links: linkOption = false, beside, fault }: RunOptions,
+  { replicas: count = 3, links: linkOption = false, beside, fault, isRecorded }: RunOptions,
   upstream: Upstream,
   redis: RedisServer,
 ): Promise<{ replicas: Replica[]; links: Link[] }> {
-  const cache = { snapshots: { groups: ['agents'] } }
+  const cache = isRecorded ? {} : { snapshots: { groups: ['agents'] } }
   const links: Link[] = []
   const start = async (_: unknown, at: number): Promise<Replica> => {
     const other = at === 0 && beside !== undefined ? { build: beside, cache: {} } : {}

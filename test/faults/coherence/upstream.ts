@@ -5,7 +5,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { FromUpstream, UpstreamBehavior } from './processes.ts'
+import type { FromUpstream, UpstreamAction, UpstreamBehavior } from './processes.ts'
 
 const CACHE_TTL_MS = 750
 
@@ -15,6 +15,8 @@ let behaviour: UpstreamBehavior = { delay: 0, heedsBypass: true }
 let calls = 0
 let byPath: Record<string, number> = {}
 let inFlight = 0
+/** Reads and writes of registers in their order. Absent: they are not recorded. */
+let actions: UpstreamAction[] | undefined
 let maxConcurrent = 0
 
 function act(request: IncomingMessage): string {
@@ -26,8 +28,11 @@ function act(request: IncomingMessage): string {
     const rows = [...registers].map(row).slice(offset, offset + Number(searchParams.get('limit') ?? 500))
     return envelope({ items: rows, totalItems: registers.size })
   }
-  if (request.method === 'GET') return envelope(row([agent, registers.get(agent) ?? 0]))
-  const value = (registers.get(agent) ?? 0) + 1
+  const isWrite = request.method !== 'GET'
+  const value = (registers.get(agent) ?? 0) + (isWrite ? 1 : 0)
+  const at = performance.timeOrigin + performance.now()
+  actions?.push({ at, path, value, id: String(request.headers['x-request-id']) })
+  if (!isWrite) return envelope(row([agent, value]))
   registers.set(agent, value)
   return envelope(`Group added to agent ${agent}: value ${value}`)
 }
@@ -79,7 +84,12 @@ const answerRequest: RequestListener = (request, response) => {
 
 const send = (message: FromUpstream): void => void process.send?.(message)
 
-process.on('message', (message: UpstreamBehavior | 'report') => {
+process.on('message', (message: UpstreamBehavior | 'report' | 'record') => {
+  if (message === 'record') {
+    send({ actions: actions ?? [] })
+    actions = []
+    return
+  }
   if (message !== 'report') {
     behaviour = message
     return
