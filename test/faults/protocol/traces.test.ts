@@ -132,7 +132,7 @@ t.test('runs of replicas over slow links are executions of the specification', a
     operations: 400,
     seconds: 4,
     seed,
-    replicas: 3,
+    replicas: 2,
     chaos: false,
     links: 'latency',
     isRecorded: true,
