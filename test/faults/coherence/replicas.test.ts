@@ -5,7 +5,7 @@ import { describe, run } from './run.ts'
 const seed = Date.now() % 1_000_000
 
 t.test('three replicas never return an old value while replicas and Redis are paused and killed', async (t) => {
-  const report = await run({ operations: 1000, seconds: 8, seed, chaos: true })
+  const report = await run({ operations: 1000, seconds: 30, seed, chaos: true })
   t.comment(`seed ${seed}\n${describe(report)}`)
   t.same(report.violations.slice(0, 5), [], `seed ${seed}`)
   t.same(report.wrongWrites, [], 'a refused write was not sent, and no write twice')
@@ -14,14 +14,14 @@ t.test('three replicas never return an old value while replicas and Redis are pa
 })
 
 t.test('no response that is computed from a snapshot is old', async (t) => {
-  const report = await run({ operations: 1000, seconds: 8, seed, chaos: true, reads: 'snapshots' })
+  const report = await run({ operations: 1000, seconds: 30, seed, chaos: true, reads: 'snapshots' })
   t.comment(`seed ${seed}\n${describe(report)}`)
   t.same(report.violations.slice(0, 5), [], `seed ${seed}`)
   t.ok(report.derived > 5, `${report.derived} of ${report.reads} reads were computed from snapshots`)
 })
 
 t.test('two replicas never return an old value while single links have faults', async (t) => {
-  const report = await run({ operations: 1000, seconds: 8, seed, replicas: 2, chaos: false, links: true })
+  const report = await run({ operations: 1000, seconds: 30, seed, replicas: 2, chaos: false, links: true })
   t.comment(`seed ${seed}\n${describe(report)}`)
   t.same(report.violations.slice(0, 5), [], `seed ${seed}`)
   t.same(report.wrongWrites, [], 'a refused write was not sent, and no write twice')
