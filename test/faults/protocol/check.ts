@@ -20,6 +20,7 @@ const settings: readonly Setting[] = [
   { replicas: 2, writers: 2, reads: 1, links: true },
   { replicas: 3, writers: 1 },
   { replicas: 3, writers: 1, reads: 1, links: true, loss: true },
+  { replicas: 3, writers: 1, reads: 1, links: true, loss: true, slowReplies: true },
   { replicas: 3, writers: 2, reads: 1 },
 ]
 let failures = 0

@@ -31,6 +31,12 @@ export interface Setting {
   readonly links?: boolean
   /** Redis may lose its data once. */
   readonly loss?: boolean
+  /**
+   * With `loss`: a reply may be on its way for longer than the lease that replicas wait afterwards. Then a read may return
+   * less than another read before it, until the write in progress is acknowledged, but never less than an acknowledged
+   * value.
+   */
+  readonly slowReplies?: boolean
   readonly without?: readonly Weakening[]
 }
 

@@ -8,6 +8,8 @@ const settings: readonly Setting[] = [
   { replicas: 2, writers: 1, local: false, links: true },
   { replicas: 2, writers: 1, local: false, loss: true },
   { replicas: 3, writers: 1, reads: 1, links: true },
+  { replicas: 2, writers: 1, reads: 1, links: true, loss: true },
+  { replicas: 2, writers: 1, reads: 1, links: true, loss: true, slowReplies: true },
 ]
 
 t.test('no execution breaks the invariant', async (t) => {

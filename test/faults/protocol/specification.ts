@@ -8,8 +8,7 @@
  * its length, and where a replica waits until a lease has ended, the action is possible after the end only.
  *
  * INVARIANT. A read never returns less than the newest value that was acknowledged to a client, or returned by another
- * read, before it began. A write that was refused (930) has not reached the node. Each function below yields the actions
- * that are possible in a state: a name, and the change that it makes.
+ * read, before it began. A refused write (930) has not reached the node. Each function below yields the possible actions.
  */
 
 import { lacks, type Setting } from './settings.ts'
@@ -64,8 +63,9 @@ export interface State {
   /** How often Redis may still lose its data, and whether replicas do not use it until fences are set again. */
   losses: number
   isDistrusted: boolean
-  /** The newest value that was acknowledged or returned. */
+  /** The newest value that was acknowledged or, if the invariant includes it, returned. */
   newest: number
+  isMonotonic: boolean
   writes: Write[]
   replicas: Replica[]
   reads: Read[]
@@ -77,7 +77,8 @@ export type Returned = Pick<Read, 'value' | 'floor'>
 
 const NO_READ: Read = { step: 'none', replica: 0, epoch: 0, isFenced: false, value: 0, floor: 0, isUndisturbed: false }
 
-export function initialState({ replicas, writers, reads = 2, local = true, loss = false }: Setting): State {
+export function initialState(setting: Setting): State {
+  const { replicas, writers, reads = 2, local = true, loss = false, slowReplies = false } = setting
   const write: Omit<Write, 'replica'> = {
     step: 'new',
     value: 0,
@@ -95,6 +96,7 @@ export function initialState({ replicas, writers, reads = 2, local = true, loss 
     losses: loss ? 1 : 0,
     isDistrusted: false,
     newest: 0,
+    isMonotonic: !slowReplies,
     writes: Array.from({ length: writers }, (_, at) => ({ ...write, replica: at % replicas })),
     replicas: Array.from({ length: replicas }, () => ({ local: -1, hasLease: local, isRegistered: local })),
     reads: Array.from({ length: reads }, () => ({ ...NO_READ })),
@@ -116,13 +118,7 @@ export function* actions(state: State, setting: Setting): Generator<Action> {
 
 /** An action that is no end of a read. */
 function act(name: string, change: (next: State) => void): Action {
-  return [
-    name,
-    (next) => {
-      change(next)
-      return undefined
-    },
-  ]
+  return [name, (next) => void change(next)]
 }
 
 function of<T>(list: readonly T[], at: number): T {
@@ -347,7 +343,7 @@ function endFetch(next: State, at: number): Returned {
 }
 
 function returned(next: State, value: number, floor: number): Returned {
-  next.newest = Math.max(next.newest, value)
+  if (next.isMonotonic) next.newest = Math.max(next.newest, value)
   return { value, floor }
 }
 
@@ -389,7 +385,10 @@ function* redisActions(state: State, setting: Setting): Generator<Action> {
     })
   }
   if (!state.isDistrusted) return
-  const needsFence = ({ step, isFenced }: Write) => !isFenced && ['fenced', 'carried out', 'no response'].includes(step)
+  // A slow reply is accepted for a fence that was lost meanwhile.
+  const isAwaited = ({ step, hasReply }: Write) => step === 'fencing' && hasReply && !setting.slowReplies
+  const isRunning = ({ step }: Write) => ['fenced', 'carried out', 'no response'].includes(step)
+  const needsFence = (write: Write) => !write.isFenced && (isRunning(write) || isAwaited(write))
   for (const [index, write] of state.writes.entries()) {
     if (!needsFence(write)) continue
     yield act(`write ${index + 1}: sets its fence again`, (next) => {
