@@ -40,8 +40,9 @@ export class Recovery {
     this.#blockedSince = undefined
     const { pause, probeTimeout } = this.#options.silence
     this.#options.onSilent(pause + probeTimeout)
-    this.#repeat(pause, async () => {
+    this.#repeat(pause, async (isCurrent) => {
       const outcome = await this.#options.probe()
+      if (!isCurrent()) return
       if (outcome === 'answered') this.#end()
       else if (outcome === 'blocked') this.awaitUnblocking()
       else this.#options.onSilent(pause + probeTimeout)
@@ -55,7 +56,7 @@ export class Recovery {
     this.#blockedSince = clock()
     this.#lastAttempt = clock()
     this.#options.onBlocked(block.minPause)
-    this.#repeat(block.interval, () => this.#attempt())
+    this.#repeat(block.interval, (isCurrent) => this.#attempt(isCurrent))
   }
 
   /** Ends the probes, because the ejection has ended otherwise. */
@@ -65,7 +66,7 @@ export class Recovery {
     this.#blockedSince = undefined
   }
 
-  async #attempt(): Promise<void> {
+  async #attempt(isCurrent: () => boolean): Promise<void> {
     const { block, clock, reserveAttempt } = this.#options
     const elapsed = clock() - (this.#blockedSince ?? clock())
     const pause = Math.min(block.maxPause, Math.max(block.minPause, elapsed / 2))
@@ -74,10 +75,10 @@ export class Recovery {
     if (release === undefined) return
     this.#lastAttempt = clock()
     const outcome = await this.#options.probe()
-    if (outcome === 'answered') {
-      await release()
-      this.#end()
-    } else
+    if (outcome === 'answered') await release()
+    if (!isCurrent()) return
+    if (outcome === 'answered') this.#end()
+    else
       this.#options.onBlocked(Math.min(block.maxPause, Math.max(block.minPause, clock() - (this.#blockedSince ?? 0))))
   }
 
@@ -86,12 +87,16 @@ export class Recovery {
     this.#options.onAnswer()
   }
 
-  /** Runs the work at intervals until `stop`, each time after the last one has ended. */
-  #repeat(interval: number, work: () => Promise<void>): void {
+  /**
+   * Runs the work at intervals until `stop`, each time after the last one has ended. Work that was stopped meanwhile must
+   * not eject the node again: no probe would end that ejection.
+   */
+  #repeat(interval: number, work: (isCurrent: () => boolean) => Promise<void>): void {
     clearTimeout(this.#timer)
+    const isCurrent = (): boolean => this.#timer === timer
     const timer = setTimeout(async () => {
-      await work()
-      if (this.#timer === timer) this.#repeat(interval, work)
+      await work(isCurrent)
+      if (isCurrent()) this.#repeat(interval, work)
     }, interval).unref()
     this.#timer = timer
   }

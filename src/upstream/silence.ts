@@ -35,6 +35,7 @@ export class SilenceWatch {
   #lastResponse = Number.NEGATIVE_INFINITY
   #timer: NodeJS.Timeout | undefined
   #isProbing = false
+  #isStopped = false
 
   constructor(options: SilenceOptions) {
     this.#options = options
@@ -42,6 +43,7 @@ export class SilenceWatch {
 
   /** To be called when a call is sent. Returns the function that is called at its end. */
   begin(call: InFlightCall): (hasResponse: boolean) => void {
+    if (this.#isStopped) return () => undefined
     this.#inFlight.set(call, this.#options.clock())
     if (this.#timer === undefined && !this.#isProbing) this.#checkIn(this.#waitOf(call))
     return (hasResponse) => {
@@ -50,7 +52,9 @@ export class SilenceWatch {
     }
   }
 
+  /** Ends the watch for good. */
   stop(): void {
+    this.#isStopped = true
     clearTimeout(this.#timer)
     this.#timer = undefined
     this.#inFlight.clear()
@@ -88,6 +92,8 @@ export class SilenceWatch {
     this.#isProbing = true
     const isSilent = await this.#isSilent()
     this.#isProbing = false
+    // Nothing would end the probes of a retired node.
+    if (this.#isStopped) return
     if (!isSilent) this.#check()
     else {
       for (const { isRead, deadline } of this.#inFlight.keys()) if (isRead) deadline.expire()
