@@ -95,10 +95,16 @@ export class Invalidator {
   /** Sends what is pending, and the fences that Redis may not have. Returns whether Redis has all of it. */
   sendPending(): Promise<boolean> {
     if (!this.#hasPending) return Promise.resolve(true)
-    this.#sending ??= this.#sendPending().finally(() => {
-      this.#sending = undefined
-    })
+    this.#sending ??= this.#sendAll()
     return this.#sending
+  }
+
+  /** Sends also what is added meanwhile: many writes may end at once, and none of them shows that Redis is unreachable. */
+  async #sendAll(): Promise<boolean> {
+    let isSent = true
+    while (isSent && this.#hasPending) isSent = await this.#sendPending()
+    this.#sending = undefined
+    return isSent
   }
 
   /** Redis has lost its data: it needs the fences of writes in progress again. */
@@ -137,7 +143,7 @@ export class Invalidator {
       else this.#fences.set(id, { ...fence, state: 'set' })
     }
     if (bump.length > 0 || sent.some(([, { state }]) => state === 'over')) onEvent('replayed')
-    return !this.#hasPending
+    return true
   }
 
   /** Returns false if Redis has not confirmed it until `ms` milliseconds have passed: the fence stays for its lease. */
