@@ -152,7 +152,8 @@ export class Health {
    */
   recordFailure(signal: 'failure' | 'refused' | 'unreadable', isProbe: boolean, endpoint: string): boolean {
     if (signal === 'unreadable' && isProbe) this.abandonProbe()
-    else if (isProbe) return this.#eject('failures')
+    // If the node was found to be silent meanwhile, that is known.
+    else if (isProbe && !ENDED_BY_OWN_PROBE.has(this.#cause)) return this.#eject('failures')
     // The call was in flight before the ejection and is no new evidence.
     if (this.#ejectedUntil !== undefined) return false
     if (signal === 'unreadable' && this.#unreadableEndpoints.has(endpoint)) return false
