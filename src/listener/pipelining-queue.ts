@@ -85,6 +85,8 @@ export class PipeliningQueue {
 
   /** Closes the connection whose socket, or the response on it, has failed with this error. */
   closeFailed(error: unknown): boolean {
+    // A socket without an error has `null`.
+    if (!(error instanceof Error)) return false
     for (const { socket, current } of this.#connections) {
       if (error !== socket.errored && error !== current?.response.errored) continue
       socket.destroy()

@@ -27,10 +27,17 @@ const CONNECTION_CALLS: ReadonlySet<unknown> = new Set(['connect', 'read', 'shut
 /** Errors of TLS, of Node's HTTP parser, of streams (the edge writes no file through a stream) and of undici. */
 const CODES_OF_STREAMS = /^(?:ERR_SSL_|ERR_TLS_|HPE_|ERR_STREAM_|UND_ERR_)/
 
+/**
+ * Members of errors with bytes of a request, a response or a command: passwords, tokens, keys of agents. Parsers of HTTP
+ * (Node, undici) and ioredis add them, and the log has every enumerable member of an error.
+ */
+const MEMBERS_WITH_BYTES = ['rawPacket', 'data', 'command']
+
 /** Guards the process from now on. Call it once. */
 export function guardProcess(edge: Pick<Edge, 'log' | 'closeFailedConnection' | 'countUncaughtError'>): void {
   // Node passes unhandled rejections to these listeners too.
   process.on('uncaughtException', (error: unknown, origin) => {
+    hideBytes(error)
     const wasFound = edge.closeFailedConnection(error)
     if (wasFound || isConnectionError(error)) {
       edge.countUncaughtError(codeOf(error))
@@ -41,6 +48,13 @@ export function guardProcess(edge: Pick<Edge, 'log' | 'closeFailedConnection' | 
     writeSync(process.stderr.fd, `${error instanceof Error ? error.stack : String(error)}\n`)
     process.exit(EXIT_CODES.failed)
   })
+}
+
+function hideBytes(error: unknown): void {
+  if (!(error instanceof Error)) return
+  for (const name of MEMBERS_WITH_BYTES) {
+    if (Object.hasOwn(error, name)) Object.defineProperty(error, name, { enumerable: false })
+  }
 }
 
 /** Returns whether the code of the error belongs to a single connection or stream. */
