@@ -71,7 +71,9 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
     const entries = readableBy(caller)
     const scope = purgeScopeOf(request)
     if (query.preview === 'true') {
-      return success(await purgeCostOf(await listPurged(ports, scope, caller), ports.lifetimesOf))
+      const scopes = readableScopes(caller)
+      const mayName = ({ scope: ofEntry }: IndexEntry) => scopes?.has(ofEntry) ?? true
+      return success(await purgeCostOf(await listPurged(ports, scope, caller), ports.lifetimesOf, mayName))
     }
     const outcome = await purge(ports, scope, caller)
     const response = await listing(entries, returnMinimal)
@@ -79,8 +81,13 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
   }
 
   function readableBy(caller: Caller): ListedEntries {
-    if (allows(caller.permissions, READ_CACHE)) return index
-    return ownEntriesOf(index, ports.scopesOf?.(caller) ?? new Set())
+    const scopes = readableScopes(caller)
+    return scopes === undefined ? index : ownEntriesOf(index, scopes)
+  }
+
+  /** Returns the scopes whose entries the caller may read; `undefined`: all. */
+  function readableScopes(caller: Caller): ReadonlySet<string> | undefined {
+    return allows(caller.permissions, READ_CACHE) ? undefined : (ports.scopesOf?.(caller) ?? new Set())
   }
 
   async function listing(entries: ListedEntries, isMinimal: true | undefined): Promise<JsonResponse> {

@@ -116,19 +116,28 @@ async function keysOf(ports: PurgePorts, keys: readonly string[], caller: Caller
   return [...new Set([...listed.map(({ key }) => key), ...keys])]
 }
 
-/** Sums up entries, in turns of the event loop: there may be a hundred thousand. */
-export async function purgeCostOf(entries: readonly IndexEntry[], lifetimesOf: LifetimesOf): Promise<PurgeCost> {
-  const [seen, removed] = [new Map<string, boolean>(), { bytes: 0, fetchTime: 0 }]
-  const neverStaleUrl = ({ endpoint, url, size, fetchTime }: IndexEntry): string | undefined => {
+/**
+ * Sums up entries, in turns of the event loop: there may be a hundred thousand. `mayName` returns whether the caller may read
+ * the URL of an entry.
+ */
+export async function purgeCostOf(
+  entries: readonly IndexEntry[],
+  lifetimesOf: LifetimesOf,
+  mayName: (entry: IndexEntry) => boolean = () => true,
+): Promise<PurgeCost> {
+  const [seen, removed] = [new Map<string, boolean>(), { bytes: 0, fetchTime: 0, neverStale: 0 }]
+  const neverStaleUrl = (entry: IndexEntry): string | undefined => {
+    const { endpoint, url, size, fetchTime } = entry
     removed.bytes += size
     removed.fetchTime += fetchTime
     const isNeverStale = seen.get(endpoint) ?? !mayBeStale(endpoint, lifetimesOf)
     seen.set(endpoint, isNeverStale)
-    return isNeverStale ? url : undefined
+    if (isNeverStale) removed.neverStale += 1
+    return isNeverStale && mayName(entry) ? url : undefined
   }
-  const { first: urls, total } = await selectFirst(entries, neverStaleUrl, compareTexts, MAX_PREVIEWED_URLS)
+  const { first: urls } = await selectFirst(entries, neverStaleUrl, compareTexts, MAX_PREVIEWED_URLS)
   const cost = { entries: entries.length, bytes: removed.bytes, seconds: Math.round(removed.fetchTime) / 1000 }
-  return { ...cost, neverStale: { entries: total, urls } }
+  return { ...cost, neverStale: { entries: removed.neverStale, urls } }
 }
 
 /** Whether a response is served once more after a soft purge. */
