@@ -62,13 +62,15 @@ function indent(input: Buffer, maxBytes = Number.POSITIVE_INFINITY): Buffer | un
 
 /** Texts whose indented form is longer are sent as they are. Indenting 4 MB of brackets would give 1.2 GB. */
 export const MAX_INDENTED_BYTES = 16 * 1024 * 1024
+/** Estimated bytes of the objects of one entry. */
+const OVERHEAD_BYTES = 512
 /** Bytes of the bodies whose indented forms are remembered, and of these forms. At least one always fits. */
-const MAX_REMEMBERED_BYTES = 2 * MAX_INDENTED_BYTES
+const MAX_REMEMBERED_BYTES = 2 * MAX_INDENTED_BYTES + OVERHEAD_BYTES
 
 /** Indented forms by body. A body that is too long to be indented refers to itself, so that it is not tried again. */
 const indentedByBody = new LRUCache<Buffer, Buffer>({
   maxSize: MAX_REMEMBERED_BYTES,
-  sizeCalculation: (indented, body) => indented.length + body.length + 1,
+  sizeCalculation: (indented, body) => indented.length + body.length + OVERHEAD_BYTES,
 })
 
 /**
@@ -79,9 +81,17 @@ export function indentOnce(body: Buffer): Buffer {
   if (body.length >= MAX_INDENTED_BYTES) return body
   const known = indentedByBody.get(body)
   if (known !== undefined) return known
-  const indented = indentWithin(body)
+  const form = indent(body, MAX_INDENTED_BYTES)
+  const indented = form === undefined ? body : ownBuffer(form)
   indentedByBody.set(body, indented)
   return indented
+}
+
+/** Copies a part of a larger buffer, all of which would stay in memory with the part. */
+function ownBuffer(part: Buffer): Buffer {
+  const own = Buffer.allocUnsafeSlow(part.length)
+  part.copy(own)
+  return own
 }
 
 /** Returns the indented form, or the body itself if the form would be too long. */
