@@ -37,7 +37,7 @@ export async function drain(listener: Listener, { delay, limit, isPortShared }: 
     listener.closeIdle()
     if (await Promise.race([ended, wait(CLOSE_IDLE_INTERVAL_MS, false)])) return true
   }
-  for (const server of listener.servers) server.closeAllConnections()
+  listener.closeAll()
   await closed
   return false
 }

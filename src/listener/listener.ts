@@ -32,6 +32,7 @@ export interface Listener {
   resume(): void
   /** Closes idle connections and, after the timeout for headers, those that have sent no complete request. */
   closeIdle(): void
+  closeAll(): void
 }
 
 /** Timeouts are exceeded by at most one second. */
@@ -105,6 +106,10 @@ export async function createListener(options: ListenerOptions): Promise<Listener
       for (const server of servers) server.closeIdleConnections()
       // A server of Node that is closed no longer checks its timeouts.
       for (const queue of queues) queue.closeIdle(options.timeouts.headers)
+    },
+    closeAll: () => {
+      for (const server of servers) server.closeAllConnections()
+      for (const queue of queues) queue.closeAll()
     },
   }
 }

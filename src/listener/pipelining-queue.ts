@@ -83,6 +83,11 @@ export class PipeliningQueue {
     for (const { socket, isBusy, idleSince } of this.#connections) if (!isBusy && idleSince <= latest) socket.destroy()
   }
 
+  /** Closes all connections. Node's server closes those without `CONNECT` only: it has detached the others. */
+  closeAll(): void {
+    for (const { socket } of this.#connections) socket.destroy()
+  }
+
   /** Closes the connection whose socket, or the response on it, has failed with this error. */
   closeFailed(error: unknown): boolean {
     // A socket without an error has `null`.
