@@ -3,7 +3,7 @@
  * `WHERE own AND (filter) AND (q1) OR (q2) AND (search)`, in which an alternative escapes from all that precedes it.
  */
 import { ownEntry } from '../../core/values.ts'
-import { collect } from '../../query/collect.ts'
+import { collect, matchRows } from '../../query/collect.ts'
 import { compileConditions } from '../../query/condition.ts'
 import { compileFilter, compileSearch } from '../../query/filter.ts'
 import { parseQuery, printQuery, type Query } from '../../query/grammar.ts'
@@ -69,7 +69,8 @@ export function matchTable(
     ...searchTerms(request, source),
   ]
   const selected = first === undefined ? rows : rows.filter(first.holds)
-  return terms.length === 0 ? selected : selected.filter(joined(terms))
+  const { filters, search, q, ...rest } = request
+  return matchRows(terms.length === 0 ? selected : selected.filter(joined(terms)), rest, source)
 }
 
 function joined(terms: readonly Term[]): Holds {
