@@ -25,7 +25,7 @@ export async function parseInTurns(body: Buffer): Promise<object | string> {
   const { rows } = scan
   if (rows !== undefined && rows.ranges.length > 2 * MAX_ROWS) return `more than ${MAX_ROWS} rows`
   const rest = rows === undefined ? body : Buffer.concat([body.subarray(0, rows.from), body.subarray(rows.to)])
-  if (isCostly(rest)) return 'too many values'
+  if (await isCostly(rest)) return 'too many values'
   await waitForJsonTurn(rest.length)
   const value: unknown = JSON.parse(rest.toString())
   if (typeof value !== 'object' || value === null) return 'not a JSON object'
@@ -39,7 +39,7 @@ async function readRows(body: Buffer, ranges: Uint32Array, items: unknown[]): Pr
   for (let first = 0; first < ranges.length; ) {
     const last = lastOfPiece(ranges, first)
     const piece = body.subarray(ranges[first], ranges[last + 1])
-    if (isCostly(piece)) return false
+    if (await isCostly(piece)) return false
     await waitForJsonTurn(piece.length)
     for (const row of JSON.parse(`[${piece.toString()}]`)) items.push(row)
     first = last + 2
@@ -56,12 +56,16 @@ function lastOfPiece(ranges: Uint32Array, first: number): number {
 }
 
 /** Whether parsing takes much longer than the length shows. Brackets and commas in texts count too. */
-function isCostly(bytes: Buffer): boolean {
+async function isCostly(bytes: Buffer): Promise<boolean> {
   if (bytes.length <= BYTES_PER_PIECE) return false
   let values = 0
-  for (let at = 0; at < bytes.length && values <= MAX_VALUES; at++) {
-    const byte = bytes[at]
-    if (byte === COMMA || byte === OPEN || byte === OPEN_LIST) values += 1
+  for (let from = 0; from < bytes.length && values <= MAX_VALUES; from += BYTES_PER_PIECE) {
+    const piece = bytes.subarray(from, from + BYTES_PER_PIECE)
+    await waitForJsonTurn(piece.length * SCAN_COST)
+    for (let at = 0; at < piece.length; at++) {
+      const byte = piece[at]
+      if (byte === COMMA || byte === OPEN || byte === OPEN_LIST) values += 1
+    }
   }
   return values > MAX_VALUES
 }
