@@ -5,7 +5,7 @@ import { reloadable } from './edge.ts'
 const UNKNOWN_NODE = 3022
 
 t.test('discovery is switched off and on without a restart', async (t) => {
-  const { simulator, change, get } = await reloadable(t)
+  const { simulator, change, get } = await reloadable(t, { cache: { staleIfError: '0s' } })
   const [master] = simulator.nodes
   // The settings do not name the worker any more: only the list of the master does.
   await change({ 'cluster.nodes': [{ name: master?.name, type: 'master', url: master?.url }] })
@@ -15,7 +15,7 @@ t.test('discovery is switched off and on without a restart', async (t) => {
   }
   await eventually(isKnown)
   await change({ 'cluster.discover': false })
-  // Stored responses of the node are served as long as they are fresh.
+  // Stored responses of the node are served while they are fresh, and not stale with this setting.
   await eventually(async () => !(await isKnown()))
   const before = simulator.seen.length
   await change({ 'cluster.discover': true })
