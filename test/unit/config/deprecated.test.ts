@@ -191,7 +191,7 @@ t.test('a file of release 0.1.0 with all its settings is valid, with warnings fo
     if (settings.cache.onLostStore === 'delay') settings.cache.onLostStore = 'refuse'
     settings.cluster.nodes = [{ name: 'm', type: 'master', url: 'https://10.0.0.1:55000' }]
     Object.assign(settings.cluster.credentials, { username: 'edge', passwordFile: 'secret' })
-    settings.access.users = 'users'
+    Object.assign(settings.access, { users: 'users', passthroughRole: 'administrator' })
     const folder = t.testdir({ 'edge.yaml': stringify(settings), users: '', secret: 'not easy to guess' })
     return loadConfig({ file: join(folder, 'edge.yaml'), env: {} })
   }
