@@ -1,7 +1,7 @@
 /** Runs of real replicas are executions of the specification. Longer: `npm run check:coherence -- --only traces`. */
 import t from 'tap'
 import { IMPATIENT } from '../coherence/planted.ts'
-import { describe, run } from '../coherence/run.ts'
+import { run } from '../coherence/run.ts'
 import type { ClientRequest, TraceEvent } from './record.ts'
 import { checkTrace } from './traces.ts'
 
@@ -125,24 +125,6 @@ t.test('a refused write has not reached the node, and an unknown outcome leaves 
   const outcome = (status: number, code: number) => ({ status, code, value: undefined })
   t.match(violationOf(withOutcome(outcome(503, 930))), /gives up its fence/, 'a refused write')
   t.match(violationOf(withOutcome(outcome(504, 923))), /no "write 1: sends its lift"/, 'a fence that is lifted')
-})
-
-t.test('runs of replicas over slow links are executions of the specification', async (t) => {
-  const report = await run({
-    operations: 400,
-    seconds: 4,
-    seed,
-    replicas: 2,
-    chaos: false,
-    links: 'latency',
-    isRecorded: true,
-  })
-  const { violations, events: count, actions } = checkTrace(report.recording ?? { events: [] })
-  t.comment(
-    `seed ${seed}: ${count} events\n${describe(report)}\n${[...actions].map(([name, times]) => `${name}: ${times}`).join('\n')}`,
-  )
-  t.same(violations, [], `seed ${seed}`)
-  t.ok(actions.has('write #: is acknowledged with #') && actions.has('read #: the node responds'), 'writes and reads')
 })
 
 for (const fault of ['no fence', 'no compare', IMPATIENT]) {
