@@ -58,7 +58,7 @@ export function buildPipeline(parts: PipelineParts): Handler {
   const { forwardToOwner, joinCollections, joinResults } = { ...parts.multiNode?.(read, forward) }
   const handlers = {
     forward,
-    forwardToOwner: forwardToOwner === undefined ? forward : traced('owner', forwardToOwner),
+    forwardToOwner: forwardToOwner ?? forward,
     joinCollections: joinCollections === undefined ? forward : traced('join', joinCollections),
     joinResults: joinResults === undefined ? forward : traced('join', joinResults),
   }

@@ -6,6 +6,7 @@ import type { Endpoint } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { Config } from '../config/schema.ts'
 import type { Handler } from '../core/request.ts'
+import { traced } from '../core/traced.ts'
 import { createAgentOwners, forwardToOwner } from '../join/agent-owners.ts'
 import { cutPages } from '../join/cut-page.ts'
 import { type JoinCollectionsPorts, joinCollections } from '../join/join-collections.ts'
@@ -90,7 +91,7 @@ export function buildNodeStages(
         }
       }
       return {
-        forwardToOwner: unlessNewer(cutPages(forwardToOwner(parts))),
+        forwardToOwner: unlessNewer(cutPages(traced('owner', forwardToOwner(parts)))),
         joinCollections: collections,
         joinResults: unlessNewer(joinResults(parts)),
       }
