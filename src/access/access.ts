@@ -79,11 +79,13 @@ export type AuthFailure =
 
 export type AuthResult =
   /**
-   * `recheck` returns the caller of the same credentials from the same address with its current roles, without a check
-   * of password or signature. It returns `undefined` if they must be checked again. `authorization`: the header that
-   * contained them.
+   * `recheck` returns the caller of the same credentials with its current roles, without a check of password or
+   * signature. It returns `undefined` if they must be checked again.
    */
-  { readonly ok: true; readonly caller: Caller; recheck(authorization: string): Caller | undefined } | AuthFailure
+  { readonly ok: true; readonly caller: Caller; readonly recheck: Recheck } | AuthFailure
+
+/** `authorization`: the header that contained the credentials. `address`: normalised address of this request. */
+export type Recheck = (authorization: string, address: string) => Caller | undefined
 
 /** Absent: unchanged. */
 export interface NextAccess {

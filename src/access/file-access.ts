@@ -132,7 +132,7 @@ async function authenticatePassword(
   const login = await logins.login(address, name, password)
   if (login.ok) {
     const caller = (): Caller => ({ name, permissions: roles.permissionsOfUser(name) })
-    return { ok: true, caller: caller(), recheck: () => (login.isCurrent() ? caller() : undefined) }
+    return { ok: true, caller: caller(), recheck: (_, from) => (login.isCurrent(from) ? caller() : undefined) }
   }
   // An unknown name is not logged: it may be a password in the wrong field.
   const user = users.hashOf(name) === undefined ? {} : { user: name }

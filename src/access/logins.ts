@@ -11,8 +11,8 @@ import type { LoginAttempts } from './login-attempts.ts'
 import type { VerifyPassword } from './passwords.ts'
 
 export type LoginResult =
-  /** `isCurrent`: the same credentials from the same address are still valid without another check. */
-  | { readonly ok: true; isCurrent(): boolean }
+  /** `isCurrent`: the same credentials are still valid without another check, from this address. */
+  | { readonly ok: true; isCurrent(address: string): boolean }
   | { readonly ok: false; readonly reason: 'wrong' }
   | { readonly ok: false; readonly reason: 'blocked' | 'busy'; readonly retryAfterMs: number }
 
@@ -76,7 +76,7 @@ export class PasswordLogins {
       this.#isValid(name, remembered) &&
       timingSafeEqual(remembered.digest, Buffer.from(digest))
     )
-      return this.#success(address, name, remembered)
+      return this.#success(name, remembered)
     const attempt = this.#attempt(address, name, password, digest).finally(() => this.#pending.delete(key))
     this.#pending.set(key, attempt)
     return attempt
@@ -102,13 +102,13 @@ export class PasswordLogins {
     await attempts.succeed(address, name)
     const remembered = { digest: Buffer.from(digest), credentialVersion, expiresAt: clock.elapsed() + REMEMBER_MS }
     this.#remembered.set(name, remembered)
-    return this.#success(address, name, remembered)
+    return this.#success(name, remembered)
   }
 
   /** The remembered login is compared by identity, which needs no digest: it was found equal before. */
-  #success(address: string, name: string, remembered: RememberedLogin): LoginResult {
+  #success(name: string, remembered: RememberedLogin): LoginResult {
     const { attempts } = this.#options
-    const isCurrent = () =>
+    const isCurrent = (address: string) =>
       this.#remembered.get(name) === remembered &&
       this.#isValid(name, remembered) &&
       attempts.blockedForMs(address, name) <= 0

@@ -5,7 +5,7 @@
  * and those that the settings name have further ones.
  */
 import { systemClock } from '../core/timing.ts'
-import type { Access, AccessOptions, PassthroughUsers } from './access.ts'
+import type { Access, AccessOptions, PassthroughUsers, Recheck } from './access.ts'
 import { createLoginAttempts } from './login-attempts.ts'
 import { LoginQueue, PasswordLogins } from './logins.ts'
 import { type CustomRoles, type RoleAssignment, type Roles, resolvePermissions } from './roles.ts'
@@ -50,7 +50,8 @@ export function createPassthroughAccess(
       })
       if (login.ok) {
         // The password is read from the header again, so that it does not stay in memory after the request.
-        const recheck = (authorization: string) => (login.isCurrent() ? caller(passwordOf(authorization)) : undefined)
+        const recheck: Recheck = (authorization, from) =>
+          login.isCurrent(from) ? caller(passwordOf(authorization)) : undefined
         return { ok: true, caller: caller(password), recheck }
       }
       if (login.reason === 'wrong') log('warn', 'login refused', { address })

@@ -167,7 +167,7 @@ function canonicalValue(value: string, param: Param): string {
   return value
 }
 
-const EVERYONE = 'everyone'
+export const EVERYONE = 'everyone'
 
 function scopeOf(caller: Caller, policy: CompiledPolicy, settings: KeySettings): string {
   return policy.scope === 'everyone' && !settings.perUser ? EVERYONE : ownScopeOf(caller, settings)

@@ -2,17 +2,19 @@
 import { isNodeFailure, reportedNodeFailure } from '../core/envelope.ts'
 import type { EdgeRequest, Handler, Stage } from '../core/request.ts'
 import {
+  type CachedResponse,
   type CacheIndex,
   type CacheStatus,
   type EdgeResponse,
   isStaleIfError,
+  type JsonResponse,
   type Lookup,
   type StoredResponse,
 } from '../core/response.ts'
 import type { FetchPorts, FetchResult, ReadContext } from './call-nodes.ts'
 import { createDivergenceCheck, type DivergenceCheck, type DivergenceCheckSettings } from './divergence-check.ts'
 import { createFetcher, type Fetcher } from './fetch.ts'
-import type { ResolveTarget } from './key.ts'
+import { EVERYONE, type ResolveTarget } from './key.ts'
 import { createRefreshAhead, type RefreshAhead, type RefreshAheadOptions } from './refresh-ahead.ts'
 import type { SnapshotPorts } from './snapshots/builder.ts'
 import { createSnapshots } from './snapshots/stage.ts'
@@ -86,7 +88,7 @@ function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): EdgeRes
   if (age < ttl) {
     refreshAhead.onHit(context, stored)
     divergenceCheck?.(context, hit)
-    return serve(stored, { hit: true })
+    return serve(stored, { hit: true }, hit.isLocal ? repeatOf(path, context) : undefined)
   }
   if (age < ttl + staleDuringRefresh(path, context, stored) && !mustWait(path, context)) {
     void fetcher.refresh(context)
@@ -102,6 +104,27 @@ function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): EdgeRes
 
 /** The error of a request that no node would answer. */
 const NO_NODE = 920
+
+/**
+ * Returns the function that serves the hit again, where a later request leads to the same target whoever its caller is.
+ * The same steps as for this request run again: the lookup, the count of hits, the check of divergence.
+ */
+function repeatOf(path: ReadPath, context: ReadContext): CachedResponse['repeat'] {
+  const { ports } = path
+  const { request, target } = context
+  const { key, tags, info } = target
+  if (info.scope !== EVERYONE || request.arrivedWithin !== undefined) return undefined
+  const repeat = (): JsonResponse | undefined => {
+    // Settings, the roles of nodes or their names may have changed.
+    if (ports.resolveTarget(request) !== target) return undefined
+    const lookup = ports.store.lookupLocal(key, tags)
+    if (lookup?.kind !== 'hit' || lookup.response.age >= lookup.response.ttl) return undefined
+    path.refreshAhead.onHit(context, lookup.response)
+    path.divergenceCheck?.(context, lookup)
+    return serve(lookup.response, { hit: true }, repeat)
+  }
+  return repeat
+}
 
 /** Returns the milliseconds after its lifetime for which a response is served while it is refreshed. */
 function staleDuringRefresh({ refreshAhead }: ReadPath, { target }: ReadContext, stored: StoredResponse): number {
@@ -152,9 +175,11 @@ function serveStaleIfError(stored: StoredResponse, status: CacheStatus, failure:
   return age < ttl + staleIfError ? serve(stored, { ...status, detail: `stale-if-error/${failure}` }) : undefined
 }
 
-function serve(stored: StoredResponse, how: CacheStatus): EdgeResponse {
+function serve(stored: StoredResponse, how: CacheStatus, repeat?: CachedResponse['repeat']): JsonResponse {
   const { status, body, ttl, age, clusterStatus } = stored
-  const cached = { response: stored, status: withTtl(how, ttl - age) }
+  const shown = withTtl(how, ttl - age)
+  const cached =
+    repeat === undefined ? { response: stored, status: shown } : { response: stored, status: shown, repeat }
   if (clusterStatus === undefined) return { kind: 'json', status, body, cached }
   return { kind: 'json', status, body, clusterStatus, cached }
 }

@@ -64,6 +64,11 @@ export interface RawResponse {
 export interface CachedResponse {
   readonly response: StoredResponse
   readonly status: CacheStatus
+  /**
+   * Of a fresh hit that callers of an endpoint share: returns the response to an equal request later, with its age then;
+   * `undefined`: it is no fresh hit of the local tier any more. It never calls a node or Redis.
+   */
+  readonly repeat?: () => JsonResponse | undefined
 }
 
 /** The detail of a stale response that is served because nodes fail, with the code of their error (a token, RFC 9651). */

@@ -1,7 +1,6 @@
 /**
- * Admission: every check that depends on the headers of a request, in one order, for both paths. The regular path
- * rejects with the error of the first check that fails. The fast path decides synchronously, and leaves each request
- * that it cannot admit to the regular path.
+ * Admission: every check that depends on the headers of a request, in one order. A request is rejected with the error of
+ * the first check that fails.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -10,7 +9,7 @@ import { namesSecret } from '../catalogue/secret.ts'
 import { allows } from '../core/access.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { Caller } from '../core/request.ts'
-import type { Authenticator, Charge, EarlyRequest } from './authenticate.ts'
+import type { Authenticator, Charge } from './authenticate.ts'
 import { checkContentHeaders } from './body.ts'
 import type { Values } from './parameters.ts'
 
@@ -18,8 +17,6 @@ import type { Values } from './parameters.ts'
 export interface AdmissionTarget {
   readonly endpoint: Endpoint
   readonly query: Values
-  /** Lists of permissions that were found to be sufficient. A list never changes: new permissions are another list. */
-  readonly sufficient?: WeakSet<readonly string[]>
 }
 
 const READ_SECRETS = 'secrets:read'
@@ -36,20 +33,28 @@ export class Admission {
     this.#managerVersion = managerVersion
   }
 
-  /** Fast path: returns the caller if the request is admitted; `undefined`: the regular path decides. */
-  admitEarly(request: EarlyRequest, target: AdmissionTarget): Caller | undefined {
-    const caller = this.#authenticator.recognise(request)
-    if (caller === undefined) return undefined
+  /** Returns the caller of credentials that were verified before and still hold; `undefined`: they must be verified. */
+  recall(authorization: string | undefined, clientAddress: string): Caller | undefined {
+    return this.#authenticator.recall(authorization, clientAddress)
+  }
+
+  /** Counts a hit; returns `false` if the limit on hits is exceeded. */
+  countHit(caller: Caller): boolean {
+    return this.#authenticator.countHit(caller)
+  }
+
+  /** Whether the caller may read the endpoint. */
+  allows(caller: Caller, target: AdmissionTarget): boolean {
     try {
-      this.#check(caller, request.head.headers, target)
-      return caller
+      authorise(caller, target)
+      return true
     } catch (error) {
-      if (error instanceof EdgeError) return undefined
+      if (error instanceof EdgeError) return false
       throw error
     }
   }
 
-  /** Regular path: rejects with the error of the first check that fails. `targetOf` throws 603 and 604. */
+  /** Rejects with the error of the first check that fails. `targetOf` throws 603 and 604. */
   async admit(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -60,8 +65,7 @@ export class Admission {
     // Whether a read costs is known in the pipeline. A write certainly costs, and pays before anything else is decided:
     // each write that is refused later is an audit record.
     const costs = !READS.has(request.method)
-    edge.caller =
-      edge.handover?.caller ?? (await this.#authenticator.authenticate(request, reply, edge.clientAddress, costs))
+    edge.caller = await this.#authenticator.authenticate(request, reply, edge.clientAddress, costs)
     edge.nextStage('authorise')
     this.#check(edge.caller, request.headers, targetOf(request))
     edge.nextStage('validate')
@@ -75,14 +79,12 @@ export class Admission {
 }
 
 /** Anything that no role grants is denied: throws 902, naming the missing permission. */
-export function authorise({ permissions }: Caller, { endpoint, query, sufficient }: AdmissionTarget): void {
-  if (sufficient?.has(permissions)) return
+export function authorise({ permissions }: Caller, { endpoint, query }: AdmissionTarget): void {
   const needed = endpoint.permission
   if (needed !== 'signedIn' && !allows(permissions, needed)) throw denied(needed)
   if ((endpoint.secret !== 'none' || namesSecret(endpoint, query)) && !allows(permissions, READ_SECRETS)) {
     throw denied(READ_SECRETS)
   }
-  sufficient?.add(permissions)
 }
 
 function denied(permission: string): EdgeError {

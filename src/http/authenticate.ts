@@ -7,33 +7,23 @@ import { hash, randomBytes } from 'node:crypto'
 import fastifyBasicAuth from '@fastify/basic-auth'
 import fastifyJwt from '@fastify/jwt'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Access, AuthFailure, AuthResult } from '../access/access.ts'
+import type { Access, AuthFailure, AuthResult, Recheck } from '../access/access.ts'
 import { CLOCK_TOLERANCE_S } from '../access/tokens.ts'
 import { OWN_TOKEN_ALGORITHM } from '../core/access.ts'
 import { EdgeError } from '../core/errors.ts'
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
 import { ownText } from '../core/values.ts'
-import type { RequestHead } from '../listener/framing.ts'
 import { authorizationOf, singleAuthorizationOf } from './authorization-header.ts'
 import { type CountRequest, networkOf, registerRateLimiters } from './rate-limit.ts'
 
-/** A request on the fast path. What has been decided is recorded in it, so that the regular path does not repeat it. */
-export interface EarlyRequest {
-  readonly head: RequestHead
-  readonly clientAddress: string
-  /** The caller, counted against the limit on hits. */
-  caller: Caller | undefined
-}
-
 export interface Authenticator {
+  /** Returns the caller of credentials that were verified before and still hold; `undefined`: they must be verified. */
+  recall(authorization: string | undefined, clientAddress: string): Caller | undefined
+  /** Counts a hit; returns `false` if the limit on hits is exceeded. */
+  countHit(caller: Caller): boolean
   /**
-   * Fast path: counts the request and sets its caller if the same credentials were verified before and still hold.
-   * Returns the caller, or `undefined` if the regular path has to decide.
-   */
-  recognise(request: EarlyRequest): Caller | undefined
-  /**
-   * Regular path: counts the request against its rate limits and returns its caller. Rejects with 900, 901, 903, 904 or
+   * Counts the request against its rate limits and returns its caller. Rejects with 900, 901, 903, 904 or
    * 911. `costs`: the request certainly costs, so it counts against the limits on such requests too.
    */
   authenticate(request: FastifyRequest, reply: FastifyReply, clientAddress: string, costs: boolean): Promise<Caller>
@@ -87,18 +77,16 @@ export async function createAuthenticator(
   // The key is a salted digest, so the credentials themselves are not stored. The remembered function checks on each
   // call whether the credentials still hold.
   const salt = randomBytes(32).toString('base64')
-  const remembered = new RecentlyUsed<(authorization: string) => Caller | undefined>(MAX_IN_USE)
-  const keyOf = (clientAddress: string, authorization: string) =>
-    hash('sha256', `${salt} ${clientAddress} ${authorization}`, 'base64')
+  const remembered = new RecentlyUsed<Recheck>(MAX_IN_USE)
+  const keyOf = (authorization: string) => hash('sha256', `${salt} ${authorization}`, 'base64')
 
-  const recall = (request: FastifyRequest, clientAddress: string): Caller | undefined => {
-    const authorization = singleAuthorizationOf(request)
+  const recall = (authorization: string | undefined, clientAddress: string): Caller | undefined => {
     if (authorization === undefined) return undefined
-    return remembered.get(keyOf(clientAddress, authorization))?.(authorization)
+    return remembered.get(keyOf(authorization))?.(authorization, networkOf(clientAddress))
   }
   const verify = async (request: FastifyRequest, reply: FastifyReply, clientAddress: string): Promise<Caller> => {
     const authorization = authorizationOf(request)
-    const key = keyOf(clientAddress, authorization)
+    const key = keyOf(authorization)
     const [, name = '', text = ''] = CREDENTIALS.exec(authorization) ?? []
     const scheme = schemes.get(name.toLowerCase())
     const result = scheme === undefined ? WRONG : await scheme({ request, reply, clientAddress, text })
@@ -110,19 +98,10 @@ export async function createAuthenticator(
     return result.caller
   }
   return {
-    recognise: (request) => {
-      const { head, clientAddress } = request
-      const { authorization } = head.headers
-      if (authorization === undefined) return undefined
-      const key = head.credentialsKey ?? keyOf(clientAddress, authorization)
-      const caller = remembered.get(key)?.(authorization)
-      if (caller === undefined || !limits.hits.count(caller)) return undefined
-      head.credentialsKey = key
-      request.caller = caller
-      return caller
-    },
+    recall,
+    countHit: (caller) => limits.hits.count(caller),
     authenticate: async (request, reply, clientAddress, costs) => {
-      const known = recall(request, clientAddress)
+      const known = recall(singleAuthorizationOf(request), clientAddress)
       if (costs || known === undefined) await limits.address.check(request, clientAddress)
       const caller = known ?? (await verify(request, reply, clientAddress))
       await limits.hits.check(request, caller)

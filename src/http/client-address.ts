@@ -5,6 +5,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 import { normalizeAddress, parseAddressRange } from '../core/ip-addresses.ts'
+import { RecentlyUsed } from '../core/recently-used.ts'
+
+const MAX_CHECKED_ADDRESSES = 1000
 
 /** `peer` is the address of the TCP connection, `forwarded` the header as Node joins it. */
 export type ClientAddress = (peer: string, forwarded: string | undefined) => string
@@ -85,8 +88,14 @@ function rangeCheck(ranges: readonly string[]): (address: string) => boolean {
     if (parsed === undefined) throw new Error(`${range} is no range of addresses; write IPv4 ranges in IPv4 form`)
     lists[parsed.family].addSubnet(parsed.address, parsed.prefix, parsed.family)
   }
+  // A BlockList makes an object for each check, and requests come from few proxies.
+  const checked = new RecentlyUsed<boolean>(MAX_CHECKED_ADDRESSES)
   return (address) => {
+    const known = checked.get(address)
+    if (known !== undefined) return known
     const family = isIP(address) === 4 ? 'ipv4' : 'ipv6'
-    return isIP(address) !== 0 && lists[family].check(address, family)
+    const isInside = isIP(address) !== 0 && lists[family].check(address, family)
+    checked.set(address, isInside)
+    return isInside
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The HTTP server: Fastify with one route for each endpoint of the catalogue. On the regular path a request runs
- * through admission → validation → pipeline → reply; the fast path answers cache hits in front of the router.
+ * The HTTP server: Fastify with one route for each endpoint of the catalogue. A request runs through admission →
+ * validation → pipeline → reply. The hook of admission answers repeated cache hits.
  */
 import Fastify, {
   type FastifyBaseLogger,
@@ -17,7 +17,7 @@ import type { Authenticator } from './authenticate.ts'
 import { registerBodyParsers } from './body.ts'
 import { NO_STORE, registerNoStore } from './cache-headers.ts'
 import type { AddressOf } from './client-address.ts'
-import { createFastPath, type FastPath } from './fast-path.ts'
+import { PreparedHits } from './prepared-hits.ts'
 import { addHeaders, handleErrors, sendError, toEdgeError } from './reply.ts'
 import { commonHeaders } from './representation.ts'
 import { logDisconnect, logRouterError, RequestLog, type WriteLine } from './request-log.ts'
@@ -67,11 +67,11 @@ export interface Http {
 }
 
 export async function createHttp(options: HttpOptions): Promise<Http> {
-  const fastPath = createFastPath(options)
-  const app = createApp(options, fastPath)
+  const app = createApp(options)
   app.decorateRequest('edge')
-  app.addHook('onRequest', async (request) => {
-    request.edge = stateOf(request, options, fastPath)
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.edge = stateOf(request, options)
+    done()
   })
   if (options.corsOrigins.length > 0) {
     const { default: cors } = await import('@fastify/cors')
@@ -82,37 +82,43 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
     })
   }
   handleErrors(app)
-  app.addHook('onRequest', async (request, reply) => {
+  const admission = new Admission(await options.authentication(app), options.managerVersion)
+  const hits = new PreparedHits(options, admission)
+  app.addHook('onRequest', (request, reply, done) => {
+    if (hits.respond(request, reply)) return
+    const { edge } = request
+    edge.trace = options.recordStages?.(request.id, edge.trace) ?? edge.trace
     logDisconnect(request, reply, options.observe)
     addHeaders(reply, commonHeaders(request.id))
+    done()
   })
-  const admission = new Admission(await options.authentication(app), options.managerVersion)
-  fastPath.open(admission)
   const targetOf = (request: FastifyRequest) => admissionTarget(request, options)
   app.addHook('onRequest', (request, reply) => admission.admit(request, reply, targetOf))
   registerBodyParsers(app, options.limits)
   // A separate scope: its hooks run after those of the app, so no plugin in it runs before a 401.
   const routes: FastifyPluginAsync = async (scope) => {
     await registerNoStore(scope)
-    registerRoutes(scope, options, { fastPath, charge: admission.charge })
+    registerRoutes(scope, options, { hits, charge: admission.charge })
   }
   await app.register(routes)
-  return { app, resolveUrl: createUrlResolver(options), forgetUrls: fastPath.forgetUrls }
+  return { app, resolveUrl: createUrlResolver(options), forgetUrls: () => hits.clear() }
 }
 
-function createApp(options: HttpOptions, fastPath: FastPath): FastifyInstance {
+function createApp(options: HttpOptions): FastifyInstance {
   return Fastify({
-    serverFactory: (handler, settings) => options.serverFactory(fastPath.wrap(handler), settings),
+    serverFactory: options.serverFactory,
     loggerInstance: options.log,
     logController: new RequestLog(options.observe),
-    genReqId: (raw) => fastPath.handoverOf(raw)?.id ?? newRequestId(),
+    genReqId: newRequestId,
+    // A logger for each request costs more than a cache hit. The lines of the edge name the request.
+    childLoggerFactory: (logger) => logger,
     requestIdHeader: false,
     exposeHeadRoutes: false,
     return503OnClosing: false,
     routerOptions: ROUTER_OPTIONS,
     // Fastify runs no hook for an error of the router.
     frameworkErrors: (error, request, reply) => {
-      request.edge = new RequestState(options.clientAddress(request), undefined, undefined)
+      request.edge = new RequestState(options.clientAddress(request), undefined)
       logRouterError(request, reply, options.observe)
       addHeaders(reply, commonHeaders(request.id))
       reply.header('cache-control', NO_STORE)
@@ -121,9 +127,6 @@ function createApp(options: HttpOptions, fastPath: FastPath): FastifyInstance {
   })
 }
 
-function stateOf(request: FastifyRequest, options: HttpOptions, fastPath: FastPath): RequestState {
-  const handover = fastPath.handoverOf(request.raw)
-  const trace = handover === undefined ? options.beginTrace?.(request) : handover.trace
-  const recorded = options.recordStages?.(request.id, trace) ?? trace
-  return new RequestState(options.clientAddress(request), handover, recorded)
+function stateOf(request: FastifyRequest, { beginTrace, clientAddress }: HttpOptions): RequestState {
+  return new RequestState(clientAddress(request), beginTrace?.(request))
 }

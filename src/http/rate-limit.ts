@@ -26,9 +26,9 @@ export interface RequestCount {
 }
 
 export interface RateLimiter<Subject> {
-  /** Fast path: counts one request; returns `false` if the limit is exceeded. */
+  /** Counts one request; returns `false` if the limit is exceeded. */
   count(subject: Subject): boolean
-  /** Regular path: counts one request; rejects with 903, `Retry-After` and `RateLimit-*` if the limit is exceeded. */
+  /** Counts one request; rejects with 903, `Retry-After` and `RateLimit-*` if the limit is exceeded. */
   check(request: FastifyRequest, subject: Subject): Promise<void>
   /** Pipeline: as `check`, without a wait; throws. */
   charge(subject: Subject): void

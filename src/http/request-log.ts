@@ -114,7 +114,7 @@ export function logRejected(
 function report(observe: RequestEventListener | undefined, request: FastifyRequest, reply: FastifyReply): void {
   const { edge } = request
   edge.isReported = true
-  const event = eventOf(request, reply, elapsedOf(request, reply))
+  const event = eventOf(request, reply, elapsedOf(reply))
   observe?.(event)
   edge.endTrace(event)
 }
@@ -125,15 +125,15 @@ function fieldsOf(request: FastifyRequest, reply: FastifyReply): object {
     method: request.method,
     route: routeOf(request),
     status: statusOf(request, reply),
-    elapsed: elapsedOf(request, reply),
+    elapsed: elapsedOf(reply),
     caller: edge.caller?.name,
     client: edge.clientAddress,
     traceId: edge.trace?.traceId,
   })
 }
 
-function elapsedOf({ edge }: FastifyRequest, reply: FastifyReply): number {
-  return reply.elapsedTime + (edge.handover?.elapsed ?? 0)
+function elapsedOf(reply: FastifyReply): number {
+  return reply.elapsedTime
 }
 
 /** Writes one whole line of the log. */

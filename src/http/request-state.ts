@@ -23,23 +23,12 @@ export type BeginTrace = (request: { readonly id: string; readonly raw: TracedRe
 /** What a trace needs of a request. */
 export type TracedRequest = Pick<IncomingMessage, 'method' | 'headers' | 'httpVersion' | 'socket'>
 
-/** What the fast path decided before it handed a request over to the regular path. Nothing of it is decided twice. */
-export interface Handover {
-  readonly id: string
-  /** Milliseconds that the request spent on the fast path. */
-  readonly elapsed: number
-  readonly trace: Span | undefined
-  /** The authenticated caller, counted against the limit on hits; absent: not authenticated yet. */
-  readonly caller: Caller | undefined
-  /** The response of the pipeline, which was already called; absent: it was not called yet. */
-  readonly pipelineResponse: Promise<EdgeResponse> | undefined
-}
-
 export class RequestState {
+  /** Monotonic milliseconds. */
+  readonly startedAt = performance.now()
   /** The address of the client behind trusted proxies, in canonical form. */
   readonly clientAddress: string
-  readonly handover: Handover | undefined
-  readonly trace: Span | undefined
+  trace: Span | undefined
   /** Absent until the request is authenticated. */
   caller: Caller | undefined = undefined
   flags: Flags = NO_FLAGS
@@ -55,9 +44,8 @@ export class RequestState {
   isReported = false
   #stage: Span | undefined = undefined
 
-  constructor(clientAddress: string, handover: Handover | undefined, trace: Span | undefined) {
+  constructor(clientAddress: string, trace: Span | undefined) {
     this.clientAddress = clientAddress
-    this.handover = handover
     this.trace = trace
   }
 
@@ -158,39 +146,32 @@ export interface HitEvent extends RequestEvent {
   readonly caller: string
 }
 
-/** A request that the fast path has answered. */
-export interface AnsweredRequest {
-  readonly id: string
-  readonly clientAddress: string
-  /** Monotonic milliseconds. */
-  readonly startedAt: number
-  readonly known: { readonly method: 'GET' | 'HEAD'; readonly url: { readonly endpoint: Endpoint } }
-}
-
 /** `sent`: status and body of the representation; a HEAD receives no body. */
 export function eventOfHit(
-  { id, clientAddress, startedAt, known: { method, url } }: AnsweredRequest,
+  { id, method: name, edge }: FastifyRequest,
+  endpoint: Endpoint,
   caller: string,
   response: EdgeResponse,
   sent: { readonly status: number; readonly bytes?: Buffer | undefined },
 ): HitEvent {
   const { cache, fetchTime, cacheStatus } = cacheFields(response)
   const endedAt = performance.now()
+  const method = name === 'HEAD' ? 'HEAD' : 'GET'
   return {
     requestId: id,
     at: Date.now(),
     endedAt,
     method,
-    route: url.endpoint.path,
-    group: groupOf(url.endpoint),
+    route: endpoint.path,
+    group: groupOf(endpoint),
     status: sent.status,
-    ms: endedAt - startedAt,
+    ms: endedAt - edge.startedAt,
     bytes: method === 'HEAD' ? 0 : (sent.bytes?.length ?? 0),
     cache,
     fetchTime,
     cacheStatus,
     caller,
-    client: clientAddress,
+    client: edge.clientAddress,
     rejectedWith: undefined,
   }
 }

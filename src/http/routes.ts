@@ -12,8 +12,8 @@ import { type AdmissionTarget, authorise } from './admit.ts'
 import type { Charge } from './authenticate.ts'
 import type { BodyLimits } from './body.ts'
 import { requestBody, toEdgeRequest, validatedUrl } from './edge-request.ts'
-import type { FastPath } from './fast-path.ts'
 import { type Flags, parseParameters, takeFlags, type Values } from './parameters.ts'
+import type { PreparedHits } from './prepared-hits.ts'
 import { sendResponse, undecodablePath } from './reply.ts'
 import { type JsonSchema, routeSchema, routeUrl, type Validator, validatorOf } from './schema.ts'
 import { createChecks, type Prefixes, validationError } from './validation.ts'
@@ -29,8 +29,6 @@ export interface RouteOptions {
   /** Shorter bodies are not compressed. */
   readonly compressionMinBytes: number
   readonly corsOrigins: readonly string[]
-  /** Hits for known URLs are answered in front of the router; default: true. */
-  readonly fastPath?: boolean
 }
 
 /** How paths are matched, for Fastify and for `resolveUrl`. */
@@ -47,7 +45,7 @@ export const ROUTER_OPTIONS = {
 export function registerRoutes(
   app: FastifyInstance,
   options: RouteOptions,
-  { fastPath, charge }: { readonly fastPath: FastPath; readonly charge: Charge },
+  { hits, charge }: { readonly hits: PreparedHits; readonly charge: Charge },
 ): void {
   const check = createChecks(options.prefixes)
   app.setValidatorCompiler(({ schema }) => validatorOf(schema as JsonSchema))
@@ -63,26 +61,21 @@ export function registerRoutes(
         check(endpoint, query as Values, body, headers['content-type'])
       },
       handler: async (request, reply) => {
-        const { edge, raw, headers, id } = request
+        const { edge, headers, id } = request
         const { caller, clientAddress, trace } = edge
         // Admission has set the caller. Without a caller nothing is served.
         if (caller === undefined) throw new EdgeError(949)
         const body = requestBody(endpoint, request, clientAddress)
         const url = validatedUrl(endpoint, request.params as Values, request.query as Values, edge.flags)
         edge.endStage()
-        if (isFast(endpoint, options)) fastPath.remember(raw.url ?? '', url)
         edge.enteredPipeline = true
         const parts = { caller, headers, id, body, clientAddress, trace, client: { response: reply.raw }, charge }
-        edge.response = await (edge.handover?.pipelineResponse ?? options.handle(toEdgeRequest(url, parts)))
+        edge.response = await options.handle(toEdgeRequest(url, parts))
+        hits.remember(request, caller, url, edge.response)
         return sendResponse(request, reply, edge.response, options.compressionMinBytes)
       },
     })
   }
-}
-
-/** CORS adds its own headers to each response, so with it all responses take the regular path. */
-function isFast(endpoint: Endpoint, { fastPath, corsOrigins }: RouteOptions): boolean {
-  return fastPath !== false && corsOrigins.length === 0 && endpoint.method === 'GET' && 'group' in endpoint.cache
 }
 
 /** Returns the target of a request for admission, and stores query and flags in the request. Throws 603 and 604. */

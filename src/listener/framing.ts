@@ -3,7 +3,6 @@
  * reads them (RFC 9110, RFC 9112). Node's parser rejects the rest.
  */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import type { Socket } from 'node:net'
 import { EdgeError } from '../core/errors.ts'
 
 export interface FramingLimits {
@@ -31,35 +30,19 @@ const SINGLE_HEADERS = new Set([
   'transfer-encoding',
   'expect',
 ])
+const SINGLE_LENGTHS = new Set([...SINGLE_HEADERS].map((name) => name.length))
 /** With these methods a body is an error. With GET and DELETE it is read and ignored (http/body.ts): libraries send `{}`. */
 const METHODS_WITHOUT_BODY = new Set(['HEAD', 'OPTIONS'])
 const HOST = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/
 
 /** Returns why this request is rejected, and its connection closed; `undefined`: it is passed on. */
 export function framingError(request: IncomingMessage, rules: FramingRules): EdgeError | undefined {
-  const { url = '', method = '', httpVersion: version } = request
-  const head = headOf(request)
-  if (wasChecked(head, { rules, method, version, url })) return undefined
-  // A reload may have changed the trusted proxies too, on which the address of the client depends.
-  if (head.checked?.rules !== rules) head.forgetClient()
-  const error =
+  return (
     sizeError(request, rules.limits) ??
     repeatedHeaderError(request.rawHeaders) ??
     targetError(request, rules.methods) ??
     hostError(request, rules.hosts) ??
     bodyError(request)
-  head.checked = error === undefined ? { rules, method, version, url } : undefined
-  return error
-}
-
-/** A request that equals the previous one of its connection needs no second check. */
-function wasChecked({ checked }: RequestHead, { rules, method, version, url }: CheckedRequestLine): boolean {
-  return (
-    checked !== undefined &&
-    checked.rules === rules &&
-    checked.url === url &&
-    checked.method === method &&
-    checked.version === version
   )
 }
 
@@ -67,19 +50,23 @@ function sizeError({ url = '', rawHeaders }: IncomingMessage, limits: FramingLim
   if (url.length > limits.url) return new EdgeError(908)
   // Node drops headers beyond its own limit silently, and the dropped header may be the one that counts.
   if (rawHeaders.length / 2 > limits.headerCount) return new EdgeError(907, `; more than ${limits.headerCount}`)
-  const bytes = rawHeaders.reduce((sum, text) => sum + text.length, 0)
+  let bytes = 0
+  for (const text of rawHeaders) bytes += text.length
   return bytes > limits.headers ? new EdgeError(907) : undefined
 }
 
 /** Node keeps the first of several and drops the others, so only the raw headers show them. */
 function repeatedHeaderError(rawHeaders: readonly string[]): EdgeError | undefined {
-  const seen = new Set<string>()
+  const seen: string[] = []
   for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i]?.toLowerCase() ?? ''
+    const text = rawHeaders[i] ?? ''
+    // Most headers are excluded by their length, which costs less than their lower case.
+    if (!SINGLE_LENGTHS.has(text.length)) continue
+    const name = text.toLowerCase()
     if (!SINGLE_HEADERS.has(name)) continue
-    if (seen.has(name))
+    if (seen.includes(name))
       return name === 'content-type' ? new EdgeError(607) : new EdgeError(900, `; two ${name} headers`)
-    seen.add(name)
+    seen.push(name)
   }
   return undefined
 }
@@ -130,67 +117,4 @@ function bodyError({ method = '', httpVersion, headers }: IncomingMessage): Edge
 /** Returns whether the headers announce a body of at least one byte. */
 export function hasBody(headers: IncomingHttpHeaders): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
-}
-
-/**
- * The headers of a request, with what was derived from them. Clients send the same headers with each request of a
- * connection, and comparing them costs a fraction of parsing and checking them again.
- */
-export class RequestHead {
-  /** Names and values as received, alternating. */
-  rawHeaders: readonly string[]
-  readonly headers: IncomingHttpHeaders
-  readonly hasBody: boolean
-  /** The request line that passed the framing checks last, together with these headers. */
-  checked: CheckedRequestLine | undefined
-  /** The key under which authentication remembers the credentials; contains nothing of them. */
-  credentialsKey: string | undefined
-  /** The address of the client behind trusted proxies. */
-  clientAddress: string | undefined
-
-  constructor({ rawHeaders, headers }: Pick<RequestHead, 'rawHeaders' | 'headers'>) {
-    this.rawHeaders = rawHeaders
-    this.headers = headers
-    this.hasBody = hasBody(headers)
-  }
-
-  forgetClient(): void {
-    this.clientAddress = undefined
-    this.credentialsKey = undefined
-  }
-}
-
-export interface CheckedRequestLine {
-  /** The rules are one object for each listener. */
-  readonly rules: object
-  readonly method: string
-  readonly version: string
-  readonly url: string
-}
-
-/** The last head of each connection. It is a property of the socket: a map lookup costs as much as the comparison. */
-const LAST_HEAD = Symbol('head')
-
-interface Connection extends Socket {
-  [LAST_HEAD]?: RequestHead
-}
-
-/** Returns the same object as for the previous request of the connection if that had the same headers. */
-export function headOf(request: IncomingMessage): RequestHead {
-  const socket: Connection = request.socket
-  const last = socket[LAST_HEAD]
-  if (last !== undefined && isEqual(last.rawHeaders, request.rawHeaders)) {
-    last.rawHeaders = request.rawHeaders
-    return last
-  }
-  const head = new RequestHead(request)
-  socket[LAST_HEAD] = head
-  return head
-}
-
-function isEqual(a: readonly string[], b: readonly string[]): boolean {
-  if (a === b) return true
-  if (a.length !== b.length) return false
-  for (let at = 0; at < a.length; at += 1) if (a[at] !== b[at]) return false
-  return true
 }

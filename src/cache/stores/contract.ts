@@ -49,6 +49,8 @@ export interface SharedParts {
 
 export interface CacheStore {
   lookup(key: string, tags: readonly Tag[]): Lookup | Promise<Lookup>
+  /** As `lookup`, in the memory of this process alone; `undefined`: it has no valid response there. */
+  lookupLocal(key: string, tags: readonly Tag[]): Lookup | undefined
   store(entry: NewStoredResponse): Promise<void>
   /** `patience`: milliseconds after which a holder that did not renew the lock counts as dead. */
   acquireFetchLock(key: string, epochs: TagEpochs, patience: number): Promise<FetchLock>

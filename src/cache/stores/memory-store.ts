@@ -40,6 +40,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
   const cache = new MemoryCache(options)
   return {
     lookup: (key, tags) => cache.lookup(key, tags),
+    lookupLocal: (key, tags) => cache.lookup(key, tags),
     peek: async (key, tags) => cache.peek(key, tags),
     store: async (entry) => cache.store(entry),
     acquireFetchLock: async (key, epochs) => cache.acquireFetchLock(key, epochs),

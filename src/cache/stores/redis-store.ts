@@ -38,6 +38,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
   await options.replica.start()
   return {
     lookup: (key, tags) => cache.lookup(key, tags),
+    lookupLocal: (key, tags) => cache.lookupLocal(key, tags),
     peek: (key, tags) => cache.peek(key, tags),
     store: (entry) => cache.store(entry),
     acquireFetchLock: (key, epochs, patience) => cache.fetchLocks.acquire(key, epochs, patience),
@@ -112,9 +113,13 @@ class RedisCache {
 
   /** Returns without a promise for a hit in the local tier. */
   lookup(key: string, tags: readonly Tag[]): Lookup | Promise<Lookup> {
+    return this.lookupLocal(key, tags) ?? this.#lookupInRedis(key, tags)
+  }
+
+  lookupLocal(key: string, tags: readonly Tag[]): Lookup | undefined {
     const now = this.#replica.elapsed()
     const hit = this.#replica.heartbeat.hasLease(now) ? this.#local.find(key, tags, now) : undefined
-    if (hit === undefined) return this.#lookupInRedis(key, tags)
+    if (hit === undefined) return undefined
     this.index.countHit(key, hit.entry.info.group)
     return localLookup(hit, now)
   }

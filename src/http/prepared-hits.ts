@@ -1,0 +1,113 @@
+/**
+ * Cache hits that are answered in the hook of admission. When a request was answered from the cache, its URL is
+ * remembered with the stored response. The next request for the URL with verified credentials gets the response without
+ * validation and pipeline, as long as it is still a fresh hit of the local tier. Any other request continues with the
+ * next step of the same way; nothing has been counted or decided for it.
+ */
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
+import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
+import type { Caller } from '../core/request.ts'
+import type { EdgeResponse, JsonResponse } from '../core/response.ts'
+import { hasBody } from '../listener/framing.ts'
+import type { Admission } from './admit.ts'
+import type { ValidatedUrl } from './edge-request.ts'
+import { preferencesOf, represent } from './representation.ts'
+import { hitLog, type WriteLine } from './request-log.ts'
+import { eventOfHit, type RequestEventListener } from './request-state.ts'
+import { writeHit } from './write-hit.ts'
+
+/** Longer URLs are not remembered. */
+const MAX_URL_LENGTH = 512
+
+export interface PreparedHitOptions {
+  readonly log: FastifyBaseLogger
+  /** Writes whole lines of the log; absent: all lines go through the logger. */
+  readonly writeLine?: WriteLine
+  readonly compressionMinBytes: number
+  readonly corsOrigins: readonly string[]
+  readonly observe?: RequestEventListener
+}
+
+export interface PreparedHit {
+  readonly url: ValidatedUrl
+  /** Returns the response again, with its present age; `undefined`: it is no fresh hit of the local tier any more. */
+  readonly repeat: () => JsonResponse | undefined
+  /** The permissions that were found to be sufficient last. A list never changes: new permissions are another list. */
+  permissions: readonly string[]
+}
+
+export class PreparedHits {
+  readonly #options: PreparedHitOptions
+  readonly #admission: Admission
+  readonly #logHit: ReturnType<typeof hitLog>
+  #hits = new RecentlyUsed<PreparedHit>(MAX_IN_USE)
+
+  constructor(options: PreparedHitOptions, admission: Admission) {
+    this.#options = options
+    this.#admission = admission
+    this.#logHit = hitLog(options.log, options.writeLine)
+  }
+
+  /** Remembers the response to a request, if it is a hit that may be repeated for all callers who may read the endpoint. */
+  remember({ raw }: FastifyRequest, caller: Caller, url: ValidatedUrl, response: EdgeResponse): void {
+    const repeat = response.kind === 'json' ? response.cached?.repeat : undefined
+    const path = raw.url ?? ''
+    if (repeat === undefined || path.length > MAX_URL_LENGTH || !isPlainRead(raw)) return
+    this.#hits.set(path, { url, repeat, permissions: caller.permissions })
+  }
+
+  /** Forgets all URLs, because settings that their validation depends on have changed. */
+  clear(): void {
+    this.#hits = new RecentlyUsed<PreparedHit>(MAX_IN_USE)
+  }
+
+  /** Sends the response and returns true if the request is a repeated hit. It is counted, logged and reported. */
+  respond(request: FastifyRequest, reply: FastifyReply): boolean {
+    const { raw, edge } = request
+    const hit = this.#hits.get(raw.url ?? '')
+    // A recorded trace contains a span for each stage. CORS adds headers of its own to each response.
+    if (hit === undefined || !isPlainRead(raw) || edge.trace?.recorded || this.#options.corsOrigins.length > 0) {
+      return false
+    }
+    const { headers } = raw
+    const caller = this.#admission.recall(headers.authorization, edge.clientAddress)
+    if (caller === undefined || !this.#isAllowed(hit, caller)) return false
+    const response = hit.repeat()
+    if (response === undefined) return false
+    const preferences = preferencesOf(headers, hit.url.flags, this.#options.compressionMinBytes)
+    const representation = represent(response, preferences)
+    if (representation instanceof Promise || !this.#admission.countHit(caller)) return false
+    reply.hijack()
+    writeHit(reply.raw, request.id, representation)
+    edge.isReported = true
+    const event = eventOfHit(request, hit.url.endpoint, caller.name, response, representation)
+    this.#logHit(event)
+    this.#options.observe?.(event)
+    return true
+  }
+
+  #isAllowed(hit: PreparedHit, caller: Caller): boolean {
+    if (caller.permissions === hit.permissions) return true
+    if (!this.#admission.allows(caller, { endpoint: hit.url.endpoint, query: hit.url.query })) return false
+    hit.permissions = caller.permissions
+    return true
+  }
+}
+
+/** Headers with which a request for a known URL may get another response than a repeated hit. */
+const DECIDING_HEADERS = [
+  'cache-control',
+  'pragma',
+  'prefer',
+  'expect',
+  'wazuh-app-version',
+  'content-type',
+  'content-encoding',
+] as const satisfies readonly (keyof IncomingHttpHeaders)[]
+
+function isPlainRead({ method, headers }: IncomingMessage): boolean {
+  if (method !== 'GET' && method !== 'HEAD') return false
+  for (const name of DECIDING_HEADERS) if (headers[name] !== undefined) return false
+  return !hasBody(headers)
+}
