@@ -81,9 +81,14 @@ export class PreparedHits {
     reply.hijack()
     writeHit(reply.raw, request.id, representation)
     edge.isReported = true
-    const event = eventOfHit(request, hit.url.endpoint, caller.name, response, representation)
-    this.#logHit(event)
-    this.#options.observe?.(event)
+    try {
+      const event = eventOfHit(request, hit.url.endpoint, caller.name, response, representation)
+      this.#logHit(event)
+      this.#options.observe?.(event)
+    } catch (error) {
+      // The response is sent, and no handler of Fastify follows.
+      this.#options.log.error({ err: error, reqId: request.id }, 'request not reported')
+    }
     return true
   }
 

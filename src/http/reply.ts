@@ -64,7 +64,7 @@ export function handleErrors(app: FastifyInstance): void {
     const error = contractError(thrown, request)
     // If the client has disconnected, its call was cancelled on purpose. That is no failure to log.
     if (error.status >= 500 && !reply.raw.destroyed) {
-      request.log.warn({ code: error.code, err: error.cause }, error.message)
+      request.log.warn({ reqId: request.id, code: error.code, err: error.cause }, error.message)
     }
     return sendError(request, reply, error)
   })

@@ -17,8 +17,7 @@ const COMPLETED = 'request'
 const DISCONNECTED = 'request not answered: connection closed'
 
 interface LogEntry {
-  /** Absent: the logger adds it. */
-  readonly reqId?: string
+  readonly reqId: string
   readonly method: string | undefined
   readonly route: string
   /** Absent: no response was sent. */
@@ -122,6 +121,7 @@ function report(observe: RequestEventListener | undefined, request: FastifyReque
 function fieldsOf(request: FastifyRequest, reply: FastifyReply): object {
   const { edge } = request
   return logFields({
+    reqId: request.id,
     method: request.method,
     route: routeOf(request),
     status: statusOf(request, reply),

@@ -26,7 +26,8 @@ t.test('an unexpected error is logged in full, and the client gets 949 without d
     clientAddress: () => '127.0.0.1',
     managerVersion: () => undefined,
     authentication: async () => ({
-      recognise: () => undefined,
+      recall: () => undefined,
+      countHit: () => true,
       charge: () => undefined,
       authenticate: async () => ({ name: 'admin', permissions: ['*'] }),
     }),

@@ -39,9 +39,9 @@ t.test('right credentials are remembered for one minute, and use does not extend
 t.test('remembered credentials are forgotten when the line of the user changes', async (t) => {
   const { state, logins } = createLogins()
   const login = await logins.login('a', 'bob', 'right for bob')
-  t.equal(login.ok && login.isCurrent(), true)
+  t.equal(login.ok && login.isCurrent('a'), true)
   state.credentialVersion = 'second'
-  t.equal(login.ok && login.isCurrent(), false)
+  t.equal(login.ok && login.isCurrent('a'), false)
   await logins.login('a', 'bob', 'right for bob')
   t.equal(state.checks, 2)
 })

@@ -17,7 +17,8 @@ import {
 
 type Store = CacheOptions['store']
 
-const unavailable: Pick<Store, 'lookup' | 'peek'> = {
+const unavailable: Pick<Store, 'lookup' | 'lookupLocal' | 'peek'> = {
+  lookupLocal: () => undefined,
   lookup: async () => ({ kind: 'unavailable' }),
   peek: async () => ({ kind: 'unavailable' }),
 }

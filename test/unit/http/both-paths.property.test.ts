@@ -1,10 +1,10 @@
-/** Whatever the bytes and the chunks, a server with the fast path gives the responses of one without it. */
+/** Whatever the bytes and the chunks, repeated hits have the responses of a server that repeats none. */
 import fc from 'fast-check'
 import t from 'tap'
 import type { Handler } from '../../../src/core/request.ts'
 import { eventually } from '../../support/eventually.ts'
 import { get, masked, openConnection } from './raw-connection.ts'
-import { basic, cachedResponse, startServer, type TestServer } from './test-server.ts'
+import { basic, cachedResponse, repeating, startServer, type TestServer } from './test-server.ts'
 
 const small = Buffer.from('{"error":0,"data":"small"}')
 const medium = Buffer.from(JSON.stringify({ error: 0, data: 'm'.repeat(30_000) }))
@@ -90,8 +90,8 @@ function sorted(text: string): readonly string[] {
 }
 
 t.test('repeated, changed, split and pipelined requests', { timeout: 300_000 }, async (t) => {
-  const regular = await startServer(t, handle, { fastPath: false })
-  const fast = await startServer(t, handle)
+  const regular = await startServer(t, handle)
+  const fast = await startServer(t, repeating(handle))
   for (const server of [regular, fast]) {
     for (const path of ['/agents', '/rules', '/agents?limit=7', '/agents?limit=8']) await server.send(path)
     await server.send('/agents', { authorization: basic('bob') })

@@ -5,12 +5,12 @@ import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
 import { drain } from '../../../src/listener/drain.ts'
 import { eventually } from '../../support/eventually.ts'
 import { get, openConnection, type RawConnection, statusOf } from './raw-connection.ts'
-import { cachedResponse, startServer, type TestServer } from './test-server.ts'
+import { cachedResponse, repeating, startServer, type TestServer } from './test-server.ts'
 
 const small = Buffer.from('{"error":0,"data":"small"}')
-const hit: Handler = () => cachedResponse(small)
+const hit: Handler = repeating(() => cachedResponse(small))
 
-/** Returns a connection on which a first hit was answered, so that the next one takes the fast path. */
+/** Returns a connection on which a first hit was answered, so that the next one is a repeated hit. */
 async function warm(t: Test, server: TestServer, text = get()): Promise<RawConnection> {
   const connection = await openConnection(t, server.port)
   for (let count = 0; count < 2; count++) await connection.ask(text)
@@ -24,11 +24,16 @@ t.test('credentials are checked each time', async (t) => {
   await eventually(async () => statusOf(await connection.ask(get())) === 401)
 })
 
-t.test('a request is counted once against the limit, also if it leaves the fast path', async (t) => {
+t.test('a request is counted once against the limit, also if it is no repeated hit', async (t) => {
   const rates = { hitsPerCaller: { max: 5, windowMs: 3_600_000 } }
   let isHit = true
   const slow: Handler = async () => cachedResponse(small, { fwd: 'uri-miss' })
-  const server = await startServer(t, (request) => (isHit ? hit(request) : slow(request)), {}, { rates })
+  const server = await startServer(
+    t,
+    repeating((request) => (isHit ? hit(request) : slow(request))),
+    {},
+    { rates },
+  )
   const connection = await warm(t, server)
   const statuses: number[] = []
   for (const next of [true, false, true, true]) {
@@ -40,7 +45,10 @@ t.test('a request is counted once against the limit, also if it leaves the fast 
 
 t.test('the pipeline is called once for a request that is no hit', async (t) => {
   let answer: Handler = hit
-  const server = await startServer(t, (request) => answer(request))
+  const server = await startServer(
+    t,
+    repeating((request) => answer(request)),
+  )
   const connection = await warm(t, server)
   const others: Record<string, Handler> = {
     'a response that is fetched': async () => cachedResponse(Buffer.from('{"error":0,"data":"new"}')),
@@ -121,7 +129,12 @@ t.test('the connection of a client that does not read its responses is closed', 
   const large = Buffer.from(JSON.stringify({ error: 0, data: 'x'.repeat(128 * 1024 * 1024) }))
   const timeouts = { headers: 60_000, body: 60_000, write: 300, expect: 60_000, idle: 60_000 }
   let answer = cachedResponse(small)
-  const server = await startServer(t, () => answer, {}, { timeouts, interval: 50 })
+  const server = await startServer(
+    t,
+    repeating(() => answer),
+    {},
+    { timeouts, interval: 50 },
+  )
   const connection = await warm(t, server)
   answer = cachedResponse(large)
   connection.socket.pause()
@@ -132,7 +145,10 @@ t.test('the connection of a client that does not read its responses is closed', 
 
 t.test('requests behind a response that is being sent are answered in order', async (t) => {
   const large = Buffer.from(JSON.stringify({ error: 0, data: 'x'.repeat(8 * 1024 * 1024) }))
-  const server = await startServer(t, ({ endpoint }) => cachedResponse(endpoint.path === '/rules' ? large : small))
+  const server = await startServer(
+    t,
+    repeating(({ endpoint }) => cachedResponse(endpoint.path === '/rules' ? large : small)),
+  )
   await warm(t, server, get('/agents'))
   const connection = await warm(t, server, get('/rules'))
   const before = connection.text().length

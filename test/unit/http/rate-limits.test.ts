@@ -3,7 +3,7 @@ import type { AccessOptions, RateLimit } from '../../../src/access/access.ts'
 import { createAccess } from '../../../src/access/index.ts'
 import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
 import { createAuthenticator } from '../../../src/http/authenticate.ts'
-import { cachedResponse, startServer, type TestServer } from './test-server.ts'
+import { cachedResponse, repeating, startServer, type TestServer } from './test-server.ts'
 
 const json = Buffer.from('{"error":0,"data":"y"}')
 const perMinute = (max: number): RateLimit => ({ max, windowMs: 60_000 })
@@ -11,7 +11,7 @@ const perMinute = (max: number): RateLimit => ({ max, windowMs: 60_000 })
 type Limits = Omit<AccessOptions['limits'], 'failedLogins'>
 
 /** A server whose pipeline answers from the cache, or charges the request if `isMiss`. */
-async function start(t: Test, limits: Limits, fastPath: boolean) {
+async function start(t: Test, limits: Limits, isRepeated: boolean) {
   const access = await createAccess({
     realm: 'Manager Edge',
     users: { verify: async () => true, role: 'administrator' },
@@ -21,20 +21,19 @@ async function start(t: Test, limits: Limits, fastPath: boolean) {
     limits: { failedLogins: 100, ...limits },
     log: () => undefined,
   })
-  const state = { isMiss: false, nodeCalls: 0, hitsOnFastPath: 0 }
+  const state = { isMiss: false, nodeCalls: 0, repeatedHits: 0 }
   const handle: Handler = (request: EdgeRequest) => {
     if (state.isMiss) {
       request.cost?.charge()
       request.cost?.charge()
       state.nodeCalls += 1
     }
-    return cachedResponse(json)
+    return cachedResponse(json, state.isMiss ? { fwd: 'uri-miss' } : undefined)
   }
-  const server = await startServer(t, handle, {
-    fastPath,
+  const server = await startServer(t, isRepeated ? repeating(handle) : handle, {
     authentication: (app) => createAuthenticator(app, access),
     writeLine: () => {
-      state.hitsOnFastPath += 1
+      state.repeatedHits += 1
     },
   })
   return { server, state }
@@ -46,20 +45,20 @@ async function statuses(server: TestServer, requests: number, headers = {}, meth
   return found
 }
 
-for (const fastPath of [true, false]) {
-  const path = fastPath ? 'fast path' : 'regular path'
+for (const isRepeated of [true, false]) {
+  const path = isRepeated ? 'repeated hits' : 'hits of the pipeline'
 
   t.test(`${path}: hits do not count against the limit on requests that cost`, async (t) => {
-    const { server, state } = await start(t, { perCaller: perMinute(3), perAddress: perMinute(3) }, fastPath)
+    const { server, state } = await start(t, { perCaller: perMinute(3), perAddress: perMinute(3) }, isRepeated)
     t.ok((await statuses(server, 20)).every((status) => status === 200))
     t.ok((await statuses(server, 20, {}, 'HEAD')).every((status) => status === 200))
     const { etag = '' } = (await server.send('/agents')).headers
     t.ok((await statuses(server, 20, { 'if-none-match': etag })).every((status) => status === 304))
-    t.equal(state.hitsOnFastPath > 0, fastPath)
+    t.equal(state.repeatedHits > 0, isRepeated)
   })
 
   t.test(`${path}: a read that turns out to cost is 903 over the limit, and no node is called`, async (t) => {
-    const { server, state } = await start(t, { perCaller: perMinute(3) }, fastPath)
+    const { server, state } = await start(t, { perCaller: perMinute(3) }, isRepeated)
     await statuses(server, 3)
     state.isMiss = true
     t.strictSame(await statuses(server, 5), [200, 200, 200, 429, 429])
@@ -77,7 +76,7 @@ for (const fastPath of [true, false]) {
   })
 
   t.test(`${path}: hits have a limit of their own`, async (t) => {
-    const { server } = await start(t, { hitsPerCaller: perMinute(10), perCaller: perMinute(1) }, fastPath)
+    const { server } = await start(t, { hitsPerCaller: perMinute(10), perCaller: perMinute(1) }, isRepeated)
     t.strictSame((await statuses(server, 12)).slice(9), [200, 429, 429])
     const over = await server.send('/agents')
     t.equal(JSON.parse(over.body.toString()).error, 903)
@@ -86,7 +85,7 @@ for (const fastPath of [true, false]) {
 
   t.test(`${path}: reads that cost share the limit of their address`, async (t) => {
     // The verification of the credentials counts as one.
-    const { server, state } = await start(t, { perCaller: perMinute(100), perAddress: perMinute(4) }, fastPath)
+    const { server, state } = await start(t, { perCaller: perMinute(100), perAddress: perMinute(4) }, isRepeated)
     await statuses(server, 1)
     state.isMiss = true
     t.strictSame(await statuses(server, 4), [200, 200, 200, 429])

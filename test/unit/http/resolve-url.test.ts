@@ -85,7 +85,7 @@ const url = fc
   .filter(sendable)
 
 t.test('resolveUrl gives what a real request leads to', { timeout: 120_000 }, async (t) => {
-  const server = await startServer(t, async () => cachedResponse(body), { fastPath: false })
+  const server = await startServer(t, async () => cachedResponse(body))
   const known = await callers(server)
   let valid = 0
   const check = async (text: string, name: string) => {

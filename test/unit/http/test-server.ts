@@ -60,6 +60,33 @@ export function cachedResponse(
   }
 }
 
+/** Returns the handler with hits that the cache can repeat: from its second request on, a URL is answered without it. */
+export function repeating(handle: Handler): Handler {
+  const withRepeat = (response: EdgeResponse, request: EdgeRequest): EdgeResponse => {
+    if (response.kind !== 'json' || response.cached?.status.hit !== true) return response
+    const repeat = () => {
+      const again = repeated(request)
+      return again?.kind === 'json' ? again : undefined
+    }
+    return { ...response, cached: { ...response.cached, repeat } }
+  }
+  const repeated = (request: EdgeRequest): EdgeResponse | undefined => {
+    try {
+      const again = handle(request)
+      if (again instanceof Promise || again.kind !== 'json' || again.cached?.status.hit !== true) return undefined
+      return withRepeat(again, request)
+    } catch {
+      return undefined
+    }
+  }
+  return (request) => {
+    const response = handle(request)
+    return response instanceof Promise
+      ? response.then((made) => withRepeat(made, request))
+      : withRepeat(response, request)
+  }
+}
+
 /** Users alice (administrator) and bob (reader). */
 export async function startServer(
   t: Tap,
