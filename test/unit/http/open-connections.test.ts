@@ -30,7 +30,10 @@ t.test('a request is counted once against the limit, also if it is no repeated h
   const slow: Handler = async () => cachedResponse(small, { fwd: 'uri-miss' })
   const server = await startServer(
     t,
-    repeating((request) => (isHit ? hit(request) : slow(request))),
+    repeating(
+      (request) => (isHit ? hit(request) : slow(request)),
+      () => isHit,
+    ),
     {},
     { rates },
   )
@@ -47,7 +50,10 @@ t.test('the pipeline is called once for a request that is no hit', async (t) => 
   let answer: Handler = hit
   const server = await startServer(
     t,
-    repeating((request) => answer(request)),
+    repeating(
+      (request) => answer(request),
+      () => answer === hit,
+    ),
   )
   const connection = await warm(t, server)
   const others: Record<string, Handler> = {

@@ -30,7 +30,7 @@ async function start(t: Test, limits: Limits, isRepeated: boolean) {
     }
     return cachedResponse(json, state.isMiss ? { fwd: 'uri-miss' } : undefined)
   }
-  const server = await startServer(t, isRepeated ? repeating(handle) : handle, {
+  const server = await startServer(t, isRepeated ? repeating(handle, () => !state.isMiss) : handle, {
     authentication: (app) => createAuthenticator(app, access),
     writeLine: () => {
       state.repeatedHits += 1

@@ -14,7 +14,7 @@ t.test('repeated hits never mix up callers, and are logged as other responses ar
   }
   const wrong = await server.send('/agents', { authorization: `Basic ${btoa('alice:bob-pw')}` })
   t.equal(wrong.status, 401)
-  t.equal(server.requests.length, 1, 'the others are repeated hits')
+  t.equal(server.requests.length, 2, 'the first request of each caller; the other one is a repeated hit')
   const lines = server.logLines
     .map((line) => JSON.parse(line) as Record<string, unknown>)
     .filter(({ msg }) => msg === 'request')

@@ -60,8 +60,11 @@ export function cachedResponse(
   }
 }
 
-/** Returns the handler with hits that the cache can repeat: from its second request on, a URL is answered without it. */
-export function repeating(handle: Handler): Handler {
+/**
+ * Returns the handler with hits that the cache can repeat: from its second request on, a URL is answered without the
+ * handler, as long as `isFresh` returns true.
+ */
+export function repeating(handle: Handler, isFresh = () => true): Handler {
   const withRepeat = (response: EdgeResponse, request: EdgeRequest): EdgeResponse => {
     if (response.kind !== 'json' || response.cached?.status.hit !== true) return response
     const repeat = () => {
@@ -71,13 +74,10 @@ export function repeating(handle: Handler): Handler {
     return { ...response, cached: { ...response.cached, repeat } }
   }
   const repeated = (request: EdgeRequest): EdgeResponse | undefined => {
-    try {
-      const again = handle(request)
-      if (again instanceof Promise || again.kind !== 'json' || again.cached?.status.hit !== true) return undefined
-      return withRepeat(again, request)
-    } catch {
-      return undefined
-    }
+    if (!isFresh()) return undefined
+    const again = handle(request)
+    if (again instanceof Promise || again.kind !== 'json' || again.cached?.status.hit !== true) return undefined
+    return withRepeat(again, request)
   }
   return (request) => {
     const response = handle(request)
