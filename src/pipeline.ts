@@ -73,8 +73,7 @@ export function buildPipeline(parts: PipelineParts): Handler {
 }
 
 /**
- * The fast path records nothing, because most of its requests are hits. The record of a miss begins here; a request of the
- * edge itself has none.
+ * The record of a miss begins here if it has not begun before; a request of the edge itself has none.
  */
 function recordsFrom(request: EdgeRequest, recordStages: RecordStages | undefined): EdgeRequest {
   if (recordStages === undefined || request.cost === undefined || request.trace !== undefined) return request

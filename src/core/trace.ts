@@ -1,6 +1,6 @@
 /**
- * The types of traces: of spans that a collector receives, and of stages that only the console shows. A cache hit on the
- * fast path has neither and pays nothing for it.
+ * The types of traces: of spans that a collector receives, and of stages that only the console shows. A prepared
+ * hit has neither and pays nothing for it.
  */
 
 import type { NodeFault } from './errors.ts'

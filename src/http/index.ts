@@ -50,7 +50,7 @@ export interface HttpOptions extends RouteOptions {
   readonly observe?: RequestEventListener
   /** Absent: nothing is traced. */
   readonly beginTrace?: BeginTrace
-  /** Absent: the stages of the regular path are not recorded. */
+  /** Absent: no stages are recorded. */
   readonly recordStages?: RecordStages
   readonly clientAddress: AddressOf
   /** The version of the manager that `wazuh-app-version` must name; `undefined`: any, or not known yet. */

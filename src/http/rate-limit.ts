@@ -5,8 +5,8 @@
  * lower limits as well, one of its caller and one of its address: a write, a read that a node or a `/cache` operation
  * answers. The address also pays for each verification of credentials, before it is done.
  *
- * @fastify/rate-limit decides on the regular path. Where Fastify's request does not exist, the same store is counted in:
- * the fast path leaves requests over the limit to the plugin, and a read turns out to cost only in the pipeline.
+ * @fastify/rate-limit decides at admission. Where it cannot, the same store is counted in: a prepared hit must not wait, and
+ * leaves requests over the limit to the plugin; a read turns out to cost only in the pipeline.
  */
 import fastifyRateLimit, { type FastifyRateLimitStoreCtor, normalizeIP } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'

@@ -1,4 +1,4 @@
-/** Sends responses and errors on the regular path. */
+/** Sends responses and errors through Fastify. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { EdgeError } from '../core/errors.ts'
 import type { EdgeResponse } from '../core/response.ts'

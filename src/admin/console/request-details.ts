@@ -22,7 +22,7 @@ export function requestDetailsOf({ event, measured }: FoundRequest): RequestDeta
   }
 }
 
-/** The fast path measures no stage before its cache lookup, so their time is shown as one. */
+/** No stage is measured before the cache lookup, so their time is shown as one. */
 const FAST_PATH_STAGE = 'admission, validation and cache lookup'
 
 function stagesOf({ stages }: Measurements, { cache }: RequestEvent, beganAt: number): readonly StageTime[] {

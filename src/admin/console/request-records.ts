@@ -136,7 +136,7 @@ export function createRequestRecords({
     recordStages(requestId, trace) {
       const record = recordOf(requestId)
       const addStage = (stage: StageRecord) => addItem(record, record.stages, stage)
-      // A request that has ended without `add` of this record was a hit on the regular path.
+      // A request that has ended without `add` of this record was a hit.
       const onEnd = () => {
         if (record.finished === undefined) discard(running, record)
       }

@@ -35,7 +35,7 @@ export interface RequestDetails {
   /** The code of the error that the edge sent. */
   readonly error?: { readonly code: number; readonly text: string }
   readonly cache: CacheDecision
-  /** Each is followed by the stages within it. A hit on the fast path has none. */
+  /** Each is followed by the stages within it. A prepared hit has none. */
   readonly stages: readonly StageTime[]
   readonly calls: readonly CallTime[]
   /** Of a joined response that this request joined. */

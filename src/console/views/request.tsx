@@ -60,7 +60,7 @@ function Details({ data }: { readonly data: RequestDetails }) {
       </dl>
       <h3>Stages</h3>
       {stages.length === 0 ? (
-        <p class="quiet">None. The fast path answered, which measures the duration only.</p>
+        <p class="quiet">None. A prepared hit measures the duration only.</p>
       ) : (
         <Stages stages={stages} total={request.ms} id={request.id} />
       )}

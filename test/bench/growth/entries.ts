@@ -94,7 +94,7 @@ async function measureHits(
     await measureSeries(
       {
         name: 'local hits, by responses in the local tier, all of which are requested',
-        // The URLs of 100,000 responses are more than a replica remembers: their hits take the regular path.
+        // The URLs of 100,000 responses are more than a replica prepares: their hits run through the pipeline.
         law: { kind: 'flat', factor: 10 },
         rows: local,
       },
@@ -131,7 +131,7 @@ async function store(folder: string, origin: string, entries: number, local: num
   await client.run(first)
   await smallClient.run(first)
   await fillRedis(redis, entries)
-  // Twice: a URL takes the fast path from its second request on.
+  // Twice: a URL is a prepared hit from its second request on.
   for (const each of [client, smallClient]) {
     await each.run({
       ...first,

@@ -56,7 +56,7 @@ export async function measureUsers({ folder, origin, quick, duration, say }: Pla
     const rows: HitRow[] = []
     for (const crowd of crowds) {
       const order = { inFlight: IN_FLIGHT, entries: ENTRIES, authorizations: authorizationsOf(crowd) }
-      // Each user twice: from the second request on, the fast path knows the credentials.
+      // Each user twice: from the second request on, the credentials are known.
       const requests = 2 * Math.max(crowd.users, 100)
       await crowd.client.run({ ...order, inTurn: true, requests, cacheStatus: ANY })
       rows.push({ x: crowd.users, edge: crowd.edge, client: crowd.client, order })

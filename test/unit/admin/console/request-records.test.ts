@@ -84,7 +84,7 @@ t.test('the details of a miss are its stages, its calls and why it was a miss', 
   t.match(shown, { id: 'a', node: 'master', status: 200, user: 'admin' })
 })
 
-t.test('a miss on the fast path shows the time before its record as one stage', async (t) => {
+t.test('a miss without a record before shows the time before its record as one stage', async (t) => {
   const { records } = recordsWithClock(t)
   time.now += 10
   const span = records.recordStages('a', undefined).startSpan('forward')

@@ -19,7 +19,7 @@ export interface Chunk {
 }
 
 const AUTHORIZATION = `Authorization: ${basic('alice')}`
-/** URLs that become known to the fast path. */
+/** URLs that become prepared hits. */
 const URLS = Array.from({ length: 6 }, (_, offset) => `/agents?offset=${offset}`)
 
 type Piece = (random: Random) => string
