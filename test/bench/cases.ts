@@ -16,6 +16,8 @@ import {
   type Running,
   varnish,
 } from './contenders.ts'
+import type { Traffic } from './load.ts'
+import { trafficOf } from './traffic.ts'
 import { checkProbe, type ExpectedResponse } from './verify.ts'
 
 /** The rows of the table, and what is requested in each. */
@@ -30,6 +32,8 @@ export const kinds = {
   fetch: '1.2 kB, Basic, no-cache, one connection: each request is a call to the node',
   gzip: '600 kB, Basic, Accept-Encoding: gzip',
   bcrypt: '1.2 kB, Basic, nginx with the same passwords',
+  real: '1.2 kB, Basic, 50 users, 200 URLs by Zipf, own traceparent, X-Request-Id and X-Forwarded-For in each request',
+  'real, wide': 'as real, with 300 users and 1,000 URLs',
 } as const
 
 export type Kind = keyof typeof kinds
@@ -42,6 +46,7 @@ export interface Case {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly connections?: number
+  readonly traffic?: Traffic
   readonly expected: ExpectedResponse
 }
 
@@ -58,6 +63,10 @@ type SharedPlace = Place & { readonly redis: string }
 /** What differs from a plain 200 with the whole body. */
 type Expectation = Partial<ExpectedResponse>
 
+/** What the kinds with requests of many users draw. */
+const TRAFFIC: Partial<Record<Kind, Traffic>> = { real: trafficOf(50, 200), 'real, wide': trafficOf(300, 1000) }
+const REAL = ['real', 'real, wide'] as const
+const MAX_USERS = 300
 const SIZED: Partial<Record<Kind, Size>> = { small: '1.2 kB', medium: '60 kB', large: '600 kB' }
 const SIZES = ['small', 'medium', 'large'] as const
 const HIT: Expectation = { cacheStatus: /; hit\b/ }
@@ -69,25 +78,32 @@ export const EDGE = 'edge'
 export const EDGE_SMALL = 'edge, small'
 export const EDGE_OFF = 'edge, all off'
 export const OTHER = 'other edge'
+const realUser = TRAFFIC.real?.users[0] ?? ''
 
 /** In the order of the table. */
 export function contenders(place: SharedPlace): readonly Contender[] {
   const { than: build } = place
   const all = { redis: place.redis, audit: true }
   return [
-    always(NODE, ['small', 'medium', 'large', 'Bearer', 'not modified', 'TLS', 'off', 'fetch', 'gzip'], () =>
+    always(NODE, ['small', 'medium', 'large', 'Bearer', 'not modified', 'TLS', 'off', 'fetch', 'gzip', ...REAL], () =>
       bare(false, place.profiles),
     ),
+    realEdge(EDGE, () => edge(place, { ...all, users: MAX_USERS })),
     edgeContender(EDGE, () => edge(place, all)),
     always(NODE_TLS, ['TLS'], () => bare(true, place.profiles)),
     withTls(EDGE, place, all),
     hits(EDGE_OFF, ['off'], place, { redis: place.redis, log: 'silent', uncounted: true }),
     ...(build === undefined
       ? []
-      : [edgeContender(OTHER, () => edge(place, { ...all, build })), withTls(OTHER, place, { ...all, build })]),
-    always('nginx', SIZES, () => nginx(place)),
-    always('Varnish', SIZES, () => varnish(place)),
-    always('HAProxy', SIZES, () => haproxy(place)),
+      : [
+          edgeContender(OTHER, () => edge(place, { ...all, build })),
+          withTls(OTHER, place, { ...all, build }),
+          realEdge(OTHER, () => edge(place, { ...all, users: MAX_USERS, build })),
+        ]),
+    always('nginx', [...SIZES, ...REAL], () => nginx(place)),
+    always('nginx, apr1', REAL, () => nginx(place, { users: MAX_USERS }), { headers: { authorization: realUser } }),
+    always('Varnish', [...SIZES, ...REAL], () => varnish(place)),
+    always('HAProxy', [...SIZES, ...REAL], () => haproxy(place)),
     always('Express, apicache', SIZES, express, { headers: { authorization: basic } }),
     always('nginx', ['TLS'], () => nginx(place, { tls: true })),
     always('nginx, gzip 1', ['gzip'], () => nginx(place, { gzip: true }), {
@@ -121,7 +137,38 @@ function caseOf(
 ): Case {
   const { headers = {}, connections, size = SIZED[kind] ?? (kind === 'gzip' ? '600 kB' : '1.2 kB') } = request
   const expected = { status: 200, length: lengthOf(size), ...request.expected }
-  return { kind, row, server, path: pathOf(size), headers, expected, ...(connections && { connections }) }
+  const traffic = TRAFFIC[kind]
+  const path = traffic?.urls[0] ?? pathOf(size)
+  return {
+    kind,
+    row,
+    server,
+    path,
+    headers,
+    expected,
+    ...(connections && { connections }),
+    ...(traffic && { traffic }),
+  }
+}
+
+/** An edge with many users behind a balancer. Each URL is stored and each password is verified before the first round. */
+function realEdge(name: string, starting: () => Promise<Running>): Contender {
+  const start = async () => {
+    const server = await starting()
+    for (const kind of REAL) await fillTraffic(server, TRAFFIC[kind] ?? { users: [], urls: [] })
+    return server
+  }
+  return always(name, REAL, start, { headers: { authorization: realUser }, expected: HIT })
+}
+
+async function fillTraffic(server: Running, { users, urls }: Traffic): Promise<void> {
+  for (let at = 0; at < Math.max(users.length, urls.length); at += 1) {
+    const headers = { authorization: users[at % users.length] ?? '' }
+    const url = server.url + (urls[at % urls.length] ?? '')
+    const expected = { status: 200, length: lengthOf('1.2 kB'), cacheStatus: /manager-edge/ }
+    await checkProbe({ name: `${server.name}, ${url}`, url, headers, expected })
+    await checkProbe({ name: `${server.name}, ${url}`, url, headers, expected: { ...expected, ...HIT } })
+  }
 }
 
 /** An edge with other settings, measured with the small response. */

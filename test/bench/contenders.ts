@@ -1,5 +1,5 @@
 /** The servers that are compared, each in a separate process on the same core. */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
@@ -9,6 +9,7 @@ import { stringify } from 'yaml'
 import { freePort } from '../support/redis.ts'
 import { runnableOf } from '../support/typescript/script.ts'
 import { has, pinned } from './load.ts'
+import { type BenchUser, basicOf, benchUsers } from './traffic.ts'
 
 export interface Running {
   readonly name: string
@@ -34,14 +35,16 @@ export interface EdgeOptions {
   readonly redis?: string
   readonly log?: 'info' | 'silent'
   readonly audit?: boolean
+  /** So many more users, and the load generator as a trusted proxy. */
+  readonly users?: number
   /** Without metrics (servers/uncounted.mjs). */
   readonly uncounted?: boolean
   /** The build to run; absent: the build of this tree. */
   readonly build?: string
 }
 
-export const user = { name: 'bench', password: 'bench-password' } as const
-export const basic = `Basic ${Buffer.from(`${user.name}:${user.password}`).toString('base64')}`
+export const user: BenchUser = { name: 'bench', password: 'bench-password' }
+export const basic = basicOf(user)
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 const fixture = (name: string) => here(`../support/certificates/${name}`)
@@ -110,10 +113,16 @@ export async function edge(
   const [port, operations] = [await freePort(), await freePort()]
   const own = join(folder, `edge-${port}`)
   await mkdir(own)
-  await writeFile(join(own, 'users'), `${user.name}:${await hash(user.password, 10)}\n`, { mode: 0o600 })
+  const users = benchUsers(options.users ?? 0)
+  await writeFile(join(own, 'users'), await userLines(users), { mode: 0o600 })
   // The setting names of release 0.1.0, because `--than` may measure a build of it.
   const settings = {
-    listen: { host: '127.0.0.1', port, ...(options.tls && { tls: certificate }) },
+    listen: {
+      host: '127.0.0.1',
+      port,
+      ...(options.tls && { tls: certificate }),
+      ...(options.users && { trustedProxies: ['127.0.0.1/32'] }),
+    },
     operations: { host: '127.0.0.1', port: operations },
     cluster: {
       discover: false,
@@ -125,7 +134,11 @@ export async function edge(
       durations: { agents: '1h' },
       ...(options.redis && { redis: { url: options.redis, tls: { required: false } } }),
     },
-    access: { users: 'users', roles: { [user.name]: ['administrator'] }, limits: { requests: 1_000_000 } },
+    access: {
+      users: 'users',
+      roles: Object.fromEntries([user, ...users].map(({ name }) => [name, ['administrator']])),
+      limits: { requests: 1_000_000 },
+    },
     log: { level: options.log ?? 'info' },
     ...(options.audit && { audit: { file: join(own, 'audit') } }),
     // Without log and file there is no audit, which the settings must state.
@@ -144,16 +157,28 @@ export async function edge(
   return { ...running, operations: `http://127.0.0.1:${operations}` }
 }
 
+/**
+ * Returns the lines of a users file. The further users have the cheapest hash: a benchmark verifies each password once a
+ * minute at most, and the cost of a hash is not what it compares.
+ */
+async function userLines(users: readonly BenchUser[]): Promise<string> {
+  const cheap = await hash(users[0]?.password ?? '', 4)
+  return [`${user.name}:${await hash(user.password, 10)}`, ...users.map(({ name }) => `${name}:${cheap}`), ''].join(
+    '\n',
+  )
+}
+
 /** Starts nginx with proxy_cache and one worker, without passwords unless bcrypt is selected. */
 export async function nginx(
   { folder, origin }: Place,
-  options: { gzip?: boolean; bcrypt?: boolean; tls?: boolean } = {},
+  options: { gzip?: boolean; bcrypt?: boolean; tls?: boolean; users?: number } = {},
 ): Promise<Running | string> {
   if (!has('nginx')) return 'nginx is not installed'
   const port = await freePort()
   const own = join(folder, `nginx-${port}`)
   await mkdir(own)
-  await writeFile(join(own, 'users'), `${user.name}:${await hash(user.password, 10)}\n`)
+  const hashed = `${user.name}:${await hash(user.password, 10)}\n`
+  await writeFile(join(own, 'users'), options.users ? apr1Lines(benchUsers(options.users)) : hashed)
   const lines = [
     `daemon off; worker_processes 1; pid ${own}/pid; error_log stderr crit;`,
     process.getuid?.() === 0 ? 'user root;' : '',
@@ -162,25 +187,37 @@ export async function nginx(
     ...['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${own}/${kind};`),
     `proxy_cache_path ${own}/cache keys_zone=edge:10m;`,
     options.gzip ? 'gzip on; gzip_comp_level 1; gzip_types application/json; gzip_proxied any;' : '',
-    options.bcrypt ? `auth_basic bench; auth_basic_user_file ${own}/users;` : '',
+    options.bcrypt || options.users ? `auth_basic bench; auth_basic_user_file ${own}/users;` : '',
     options.tls ? `ssl_certificate ${certificate.cert}; ssl_certificate_key ${certificate.key};` : '',
     `server { listen 127.0.0.1:${port}${options.tls ? ' ssl' : ''};`,
     `location / { proxy_pass ${origin}; proxy_cache edge; proxy_cache_valid 200 1h; } } }`,
   ]
   await writeFile(join(own, 'nginx.conf'), lines.join('\n'))
-  const name = `nginx${options.gzip ? ', gzip 1' : ''}${options.bcrypt ? ', bcrypt' : ''}${options.tls ? ', TLS' : ''}`
+  const name = `nginx${options.gzip ? ', gzip 1' : ''}${options.bcrypt ? ', bcrypt' : ''}${options.users ? ', apr1' : ''}${options.tls ? ', TLS' : ''}`
   return launch(name, ['nginx', '-c', join(own, 'nginx.conf')], `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}`)
 }
 
+/** Returns the lines of a password file as `htpasswd` writes them by default. */
+function apr1Lines(users: readonly BenchUser[]): string {
+  const input = users.map(({ password }) => password).join('\n')
+  const hashes = spawnSync('openssl', ['passwd', '-apr1', '-stdin'], { input }).stdout.toString().split('\n')
+  return users.map(({ name }, at) => `${name}:${hashes[at]}\n`).join('')
+}
+
+/** Starts Varnish. It would pass requests with passwords to the origin, so it ignores them. */
 export async function varnish({ folder, origin }: Place): Promise<Running | string> {
   if (!has('varnishd')) return 'Varnish is not installed'
   const port = await freePort()
+  const { hostname, port: originPort } = new URL(origin)
+  const file = join(folder, 'bench.vcl')
+  const backend = `backend default { .host = "${hostname}"; .port = "${originPort}"; }`
+  await writeFile(file, `vcl 4.1;\n${backend}\nsub vcl_recv { unset req.http.Authorization; }\n`)
   const args = ['-F', '-j', 'none', '-n', join(folder, 'varnish'), '-a', `127.0.0.1:${port}`, '-s', 'malloc,64m']
-  const command = ['varnishd', ...args, '-b', new URL(origin).host]
+  const command = ['varnishd', ...args, '-f', file]
   return launch('Varnish', command, `http://127.0.0.1:${port}`).catch((fault: Error) => fault.message)
 }
 
-/** Starts HAProxy with its cache and one thread, without passwords. It stores responses of up to 1 MB. */
+/** Starts HAProxy with its cache and one thread. It ignores passwords, with which it would not use its cache. It stores responses of up to 1 MB. */
 export async function haproxy({ folder, origin }: Place): Promise<Running | string> {
   if (!has('haproxy')) return 'HAProxy is not installed'
   const port = await freePort()
@@ -190,7 +227,7 @@ export async function haproxy({ folder, origin }: Place): Promise<Running | stri
     'defaults\n mode http\n timeout connect 5s\n timeout client 60s\n timeout server 60s',
     'cache edge\n total-max-size 64\n max-object-size 1000000\n max-age 3600',
     `frontend bench\n bind 127.0.0.1:${port}\n default_backend origin`,
-    'backend origin\n http-request cache-use edge\n http-response cache-store edge',
+    'backend origin\n http-request del-header Authorization\n http-request cache-use edge\n http-response cache-store edge',
     ` server origin ${new URL(origin).host}`,
   ]
   await writeFile(file, `${lines.join('\n')}\n`)

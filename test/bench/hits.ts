@@ -56,9 +56,9 @@ async function open({ name, kinds, start, cases }: Contender): Promise<readonly 
   }
 }
 
-function targetOf({ kind, row, server, path, headers, connections, expected }: Case): Target {
+function targetOf({ kind, row, server, path, headers, connections, traffic, expected }: Case): Target {
   const target = { name: `${kind}, ${row}`, url: server.url + path, headers, pid: server.pid, expected }
-  return { ...target, ...(connections && { connections }) }
+  return { ...target, ...(connections && { connections }), ...(traffic && { traffic }) }
 }
 
 /** Measures all cases of a kind in sequence, kind by kind, in each round. */

@@ -17,8 +17,18 @@ export interface Target {
   /** The processes whose CPU time is measured: this one and those under it. */
   readonly pid: number
   readonly connections?: number
+  /** Absent: all requests have the same bytes. Needs wrk. */
+  readonly traffic?: Traffic
   /** Every counted response. */
   readonly expected: ExpectedResponse
+}
+
+/** Requests of many users for many URLs, each with its own traceparent, X-Request-Id and X-Forwarded-For. */
+export interface Traffic {
+  /** Authorization headers, drawn with the same probability. */
+  readonly users: readonly string[]
+  /** Paths with responses of one length, drawn by Zipf's law: the first one most often. */
+  readonly urls: readonly string[]
 }
 
 export interface Sample {
@@ -62,6 +72,7 @@ export function pinned(core: number, command: readonly string[]): readonly strin
 export async function load(target: Target, seconds: number, isWarmUp = false): Promise<Sample> {
   return verified(target, async (sent) => {
     const compares = isWarmUp || sent.body.length <= MAX_COMPARED_BYTES
+    if (target.traffic && !wrk) throw new Error('requests with headers of their own need wrk')
     const measured = wrk ? await byWrk(target, sent, seconds, compares) : await byAutocannon(target, seconds)
     checkTotals(target.name, measured, sent)
     return { rate: measured.rate, cpu: measured.cpu }
@@ -83,7 +94,7 @@ async function byWrk(target: Target, sent: SentResponse, seconds: number, compar
   const pids = await processesUnder(target.pid)
   const now = Date.now()
   const [from, until] = [now + START_MS, now + seconds * 1000 - END_MS]
-  const env = { ...process.env, ...expectations(sent, compares), ...stamps(from, until) }
+  const env = { ...process.env, ...expectations(sent, compares), ...stamps(from, until), ...drawn(target.traffic) }
   const [{ stdout }, used] = await Promise.all([run(file, args, { env }), cpuBetween(pids, from, until)])
   const counts = /measured (\d+), compared (\d+), wrong (\d+), bytes (\d+), failed (\d+)/.exec(stdout)?.slice(1)
   const [measured = 0, compared = 0, wrong = 0, bytes = 0, failed = 0] = (counts ?? []).map(Number)
@@ -103,6 +114,10 @@ function expectations({ status, headers, body }: SentResponse, compares: boolean
     BENCH_ENCODING: headers['content-encoding'] ?? '',
     BENCH_CACHE: /^\D*/.exec(String(headers['cache-status'] ?? ''))?.[0] ?? '',
   }
+}
+
+function drawn(traffic: Traffic | undefined): Record<string, string> {
+  return traffic ? { BENCH_USERS: traffic.users.join('\n'), BENCH_URLS: traffic.urls.join('\n') } : {}
 }
 
 function stamps(from: number, until: number): Record<string, string> {

@@ -46,6 +46,9 @@ const ratio = (name: string, kind: Kind, row: string, over: string, least: numbe
 })
 
 export const goals: readonly Goal[] = [
+  ratio('real, to node:http', 'real', EDGE, NODE, 0.7),
+  ratio('real, wide, to node:http', 'real, wide', EDGE, NODE, 0.63),
+  ratio('real, to nginx with apr1 passwords', 'real', EDGE, 'nginx, apr1', 3),
   ratio('small, to node:http', 'small', EDGE, NODE, 0.85),
   ratio('medium, to node:http', 'medium', EDGE, NODE, 0.85),
   ratio('large, to node:http', 'large', EDGE, NODE, 0.95),

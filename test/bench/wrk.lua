@@ -4,6 +4,8 @@
 --   BENCH_EACH                "1": compare every response
 --   BENCH_STATUS, BENCH_LENGTH, BENCH_ENCODING   status, bytes of the body, Content-Encoding ("" = none)
 --   BENCH_CACHE               the beginning of Cache-Status ("" = no such header)
+--   BENCH_USERS               one Authorization header per line; absent: each request has the bytes of the first one
+--   BENCH_URLS                with BENCH_USERS: paths, one per line, the most frequent first
 -- Prints "measured N, compared N, wrong N, bytes N, failed N".
 local ffi = require('ffi')
 ffi.cdef('typedef struct { long seconds; long nanoseconds; } bench_time; int clock_gettime(int, bench_time *);')
@@ -18,6 +20,43 @@ function setup(thread)
   threads[#threads + 1] = thread
 end
 
+local function lines(name)
+  local list = {}
+  for line in (os.getenv(name) or ''):gmatch('[^\n]+') do list[#list + 1] = line end
+  return list
+end
+
+local users, urls = lines('BENCH_USERS'), lines('BENCH_URLS')
+local random = math.random
+
+-- Zipf's law: the path at place n is requested 1/n times as often as the first one. One of 4,096 prepared draws is used
+-- for each request, because a draw by search costs more than the rest of the request.
+local draws = {}
+for place = 1, #urls do
+  local sum = 0
+  for at = 1, #urls do sum = sum + 1 / at end
+  for _ = 1, math.max(1, math.floor(4096 / place / sum + 0.5)) do draws[#draws + 1] = urls[place] end
+end
+
+local function hex(digits)
+  return ('%08x%08x%08x%08x'):format(random(0, 0x7fffffff), random(0, 0x7fffffff), random(0, 0x7fffffff), random(0, 0x7fffffff)):sub(1, digits)
+end
+
+-- A request of one of 1,016 addresses as balancers and libraries of clients send it: no two have the same bytes.
+local function ownText()
+  local headers = {
+    ['Host'] = wrk.headers['Host'],
+    ['Authorization'] = users[random(#users)],
+    ['Accept'] = 'application/json',
+    ['User-Agent'] = 'python-requests/2.32.3',
+    ['X-Forwarded-For'] = ('10.0.%d.%d'):format(random(0, 3), random(1, 254)),
+    ['X-Forwarded-Proto'] = 'https',
+    ['X-Request-Id'] = hex(32),
+    ['traceparent'] = '00-' .. hex(32) .. '-' .. hex(16) .. '-00',
+  }
+  return wrk.format('GET', draws[random(#draws)], headers)
+end
+
 function init()
   text = wrk.format()
 end
@@ -27,7 +66,7 @@ function request()
   ffi.C.clock_gettime(0, clock)
   local now = tonumber(clock.seconds) + tonumber(clock.nanoseconds) / 1e9
   if now >= from and now < till then measured = measured + 1 end
-  return text
+  return #users > 0 and ownText() or text
 end
 
 if os.getenv('BENCH_EACH') == '1' then
