@@ -29,8 +29,8 @@ const rows: readonly string[] = [EDGE, EDGE_OFF, ...(values.bare ? [NODE, NODE_T
 const opened: { stop(): Promise<void> }[] = []
 
 async function profile(each: Case, file: string): Promise<{ readonly cpu: number; readonly shares: Shares }> {
-  const { kind, server, path, headers, expected } = each
-  const target = { name: kind, url: server.url + path, headers, pid: server.pid, expected }
+  const { kind, server, path, headers, traffic, expected } = each
+  const target = { name: kind, url: server.url + path, headers, pid: server.pid, expected, ...(traffic && { traffic }) }
   await warmUp(target)
   const running = load(target, seconds + 2)
   const taking = (async () => {
