@@ -26,11 +26,14 @@ export class RecentlyUsed<Value> {
   }
 
   set(key: string, value: Value): void {
-    if (this.#young.size >= this.#maxPerGeneration) {
-      this.#old = this.#young
-      this.#young = new Map()
-    }
+    if (this.#young.size >= this.#maxPerGeneration) this.beginGeneration()
     this.#young.set(key, value)
+  }
+
+  /** Drops the entries that were not used since the last call. */
+  beginGeneration(): void {
+    this.#old = this.#young
+    this.#young = new Map()
   }
 
   delete(key: string): void {

@@ -3,7 +3,6 @@
  * between the schemes is made here, because @fastify/auth reports only the error of the strategy that it tried last.
  */
 import { isUtf8 } from 'node:buffer'
-import { hash, randomBytes } from 'node:crypto'
 import fastifyBasicAuth from '@fastify/basic-auth'
 import fastifyJwt from '@fastify/jwt'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -14,7 +13,6 @@ import { EdgeError } from '../core/errors.ts'
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
 import { ownText } from '../core/values.ts'
-import { authorizationOf, singleAuthorizationOf } from './authorization-header.ts'
 import { type CountRequest, networkOf, registerRateLimiters } from './rate-limit.ts'
 
 export interface Authenticator {
@@ -60,9 +58,12 @@ interface Credentials {
 
 type Scheme = (credentials: Credentials) => Promise<AuthResult>
 
+const MAX_HEADER_LENGTH = 8192
 /** RFC 9110 section 11.4, with exactly one space, as all clients send it. */
 const CREDENTIALS = /^([A-Za-z]+) ([A-Za-z0-9._~+/-]+=*)$/
 const WRONG: AuthResult = { ok: false, reason: 'wrong' }
+/** After one to two times as long without use, credentials are no longer in memory. */
+const FORGET_AFTER_MS = 60_000
 const MALFORMED = 'FST_BASIC_AUTH_MISSING_OR_BAD_AUTHORIZATION_HEADER'
 
 /** Registers the plugins on the app, once. `count`: rate limits are counted over all replicas. */
@@ -74,34 +75,34 @@ export async function createAuthenticator(
   const limits = await registerRateLimiters(app, access.limits, count)
   const schemes = new Map<string, Scheme>([['basic', await registerBasic(app, access)]])
   if (access.acceptsTokens) schemes.set('bearer', await registerBearer(app, access))
-  // The key is a salted digest, so the credentials themselves are not stored. The remembered function checks on each
-  // call whether the credentials still hold.
-  const salt = randomBytes(32).toString('base64')
+  // By the text of the header: a digest of it costs as much as the lookup of a response. The function checks on each call
+  // whether the credentials still hold. Credentials that are not used any more are forgotten.
   const remembered = new RecentlyUsed<Recheck>(MAX_IN_USE)
-  const keyOf = (authorization: string) => hash('sha256', `${salt} ${authorization}`, 'base64')
+  const forgetting = setInterval(() => remembered.beginGeneration(), FORGET_AFTER_MS).unref()
+  app.addHook('onClose', async () => clearInterval(forgetting))
 
   const recall = (authorization: string | undefined, clientAddress: string): Caller | undefined => {
     if (authorization === undefined) return undefined
-    return remembered.get(keyOf(authorization))?.(authorization, networkOf(clientAddress))
+    return remembered.get(authorization)?.(authorization, networkOf(clientAddress))
   }
   const verify = async (request: FastifyRequest, reply: FastifyReply, clientAddress: string): Promise<Caller> => {
-    const authorization = authorizationOf(request)
-    const key = keyOf(authorization)
+    const { authorization = '' } = request.headers
+    if (authorization.length > MAX_HEADER_LENGTH) throw new EdgeError(900, ': Authorization header too long')
     const [, name = '', text = ''] = CREDENTIALS.exec(authorization) ?? []
     const scheme = schemes.get(name.toLowerCase())
     const result = scheme === undefined ? WRONG : await scheme({ request, reply, clientAddress, text })
     if (!result.ok) {
-      remembered.delete(key)
+      remembered.delete(authorization)
       throw toEdgeError(access, result)
     }
-    remembered.set(key, result.recheck)
+    remembered.set(authorization, result.recheck)
     return result.caller
   }
   return {
     recall,
     countHit: (caller) => limits.hits.count(caller),
     authenticate: async (request, reply, clientAddress, costs) => {
-      const known = recall(singleAuthorizationOf(request), clientAddress)
+      const known = recall(request.headers.authorization, clientAddress)
       if (costs || known === undefined) await limits.address.check(request, clientAddress)
       const caller = known ?? (await verify(request, reply, clientAddress))
       await limits.hits.check(request, caller)

@@ -20,7 +20,7 @@ import type { AddressOf } from './client-address.ts'
 import { PreparedHits } from './prepared-hits.ts'
 import { addHeaders, handleErrors, sendError, toEdgeError } from './reply.ts'
 import { commonHeaders } from './representation.ts'
-import { logDisconnect, logRouterError, RequestLog, type WriteLine } from './request-log.ts'
+import { RequestLog, reportAtEnd, type WriteLine } from './request-log.ts'
 import { type BeginTrace, type RequestEventListener, RequestState } from './request-state.ts'
 import {
   admissionTarget,
@@ -81,14 +81,14 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
       methods: ['GET', 'HEAD', 'PUT', 'POST', 'DELETE'],
     })
   }
-  handleErrors(app)
+  handleErrors(app, options.log)
   const admission = new Admission(await options.authentication(app), options.managerVersion)
   const hits = new PreparedHits(options, admission)
   app.addHook('onRequest', (request, reply, done) => {
     if (hits.respond(request, reply)) return
     const { edge } = request
     edge.trace = options.recordStages?.(request.id, edge.trace) ?? edge.trace
-    logDisconnect(request, reply, options.observe)
+    reportAtEnd(request, reply, options.log, options.observe)
     addHeaders(reply, commonHeaders(request.id))
     done()
   })
@@ -107,11 +107,8 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
 function createApp(options: HttpOptions): FastifyInstance {
   return Fastify({
     serverFactory: options.serverFactory,
-    loggerInstance: options.log,
-    logController: new RequestLog(options.observe),
+    logController: new RequestLog(options.log),
     genReqId: newRequestId,
-    // A logger for each request costs more than a cache hit. The lines of the edge name the request.
-    childLoggerFactory: (logger) => logger,
     requestIdHeader: false,
     exposeHeadRoutes: false,
     return503OnClosing: false,
@@ -119,7 +116,7 @@ function createApp(options: HttpOptions): FastifyInstance {
     // Fastify runs no hook for an error of the router.
     frameworkErrors: (error, request, reply) => {
       request.edge = new RequestState(options.clientAddress(request), undefined)
-      logRouterError(request, reply, options.observe)
+      reportAtEnd(request, reply, options.log, options.observe)
       addHeaders(reply, commonHeaders(request.id))
       reply.header('cache-control', NO_STORE)
       sendError(request, reply, toEdgeError(error))

@@ -70,6 +70,8 @@ export class PreparedHits {
     if (hit === undefined || !isPlainRead(raw) || edge.trace?.recorded || this.#options.corsOrigins.length > 0) {
       return false
     }
+    // The client may have disconnected while its request waited. The next hooks report it.
+    if (reply.raw.destroyed) return false
     const { headers } = raw
     const caller = this.#admission.recall(headers.authorization, edge.clientAddress)
     if (caller === undefined || !this.#isAllowed(hit, caller)) return false
@@ -80,7 +82,6 @@ export class PreparedHits {
     if (representation instanceof Promise || !this.#admission.countHit(caller)) return false
     reply.hijack()
     writeHit(reply.raw, request.id, representation)
-    edge.isReported = true
     try {
       const event = eventOfHit(request, hit.url.endpoint, caller.name, response, representation)
       this.#logHit(event)

@@ -5,6 +5,7 @@ import type { EdgeResponse } from '../core/response.ts'
 import { NO_STORE } from './cache-headers.ts'
 import { pretty } from './pretty.ts'
 import { JSON_TYPE, preferencesOf, represent } from './representation.ts'
+import type { RequestLogger } from './request-log.ts'
 import { type SchemaError, validationError } from './validation.ts'
 
 /** Sends a response. A raw file keeps its own type and is passed through unchanged. */
@@ -58,13 +59,13 @@ function acceptsJson(accept: string | undefined): boolean {
 }
 
 /** Turns every error of a handler, a hook or Fastify itself into an error of the contract, in one place. */
-export function handleErrors(app: FastifyInstance): void {
+export function handleErrors(app: FastifyInstance, log: RequestLogger): void {
   app.setNotFoundHandler((request, reply) => sendError(request, reply, new EdgeError(603)))
   app.setErrorHandler((thrown: Error & { validation?: unknown }, request, reply) => {
     const error = contractError(thrown, request)
     // If the client has disconnected, its call was cancelled on purpose. That is no failure to log.
     if (error.status >= 500 && !reply.raw.destroyed) {
-      request.log.warn({ reqId: request.id, code: error.code, err: error.cause }, error.message)
+      log.warn({ reqId: request.id, code: error.code, err: error.cause }, error.message)
     }
     return sendError(request, reply, error)
   })

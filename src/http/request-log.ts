@@ -13,6 +13,8 @@ import {
   statusOf,
 } from './request-state.ts'
 
+export type RequestLogger = Pick<FastifyBaseLogger, 'info' | 'warn'>
+
 const COMPLETED = 'request'
 const DISCONNECTED = 'request not answered: connection closed'
 
@@ -38,54 +40,62 @@ function tenths(milliseconds: number): number {
   return Math.round(milliseconds * 10) / 10
 }
 
-/** Replaces Fastify's own request log. */
+/**
+ * Replaces the lines of Fastify about requests. Fastify itself has no logger: with one, it would add listeners to each
+ * response, prepared hits included.
+ */
 export class RequestLog extends LogController {
-  readonly #observe: RequestEventListener | undefined
+  readonly #log: RequestLogger
 
-  constructor(observe?: RequestEventListener) {
+  constructor(log: RequestLogger) {
     super()
-    this.#observe = observe
+    this.#log = log
   }
 
   override incomingRequest(): void {}
-
-  override requestCompleted(error: Error | null, request: FastifyRequest, reply: FastifyReply): void {
-    if (request.edge.isReported) return
-    const fields = fieldsOf(request, reply)
-    if (error === null || error === undefined) reply.log.info(fields, COMPLETED)
-    else reply.log.warn({ ...fields, error: error.message }, 'request failed')
-    report(this.#observe, request, reply)
-  }
-
   override defaultErrorLog(): void {}
   override routeNotFound(): void {}
+
+  override streamError(error: Error, request: FastifyRequest): void {
+    this.#log.warn({ reqId: request.id, err: error }, 'response ended early: its body failed')
+  }
+
+  override writeHeadError(error: Error, request: FastifyRequest): void {
+    this.#log.warn({ reqId: request.id, err: error }, 'response has unusable headers')
+  }
+
+  override serializerError(error: Error, request: FastifyRequest): void {
+    this.#log.warn({ reqId: request.id, err: error }, 'error cannot be serialised')
+  }
 }
 
 /**
- * Logs and reports a request whose client disconnects before the response is complete: Fastify logs complete
- * responses only, but a write may have been carried out.
+ * Logs and reports a request when its response is complete or its client has disconnected: a write may have been carried
+ * out then.
  */
-export function logDisconnect(request: FastifyRequest, reply: FastifyReply, observe?: RequestEventListener): void {
-  onClose(reply, () => {
-    if (reply.raw.writableFinished || request.edge.isReported) return
-    reply.log.info(fieldsOf(request, reply), request.raw.rejectedWith === undefined ? DISCONNECTED : COMPLETED)
-    report(observe, request, reply)
+export function reportAtEnd(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  log: RequestLogger,
+  observe?: RequestEventListener,
+): void {
+  const { raw } = reply
+  let failure: Error | undefined
+  raw.on('error', (error) => {
+    failure = error
   })
-}
-
-/** Logs and reports a request that the router rejects. Fastify runs none of its hooks for it. */
-export function logRouterError(request: FastifyRequest, reply: FastifyReply, observe?: RequestEventListener): void {
-  onClose(reply, () => {
-    if (request.edge.isReported) return
-    reply.log.info(fieldsOf(request, reply), COMPLETED)
-    report(observe, request, reply)
-  })
-}
-
-/** The client may have disconnected already, for example while its password was verified. */
-function onClose({ raw }: FastifyReply, closed: () => void): void {
-  if (raw.closed) closed()
-  else raw.once('close', closed)
+  const onEnd = () => {
+    const fields = fieldsOf(request, reply)
+    const isAnswered = raw.writableFinished || request.raw.rejectedWith !== undefined
+    if (failure === undefined) log.info(fields, isAnswered ? COMPLETED : DISCONNECTED)
+    else log.warn({ ...fields, error: failure.message }, 'request failed')
+    const event = eventOf(request, reply, elapsedOf(request))
+    observe?.(event)
+    request.edge.endTrace(event)
+  }
+  // The client may have disconnected already, for example while its password was verified.
+  if (raw.closed) onEnd()
+  else raw.once('close', onEnd)
 }
 
 /**
@@ -109,15 +119,6 @@ export function logRejected(
   }
 }
 
-/** Runs once per request; a response that fails while it is sent is closed as well. */
-function report(observe: RequestEventListener | undefined, request: FastifyRequest, reply: FastifyReply): void {
-  const { edge } = request
-  edge.isReported = true
-  const event = eventOf(request, reply, elapsedOf(reply))
-  observe?.(event)
-  edge.endTrace(event)
-}
-
 function fieldsOf(request: FastifyRequest, reply: FastifyReply): object {
   const { edge } = request
   return logFields({
@@ -125,15 +126,15 @@ function fieldsOf(request: FastifyRequest, reply: FastifyReply): object {
     method: request.method,
     route: routeOf(request),
     status: statusOf(request, reply),
-    elapsed: elapsedOf(reply),
+    elapsed: elapsedOf(request),
     caller: edge.caller?.name,
     client: edge.clientAddress,
     traceId: edge.trace?.traceId,
   })
 }
 
-function elapsedOf(reply: FastifyReply): number {
-  return reply.elapsedTime
+function elapsedOf({ edge }: FastifyRequest): number {
+  return performance.now() - edge.startedAt
 }
 
 /** Writes one whole line of the log. */

@@ -40,8 +40,6 @@ export class RequestState {
   response: EdgeResponse | undefined = undefined
   /** Bytes that the connection had sent before a response of unknown length. */
   bytesSentBefore: number | undefined = undefined
-  /** The event of this request was emitted. */
-  isReported = false
   #stage: Span | undefined = undefined
 
   constructor(clientAddress: string, trace: Span | undefined) {
