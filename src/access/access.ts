@@ -12,8 +12,8 @@ import type { ExternalIssuerSettings, UnsignedToken } from './token-issuers.ts'
 import type { VerifySignature } from './tokens.ts'
 
 export interface RateLimit {
-  /** Requests in the window. Read for each request: the setting may change. */
-  readonly max: number
+  /** Returns the limit of requests in the window. */
+  readonly max: () => number
   readonly windowMs: number
 }
 
@@ -32,7 +32,7 @@ export interface AccessOptions {
   readonly knownPermissions?: readonly string[]
   readonly tokens: {
     /** Seconds, 1 to 900. */
-    readonly lifetime: number
+    readonly lifetime: () => number
     /** A folder of `<kid>.pem`. Absent: this replica creates a key for itself. */
     readonly keys?: string
     readonly issuer: string
@@ -41,14 +41,13 @@ export interface AccessOptions {
   }
   /** Sessions of the operators' console. Absent: they last for an hour, and no outside issuer signs users in. */
   readonly sessions?: {
-    /** Milliseconds. Read for each session: the setting may change. */
+    /** Milliseconds. */
     lifetime(): number
-    /** Read for each request: the setting may change. */
     signIn(): SignInClaims | undefined
   }
   readonly limits: {
     /** Failed logins of one name from one address before the first block. */
-    readonly failedLogins: number
+    readonly failedLogins: () => number
     /** All requests of a caller, hits included. */
     readonly hitsPerCaller?: RateLimit
     /** Requests of a caller that cost: all but hits. */

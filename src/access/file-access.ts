@@ -44,9 +44,7 @@ export async function createFileAccess(options: AccessOptions, file: string, rol
   const own = createOwnIssuer({
     issuer: tokens.issuer,
     audience: tokens.audience,
-    get lifetime() {
-      return tokens.lifetime
-    },
+    lifetime: tokens.lifetime,
     keys,
     revocations,
     clock,
@@ -64,7 +62,7 @@ export async function createFileAccess(options: AccessOptions, file: string, rol
     clock,
   })
   const parts: Parts = { users, roles, own, external, revocations, sessions, clock, log }
-  const { attempts = createLoginAttempts({ limits, clock }) } = options
+  const { attempts = createLoginAttempts({ failedLogins: limits.failedLogins, clock }) } = options
   const queue = new LoginQueue({ concurrency: MAX_CONCURRENT_HASHES, maxQueued: MAX_QUEUED_HASHES })
   const verifyPassword = createPasswordVerifier(users)
   const logins = new PasswordLogins({

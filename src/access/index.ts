@@ -14,6 +14,7 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
 
 function checkOptions({ realm, tokens }: AccessOptions): void {
   if (!/^[ !#-[\]-~]+$/.test(realm)) throw new Error('access.realm: printable ASCII without quotes and backslashes')
-  if (!Number.isInteger(tokens.lifetime) || tokens.lifetime < 1 || tokens.lifetime > 900)
+  const lifetime = tokens.lifetime()
+  if (!Number.isInteger(lifetime) || lifetime < 1 || lifetime > 900)
     throw new Error('access.tokens.lifetime: 1 to 900 seconds')
 }

@@ -45,8 +45,8 @@ export const ATTEMPT_LIMITS = {
 } as const
 
 export interface LoginAttemptOptions {
-  /** Failures of one name from one address before the first block. Read for each attempt: the setting may change. */
-  readonly limits: { readonly failedLogins: number }
+  /** Failures of one name from one address before the first block. */
+  readonly failedLogins: () => number
   readonly clock: Clock
 }
 
@@ -60,7 +60,7 @@ export function createLoginAttempts(options: LoginAttemptOptions): LoginAttempts
       firstBlockMs,
       maxKeys,
       elapsed,
-      limit: () => options.limits.failedLogins * limits.factor,
+      limit: () => options.failedLogins() * limits.factor,
     })
   const pairs = buckets(ATTEMPT_LIMITS.pair, 20_000)
   const addresses = buckets(ATTEMPT_LIMITS.address, 10_000)

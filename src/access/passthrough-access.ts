@@ -26,7 +26,7 @@ export function createPassthroughAccess(
   roles.prepare(withCommonRole(options.roles, role), customRoles)()
   const permissionsOf = (name: string) =>
     roles.rolesOfUser(name).length === 0 ? common.permissions : roles.permissionsOfUser(name)
-  const { attempts = createLoginAttempts({ limits, clock }) } = options
+  const { attempts = createLoginAttempts({ failedLogins: limits.failedLogins, clock }) } = options
   const queue = new LoginQueue({ concurrency: concurrentChecks, maxQueued: MAX_QUEUED_CHECKS })
   const credentialVersion = () => undefined
   const logins = new PasswordLogins({

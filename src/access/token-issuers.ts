@@ -27,7 +27,7 @@ export interface OwnIssuerOptions {
   readonly issuer: string
   readonly audience: string
   /** Seconds. */
-  readonly lifetime: number
+  readonly lifetime: () => number
   readonly keys: KeyRing
   readonly revocations: Revocations
   readonly clock: Clock
@@ -48,7 +48,7 @@ export function createOwnIssuer(options: OwnIssuerOptions): OwnIssuer {
       jti: 'required',
       // Read for each token: the setting may change.
       get lifetime() {
-        return options.lifetime
+        return options.lifetime()
       },
     },
     cachedKey: (kid) => keys.publicKey(kid),
@@ -67,7 +67,7 @@ export function createOwnIssuer(options: OwnIssuerOptions): OwnIssuer {
       const iat = Math.floor(issuedAt / 1000)
       const jti = `${issuedAt}.${randomUUID()}`
       return {
-        claims: { iss: issuer, aud: audience, sub: name, iat, exp: iat + options.lifetime, jti },
+        claims: { iss: issuer, aud: audience, sub: name, iat, exp: iat + options.lifetime(), jti },
         ...keys.signingKey(),
       }
     },

@@ -32,19 +32,19 @@ export interface AccessParts {
 
 /** Rejects with an `Error` for the operator if the users file, the keys or the roles are invalid. */
 export async function buildAccess(
-  { current: config, onReload }: ReloadableConfig,
+  { initial, current, onReload }: ReloadableConfig,
   { cluster, shared, log, onFailedLogin }: AccessParts,
 ): Promise<Access> {
-  const { access } = config
-  const { limits } = access
+  const { access, cluster: nodes } = initial
+  const limits = () => current().access.limits
   const built = await createAccess({
     realm: identity.realm,
     users:
-      config.cluster.credentials.mode === 'passthrough'
+      nodes.credentials.mode === 'passthrough'
         ? {
-            verify: verifyWithManager(cluster, config.cluster.limits),
+            verify: verifyWithManager(cluster, () => current().cluster.limits.timeout),
             role: access.passthroughRole,
-            ...(config.cluster.layout !== 'classic' && { concurrentChecks: MAX_CONCURRENT_LOGINS }),
+            ...(nodes.layout !== 'classic' && { concurrentChecks: MAX_CONCURRENT_LOGINS }),
           }
         : { file: access.users ?? '' },
     roles: access.roles,
@@ -52,38 +52,22 @@ export async function buildAccess(
     knownPermissions: permissions,
     tokens: {
       // The configuration is in milliseconds, tokens are in seconds.
-      get lifetime() {
-        return access.tokens.lifetime / SECOND_MS
-      },
+      lifetime: () => current().access.tokens.lifetime / SECOND_MS,
       ...(access.tokens.keys !== undefined && { keys: access.tokens.keys }),
       issuer: identity.issuer,
       audience: identity.audience,
-      issuers: issuersOf(config),
+      issuers: issuersOf(initial),
     },
-    sessions: { lifetime: () => config.operations.signIn.lifetime, signIn: () => signInClaims(config) },
+    sessions: { lifetime: () => current().operations.signIn.lifetime, signIn: () => signInClaims(current()) },
     limits: {
-      get failedLogins() {
-        return limits.failedLogins
-      },
+      failedLogins: () => limits().failedLogins,
       hitsPerCaller: {
         windowMs: SECOND_MS,
         // A request that costs counts as well, so this limit is never below the other one.
-        get max() {
-          return Math.max(limits.hitsPerSecond, limits.requestsPerSecond)
-        },
+        max: () => Math.max(limits().hitsPerSecond, limits().requestsPerSecond),
       },
-      perCaller: {
-        windowMs: SECOND_MS,
-        get max() {
-          return limits.requestsPerSecond
-        },
-      },
-      perAddress: {
-        windowMs: SECOND_MS,
-        get max() {
-          return limits.requestsPerSecond * CALLERS_PER_ADDRESS
-        },
-      },
+      perCaller: { windowMs: SECOND_MS, max: () => limits().requestsPerSecond },
+      perAddress: { windowMs: SECOND_MS, max: () => limits().requestsPerSecond * CALLERS_PER_ADDRESS },
     },
     ...(shared && { attempts: shared.attempts, revocations: shared.revocations }),
     onFailedLogin,
@@ -105,10 +89,10 @@ function issuersOf({ access }: Config): readonly ExternalIssuerSettings[] {
 }
 
 /** Mode passthrough: credentials are right if the manager accepts a call or a login with them. */
-function verifyWithManager(cluster: Cluster, limits: { readonly timeout: number }): VerifyPassword {
+function verifyWithManager(cluster: Cluster, timeout: () => number): VerifyPassword {
   return async (username, password) => {
     const node = cluster.view.master().name
-    const call = { node, timeout: limits.timeout, caller: username, credentials: { username, password } }
+    const call = { node, timeout: timeout(), caller: username, credentials: { username, password } }
     const result = await cluster.verify(createVersionCall(cluster, call))
     if (result.ok) return true
     const { fault, detail, retryAfter } = result

@@ -61,17 +61,18 @@ export interface Api {
 
 /** Rejects with an `Error` for the operator if the certificate or a setting cannot be used. */
 export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Promise<Api> {
-  const { current: config } = settings
+  const { initial, current } = settings
   const { access, cluster, shared, log, writeLine, replica, encryptionKey, onStoreEvent, emit, audit } = parts
   const { traces, recordStages } = parts
-  const { listen } = config
-  const addressOf = addressOfRequests(listen)
+  const trustedProxies = () => current().listen.trustedProxies
+  const addressOf = addressOfRequests(trustedProxies)
   const onReject = logRejected(log, addressOf, emit.request)
+  const { listen, cluster: nodes } = initial
   const listener = await createListener({ ...listen, cors: listen.cors.origins.length > 0, log, onReject })
   // The pipeline needs these two, but they come from the HTTP application, which needs the pipeline.
   let issueToken: (name: string) => Promise<string> = async () => ''
   let http: Http | undefined
-  const route = createRouter(config.cluster.distribution)
+  const route = createRouter(nodes.distribution)
   const cache = await buildCache(settings, {
     cluster,
     route,
@@ -84,7 +85,8 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
       return http.resolveUrl(url, caller)
     },
   })
-  const description = createApiDescription(() => config.cache.compressionMinBytes)
+  const compressionMinBytes = () => current().cache.compressionMinBytes
+  const description = createApiDescription(compressionMinBytes)
   const pipeline = buildPipeline({
     recordStages,
     operations: {
@@ -96,30 +98,24 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
       describeApi: description.handler,
     },
     ...cache.stages,
-    ...buildNodeStages(config, { cluster, route, log, onJoin: emit.join, acquireFetchLock: cache.acquireFetchLock }),
-    ...(config.cache.trial && { refuseWrites: refuseWritesInTrial }),
+    ...buildNodeStages(settings, { cluster, route, log, onJoin: emit.join, acquireFetchLock: cache.acquireFetchLock }),
+    ...(initial.cache.trial && { refuseWrites: refuseWritesInTrial }),
   })
   const handler = audit.stage(pipeline)
   http = await createHttp({
     catalogue,
     handle: handler,
     observe: emit.request,
-    ...(traces && { beginTrace: createTraceStarter(config, traces) }),
+    ...(traces && { beginTrace: createTraceStarter(trustedProxies, traces) }),
     recordStages,
     serverFactory: listener.serverFactory,
     log,
     writeLine,
-    limits: listen.limits,
-    prefixes: config.cluster,
-    get experimental() {
-      return config.cluster.experimental
-    },
-    get compressionMinBytes() {
-      return config.cache.compressionMinBytes
-    },
-    get corsOrigins() {
-      return listen.cors.origins
-    },
+    limits: () => current().listen.limits,
+    prefixes: () => current().cluster,
+    experimental: () => current().cluster.experimental,
+    compressionMinBytes,
+    corsOrigins: () => current().listen.cors.origins,
     clientAddress: addressOf,
     managerVersion: () => contractVersion(cluster.view),
     authentication: async (instance) => {

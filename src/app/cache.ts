@@ -1,6 +1,8 @@
 /** Builds the cache from the configuration: its store, its stages and the endpoints of `/cache`. */
 import { hash } from 'node:crypto'
-import { type CacheStages, createCache, type FreshnessLifetimes } from '../cache/index.ts'
+import { type CacheStages, createCache } from '../cache/index.ts'
+import type { KeySettings } from '../cache/key.ts'
+import type { LifetimesOf } from '../cache/lifetimes.ts'
 import { type CacheOperationsPorts, disabledCache } from '../cache/operations.ts'
 import { compilePolicy } from '../cache/policy.ts'
 import { CLASSIC_READS, type NodeReads } from '../cache/snapshots/build.ts'
@@ -52,49 +54,47 @@ const NEWER_READS: NodeReads = { rowsPerCall: 5000, joinsAgents: true }
 const DEFAULT_KEY_SECRET = 'manager-edge'
 
 /** Rejects if a setting names an unknown endpoint or a file cannot be read. Redis may be unreachable. */
-export async function buildCache(
-  { current: config, onReload }: ReloadableConfig,
-  parts: CacheParts,
-): Promise<BuiltCache> {
+export async function buildCache(settings: ReloadableConfig, parts: CacheParts): Promise<BuiltCache> {
   const { cluster, route, replica, encryptionKey, resolveUrl, emit } = parts
-  const { cache } = config
-  checkEndpoints(Object.keys(cache.endpoints))
-  if (!cache.enabled && replica === undefined)
+  const { initial, current } = settings
+  const { enabled, endpoints, trial } = initial.cache
+  checkEndpoints(Object.keys(endpoints))
+  if (!enabled && replica === undefined)
     return { ports: disabledCache, acquireFetchLock: undefined, close: async () => {} }
-  const store = await createStore(config, parts)
-  const key = {
+  const store = await createStore(settings, parts)
+  const keySettingsOf = ({ access, cluster: { credentials, layout } }: Config): KeySettings => ({
     secret: encryptionKey ?? DEFAULT_KEY_SECRET,
-    policy: digestOf(config.access.customRoles),
+    policy: digestOf(access.customRoles),
     // Also with `auto`, while the layout of the nodes is not known.
-    perUser: config.cluster.credentials.mode === 'passthrough' && config.cluster.layout !== 'classic',
-    revision: 0,
-  }
-  onReload((next) => {
+    perUser: credentials.mode === 'passthrough' && layout !== 'classic',
+  })
+  let key = keySettingsOf(initial)
+  settings.onReload((next) => {
     checkEndpoints(Object.keys(next.cache.endpoints))
-    const policy = digestOf(next.access.customRoles)
+    const nextKey = keySettingsOf(next)
     return () => {
-      key.policy = policy
-      key.revision += 1
+      key = nextKey
     }
   })
+  const lifetimesOf = readLifetimes(settings)
   const stages = createCache({
     store,
-    key,
-    lifetimesOf: lifetimesOf(config),
+    key: () => key,
+    lifetimesOf,
     master: () => cluster.view.master().name,
     nodes: () => cluster.view.nodes(),
-    limits: config.cluster.limits,
+    limits: () => current().cluster.limits,
     nodeReads: () => (layoutOfCluster(cluster.view) === 'newer' ? NEWER_READS : CLASSIC_READS),
     hasIdleCapacity: createIdleCapacityCheck({ view: cluster.view, route }),
     isSilent: createSilenceCheck({ view: cluster.view, route }),
-    replicationLag: () => cache.replicationLag,
+    replicationLag: () => current().cache.replicationLag,
     onEvent: emit.cache,
-    divergenceCheck: cache.divergenceCheck,
-    snapshots: cache.snapshots,
-    trial: cache.trial,
+    divergenceCheck: () => current().cache.divergenceCheck,
+    snapshots: () => current().cache.snapshots,
+    trial,
   })
   const close = () => store.close()
-  if (!cache.enabled) {
+  if (!enabled) {
     // This replica stores nothing, but its writes must invalidate the stored responses of the other replicas.
     const { invalidate, scopesOf } = stages
     const ports = { ...disabledCache, index: store, scopesOf, sharedThroughRedis: true, onEvent: emit.cache }
@@ -103,10 +103,8 @@ export async function buildCache(
   const ports: CacheOperationsPorts = {
     index: store,
     scopesOf: stages.scopesOf,
-    get defaultDuration() {
-      return cache.defaultTtl
-    },
-    lifetimesOf: lifetimesOf(config),
+    defaultDuration: () => current().cache.defaultTtl,
+    lifetimesOf,
     enabled: true,
     sharedThroughRedis: replica !== undefined,
     onEvent: emit.cache,
@@ -123,33 +121,30 @@ export async function buildCache(
   return { stages, ports, acquireFetchLock: store.acquireFetchLock, state: store.state, close }
 }
 
-async function createStore({ cache }: Config, { replica, encryptionKey, onStoreEvent }: CacheParts): Promise<Store> {
-  if (replica === undefined) {
-    return createMemoryStore({
-      get bytes() {
-        return cache.localBytes
-      },
-    })
-  }
+async function createStore(
+  { initial, current }: ReloadableConfig,
+  { replica, encryptionKey, onStoreEvent }: CacheParts,
+): Promise<Store> {
+  const localBytes = () => current().cache.localBytes
+  if (replica === undefined) return createMemoryStore({ bytes: localBytes })
   return createRedisStore({
     replica,
-    get localBytes() {
-      return cache.enabled ? cache.localBytes : 0
-    },
+    localBytes: initial.cache.enabled ? localBytes : () => 0,
     ...(encryptionKey && { encryptionKey }),
-    get writesWithoutRedis() {
-      return cache.writesWithoutRedis
-    },
+    writesWithoutRedis: () => current().cache.writesWithoutRedis,
     onEvent: onStoreEvent,
   })
 }
 
-function lifetimesOf({ cache }: Config): (group: keyof Config['cache']['ttl'], endpoint: string) => FreshnessLifetimes {
-  return (group, endpoint) => ({
-    ttl: cache.endpoints[`/${endpoint.slice(1)}`] ?? cache.ttl[group] ?? cache.defaultTtl,
-    staleWhileRevalidate: cache.staleWhileRevalidate[group] ?? 'automatic',
-    staleIfError: cache.staleIfError,
-  })
+function readLifetimes({ current }: ReloadableConfig): LifetimesOf {
+  return (group, endpoint) => {
+    const { endpoints, ttl, defaultTtl, staleWhileRevalidate, staleIfError } = current().cache
+    return {
+      ttl: endpoints[`/${endpoint.slice(1)}`] ?? ttl[group] ?? defaultTtl,
+      staleWhileRevalidate: staleWhileRevalidate[group] ?? 'automatic',
+      staleIfError,
+    }
+  }
 }
 
 /** Checked here, because `config/` does not have the catalogue. */

@@ -18,7 +18,7 @@ const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE
  * after which the files are read again.
  */
 export async function createCertificates(
-  { current: config }: Pick<ReloadableConfig, 'current'>,
+  { current }: Pick<ReloadableConfig, 'current'>,
   maxAge: number = MAX_AGE_MS,
 ): Promise<Certificates> {
   let states = new Map<string, CertificateState>()
@@ -26,7 +26,7 @@ export async function createCertificates(
   const read = async (): Promise<void> => {
     readAt = performance.now()
     const rows = await Promise.all(
-      filesOf(config).map(async (file) => (await readState(file)) ?? states.get(file.setting)),
+      filesOf(current()).map(async (file) => (await readState(file)) ?? states.get(file.setting)),
     )
     states = new Map(rows.flatMap((row) => (row === undefined ? [] : [[row.setting, row]])))
   }

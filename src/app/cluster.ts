@@ -17,7 +17,7 @@ import { createOwnCall } from '../upstream/own-call.ts'
 
 /** Rejects if a certificate cannot be read. */
 export async function buildCluster(
-  { current: config, onReload }: ReloadableConfig,
+  { initial, current, onReload }: ReloadableConfig,
   log: Logger,
   ports: Pick<
     ClusterOptions,
@@ -33,12 +33,11 @@ export async function buildCluster(
     | 'failedLogins'
   > = {},
 ): Promise<Cluster> {
-  const { cluster } = config
-  let used = await connectionsOf(config)
+  let used = await connectionsOf(initial)
   const built = createCluster({
     ...used,
-    layout: cluster.layout,
-    limits: cluster.limits,
+    layout: initial.cluster.layout,
+    limits: () => current().cluster.limits,
     log: (level, message, fields) => log[level](fields, message),
     ...ports,
   })

@@ -71,7 +71,7 @@ export function buildReplicas(
   return createReplicas(self, (text) => replica.exchangeDescriptions(text), interval)
 }
 
-export function buildConsolePorts({ current: config }: ReloadableConfig, parts: ConsoleParts): ConsolePorts {
+export function buildConsolePorts({ current }: ReloadableConfig, parts: ConsoleParts): ConsolePorts {
   const {
     name,
     replicas,
@@ -111,7 +111,7 @@ export function buildConsolePorts({ current: config }: ReloadableConfig, parts: 
     snapshots: () => cache.snapshots?.() ?? [],
     cache: () => ({ enabled: cache.enabled, shared: cache.sharedThroughRedis, ...storeStatus.current() }),
     nodes: () => nodeStates(cluster),
-    queueLimit: () => config.cluster.limits.queue,
+    queueLimit: () => current().cluster.limits.queue,
     growingQueues: monitors.queues.growing,
     certificates: certificates.current,
     ...(replicas && { replicas: replicas.others }),

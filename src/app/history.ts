@@ -38,7 +38,7 @@ export function buildHistory(settings: ReloadableConfig, parts: HistoryParts): C
     },
   })
   settings.onReload((next) => {
-    const isChanged = !isDeepStrictEqual(next, settings.current)
+    const isChanged = !isDeepStrictEqual(next, settings.current())
     return isChanged ? () => history.recordEvent({ kind: 'reload' }) : () => undefined
   })
   return history

@@ -69,7 +69,7 @@ export interface Edge {
   requestDetails(id: string): RequestDetails | undefined
   reloadStatus(): ReloadStatus
   /** The settings in use. */
-  readonly config: Config
+  config(): Config
   /** Reloads the configuration. Failures are logged. */
   reload(): Promise<void>
   /** Opens the audit file again after it was moved. */
@@ -97,12 +97,12 @@ interface Lifecycle {
 /** Rejects with an `Error` for the operator if a file is invalid, such as a certificate, a key or the users file. */
 export async function buildEdge(initial: Config, options: EdgeOptions = {}): Promise<Edge> {
   const settings = createReloadableConfig(initial)
-  const { current: config } = settings
+  const { current } = settings
   const output = createLog(settings, options.logTo)
   const { log } = output
   const warnOfDeprecations = createDeprecationLog(log)
   warnOfDeprecations(options.deprecations ?? [])
-  warnOfWeakCredentials(config, log)
+  warnOfWeakCredentials(initial, log)
   settings.onReload((next) => () => warnOfWeakCredentials(next, log))
   const lifecycle: Lifecycle = { isDraining: false, url: '' }
   const reloader = createReloader({ ...options, config: settings, log, warnOfDeprecations })
@@ -116,7 +116,7 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
   }
   return {
     log,
-    config,
+    config: current,
     ready: readiness.current,
     metrics: metrics.values,
     requestDetails: (id) => {
@@ -133,8 +133,8 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
       try {
         const startCluster = () => cluster.start().then(readiness.start)
         await Promise.all([drains.start().then(startCluster), shared?.start(), reloader.watch(), audit.open()])
-        const operationsUrl = await listen(operations.app, config.operations)
-        lifecycle.url = await listen(api.app, config.listen)
+        const operationsUrl = await listen(operations.app, initial.operations)
+        lifecycle.url = await listen(api.app, initial.listen)
         history.recordEvent({ kind: 'start' })
         return { operationsUrl, url: lifecycle.url }
       } catch (error) {
@@ -142,9 +142,9 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
         throw error
       }
     },
-    drain: async (delay = config.listen.drain.delay, { isPortShared = false } = {}) => {
+    drain: async (delay = current().listen.drain.delay, { isPortShared = false } = {}) => {
       lifecycle.isDraining = true
-      const { limit } = config.listen.drain
+      const { limit } = current().listen.drain
       const deadline = performance.now() + limit
       const isComplete = await drain(api.listener, { delay, limit, isPortShared })
       // Probes and scrapes end as well: they must not notice that this process is replaced.
@@ -164,7 +164,7 @@ function warnOfWeakCredentials({ cluster }: Config, log: Logger): void {
 /** Builds the parts in the order of their dependencies. `close` closes all of them. */
 async function buildParts(settings: ReloadableConfig, parts: ProcessParts) {
   const { log, writeLine, flush, lifecycle, reloader, processGroup } = parts
-  const { current: config } = settings
+  const { initial: config, current } = settings
   const name = replicaNameOf(config)
   const events = createEdgeEvents()
   const { emit } = events
@@ -172,7 +172,7 @@ async function buildParts(settings: ReloadableConfig, parts: ProcessParts) {
   const audit = buildAudit(settings, log, flush)
   events.on({ nodeCall: audit.onNodeCall, request: audit.onRequest })
   if (config.cache.trial) events.on({ cache: createTrialLog(log) })
-  const traces = await buildTraces(config, log)
+  const traces = await buildTraces(settings, log)
   const storeStatus = createStoreStatus(
     () => replica?.heartbeat.failure,
     () => replica?.wrongTypes.keys ?? [],
@@ -207,7 +207,7 @@ async function buildParts(settings: ReloadableConfig, parts: ProcessParts) {
     verifiesUsersAtMaster: config.cluster.credentials.mode === 'passthrough',
     log,
   })
-  const shared = buildSharedAccess(config, { replica, encryptionKey, log })
+  const shared = buildSharedAccess(settings, { replica, encryptionKey, log })
   const access = await buildAccess(settings, { cluster, shared, log, onFailedLogin: emit.failedLogin })
   const monitors = createMonitors(events, cluster)
   const history = buildHistory(settings, { name, events, traffic: monitors.traffic, replica })
@@ -222,7 +222,7 @@ async function buildParts(settings: ReloadableConfig, parts: ProcessParts) {
     degraded: () => [
       ...storeStatus.current().faults,
       ...degradations({
-        weakCredentials: weaknessOf(config.cluster.credentials) !== undefined,
+        weakCredentials: weaknessOf(current().cluster.credentials) !== undefined,
         configurationNotReloaded: reloader.status().fault !== undefined,
         mixedLayouts: cluster.view.layoutMixture?.() !== undefined,
       }),
@@ -231,7 +231,7 @@ async function buildParts(settings: ReloadableConfig, parts: ProcessParts) {
   events.on({ nodeCall: readiness.onNodeCall, ejection: readiness.onEject })
   onRecover = readiness.onRecover
   settings.onReload((next) => {
-    const isChanged = !isDeepStrictEqual(next.cluster.credentials, config.cluster.credentials)
+    const isChanged = !isDeepStrictEqual(next.cluster.credentials, current().cluster.credentials)
     return isChanged ? readiness.credentialsChanged : () => undefined
   })
   const ready = readiness.current

@@ -18,7 +18,7 @@ export interface LogOutput {
 export function createLog(settings: ReloadableConfig, logTo: LogDestination = pino.destination(1)): LogOutput {
   const repeated = limitRepeatedLines(INTERVAL_MS)
   const { logMethod } = repeated
-  const log = pino({ level: settings.current.log.level, base: null, hooks: { logMethod } }, logTo)
+  const log = pino({ level: settings.initial.log.level, base: null, hooks: { logMethod } }, logTo)
   let isInfo = log.isLevelEnabled('info')
   settings.onReload((next) => () => {
     log.level = next.log.level

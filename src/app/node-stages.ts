@@ -4,8 +4,9 @@ import type { CacheStore } from '../cache/stores/contract.ts'
 import { createWriteLocks, writeLockStage } from '../cache/write-lock.ts'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
-import type { Config } from '../config/schema.ts'
+import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Handler } from '../core/request.ts'
+import { timeLimitOf } from '../core/timing.ts'
 import { traced } from '../core/traced.ts'
 import { createAgentOwners, forwardToOwner } from '../join/agent-owners.ts'
 import { cutPages } from '../join/cut-page.ts'
@@ -17,7 +18,6 @@ import { createDistributionCheck } from '../upstream/distribution.ts'
 import { forward } from '../upstream/forward.ts'
 import type { Cluster } from '../upstream/index.ts'
 import type { Router } from '../upstream/route.ts'
-import { withSettings } from './with-settings.ts'
 
 interface NodeStageParts {
   readonly cluster: Cluster
@@ -30,34 +30,33 @@ interface NodeStageParts {
 
 /** Builds the stages that call nodes, for the mode in `cluster.distribution`. */
 export function buildNodeStages(
-  config: Config,
+  { initial, current }: ReloadableConfig,
   { cluster, route, log, onJoin, acquireFetchLock }: NodeStageParts,
 ): Pick<PipelineParts, 'forward' | 'refuseWrites' | 'writeLock' | 'multiNode'> {
   const { view, call } = cluster
-  const { distribution, limits } = config.cluster
+  const { distribution } = initial.cluster
+  const limits = () => current().cluster.limits
   const isDistributing = createDistributionCheck({
     call,
     view,
     log: (level, message, fields) => log[level](fields, message),
   })
   return {
-    forward: forward(withSettings(limits, { call, view, route, onResponse: cluster.nodeList.observe })),
+    forward: forward({ call, view, route, limits, onResponse: cluster.nodeList.observe }),
     refuseWrites: refuseWritesInMixture(view),
     writeLock: writeLockStage({
       locks: createWriteLocks(acquireFetchLock),
       master: () => view.master().name,
-      timeoutOf: ({ endpoint }) => (endpoint.slow === true ? limits.slowTimeout : limits.timeout),
+      timeoutOf: (request) => timeLimitOf(request, limits()),
     }),
     multiNode: (read, forwardOne) => {
       const owners = createAgentOwners({
         read,
         view,
         endpoints: { agents: findEndpoint('GET', '/agents'), members: findEndpoint('GET', '/agents/groups/:group_id') },
-        get ttl() {
-          return config.cache.ttl.agents ?? config.cache.defaultTtl
-        },
-        get staleIfError() {
-          return config.cache.staleIfError
+        lifetimes: () => {
+          const { ttl, defaultTtl, staleIfError } = current().cache
+          return { ttl: ttl.agents ?? defaultTtl, staleIfError }
         },
       })
       const endpoints = {
@@ -67,15 +66,13 @@ export function buildNodeStages(
       const common = { read, view, owners, isDistributing }
       // In the newer layout the master distributes requests, whatever the mode is, and it validates all nodes at once.
       const isNewer = () => layoutOfCluster(view) === 'newer'
-      const ofCollections = {
+      const joined = joinCollections({
         ...common,
-        get distribution() {
-          return isNewer() ? 'manager' : distribution
-        },
+        distribution: () => (isNewer() ? 'manager' : distribution),
+        limits,
         catalogue,
         onJoin,
-      } as const
-      const joined = joinCollections(withSettings(limits, ofCollections))
+      })
       // The master of the newer layout returns the rows of all agents; its dialect joins them.
       const collections: Handler = (request) =>
         request.endpoint.target.kind === 'everyNode' && isNewer() ? forwardOne(request) : joined(request)

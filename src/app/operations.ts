@@ -2,7 +2,6 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
-import type { Logger } from 'pino'
 import { accountPart } from '../admin/console/account.ts'
 import { consolePart } from '../admin/console/index.ts'
 import { createLiveTail } from '../admin/console/live-tail.ts'
@@ -14,13 +13,12 @@ import { referencePart } from '../admin/reference.ts'
 import { sessionPart } from '../admin/sessions/routes.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
-import type { ListenerOptions } from '../listener/connections.ts'
+import type { ListenerSettings } from '../listener/connections.ts'
 import { createListener, type Listener } from '../listener/listener.ts'
 import type { EdgeEvents } from '../telemetry/events.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { buildConsolePorts, type Monitors, type OperationsParts } from './console.ts'
 import { buildSignIn } from './sign-in.ts'
-import { withSettings } from './with-settings.ts'
 
 export function createMonitors({ on }: Pick<EdgeEvents, 'on'>, cluster: Pick<Cluster, 'status'>): Monitors {
   const traffic = createTraffic()
@@ -43,17 +41,16 @@ export async function buildOperations(
   settings: ReloadableConfig,
   parts: OperationsParts,
 ): Promise<{ readonly app: FastifyInstance; readonly listener: Listener }> {
-  const { current: config } = settings
   const { access, shared, ready: ownReadiness, log, processGroup } = parts
   const { contentType, text } = parts.metrics
   const metrics = metricsPart({ contentType, text: () => processGroup?.metrics() ?? text() })
   const ready = processGroup === undefined ? ownReadiness : () => processGroup.readiness(ownReadiness())
-  const isMetricsOpen = config.operations.metrics === 'open'
+  const isMetricsOpen = settings.initial.operations.metrics === 'open'
   const { replicas } = parts
   const console = consolePart(buildConsolePorts(settings, parts), consoleFolder())
   const { signIn, errorPages, sessions } = buildSignIn(settings, { access, log, count: shared?.count })
-  const listener = await createListener(listenerOptions(config, log))
-  settings.onReload(({ operations: { tls } }) => listener.prepareReload({ tls, hosts: [] }))
+  const listener = await createListener({ ...listenerSettings(settings.initial), cors: false, log })
+  settings.onReload((next) => listener.prepareReload(listenerSettings(next)))
   const app = await createOperationsListener({
     ready,
     log,
@@ -78,15 +75,8 @@ export async function buildOperations(
 }
 
 /** The same limits as for clients. The URL may be longer, because it may contain a percent-encoded URL to explain. */
-function listenerOptions({ listen, operations }: Config, log: Logger): ListenerOptions {
-  const { tls } = operations
-  const { limits, timeouts } = listen
-  const longUrl = {
-    get url() {
-      return 3 * limits.url
-    },
-  }
-  return { tls, limits: withSettings(limits, longUrl), timeouts, hosts: [], cors: false, log }
+function listenerSettings({ listen: { limits, timeouts }, operations: { tls } }: Config): ListenerSettings {
+  return { tls, limits: { ...limits, url: 3 * limits.url }, timeouts, hosts: [] }
 }
 
 /** Returns the folder of the built console page: next to this file, or in `dist` if the sources run (tests). */

@@ -92,7 +92,7 @@ export function createReloader({ config, load, log, warnOfDeprecations, ...optio
     return pending
   }
   const watchedFiles = (): string[] => {
-    const { ca, cert, key } = config.current.cluster.tls
+    const { ca, cert, key } = config.current().cluster.tls
     return [...files, ca, cert, key].filter((file) => file !== undefined)
   }
   /** Changes each second while the configuration has a fault. */

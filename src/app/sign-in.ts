@@ -47,7 +47,7 @@ export function buildSignIn(settings: ReloadableConfig, { access, log, count }: 
         return caller
       }
     },
-    clientAddress: addressOfRequests(settings.current.listen),
+    clientAddress: addressOfRequests(() => settings.current().listen.trustedProxies),
   }
   const errorPages = createErrorPages({ sessions, rolesOf: access.rolesOf })
   return { signIn, errorPages, ...(sessions && { sessions }) }
@@ -69,7 +69,7 @@ function buildSessions(
 ): SessionPorts | undefined {
   const { sessions, signIns } = access
   if (sessions === undefined || signIns === undefined) return undefined
-  let issuer = createIssuerOf(settings.current)
+  let issuer = createIssuerOf(settings.initial)
   settings.onReload((next) => {
     const isSame = isDeepStrictEqual(issuer?.settings, issuerSettings(next))
     const replacement = isSame ? issuer : createIssuerOf(next)

@@ -9,9 +9,8 @@ import type { CacheOperationsPorts } from '../cache/operations.ts'
 import { catalogue } from '../catalogue/index.ts'
 import { parseHeaderLines } from '../config/named-files.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
-import type { Config } from '../config/schema.ts'
 import type { CacheStoreState } from '../core/response.ts'
-import { fromTrusted, headerText } from '../http/client-address.ts'
+import { fromTrusted, headerText, type TrustedProxies } from '../http/client-address.ts'
 import type { BeginTrace } from '../http/request-state.ts'
 import { groupOf, methodLabel } from '../http/request-state.ts'
 import { STORE_EVENTS } from '../redis/options.ts'
@@ -23,7 +22,6 @@ import type { Certificates } from './certificates.ts'
 import { version } from './package.ts'
 import type { ReloadStatus } from './reload.ts'
 import { replicaNameOf } from './replica-name.ts'
-import { withSettings } from './with-settings.ts'
 
 export interface MetricsParts {
   /** The name of this replica. */
@@ -86,17 +84,17 @@ export type { Traces } from '../telemetry/traces/index.ts'
  * Rejects if the file of headers cannot be read. Resolves to `undefined` without a collector; the modules of traces are
  * not loaded then.
  */
-export async function buildTraces({ traces }: Config, log: Logger): Promise<Traces | undefined> {
-  const { endpoint, headersFile } = traces
+export async function buildTraces({ initial, current }: ReloadableConfig, log: Logger): Promise<Traces | undefined> {
+  const { endpoint, headersFile } = initial.traces
   if (endpoint === undefined) return undefined
   const headers = await readHeaders(headersFile)
   const { createTraces } = await import('../telemetry/traces/index.ts')
-  return createTraces({ url: endpoint, headers, sampling: traces, version, log })
+  return createTraces({ url: endpoint, headers, sampling: () => current().traces, version, log })
 }
 
 /** `traceparent` is used only from trusted proxies: any other client could have all its requests traced. */
-export function createTraceStarter({ listen }: Config, traces: Traces): BeginTrace {
-  const isTrusted = fromTrusted(listen)
+export function createTraceStarter(trustedProxies: TrustedProxies, traces: Traces): BeginTrace {
+  const isTrusted = fromTrusted(trustedProxies)
   return ({ id, raw }) => {
     const { traceparent, tracestate } = raw.headers
     const isUsed = traceparent !== undefined && isTrusted({ raw })
@@ -118,21 +116,22 @@ async function readHeaders(file: string | undefined): Promise<Readonly<Record<st
 }
 
 /** Creates the audit with its file, or with the log if `audit.file` is not set. `flush`: writes the buffered log lines. */
-export function buildAudit({ current, onReload }: ReloadableConfig, log: Logger, flush: () => void): Audit {
-  const { audit, log: logSettings } = current
-  const { file } = audit
-  const replica = replicaNameOf(current)
+export function buildAudit({ initial, current, onReload }: ReloadableConfig, log: Logger, flush: () => void): Audit {
+  const { file } = initial.audit
+  const replica = replicaNameOf(initial)
+  const onFailure = () => current().audit.onFailure
   if (file !== undefined) {
     const onRotationFailure = ({ message }: Error) => log.warn({ fault: message }, 'audit file not rotated')
     const onUnlocked = (reason: string) => log.warn({ file, reason }, 'audit file not locked')
-    const sink = createAuditFile(withSettings(audit, { file, replica, onRotationFailure, onUnlocked }))
-    return createAudit(withSettings(audit, { sink, log }))
+    const writing = () => current().audit
+    const sink = createAuditFile({ file, replica, writing, onRotationFailure, onUnlocked })
+    return createAudit({ sink, onFailure, log })
   }
   // Audit records are written at every log level but `silent`, under a separate logger name.
   const levelOf = (level: string) => (level === 'silent' ? 'silent' : 'info')
-  const auditLogger = log.child({ name: 'audit' }, { level: levelOf(logSettings.level) })
+  const auditLogger = log.child({ name: 'audit' }, { level: levelOf(initial.log.level) })
   onReload((next) => () => {
     auditLogger.level = levelOf(next.log.level)
   })
-  return createAudit(withSettings(audit, { sink: createAuditLog(replica, auditLogger, flush), log }))
+  return createAudit({ sink: createAuditLog(replica, auditLogger, flush), onFailure, log })
 }

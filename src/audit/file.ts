@@ -11,10 +11,12 @@ import { type AuditEvent, CHAIN_START, type ChainLink, formatRecord } from './re
 export interface AuditFileOptions {
   readonly file: string
   readonly replica: string
-  /** Whether records are on the disk when `append` resolves; else the operating system flushes them later. May change. */
-  readonly sync: boolean
-  /** Bytes from which the file is rotated. May change. */
-  readonly rotateAt: number
+  readonly writing: () => {
+    /** Whether records are on the disk when `append` resolves; else the operating system flushes them later. */
+    readonly sync: boolean
+    /** Bytes from which the file is rotated. */
+    readonly rotateAt: number
+  }
   readonly clock?: () => Date
   /** Called if the file cannot be renamed, for example if it is a mount point. The file then grows further. */
   readonly onRotationFailure?: (fault: Error) => void
@@ -144,7 +146,7 @@ class AuditFile implements AuditSink {
     if (this.#handle === undefined) return this.#open(this.#link)
     const { size } = await this.#handle.stat()
     if (size !== this.#size || !(await isOpenAt(this.#handle, this.#options.file))) return this.#reopen()
-    if (size >= Math.max(this.#retryAt, this.#options.rotateAt)) await this.#rotate(size)
+    if (size >= Math.max(this.#retryAt, this.#options.writing().rotateAt)) await this.#rotate(size)
   }
 
   /** If the file cannot be renamed, records are still written: rotation is no reason to refuse writes. */
@@ -152,7 +154,7 @@ class AuditFile implements AuditSink {
     try {
       await rename(this.#options.file, this.#rotatedName())
     } catch (fault) {
-      this.#retryAt = size + this.#options.rotateAt
+      this.#retryAt = size + this.#options.writing().rotateAt
       return this.#options.onRotationFailure?.(fault as Error)
     }
     this.#retryAt = 0
@@ -193,7 +195,7 @@ class AuditFile implements AuditSink {
     }
     const bytes = Buffer.from(text)
     await this.#handle?.appendFile(bytes)
-    if (this.#options.sync) await this.#handle?.datasync()
+    if (this.#options.writing().sync) await this.#handle?.datasync()
     this.#size += bytes.length
     this.#link = link
   }

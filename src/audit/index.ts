@@ -24,8 +24,8 @@ export type { AuditedRequest } from './record.ts'
 
 export interface AuditOptions {
   readonly sink: AuditSink
-  /** If the intent cannot be recorded: refuse the write with 936, or continue and log the failure. May change. */
-  readonly onFailure: 'refuse' | 'log'
+  /** If the intent cannot be recorded: refuse the write with 936, or continue and log the failure. */
+  readonly onFailure: () => 'refuse' | 'log'
   readonly log: { error(fields: object, message: string): void }
   readonly clock?: () => number
 }
@@ -71,7 +71,7 @@ export function createAudit(options: AuditOptions): Audit {
     trace?: Trace,
   ): Promise<T> => {
     const isRecorded = await traceAsync(trace, 'audit', () => recorder.append({ kind: 'intent', ...described }))
-    if (!isRecorded && options.onFailure === 'refuse') {
+    if (!isRecorded && options.onFailure() === 'refuse') {
       throw new EdgeError(936, '', { headers: { 'retry-after': RETRY_AFTER_SECONDS } })
     }
     const nodes = new Set<string>()

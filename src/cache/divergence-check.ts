@@ -10,14 +10,11 @@ import { tracedSeparately } from '../core/traced.ts'
 import type { ReadContext } from './call-nodes.ts'
 import { type Comparison, compareResponses, MAX_COMPARED_BYTES } from './compare-responses.ts'
 
-/** Read for each hit: the settings may change. */
 export interface DivergenceCheckSettings {
   /** Share of the fresh hits, 0 to 1. */
   readonly sampleRatio: number
   /** Greatest number of comparisons a second; may be below 1. */
   readonly maxPerSecond: number
-  /** Returns evenly distributed numbers from 0 to 1; for tests. */
-  readonly random?: () => number
 }
 
 export interface DivergenceCheckPorts {
@@ -25,7 +22,7 @@ export interface DivergenceCheckPorts {
   readonly hasIdleCapacity: (request: EdgeRequest) => boolean
   readonly clock: () => number
   readonly onEvent: (event: CacheEvent) => void
-  readonly divergenceCheck?: DivergenceCheckSettings
+  readonly divergenceCheck?: () => DivergenceCheckSettings
 }
 
 type Hit = Extract<Lookup, { kind: 'hit' }>
@@ -37,13 +34,12 @@ export type DivergenceCheck = (context: ReadContext, hit: Hit) => void
 export function createDivergenceCheck(ports: DivergenceCheckPorts, next: Handler): DivergenceCheck | undefined {
   const settings = ports.divergenceCheck
   if (settings === undefined) return undefined
-  const { random = Math.random } = settings
-  const takeFromBudget = rateBudget(() => settings.maxPerSecond, ports.clock)
+  const takeFromBudget = rateBudget(() => settings().maxPerSecond, ports.clock)
   const running = new Set<string>()
   const callNodes = tracedSeparately('verify', next)
   return (context, hit) => {
-    const { sampleRatio, maxPerSecond } = settings
-    if (sampleRatio <= 0 || maxPerSecond <= 0 || random() >= sampleRatio) return
+    const { sampleRatio, maxPerSecond } = settings()
+    if (sampleRatio <= 0 || maxPerSecond <= 0 || Math.random() >= sampleRatio) return
     const { request, target } = context
     // With the caller's own credentials, the call would be made in the caller's name without the caller's request.
     if (request.snapshot || request.caller.credentials !== undefined || hit.response.body.length > MAX_COMPARED_BYTES)

@@ -2,6 +2,7 @@
 import type { CacheEvent } from '../core/events.ts'
 import type { Caller, EdgeRequest, Stage } from '../core/request.ts'
 import type { CacheIndex, SnapshotState } from '../core/response.ts'
+import { type TimeLimits, timeLimitOf } from '../core/timing.ts'
 import type { DivergenceCheckSettings } from './divergence-check.ts'
 import { createReplicationLag, invalidate } from './invalidate.ts'
 import { type CacheTarget, createTargetResolver, type KeySettings, type ResolveTarget, scopesOf } from './key.ts'
@@ -19,14 +20,13 @@ export type { FreshnessLifetimes } from './lifetimes.ts'
 
 export interface CacheOptions {
   readonly store: CacheStore & Pick<CacheIndex, 'peek'>
-  readonly key: KeySettings
+  readonly key: () => KeySettings
   readonly lifetimesOf: LifetimesOf
   /** Returns the name of the master node. */
   readonly master: () => string
   /** Returns all nodes, master first; the same array while the nodes are the same. */
   readonly nodes: () => readonly { readonly name: string }[]
-  /** Milliseconds that a call to the nodes may take; `slowTimeout` for records marked as slow. Read for each request. */
-  readonly limits: { readonly timeout: number; readonly slowTimeout: number }
+  readonly limits: () => TimeLimits
   /** Read for each request: the layout of the nodes may change. Absent: the classic one. */
   readonly nodeReads?: () => NodeReads
   /** Whether the nodes have capacity for a call that no client waits for. */
@@ -38,9 +38,9 @@ export interface CacheOptions {
   readonly replicationLag?: () => number
   readonly onEvent?: (event: CacheEvent) => void
   /** Absent: hits are not verified. */
-  readonly divergenceCheck?: DivergenceCheckSettings
+  readonly divergenceCheck?: () => DivergenceCheckSettings
   /** Absent: no response is computed from a snapshot of its collection. */
-  readonly snapshots?: SnapshotSettings
+  readonly snapshots?: () => SnapshotSettings
   /** Reads are answered by the nodes and compared with what the cache would have served. */
   readonly trial?: boolean
   /** Milliseconds, monotonic. */
@@ -73,15 +73,15 @@ export function createCache(options: CacheOptions): CacheStages {
   const replicationLag = createReplicationLag({ period: options.replicationLag ?? (() => REPLICATION_LAG_MS), clock })
   const resolveTarget = createTargetResolver(options)
   const { snapshots } = options
-  const maxBytes = () => snapshots?.localBytes ?? 0
+  const maxBytes = () => snapshots?.().localBytes ?? 0
   const rows = new SnapshotRows({ shared: store.parts, maxBytes })
-  const timeLimitOf = ({ endpoint }: EdgeRequest) => (endpoint.slow ? limits.slowTimeout : limits.timeout)
+  const timeLimit = (request: EdgeRequest) => timeLimitOf(request, limits())
   const cacheStage = readThrough({
     store,
     resolveTarget,
     replicationLag,
     lifetimesOf,
-    lockTimeout: (request) => timeLimitOf(request) + LOCK_GRACE_MS,
+    lockTimeout: (request) => timeLimit(request) + LOCK_GRACE_MS,
     clock,
     hasIdleCapacity,
     isSilent: options.isSilent ?? (() => false),
@@ -93,10 +93,10 @@ export function createCache(options: CacheOptions): CacheStages {
   })
   return {
     resolveTarget,
-    scopesOf: (caller) => scopesOf(caller, options.key),
+    scopesOf: (caller) => scopesOf(caller, options.key()),
     snapshots: () => rows.states(),
     snapshotTargetOf: (request) => (snapshots ? derivableOf({ snapshots, resolveTarget }, request)?.target : undefined),
     readThrough: options.trial ? trial({ store, resolveTarget, onEvent }, cacheStage) : cacheStage,
-    invalidate: invalidate({ store, replicationLag, master, onEvent, timeLimitOf, clock }),
+    invalidate: invalidate({ store, replicationLag, master, onEvent, timeLimitOf: timeLimit, clock }),
   }
 }

@@ -32,12 +32,11 @@ export interface KeySettings {
    * read. Then callers share no responses. Absent: `false`.
    */
   readonly perUser?: boolean
-  /** Changes with each reload of the configuration, after which targets are resolved again. */
-  readonly revision?: number
 }
 
 export interface TargetOptions {
-  readonly key: KeySettings
+  /** Returns another object after each reload of the configuration: targets are then resolved again. */
+  readonly key: () => KeySettings
   /** Returns the name of the master node. */
   readonly master: () => string
   /** Returns all nodes, master first; the same array while the nodes are the same. */
@@ -61,7 +60,7 @@ interface KnownTarget extends NodeNames {
   readonly params: EdgeRequest['params']
   readonly node: EdgeRequest['node']
   readonly snapshot: EdgeRequest['snapshot']
-  readonly revision: number | undefined
+  readonly settings: KeySettings
 }
 
 export function createTargetResolver({ key, master, nodes, lifetimesOf }: TargetOptions): ResolveTarget {
@@ -70,6 +69,7 @@ export function createTargetResolver({ key, master, nodes, lifetimesOf }: Target
   const joinNames = createNameJoiner()
   return (request) => {
     const { endpoint, params, query, node, snapshot } = request
+    const settings = key()
     const names = { master: master(), nodes: joinNames(nodes()) }
     const known = knownTargets.get(query)
     if (
@@ -77,7 +77,7 @@ export function createTargetResolver({ key, master, nodes, lifetimesOf }: Target
       known.params === params &&
       known.node === node &&
       known.snapshot === snapshot &&
-      known.revision === key.revision &&
+      known.settings === settings &&
       isSame(known, names)
     ) {
       return known.target
@@ -87,9 +87,9 @@ export function createTargetResolver({ key, master, nodes, lifetimesOf }: Target
     if (policy.rawWhen !== undefined && Object.hasOwn(query, policy.rawWhen)) return 'a file is streamed, not stored'
     if (namesSecret(endpoint, query)) return 'it names a field that holds a secret'
     if (lifetimesOf(policy.group, endpoint.path).ttl <= 0) return 'its TTL is set to 0'
-    const target = resolve(request, policy, key, names)
-    if (policy.scope === 'everyone' && key.perUser !== true)
-      knownTargets.set(query, { target, endpoint, params, node, snapshot, revision: key.revision, ...names })
+    const target = resolve(request, policy, settings, names)
+    if (policy.scope === 'everyone' && settings.perUser !== true)
+      knownTargets.set(query, { target, endpoint, params, node, snapshot, settings, ...names })
     return target
   }
 }

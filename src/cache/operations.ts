@@ -15,7 +15,7 @@ export interface CacheOperationsPorts extends PurgePorts {
   /** Returns the scopes of the stored responses that the caller may be served. Absent: there are no stored responses. */
   readonly scopesOf?: (caller: Caller) => ReadonlySet<string>
   /** Milliseconds. */
-  readonly defaultDuration: number
+  readonly defaultDuration: () => number
   readonly enabled: boolean
   readonly sharedThroughRedis: boolean
   /** Returns the snapshots whose rows this process has. Absent if the cache is off. */
@@ -33,7 +33,7 @@ export const disabledCache: CacheOperationsPorts = {
     purge: async () => 'done',
     purgeCount: () => 0,
   },
-  defaultDuration: 0,
+  defaultDuration: () => 0,
   lifetimesOf: () => ({ ttl: 0, staleWhileRevalidate: 0, staleIfError: 0 }),
   enabled: false,
   sharedThroughRedis: false,
@@ -53,7 +53,7 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
     cacheConfig: async () =>
       success({
         debug: false,
-        defaultDuration: ports.defaultDuration,
+        defaultDuration: ports.defaultDuration(),
         enabled,
         appendKey: [],
         jsonp: false,

@@ -28,7 +28,7 @@ export interface ReadThroughPorts extends FetchPorts {
   readonly hasIdleCapacity: (request: EdgeRequest) => boolean
   /** Whether the node that would be called is known not to answer at all. */
   readonly isSilent: (request: EdgeRequest) => boolean
-  readonly divergenceCheck?: DivergenceCheckSettings
+  readonly divergenceCheck?: () => DivergenceCheckSettings
   /** Absent: no response is computed from a snapshot. */
   readonly snapshots?: Pick<SnapshotPorts, 'snapshots' | 'rows' | 'nodeReads'>
 }

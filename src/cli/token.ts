@@ -31,8 +31,14 @@ export async function issueToken(user: string, { config: file }: { config?: stri
     users: { file: users },
     roles: {},
     customRoles: {},
-    tokens: { lifetime, keys: tokens.keys, issuer: identity.issuer, audience: identity.audience, issuers: [] },
-    limits: { failedLogins: access.limits.failedLogins },
+    tokens: {
+      lifetime: () => lifetime,
+      keys: tokens.keys,
+      issuer: identity.issuer,
+      audience: identity.audience,
+      issuers: [],
+    },
+    limits: { failedLogins: () => access.limits.failedLogins },
     log: (_level, message) => printError(message),
   })
   const app = Fastify()

@@ -1,13 +1,12 @@
 /**
- * The configuration of a running edge. `current` is one object for the whole life of the process: its groups stay the
- * same objects, and a reload replaces their members in place. So a part that reads `limits.timeout` when it needs the
- * value needs neither a listener nor a function call. A part that derives something from a setting registers with
- * `onReload`.
+ * The configuration of a running edge. A configuration never changes: a reload makes the next one, which replaces the
+ * current one at once. So an option of a part that a reload may change is a function, which the part calls at each use. A
+ * part that derives something from a setting registers with `onReload`.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { effectOf } from './effects.ts'
 import { type Config, schema } from './schema.ts'
-import { formatPath, getIn, isObject, type Leaf, listLeaves, removeIn, type SchemaNode, setIn } from './tree.ts'
+import { deepFreeze, formatPath, getIn, isObject, listLeaves, type SchemaNode } from './tree.ts'
 
 /**
  * Checks what a part needs of the next configuration and prepares it. Throws an `Error` for the operator if the part
@@ -24,9 +23,10 @@ export interface ReloadResult {
 }
 
 export interface ReloadableConfig {
+  /** The configuration at the start, for settings that change with a restart only. */
   readonly initial: Config
-  /** The settings in use. */
-  readonly current: Config
+  /** Returns the settings in use, all of one configuration. */
+  current(): Config
   /** Parts are prepared in the order of their registration. */
   onReload(prepare: PrepareReload): void
   /** Puts a configuration to use: all of it that needs no restart, or nothing. Rejects with what a part cannot use. */
@@ -34,56 +34,45 @@ export interface ReloadableConfig {
 }
 
 export function createReloadableConfig(config: Config): ReloadableConfig {
-  const current = copyGroups(schema, config) as Config
+  const initial = deepFreeze(config)
+  let current = initial
   const prepares: PrepareReload[] = []
   return {
-    initial: config,
-    current,
+    initial,
+    current: () => current,
     onReload: (prepare) => void prepares.push(prepare),
     apply: async (loaded) => {
-      const leaves = listLeaves(schema).filter(
-        ({ path }) => !isDeepStrictEqual(getIn(loaded, path), getIn(current, path)),
-      )
-      const pending = leaves.filter((leaf) => needsRestart(leaf, current, loaded))
-      const changed = leaves.filter((leaf) => !pending.includes(leaf))
-      const next = copyGroups(schema, current) as Config
-      replaceLeaves(next, changed, loaded)
+      const next = deepFreeze(takeReloaded(schema, current, loaded)) as Config
       const applies: ApplyReload[] = []
       for (const prepare of prepares) applies.push(await prepare(next))
-      replaceLeaves(current, changed, loaded)
+      const result = { changed: listDifferences(next, current), pendingRestart: listDifferences(loaded, next) }
+      current = next
       for (const apply of applies) apply()
-      return { changed: changed.map(nameOf), pendingRestart: pending.map(nameOf) }
+      return result
     },
   }
 }
 
-function needsRestart({ path }: Leaf, current: Config, loaded: Config): boolean {
+function listDifferences(one: Config, other: Config): string[] {
+  const leaves = listLeaves(schema).filter(({ path }) => !isDeepStrictEqual(getIn(one, path), getIn(other, path)))
+  return leaves.map(({ path }) => formatPath(path))
+}
+
+/** Returns the current settings, with the values of the loaded ones that need no restart. Equal values stay the same objects. */
+function takeReloaded(node: SchemaNode, current: unknown, loaded: unknown, path: readonly string[] = []): unknown {
+  if (node.properties === undefined)
+    return isDeepStrictEqual(current, loaded) || needsRestart(path, current, loaded) ? current : loaded
+  const members = Object.entries(node.properties)
+    .map(([key, member]) => [key, takeReloaded(member, getIn(current, [key]), getIn(loaded, [key]), [...path, key])])
+    .filter(([, member]) => member !== undefined)
+  return members.length > 0 || (isObject(current) && isObject(loaded)) ? Object.fromEntries(members) : undefined
+}
+
+function needsRestart(path: readonly string[], current: unknown, loaded: unknown): boolean {
   const effect = effectOf(path)
-  if (effect === 'reload') return false
-  return effect === 'restart' || !isSet(getIn(current, path)) || !isSet(getIn(loaded, path))
+  return effect === 'restart' || (effect === 'reloadIfSet' && !(isSet(current) && isSet(loaded)))
 }
 
 function isSet(value: unknown): boolean {
   return Array.isArray(value) ? value.length > 0 : value !== undefined
-}
-
-function nameOf({ path }: Leaf): string {
-  return formatPath(path)
-}
-
-function replaceLeaves(target: Config, leaves: readonly Leaf[], source: Config): void {
-  // `Config` is read-only for all parts; only a reload writes to it.
-  const tree = target as unknown as Record<string, unknown>
-  for (const { path } of leaves) {
-    const value = getIn(source, path)
-    if (value === undefined) removeIn(tree, path)
-    else setIn(tree, path, value)
-  }
-}
-
-/** Copies the groups of the schema. Values, lists and tables are shared: they are replaced as a whole. */
-function copyGroups({ properties }: SchemaNode, value: unknown): unknown {
-  if (properties === undefined || !isObject(value)) return value
-  const members = Object.entries(value).map(([key, member]) => [key, copyGroups(properties[key] ?? {}, member)])
-  return Object.fromEntries(members)
 }

@@ -6,6 +6,21 @@ export interface Clock {
 
 export const systemClock: Clock = { wall: () => Date.now(), elapsed: () => performance.now() }
 
+/** The setting `cluster.limits`, as far as it limits the time of a request. Milliseconds. */
+export interface TimeLimits {
+  readonly timeout: number
+  /** For endpoints that the catalogue marks as slow. */
+  readonly slowTimeout: number
+}
+
+/** Returns the milliseconds that a request may take. */
+export function timeLimitOf(
+  { endpoint }: { readonly endpoint: { readonly slow?: true } },
+  { timeout, slowTimeout }: TimeLimits,
+): number {
+  return endpoint.slow === true ? slowTimeout : timeout
+}
+
 /** When a call ends: at its timeout or when its client disconnects, whichever is first. */
 export interface Deadline {
   readonly signal: AbortSignal

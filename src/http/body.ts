@@ -42,13 +42,13 @@ const parsers: Readonly<Record<string, Parse>> = {
   },
 }
 
-/** Greatest sizes in bytes of a JSON or form body, and of an upload. Read for each body: the settings may change. */
+/** Greatest sizes in bytes of a JSON or form body, and of an upload. */
 export interface BodyLimits {
   readonly body: number
   readonly upload: number
 }
 
-export function registerBodyParsers(app: FastifyInstance, limits: BodyLimits): void {
+export function registerBodyParsers(app: FastifyInstance, limits: () => BodyLimits): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', async (request: FastifyRequest) => {
     const bytes = await readBody(request, limits)
@@ -71,7 +71,7 @@ export function registerBodyParsers(app: FastifyInstance, limits: BodyLimits): v
  * Reads and drops a body that the endpoint does not take. Throws 614 if it is neither JSON nor a form, and 701 if it is
  * too large; the connection is closed then, since such a body may be a second request.
  */
-async function dropBody(request: FastifyRequest, reply: FastifyReply, limits: BodyLimits): Promise<void> {
+async function dropBody(request: FastifyRequest, reply: FastifyReply, limits: () => BodyLimits): Promise<void> {
   reply.header('connection', 'close')
   // Fastify runs no parser for the body of a GET.
   const bytes = request.method === 'GET' ? await readBody(request, limits) : request.body
@@ -91,9 +91,9 @@ function isForm(request: FastifyRequest): boolean {
 }
 
 /** Rejects with 701 if the body is too large. A length that is announced is checked before the body is read. */
-async function readBody({ raw, headers, routeOptions }: FastifyRequest, limits: BodyLimits): Promise<Buffer> {
+async function readBody({ raw, headers, routeOptions }: FastifyRequest, limits: () => BodyLimits): Promise<Buffer> {
   const { endpoint } = routeOptions.config
-  const limit = endpoint !== undefined && bodyOf(endpoint)?.kind === 'upload' ? limits.upload : limits.body
+  const limit = endpoint !== undefined && bodyOf(endpoint)?.kind === 'upload' ? limits().upload : limits().body
   if (Number(headers['content-length']) > limit) throw new EdgeError(701)
   const chunks: Buffer[] = []
   let length = 0

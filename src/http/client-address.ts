@@ -42,30 +42,29 @@ export interface AddressedRequest {
 /** Returns the address of the client of a request. */
 export type AddressOf = (request: AddressedRequest) => string
 
-/** The ranges of trusted proxies; the setting may change. */
-export interface TrustedProxies {
-  readonly trustedProxies: readonly string[]
-}
+/** Returns the ranges of trusted proxies; another array if the setting has changed. */
+export type TrustedProxies = () => readonly string[]
 
 /** As `clientAddress`, for requests. */
-export function addressOfRequests(settings: TrustedProxies): AddressOf {
-  const addressOf = derive(settings, clientAddress)
+export function addressOfRequests(trustedProxies: TrustedProxies): AddressOf {
+  const addressOf = derive(trustedProxies, clientAddress)
   return ({ raw }) => addressOf()(raw.socket.remoteAddress ?? '', headerText(raw.headers['x-forwarded-for']))
 }
 
 /** Returns a check whether a request was sent by a proxy in one of the trusted ranges. */
-export function fromTrusted(settings: TrustedProxies): (request: AddressedRequest) => boolean {
-  const isTrusted = derive(settings, rangeCheck)
+export function fromTrusted(trustedProxies: TrustedProxies): (request: AddressedRequest) => boolean {
+  const isTrusted = derive(trustedProxies, rangeCheck)
   return ({ raw }) => isTrusted()(normalizeAddress(raw.socket.remoteAddress ?? '') ?? '')
 }
 
 /** Returns a function that returns what `make` made of the current ranges; made again only if the ranges have changed. */
-function derive<T>(settings: TrustedProxies, make: (ranges: readonly string[]) => T): () => T {
-  let ranges = settings.trustedProxies
+function derive<T>(trustedProxies: TrustedProxies, make: (ranges: readonly string[]) => T): () => T {
+  let ranges = trustedProxies()
   let made = make(ranges)
   return () => {
-    if (settings.trustedProxies !== ranges) {
-      ranges = settings.trustedProxies
+    const current = trustedProxies()
+    if (current !== ranges) {
+      ranges = current
       made = make(ranges)
     }
     return made

@@ -73,11 +73,10 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
     request.edge = stateOf(request, options)
     done()
   })
-  if (options.corsOrigins.length > 0) {
+  if (options.corsOrigins().length > 0) {
     const { default: cors } = await import('@fastify/cors')
     await app.register(cors, {
-      // Read for each request: the setting may change.
-      origin: (_origin, callback) => callback(null, [...options.corsOrigins]),
+      origin: (_origin, callback) => callback(null, [...options.corsOrigins()]),
       methods: ['GET', 'HEAD', 'PUT', 'POST', 'DELETE'],
     })
   }

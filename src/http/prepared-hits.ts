@@ -24,8 +24,8 @@ export interface PreparedHitOptions {
   readonly log: FastifyBaseLogger
   /** Writes whole lines of the log; absent: all lines go through the logger. */
   readonly writeLine?: WriteLine
-  readonly compressionMinBytes: number
-  readonly corsOrigins: readonly string[]
+  readonly compressionMinBytes: () => number
+  readonly corsOrigins: () => readonly string[]
   readonly observe?: RequestEventListener
 }
 
@@ -67,7 +67,7 @@ export class PreparedHits {
     const { raw, edge } = request
     const hit = this.#hits.get(raw.url ?? '')
     // A recorded trace contains a span for each stage. CORS adds headers of its own to each response.
-    if (hit === undefined || !isPlainRead(raw) || edge.trace?.recorded || this.#options.corsOrigins.length > 0) {
+    if (hit === undefined || !isPlainRead(raw) || edge.trace?.recorded || this.#options.corsOrigins().length > 0) {
       return false
     }
     // The client may have disconnected while its request waited. The next hooks report it.
@@ -77,7 +77,7 @@ export class PreparedHits {
     if (caller === undefined || !this.#isAllowed(hit, caller)) return false
     const response = hit.repeat()
     if (response === undefined) return false
-    const preferences = preferencesOf(headers, hit.url.flags, this.#options.compressionMinBytes)
+    const preferences = preferencesOf(headers, hit.url.flags, this.#options.compressionMinBytes())
     const representation = represent(response, preferences)
     if (representation instanceof Promise || !this.#admission.countHit(caller)) return false
     reply.hijack()

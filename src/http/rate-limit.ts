@@ -73,12 +73,15 @@ function createRateLimiter<Subject>(
   const { windowMs: window } = limit
   const keys = new WeakMap<FastifyRequest, string>()
   const countRequest = app.createRateLimit({
-    max: () => limit.max,
+    max: limit.max,
     timeWindow: window,
     keyGenerator: (request) => keys.get(request) ?? '',
   })
   return {
-    count: (subject) => count(keyOf(subject), window, limit.max).count <= limit.max,
+    count: (subject) => {
+      const max = limit.max()
+      return count(keyOf(subject), window, max).count <= max
+    },
     check: async (request, subject) => {
       keys.set(request, keyOf(subject))
       const counted = await countRequest(request)
@@ -86,8 +89,9 @@ function createRateLimiter<Subject>(
       throw tooManyRequests(counted.max, counted.ttl)
     },
     charge: (subject) => {
-      const { count: counted, ends } = count(keyOf(subject), window, limit.max)
-      if (counted > limit.max) throw tooManyRequests(limit.max, ends)
+      const max = limit.max()
+      const { count: counted, ends } = count(keyOf(subject), window, max)
+      if (counted > max) throw tooManyRequests(max, ends)
     },
   }
 }

@@ -22,13 +22,13 @@ export interface RouteOptions {
   readonly catalogue: readonly Endpoint[]
   readonly handle: Handler
   /** `queryParameters`: greatest number of them. */
-  readonly limits: BodyLimits & { readonly queryParameters: number }
-  readonly prefixes: Prefixes
-  /** Experimental endpoints are served. */
-  readonly experimental: boolean
+  readonly limits: () => BodyLimits & { readonly queryParameters: number }
+  readonly prefixes: () => Prefixes
+  /** Whether experimental endpoints are served. */
+  readonly experimental: () => boolean
   /** Shorter bodies are not compressed. */
-  readonly compressionMinBytes: number
-  readonly corsOrigins: readonly string[]
+  readonly compressionMinBytes: () => number
+  readonly corsOrigins: () => readonly string[]
 }
 
 /** How paths are matched, for Fastify and for `resolveUrl`. */
@@ -72,7 +72,7 @@ export function registerRoutes(
         const parts = { caller, headers, id, body, clientAddress, trace, client: { response: reply.raw }, charge }
         edge.response = await options.handle(toEdgeRequest(url, parts))
         hits.remember(request, caller, url, edge.response)
-        return sendResponse(request, reply, edge.response, options.compressionMinBytes)
+        return sendResponse(request, reply, edge.response, options.compressionMinBytes())
       },
     })
   }
@@ -80,7 +80,7 @@ export function registerRoutes(
 
 /** Returns the target of a request for admission, and stores query and flags in the request. Throws 603 and 604. */
 export function admissionTarget(request: FastifyRequest, options: RouteOptions): AdmissionTarget {
-  const { query, flags } = queryOf(request.raw.url ?? '', options.limits.queryParameters)
+  const { query, flags } = queryOf(request.raw.url ?? '', options.limits().queryParameters)
   request.edge.flags = flags
   request.query = query
   return {
@@ -97,7 +97,7 @@ function queryOf(url: string, maxParameters: number): { readonly query: Values; 
 
 /** Returns the endpoint if it is served under this URL; else throws 603. */
 function served(endpoint: Endpoint | undefined, method: string, url: string, options: RouteOptions): Endpoint {
-  if (endpoint === undefined || (endpoint.experimental && !options.experimental)) throw new EdgeError(603)
+  if (endpoint === undefined || (endpoint.experimental && !options.experimental())) throw new EdgeError(603)
   if (hasEmptySegment(method, url)) throw new EdgeError(603)
   return endpoint
 }
@@ -136,7 +136,7 @@ export function createUrlResolver(options: RouteOptions): ResolveUrl {
     const found = router.find('GET', url)
     if (found !== null && found.store === null) throw undecodablePath()
     const route: ResolvableRoute | undefined = found?.store
-    const { query, flags } = queryOf(url, options.limits.queryParameters)
+    const { query, flags } = queryOf(url, options.limits().queryParameters)
     const endpoint = served(route?.endpoint, 'GET', url, options)
     authorise(caller, { endpoint, query })
     const params = { ...found?.params } as Values

@@ -16,10 +16,10 @@ export type CheckValues = (endpoint: Endpoint, query: Values, body: unknown, typ
 type CheckParam = (param: Param, value: string, name: string, query: Values) => EdgeError | undefined
 
 /** `prefixes`: the values that a parameter with `startsWith` may begin with. */
-export function createChecks(prefixes: Prefixes): CheckValues {
+export function createChecks(prefixes: () => Prefixes): CheckValues {
   const checkPrefix: CheckParam = (param, value, name) => {
     if (param.startsWith === undefined) return undefined
-    const fits = prefixes[param.startsWith].some((prefix) => isWithin(value, prefix))
+    const fits = prefixes()[param.startsWith].some((prefix) => isWithin(value, prefix))
     return fits && !value.split(/[/\\]/).includes('..') ? undefined : badValue(param.kind, name)
   }
   const checks: readonly CheckParam[] = [checkCompanion, checkPattern, checkPrefix, checkPageLimit]

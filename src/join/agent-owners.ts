@@ -19,7 +19,7 @@ import {
   MasterNotReadyError,
   type OwnerLookupPorts,
 } from './owner-lookup.ts'
-import { createOwnerTable } from './owner-table.ts'
+import { createOwnerTable, type OwnerTablePorts } from './owner-table.ts'
 
 /** By agent id: the name of the node to call, or the error 931 with the reason why there is none. */
 export type NodeByAgent = ReadonlyMap<string, string | EdgeError>
@@ -45,18 +45,15 @@ export type GroupMembers = { readonly nodes: NodeByAgent } | { readonly errorRes
 
 export interface AgentOwnersPorts extends OwnerLookupPorts {
   readonly view: ClusterView
-  /** Milliseconds that responses about agents are fresh. */
-  readonly ttl: number
-  /** Milliseconds that the table may be older than that while the master cannot be asked. */
-  readonly staleIfError: number
+  readonly lifetimes: OwnerTablePorts['lifetimes']
   /** Monotonic milliseconds. */
   readonly clock?: () => number
 }
 
 export function createAgentOwners(ports: AgentOwnersPorts): AgentOwners {
-  const { view, clock = () => performance.now() } = ports
+  const { view, lifetimes, clock = () => performance.now() } = ports
   const lookup = createOwnerLookup(ports)
-  const table = createOwnerTable({ lookup, lifetimes: ports, clock })
+  const table = createOwnerTable({ lookup, lifetimes, clock })
   const findOwners = async (ids: readonly string[], request: EdgeRequest): Promise<AgentOwnerMap> => {
     const found = await lookup.find(ids, request)
     for (const id of ids) table.correct(id, found.get(id))

@@ -68,7 +68,7 @@ export async function readAgentRows(
     if (isNodeRows(result)) total += result.total
     return result
   }
-  const results = await fetchByNode(agents, ports.distribution, concurrency, fetchRows)
+  const results = await fetchByNode(agents, ports.distribution(), concurrency, fetchRows)
   for (const [{ node }, result] of results) {
     if (isError(result) && result.code !== AGENT_REMOVED) report.addError(node, result)
   }
@@ -133,7 +133,7 @@ function isSingleRow(result: FetchResult): result is SingleRow {
 async function fetchAgent(read: JoinedRead, kind: AgentRowsKind, { id, node }: OwnedAgent): Promise<FetchResult> {
   const { request, fetchPart, fanOut, ports } = read
   const { node: _, ...shared } = request
-  const onNode = id === MANAGER_AGENT_ID && ports.distribution === 'edge' ? { node } : {}
+  const onNode = id === MANAGER_AGENT_ID && ports.distribution() === 'edge' ? { node } : {}
   const part: EdgeRequest = { ...shared, ...onNode, endpoint: kind.endpoint, params: { agent_id: id }, query: {} }
   // A call that hangs must leave time for the agents behind it.
   const deadline = Math.min(fanOut.deadline, performance.now() + (fanOut.deadline - fanOut.startedAt) / 4)

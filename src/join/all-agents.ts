@@ -54,7 +54,7 @@ async function joinRows(read: JoinedRead, ofAgent: Endpoint): Promise<EdgeRespon
   const owners = loadOwners(read)
   // If the client leaves, no code below may await this promise. Mark the rejection as handled.
   owners.catch(() => undefined)
-  const rows = await (ports.distribution === 'edge'
+  const rows = await (ports.distribution() === 'edge'
     ? readNodes(read, kind, owners)
     : readThroughMaster(read, kind, owners))
   const { error } = await owners

@@ -5,6 +5,7 @@ import { EdgeError } from '../core/errors.ts'
 import type { JoinEvent } from '../core/events.ts'
 import type { ClusterView } from '../core/node-call.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
+import { type TimeLimits, timeLimitOf } from '../core/timing.ts'
 import { parseSort } from '../query/order.ts'
 import { DEFAULT_LIMIT, type PageWindow } from '../query/request.ts'
 import type { DatabaseSource } from '../query/sources.ts'
@@ -12,12 +13,13 @@ import type { AgentOwners } from './agent-owners.ts'
 import { type FetchNodePart, fetchPart } from './node-part.ts'
 import { NodeReport } from './node-report.ts'
 
-export interface JoinCollectionsPorts extends JoinTimeouts {
+export interface JoinCollectionsPorts {
   /** The handler of reads. Each part is a separate read with its own key in the cache. */
   readonly read: Handler
   readonly view: ClusterView
   readonly owners: Pick<AgentOwners, 'allOwners' | 'verifiedOwners'>
-  readonly distribution: 'manager' | 'edge'
+  readonly distribution: () => 'manager' | 'edge'
+  readonly limits: () => TimeLimits
   readonly isDistributing: IsDistributing
   readonly catalogue: readonly Endpoint[]
   /** Called once per joined response, also if all nodes failed. */
@@ -42,7 +44,7 @@ export interface JoinedRead {
 }
 
 export function startJoinedRead({ snapshot, ...request }: EdgeRequest, ports: JoinCollectionsPorts): JoinedRead {
-  const fanOut = startFanOut(request, ports)
+  const fanOut = startFanOut(request, timeLimitOf(request, ports.limits()))
   const nodes = ports.view.nodes().map(({ name }) => name)
   const report = new NodeReport(nodes, fanOut.startedAt)
   const fetchAndRecord: FetchNodePart = async (node, part, deadline = fanOut.deadline) => {
@@ -113,25 +115,16 @@ export interface FanOut {
   end(): void
 }
 
-export interface JoinTimeouts {
-  /** Milliseconds that a request may take; `slowTimeout` applies to endpoints that are slow by nature. */
-  readonly timeout: number
-  readonly slowTimeout: number
-}
-
 /** The margin between two deadlines, as a share of the timeout, and its maximum. */
 const MARGIN_SHARE = 0.04
 const MAX_MARGIN_MS = 400
 
-function startFanOut(
-  { endpoint, client: { signal }, waitForComplete }: EdgeRequest,
-  { timeout, slowTimeout }: JoinTimeouts,
-): FanOut {
+/** `total`: the milliseconds that the request may take. */
+function startFanOut({ client: { signal }, waitForComplete }: EdgeRequest, total: number): FanOut {
   const controller = new AbortController()
   // Every node adds a listener; above ten Node.js would warn of a leak.
   setMaxListeners(0, controller.signal)
   const startedAt = performance.now()
-  const total = endpoint.slow === true ? slowTimeout : timeout
   const margin = Math.min(MAX_MARGIN_MS, total * MARGIN_SHARE)
   const leave = () => controller.abort(signal.reason)
   if (signal.aborted) leave()

@@ -16,8 +16,7 @@ export interface OwnerTable {
 
 export interface OwnerTablePorts {
   readonly lookup: Pick<OwnerLookup, 'findAll'>
-  /** Read for each request: the settings may change. */
-  readonly lifetimes: {
+  readonly lifetimes: () => {
     /** Milliseconds that responses about agents are fresh. */
     readonly ttl: number
     /** Milliseconds that the table may be older than its refresh interval while the master cannot be asked. */
@@ -53,7 +52,7 @@ export function createOwnerTable({ lookup, lifetimes, clock }: OwnerTablePorts):
     try {
       const { owners, age } = await lookup.findAll(request)
       const duration = clock() - startedAt
-      const refreshInterval = Math.max(lifetimes.ttl, MIN_REFRESH_INTERVAL_MS, duration * MIN_INTERVAL_PER_DURATION)
+      const refreshInterval = Math.max(lifetimes().ttl, MIN_REFRESH_INTERVAL_MS, duration * MIN_INTERVAL_PER_DURATION)
       snapshot = { owners, asOf: startedAt - age, refreshInterval }
       return snapshot
     } catch (error) {
@@ -80,7 +79,7 @@ export function createOwnerTable({ lookup, lifetimes, clock }: OwnerTablePorts):
       const age = clock() - old.asOf
       if (age < old.refreshInterval) return old.owners
       const next = refresh(request)
-      if (age >= old.refreshInterval + lifetimes.staleIfError) return (await next).owners
+      if (age >= old.refreshInterval + lifetimes().staleIfError) return (await next).owners
       const nextOrOld = next.catch(() => old)
       if (age < 2 * old.refreshInterval) return old.owners
       return (await withTimeout(nextOrOld, MAX_REFRESH_WAIT_MS - (clock() - refreshStartedAt), old)).owners

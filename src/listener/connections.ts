@@ -18,26 +18,16 @@ const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELE
 /** The code of a request that was not received in time. */
 const LATE = 906
 
-/** The framing rules of all servers of a listener. */
-export interface ReplaceableRules {
-  /** Another object after each change: requests that were checked with an earlier one are checked again. */
-  readonly current: FramingRules
-  replace(options: ListenerOptions): void
+/** What the settings say about requests and connections. */
+export interface ConnectionRules extends FramingRules {
+  readonly limits: ListenerSettings['limits']
+  readonly timeouts: ListenerSettings['timeouts']
 }
 
-export function createFramingRules(options: ListenerOptions): ReplaceableRules {
-  const rules = {
-    current: framingRulesOf(options),
-    replace: (next: ListenerOptions) => {
-      rules.current = framingRulesOf(next)
-    },
-  }
-  return rules
-}
-
-function framingRulesOf({ limits, hosts, cors }: ListenerOptions): FramingRules {
+export function connectionRulesOf({ limits, timeouts, hosts }: ListenerSettings, cors: boolean): ConnectionRules {
   return {
     limits,
+    timeouts,
     hosts: hosts.map((host) => host.toLowerCase()),
     methods: cors ? [...METHODS, 'OPTIONS'] : METHODS,
   }
@@ -47,22 +37,22 @@ function framingRulesOf({ limits, hosts, cors }: ListenerOptions): FramingRules 
 export function attach(
   server: Server,
   handler: RequestListener,
-  options: ListenerOptions & { readonly interval: number; readonly rules: ReplaceableRules },
+  options: Pick<ListenerOptions, 'onReject'> & { readonly interval: number; readonly rules: () => ConnectionRules },
 ): PipeliningQueue {
-  const { limits, timeouts, rules, onReject } = options
+  const { rules, interval, onReject } = options
   const expectsContinue = new WeakSet<IncomingMessage>()
 
   const queue = new PipeliningQueue({
-    limits,
+    maxPipelined: () => rules().limits.pipelined,
     handle: (request, response) => {
-      const error = framingError(request, rules.current)
+      const error = framingError(request, rules())
       if (error) {
         const id = newRequestId()
         rejectRequest(response, error, id)
         onReject?.({ id, request, error, socket: request.socket })
         return
       }
-      if (expectsContinue.has(request)) continueRequest(request, response, timeouts.expect)
+      if (expectsContinue.has(request)) continueRequest(request, response, rules().timeouts.expect)
       handler(request, response)
     },
     onDrop: (request, nth) => onReject?.({ id: newRequestId(), request, nth, socket: request.socket }),
@@ -88,13 +78,13 @@ export function attach(
       socket.destroy()
       return
     }
-    const error = parserError(fault, limits.url)
+    const error = parserError(fault, rules().limits.url)
     const rejectIt = () =>
       queue.rejectAfterResponses(socket, (current) => (current ? rejectCurrent(current, error) : reject(socket, error)))
-    if (error.code === LATE) rejectUnlessReceived(socket, { queue, timeouts, reject: rejectIt })
+    if (error.code === LATE) rejectUnlessReceived(socket, { queue, timeouts: rules().timeouts, reject: rejectIt })
     else rejectIt()
   })
-  watchSlowReaders(server, queue, { timeouts, interval: options.interval })
+  watchSlowReaders(server, queue, { rules, interval })
   keepBusyConnections(server, queue)
   return queue
 }
@@ -148,22 +138,24 @@ function continueRequest(request: IncomingMessage, response: ServerResponse, tim
 function watchSlowReaders(
   server: Server,
   queue: PipeliningQueue,
-  { timeouts, interval }: Pick<ListenerOptions, 'timeouts'> & { readonly interval: number },
+  { rules, interval }: { readonly rules: () => ConnectionRules; readonly interval: number },
 ): void {
   const timer = setInterval(() => {
+    const { write } = rules().timeouts
     for (const socket of queue.busySockets()) {
-      const timeout = socket.writableLength > 0 ? timeouts.write : 0
+      const timeout = socket.writableLength > 0 ? write : 0
       if (timeout !== (socket.timeout ?? 0)) socket.setTimeout(timeout)
     }
   }, interval).unref()
   server.once('close', () => clearInterval(timer))
 }
 
-export interface ListenerOptions {
+/** What a reload may change. */
+export interface ListenerSettings {
   readonly tls?: TlsFiles | undefined
-  /** `pipelined`: requests that may be queued behind the current one, on one connection. May change. */
+  /** `pipelined`: requests that may be queued behind the current one, on one connection. */
   readonly limits: FramingLimits & { readonly pipelined: number }
-  /** Milliseconds. May change. */
+  /** Milliseconds. */
   readonly timeouts: {
     /** Until all headers are received. */
     readonly headers: number
@@ -178,6 +170,9 @@ export interface ListenerOptions {
   }
   /** Host names that are served, in lower case, without port; empty: all. */
   readonly hosts: readonly string[]
+}
+
+export interface ListenerOptions extends ListenerSettings {
   /** OPTIONS is served (preflight requests of browsers). */
   readonly cors: boolean
   readonly log: ListenerLog

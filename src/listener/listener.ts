@@ -7,8 +7,8 @@ import { createServer as createHttpServer, type Server as HttpServer, type Serve
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import type { FastifyServerFactory } from 'fastify'
-import type { ListenerOptions, TlsFiles } from './connections.ts'
-import { attach, createFramingRules } from './connections.ts'
+import type { ListenerOptions, ListenerSettings, TlsFiles } from './connections.ts'
+import { attach, type ConnectionRules, connectionRulesOf } from './connections.ts'
 import type { PipeliningQueue } from './pipelining-queue.ts'
 
 export interface Listener {
@@ -18,9 +18,9 @@ export interface Listener {
   readonly servers: readonly (HttpServer | TlsServer)[]
   /**
    * Checks changed files of the certificate. Rejects with an Error that names them if they cannot be used. Resolves to
-   * the function that puts them to use, together with the limits, timeouts and host names, which may have changed too.
+   * the function that puts these settings to use.
    */
-  prepareReload(next: Pick<ListenerOptions, 'tls' | 'hosts'>): Promise<() => void>
+  prepareReload(next: ListenerSettings): Promise<() => void>
   /** Reads the certificate again; `false`: it cannot be used, and the old one stays in use. */
   reloadTls(): Promise<boolean>
   /** Closes the connection whose socket has failed with this error. Returns `false` if there is none. */
@@ -40,14 +40,14 @@ const CHECK_INTERVAL_MS = 1000
 
 /** Makes the listener. If the certificate cannot be used, throws an Error that names its files. */
 export async function createListener(options: ListenerOptions): Promise<Listener> {
-  const { log, interval = CHECK_INTERVAL_MS } = options
+  const { log, cors, onReject, interval = CHECK_INTERVAL_MS } = options
   let { tls } = options
   const first = tls && (await readCertificate(tls))
   if (first && !first.ok) throw new Error(first.fault)
   let context = first?.context
   const servers: (HttpServer | TlsServer)[] = []
   const queues: PipeliningQueue[] = []
-  const rules = createFramingRules(options)
+  let rules = connectionRulesOf(options, cors)
 
   const useContext = (next: SecureContextOptions): void => {
     context = next
@@ -73,7 +73,8 @@ export async function createListener(options: ListenerOptions): Promise<Listener
   return {
     servers,
     reloadTls,
-    prepareReload: async ({ tls: nextTls, hosts }) => {
+    prepareReload: async (next) => {
+      const nextTls = next.tls
       const isChanged = tls && nextTls && (tls.cert !== nextTls.cert || tls.key !== nextTls.key)
       const read = isChanged ? await readCertificate(nextTls) : undefined
       if (read?.ok === false) throw new Error(read.fault)
@@ -82,18 +83,18 @@ export async function createListener(options: ListenerOptions): Promise<Listener
           tls = nextTls
           useContext(read.context)
         }
-        rules.replace({ ...options, hosts })
-        for (const server of servers) applySettings(server, options)
+        rules = connectionRulesOf(next, cors)
+        for (const server of servers) applyRules(server, rules)
       }
     },
     serverFactory: (handler, fastify) => {
       // Fastify adds this handler beside the one of connections.ts. Two handlers would send two responses.
       fastify.clientErrorHandler = () => undefined
-      const settings = serverOptions(options, interval)
+      const settings = serverOptions(rules, interval)
       const server = context ? createTlsServer({ ...settings, ...context }) : createHttpServer(settings)
       // Node would drop headers beyond this number silently; framing.ts counts them and rejects the request.
       server.maxHeadersCount = 0
-      queues.push(attach(server, handler, { ...options, interval, rules }))
+      queues.push(attach(server, handler, { interval, rules: () => rules, ...(onReject && { onReject }) }))
       servers.push(server)
       server.once('close', stopWatching)
       return server
@@ -105,7 +106,7 @@ export async function createListener(options: ListenerOptions): Promise<Listener
     closeIdle: () => {
       for (const server of servers) server.closeIdleConnections()
       // A server of Node that is closed no longer checks its timeouts.
-      for (const queue of queues) queue.closeIdle(options.timeouts.headers)
+      for (const queue of queues) queue.closeIdle(rules.timeouts.headers)
     },
     closeAll: () => {
       for (const server of servers) server.closeAllConnections()
@@ -115,13 +116,13 @@ export async function createListener(options: ListenerOptions): Promise<Listener
 }
 
 /** Node reads these properties for each connection, or each second. */
-function applySettings(server: HttpServer | TlsServer, options: ListenerOptions): void {
-  const { maxHeaderSize, headersTimeout, requestTimeout, keepAliveTimeout } = serverOptions(options, 0)
+function applyRules(server: HttpServer | TlsServer, rules: ConnectionRules): void {
+  const { maxHeaderSize, headersTimeout, requestTimeout, keepAliveTimeout } = serverOptions(rules, 0)
   Object.assign(server, { maxHeaderSize, headersTimeout, requestTimeout, keepAliveTimeout })
 }
 
 function serverOptions(
-  { limits, timeouts }: ListenerOptions,
+  { limits, timeouts }: ConnectionRules,
   interval: number,
 ): ServerOptions & { handshakeTimeout: number } {
   return {

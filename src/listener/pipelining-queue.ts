@@ -38,8 +38,8 @@ interface Connection {
 
 export interface PipeliningQueueOptions {
   readonly handle: RequestListener
-  /** `pipelined`: requests that may be queued behind the current one, on each connection. Read for each request. */
-  readonly limits: { readonly pipelined: number }
+  /** `pipelined`: requests that may be queued behind the current one, on each connection. */
+  readonly maxPipelined: () => number
   /** Called for each request that is dropped with its connection; `nth` counts those of one connection. */
   onDrop?(request: IncomingMessage, nth: number): void
 }
@@ -69,7 +69,7 @@ export class PipeliningQueue {
       return
     }
     connection.queue.push({ request, response })
-    if (connection.queue.length > this.#options.limits.pipelined) connection.socket.destroy()
+    if (connection.queue.length > this.#options.maxPipelined()) connection.socket.destroy()
   }
 
   /** Registers a new connection, so that it counts as idle from its beginning. */

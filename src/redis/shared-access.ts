@@ -76,8 +76,8 @@ export const ACCESS_COMMANDS_USED: readonly string[] = [
 
 export interface SharedAccessOptions {
   readonly replica: RedisReplica
-  /** `access.limits`, over all replicas. */
-  readonly limits: { readonly failedLogins: number }
+  /** `access.limits.failedLogins`, over all replicas. */
+  readonly failedLogins: () => number
   /** Key of the digests of names and addresses; the same on all replicas. */
   readonly key?: Buffer
   readonly clock?: Clock
@@ -103,7 +103,7 @@ type RevocationsReply = readonly [
 
 /** Must be called before the replica starts. */
 export function createSharedAccess(options: SharedAccessOptions): SharedAccess {
-  const { replica, limits, clock = systemClock, log } = options
+  const { replica, failedLogins, clock = systemClock, log } = options
   const { commands, heartbeat, times } = replica
   const shared = {
     connection: commands,
@@ -112,7 +112,7 @@ export function createSharedAccess(options: SharedAccessOptions): SharedAccess {
     replicas: () => heartbeat.replicas,
     isUnreachable: () => state.isUnreachable,
   }
-  const attempts = createSharedAttempts({ ...shared, limits, clock })
+  const attempts = createSharedAttempts({ ...shared, failedLogins, clock })
   const count = createSharedCounts({ ...shared, elapsed: () => clock.elapsed() })
   const onPending = (revocations: number) =>
     log('warn', 'redis is unreachable: revoked tokens are still valid at other replicas', { revocations })

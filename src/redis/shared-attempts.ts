@@ -94,8 +94,8 @@ export interface SharedAttemptsOptions {
   readonly connection: RedisConnection
   /** Time limit of a command in milliseconds. */
   readonly timeout: number
-  /** As `LoginAttemptOptions.limits`, over all replicas. */
-  readonly limits: { readonly failedLogins: number }
+  /** As `LoginAttemptOptions.failedLogins`, over all replicas. */
+  readonly failedLogins: () => number
   readonly digest: (...parts: readonly string[]) => string
   readonly clock: Clock
   replicas(): number
@@ -114,18 +114,11 @@ const MAX_BLOCKED_PAIRS = 20_000
 const BURST_RETRY_MS = 100
 
 export function createSharedAttempts(options: SharedAttemptsOptions): SharedAttempts {
-  const { connection, timeout, limits, digest, clock, replicas, isUnreachable } = options
+  const { connection, timeout, failedLogins, digest, clock, replicas, isUnreachable } = options
   const blockedUntil = growingLru<string, number>(MAX_BLOCKED_PAIRS)
   /** Attempts for which Redis has not answered yet, by pair. */
   const inFlight = new Map<string, number>()
-  const local = createLoginAttempts({
-    clock,
-    limits: {
-      get failedLogins() {
-        return Math.ceil(limits.failedLogins / replicas())
-      },
-    },
-  })
+  const local = createLoginAttempts({ clock, failedLogins: () => Math.ceil(failedLogins() / replicas()) })
 
   /** Undefined: Redis is unreachable. */
   async function attempt(
@@ -135,7 +128,7 @@ export function createSharedAttempts(options: SharedAttemptsOptions): SharedAtte
   ): Promise<AttemptReply | undefined> {
     const pair = digest(address, name)
     const names = [`pair:${pair}`, `address:${digest(address)}`, 'edge', `known:${pair}`, 'blocked']
-    const args = [action, limits.failedLogins, pair, ...LIMIT_ARGS]
+    const args = [action, failedLogins(), pair, ...LIMIT_ARGS]
     const reply = await connection.runScript<AttemptReply>(ATTEMPT, names.map(redisKeys.access), args, timeout)
     return reply.ok ? reply.value : undefined
   }
@@ -148,7 +141,7 @@ export function createSharedAttempts(options: SharedAttemptsOptions): SharedAtte
     blockedForMs(address, name) {
       if (isUnreachable()) return local.blockedForMs(address, name)
       // Without this, all attempts of a burst would pass before Redis answers the first.
-      if (inFlight.size > 0 && (inFlight.get(pairOf(address, name)) ?? 0) >= limits.failedLogins) return BURST_RETRY_MS
+      if (inFlight.size > 0 && (inFlight.get(pairOf(address, name)) ?? 0) >= failedLogins()) return BURST_RETRY_MS
       if (blockedUntil.size === 0) return 0
       return Math.max(0, (blockedUntil.get(digest(address, name)) ?? 0) - clock.elapsed())
     },

@@ -54,7 +54,7 @@ async function run(loadOwn: () => Promise<LoadResult>, { number }: ProcessIdenti
     return fail({ reasons: [reason], code: EXIT_CODES.failed })
   }
   const reports = startReports(edge)
-  const { isReplaced, delay = edge.config.listen.drain.delay } = await ending
+  const { isReplaced, delay = edge.config().listen.drain.delay } = await ending
   group.isEnding = !isReplaced
   edge.log.info({ delay }, 'process draining')
   const isComplete = await edge.drain(delay, { isPortShared: isReplaced })
@@ -103,7 +103,7 @@ function startReports(edge: Edge): NodeJS.Timeout {
   let last = ''
   let sentAt = 0
   const report = (): void => {
-    const { listen, log } = edge.config
+    const { listen, log } = edge.config()
     const state: ProcessState = {
       ready: edge.ready().ok,
       pendingRestart: edge.reloadStatus().pendingRestart,

@@ -27,7 +27,7 @@ export interface DiscoveryOptions {
   /** Called when this replica has read a list by itself, so that it is published to the others. */
   readonly onRead: () => void
   readonly interval: number
-  readonly timeout: number
+  readonly timeout: () => number
   readonly log: ClusterLog
   readonly clock: () => number
 }
@@ -58,9 +58,7 @@ export function createDiscovery(
     onList,
     onRead: onListRead,
     interval,
-    get timeout() {
-      return limits.timeout
-    },
+    timeout: () => limits().timeout,
     log,
     clock,
   })
@@ -182,7 +180,7 @@ export class Discovery {
       node: this.#options.master(),
       path: '/cluster/nodes?limit=1000',
       endpoint: 'GET /cluster/nodes',
-      timeout: this.#options.timeout,
+      timeout: this.#options.timeout(),
       signal: this.#stopped.signal,
       caller: 'discovery',
       requestId: 'discovery',

@@ -3,20 +3,19 @@ import { errorNumberOf, isNotReadyError } from '../core/envelope.ts'
 import { EdgeError, type ErrorCode, type NodeFault } from '../core/errors.ts'
 import type { CallNode, ClusterView, Layout, NodeResponse } from '../core/node-call.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
+import { type TimeLimits, timeLimitOf } from '../core/timing.ts'
 import { traceSync } from '../core/traced.ts'
 import type { Answer, DialectResult, DialectTools, NodeFailure } from './dialects/dialect.ts'
 import { dialects } from './dialects/index.ts'
+import type { NodeLimits } from './options.ts'
 import type { Candidate, Router } from './route.ts'
 
 export interface ForwardOptions {
   readonly call: CallNode
   readonly view: ClusterView
   readonly route: Router
-  /** Milliseconds for all candidates together; `slowTimeout` for endpoints that the catalogue marks as slow. */
-  readonly timeout: number
-  readonly slowTimeout: number
-  /** The setting `cluster.limits.perMinute`. */
-  readonly perMinute?: number
+  /** The time limits are for all candidates together. */
+  readonly limits: () => TimeLimits & Pick<NodeLimits, 'perMinute'>
   /** Receives each response of a node. */
   readonly onResponse?: (request: EdgeRequest, response: NodeResponse) => void
 }
@@ -64,8 +63,10 @@ function limitUnlimitedRequests(): <T>(request: EdgeRequest, work: () => Promise
 
 /** Calls the candidates in order until one responds. If none does, throws the error of the first candidate. */
 async function callCandidates(options: ForwardOptions, request: EdgeRequest): Promise<Answer> {
-  const { call, view, route, timeout, slowTimeout, perMinute } = options
-  const latest = performance.now() + (request.endpoint.slow === true ? slowTimeout : timeout)
+  const { call, view, route } = options
+  const limits = options.limits()
+  const { perMinute } = limits
+  const latest = performance.now() + timeLimitOf(request, limits)
   const deadline = Math.min(latest, request.deadline ?? latest)
   let first: NodeFailure | undefined
   for (const candidate of traceSync(request.trace, 'route', () => route(request, view))) {

@@ -26,7 +26,7 @@ export interface Cluster {
   /**
    * Checks changed settings. Throws, and changes nothing, if they cannot be used. Returns the function that puts them to
    * use without a failed call: new calls go to the new nodes, and new connections use the new certificates and
-   * addresses. `limits` of the options may have changed too.
+   * addresses. `limits` may return other values too.
    */
   prepare(changes: ClusterChanges): () => void
   status(): readonly NodeStatus[]

@@ -45,7 +45,7 @@ interface QueuedCall extends Queueable {
 
 export class ConcurrencyLimiter {
   readonly #limit: AdaptiveLimit
-  readonly #limits: Pick<NodeLimits, 'inFlight' | 'queue' | 'perCaller'>
+  readonly #limits: () => Pick<NodeLimits, 'inFlight' | 'queue' | 'perCaller'>
   readonly #clock: () => number
   readonly #slots: SlotsInUse
   readonly #budget: LimiterBudget
@@ -54,12 +54,12 @@ export class ConcurrencyLimiter {
   readonly #baseline = new LatencyBaseline()
 
   constructor(
-    limits: Pick<NodeLimits, 'inFlight' | 'queue' | 'perCaller'>,
+    limits: () => Pick<NodeLimits, 'inFlight' | 'queue' | 'perCaller'>,
     clock: () => number,
     openSlots: OpenSlots = openOwnSlots,
     budget: LimiterBudget = unlimited,
   ) {
-    this.#limit = new AdaptiveLimit(limits.inFlight)
+    this.#limit = new AdaptiveLimit(limits().inFlight)
     this.#limits = limits
     this.#clock = clock
     this.#slots = new SlotsInUse({ limits, limit: this.#limit, openSlots, onChange: () => this.#startQueued() })
@@ -99,7 +99,7 @@ export class ConcurrencyLimiter {
   }
 
   get hasQueueSpace(): boolean {
-    return this.#queue.size < this.#limits.queue
+    return this.#queue.size < this.#limits().queue
   }
 
   /**
@@ -144,7 +144,7 @@ export class ConcurrencyLimiter {
 
   /** Applies a changed `inFlight`. The other limits are read for each call. */
   applyLimits(): void {
-    this.#limit.setMax(this.#limits.inFlight)
+    this.#limit.setMax(this.#limits().inFlight)
     this.#startQueued()
   }
 

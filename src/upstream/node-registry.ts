@@ -51,7 +51,7 @@ export class NodeRegistry {
     this.#settings = settings
     this.#layoutOf = layoutOf
     this.#tokenCallsOf = createTokenCalls(settings, (call) => this.#connecting.accountOf(call))
-    this.#inFlight = settings.limits.inFlight
+    this.#inFlight = settings.limits().inFlight
     this.#connecting = {
       tls: settings.tls,
       allowed: createAllowedAddresses(settings.allowedAddresses),
@@ -100,7 +100,7 @@ export class NodeRegistry {
 
   /** Connects to the nodes in this way from now on, and applies changed limits. */
   reconfigure(connecting: Connecting): void {
-    const { inFlight } = this.#settings.limits
+    const { inFlight } = this.#settings.limits()
     const isChanged = connecting !== this.#connecting || inFlight !== this.#inFlight
     this.#connecting = connecting
     this.#inFlight = inFlight

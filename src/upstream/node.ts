@@ -30,7 +30,7 @@ import type { Transport, TransportChanges } from './transport.ts'
 export interface UpstreamNodeOptions {
   readonly setting: NodeSetting
   readonly transport: Transport
-  readonly limits: NodeLimits
+  readonly limits: () => NodeLimits
   readonly ejection: EjectionSettings
   readonly log: ClusterLog
   readonly slots: SharedSlots
@@ -72,7 +72,7 @@ export class UpstreamNode {
     this.setting = options.setting
     this.#options = options
     const { setting, slots, limits, layout, clock } = options
-    const perMinute = () => limits.perMinute ?? DEFAULT_PER_MINUTE[layout() ?? 'newer']
+    const perMinute = () => limits().perMinute ?? DEFAULT_PER_MINUTE[layout() ?? 'newer']
     const permits = options.permits.open(setting.name, perMinute)
     this.#callBudget = new CallBudget({ permits, limit: perMinute, clock })
     this.transport = meter(options.transport, this.#callBudget, () => this.#isNewer)
@@ -97,7 +97,7 @@ export class UpstreamNode {
         return outcomeOf(await sendAliveProbe({ node: setting.name, transport, timeout, clock, caller: 'probe' }))
       },
     })
-    this.#budget = new RetryBudget(Math.max(MIN_RETRY_BUDGET, options.limits.inFlight))
+    this.#budget = new RetryBudget(Math.max(MIN_RETRY_BUDGET, limits().inFlight))
   }
 
   get #isNewer(): boolean {

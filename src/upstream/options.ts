@@ -107,7 +107,7 @@ export interface ClusterOptions {
   /** Whether to read the nodes from the master's `GET /cluster/nodes`. Impossible with `passthrough`. */
   readonly discover: boolean
   readonly credentials: NodeCredentials
-  readonly limits: NodeLimits
+  readonly limits: () => NodeLimits
   readonly tls?: NodeTls
   readonly ejection?: Partial<EjectionSettings>
   /** Ranges that must contain every address of a node, after name resolution. Absent or empty: any address. */

@@ -18,7 +18,7 @@ export interface PassedOnCallsPorts {
   readonly call: CallNode
   readonly view: Pick<ClusterView, 'nodes' | 'master'>
   readonly drains: Pick<DrainedNodes, 'has'>
-  readonly limits: Pick<NodeLimits, 'inFlight'>
+  readonly limits: () => Pick<NodeLimits, 'inFlight'>
   /** Milliseconds on the asked node after which a call counts as hanging. */
   readonly hangTimeout: number
   readonly log: ClusterLog
@@ -43,7 +43,7 @@ export class PassedOnCalls {
   constructor(ports: PassedOnCallsPorts) {
     this.#ports = ports
     this.#owners = new OwnerNames(ports)
-    this.#turns = new Turns(() => Math.ceil(ports.limits.inFlight / 2))
+    this.#turns = new Turns(() => Math.ceil(ports.limits().inFlight / 2))
   }
 
   /** Milliseconds until the node is probed; `undefined`: calls for it are sent. */

@@ -17,7 +17,7 @@ export type OpenSlots = (kind: 'all' | 'bulk', limit: () => number, onChange: ()
 export const openOwnSlots: OpenSlots = (kind, limit, onChange) => ownSlots.open(kind, limit, onChange)
 
 interface SlotsInUseOptions {
-  readonly limits: Pick<NodeLimits, 'inFlight' | 'perCaller'>
+  readonly limits: () => Pick<NodeLimits, 'inFlight' | 'perCaller'>
   /** The adaptive limit, which this process measures. */
   readonly limit: { readonly value: number }
   readonly openSlots: OpenSlots
@@ -38,8 +38,8 @@ export class SlotsInUse {
   constructor({ limits, limit, openSlots, onChange }: SlotsInUseOptions) {
     this.#limits = limits
     this.#limit = limit
-    this.#slots = openSlots('all', () => limits.inFlight, onChange)
-    this.#bulkSlots = openSlots('bulk', () => bulkShareOf(limits.inFlight), onChange)
+    this.#slots = openSlots('all', () => limits().inFlight, onChange)
+    this.#bulkSlots = openSlots('bulk', () => bulkShareOf(limits().inFlight), onChange)
   }
 
   /** Calls in flight. */
@@ -71,7 +71,7 @@ export class SlotsInUse {
   }
 
   hasShare(caller: string): boolean {
-    return (this.#callsOf.get(caller) ?? 0) >= this.#limits.perCaller
+    return (this.#callsOf.get(caller) ?? 0) >= this.#limits().perCaller
   }
 
   take({ priority, caller }: Queueable): void {

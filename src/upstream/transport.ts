@@ -19,14 +19,14 @@ const MAX_HEADER_BYTES = 16 * 1024
 export interface TransportOptions {
   readonly url: string
   readonly tls: NodeTls
-  readonly limits: NodeLimits
+  readonly limits: () => Pick<NodeLimits, 'inFlight' | 'response'>
   /** Milliseconds. */
   readonly connectTimeout: number
   readonly lookup: LookupFunction
   readonly headers: RequestHeaders
 }
 
-/** The options that may change. The pool also takes `limits.inFlight` again. */
+/** The options that may change. The pool also takes `inFlight` again. */
 export type TransportChanges = Pick<TransportOptions, 'tls' | 'lookup' | 'headers'>
 
 export interface Transport {
@@ -113,7 +113,7 @@ function createConnections({ url, tls, limits, connectTimeout, lookup }: Transpo
     bodyTimeout: 0,
   }
   return {
-    pool: new Pool(url, { ...common, connections: limits.inFlight, pipelining: 1 }),
+    pool: new Pool(url, { ...common, connections: limits().inFlight, pipelining: 1 }),
     // With pipelining 0, undici sends `Connection: close`.
     open: () => new Client(url, { ...common, pipelining: 0 }),
   }
@@ -133,7 +133,7 @@ function attempt(
   { limits, headers }: TransportOptions,
 ): Promise<AttemptResult> {
   return new Promise((resolve) => {
-    const maxBytes = call.authorization?.maxBytes ?? limits.response
+    const maxBytes = call.authorization?.maxBytes ?? limits().response
     const exchange = new Exchange(call.node, { expect: call.expect, maxBytes }, resolve)
     const onAbort = () => {
       const fault = deadline.fault()

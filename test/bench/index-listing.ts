@@ -44,7 +44,7 @@ const client = redis.client()
 const times = { commandTimeout: 5000, bulkTimeout: 10_000, socketTimeout: 15_000, lease: 20_000 }
 const opened: RedisStore[] = []
 const open = async () => {
-  const store = await openRedisStore({ redis: { url: redis.url }, localBytes: 1 << 20, times })
+  const store = await openRedisStore({ redis: { url: redis.url }, localBytes: () => 1 << 20, times })
   opened.push(store)
   return store
 }
@@ -67,7 +67,7 @@ function cases(index: RedisStore): readonly Case[] {
   const operations = cacheOperations({
     index,
     enabled: true,
-    defaultDuration: 750,
+    defaultDuration: () => 750,
     lifetimesOf: () => lifetimes,
     sharedThroughRedis: true,
   })

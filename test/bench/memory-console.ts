@@ -46,7 +46,7 @@ export async function measureReplica(onStep: (memory: ReplicaMemory) => void): P
     await fillLocalTier(replica)
     await note('with a full local tier')
     const times = { commandTimeout: 5000, bulkTimeout: 10_000, socketTimeout: 15_000, lease: 20_000 }
-    const store = await openRedisStore({ redis: { url: redis.url }, localBytes: 1 << 20, times })
+    const store = await openRedisStore({ redis: { url: redis.url }, localBytes: () => 1 << 20, times })
     await writeRows(redis, store, ROWS)
     await store.close()
     for (const sort of SORTS) {

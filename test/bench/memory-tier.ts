@@ -43,7 +43,7 @@ function entry(at: number) {
 async function measure(filling: Filling, url: string): Promise<TierMemory> {
   // No entry is evicted or expires, so all of them are measured.
   const times = { commandTimeout: 5000, bulkTimeout: 10_000, socketTimeout: 15_000, lease: 20_000 }
-  const store = await openRedisStore({ redis: { url }, localBytes: 4 * ENTRIES * ENTRY_BYTES, times })
+  const store = await openRedisStore({ redis: { url }, localBytes: () => 4 * ENTRIES * ENTRY_BYTES, times })
   const before = memory()
   const add = filling === 'filled here' ? fill : read
   for (let from = 0; from < ENTRIES; from += CONCURRENCY)

@@ -102,19 +102,20 @@ export async function settle(): Promise<void> {
 export const lifetimes = { ttl: 1000, staleWhileRevalidate: 1000, staleIfError: 60_000 }
 
 const nodeList = [{ name: 'm' }]
+const key = { secret: 'secret', policy: '1' }
 
 /** One replica: the two stages with their own memory store, or with the given store. */
 export function replica(options: Partial<CacheOptions> = {}) {
   const clock = new ManualClock()
   const nodes = new FakeNodes()
-  const store = options.store ?? createMemoryStore({ bytes: 1 << 20, elapsed: clock.read })
+  const store = options.store ?? createMemoryStore({ bytes: () => 1 << 20, elapsed: clock.read })
   const cache = createCache({
     store,
-    key: { secret: 'secret', policy: '1' },
+    key: () => key,
     lifetimesOf: () => lifetimes,
     master: () => 'm',
     nodes: () => nodeList,
-    limits: { timeout: 20_000, slowTimeout: 120_000 },
+    limits: () => ({ timeout: 20_000, slowTimeout: 120_000 }),
     hasIdleCapacity: () => true,
     clock: clock.read,
     ...options,

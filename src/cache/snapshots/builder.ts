@@ -22,7 +22,6 @@ import { snapshotSourceOf } from './derivation.ts'
 import { readJoined } from './read-joined.ts'
 import { parseHead, type SnapshotHead, type SnapshotRows, toResponse } from './rows.ts'
 
-/** Read for each request: the settings may change. */
 export interface SnapshotSettings extends SnapshotLimits {
   /** The cache groups whose collections have snapshots. */
   readonly groups: readonly CacheGroup[]
@@ -38,7 +37,7 @@ export interface SnapshotPorts {
   /** Milliseconds, monotonic. */
   readonly clock: () => number
   readonly onEvent: (event: CacheEvent) => void
-  readonly snapshots: SnapshotSettings
+  readonly snapshots: () => SnapshotSettings
   readonly rows: SnapshotRows
   readonly nodeReads: () => NodeReads
 }
@@ -89,7 +88,7 @@ export function createBuilder(ports: SnapshotPorts, demands: SnapshotDemands, ne
     call: Handler,
   ): Promise<EdgeResponse> {
     const started = clock()
-    const { maxRows, maxBytes, localBytes } = snapshots
+    const { maxRows, maxBytes, localBytes } = snapshots()
     const nodeReads = ports.nodeReads()
     const { rowsPerCall } = nodeReads
     const limits = { maxRows, maxBytes: Math.min(maxBytes, localBytes), rowsPerCall }

@@ -29,14 +29,14 @@ export function derivableOf(
   { snapshots, resolveTarget }: Pick<SnapshotPorts, 'snapshots' | 'resolveTarget'>,
   request: EdgeRequest,
 ): Derivable | undefined {
-  if (snapshots.groups.length === 0) return undefined
+  const { groups } = snapshots()
+  if (groups.length === 0) return undefined
   const derivation = derivationOf(request, new Date())
   if (derivation === undefined) return undefined
   const own = resolveTarget(request)
   const snapshot: EdgeRequest = { ...request, query: {}, snapshot: true }
   const target = resolveTarget(snapshot)
-  if (typeof own === 'string' || typeof target === 'string' || !snapshots.groups.includes(target.policy.group))
-    return undefined
+  if (typeof own === 'string' || typeof target === 'string' || !groups.includes(target.policy.group)) return undefined
   return { request, key: own.key, derivation, snapshot, target }
 }
 
@@ -77,7 +77,7 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler, read: Handl
 
   /** Whether a client waits for a new snapshot: only if it takes as many calls as the request itself does. */
   function mayWait({ target: { key, policy }, snapshot, request }: Derivable): boolean {
-    const { maxRows } = ports.snapshots
+    const { maxRows } = ports.snapshots()
     const total = demands.totalOf(key)
     // Each request for such a page has to collect all rows anyway.
     if (needsAllRows(policy) && selectsAllRows(request)) return !demands.isRefused(key) && (total ?? 0) <= maxRows

@@ -27,7 +27,7 @@ import {
 
 export interface MemoryStoreOptions {
   /** Bytes beyond which the least recently used entries are evicted. May change. */
-  readonly bytes: number
+  readonly bytes: () => number
   /** Milliseconds that a fence remains after `keepUntilLeaseEnds` (default 240 s). */
   readonly fenceLease?: number
   /** Returns the milliseconds of a monotonic clock. */
@@ -75,7 +75,7 @@ class MemoryCache {
     this.#elapsed = elapsed
     this.#fenceLease = fenceLease
     const onRemove = (key: string, { info }: LocalEntry) => this.#keysByGroup.get(info.group)?.delete(key)
-    this.#entries = new LocalEntries(() => options.bytes, elapsed, onRemove)
+    this.#entries = new LocalEntries(options.bytes, elapsed, onRemove)
     this.#epochs = new EpochTable(elapsed)
   }
 

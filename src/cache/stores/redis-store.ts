@@ -18,12 +18,12 @@ import { ResponseIndex } from './response-index.ts'
 
 export interface RedisStoreOptions {
   readonly replica: RedisReplica
-  /** Size of the local tier in bytes; 0 disables it. May change. */
-  readonly localBytes: number
+  /** Size of the local tier in bytes; 0 disables it. */
+  readonly localBytes: () => number
   /** Encrypts entries and index rows. Without it, they have a check against damage only. */
   readonly encryptionKey?: Buffer
-  /** A write whose invalidation Redis has not confirmed. May change. Default: `refuse`. */
-  readonly writesWithoutRedis?: 'refuse' | 'sendAndRiskStaleReads'
+  /** A write whose invalidation Redis has not confirmed. Absent: `refuse`. */
+  readonly writesWithoutRedis?: () => 'refuse' | 'sendAndRiskStaleReads'
   readonly onEvent?: OnStoreEvent
 }
 
@@ -69,11 +69,11 @@ class RedisCache {
 
   constructor(options: RedisStoreOptions) {
     const { replica, encryptionKey, onEvent = () => {} } = options
-    const known = new KnownEpochs(options.localBytes)
+    const known = new KnownEpochs(options.localBytes())
     const codec = createEntryCodec(encryptionKey)
     this.#replica = replica
     this.#known = known
-    this.#local = new LocalTier(new LocalEntries(() => options.localBytes, replica.elapsed), known)
+    this.#local = new LocalTier(new LocalEntries(options.localBytes, replica.elapsed), known)
     this.#entries = new RedisEntries({ replica, codec, onEvent })
     this.parts = createRedisParts({ replica, codec, onEvent })
     this.#redis = new RedisTier({ replica, known, entries: this.#entries })
@@ -86,7 +86,7 @@ class RedisCache {
     const invalidator = new Invalidator({
       replica,
       known,
-      risksStaleReads: () => options.writesWithoutRedis === 'sendAndRiskStaleReads',
+      risksStaleReads: () => options.writesWithoutRedis?.() === 'sendAndRiskStaleReads',
       onEvent,
     })
     this.invalidator = invalidator

@@ -15,8 +15,7 @@ export interface TracesOptions {
   /** Where spans are posted to. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** Read for each request: the settings may change. */
-  readonly sampling: {
+  readonly sampling: () => {
     /** Share of requests that are sampled, 0 to 1; requests with a trusted `traceparent` follow its sampled flag. */
     readonly sampleRatio: number
     /** Greatest number of requests per second that are sampled by `sampleRatio`. */
@@ -70,10 +69,10 @@ export function createTraces({ url, headers, sampling, version, log }: TracesOpt
   })
   const tracer = provider.getTracer('manager-edge', version)
   const takeBudget = rateBudget(
-    () => sampling.maxPerSecond,
+    () => sampling().maxPerSecond,
     () => performance.now(),
   )
-  const isSampled = () => Math.random() < sampling.sampleRatio && takeBudget()
+  const isSampled = () => Math.random() < sampling().sampleRatio && takeBudget()
   return {
     counts: exporter.counts,
     begin: ({ id, traceparent, tracestate, ...request }) => {

@@ -22,7 +22,7 @@ export function createTokenCalls(settings: ClusterSettings, accountOf: AccountOf
       node: node.setting.name,
       send: (call) => node.call(call),
       accountOf,
-      timeout: () => limits.timeout,
+      timeout: () => limits().timeout,
       clock: { elapsed: clock, wall: () => Date.now() },
       sleep: (ms) => sleep(ms),
       log,

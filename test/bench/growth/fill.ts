@@ -68,8 +68,9 @@ export async function fillRedis(redis: RedisServer, count: number): Promise<void
 
 /** Returns the function from the number of an entry to its key, as the edge computes it. */
 function createKeys(): (entry: number) => string {
+  const key = { secret: SECRET, policy: '' }
   const resolve = createTargetResolver({
-    key: { secret: SECRET, policy: '' },
+    key: () => key,
     master: () => 'master',
     nodes: () => [{ name: 'master' }],
     lifetimesOf: () => ({ ttl: LIFETIME_MS, staleWhileRevalidate: 'automatic', staleIfError: 0 }),

@@ -49,12 +49,11 @@ export async function startReplay(t: Tap): Promise<Replay> {
     call,
     view,
     route: ({ endpoint }) => [{ node: asked, path: endpoint.path }],
-    timeout: 30_000,
-    slowTimeout: 30_000,
+    limits: () => ({ timeout: 30_000, slowTimeout: 30_000 }),
   })
   const server = await startServer(t, handler, {
-    experimental: true,
-    prefixes: { upgradeRepositories: ['127.0.0.1/'], packageFolders: ['/var/ossec/var/upgrade', '/tmp'] },
+    experimental: () => true,
+    prefixes: () => ({ upgradeRepositories: ['127.0.0.1/'], packageFolders: ['/var/ossec/var/upgrade', '/tmp'] }),
   })
   return {
     async send(request, exchange, further) {

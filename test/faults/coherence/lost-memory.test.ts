@@ -28,7 +28,7 @@ t.test('when Redis loses its data, no replica serves what a write has changed', 
   const redis = await startRedis()
   const client = redis.client()
   const open = () =>
-    openRedisStore({ redis: { url: redis.url }, localBytes: 1024 ** 2, times: { commandTimeout: 1000 } })
+    openRedisStore({ redis: { url: redis.url }, localBytes: () => 1024 ** 2, times: { commandTimeout: 1000 } })
   const [writer, reader] = [await open(), await open()]
   t.teardown(async () => {
     await Promise.all([writer.close(), reader.close()])
@@ -75,7 +75,7 @@ t.test('when Redis loses its data, no replica serves what a write has changed', 
     replica.heartbeat.onBeat(() => {
       beats += 1
     })
-    const patient = await createRedisStore({ replica, localBytes: 0 })
+    const patient = await createRedisStore({ replica, localBytes: () => 0 })
     t.teardown(async () => {
       await patient.close()
       await replica.close()

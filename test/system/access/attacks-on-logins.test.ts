@@ -30,7 +30,7 @@ t.test('password guessing is slowed down for its address, and the user can log i
 })
 
 t.test('an address that tries many names is blocked for all of them, except for remembered credentials', async (t) => {
-  const edge = await startEdge(t, { limits: { failedLogins: 1 } })
+  const edge = await startEdge(t, { limits: { failedLogins: () => 1 } })
   t.equal((await edge.ask([basic('alice', passwords.alice)])).status, 200)
   for (let index = 0; index < 10; index++) await edge.ask([basic(`name${index}`, 'x')])
   t.equal((await edge.ask([basic('bob', passwords.bob)])).status, 429)
@@ -39,13 +39,13 @@ t.test('an address that tries many names is blocked for all of them, except for 
 })
 
 t.test('forty parallel requests with the same credentials are one login', async (t) => {
-  const edge = await startEdge(t, { limits: { failedLogins: 1 } })
+  const edge = await startEdge(t, { limits: { failedLogins: () => 1 } })
   const right = await Promise.all(Array.from({ length: 40 }, () => edge.ask([basic('bob', passwords.bob)])))
   t.same(new Set(right.map(({ status }) => status)), new Set([200]))
 })
 
 t.test('the rate limit applies to each caller, with password or token', async (t) => {
-  const edge = await startEdge(t, { limits: { failedLogins: 5, perCaller: { max: 4, windowMs: 60_000 } } })
+  const edge = await startEdge(t, { limits: { failedLogins: () => 5, perCaller: { max: () => 4, windowMs: 60_000 } } })
   const token = await tokenOf(edge, 'bob')
   const credentials = [basic('bob', passwords.bob), bearer(token), bearer(token)]
   for (const line of credentials) t.equal((await edge.ask([line])).status, 200)
@@ -64,7 +64,9 @@ t.test('the rate limit applies to each caller, with password or token', async (t
 t.test(
   'the rate limit applies to each address before authentication; an IPv6 /64 network counts as one address',
   async (t) => {
-    const edge = await startEdge(t, { limits: { failedLogins: 5, perAddress: { max: 3, windowMs: 60_000 } } })
+    const edge = await startEdge(t, {
+      limits: { failedLogins: () => 5, perAddress: { max: () => 3, windowMs: 60_000 } },
+    })
     const from = (address: string) => edge.ask(['Authorization: Bearer junk', `X-Address: ${address}`])
     for (const address of ['2001:db8::1', '2001:db8::2', '2001:db8::ffff']) t.equal((await from(address)).status, 401)
     t.equal((await from('2001:db8::4')).status, 429)

@@ -82,8 +82,8 @@ t.test('invalid options are refused with a message', async (t) => {
   await t.rejects(startEdge(t, { realm: 'a"b' }), /access.realm/)
   await t.rejects(startEdge(t, { roles: { bob: ['raeder'] } }), /bob: role raeder does not exist; available: reader/)
   await t.rejects(startEdge(t, { customRoles: { reader: ['*'] } }), /built in/)
-  const tokens = { lifetime: 900, issuer: 'a', audience: 'b', issuers: [] }
-  await t.rejects(startEdge(t, { tokens: { ...tokens, lifetime: 901 } }), /1 to 900 seconds/)
+  const tokens = { lifetime: () => 900, issuer: 'a', audience: 'b', issuers: [] }
+  await t.rejects(startEdge(t, { tokens: { ...tokens, lifetime: () => 901 } }), /1 to 900 seconds/)
   const outside = {
     ...issuerDefaults,
     issuer: 'c',

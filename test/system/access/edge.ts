@@ -73,8 +73,8 @@ export async function startEdge(
     users: { file: users },
     roles: { alice: ['administrator'], bob: ['reader'] },
     customRoles: {},
-    tokens: { lifetime: 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] },
-    limits: { failedLogins: 5 },
+    tokens: { lifetime: () => 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] },
+    limits: { failedLogins: () => 5 },
     log: (level, message, facts) => logged.push(JSON.stringify({ level, message, ...facts })),
     ...settings,
   })

@@ -34,7 +34,7 @@ async function start(t: Test, keys: object[] | undefined, settings: Partial<Exte
   const time = { elapsed: 0 }
   const edge = await startEdge(t, {
     tokens: {
-      lifetime: 900,
+      lifetime: () => 900,
       issuer: 'manager-edge',
       audience: 'manager-edge',
       issuers: [{ issuer, audience: 'manager', jwks: provider.jwks, ...issuerDefaults, ...settings }],

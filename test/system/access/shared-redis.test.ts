@@ -9,7 +9,7 @@ const issuer = 'manager-edge'
 
 async function replicaOf(t: Test, redis: RedisConnectionOptions) {
   const replica = new RedisReplica({ redis, times: { commandTimeout: 2000 } })
-  const shared = createSharedAccess({ replica, limits: { failedLogins: 2 }, log: () => {} })
+  const shared = createSharedAccess({ replica, failedLogins: () => 2, log: () => {} })
   t.teardown(() => replica.close())
   await shared.start()
   return { ...shared, replicas: () => replica.heartbeat.replicas }

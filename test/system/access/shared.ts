@@ -23,7 +23,8 @@ export async function replicas(t: Test, { failures = 5 } = {}): Promise<Replicas
   const users = await usersFile(t)
   const keys = await folder(t)
   await createKeyFile(keys, () => new Date('2026-01-01'))
-  const tokens = { lifetime: 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [], keys }
+  const tokens = { lifetime: () => 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [], keys }
+  const failedLogins = () => failures
   return {
     redis,
     users,
@@ -33,13 +34,13 @@ export async function replicas(t: Test, { failures = 5 } = {}): Promise<Replicas
       const replica = new RedisReplica({ redis: { url: redis.url }, times: { commandTimeout: 2000 } })
       const shared = createSharedAccess({
         replica,
-        limits: { failedLogins: failures },
+        failedLogins,
         log: (_level, message) => logged.push(message),
       })
       await shared.start()
       t.teardown(() => replica.close())
       const { attempts, revocations, count } = shared
-      const parts = { users: { file: users }, tokens, attempts, revocations, count, limits: { failedLogins: failures } }
+      const parts = { users: { file: users }, tokens, attempts, revocations, count, limits: { failedLogins } }
       const edge = await startEdge(t, { ...parts, ...settings })
       return { ...edge, logged, shared, replica }
     },

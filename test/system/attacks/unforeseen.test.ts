@@ -18,11 +18,11 @@ t.test('an unexpected error is logged in full, and the client gets 949 without d
     },
     serverFactory: (handler) => createServer(handler),
     log,
-    limits: { queryParameters: 64, body: 1024, upload: 1024 },
-    prefixes: { upgradeRepositories: [], packageFolders: [] },
-    experimental: true,
-    compressionMinBytes: 1024,
-    corsOrigins: [],
+    limits: () => ({ queryParameters: 64, body: 1024, upload: 1024 }),
+    prefixes: () => ({ upgradeRepositories: [], packageFolders: [] }),
+    experimental: () => true,
+    compressionMinBytes: () => 1024,
+    corsOrigins: () => [],
     clientAddress: () => '127.0.0.1',
     managerVersion: () => undefined,
     authentication: async () => ({
@@ -49,7 +49,10 @@ t.test('an unexpected error is logged in full, and the client gets 949 without d
 t.test('a configured prefix matches whole names only', async (t) => {
   const upgrade = catalogue.find(({ path }) => path === '/agents/:agent_id/upgrade')
   if (upgrade === undefined) throw new Error('no endpoint takes a repository')
-  const check = createChecks({ upgradeRepositories: ['files.example', 'other.example/wpk/'], packageFolders: [] })
+  const check = createChecks(() => ({
+    upgradeRepositories: ['files.example', 'other.example/wpk/'],
+    packageFolders: [],
+  }))
   const of = (wpk_repo: string) => () => check(upgrade, { wpk_repo }, undefined, undefined)
   for (const good of ['files.example', 'files.example/wpk/', 'other.example/wpk/', 'other.example/wpk/3.x/']) {
     t.doesNotThrow(of(good), good)

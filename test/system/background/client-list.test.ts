@@ -13,7 +13,7 @@ t.test('the list that a client requests postpones that of the edge, if it is the
   const { start, simulator } = await edgeOf(t)
   const { cluster } = await start()
   const { call, view, nodeList } = cluster
-  const ports = { call, view, route: createRouter('manager'), timeout: 20_000, slowTimeout: 20_000 }
+  const ports = { call, view, route: createRouter('manager'), limits: () => ({ timeout: 20_000, slowTimeout: 20_000 }) }
   const handler = forward({ ...ports, onResponse: nodeList.observe })
   const ownLists = () => simulator.seen.filter(({ url }) => url.startsWith('/cluster/nodes?limit=1000')).length
   const clientFor = async (query: Readonly<Record<string, string>>, intervals: number) => {

@@ -42,7 +42,7 @@ export async function edgeOf(t: Test): Promise<Edge> {
       nodes: simulator.nodes,
       discover: true,
       credentials: { mode: 'service', ...credentials },
-      limits,
+      limits: () => limits,
       discoverInterval: LIST_INTERVAL_MS,
       onListRead: () => replicas?.publish(),
     })

@@ -41,7 +41,7 @@ async function startReplicas(t: Test, masters: readonly string[], workerUrl: str
       ],
       discover: false,
       credentials,
-      limits,
+      limits: () => limits,
       // Each probe is a call: an ejected node would get none.
       ejection: { failures: 1_000_000, refusals: 1_000_000 },
       onCall: (call) => readiness.onNodeCall(call),

@@ -20,7 +20,7 @@ const MANY = 100_000
 t.test('the list of 100,000 entries is quick', async (t) => {
   buildPage()
   t.ok(existsSync('dist/console/index.html'))
-  const store = createMemoryStore({ bytes: 1 << 30 })
+  const store = createMemoryStore({ bytes: () => 1 << 30 })
   t.teardown(() => store.close())
   await fill(store)
   const url = await serve(store, t)
@@ -102,7 +102,7 @@ t.test('rows are shown before the whole index is read', async (t) => {
     end = resolve
   })
   const index: CacheIndex = {
-    ...createMemoryStore({ bytes: 0 }),
+    ...createMemoryStore({ bytes: () => 0 }),
     async list(_group, onProgress) {
       onProgress?.(rows.slice(0, 30))
       await all

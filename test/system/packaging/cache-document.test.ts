@@ -49,7 +49,7 @@ t.test('as this ACL user, store and access work, and Redis refuses no command', 
   await admin.call('ACL', 'SETUSER', 'edge', ...rules.replace('CHANGE-ME', 'word').split(' '))
   const place = { url: redis.url, username: 'edge', password: 'word' }
 
-  const store = await openRedisStore({ redis: place, localBytes: 0, times: { commandTimeout: 500 } })
+  const store = await openRedisStore({ redis: place, localBytes: () => 0, times: { commandTimeout: 500 } })
   const tags = ['cache', 'cache:agents', 'agent:001']
   const look = await store.lookup('key', tags)
   if (look.kind === 'unavailable') return t.fail('unavailable')
@@ -72,7 +72,7 @@ t.test('as this ACL user, store and access work, and Redis refuses no command', 
   await store.close()
 
   const replica = new RedisReplica({ redis: place, times: { commandTimeout: 500 } })
-  const shared = createSharedAccess({ replica, limits: { failedLogins: 1 }, log: () => {} })
+  const shared = createSharedAccess({ replica, failedLogins: () => 1, log: () => {} })
   await shared.start()
   t.notOk(shared.isUnreachable())
   const until = Date.now() + 60_000

@@ -20,7 +20,7 @@ const collectGarbage: () => void = runInNewContext('gc')
 
 type Use = (index: number) => unknown
 
-const limits = { failedLogins: 1_000_000 }
+const failedLogins = () => 1_000_000
 const unreachable = { runScript: async () => ({ ok: false }) as const } as unknown as Parameters<
   typeof createSharedAttempts
 >[0]['connection']
@@ -37,7 +37,7 @@ function logins(isRight: boolean): Use {
   const passwords = new PasswordLogins({
     verifyPassword: async () => isRight,
     credentialVersion: () => undefined,
-    attempts: createLoginAttempts({ limits, clock }),
+    attempts: createLoginAttempts({ failedLogins, clock }),
     queue: new LoginQueue({ concurrency: 3, maxQueued: 64 }),
     clock,
   })
@@ -51,7 +51,7 @@ const uses: Readonly<Record<string, { readonly maxEntries: number; start(): Use 
   'failed logins that replicas share': {
     maxEntries: 20_000,
     start: () => {
-      const attempts = createSharedAttempts({ ...shared, limits, clock })
+      const attempts = createSharedAttempts({ ...shared, failedLogins, clock })
       return (index) => attempts.count(addressOf(index), `user ${index}`)
     },
   },

@@ -14,7 +14,7 @@ function createLogins({ gate = Promise.resolve(), concurrency = 1, maxQueued = 2
       return password === `right for ${name}`
     },
     credentialVersion: () => state.credentialVersion,
-    attempts: createLoginAttempts({ limits: { failedLogins: 3 }, clock }),
+    attempts: createLoginAttempts({ failedLogins: () => 3, clock }),
     queue: new LoginQueue({ concurrency, maxQueued }),
     clock,
   })

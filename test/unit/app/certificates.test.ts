@@ -13,13 +13,13 @@ const ENDS = Date.parse('2126-10-28T07:42:15Z')
 /** The settings that the module reads. */
 function settings(files: { readonly listen?: string; readonly ca?: string }): Pick<ReloadableConfig, 'current'> {
   const pair = (cert: string | undefined) => (cert === undefined ? {} : { tls: { cert, key: fixture('first.key') } })
-  const current = {
+  const config = {
     listen: pair(files.listen),
     operations: {},
     cluster: { tls: files.ca === undefined ? {} : { ca: files.ca } },
     cache: { redis: { tls: {} } },
   }
-  return { current } as unknown as Pick<ReloadableConfig, 'current'>
+  return { current: () => config } as unknown as Pick<ReloadableConfig, 'current'>
 }
 
 t.test('each certificate is named by its setting, with its end', async (t) => {

@@ -9,13 +9,13 @@ const agent = (id: string) => edgeRequest('GET /agents/:agent_id', { params: { a
 
 async function consoleOverCache() {
   const clock = new ManualClock()
-  const store = createMemoryStore({ bytes: 1 << 20, elapsed: clock.read })
+  const store = createMemoryStore({ bytes: () => 1 << 20, elapsed: clock.read })
   const { nodes, read } = replica({ store, clock: clock.read })
   nodes.respond = async () => success('x')
   const ports = {
     index: store,
     enabled: true,
-    defaultDuration: 750,
+    defaultDuration: () => 750,
     lifetimesOf: () => lifetimes,
     sharedThroughRedis: false,
   }

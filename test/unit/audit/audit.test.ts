@@ -215,7 +215,7 @@ t.test('if the disk fails, writes are refused or, with onFailure log, the failur
   }
   const { createAudit } = await import('../../../src/audit/index.ts')
   const { createAuditFile } = await import('../../../src/audit/file.ts')
-  const sink = createAuditFile({ file: '/dev/full', replica: 'r', sync: false, rotateAt: 1e9 })
+  const sink = createAuditFile({ file: '/dev/full', replica: 'r', writing: () => ({ sync: false, rotateAt: 1e9 }) })
   const errors: string[] = []
   const endpoint = catalogue.find(({ path, method }) => path === '/cache' && method === 'DELETE')
   if (endpoint === undefined) throw new Error('no endpoint')
@@ -243,13 +243,17 @@ t.test('if the disk fails, writes are refused or, with onFailure log, the failur
     status: 403,
     rejectedWith: 902,
   }
-  const refusing = createAudit({ sink, onFailure: 'refuse', log })
+  const refusing = createAudit({ sink, onFailure: () => 'refuse', log })
   await t.rejects(async () => refusing.stage(next)(request), { code: 936, status: 503 })
   t.equal(done, 0, 'nothing was sent')
-  await createAudit({ sink, onFailure: 'log', log }).stage(next)(request)
+  await createAudit({ sink, onFailure: () => 'log', log }).stage(next)(request)
   t.equal(done, 1)
   t.equal(errors.length, 3, 'each record that could not be written is logged')
-  const hanging = createAudit({ sink: { ...sink, append: () => new Promise(() => undefined) }, onFailure: 'log', log })
+  const hanging = createAudit({
+    sink: { ...sink, append: () => new Promise(() => undefined) },
+    onFailure: () => 'log',
+    log,
+  })
   for (let at = 0; at < 1100; at += 1) hanging.onRequest(refused)
   t.equal(hanging.state().failures, 100, 'pending records are bounded while the disk hangs')
 })
@@ -284,10 +288,10 @@ t.test('with log.level silent and no file, a write is refused unless onFailure i
   const response = { kind: 'json', status: 200, body: Buffer.from('{"error":0,"data":1}') } as const
   const log = { error: () => undefined }
   const sink = createAuditLog('replica', pino({ level: 'silent' }), () => {})
-  const refusing = createAudit({ sink, onFailure: 'refuse', log })
+  const refusing = createAudit({ sink, onFailure: () => 'refuse', log })
   await t.rejects(async () => refusing.stage(() => response)(request), { code: 936, status: 503 })
   t.strictSame(refusing.state(), { records: 0, failures: 1 })
-  const logging = createAudit({ sink, onFailure: 'log', log })
+  const logging = createAudit({ sink, onFailure: () => 'log', log })
   t.equal(await logging.stage(() => response)(request), response)
   t.strictSame(logging.state(), { records: 0, failures: 2 })
 })

@@ -10,14 +10,16 @@ import { lockAuditFile } from '../../../src/audit/lock.ts'
 async function auditFile(t: Test) {
   const folder = await mkdtemp(join(tmpdir(), 'edge-audit-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
-  return { file: join(folder, 'audit'), replica: 'r', sync: false, rotateAt: 1e9 }
+  return { file: join(folder, 'audit'), replica: 'r' }
 }
+
+const writing = () => ({ sync: false, rotateAt: 1e9 })
 
 /** Starts another process that opens the file. Resolves when it has written its first record. */
 async function startWriter(t: Test, options: object) {
   const program = `
     const { createAuditFile } = await import(${JSON.stringify(new URL('../../../src/audit/file.ts', import.meta.url).href)})
-    await createAuditFile(${JSON.stringify(options)}).open()
+    await createAuditFile({ ...${JSON.stringify(options)}, writing: ${writing} }).open()
     process.stdout.write('open')
     setInterval(() => {}, 1e6)`
   const loader = ['--import', new URL('../../support/typescript/register.mjs', import.meta.url).href]
@@ -33,7 +35,7 @@ t.test(
     const options = await auditFile(t)
     await startWriter(t, options)
     const before = await readFile(options.file, 'utf8')
-    await t.rejects(createAuditFile(options).open(), {
+    await t.rejects(createAuditFile({ ...options, writing }).open(), {
       message: /^audit\.file: .*: another process writes this file; give each replica its own file/,
     })
     t.equal(await readFile(options.file, 'utf8'), before)
@@ -53,7 +55,7 @@ t.test('the lock of a killed process ends, and the next process continues the ch
   const first = await startWriter(t, options)
   first.kill('SIGKILL')
   await once(first, 'exit')
-  const sink = createAuditFile(options)
+  const sink = createAuditFile({ ...options, writing })
   await sink.open()
   await sink.close()
   const records = (await readFile(options.file, 'utf8')).trimEnd().split('\n')

@@ -18,10 +18,12 @@ const audited = (request: string): AuditedRequest => ({
   route: '/agents/:agent_id',
 })
 
+const writing = (rotateAt: number) => () => ({ sync: false, rotateAt })
+
 async function written(t: { teardown(end: () => unknown): unknown }, writes = 4) {
   const folder = await mkdtemp(join(tmpdir(), 'edge-audit-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
-  const options: AuditFileOptions = { file: join(folder, 'audit'), replica: 'one', sync: false, rotateAt: 1e9 }
+  const options: AuditFileOptions = { file: join(folder, 'audit'), replica: 'one', writing: writing(1e9) }
   const sink = createAuditFile(options)
   await sink.open()
   for (let at = 0; at < writes; at += 1) {
@@ -151,7 +153,7 @@ t.test('a file that is moved between two processes is reported as missing', asyn
 t.test('files that are rotated within one millisecond have different names', async (t) => {
   const { options, folder } = await written(t, 0)
   await rm(options.file)
-  const sink = createAuditFile({ ...options, rotateAt: 100, clock: () => new Date(0) })
+  const sink = createAuditFile({ ...options, writing: writing(100), clock: () => new Date(0) })
   await sink.open()
   for (let at = 0; at < 12; at += 1) await sink.append({ kind: 'intent', ...audited(`r${at}`) })
   await sink.close()
@@ -172,7 +174,7 @@ t.test('a file that cannot be rotated is still written', async (t) => {
   await rm(options.file)
   const failures: string[] = []
   const onRotationFailure = (fault: Error) => void failures.push(fault.message)
-  const sink = createAuditFile({ ...options, rotateAt: 1000, clock: () => new Date(0), onRotationFailure })
+  const sink = createAuditFile({ ...options, writing: writing(1000), clock: () => new Date(0), onRotationFailure })
   await sink.open()
   // The names of the rotated files are taken by folders, so the rename fails.
   for (let seq = 1; seq < 30; seq += 1)
@@ -212,9 +214,9 @@ t.test('a process that is killed during a write leaves the intent', async (t) =>
     const { createAuditFile } = await import(${JSON.stringify(new URL('../../../src/audit/file.ts', import.meta.url).href)})
     const { createAudit } = await import(${JSON.stringify(new URL('../../../src/audit/index.ts', import.meta.url).href)})
     const { catalogue } = await import(${JSON.stringify(new URL('../../../src/catalogue/index.ts', import.meta.url).href)})
-    const sink = createAuditFile(${JSON.stringify({ ...options, sync: true })})
+    const sink = createAuditFile({ ...${JSON.stringify(options)}, writing: () => ({ sync: true, rotateAt: 1e9 }) })
     await sink.open()
-    const { stage } = createAudit({ sink, onFailure: 'refuse', log: console })
+    const { stage } = createAudit({ sink, onFailure: () => 'refuse', log: console })
     const endpoint = catalogue.find(({ method, path }) => method === 'DELETE' && path === '/agents/:agent_id')
     const request = { endpoint, params: { agent_id: '001' }, query: {}, caller: { name: 'alice' }, requestId: 'killed' }
     await stage(() => { process.stdout.write('forwarding'); return new Promise(() => setInterval(() => {}, 1e6)) })(request)`

@@ -21,7 +21,7 @@ interface Case {
 }
 
 async function inMemory(_t: Test, entries: number): Promise<Case> {
-  const index = createMemoryStore({ bytes: 1 << 30 })
+  const index = createMemoryStore({ bytes: () => 1 << 30 })
   for (let at = 0; at < entries; at += 1) {
     const id = String(at).padStart(6, '0')
     await fill(index, id, { key: `key-${id}`.padEnd(43, '0'), tags: ['cache', 'cache:agents', `agent:${id}`] })
@@ -76,7 +76,7 @@ async function costs(t: Test, make: typeof inMemory, entries: number) {
   const { index, cpu } = await make(t, entries)
   const shown = {
     enabled: true,
-    defaultDuration: 750,
+    defaultDuration: () => 750,
     lifetimesOf: () => lifetimes,
     sharedThroughRedis: false,
   } as const

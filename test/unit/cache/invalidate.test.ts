@@ -352,7 +352,7 @@ t.test(
   'no worker answers for a busy master while Redis is unreachable: writes of other replicas are unknown',
   async (t) => {
     let isReachable = true
-    const known = createMemoryStore({ bytes: 1 << 20, elapsed: () => 0 })
+    const known = createMemoryStore({ bytes: () => 1 << 20, elapsed: () => 0 })
     const store: Store = {
       ...known,
       lookup: (key, tags) => (isReachable ? known.lookup(key, tags) : { kind: 'unavailable' }),

@@ -6,8 +6,9 @@ import type { EdgeRequest } from '../../../src/core/request.ts'
 import { caller, edgeRequest, lifetimes, recordOf } from '../../support/edge-requests.ts'
 
 const nodeList = [{ name: 'm' }]
+const key = { secret: 'secret', policy: '1' }
 const options: TargetOptions = {
-  key: { secret: 'secret', policy: '1' },
+  key: () => key,
   master: () => 'm',
   nodes: () => nodeList,
   lifetimesOf: () => lifetimes,
@@ -124,7 +125,7 @@ t.test('the key depends on permissions only if the response does', async (t) => 
     { numRuns: 100 },
   )
   t.equal(of(['a', 'b']).key, of(['b', 'a', 'b']).key, 'in any order')
-  const later = createTargetResolver({ ...options, key: { secret: 'secret', policy: '2' } })
+  const later = createTargetResolver({ ...options, key: () => ({ secret: 'secret', policy: '2' }) })
   t.not(
     of([]).key,
     targetOf(edgeRequest('', { endpoint, caller: { ...caller, permissions: [] } }), later).key,
@@ -135,7 +136,7 @@ t.test('the key depends on permissions only if the response does', async (t) => 
 })
 
 t.test('another secret gives other keys', async (t) => {
-  const other = createTargetResolver({ ...options, key: { secret: 'another', policy: '1' } })
+  const other = createTargetResolver({ ...options, key: () => ({ secret: 'another', policy: '1' }) })
   t.not(targetOf(edgeRequest('GET /agents'), other).key, keyOf(edgeRequest('GET /agents')))
 })
 

@@ -13,7 +13,7 @@ const ENTRIES = 100_000
 const MAX_TURN_MS = 20
 
 t.test('a listing of 100,000 stored responses leaves the event loop to other requests', async (t) => {
-  const index = createMemoryStore({ bytes: 1 << 30 })
+  const index = createMemoryStore({ bytes: () => 1 << 30 })
   for (let at = 0; at < ENTRIES; at += 1) {
     const id = String((at * 7919) % ENTRIES).padStart(6, '0')
     await fill(index, id, { key: `key-${id}`, tags: ['cache', 'cache:agents', `agent:${id}`] })
@@ -21,7 +21,7 @@ t.test('a listing of 100,000 stored responses leaves the event loop to other req
   const operations = cacheOperations({
     index,
     enabled: true,
-    defaultDuration: 750,
+    defaultDuration: () => 750,
     lifetimesOf: () => lifetimes,
     sharedThroughRedis: false,
   })

@@ -21,7 +21,7 @@ const agent = (id: string) => edgeRequest('GET /agents/:agent_id', { params: { a
 
 async function cacheWithEntries() {
   const clock = new ManualClock()
-  const store = createMemoryStore({ bytes: 1 << 20, elapsed: clock.read })
+  const store = createMemoryStore({ bytes: () => 1 << 20, elapsed: clock.read })
   const { cache, nodes, read, write } = replica({ store, clock: clock.read })
   nodes.respond = async () => {
     clock.advance(200)
@@ -31,7 +31,7 @@ async function cacheWithEntries() {
   const operations = cacheOperations({
     index: store,
     enabled: true,
-    defaultDuration: 750,
+    defaultDuration: () => 750,
     lifetimesOf: () => lifetimes,
     sharedThroughRedis: false,
     explained: {
@@ -209,7 +209,7 @@ t.test('explain tells hit or miss, the reason, and the writes that invalidate th
 t.test('a group or key that no response can have is not purged and counts as no invalidation', async (t) => {
   const purged: unknown[] = []
   const events: CacheEvent[] = []
-  const store = createMemoryStore({ bytes: 1 << 20 })
+  const store = createMemoryStore({ bytes: () => 1 << 20 })
   const index: CacheIndex = {
     ...store,
     purge: async (what) => {

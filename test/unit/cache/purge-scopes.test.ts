@@ -12,14 +12,14 @@ const agents = edgeRequest('GET /agents', { query: { limit: '5' } })
 
 /** `index`: methods in place of those of the store. */
 async function cacheWithAgents(index: Partial<CacheIndex> = {}) {
-  const store = createMemoryStore({ bytes: 1 << 20 })
+  const store = createMemoryStore({ bytes: () => 1 << 20 })
   const { nodes, read } = replica({ store })
   nodes.respond = async () => success('x')
   const events: CacheEvent[] = []
   const operations = cacheOperations({
     index: { ...store, ...index },
     enabled: true,
-    defaultDuration: 750,
+    defaultDuration: () => 750,
     lifetimesOf: () => lifetimes,
     sharedThroughRedis: false,
     onEvent: (event) => void events.push(event),

@@ -18,7 +18,7 @@ const one = () => edgeRequest('GET /agents/:agent_id', { params: { agent_id: '00
 /** Several replicas with the same store and the same nodes. */
 function replicas(count: number) {
   const clock = new ManualClock()
-  const store = createMemoryStore({ bytes: 1 << 20, elapsed: clock.read })
+  const store = createMemoryStore({ bytes: () => 1 << 20, elapsed: clock.read })
   const nodes = new FakeNodes()
   const each = Array.from({ length: count }, () => {
     const { cache } = replica({ store, clock: clock.read })
@@ -75,7 +75,7 @@ t.test('if the holder of the fetch lock fails, the next replica fetches', async 
 })
 
 t.test('after three fetch locks without a stored response, a replica fetches without a lock', async (t) => {
-  const memory = createMemoryStore({ bytes: 1 << 20 })
+  const memory = createMemoryStore({ bytes: () => 1 << 20 })
   const store: MemoryStore = { ...memory, acquireFetchLock: async () => ({ held: false, settled: Promise.resolve() }) }
   const { read, nodes } = replica({ store })
   t.equal(bodyOf(await read(one())).data, 1)
@@ -83,7 +83,7 @@ t.test('after three fetch locks without a stored response, a replica fetches wit
 })
 
 t.test('a client can disconnect while its replica waits for a fetch lock', async (t) => {
-  const memory = createMemoryStore({ bytes: 1 << 20 })
+  const memory = createMemoryStore({ bytes: () => 1 << 20 })
   const store: MemoryStore = {
     ...memory,
     acquireFetchLock: async () => ({ held: false, settled: new Promise(() => {}) }),

@@ -19,7 +19,7 @@ const STALE = { hit: true, detail: 'stale-while-revalidate' } as const
 /** A cache with one stored response; most groups have a `staleIfError` only. */
 async function cacheOfOne({ ttl = 5000, staleWhileRevalidate = 0, staleIfError = 60_000 } = {}) {
   const clock = new ManualClock()
-  const store = createMemoryStore({ bytes: 1 << 20, elapsed: clock.read })
+  const store = createMemoryStore({ bytes: () => 1 << 20, elapsed: clock.read })
   const parts = replica({ store, clock: clock.read, lifetimesOf: () => ({ ttl, staleWhileRevalidate, staleIfError }) })
   await parts.read(agent())
   return { ...parts, clock, purge: () => store.purge({ group: 'agents', soft: true }) }
@@ -75,7 +75,7 @@ t.test('without stale times a soft purge is a hard purge', async (t) => {
 
 t.test('a response that is never stale is fetched after a soft purge', async (t) => {
   const clock = new ManualClock()
-  const store = createMemoryStore({ bytes: 1 << 20, elapsed: clock.read })
+  const store = createMemoryStore({ bytes: () => 1 << 20, elapsed: clock.read })
   const { read, nodes } = replica({ store, clock: clock.read })
   const status = () => edgeRequest('GET /manager/status')
   await read(status())

@@ -6,7 +6,7 @@ const one = () => edgeRequest('GET /agents/:agent_id', { params: { agent_id: '00
 
 /** A store that stores a response only when the latch opens. */
 function stalledStore() {
-  const memory = createMemoryStore({ bytes: 1 << 20 })
+  const memory = createMemoryStore({ bytes: () => 1 << 20 })
   const { opened, open } = createLatch()
   const released: string[] = []
   const store: MemoryStore = {

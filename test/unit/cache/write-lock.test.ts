@@ -58,7 +58,7 @@ t.test('a writer that times out or disconnects leaves the queue', async (t) => {
 })
 
 t.test('processes with one store share the locks', async (t) => {
-  const { acquireFetchLock } = createMemoryStore({ bytes: 1024 })
+  const { acquireFetchLock } = createMemoryStore({ bytes: () => 1024 })
   const [one, other] = [writers(createWriteLocks(acquireFetchLock)), writers(createWriteLocks(acquireFetchLock))]
   const all = [one.work('a'), other.work('b')]
   await settle()

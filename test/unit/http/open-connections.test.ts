@@ -25,7 +25,7 @@ t.test('credentials are checked each time', async (t) => {
 })
 
 t.test('a request is counted once against the limit, also if it is no repeated hit', async (t) => {
-  const rates = { hitsPerCaller: { max: 5, windowMs: 3_600_000 } }
+  const rates = { hitsPerCaller: { max: () => 5, windowMs: 3_600_000 } }
   let isHit = true
   const slow: Handler = async () => cachedResponse(small, { fwd: 'uri-miss' })
   const server = await startServer(
@@ -95,12 +95,11 @@ t.test('host names and addresses of clients follow a reload', async (t) => {
   let client = '192.0.2.1'
   const server = await startServer(t, hit, { clientAddress: () => client })
   const connection = await warm(t, server)
-  const reload = async (hosts: readonly string[]) => (await server.listener.prepareReload({ hosts }))()
   client = '192.0.2.2'
-  await reload([])
+  await server.reload({ hosts: [] })
   await connection.ask(get())
   t.equal(JSON.parse(server.logLines.at(-1) ?? '').client, '192.0.2.2')
-  await reload(['other'])
+  await server.reload({ hosts: ['other'] })
   t.equal(statusOf(await connection.ask(get())), 421)
 })
 
@@ -115,8 +114,7 @@ t.test('a reload of the idle timeout holds for all connections', async (t) => {
   const timeouts = { headers: 10_000, body: 10_000, write: 10_000, expect: 10_000, idle: 60_000 }
   const server = await startServer(t, hit, {}, { timeouts })
   const connections = [await warm(t, server), await warm(t, server)]
-  timeouts.idle = 1000
-  ;(await server.listener.prepareReload({ hosts: [] }))()
+  await server.reload({ timeouts: { ...timeouts, idle: 1000 } })
   for (const connection of connections) t.match(await connection.ask(get()), /^Keep-Alive: timeout=1\r$/m)
   await eventually(() => connections.every(({ isClosed }) => isClosed()))
 })

@@ -6,7 +6,7 @@ import { createAuthenticator } from '../../../src/http/authenticate.ts'
 import { cachedResponse, repeating, startServer, type TestServer } from './test-server.ts'
 
 const json = Buffer.from('{"error":0,"data":"y"}')
-const perMinute = (max: number): RateLimit => ({ max, windowMs: 60_000 })
+const perMinute = (max: number): RateLimit => ({ max: () => max, windowMs: 60_000 })
 
 type Limits = Omit<AccessOptions['limits'], 'failedLogins'>
 
@@ -17,8 +17,8 @@ async function start(t: Test, limits: Limits, isRepeated: boolean) {
     users: { verify: async () => true, role: 'administrator' },
     roles: {},
     customRoles: {},
-    tokens: { lifetime: 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] },
-    limits: { failedLogins: 100, ...limits },
+    tokens: { lifetime: () => 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] },
+    limits: { failedLogins: () => 100, ...limits },
     log: () => undefined,
   })
   const state = { isMiss: false, nodeCalls: 0, repeatedHits: 0 }

@@ -42,8 +42,8 @@ t.test('in mode passthrough a hit is repeated for each user whose password was v
     users: { verify: async (name, password) => password === `${name}:ü`, role: 'administrator' },
     roles: {},
     customRoles: {},
-    tokens: { lifetime: 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] },
-    limits: { failedLogins: 100 },
+    tokens: { lifetime: () => 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] },
+    limits: { failedLogins: () => 100 },
     log: () => undefined,
   })
   const fastLines: string[] = []

@@ -14,7 +14,7 @@ import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
 import type { CacheStatus, EdgeResponse } from '../../../src/core/response.ts'
 import { createAuthenticator } from '../../../src/http/authenticate.ts'
 import { createHttp, type Http, type HttpOptions } from '../../../src/http/index.ts'
-import type { ListenerOptions } from '../../../src/listener/connections.ts'
+import type { ListenerOptions, ListenerSettings } from '../../../src/listener/connections.ts'
 import { createListener, type Listener } from '../../../src/listener/listener.ts'
 import { observeConnections } from './settled.ts'
 
@@ -38,6 +38,8 @@ export interface TestServer {
   isSettled(client: Socket): boolean
   /** As a reload of the configuration does. */
   forgetUrls(): void
+  /** Changes settings of the listener, as a reload does. */
+  reload(changes: Partial<ListenerSettings>): Promise<void>
   /** As alice (administrator), unless the headers say otherwise. */
   send(path: string, headers?: Record<string, string>, method?: string): Promise<ReceivedResponse>
 }
@@ -105,18 +107,17 @@ export async function startServer(
     users: { file: users },
     roles: { alice: ['administrator'], bob: ['reader'] },
     customRoles: {},
-    tokens: { lifetime: 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] },
-    limits: { failedLogins: 100_000, ...rates },
+    tokens: { lifetime: () => 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] },
+    limits: { failedLogins: () => 100_000, ...rates },
     log: () => undefined,
   })
-  const listener = await createListener({
+  const listenerSettings = {
     limits: { headers: 16_384, headerCount: 100, url: 8192, pipelined: 100 },
     timeouts: { headers: 5000, body: 30_000, write: 30_000, expect: 10_000, idle: 72_000 },
     hosts: [],
-    cors: false,
-    log,
     ...listenerOptions,
-  })
+  }
+  const listener = await createListener({ cors: false, log, ...listenerSettings })
   const requests: EdgeRequest[] = []
   const { app, resolveUrl, forgetUrls } = await createHttp({
     catalogue,
@@ -126,11 +127,11 @@ export async function startServer(
     },
     serverFactory: listener.serverFactory,
     log,
-    limits: { queryParameters: 64, body: 100_000, upload: 1_000_000 },
-    compressionMinBytes: 1024,
-    prefixes: { upgradeRepositories: [], packageFolders: [] },
-    experimental: false,
-    corsOrigins: [],
+    limits: () => ({ queryParameters: 64, body: 100_000, upload: 1_000_000 }),
+    compressionMinBytes: () => 1024,
+    prefixes: () => ({ upgradeRepositories: [], packageFolders: [] }),
+    experimental: () => false,
+    corsOrigins: () => [],
     clientAddress: ({ raw }) => raw.socket.remoteAddress ?? '',
     managerVersion: () => '3.11.5',
     authentication: (instance) => createAuthenticator(instance, access),
@@ -156,6 +157,7 @@ export async function startServer(
     users,
     isSettled,
     forgetUrls,
+    reload: async (changes) => (await listener.prepareReload({ ...listenerSettings, ...changes }))(),
     send: (path, headers = {}, method = 'GET') =>
       exchange({ port, agent }, { path, method, headers: { authorization: basic('alice'), ...headers } }),
   }

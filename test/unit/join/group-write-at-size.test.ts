@@ -65,12 +65,11 @@ function cluster(agents: readonly FatedAgent[]) {
   const owners = createAgentOwners({
     view,
     read,
-    ttl: 5000,
-    staleIfError: 60_000,
+    lifetimes: () => ({ ttl: 5000, staleIfError: 60_000 }),
     endpoints: { agents: recordOf('GET /agents'), members: recordOf('GET /agents/groups/:group_id') },
   })
   const stage = invalidate({
-    store: createMemoryStore({ bytes: 1 << 20 }),
+    store: createMemoryStore({ bytes: () => 1 << 20 }),
     replicationLag: { noteWrite: () => {}, stateOf: () => 'current' as const },
     master: () => 'm',
     onEvent: () => {},

@@ -94,8 +94,16 @@ for (const seed of [1, 2]) {
       })
     }
     const owners = { allOwners: async () => new Map(), verifiedOwners: async () => new Map() }
-    const times = { timeout: 60_000, slowTimeout: 60_000 }
-    const handle = joinCollections({ read, view, owners, isDistributing, distribution: 'edge', catalogue, ...times })
+    const limits = () => ({ timeout: 60_000, slowTimeout: 60_000 })
+    const handle = joinCollections({
+      read,
+      view,
+      owners,
+      isDistributing,
+      distribution: () => 'edge',
+      catalogue,
+      limits,
+    })
     const all = sorted(rows)
     for (const offset of [0, Math.floor(random() * ELEMENTS), ELEMENTS - 500, ELEMENTS + 1]) {
       const query = { sort: '+timestamp', offset: `${offset}`, limit: '1000' }

@@ -58,10 +58,9 @@ function nodes(respondTo: RespondTo = () => undefined) {
     },
     owners: { allOwners: async () => new Map(), verifiedOwners: async () => new Map() },
     isDistributing,
-    distribution: 'edge',
+    distribution: () => 'edge',
     catalogue,
-    timeout: 20_000,
-    slowTimeout: 20_000,
+    limits: () => ({ timeout: 20_000, slowTimeout: 20_000 }),
   })
   const logs = (query: EdgeRequest['query']) =>
     read(edgeRequest('GET /cluster/:node_ids/logs', { params: { node_ids: '*' }, query }))

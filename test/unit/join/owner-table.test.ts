@@ -22,7 +22,7 @@ function createTable() {
   }
   const table = createOwnerTable({
     lookup: { findAll },
-    lifetimes: { ttl: FRESH, staleIfError: STALE },
+    lifetimes: () => ({ ttl: FRESH, staleIfError: STALE }),
     clock: clock.read,
   })
   const node = async () => {

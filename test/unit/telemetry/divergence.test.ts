@@ -99,7 +99,7 @@ t.test('comparisons stay within the budget, need idle capacity, and are void aft
       hasIdleCapacity: () => room,
       clock: () => now,
       onEvent: (event) => void events.push(event),
-      divergenceCheck: { sampleRatio: 1, maxPerSecond: 5 },
+      divergenceCheck: () => ({ sampleRatio: 1, maxPerSecond: 5 }),
     },
     async () => {
       asked += 1
@@ -146,10 +146,11 @@ t.test('comparisons stay within the budget, need idle capacity, and are void aft
 
   async function preparing() {
     const { createTargetResolver: createPrepare } = await import('../../../src/cache/key.ts')
+    const key = { secret: 's', policy: 'p' }
     const durations = { ttl: 1e6, staleWhileRevalidate: 0, staleIfError: 0 }
     return {
       prepare: createPrepare({
-        key: { secret: 's', policy: 'p' },
+        key: () => key,
         master: () => 'master',
         nodes: () => [{ name: 'master', type: 'master' }],
         lifetimesOf: () => durations,

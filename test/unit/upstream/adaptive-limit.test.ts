@@ -8,7 +8,10 @@ const expectedMs = [200, 300, 400, 250, 1_000]
 
 function simulateNode() {
   let now = 0
-  const limiter = new ConcurrencyLimiter({ inFlight: 4, queue: 10, perCaller: 4 }, () => now)
+  const limiter = new ConcurrencyLimiter(
+    () => ({ inFlight: 4, queue: 10, perCaller: 4 }),
+    () => now,
+  )
   const signal = new AbortController().signal
   const deadline: Deadline = {
     signal,

@@ -126,7 +126,7 @@ t.test('the classic layout has no limit by default, the newer one 300, and 0 mea
 
 t.test('a reload that lifts the limit starts the queued calls', async (t) => {
   const node = await fakeNode(t)
-  const changing: { -readonly [Name in keyof typeof limits]: (typeof limits)[Name] } = { ...limits, perMinute: 30 }
+  let perMinute = 30
   const cluster = clusterOf(t, node.url)
   await cluster.close()
   const { createCluster } = await import('../../../src/upstream/index.ts')
@@ -134,12 +134,12 @@ t.test('a reload that lifts the limit starts the queued calls', async (t) => {
     nodes: [{ name: 'master', type: 'master', url: node.url }],
     discover: false,
     credentials: { mode: 'service', username: 'edge', password: 'pass' },
-    limits: changing,
+    limits: () => ({ ...limits, perMinute }),
   })
   t.teardown(() => reloaded.close())
   const calls = Array.from({ length: 12 }, () => reloaded.call(get('/agents', { timeout: 60_000 })))
   await eventually(() => node.seen.length === 10)
-  changing.perMinute = 0
+  perMinute = 0
   reloaded.prepare({})()
   t.equal(countOf(await Promise.all(calls)), 12)
 })

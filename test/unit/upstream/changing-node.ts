@@ -73,6 +73,11 @@ export async function startAuto(t: Test, layouts: readonly [Layout, Layout], opt
     ...options,
   })
   const { call, view } = cluster
-  const handler = forward({ call, view, route: createRouter('manager'), timeout: 10_000, slowTimeout: 20_000 })
+  const handler = forward({
+    call,
+    view,
+    route: createRouter('manager'),
+    limits: () => ({ timeout: 10_000, slowTimeout: 20_000 }),
+  })
   return { master, worker, cluster, handler, changes, lines }
 }

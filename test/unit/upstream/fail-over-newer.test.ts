@@ -25,7 +25,12 @@ async function start(t: Test, ofMaster: RequestListener, ofWorker: RequestListen
     ...options,
   })
   const { call, view } = cluster
-  const handler = forward({ call, view, route: createRouter('manager'), timeout: 1_000, slowTimeout: 2_000 })
+  const handler = forward({
+    call,
+    view,
+    route: createRouter('manager'),
+    limits: () => ({ timeout: 1_000, slowTimeout: 2_000 }),
+  })
   const askedOf = (node: typeof master) =>
     node.seen.map(({ method, url }) => `${method} ${url}`).filter((call) => !call.includes('authenticate'))
   return { handler, cluster, proxy, askedOfMaster: () => askedOf(master), askedOfWorker: () => askedOf(worker) }

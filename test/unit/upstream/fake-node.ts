@@ -87,7 +87,7 @@ export function clusterOf(t: Teardown, url: string, options: ClusterTestOptions 
     discover: false,
     credentials: { mode: 'service', username: 'edge', password: 'pass' },
     ...options,
-    limits: { ...limits, ...options.limits },
+    limits: () => ({ ...limits, ...options.limits }),
   })
   t.teardown(() => cluster.close())
   return cluster

@@ -23,7 +23,12 @@ export async function startForwarding(t: Test, listener: RequestListener = envel
     ...options,
   })
   const { call, view } = cluster
-  const handler = forward({ call, view, route: createRouter('manager'), timeout: 400, slowTimeout: 1_500 })
+  const handler = forward({
+    call,
+    view,
+    route: createRouter('manager'),
+    limits: () => ({ timeout: 400, slowTimeout: 1_500 }),
+  })
   const urls = (node: typeof master) => node.seen.map(({ method, url }) => `${method} ${url}`)
   return { master, worker, handler, cluster, urls }
 }

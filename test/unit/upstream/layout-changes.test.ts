@@ -156,7 +156,12 @@ t.test('refused credentials lead to no question for the layout: the refusal show
   const cluster = clusterOf(t, url, { layout: 'auto', layoutInterval: LONG })
   await cluster.start()
   const { call, view } = cluster
-  const handler = forward({ call, view, route: createRouter('manager'), timeout: 10_000, slowTimeout: 20_000 })
+  const handler = forward({
+    call,
+    view,
+    route: createRouter('manager'),
+    limits: () => ({ timeout: 10_000, slowTimeout: 20_000 }),
+  })
   // Within a second of the last question there is no other one in any case.
   await new Promise((resolve) => setTimeout(resolve, 1_100))
   for (let sent = 0; sent < 3; sent++) await t.rejects(async () => handler(readAgents()), { code: 927 })

@@ -36,7 +36,10 @@ const limits = { inFlight: 4, queue: 256, perCaller: 2 }
 export async function run(arrivals: readonly Arrival[], overrides: Partial<typeof limits> = {}): Promise<Report> {
   let now = 0
   let maxInFlight = 0
-  const limiter = new ConcurrencyLimiter({ ...limits, ...overrides }, () => now)
+  const limiter = new ConcurrencyLimiter(
+    () => ({ ...limits, ...overrides }),
+    () => now,
+  )
   const agenda = new Agenda()
   const results: Result[] = []
   const arrive = (arrival: Arrival, index: number) => async () => {

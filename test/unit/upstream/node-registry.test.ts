@@ -25,7 +25,8 @@ t.test('invalid settings are rejected with a remedy', (t) => {
     [[{ name: 'a', type: 'master', url }], /outside cluster.addresses/, ['127.0.0.2']],
   ]
   for (const [nodes, message, allowedAddresses = []] of bad) {
-    const options = { nodes, allowedAddresses, limits, discover: false, credentials: { mode: 'passthrough' } } as const
+    const credentials = { mode: 'passthrough' } as const
+    const options = { nodes, allowedAddresses, limits: () => limits, discover: false, credentials }
     t.throws(() => createCluster(options), { message })
   }
   t.end()

@@ -30,7 +30,12 @@ async function start(t: Test, options: ClusterTestOptions = {}) {
     ...options,
   })
   const { call, view } = cluster
-  const handler = forward({ call, view, route: createRouter('manager'), timeout: 20_000, slowTimeout: 20_000 })
+  const handler = forward({
+    call,
+    view,
+    route: createRouter('manager'),
+    limits: () => ({ timeout: 20_000, slowTimeout: 20_000 }),
+  })
   const ask = async (method: string, path: string, params: Record<string, string> = {}, query = {}) =>
     handler(edgeRequest(method, path, { params, query } as Partial<EdgeRequest>))
   const seen = (url: RegExp) => simulator.seen.filter((request) => url.test(request.url)).length
@@ -143,7 +148,12 @@ t.test('a call that waits for completion is not cut short', async (t) => {
   const { simulator, worker, cluster, master } = await start(t)
   await simulator.faults.set(worker, { cutOff: 1_500 })
   const { call, view } = cluster
-  const handler = forward({ call, view, route: createRouter('manager'), timeout: 20_000, slowTimeout: 20_000 })
+  const handler = forward({
+    call,
+    view,
+    route: createRouter('manager'),
+    limits: () => ({ timeout: 20_000, slowTimeout: 20_000 }),
+  })
   const request = edgeRequest('GET', '/cluster/:node_id/status', { params: { node_id: worker }, waitForComplete: true })
   t.match(await handler(request), { errorNumber: 3020 }, `${master} gave up`)
   await t.rejects(async () => handler(request), { code: 922 }, 'and the worker is suspected')

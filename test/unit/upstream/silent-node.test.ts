@@ -87,7 +87,12 @@ t.test('requests that a worker passes on to a silent master do not eject the wor
     { name: 'w1', type: 'worker', url: worker.url },
   ] as const
   const { call, view } = clusterOf(t, '', { nodes, ejection: { silence } })
-  const handler = forward({ call, view, route: createRouter('manager'), timeout: 2_000, slowTimeout: 2_000 })
+  const handler = forward({
+    call,
+    view,
+    route: createRouter('manager'),
+    limits: () => ({ timeout: 2_000, slowTimeout: 2_000 }),
+  })
   const agent = (id: number) => edgeRequest('GET', '/agents/:agent_id', { params: { agent_id: `00${id}` } })
   const failures = await Promise.all(
     [1, 2, 3, 4, 5, 6, 7].map((id) => Promise.resolve(handler(agent(id))).catch(() => id)),

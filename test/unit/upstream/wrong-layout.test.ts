@@ -10,7 +10,12 @@ import { sendJson } from './newer-node.ts'
 async function errorOf(t: Test, layout: 'classic' | 'newer', listener: RequestListener): Promise<unknown> {
   const { url } = await fakeNode(t, listener)
   const { call, view } = clusterOf(t, url, { layout })
-  const handler = forward({ call, view, route: createRouter('manager'), timeout: 10_000, slowTimeout: 20_000 })
+  const handler = forward({
+    call,
+    view,
+    route: createRouter('manager'),
+    limits: () => ({ timeout: 10_000, slowTimeout: 20_000 }),
+  })
   return Promise.resolve(handler(edgeRequest('GET', '/agents'))).catch((error: unknown) => error)
 }
 

@@ -39,7 +39,7 @@ export function buildingReplica(options: Partial<CacheOptions>) {
 }
 
 export function snapshotReplica(rows: Row[], options: Partial<CacheOptions> = {}) {
-  const edge = buildingReplica({ snapshots: settings, ...options })
+  const edge = buildingReplica({ snapshots: () => settings, ...options })
   const node = { rows, onCall: (_query: Readonly<Record<string, string>>) => {} }
   edge.nodes.respond = ({ query, endpoint }) => {
     if (endpoint.method !== 'GET') return success({})

@@ -20,7 +20,7 @@ const rows = agents(ROWS).map((row, at) => ({ ...row, note: `${at} `.repeat(80) 
 async function replicaOver(t: Test, store?: RedisStore) {
   const own =
     store ??
-    (await openRedisStore({ redis: { url: server.url }, times: { commandTimeout: 1000 }, localBytes: 1 << 20 }))
+    (await openRedisStore({ redis: { url: server.url }, times: { commandTimeout: 1000 }, localBytes: () => 1 << 20 }))
   if (store === undefined) t.teardown(() => own.close())
   const built: string[] = []
   const edge = snapshotReplica(rows, {
@@ -108,7 +108,7 @@ t.test('other replicas read a snapshot in short turns', async (t) => {
 
 t.test('a snapshot does not evict small responses', async (t) => {
   // Room for the small responses, or for all rows.
-  const store = createMemoryStore({ bytes: 13 << 20, elapsed: () => performance.now() })
+  const store = createMemoryStore({ bytes: () => 13 << 20, elapsed: () => performance.now() })
   const edge = snapshotReplica(rows, { ...options, store, clock: () => performance.now() })
   const readSmall = async () => {
     for (let id = 1; id <= 20; id += 1) {
@@ -126,7 +126,7 @@ t.test('a snapshot does not evict small responses', async (t) => {
 })
 
 t.test('collections that do not fit into the memory for snapshots have none', async (t) => {
-  const edge = snapshotReplica(agents(800), { snapshots: { ...settings, localBytes: 1000 } })
+  const edge = snapshotReplica(agents(800), { snapshots: () => ({ ...settings, localBytes: 1000 }) })
   await edge.warm()
   t.not((await edge.get({ sort: 'name' })).status?.detail, 'snapshot')
 })

@@ -20,7 +20,7 @@ for (const soft of [false, true]) {
       const index = edge.store as unknown as CacheIndex
       const operations = cacheOperations({
         index,
-        defaultDuration: 1000,
+        defaultDuration: () => 1000,
         lifetimesOf,
         enabled: true,
         sharedThroughRedis: false,

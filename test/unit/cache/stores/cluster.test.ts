@@ -43,7 +43,7 @@ t.test('moving a slot keeps its entries; moving the slot of the epochs makes eve
   const from = await owner('edge:c:k')
   await cluster.moveSlot(await slot('edge:c:k'), (from + 1) % 3)
   t.equal(await owner('edge:c:k'), (from + 1) % 3)
-  const late = await replica(t, redis, { localBytes: 0 })
+  const late = await replica(t, redis, { localBytes: () => 0 })
   for (const store of [one, other, late.store]) t.equal(await served(store), 'stored')
   const before = await epochsOf(one)
   await cluster.moveSlot(await slot('edge:{e}'), ((await owner('edge:{e}')) + 1) % 3)
@@ -86,6 +86,6 @@ t.test('lookups of a killed master are misses, not errors', async (t) => {
   const coherent = await Promise.all(clients.map((client) => client.exists('edge:{e}').catch(() => 0)))
   const victim = cluster.nodes[(coherent.indexOf(1) + 1) % 3]
   await victim?.kill()
-  const { store } = await replica(t, redis, { localBytes: 0 })
+  const { store } = await replica(t, redis, { localBytes: () => 0 })
   for (const key of keys) t.ok(['text', 'miss', 'unavailable'].includes(await served(store, key)))
 })

@@ -41,7 +41,7 @@ t.test('a lookup costs one round trip, none in the local tier, with scripts by t
   // Neither heartbeats nor hit counts during the measurement.
   const times = { heartbeatInterval: 60_000, lease: 120_000, bulkTimeout: 60_000 }
   const { store } = await replica(t, server, { times })
-  const { store: remote } = await replica(t, server, { localBytes: 0, times })
+  const { store: remote } = await replica(t, server, { localBytes: () => 0, times })
   await fill(store, 'text')
   const local = await recordCommands(server.port, async () => {
     for (let at = 0; at < 100; at += 1) await served(store)
@@ -63,7 +63,7 @@ t.test('many expired keys leave no data behind', async (t) => {
   const client = server.client()
   await client.flushall()
   const localBytes = 2_000_000
-  const { store } = await replica(t, server, { localBytes, times: { commandTimeout: 2000 } })
+  const { store } = await replica(t, server, { localBytes: () => localBytes, times: { commandTimeout: 2000 } })
   const times = { ttl: 1500, staleWhileRevalidate: 0, staleIfError: 0 }
   const before = await client.dbsize()
   const memory = async () => Number(/used_memory:(\d+)/.exec(await client.info('memory'))?.[1])

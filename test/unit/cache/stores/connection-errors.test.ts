@@ -9,7 +9,7 @@ async function reasonOf(t: Test, redis: { url: string; username?: string; passwo
   const reasons: (string | undefined)[] = []
   const store = await openRedisStore({
     redis,
-    localBytes: 0,
+    localBytes: () => 0,
     times: { ...shortTimes, bulkTimeout: 300 },
     onEvent: (event, reason) => void (event === 'unreachable' && reasons.push(reason)),
   })

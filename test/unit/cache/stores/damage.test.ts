@@ -8,7 +8,7 @@ import { replica } from './replicas.ts'
 
 const server = await startRedis()
 t.teardown(() => server.close())
-const remote = { localBytes: 0 }
+const remote = { localBytes: () => 0 }
 
 t.test('a damaged entry is a miss with an event, and is replaced by the next fetch', async (t) => {
   const client = server.client()

@@ -9,7 +9,7 @@ t.test('equal lookups at the same time cost one round trip; a later one reads Re
   const redis = await startRedis()
   t.teardown(() => redis.close())
   const { store: other } = await replica(t, redis)
-  const { store } = await replica(t, redis, { localBytes: 0 })
+  const { store } = await replica(t, redis, { localBytes: () => 0 })
   await fill(other, 'text')
   const lookUp = () => store.lookup('k', TAGS)
   const commands = await recordCommands(redis.port, async () => {

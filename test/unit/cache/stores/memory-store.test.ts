@@ -3,14 +3,14 @@ import { createMemoryStore } from '../../../../src/cache/stores/memory-store.ts'
 import { describeStore, epochsOf, fill, served, TAGS } from './contract.ts'
 
 describeStore(t, async (t) => {
-  const store = createMemoryStore({ bytes: 1_000_000 })
+  const store = createMemoryStore({ bytes: () => 1_000_000 })
   t.teardown(() => store.close())
   return { one: store, other: store }
 })
 
 t.test('entries age by the given clock and expire', async (t) => {
   let now = 1000
-  const store = createMemoryStore({ bytes: 1_000_000, elapsed: () => now })
+  const store = createMemoryStore({ bytes: () => 1_000_000, elapsed: () => now })
   await fill(store, 'text')
   now += 19_000
   t.match(await store.lookup('k', ['cache', 'cache:agents', 'agent:001', 'agent:*']), { response: { age: 19_000 } })
@@ -22,7 +22,7 @@ t.test('entries age by the given clock and expire', async (t) => {
 
 t.test('the age of a response counts from the reading of its epochs', async (t) => {
   let now = 0
-  const store = createMemoryStore({ bytes: 1_000_000, elapsed: () => now })
+  const store = createMemoryStore({ bytes: () => 1_000_000, elapsed: () => now })
   const epochs = await epochsOf(store, 'k', ['cache'])
   now = 400
   const listed = { url: '/', group: 'agents', endpoint: '/', scope: 'everyone', tags: ['cache'] }
@@ -34,7 +34,7 @@ t.test('the age of a response counts from the reading of its epochs', async (t) 
 
 t.test('a fence lasts as long as its write, or for its lease if the outcome is unknown', async (t) => {
   let now = 0
-  const store = createMemoryStore({ bytes: 1_000_000, fenceLease: 1000, elapsed: () => now })
+  const store = createMemoryStore({ bytes: () => 1_000_000, fenceLease: 1000, elapsed: () => now })
   const fence = await store.fence(['agent:001'])
   now = 5000
   t.equal((await epochsOf(store)).fenced, true)
@@ -46,7 +46,7 @@ t.test('a fence lasts as long as its write, or for its lease if the outcome is u
 })
 
 t.test('the least recently used entries are evicted beyond the limit of bytes', async (t) => {
-  const store = createMemoryStore({ bytes: 20_000 })
+  const store = createMemoryStore({ bytes: () => 20_000 })
   for (let at = 0; at < 20; at += 1) {
     await fill(store, 'x'.repeat(3000), { key: `k${at}` })
     await store.peek('k0', TAGS)

@@ -15,7 +15,7 @@ function over(options: Parameters<typeof replica>[2]) {
   }
 }
 
-t.test('without a local tier', async (t) => describeStore(t, over({ localBytes: 0 })))
+t.test('without a local tier', async (t) => describeStore(t, over({ localBytes: () => 0 })))
 t.test('with a local tier, encrypted', async (t) =>
   describeStore(t, over({ encryptionKey: Buffer.from('a key of a test') })),
 )

@@ -37,7 +37,7 @@ export async function replica(
   const { times, ...others } = more
   const store = await openRedisStore({
     redis: 'pid' in redis ? { url: redis.url } : redis,
-    localBytes: 10_000_000,
+    localBytes: () => 10_000_000,
     times: { ...shortTimes, ...times },
     onEvent: (event, error) => {
       events.push(event)

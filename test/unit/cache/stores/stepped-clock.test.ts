@@ -49,13 +49,13 @@ async function holds(t: Test, by: number, one: Store, other: Store): Promise<voi
 
 for (const by of [HOUR, -HOUR]) {
   t.test(`stepping the wall clock by ${by} ms changes no lifetime in Redis and the local tier`, async (t) => {
-    const [one, other] = [await replica(t, redis), await replica(t, redis, { localBytes: 0 })]
+    const [one, other] = [await replica(t, redis), await replica(t, redis, { localBytes: () => 0 })]
     await one.store.purge({})
     await holds(t, by, one.store, other.store)
   })
 
   t.test(`stepping the wall clock by ${by} ms changes no lifetime in the memory store`, async (t) => {
-    const store = createMemoryStore({ bytes: 1 << 20 })
+    const store = createMemoryStore({ bytes: () => 1 << 20 })
     await holds(t, by, store, store)
   })
 }

@@ -32,7 +32,7 @@ async function stalled(redis: RedisServer, during: () => Promise<void>): Promise
 t.test(
   'a stalled Redis makes lookups unavailable after one command timeout, then at once, until it returns',
   async (t) => {
-    const { store, events } = await replica(t, server, { localBytes: 0 })
+    const { store, events } = await replica(t, server, { localBytes: () => 0 })
     await fill(store, 'stored')
     await stalled(server, async () => {
       // Compared with a timer at the same moment: on a busy machine timers are late as well.
@@ -69,7 +69,7 @@ t.test('the local tier is served within the lease only', async (t) => {
   })
 })
 
-const atRisk = { writesWithoutRedis: 'sendAndRiskStaleReads' } as const
+const atRisk = { writesWithoutRedis: () => 'sendAndRiskStaleReads' as const }
 
 t.test('a write at risk waits until local tiers expire, and is announced when Redis returns', async (t) => {
   const [writer, reader] = [await replica(t, server, atRisk), await replica(t, server)]

@@ -12,7 +12,7 @@ const LISTED = { url: '/agents', group: 'agents', endpoint: '/agents', scope: 'e
 const ANSWER = { status: 200, etag: '"v1"', keepFor: 20_000, staleWhileRevalidate: 5000, staleIfError: 10_000, cost: 7 }
 
 t.test('an entry and an index row that version 0.1.0 wrote are read', async (t) => {
-  const { store } = await replica(t, redis, { localBytes: 0 })
+  const { store } = await replica(t, redis, { localBytes: () => 0 })
   const { generation, epochs } = await epochsOf(store, 'old')
   const client = redis.client()
   const head = { generation, epochs, tags: TAGS, listed: LISTED, answer: { ...ANSWER, clusterStatus: 'm;rows=1' } }
@@ -41,7 +41,7 @@ t.test('an entry and an index row that version 0.1.0 wrote are read', async (t) 
 t.test(
   'a status is stored in Redis for its lifetime only, with the time that a replica may serve it stale',
   async (t) => {
-    const { store } = await replica(t, redis, { localBytes: 0 })
+    const { store } = await replica(t, redis, { localBytes: () => 0 })
     const more = { ttl: 20_000, staleWhileRevalidate: 0, staleIfError: 0, staleWhileHot: 3000 }
     await fill(store, 'status', { key: 'status', more })
     t.match(await store.lookup('status', TAGS), { kind: 'hit', response: more })
@@ -51,7 +51,7 @@ t.test(
 )
 
 t.test('what this version writes is what version 0.1.0 reads', async (t) => {
-  const { store } = await replica(t, redis, { localBytes: 0 })
+  const { store } = await replica(t, redis, { localBytes: () => 0 })
   await fill(store, 'v1', { key: 'new' })
   const client = redis.client()
   const entry = codec.decode('edge:c:new', (await client.getBuffer('edge:c:new')) ?? Buffer.alloc(0))

@@ -13,7 +13,7 @@ t.test('write locks over Redis', async (t) => {
   const replica = async () => {
     const store = await openRedisStore({
       redis: { url: redis.url },
-      localBytes: 1024,
+      localBytes: () => 1024,
       times: { commandTimeout: 500 },
     })
     return { store, locks: createWriteLocks(store.acquireFetchLock, LEASE) }

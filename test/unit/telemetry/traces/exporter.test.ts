@@ -19,7 +19,7 @@ t.test('only the settings count, not the environment', async (t) => {
   const traces = createTraces({
     url: `${collector.url}/some/where/v1/traces`,
     headers: { 'api-key': 'k-1' },
-    sampling: { sampleRatio: 1, maxPerSecond: 1e6 },
+    sampling: () => ({ sampleRatio: 1, maxPerSecond: 1e6 }),
     version: '1.2.3',
     log: { info: () => undefined, warn: (fields) => t.fail(JSON.stringify(fields)) },
   })
@@ -43,7 +43,7 @@ t.test('pending spans are bounded, spans beyond are dropped and counted', async 
   const traces = createTraces({
     url: `${collector.url}/v1/traces`,
     headers: {},
-    sampling: { sampleRatio: 1, maxPerSecond: 1e6 },
+    sampling: () => ({ sampleRatio: 1, maxPerSecond: 1e6 }),
     version: '0',
     log: { info: () => undefined, warn: (fields, message) => warnings.push(`${message} ${JSON.stringify(fields)}`) },
   })
@@ -75,7 +75,7 @@ t.test('an untrusted certificate is refused, whatever the environment sets', asy
   const traces = createTraces({
     url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/v1/traces`,
     headers: { authorization: 'a secret' },
-    sampling: { sampleRatio: 1, maxPerSecond: 1e6 },
+    sampling: () => ({ sampleRatio: 1, maxPerSecond: 1e6 }),
     version: '0',
     log: { info: () => undefined, warn: (fields) => warnings.push(fields) },
   })

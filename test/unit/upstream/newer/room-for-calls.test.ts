@@ -17,7 +17,12 @@ async function start(t: Parameters<typeof clusterOf>[0], perMinute: number) {
     nodes: [...simulator.nodes],
     limits: { perMinute },
   })
-  const handler = forward({ call, view, route: createRouter('manager'), timeout: 20_000, slowTimeout: 20_000 })
+  const handler = forward({
+    call,
+    view,
+    route: createRouter('manager'),
+    limits: () => ({ timeout: 20_000, slowTimeout: 20_000 }),
+  })
   const inventories = () => simulator.seen.filter(({ url }) => url.startsWith('/experimental')).length
   const read = async () => handler(edgeRequest('GET', '/experimental/syscollector/processes', { query: DEEP_PAGE }))
   return { read, inventories }
