@@ -1,13 +1,22 @@
-// What goes wrong silently in package-lock.json: addresses of one machine's registry, and binaries of other
-// platforms that could not be had when it was written, so that `npm ci` fails elsewhere.
+// What goes wrong silently in package-lock.json: addresses of one machine's registry, binaries of other platforms that could
+// not be had when it was written, so that `npm ci` fails elsewhere, and packages that make `npm ci` print a warning on a
+// supported version of Node.
 import { readFileSync } from 'node:fs'
+import semver from 'semver'
+
+/** The least supported release of each line. */
+const SUPPORTED = ['20.20.0', '22.22.2', '24.14.1']
 
 const text = readFileSync(process.argv[2] ?? 'package-lock.json', 'utf8')
 const { packages } = JSON.parse(text)
 const faults = []
 
 if (text.includes('"resolved"')) faults.push('names registry addresses ("resolved"); .npmrc must omit them')
-for (const [path, { optionalDependencies = {} }] of Object.entries(packages)) {
+for (const [path, { optionalDependencies = {}, engines, deprecated }] of Object.entries(packages)) {
+  for (const version of SUPPORTED) {
+    if (!semver.satisfies(version, engines?.node ?? '*')) faults.push(`${path} needs Node ${engines.node}, not ${version}`)
+  }
+  if (deprecated) faults.push(`${path} is deprecated: ${deprecated}`)
   for (const name of Object.keys(optionalDependencies)) {
     if (!isLocked(path, name)) faults.push(`${path || 'the project'} lacks its optional package ${name}`)
   }

@@ -14,7 +14,7 @@ const LIBRARIES = [
   '@fastify/jwt',
   '@fastify/rate-limit',
   '@fastify/swagger',
-  '@prometheus-io/client',
+  '@platformatic/prom-client',
   'ajv',
   'commander',
   'fastest-levenshtein',

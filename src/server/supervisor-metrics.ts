@@ -22,18 +22,21 @@ export function supervisorMetrics({
       name: 'edge_processes',
       help: 'Processes behind the ports; answered: those whose gauges are in this scrape.',
       type: 'gauge',
+      aggregator: 'sum',
       values: states.map(([state, value]) => ({ labels: { state }, value })),
     },
     {
       name: 'edge_process_restarts_total',
       help: 'Processes that were started again after they had ended unexpectedly.',
       type: 'counter',
+      aggregator: 'sum',
       values: [{ labels: {}, value: restarts }],
     },
     {
       name: 'process_start_time_seconds',
       help: 'Start time of the supervisor since unix epoch in seconds.',
       type: 'gauge',
+      aggregator: 'sum',
       values: [{ labels: {}, value: performance.timeOrigin / 1000 }],
     },
   ]

@@ -72,7 +72,7 @@ const table: Readonly<Record<string, Room>> = {
       '@opentelemetry/otlp-transformer',
       '@opentelemetry/resources',
       '@opentelemetry/sdk-trace',
-      '@prometheus-io/client',
+      '@platformatic/prom-client',
       'undici',
     ],
   },

@@ -1,10 +1,11 @@
 /** The metrics of the process in the text format of Prometheus. */
-import { collectDefaultMetrics, Registry } from '@prometheus-io/client'
+import { collectDefaultMetrics, Registry } from '@platformatic/prom-client'
 import type { CacheEvent, EventListeners } from '../../core/events.ts'
 import type { EdgeEvents } from '../events.ts'
-import { registerEventSeries, registerStateSeries } from './series.ts'
+import { type MetricsRegistry, registerEventSeries, registerStateSeries } from './series.ts'
 import type { MetricFamily, ProcessMetrics } from './sum.ts'
 import { eventSeries, type MetricsSources, stateSeries } from './table.ts'
+import { sampleUtilization } from './utilization.ts'
 
 export interface MetricsOptions extends MetricsSources {
   readonly events: Pick<EdgeEvents, 'on'>
@@ -24,30 +25,36 @@ const EVENT_LOOP_SAMPLING_MS = 20
 
 /** Registers all rows of the table and counts events from now on, until `close`. */
 export function createMetrics({ events, ...sources }: MetricsOptions): Metrics {
+  const registry: MetricsRegistry = new Registry()
   // Only OpenMetrics has exemplars.
-  const registry = new Registry(
-    sources.exemplars ? Registry.OPENMETRICS_CONTENT_TYPE : Registry.PROMETHEUS_CONTENT_TYPE,
-  )
+  if (sources.exemplars) registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE)
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_SAMPLING_MS })
+  const stopSampling = sampleUtilization(registry)
   for (const row of stateSeries) if (row.when?.(sources) !== false) registerStateSeries(registry, row, sources)
   const off = events.on(createListeners(registry, sources))
   return {
     contentType: registry.contentType,
-    text: () => registry.metrics(),
+    text: async () => registry.metrics(),
     values: async () => ({
       contentType: registry.contentType,
-      families: (await registry.getMetricsAsJSON()) as MetricFamily[],
+      families: ((await registry.getMetricsAsJSON()) as unknown as MetricFamily[]).map(withLabels),
     }),
     close: () => {
       off()
+      stopSampling()
       registry.clear()
     },
   }
 }
 
+/** The library omits the labels of the sum and the count of a summary. */
+function withLabels(family: MetricFamily): MetricFamily {
+  return { ...family, values: family.values.map((sample) => ({ ...sample, labels: sample.labels ?? {} })) }
+}
+
 type Count = (event: unknown) => void
 
-function createListeners(registry: Registry, sources: MetricsSources): EventListeners {
+function createListeners(registry: MetricsRegistry, sources: MetricsSources): EventListeners {
   const counts = new Map<string, Count[]>()
   for (const row of eventSeries) {
     if (row.when?.(sources) === false) continue

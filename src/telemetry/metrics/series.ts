@@ -1,7 +1,17 @@
 /** Registers the rows of the table with the metrics library and finds the cell that an event counts in. */
-import { Counter, Gauge, Histogram, type Metric, type Registry } from '@prometheus-io/client'
+import {
+  Counter,
+  Gauge,
+  Histogram,
+  type Metric,
+  type Registry,
+  type RegistryContentType,
+} from '@platformatic/prom-client'
 import { PlainHistogram } from './plain-histogram.ts'
 import type { EventSeries, LabelValue, MetricsSources, StateSeries } from './table.ts'
+
+/** A registry for either text format. */
+export type MetricsRegistry = Registry<RegistryContentType>
 
 type Labels = Readonly<Record<string, LabelValue>>
 
@@ -27,7 +37,7 @@ interface Series {
 
 /** Registers an event series. Returns the function that counts one event; the events of a row have one type. */
 export function registerEventSeries(
-  registry: Registry,
+  registry: MetricsRegistry,
   row: EventSeries,
   sources: MetricsSources,
 ): (event: never) => void {
@@ -47,7 +57,7 @@ export function registerEventSeries(
 }
 
 /** Counts in plain numbers, which the library reads at a scrape: its own `inc` would validate labels at each request. */
-function counterOf(registry: Registry, row: EventSeries): Series {
+function counterOf(registry: MetricsRegistry, row: EventSeries): Series {
   const cells: { readonly labels: Labels; total: number; add(value: number): void }[] = []
   for (const names of namesOf(row)) {
     new Counter({
@@ -77,7 +87,7 @@ function counterOf(registry: Registry, row: EventSeries): Series {
 
 /** The library's histogram only if it is to name traces: it looks up label sets and buckets by texts for each observation. */
 function histogramOf(
-  registry: Registry,
+  registry: MetricsRegistry,
   row: EventSeries,
   buckets: readonly number[],
   enableExemplars: boolean,
@@ -189,7 +199,7 @@ function product(sets: readonly (readonly LabelValue[])[]): readonly (readonly L
 }
 
 /** Registers a series that is read at each scrape. */
-export function registerStateSeries(registry: Registry, row: StateSeries, sources: MetricsSources): void {
+export function registerStateSeries(registry: MetricsRegistry, row: StateSeries, sources: MetricsSources): void {
   const samples = () => {
     const value = row.read(sources)
     return typeof value === 'number' ? [[{}, value] as const] : value

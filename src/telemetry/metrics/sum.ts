@@ -2,14 +2,16 @@
  * The metrics of several processes as one. Counters and histograms are added up; the values of ended processes stay in the
  * sum, so that no counter goes back. The row of each gauge states how it is combined.
  */
-import { Registry } from '@prometheus-io/client'
+import { AggregatorRegistry, Registry } from '@platformatic/prom-client'
+import type { MetricsRegistry } from './series.ts'
 
 /** One metric with its values, as the library describes it. */
 export interface MetricFamily {
   readonly name: string
   readonly help: string
   readonly type: string
-  readonly aggregator?: string
+  /** How the values of processes are combined: `sum`, `max`, …, or `omit` for those of one process only. */
+  readonly aggregator: string
   readonly values: MetricSample[]
 }
 
@@ -58,7 +60,7 @@ export function createMetricsSum(): MetricsSum {
       last.delete(id)
       if (families !== undefined) ended = familiesOf(combine([ended, countsOf(families)]))
     },
-    text: (answered, own) => {
+    text: async (answered, own) => {
       const known = [...last].map(([id, families]) => (answered.has(id) ? families : countsOf(families)))
       const isOpenMetrics = contentType === Registry.OPENMETRICS_CONTENT_TYPE
       const parts = [...known, ended, own].map((part) => (isOpenMetrics ? part.map(withoutTotal) : part))
@@ -74,12 +76,12 @@ function countsOf(families: Families): Families {
   return families.filter(({ type }) => type === 'counter' || type === 'histogram')
 }
 
-function combine(parts: readonly Families[]): Registry {
-  return Registry.aggregate(parts as unknown as object[])
+function combine(parts: readonly Families[]): MetricsRegistry {
+  return AggregatorRegistry.aggregate(parts as unknown as object[])
 }
 
 /** The library stores the combined values as properties of the metrics that it registers. */
-function familiesOf(registry: Registry): Families {
+function familiesOf(registry: MetricsRegistry): Families {
   return registry.getMetricsAsArray() as unknown as Families
 }
 

@@ -132,7 +132,7 @@ t.test('the package contains the program, its configuration and documents, and n
   t.match(readFileSync('LICENSE', 'utf8'), /Apache License\s+Version 2\.0, January 2004/)
 })
 
-t.test('the lock file is complete and names no registry', async (t) => {
+t.test('the lock file is complete, names no registry, and npm ci prints no warning', async (t) => {
   const check = (file: string) => call(process.execPath, ['.ci/check-lock.mjs', file])
   t.equal((await check('package-lock.json')).code, 0)
   const lock = JSON.parse(readFileSync('package-lock.json', 'utf8'))
@@ -152,6 +152,14 @@ t.test('the lock file is complete and names no registry', async (t) => {
   )
   t.equal(resolved.code, 1)
   t.match(resolved.output, 'names registry addresses')
+  for (const [entry, fault] of [
+    [{ engines: { node: '>=22' } }, 'needs Node >=22, not 20.20.0'],
+    [{ engines: { node: '^20 || ^24' } }, 'needs Node ^20 || ^24, not 22.22.2'],
+    [{ deprecated: 'use another' }, 'is deprecated: use another'],
+  ] as const) {
+    const warned = await planted((packages) => Object.assign(packages['node_modules/fastify'] ?? {}, entry))
+    t.match(warned, { code: 1, output: `node_modules/fastify ${fault}` })
+  }
 })
 
 t.test('.ci/run executes all checks in order and prints failed tests and totals', async (t) => {

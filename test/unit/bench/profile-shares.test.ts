@@ -7,7 +7,7 @@ t.test('the shares of a profile leave out idle time and the profiler itself', as
     ['(garbage collector)', ''],
     ['writeBuffer', ''],
     ['parserOnIncoming', 'node:_http_server'],
-    ['observe', `file://${process.cwd()}/node_modules/@prometheus-io/client/lib/histogram.js`],
+    ['observe', `file://${process.cwd()}/node_modules/@platformatic/prom-client/lib/histogram.js`],
     ['sendCommand', `file://${process.cwd()}/dist/libraries/ioredis/index.js`],
     ['dispatch', ''],
   ] as const
@@ -20,7 +20,7 @@ t.test('the shares of a profile leave out idle time and the profiler itself', as
   t.strictSame(rooms, [
     ['native: write', 0.4],
     ['node: http', 0.3],
-    ['library: @prometheus-io/client', 0.2],
+    ['library: @platformatic/prom-client', 0.2],
     ['garbage collection', 0.05],
     ['library: ioredis', 0.05],
   ])
@@ -29,7 +29,7 @@ t.test('the shares of a profile leave out idle time and the profiler itself', as
     [
       'writeBuffer',
       'parserOnIncoming  node:_http_server:10',
-      'observe  @prometheus-io/client/lib/histogram.js:10',
+      'observe  @platformatic/prom-client/lib/histogram.js:10',
       '(garbage collector)',
       'sendCommand  ioredis/index.js:10',
     ],

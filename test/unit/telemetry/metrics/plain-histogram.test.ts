@@ -1,4 +1,4 @@
-import { Histogram, type Metric, Registry } from '@prometheus-io/client'
+import { Histogram, type Metric, Registry } from '@platformatic/prom-client'
 import fc from 'fast-check'
 import t from 'tap'
 import { PlainHistogram } from '../../../../src/telemetry/metrics/plain-histogram.ts'

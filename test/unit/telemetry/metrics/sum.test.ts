@@ -1,11 +1,17 @@
-import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client'
+import { Counter, Gauge, Histogram, Registry, type RegistryContentType } from '@platformatic/prom-client'
 import t from 'tap'
+import type { MetricsRegistry } from '../../../../src/telemetry/metrics/series.ts'
 import { createMetricsSum, type ProcessMetrics } from '../../../../src/telemetry/metrics/sum.ts'
 
 /** The metrics of a process with this many requests. */
-async function processWith(requests: number, ready: 0 | 1, contentType = Registry.PROMETHEUS_CONTENT_TYPE) {
+async function processWith(
+  requests: number,
+  ready: 0 | 1,
+  contentType: RegistryContentType = Registry.PROMETHEUS_CONTENT_TYPE,
+) {
   const isOpenMetrics = contentType !== Registry.PROMETHEUS_CONTENT_TYPE
-  const registry = new Registry(contentType)
+  const registry: MetricsRegistry = new Registry()
+  registry.setContentType(contentType)
   const registers = [registry]
   new Counter({ name: 'requests_total', help: 'r', labelNames: ['code'], registers }).inc({ code: '200' }, requests)
   new Gauge({ name: 'ready', help: 'r', aggregator: 'max', registers }).set(ready)
