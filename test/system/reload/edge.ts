@@ -3,7 +3,7 @@ import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { parse, stringify } from 'yaml'
-import { setIn } from '../../../src/config/tree.ts'
+import { pathOf, setIn } from '../../../src/config/tree.ts'
 import type { SimulatorOptions } from '../../../src/simulator/index.ts'
 import { simulated } from '../../support/simulated.ts'
 
@@ -32,7 +32,7 @@ export async function reloadable(t: Test, settings: Record<string, unknown> = {}
     /** Writes these settings to the file (path → value) and reloads. */
     change: async (changes: Readonly<Record<string, unknown>>): Promise<void> => {
       const tree = parse(await readFile(file, 'utf8'))
-      for (const [path, value] of Object.entries(changes)) setIn(tree, path.split('.'), value)
+      for (const [path, value] of Object.entries(changes)) setIn(tree, pathOf(path), value)
       await put(stringify(tree))
     },
     get: (path: string, headers: Readonly<Record<string, string>> = {}) =>

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { effectOf } from '../../../src/config/effects.ts'
 import { schema } from '../../../src/config/schema.ts'
-import { listLeaves } from '../../../src/config/tree.ts'
+import { getIn, listLeaves, pathOf, setIn } from '../../../src/config/tree.ts'
 import { type Reloadable, reloadable } from './edge.ts'
 import type { Proof } from './proof.ts'
 import { proofs as access } from './proofs/access.ts'
@@ -13,11 +13,17 @@ import { proofs as signIn } from './proofs/sign-in.ts'
 
 const proofs: readonly Proof[] = [...listener, ...cluster, ...cache, ...access, ...records, ...signIn]
 
+function treeOf(changes: Proof['changes']): Readonly<Record<string, unknown>> {
+  const tree = {}
+  for (const [path, value] of Object.entries(changes)) setIn(tree, pathOf(path), value)
+  return tree
+}
+
 t.test('each setting that a reload changes has a row here', async (t) => {
   const names = listLeaves(schema).map(({ path }) => path.join('.'))
-  const reloaded = names.filter((name) => effectOf(name.split('.')) !== 'restart')
-  const changed = proofs.flatMap(({ changes }) => Object.keys(changes))
-  const isProved = (name: string) => changed.some((path) => name === path || name.startsWith(`${path}.`))
+  const reloaded = names.filter((name) => effectOf(pathOf(name)) !== 'restart')
+  const changed = proofs.map(({ changes }) => treeOf(changes))
+  const isProved = (name: string) => changed.some((tree) => getIn(tree, pathOf(name)) !== undefined)
   t.strictSame(names.filter(isProved), reloaded)
 })
 
