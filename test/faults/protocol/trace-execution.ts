@@ -1,6 +1,6 @@
 /** The state of the specification while the events of one key are replayed, and the leases that Redis has registered. */
 import type { Setting } from './settings.ts'
-import { actions, initialState, isStale, type Replica, type State } from './specification.ts'
+import { actions, initialState, isStale, type State } from './specification.ts'
 
 /** An event that is no possible action. */
 export class Impossible extends Error {}
@@ -22,7 +22,6 @@ export class Execution {
     const count = new Set(replicas.values()).size
     this.#setting = { replicas: count, writers: 0, reads: 0, links: true }
     this.state = initialState(this.#setting)
-    for (const replica of this.state.replicas) Object.assign(replica, { hasLease: false, isRegistered: false })
     this.registeredUntil = new Array(count).fill(0)
   }
 
@@ -60,18 +59,15 @@ export class Execution {
   register(name: string, lease: number): void {
     if (lease <= 0) return
     const replica = this.numberOf(name)
-    this.registeredUntil[replica] = Math.max(this.registeredUntil[replica] ?? 0, this.now + lease)
-    if (!this.#replicaAt(replica).hasLease) this.make(`replica ${replica + 1}: a new lease`)
+    this.registeredUntil[replica] = Math.max(this.registeredUntil[replica] ?? 0, Math.floor(this.now) + lease)
   }
 
-  #replicaAt(replica: number): Replica {
-    return this.state.replicas[replica] as Replica
-  }
-
-  /** Makes the leases end that a change no longer finds. A lease without a change meanwhile need not have ended. */
-  endLeases(): void {
-    for (const [at, { hasLease }] of this.state.replicas.entries()) {
-      if (hasLease && this.now > (this.registeredUntil[at] ?? 0)) this.make(`replica ${at + 1}: its lease ends`)
-    }
+  /** Ends the leases that a change no longer finds. `change` is made before they begin again. */
+  withoutExpiredLeases(change: () => void): void {
+    // Redis counts whole milliseconds.
+    const expired = this.registeredUntil.flatMap((until, replica) => (Math.floor(this.now) >= until ? [replica] : []))
+    for (const replica of expired) this.make(`replica ${replica + 1}: its lease ends`)
+    change()
+    for (const replica of expired) this.make(`replica ${replica + 1}: a new lease`)
   }
 }

@@ -1,159 +1,153 @@
-/** Replays the reads of one key: lookups, calls of the node, and the values that clients received. */
+/**
+ * Replays the reads of one key: lookups, calls of the node, and the values that clients received. An action that the trace
+ * does not show is made as soon as it is possible: a response that is stored early only permits more reads to return it.
+ */
 import type { ClientRequest, TraceEvent } from './record.ts'
 import { initialState, type Read } from './specification.ts'
 import { type Execution, Impossible } from './trace-execution.ts'
 
-/** A read of a client, or (without one) of a replica that refreshes an entry. */
-interface TraceRead {
+/** A call of the node that has not been answered yet. */
+interface Fetch {
+  readonly id: string
   readonly replica: number
-  /** Absent: unknown, any value of the node is right. */
-  readonly value: number | undefined
-  /** The identity of its call; absent: it did not call the node. */
-  readonly id: string | undefined
-  /** Its place in the state; -1: not begun. */
-  slot: number
-  isCalled: boolean
-  isReturned: boolean
+  /**
+   * Numbers of the reads of the specification that may be this fetch. Each lookup of its replica since its client sent it
+   * may be its own: the trace does not show for which request a replica looks up.
+   */
+  lookups: number[]
 }
+
+type NodeEvent = TraceEvent & { readonly kind: 'node' }
 
 export class TraceReads {
   readonly #execution: Execution
-  readonly #reads = new Map<ClientRequest | string, TraceRead>()
-  readonly #calls: ReadonlySet<string>
-  #lastLookup = 0
+  /** Calls of the node by their identity. */
+  readonly #calls = new Map<string, NodeEvent[]>()
+  #fetches: Fetch[] = []
+  /** Reads that returned a value which the node did not return to them, with their replicas, until the value is found. */
+  readonly #unserved = new Map<ClientRequest, number>()
 
-  constructor(execution: Execution, events: readonly TraceEvent[]) {
+  constructor(execution: Execution, key: string, events: readonly TraceEvent[]) {
     this.#execution = execution
-    this.#calls = new Set(events.flatMap((event) => (event.kind === 'node' ? [event.id] : [])))
+    for (const event of events) {
+      if (event.kind !== 'node' || event.path !== `/agents/${key}`) continue
+      this.#calls.set(event.id, [...(this.#calls.get(event.id) ?? []), event])
+    }
   }
 
   begin(request: ClientRequest): void {
-    const { id, value, url } = request
-    const isCall = id !== undefined && this.#calls.has(id)
-    if (value === undefined && !isCall) return
-    this.#reads.set(request, this.#newRead(this.#execution.numberOf(url), value, isCall ? id : undefined))
+    const { id = '', value, url, end } = request
+    const replica = this.#execution.numberOf(url)
+    // The edge repeats a call that failed, and it refreshes a response that it has returned.
+    const calls = this.#calls.get(id) ?? []
+    this.#fetches.push(...calls.map(() => ({ id, replica, lookups: [] })))
+    const isAnswered = calls.some((call) => call.value === value && call.at <= end)
+    if (value !== undefined && !isAnswered) this.#unserved.set(request, replica)
   }
 
   end(request: ClientRequest): void {
-    const read = this.#reads.get(request)
-    if (read === undefined) return
-    this.#reads.delete(request)
-    if (read.isReturned) return
-    if (read.isCalled) {
-      this.#reads.set(request, read)
-      this.#finish(read)
-      this.#reads.delete(request)
-    } else if (read.id === undefined) {
-      this.#reads.set(request, read)
-      this.serve()
-      this.#reads.delete(request)
-      if (!read.isReturned)
-        throw new Impossible(
-          `no read through replica ${read.replica + 1} returns ${read.value}: ${this.#execution.text()}`,
-        )
-    }
+    const replica = this.#unserved.get(request)
+    if (replica === undefined) return
+    const read = `read through replica ${replica + 1}`
+    throw new Impossible(`no ${read} returns ${request.value}: ${this.#execution.text()}`)
   }
 
+  /** A lookup for any read of the replica, for a fetch, or before a response is stored. */
   lookUp(replica: number): void {
-    this.#lastLookup = replica
-    for (const read of this.#reads.values()) {
-      if (read.id === undefined || read.isCalled || read.replica !== replica) continue
-      const name = this.#slotFor(read)
-      this.#freeSlot(read)
-      const place = `${name}: through replica ${replica + 1}`
-      if (!this.#execution.try(`${place}: miss`)) this.#execution.make(`${place}: no reply in time`)
+    if (this.#hitInRedis(replica, this.#execution.state.stored)) return
+    for (const fetch of this.#fetches) {
+      if (fetch.replica !== replica) continue
+      this.#dropLookups(fetch)
+      this.#beginFetch(fetch, 'miss')
     }
   }
 
-  /** The node responds to a read. */
   respond(id: string, value: number): void {
-    let read = [...this.#reads.values()].find((each) => each.id === id)
-    if (read === undefined) {
-      read = this.#newRead(this.#lastLookup, value, id)
-      this.#reads.set(id, read)
-      this.lookUp(this.#lastLookup)
+    const known = this.#fetches.find((fetch) => fetch.id === id)
+    this.#fetches = this.#fetches.filter((fetch) => fetch !== known)
+    // The client of an unknown call has no response. Any replica may have made the call, after a lookup just before it.
+    const unknown = this.#execution.state.replicas.map((_, replica): Fetch => ({ id, replica, lookups: [] }))
+    for (const fetch of known === undefined ? unknown : [known]) {
+      if (known === undefined) this.#beginFetch(fetch, 'miss')
+      if (fetch.lookups.length === 0) this.#beginFetch(fetch, 'no reply in time')
+      for (const at of fetch.lookups) this.#answer(at, value)
+      this.#answerJoined(fetch, value)
     }
-    // A call that is repeated.
-    if (read.isCalled) return
-    const name = this.#slotFor(read)
-    if (this.#execution.state.reads[read.slot]?.step === 'none')
-      this.#execution.make(`${name}: through replica ${read.replica + 1}: no reply in time`)
-    this.#execution.make(`${name}: the node responds`)
-    read.isCalled = true
-    if (this.#execution.state.reads[read.slot]?.value !== value) throw new Impossible(`the node responds with ${value}`)
-    for (const other of this.#reads.values()) if (isShared(other, read, value)) this.#shareCall(other)
   }
 
-  /** Looks for an action that returns the value of each read that did not call the node. */
+  /** Looks for an action that returns the value of each read that the node did not answer. */
   serve(): void {
-    for (const read of this.#reads.values()) {
-      if (read.id === undefined && !read.isReturned) read.isReturned = this.#hit(read)
+    for (const [request, replica] of this.#unserved) {
+      if (this.#hit(replica, request.value ?? -1)) this.#unserved.delete(request)
     }
   }
 
-  #newRead(replica: number, value: number | undefined, id: string | undefined): TraceRead {
-    return { replica, value, id, slot: -1, isCalled: false, isReturned: false }
+  /** Returns the number of a read of the specification that has not begun. */
+  #freeRead(): number {
+    const { reads } = this.#execution.state
+    const found = reads.findIndex(({ step }) => step === 'none')
+    return found < 0 ? reads.push(noRead()) - 1 : found
   }
 
-  /** Gives a read a free place in the state. */
-  #slotFor(read: TraceRead): string {
-    if (read.slot < 0) {
-      const used = new Set([...this.#reads.values()].map(({ slot }) => slot))
-      read.slot = this.#execution.state.reads.findIndex(({ step }, at) => step === 'none' && !used.has(at))
-      if (read.slot < 0)
-        read.slot =
-          this.#execution.state.reads.push(initialState({ replicas: 1, writers: 0, reads: 1 }).reads[0] as Read) - 1
-    }
-    return `read ${read.slot + 1}`
+  /** Before a further lookup: of the earlier ones, only one with another epoch may allow to store the response besides. */
+  #dropLookups(fetch: Fetch): void {
+    const { reads, epoch } = this.#execution.state
+    const [useful] = fetch.lookups.filter((at) => {
+      const read = reads[at] as Read
+      return read.isUndisturbed && !read.isFenced && read.epoch !== epoch
+    })
+    for (const at of fetch.lookups) if (at !== useful) reads[at] = noRead()
+    fetch.lookups = useful === undefined ? [] : [useful]
   }
 
-  #freeSlot({ slot }: TraceRead): void {
-    this.#execution.state.reads[slot] = initialState({ replicas: 1, writers: 0, reads: 1 }).reads[0] as Read
+  #beginFetch({ replica, lookups }: Fetch, how: 'miss' | 'no reply in time'): void {
+    const at = this.#freeRead()
+    if (this.#execution.try(`read ${at + 1}: through replica ${replica + 1}: ${how}`)) lookups.push(at)
   }
 
-  /** A read that began before the call and returns its value: as if it had made the call itself, and stored nothing. */
-  #shareCall(read: TraceRead): void {
-    const name = this.#slotFor(read)
-    this.#execution.make(`${name}: through replica ${read.replica + 1}: no reply in time`)
+  #answer(at: number, value: number): void {
+    const { state } = this.#execution
+    const name = `read ${at + 1}`
     this.#execution.make(`${name}: the node responds`)
-    this.#finish(read)
-    read.slot = -1
-  }
-
-  /** A fetch returns, for the reads that joined it too. What is stored with older epochs is never used. */
-  #finish(read: TraceRead): void {
-    if (read.isReturned) return
-    const name = this.#slotFor(read)
-    const { value, epoch } = this.#execution.state.reads[read.slot] as Read
+    const { value: found, epoch, isFenced, isUndisturbed } = state.reads[at] as Read
+    if (found !== value) throw new Impossible(`the node responds with ${value}`)
     this.#execution.make(`${name}: returns ${value}, with the reads that joined it`)
-    if (epoch === this.#execution.state.epoch) {
-      this.#execution.try(`${name}: stores ${value}`)
-      this.#execution.try(`${name}: stores ${value} locally`)
+    if (isFenced) return
+    const replacesUsable = epoch !== state.epoch && state.storedEpoch === state.epoch
+    if (replacesUsable || (epoch !== state.epoch && !isUndisturbed)) {
+      // As if the fetch had not stored its response yet: no read could use it, now or later.
+      state.reads[at] = noRead()
+      return
     }
-    this.#freeSlot(read)
-    read.isReturned = true
+    this.#execution.make(`${name}: stores ${value}`)
+    this.#execution.make(`${name}: stores ${value} locally`)
   }
 
-  #hit(read: TraceRead): boolean {
-    const { replica, value } = read
-    const name = `${this.#slotFor(read)}: through replica ${replica + 1}`
-    const hits = () =>
-      this.#execution.try(`${name}: local hit, returns ${value}`) ||
-      this.#execution.try(`${name}: hit, returns ${value}`)
-    const slot = read.slot
-    let isHit = hits()
-    for (const fetch of isHit ? [] : this.#reads.values()) {
-      if (!fetch.isCalled || fetch.isReturned || this.#execution.state.reads[fetch.slot]?.value !== value) continue
-      this.#finish(fetch)
-      isHit = read.isReturned || hits()
-      if (isHit) break
+  /** Reads that began before the node answered: as if each had made the call itself, and stored nothing. */
+  #answerJoined({ id, replica }: Fetch, value: number): void {
+    for (const [request, other] of this.#unserved) {
+      if (other !== replica || request.value !== value) continue
+      const joined: Fetch = { id, replica, lookups: [] }
+      this.#beginFetch(joined, 'no reply in time')
+      for (const at of joined.lookups) this.#answer(at, value)
+      this.#unserved.delete(request)
     }
-    if (isHit) this.#execution.try(`read ${slot + 1}: stores ${value} locally`)
-    read.slot = -1
-    return isHit
+  }
+
+  #hit(replica: number, value: number): boolean {
+    const read = `read ${this.#freeRead() + 1}`
+    const isLocal = this.#execution.try(`${read}: through replica ${replica + 1}: local hit, returns ${value}`)
+    return isLocal || this.#hitInRedis(replica, value)
+  }
+
+  #hitInRedis(replica: number, value: number): boolean {
+    const read = `read ${this.#freeRead() + 1}`
+    if (!this.#execution.try(`${read}: through replica ${replica + 1}: hit, returns ${value}`)) return false
+    this.#execution.make(`${read}: stores ${value} locally`)
+    return true
   }
 }
 
-function isShared(read: TraceRead, caller: TraceRead, value: number): boolean {
-  return read.id === undefined && !read.isReturned && read.replica === caller.replica && read.value === value
+function noRead(): Read {
+  return initialState({ replicas: 1, writers: 0, reads: 1 }).reads[0] as Read
 }

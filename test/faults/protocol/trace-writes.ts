@@ -20,14 +20,19 @@ export class TraceWrites {
   readonly #writes = new Map<string, TraceWrite>()
   /** Writes by the identity of their fence. */
   readonly #fences = new Map<string, TraceWrite>()
-  readonly #lifted: ReadonlySet<string>
+  /** The last command of each fence that sets it, and the last one that lifts it and invalidates its tags. */
+  readonly #lastFences = new Map<string, EpochChange>()
+  readonly #lastLifts = new Map<string, EpochChange>()
 
   constructor(execution: Execution, key: string, events: readonly TraceEvent[]) {
     this.#execution = execution
     this.#key = key
-    this.#lifted = new Set(
-      events.flatMap((event) => (event.kind === 'change' && isLift(event.change) ? [event.change.id] : [])),
-    )
+    for (const event of events) {
+      if (event.kind !== 'change') continue
+      const { change } = event
+      if (change.fence.length > 0) this.#lastFences.set(change.id, change)
+      if (isLift(change)) this.#lastLifts.set(change.id, change)
+    }
   }
 
   /** BUMP_EPOCHS. Redis has processed it now. */
@@ -45,11 +50,13 @@ export class TraceWrites {
       this.#execution.state.epoch += 1
       return true
     }
-    this.#execution.endLeases()
     this.#fences.set(id, write)
     this.#stateOf(write).replica = this.#execution.numberOf(writer)
-    if (fence.length > 0) this.#setFence(write)
-    else this.#liftFence(write, bump.length > 0)
+    this.#execution.withoutExpiredLeases(() => {
+      if (fence.length > 0) this.#setFence(write)
+      else this.#liftFence(write, bump.length > 0)
+    })
+    this.#endWait(write, change)
     write.sequence = sequence
     write.leasesUntil = [...this.#execution.registeredUntil]
     return true
@@ -127,11 +134,11 @@ export class TraceWrites {
 
   #liftFence(write: TraceWrite, isBump: boolean): void {
     const own = this.#stateOf(write)
-    if (own.step === 'fencing') this.#giveUp(write, 'fence')
+    if (own.step === 'fencing' || (own.step === 'new' && !isBump)) this.#giveUp(write, 'fence')
     if (!isBump && (own.step === 'carried out' || own.step === 'lifting')) this.#giveUp(write, 'lift')
     if (own.step === 'refused' || own.step === 'unconfirmed') {
       if (own.isFenced) this.#makeWrite(write, 'its fence is lifted late, or its lease ends')
-      this.#execution.state.epoch += 1
+      if (isBump) this.#execution.state.epoch += 1
       return
     }
     if (own.step === 'lifting') {
@@ -140,6 +147,19 @@ export class TraceWrites {
     } else if (own.step !== 'lifted' && own.step !== 'acknowledged') this.#makeWrite(write, 'sends its lift')
     else own.inFlight = 'lift'
     this.#makeWrite(write, 'Redis processes its lift')
+  }
+
+  /**
+   * After the last command of a writer, its replica forgets the epochs once more: when it receives the reply, or gives up.
+   * As early as possible, since what it looks up afterwards stays in its local tier.
+   */
+  #endWait(write: TraceWrite, change: EpochChange): void {
+    const { step, hasReply } = this.#stateOf(write)
+    const { status, code } = write.request ?? {}
+    const isLastLift = step === 'lifting' && this.#lastLifts.get(change.id) === change
+    if (code === 930 && step === 'fencing' && this.#lastFences.get(change.id) === change) this.#giveUp(write, 'fence')
+    else if (code === 943 && isLastLift) this.#giveUp(write, 'lift')
+    else if (status === 200 && isLastLift && hasReply) this.#makeWrite(write, 'receives the reply')
   }
 
   #giveUp(write: TraceWrite, command: 'fence' | 'lift'): void {
@@ -151,12 +171,11 @@ export class TraceWrites {
 
   /** Inserts the end of the leases that a writer has found, if they can have ended. */
   #awaitLeases(write: TraceWrite): void {
-    for (const [at, { hasLease }] of this.#execution.state.replicas.entries()) {
-      if ((this.#stateOf(write).awaited & (1 << at)) === 0 || this.#execution.now < (write.leasesUntil[at] ?? 0))
-        continue
-      if (hasLease) this.#execution.make(`replica ${at + 1}: its lease ends`)
-      if (this.#execution.now <= (this.#execution.registeredUntil[at] ?? 0))
-        this.#execution.make(`replica ${at + 1}: a new lease`)
+    for (const at of this.#execution.state.replicas.keys()) {
+      const isAwaited = (this.#stateOf(write).awaited & (1 << at)) !== 0
+      if (!isAwaited || this.#execution.now < (write.leasesUntil[at] ?? 0)) continue
+      this.#execution.make(`replica ${at + 1}: its lease ends`)
+      this.#execution.make(`replica ${at + 1}: a new lease`)
     }
   }
 
@@ -165,7 +184,7 @@ export class TraceWrites {
     const { request } = write
     if (request === undefined || request.status === 200 || [930, 943].includes(request.code)) return false
     if (request.status !== 0) return true
-    return ![...this.#fences].some(([id, each]) => each === write && this.#lifted.has(id))
+    return ![...this.#fences].some(([id, each]) => each === write && this.#lastLifts.has(id))
   }
 }
 

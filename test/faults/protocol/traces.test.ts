@@ -1,65 +1,31 @@
 /** Runs of real replicas are executions of the specification. Longer: `npm run check:coherence -- --only traces`. */
 import t from 'tap'
 import { IMPATIENT } from '../coherence/planted.ts'
-import { run } from '../coherence/run.ts'
-import type { ClientRequest, TraceEvent } from './record.ts'
+import { createRandom } from '../coherence/random.ts'
+import { describe, run } from '../coherence/run.ts'
+import {
+  acknowledged,
+  change,
+  client,
+  heartbeat,
+  inOrder,
+  lookup,
+  node,
+  path,
+  requestOf,
+  violationOf,
+} from './hand-made.ts'
+import type { ClientRequest, Recording, TraceEvent } from './record.ts'
 import { checkTrace } from './traces.ts'
 
 const seed = Date.now() % 1_000_000
-const path = '/agents/001/group/w1'
-const tags = ['agent:001', 'group:w1']
-
-function requestOf(method: 'GET' | 'PUT', begin: number, end: number, value: number, more = {}): ClientRequest {
-  const url = method === 'PUT' ? 'http://a' : 'http://b'
-  return {
-    method,
-    key: '001',
-    path: method === 'PUT' ? path : '/agents/001',
-    url,
-    begin,
-    end,
-    status: 200,
-    code: 0,
-    value,
-    ...more,
-  }
-}
-
-function client(request: ClientRequest): TraceEvent[] {
-  return [
-    { kind: 'begin', at: request.begin, request },
-    { kind: 'end', at: request.end, request },
-  ]
-}
-
-const change = (at: number, kind: 'fence' | 'lift', sequence: number): TraceEvent => ({
-  kind: 'change',
-  at,
-  writer: 'a',
-  change: { bump: tags, fence: [], lift: [], id: 'f1', [kind]: tags },
-  sequence,
-})
-const acknowledged = (at: number, sequence: number): TraceEvent => ({
-  kind: 'acknowledgement',
-  at,
-  replica: 'b',
-  writer: 'a',
-  sequence,
-})
-const node = (at: number, value: number, id: string, to = '/agents/001'): TraceEvent => ({
-  kind: 'node',
-  at,
-  path: to,
-  value,
-  id,
-})
 
 /** Replica b has 0 in its local tier; a write through replica a; then replica b reads 1, and 1 again from its local tier. */
 const events: readonly TraceEvent[] = [
-  { kind: 'heartbeat', at: 1, replica: 'a', lease: 2000 },
-  { kind: 'heartbeat', at: 2, replica: 'b', lease: 2000 },
+  heartbeat(1, 'a'),
+  heartbeat(2, 'b'),
   ...client(requestOf('GET', 3, 6, 0, { id: 'r1' })),
-  { kind: 'lookup', at: 4, replica: 'b', key: '001' },
+  lookup(4),
   node(5, 0, 'r1'),
   ...client(requestOf('PUT', 10, 70, 1)),
   change(20, 'fence', 1),
@@ -68,12 +34,11 @@ const events: readonly TraceEvent[] = [
   change(50, 'lift', 2),
   acknowledged(60, 2),
   ...client(requestOf('GET', 80, 83, 1, { id: 'r2' })),
-  { kind: 'lookup', at: 81, replica: 'b', key: '001' },
+  lookup(81),
   node(82, 1, 'r2'),
   ...client(requestOf('GET', 90, 91, 1)),
 ]
 
-const inOrder = (list: readonly TraceEvent[]) => ({ events: [...list].sort((one, other) => one.at - other.at) })
 /** Changes the events at a time; undefined removes them. */
 const changed = (at: number, to: Partial<TraceEvent> | undefined) =>
   inOrder(
@@ -81,8 +46,6 @@ const changed = (at: number, to: Partial<TraceEvent> | undefined) =>
       event.at !== at ? [event] : to === undefined ? [] : [{ ...event, ...to } as TraceEvent],
     ),
   )
-const violationOf = (recording: { readonly events: readonly TraceEvent[] }) =>
-  checkTrace(recording).violations[0]?.at(-1) ?? ''
 
 t.test('a trace of the protocol is an execution of its specification', async (t) => {
   t.equal(violationOf(inOrder(events)), '')
@@ -123,8 +86,46 @@ t.test('a refused write has not reached the node, and an unknown outcome leaves 
         ),
     )
   const outcome = (status: number, code: number) => ({ status, code, value: undefined })
-  t.match(violationOf(withOutcome(outcome(503, 930))), /gives up its fence/, 'a refused write')
+  t.match(violationOf(withOutcome(outcome(503, 930))), /no "write 1: the node carries it out"/, 'a refused write')
   t.match(violationOf(withOutcome(outcome(504, 923))), /no "write 1: sends its lift"/, 'a fence that is lifted')
+})
+
+/** The run as it would be if each client received its responses up to `ms` milliseconds later. */
+function withLateClients({ events }: Recording, ms: number): Recording {
+  const random = createRandom(seed)
+  const late = new Map<ClientRequest, ClientRequest>()
+  for (const event of events) {
+    if (event.kind === 'end') late.set(event.request, { ...event.request, end: event.at + random.below(ms) })
+  }
+  return inOrder(
+    events.flatMap((event) => {
+      if (event.kind !== 'begin' && event.kind !== 'end') return [event]
+      return event.kind === 'end' ? client(late.get(event.request) ?? event.request) : []
+    }),
+  )
+}
+
+t.test('runs of replicas over slow links are executions of the specification', async (t) => {
+  const report = await run({
+    operations: 400,
+    // On busy cores, fewer operations might have no write that is acknowledged.
+    seconds: 30,
+    seed,
+    replicas: 2,
+    chaos: false,
+    links: 'latency',
+    isRecorded: true,
+  })
+  const recording = report.recording ?? { events: [] }
+  const { violations, events: count, actions } = checkTrace(recording)
+  t.comment(
+    `seed ${seed}: ${count} events\n${describe(report)}\n${[...actions].map(([name, times]) => `${name}: ${times}`).join('\n')}`,
+  )
+  t.same(violations, [], `seed ${seed}`)
+  t.ok(actions.has('write #: is acknowledged with #') && actions.has('read #: the node responds'), 'writes and reads')
+  for (const ms of [20, 200, 2000]) {
+    t.same(checkTrace(withLateClients(recording, ms)).violations, [], `seed ${seed}: clients up to ${ms} ms later`)
+  }
 })
 
 for (const fault of ['no fence', 'no compare', IMPATIENT]) {

@@ -2,11 +2,14 @@
  * Checks that a recorded run of real replicas is an execution of the specification. For each key, the state of the
  * specification makes the action that each event must be. An event that is no possible action is a violation.
  *
- * What a trace does not show is inserted, as late as possible:
+ * What a trace does not show is inserted where it permits most:
  * - a message is lost; a reply is received; a writer gives up (its client received 930 or 943, or it lifts its fence);
- * - a lease ends when a writer has to find it ended, after the registration in Redis has expired;
- * - the lookup of a fetch is the last one of its replica before the call, and without one: no reply in time;
- * - a fetch returns when its client has the response, or earlier if another read needs its value.
+ * - the lease of a replica ends before a change that does not find it, or when a writer has to find it ended, and begins
+ *   again at once: a replica that has no lease merely does not use what the specification permits;
+ * - a fetch may be that of each lookup of its replica before its call, and without one: no reply in time;
+ * - a fetch returns and stores as soon as the node has responded. The edge does so later, at the latest when its client has
+ *   the response; an invalidation meanwhile empties the local tier in either order;
+ * - each lookup that finds a stored response stores it locally: a replica also looks up before it stores a response.
  * A trace has no loss of data: MONITOR ends with Redis.
  */
 import type { Recording, TraceEvent } from './record.ts'
@@ -23,6 +26,7 @@ export interface TraceReport {
 }
 
 const SHOWN_EVENTS = 15
+
 export function checkTrace({ events }: Recording): TraceReport {
   const made = new Map<string, number>()
   const keys = new Set(events.flatMap((event) => (event.kind === 'begin' ? [event.request.key] : [])))
@@ -46,30 +50,30 @@ export function checkTrace({ events }: Recording): TraceReport {
 /** Numbers of replicas by their names in Redis, and by their URLs: the fence of a write has its path as a tag. */
 function replicasOf(events: readonly TraceEvent[]): ReadonlyMap<string, number> {
   const numbers = new Map<string, number>()
-  const urls = new Map<string, string>()
+  const urls = new Set<string>()
+  const urlOfWrite = new Map<string, string>()
   for (const event of events) {
     if (event.kind === 'heartbeat' && !numbers.has(event.replica)) numbers.set(event.replica, numbers.size)
-    if (event.kind === 'begin') urls.set(event.request.path.split('/')[4] ?? '', event.request.url)
+    if (event.kind !== 'begin') continue
+    const { method, path, url } = event.request
+    urls.add(url)
+    if (method === 'PUT') urlOfWrite.set(`group:${path.split('/')[4]}`, url)
   }
-  const free = new Set(numbers.values())
   const named = new Map<string, number>()
   for (const event of events) {
     if (event.kind !== 'change') continue
-    const url = urls.get(event.change.fence.find((tag) => tag.startsWith('group:'))?.slice('group:'.length) ?? '-')
+    const { fence, lift } = event.change
+    const url = urlOfWrite.get([...fence, ...lift].find((tag) => tag.startsWith('group:')) ?? '')
     const number = numbers.get(event.writer)
-    if (url === undefined || number === undefined) continue
-    named.set(url, number)
-    free.delete(number)
+    if (url !== undefined && number !== undefined) named.set(url, number)
   }
-  // A replica that has set no fence.
-  for (const url of new Set(urls.values())) {
-    if (named.has(url)) continue
-    const [number = 0] = free
-    free.delete(number)
-    named.set(url, number)
-  }
+  // Replicas that have changed nothing.
+  const used = new Set(named.values())
+  const free = [...numbers.values()].filter((number) => !used.has(number))
+  for (const url of urls) if (!named.has(url)) named.set(url, free.shift() ?? 0)
   return new Map([...numbers, ...named])
 }
+
 class Replay {
   readonly #key: string
   readonly #execution: Execution
@@ -80,7 +84,7 @@ class Replay {
     this.#key = key
     this.#execution = execution
     this.#writes = new TraceWrites(execution, key, events)
-    this.#reads = new TraceReads(execution, events)
+    this.#reads = new TraceReads(execution, key, events)
   }
 
   /** Returns whether the event concerns this key. Throws `Impossible`. */
