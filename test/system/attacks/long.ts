@@ -3,8 +3,9 @@
  * versions of Node (`npm run check:attacks`).
  */
 import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { programOf, versionsOf } from '../../support/node-versions.ts'
 import { readOptions } from '../../support/script-options.ts'
 import { checkRefusedRequests } from './refused.ts'
 
@@ -16,12 +17,8 @@ const { values, refuse } = readOptions({
     'only-refused': { kind: 'flag', meaning: 'only the refused requests' },
   },
 })
-const versions = values.node?.split(',') ?? [process.versions.node]
-const wrong = versions.find((version) => !/^\d+(?:\.\d+){0,2}$/.test(version))
-if (wrong !== undefined) refuse(`--node must be numbers such as 20,22,24, got "${wrong}"`)
+const versions = versionsOf(values.node ?? process.versions.node, refuse)
 
-/** Outside of the packages of this project, so that `npm ci` and the suite see nothing of it. */
-const CACHE = 'node_modules/.cache/check-attacks'
 const FILES = ['test/system/attacks', 'test/unit/listener', 'test/unit/http/framing']
 
 let failures = 0
@@ -62,16 +59,4 @@ async function runFile(file: string): Promise<void> {
   row('tests', file.replace(/^test\/|\.test\.ts$/g, ''), Number(total), code === 0 ? 0 : Math.max(1, Number(failed)))
   if (code !== 0)
     for (const line of output.match(/^\s*not ok .*/gm)?.slice(0, 10) ?? []) console.log(`  ${line.trim()}`)
-}
-
-/** Returns the program of this version of Node. The npm package `node` brings it. */
-function programOf(version: string): string {
-  if (`${process.versions.node}.`.startsWith(`${version}.`)) return process.execPath
-  const folder = join(CACHE, version)
-  const program = join(folder, 'node_modules/node/bin/node')
-  if (!existsSync(program)) {
-    mkdirSync(folder, { recursive: true })
-    execFileSync('npm', ['install', '--no-save', '--prefix', folder, `node@${version}`], { stdio: 'ignore' })
-  }
-  return program
 }
