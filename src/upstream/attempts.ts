@@ -12,16 +12,16 @@ const RETRIES_PER_CALL = 0.1
 
 /** A token bucket of retries. It starts full, for the moment in which a node closes all idle connections at once. */
 export class RetryBudget {
-  readonly #max: number
+  readonly #max: () => number
   #tokens: number
 
-  constructor(max: number) {
+  constructor(max: () => number) {
     this.#max = max
-    this.#tokens = max
+    this.#tokens = max()
   }
 
   recordCall(): void {
-    this.#tokens = Math.min(this.#max, this.#tokens + RETRIES_PER_CALL)
+    this.#tokens = Math.min(this.#max(), this.#tokens + RETRIES_PER_CALL)
   }
 
   /** Takes a token. Returns whether a retry is allowed. */

@@ -97,7 +97,7 @@ export class UpstreamNode {
         return outcomeOf(await sendAliveProbe({ node: setting.name, transport, timeout, clock, caller: 'probe' }))
       },
     })
-    this.#budget = new RetryBudget(Math.max(MIN_RETRY_BUDGET, limits().inFlight))
+    this.#budget = new RetryBudget(() => Math.max(MIN_RETRY_BUDGET, limits().inFlight))
   }
 
   get #isNewer(): boolean {

@@ -80,7 +80,7 @@ export function toLocalEntry(
 }
 
 /** Maximum number of entries that are evicted at once: after a reload with a smaller bound, later entries evict the rest. */
-const MAX_EVICTIONS = 1000
+export const MAX_EVICTIONS = 1000
 
 /** A map that evicts the least recently used entries beyond `maxBytes`. With 0 bytes it stores nothing. */
 export class LocalEntries {

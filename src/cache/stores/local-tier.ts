@@ -2,12 +2,11 @@
  * The local tier (L1): entries of this process, and the epochs that this process knows without a call to Redis. An entry
  * is served from here only within the lease of the heartbeat, and while the known epochs are those of the entry.
  */
-import type { LRUCache } from 'lru-cache'
 import type { Tag } from '../../catalogue/endpoint.ts'
 import { growingLru } from '../../core/growing-lru.ts'
 import type { Lookup, TagEpochs } from '../../core/response.ts'
 import { compareEpochs, keyTag, TimedEpochs, withKeyEpoch } from './epochs.ts'
-import { type LocalEntries, type LocalEntry, toStoredResponse } from './local-entries.ts'
+import { type LocalEntries, type LocalEntry, MAX_EVICTIONS, toStoredResponse } from './local-entries.ts'
 
 export interface LocalHit {
   readonly entry: LocalEntry
@@ -113,14 +112,15 @@ const LOCAL_BYTES_PER_TAG = 512
  * first. Use the known epochs only within the lease, never while the replica recovers from an outage.
  */
 export class KnownEpochs {
-  readonly #epochs: LRUCache<Tag, string>
+  readonly #epochs = growingLru<Tag, string>(Number.MAX_SAFE_INTEGER)
+  readonly #localBytes: () => number
   readonly #reads = new Set<EpochRead>()
   #generation = ''
   #version = 0
 
   /** `localBytes`: size of the local tier. An entry is served from it only while the epochs of all its tags are known. */
-  constructor(localBytes: number) {
-    this.#epochs = growingLru(Math.max(MIN_KNOWN_TAGS, Math.ceil(localBytes / LOCAL_BYTES_PER_TAG)))
+  constructor(localBytes: () => number) {
+    this.#localBytes = localBytes
   }
 
   /** Changes whenever epochs are discarded. A comparison is valid as long as the version is the same. */
@@ -144,6 +144,8 @@ export class KnownEpochs {
       this.#generation = result.generation
     }
     for (const [at, tag] of read.tags.entries()) this.#epochs.set(tag, result.epochs[at] ?? '')
+    const max = Math.max(MIN_KNOWN_TAGS, Math.ceil(this.#localBytes() / LOCAL_BYTES_PER_TAG))
+    for (let count = 0; this.#epochs.size > max && count < MAX_EVICTIONS; count++) this.#epochs.pop()
   }
 
   invalidate(tags: readonly Tag[]): void {

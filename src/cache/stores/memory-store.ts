@@ -26,7 +26,7 @@ import {
 } from './local-entries.ts'
 
 export interface MemoryStoreOptions {
-  /** Bytes beyond which the least recently used entries are evicted. May change. */
+  /** Bytes beyond which the least recently used entries are evicted. */
   readonly bytes: () => number
   /** Milliseconds that a fence remains after `keepUntilLeaseEnds` (default 240 s). */
   readonly fenceLease?: number

@@ -69,7 +69,7 @@ class RedisCache {
 
   constructor(options: RedisStoreOptions) {
     const { replica, encryptionKey, onEvent = () => {} } = options
-    const known = new KnownEpochs(options.localBytes())
+    const known = new KnownEpochs(options.localBytes)
     const codec = createEntryCodec(encryptionKey)
     this.#replica = replica
     this.#known = known

@@ -31,3 +31,13 @@ t.test('lost connections: one retry for ten calls, beyond the initial budget', a
   }
   t.ok(node.seen.length <= CALLS * 1.1 + 10, `${node.seen.length}`)
 })
+
+t.test('a reload of the limit on calls changes the initial budget of retries', async (t) => {
+  const node = await fakeNode(t, (request) => request.socket.destroy())
+  const limits = { queue: 10_000, inFlight: 64 }
+  const cluster = clusterOf(t, node.url, { limits, ejection: { failures: 1e6, refusals: 1e6 } })
+  limits.inFlight = 4
+  cluster.prepare({})()
+  for (let i = 0; i < 40; i += 1) await cluster.call(get(`/${i}`))
+  t.ok(node.seen.length <= 40 * 1.1 + 10, `${node.seen.length}`)
+})

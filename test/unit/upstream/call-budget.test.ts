@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http'
 import t from 'tap'
 import type { NodeResult } from '../../../src/core/node-call.ts'
 import { eventually } from '../../support/eventually.ts'
-import { clusterOf, envelope, fakeNode, get, limits, put } from './fake-node.ts'
+import { clusterOf, envelope, fakeNode, get, put } from './fake-node.ts'
 import { withLogin } from './newer-node.ts'
 
 /** How a node of the newer layout refuses a call beyond its limit. */
@@ -126,21 +126,12 @@ t.test('the classic layout has no limit by default, the newer one 300, and 0 mea
 
 t.test('a reload that lifts the limit starts the queued calls', async (t) => {
   const node = await fakeNode(t)
-  let perMinute = 30
-  const cluster = clusterOf(t, node.url)
-  await cluster.close()
-  const { createCluster } = await import('../../../src/upstream/index.ts')
-  const reloaded = createCluster({
-    nodes: [{ name: 'master', type: 'master', url: node.url }],
-    discover: false,
-    credentials: { mode: 'service', username: 'edge', password: 'pass' },
-    limits: () => ({ ...limits, perMinute }),
-  })
-  t.teardown(() => reloaded.close())
-  const calls = Array.from({ length: 12 }, () => reloaded.call(get('/agents', { timeout: 60_000 })))
+  const changing = { perMinute: 30 }
+  const cluster = clusterOf(t, node.url, { limits: changing })
+  const calls = Array.from({ length: 12 }, () => cluster.call(get('/agents', { timeout: 60_000 })))
   await eventually(() => node.seen.length === 10)
-  perMinute = 0
-  reloaded.prepare({})()
+  changing.perMinute = 0
+  cluster.prepare({})()
   t.equal(countOf(await Promise.all(calls)), 12)
 })
 
