@@ -16,87 +16,101 @@
  *            forward         – one node
  *            forwardToOwner  – the node that the agent reports to
  *            joinCollections – several nodes, one collection; each part passes through the reads again and is stored
- *            joinResults     – several nodes, each of which acts or checks something
+ *            joinVerdicts    – several nodes, each of which checks something
+ *            joinWrites      – several nodes, each of which acts
  */
 import type { EdgeOperation } from './catalogue/endpoint.ts'
-import type { EdgeRequest, Handler, Stage } from './core/request.ts'
+import {
+  type EdgeRead,
+  type EdgeRequest,
+  type EdgeWrite,
+  type Handler,
+  NO_COST,
+  nodeOf,
+  type Stage,
+} from './core/request.ts'
 import type { RecordStages, StageName } from './core/trace.ts'
 import { traced } from './core/traced.ts'
 
 export interface PipelineParts {
   readonly operations: Readonly<Record<EdgeOperation, Handler>>
   /** Both absent: the cache is off. */
-  readonly readThrough?: Stage
-  readonly invalidate?: Stage
-  readonly writeLock?: Stage
+  readonly readThrough?: Stage<EdgeRead>
+  readonly invalidate?: Stage<EdgeWrite>
+  readonly writeLock?: Stage<EdgeWrite>
   /** Absent: no state of the cluster forbids writes. */
-  readonly refuseWrites?: Stage
+  readonly refuseWrites?: Stage<EdgeWrite>
   readonly forward: Handler
   /** Absent: stages are recorded for traces only. */
   readonly recordStages?: RecordStages
   /** `read` is the pipeline of reads. An absent handler: the nodes distribute the request themselves, so one is called. */
-  readonly multiNode?: (read: Handler, forward: Handler) => Partial<MultiNodeHandlers>
+  readonly multiNode?: (read: Handler<EdgeRead>, forward: Handler) => Partial<MultiNodeHandlers>
 }
 
 export interface MultiNodeHandlers {
   readonly forwardToOwner: Handler
-  readonly joinCollections: Handler
-  readonly joinResults: Handler
+  readonly joinCollections: Handler<EdgeRead>
+  readonly joinVerdicts: Handler<EdgeRead>
+  readonly joinWrites: Handler<EdgeWrite>
 }
 
 export function buildPipeline(parts: PipelineParts): Handler {
   const { operations } = parts
   const forward = traced('forward', parts.forward)
-  const callNodes: Handler = (request) => {
-    request.cost?.charge()
+  const callForRead: Handler<EdgeRead> = (request) => {
+    request.cost.charge()
     const recorded = recordsFrom(request, parts.recordStages)
-    return handlers[handlerOf(recorded)](recorded)
+    return readers[readerOf(recorded)](recorded)
   }
-  const read = stage('cache', parts.readThrough)(callNodes)
-  const guard: Stage = parts.refuseWrites ?? ((next) => next)
-  const write = guard(stage('write lock', parts.writeLock)(stage('invalidate', parts.invalidate)(callNodes)))
-  const { forwardToOwner, joinCollections, joinResults } = { ...parts.multiNode?.(read, forward) }
-  const handlers = {
+  const callForWrite: Handler<EdgeWrite> = (request) => writers[writerOf(request)](request)
+  const read = stage('cache', parts.readThrough)(callForRead)
+  const guard: Stage<EdgeWrite> = parts.refuseWrites ?? ((next) => next)
+  const write = guard(stage('write lock', parts.writeLock)(stage('invalidate', parts.invalidate)(callForWrite)))
+  const { forwardToOwner = forward, ...joins } = { ...parts.multiNode?.(read, forward) }
+  const { joinCollections, joinVerdicts, joinWrites } = joins
+  const readers = {
     forward,
-    forwardToOwner: forwardToOwner ?? forward,
+    forwardToOwner,
     joinCollections: joinCollections === undefined ? forward : traced('join', joinCollections),
-    joinResults: joinResults === undefined ? forward : traced('join', joinResults),
+    joinVerdicts: joinVerdicts === undefined ? forward : traced('join', joinVerdicts),
+  }
+  const writers = {
+    forward,
+    forwardToOwner,
+    joinWrites: joinWrites === undefined ? forward : traced('join', joinWrites),
   }
   return (request) => {
-    const { target, method } = request.endpoint
+    const { target } = request.endpoint
     if (target.kind === 'edge') {
-      request.cost?.charge()
+      if (request.kind === 'read') request.cost.charge()
       return traced('edge operation', operations[target.operation])(request)
     }
-    return method === 'GET' ? read(request) : write(request)
+    return request.kind === 'read' ? read(request) : write(request)
   }
 }
 
 /**
  * The record of a miss begins here if it has not begun before; a request of the edge itself has none.
  */
-function recordsFrom(request: EdgeRequest, recordStages: RecordStages | undefined): EdgeRequest {
-  if (recordStages === undefined || request.cost === undefined || request.trace !== undefined) return request
+function recordsFrom(request: EdgeRead, recordStages: RecordStages | undefined): EdgeRead {
+  if (recordStages === undefined || request.cost === NO_COST || request.trace !== undefined) return request
   return { ...request, trace: recordStages(request.requestId, undefined) }
 }
 
 /** An absent stage has no span. */
-function stage(name: StageName, part: Stage | undefined): Stage {
+function stage<R extends EdgeRequest>(name: StageName, part: Stage<R> | undefined): Stage<R> {
   return part === undefined ? (next) => next : (next) => traced(name, part(next))
 }
 
-function handlerOf({ endpoint: { target }, node }: EdgeRequest): 'forward' | keyof MultiNodeHandlers {
-  if (node !== undefined) return 'forward'
-  switch (target.kind) {
-    case 'agentOwner':
-      return 'forwardToOwner'
-    case 'severalNodes':
-      return 'joinCollections'
-    case 'everyNode':
-      return target.merge === 'collection' ? 'joinCollections' : 'joinResults'
-    case 'agentOwners':
-      return 'joinResults'
-    default:
-      return 'forward'
-  }
+function readerOf(request: EdgeRead): 'forward' | 'forwardToOwner' | 'joinCollections' | 'joinVerdicts' {
+  if (nodeOf(request) !== undefined) return 'forward'
+  const { target } = request.endpoint
+  if (target.kind === 'severalNodes') return 'joinCollections'
+  if (target.kind === 'everyNode') return target.merge === 'collection' ? 'joinCollections' : 'joinVerdicts'
+  return target.kind === 'agentOwner' ? 'forwardToOwner' : 'forward'
+}
+
+function writerOf({ endpoint: { target } }: EdgeWrite): 'forward' | 'forwardToOwner' | 'joinWrites' {
+  if (target.kind === 'everyNode' || target.kind === 'agentOwners') return 'joinWrites'
+  return target.kind === 'agentOwner' ? 'forwardToOwner' : 'forward'
 }

@@ -13,7 +13,7 @@ import { catalogue } from '../catalogue/index.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import type { EventListeners } from '../core/events.ts'
-import type { Caller, EdgeRequest } from '../core/request.ts'
+import type { Caller, EdgeRead } from '../core/request.ts'
 import type { CacheIndex, CacheStoreState } from '../core/response.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
 import type { RedisReplica } from '../redis/replica.ts'
@@ -41,7 +41,7 @@ interface CacheParts {
   readonly replica: RedisReplica | undefined
   /** Absent: stored responses are not encrypted. */
   readonly encryptionKey: Buffer | undefined
-  resolveUrl(url: string, caller: Caller): Promise<EdgeRequest>
+  resolveUrl(url: string, caller: Caller): Promise<EdgeRead>
   readonly onStoreEvent: OnStoreEvent
   readonly emit: Required<EventListeners>
 }

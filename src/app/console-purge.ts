@@ -2,10 +2,10 @@
 import type { ConsolePorts } from '../admin/console/ports.ts'
 import type { PurgeRequest, PurgeResult } from '../admin/console/purge-types.ts'
 import { listPurged, type PurgePorts, purgeCostOf, purgeScopeOf } from '../cache/purge.ts'
-import type { EdgeOperation, Endpoint } from '../catalogue/endpoint.ts'
+import type { EdgeOperation, WriteEndpoint } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
 import { EdgeError } from '../core/errors.ts'
-import type { EdgeRequest, Handler } from '../core/request.ts'
+import { type EdgeWrite, type Handler, NO_BODY, priorityOf } from '../core/request.ts'
 import type { EdgeResponse, IndexEntry } from '../core/response.ts'
 
 /** Purges of the console are requests to the same endpoints that clients use, through the same pipeline. */
@@ -13,14 +13,19 @@ export function createPurge(handler: Handler, cache: PurgePorts): ConsolePorts['
   const all = findOperation('cacheClear')
   const group = findOperation('cacheClearGroup')
   return async (purge, { caller, client, requestId }) => {
-    const request: EdgeRequest = {
-      endpoint: purge.group === undefined ? all : group,
+    const endpoint = purge.group === undefined ? all : group
+    const request: EdgeWrite = {
+      kind: 'write',
+      endpoint,
+      extent: 'whole',
+      body: NO_BODY,
       params: purge.group === undefined ? {} : { group: purge.group },
       query: purgeQuery(purge),
       returnMinimal: true,
       caller,
       clientAddress: client,
       waitForComplete: false,
+      priority: priorityOf(endpoint),
       requestId,
       client: new AbortController(),
     }
@@ -47,7 +52,7 @@ function countKeys(
   return { missing: named.size - found.length, newer: found.filter(({ age }) => age < previewAge).length }
 }
 
-function purgeQuery({ keys, endpoint, tag, soft }: PurgeRequest): EdgeRequest['query'] {
+function purgeQuery({ keys, endpoint, tag, soft }: PurgeRequest): EdgeWrite['query'] {
   return {
     ...(keys !== undefined && { key: keys.join(',') }),
     ...(endpoint !== undefined && { endpoint }),
@@ -56,9 +61,9 @@ function purgeQuery({ keys, endpoint, tag, soft }: PurgeRequest): EdgeRequest['q
   }
 }
 
-function findOperation(operation: EdgeOperation): Endpoint {
+function findOperation(operation: EdgeOperation): WriteEndpoint {
   const found = catalogue.find(({ target }) => target.kind === 'edge' && target.operation === operation)
-  if (found === undefined) throw new Error(`the catalogue has no operation ${operation}`)
+  if (found === undefined || found.method === 'GET') throw new Error(`the catalogue has no write ${operation}`)
   return found
 }
 

@@ -2,16 +2,16 @@
 import type { Logger } from 'pino'
 import type { CacheStore } from '../cache/stores/contract.ts'
 import { createWriteLocks, writeLockStage } from '../cache/write-lock.ts'
-import type { Endpoint } from '../catalogue/endpoint.ts'
+import type { ReadEndpoint, WriteEndpoint } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
-import type { Handler } from '../core/request.ts'
+import type { EdgeRead, EdgeRequest, Handler } from '../core/request.ts'
 import { timeLimitOf } from '../core/timing.ts'
 import { traced } from '../core/traced.ts'
 import { createAgentOwners, forwardToOwner } from '../join/agent-owners.ts'
 import { cutPages } from '../join/cut-page.ts'
 import { type JoinCollectionsPorts, joinCollections } from '../join/join-collections.ts'
-import { joinResults, joinValidations } from '../join/join-results.ts'
+import { joinValidations, joinVerdicts, joinWrites } from '../join/join-results.ts'
 import type { PipelineParts } from '../pipeline.ts'
 import { layoutOfCluster, refuseWritesInMixture } from '../upstream/cluster-layout.ts'
 import { createDistributionCheck } from '../upstream/distribution.ts'
@@ -53,15 +53,15 @@ export function buildNodeStages(
       const owners = createAgentOwners({
         read,
         view,
-        endpoints: { agents: findEndpoint('GET', '/agents'), members: findEndpoint('GET', '/agents/groups/:group_id') },
+        endpoints: { agents: findRead('/agents'), members: findRead('/agents/groups/:group_id') },
         lifetimes: () => {
           const { ttl, defaultTtl, staleIfError } = current().cache
           return { ttl: ttl.agents ?? defaultTtl, staleIfError }
         },
       })
       const endpoints = {
-        restart: findEndpoint('POST', '/agents/restart'),
-        validation: findEndpoint('GET', '/cluster/:node_id/configuration/validation'),
+        restart: restartOfAgents(),
+        validation: findRead('/cluster/:node_id/configuration/validation'),
       }
       const common = { read, view, owners, isDistributing }
       // In the newer layout the master distributes requests, whatever the mode is, and it validates all nodes at once.
@@ -74,30 +74,38 @@ export function buildNodeStages(
         onJoin,
       })
       // The master of the newer layout returns the rows of all agents; its dialect joins them.
-      const collections: Handler = (request) =>
+      const collections: Handler<EdgeRead> = (request) =>
         request.endpoint.target.kind === 'everyNode' && isNewer() ? forwardOne(request) : joined(request)
       const parts = { ...common, forward: forwardOne, endpoints }
-      const unlessNewer = (handler: Handler): Handler => {
+      const unlessNewer = <R extends EdgeRequest>(handler: Handler<R>): Handler<R> => {
         return (request) => (isNewer() ? forwardOne(request) : handler(request))
       }
       if (distribution === 'manager') {
         return {
           forwardToOwner: cutPages(forwardOne),
           joinCollections: collections,
-          joinResults: unlessNewer(joinValidations(parts)),
+          joinVerdicts: unlessNewer(joinValidations(parts)),
+          joinWrites: forwardOne,
         }
       }
       return {
         forwardToOwner: unlessNewer(cutPages(traced('owner', forwardToOwner(parts)))),
         joinCollections: collections,
-        joinResults: unlessNewer(joinResults(parts)),
+        joinVerdicts: unlessNewer(joinVerdicts(parts)),
+        joinWrites: unlessNewer(joinWrites(parts)),
       }
     },
   }
 }
 
-function findEndpoint(method: Endpoint['method'], path: string): Endpoint {
-  const found = catalogue.find((endpoint) => endpoint.method === method && endpoint.path === path)
-  if (found === undefined) throw new Error(`the catalogue has no ${method} ${path}`)
+function findRead(path: string): ReadEndpoint {
+  const found = catalogue.find((endpoint) => endpoint.path === path && endpoint.method === 'GET')
+  if (found?.method !== 'GET') throw new Error(`the catalogue has no GET ${path}`)
+  return found
+}
+
+function restartOfAgents(): WriteEndpoint {
+  const found = catalogue.find(({ method, path }) => method === 'POST' && path === '/agents/restart')
+  if (found === undefined || found.method === 'GET') throw new Error('the catalogue has no POST /agents/restart')
   return found
 }

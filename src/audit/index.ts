@@ -5,7 +5,7 @@
 import { errorNumberOf, isOutcomeUnknown, isPartlyDone, isUnfinished } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { NodeCallEvent, RejectedRequestEvent } from '../core/events.ts'
-import type { EdgeRequest, Handler } from '../core/request.ts'
+import type { EdgeRequest, EdgeWrite, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import type { Trace } from '../core/trace.ts'
 import { traceAsync } from '../core/traced.ts'
@@ -92,7 +92,7 @@ export function createAudit(options: AuditOptions): Audit {
     await recordOutcome(resultOfWork(value))
     return value
   }
-  const handleAudited = (next: Handler, request: EdgeRequest): Promise<EdgeResponse> =>
+  const handleAudited = (next: Handler, request: EdgeWrite): Promise<EdgeResponse> =>
     recordAround(describeRequest(request), () => next(request), resultOf, request.trace)
 
   return {
@@ -180,8 +180,9 @@ function recordRejections({ append, countLost }: Recorder): (request: RejectedRe
 }
 
 /** Writes and purges are audited; the preview of a purge changes nothing. */
-function isAudited({ endpoint, query }: EdgeRequest): boolean {
-  return endpoint.method !== 'GET' && !(endpoint.target.kind === 'edge' && query.preview === 'true')
+function isAudited(request: EdgeRequest): request is EdgeWrite {
+  if (request.kind === 'read') return false
+  return request.endpoint.target.kind !== 'edge' || request.query.preview !== 'true'
 }
 
 interface Result {

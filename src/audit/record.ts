@@ -8,7 +8,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Endpoint, Param } from '../catalogue/endpoint.ts'
-import type { EdgeRequest, RequestBody } from '../core/request.ts'
+import type { EdgeWrite, RequestBody } from '../core/request.ts'
 
 /** A write or purge, as far as its values may be recorded. Values that a client chooses freely may be secrets. */
 export interface AuditedRequest {
@@ -74,20 +74,20 @@ const CLOSED_KINDS: ReadonlySet<string> = new Set([
 ])
 
 /** Returns what may be recorded of a request. */
-export function describeRequest(request: EdgeRequest): AuditedRequest {
-  const { endpoint, params, query, body, caller, clientAddress: client, requestId } = request
+export function describeRequest(request: EdgeWrite): AuditedRequest {
+  const { endpoint, params, query, body, caller, clientAddress, requestId } = request
   const recorded = Object.keys(query).filter((name) => mayRecordValue(endpoint, name))
   const queryNames = Object.keys(query).filter((name) => !recorded.includes(name))
   return {
     request: requestId,
     caller: caller.name,
-    ...(client !== undefined && { client }),
+    client: clientAddress,
     method: endpoint.method,
     route: endpoint.path,
     ...(Object.keys(params).length > 0 && { params }),
     ...(recorded.length > 0 && { query: Object.fromEntries(recorded.map((name) => [name, query[name] ?? ''])) }),
     ...(queryNames.length > 0 && { queryNames }),
-    ...(body && describeBody(endpoint, body)),
+    ...describeBody(endpoint, body),
   }
 }
 
@@ -98,6 +98,7 @@ function mayRecordValue({ target, query }: Endpoint, name: string): boolean {
 }
 
 function describeBody(endpoint: Endpoint, body: RequestBody): Pick<AuditedRequest, 'fields' | 'ids' | 'upload'> {
+  if (body.kind === 'none') return {}
   if (body.kind === 'upload') {
     const { type, bytes } = body
     return { upload: { type, bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') } }

@@ -1,7 +1,7 @@
 /** One call to the nodes, and storing its response under the epochs that were valid before the call. */
 import { etagOf, isStorable } from '../core/envelope.ts'
 import type { CacheEvent } from '../core/events.ts'
-import type { EdgeRequest, Handler } from '../core/request.ts'
+import type { EdgeRead, Handler } from '../core/request.ts'
 import type { EdgeResponse, Lookup, StoredResponse } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
 import type { ReplicationLag } from './invalidate.ts'
@@ -14,7 +14,7 @@ export interface FetchPorts {
   readonly lifetimesOf: LifetimesOf
   readonly replicationLag: ReplicationLag
   /** Milliseconds after which a holder of a fetch lock on another replica counts as dead. */
-  readonly lockTimeout: (request: EdgeRequest) => number
+  readonly lockTimeout: (request: EdgeRead) => number
   /** Milliseconds, monotonic. */
   readonly clock: () => number
   readonly onEvent: (event: CacheEvent) => void
@@ -24,7 +24,7 @@ export interface FetchPorts {
 
 /** One read: the request, its place in the cache, and the result of the lookup when the request came in. */
 export interface ReadContext {
-  readonly request: EdgeRequest
+  readonly request: EdgeRead
   readonly target: CacheTarget
   readonly lookup: Lookup
 }
@@ -55,7 +55,7 @@ const STORE_WAIT_MS = 50
  */
 export async function callNodes(
   ports: FetchPorts,
-  next: Handler,
+  next: Handler<EdgeRead>,
   context: ReadContext,
   lookup: Lookup,
 ): Promise<Fetched> {
@@ -109,15 +109,16 @@ function lifetimesOf(ports: FetchPorts, { target, request }: ReadContext): Fresh
 }
 
 /** Returns the request as the nodes get it. */
-function nodeRequest(ports: FetchPorts, context: ReadContext, lookup: Lookup): EdgeRequest {
+function nodeRequest(ports: FetchPorts, context: ReadContext, lookup: Lookup): EdgeRead {
   const { policy, tags } = context.target
   if (policy.isReplicated) return { ...context.request, copies: ports.replicationLag.stateOf(tags, lookup) }
   const { request, lookup: first } = context
-  if (!policy.isJoined || first.kind !== 'hit') return request
+  if (!policy.isJoined || first.kind !== 'hit' || request.reuse === 'noCache') return request
   const { age, fetchTime } = first.response
   // Parts that arrived before the stored joined response would give the same response again, and parts that are about
   // to expire a response that is about to expire.
-  return { ...request, arrivedWithin: Math.min(age - fetchTime, lifetimesOf(ports, context).ttl / 2) }
+  const arrivedWithin = Math.min(age - fetchTime, lifetimesOf(ports, context).ttl / 2)
+  return { ...request, reuse: { arrivedWithin } }
 }
 
 /** Waits a short time for the store, so that a slow store does not delay the response. */

@@ -3,7 +3,7 @@
  * has its response, and compared. Nothing is stored. Comparisons use idle capacity of the nodes only, within a budget.
  */
 import type { CacheEvent } from '../core/events.ts'
-import type { EdgeRequest, Handler } from '../core/request.ts'
+import { type EdgeRead, type Handler, NO_COST } from '../core/request.ts'
 import type { CacheIndex, Lookup } from '../core/response.ts'
 import { rateBudget } from '../core/timing.ts'
 import { tracedSeparately } from '../core/traced.ts'
@@ -19,7 +19,7 @@ export interface DivergenceCheckSettings {
 
 export interface DivergenceCheckPorts {
   readonly store: Pick<CacheIndex, 'peek'>
-  readonly hasIdleCapacity: (request: EdgeRequest) => boolean
+  readonly hasIdleCapacity: (request: EdgeRead) => boolean
   readonly clock: () => number
   readonly onEvent: (event: CacheEvent) => void
   readonly divergenceCheck?: () => DivergenceCheckSettings
@@ -31,7 +31,10 @@ type Hit = Extract<Lookup, { kind: 'hit' }>
 export type DivergenceCheck = (context: ReadContext, hit: Hit) => void
 
 /** Returns `undefined` if hits are not verified. */
-export function createDivergenceCheck(ports: DivergenceCheckPorts, next: Handler): DivergenceCheck | undefined {
+export function createDivergenceCheck(
+  ports: DivergenceCheckPorts,
+  next: Handler<EdgeRead>,
+): DivergenceCheck | undefined {
   const settings = ports.divergenceCheck
   if (settings === undefined) return undefined
   const takeFromBudget = rateBudget(() => settings().maxPerSecond, ports.clock)
@@ -42,8 +45,8 @@ export function createDivergenceCheck(ports: DivergenceCheckPorts, next: Handler
     if (sampleRatio <= 0 || maxPerSecond <= 0 || Math.random() >= sampleRatio) return
     const { request, target } = context
     // With the caller's own credentials, the call would be made in the caller's name without the caller's request.
-    if (request.snapshot || request.caller.credentials !== undefined || hit.response.body.length > MAX_COMPARED_BYTES)
-      return
+    if (request.extent === 'allRows' || request.caller.credentials !== undefined) return
+    if (hit.response.body.length > MAX_COMPARED_BYTES) return
     if (running.has(target.key) || !ports.hasIdleCapacity(request) || !takeFromBudget()) return
     running.add(target.key)
     void compare(ports, callNodes, context, hit)
@@ -54,13 +57,13 @@ export function createDivergenceCheck(ports: DivergenceCheckPorts, next: Handler
 
 async function compare(
   { store }: DivergenceCheckPorts,
-  callNodes: Handler,
+  callNodes: Handler<EdgeRead>,
   { request, target }: ReadContext,
   { epochs, response: { body: stored } }: Hit,
 ): Promise<Comparison['outcome']> {
   try {
     const { signal } = new AbortController()
-    const current = await callNodes({ ...request, client: { signal }, waitForComplete: false, cost: undefined })
+    const current = await callNodes({ ...request, client: { signal }, waitForComplete: false, cost: NO_COST })
     return (await compareResponses(store, { target, epochs, stored, current })).outcome
   } catch {
     return 'inconclusive'

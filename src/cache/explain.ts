@@ -1,7 +1,7 @@
 /** Explains to operators why the next request of a URL is a hit or a miss, and which writes invalidate its response. */
 import type { ConditionalTags, Endpoint, Tag, WriteEndpoint } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
-import type { Caller, EdgeRequest } from '../core/request.ts'
+import type { Caller, EdgeRead } from '../core/request.ts'
 import type { CacheIndex, Lookup } from '../core/response.ts'
 import { type CacheTarget, type ResolveTarget, SNAPSHOT_MARK } from './key.ts'
 import { needsResponse, parseTag } from './policy.ts'
@@ -9,12 +9,12 @@ import { needsResponse, parseTag } from './policy.ts'
 export interface ExplainPorts {
   readonly resolveTarget: ResolveTarget
   /** Returns the place of the snapshot that can answer a request; `undefined`: there is none. */
-  readonly snapshotTargetOf?: (request: EdgeRequest) => CacheTarget | undefined
+  readonly snapshotTargetOf?: (request: EdgeRead) => CacheTarget | undefined
   readonly index: Pick<CacheIndex, 'peek'>
   readonly catalogue: readonly Endpoint[]
   readonly isNode: (name: string) => boolean
   /** Returns the validated GET request of a path and query. Throws the EdgeError that the request would get. */
-  resolveUrl(url: string, caller: Caller): Promise<EdgeRequest>
+  resolveUrl(url: string, caller: Caller): Promise<EdgeRead>
 }
 
 /** The response of `/cache/explain`. Ages and times in milliseconds. */
@@ -44,15 +44,15 @@ interface InvalidatingWrite {
  * Returns the request of a URL as the index shows it: after `#` is the node whose part of a joined response it is.
  * Throws 604 for a malformed node name, 3022 for an unknown node, and what `resolveUrl` throws.
  */
-export async function resolveIndexUrl(ports: ExplainPorts, indexUrl: string, caller: Caller): Promise<EdgeRequest> {
+export async function resolveIndexUrl(ports: ExplainPorts, indexUrl: string, caller: Caller): Promise<EdgeRead> {
   const [url = '', encodedNode, ...rest] = indexUrl.split('#')
   const request = await ports.resolveUrl(url, caller)
-  if (indexUrl === url + SNAPSHOT_MARK) return { ...request, query: {}, snapshot: true }
+  if (indexUrl === url + SNAPSHOT_MARK) return { ...request, query: {}, extent: 'allRows' }
   if (encodedNode === undefined) return request
   if (rest.length > 0) throw new EdgeError(604, '. The url has more than one #')
   const node = decodeNode(encodedNode)
   if (!ports.isNode(node)) throw new EdgeError(3022)
-  return { ...request, node }
+  return { ...request, extent: { node } }
 }
 
 /**
@@ -114,7 +114,7 @@ export async function explain(ports: ExplainPorts, indexUrl: string, caller: Cal
 /** Returns what the next request is, if a snapshot of the collection can answer it. */
 async function explainSnapshot(
   { snapshotTargetOf, index }: ExplainPorts,
-  request: EdgeRequest,
+  request: EdgeRead,
 ): Promise<Explanation['next'] | undefined> {
   const target = snapshotTargetOf?.(request)
   if (target === undefined) return undefined

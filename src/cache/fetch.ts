@@ -5,7 +5,7 @@
  */
 import { errorNumberOf, isNodeFailure, reportedNodeFailure } from '../core/envelope.ts'
 import { growingLru } from '../core/growing-lru.ts'
-import type { Handler } from '../core/request.ts'
+import { type EdgeRead, type Handler, NO_COST } from '../core/request.ts'
 import type { Lookup, StoredResponse } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
 import { tracedSeparately } from '../core/traced.ts'
@@ -60,7 +60,7 @@ interface Failure {
 const nothingToRefresh = Promise.resolve()
 
 /** `findSnapshot`: finds what can answer a request without a call to the nodes. */
-export function createFetcher(ports: FetchPorts, next: Handler, findSnapshot: Snapshots['find']): Fetcher {
+export function createFetcher(ports: FetchPorts, next: Handler<EdgeRead>, findSnapshot: Snapshots['find']): Fetcher {
   const flights = new SingleFlight<FetchResult>()
   const computations = new SingleFlight<FetchResult | undefined>()
   const failures = growingLru<string, Failure>(MAX_EXPIRING_KEYS)
@@ -116,13 +116,13 @@ export function createFetcher(ports: FetchPorts, next: Handler, findSnapshot: Sn
       return awaitStore(fetched)
     }
     const onStart = () => {
-      if (computation.isCostly) context.request.cost?.charge()
+      if (computation.isCostly) context.request.cost.charge()
     }
     const work = { onStart, run, continuesWithoutCallers: true }
     return (await computations.join(sharedId(context), context.request.client.signal, work)).value
   }
 
-  async function fetchAndNoteFailure(handler: Handler, context: ReadContext): Promise<FetchResult> {
+  async function fetchAndNoteFailure(handler: Handler<EdgeRead>, context: ReadContext): Promise<FetchResult> {
     const { key } = context.target
     try {
       const result = await fetchOverReplicas(ports, handler, context)
@@ -165,8 +165,8 @@ function workOf(context: ReadContext, run: (context: ReadContext) => Promise<Fet
   const { request } = context
   return {
     // The request that starts the fetch is charged for it, not for its parts, and a refresh is charged to none.
-    onStart: () => request.cost?.charge(),
-    run: (signal: AbortSignal) => run({ ...context, request: { ...request, client: { signal }, cost: undefined } }),
+    onStart: () => request.cost.charge(),
+    run: (signal: AbortSignal) => run({ ...context, request: { ...request, client: { signal }, cost: NO_COST } }),
     // A call without a time limit might never end if its caller could not end it.
     continuesWithoutCallers: isStored && !request.waitForComplete,
   }
@@ -189,7 +189,11 @@ function lookUp({ store }: FetchPorts, { target }: ReadContext): Lookup | Promis
 }
 
 /** Fetches under the fetch lock, or returns what the replica that holds the lock has stored. */
-async function fetchOverReplicas(ports: FetchPorts, next: Handler, context: ReadContext): Promise<FetchResult> {
+async function fetchOverReplicas(
+  ports: FetchPorts,
+  next: Handler<EdgeRead>,
+  context: ReadContext,
+): Promise<FetchResult> {
   const { request, target } = context
   let { lookup } = context
   const known = lookup.kind === 'hit' ? lookup.response : undefined

@@ -1,6 +1,6 @@
 /** Builds the cache: a stage around reads, a stage around writes, and what explains it. */
 import type { CacheEvent } from '../core/events.ts'
-import type { Caller, EdgeRequest, Stage } from '../core/request.ts'
+import type { Caller, EdgeRead, EdgeRequest, EdgeWrite, Stage } from '../core/request.ts'
 import type { CacheIndex, SnapshotState } from '../core/response.ts'
 import { type TimeLimits, timeLimitOf } from '../core/timing.ts'
 import type { DivergenceCheckSettings } from './divergence-check.ts'
@@ -30,9 +30,9 @@ export interface CacheOptions {
   /** Read for each request: the layout of the nodes may change. Absent: the classic one. */
   readonly nodeReads?: () => NodeReads
   /** Whether the nodes have capacity for a call that no client waits for. */
-  readonly hasIdleCapacity: (request: EdgeRequest) => boolean
+  readonly hasIdleCapacity: (request: EdgeRead) => boolean
   /** Whether the node that would be called is known not to answer at all. Absent: never. */
-  readonly isSilent?: (request: EdgeRequest) => boolean
+  readonly isSilent?: (request: EdgeRead) => boolean
   readonly refreshAhead?: RefreshAheadOptions
   /** Milliseconds after a write for which reads of replicated data go to the master only. */
   readonly replicationLag?: () => number
@@ -48,15 +48,13 @@ export interface CacheOptions {
 }
 
 export interface CacheStages {
-  /** Around reads. */
-  readonly readThrough: Stage
-  /** Around writes. */
-  readonly invalidate: Stage
+  readonly readThrough: Stage<EdgeRead>
+  readonly invalidate: Stage<EdgeWrite>
   readonly resolveTarget: ResolveTarget
   /** Returns the scopes of the stored responses that the caller may be served. */
   readonly scopesOf: (caller: Caller) => ReadonlySet<string>
   /** Returns the place of the snapshot that can answer a request; `undefined`: there is none. */
-  readonly snapshotTargetOf: (request: EdgeRequest) => CacheTarget | undefined
+  readonly snapshotTargetOf: (request: EdgeRead) => CacheTarget | undefined
   /** Returns the snapshots whose rows this process has. */
   readonly snapshots: () => readonly SnapshotState[]
 }

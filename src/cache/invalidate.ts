@@ -7,7 +7,7 @@ import type { Tag } from '../catalogue/endpoint.ts'
 import { dataOf, errorNumberOf, isOutcomeUnknown, isPartlyDone, isUnfinished } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { CacheEvent } from '../core/events.ts'
-import type { CopyState, EdgeRequest, Handler, Stage } from '../core/request.ts'
+import type { CopyState, EdgeWrite, Handler, Stage } from '../core/request.ts'
 import type { EdgeResponse, Lookup } from '../core/response.ts'
 import { type InvalidatedTags, invalidatedTags } from './policy.ts'
 import { type CacheStore, STORE_WAIT_MS, type WriteFence } from './stores/contract.ts'
@@ -19,7 +19,7 @@ export interface InvalidatePorts {
   readonly master: () => string
   readonly onEvent: (event: CacheEvent) => void
   /** Returns the milliseconds that a call to the nodes may take. The store gets as much time before the call. */
-  readonly timeLimitOf: (request: EdgeRequest) => number
+  readonly timeLimitOf: (request: EdgeWrite) => number
   /** Milliseconds, monotonic. */
   readonly clock: () => number
 }
@@ -33,12 +33,12 @@ const RETRY_AFTER_S = '5'
  * Throws 930 if the store has not confirmed the fence; the write was not sent then. Throws 943 if the write was carried
  * out and the store has not confirmed its invalidation. Else rejects as `next` does.
  */
-export function invalidate(ports: InvalidatePorts): Stage {
+export function invalidate(ports: InvalidatePorts): Stage<EdgeWrite> {
   return (next) => async (request) => {
     const { endpoint, client } = request
     // A write that was sent is completed even if the client disconnects.
     const detached = { ...request, client: new AbortController() }
-    if (!('invalidates' in endpoint) || endpoint.invalidates.length === 0) return next(detached)
+    if (endpoint.invalidates.length === 0) return next(detached)
     const tags = invalidatedTags(endpoint, request, ports.master())
     const deadline = ports.clock() + ports.timeLimitOf(request)
     const fence = await raiseFence(ports, tags, deadline - ports.clock())
@@ -64,8 +64,8 @@ async function raiseFence(
 
 async function sendFenced(
   ports: InvalidatePorts,
-  next: Handler,
-  request: EdgeRequest,
+  next: Handler<EdgeWrite>,
+  request: EdgeWrite,
   fence: Omit<WriteFence, 'lift'> & { lift(more: readonly Tag[]): Promise<boolean> },
   tags: InvalidatedTags,
 ): Promise<EdgeResponse> {

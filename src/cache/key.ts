@@ -6,7 +6,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import type { Param, Tag } from '../catalogue/endpoint.ts'
 import { namesSecret } from '../catalogue/secret.ts'
-import type { Caller, EdgeRequest } from '../core/request.ts'
+import { type Caller, type EdgeRead, nodeOf } from '../core/request.ts'
 import type { StoredResponseInfo } from '../core/response.ts'
 import { ownEntry } from '../core/values.ts'
 import type { LifetimesOf } from './lifetimes.ts'
@@ -21,7 +21,7 @@ export interface CacheTarget {
 }
 
 /** Returns the target of a request, or as text why its response is never stored. */
-export type ResolveTarget = (request: EdgeRequest) => CacheTarget | string
+export type ResolveTarget = (request: EdgeRead) => CacheTarget | string
 
 export interface KeySettings {
   readonly secret: Buffer | string
@@ -56,27 +56,25 @@ interface NodeNames {
 
 interface KnownTarget extends NodeNames {
   readonly target: CacheTarget
-  readonly endpoint: EdgeRequest['endpoint']
-  readonly params: EdgeRequest['params']
-  readonly node: EdgeRequest['node']
-  readonly snapshot: EdgeRequest['snapshot']
+  readonly endpoint: EdgeRead['endpoint']
+  readonly params: EdgeRead['params']
+  readonly extent: EdgeRead['extent']
   readonly settings: KeySettings
 }
 
 export function createTargetResolver({ key, master, nodes, lifetimesOf }: TargetOptions): ResolveTarget {
   // Requests of one known URL share the same query object, so that a hit needs no HMAC.
-  const knownTargets = new WeakMap<EdgeRequest['query'], KnownTarget>()
+  const knownTargets = new WeakMap<EdgeRead['query'], KnownTarget>()
   const joinNames = createNameJoiner()
   return (request) => {
-    const { endpoint, params, query, node, snapshot } = request
+    const { endpoint, params, query, extent } = request
     const settings = key()
     const names = { master: master(), nodes: joinNames(nodes()) }
     const known = knownTargets.get(query)
     if (
       known?.endpoint === endpoint &&
       known.params === params &&
-      known.node === node &&
-      known.snapshot === snapshot &&
+      known.extent === extent &&
       known.settings === settings &&
       isSame(known, names)
     ) {
@@ -89,7 +87,7 @@ export function createTargetResolver({ key, master, nodes, lifetimesOf }: Target
     if (lifetimesOf(policy.group, endpoint.path).ttl <= 0) return 'its TTL is set to 0'
     const target = resolve(request, policy, settings, names)
     if (policy.scope === 'everyone' && settings.perUser !== true)
-      knownTargets.set(query, { target, endpoint, params, node, snapshot, settings, ...names })
+      knownTargets.set(query, { target, endpoint, params, extent, settings, ...names })
     return target
   }
 }
@@ -110,7 +108,7 @@ function createNameJoiner(): (nodes: readonly NamedNode[]) => string {
   }
 }
 
-function resolve(request: EdgeRequest, policy: CompiledPolicy, settings: KeySettings, names: NodeNames): CacheTarget {
+function resolve(request: EdgeRead, policy: CompiledPolicy, settings: KeySettings, names: NodeNames): CacheTarget {
   const canonical = canonicalRequest(request, policy, settings, names)
   const tags = policy.tagsOf(request, names.master)
   const { path, scope } = canonical
@@ -135,23 +133,26 @@ interface CanonicalRequest {
 }
 
 function canonicalRequest(
-  { endpoint, params, query, caller, node, snapshot }: EdgeRequest,
+  request: EdgeRead,
   policy: CompiledPolicy,
   settings: KeySettings,
   names: NodeNames,
 ): CanonicalRequest {
+  const { endpoint, params, query, caller, extent } = request
+  const node = nodeOf(request)
+  const isSnapshot = extent === 'allRows'
   return {
     path: endpoint.path,
     params: canonicalValues(policy.params, params),
-    query: snapshot ? [] : canonicalValues(policy.query, query),
+    query: isSnapshot ? [] : canonicalValues(policy.query, query),
     scope: scopeOf(caller, policy, settings),
     node,
     nodes: policy.isJoined && node === undefined ? names.nodes : '',
-    isSnapshot: snapshot === true,
+    isSnapshot,
   }
 }
 
-function canonicalValues(params: CompiledPolicy['query'], values: EdgeRequest['query']): NamedValues {
+function canonicalValues(params: CompiledPolicy['query'], values: EdgeRead['query']): NamedValues {
   const found: (readonly [string, string])[] = []
   for (const [name, param] of params) {
     const value = ownEntry(values, name) ?? param.default

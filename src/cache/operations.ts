@@ -90,7 +90,7 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
     return allows(caller.permissions, READ_CACHE) ? undefined : (ports.scopesOf?.(caller) ?? new Set())
   }
 
-  async function listing(entries: ListedEntries, isMinimal: true | undefined): Promise<JsonResponse> {
+  async function listing(entries: ListedEntries, isMinimal: boolean): Promise<JsonResponse> {
     return isMinimal ? counts(entries) : urlsOf(await entries.list())
   }
 

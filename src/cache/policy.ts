@@ -13,7 +13,7 @@ import type {
   Tag,
   WriteEndpoint,
 } from '../catalogue/endpoint.ts'
-import type { EdgeRequest } from '../core/request.ts'
+import { type EdgeRead, type EdgeRequest, type EdgeWrite, fieldsOf, nodeOf } from '../core/request.ts'
 import { ownField } from '../core/values.ts'
 import { endpointTag } from './stores/epochs.ts'
 
@@ -27,7 +27,7 @@ export interface CompiledPolicy {
   readonly params: readonly (readonly [string, Param])[]
   readonly query: readonly (readonly [string, Param])[]
   /** Returns the tags of a read; `master` is the name of the master node. */
-  readonly tagsOf: (request: EdgeRequest, master: string) => readonly Tag[]
+  readonly tagsOf: (request: EdgeRead, master: string) => readonly Tag[]
   /** With this query parameter the response is a file, which is streamed. */
   readonly rawWhen?: string
   /** The response is joined from those of several nodes. */
@@ -105,7 +105,7 @@ function compileReadTags(
     .map((parts) => parts.map((part) => (isText(part) ? part : '*')).join(''))
   const fixed = ['cache', `cache:${policy.group}`, endpointTag(path), ...families]
   return (request, master) => {
-    const { node } = request
+    const node = nodeOf(request)
     // The part of one node in a joined response is data of that node, not of the master.
     const values = { request, master: node ?? master }
     const nodeTags = node === undefined ? [] : [`node:${node}`, 'node:*']
@@ -121,7 +121,7 @@ export interface InvalidatedTags {
 }
 
 /** Returns the tags that a write invalidates; `master` is the name of the master node. */
-export function invalidatedTags(record: WriteEndpoint, request: EdgeRequest, master: string): InvalidatedTags {
+export function invalidatedTags(record: WriteEndpoint, request: EdgeWrite, master: string): InvalidatedTags {
   const templates = record.invalidates.flatMap((entry) => applicableTags(entry, request)).map(parseTag)
   const expandAll = (chosen: readonly (readonly TemplatePart[])[], data?: unknown) => [
     ...new Set(chosen.flatMap((parts) => expand(parts, { request, master, data }))),
@@ -134,11 +134,11 @@ export function invalidatedTags(record: WriteEndpoint, request: EdgeRequest, mas
 }
 
 /** Returns the name of the write lock of a request; several values make one name. */
-export function lockNameOf(template: Tag, request: EdgeRequest, master: string): string {
+export function lockNameOf(template: Tag, request: EdgeWrite, master: string): string {
   return expand(parseTag(template), { request, master }).join(' ')
 }
 
-function applicableTags(entry: Tag | ConditionalTags, request: EdgeRequest): readonly Tag[] {
+function applicableTags(entry: Tag | ConditionalTags, request: EdgeWrite): readonly Tag[] {
   if (typeof entry === 'string') return [entry]
   const pattern = new RegExp(entry.matches)
   const values = valuesOf(parsePlace(entry.value), { request, master: '' }, false)
@@ -189,7 +189,7 @@ function valuesOf(
 ): readonly string[] {
   if (from === 'master') return [master]
   if (from === 'path') return textsOf(ownField(request.params, name))
-  if (from === 'body') return textsOf(request.body?.kind === 'fields' ? ownField(request.body.fields, name) : undefined)
+  if (from === 'body') return textsOf(ownField(fieldsOf(request), name))
   if (from === 'answer') return responseValues(ownField(data, name))
   return textsOf(ownField(request.query, name)).flatMap((text) => (isList ? text.split(',') : [text]))
 }

@@ -1,6 +1,6 @@
 /** The stage around reads: serves stored responses, fetches the others, and refreshes much-used ones ahead of expiry. */
 import { isNodeFailure, reportedNodeFailure } from '../core/envelope.ts'
-import type { EdgeRequest, Handler, Stage } from '../core/request.ts'
+import { arrivalLimitOf, type EdgeRead, type Handler, type Stage } from '../core/request.ts'
 import {
   type CachedResponse,
   type CacheIndex,
@@ -25,9 +25,9 @@ export interface ReadThroughPorts extends FetchPorts {
   readonly resolveTarget: ResolveTarget
   readonly refreshAhead: RefreshAheadOptions
   /** Whether the nodes have capacity for a call that no client waits for. */
-  readonly hasIdleCapacity: (request: EdgeRequest) => boolean
+  readonly hasIdleCapacity: (request: EdgeRead) => boolean
   /** Whether the node that would be called is known not to answer at all. */
-  readonly isSilent: (request: EdgeRequest) => boolean
+  readonly isSilent: (request: EdgeRead) => boolean
   readonly divergenceCheck?: () => DivergenceCheckSettings
   /** Absent: no response is computed from a snapshot. */
   readonly snapshots?: Pick<SnapshotPorts, 'snapshots' | 'rows' | 'nodeReads'>
@@ -47,16 +47,16 @@ type Hit = Extract<Lookup, { kind: 'hit' }>
  * Responses that may be stored carry `cached`. A hit from the local tier is returned synchronously. Rejects as `next`
  * does, unless a stale response may be served instead.
  */
-export function readThrough(ports: ReadThroughPorts): Stage {
+export function readThrough(ports: ReadThroughPorts): Stage<EdgeRead> {
   return (next) => {
     const { snapshots } = ports
     const source = snapshots && createSnapshots({ ...ports, ...snapshots }, next, (request) => read(request))
     const fetcher = createFetcher(ports, source?.fetch ?? next, source?.find ?? (() => undefined))
     const refreshAhead = createRefreshAhead(ports.refreshAhead, { ...ports, refresh: fetcher.refresh })
     const path = { ports, fetcher, refreshAhead, divergenceCheck: createDivergenceCheck(ports, next) }
-    const read: Handler = (request) => {
+    const read: Handler<EdgeRead> = (request) => {
       const target = ports.resolveTarget(request)
-      if (typeof target === 'string' || request.directives?.noStore) return next(request)
+      if (typeof target === 'string' || request.reuse === 'noStore') return next(request)
       const lookup = ports.store.lookup(target.key, target.tags)
       if (lookup instanceof Promise) return lookup.then((found) => respond(path, { request, target, lookup: found }))
       return respond(path, { request, target, lookup })
@@ -72,7 +72,7 @@ function respond(path: ReadPath, context: ReadContext): EdgeResponse | Promise<E
   if (lookup.kind === 'unavailable' || lookup.epochs.fenced) {
     return fetcher.fetchLatest(context, false).then(({ response }) => response)
   }
-  if (request.directives?.noCache) {
+  if (request.reuse === 'noCache') {
     return fetcher.fetchLatest(context, true).then((result) => toResponse(result, 'request'))
   }
   if (lookup.kind === 'miss') return fetcher.fetchShared(context).then((result) => toResponse(result, 'uri-miss'))
@@ -83,7 +83,7 @@ function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): EdgeRes
   const { fetcher, refreshAhead, divergenceCheck } = path
   const { response: stored } = hit
   const { age, ttl } = stored
-  const { arrivedWithin } = context.request
+  const arrivedWithin = arrivalLimitOf(context.request)
   if (arrivedWithin !== undefined && age - stored.fetchTime >= arrivedWithin) return fetchOrServeStale(path, context)
   if (age < ttl) {
     refreshAhead.onHit(context, stored)
@@ -113,7 +113,7 @@ function repeatOf(path: ReadPath, context: ReadContext): CachedResponse['repeat'
   const { ports } = path
   const { request, target } = context
   const { key, tags, info } = target
-  if (info.scope !== EVERYONE || request.arrivedWithin !== undefined) return undefined
+  if (info.scope !== EVERYONE || request.reuse !== 'allowed') return undefined
   const repeat = (): JsonResponse | undefined => {
     // Settings, the roles of nodes or their names may have changed.
     if (ports.resolveTarget(request) !== target) return undefined
@@ -138,7 +138,7 @@ function staleDuringRefresh({ refreshAhead }: ReadPath, { target }: ReadContext,
  * response with stale parts is not stored.
  */
 function mustWait({ fetcher }: ReadPath, context: ReadContext): boolean {
-  return context.request.arrivedWithin !== undefined || fetcher.wasRefused(context)
+  return context.request.reuse !== 'allowed' || fetcher.wasRefused(context)
 }
 
 /** If the nodes fail, the stored response is served while it is of the same data and within `staleIfError`. */

@@ -3,7 +3,7 @@
  * idle capacity of the nodes only. While there is less of it than responses that are due, the refresh that saves clients
  * the most waiting starts first: requests per second times fetch time.
  */
-import type { EdgeRequest } from '../core/request.ts'
+import type { EdgeRead } from '../core/request.ts'
 import type { StoredResponse } from '../core/response.ts'
 import type { ReadContext } from './call-nodes.ts'
 import { type Demand, Demands, isCounted, lifetimeAfterArrival } from './demand.ts'
@@ -20,7 +20,7 @@ export interface RefreshAheadOptions {
 export interface RefreshAheadPorts {
   /** Milliseconds, monotonic. */
   readonly clock: () => number
-  readonly hasIdleCapacity: (request: EdgeRequest) => boolean
+  readonly hasIdleCapacity: (request: EdgeRead) => boolean
   /** Fetches for later requests. Never rejects. */
   readonly refresh: (context: ReadContext) => Promise<void>
 }

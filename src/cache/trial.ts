@@ -4,7 +4,7 @@
  */
 import { EdgeError } from '../core/errors.ts'
 import type { CacheEvent } from '../core/events.ts'
-import type { EdgeRequest, Handler, Stage } from '../core/request.ts'
+import type { EdgeRead, EdgeWrite, Handler, Stage } from '../core/request.ts'
 import {
   type CacheIndex,
   type CacheOutcome,
@@ -23,13 +23,14 @@ export interface TrialPorts {
 }
 
 /** `cache` is the stage around reads; it must not share the call of another request (`neverCollapses`). */
-export function trial(ports: TrialPorts, cache: Stage): Stage {
+export function trial(ports: TrialPorts, cache: Stage<EdgeRead>): Stage<EdgeRead> {
   return (next) => {
     const read = cache(next)
     return async (request) => {
       const target = ports.resolveTarget(request)
       // A snapshot is only a source of what the cache would serve: no client gets it.
-      if (typeof target === 'string' || request.directives?.noStore || request.snapshot) return read(request)
+      if (typeof target === 'string' || request.reuse === 'noStore' || request.extent === 'allRows')
+        return read(request)
       const before = await ports.store.peek(target.key, target.tags)
       const epochs = before.kind === 'unavailable' ? undefined : before.epochs
       const cached = await read(request)
@@ -48,11 +49,11 @@ export function trial(ports: TrialPorts, cache: Stage): Stage {
 }
 
 /** The stage in front of all writes during a trial. Throws 942; nothing is sent. */
-export const refuseWritesInTrial: Stage = () => async () => {
+export const refuseWritesInTrial: Stage<EdgeWrite> = () => async () => {
   throw new EdgeError(942)
 }
 
-async function callNodes(next: Handler, request: EdgeRequest, onFailure: () => void): Promise<EdgeResponse> {
+async function callNodes(next: Handler<EdgeRead>, request: EdgeRead, onFailure: () => void): Promise<EdgeResponse> {
   try {
     return await next(request)
   } catch (fault) {
@@ -83,7 +84,7 @@ function toTrialResponse(response: EdgeResponse, outcome: CacheOutcome, comparis
 }
 
 interface Report {
-  readonly request: EdgeRequest
+  readonly request: EdgeRead
   readonly target: CacheTarget
   readonly outcome: CacheOutcome
   /** Absent: the cache would have called the nodes too. */

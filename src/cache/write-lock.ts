@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import { EdgeError } from '../core/errors.ts'
-import type { EdgeRequest, Stage } from '../core/request.ts'
+import type { EdgeWrite, Stage } from '../core/request.ts'
 import type { TagEpochs } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
 import { lockNameOf } from './policy.ts'
@@ -25,17 +25,17 @@ export interface WriteLockPorts {
   /** Returns the name of the master node. */
   readonly master: () => string
   /** Milliseconds that a write waits for the lock at most. */
-  readonly timeoutOf: (request: EdgeRequest) => number
+  readonly timeoutOf: (request: EdgeWrite) => number
 }
 
 /** Seconds after which a client may send the write again. */
 const RETRY_AFTER_S = '5'
 
 /** The stage around writes with a lock. Throws 934 if the lock was not free in time; nothing was sent then. */
-export function writeLockStage({ locks, master, timeoutOf }: WriteLockPorts): Stage {
+export function writeLockStage({ locks, master, timeoutOf }: WriteLockPorts): Stage<EdgeWrite> {
   return (next) => async (request) => {
     const { endpoint, client } = request
-    if (!('writeLock' in endpoint) || endpoint.writeLock === undefined) return next(request)
+    if (endpoint.writeLock === undefined) return next(request)
     const name = lockNameOf(endpoint.writeLock, request, master())
     const lock = await locks.acquire(name, timeoutOf(request), client.signal)
     if (lock === undefined) throw new EdgeError(934, '', { headers: { 'retry-after': RETRY_AFTER_S } })

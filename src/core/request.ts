@@ -1,4 +1,4 @@
-import type { Endpoint, Priority } from '../catalogue/endpoint.ts'
+import type { Endpoint, Priority, ReadEndpoint, WriteEndpoint } from '../catalogue/endpoint.ts'
 import type { EdgeResponse } from './response.ts'
 import type { Trace } from './trace.ts'
 
@@ -6,48 +6,86 @@ import type { Trace } from './trace.ts'
  * A request after authentication, authorisation and validation: typed and canonical. Nothing of the raw URL is left,
  * so every room behind the border works with checked values only.
  */
-export interface EdgeRequest {
-  readonly endpoint: Endpoint
+export type EdgeRequest = EdgeRead | EdgeWrite
+
+interface AnyRequest {
   /** Canonical path values, not percent-encoded (agent ids have three digits). */
   readonly params: Readonly<Record<string, string>>
   /** Canonical query values that the client sent and the record names; defaults are not filled in. */
   readonly query: Readonly<Record<string, string>>
-  readonly body?: RequestBody
   readonly caller: Caller
   /** The client asked for no time limit, so the call to the node has none. */
   readonly waitForComplete: boolean
-  /** Cache directives of a caller who may purge. */
-  readonly directives?: CacheDirectives
   /** `Prefer: return=minimal` (RFC 7240 section 4.2), where the record of the endpoint has a minimal response. */
-  readonly returnMinimal?: true
-  /** The node whose part of a joined response is requested; part of the cache key. */
-  readonly node?: string
-  /** All rows of the collection are requested, whatever the query; part of the cache key. */
-  readonly snapshot?: true
-  /** The time (performance.now) after which the joined response no longer waits for this part. */
-  readonly deadline?: number
-  /**
-   * Milliseconds: a stored response is served only if it arrived more recently, and not stale during a refresh. Set for
-   * the parts of a joined response that is refreshed.
-   */
-  readonly arrivedWithin?: number
-  /** Absent: the priority of the endpoint. */
-  readonly priority?: Priority
-  /** The copies of the requested data on the workers. Absent: not known, as for a read that is not looked up in the cache. */
-  readonly copies?: CopyState
+  readonly returnMinimal: boolean
+  readonly priority: Priority
   readonly requestId: string
-  /** Set for reads of clients that may turn out to cost. Absent: charged already, or work of the edge itself. */
-  readonly cost?: RequestCost | undefined
-  /** The address of the client; set for writes, which are audited. */
-  readonly clientAddress?: string
   readonly client: RequestClient
   /** Absent: the request is not traced. */
   readonly trace?: Trace
 }
 
+/** A read: it may be answered from the cache, and be a part of another read. */
+export interface EdgeRead extends AnyRequest {
+  readonly kind: 'read'
+  readonly endpoint: ReadEndpoint
+  /** Part of the cache key. `allRows`: all rows of the collection, whatever the query. */
+  readonly extent: 'whole' | 'allRows' | NodeExtent
+  readonly reuse: Reuse
+  readonly copies: CopyState
+  /** The time (performance.now) after which the response is of no use, because a joined one is sent without it. */
+  readonly deadline: number
+  readonly cost: RequestCost
+}
+
+/** A write: it passes the audit, the write lock and the write fence, and never the cache. */
+export interface EdgeWrite extends AnyRequest {
+  readonly kind: 'write'
+  readonly endpoint: WriteEndpoint
+  readonly extent: 'whole' | NodeExtent
+  readonly body: RequestBody
+  /** The address of the client, for the audit. */
+  readonly clientAddress: string
+}
+
+/** One node is called: for its part of a joined response, or as the owner of an agent. */
+export interface NodeExtent {
+  readonly node: string
+}
+
+/** Returns the name of the only node that may be called; `undefined`: the router names the nodes. */
+export function nodeOf({ extent }: EdgeRequest): string | undefined {
+  return typeof extent === 'object' ? extent.node : undefined
+}
+
+/** Returns the fields of the body; a request without such a body has none. */
+export function fieldsOf(request: EdgeRequest): Readonly<Record<string, unknown>> {
+  return request.kind === 'write' && request.body.kind === 'fields' ? request.body.fields : {}
+}
+
+/** Returns the bytes of a file that is uploaded; a request without one has no bytes. */
+export function uploadOf(request: EdgeRequest): Buffer {
+  return request.kind === 'write' && request.body.kind === 'upload' ? request.body.bytes : NO_BYTES
+}
+
+const NO_BYTES = Buffer.alloc(0)
+
+/**
+ * Which stored responses a read is answered from (RFC 9111). `noCache` (section 5.2.1.4) and `noStore` (section 5.2.1.5):
+ * the directive of a caller who may purge; with the first, the response is stored. `arrivedWithin`, of the parts of a joined
+ * response that is refreshed: one that arrived within this number of milliseconds, and not stale during a refresh.
+ */
+export type Reuse = 'allowed' | 'noCache' | 'noStore' | { readonly arrivedWithin: number }
+
+/** Returns the milliseconds within which a stored response must have arrived; `undefined`: it may also be stale. */
+export function arrivalLimitOf({ reuse }: EdgeRead): number | undefined {
+  return typeof reuse === 'object' ? reuse.arrivedWithin : undefined
+}
+
 /**
  * The copies of replicated data on the workers. `lagging`: the data changed recently, so only the master may answer.
- * `unknown`: another replica may have changed it, because its epochs are not known or are not known for long enough.
+ * `unknown`: another replica may have changed it, because its epochs are not known or are not known for long enough, or the
+ * read was not looked up in the cache.
  * `current`: neither, so a worker may answer for a busy master.
  */
 export type CopyState = 'lagging' | 'unknown' | 'current'
@@ -76,9 +114,9 @@ export interface CallerSession {
   readonly expiresAt: number
 }
 
-/** Whoever waits for the response: a client, or several requests that share one fetch. */
+/** Those that wait for the response: a client, or several requests that share one fetch. */
 export interface RequestClient {
-  /** Aborted when nobody waits any more. Made when it is first read: a cache hit needs none. */
+  /** Aborted when none of them waits any more. Made when it is first read: a cache hit needs none. */
   readonly signal: AbortSignal
 }
 
@@ -88,26 +126,26 @@ export interface RequestCost {
   charge(): void
 }
 
-/** RFC 9111 section 5.2.1. `noCache`: do not serve a stored response (also `max-age=0`); `noStore`: do not store it. */
-export interface CacheDirectives {
-  readonly noCache: boolean
-  readonly noStore: boolean
-}
+/** The cost of a read that was charged before, or that is work of the edge itself. */
+export const NO_COST: RequestCost = { charge: () => undefined }
 
 export type RequestBody =
+  | { readonly kind: 'none' }
   | { readonly kind: 'fields'; readonly fields: Readonly<Record<string, unknown>> }
   | { readonly kind: 'upload'; readonly type: 'application/xml' | 'application/octet-stream'; readonly bytes: Buffer }
 
-/** Returns the priority of the request that this one serves; without one, that of the endpoint. */
-export function priorityOf({ priority, endpoint }: EdgeRequest): Priority {
-  return priority ?? endpoint.priority ?? (endpoint.method === 'GET' ? 'interactive' : 'write')
+export const NO_BODY: RequestBody = { kind: 'none' }
+
+/** Returns the priority of requests for an endpoint that serve no other request. */
+export function priorityOf({ priority, method }: Endpoint): Priority {
+  return priority ?? (method === 'GET' ? 'interactive' : 'write')
 }
 
 /**
  * Answers a request. The response is returned synchronously where nothing has to be awaited: one extra microtask costs
  * a cache hit as much as the lookup itself.
  */
-export type Handler = (request: EdgeRequest) => EdgeResponse | Promise<EdgeResponse>
+export type Handler<R extends EdgeRequest = EdgeRequest> = (request: R) => EdgeResponse | Promise<EdgeResponse>
 
 /** A handler around another one. */
-export type Stage = (next: Handler) => Handler
+export type Stage<R extends EdgeRequest = EdgeRequest> = (next: Handler<R>) => Handler<R>

@@ -1,12 +1,12 @@
 /** Spans around handlers and other work. */
 import { EdgeError } from './errors.ts'
-import type { EdgeRequest, Handler } from './request.ts'
+import { type EdgeRequest, type Handler, nodeOf } from './request.ts'
 import type { EdgeResponse } from './response.ts'
 import { cacheOutcomeOf } from './response.ts'
 import type { Span, SpanAttributes, StageName, Trace } from './trace.ts'
 
 /** Returns the handler with a span around it. Without a trace, a synchronous handler stays synchronous. */
-export function traced(stage: StageName, handler: Handler): Handler {
+export function traced<R extends EdgeRequest>(stage: StageName, handler: Handler<R>): Handler<R> {
   return (request) =>
     request.trace?.recorded
       ? inSpan(request.trace.startSpan(stage, requestAttributes(request)), request, handler)
@@ -14,7 +14,7 @@ export function traced(stage: StageName, handler: Handler): Handler {
 }
 
 /** As `traced`, in a linked trace: for work that no client waits for. */
-export function tracedSeparately(stage: StageName, handler: Handler): Handler {
+export function tracedSeparately<R extends EdgeRequest>(stage: StageName, handler: Handler<R>): Handler<R> {
   return (request) =>
     request.trace?.recorded ? inSpan(request.trace.startLinkedTrace(stage), request, handler) : handler(request)
 }
@@ -47,7 +47,7 @@ export function traceSync<T>(trace: Trace | undefined, stage: StageName, work: (
   }
 }
 
-async function inSpan(span: Span, request: EdgeRequest, handler: Handler): Promise<EdgeResponse> {
+async function inSpan<R extends EdgeRequest>(span: Span, request: R, handler: Handler<R>): Promise<EdgeResponse> {
   try {
     const response = await handler({ ...request, trace: span })
     span.end(responseAttributes(response))
@@ -58,8 +58,9 @@ async function inSpan(span: Span, request: EdgeRequest, handler: Handler): Promi
   }
 }
 
-function requestAttributes({ endpoint, node }: EdgeRequest): SpanAttributes {
-  return { route: endpoint.path, ...(node !== undefined && { node }) }
+function requestAttributes(request: EdgeRequest): SpanAttributes {
+  const node = nodeOf(request)
+  return { route: request.endpoint.path, ...(node !== undefined && { node }) }
 }
 
 function responseAttributes(response: EdgeResponse): SpanAttributes {

@@ -1,10 +1,22 @@
 /** Makes the EdgeRequest of a validated request: typed, canonical, without the raw URL. */
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { FastifyRequest } from 'fastify'
-import type { Endpoint } from '../catalogue/endpoint.ts'
+import type { Endpoint, Priority, ReadEndpoint, WriteEndpoint } from '../catalogue/endpoint.ts'
 import { kinds } from '../catalogue/schemas/kinds.ts'
 import { allows } from '../core/access.ts'
-import type { CacheDirectives, Caller, EdgeRequest, RequestBody, RequestClient, RequestCost } from '../core/request.ts'
+import {
+  type Caller,
+  type EdgeRead,
+  type EdgeRequest,
+  type EdgeWrite,
+  NO_BODY,
+  NO_COST,
+  priorityOf,
+  type RequestBody,
+  type RequestClient,
+  type RequestCost,
+  type Reuse,
+} from '../core/request.ts'
 import type { Trace } from '../core/trace.ts'
 import type { Charge } from './authenticate.ts'
 import { canonicalText, canonicalValues, type Flags, type Values } from './parameters.ts'
@@ -30,12 +42,11 @@ export function validatedUrl(endpoint: Endpoint, params: Values, query: Values, 
   }
 }
 
-export interface RequestParts {
+export interface ReadParts {
   readonly caller: Caller
   readonly headers: IncomingHttpHeaders
   readonly id: string
-  readonly body?: RequestBody | undefined
-  readonly clientAddress?: string
+  readonly clientAddress: string
   readonly trace?: Trace | undefined
   /** Absent: the request has no client that could disconnect. Its `response` is undefined once it has been answered. */
   readonly client?: { readonly response: ServerResponse | undefined }
@@ -43,52 +54,46 @@ export interface RequestParts {
   readonly charge?: Charge
 }
 
+export interface RequestParts extends ReadParts {
+  readonly body: RequestBody
+}
+
 export function toEdgeRequest(url: ValidatedUrl, parts: RequestParts): EdgeRequest {
-  const { caller, headers, body, clientAddress, trace } = parts
-  const directives = cacheDirectives(headers, caller)
-  const request: { -readonly [Name in keyof EdgeRequest]: EdgeRequest[Name] } = new ClientRequest(url, parts)
-  if (body !== undefined) request.body = body
-  if (clientAddress !== undefined && url.endpoint.method !== 'GET') request.clientAddress = clientAddress
-  if (directives !== undefined) request.directives = directives
-  if (trace !== undefined) request.trace = trace
-  if (url.endpoint.minimal !== undefined && prefersMinimal(headers.prefer)) request.returnMinimal = true
-  return request
+  const { endpoint } = url
+  return endpoint.method === 'GET' ? toEdgeRead(endpoint, url, parts) : new ClientWrite(endpoint, url, parts)
+}
+
+export function toEdgeRead(endpoint: ReadEndpoint, url: ValidatedUrl, parts: ReadParts): EdgeRead {
+  return new ClientRead(endpoint, url, parts)
 }
 
 /** The request is its own `client`, and makes the abort signal when it is first read: a hit needs none. */
-class ClientRequest implements RequestCost, RequestClient {
-  readonly endpoint: Endpoint
+abstract class ClientRequest<E extends Endpoint> implements RequestClient {
+  readonly endpoint: E
   readonly params: EdgeRequest['params']
   readonly query: EdgeRequest['query']
   readonly caller: Caller
   readonly waitForComplete: boolean
+  readonly returnMinimal: boolean
+  readonly priority: Priority
   readonly requestId: string
-  readonly cost: RequestCost | undefined
+  readonly extent = 'whole'
   readonly client: RequestClient = this
-  readonly #connection: RequestParts['client']
-  readonly #clientAddress: string
-  #charge: Charge | undefined
+  readonly #connection: ReadParts['client']
   #signal: AbortSignal | undefined
+  declare readonly trace?: Trace
 
-  constructor({ endpoint, params, query, flags }: ValidatedUrl, parts: RequestParts) {
-    const { caller, id, client, clientAddress = '', charge } = parts
+  constructor(endpoint: E, { params, query, flags }: ValidatedUrl, { caller, headers, id, client, trace }: ReadParts) {
     this.endpoint = endpoint
     this.params = params
     this.query = query
     this.caller = caller
     this.waitForComplete = flags.waitForComplete
+    this.returnMinimal = endpoint.minimal !== undefined && prefersMinimal(headers.prefer)
+    this.priority = priorityOf(endpoint)
     this.requestId = id
-    // Admission has charged writes. Copies of a read refer to this object, so that the read is charged once.
-    this.cost = charge !== undefined && endpoint.method === 'GET' ? this : undefined
     this.#connection = client
-    this.#clientAddress = clientAddress
-    this.#charge = charge
-  }
-
-  charge(): void {
-    const charge = this.#charge
-    this.#charge = undefined
-    charge?.(this.caller, this.#clientAddress)
+    if (trace !== undefined) this.trace = trace
   }
 
   get signal(): AbortSignal {
@@ -97,21 +102,58 @@ class ClientRequest implements RequestCost, RequestClient {
   }
 }
 
+class ClientWrite extends ClientRequest<WriteEndpoint> implements EdgeWrite {
+  readonly kind = 'write'
+  readonly body: RequestBody
+  readonly clientAddress: string
+
+  constructor(endpoint: WriteEndpoint, url: ValidatedUrl, parts: RequestParts) {
+    super(endpoint, url, parts)
+    this.body = parts.body
+    this.clientAddress = parts.clientAddress
+  }
+}
+
+/** Admission has charged writes. Copies of a read refer to this object as their cost, so that the read is charged once. */
+class ClientRead extends ClientRequest<ReadEndpoint> implements EdgeRead, RequestCost {
+  readonly kind = 'read'
+  readonly reuse: Reuse
+  readonly copies = 'unknown'
+  readonly deadline = Number.POSITIVE_INFINITY
+  readonly cost: RequestCost
+  readonly #clientAddress: string
+  #charge: Charge | undefined
+
+  constructor(endpoint: ReadEndpoint, url: ValidatedUrl, parts: ReadParts) {
+    super(endpoint, url, parts)
+    this.reuse = reuseOf(parts.headers, parts.caller)
+    this.cost = parts.charge === undefined ? NO_COST : this
+    this.#clientAddress = parts.clientAddress
+    this.#charge = parts.charge
+  }
+
+  charge(): void {
+    const charge = this.#charge
+    this.#charge = undefined
+    charge?.(this.caller, this.#clientAddress)
+  }
+}
+
 /**
- * Returns the cache directives of a request (RFC 9111 section 5.2.1). They are ignored for callers who may not purge:
- * such a caller could otherwise turn each of its requests into an upstream call.
+ * Returns what the cache directives of a request mean (RFC 9111 section 5.2.1). They are ignored for callers who may not
+ * purge: such a caller could otherwise turn each of its requests into an upstream call.
  */
-function cacheDirectives(headers: IncomingHttpHeaders, caller: Caller): CacheDirectives | undefined {
+function reuseOf(headers: IncomingHttpHeaders, caller: Caller): Reuse {
   // Pragma counts only without Cache-Control (section 5.4).
   const text = headers['cache-control'] ?? headers.pragma
-  if (text === undefined) return undefined
+  if (text === undefined || !allows(caller.permissions, PURGE)) return 'allowed'
   const words = text
     .toLowerCase()
     .split(',')
     .map((word) => word.trim())
-  const noStore = words.includes('no-store')
-  const noCache = words.includes('no-cache') || words.some((word) => /^max-age="?0+"?$/.test(word))
-  return (noCache || noStore) && allows(caller.permissions, PURGE) ? { noCache, noStore } : undefined
+  if (words.includes('no-store')) return 'noStore'
+  const isNoCache = words.includes('no-cache') || words.some((word) => /^max-age="?0+"?$/.test(word))
+  return isNoCache ? 'noCache' : 'allowed'
 }
 
 /** Whether the first `return` preference is `minimal` (RFC 7240 section 2). Parameters of preferences are ignored. */
@@ -137,13 +179,9 @@ function disconnectSignal(response: ServerResponse | undefined): AbortSignal {
 }
 
 /** Returns the body of a validated request. `clientAddress` fills the fields that take the address of the client. */
-export function requestBody(
-  endpoint: Endpoint,
-  request: FastifyRequest,
-  clientAddress: string,
-): RequestBody | undefined {
+export function requestBody(endpoint: Endpoint, request: FastifyRequest, clientAddress: string): RequestBody {
   const body = 'body' in endpoint ? endpoint.body : undefined
-  if (body === undefined) return undefined
+  if (body === undefined) return NO_BODY
   if (body.kind === 'upload') {
     const type = request.headers['content-type'] === 'application/xml' ? 'application/xml' : 'application/octet-stream'
     return { kind: 'upload', type, bytes: request.body as Buffer }

@@ -4,14 +4,14 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import createRouter from 'find-my-way'
-import type { Endpoint } from '../catalogue/endpoint.ts'
+import type { Endpoint, ReadEndpoint } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
-import type { Caller, EdgeRequest, Handler } from '../core/request.ts'
+import type { Caller, EdgeRead, Handler } from '../core/request.ts'
 import { newRequestId } from '../core/request-ids.ts'
 import { type AdmissionTarget, authorise } from './admit.ts'
 import type { Charge } from './authenticate.ts'
 import type { BodyLimits } from './body.ts'
-import { requestBody, toEdgeRequest, validatedUrl } from './edge-request.ts'
+import { requestBody, toEdgeRead, toEdgeRequest, validatedUrl } from './edge-request.ts'
 import { type Flags, parseParameters, takeFlags, type Values } from './parameters.ts'
 import type { PreparedHits } from './prepared-hits.ts'
 import { sendResponse, undecodablePath } from './reply.ts'
@@ -96,7 +96,7 @@ function queryOf(url: string, maxParameters: number): { readonly query: Values; 
 }
 
 /** Returns the endpoint if it is served under this URL; else throws 603. */
-function served(endpoint: Endpoint | undefined, method: string, url: string, options: RouteOptions): Endpoint {
+function served<E extends Endpoint>(endpoint: E | undefined, method: string, url: string, options: RouteOptions): E {
   if (endpoint === undefined || (endpoint.experimental && !options.experimental())) throw new EdgeError(603)
   if (hasEmptySegment(method, url)) throw new EdgeError(603)
   return endpoint
@@ -111,14 +111,14 @@ function hasEmptySegment(method: string, url: string): boolean {
   return reads ? url.startsWith('//') : /^[^?]*\/\//.test(url)
 }
 
-/** Returns the EdgeRequest that a GET of this URL by this caller leads to, or throws the EdgeError that it is rejected with. */
-export type ResolveUrl = (url: string, caller: Caller) => EdgeRequest
+/** Returns the EdgeRead that a GET of this URL by this caller leads to, or throws the EdgeError that it is rejected with. */
+export type ResolveUrl = (url: string, caller: Caller) => EdgeRead
 
 /** What the listener accepts as a request target: a path and a query of printable ASCII, without a fragment. */
 const PATH_AND_QUERY = /^\/[\x21\x22\x24-\x7e]*$/
 
 interface ResolvableRoute {
-  readonly endpoint: Endpoint
+  readonly endpoint: ReadEndpoint
   /** In the order in which Fastify validates. */
   readonly validators: readonly (readonly [part: 'params' | 'querystring', validate: Validator])[]
 }
@@ -145,11 +145,12 @@ export function createUrlResolver(options: RouteOptions): ResolveUrl {
       if (first) throw validationError(endpoint, part, first)
     }
     check(endpoint, query, undefined, undefined)
-    return toEdgeRequest(validatedUrl(endpoint, params, query, flags), { caller, headers: {}, id: newRequestId() })
+    const parts = { caller, headers: {}, id: newRequestId(), clientAddress: '' }
+    return toEdgeRead(endpoint, validatedUrl(endpoint, params, query, flags), parts)
   }
 }
 
-function resolvableRoute(endpoint: Endpoint): ResolvableRoute {
+function resolvableRoute(endpoint: ReadEndpoint): ResolvableRoute {
   const { params, querystring } = routeSchema(endpoint)
   const query = ['querystring', validatorOf(querystring)] as const
   return { endpoint, validators: params === undefined ? [query] : [['params', validatorOf(params)], query] }

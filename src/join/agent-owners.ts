@@ -120,7 +120,7 @@ export interface ForwardToOwnerPorts {
  * Returns a handler that responds as the master does while it is not ready and `handler` needs it to find owners. Clients
  * wait until that error is over.
  */
-export function passNotReady(handler: Handler): Handler {
+export function passNotReady<R extends EdgeRequest>(handler: Handler<R>): Handler<R> {
   return async (request) => {
     try {
       return await handler(request)
@@ -133,15 +133,15 @@ export function passNotReady(handler: Handler): Handler {
 
 /** Returns the handler of endpoints for one agent. Throws 1701 and 931 as `AgentOwners` does, else as `forward` does. */
 export function forwardToOwner({ owners, forward }: ForwardToOwnerPorts): Handler {
-  return passNotReady(async (request) => {
+  return passNotReady(async (request: EdgeRequest) => {
     const id = request.params.agent_id ?? ''
     // A node that is not the owner would claim success for a write without doing anything.
-    if (request.endpoint.method !== 'GET') {
-      return forward({ ...request, node: await owners.verifiedOwner(id, request) })
+    if (request.kind === 'write') {
+      return forward({ ...request, extent: { node: await owners.verifiedOwner(id, request) } })
     }
     let node = await owners.ownerOf(id, request)
     for (let moves = 0; moves < MAX_MOVES_PER_REQUEST; moves += 1) {
-      const response = await forward({ ...request, node })
+      const response = await forward({ ...request, extent: { node } })
       if (!mayBeOfOtherNode(response)) return response
       const verified = await owners.verifiedOwner(id, request)
       if (verified === node) return response

@@ -1,7 +1,7 @@
 /** Rows fetched agent by agent, for nodes whose own list of rows is incomplete. */
-import type { Endpoint } from '../catalogue/endpoint.ts'
+import type { ReadEndpoint } from '../catalogue/endpoint.ts'
 import { parseEnvelope } from '../core/envelope.ts'
-import type { EdgeRequest } from '../core/request.ts'
+import type { EdgeRead } from '../core/request.ts'
 import { matchRows } from '../query/collect.ts'
 import { parseCollectionRequest } from '../query/request.ts'
 import { compileProjection, flattenRow } from '../query/select.ts'
@@ -26,7 +26,7 @@ import { MANAGER_AGENT_ID } from './owner-lookup.ts'
 export interface AgentRowsKind {
   readonly source: DatabaseSource
   /** The endpoint for one agent. */
-  readonly endpoint: Endpoint
+  readonly endpoint: ReadEndpoint
   /** Whether that endpoint returns one object without paging and filters. */
   readonly isSingleObject: boolean
 }
@@ -132,9 +132,8 @@ function isSingleRow(result: FetchResult): result is SingleRow {
 
 async function fetchAgent(read: JoinedRead, kind: AgentRowsKind, { id, node }: OwnedAgent): Promise<FetchResult> {
   const { request, fetchPart, fanOut, ports } = read
-  const { node: _, ...shared } = request
-  const onNode = id === MANAGER_AGENT_ID && ports.distribution() === 'edge' ? { node } : {}
-  const part: EdgeRequest = { ...shared, ...onNode, endpoint: kind.endpoint, params: { agent_id: id }, query: {} }
+  const extent = id === MANAGER_AGENT_ID && ports.distribution() === 'edge' ? { node } : 'whole'
+  const part: EdgeRead = { ...request, extent, endpoint: kind.endpoint, params: { agent_id: id }, query: {} }
   // A call that hangs must leave time for the agents behind it.
   const deadline = Math.min(fanOut.deadline, performance.now() + (fanOut.deadline - fanOut.startedAt) / 4)
   if (kind.isSingleObject) {

@@ -1,5 +1,5 @@
 /** Which agents a joined read must fetch from which node, by the owner table. */
-import type { EdgeRequest } from '../core/request.ts'
+import type { EdgeRead } from '../core/request.ts'
 import { withTimeout } from '../core/timing.ts'
 import { compareText } from '../query/value.ts'
 import type { JoinedRead } from './joined-read.ts'
@@ -49,12 +49,12 @@ export function ownersIfReady(owners: Promise<LoadedOwners>): Promise<LoadedOwne
   return Promise.race([owners, later])
 }
 
-function namedIds({ query }: EdgeRequest): ReadonlySet<string> | undefined {
+function namedIds({ query }: EdgeRead): ReadonlySet<string> | undefined {
   return query.agent_id === undefined ? undefined : new Set(query.agent_id.split(','))
 }
 
 /** Returns a predicate for the agents that the request names; without names, all agents. */
-export function createAgentFilter(request: EdgeRequest): (id: string) => boolean {
+export function createAgentFilter(request: EdgeRead): (id: string) => boolean {
   const named = namedIds(request)
   return (id) => named?.has(id) ?? true
 }

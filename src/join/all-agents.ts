@@ -3,7 +3,7 @@
  * sorts afterwards, so its list is correct only if it is complete. Therefore nodes are asked for 1,000 rows without a
  * sort, whatever page the client wants, and if these are not all rows of the node, its agents are asked one by one.
  */
-import type { Endpoint } from '../catalogue/endpoint.ts'
+import type { Endpoint, ReadEndpoint } from '../catalogue/endpoint.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
 import { traceAsync } from '../core/traced.ts'
@@ -36,7 +36,7 @@ import { readThroughMaster } from './rows-through-master.ts'
 import { createResponse, mergeCollection } from './rules/collection.ts'
 
 /** `ofAgent`: the endpoint for the same rows of one agent. */
-export async function joinAllAgents(read: JoinedRead, ofAgent: Endpoint): Promise<EdgeResponse> {
+export async function joinAllAgents(read: JoinedRead, ofAgent: ReadEndpoint): Promise<EdgeResponse> {
   try {
     return await joinRows(read, ofAgent)
   } catch (error) {
@@ -48,7 +48,7 @@ export async function joinAllAgents(read: JoinedRead, ofAgent: Endpoint): Promis
   }
 }
 
-async function joinRows(read: JoinedRead, ofAgent: Endpoint): Promise<EdgeResponse> {
+async function joinRows(read: JoinedRead, ofAgent: ReadEndpoint): Promise<EdgeResponse> {
   const { request, isSnapshot, ports, report } = read
   const kind = kindOf(request.endpoint, ofAgent)
   const owners = loadOwners(read)
@@ -76,7 +76,7 @@ async function joinRows(read: JoinedRead, ofAgent: Endpoint): Promise<EdgeRespon
   return traceAsync(request.trace, 'merge', () => mergeCollection(rows, options, report))
 }
 
-function kindOf({ response: { rows } }: Endpoint, ofAgent: Endpoint): AgentRowsKind {
+function kindOf({ response: { rows } }: Endpoint, ofAgent: ReadEndpoint): AgentRowsKind {
   const source = rows === undefined || rows === 'nodeResponses' ? undefined : sources[rows]
   if (source?.engine !== 'database') throw new Error(`the rows of ${ofAgent.path} are not a database table`)
   return { source, endpoint: ofAgent, isSingleObject: ofAgent.response.data === 'object' }

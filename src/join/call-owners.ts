@@ -2,7 +2,7 @@
 import { EdgeError } from '../core/errors.ts'
 import { waitForJsonTurn } from '../core/json-turns.ts'
 import type { ClusterView } from '../core/node-call.ts'
-import type { EdgeRequest, Handler } from '../core/request.ts'
+import type { EdgeWrite, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { traceAsync } from '../core/traced.ts'
 import type { NodeByAgent } from './agent-owners.ts'
@@ -17,14 +17,14 @@ const BYTES_PER_ID = 9
 
 export interface CallOwnersPorts {
   /** Sends a request to one node. */
-  readonly forward: Handler
+  readonly forward: Handler<EdgeWrite>
   readonly view: ClusterView
 }
 
 /** Returns the joined response for `ids`, in their order. Agents without a known owner are not sent and listed as failed. */
 export async function callOwners(
   ports: CallOwnersPorts,
-  request: EdgeRequest,
+  request: EdgeWrite,
   ids: readonly string[],
   nodes: NodeByAgent,
 ): Promise<EdgeResponse> {
@@ -61,8 +61,8 @@ function addTo(idsByNode: Map<string, string[]>, node: string, id: string): void
 
 /** Calls of one node follow each other. After a call without a response, the rest is not sent. */
 async function callOwner(
-  forward: Handler,
-  request: EdgeRequest,
+  forward: Handler<EdgeWrite>,
+  request: EdgeWrite,
   node: string,
   ids: readonly string[],
 ): Promise<readonly OwnerOutcome[]> {
@@ -71,7 +71,7 @@ async function callOwner(
     const some = ids.slice(at, at + MAX_IDS_PER_CALL)
     await waitForJsonTurn(some.length * BYTES_PER_ID)
     const body = { kind: 'fields', fields: { ids: some } } as const
-    const outcome = await callNode(forward, node, { ...request, body, node })
+    const outcome = await callNode(forward, node, { ...request, body, extent: { node } })
     outcomes.push({ ids: some, outcome })
     const rest = ids.slice(at + MAX_IDS_PER_CALL)
     if (outcome.edgeError !== undefined && rest.length > 0) {

@@ -1,6 +1,6 @@
 /** The handler of reads over many nodes: of the whole cluster, or of the nodes that the request names. */
-import type { Endpoint } from '../catalogue/endpoint.ts'
-import type { Handler } from '../core/request.ts'
+import type { Endpoint, ReadEndpoint } from '../catalogue/endpoint.ts'
+import type { EdgeRead, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { CollectionError } from '../query/request.ts'
 import { joinAllAgents } from './all-agents.ts'
@@ -14,7 +14,7 @@ export type { JoinCollectionsPorts } from './joined-read.ts'
  * Returns the handler. Responses have a `clusterStatus`; if nodes are missing, they are `partial` and name them in
  * `failed_nodes`. If all nodes fail, it rejects with the error of the first one. It also rejects when the client leaves.
  */
-export function joinCollections(ports: JoinCollectionsPorts): Handler {
+export function joinCollections(ports: JoinCollectionsPorts): Handler<EdgeRead> {
   const partEndpoints = findPartEndpoints(ports.catalogue)
   return async (request) => {
     const read = startJoinedRead(request, ports)
@@ -33,7 +33,7 @@ export function joinCollections(ports: JoinCollectionsPorts): Handler {
   }
 }
 
-function join(read: JoinedRead, part: Endpoint): Promise<EdgeResponse> {
+function join(read: JoinedRead, part: ReadEndpoint): Promise<EdgeResponse> {
   return read.request.endpoint.target.kind === 'severalNodes' ? joinSeveralNodes(read, part) : joinAllAgents(read, part)
 }
 
@@ -45,18 +45,17 @@ function emitJoinEvent({ request, ports, report, fanOut }: JoinedRead): void {
   ports.onJoin({ requestId, route: endpoint.path, ms: performance.now() - fanOut.startedAt, nodes })
 }
 
-/** Returns, for each joined endpoint, the endpoint of its parts with the priority of the joined one. */
-function findPartEndpoints(catalogue: readonly Endpoint[]): ReadonlyMap<Endpoint, Endpoint> {
-  const reads = catalogue.filter(({ method }) => method === 'GET')
+/** Returns, for each joined endpoint, the endpoint of its parts. */
+function findPartEndpoints(catalogue: readonly Endpoint[]): ReadonlyMap<Endpoint, ReadEndpoint> {
+  const reads = catalogue.filter((endpoint) => endpoint.method === 'GET')
   const byPath = new Map(reads.map((endpoint) => [endpoint.path as string, endpoint]))
-  const partEndpoints = new Map<Endpoint, Endpoint>()
+  const partEndpoints = new Map<Endpoint, ReadEndpoint>()
   for (const endpoint of byPath.values()) {
     const path = partPathOf(endpoint)
     if (path === undefined) continue
     const part = byPath.get(path)
     if (part === undefined) throw new Error(`${endpoint.path} is joined from ${path}, which is not in the catalogue`)
-    const { priority } = endpoint
-    partEndpoints.set(endpoint, priority === undefined ? part : { ...part, priority })
+    partEndpoints.set(endpoint, part)
   }
   return partEndpoints
 }
@@ -66,7 +65,7 @@ function partPathOf({ target }: Endpoint): string | undefined {
   return target.kind === 'everyNode' ? target.ofAgent : undefined
 }
 
-function partEndpointOf(endpoint: Endpoint, partEndpoints: ReadonlyMap<Endpoint, Endpoint>): Endpoint {
+function partEndpointOf(endpoint: Endpoint, partEndpoints: ReadonlyMap<Endpoint, ReadEndpoint>): ReadEndpoint {
   const part = partEndpoints.get(endpoint)
   if (part === undefined) throw new Error(`${endpoint.path} has no endpoint for its parts`)
   return part

@@ -3,11 +3,11 @@
  * own share, calls are never repeated, and the response always names the nodes that did not act.
  */
 import { setMaxListeners } from 'node:events'
-import type { Endpoint, MergeRule } from '../catalogue/endpoint.ts'
+import type { MergeRule, ReadEndpoint, WriteEndpoint } from '../catalogue/endpoint.ts'
 import { parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { ClusterView } from '../core/node-call.ts'
-import type { EdgeRequest, Handler } from '../core/request.ts'
+import { type EdgeRead, type EdgeRequest, type EdgeWrite, fieldsOf, type Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { traceSync } from '../core/traced.ts'
 import { ownField } from '../core/values.ts'
@@ -18,46 +18,69 @@ import { callNode } from './node-outcome.ts'
 import { mergeMessages } from './rules/message.ts'
 import { mergeVerdicts } from './rules/verdict.ts'
 
-export interface JoinResultsPorts {
-  /** Sends a request to one node. */
-  readonly forward: Handler
-  /** The handler of reads, with its cache. */
-  readonly read: Handler
+export interface JoinWritesPorts {
+  /** Sends a write to one node. */
+  readonly forward: Handler<EdgeWrite>
   readonly view: ClusterView
   readonly owners: Pick<AgentOwners, 'verifiedOwners' | 'groupMembers'>
   readonly isDistributing: IsDistributing
-  readonly endpoints: {
-    /** `POST /agents/restart` */
-    readonly restart: Endpoint
-    /** `GET /cluster/:node_id/configuration/validation` */
-    readonly validation: Endpoint
-  }
+  /** `restart`: `POST /agents/restart`. */
+  readonly endpoints: { readonly restart: WriteEndpoint }
+}
+
+export interface JoinVerdictsPorts {
+  /** The handler of reads, with its cache. */
+  readonly read: Handler<EdgeRead>
+  readonly view: ClusterView
+  /** `validation`: `GET /cluster/:node_id/configuration/validation`. */
+  readonly endpoints: { readonly validation: ReadEndpoint }
 }
 
 /**
- * Returns the handler for distribution mode `edge`. Throws 931 if owners cannot be found, 932 and 933 if only some nodes
- * acted, and 937 if a node distributes requests itself.
+ * Returns the handler of writes for distribution mode `edge`. Throws 931 if owners cannot be found, 932 and 933 if only some
+ * nodes acted, and 937 if a node distributes requests itself.
  */
-export function joinResults(ports: JoinResultsPorts): Handler {
+export function joinWrites(ports: JoinWritesPorts): Handler<EdgeWrite> {
   return passNotReady(async (request) => {
-    const rule = mergeRuleOf(request)
-    if (rule === undefined || rule === 'collection') throw new Error(`${request.endpoint.path} has no results to join`)
+    const { target, path } = request.endpoint
+    const rule = target.kind === 'everyNode' || target.kind === 'agentOwners' ? target.merge : 'collection'
+    if (rule === 'collection' || rule === 'verdict') throw new Error(`${path} has no results of writes to join`)
     allowManyCalls(request)
     return JOIN_BY_RULE[rule](ports, request)
   })
 }
 
-/**
- * Returns the handler for distribution mode `manager`: the cluster distributes writes by itself, but in the classic layout it
- * uses only the first worker that responds for a validation.
- */
-export function joinValidations(ports: Pick<JoinResultsPorts, 'read' | 'forward' | 'view' | 'endpoints'>): Handler {
-  const { view, forward } = ports
-  return (request) => {
-    if (mergeRuleOf(request) !== 'verdict' || view.nodes().length < 2) return forward(request)
-    if (view.layoutOf(view.master().name) === 'newer') return forward(request)
+/** How the results of each merge rule are requested; reads have the other rules. */
+const JOIN_BY_RULE: Readonly<
+  Record<
+    Exclude<MergeRule, 'collection' | 'verdict'>,
+    (ports: JoinWritesPorts, request: EdgeWrite) => Promise<EdgeResponse>
+  >
+> = { message: callAllNodes, affected: restart }
+
+/** Returns the handler of checks for distribution mode `edge`. */
+export function joinVerdicts({ read, view, endpoints: { validation } }: JoinVerdictsPorts): Handler<EdgeRead> {
+  return async (request) => {
     allowManyCalls(request)
-    return validate(ports, request)
+    const outcomes = await Promise.all(
+      view
+        .nodes()
+        .map(({ name }) => callNode(read, name, { ...request, endpoint: validation, params: { node_id: name } })),
+    )
+    return traceSync(request.trace, 'merge', () => mergeVerdicts(outcomes))
+  }
+}
+
+/**
+ * Returns the handler of checks for distribution mode `manager`: in the classic layout the cluster uses only the first worker
+ * that responds for a validation.
+ */
+export function joinValidations(ports: JoinVerdictsPorts & { readonly forward: Handler<EdgeRead> }): Handler<EdgeRead> {
+  const { view, forward } = ports
+  const validateAll = joinVerdicts(ports)
+  return (request) => {
+    const isSingle = view.nodes().length < 2 || view.layoutOf(view.master().name) === 'newer'
+    return isSingle ? forward(request) : validateAll(request)
   }
 }
 
@@ -66,49 +89,27 @@ function allowManyCalls({ client }: EdgeRequest): void {
   setMaxListeners(0, client.signal)
 }
 
-/** How the results of each merge rule are requested; collections are read by `joinCollections`. */
-const JOIN_BY_RULE: Readonly<
-  Record<Exclude<MergeRule, 'collection'>, (ports: JoinResultsPorts, request: EdgeRequest) => Promise<EdgeResponse>>
-> = { message: callAllNodes, verdict: validate, affected: restart }
-
-function mergeRuleOf({ endpoint: { target } }: EdgeRequest): MergeRule | undefined {
-  return target.kind === 'everyNode' || target.kind === 'agentOwners' ? target.merge : undefined
-}
-
 /** Throws 937 before anything is sent if a node would pass the write on to the others. */
-async function callAllNodes(ports: JoinResultsPorts, request: EdgeRequest): Promise<EdgeResponse> {
+async function callAllNodes(ports: JoinWritesPorts, request: EdgeWrite): Promise<EdgeResponse> {
   const { forward, view } = ports
   const distributing = await findDistributing(ports, request)
   if (distributing.length > 0) throw new EdgeError(937, ` (${distributing.join(', ')})`)
   const outcomes = await Promise.all(
-    view.nodes().map(({ name }) => callNode(forward, name, { ...request, node: name })),
+    view.nodes().map(({ name }) => callNode(forward, name, { ...request, extent: { node: name } })),
   )
   return traceSync(request.trace, 'merge', () => mergeMessages(outcomes))
 }
 
 async function findDistributing(
-  { view, isDistributing }: JoinResultsPorts,
-  { caller }: EdgeRequest,
+  { view, isDistributing }: JoinWritesPorts,
+  { caller }: EdgeWrite,
 ): Promise<readonly string[]> {
   const names = view.nodes().map(({ name }) => name)
   const answers = await Promise.all(names.map((name) => isDistributing(name, caller.credentials)))
   return names.filter((_, at) => answers[at])
 }
 
-async function validate(
-  { read, view, endpoints }: Pick<JoinResultsPorts, 'read' | 'view' | 'endpoints'>,
-  request: EdgeRequest,
-): Promise<EdgeResponse> {
-  const { validation } = endpoints
-  const outcomes = await Promise.all(
-    view
-      .nodes()
-      .map(({ name }) => callNode(read, name, { ...request, endpoint: validation, params: { node_id: name } })),
-  )
-  return traceSync(request.trace, 'merge', () => mergeVerdicts(outcomes))
-}
-
-async function restart(ports: JoinResultsPorts, request: EdgeRequest): Promise<EdgeResponse> {
+async function restart(ports: JoinWritesPorts, request: EdgeWrite): Promise<EdgeResponse> {
   const { target } = request.endpoint
   return target.kind === 'agentOwners' && target.ids === 'group'
     ? restartGroup(ports, request)
@@ -123,7 +124,7 @@ const NO_SUCH_GROUP = 1710
  * of its own members. Throws 1750 for a group that has no members or does not exist, as the manager does when it
  * distributes; otherwise its master answers 1000.
  */
-async function restartGroup(ports: JoinResultsPorts, request: EdgeRequest): Promise<EdgeResponse> {
+async function restartGroup(ports: JoinWritesPorts, request: EdgeWrite): Promise<EdgeResponse> {
   const found = await ports.owners.groupMembers(request.params.group_id ?? '', request)
   if ('errorResponse' in found) {
     if (parseEnvelope(found.errorResponse).error === NO_SUCH_GROUP) throw new EdgeError(1750)
@@ -136,15 +137,15 @@ async function restartGroup(ports: JoinResultsPorts, request: EdgeRequest): Prom
 }
 
 async function restartAgents(
-  ports: JoinResultsPorts,
-  request: EdgeRequest,
+  ports: JoinWritesPorts,
+  request: EdgeWrite,
   ids: readonly string[],
 ): Promise<EdgeResponse> {
   return callOwners(ports, request, ids, await ports.owners.verifiedOwners(ids, request))
 }
 
 /** Returns the ids of the body, a list or a text with commas, without duplicates. */
-function idsOf({ body }: EdgeRequest): readonly string[] {
-  const ids = body?.kind === 'fields' ? ownField(body.fields, 'ids') : undefined
+function idsOf(request: EdgeWrite): readonly string[] {
+  const ids = ownField(fieldsOf(request), 'ids')
   return [...new Set(Array.isArray(ids) ? ids.map(String) : String(ids ?? '').split(','))]
 }

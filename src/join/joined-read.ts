@@ -4,7 +4,7 @@ import type { Endpoint } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { JoinEvent } from '../core/events.ts'
 import type { ClusterView } from '../core/node-call.ts'
-import type { EdgeRequest, Handler } from '../core/request.ts'
+import type { Caller, EdgeRead, Handler } from '../core/request.ts'
 import { type TimeLimits, timeLimitOf } from '../core/timing.ts'
 import { parseSort } from '../query/order.ts'
 import { DEFAULT_LIMIT, type PageWindow } from '../query/request.ts'
@@ -15,7 +15,7 @@ import { NodeReport } from './node-report.ts'
 
 export interface JoinCollectionsPorts {
   /** The handler of reads. Each part is a separate read with its own key in the cache. */
-  readonly read: Handler
+  readonly read: Handler<EdgeRead>
   readonly view: ClusterView
   readonly owners: Pick<AgentOwners, 'allOwners' | 'verifiedOwners'>
   readonly distribution: () => 'manager' | 'edge'
@@ -30,11 +30,11 @@ export interface JoinCollectionsPorts {
  * Whether a node is known to distribute requests itself. In distribution mode `edge` it must not: it would answer for all
  * nodes, so rows would appear under wrong names, and writes would be carried out once for each node. Never rejects.
  */
-export type IsDistributing = (node: string, credentials: EdgeRequest['caller']['credentials']) => Promise<boolean>
+export type IsDistributing = (node: string, credentials: Caller['credentials']) => Promise<boolean>
 
 export interface JoinedRead {
   /** Parts are created from it, so the demand for all rows is not in it. */
-  readonly request: Omit<EdgeRequest, 'snapshot'>
+  readonly request: EdgeRead
   /** Whether all rows are requested, in parts. */
   readonly isSnapshot: boolean
   readonly ports: JoinCollectionsPorts
@@ -43,7 +43,8 @@ export interface JoinedRead {
   readonly fetchPart: FetchNodePart
 }
 
-export function startJoinedRead({ snapshot, ...request }: EdgeRequest, ports: JoinCollectionsPorts): JoinedRead {
+export function startJoinedRead(joined: EdgeRead, ports: JoinCollectionsPorts): JoinedRead {
+  const request: EdgeRead = { ...joined, extent: 'whole' }
   const fanOut = startFanOut(request, timeLimitOf(request, ports.limits()))
   const nodes = ports.view.nodes().map(({ name }) => name)
   const report = new NodeReport(nodes, fanOut.startedAt)
@@ -52,7 +53,7 @@ export function startJoinedRead({ snapshot, ...request }: EdgeRequest, ports: Jo
     if (received.ok) report.addPart(node, received)
     return received
   }
-  return { request, isSnapshot: snapshot === true, ports, fanOut, report, fetchPart: fetchAndRecord }
+  return { request, isSnapshot: joined.extent === 'allRows', ports, fanOut, report, fetchPart: fetchAndRecord }
 }
 
 /** More rows than a request for all rows allows. The rest is not read. */
@@ -72,7 +73,7 @@ export function checkTotal({ isSnapshot, request }: JoinedRead, total: number): 
 }
 
 /** Returns the page that the client asks for; its parameters were validated. */
-export function pageWindowOf({ query }: EdgeRequest): PageWindow {
+export function pageWindowOf({ query }: EdgeRead): PageWindow {
   return { offset: Number(query.offset ?? 0), limit: Number(query.limit ?? DEFAULT_LIMIT) }
 }
 
@@ -84,7 +85,7 @@ export function sortFieldsOf(sort: string | undefined, source: DatabaseSource): 
 
 /** Returns `select` with the sort fields added, and in `drop` those that the client did not select. */
 export function selectWithSortFields(
-  { select, sort }: EdgeRequest['query'],
+  { select, sort }: EdgeRead['query'],
   source: DatabaseSource,
 ): { readonly select?: string; readonly drop?: readonly string[] } {
   if (select === undefined) return {}
@@ -94,7 +95,7 @@ export function selectWithSortFields(
   return drop.length === 0 ? { select } : { select: [...selected, ...drop].join(','), drop }
 }
 
-export function omitParameters(query: EdgeRequest['query'], ...names: readonly string[]): EdgeRequest['query'] {
+export function omitParameters(query: EdgeRead['query'], ...names: readonly string[]): EdgeRead['query'] {
   return Object.fromEntries(Object.entries(query).filter(([name]) => !names.includes(name)))
 }
 
@@ -120,7 +121,7 @@ const MARGIN_SHARE = 0.04
 const MAX_MARGIN_MS = 400
 
 /** `total`: the milliseconds that the request may take. */
-function startFanOut({ client: { signal }, waitForComplete }: EdgeRequest, total: number): FanOut {
+function startFanOut({ client: { signal }, waitForComplete }: EdgeRead, total: number): FanOut {
   const controller = new AbortController()
   // Every node adds a listener; above ten Node.js would warn of a leak.
   setMaxListeners(0, controller.signal)

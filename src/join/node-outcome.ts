@@ -30,7 +30,11 @@ export interface NodeOutcome {
 }
 
 /** Sends one call. Rejects only if the client of a read leaves. */
-export async function callNode(handler: Handler, node: string, request: EdgeRequest): Promise<NodeOutcome> {
+export async function callNode<R extends EdgeRequest>(
+  handler: Handler<R>,
+  node: string,
+  request: R,
+): Promise<NodeOutcome> {
   const startedAt = performance.now()
   try {
     const response = await handler(request)

@@ -1,5 +1,5 @@
 /** The rows of one node or agent, in pages that are fetched when a merge needs them. */
-import type { EdgeRequest } from '../core/request.ts'
+import type { EdgeRead } from '../core/request.ts'
 import type { DatabaseSource } from '../query/sources.ts'
 import { findRows, type PageRows } from './bytes/envelope-rows.ts'
 import type { MergeInput } from './bytes/merge.ts'
@@ -32,7 +32,7 @@ export type NodeRowsResult =
 export interface NodePagesRequest {
   readonly node: string
   /** Without offset and limit; with the sort of the merge, or without a sort. */
-  readonly request: EdgeRequest
+  readonly request: EdgeRead
   /** Rows of the first page; further pages have 1,000. */
   readonly limit: number
   /** Whether the node returns its rows in the order of the merge. */
@@ -115,7 +115,7 @@ function expectFullPage(page: PageRows, offset: number, limit: number): PageRows
   return { ...page, expectedCount: Math.min(limit, Math.max(0, page.total - offset)) }
 }
 
-function requestPage(request: EdgeRequest, offset: number, limit: number): EdgeRequest {
+function requestPage(request: EdgeRead, offset: number, limit: number): EdgeRead {
   const query = { ...request.query, limit: String(limit), ...(offset > 0 && { offset: String(offset) }) }
   return { ...request, query }
 }
@@ -146,7 +146,7 @@ export async function readFirstPage(
     limit: String(MAX_PAGE_ROWS),
     ...(select !== undefined && { select }),
   }
-  const part = await fetchPart(node, { ...request, node, query }, deadline)
+  const part = await fetchPart(node, { ...request, extent: { node }, query }, deadline)
   if (!part.ok) return { error: part.error }
   const page = firstPages.get(part.bytes) ?? scanFirstPage(part)
   firstPages.set(part.bytes, page)
@@ -172,10 +172,7 @@ function scanFirstPage({ bytes, rows }: ReceivedPart): FirstPage {
  * of some agent is unknown. A page that is not full has all rows whatever its total says, because a node whose rows do
  * not fit fills a page. The exception are rows of a few selected fields: many of them may be equal, and dropped.
  */
-export function isWholeCluster(
-  first: FirstPage,
-  { query }: EdgeRequest,
-): first is Exclude<FirstPage, { error: unknown }> {
+export function isWholeCluster(first: FirstPage, { query }: EdgeRead): first is Exclude<FirstPage, { error: unknown }> {
   if ('error' in first) return false
   const { page, count, isWhole } = first
   return isWhole || (count < MAX_PAGE_ROWS && (page.total <= MAX_PAGE_ROWS || query.select === undefined))

@@ -1,7 +1,7 @@
 /** The response of one node within a joined response, as a value: the failure of one node must not fail the others. */
 import { errorNumberOf, parseEnvelope, TRANSIENT_ERRORS } from '../core/envelope.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
-import type { EdgeRequest, Handler } from '../core/request.ts'
+import type { EdgeRead, Handler } from '../core/request.ts'
 import type { EdgeResponse, RowRanges, StoredResponse } from '../core/response.ts'
 
 type JsonResponse = Extract<EdgeResponse, { kind: 'json' }>
@@ -37,10 +37,10 @@ export interface PartError {
 export type NodePart = ReceivedPart | { readonly ok: false; readonly error: PartError }
 
 /** Fetches the part of a node and records it in the report; the caller decides what a failure means. */
-export type FetchNodePart = (node: string, request: EdgeRequest, deadline?: number) => Promise<NodePart>
+export type FetchNodePart = (node: string, request: EdgeRead, deadline?: number) => Promise<NodePart>
 
 /** Rejects only if the client leaves. `client` is its signal; the signal of the request may end earlier. */
-export async function fetchPart(read: Handler, request: EdgeRequest, client: AbortSignal): Promise<NodePart> {
+export async function fetchPart(read: Handler<EdgeRead>, request: EdgeRead, client: AbortSignal): Promise<NodePart> {
   client.throwIfAborted()
   try {
     return toNodePart(await read(request))

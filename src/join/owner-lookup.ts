@@ -2,11 +2,11 @@
  * Owners of agents as the master reports them: of all agents, of given agents, or of the members of a group. Owners that
  * the master cannot report are one error, 931.
  */
-import type { Endpoint } from '../catalogue/endpoint.ts'
+import type { ReadEndpoint } from '../catalogue/endpoint.ts'
 import { isNotReadyError, parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import { waitForJsonTurn } from '../core/json-turns.ts'
-import { type Caller, type EdgeRequest, type Handler, priorityOf } from '../core/request.ts'
+import { type Caller, type EdgeRead, type EdgeRequest, type Handler, NO_COST } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { ownField, ownText } from '../core/values.ts'
 
@@ -46,15 +46,15 @@ export class MasterNotReadyError extends EdgeError {
 
 export interface OwnerEndpoints {
   /** `GET /agents` */
-  readonly agents: Endpoint
+  readonly agents: ReadEndpoint
   /** `GET /agents/groups/:group_id` */
-  readonly members: Endpoint
+  readonly members: ReadEndpoint
 }
 
 export interface OwnerLookupPorts {
   readonly endpoints: OwnerEndpoints
   /** The handler of reads, with its cache. */
-  readonly read: Handler
+  readonly read: Handler<EdgeRead>
 }
 
 interface AllOwners {
@@ -86,10 +86,9 @@ export interface OwnerLookup {
 export function createOwnerLookup({ endpoints, read }: OwnerLookupPorts): OwnerLookup {
   return {
     // The table has a stale time of its own, so it is not made of stale responses.
-    findAll: (request) =>
-      readPages({ ...createSharedCall(request, endpoints.agents), arrivedWithin: Number.POSITIVE_INFINITY }, read),
+    findAll: (request) => readPages({ ...createSharedCall(request, endpoints.agents), reuse: NOT_STALE }, read),
     find: async (ids, request) => {
-      const call = withoutCache(createCall(request, endpoints.agents))
+      const call = createCall(request, endpoints.agents)
       if (ids.length <= MAX_IDS_BY_NAME) return readByIds(call, read, ids)
       const { owners } = await readPages(call, read)
       // Pages shift when an agent is removed between two calls, so an agent may be on none of them.
@@ -98,7 +97,7 @@ export function createOwnerLookup({ endpoints, read }: OwnerLookupPorts): OwnerL
       return owners
     },
     findMembers: async (group, request) => {
-      const call = { ...withoutCache(createCall(request, endpoints.members)), params: { group_id: group } }
+      const call = { ...createCall(request, endpoints.members), params: { group_id: group } }
       const first = await send({ ...call, query: { select: FIELDS, limit: `${PAGE_ROWS}` } }, read)
       if (parseEnvelope(first).error !== 0) return { errorResponse: first }
       return { owners: (await readPages(call, read, first)).owners }
@@ -106,21 +105,30 @@ export function createOwnerLookup({ endpoints, read }: OwnerLookupPorts): OwnerL
   }
 }
 
+const NOT_STALE = { arrivedWithin: Number.POSITIVE_INFINITY }
+
 /**
  * Creates a call of the edge itself on behalf of a request, with the priority of that request. With credentials passed
  * through there are no credentials but those of the caller.
  */
-function createCall(request: EdgeRequest, endpoint: Endpoint): EdgeRequest {
+function createCall(request: EdgeRequest, endpoint: ReadEndpoint): EdgeRead {
   const { name, credentials } = request.caller
-  const { requestId, client, trace } = request
+  const { requestId, client, priority, trace } = request
   const caller: Caller = { name, permissions: ['*:*'], ...(credentials && { credentials }) }
   return {
+    kind: 'read',
     endpoint,
     params: {},
     query: {},
+    extent: 'whole',
     caller,
-    priority: priorityOf(request),
+    priority,
     waitForComplete: false,
+    returnMinimal: false,
+    reuse: 'noCache',
+    copies: 'unknown',
+    deadline: Number.POSITIVE_INFINITY,
+    cost: NO_COST,
     requestId,
     client,
     ...(trace && { trace }),
@@ -131,17 +139,13 @@ function createCall(request: EdgeRequest, endpoint: Endpoint): EdgeRequest {
  * A call whose result serves all requests: it continues when the client that caused it leaves, and does not queue behind
  * other calls of that caller.
  */
-function createSharedCall(request: EdgeRequest, endpoint: Endpoint): EdgeRequest {
+function createSharedCall(request: EdgeRequest, endpoint: ReadEndpoint): EdgeRead {
   const { caller, ...rest } = createCall(request, endpoint)
   const name = caller.credentials === undefined ? 'manager-edge' : caller.name
   return { ...rest, caller: { ...caller, name }, priority: 'interactive', client: new AbortController() }
 }
 
-function withoutCache(request: EdgeRequest): EdgeRequest {
-  return { ...request, directives: { noCache: true, noStore: false } }
-}
-
-async function readByIds(call: EdgeRequest, read: Handler, ids: readonly string[]): Promise<AgentOwnerMap> {
+async function readByIds(call: EdgeRead, read: Handler<EdgeRead>, ids: readonly string[]): Promise<AgentOwnerMap> {
   const owners = new Map<string, AgentOwner>()
   for (let at = 0; at < ids.length; at += MAX_IDS_PER_CALL) {
     const q = ids.slice(at, at + MAX_IDS_PER_CALL).map((id) => `id=${id}`)
@@ -151,7 +155,7 @@ async function readByIds(call: EdgeRequest, read: Handler, ids: readonly string[
   return owners
 }
 
-async function readPages(call: EdgeRequest, read: Handler, first?: EdgeResponse): Promise<AllOwners> {
+async function readPages(call: EdgeRead, read: Handler<EdgeRead>, first?: EdgeResponse): Promise<AllOwners> {
   const owners = new Map<string, AgentOwner>()
   let age = 0
   let total = 1
@@ -169,7 +173,7 @@ async function readPages(call: EdgeRequest, read: Handler, first?: EdgeResponse)
 }
 
 /** Throws 931 for all failures of the master, except wrong credentials (901) and rate limits (903) of the caller. */
-async function send(call: EdgeRequest, read: Handler): Promise<EdgeResponse> {
+async function send(call: EdgeRead, read: Handler<EdgeRead>): Promise<EdgeResponse> {
   try {
     return await read(call)
   } catch (error) {

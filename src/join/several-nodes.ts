@@ -1,8 +1,8 @@
 /** Joined reads of several nodes (`/cluster/:node_ids/…`): one collection in which every item has its `node_name`. */
-import type { Endpoint } from '../catalogue/endpoint.ts'
+import type { Endpoint, ReadEndpoint } from '../catalogue/endpoint.ts'
 import { parseEnvelope } from '../core/envelope.ts'
 import { endOfValue, skipSpace } from '../core/json-scan.ts'
-import type { EdgeRequest } from '../core/request.ts'
+import type { EdgeRead } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { traceAsync, traceSync } from '../core/traced.ts'
 import { collect } from '../query/collect.ts'
@@ -18,7 +18,7 @@ import { createResponse, failedNodesMember, mergeCollection, respondWithFirstErr
 const NODE_NAME = 'node_name'
 
 /** `ofNode`: the endpoint for the same data of one node. */
-export async function joinSeveralNodes(read: JoinedRead, ofNode: Endpoint): Promise<EdgeResponse> {
+export async function joinSeveralNodes(read: JoinedRead, ofNode: ReadEndpoint): Promise<EdgeResponse> {
   const nodes = requestedNodes(read)
   return read.request.endpoint.response.rows === 'nodeResponses'
     ? mergeResponses(read, ofNode, nodes)
@@ -40,16 +40,21 @@ function requestedNodes({ request, ports, report }: JoinedRead): readonly string
 
 function createPartRequest(
   { request }: JoinedRead,
-  ofNode: Endpoint,
+  ofNode: ReadEndpoint,
   node: string,
-  query: EdgeRequest['query'],
-): EdgeRequest {
+  query: EdgeRead['query'],
+): EdgeRead {
   const { node_ids: _, ...params } = request.params
-  return { ...request, endpoint: ofNode, params: { ...params, node_id: node }, query }
+  const priority = ofNode.priority ?? request.priority
+  return { ...request, endpoint: ofNode, priority, params: { ...params, node_id: node }, query }
 }
 
 /** For endpoints that return a collection on each node: merges their pages. */
-async function mergeCollections(read: JoinedRead, ofNode: Endpoint, nodes: readonly string[]): Promise<EdgeResponse> {
+async function mergeCollections(
+  read: JoinedRead,
+  ofNode: ReadEndpoint,
+  nodes: readonly string[],
+): Promise<EdgeResponse> {
   const { request, report, fetchPart } = read
   const order = orderOf(request.query.sort, nodes)
   const { sort, fieldsBeforeNode } = order
@@ -106,7 +111,7 @@ function sourceOf({ response: { rows }, path }: Endpoint, { fieldsBeforeNode, so
 }
 
 /** For other endpoints: the data of each node is an item, or a list of items. These are few and small, so they are parsed. */
-async function mergeResponses(read: JoinedRead, ofNode: Endpoint, nodes: readonly string[]): Promise<EdgeResponse> {
+async function mergeResponses(read: JoinedRead, ofNode: ReadEndpoint, nodes: readonly string[]): Promise<EdgeResponse> {
   const { request, report, fetchPart } = read
   const query = omitParameters(request.query, 'offset', 'limit', 'sort', 'search')
   const items = await Promise.all(

@@ -1,7 +1,7 @@
 /** The layout of the cluster as a whole, and what a mixture of layouts allows. */
 import { EdgeError } from '../core/errors.ts'
 import type { ClusterView, Layout } from '../core/node-call.ts'
-import type { Stage } from '../core/request.ts'
+import type { EdgeWrite, Stage } from '../core/request.ts'
 
 /**
  * Returns the layout of the master. While it is not known, that of any other node: a cluster has one layout except during
@@ -30,7 +30,7 @@ const RETRY_AFTER = '30'
  * The stage in front of all writes. While nodes have different layouts, releases of two generations run side by side, and
  * their masters and workers do not share data: a write could get lost. Throws 939 then; nothing is sent.
  */
-export function refuseWritesInMixture(view: Pick<ClusterView, 'layoutMixture'>): Stage {
+export function refuseWritesInMixture(view: Pick<ClusterView, 'layoutMixture'>): Stage<EdgeWrite> {
   return (next) => async (request) => {
     const mixture = view.layoutMixture?.()
     if (mixture === undefined) return next(request)

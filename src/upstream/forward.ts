@@ -67,7 +67,7 @@ async function callCandidates(options: ForwardOptions, request: EdgeRequest): Pr
   const limits = options.limits()
   const { perMinute } = limits
   const latest = performance.now() + timeLimitOf(request, limits)
-  const deadline = Math.min(latest, request.deadline ?? latest)
+  const deadline = request.kind === 'read' ? Math.min(latest, request.deadline) : latest
   let first: NodeFailure | undefined
   for (const candidate of traceSync(request.trace, 'route', () => route(request, view))) {
     const remaining = deadline - performance.now()

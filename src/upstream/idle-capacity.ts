@@ -1,6 +1,6 @@
 /** What the cache asks about the nodes that a request would go to: their idle capacity, and whether they answer at all. */
 import type { ClusterView } from '../core/node-call.ts'
-import type { EdgeRequest } from '../core/request.ts'
+import { type EdgeRequest, nodeOf } from '../core/request.ts'
 import { layoutOfCluster } from './cluster-layout.ts'
 import type { Router } from './route.ts'
 
@@ -46,9 +46,10 @@ function firstNodeOf({ view, route }: RoutePorts, request: EdgeRequest): string 
   }
 }
 
-function isNodeOpen({ endpoint: { target }, node }: EdgeRequest): boolean {
+function isNodeOpen(request: EdgeRequest): boolean {
+  const { target } = request.endpoint
   return (
-    node === undefined &&
+    nodeOf(request) === undefined &&
     (target.kind === 'agentOwner' || target.kind === 'everyNode' || target.kind === 'severalNodes')
   )
 }

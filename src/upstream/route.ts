@@ -2,7 +2,7 @@
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { ClusterView, NodeInfo } from '../core/node-call.ts'
-import type { EdgeRequest } from '../core/request.ts'
+import { type CopyState, type EdgeRequest, nodeOf } from '../core/request.ts'
 import { hasLayoutOfCluster, layoutOfCluster } from './cluster-layout.ts'
 
 export interface Candidate {
@@ -51,10 +51,10 @@ function withoutOtherLayout(candidates: readonly Candidate[], view: ClusterView)
 const routeByMaster: Router = (request, view) => {
   const { path, target } = request.endpoint
   if (target.kind === 'edge' || target.kind === 'severalNodes') throw createNoNodeError(path)
-  const named = request.node ?? (target.kind === 'node' ? nodeParamOf(request) : view.master().name)
+  const named = nodeOf(request) ?? (target.kind === 'node' ? nodeParamOf(request) : view.master().name)
   findNode(named, view)
   // Of data that a worker copies from the master, it may still have an older copy.
-  const [master, ...workers] = masterFirst(request, view, request.copies === 'lagging' ? undefined : path)
+  const [master, ...workers] = masterFirst(request, view, copiesOf(request) === 'lagging' ? undefined : path)
   return [master, ...workers.map((worker) => ({ ...worker, replacesMaster: true as const }))]
 }
 
@@ -65,7 +65,8 @@ const routeByMaster: Router = (request, view) => {
 const routeByManager: Router = (request, view) => {
   const { path, target } = request.endpoint
   // The response of all nodes together comes from the master and is stored as its node part.
-  if (request.node !== undefined && target.kind !== 'everyNode') return onNode(request.node, path, view)
+  const node = nodeOf(request)
+  if (node !== undefined && target.kind !== 'everyNode') return onNode(node, path, view)
   switch (target.kind) {
     case 'master': {
       const [master, ...workers] = masterFirst(request, view, pathThroughWorker(path, target.through, view))
@@ -87,11 +88,12 @@ const routeByManager: Router = (request, view) => {
 
 /**
  * Mode `edge`: each node answers from its own data, so no worker replaces the master. Requests that concern an agent
- * arrive here with its owner in `request.node`.
+ * arrive here with its owner as the only node.
  */
 const routeByEdge: Router = (request, view) => {
   const { path, target } = request.endpoint
-  if (request.node !== undefined) return onNode(request.node, path, view)
+  const node = nodeOf(request)
+  if (node !== undefined) return onNode(node, path, view)
   switch (target.kind) {
     case 'master':
       return [{ node: view.master().name, path }]
@@ -128,14 +130,18 @@ function masterFirst(
  */
 function freeNodeFirst(request: EdgeRequest, view: ClusterView): readonly Candidate[] {
   const { path } = request.endpoint
-  if (request.copies === 'lagging') return masterFirst(request, view, undefined)
+  const copies = copiesOf(request)
+  if (copies === 'lagging') return masterFirst(request, view, undefined)
   const candidates = masterFirst(request, view, path)
-  if (request.copies !== 'current' || request.waitForComplete || view.freeSlots(view.master().name) > 0)
-    return candidates
+  if (copies !== 'current' || request.waitForComplete || view.freeSlots(view.master().name) > 0) return candidates
   const connected = workersInTurn(request, view).filter(({ isDisconnected }) => isDisconnected !== true)
   const free = connected.find(({ name }) => view.freeSlots(name) > 0)?.name
   if (free === undefined) return candidates
   return [{ node: free, path, relievesMaster: true }, ...candidates.filter(({ node }) => node !== free)]
+}
+
+function copiesOf(request: EdgeRequest): CopyState {
+  return request.kind === 'read' ? request.copies : 'unknown'
 }
 
 /** The available workers. Requests start with different ones, so that the load of a failed node spreads over all. */

@@ -2,11 +2,23 @@
 
 import { type CacheOptions, createCache } from '../../src/cache/index.ts'
 import { createMemoryStore } from '../../src/cache/stores/memory-store.ts'
-import type { Endpoint } from '../../src/catalogue/endpoint.ts'
+import type { Endpoint, ReadEndpoint, WriteEndpoint, WriteMethod } from '../../src/catalogue/endpoint.ts'
 import { catalogue } from '../../src/catalogue/index.ts'
-import type { Caller, EdgeRequest, Handler } from '../../src/core/request.ts'
+import {
+  type Caller,
+  type EdgeRead,
+  type EdgeRequest,
+  type EdgeWrite,
+  type Handler,
+  NO_BODY,
+  NO_COST,
+  priorityOf,
+} from '../../src/core/request.ts'
 import type { EdgeResponse } from '../../src/core/response.ts'
 
+export function recordOf(id: `GET ${string}`): ReadEndpoint
+export function recordOf(id: `${WriteMethod} ${string}`): WriteEndpoint
+export function recordOf(id: string): Endpoint
 export function recordOf(id: string): Endpoint {
   const record = catalogue.find(({ method, path }) => `${method} ${path}` === id)
   if (record === undefined) throw new Error(`no record ${id}`)
@@ -15,25 +27,44 @@ export function recordOf(id: string): Endpoint {
 
 export const caller: Caller = { name: 'alice', permissions: ['agents:read', 'cache:read', 'rules:read'] }
 
-type Rest = Partial<Omit<EdgeRequest, 'endpoint'>> & { readonly endpoint?: Endpoint }
-
 let count = 0
 
-export function edgeRequest(id: string, rest: Rest = {}): EdgeRequest {
+function common(endpoint: Endpoint) {
   count += 1
   return {
-    endpoint: rest.endpoint ?? recordOf(id),
     params: {},
     query: {},
+    extent: 'whole',
     caller,
     waitForComplete: false,
+    returnMinimal: false,
+    priority: priorityOf(endpoint),
     requestId: `request-${count}`,
     client: new AbortController(),
-    ...rest,
-  }
+  } as const
 }
 
-export function fields(values: Readonly<Record<string, unknown>>): { readonly body: NonNullable<EdgeRequest['body']> } {
+export function edgeRead(endpoint: ReadEndpoint, rest: Partial<EdgeRead> = {}): EdgeRead {
+  const ofClient = { reuse: 'allowed', copies: 'unknown', deadline: Number.POSITIVE_INFINITY, cost: NO_COST } as const
+  return { kind: 'read', endpoint, ...common(endpoint), ...ofClient, ...rest }
+}
+
+export function edgeWrite(endpoint: WriteEndpoint, rest: Partial<EdgeWrite> = {}): EdgeWrite {
+  return { kind: 'write', endpoint, ...common(endpoint), body: NO_BODY, clientAddress: '127.0.0.1', ...rest }
+}
+
+/** `id`: method and path of a record. */
+export function edgeRequest(id: `GET ${string}`, rest?: Partial<EdgeRead>): EdgeRead
+export function edgeRequest(id: `${WriteMethod} ${string}`, rest?: Partial<EdgeWrite>): EdgeWrite
+export function edgeRequest(id: string, rest?: Partial<EdgeRead> | Partial<EdgeWrite>): EdgeRequest
+export function edgeRequest(id: string, rest: Partial<EdgeRead> | Partial<EdgeWrite> = {}): EdgeRequest {
+  const endpoint = recordOf(id)
+  return endpoint.method === 'GET'
+    ? edgeRead(endpoint, rest as Partial<EdgeRead>)
+    : edgeWrite(endpoint, rest as Partial<EdgeWrite>)
+}
+
+export function fields(values: Readonly<Record<string, unknown>>): Pick<EdgeWrite, 'body'> {
   return { body: { kind: 'fields', fields: values } }
 }
 
@@ -78,6 +109,11 @@ export class FakeNodes {
   readonly handler: Handler = async (request) => {
     this.requests.push(request)
     return this.respond(request, this.requests.length)
+  }
+
+  /** Those of the requests that are reads. */
+  get reads(): readonly EdgeRead[] {
+    return this.requests.filter((request) => request.kind === 'read')
   }
 
   get calls(): number {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { EdgeError } from '../../src/core/errors.ts'
-import type { Handler, Stage } from '../../src/core/request.ts'
+import type { EdgeRequest, Handler } from '../../src/core/request.ts'
 import { buildPipeline, type PipelineParts } from '../../src/pipeline.ts'
 import { bodyOf, edgeRequest, success } from '../support/edge-requests.ts'
 
@@ -8,8 +8,8 @@ import { bodyOf, edgeRequest, success } from '../support/edge-requests.ts'
 function noting() {
   const steps: string[] = []
   const stage =
-    (name: string): Stage =>
-    (next) =>
+    (name: string) =>
+    <R extends EdgeRequest>(next: Handler<R>): Handler<R> =>
     (request) => {
       steps.push(name)
       return next(request)
@@ -75,10 +75,11 @@ t.test('the target of the record decides between one node, the owner and several
     forward: handler('forward'),
     multiNode: (read) => ({
       forwardToOwner: handler('owner'),
-      joinResults: handler('results'),
+      joinVerdicts: handler('verdicts'),
+      joinWrites: handler('writes'),
       joinCollections: (request) => {
         steps.push('collections')
-        return read({ ...request, node: 'w' })
+        return read({ ...request, extent: { node: 'w' } })
       },
     }),
   })
@@ -89,10 +90,10 @@ t.test('the target of the record decides between one node, the owner and several
     'PUT /syscheck/:agent_id': ['writeLock', 'invalidate', 'owner'],
     'GET /experimental/syscollector/os': collection,
     'GET /cluster/:node_ids/info': collection,
-    'GET /cluster/configuration/validation': ['readThrough', 'results'],
-    'PUT /syscheck': ['writeLock', 'invalidate', 'results'],
-    'POST /agents/restart': ['writeLock', 'invalidate', 'results'],
-    'PUT /agents/groups/:group_id/restart': ['writeLock', 'invalidate', 'results'],
+    'GET /cluster/configuration/validation': ['readThrough', 'verdicts'],
+    'PUT /syscheck': ['writeLock', 'invalidate', 'writes'],
+    'POST /agents/restart': ['writeLock', 'invalidate', 'writes'],
+    'PUT /agents/groups/:group_id/restart': ['writeLock', 'invalidate', 'writes'],
     'POST /agents': ['writeLock', 'invalidate', 'forward'],
   }
   for (const [call, order] of Object.entries(expected)) {

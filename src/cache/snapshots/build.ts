@@ -2,7 +2,7 @@
 import { errorNumberOf, parseEnvelope } from '../../core/envelope.ts'
 import type { SnapshotRefusal } from '../../core/events.ts'
 import { waitForJsonTurn } from '../../core/json-turns.ts'
-import type { EdgeRequest, Handler } from '../../core/request.ts'
+import type { EdgeRead, Handler } from '../../core/request.ts'
 import { BYTES_PER_PART, ROW_SEPARATOR } from '../../core/row-parts.ts'
 import type { Element } from '../../query/value.ts'
 
@@ -56,8 +56,8 @@ export function callsFor(total: number, { rowsPerCall }: NodeReads): number {
  * rows, and no row twice; and what `next` throws.
  */
 export async function readCollection(
-  next: Handler,
-  { snapshot, arrivedWithin, ...request }: EdgeRequest,
+  next: Handler<EdgeRead>,
+  request: EdgeRead,
   { maxRows, maxBytes, rowsPerCall }: SnapshotLimits & Pick<NodeReads, 'rowsPerCall'>,
   check: (total: number) => void,
 ): Promise<CollectionRows> {
@@ -66,7 +66,7 @@ export async function readCollection(
   let total = 0
   do {
     const query = { limit: String(rowsPerCall), ...(read > 0 && { offset: String(read) }) }
-    const page = await readPage(next, { ...request, query })
+    const page = await readPage(next, { ...request, extent: 'whole', query })
     if (read === 0) {
       total = page.totalItems
       if (total > maxRows) throw new SnapshotRefusedError('tooManyRows', `it has ${total} rows, more than ${maxRows}`)
@@ -90,7 +90,7 @@ interface Page {
   readonly bytes: number
 }
 
-async function readPage(next: Handler, request: EdgeRequest): Promise<Page> {
+async function readPage(next: Handler<EdgeRead>, request: EdgeRead): Promise<Page> {
   const response = await next(request)
   if (response.kind !== 'json' || response.status !== 200 || errorNumberOf(response) !== 0 || response.partial) {
     throw new SnapshotRefusedError('nodeError', 'a node answers with an error')

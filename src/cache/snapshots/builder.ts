@@ -2,7 +2,7 @@
 import type { CacheGroup } from '../../catalogue/endpoint.ts'
 import { isNodeFailure } from '../../core/envelope.ts'
 import type { CacheEvent, SnapshotRefusal } from '../../core/events.ts'
-import type { EdgeRequest, Handler } from '../../core/request.ts'
+import type { EdgeRead, Handler } from '../../core/request.ts'
 import type { EdgeResponse } from '../../core/response.ts'
 import type { Source } from '../../query/sources.ts'
 import type { CacheTarget, ResolveTarget } from '../key.ts'
@@ -33,7 +33,7 @@ export interface SnapshotPorts {
   readonly store: Pick<CacheStore, 'lookup' | 'parts'>
   readonly resolveTarget: ResolveTarget
   readonly lifetimesOf: LifetimesOf
-  readonly hasIdleCapacity: (request: EdgeRequest) => boolean
+  readonly hasIdleCapacity: (request: EdgeRead) => boolean
   /** Milliseconds, monotonic. */
   readonly clock: () => number
   readonly onEvent: (event: CacheEvent) => void
@@ -46,7 +46,11 @@ export interface SnapshotPorts {
 const SPARE_MS = 1000
 
 /** Rejects with SnapshotRefusedError if there is no snapshot, and as `next` does. */
-export function createBuilder(ports: SnapshotPorts, demands: SnapshotDemands, next: Handler): Handler {
+export function createBuilder(
+  ports: SnapshotPorts,
+  demands: SnapshotDemands,
+  next: Handler<EdgeRead>,
+): Handler<EdgeRead> {
   const { store, clock, onEvent, hasIdleCapacity, snapshots, rows } = ports
 
   return async (request) => {
@@ -57,7 +61,7 @@ export function createBuilder(ports: SnapshotPorts, demands: SnapshotDemands, ne
     demands.throwIfRefused(target.key)
     const started = clock()
     let calls = 0
-    const counted: Handler = async (page) => {
+    const counted: Handler<EdgeRead> = async (page) => {
       calls += 1
       const response = await next(page)
       // All rows of a joined collection are fetched at once, by many calls.
@@ -82,10 +86,10 @@ export function createBuilder(ports: SnapshotPorts, demands: SnapshotDemands, ne
   }
 
   async function build(
-    request: EdgeRequest,
+    request: EdgeRead,
     target: CacheTarget,
     source: Source,
-    call: Handler,
+    call: Handler<EdgeRead>,
   ): Promise<EdgeResponse> {
     const started = clock()
     const { maxRows, maxBytes, localBytes } = snapshots()
@@ -109,7 +113,7 @@ export function createBuilder(ports: SnapshotPorts, demands: SnapshotDemands, ne
       return { ...joined, ...toResponse(head) }
     }
     // A client waits at most for one call of its own. Others are work for later requests.
-    const paged: EdgeRequest =
+    const paged: EdgeRead =
       total !== undefined && callsFor(total, nodeReads) === 1 ? request : { ...request, priority: 'bulk' }
     const collection = await readCollection(call, paged, limits, check)
     // The total of such a collection is that of the page.
@@ -137,7 +141,7 @@ export function createBuilder(ports: SnapshotPorts, demands: SnapshotDemands, ne
 }
 
 interface NewSnapshot {
-  readonly request: EdgeRequest
+  readonly request: EdgeRead
   readonly target: CacheTarget
   readonly source: Source
   /** When its fetch began, by the clock. */

@@ -1,5 +1,5 @@
 /** Computes the response of one request from the snapshot that was found for it. */
-import type { EdgeRequest } from '../../core/request.ts'
+import type { EdgeRead } from '../../core/request.ts'
 import { isStaleIfError, type JsonResponse } from '../../core/response.ts'
 import { CollectionError, MAX_LIMIT } from '../../query/request.ts'
 import type { CacheTarget } from '../key.ts'
@@ -12,11 +12,11 @@ import { parseHead, type SnapshotHead } from './rows.ts'
 
 /** One request that a snapshot may answer. */
 export interface Derivable {
-  readonly request: EdgeRequest
+  readonly request: EdgeRead
   /** The key of its own stored response: requests that differ only in spelling have the same one. */
   readonly key: string
   readonly derivation: Derivation
-  readonly snapshot: EdgeRequest
+  readonly snapshot: EdgeRead
   readonly target: CacheTarget
 }
 

@@ -1,5 +1,5 @@
 /** Decides which requests the edge can answer from all rows of their collection. */
-import type { EdgeRequest } from '../../core/request.ts'
+import { type EdgeRead, nodeOf } from '../../core/request.ts'
 import { isComputable } from '../../query/computable.ts'
 import { type CollectionRequest, parseCollectionRequest } from '../../query/request.ts'
 import { type Source, sources } from '../../query/sources.ts'
@@ -17,18 +17,18 @@ const WITHOUT_FILTER: readonly string[] = ['offset', 'limit', 'sort', 'select']
 const NAMED_IN_JOINED_ROWS = ['node_name', 'agent_id']
 
 /** Returns the source of the rows of a snapshot; `undefined`: the collection of the request has none. */
-export function snapshotSourceOf({ endpoint, node, waitForComplete }: EdgeRequest): Source | undefined {
-  if (node !== undefined || waitForComplete) return undefined
-  const policy = compilePolicy(endpoint)
+export function snapshotSourceOf(request: EdgeRead): Source | undefined {
+  if (nodeOf(request) !== undefined || request.waitForComplete) return undefined
+  const policy = compilePolicy(request.endpoint)
   if (typeof policy === 'string' || policy.snapshot === undefined) return undefined
   const source: Source = sources[policy.snapshot]
   return policy.isJoined ? ({ ...source, alwaysSelected: NAMED_IN_JOINED_ROWS } as Source) : source
 }
 
 /** Returns how to compute the response of a request; `undefined`: only a node can answer it. */
-export function derivationOf(request: EdgeRequest, now: Date): Derivation | undefined {
+export function derivationOf(request: EdgeRead, now: Date): Derivation | undefined {
   const source = snapshotSourceOf(request)
-  if (source === undefined || request.snapshot) return undefined
+  if (source === undefined || request.extent === 'allRows') return undefined
   const { defaultSort } = source
   // Joined rows have the order of their nodes and agents, which is that of rows with equal sort fields.
   const joined = isJoined(request)
@@ -39,12 +39,12 @@ export function derivationOf(request: EdgeRequest, now: Date): Derivation | unde
   return isComputable(joined ? filtered : collection, source) ? { source, collection } : undefined
 }
 
-function isJoined({ endpoint }: EdgeRequest): boolean {
+function isJoined({ endpoint }: EdgeRead): boolean {
   const policy = compilePolicy(endpoint)
   return typeof policy !== 'string' && policy.isJoined
 }
 
 /** Whether a query selects all rows, so that the total of its response is that of the collection. */
-export function selectsAllRows({ query }: EdgeRequest): boolean {
+export function selectsAllRows({ query }: EdgeRead): boolean {
   return Object.keys(query).every((name) => WITHOUT_FILTER.includes(name))
 }

@@ -1,7 +1,7 @@
 /** Reads all rows of a collection that is joined from the responses of many nodes or agents. */
 import { errorNumberOf, parseEnvelope } from '../../core/envelope.ts'
 import { waitForJsonTurn } from '../../core/json-turns.ts'
-import type { EdgeRequest, Handler } from '../../core/request.ts'
+import type { EdgeRead, Handler } from '../../core/request.ts'
 import type { JsonResponse } from '../../core/response.ts'
 import { type CollectionRows, LONG_NUMBER, type SnapshotLimits, SnapshotRefusedError } from './build.ts'
 
@@ -17,8 +17,8 @@ export interface JoinedRows extends CollectionRows {
  * response. Throws SnapshotRefusedError if there are too many rows, and what `next` throws.
  */
 export async function readJoined(
-  next: Handler,
-  request: EdgeRequest,
+  next: Handler<EdgeRead>,
+  request: EdgeRead,
   { maxRows, maxBytes }: SnapshotLimits,
 ): Promise<JoinedRows> {
   const response = await next({ ...request, query: { limit: String(maxRows) } })

@@ -5,7 +5,7 @@
  * the age and the rest of the lifetime of its only part.
  */
 import { isNodeFailure } from '../../core/envelope.ts'
-import type { EdgeRequest, Handler } from '../../core/request.ts'
+import { arrivalLimitOf, type EdgeRead, type Handler, NO_COST } from '../../core/request.ts'
 import type { EdgeResponse, JsonResponse, Lookup } from '../../core/response.ts'
 import type { CacheTarget } from '../key.ts'
 import { callsFor, SnapshotRefusedError, totalOf } from './build.ts'
@@ -16,32 +16,32 @@ import { derivationOf, selectsAllRows } from './derivation.ts'
 
 export interface Snapshots {
   /** Answers requests that the cache cannot answer: calls the nodes, for all rows or for the request itself. */
-  readonly fetch: Handler
+  readonly fetch: Handler<EdgeRead>
   /**
    * Finds the snapshot that can answer a request. Undefined: nodes must answer. Rejects as the fetch of a snapshot does,
    * if the request waits for it.
    */
-  find(request: EdgeRequest): Promise<Computation | undefined> | undefined
+  find(request: EdgeRead): Promise<Computation | undefined> | undefined
 }
 
 /** Returns the snapshot that can answer a request, and its place in the cache; `undefined`: there is none. */
 export function derivableOf(
   { snapshots, resolveTarget }: Pick<SnapshotPorts, 'snapshots' | 'resolveTarget'>,
-  request: EdgeRequest,
+  request: EdgeRead,
 ): Derivable | undefined {
   const { groups } = snapshots()
   if (groups.length === 0) return undefined
   const derivation = derivationOf(request, new Date())
   if (derivation === undefined) return undefined
   const own = resolveTarget(request)
-  const snapshot: EdgeRequest = { ...request, query: {}, snapshot: true }
+  const snapshot: EdgeRead = { ...request, query: {}, extent: 'allRows' }
   const target = resolveTarget(snapshot)
   if (typeof own === 'string' || typeof target === 'string' || !groups.includes(target.policy.group)) return undefined
   return { request, key: own.key, derivation, snapshot, target }
 }
 
 /** `next` calls the nodes; `read` is the handler with the cache. */
-export function createSnapshots(ports: SnapshotPorts, next: Handler, read: Handler): Snapshots {
+export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, read: Handler<EdgeRead>): Snapshots {
   const { store, lifetimesOf, hasIdleCapacity, clock } = ports
   const demands = new SnapshotDemands(clock, ports.nodeReads)
   const build = createBuilder(ports, demands, next)
@@ -49,9 +49,9 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler, read: Handl
   const building = new Set<string>()
 
   return {
-    fetch: (request) => (request.snapshot ? build(request) : callNode(request)),
+    fetch: (request) => (request.extent === 'allRows' ? build(request) : callNode(request)),
     find: (request) => {
-      const derivable = request.directives?.noCache ? undefined : derivableOf(ports, request)
+      const derivable = request.reuse === 'noCache' ? undefined : derivableOf(ports, request)
       return derivable === undefined ? undefined : find(derivable)
     },
   }
@@ -88,17 +88,17 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler, read: Handl
   }
 
   /** Not in the name of a caller, who has not asked for all rows. */
-  function buildInBackground(snapshot: EdgeRequest, key: string): void {
+  function buildInBackground(snapshot: EdgeRead, key: string): void {
     if (building.has(key) || snapshot.caller.credentials !== undefined || !hasIdleCapacity(snapshot)) return
     building.add(key)
-    const { trace, cost, arrivedWithin, ...request } = snapshot
-    void Promise.resolve(read({ ...request, client: new AbortController() }))
+    const { trace, ...request } = snapshot
+    void Promise.resolve(read({ ...request, reuse: 'allowed', cost: NO_COST, client: new AbortController() }))
       .catch(() => {})
       .finally(() => building.delete(key))
   }
 
   /** Resolves to undefined if there is no snapshot. */
-  async function readSnapshot(snapshot: EdgeRequest, policy: CacheTarget['policy']): Promise<JsonResponse | undefined> {
+  async function readSnapshot(snapshot: EdgeRead, policy: CacheTarget['policy']): Promise<JsonResponse | undefined> {
     try {
       const response = await read(snapshot)
       // Rows that are missing because nodes fail would be missing in the response of the request itself too.
@@ -110,7 +110,7 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler, read: Handl
     }
   }
 
-  async function callNode(request: EdgeRequest): Promise<EdgeResponse> {
+  async function callNode(request: EdgeRead): Promise<EdgeResponse> {
     const response = await next(request)
     const total = response.kind === 'json' && selectsAllRows(request) ? totalOf(response.body) : undefined
     const target = total === undefined ? undefined : derivableOf(ports, request)?.target
@@ -123,9 +123,10 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler, read: Handl
  * Whether the cache serves the stored snapshot without a call to the nodes. A stale one would be refreshed, which takes a
  * call for each agent; a query with a filter needs fewer.
  */
-function isServed(lookup: Lookup, { request, snapshot: { arrivedWithin }, target: { policy } }: Derivable): boolean {
+function isServed(lookup: Lookup, { request, snapshot, target: { policy } }: Derivable): boolean {
   if (lookup.kind !== 'hit') return false
   const { age, ttl, staleWhileRevalidate, fetchTime } = lookup.response
+  const arrivedWithin = arrivalLimitOf(snapshot)
   if (arrivedWithin !== undefined && age - fetchTime >= arrivedWithin) return false
   return age < (policy.isJoined && !selectsAllRows(request) ? ttl : ttl + staleWhileRevalidate)
 }

@@ -30,11 +30,12 @@ function toNodeCall(
   timeout: number | undefined,
 ): NodeCall {
   const { method } = request.endpoint
+  const body = formatBody(request)
   return createNodeCall(request, {
     node,
     method,
     path: fillPath(path, request.params) + formatQuery(request),
-    ...(request.body && { body: formatBody(request.body) }),
+    ...(body && { body }),
     expect: isRawFile(request) ? 'stream' : 'bytes',
     timeout,
     endpoint: `${method} ${path}`,

@@ -1,7 +1,7 @@
 /** Builds calls to nodes from the parsed values of a request; no bytes of the client's request are copied. */
 import { EdgeError } from '../../core/errors.ts'
 import type { NodeCall, PassedOnTo } from '../../core/node-call.ts'
-import { type EdgeRequest, priorityOf, type RequestBody } from '../../core/request.ts'
+import type { EdgeRequest } from '../../core/request.ts'
 
 /** What a dialect decides about a call. `endpoint`: method and path template. `timeout` in milliseconds. */
 export interface DialectCall
@@ -20,7 +20,7 @@ export function createNodeCall(request: EdgeRequest, { timeout, passedOnTo, ...c
     ...(timeout !== undefined && { timeout }),
     signal: request.client.signal,
     requestId: request.requestId,
-    priority: priorityOf(request),
+    priority: request.priority,
     caller: request.caller.name,
     ...(request.trace && { trace: request.trace }),
     ...(request.caller.credentials && { credentials: request.caller.credentials }),
@@ -46,7 +46,9 @@ export function encode(value: string): string {
 }
 
 /** Nodes accept the media type without parameters only. */
-export function formatBody(body: RequestBody): { type: string; bytes: Buffer } {
+export function formatBody(request: EdgeRequest): NodeCall['body'] {
+  if (request.kind === 'read' || request.body.kind === 'none') return undefined
+  const { body } = request
   if (body.kind === 'upload') return { type: body.type, bytes: body.bytes }
   return { type: 'application/json', bytes: Buffer.from(JSON.stringify(body.fields)) }
 }

@@ -6,6 +6,7 @@ import { verifyAudit } from '../../../src/audit/verify.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { startSimulator } from '../../../src/simulator/index.ts'
 import { startEdge } from '../../support/edge.ts'
+import { edgeRequest } from '../../support/edge-requests.ts'
 import { sendRaw } from '../../support/raw.ts'
 
 type Line = Record<string, unknown>
@@ -217,17 +218,7 @@ t.test('if the disk fails, writes are refused or, with onFailure log, the failur
   const { createAuditFile } = await import('../../../src/audit/file.ts')
   const sink = createAuditFile({ file: '/dev/full', replica: 'r', writing: () => ({ sync: false, rotateAt: 1e9 }) })
   const errors: string[] = []
-  const endpoint = catalogue.find(({ path, method }) => path === '/cache' && method === 'DELETE')
-  if (endpoint === undefined) throw new Error('no endpoint')
-  const request = {
-    endpoint,
-    params: {},
-    query: {},
-    caller: { name: 'a', permissions: [] },
-    waitForComplete: false,
-    requestId: '1',
-    client: new AbortController(),
-  }
+  const request = edgeRequest('DELETE /cache')
   let done = 0
   const next = async () => {
     done += 1
@@ -274,17 +265,7 @@ t.test('without a file the records go to the log, whatever its level', async (t)
 
 t.test('with log.level silent and no file, a write is refused unless onFailure is log', async (t) => {
   const { createAudit, createAuditLog } = await import('../../../src/audit/index.ts')
-  const endpoint = catalogue.find(({ path, method }) => path === '/cache' && method === 'DELETE')
-  if (endpoint === undefined) throw new Error('no endpoint')
-  const request = {
-    endpoint,
-    params: {},
-    query: {},
-    caller: { name: 'a', permissions: [] },
-    waitForComplete: false,
-    requestId: '1',
-    client: new AbortController(),
-  }
+  const request = edgeRequest('DELETE /cache')
   const response = { kind: 'json', status: 200, body: Buffer.from('{"error":0,"data":1}') } as const
   const log = { error: () => undefined }
   const sink = createAuditLog('replica', pino({ level: 'silent' }), () => {})

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { EdgeError } from '../../../src/core/errors.ts'
-import type { EdgeRequest } from '../../../src/core/request.ts'
+import { type EdgeRead, NO_COST } from '../../../src/core/request.ts'
 import {
   bodyOf,
   cacheStatusOf,
@@ -12,7 +12,7 @@ import {
 } from '../../support/edge-requests.ts'
 
 /** A read with its own count of charges; `limited`: the limit of its caller is exceeded. */
-function chargeable(limited = false): { readonly request: EdgeRequest; charges: number } {
+function chargeable(limited = false): { readonly request: EdgeRead; charges: number } {
   const cost = {
     charge: () => {
       read.charges += 1
@@ -41,7 +41,7 @@ t.test('of the reads that share a fetch, the one that starts it is charged', asy
     [1, 0, 0, 0, 0, 0, 0, 0, 0, 0],
   )
   t.ok(
-    nodes.requests.every(({ cost }) => cost === undefined),
+    nodes.reads.every(({ cost }) => cost === NO_COST),
     'parts of the fetch are not charged again',
   )
   const hit = chargeable()
@@ -78,9 +78,7 @@ t.test('a stale response is served to a caller over the limit, and refreshed', a
 t.test('reads with no-cache are charged unless they share the next fetch', async (t) => {
   const { read } = replica()
   const reads = Array.from({ length: 4 }, () => chargeable())
-  await Promise.all(
-    reads.map(async ({ request }) => read({ ...request, directives: { noCache: true, noStore: false } })),
-  )
+  await Promise.all(reads.map(async ({ request }) => read({ ...request, reuse: 'noCache' })))
   t.strictSame(
     reads.map(({ charges }) => charges),
     [1, 1, 0, 0],

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { arrivalLimitOf } from '../../../src/core/request.ts'
 import type { EdgeResponse, JsonResponse } from '../../../src/core/response.ts'
 import {
   cacheStatusOf,
@@ -77,8 +78,9 @@ async function refreshedAfter(milliseconds: number, { fetchTime }: { readonly fe
   const { read, nodes, clock } = cacheOfSlowNode(fetchTime, { clusterStatus: 'm;rtt=1' })
   await read(joined())
   clock.advance(milliseconds)
-  await read({ ...joined(), directives: { noCache: true, noStore: false } })
-  return nodes.requests[1]?.arrivedWithin
+  await read({ ...joined(), reuse: { arrivedWithin: 0 } })
+  const [, refresh] = nodes.reads
+  return refresh && arrivalLimitOf(refresh)
 }
 
 t.test('a refreshed joined response takes only stored parts that arrived after it', async (t) => {

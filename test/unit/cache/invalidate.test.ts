@@ -306,8 +306,8 @@ t.test(
   async (t) => {
     const { read, write, nodes, clock, store } = replica()
     const isMasterOnly = async (request = rules()) => {
-      await read({ ...request, directives: { noCache: true, noStore: false } })
-      return nodes.requests.at(-1)?.copies === 'lagging'
+      await read({ ...request, reuse: 'noCache' })
+      return nodes.reads.at(-1)?.copies === 'lagging'
     }
     t.notOk(await isMasterOnly())
     await write(uploadRule())
@@ -328,8 +328,8 @@ t.test(
 t.test('a worker may answer for a busy master only while no replica can have written within two checks', async (t) => {
   const { read, write, nodes, clock, store } = replica()
   const mayWorkerAnswer = async (request = rules()) => {
-    await read({ ...request, directives: { noCache: true, noStore: false } })
-    return nodes.requests.at(-1)?.copies === 'current'
+    await read({ ...request, reuse: 'noCache' })
+    return nodes.reads.at(-1)?.copies === 'current'
   }
   t.notOk(await mayWorkerAnswer(), 'another replica may have written just before the first lookup')
   clock.advance(18_001)
@@ -342,10 +342,10 @@ t.test('a worker may answer for a busy master only while no replica can have wri
   t.notOk(await mayWorkerAnswer(), 'this replica has written')
   clock.advance(18_001)
   t.ok(await mayWorkerAnswer())
-  await read({ ...rules(), directives: { noCache: false, noStore: true } })
-  t.equal(nodes.requests.at(-1)?.copies, undefined, 'a read that is not looked up')
+  await read({ ...rules(), reuse: 'noStore' })
+  t.equal(nodes.reads.at(-1)?.copies, 'unknown', 'a read that is not looked up')
   await read(edgeRequest('GET /rules/files', { query: { download: 'local_rules.xml' } }))
-  t.equal(nodes.requests.at(-1)?.copies, undefined, 'a download')
+  t.equal(nodes.reads.at(-1)?.copies, 'unknown', 'a download')
 })
 
 t.test(
@@ -363,6 +363,6 @@ t.test(
     isReachable = false
     await read(rules())
     t.equal(nodes.calls, 2)
-    t.equal(nodes.requests.at(-1)?.copies, 'unknown')
+    t.equal(nodes.reads.at(-1)?.copies, 'unknown')
   },
 )

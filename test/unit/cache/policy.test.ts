@@ -1,8 +1,9 @@
 import t from 'tap'
 import { compilePolicy, invalidatedTags } from '../../../src/cache/policy.ts'
-import type { Endpoint, ReadEndpoint, Tag, WriteEndpoint } from '../../../src/catalogue/endpoint.ts'
+import type { Endpoint, ReadEndpoint, Tag, WriteEndpoint, WriteMethod } from '../../../src/catalogue/endpoint.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
-import { edgeRequest, fields, recordOf } from '../../support/edge-requests.ts'
+import type { EdgeWrite } from '../../../src/core/request.ts'
+import { edgeRead, edgeRequest, edgeWrite, fields, recordOf } from '../../support/edge-requests.ts'
 
 /** Values for every placeholder of the tags in the catalogue. */
 interface Values {
@@ -11,27 +12,28 @@ interface Values {
   readonly node: string
 }
 const ours: Values = { agent: '001', group: 'web', node: 'w1' }
+type WriteId = `${WriteMethod} ${string}`
 const theirs: Values = { agent: '002', group: 'db', node: 'w2' }
 
-function requestOf(endpoint: Endpoint, { agent, group, node }: Values) {
-  const ids = endpoint.path === '/agents/groups' ? group : agent
-  return edgeRequest('', {
-    endpoint,
+function valuesFor({ path }: Endpoint, { agent, group, node }: Values) {
+  const ids = path === '/agents/groups' ? group : agent
+  return {
     params: { agent_id: agent, group_id: group, node_id: node, agent_name: 'n', node_name: node },
     query: { ids },
-    ...fields({ ids: [agent], id: agent }),
-  })
+  }
 }
 
 function tagsOf(record: ReadEndpoint, values: Values): readonly Tag[] {
   const policy = compilePolicy(record)
   if (typeof policy === 'string') throw new Error(policy)
-  return policy.tagsOf(requestOf(record, values), 'm')
+  return policy.tagsOf(edgeRead(record, valuesFor(record, values)), 'm')
 }
 
 function invalidatedBy(record: WriteEndpoint, values: Values): readonly Tag[] {
-  const stale = invalidatedTags(record, requestOf(record, values), 'm')
-  return [...stale.fromRequest, ...stale.fromResponse({ id: values.agent, affected_agents: [values.agent] })]
+  const { agent } = values
+  const body = fields({ ids: [agent], id: agent })
+  const stale = invalidatedTags(record, edgeWrite(record, { ...valuesFor(record, values), ...body }), 'm')
+  return [...stale.fromRequest, ...stale.fromResponse({ id: agent, affected_agents: [agent] })]
 }
 
 const writes = catalogue.filter(
@@ -92,8 +94,7 @@ t.test('the master has one tag under both of its paths', async (t) => {
 })
 
 t.test('each value of a list in query or body gives one tag', async (t) => {
-  const stale = (id: string, rest: Parameters<typeof edgeRequest>[1]) =>
-    invalidatedTags(recordOf(id) as WriteEndpoint, edgeRequest(id, rest), 'm')
+  const stale = (id: WriteId, rest: Partial<EdgeWrite>) => invalidatedTags(recordOf(id), edgeRequest(id, rest), 'm')
   const removed = stale('DELETE /agents', { query: { ids: '001,003' } })
   t.ok(removed.fromRequest.includes('agent:001') && removed.fromRequest.includes('syscheck:003'))
   t.notOk(
@@ -117,8 +118,8 @@ t.test('each value of a list in query or body gives one tag', async (t) => {
 })
 
 t.test('some tags are invalidated only for certain values of the request', async (t) => {
-  const stale = (id: string, rest: Parameters<typeof edgeRequest>[1]) =>
-    invalidatedTags(recordOf(id) as WriteEndpoint, edgeRequest(id, rest), 'm').fromRequest
+  const stale = (id: WriteId, rest: Partial<EdgeWrite>) =>
+    invalidatedTags(recordOf(id), edgeRequest(id, rest), 'm').fromRequest
   const upload = (path: string) => stale('POST /manager/files', { query: { path } })
   t.strictSame(upload('etc/rules/local_rules.xml'), ['validation', 'rules'])
   t.strictSame(upload('etc/lists/a,etc/rules/b'), ['validation', 'lists'], 'commas do not separate paths')

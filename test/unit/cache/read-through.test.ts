@@ -291,12 +291,12 @@ t.test('a response that is never stored is fetched for each request', async (t) 
 t.test('no-cache fetches a new response, no-store does not store it', async (t) => {
   const { read, nodes } = replica()
   await read(one())
-  t.match(cacheStatusOf(await read({ ...one(), directives: { noCache: true, noStore: false } })), {
+  t.match(cacheStatusOf(await read({ ...one(), reuse: 'noCache' })), {
     fwd: 'request',
     stored: true,
   })
   t.equal(bodyOf(await read(one())).data, 2, 'the new response is stored')
-  t.equal(bodyOf(await read({ ...one(), directives: { noCache: false, noStore: true } })).data, 3)
+  t.equal(bodyOf(await read({ ...one(), reuse: 'noStore' })).data, 3)
   t.equal(bodyOf(await read(one())).data, 2)
   t.equal(nodes.calls, 3)
 })
@@ -351,7 +351,7 @@ t.test(
     const verdict = (arrivedWithin?: number) =>
       edgeRequest('GET /cluster/:node_id/configuration/validation', {
         params: { node_id: 'worker-1' },
-        ...(arrivedWithin !== undefined && { arrivedWithin }),
+        ...(arrivedWithin !== undefined && { reuse: { arrivedWithin } }),
       })
     await read(verdict())
     clock.advance(500)

@@ -118,7 +118,7 @@ t.test('if the node fails during the refresh, the response is served until its b
 t.test('parts of a joined response that is refreshed after a soft purge are fetched, not served stale', async (t) => {
   const { read, nodes, purge } = await cacheOfOne()
   await purge()
-  const response = await read({ ...agent(), arrivedWithin: 60_000 })
+  const response = await read({ ...agent(), reuse: { arrivedWithin: 60_000 } })
   t.match(cacheStatusOf(response), { fwd: 'stale', stored: true })
   t.equal(nodes.calls, 2)
 })

@@ -2,7 +2,7 @@ import t from 'tap'
 import { type FreshnessLifetimes, staleTimesOf } from '../../../src/cache/lifetimes.ts'
 import { compilePolicy } from '../../../src/cache/policy.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
-import type { EdgeRequest } from '../../../src/core/request.ts'
+import type { EdgeRead } from '../../../src/core/request.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
 import {
   bodyOf,
@@ -47,10 +47,10 @@ t.test('without a setting, the stale time is the TTL, at least 3 s and two fetch
 })
 
 /** A cache with this setting, and a function that advances the clock and reads. */
-function cacheOf(id: string, staleWhileRevalidate: number | 'automatic' = 'automatic') {
+function cacheOf(id: `GET ${string}`, staleWhileRevalidate: number | 'automatic' = 'automatic') {
   const parts = replica({ lifetimesOf: () => ({ ...automatic, staleWhileRevalidate }) })
   const request = () => edgeRequest(id, id === AGENT ? { params: { agent_id: '001' } } : {})
-  const after = async (milliseconds: number, more: Partial<EdgeRequest> = {}) => {
+  const after = async (milliseconds: number, more: Partial<EdgeRead> = {}) => {
     parts.clock.advance(milliseconds)
     return parts.read({ ...request(), ...more })
   }
@@ -84,7 +84,7 @@ t.test('with 0s, no response of the group is served stale during a refresh', asy
 })
 
 t.test('after a write no response is served stale', async (t) => {
-  for (const id of [AGENT, STATUS]) {
+  for (const id of [AGENT, STATUS] as const) {
     const { readOften, after, store } = cacheOf(id)
     await readOften()
     await (await store.fence(['agent:001', 'node:m'])).lift([])

@@ -42,7 +42,7 @@ t.test('a response does not wait for a slow store, and its status does not say s
 t.test('nor does a response to a no-cache request', async (t) => {
   const { store } = stalledStore()
   const { read } = replica({ store })
-  const response = await read({ ...one(), directives: { noCache: true, noStore: false } })
+  const response = await read({ ...one(), reuse: 'noCache' })
   t.match(cacheStatusOf(response), { fwd: 'request' })
   t.equal(cacheStatusOf(response)?.stored, undefined)
 })

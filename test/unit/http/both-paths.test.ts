@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { EdgeError } from '../../../src/core/errors.ts'
-import type { EdgeRequest } from '../../../src/core/request.ts'
+import { type EdgeRequest, NO_COST } from '../../../src/core/request.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
 import { addressOfRequests } from '../../../src/http/client-address.ts'
 import { sendRaw } from '../../support/raw.ts'
@@ -80,9 +80,9 @@ async function shown(server: TestServer, head: string) {
     const { time: _2, reqId: _3, milliseconds: _4, err, ...line } = JSON.parse(text)
     return { ...line, err: err?.message }
   })
-  const requests = server.requests.slice(asked).map(({ requestId: _5, client: _6, cost, ...rest }) => ({
-    ...rest,
-    isCharged: cost !== undefined,
+  const requests = server.requests.slice(asked).map(({ requestId: _5, client: _6, ...request }) => ({
+    ...request,
+    ...('cost' in request && { cost: request.cost !== NO_COST }),
   }))
   // Behind a 100 Continue, the body contains the head of the response.
   const text = body.replaceAll(/^(date|x-request-id): .*$/gim, '$1')

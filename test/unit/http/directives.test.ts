@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import t from 'tap'
+import type { Reuse } from '../../../src/core/request.ts'
 import { eventually } from '../../support/eventually.ts'
 import { basic, cachedResponse, startServer } from './test-server.ts'
 
@@ -8,22 +9,22 @@ const body = Buffer.from('{"error":0,"data":"x"}')
 
 t.test('cache directives of a request count for callers with cache:purge only', async (t) => {
   const server = await startServer(t, async () => cachedResponse(body))
-  const table: readonly [headers: Record<string, string>, expected: object | undefined][] = [
-    [{}, undefined],
-    [{ 'cache-control': 'no-cache' }, { noCache: true, noStore: false }],
-    [{ 'cache-control': 'No-Store' }, { noCache: false, noStore: true }],
-    [{ 'cache-control': 'max-age=0' }, { noCache: true, noStore: false }],
-    [{ 'cache-control': 'no-transform , no-store,no-cache' }, { noCache: true, noStore: true }],
-    [{ 'cache-control': 'max-age=10' }, undefined],
-    [{ 'cache-control': 'x-no-cache' }, undefined],
-    [{ pragma: 'no-cache' }, { noCache: true, noStore: false }],
-    [{ pragma: 'no-cache', 'cache-control': 'max-age=60' }, undefined],
+  const table: readonly [headers: Record<string, string>, expected: Reuse][] = [
+    [{}, 'allowed'],
+    [{ 'cache-control': 'no-cache' }, 'noCache'],
+    [{ 'cache-control': 'No-Store' }, 'noStore'],
+    [{ 'cache-control': 'max-age=0' }, 'noCache'],
+    [{ 'cache-control': 'no-transform , no-store,no-cache' }, 'noStore'],
+    [{ 'cache-control': 'max-age=10' }, 'allowed'],
+    [{ 'cache-control': 'x-no-cache' }, 'allowed'],
+    [{ pragma: 'no-cache' }, 'noCache'],
+    [{ pragma: 'no-cache', 'cache-control': 'max-age=60' }, 'allowed'],
   ]
   for (const [headers, expected] of table) {
     t.equal((await server.send('/agents', headers)).status, 200)
-    t.same(server.requests.at(-1)?.directives, expected, JSON.stringify(headers))
+    t.match(server.requests.at(-1), { kind: 'read', reuse: expected }, JSON.stringify(headers))
     t.equal((await server.send('/agents', { ...headers, authorization: basic('bob') })).status, 200)
-    t.equal(server.requests.at(-1)?.directives, undefined, 'and ignored for other callers')
+    t.match(server.requests.at(-1), { kind: 'read', reuse: 'allowed' }, 'and ignored for other callers')
   }
 })
 

@@ -1,15 +1,7 @@
 import t from 'tap'
+import type { EdgeRead } from '../../../src/core/request.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
-import {
-  cacheStatusOf,
-  caller,
-  edgeRequest,
-  type FakeNodes,
-  lifetimes,
-  recordOf,
-  replica,
-  success,
-} from '../../support/edge-requests.ts'
+import { cacheStatusOf, edgeRequest, type FakeNodes, lifetimes, replica, success } from '../../support/edge-requests.ts'
 
 const OS = 'GET /experimental/syscollector/os'
 const joined = (rest: Partial<Extract<EdgeResponse, { kind: 'json' }>> = {}): EdgeResponse => {
@@ -58,32 +50,35 @@ t.test(
     const one = () => edgeRequest('GET /agents/:agent_id', { params: { agent_id: '001' } })
     await read(one())
     clock.advance(400)
-    t.match(cacheStatusOf(await read({ ...one(), arrivedWithin: 500 })), { hit: true })
-    t.match(cacheStatusOf(await read({ ...one(), arrivedWithin: 300 })), { fwd: 'stale', stored: true })
+    t.match(cacheStatusOf(await read({ ...one(), reuse: { arrivedWithin: 500 } })), { hit: true })
+    t.match(cacheStatusOf(await read({ ...one(), reuse: { arrivedWithin: 300 } })), { fwd: 'stale', stored: true })
     t.equal(nodes.calls, 2)
     clock.advance(400)
     nodes.respond = () => ({ kind: 'json', status: 200, body: Buffer.from('{"error":3020,"message":"no answer"}') })
-    t.match(cacheStatusOf(await read({ ...one(), arrivedWithin: 300 })), { fwd: 'stale', detail: 'stale-if-error' })
+    t.match(cacheStatusOf(await read({ ...one(), reuse: { arrivedWithin: 300 } })), {
+      fwd: 'stale',
+      detail: 'stale-if-error',
+    })
   },
 )
 
 t.test('each node has its own key, URL and tags for its part', (t) => {
   const { cache } = replica()
-  const prepared = (rest: Parameters<typeof edgeRequest>[1]) => {
+  const prepared = (rest: Partial<EdgeRead>) => {
     const found = cache.resolveTarget(edgeRequest(OS, rest))
     if (typeof found === 'string') throw new Error(found)
     return found
   }
   const query = { limit: '1000' }
   const whole = prepared({ query })
-  const first = prepared({ query, node: 'w1' })
-  const second = prepared({ query, node: 'w2' })
+  const first = prepared({ query, extent: { node: 'w1' } })
+  const second = prepared({ query, extent: { node: 'w2' } })
   t.equal(new Set([whole.key, first.key, second.key]).size, 3, 'also with the same query')
   t.equal(first.info.url, '/experimental/syscollector/os?limit=1000&offset=0#w1')
   t.equal(whole.info.url, '/experimental/syscollector/os?limit=1000&offset=0')
   t.ok(['node:w1', 'node:*', 'collection:syscollector'].every((tag) => first.tags.includes(tag)))
   t.notOk(first.tags.includes('node:w2'))
-  const own = cache.resolveTarget(edgeRequest('GET /manager/info', { node: 'w1' }))
+  const own = cache.resolveTarget(edgeRequest('GET /manager/info', { extent: { node: 'w1' } }))
   t.ok(
     typeof own !== 'string' && own.tags.includes('node:w1') && !own.tags.includes('node:m'),
     'the tag of the node itself, not of the master',
@@ -94,14 +89,14 @@ t.test('each node has its own key, URL and tags for its part', (t) => {
 t.test('a node that joins or leaves the cluster changes the key of joined responses only', (t) => {
   let nodes = [{ name: 'm' }, { name: 'w1' }]
   const { cache } = replica({ nodes: () => nodes, lifetimesOf: () => lifetimes })
-  const keyOf = (id: string, rest: Parameters<typeof edgeRequest>[1] = {}) => {
-    const found = cache.resolveTarget(edgeRequest(id, { caller, endpoint: recordOf(id), ...rest }))
+  const keyOf = (id: `GET ${string}`, rest: Partial<EdgeRead> = {}) => {
+    const found = cache.resolveTarget(edgeRequest(id, rest))
     if (typeof found === 'string') throw new Error(found)
     return found.key
   }
   const several = 'GET /cluster/:node_ids/info'
   const all = () => [keyOf(OS), keyOf(several, { params: { node_ids: '*' } })]
-  const others = () => [keyOf(OS, { node: 'w1' }), keyOf('GET /agents')]
+  const others = () => [keyOf(OS, { extent: { node: 'w1' } }), keyOf('GET /agents')]
   const before = { all: all(), others: others() }
   t.strictSame(all(), before.all)
   nodes = [...nodes, { name: 'w2' }]

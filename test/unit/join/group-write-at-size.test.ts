@@ -3,9 +3,9 @@ import t from 'tap'
 import { invalidate } from '../../../src/cache/invalidate.ts'
 import { createMemoryStore } from '../../../src/cache/stores/memory-store.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
-import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
+import { type EdgeRead, type EdgeWrite, fieldsOf, type Handler, nodeOf } from '../../../src/core/request.ts'
 import { createAgentOwners } from '../../../src/join/agent-owners.ts'
-import { joinResults } from '../../../src/join/join-results.ts'
+import { joinWrites } from '../../../src/join/join-results.ts'
 import { bodyOf, edgeRequest, jsonResponse, recordOf, success } from '../../support/edge-requests.ts'
 import { measureCpu, measureRuns } from '../../support/event-loop.ts'
 import { expectedResults, type Fate, type FatedAgent, nodeResponse } from '../../support/fates.ts'
@@ -43,18 +43,18 @@ function cluster(agents: readonly FatedAgent[]) {
   }
   const bodies = new Map<string, ReturnType<typeof nodeResponse>>()
   const sent: (readonly string[])[] = []
-  const read: Handler = async ({ query }) => {
+  const read: Handler<EdgeRead> = async ({ query }) => {
     await nextTurn()
     return pages.get(Number(query.offset ?? 0)) ?? success({ items: [], totalItems: 0 })
   }
-  const forward: Handler = async (request) => {
+  const forward: Handler<EdgeWrite> = async (request) => {
     await nextTurn()
-    const own = idsIn(request)
+    const own = fieldsOf(request).ids as string[]
     sent.push(own)
-    const key = `${request.node} ${own[0]} ${own.length}`
+    const key = `${nodeOf(request)} ${own[0]} ${own.length}`
     const body = bodies.get(key) ?? nodeResponse(own, fates)
     bodies.set(key, body)
-    if (body === 'fails') throw new EdgeError(924, ` (${request.node})`)
+    if (body === 'fails') throw new EdgeError(924, ` (${nodeOf(request)})`)
     return responses.get(key) ?? remember(key, jsonResponse(body))
   }
   const responses = new Map<string, ReturnType<typeof jsonResponse>>()
@@ -76,15 +76,11 @@ function cluster(agents: readonly FatedAgent[]) {
     timeLimitOf: () => 20_000,
     clock: () => performance.now(),
   })
-  const handle = stage(joinResults({ forward, read, view, owners, isDistributing, endpoints }))
+  const handle = stage(joinWrites({ forward, view, owners, isDistributing, endpoints }))
   return {
     sent,
     handle: async () => handle(edgeRequest('PUT /agents/groups/:group_id/restart', { params: { group_id: 'all' } })),
   }
-}
-
-function idsIn({ body }: EdgeRequest): readonly string[] {
-  return body?.kind === 'fields' ? (body.fields.ids as string[]) : []
 }
 
 const cases: Readonly<Record<string, (at: number, node: string) => Fate>> = {

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { EdgeError } from '../../../src/core/errors.ts'
-import type { EdgeRequest } from '../../../src/core/request.ts'
+import { type EdgeRequest, fieldsOf, nodeOf } from '../../../src/core/request.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
-import { joinResults, joinValidations } from '../../../src/join/join-results.ts'
+import { joinValidations, joinVerdicts, joinWrites } from '../../../src/join/join-results.ts'
 import { bodyOf, edgeRequest, fields, jsonResponse, success } from '../../support/edge-requests.ts'
 import { endpoints, isDistributing, names, view, viewOf } from './three-nodes.ts'
 
@@ -12,7 +12,7 @@ type Responses = Readonly<Record<string, (given: EdgeRequest) => Promise<EdgeRes
 function cluster(responses: Responses) {
   const calls: string[] = []
   const forward = async (given: EdgeRequest) => {
-    const node = given.node ?? given.params.node_id ?? ''
+    const node = nodeOf(given) ?? given.params.node_id ?? ''
     calls.push(`${node} ${given.endpoint.method} ${given.endpoint.path}`)
     const respond = responses[node]
     if (respond === undefined) throw new Error(`${node} must not be called`)
@@ -24,20 +24,19 @@ function cluster(responses: Responses) {
     verifiedOwners: async (ids: readonly string[]) => new Map(ids.map((id) => [id, ownerOf(id)])),
     groupMembers: async () => ({ nodes: new Map() }),
   }
-  return { calls, handle: joinResults({ forward, read: forward, view, owners, isDistributing, endpoints }) }
+  const ports = { forward, read: forward, view, owners, isDistributing, endpoints }
+  return { calls, handle: joinWrites(ports), check: joinVerdicts(ports) }
 }
 
-const restarted = ({ body }: EdgeRequest) =>
-  success({
-    msg: 'All selected agents were restarted',
-    affected_agents: body?.kind === 'fields' ? body.fields.ids : [],
-  })
+const restarted = (given: EdgeRequest) =>
+  success({ msg: 'All selected agents were restarted', affected_agents: fieldsOf(given).ids })
 const refused = (code: number) => () => jsonResponse({ error: code, message: `refused with ${code}` })
 const fails = (code: 920 | 923 | 924) => () => {
   throw new EdgeError(code, ' (it)', { headers: { 'retry-after': '7' } })
 }
 const restart = (...ids: string[]) => edgeRequest('POST /agents/restart', fields({ ids }))
 const all = () => edgeRequest('PUT /agents/restart')
+const validation = () => edgeRequest('GET /cluster/configuration/validation')
 const dataOf = (given: EdgeResponse) => bodyOf(given).data
 
 t.test('affected: agents whose owner did not act are in failed_ids', async (t) => {
@@ -73,8 +72,8 @@ t.test('affected: an agent that its owner does not mention is in failed_ids', as
 t.test('affected: a node counts for its own agents only', async (t) => {
   const { handle } = cluster({
     w1: () => success({ affected_agents: ['200', '300', '999'], failed_ids: [{ id: '301', error: { code: 1707 } }] }),
-    w2: ({ body }) => {
-      const [first, ...others] = body?.kind === 'fields' ? (body.fields.ids as string[]) : []
+    w2: (given) => {
+      const [first, ...others] = fieldsOf(given).ids as string[]
       return success({ affected_agents: others, failed_ids: [{ id: first, error: { code: 1703 } }] })
     },
   })
@@ -93,7 +92,7 @@ t.test('affected: an agent that is listed as affected and as failed is failed', 
 t.test('affected: an agent that is requested twice is restarted once', async (t) => {
   const bodies: unknown[] = []
   const recording = (given: EdgeRequest) => {
-    bodies.push(given.body)
+    bodies.push(fieldsOf(given))
     return restarted(given)
   }
   const { handle } = cluster({ w1: recording })
@@ -101,7 +100,7 @@ t.test('affected: an agent that is requested twice is restarted once', async (t)
     msg: 'All selected agents were restarted',
     affected_agents: ['200', '201'],
   })
-  t.strictSame(bodies, [{ kind: 'fields', fields: { ids: ['200', '201'] } }])
+  t.strictSame(bodies, [{ ids: ['200', '201'] }])
 })
 
 t.test('affected: a node that may still be acting makes the outcome unknown', async (t) => {
@@ -158,19 +157,18 @@ t.test('verdict: KO of one node is KO of all, and without all verdicts there is 
     (...details: string[]) =>
     () =>
       success({ status: 'KO', details })
-  const check = () => edgeRequest('GET /cluster/configuration/validation')
-  t.strictSame(dataOf(await cluster({ m: ok, w1: ok, w2: ok }).handle(check())), { status: 'OK' })
-  const bad = await cluster({ m: ko('a', 'b'), w1: ok, w2: ko('b', 'c') }).handle(check())
+  t.strictSame(dataOf(await cluster({ m: ok, w1: ok, w2: ok }).check(validation())), { status: 'OK' })
+  const bad = await cluster({ m: ko('a', 'b'), w1: ok, w2: ko('b', 'c') }).check(validation())
   t.strictSame(dataOf(bad), { status: 'KO', details: ['a', 'b', 'c'] })
   t.match(bad, { clusterStatus: /^m;rtt=\d+;detail=KO, w1;rtt=\d+;detail=OK, w2;rtt=\d+;detail=KO$/ })
-  t.match(dataOf(await cluster({ m: ok, w1: ok, w2: () => success({}) }).handle(check())), { status: 'KO' })
-  t.match(bodyOf(await cluster({ m: ok, w1: refused(1017), w2: ok }).handle(check())), {
+  t.match(dataOf(await cluster({ m: ok, w1: ok, w2: () => success({}) }).check(validation())), { status: 'KO' })
+  t.match(bodyOf(await cluster({ m: ok, w1: refused(1017), w2: ok }).check(validation())), {
     error: 1017,
     message: 'refused with 1017 (w1)',
   })
-  await t.rejects(async () => cluster({ m: ok, w1: ok, w2: fails(924) }).handle(check()), { code: 924 })
+  await t.rejects(async () => cluster({ m: ok, w1: ok, w2: fails(924) }).check(validation()), { code: 924 })
   const same = cluster({ m: refused(1017), w1: refused(1017), w2: refused(1017) })
-  t.match(bodyOf(await same.handle(check())), { error: 1017, message: 'refused with 1017' })
+  t.match(bodyOf(await same.check(validation())), { error: 1017, message: 'refused with 1017' })
 })
 
 t.test(
@@ -182,16 +180,15 @@ t.test(
       return success({ status: 'OK' })
     }
     const ports = { forward: record('master'), read: record('each'), endpoints }
-    const handle = joinValidations({ ...ports, view })
-    await handle(all())
-    await handle(edgeRequest('GET /cluster/configuration/validation'))
+    const every = joinValidations({ ...ports, view })
+    await every(validation())
     const alone = joinValidations({ ...ports, view: viewOf(['m']) })
-    await alone(edgeRequest('GET /cluster/configuration/validation'))
+    await alone(validation())
     const newer = joinValidations({ ...ports, view: { ...view, layoutOf: () => 'newer' } })
-    await newer(edgeRequest('GET /cluster/configuration/validation'))
+    await newer(validation())
     const each = 'each /cluster/:node_id/configuration/validation'
     const master = 'master /cluster/configuration/validation'
-    t.strictSame(calls, ['master /agents/restart', each, each, each, master, master])
+    t.strictSame(calls, [each, each, each, master, master])
   },
 )
 
@@ -204,8 +201,8 @@ const agedBy = (age: number) => (): EdgeResponse => {
 }
 
 t.test('verdict: it is as old as the oldest response that it is joined from', async (t) => {
-  const { handle } = cluster({ m: agedBy(0), w1: agedBy(600), w2: agedBy(200) })
-  const joined = await handle(edgeRequest('GET /cluster/configuration/validation'))
+  const { check } = cluster({ m: agedBy(0), w1: agedBy(600), w2: agedBy(200) })
+  const joined = await check(validation())
   t.ok(joined.kind === 'json' && joined.oldestPartAge !== undefined)
   const { oldestPartAge = 0 } = joined.kind === 'json' ? joined : {}
   t.ok(oldestPartAge > 500 && oldestPartAge <= 600, `${oldestPartAge} ms`)
@@ -213,8 +210,8 @@ t.test('verdict: it is as old as the oldest response that it is joined from', as
 
 t.test('verdict: it is fresh no longer than the response that expires first', async (t) => {
   const freshFor = async (...ages: readonly [number, number]) => {
-    const { handle } = cluster({ m: agedBy(0), w1: agedBy(ages[0]), w2: agedBy(ages[1]) })
-    const joined = await handle(edgeRequest('GET /cluster/configuration/validation'))
+    const { check } = cluster({ m: agedBy(0), w1: agedBy(ages[0]), w2: agedBy(ages[1]) })
+    const joined = await check(validation())
     return joined.kind === 'json' ? joined.partsFreshFor : undefined
   }
   const left = (await freshFor(500, 200)) ?? Number.NaN

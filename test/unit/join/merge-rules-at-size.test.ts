@@ -1,8 +1,15 @@
 import t from 'tap'
 import { catalogue } from '../../../src/catalogue/index.ts'
-import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
+import {
+  type EdgeRead,
+  type EdgeRequest,
+  type EdgeWrite,
+  fieldsOf,
+  type Handler,
+  nodeOf,
+} from '../../../src/core/request.ts'
 import { joinCollections } from '../../../src/join/join-collections.ts'
-import { joinResults } from '../../../src/join/join-results.ts'
+import { joinVerdicts, joinWrites } from '../../../src/join/join-results.ts'
 import { bodyOf, edgeRequest, fields, success } from '../../support/edge-requests.ts'
 import { endpoints, isDistributing, names, view } from './three-nodes.ts'
 
@@ -18,16 +25,16 @@ function createRandom(seed: number): () => number {
   }
 }
 
-function results(forward: Handler, ownerOf: (id: string) => string = () => 'm') {
+function writes(forward: Handler<EdgeWrite>, ownerOf: (id: string) => string = () => 'm') {
   const owners = {
     verifiedOwners: async (asked: readonly string[]) => new Map(asked.map((id) => [id, ownerOf(id)])),
     groupMembers: async () => ({ nodes: new Map() }),
   }
-  return joinResults({ forward, read: forward, view, owners, isDistributing, endpoints })
+  return joinWrites({ forward, view, owners, isDistributing, endpoints })
 }
 
-function nodeOf(request: EdgeRequest): string {
-  return request.node ?? request.params.node_id ?? ''
+function namedNode(request: EdgeRequest): string {
+  return nodeOf(request) ?? request.params.node_id ?? ''
 }
 
 for (const seed of [1, 2]) {
@@ -39,13 +46,13 @@ for (const seed of [1, 2]) {
         ids.map((id) => [id, { node: names[Math.floor(random() * 3)] ?? 'm', works: random() < 0.5 }]),
       )
       const order = [...ids].sort(() => random() - 0.5)
-      const respond: Handler = ({ body }) => {
-        const asked = body?.kind === 'fields' ? (body.fields.ids as string[]) : []
+      const respond: Handler<EdgeWrite> = (request) => {
+        const asked = fieldsOf(request).ids as string[]
         const failed = asked.filter((id) => !byId.get(id)?.works).reverse()
         const failures = failed.map((id) => ({ id, error: { code: 1707, message: `no ${id}` } }))
         return success({ affected_agents: asked.filter((id) => byId.get(id)?.works), failed_ids: failures })
       }
-      const handle = results(respond, (id) => byId.get(id)?.node ?? 'm')
+      const handle = writes(respond, (id) => byId.get(id)?.node ?? 'm')
       const { data } = bodyOf(await handle(edgeRequest('POST /agents/restart', fields({ ids: order }))))
       const expected: { affected_agents: string[]; failed_ids: object[] } = { affected_agents: [], failed_ids: [] }
       for (const id of order) {
@@ -59,7 +66,8 @@ for (const seed of [1, 2]) {
   t.test(`verdict: each of ${ELEMENTS} details once, in the order of the nodes (seed ${seed})`, async (t) => {
     const random = createRandom(seed)
     const details = new Map(names.map((name) => [name, ids.filter(() => random() < 0.5)]))
-    const handle = results((request) => success({ status: 'KO', details: details.get(nodeOf(request)) }))
+    const respond = (request: EdgeRead) => success({ status: 'KO', details: details.get(namedNode(request)) })
+    const handle = joinVerdicts({ read: respond, view, endpoints })
     const { data } = bodyOf(await handle(edgeRequest('GET /cluster/configuration/validation')))
     const seen: Record<string, true> = {}
     const expected: string[] = []
@@ -84,8 +92,8 @@ for (const seed of [1, 2]) {
       [...some].sort((a, b) => a.timestamp - b.timestamp || a.node - b.node || (a.tag < b.tag ? -1 : 1))
     const pad = (timestamp: number) => String(timestamp).padStart(9, '0')
     const ofNode = names.map((_, node) => sorted(rows.filter((row) => row.node === node)))
-    const read: Handler = (request) => {
-      const own = ofNode[names.indexOf(nodeOf(request))] ?? []
+    const read: Handler<EdgeRead> = (request) => {
+      const own = ofNode[names.indexOf(namedNode(request))] ?? []
       const { offset = '0', limit = '500' } = request.query
       const page = own.slice(Number(offset), Number(offset) + Number(limit))
       return success({
@@ -118,7 +126,7 @@ for (const seed of [1, 2]) {
 }
 
 t.test(`message: the message of the first node, although its response names ${ELEMENTS} agents`, async (t) => {
-  const handle = results((request) => success(`${nodeOf(request)}: ${ids.join()}`))
+  const handle = writes((request) => success(`${namedNode(request)}: ${ids.join()}`))
   const { data } = bodyOf(await handle(edgeRequest('PUT /agents/restart')))
   t.ok(data === `m: ${ids.join()}`)
 })

@@ -5,7 +5,7 @@ import { recordOf } from '../../support/edge-requests.ts'
 export const names = ['m', 'w1', 'w2']
 export const view = viewOf(names)
 
-/** The endpoints of `joinResults`. */
+/** The endpoints of `joinVerdicts` and `joinWrites`. */
 export const endpoints = {
   restart: recordOf('POST /agents/restart'),
   validation: recordOf('GET /cluster/:node_id/configuration/validation'),

@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { CacheEvent } from '../../../src/core/events.ts'
 import { startEdge } from '../../support/edge.ts'
+import { edgeRead } from '../../support/edge-requests.ts'
 import { samplesOf, sumOf } from '../../support/scrape.ts'
 import { fakeNode } from '../upstream/fake-node.ts'
 
@@ -107,15 +108,7 @@ t.test('comparisons stay within the budget, need idle capacity, and are void aft
     },
   )
   const { prepare } = await preparing()
-  const ask = {
-    endpoint,
-    params: { agent_id: '001' },
-    query: {},
-    caller: { name: 'a', permissions: ['*:*'] },
-    waitForComplete: false,
-    requestId: '1',
-    client: new AbortController(),
-  }
+  const ask = edgeRead(endpoint, { params: { agent_id: '001' } })
   const prepared = prepare(ask)
   if (typeof prepared === 'string') throw new Error(prepared)
   const settle = () => new Promise((resolve) => setImmediate(resolve))

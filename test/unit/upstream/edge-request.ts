@@ -1,18 +1,14 @@
 /** Requests as validation creates them, for endpoints of the catalogue. */
-import { catalogue } from '../../../src/catalogue/index.ts'
-import type { EdgeRequest } from '../../../src/core/request.ts'
+import type { WriteMethod } from '../../../src/catalogue/endpoint.ts'
+import type { EdgeRead, EdgeRequest, EdgeWrite } from '../../../src/core/request.ts'
+import { edgeRequest as requestOf } from '../../support/edge-requests.ts'
 
-export function edgeRequest(method: string, path: string, overrides: Partial<EdgeRequest> = {}): EdgeRequest {
-  const endpoint = catalogue.find((record) => record.method === method && record.path === path)
-  if (endpoint === undefined) throw new Error(`the catalogue has no ${method} ${path}`)
-  return {
-    endpoint,
-    params: {},
-    query: {},
-    caller: { name: 'ann', permissions: ['*:*'] },
-    waitForComplete: false,
-    requestId: 'a',
-    client: new AbortController(),
-    ...overrides,
-  }
+type Overrides = Partial<EdgeRead> | Partial<EdgeWrite>
+
+export function edgeRequest(method: 'GET', path: string, overrides?: Partial<EdgeRead>): EdgeRead
+export function edgeRequest(method: WriteMethod, path: string, overrides?: Partial<EdgeWrite>): EdgeWrite
+export function edgeRequest(method: string, path: string, overrides?: Overrides): EdgeRequest
+export function edgeRequest(method: string, path: string, overrides: Overrides = {}): EdgeRequest {
+  const caller = { name: 'ann', permissions: ['*:*'] }
+  return requestOf(`${method} ${path}`, { caller, requestId: 'a', ...overrides } as Overrides)
 }

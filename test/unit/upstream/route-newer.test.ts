@@ -63,7 +63,7 @@ for (const distribution of ['manager', 'edge'] as const) {
     async (t) => {
       const route = createRouter(distribution)
       for (const node of ['boss', 'w1', 'w2']) {
-        const request = edgeRequest('GET', '/syscheck/:agent_id', { params: { agent_id: '001' }, node })
+        const request = edgeRequest('GET', '/syscheck/:agent_id', { params: { agent_id: '001' }, extent: { node } })
         t.equal(route(request, view())[0]?.node, 'boss')
       }
     },
@@ -74,7 +74,7 @@ for (const distribution of ['manager', 'edge'] as const) {
     for (const name of ['w9', '__proto__', 'constructor', 'localhost:6379']) {
       const named = edgeRequest('GET', '/cluster/:node_id/info', { params: { node_id: name } })
       t.throws(() => route(named, view()), { code: 3022, status: 200 })
-      t.throws(() => route(edgeRequest('GET', '/manager/info', { node: name }), view()), { code: 3022 })
+      t.throws(() => route(edgeRequest('GET', '/manager/info', { extent: { node: name } }), view()), { code: 3022 })
     }
   })
 }

@@ -157,21 +157,21 @@ t.test('every endpoint of the catalogue has a route to an existing path', (t) =>
 t.test('a node part goes to that node only, under the same path', (t) => {
   for (const router of [route, createRouter('edge')]) {
     const path = '/syscollector/:agent_id/os'
-    t.same(router(edgeRequest('GET', path, { node: 'w1' }), view()), [{ node: 'w1', path }])
-    t.throws(() => router(edgeRequest('GET', path, { node: 'w3' }), view()), {
+    t.same(router(edgeRequest('GET', path, { extent: { node: 'w1' } }), view()), [{ node: 'w1', path }])
+    t.throws(() => router(edgeRequest('GET', path, { extent: { node: 'w3' } }), view()), {
       code: 924,
       message: /w3: it has no address/,
     })
-    t.throws(() => router(edgeRequest('GET', path, { node: 'w9' }), view()), { code: 3022 })
+    t.throws(() => router(edgeRequest('GET', path, { extent: { node: 'w9' } }), view()), { code: 3022 })
   }
   t.end()
 })
 
 t.test('requests to every node: each node in mode edge, the master in mode manager', (t) => {
   const path = '/experimental/syscollector/os'
-  t.same(createRouter('edge')(edgeRequest('GET', path, { node: 'w1' }), view()), [{ node: 'w1', path }])
-  t.same(route(edgeRequest('GET', path, { node: 'boss' }), view())[0], { node: 'boss', path, ...passing })
-  t.ok(route(edgeRequest('GET', path, { node: 'boss' }), view()).length > 1, 'a worker is a fallback')
+  t.same(createRouter('edge')(edgeRequest('GET', path, { extent: { node: 'w1' } }), view()), [{ node: 'w1', path }])
+  t.same(route(edgeRequest('GET', path, { extent: { node: 'boss' } }), view())[0], { node: 'boss', path, ...passing })
+  t.ok(route(edgeRequest('GET', path, { extent: { node: 'boss' } }), view()).length > 1, 'a worker is a fallback')
   t.end()
 })
 

@@ -1,5 +1,6 @@
 /** The bodies of calls of the newer layout. */
 import type { BodyRule } from '../../../catalogue/newer/translation.ts'
+import { fieldsOf } from '../../../core/request.ts'
 import { formatBody } from '../node-call.ts'
 import { RefusedError } from './classic-error.ts'
 import type { Conversation, NewerCall } from './conversation.ts'
@@ -11,17 +12,13 @@ const words: Readonly<Record<Extract<BodyRule, string>, CreateBody>> = { none: (
 
 /** Throws RefusedError for a body that the node must not get. */
 export function createBody(conversation: Conversation, rule: BodyRule | undefined): Body {
-  if (rule === undefined) return conversation.request.body && formatBody(conversation.request.body)
+  if (rule === undefined) return formatBody(conversation.request)
   if (typeof rule === 'string') return words[rule](conversation)
   return json(Object.fromEntries(Object.entries(rule.json).map(([name, value]) => [name, conversation.fill(value)])))
 }
 
 function json(value: unknown): Body {
   return { type: 'application/json', bytes: Buffer.from(JSON.stringify(value)) }
-}
-
-function fieldsOf({ request: { body } }: Conversation): Readonly<Record<string, unknown>> {
-  return body?.kind === 'fields' ? body.fields : {}
 }
 
 const MIN_KEY_LETTERS = 64
@@ -31,7 +28,7 @@ const MIN_KEY_LETTERS = 64
  * node would use its own settings. It takes no networks as address, except for an agent that is inserted with its key.
  */
 function registration(conversation: Conversation): Body {
-  const { force, ...fields } = fieldsOf(conversation)
+  const { force, ...fields } = fieldsOf(conversation.request)
   const { ip, key } = fields
   if (typeof key === 'string' && key.length < MIN_KEY_LETTERS) throw new RefusedError(1709)
   if (key === undefined && typeof ip === 'string' && ip.includes('/')) {
@@ -49,7 +46,7 @@ function forceOf(force: unknown): unknown {
 }
 
 function command(conversation: Conversation): Body {
-  const { command: name, ...fields } = fieldsOf(conversation)
+  const { command: name, ...fields } = fieldsOf(conversation.request)
   if (name === undefined || name === '') throw new RefusedError(1650)
   return json({ command: name, ...fields })
 }

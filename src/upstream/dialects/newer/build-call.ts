@@ -1,6 +1,7 @@
 /** Translates the parameters and the body of a classic request to a call of the newer layout. */
 import type { CallTemplate, ParamRule, RowRule } from '../../../catalogue/newer/translation.ts'
 import { EdgeError } from '../../../core/errors.ts'
+import { uploadOf } from '../../../core/request.ts'
 import { ownEntry } from '../../../core/values.ts'
 import { parseSearch } from '../../../query/filter.ts'
 import { createBody } from './bodies.ts'
@@ -87,10 +88,9 @@ function checkPath({ request, translation: { call } }: Conversation): void {
   if (only !== undefined && ownEntry(request.params, only.param) !== only.is) throw new RefusedError(only.otherwise)
 }
 
-function checkSize({ request: { body }, translation: { call } }: Conversation): void {
+function checkSize({ request, translation: { call } }: Conversation): void {
   const { maxBodyBytes } = call
-  if (maxBodyBytes === undefined || body?.kind !== 'upload') return
-  if (body.bytes.length > maxBodyBytes) throw new RefusedError(701)
+  if (maxBodyBytes !== undefined && uploadOf(request).length > maxBodyBytes) throw new RefusedError(701)
 }
 
 function checkPresence(rules: Readonly<Record<string, ParamRule>>, query: Readonly<Record<string, string>>): void {

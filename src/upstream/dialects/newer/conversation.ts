@@ -2,7 +2,7 @@
 import type { CallTemplate, Translation } from '../../../catalogue/newer/translation.ts'
 import { EdgeError } from '../../../core/errors.ts'
 import type { NodeCall, NodeResponse, PassedOnTo } from '../../../core/node-call.ts'
-import type { EdgeRequest } from '../../../core/request.ts'
+import { type EdgeRequest, nodeOf } from '../../../core/request.ts'
 import { ownEntry } from '../../../core/values.ts'
 import { DEFAULT_PER_MINUTE } from '../../options.ts'
 import type { Candidate } from '../../route.ts'
@@ -75,7 +75,7 @@ export class Conversation {
     this.request = request
     this.translation = translation
     this.node = node
-    this.about = request.node ?? ownEntry(request.params, 'node_id') ?? tools.master
+    this.about = nodeOf(request) ?? ownEntry(request.params, 'node_id') ?? tools.master
     this.#tools = tools
     this.#replacesMaster = replacesMaster === true
     this.#end = tools.timeout === undefined ? Number.POSITIVE_INFINITY : performance.now() + tools.timeout

@@ -1,5 +1,5 @@
 /** Lists of agents that a request names: they are sent as a parameter, in as many calls as they need. */
-import type { RequestBody } from '../../../core/request.ts'
+import { fieldsOf } from '../../../core/request.ts'
 import { ownEntry } from '../../../core/values.ts'
 import { chunksOf } from './chunks.ts'
 import { RefusedError } from './classic-error.ts'
@@ -20,7 +20,7 @@ export function withLists(conversation: Conversation, call: NewerCall): readonly
 export function listOf({ request, translation }: Conversation): readonly string[] | undefined {
   const { list } = translation.call
   if (list === undefined) return undefined
-  const value = list.from === 'query.ids' ? ownEntry(request.query, 'ids') : idsOfBody(request.body)
+  const value = list.from === 'query.ids' ? ownEntry(request.query, 'ids') : ownEntry(fieldsOf(request), 'ids')
   if (value === undefined) return undefined
   const ids = Array.isArray(value) ? value.map(String) : String(value).split(',')
   return ids.filter((id) => id !== '').map(canonicalId)
@@ -29,8 +29,4 @@ export function listOf({ request, translation }: Conversation): readonly string[
 /** The node takes ids of three digits; with more zeros in front than that they name no agent. */
 function canonicalId(id: string): string {
   return /^\d+$/.test(id) ? id.replace(/^0+(?=\d)/, '').padStart(3, '0') : id
-}
-
-function idsOfBody(body: RequestBody | undefined): unknown {
-  return body?.kind === 'fields' ? ownEntry(body.fields, 'ids') : undefined
 }

@@ -30,7 +30,9 @@ export function buildingReplica(options: Partial<CacheOptions>) {
   const edge = replica({ ...options, onEvent })
   const pageLimit = `${options.nodeReads?.().rowsPerCall ?? 1000}`
   const isBuilding = () =>
-    edge.nodes.requests.slice(callsBeforeEnd).some(({ query, snapshot }) => snapshot || query.limit === pageLimit)
+    edge.nodes.requests
+      .slice(callsBeforeEnd)
+      .some(({ query, extent }) => extent === 'allRows' || query.limit === pageLimit)
   /** Waits until a build that has started, or starts now, has ended. It takes many turns, and more on a busy core. */
   const settleBuild = async () => {
     for (let round = 0; round < 200 || isBuilding(); round += 1) await settle()

@@ -26,9 +26,9 @@ function portsReplica(count: number) {
     snapshots: () => ({ ...settings, groups: ['syscollector'] }),
     nodeReads: () => ({ rowsPerCall: 1000, joinsAgents: true }),
   })
-  edge.nodes.respond = ({ query, snapshot }) => {
-    calls.push(snapshot ? 'all' : 'page')
-    if (snapshot) {
+  edge.nodes.respond = ({ query, extent }) => {
+    calls.push(extent === 'allRows' ? 'all' : 'page')
+    if (extent === 'allRows') {
       const whole = success({ items: [], totalItems: rows.length })
       return { ...whole, rowParts: partsOf(rows), fetchedParts: 2 } as typeof whole
     }
@@ -65,7 +65,7 @@ t.test('a page is read if all rows cannot be', async (t) => {
   const edge = portsReplica(500)
   const { respond } = edge.nodes
   edge.nodes.respond = (request, call) => {
-    if (!request.snapshot) return respond(request, call)
+    if (request.extent !== 'allRows') return respond(request, call)
     edge.calls.push('all')
     return success({ items: [], totalItems: 200_000 })
   }

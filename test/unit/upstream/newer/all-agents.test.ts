@@ -165,7 +165,7 @@ t.test('an error of the node is that of the read', async (t) => {
 })
 
 t.test('all rows are returned in parts, in the order of their agents', async (t) => {
-  const request = edgeRequest('GET', PORTS, { query: { limit: '100' }, snapshot: true })
+  const request = edgeRequest('GET', PORTS, { query: { limit: '100' }, extent: 'allRows' })
   const { response, data } = await ask(request, inventoryNode({ agents: three }))
   if (response.kind !== 'json') throw new Error('the response is no envelope')
   const rows = (response.rowParts ?? []).flatMap((part) => JSON.parse(part.toString()) as Record<string, unknown>[])
@@ -179,7 +179,7 @@ t.test('all rows are returned in parts, in the order of their agents', async (t)
 })
 
 t.test('more rows than may be collected are counted only', async (t) => {
-  const request = edgeRequest('GET', PORTS, { query: { limit: '4' }, snapshot: true })
+  const request = edgeRequest('GET', PORTS, { query: { limit: '4' }, extent: 'allRows' })
   const { data } = await ask(request, inventoryNode({ agents: three }))
   t.same(data, { items: [], totalItems: 5 })
 })

@@ -1,6 +1,6 @@
 /** Asks the dialect of the newer layout, with a master that answers as recorded on a real cluster. */
 import type { NodeCall, NodeInfo, NodeResponse } from '../../../../src/core/node-call.ts'
-import type { EdgeRequest } from '../../../../src/core/request.ts'
+import type { EdgeRead, EdgeWrite } from '../../../../src/core/request.ts'
 import { newer } from '../../../../src/upstream/dialects/newer/index.ts'
 import { edgeRequest } from '../edge-request.ts'
 import { exchanges } from './recorded.ts'
@@ -44,7 +44,7 @@ export function items(affected: readonly unknown[], failed: readonly (readonly [
   }
 }
 
-export interface AskOptions extends Partial<EdgeRequest> {
+export type AskOptions = (Partial<EdgeRead> | Partial<EdgeWrite>) & {
   /** Replies that were not recorded, by call, with parameters in alphabetical order. */
   readonly replies?: Readonly<Record<string, Reply>>
   /** A call that gets no response. */

@@ -78,7 +78,7 @@ function createRead(conversation: Conversation): Read {
   const parameters: Record<string, string> = others
   const { order } = translation.call
   if (parameters.sort === undefined && order !== undefined) parameters.sort = withTies(undefined, order)
-  if (request.snapshot) {
+  if (request.extent === 'allRows') {
     return { call: { ...call, query: parameters }, collector: new AllRowsCollector(Number(request.query.limit)) }
   }
   const { offset, limit, sort, select } = request.query

@@ -4,6 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { EdgeError } from '../../../../core/errors.ts'
+import { uploadOf } from '../../../../core/request.ts'
 import { ownText } from '../../../../core/values.ts'
 import type { Answer } from '../../dialect.ts'
 import { answerData, answerError, answerOf } from '../answer.ts'
@@ -56,16 +57,15 @@ export async function readFile(conversation: Conversation): Promise<Answer> {
 
 /** Throws 938 for a file in a folder that the newer layout cannot write. */
 export async function writeFile(conversation: Conversation): Promise<Answer> {
-  const { query, body } = conversation.request
+  const { request } = conversation
   const file = directFileOf(conversation)
-  const overwrite = query.overwrite === 'true'
+  const overwrite = request.query.overwrite === 'true'
   // The main configuration always exists, and the node would replace it.
   if (file === undefined && !overwrite) throw new RefusedError(EXISTS)
-  const bytes = body?.kind === 'upload' ? body.bytes : Buffer.alloc(0)
   const reply = await conversation.send({
     ...callOf('PUT', file),
     query: { ...(file !== undefined && overwrite && { overwrite: 'true' }), ...waiting(conversation) },
-    body: { type: 'application/octet-stream', bytes },
+    body: { type: 'application/octet-stream', bytes: uploadOf(request) },
   })
   return answerWrite(conversation, reply, file)
 }
