@@ -46,7 +46,7 @@ export async function run(config: Config, { onListening, ...options }: RunOption
   edge.log.info({ ...urls, replica: replicaNameOf(config) }, 'listening')
   onListening?.(urls)
   process.on('SIGHUP', () => void reloadAll(edge))
-  const signal = await firstSignal()
+  const signal = await firstSignal(edge.flushLog)
   edge.log.info({ signal, delay: config.listen.drain.delay }, 'draining')
   const isComplete = await edge.drain()
   edge.log.info({ cut: !isComplete }, 'ended')

@@ -16,7 +16,7 @@ import type { RecordStages } from '../core/trace.ts'
 import { createAuthenticator, tokenIssuer } from '../http/authenticate.ts'
 import { addressOfRequests } from '../http/client-address.ts'
 import { createHttp, type Http } from '../http/index.ts'
-import { logRejected } from '../http/request-log.ts'
+import { rejectionReporter } from '../http/request-log.ts'
 import { createListener, type Listener } from '../listener/listener.ts'
 import { buildPipeline } from '../pipeline.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
@@ -34,8 +34,6 @@ export interface ApiParts {
   readonly cluster: Cluster
   readonly shared: SharedAccess | undefined
   readonly log: Logger
-  /** Writes a complete log line. */
-  readonly writeLine: (line: string) => void
   /** Absent: replicas share nothing. */
   readonly replica: RedisReplica | undefined
   /** Absent: stored responses are not encrypted. */
@@ -62,11 +60,11 @@ export interface Api {
 /** Rejects with an `Error` for the operator if the certificate or a setting cannot be used. */
 export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Promise<Api> {
   const { initial, current } = settings
-  const { access, cluster, shared, log, writeLine, replica, encryptionKey, onStoreEvent, emit, audit } = parts
+  const { access, cluster, shared, log, replica, encryptionKey, onStoreEvent, emit, audit } = parts
   const { traces, recordStages } = parts
   const trustedProxies = () => current().listen.trustedProxies
   const addressOf = addressOfRequests(trustedProxies)
-  const onReject = logRejected(log, addressOf, emit.request)
+  const onReject = rejectionReporter(addressOf, emit.request)
   const { listen, cluster: nodes } = initial
   const listener = await createListener({ ...listen, cors: listen.cors.origins.length > 0, log, onReject })
   // The pipeline needs these two, but they come from the HTTP application, which needs the pipeline.
@@ -110,7 +108,6 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
     recordStages,
     serverFactory: listener.serverFactory,
     log,
-    writeLine,
     limits: () => current().listen.limits,
     prefixes: () => current().cluster,
     experimental: () => current().cluster.experimental,

@@ -14,6 +14,7 @@ import type { LoadResult } from '../config/index.ts'
 import { createReloadableConfig, type ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import { weaknessOf } from '../config/weak-password.ts'
+import { requestLog } from '../http/request-log.ts'
 import { type DrainOptions, drain } from '../listener/drain.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
 import { createSharedFailedLogins } from '../redis/shared-failed-logins.ts'
@@ -78,6 +79,8 @@ export interface Edge {
   closeFailedConnection(error: unknown): boolean
   /** Counts an error of a connection that no code had handled. */
   countUncaughtError(code: string): void
+  /** Writes the log lines of the requests that have ended, before the process does. */
+  flushLog(): void
   readonly log: Logger
 }
 
@@ -129,6 +132,7 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
     closeFailedConnection: (error) =>
       [api.listener, operations.listener].some((listener) => listener.closeFailedConnection(error)),
     countUncaughtError: parts.countUncaughtError,
+    flushLog: parts.flushLog,
     start: async () => {
       try {
         const startCluster = () => cluster.start().then(readiness.start)
@@ -163,11 +167,15 @@ function warnOfWeakCredentials({ cluster }: Config, log: Logger): void {
 
 /** Builds the parts in the order of their dependencies. `close` closes all of them. */
 async function buildParts(settings: ReloadableConfig, parts: ProcessParts) {
-  const { log, writeLine, flush, lifecycle, reloader, processGroup } = parts
+  const { log, writeLine, setEarlierLines, flush, lifecycle, reloader, processGroup } = parts
   const { initial: config, current } = settings
   const name = replicaNameOf(config)
-  const events = createEdgeEvents()
-  const { emit } = events
+  const events = createEdgeEvents((error, { requestId }) =>
+    log.error({ err: error, reqId: requestId }, 'request not reported'),
+  )
+  const { emit, requests } = events
+  setEarlierLines(requests.drain)
+  events.on({ request: requestLog(writeLine) })
   const divergence = countDivergence(events)
   const audit = buildAudit(settings, log, flush)
   events.on({ nodeCall: audit.onNodeCall, request: audit.onRequest })
@@ -213,7 +221,7 @@ async function buildParts(settings: ReloadableConfig, parts: ProcessParts) {
   const history = buildHistory(settings, { name, events, traffic: monitors.traffic, replica })
   const common = { name, drains, access, cluster, replica, shared, log, audit }
   const { recordStages } = monitors.records
-  api = await buildApi(settings, { ...common, encryptionKey, writeLine, onStoreEvent, emit, traces, recordStages })
+  api = await buildApi(settings, { ...common, encryptionKey, onStoreEvent, emit, traces, recordStages })
   const readiness = createReadiness({
     cluster,
     hasOwnCredentials: () => config.cluster.credentials.mode === 'service',
@@ -271,6 +279,7 @@ async function buildParts(settings: ReloadableConfig, parts: ProcessParts) {
     await Promise.all([api.app.close(), operations.app.close(), access.close(), cluster.close()])
     // The stores come last, because requests in flight may still store or invalidate responses.
     await api.closeCache()
+    requests.drain()
     await audit.close()
     await traces?.stop(spanFlushMs)
     await history.close()
@@ -292,6 +301,7 @@ async function buildParts(settings: ReloadableConfig, parts: ProcessParts) {
     monitors,
     metrics,
     countUncaughtError,
+    flushLog: requests.drain,
     close,
   }
 }

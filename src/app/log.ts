@@ -9,6 +9,8 @@ export interface LogOutput {
   readonly log: Logger
   /** Writes a complete line at level `info`. */
   readonly writeLine: (line: string) => void
+  /** Calls the function in front of each line that is written by `log`, so that it can write earlier ones. */
+  readonly setEarlierLines: (write: () => void) => void
   /** Writes the lines that are buffered. */
   readonly flush: () => void
   /** Writes the repeated lines that wait for the end of their second. */
@@ -18,7 +20,12 @@ export interface LogOutput {
 export function createLog(settings: ReloadableConfig, logTo: LogDestination = pino.destination(1)): LogOutput {
   const repeated = limitRepeatedLines(INTERVAL_MS)
   const { logMethod } = repeated
-  const log = pino({ level: settings.initial.log.level, base: null, hooks: { logMethod } }, logTo)
+  let writeEarlierLines: () => void = () => undefined
+  const write = (line: string): void => {
+    writeEarlierLines()
+    logTo.write(line)
+  }
+  const log = pino({ level: settings.initial.log.level, base: null, hooks: { logMethod } }, { write })
   let isInfo = log.isLevelEnabled('info')
   settings.onReload((next) => () => {
     log.level = next.log.level
@@ -27,7 +34,10 @@ export function createLog(settings: ReloadableConfig, logTo: LogDestination = pi
   const writeLine = (line: string): void => {
     if (isInfo) logTo.write(line)
   }
-  return { log, writeLine, flush: () => logTo.flushSync?.(), flushRepeated: repeated.flush }
+  const setEarlierLines = (write: () => void): void => {
+    writeEarlierLines = write
+  }
+  return { log, writeLine, setEarlierLines, flush: () => logTo.flushSync?.(), flushRepeated: repeated.flush }
 }
 
 /** Called by pino instead of writing a line; `method` writes it. `this` is the logger, which may be that of a request. */

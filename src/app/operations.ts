@@ -20,9 +20,12 @@ import type { Cluster } from '../upstream/index.ts'
 import { buildConsolePorts, type Monitors, type OperationsParts } from './console.ts'
 import { buildSignIn } from './sign-in.ts'
 
-export function createMonitors({ on }: Pick<EdgeEvents, 'on'>, cluster: Pick<Cluster, 'status'>): Monitors {
+export function createMonitors(
+  { on, requests }: Pick<EdgeEvents, 'on' | 'requests'>,
+  cluster: Pick<Cluster, 'status'>,
+): Monitors {
   const traffic = createTraffic()
-  const records = createRequestRecords()
+  const records = createRequestRecords(requests)
   const tail = createLiveTail(records)
   const joins = createRecentJoins()
   const queues = createQueueTrends(cluster.status)

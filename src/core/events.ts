@@ -1,11 +1,13 @@
 /**
- * Events of the edge, for metrics, the console, the audit and traces. Their values are bounded: never a query value, a
- * header or a body, and of a URL nothing but `path`. Listeners run synchronously; they must neither throw nor block.
+ * Events of the edge, for metrics, the console, the log, the audit and traces. Their values are bounded: never a query
+ * value, a header or a body, and of a URL nothing but `path`. Listeners must not block. They run synchronously and must
+ * not throw, except for `request`.
  */
 import type { NodeFault } from './errors.ts'
 import type { CacheOutcome, CacheStatus, TrialComparison } from './response.ts'
 
 export interface EventListeners {
+  /** Called at the end of the turn of the event loop; the event is used again after the call (`telemetry/request-ring.ts`). */
   request?(event: RequestEvent): void
   nodeCall?(event: NodeCallEvent): void
   /** The name of a node whose ejection begins. */
@@ -21,7 +23,7 @@ export interface EventListeners {
   uncaughtConnectionError?(code: string): void
 }
 
-/** One request; emitted once, when the response was sent or the client disconnected. */
+/** One request; emitted once, when the response was sent or the client disconnected. Always has all members. */
 export interface RequestEvent {
   readonly requestId: string
   /** When the response ended: milliseconds since 1970. */
@@ -30,10 +32,12 @@ export interface RequestEvent {
   readonly endedAt: number
   /** GET, HEAD, PUT, POST, DELETE, OPTIONS, or `other`. */
   readonly method: string
+  /** For the log only: the method as the client sent it. Undefined: the request could not be parsed. */
+  readonly sentMethod: string | undefined
   /** The route template, or `unknown`. */
   readonly route: string
   /** Of a request without a route: its path, shortened and escaped. For the console only, because clients choose it. */
-  readonly path?: string | undefined
+  readonly path: string | undefined
   /** The cache group of the route, or `none`. */
   readonly group: string
   /** 0: the client disconnected before there was a response. */
@@ -45,18 +49,24 @@ export interface RequestEvent {
   readonly cache: CacheOutcome
   /** Milliseconds that the fetch of the stored response took; set for hits. */
   readonly fetchTime: number | undefined
-  /** How the cache handled the request; absent if the response may not be stored. */
-  readonly cacheStatus?: CacheStatus | undefined
+  /** How the cache handled the request; undefined if the response may not be stored. */
+  readonly cacheStatus: CacheStatus | undefined
   /** The code of the error that the edge sent. */
-  readonly errorCode?: number | undefined
-  /** Absent: the caller was not authenticated. */
+  readonly errorCode: number | undefined
+  /** Undefined: the caller was not authenticated. */
   readonly caller: string | undefined
   readonly client: string
   /** Of a request whose trace is sampled. */
-  readonly traceId?: string | undefined
+  readonly traceId: string | undefined
   /** The error code of a request that the edge rejected before it had any effect. */
-  readonly rejectedWith?: number | undefined
+  readonly rejectedWith: number | undefined
+  /** The listener rejected the request, before the router. */
+  readonly isOfListener: boolean
+  /** The message of its line in the log. Undefined: it has none. */
+  readonly message: RequestMessage | undefined
 }
+
+export type RequestMessage = 'request' | 'request not answered: connection closed'
 
 /** What the audit needs of a rejected request; its route may be one of the operations listener. */
 export type RejectedRequestEvent = Pick<

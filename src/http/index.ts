@@ -20,7 +20,7 @@ import type { AddressOf } from './client-address.ts'
 import { PreparedHits } from './prepared-hits.ts'
 import { addHeaders, handleErrors, sendError, toEdgeError } from './reply.ts'
 import { commonHeaders } from './representation.ts'
-import { RequestLog, reportAtEnd, type WriteLine } from './request-log.ts'
+import { RequestLog, reportAtEnd } from './request-log.ts'
 import { type BeginTrace, type RequestEventListener, RequestState } from './request-state.ts'
 import {
   admissionTarget,
@@ -44,8 +44,6 @@ declare module 'fastify' {
 export interface HttpOptions extends RouteOptions {
   readonly serverFactory: FastifyServerFactory
   readonly log: FastifyBaseLogger
-  /** Writes whole lines of the log at level `info`; absent: all lines go through the logger. */
-  readonly writeLine?: WriteLine
   /** Receives the event of each request when its response was sent or its client has disconnected. */
   readonly observe?: RequestEventListener
   /** Absent: nothing is traced. */

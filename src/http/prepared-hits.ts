@@ -5,7 +5,7 @@
  * next step of the same way; nothing has been counted or decided for it.
  */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
 import type { EdgeResponse, JsonResponse } from '../core/response.ts'
@@ -13,7 +13,6 @@ import { hasBody } from '../listener/framing.ts'
 import type { Admission } from './admit.ts'
 import type { ValidatedUrl } from './edge-request.ts'
 import { preferencesOf, represent } from './representation.ts'
-import { hitLog, type WriteLine } from './request-log.ts'
 import { eventOfHit, type RequestEventListener } from './request-state.ts'
 import { writeHit } from './write-hit.ts'
 
@@ -21,9 +20,6 @@ import { writeHit } from './write-hit.ts'
 const MAX_URL_LENGTH = 512
 
 export interface PreparedHitOptions {
-  readonly log: FastifyBaseLogger
-  /** Writes whole lines of the log; absent: all lines go through the logger. */
-  readonly writeLine?: WriteLine
   readonly compressionMinBytes: () => number
   readonly corsOrigins: () => readonly string[]
   readonly observe?: RequestEventListener
@@ -40,13 +36,11 @@ export interface PreparedHit {
 export class PreparedHits {
   readonly #options: PreparedHitOptions
   readonly #admission: Admission
-  readonly #logHit: ReturnType<typeof hitLog>
   #hits = new RecentlyUsed<PreparedHit>(MAX_IN_USE)
 
   constructor(options: PreparedHitOptions, admission: Admission) {
     this.#options = options
     this.#admission = admission
-    this.#logHit = hitLog(options.log, options.writeLine)
   }
 
   /** Remembers the response to a request, if it is a hit that may be repeated for all callers who may read the endpoint. */
@@ -62,7 +56,7 @@ export class PreparedHits {
     this.#hits = new RecentlyUsed<PreparedHit>(MAX_IN_USE)
   }
 
-  /** Sends the response and returns true if the request is a repeated hit. It is counted, logged and reported. */
+  /** Sends the response and returns true if the request is a repeated hit. It is counted and reported. */
   respond(request: FastifyRequest, reply: FastifyReply): boolean {
     const { raw, edge } = request
     const hit = this.#hits.get(raw.url ?? '')
@@ -82,14 +76,7 @@ export class PreparedHits {
     if (representation instanceof Promise || !this.#admission.countHit(caller)) return false
     reply.hijack()
     writeHit(reply.raw, request.id, representation)
-    try {
-      const event = eventOfHit(request, hit.url.endpoint, caller.name, response, representation)
-      this.#logHit(event)
-      this.#options.observe?.(event)
-    } catch (error) {
-      // The response is sent, and no handler of Fastify follows.
-      this.#options.log.error({ err: error, reqId: request.id }, 'request not reported')
-    }
+    this.#options.observe?.(eventOfHit(request, hit.url.endpoint, caller.name, response, representation))
     return true
   }
 

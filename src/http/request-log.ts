@@ -1,44 +1,19 @@
-/** One log line per request: route template, status, time, caller. No URL, no query value, no body, no header. */
+/**
+ * Reports each request once, when it has ended, and writes the log line of each report: route template, status, time,
+ * caller. No URL, no query value, no body, no header.
+ */
 import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
+import type { RequestEvent } from '../core/events.ts'
 import { normalizeAddress } from '../core/ip-addresses.ts'
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { RejectedRequest } from '../listener/reject.ts'
 import type { AddressOf } from './client-address.ts'
-import {
-  eventOf,
-  eventOfRejected,
-  type HitEvent,
-  type RequestEventListener,
-  routeOf,
-  statusOf,
-} from './request-state.ts'
-
-export type RequestLogger = Pick<FastifyBaseLogger, 'info' | 'warn'>
+import { eventOf, eventOfRejected, type RequestEventListener } from './request-state.ts'
 
 const COMPLETED = 'request'
 const DISCONNECTED = 'request not answered: connection closed'
 
-interface LogEntry {
-  readonly reqId: string
-  readonly method: string | undefined
-  readonly route: string
-  /** Absent: no response was sent. */
-  readonly status: number | undefined
-  /** Milliseconds from the head of the request to the end of the response. */
-  readonly elapsed: number
-  readonly caller: string | undefined
-  readonly client: string
-  /** Of a traced request. */
-  readonly traceId?: string | undefined
-}
-
-export function logFields({ reqId, method, route, status, elapsed, caller, client, traceId }: LogEntry): object {
-  return { reqId, method, route, status, milliseconds: tenths(elapsed), caller, client, traceId }
-}
-
-function tenths(milliseconds: number): number {
-  return Math.round(milliseconds * 10) / 10
-}
+export type RequestLogger = Pick<FastifyBaseLogger, 'warn'>
 
 /**
  * Replaces the lines of Fastify about requests. Fastify itself has no logger: with one, it would add listeners to each
@@ -69,10 +44,7 @@ export class RequestLog extends LogController {
   }
 }
 
-/**
- * Logs and reports a request when its response is complete or its client has disconnected: a write may have been carried
- * out then.
- */
+/** Reports a request when its response is complete or its client has disconnected: a write may have been carried out then. */
 export function reportAtEnd(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -85,11 +57,10 @@ export function reportAtEnd(
     failure = error
   })
   const onEnd = () => {
-    const fields = fieldsOf(request, reply)
     const isAnswered = raw.writableFinished || request.raw.rejectedWith !== undefined
-    if (failure === undefined) log.info(fields, isAnswered ? COMPLETED : DISCONNECTED)
-    else log.warn({ ...fields, error: failure.message }, 'request failed')
-    const event = eventOf(request, reply, elapsedOf(request))
+    const message = isAnswered ? COMPLETED : DISCONNECTED
+    const event = eventOf(request, reply, failure === undefined ? message : undefined)
+    if (failure !== undefined) log.warn({ ...logFields(event), error: failure.message }, 'request failed')
     observe?.(event)
     request.edge.endTrace(event)
   }
@@ -99,57 +70,55 @@ export function reportAtEnd(
 }
 
 /**
- * Returns a function that logs and reports the requests that the listener rejects. Of the pipelined requests that are
- * dropped with their connection only the first is logged; all of them are reported.
+ * Returns a function that reports the requests that the listener rejects. Of the pipelined requests that are dropped with
+ * their connection only the first has a line in the log.
  */
-export function logRejected(
-  log: Pick<FastifyBaseLogger, 'info'>,
+export function rejectionReporter(
   addressOf: AddressOf,
-  observe?: RequestEventListener,
+  observe: RequestEventListener,
 ): (rejected: RejectedRequest) => void {
   return (rejected) => {
-    const { id, request, socket, error, nth = 1 } = rejected
+    const { request, socket, error, nth = 1 } = rejected
     const peer = socket.remoteAddress ?? ''
     const client = request === undefined ? (normalizeAddress(peer) ?? peer) : addressOf({ raw: request })
-    const event = eventOfRejected(rejected, client)
-    const { method, route, caller } = event
-    const entry = { reqId: id, method, route, status: error?.status, elapsed: event.ms, caller, client }
-    if (nth === 1) log.info({ ...logFields(entry), code: error?.code }, error === undefined ? DISCONNECTED : COMPLETED)
-    observe?.(event)
+    const message = error === undefined ? DISCONNECTED : COMPLETED
+    observe(eventOfRejected(rejected, client, nth === 1 ? message : undefined))
   }
 }
 
-function fieldsOf(request: FastifyRequest, reply: FastifyReply): object {
-  const { edge } = request
-  return logFields({
-    reqId: request.id,
-    method: request.method,
-    route: routeOf(request),
-    status: statusOf(request, reply),
-    elapsed: elapsedOf(request),
-    caller: edge.caller?.name,
-    client: edge.clientAddress,
-    traceId: edge.trace?.traceId,
-  })
-}
-
-function elapsedOf({ edge }: FastifyRequest): number {
-  return performance.now() - edge.startedAt
-}
-
-/** Writes one whole line of the log. */
+/** Writes one whole line of the log, at level `info`. */
 export type WriteLine = (text: string) => void
 
-type RequestFields = Pick<HitEvent, 'method' | 'route' | 'status'>
-type CallerFields = Pick<HitEvent, 'caller' | 'client'>
+/** Returns the listener that writes the log lines of requests. */
+export function requestLog(writeLine: WriteLine): RequestEventListener {
+  const textOf = hitTexts()
+  return (event) => {
+    const { message, cache, traceId, at } = event
+    if (message === undefined) return
+    const isPlainHit = cache === 'hit' && traceId === undefined && message === COMPLETED
+    writeLine(
+      isPlainHit ? textOf(event) : `${JSON.stringify({ level: 30, time: at, ...logFields(event), msg: message })}\n`,
+    )
+  }
+}
 
-/**
- * Returns a function that logs cache hits. It writes the same line as the logger at level `info`, but joins it from
- * prepared parts: serialising the fields again takes longer than the cache lookup. Without `writeLine` all hits go
- * through the logger.
- */
-export function hitLog(log: FastifyBaseLogger, writeLine?: WriteLine): (event: HitEvent) => void {
-  if (writeLine === undefined) return (event) => log.info(logFields(entryOf(event)), COMPLETED)
+/** Members without a value are not written. */
+function logFields(event: RequestEvent): object {
+  const { requestId: reqId, sentMethod: method, route, caller, client, traceId, isOfListener } = event
+  const status = event.status === 0 ? undefined : event.status
+  const code = isOfListener ? event.errorCode : undefined
+  return { reqId, method, route, status, milliseconds: tenths(event.ms), caller, client, traceId, code }
+}
+
+function tenths(milliseconds: number): number {
+  return Math.round(milliseconds * 10) / 10
+}
+
+type RequestFields = Pick<RequestEvent, 'method' | 'route' | 'status'>
+type CallerFields = Pick<RequestEvent, 'caller' | 'client'>
+
+/** Returns the function that joins the same lines from prepared parts: to serialise the fields takes several times as long. */
+function hitTexts(): (event: RequestEvent) => string {
   const requests = new RecentlyUsed<RequestFields & { readonly text: string }>(MAX_IN_USE)
   const callers = new RecentlyUsed<CallerFields & { readonly text: string }>(MAX_IN_USE)
   const requestText = ({ method, route, status }: RequestFields): string => {
@@ -159,7 +128,7 @@ export function hitLog(log: FastifyBaseLogger, writeLine?: WriteLine): (event: H
     requests.set(route, { method, route, status, text })
     return text
   }
-  const callerText = ({ caller, client }: CallerFields): string => {
+  const callerText = ({ caller = '', client }: CallerFields): string => {
     const last = callers.get(caller)
     if (last?.client === client) return last.text
     const text = `,"caller":${JSON.stringify(caller)},"client":${JSON.stringify(client)},"msg":"${COMPLETED}"}\n`
@@ -170,10 +139,6 @@ export function hitLog(log: FastifyBaseLogger, writeLine?: WriteLine): (event: H
   return (event) => {
     const { at } = event
     if (start.time !== at) start = { time: at, text: `{"level":30,"time":${at},"reqId":"` }
-    writeLine(start.text + event.requestId + requestText(event) + tenths(event.ms) + callerText(event))
+    return start.text + event.requestId + requestText(event) + tenths(event.ms) + callerText(event)
   }
-}
-
-function entryOf({ requestId, method, route, status, ms, caller, client }: HitEvent): LogEntry {
-  return { reqId: requestId, method, route, status, elapsed: ms, caller, client }
 }

@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import type { EdgeError } from '../core/errors.ts'
-import type { RequestEvent } from '../core/events.ts'
+import type { RequestEvent, RequestMessage } from '../core/events.ts'
 import type { Caller } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { cacheOutcomeOf } from '../core/response.ts'
@@ -81,49 +81,47 @@ export function groupOf(endpoint: Endpoint | undefined): string {
   return endpoint !== undefined && 'cache' in endpoint && 'group' in endpoint.cache ? endpoint.cache.group : 'none'
 }
 
-/** Returns the path template of the catalogue, which the router spells differently for some routes; `unknown` without an endpoint. */
-export function routeOf({ routeOptions }: FastifyRequest): string {
-  return routeOptions.config?.endpoint?.path ?? UNKNOWN_ROUTE
-}
-
-/** Returns the status that was sent, or `undefined` if no response was sent. */
-export function statusOf({ raw }: FastifyRequest, reply: FastifyReply): number | undefined {
-  return raw.rejectedWith?.status ?? (reply.raw.headersSent ? reply.statusCode : undefined)
-}
-
-/** `elapsed`: milliseconds from the head of the request to the end of the response. */
-export function eventOf(request: FastifyRequest, reply: FastifyReply, elapsed: number): RequestEvent {
+/** To be called at the end of the request. `message`: of its line in the log; absent: it has none. */
+export function eventOf(request: FastifyRequest, reply: FastifyReply, message?: RequestMessage): RequestEvent {
   const { edge, raw, routeOptions } = request
-  const hasRoute = routeOptions.config?.endpoint !== undefined
+  const endpoint = routeOptions.config?.endpoint
+  const errorCode = (raw.rejectedWith ?? edge.error)?.code
+  const endedAt = performance.now()
   return {
+    at: Date.now(),
+    endedAt,
     requestId: request.id,
-    ...now(),
     method: methodLabel(request.method),
-    route: routeOf(request),
-    path: hasRoute ? undefined : shownPath(raw.url),
-    group: groupOf(routeOptions.config?.endpoint),
-    status: statusOf(request, reply) ?? 0,
-    ms: elapsed,
+    sentMethod: request.method,
+    route: endpoint?.path ?? UNKNOWN_ROUTE,
+    path: endpoint === undefined ? shownPath(raw.url) : undefined,
+    group: groupOf(endpoint),
+    status: raw.rejectedWith?.status ?? (reply.raw.headersSent ? reply.statusCode : 0),
+    ms: endedAt - edge.startedAt,
     bytes: bytesSent(request, reply),
     ...cacheFields(edge.response),
+    errorCode,
     caller: edge.caller?.name,
     client: edge.clientAddress,
     traceId: edge.trace?.traceId,
-    errorCode: (raw.rejectedWith ?? edge.error)?.code,
-    rejectedWith: edge.enteredPipeline ? undefined : (raw.rejectedWith ?? edge.error)?.code,
+    rejectedWith: edge.enteredPipeline ? undefined : errorCode,
+    isOfListener: false,
+    message,
   }
 }
 
-function now(): Pick<RequestEvent, 'at' | 'endedAt'> {
-  return { at: Date.now(), endedAt: performance.now() }
-}
-
 /** The event of a request that the listener rejected. The time is 0: the listener decides at once. */
-export function eventOfRejected({ id, request, error }: RejectedRequest, client: string): RequestEvent {
+export function eventOfRejected(
+  { id, request, error }: RejectedRequest,
+  client: string,
+  message: RequestMessage | undefined,
+): RequestEvent {
   return {
+    at: Date.now(),
+    endedAt: performance.now(),
     requestId: id,
-    ...now(),
     method: methodLabel(request?.method),
+    sentMethod: request?.method,
     route: UNKNOWN_ROUTE,
     path: shownPath(request?.url),
     group: groupOf(undefined),
@@ -131,36 +129,34 @@ export function eventOfRejected({ id, request, error }: RejectedRequest, client:
     ms: 0,
     bytes: error === undefined || request?.method === 'HEAD' ? 0 : Buffer.byteLength(rejectionBody(error)),
     ...cacheFields(undefined),
+    errorCode: error?.code,
     caller: undefined,
     client,
-    errorCode: error?.code,
+    traceId: undefined,
     rejectedWith: error?.code,
+    isOfListener: true,
+    message,
   }
 }
 
-/** The event of a cache hit. */
-export interface HitEvent extends RequestEvent {
-  readonly method: 'GET' | 'HEAD'
-  readonly caller: string
-}
-
-/** `sent`: status and body of the representation; a HEAD receives no body. */
+/** The event of a prepared hit. `sent`: status and body of the representation; a HEAD receives no body. */
 export function eventOfHit(
-  { id, method: name, edge }: FastifyRequest,
+  { id, method, edge }: FastifyRequest,
   endpoint: Endpoint,
   caller: string,
   response: EdgeResponse,
   sent: { readonly status: number; readonly bytes?: Buffer | undefined },
-): HitEvent {
+): RequestEvent {
   const { cache, fetchTime, cacheStatus } = cacheFields(response)
   const endedAt = performance.now()
-  const method = name === 'HEAD' ? 'HEAD' : 'GET'
   return {
-    requestId: id,
     at: Date.now(),
     endedAt,
+    requestId: id,
     method,
+    sentMethod: method,
     route: endpoint.path,
+    path: undefined,
     group: groupOf(endpoint),
     status: sent.status,
     ms: endedAt - edge.startedAt,
@@ -168,9 +164,13 @@ export function eventOfHit(
     cache,
     fetchTime,
     cacheStatus,
+    errorCode: undefined,
     caller,
     client: edge.clientAddress,
+    traceId: undefined,
     rejectedWith: undefined,
+    isOfListener: false,
+    message: 'request',
   }
 }
 

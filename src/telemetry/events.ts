@@ -1,19 +1,22 @@
-/** The event emitter of the process: all rooms emit here; metrics, the console and the audit listen. */
-import type { EventListeners } from '../core/events.ts'
+/** The event emitter of the process: all rooms emit here; metrics, the console, the log and the audit listen. */
+import type { EventListeners, RequestEvent } from '../core/events.ts'
+import { RequestRing } from './request-ring.ts'
 
 export interface EdgeEvents {
   /** The functions that the other rooms call when an event happens. */
   readonly emit: Required<EventListeners>
   /**
-   * Calls the listeners for each event from now on. Returns the function that removes them. Listeners run synchronously;
-   * they must neither throw nor block.
+   * Calls the listeners for each event from now on. Returns the function that removes them. Listeners must not block. They
+   * run synchronously and must not throw, except those of requests.
    */
   on(listeners: EventListeners): () => void
+  readonly requests: RequestRing
 }
 
-export function createEdgeEvents(): EdgeEvents {
+/** `onRequestError`: a listener of requests has thrown this. */
+export function createEdgeEvents(onRequestError: (error: unknown, event: RequestEvent) => void = rethrow): EdgeEvents {
+  const requests = new RequestRing(onRequestError)
   const emitters = {
-    request: createEmitter<'request'>(),
     nodeCall: createEmitter<'nodeCall'>(),
     ejection: createEmitter<'ejection'>(),
     join: createEmitter<'join'>(),
@@ -25,7 +28,7 @@ export function createEdgeEvents(): EdgeEvents {
   }
   return {
     emit: {
-      request: emitters.request.emit,
+      request: requests.add,
       nodeCall: emitters.nodeCall.emit,
       ejection: emitters.ejection.emit,
       join: emitters.join.emit,
@@ -37,7 +40,7 @@ export function createEdgeEvents(): EdgeEvents {
     },
     on: (listeners) => {
       const removals = [
-        emitters.request.on(listeners.request?.bind(listeners)),
+        listeners.request && requests.on(listeners.request.bind(listeners)),
         emitters.nodeCall.on(listeners.nodeCall?.bind(listeners)),
         emitters.ejection.on(listeners.ejection?.bind(listeners)),
         emitters.join.on(listeners.join?.bind(listeners)),
@@ -48,10 +51,15 @@ export function createEdgeEvents(): EdgeEvents {
         emitters.uncaughtConnectionError.on(listeners.uncaughtConnectionError?.bind(listeners)),
       ]
       return () => {
-        for (const remove of removals) remove()
+        for (const remove of removals) remove?.()
       }
     },
+    requests,
   }
+}
+
+function rethrow(error: unknown): never {
+  throw error
 }
 
 type EventOf<Name extends keyof EventListeners> = Parameters<Required<EventListeners>[Name]>[0]

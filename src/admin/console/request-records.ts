@@ -1,11 +1,10 @@
 /**
  * The last requests, for the live tail and for the details of one request. All in memory, for ten minutes, and bounded:
- * hits by their number, other requests by number and bytes. A hit costs one slot of a ring; its fields are derived when
- * an operator asks for them.
+ * hits by the number of all requests after them, other requests by their own number and bytes. A hit has no record: its
+ * fields are those in the ring of the last requests.
  */
 import type { EventListeners, JoinEvent, NodeCallEvent, RequestEvent } from '../../core/events.ts'
 import type { RecordStages } from '../../core/trace.ts'
-import { createHitRing } from './hit-ring.ts'
 import type { TailRequest } from './request-types.ts'
 import { recordStagesIn, type StageRecord } from './stage-recorder.ts'
 
@@ -25,8 +24,19 @@ export interface FoundRequest {
   readonly measured?: Measurements
 }
 
+/** The last requests of this process, in the order of their end. */
+export interface LastRequests {
+  /** Passes the requests that have ended to their listeners, which otherwise get them at the end of this turn. */
+  drain(): void
+  /** Returns the requests since this time (milliseconds since 1970), newest first. */
+  newest(oldestAt: number): Iterable<RequestEvent>
+  find(id: string): RequestEvent | undefined
+  /** Releases the requests from before this time. */
+  forget(oldestAt: number): void
+}
+
 export interface RequestRecords extends Required<Pick<EventListeners, 'nodeCall' | 'join'>> {
-  /** Stores a finished request. Returns what was measured of it. */
+  /** Stores a finished request unless it is a hit. Returns what was measured of it. */
   add(event: RequestEvent): Measurements | undefined
   /** Returns the newest requests that match, oldest first. */
   last(matches: (request: TailRequest) => boolean, limit: number): TailRequest[]
@@ -65,11 +75,10 @@ interface RequestRecord extends Measurements {
   isDiscarded?: true
 }
 
-export function createRequestRecords({
-  clock = Date.now,
-  elapsed = () => performance.now(),
-}: RecordsOptions = {}): RequestRecords {
-  const hits = createHitRing()
+export function createRequestRecords(
+  requests: LastRequests,
+  { clock = Date.now, elapsed = () => performance.now() }: RecordsOptions = {},
+): RequestRecords {
   const running = new Map<string, RequestRecord>()
   const others = new Map<string, RequestRecord>()
   let bytes = 0
@@ -113,7 +122,7 @@ export function createRequestRecords({
   }
   const sweep = (): void => {
     const [oldestAt, now] = [clock() - MAX_AGE_MS, elapsed()]
-    hits.forget(oldestAt)
+    requests.forget(oldestAt)
     for (const { finished } of others.values()) {
       if (finished === undefined || finished.at >= oldestAt) break
       discardOldest(others)
@@ -136,30 +145,30 @@ export function createRequestRecords({
     recordStages(requestId, trace) {
       const record = recordOf(requestId)
       const addStage = (stage: StageRecord) => addItem(record, record.stages, stage)
-      // A request that has ended without `add` of this record was a hit.
-      const onEnd = () => {
-        if (record.finished === undefined) discard(running, record)
-      }
-      return recordStagesIn({ now: elapsed, addStage, onEnd }, trace)
+      return recordStagesIn({ now: elapsed, addStage }, trace)
     },
     add(event) {
       if (event.cache === 'hit') {
-        hits.add(event)
+        // Prepared hits, which are most of them, have no record.
+        const record = running.size === 0 ? undefined : running.get(event.requestId)
+        if (record !== undefined) discard(running, record)
         return undefined
       }
       const record = recordOf(event.requestId)
       running.delete(record.id)
       const earlier = others.get(record.id)
       if (earlier !== undefined) discard(others, earlier)
-      record.finished = event
+      record.finished = { ...event }
       others.set(record.id, record)
       if (others.size > MAX_OTHERS) discardOldest(others)
       return record
     },
     last(matches, limit) {
+      requests.drain()
       const oldestAt = clock() - MAX_AGE_MS
       const found: TailRequest[] = []
-      for (const event of hits.newest(oldestAt)) {
+      for (const event of requests.newest(oldestAt)) {
+        if (event.cache !== 'hit') continue
         const request = tailRequestOf(event)
         if (matches(request) && found.push(request) >= limit) break
       }
@@ -177,10 +186,13 @@ export function createRequestRecords({
         .reverse()
     },
     find(id) {
+      requests.drain()
       const oldestAt = clock() - MAX_AGE_MS
       const record = others.get(id)
-      const event = record?.finished ?? hits.find(id)
-      if (event === undefined || event.at < oldestAt) return undefined
+      const event = record?.finished ?? requests.find(id)
+      // Of another request than a hit, nothing is left if its record was discarded.
+      if (event === undefined || event.at < oldestAt || (record === undefined && event.cache !== 'hit'))
+        return undefined
       const measured = record ?? running.get(id)
       return measured === undefined ? { event } : { event, measured }
     },

@@ -14,8 +14,6 @@ export interface StageRecord {
 export interface StageSink {
   /** Adds a stage that has begun. */
   addStage(stage: StageRecord): void
-  /** Called when the request has ended. */
-  onEnd(): void
   now(): number
 }
 
@@ -66,8 +64,7 @@ class RecordedStage implements Span {
 
   end(attributes: SpanAttributes = {}): void {
     const { stage, inner } = this.#place
-    if (stage === undefined) this.#sink.onEnd()
-    else {
+    if (stage !== undefined) {
       stage.endedAt = this.#sink.now()
       stage.attributes = { ...stage.attributes, ...attributes }
     }

@@ -8,7 +8,7 @@ import { eventSeries, type MetricsSources, stateSeries } from './table.ts'
 import { sampleUtilization } from './utilization.ts'
 
 export interface MetricsOptions extends MetricsSources {
-  readonly events: Pick<EdgeEvents, 'on'>
+  readonly events: Pick<EdgeEvents, 'on' | 'requests'>
 }
 
 export interface Metrics {
@@ -34,11 +34,15 @@ export function createMetrics({ events, ...sources }: MetricsOptions): Metrics {
   const off = events.on(createListeners(registry, sources))
   return {
     contentType: registry.contentType,
-    text: async () => registry.metrics(),
-    values: async () => ({
-      contentType: registry.contentType,
-      families: ((await registry.getMetricsAsJSON()) as unknown as MetricFamily[]).map(withLabels),
-    }),
+    text: async () => {
+      events.requests.drain()
+      return registry.metrics()
+    },
+    values: async () => {
+      events.requests.drain()
+      const families = ((await registry.getMetricsAsJSON()) as unknown as MetricFamily[]).map(withLabels)
+      return { contentType: registry.contentType, families }
+    },
     close: () => {
       off()
       stopSampling()

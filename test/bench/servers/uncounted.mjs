@@ -3,7 +3,7 @@ import { register } from 'node:module'
 import { isMainThread } from 'node:worker_threads'
 
 const EVENTS = /\/telemetry\/events\.js$/
-const EMIT = 'request: emitters.request.emit,'
+const EMIT = 'request: requests.add,'
 
 export async function load(url, context, next) {
   const loaded = await next(url, context)

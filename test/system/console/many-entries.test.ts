@@ -9,6 +9,7 @@ import { createTraffic } from '../../../src/admin/console/traffic.ts'
 import { createOperationsListener } from '../../../src/admin/listener.ts'
 import { createMemoryStore, type MemoryStore } from '../../../src/cache/stores/memory-store.ts'
 import type { CacheIndex, IndexEntry } from '../../../src/core/response.ts'
+import { createEdgeEvents } from '../../../src/telemetry/events.ts'
 import { startRedis } from '../../support/redis.ts'
 import { writeRows } from '../../unit/cache/stores/many-rows.ts'
 import { replica, sleep } from '../../unit/cache/stores/replicas.ts'
@@ -199,7 +200,7 @@ async function fill(store: MemoryStore): Promise<void> {
 
 /** Serves the console over the index, without authentication. */
 async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void }): Promise<string> {
-  const records = createRequestRecords()
+  const records = createRequestRecords(createEdgeEvents().requests)
   const tail = createLiveTail(records)
   const nothing = async () => {
     throw new Error('not part of this test')

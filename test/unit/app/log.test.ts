@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
-import { limitRepeatedLines } from '../../../src/app/log.ts'
+import { createLog, limitRepeatedLines } from '../../../src/app/log.ts'
+import type { ReloadableConfig } from '../../../src/config/reloadable.ts'
 import { eventually } from '../../support/eventually.ts'
 
 interface Line {
@@ -75,3 +76,20 @@ t.test(
     t.equal(lines.length, 4, 'at once')
   },
 )
+
+t.test('lines that wait are written in front of the next line of the logger', async (t) => {
+  const lines: string[] = []
+  const settings = { initial: { log: { level: 'info' } }, onReload: () => undefined } as unknown as ReloadableConfig
+  const { log, writeLine, setEarlierLines } = createLog(settings, { write: (line) => void lines.push(line) })
+  const waiting = ['a\n', 'b\n']
+  setEarlierLines(() => {
+    for (const line of waiting.splice(0)) writeLine(line)
+  })
+  log.warn('node ejected')
+  log.info('node answers again')
+  t.match(lines, ['a\n', 'b\n', /node ejected/, /node answers again/])
+  log.level = 'error'
+  waiting.push('c\n')
+  log.info('not written')
+  t.equal(lines.length, 4, 'a line that is not written writes no others')
+})

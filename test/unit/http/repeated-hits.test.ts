@@ -46,15 +46,13 @@ t.test('in mode passthrough a hit is repeated for each user whose password was v
     limits: { failedLogins: () => 100 },
     log: () => undefined,
   })
-  const fastLines: string[] = []
   const server = await startServer(t, handle, {
     authentication: (app) => createAuthenticator(app, access),
-    writeLine: (line) => void fastLines.push(line),
   })
   const authorization = `Basic ${Buffer.from('carol:carol:ü').toString('base64')}`
-  for (const repeated of [0, 1, 2]) {
+  for (const _ of ['first', 'repeated', 'repeated']) {
     t.equal((await server.send('/agents', { authorization })).status, 200)
-    t.equal(fastLines.length, repeated)
+    t.equal(server.requests.length, 1)
   }
   const wrong = `Basic ${Buffer.from('carol:carol').toString('base64')}`
   t.equal((await server.send('/agents', { authorization: wrong })).status, 401)

@@ -14,8 +14,10 @@ import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
 import type { CacheStatus, EdgeResponse } from '../../../src/core/response.ts'
 import { createAuthenticator } from '../../../src/http/authenticate.ts'
 import { createHttp, type Http, type HttpOptions } from '../../../src/http/index.ts'
+import { requestLog } from '../../../src/http/request-log.ts'
 import type { ListenerOptions, ListenerSettings } from '../../../src/listener/connections.ts'
 import { createListener, type Listener } from '../../../src/listener/listener.ts'
+import { createEdgeEvents } from '../../../src/telemetry/events.ts'
 import { observeConnections } from './settled.ts'
 
 type Tap = { teardown(end: () => unknown): unknown }
@@ -118,6 +120,8 @@ export async function startServer(
     ...listenerOptions,
   }
   const listener = await createListener({ cors: false, log, ...listenerSettings })
+  const events = createEdgeEvents((err, { requestId: reqId }) => log.error({ err, reqId }, 'request not reported'))
+  events.on({ request: requestLog((line) => void logLines.push(line)) })
   const requests: EdgeRequest[] = []
   const { app, resolveUrl, forgetUrls } = await createHttp({
     catalogue,
@@ -136,7 +140,9 @@ export async function startServer(
     managerVersion: () => '3.11.5',
     authentication: (instance) => createAuthenticator(instance, access),
     ...settings,
+    observe: events.emit.request,
   })
+  if (settings.observe) events.on({ request: settings.observe })
   const isSettled = observeConnections(listener.servers)
   await app.listen({ host: '127.0.0.1', port: 0 })
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })

@@ -5,6 +5,7 @@ import type { HistoryStore, TimedRecord } from '../../../../src/admin/console/hi
 import { RANGES } from '../../../../src/admin/console/history-types.ts'
 import { createTraffic, type Traffic } from '../../../../src/admin/console/traffic.ts'
 import type { RequestEvent } from '../../../../src/core/events.ts'
+import { requestEvent } from '../../../support/request-event.ts'
 
 const START = 1_763_000_040_000
 const SECOND = 1000
@@ -49,18 +50,7 @@ function startReplica(t: Test, name: string, store?: HistoryStore): Replica {
 }
 
 function request(ms: number, overrides: Partial<RequestEvent> = {}): RequestEvent {
-  const common = { requestId: 'id', method: 'GET', route: '/agents', group: 'agents', status: 200, bytes: 1 } as const
-  return {
-    ...common,
-    at: clock.now,
-    endedAt: clock.now,
-    ms,
-    cache: 'hit',
-    fetchTime: 1000,
-    caller: 'a',
-    client: '::1',
-    ...overrides,
-  }
+  return requestEvent({ at: clock.now, endedAt: clock.now, ms, fetchTime: 1000, ...overrides })
 }
 
 function send({ traffic }: Replica, count: number, ms: number): void {

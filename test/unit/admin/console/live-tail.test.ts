@@ -4,23 +4,11 @@ import { createLiveTail, type LiveTail, type TailFilter } from '../../../../src/
 import { createRequestRecords } from '../../../../src/admin/console/request-records.ts'
 import type { TailBatch } from '../../../../src/admin/console/request-types.ts'
 import type { RequestEvent } from '../../../../src/core/events.ts'
+import { createEdgeEvents } from '../../../../src/telemetry/events.ts'
+import { requestEvent } from '../../../support/request-event.ts'
 
-const requestEvent = (requestId: string, overrides: Partial<RequestEvent> = {}): RequestEvent => ({
-  requestId,
-  at: Date.now(),
-  endedAt: performance.now(),
-  method: 'GET',
-  route: '/rules',
-  group: 'rules',
-  status: 503,
-  ms: 1,
-  bytes: 100,
-  cache: 'miss',
-  fetchTime: undefined,
-  caller: 'admin',
-  client: '127.0.0.1',
-  ...overrides,
-})
+const failed = (requestId: string, overrides: Partial<RequestEvent> = {}): RequestEvent =>
+  requestEvent({ requestId, route: '/rules', group: 'rules', status: 503, cache: 'miss', ...overrides })
 
 // The timer of the live tail does not keep the process running.
 const keepAlive = setInterval(() => undefined, 1000)
@@ -44,7 +32,7 @@ function subscriber(tail: LiveTail, filter: TailFilter) {
 }
 
 function liveTail(t: { teardown(end: () => unknown): void }) {
-  const records = createRequestRecords()
+  const records = createRequestRecords(createEdgeEvents().requests)
   const tail = createLiveTail(records)
   t.teardown(() => {
     tail.close()
@@ -59,8 +47,8 @@ t.test('a subscriber receives the matching requests with their nodes', async (t)
   const { state, nextBatch } = subscriber(tail, filter)
   const batch = nextBatch()
   records.nodeCall(nodeCallEvent('a'))
-  tail.request(requestEvent('a', { ms: 20 }))
-  tail.request(requestEvent('a without a node', { ms: 20 }))
+  tail.request(failed('a', { ms: 20 }))
+  tail.request(failed('a without a node', { ms: 20 }))
   for (const [id, differing] of [
     ['a1', { status: 200 }],
     ['a2', { ms: 19.9 }],
@@ -68,7 +56,7 @@ t.test('a subscriber receives the matching requests with their nodes', async (t)
     ['b', { ms: 20 }],
   ] as const) {
     records.nodeCall(nodeCallEvent(id))
-    tail.request(requestEvent(id, { ms: 20, ...differing }))
+    tail.request(failed(id, { ms: 20, ...differing }))
   }
   await batch
   t.equal(state.batches.length, 1)
@@ -78,8 +66,8 @@ t.test('a subscriber receives the matching requests with their nodes', async (t)
 
 t.test('requests without a route are found by their path', async (t) => {
   const { tail } = liveTail(t)
-  tail.request(requestEvent('a', { route: 'unknown', path: '/agent', status: 404 }))
-  tail.request(requestEvent('b', { route: 'unknown', path: '/other', status: 404 }))
+  tail.request(failed('a', { route: 'unknown', path: '/agent', status: 404 }))
+  tail.request(failed('b', { route: 'unknown', path: '/other', status: 404 }))
   const { state } = subscriber(tail, { endpoint: 'GET /agent' })
   t.match(state.batches, [{ requests: [{ id: 'a', path: '/agent' }] }])
 })
@@ -89,18 +77,18 @@ t.test('a slow subscriber learns how many requests were skipped', async (t) => {
   const { state, nextBatch } = subscriber(tail, {})
   state.isSlow = true
   const refused = nextBatch()
-  for (let at = 0; at < 150; at++) tail.request(requestEvent(`${at}`))
+  for (let at = 0; at < 150; at++) tail.request(failed(`${at}`))
   await refused
   state.isSlow = false
   const accepted = nextBatch()
-  tail.request(requestEvent('next'))
+  tail.request(failed('next'))
   await accepted
   t.match(state.batches, [{ skipped: 150, requests: [{ id: 'next' }] }])
 })
 
 t.test('a new subscriber receives the last 200 requests at once', async (t) => {
   const { tail } = liveTail(t)
-  for (let at = 0; at < 450; at++) tail.request(requestEvent(`${at}`))
+  for (let at = 0; at < 450; at++) tail.request(failed(`${at}`))
   const { state } = subscriber(tail, {})
   t.equal(state.batches[0]?.requests.length, 200)
   t.equal(state.batches[0]?.requests.at(-1)?.id, '449')

@@ -2,6 +2,8 @@ import t from 'tap'
 import { requestDetailsOf } from '../../../../src/admin/console/request-details.ts'
 import { createRequestRecords, type RequestRecords } from '../../../../src/admin/console/request-records.ts'
 import type { JoinEvent, NodeCallEvent, RequestEvent } from '../../../../src/core/events.ts'
+import { createEdgeEvents } from '../../../../src/telemetry/events.ts'
+import { requestEvent } from '../../../support/request-event.ts'
 
 const MINUTE_MS = 60_000
 
@@ -12,28 +14,23 @@ const time = { now: 0 }
 /** Records whose two clocks advance together. */
 function recordsWithClock(t: { teardown(end: () => unknown): void }) {
   time.now = 1_000_000
-  const records = createRequestRecords({ clock: () => START + time.now, elapsed: () => time.now })
+  const { emit, on, requests } = createEdgeEvents()
+  const records = createRequestRecords(requests, { clock: () => START + time.now, elapsed: () => time.now })
+  on({ request: records.add })
   t.teardown(() => records.close())
-  return { records }
+  return { records, add: emit.request }
 }
 
-const requestEvent = (requestId: string, overrides: Partial<RequestEvent> = {}): RequestEvent => ({
-  requestId,
-  at: START + time.now,
-  endedAt: time.now,
-  method: 'GET',
-  route: '/agents',
-  group: 'agents',
-  status: 200,
-  ms: 50,
-  bytes: 100,
-  cache: 'miss',
-  fetchTime: undefined,
-  cacheStatus: { fwd: 'uri-miss', stored: true, ttl: 9000 },
-  caller: 'admin',
-  client: '127.0.0.1',
-  ...overrides,
-})
+const ended = (requestId: string, overrides: Partial<RequestEvent> = {}): RequestEvent =>
+  requestEvent({
+    requestId,
+    at: START + time.now,
+    endedAt: time.now,
+    ms: 50,
+    cache: 'miss',
+    cacheStatus: { fwd: 'uri-miss', stored: true, ttl: 9000 },
+    ...overrides,
+  })
 
 const callEvent = (requestId: string, overrides: Partial<NodeCallEvent> = {}): NodeCallEvent => ({
   requestId,
@@ -53,7 +50,7 @@ function detailsOf(records: RequestRecords, id: string) {
 }
 
 t.test('the details of a miss are its stages, its calls and why it was a miss', async (t) => {
-  const { records } = recordsWithClock(t)
+  const { records, add } = recordsWithClock(t)
   const request = records.recordStages('a', undefined)
   request.startSpan('authenticate').end()
   time.now += 5
@@ -66,7 +63,7 @@ t.test('the details of a miss are its stages, its calls and why it was a miss', 
   forward.end()
   time.now += 10
   cache.end({ cache: 'miss', stored: true })
-  records.add(requestEvent('a'))
+  add(ended('a'))
   request.end()
 
   const { stages, calls, cache: decision, request: shown } = detailsOf(records, 'a')
@@ -85,12 +82,12 @@ t.test('the details of a miss are its stages, its calls and why it was a miss', 
 })
 
 t.test('a miss without a record before shows the time before its record as one stage', async (t) => {
-  const { records } = recordsWithClock(t)
+  const { records, add } = recordsWithClock(t)
   time.now += 10
   const span = records.recordStages('a', undefined).startSpan('forward')
   time.now += 40
   span.end()
-  records.add(requestEvent('a'))
+  add(ended('a'))
   t.match(detailsOf(records, 'a').stages, [
     { name: 'admission, validation and cache lookup', start: 0, ms: 10 },
     { name: 'forward', start: 10, ms: 40 },
@@ -98,9 +95,9 @@ t.test('a miss without a record before shows the time before its record as one s
 })
 
 t.test('a hit has its decision, and a refresh in the background', async (t) => {
-  const { records } = recordsWithClock(t)
+  const { records, add } = recordsWithClock(t)
   const cacheStatus = { hit: true, ttl: 700 } as const
-  records.add(requestEvent('a', { cache: 'hit', fetchTime: 120, cacheStatus }))
+  add(ended('a', { cache: 'hit', fetchTime: 120, cacheStatus }))
   t.match(detailsOf(records, 'a'), {
     cache: { outcome: 'hit', reason: 'A fresh response was stored.', timeLeft: 700, fetchTime: 120 },
     stages: [],
@@ -111,17 +108,17 @@ t.test('a hit has its decision, and a refresh in the background', async (t) => {
 })
 
 t.test('a read of a trial has the decision of the cache and the comparison', async (t) => {
-  const { records } = recordsWithClock(t)
-  records.add(requestEvent('a', { cache: 'bypass', cacheStatus: { fwd: 'bypass', detail: 'trial-hit-different' } }))
+  const { records, add } = recordsWithClock(t)
+  add(ended('a', { cache: 'bypass', cacheStatus: { fwd: 'bypass', detail: 'trial-hit-different' } }))
   const reason = 'Read-only trial: the manager answered. The cache and the comparison: hit-different.'
   t.match(detailsOf(records, 'a').cache, { outcome: 'bypass', reason })
 })
 
 t.test('a failed request has the error of the edge and the fault of each call', async (t) => {
-  const { records } = recordsWithClock(t)
+  const { records, add } = recordsWithClock(t)
   const { status: _, ...call } = callEvent('a')
   records.nodeCall({ ...call, fault: 'connection_refused' as NonNullable<NodeCallEvent['fault']> })
-  records.add(requestEvent('a', { status: 603, cache: 'none', cacheStatus: undefined, errorCode: 603 }))
+  add(ended('a', { status: 603, cache: 'none', cacheStatus: undefined, errorCode: 603 }))
   t.match(detailsOf(records, 'a'), {
     error: { code: 603, text: 'The requested URL was not found on this server' },
     cache: { outcome: 'none', reason: 'The request was rejected or failed before it reached the cache.' },
@@ -130,9 +127,9 @@ t.test('a failed request has the error of the edge and the fault of each call', 
 })
 
 t.test('records end after ten minutes', async (t) => {
-  const { records } = recordsWithClock(t)
-  records.add(requestEvent('miss'))
-  records.add(requestEvent('hit', { cache: 'hit' }))
+  const { records, add } = recordsWithClock(t)
+  add(ended('miss'))
+  add(ended('hit', { cache: 'hit' }))
   time.now += 10 * MINUTE_MS
   t.ok(records.find('miss'))
   t.ok(records.find('hit'))
@@ -146,9 +143,9 @@ t.test('records end after ten minutes', async (t) => {
 })
 
 t.test('hits push out no other request', async (t) => {
-  const { records } = recordsWithClock(t)
-  records.add(requestEvent('error', { status: 504 }))
-  for (let at = 0; at < 20_000; at++) records.add(requestEvent(`hit ${at}`, { cache: 'hit' }))
+  const { records, add } = recordsWithClock(t)
+  add(ended('error', { status: 504 }))
+  for (let at = 0; at < 20_000; at++) add(ended(`hit ${at}`, { cache: 'hit' }))
   t.ok(records.find('error'))
   t.ok(records.find('hit 19999'))
   t.notOk(records.find('hit 9999'), 'the number of hits is limited')
@@ -156,22 +153,22 @@ t.test('hits push out no other request', async (t) => {
 })
 
 t.test('the number of other requests and their stages are limited', async (t) => {
-  const { records } = recordsWithClock(t)
-  for (let at = 0; at < 5001; at++) records.add(requestEvent(`${at}`))
+  const { records, add } = recordsWithClock(t)
+  for (let at = 0; at < 5001; at++) add(ended(`${at}`))
   t.notOk(records.find('0'))
   t.ok(records.find('1'))
   const request = records.recordStages('long', undefined)
   for (let at = 0; at < 500; at++) request.startSpan('queue').end()
-  records.add(requestEvent('long'))
+  add(ended('long'))
   t.equal(detailsOf(records, 'long').stages.length, 301, 'and the time before them')
   t.equal(detailsOf(records, 'long').omitted, 200)
 })
 
 t.test('records with many calls push out older ones before they fill the memory', async (t) => {
-  const { records } = recordsWithClock(t)
+  const { records, add } = recordsWithClock(t)
   for (let at = 0; at < 1000; at++) {
     for (let call = 0; call < 300; call++) records.nodeCall(callEvent(`${at}`))
-    records.add(requestEvent(`${at}`))
+    add(ended(`${at}`))
   }
   t.notOk(records.find('0'))
   t.ok(records.find('999'))
@@ -179,15 +176,15 @@ t.test('records with many calls push out older ones before they fill the memory'
 })
 
 t.test('an id that is recorded again replaces its first record, and takes no further memory', async (t) => {
-  const { records } = recordsWithClock(t)
+  const { records, add } = recordsWithClock(t)
   const part = { node: 'master', rows: 1, total: 1, ms: 5 }
   const join = { requestId: 'a', ms: 5, nodes: Array.from({ length: 60_000 }, () => part) } as unknown as JoinEvent
   for (let each = 0; each < 4; each++) {
-    records.add(requestEvent('a'))
+    add(ended('a'))
     records.join(join)
   }
-  records.add(requestEvent('b'))
-  records.add(requestEvent('c'))
+  add(ended('b'))
+  add(ended('c'))
   t.strictSame(
     records.last(() => true, 10).map(({ id }) => id),
     ['a', 'b', 'c'],
@@ -195,9 +192,9 @@ t.test('an id that is recorded again replaces its first record, and takes no fur
 })
 
 t.test('the newest matching requests of both kinds are returned in the order of their end', async (t) => {
-  const { records } = recordsWithClock(t)
+  const { records, add } = recordsWithClock(t)
   for (let at = 0; at < 10; at++) {
-    records.add(requestEvent(`${at}`, at % 2 === 0 ? { cache: 'hit' } : {}))
+    add(ended(`${at}`, at % 2 === 0 ? { cache: 'hit' } : {}))
     time.now += 1
   }
   const ids = (limit: number) => records.last(({ id }) => id !== '8', limit).map(({ id }) => id)

@@ -2,25 +2,13 @@ import t from 'tap'
 import { createRecentJoins, createTraffic } from '../../../../src/admin/console/traffic.ts'
 import type { NodeCallEvent, RequestEvent } from '../../../../src/core/events.ts'
 import type { CacheOutcome } from '../../../../src/core/response.ts'
+import { requestEvent } from '../../../support/request-event.ts'
 
 /** When the next request ends. */
 const time = { at: 0, endedAt: 0 }
 
-const requestEvent = (cache: CacheOutcome, ms: number, overrides: Partial<RequestEvent> = {}): RequestEvent => ({
-  requestId: 'id',
-  ...time,
-  method: 'GET',
-  route: '/agents',
-  group: 'agents',
-  status: 200,
-  ms,
-  bytes: 100,
-  cache,
-  fetchTime: undefined,
-  caller: 'admin',
-  client: '127.0.0.1',
-  ...overrides,
-})
+const ended = (cache: CacheOutcome, ms: number, overrides: Partial<RequestEvent> = {}): RequestEvent =>
+  requestEvent({ ...time, ms, cache, ...overrides })
 
 const nodeCallEvent = (overrides: Partial<NodeCallEvent> = {}): NodeCallEvent => ({
   requestId: 'id',
@@ -37,8 +25,8 @@ t.test('rates, totals and group counts add up the request and node call events',
   const traffic = createTraffic(() => time.endedAt)
   t.strictSame(traffic.rates(), { perSecond: 0, callsPerSecond: 0, savedPerSecond: 0, failuresPerSecond: 0 })
   for (let second = 0; second < 10; second++) {
-    for (let at = 0; at < 3; at++) traffic.request(requestEvent('hit', 2, { fetchTime: 300 }))
-    traffic.request(requestEvent('miss', 300))
+    for (let at = 0; at < 3; at++) traffic.request(ended('hit', 2, { fetchTime: 300 }))
+    traffic.request(ended('miss', 300))
     traffic.nodeCall(nodeCallEvent())
     time.endedAt += 1000
   }
@@ -57,13 +45,13 @@ t.test('intervals of ten seconds follow the clock of the machine, so that replic
     () => 5,
     () => time.at,
   )
-  for (let at = 0; at < 40; at++) traffic.request(requestEvent('hit', 2))
+  for (let at = 0; at < 40; at++) traffic.request(ended('hit', 2))
   traffic.nodeCall(nodeCallEvent())
   t.match(traffic.interval(176_300_000), { requests: 40, hits: 40, calls: 1 })
   time.at += 10_000
   t.equal(traffic.interval(176_300_001), undefined, 'nothing happened in the next interval')
   time.at += 600_000
-  traffic.request(requestEvent('hit', 2))
+  traffic.request(ended('hit', 2))
   t.equal(traffic.interval(176_300_000), undefined, 'intervals are remembered for ten minutes')
 })
 

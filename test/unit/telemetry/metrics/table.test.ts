@@ -1,9 +1,10 @@
 import t from 'tap'
-import type { NodeCallEvent, RequestEvent } from '../../../../src/core/events.ts'
+import type { NodeCallEvent } from '../../../../src/core/events.ts'
 import { createEdgeEvents } from '../../../../src/telemetry/events.ts'
 import { createMetrics } from '../../../../src/telemetry/metrics/index.ts'
 import { eventSeries, type MetricsSources, stateSeries } from '../../../../src/telemetry/metrics/table.ts'
 import { eventually } from '../../../support/eventually.ts'
+import { requestEvent } from '../../../support/request-event.ts'
 import { samplesOf, sumOf } from '../../../support/scrape.ts'
 
 const sources: MetricsSources = {
@@ -56,21 +57,7 @@ const sources: MetricsSources = {
   spans: () => ({ sent: 4, dropped: 2 }),
 }
 
-const request: RequestEvent = {
-  requestId: 'a',
-  at: 1_700_000_000_000,
-  endedAt: 1000,
-  method: 'GET',
-  route: '/agents',
-  group: 'agents',
-  status: 200,
-  ms: 3,
-  bytes: 100,
-  cache: 'hit',
-  fetchTime: 500,
-  caller: 'ann',
-  client: '127.0.0.1',
-}
+const request = requestEvent({ ms: 3, fetchTime: 500 })
 const call: NodeCallEvent = { requestId: 'a', node: 'm', method: 'GET', route: '/agents', ms: 5, queueTime: 1 }
 
 function start(overrides: Partial<MetricsSources> = {}) {
