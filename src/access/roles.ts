@@ -55,8 +55,16 @@ export function createRoles(
   }
 }
 
+/** Users with the same roles have the same list of permissions, so that comparing two of them costs nothing. */
 function resolveUsers(users: RoleAssignment, customRoles: CustomRoles): ReadonlyMap<string, readonly string[]> {
-  const resolved = Object.entries(users).map(([name, roles]) => ({ name, ...resolvePermissions(roles, customRoles) }))
+  const byRoles = new Map<string, ResolvedRoles>()
+  const resolve = (roles: readonly string[]): ResolvedRoles => {
+    const names = roles.join(' ')
+    const resolved = byRoles.get(names) ?? resolvePermissions(roles, customRoles)
+    byRoles.set(names, resolved)
+    return resolved
+  }
+  const resolved = Object.entries(users).map(([name, roles]) => ({ name, ...resolve(roles) }))
   const faults = resolved.flatMap((user) => user.faults.map((fault) => `${user.name}: ${fault}`))
   if (faults.length > 0) throw new Error(`access.roles: ${faults.join('; ')}`)
   return new Map(resolved.map(({ name, permissions }) => [name, permissions]))

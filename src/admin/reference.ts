@@ -33,7 +33,7 @@ export interface ReferenceOptions {
   /** Returns the response with the document: with an entity tag, and compressed if the client accepts it. */
   readonly represent: (headers: IncomingHttpHeaders) => Promise<{
     readonly status: number
-    readonly stableHeaders: { readonly pairs: readonly string[] }
+    readonly stableHeaders: readonly string[]
     readonly bytes?: Buffer
   }>
 }
@@ -41,8 +41,7 @@ export interface ReferenceOptions {
 export function referencePart({ document, represent }: ReferenceOptions): OperationsPart {
   return (app) => {
     app.get('/openapi.json', async ({ headers }, reply) => {
-      const { status, stableHeaders, bytes } = await represent(headers)
-      const { pairs } = stableHeaders
+      const { status, stableHeaders: pairs, bytes } = await represent(headers)
       for (let at = 0; at < pairs.length; at += 2) reply.header(pairs[at] ?? '', pairs[at + 1])
       return reply.code(status).send(bytes)
     })

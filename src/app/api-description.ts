@@ -4,6 +4,7 @@ import { catalogue } from '../catalogue/index.ts'
 import { etagOf } from '../core/envelope.ts'
 import type { Handler } from '../core/request.ts'
 import type { JsonResponse } from '../core/response.ts'
+import { StoredForms } from '../core/stored-forms.ts'
 import { NO_FLAGS } from '../http/parameters.ts'
 import { preferencesOf, type Representation, represent } from '../http/representation.ts'
 import { version } from './package.ts'
@@ -39,6 +40,6 @@ export function createApiDescription(compressionMinBytes: () => number): ApiDesc
 /** The document changes with the version of the edge only, so clients may store and revalidate it. */
 function responseOf(body: Buffer): JsonResponse {
   const times = { age: 0, ttl: 0, staleWhileRevalidate: 0, staleIfError: 0, fetchTime: 0 }
-  const response = { status: 200, body, etag: etagOf(body), ...times }
+  const response = { status: 200, body, etag: etagOf(body), forms: new StoredForms(), ...times }
   return { kind: 'json', status: 200, body, errorNumber: 0, cached: { response, status: { fwd: 'bypass' } } }
 }

@@ -129,7 +129,7 @@ export function buildConsolePorts({ current }: ReloadableConfig, parts: ConsoleP
       if (typeof resolved === 'string' || resolved.key !== key) return { kind: 'otherPermissions' }
       const lookup = await explained.index.peek(key, resolved.tags)
       if (lookup.kind !== 'hit') return { kind: 'missing' }
-      const { body: bytes, etag, age, ttl } = lookup.response
+      const { body: bytes, etag, forms, age, ttl } = lookup.response
       const { fenced } = lookup.epochs
       return {
         kind: 'stored',
@@ -138,7 +138,7 @@ export function buildConsolePorts({ current }: ReloadableConfig, parts: ConsoleP
         fenced,
         local: lookup.isLocal,
         freshFor: ttl - age,
-        encodings: encodedSizes(bytes),
+        encodings: encodedSizes(forms),
       }
     },
   }

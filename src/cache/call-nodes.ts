@@ -1,8 +1,10 @@
 /** One call to the nodes, and storing its response under the epochs that were valid before the call. */
+
 import { etagOf, isStorable } from '../core/envelope.ts'
 import type { CacheEvent } from '../core/events.ts'
 import type { EdgeRead, Handler } from '../core/request.ts'
 import type { EdgeResponse, Lookup, StoredResponse } from '../core/response.ts'
+import { StoredForms } from '../core/stored-forms.ts'
 import { withTimeout } from '../core/timing.ts'
 import type { ReplicationLag } from './invalidate.ts'
 import type { CacheTarget } from './key.ts'
@@ -98,7 +100,7 @@ export function storeResponse(
   const joined = clusterStatus === undefined ? undefined : { clusterStatus }
   const ofSnapshot = rowBytes === undefined ? undefined : { rowBytes }
   const times = { ttl: age + freshFor, ...staleTimesOf(policy, lifetimes, fetchTime), fetchTime }
-  const entry = { status, body, etag: etagOf(body), ...times, ...joined, ...ofSnapshot }
+  const entry = { status, body, etag: etagOf(body), forms: new StoredForms(), ...times, ...joined, ...ofSnapshot }
   const result = { response, entry: { ...entry, age } }
   if (freshFor <= 0) return { result }
   return { result, storing: ports.store.store({ key, tags, epochs, response: entry, initialAge, info }) }

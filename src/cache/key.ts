@@ -18,6 +18,8 @@ export interface CacheTarget {
   readonly key: string
   readonly tags: readonly Tag[]
   readonly info: StoredResponseInfo
+  /** Whether the same request still leads to this target: settings, the roles of nodes and their names are the same. */
+  isCurrent(): boolean
 }
 
 /** Returns the target of a request, or as text why its response is never stored. */
@@ -48,69 +50,44 @@ interface NamedNode {
   readonly name: string
 }
 
-/** Names of the nodes that a target depends on. */
-interface NodeNames {
+/** What a target depends on besides its request. */
+interface KeyBasis {
+  readonly settings: KeySettings
   readonly master: string
+  /** Names, joined by spaces, which no name contains. */
   readonly nodes: string
 }
 
-interface KnownTarget extends NodeNames {
-  readonly target: CacheTarget
-  readonly endpoint: EdgeRead['endpoint']
-  readonly params: EdgeRead['params']
-  readonly extent: EdgeRead['extent']
-  readonly settings: KeySettings
-}
-
 export function createTargetResolver({ key, master, nodes, lifetimesOf }: TargetOptions): ResolveTarget {
-  // Requests of one known URL share the same query object, so that a hit needs no HMAC.
-  const knownTargets = new WeakMap<EdgeRead['query'], KnownTarget>()
   const joinNames = createNameJoiner()
+  const basisNow = (): KeyBasis => ({ settings: key(), master: master(), nodes: joinNames(nodes()) })
+  const isCurrent = ({ settings, ...names }: KeyBasis) =>
+    settings === key() && names.master === master() && names.nodes === joinNames(nodes())
   return (request) => {
-    const { endpoint, params, query, extent } = request
-    const settings = key()
-    const names = { master: master(), nodes: joinNames(nodes()) }
-    const known = knownTargets.get(query)
-    if (
-      known?.endpoint === endpoint &&
-      known.params === params &&
-      known.extent === extent &&
-      known.settings === settings &&
-      isSame(known, names)
-    ) {
-      return known.target
-    }
+    const { endpoint, query } = request
     const policy = compilePolicy(endpoint)
     if (typeof policy === 'string') return policy
     if (policy.rawWhen !== undefined && Object.hasOwn(query, policy.rawWhen)) return 'a file is streamed, not stored'
     if (namesSecret(endpoint, query)) return 'it names a field that holds a secret'
     if (lifetimesOf(policy.group, endpoint.path).ttl <= 0) return 'its TTL is set to 0'
-    const target = resolve(request, policy, settings, names)
-    if (policy.scope === 'everyone' && settings.perUser !== true)
-      knownTargets.set(query, { target, endpoint, params, extent, settings, ...names })
-    return target
+    const basis = basisNow()
+    return { ...resolve(request, policy, basis), isCurrent: () => isCurrent(basis) }
   }
 }
 
-function isSame(one: NodeNames, other: NodeNames): boolean {
-  return one.master === other.master && one.nodes === other.nodes
-}
-
-/** Returns a function that joins the names of nodes by spaces, which no name contains; once for each array. */
+/** Returns a function that joins the names of nodes, once for each array. */
 function createNameJoiner(): (nodes: readonly NamedNode[]) => string {
-  const texts = new WeakMap<readonly NamedNode[], string>()
+  let last: { readonly nodes: readonly NamedNode[]; readonly text: string } | undefined
   return (nodes) => {
-    const known = texts.get(nodes)
-    if (known !== undefined) return known
-    const text = nodes.map(({ name }) => name).join(' ')
-    texts.set(nodes, text)
-    return text
+    if (last?.nodes !== nodes) last = { nodes, text: nodes.map(({ name }) => name).join(' ') }
+    return last.text
   }
 }
 
-function resolve(request: EdgeRead, policy: CompiledPolicy, settings: KeySettings, names: NodeNames): CacheTarget {
-  const canonical = canonicalRequest(request, policy, settings, names)
-  const tags = policy.tagsOf(request, names.master)
+function resolve(request: EdgeRead, policy: CompiledPolicy, basis: KeyBasis): Omit<CacheTarget, 'isCurrent'> {
+  const { settings, master } = basis
+  const canonical = canonicalRequest(request, policy, basis)
+  const tags = policy.tagsOf(request, master)
   const { path, scope } = canonical
   const info = { url: urlOf(canonical), group: policy.group, endpoint: path, scope, tags }
   return { policy, key: hashKey(serialize(canonical), settings.secret), tags, info }
@@ -132,12 +109,7 @@ interface CanonicalRequest {
   readonly isSnapshot: boolean
 }
 
-function canonicalRequest(
-  request: EdgeRead,
-  policy: CompiledPolicy,
-  settings: KeySettings,
-  names: NodeNames,
-): CanonicalRequest {
+function canonicalRequest(request: EdgeRead, policy: CompiledPolicy, { settings, nodes }: KeyBasis): CanonicalRequest {
   const { endpoint, params, query, caller, extent } = request
   const node = nodeOf(request)
   const isSnapshot = extent === 'allRows'
@@ -147,7 +119,7 @@ function canonicalRequest(
     query: isSnapshot ? [] : canonicalValues(policy.query, query),
     scope: scopeOf(caller, policy, settings),
     node,
-    nodes: policy.isJoined && node === undefined ? names.nodes : '',
+    nodes: policy.isJoined && node === undefined ? nodes : '',
     isSnapshot,
   }
 }

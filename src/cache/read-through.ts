@@ -1,6 +1,6 @@
 /** The stage around reads: serves stored responses, fetches the others, and refreshes much-used ones ahead of expiry. */
 import { isNodeFailure, reportedNodeFailure } from '../core/envelope.ts'
-import { arrivalLimitOf, type EdgeRead, type Handler, type Stage } from '../core/request.ts'
+import { arrivalLimitOf, type EdgeRead, type Handler, NO_COST, type Stage } from '../core/request.ts'
 import {
   type CachedResponse,
   type CacheIndex,
@@ -110,17 +110,19 @@ const NO_NODE = 920
  * The same steps as for this request run again: the lookup, the count of hits, the check of divergence.
  */
 function repeatOf(path: ReadPath, context: ReadContext): CachedResponse['repeat'] {
-  const { ports } = path
+  const { store } = path.ports
   const { request, target } = context
   const { key, tags, info } = target
   if (info.scope !== EVERYONE || request.reuse !== 'allowed') return undefined
+  // Without the objects of this very request, which would stay in memory as long as the function does.
+  const { trace: _, ...others } = request
+  const later = { ...context, request: { ...others, client: new AbortController(), cost: NO_COST } }
   const repeat = (): JsonResponse | undefined => {
-    // Settings, the roles of nodes or their names may have changed.
-    if (ports.resolveTarget(request) !== target) return undefined
-    const lookup = ports.store.lookupLocal(key, tags)
+    if (!target.isCurrent()) return undefined
+    const lookup = store.lookupLocal(key, tags)
     if (lookup?.kind !== 'hit' || lookup.response.age >= lookup.response.ttl) return undefined
-    path.refreshAhead.onHit(context, lookup.response)
-    path.divergenceCheck?.(context, lookup)
+    path.refreshAhead.onHit(later, lookup.response)
+    path.divergenceCheck?.(later, lookup)
     return serve(lookup.response, { hit: true }, repeat)
   }
   return repeat

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { Tag } from '../catalogue/endpoint.ts'
+import type { StoredForms } from './stored-forms.ts'
 
 /** A response of the edge. `json`: a checked envelope `{error, data}` or `{error, message}`. `raw`: a streamed file. */
 export type EdgeResponse = JsonResponse | RawResponse
@@ -104,10 +105,12 @@ export interface TagEpochs {
 /** A response as it is stored, with its freshness. All times in milliseconds. */
 export interface StoredResponse {
   readonly status: number
-  /** The body without content coding. Hits of the local tier share one object, so encodings can be attached to it. */
+  /** The body without content coding. */
   readonly body: Buffer
   /** Strong entity tag of the body, with its quotes (RFC 9110 section 8.8.3). */
   readonly etag: string
+  /** What clients get of it, shared by all lookups of one copy. */
+  readonly forms: StoredForms
   /** Time since its fetch started, by a monotonic clock. */
   readonly age: number
   /**

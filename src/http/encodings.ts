@@ -1,11 +1,7 @@
-/**
- * Content codings of cached responses (RFC 9110 section 12.5.3). A large body is compressed once, off the main thread.
- * The result is attached to the buffer of the body, so it is released together with the cache entry.
- */
+/** Content codings of stored responses (RFC 9110 section 12.5.3). A large body is compressed once, off the main thread. */
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
-
-export type Coding = 'br' | 'gzip'
+import type { Coding, StoredForm, StoredForms } from '../core/stored-forms.ts'
 
 /** What a client accepts. */
 export interface AcceptedCodings {
@@ -15,7 +11,7 @@ export interface AcceptedCodings {
   readonly identity: boolean
 }
 
-type Encoded = Buffer | undefined
+type Encoded = Buffer | 'notSmaller'
 
 /** Compressions at the same time: each uses a thread of the pool that verifies passwords. Beyond it, bodies are sent without a coding. */
 const MAX_CONCURRENT = 2
@@ -36,15 +32,14 @@ const compress: Readonly<Record<Coding, (bytes: Buffer) => Promise<Buffer>>> = {
 }
 
 const acceptedByHeader = new Map<string, AcceptedCodings>()
-const encodedByBody = new WeakMap<Buffer, Map<Coding, Encoded | Promise<Encoded>>>()
 let running = 0
 
-/** Returns the size in bytes of each encoded form that exists of this body, by coding. */
-export function encodedSizes(body: Buffer): Readonly<Record<string, number>> {
-  const encoded = [...(encodedByBody.get(body) ?? [])].filter((each): each is [Coding, Buffer] =>
-    Buffer.isBuffer(each[1]),
+/** Returns the size in bytes of each encoded form that exists, by coding. */
+export function encodedSizes(forms: StoredForms): Readonly<Record<string, number>> {
+  const sizes = (['br', 'gzip'] as const).map((coding) => [coding, forms[coding]?.encoded] as const)
+  return Object.fromEntries(
+    sizes.flatMap(([coding, bytes]) => (Buffer.isBuffer(bytes) ? [[coding, bytes.length]] : [])),
   )
-  return Object.fromEntries(encoded.map(([coding, { length }]) => [coding, length]))
 }
 
 /** Parses `Accept-Encoding`. A malformed header counts as absent. */
@@ -86,30 +81,29 @@ export function selectCoding(
 }
 
 /**
- * Returns the encoded body, which is made at most once in the lifetime of the body. The first responses wait for it:
- * 7 ms for 600 kB. `undefined`: send the body without a coding, because the coding does not make it smaller, or because
- * too many compressions are running and the client accepts `identity`.
+ * Returns the encoded body of the form, which is made at most once. The first responses wait for it: 7 ms for 600 kB.
+ * `undefined`: too many compressions are running, and the client accepts `identity`.
  */
-export function encode(body: Buffer, coding: Coding, identity: boolean): Encoded | Promise<Encoded> {
-  const encodedForms = encodedByBody.get(body) ?? new Map<Coding, Encoded | Promise<Encoded>>()
-  if (encodedForms.has(coding)) return encodedForms.get(coding)
+export function encode(
+  form: StoredForm,
+  { body, coding, identity }: { readonly body: Buffer; readonly coding: Coding; readonly identity: boolean },
+): StoredForm['encoded'] {
+  if (form.encoded !== undefined) return form.encoded
   if (identity && running >= MAX_CONCURRENT) return undefined
-  const pending = compressOnce(body, coding).then((encoded) => {
-    encodedForms.set(coding, encoded)
+  form.encoded = compressOnce(body, coding).then((encoded) => {
+    form.encoded = encoded
     return encoded
   })
-  encodedForms.set(coding, pending)
-  encodedByBody.set(body, encodedForms)
-  return pending
+  return form.encoded
 }
 
 async function compressOnce(body: Buffer, coding: Coding): Promise<Encoded> {
   running++
   try {
     const encoded = await compress[coding](body)
-    return encoded.length < body.length ? encoded : undefined
+    return encoded.length < body.length ? encoded : 'notSmaller'
   } catch {
-    return undefined
+    return 'notSmaller'
   } finally {
     running--
   }

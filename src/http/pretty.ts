@@ -64,26 +64,26 @@ function indent(input: Buffer, maxBytes = Number.POSITIVE_INFINITY): Buffer | un
 export const MAX_INDENTED_BYTES = 16 * 1024 * 1024
 /** Estimated bytes of the objects of one entry. */
 const OVERHEAD_BYTES = 512
-/** Bytes of the bodies whose indented forms are remembered, and of these forms. At least one always fits. */
-const MAX_REMEMBERED_BYTES = 2 * MAX_INDENTED_BYTES + OVERHEAD_BYTES
+/** Bytes of the indented forms that are remembered. At least one always fits. */
+const MAX_REMEMBERED_BYTES = 2 * MAX_INDENTED_BYTES
 
-/** Indented forms by body. A body that is too long to be indented refers to itself, so that it is not tried again. */
-const indentedByBody = new LRUCache<Buffer, Buffer>({
+/** Indented forms by the entity tag of the body. A form that would be too long is the body, so that it is not tried again. */
+const indentedByTag = new LRUCache<string, Buffer>({
   maxSize: MAX_REMEMBERED_BYTES,
-  sizeCalculation: (indented, body) => indented.length + body.length + OVERHEAD_BYTES,
+  sizeCalculation: (indented) => indented.length + OVERHEAD_BYTES,
 })
 
 /**
  * Returns the indented form of a stored body, which is made once and remembered: indenting costs many times as much as the
- * rest of a hit. Returns the body itself if the form would be too long.
+ * rest of a hit. Returns the body itself if the form would be too long. `etag`: the strong entity tag of the body.
  */
-export function indentOnce(body: Buffer): Buffer {
+export function indentOnce(etag: string, body: Buffer): Buffer {
   if (body.length >= MAX_INDENTED_BYTES) return body
-  const known = indentedByBody.get(body)
+  const known = indentedByTag.get(etag)
   if (known !== undefined) return known
   const form = indent(body, MAX_INDENTED_BYTES)
   const indented = form === undefined ? body : ownBuffer(form)
-  indentedByBody.set(body, indented)
+  indentedByTag.set(etag, indented)
   return indented
 }
 

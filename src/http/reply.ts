@@ -25,8 +25,8 @@ export async function sendResponse(
   const preferences = preferencesOf(request.headers, edge.flags, compressionMinBytes)
   const { status, stableHeaders, ownHeaders, bytes } = await represent(response, preferences)
   reply.code(status)
-  addHeaders(reply, stableHeaders.pairs)
-  addHeaders(reply, ownHeaders.pairs)
+  addHeaders(reply, stableHeaders)
+  addHeaders(reply, ownHeaders)
   return reply.send(bytes)
 }
 

@@ -5,6 +5,6 @@ import { commonHeaders, type Representation } from './representation.ts'
 /** `id`: of the request. */
 export function writeHit(response: ServerResponse, id: string, representation: Representation): void {
   const { status, stableHeaders, ownHeaders, bytes } = representation
-  response.writeHead(status, [...commonHeaders(id), ...stableHeaders.pairs, ...ownHeaders.pairs])
+  response.writeHead(status, [...commonHeaders(id), ...stableHeaders, ...ownHeaders])
   response.end(bytes)
 }

@@ -6,6 +6,7 @@ import { fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { StoredForms } from '../../src/core/stored-forms.ts'
 import { openRedisStore } from '../support/redis-store.ts'
 
 export const ENTRIES = 100_000
@@ -65,7 +66,14 @@ async function measure(filling: Filling, url: string): Promise<TierMemory> {
     if (lookup.kind === 'unavailable') throw new Error('Redis does not respond')
     const body = Buffer.from(randomBytes(ENTRY_BYTES / 2).toString('hex'))
     const lifetimes = { ttl: 3_600_000, staleWhileRevalidate: 0, staleIfError: 0 }
-    const response = { status: 200, body, etag: `"${key.slice(0, 27)}"`, ...lifetimes, fetchTime: 100 }
+    const response = {
+      status: 200,
+      body,
+      etag: `"${key.slice(0, 27)}"`,
+      forms: new StoredForms(),
+      ...lifetimes,
+      fetchTime: 100,
+    }
     const info = { url, group: 'syscollector', endpoint: '/syscollector/:agent_id/packages', scope: 'everyone', tags }
     await store.store({ key, tags, epochs: lookup.epochs, response, info })
   }

@@ -60,6 +60,7 @@ export function toStoredResponse(
     status: response.status,
     body: response.body,
     etag: response.etag,
+    forms: response.forms,
     age,
     ttl,
     staleWhileRevalidate: isServedOnceMore ? storageLifetime(response) - ttl : response.staleWhileRevalidate,

@@ -1,5 +1,7 @@
 /** Stored responses in Redis: their bytes, and the checks of what another program may have written there. */
+
 import type { StoredResponseInfo } from '../../core/response.ts'
+import { StoredForms } from '../../core/stored-forms.ts'
 import { type OnStoreEvent, redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
 import type { EntryCodec } from './entry-codec.ts'
@@ -36,7 +38,7 @@ export class RedisEntries {
     const head = decodeHead(decoded?.head)
     if (decoded === undefined || head === undefined) return reportCorrupt(onEvent)
     // A copy: a short reply is a view of a larger buffer of the connection, which a local entry would keep in memory.
-    const response = { ...head.response, body: Buffer.from(decoded.body) }
+    const response = { ...head.response, body: Buffer.from(decoded.body), forms: new StoredForms() }
     const lifetime = storageLifetime(response)
     // The edge never writes an entry that does not expire, or expires later than its own lifetime.
     if (left.value < 0 || left.value > lifetime) return reportCorrupt(onEvent)
@@ -72,7 +74,7 @@ function reportCorrupt(onEvent: OnStoreEvent): undefined {
 }
 
 type EntryHead = Omit<LocalEntry, 'fetchedAt' | 'response'> & {
-  readonly response: Omit<LocalEntry['response'], 'body'>
+  readonly response: Omit<LocalEntry['response'], 'body' | 'forms'>
 }
 
 /**

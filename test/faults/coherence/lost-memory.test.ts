@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { NewStoredResponse } from '../../../src/cache/stores/contract.ts'
 import { createRedisStore, type RedisStore } from '../../../src/cache/stores/redis-store.ts'
+import { StoredForms } from '../../../src/core/stored-forms.ts'
 import { RedisReplica } from '../../../src/redis/replica.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startRedis } from '../../support/redis.ts'
@@ -18,7 +19,7 @@ async function fill(store: RedisStore): Promise<void> {
     key: 'key',
     tags,
     epochs: lookup.epochs,
-    response: { status: 200, body: bytes, etag: '"1"', ...times },
+    response: { status: 200, body: bytes, etag: '"1"', forms: new StoredForms(), ...times },
     info: listed,
   }
   await store.store(entry)

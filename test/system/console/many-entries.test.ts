@@ -9,6 +9,7 @@ import { createTraffic } from '../../../src/admin/console/traffic.ts'
 import { createOperationsListener } from '../../../src/admin/listener.ts'
 import { createMemoryStore, type MemoryStore } from '../../../src/cache/stores/memory-store.ts'
 import type { CacheIndex, IndexEntry } from '../../../src/core/response.ts'
+import { StoredForms } from '../../../src/core/stored-forms.ts'
 import { createEdgeEvents } from '../../../src/telemetry/events.ts'
 import { startRedis } from '../../support/redis.ts'
 import { writeRows } from '../../unit/cache/stores/many-rows.ts'
@@ -192,7 +193,13 @@ async function fill(store: MemoryStore): Promise<void> {
       key,
       tags,
       epochs: lookup.epochs,
-      response: { status: 200, body: bytes.subarray(0, 1 + (at % bytes.length)), etag: `"${id}"`, ...times },
+      response: {
+        status: 200,
+        body: bytes.subarray(0, 1 + (at % bytes.length)),
+        etag: `"${id}"`,
+        forms: new StoredForms(),
+        ...times,
+      },
       info: { url: `/agents/${id}`, group: 'agents', endpoint: '/agents/:agent_id', scope: 'everyone', tags },
     })
   }

@@ -6,6 +6,7 @@ import { catalogue } from '../../../src/catalogue/index.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { schema } from '../../../src/config/schema.ts'
 import { listLeaves } from '../../../src/config/tree.ts'
+import { StoredForms } from '../../../src/core/stored-forms.ts'
 import { RedisReplica } from '../../../src/redis/replica.ts'
 import { ACCESS_COMMANDS_USED, createSharedAccess } from '../../../src/redis/shared-access.ts'
 import { startRedis } from '../../support/redis.ts'
@@ -55,7 +56,7 @@ t.test('as this ACL user, store and access work, and Redis refuses no command', 
   if (look.kind === 'unavailable') return t.fail('unavailable')
   const bytes = Buffer.from('{"error":0,"data":{}}')
   const times = { ttl: 60_000, staleWhileRevalidate: 0, staleIfError: 0 }
-  const answer = { status: 200, body: bytes, etag: '"x"', ...times, fetchTime: 5 }
+  const answer = { status: 200, body: bytes, etag: '"x"', forms: new StoredForms(), ...times, fetchTime: 5 }
   const listed = { url: '/agents/001', group: 'agents', endpoint: '/agents/:agent_id', scope: 'everyone', tags }
   const claim = await store.acquireFetchLock('key', look.epochs, 1000)
   await store.store({ key: 'key', tags, epochs: look.epochs, response: answer, info: listed })

@@ -19,7 +19,7 @@ t.test('a stored response is indented once for all of its hits', async (t) => {
   const first = await bytesOf(body)
   t.strictSame(first, pretty(body))
   t.equal(await bytesOf(body), first, 'the same bytes, not made again')
-  t.not(await bytesOf(rows(1000)), first, 'another response has its own')
+  t.strictSame(await bytesOf(rows(999)), pretty(rows(999)), 'another response has its own')
 })
 
 t.test('an indented hit costs less than twice a plain hit of the same length', async (t) => {

@@ -12,6 +12,7 @@ import { putUser } from '../../../src/access/users-file.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
 import type { CacheStatus, EdgeResponse } from '../../../src/core/response.ts'
+import { StoredForms } from '../../../src/core/stored-forms.ts'
 import { createAuthenticator } from '../../../src/http/authenticate.ts'
 import { createHttp, type Http, type HttpOptions } from '../../../src/http/index.ts'
 import { requestLog } from '../../../src/http/request-log.ts'
@@ -60,7 +61,10 @@ export function cachedResponse(
     kind: 'json',
     status: 200,
     body: bytes,
-    cached: { response: { status: 200, body: bytes, etag, age, fetchTime: 1, ...durations }, status },
+    cached: {
+      response: { status: 200, body: bytes, etag, forms: new StoredForms(), age, fetchTime: 1, ...durations },
+      status,
+    },
   }
 }
 

@@ -2,6 +2,7 @@ import t from 'tap'
 import { EdgeError } from '../../../src/core/errors.ts'
 import { type EdgeRequest, fieldsOf, nodeOf } from '../../../src/core/request.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
+import { StoredForms } from '../../../src/core/stored-forms.ts'
 import { joinValidations, joinVerdicts, joinWrites } from '../../../src/join/join-results.ts'
 import { bodyOf, edgeRequest, fields, jsonResponse, success } from '../../support/edge-requests.ts'
 import { endpoints, isDistributing, names, view, viewOf } from './three-nodes.ts'
@@ -196,7 +197,10 @@ t.test(
 const agedBy = (age: number) => (): EdgeResponse => {
   const body = Buffer.from('{"error":0,"data":{"status":"OK"}}')
   const times = { ttl: 750, staleWhileRevalidate: 0, staleIfError: 0, fetchTime: 1 }
-  const cached = { response: { status: 200, body, etag: '"v1"', age, ...times }, status: { hit: true } } as const
+  const cached = {
+    response: { status: 200, body, etag: '"v1"', forms: new StoredForms(), age, ...times },
+    status: { hit: true },
+  } as const
   return { kind: 'json', status: 200, body, cached }
 }
 

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { StoredForms } from '../../../src/core/stored-forms.ts'
 import { fetchPart } from '../../../src/join/node-part.ts'
 import { formatClusterStatus, NodeReport } from '../../../src/join/node-report.ts'
 import { createResponse } from '../../../src/join/rules/collection.ts'
@@ -46,7 +47,10 @@ t.test('a joined collection is fresh no longer than the stored part that expires
   const readPart = async (node: string, timeLeft: number | undefined) => {
     const body = Buffer.from('{"error":0,"data":{"items":[],"totalItems":0}}')
     const times = { ttl: 5000 + (timeLeft ?? 0), age: 5000, staleWhileRevalidate: 0, staleIfError: 0, fetchTime: 900 }
-    const cached = { response: { status: 200, body, etag: '"v1"', ...times }, status: { hit: true } } as const
+    const cached = {
+      response: { status: 200, body, etag: '"v1"', forms: new StoredForms(), ...times },
+      status: { hit: true },
+    } as const
     const response = { kind: 'json', status: 200, body, ...(timeLeft !== undefined && { cached }) } as const
     const part = await fetchPart(async () => response, request, request.client.signal)
     if (part.ok) report.addPart(node, part)
@@ -65,7 +69,10 @@ t.test('parts of a joined collection may expire while others are fetched', async
   const report = new NodeReport(['w1'], performance.now())
   const body = Buffer.from('{"error":0,"data":{"items":[],"totalItems":0}}')
   const times = { ttl: 20, age: 0, staleWhileRevalidate: 0, staleIfError: 0, fetchTime: 0 }
-  const cached = { response: { status: 200, body, etag: '"v1"', ...times }, status: { stored: true } } as const
+  const cached = {
+    response: { status: 200, body, etag: '"v1"', forms: new StoredForms(), ...times },
+    status: { stored: true },
+  } as const
   const part = await fetchPart(
     async () => ({ kind: 'json', status: 200, body, cached }),
     request,

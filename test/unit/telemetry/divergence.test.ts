@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { CacheEvent } from '../../../src/core/events.ts'
+import { StoredForms } from '../../../src/core/stored-forms.ts'
 import { startEdge } from '../../support/edge.ts'
 import { edgeRead } from '../../support/edge-requests.ts'
 import { samplesOf, sumOf } from '../../support/scrape.ts'
@@ -81,6 +82,7 @@ t.test('comparisons stay within the budget, need idle capacity, and are void aft
     status: 200,
     body: bytes,
     etag: '"x"',
+    forms: new StoredForms(),
     age: 1,
     ttl: 1e6,
     staleWhileRevalidate: 0,

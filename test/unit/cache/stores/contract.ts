@@ -2,6 +2,7 @@
 import type { Test } from 'tap'
 import type { CacheStore, NewStoredResponse } from '../../../../src/cache/stores/contract.ts'
 import type { CacheIndex, Lookup, StoredResponse, TagEpochs } from '../../../../src/core/response.ts'
+import { StoredForms } from '../../../../src/core/stored-forms.ts'
 
 export type Store = CacheStore & CacheIndex
 
@@ -15,7 +16,7 @@ export const TAGS = ['cache', 'cache:agents', 'agent:001', 'agent:*']
 
 export function response(text: string, more: Partial<StoredResponse> = {}): Omit<StoredResponse, 'age'> {
   const times = { ttl: 20_000, staleWhileRevalidate: 5000, staleIfError: 10_000, fetchTime: 7 }
-  return { status: 200, body: Buffer.from(text), etag: `"${text}"`, ...times, ...more }
+  return { status: 200, body: Buffer.from(text), etag: `"${text}"`, forms: new StoredForms(), ...times, ...more }
 }
 
 export interface Filled {

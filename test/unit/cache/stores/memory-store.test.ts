@@ -1,5 +1,6 @@
 import t from 'tap'
 import { createMemoryStore } from '../../../../src/cache/stores/memory-store.ts'
+import { StoredForms } from '../../../../src/core/stored-forms.ts'
 import { describeStore, epochsOf, fill, served, TAGS } from './contract.ts'
 
 describeStore(t, async (t) => {
@@ -27,7 +28,7 @@ t.test('the age of a response counts from the reading of its epochs', async (t) 
   now = 400
   const listed = { url: '/', group: 'agents', endpoint: '/', scope: 'everyone', tags: ['cache'] }
   const times = { ttl: 1000, staleWhileRevalidate: 0, staleIfError: 0, fetchTime: 1 }
-  const response = { status: 200, body: Buffer.from('x'), etag: '"x"', ...times }
+  const response = { status: 200, body: Buffer.from('x'), etag: '"x"', forms: new StoredForms(), ...times }
   await store.store({ key: 'k', tags: ['cache'], epochs, info: listed, response })
   t.match(await store.lookup('k', ['cache']), { kind: 'hit', response: { age: 400 } })
 })
