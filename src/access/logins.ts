@@ -109,7 +109,7 @@ export class PasswordLogins {
   #success(name: string, remembered: RememberedLogin): LoginResult {
     const { attempts } = this.#options
     const isCurrent = (address: string) =>
-      this.#remembered.get(name) === remembered &&
+      this.#remembered.peek(name) === remembered &&
       this.#isValid(name, remembered) &&
       attempts.blockedForMs(address, name) <= 0
     return { ok: true, isCurrent }

@@ -1,7 +1,7 @@
 /** Entries in the memory of this process, bounded in bytes: the local tier and the memory store consist of them. */
 import { LRUCache } from 'lru-cache'
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { StoredResponse, StoredResponseInfo } from '../../core/response.ts'
+import type { StoredResponse, StoredResponseInfo, TagEpochs } from '../../core/response.ts'
 import type { NewStoredResponse } from './contract.ts'
 
 export interface LocalEntry {
@@ -12,6 +12,10 @@ export interface LocalEntry {
   readonly info: StoredResponseInfo
   /** When its fetch (that of its oldest part) began, in milliseconds of this process' monotonic clock. */
   readonly fetchedAt: number
+  /** The local tier: the epochs that were found equal last, and the version of the known epochs then. */
+  compared?: { readonly version: number; readonly epochs: TagEpochs }
+  /** The memory store: the hits of this copy. */
+  hits?: number
 }
 
 /** The stale times of a response, in milliseconds after its freshness lifetime. */

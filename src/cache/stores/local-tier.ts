@@ -13,16 +13,9 @@ export interface LocalHit {
   readonly epochs: TagEpochs
 }
 
-/** The last comparison of an entry. It is valid until something is invalidated. */
-interface ComparedHit {
-  readonly version: number
-  readonly hit: LocalHit
-}
-
 export class LocalTier {
   readonly #entries: LocalEntries
   readonly #known: KnownEpochs
-  readonly #compared = new WeakMap<LocalEntry, ComparedHit>()
 
   constructor(entries: LocalEntries, known: KnownEpochs) {
     this.#entries = entries
@@ -57,19 +50,15 @@ export class LocalTier {
 
   #validHit(key: string, tags: readonly Tag[], entry: LocalEntry | undefined): LocalHit | undefined {
     if (entry === undefined) return undefined
-    const version = this.#known.version
-    const compared = this.#compared.get(entry)
-    if (compared?.version === version && areEqual(entry.tags, tags)) return compared.hit
-    const hit = this.#compare(key, tags, entry)
-    if (hit !== undefined) this.#compared.set(entry, { version, hit })
-    return hit
-  }
-
-  #compare(key: string, tags: readonly Tag[], entry: LocalEntry): LocalHit | undefined {
+    if (!areEqual(entry.tags, tags)) return undefined
+    // A comparison is valid until something is invalidated.
+    const { version } = this.#known
+    if (entry.compared?.version === version) return { entry, epochs: entry.compared.epochs }
     const epochs = knownEpochsOf(key, tags, this.#known)
-    if (epochs === undefined || !areEqual(entry.tags, tags)) return undefined
     // After a soft invalidation, Redis may have a newer entry.
-    return compareEpochs(entry, epochs) === 'same' ? { entry, epochs } : undefined
+    if (epochs === undefined || compareEpochs(entry, epochs) !== 'same') return undefined
+    entry.compared = { version, epochs }
+    return { entry, epochs }
   }
 }
 

@@ -65,7 +65,6 @@ class MemoryCache {
   readonly #fenceLease: number
   readonly #entries: LocalEntries
   readonly #epochs: EpochTable
-  readonly #hits = new WeakMap<LocalEntry, number>()
   readonly #locks = new Map<string, Promise<void>>()
   /** The keys of each group, in the order in which they were stored. */
   readonly #keysByGroup = new Map<string, Set<string>>()
@@ -82,7 +81,7 @@ class MemoryCache {
   lookup(key: string, tags: readonly Tag[]): Lookup {
     const entry = this.#entries.get(key)
     const lookup = this.#compare(key, tags, entry)
-    if (entry !== undefined && lookup.kind === 'hit') this.#hits.set(entry, (this.#hits.get(entry) ?? 0) + 1)
+    if (entry !== undefined && lookup.kind === 'hit') entry.hits = (entry.hits ?? 0) + 1
     return lookup
   }
 
@@ -214,7 +213,7 @@ class MemoryCache {
       fetchTime,
       lifetime,
     }
-    return toIndexEntry(listed, lifetime - (this.#elapsed() - fetchedAt), this.#hits.get(entry) ?? 0)
+    return toIndexEntry(listed, lifetime - (this.#elapsed() - fetchedAt), entry.hits ?? 0)
   }
 
   /** Invalidates first, so that nothing is served while the entries are removed. */
