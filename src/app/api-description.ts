@@ -6,7 +6,7 @@ import type { Handler } from '../core/request.ts'
 import type { JsonResponse } from '../core/response.ts'
 import { StoredForms } from '../core/stored-forms.ts'
 import { NO_FLAGS } from '../http/parameters.ts'
-import { preferencesOf, type Representation, represent } from '../http/representation.ts'
+import { preferencesOf, type Representation, represent } from '../representation/represent.ts'
 import { version } from './package.ts'
 
 export interface ApiDescription {

@@ -6,6 +6,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 import { normalizeAddress, parseAddressRange } from '../core/ip-addresses.ts'
 import { RecentlyUsed } from '../core/recently-used.ts'
+import { headerText } from '../core/values.ts'
 
 const MAX_CHECKED_ADDRESSES = 1000
 
@@ -69,11 +70,6 @@ function derive<T>(trustedProxies: TrustedProxies, make: (ranges: readonly strin
     }
     return made
   }
-}
-
-/** Returns a header as one text; Node returns a list for some headers that are sent several times. */
-export function headerText(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header.join(',') : header
 }
 
 /**

@@ -2,9 +2,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { EdgeError } from '../core/errors.ts'
 import type { EdgeResponse } from '../core/response.ts'
-import { NO_STORE } from './cache-headers.ts'
-import { pretty } from './pretty.ts'
-import { JSON_TYPE, preferencesOf, represent } from './representation.ts'
+import { pretty } from '../representation/pretty.ts'
+import { JSON_TYPE, preferencesOf, represent } from '../representation/represent.ts'
+import { NO_STORE } from './no-store.ts'
 import type { RequestLogger } from './request-log.ts'
 import { type SchemaError, validationError } from './validation.ts'
 

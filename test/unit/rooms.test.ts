@@ -17,6 +17,7 @@ const table: Readonly<Record<string, Room>> = {
   catalogue: { rooms: [], packages: [], never: [...NETWORK, 'node:fs'] },
   query: { rooms: ['core'], packages: [], never: [...NETWORK, 'node:fs'] },
   listener: { rooms: ['core'], packages: ['fastify'] },
+  representation: { rooms: ['core'], packages: ['lru-cache'], never: [...NETWORK, 'node:fs'] },
   // http receives the catalogue as a value: without the records, no code can ask an endpoint for its name.
   http: {
     rooms: [
@@ -27,6 +28,7 @@ const table: Readonly<Record<string, Room>> = {
       'query/grammar',
       'access',
       'listener',
+      'representation',
     ],
     packages: [
       'fastify',
@@ -37,7 +39,6 @@ const table: Readonly<Record<string, Room>> = {
       '@fastify/rate-limit',
       'ajv',
       'find-my-way',
-      'lru-cache',
       'saxes',
     ],
   },

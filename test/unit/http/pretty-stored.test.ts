@@ -1,7 +1,7 @@
 /** The cost of `?pretty`: a stored response is indented once, and its indented form is bounded. */
 import t from 'tap'
-import { MAX_INDENTED_BYTES, pretty } from '../../../src/http/pretty.ts'
-import { type JsonResponse, represent } from '../../../src/http/representation.ts'
+import { MAX_INDENTED_BYTES, pretty } from '../../../src/representation/pretty.ts'
+import { type JsonResponse, represent } from '../../../src/representation/represent.ts'
 import { cachedResponse, startServer } from './test-server.ts'
 
 const preferences = { pretty: true, acceptEncoding: undefined, ifNoneMatch: undefined, compressionMinBytes: 1024 }

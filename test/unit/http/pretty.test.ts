@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import t from 'tap'
-import { pretty } from '../../../src/http/pretty.ts'
+import { pretty } from '../../../src/representation/pretty.ts'
 
 const stringified = (text: string) => `${JSON.stringify(JSON.parse(text), null, 3)}\n`
 

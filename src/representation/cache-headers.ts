@@ -1,11 +1,7 @@
 /** The cache headers of responses: for this cache (RFC 9211), and for caches between edge and client (RFC 9110, RFC 9111). */
-import caching, { type AbstractCacheCompliantObject } from '@fastify/caching'
-import type { FastifyInstance } from 'fastify'
 import type { CachedResponse, CacheStatus } from '../core/response.ts'
 import { serializeItem } from '../core/values.ts'
 
-/** For everything that no cache may store: secrets, errors, writes. */
-export const NO_STORE = 'no-store'
 /** Only the client may store it, and must revalidate it on each use: it does not learn of writes. */
 const REVALIDATE = 'private, no-cache'
 /** `Authorization`: callers with other permissions may get another response from the same URL. */
@@ -62,22 +58,4 @@ export function matchesEtag(ifNoneMatch: string | undefined, etag: string): bool
 /** Returns the entity tag of another representation of the same response: `"abc"` and `gzip` give `"abc-gzip"`. */
 export function representationEtag(etag: string, representation: string): string {
   return `${etag.slice(0, -1)}-${representation}"`
-}
-
-/** In callback style: the plugin waits for callbacks only. */
-const emptyCache: AbstractCacheCompliantObject = {
-  get: (_key: unknown, done?: (error: null, found: null) => void) => {
-    done?.(null, null)
-    return Promise.resolve(null)
-  },
-  set: (_key, _value, _ttl, done) => done?.(null, undefined),
-}
-
-/**
- * Lets @fastify/caching set `Cache-Control: no-store` on each response of this scope without a `Cache-Control`. The
- * plugin also answers 304 for every tag that its own cache contains, whatever the URL and the caller. So its cache is
- * empty, and the plugin is registered in the scope of the routes, after the hooks that authenticate.
- */
-export async function registerNoStore(scope: FastifyInstance): Promise<void> {
-  await scope.register(caching, { privacy: NO_STORE, cache: emptyCache })
 }

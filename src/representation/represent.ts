@@ -2,9 +2,9 @@
  * Selects the representation of a response: as stored, indented or compressed, or no body at all because the copy of
  * the client is still valid.
  */
-import type { IncomingHttpHeaders } from 'node:http'
 import type { CachedResponse, EdgeResponse } from '../core/response.ts'
 import type { Coding, PreparedHead, StoredForm } from '../core/stored-forms.ts'
+import { headerText } from '../core/values.ts'
 import {
   cacheHeaders,
   cacheStatus,
@@ -13,12 +13,16 @@ import {
   validatorHeaders,
   wholeSeconds,
 } from './cache-headers.ts'
-import { headerText } from './client-address.ts'
 import { encode, parseAcceptEncoding, selectCoding } from './encodings.ts'
-import type { Flags } from './parameters.ts'
 import { indentOnce, indentWithin } from './pretty.ts'
 
 export type JsonResponse = Extract<EdgeResponse, { kind: 'json' }>
+
+/** The headers of a request that select a representation. */
+interface RequestedForm {
+  readonly 'accept-encoding'?: string | string[] | undefined
+  readonly 'if-none-match'?: string | undefined
+}
 
 /** What a request says about the representation that it wants. */
 export interface Preferences {
@@ -42,7 +46,11 @@ export interface Representation {
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-export function preferencesOf(headers: IncomingHttpHeaders, flags: Flags, compressionMinBytes: number): Preferences {
+export function preferencesOf(
+  headers: RequestedForm,
+  flags: { readonly pretty: boolean },
+  compressionMinBytes: number,
+): Preferences {
   return {
     pretty: flags.pretty,
     acceptEncoding: headerText(headers['accept-encoding']),
