@@ -43,7 +43,7 @@ export function buildSignIn(settings: ReloadableConfig, { access, log, count }: 
       return async (request, reply) => {
         const caller = sessions && findSession(sessions, request)
         if (caller === undefined) return created.authenticate(request, reply, request.clientAddress, true)
-        await created.countCaller(request, caller)
+        await created.countCaller(request, request.clientAddress, caller)
         return caller
       }
     },

@@ -2,7 +2,7 @@
  * Authentication: Basic (RFC 7617) and Bearer (RFC 6750). The plugins decode and verify the credentials; the choice
  * between the schemes is made here, because @fastify/auth reports only the error of the strategy that it tried last.
  */
-import { isUtf8 } from 'node:buffer'
+import { promisify } from 'node:util'
 import fastifyBasicAuth from '@fastify/basic-auth'
 import fastifyJwt from '@fastify/jwt'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -41,22 +41,32 @@ export interface OperatorAuthenticator extends Authenticator {
     login: { readonly name: string; readonly password: string },
   ): Promise<Caller>
   /** Counts a request of a caller that was recognised by a session. Rejects with 903. */
-  countCaller(request: FastifyRequest, caller: Caller): Promise<void>
+  countCaller(request: FastifyRequest, clientAddress: string, caller: Caller): Promise<void>
   /** Counts a request without a caller. Rejects with 903. */
   countAddress(request: FastifyRequest, clientAddress: string): Promise<void>
 }
 
 export type Charge = (caller: Caller, clientAddress: string) => void
 
-interface Credentials {
-  readonly request: FastifyRequest
-  readonly reply: FastifyReply
-  readonly clientAddress: string
-  /** Base64 for Basic, the token for Bearer. */
-  readonly text: string
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** For the functions that the plugins call with the request. */
+    authentication: Authentication
+  }
 }
 
-type Scheme = (credentials: Credentials) => Promise<AuthResult>
+interface Authentication {
+  readonly clientAddress: string
+  /** Absent until the credentials are verified. */
+  caller?: Caller
+  /** Of name and password. Absent until they are checked. */
+  result?: AuthResult
+  /** The public key (PEM) of the token. */
+  tokenKey: string
+}
+
+/** `text`: base64 for Basic, the token for Bearer. */
+type Scheme = (request: FastifyRequest, reply: FastifyReply, text: string) => Promise<AuthResult>
 
 const MAX_HEADER_LENGTH = 8192
 /** RFC 9110 section 11.4, with exactly one space, as all clients send it. */
@@ -72,6 +82,7 @@ export async function createAuthenticator(
   access: Access,
   count?: CountRequest,
 ): Promise<OperatorAuthenticator> {
+  app.decorateRequest('authentication')
   const limits = await registerRateLimiters(app, access.limits, count)
   const schemes = new Map<string, Scheme>([['basic', await registerBasic(app, access)]])
   if (access.acceptsTokens) schemes.set('bearer', await registerBearer(app, access))
@@ -85,12 +96,12 @@ export async function createAuthenticator(
     if (authorization === undefined) return undefined
     return remembered.get(authorization)?.(authorization, networkOf(clientAddress))
   }
-  const verify = async (request: FastifyRequest, reply: FastifyReply, clientAddress: string): Promise<Caller> => {
+  const verify = async (request: FastifyRequest, reply: FastifyReply): Promise<Caller> => {
     const { authorization = '' } = request.headers
     if (authorization.length > MAX_HEADER_LENGTH) throw new EdgeError(900, ': Authorization header too long')
     const [, name = '', text = ''] = CREDENTIALS.exec(authorization) ?? []
     const scheme = schemes.get(name.toLowerCase())
-    const result = scheme === undefined ? WRONG : await scheme({ request, reply, clientAddress, text })
+    const result = scheme === undefined ? WRONG : await scheme(request, reply, text)
     if (!result.ok) {
       remembered.delete(authorization)
       throw toEdgeError(access, result)
@@ -98,28 +109,39 @@ export async function createAuthenticator(
     remembered.set(authorization, result.recheck)
     return result.caller
   }
+  const begin = (request: FastifyRequest, clientAddress: string, caller?: Caller): Authentication => {
+    request.authentication = { clientAddress, tokenKey: '', ...(caller && { caller }) }
+    return request.authentication
+  }
   return {
     recall,
     countHit: (caller) => limits.hits.count(caller),
     authenticate: async (request, reply, clientAddress, costs) => {
       const known = recall(request.headers.authorization, clientAddress)
-      if (costs || known === undefined) await limits.address.check(request, clientAddress)
-      const caller = known ?? (await verify(request, reply, clientAddress))
-      await limits.hits.check(request, caller)
-      if (costs) await limits.caller.check(request, caller)
+      const authentication = begin(request, clientAddress, known)
+      if (costs || known === undefined) await limits.address.check(request)
+      const caller = known ?? (await verify(request, reply))
+      authentication.caller = caller
+      await limits.hits.check(request)
+      if (costs) await limits.caller.check(request)
       return caller
     },
     authenticatePassword: async (request, clientAddress, { name, password }) => {
-      await limits.address.check(request, clientAddress)
+      begin(request, clientAddress)
+      await limits.address.check(request)
       const result = await access.authenticatePassword(networkOf(clientAddress), name, password)
       if (!result.ok) throw toEdgeError(access, result)
       return result.caller
     },
-    countCaller: async (request, caller) => {
-      await limits.hits.check(request, caller)
-      await limits.caller.check(request, caller)
+    countCaller: async (request, clientAddress, caller) => {
+      begin(request, clientAddress, caller)
+      await limits.hits.check(request)
+      await limits.caller.check(request)
     },
-    countAddress: (request, clientAddress) => limits.address.check(request, clientAddress),
+    countAddress: (request, clientAddress) => {
+      begin(request, clientAddress)
+      return limits.address.check(request)
+    },
     charge: (caller, clientAddress) => {
       limits.address.charge(clientAddress)
       limits.caller.charge(caller)
@@ -136,42 +158,40 @@ export function tokenIssuer(app: FastifyInstance, access: Access): (name: string
 }
 
 async function registerBasic(app: FastifyInstance, access: Access): Promise<Scheme> {
-  const logins = new WeakMap<FastifyRequest, { readonly address: string; result: AuthResult }>()
   await app.register(fastifyBasicAuth, {
-    // A failure is recorded and not thrown: the plugin would turn each one into a 401.
-    validate: async (name, password, request) => {
-      const login = logins.get(request)
-      if (login && name !== '') login.result = await access.authenticatePassword(login.address, name, password)
+    validate: async (name, password, { authentication, headers }) => {
+      // Each pair has one spelling only: standard alphabet, no unused bits, valid UTF-8.
+      const spelling = Buffer.from(`${name}:${password}`).toString('base64')
+      const isCanonical = name !== '' && headers.authorization?.endsWith(` ${spelling}`)
+      const address = networkOf(authentication.clientAddress)
+      authentication.result = isCanonical ? await access.authenticatePassword(address, name, password) : WRONG
+      if (!authentication.result.ok) throw new Error(authentication.result.reason)
     },
   })
-  return async ({ request, reply, clientAddress, text }) => {
-    // Each pair has one spelling only: standard alphabet, no unused bits, valid UTF-8.
-    const bytes = Buffer.from(text, 'base64')
-    if (bytes.toString('base64') !== text || !isUtf8(bytes)) return WRONG
-    const login = { address: networkOf(clientAddress), result: WRONG }
-    logins.set(request, login)
-    return new Promise((resolve, reject) => {
-      app.basicAuth(request, reply, (error) => {
-        if (error === undefined || ownText(error, 'code') === MALFORMED) resolve(login.result)
-        else reject(error)
-      })
-    })
+  const checkHeader = promisify(app.basicAuth)
+  return async (request, reply) => {
+    const { authentication } = request
+    // The plugin makes a 401 of each failure, and some of them are a 429 or a 503.
+    const failure = await checkHeader(request, reply).catch((error: unknown) => ({ error }))
+    if (failure && ownText(failure.error, 'code') === MALFORMED) return WRONG
+    if (authentication.result === undefined) throw failure?.error
+    return authentication.result
   }
 }
 
 async function registerBearer(app: FastifyInstance, access: Access): Promise<Scheme> {
-  // The plugin requires a secret, but each call names its own key.
-  const noKey = async () => ''
   await app.register(fastifyJwt, {
-    secret: { public: noKey, private: noKey },
+    // Each token has the key of its issuer. New tokens are signed outside of a request, with a key for each call.
+    secret: async ({ authentication }: FastifyRequest) => authentication.tokenKey,
     sign: { algorithm: OWN_TOKEN_ALGORITHM },
     // No cache: verified credentials are remembered above, where revoked tokens and removed users are also seen.
     verify: { cache: false, clockTolerance: CLOCK_TOLERANCE_S * 1000 },
   })
-  return ({ text: token }) =>
+  return (request, _reply, token) =>
     access.authenticateToken(token, async (pem, algorithm) => {
+      request.authentication.tokenKey = pem
       try {
-        app.jwt.verify(token, { key: pem, algorithms: [algorithm] })
+        await request.jwtVerify({ algorithms: [algorithm] })
         return true
       } catch {
         return false
