@@ -20,16 +20,8 @@
  *            joinWrites      – several nodes, each of which acts
  */
 import type { EdgeOperation } from './catalogue/endpoint.ts'
-import {
-  type EdgeRead,
-  type EdgeRequest,
-  type EdgeWrite,
-  type Handler,
-  NO_COST,
-  nodeOf,
-  type Stage,
-} from './core/request.ts'
-import type { RecordStages, StageName } from './core/trace.ts'
+import { type EdgeRead, type EdgeRequest, type EdgeWrite, type Handler, nodeOf, type Stage } from './core/request.ts'
+import type { StageName } from './core/trace.ts'
 import { traced } from './core/traced.ts'
 
 export interface PipelineParts {
@@ -41,8 +33,6 @@ export interface PipelineParts {
   /** Absent: no state of the cluster forbids writes. */
   readonly refuseWrites?: Stage<EdgeWrite>
   readonly forward: Handler
-  /** Absent: stages are recorded for traces only. */
-  readonly recordStages?: RecordStages
   /** `read` is the pipeline of reads. An absent handler: the nodes distribute the request themselves, so one is called. */
   readonly multiNode?: (read: Handler<EdgeRead>, forward: Handler) => Partial<MultiNodeHandlers>
 }
@@ -59,8 +49,7 @@ export function buildPipeline(parts: PipelineParts): Handler {
   const forward = traced('forward', parts.forward)
   const callForRead: Handler<EdgeRead> = (request) => {
     request.cost.charge()
-    const recorded = recordsFrom(request, parts.recordStages)
-    return readers[readerOf(recorded)](recorded)
+    return readers[readerOf(request)](request)
   }
   const callForWrite: Handler<EdgeWrite> = (request) => writers[writerOf(request)](request)
   const read = stage('cache', parts.readThrough)(callForRead)
@@ -87,14 +76,6 @@ export function buildPipeline(parts: PipelineParts): Handler {
     }
     return request.kind === 'read' ? read(request) : write(request)
   }
-}
-
-/**
- * The record of a miss begins here if it has not begun before; a request of the edge itself has none.
- */
-function recordsFrom(request: EdgeRead, recordStages: RecordStages | undefined): EdgeRead {
-  if (recordStages === undefined || request.cost === NO_COST || request.trace !== undefined) return request
-  return { ...request, trace: recordStages(request.requestId, undefined) }
 }
 
 /** An absent stage has no span. */

@@ -86,7 +86,6 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
   const compressionMinBytes = () => current().cache.compressionMinBytes
   const description = createApiDescription(compressionMinBytes)
   const pipeline = buildPipeline({
-    recordStages,
     operations: {
       ...createTokenOperations({
         issue: (name) => issueToken(name),

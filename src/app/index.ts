@@ -22,6 +22,7 @@ import { createSharedPermits } from '../redis/shared-permits.ts'
 import { createSharedSlots } from '../redis/shared-slots.ts'
 import { countDivergence, createEdgeEvents } from '../telemetry/events.ts'
 import type { ProcessMetrics } from '../telemetry/metrics/sum.ts'
+import { RequestCounts } from '../telemetry/request-counts.ts'
 import type { ClusterOptions } from '../upstream/index.ts'
 import { buildAccess } from './access.ts'
 import { type Api, buildApi } from './api.ts'
@@ -217,7 +218,8 @@ async function buildParts(settings: ReloadableConfig, parts: ProcessParts) {
   })
   const shared = buildSharedAccess(settings, { replica, encryptionKey, log })
   const access = await buildAccess(settings, { cluster, shared, log, onFailedLogin: emit.failedLogin })
-  const monitors = createMonitors(events, cluster)
+  const counts = new RequestCounts()
+  const monitors = createMonitors(events, cluster, counts)
   const history = buildHistory(settings, { name, events, traffic: monitors.traffic, replica })
   const common = { name, drains, access, cluster, replica, shared, log, audit }
   const { recordStages } = monitors.records
@@ -248,6 +250,7 @@ async function buildParts(settings: ReloadableConfig, parts: ProcessParts) {
   const metrics = buildMetrics({
     name,
     events,
+    requests: counts,
     cluster,
     api,
     audit,

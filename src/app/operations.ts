@@ -16,15 +16,18 @@ import type { Config } from '../config/schema.ts'
 import type { ListenerSettings } from '../listener/connections.ts'
 import { createListener, type Listener } from '../listener/listener.ts'
 import type { EdgeEvents } from '../telemetry/events.ts'
+import type { RequestCounts } from '../telemetry/request-counts.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { buildConsolePorts, type Monitors, type OperationsParts } from './console.ts'
 import { buildSignIn } from './sign-in.ts'
 
+/** `counts`: counts requests when the traffic passes them on. */
 export function createMonitors(
   { on, requests }: Pick<EdgeEvents, 'on' | 'requests'>,
   cluster: Pick<Cluster, 'status'>,
+  counts: RequestCounts,
 ): Monitors {
-  const traffic = createTraffic()
+  const traffic = createTraffic({ counts, requests })
   const records = createRequestRecords(requests)
   const tail = createLiveTail(records)
   const joins = createRecentJoins()

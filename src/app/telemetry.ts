@@ -17,6 +17,7 @@ import { groupOf, methodLabel } from '../http/request-state.ts'
 import { STORE_EVENTS } from '../redis/options.ts'
 import type { EdgeEvents } from '../telemetry/events.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics/index.ts'
+import type { RequestCounts } from '../telemetry/request-counts.ts'
 import type { Traces } from '../telemetry/traces/index.ts'
 import type { Cluster } from '../upstream/index.ts'
 import type { Certificates } from './certificates.ts'
@@ -28,6 +29,7 @@ export interface MetricsParts {
   /** The name of this replica. */
   readonly name: string
   readonly events: EdgeEvents
+  readonly requests: RequestCounts
   readonly cluster: Cluster
   readonly api: { readonly cache: CacheOperationsPorts; readonly storeState?: (() => CacheStoreState) | undefined }
   readonly audit: Pick<Audit, 'state'>
@@ -39,13 +41,14 @@ export interface MetricsParts {
   reload(): ReloadStatus
 }
 
-export function buildMetrics({ name, events, cluster, api, audit, traces, ...state }: MetricsParts): Metrics {
+export function buildMetrics({ name, events, requests, cluster, api, audit, traces, ...state }: MetricsParts): Metrics {
   const { cache, storeState } = api
   const { certificates, exemplars, ready, reload } = state
   const groups = new Set(catalogue.map(groupOf))
   groups.delete('none')
   return createMetrics({
     events,
+    requests,
     version,
     exemplars,
     replica: name,

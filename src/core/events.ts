@@ -89,6 +89,16 @@ export interface NodeCallEvent {
   readonly queueTime: number
 }
 
+/** Why the edge does not send a call, besides a client that disconnects while its call is queued. */
+const NOT_SENT: ReadonlySet<NodeFault> = new Set(['overloaded', 'ejected', 'drained', 'loginsBlocked'])
+/** All values of `fault` of calls that were not sent. */
+export const UNSENT_FAULTS: readonly NodeFault[] = [...NOT_SENT, 'cancelled']
+
+/** Returns whether the call was sent to its node; a node that refuses a call (`blocked`) has received it. */
+export function wasSent({ fault, ms }: Pick<NodeCallEvent, 'fault' | 'ms'>): boolean {
+  return fault === undefined || !(NOT_SENT.has(fault) || (fault === 'cancelled' && ms === 0))
+}
+
 /** `blocked`: too many failures before. `busy`: too many logins at once. */
 export const FAILED_LOGIN_REASONS = ['wrong', 'blocked', 'busy'] as const
 export type FailedLoginReason = (typeof FAILED_LOGIN_REASONS)[number]

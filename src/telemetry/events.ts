@@ -16,42 +16,25 @@ export interface EdgeEvents {
 /** `onRequestError`: a listener of requests has thrown this. */
 export function createEdgeEvents(onRequestError: (error: unknown, event: RequestEvent) => void = rethrow): EdgeEvents {
   const requests = new RequestRing(onRequestError)
-  const emitters = {
-    nodeCall: createEmitter<'nodeCall'>(),
-    ejection: createEmitter<'ejection'>(),
-    join: createEmitter<'join'>(),
-    failedLogin: createEmitter<'failedLogin'>(),
-    cache: createEmitter<'cache'>(),
-    redisStep: createEmitter<'redisStep'>(),
-    storeEvent: createEmitter<'storeEvent'>(),
-    uncaughtConnectionError: createEmitter<'uncaughtConnectionError'>(),
-  }
+  let all: readonly EventListeners[] = []
   return {
     emit: {
       request: requests.add,
-      nodeCall: emitters.nodeCall.emit,
-      ejection: emitters.ejection.emit,
-      join: emitters.join.emit,
-      failedLogin: emitters.failedLogin.emit,
-      cache: emitters.cache.emit,
-      redisStep: emitters.redisStep.emit,
-      storeEvent: emitters.storeEvent.emit,
-      uncaughtConnectionError: emitters.uncaughtConnectionError.emit,
+      nodeCall: (event) => all.forEach((each) => void each.nodeCall?.(event)),
+      ejection: (node) => all.forEach((each) => void each.ejection?.(node)),
+      join: (event) => all.forEach((each) => void each.join?.(event)),
+      failedLogin: (reason) => all.forEach((each) => void each.failedLogin?.(reason)),
+      cache: (event) => all.forEach((each) => void each.cache?.(event)),
+      redisStep: (event) => all.forEach((each) => void each.redisStep?.(event)),
+      storeEvent: (event) => all.forEach((each) => void each.storeEvent?.(event)),
+      uncaughtConnectionError: (code) => all.forEach((each) => void each.uncaughtConnectionError?.(code)),
     },
     on: (listeners) => {
-      const removals = [
-        listeners.request && requests.on(listeners.request.bind(listeners)),
-        emitters.nodeCall.on(listeners.nodeCall?.bind(listeners)),
-        emitters.ejection.on(listeners.ejection?.bind(listeners)),
-        emitters.join.on(listeners.join?.bind(listeners)),
-        emitters.failedLogin.on(listeners.failedLogin?.bind(listeners)),
-        emitters.cache.on(listeners.cache?.bind(listeners)),
-        emitters.redisStep.on(listeners.redisStep?.bind(listeners)),
-        emitters.storeEvent.on(listeners.storeEvent?.bind(listeners)),
-        emitters.uncaughtConnectionError.on(listeners.uncaughtConnectionError?.bind(listeners)),
-      ]
+      all = [...all, listeners]
+      const off = listeners.request && requests.on(listeners.request.bind(listeners))
       return () => {
-        for (const remove of removals) remove?.()
+        all = all.filter((each) => each !== listeners)
+        off?.()
       }
     },
     requests,
@@ -60,25 +43,6 @@ export function createEdgeEvents(onRequestError: (error: unknown, event: Request
 
 function rethrow(error: unknown): never {
   throw error
-}
-
-type EventOf<Name extends keyof EventListeners> = Parameters<Required<EventListeners>[Name]>[0]
-type Listener<Name extends keyof EventListeners> = (event: EventOf<Name>) => void
-
-function createEmitter<Name extends keyof EventListeners>() {
-  let listeners: readonly Listener<Name>[] = []
-  return {
-    emit: (event: EventOf<Name>): void => {
-      for (const listener of listeners) listener(event)
-    },
-    on: (listener: Listener<Name> | undefined): (() => void) => {
-      if (listener === undefined) return () => undefined
-      listeners = [...listeners, listener]
-      return () => {
-        listeners = listeners.filter((each) => each !== listener)
-      }
-    },
-  }
 }
 
 /** How often hits of a cache group differed from a fresh response of the nodes, since the start. */

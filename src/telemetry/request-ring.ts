@@ -33,9 +33,9 @@ export class RequestRing {
    */
   readonly add = (event: RequestEvent): void => {
     if (this.#waiting >= MAX_WAITING) this.drain()
-    const slot = this.#slots[this.#next] ?? new Slot()
+    const slot = this.#slots[this.#next] ?? ({} as Slot)
     this.#slots[this.#next] = slot
-    slot.write(event)
+    copy(event, slot)
     this.#next = (this.#next + 1) % RING_SIZE
     this.#waiting += 1
     if (this.#isScheduled) return
@@ -106,52 +106,29 @@ export class RequestRing {
   }
 }
 
-/** Has each field of an event from the start, so that all slots have the same hidden class. */
-class Slot {
-  at = 0
-  endedAt = 0
-  requestId = ''
-  method = ''
-  sentMethod: string | undefined = undefined
-  route = ''
-  path: string | undefined = undefined
-  group = ''
-  status = 0
-  ms = 0
-  bytes = 0
-  cache: RequestEvent['cache'] = 'hit'
-  fetchTime: number | undefined = undefined
-  cacheStatus: RequestEvent['cacheStatus'] = undefined
-  errorCode: number | undefined = undefined
-  caller: string | undefined = undefined
-  client = ''
-  traceId: string | undefined = undefined
-  rejectedWith: number | undefined = undefined
-  isOfListener = false
-  message: RequestEvent['message'] = undefined
+type Slot = { -readonly [Name in keyof RequestEvent]: RequestEvent[Name] }
 
-  /** Field by field: `Object.assign` takes several times as long. */
-  write(event: RequestEvent): void {
-    this.at = event.at
-    this.endedAt = event.endedAt
-    this.requestId = event.requestId
-    this.method = event.method
-    this.sentMethod = event.sentMethod
-    this.route = event.route
-    this.path = event.path
-    this.group = event.group
-    this.status = event.status
-    this.ms = event.ms
-    this.bytes = event.bytes
-    this.cache = event.cache
-    this.fetchTime = event.fetchTime
-    this.cacheStatus = event.cacheStatus
-    this.errorCode = event.errorCode
-    this.caller = event.caller
-    this.client = event.client
-    this.traceId = event.traceId
-    this.rejectedWith = event.rejectedWith
-    this.isOfListener = event.isOfListener
-    this.message = event.message
-  }
+/** Field by field and always in this order, so that all slots have one hidden class. `Object.assign` takes several times as long. */
+function copy(event: RequestEvent, slot: Slot): void {
+  slot.at = event.at
+  slot.endedAt = event.endedAt
+  slot.requestId = event.requestId
+  slot.method = event.method
+  slot.sentMethod = event.sentMethod
+  slot.route = event.route
+  slot.path = event.path
+  slot.group = event.group
+  slot.status = event.status
+  slot.ms = event.ms
+  slot.bytes = event.bytes
+  slot.cache = event.cache
+  slot.fetchTime = event.fetchTime
+  slot.cacheStatus = event.cacheStatus
+  slot.errorCode = event.errorCode
+  slot.caller = event.caller
+  slot.client = event.client
+  slot.traceId = event.traceId
+  slot.rejectedWith = event.rejectedWith
+  slot.isOfListener = event.isOfListener
+  slot.message = event.message
 }

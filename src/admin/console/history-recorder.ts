@@ -1,8 +1,9 @@
 /** Records the rates and events of this process, in its memory and in the history that replicas share. */
+import { LatencyHistogram } from '../../core/latency-histogram.ts'
 import { addRecord, encodeEvent, encodeRecord, type HistoryRecord } from './history-records.ts'
 import { type HistorySeries, type HistoryStore, SERIES, type TimedRecord } from './history-store.ts'
 import type { HistoryEvent } from './history-types.ts'
-import { emptySums, Histogram } from './time-slots.ts'
+import { emptySums } from './time-slots.ts'
 import { INTERVAL_MS, INTERVALS, type Traffic } from './traffic.ts'
 
 export interface RecorderOptions {
@@ -132,5 +133,5 @@ export function createRecorder({ name, run, traffic, store, now }: RecorderOptio
 }
 
 function emptyMinute(at: number) {
-  return { ...emptySums(), at, times: new Histogram(), isUsed: false }
+  return { ...emptySums(), at, times: new LatencyHistogram(), isUsed: false }
 }

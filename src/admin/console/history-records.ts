@@ -2,8 +2,9 @@
  * Records of the history as texts. Replicas exchange them through Redis, where other programs and other versions may
  * write too: a text that is not a valid record is skipped.
  */
+import { BUCKETS, type LatencyHistogram } from '../../core/latency-histogram.ts'
 import { EVENT_KINDS, type EventKind, type HistoryEvent } from './history-types.ts'
-import { addSums, BUCKETS, type Histogram, type Sums } from './time-slots.ts'
+import { addSums, type Sums } from './time-slots.ts'
 
 /** What one process counted in one interval. */
 export interface HistoryRecord {
@@ -14,7 +15,7 @@ export interface HistoryRecord {
   /** Number of the interval since 1970. */
   readonly at: number
   readonly sums: Sums
-  /** Index and count of each bucket of the latencies (`Histogram.pairs`). */
+  /** Index and count of each bucket of the latencies (`LatencyHistogram.pairs`). */
   readonly latencies: readonly number[]
 }
 
@@ -55,7 +56,10 @@ export function decodeRecord(text: string): HistoryRecord | undefined {
 }
 
 /** Adds the counts of a record. */
-export function addRecord(target: Sums & { readonly times: Histogram }, { sums, latencies }: HistoryRecord): void {
+export function addRecord(
+  target: Sums & { readonly times: LatencyHistogram },
+  { sums, latencies }: HistoryRecord,
+): void {
   addSums(target, sums)
   target.times.addPairs(latencies)
 }

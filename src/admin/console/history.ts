@@ -1,12 +1,14 @@
 /** The history of the console: rates and events over the last minutes to hours, of one replica or the sum of all. */
+
 import { randomUUID } from 'node:crypto'
 import { waitForTurn } from '../../core/in-turns.ts'
+import { LatencyHistogram } from '../../core/latency-histogram.ts'
 import type { Rates } from './api-types.ts'
 import { createRecorder, type Recorder } from './history-recorder.ts'
 import { addRecord, decodeEvent, decodeRecord, type HistoryRecord } from './history-records.ts'
 import { type HistorySeries, type HistoryStore, SERIES } from './history-store.ts'
 import type { History, HistoryEvent, Range } from './history-types.ts'
-import { emptySums, Histogram, ratesOf } from './time-slots.ts'
+import { emptySums, ratesOf } from './time-slots.ts'
 import type { Traffic } from './traffic.ts'
 
 export interface HistoryOptions {
@@ -144,7 +146,7 @@ interface Columns {
 }
 
 function emptyPoint() {
-  return { ...emptySums(), times: new Histogram() }
+  return { ...emptySums(), times: new LatencyHistogram() }
 }
 
 type Column = readonly (number | null)[]

@@ -1,9 +1,10 @@
 /** Recent traffic for the console: current rates, intervals of ten seconds, cache groups, nodes, joined responses. Bounded in size. */
-import type { NodeFault } from '../../core/errors.ts'
-import type { EventListeners, JoinEvent } from '../../core/events.ts'
+import { type EventListeners, type JoinEvent, type NodeCallEvent, wasSent } from '../../core/events.ts'
+import { LatencyHistogram } from '../../core/latency-histogram.ts'
 import type { Rates, Totals } from './api-types.ts'
 import type { JoinedResponse } from './node-types.ts'
-import { createSlotRing, emptySums, Histogram, ratesOf, type Slot, type Sums } from './time-slots.ts'
+import type { LastRequests } from './request-records.ts'
+import { Periods, ratesOf, type Slot, type Sums } from './time-slots.ts'
 
 export interface Traffic extends Required<Pick<EventListeners, 'request' | 'nodeCall'>> {
   /** Returns the rates of the last ten seconds. */
@@ -27,92 +28,86 @@ export const INTERVAL_MS = 10_000
 /** Ten minutes: the history takes over an interval soon after its end, also in a process that was busy or suspended. */
 export const INTERVALS = 60
 const NODE_WINDOW_MINUTES = 5
-/** Routes whose average time of a miss is remembered. */
-const MAX_ROUTES = 1000
-/** Weight of the newest miss in the average of its route. */
-const NEWEST_WEIGHT = 0.1
 const MAX_JOINS = 20
 
-/**
- * `clock`: monotonic milliseconds. `wallClock`: milliseconds since 1970, since replicas compare their intervals. Events of
- * requests have both times.
- */
-export function createTraffic(
-  clock: () => number = () => performance.now(),
-  wallClock: () => number = Date.now,
-): Traffic {
-  const seconds = createSlotRing(RATE_SECONDS + 1, SECOND_MS)
-  const intervals = createSlotRing(INTERVALS + 1, INTERVAL_MS)
-  const totals = emptySums()
-  const groups = new Map<string, { hits: number; misses: number }>()
+/** The counts of all requests since the start. */
+export interface RequestTotals extends Required<Pick<EventListeners, 'request'>> {
+  sums(): Omit<Sums, 'calls'> & { readonly times: LatencyHistogram }
+  /** Returns hits and misses of a cache group. */
+  group(name: string): { readonly hits: number; readonly misses: number }
+}
+
+export interface TrafficOptions {
+  /** Counts requests when this module passes them on. */
+  readonly counts: RequestTotals
+  readonly requests: Pick<LastRequests, 'drain'>
+  /** Monotonic milliseconds. */
+  readonly clock?: () => number
+  /** Milliseconds since 1970, since replicas compare their intervals. Events of requests have both times. */
+  readonly wallClock?: () => number
+}
+
+export function createTraffic(options: TrafficOptions): Traffic {
+  const { counts, requests, clock = () => performance.now(), wallClock = Date.now } = options
+  let calls = 0
+  const readTotals = () => ({ ...counts.sums(), calls })
+  const seconds = new Periods(RATE_SECONDS + 1, SECOND_MS, readTotals)
+  const intervals = new Periods(INTERVALS + 1, INTERVAL_MS, readTotals)
   const nodes = new Map<string, NodeWindow>()
-  const missTimes = new Map<string, number>()
   const startedAt = clock()
+  const advance = (elapsed: number, wall: number): void => {
+    seconds.advance(elapsed)
+    intervals.advance(wall)
+  }
 
   return {
-    request({ route, group, status, ms, at, endedAt, cache, fetchTime }) {
-      const isHit = cache === 'hit' || cache === 'stale'
-      const isCacheable = isHit || cache === 'miss'
-      if (cache === 'miss' && status < 500) updateAverage(missTimes, route, ms)
-      const saved = isHit ? Math.max(0, (fetchTime ?? missTimes.get(route) ?? 0) - ms) : 0
-      const [second, interval] = [seconds.slotAt(endedAt), intervals.slotAt(at)]
-      second.times.add(ms)
-      interval.times.add(ms)
-      const isFailure = status >= 500
-      // Written out: an array for each request costs as much as the sums.
-      addRequest(second, saved, isHit, isCacheable, isFailure)
-      addRequest(interval, saved, isHit, isCacheable, isFailure)
-      addRequest(totals, saved, isHit, isCacheable, isFailure)
-      if (group === 'none' || !isCacheable) return
-      const counts = groups.get(group) ?? { hits: 0, misses: 0 }
-      groups.set(group, counts)
-      counts[isHit ? 'hits' : 'misses'] += 1
+    request(event) {
+      advance(event.endedAt, event.at)
+      counts.request(event)
     },
-    nodeCall({ node, ms, status, fault }) {
+    nodeCall(call) {
+      if (!wasSent(call)) return
+      // The requests that have ended before belong to earlier periods.
+      requests.drain()
       const now = clock()
-      for (const sums of [seconds.slotAt(now), intervals.slotAt(wallClock()), totals]) sums.calls += 1
-      const window = nodes.get(node) ?? new NodeWindow()
-      nodes.set(node, window)
-      window.add(now, ms, resultOf(status, fault))
+      advance(now, wallClock())
+      calls += 1
+      // The call of a client that has disconnected shows nothing about the node.
+      if (call.fault === 'cancelled') return
+      const window = nodes.get(call.node) ?? new NodeWindow()
+      nodes.set(call.node, window)
+      window.add(now, call.ms, resultOf(call))
     },
     rates() {
+      requests.drain()
       const now = clock()
       // The current second has not ended and would lower the rates.
       const covered = Math.min(RATE_SECONDS * SECOND_MS, Math.max(SECOND_MS, now - startedAt))
       return ratesOf(seconds.last(now, RATE_SECONDS), covered)
     },
-    totals: () => ({ ...totals }),
-    interval: (at) => intervals.read(at),
-    group: (name) => groups.get(name) ?? { hits: 0, misses: 0 },
+    totals: () => {
+      requests.drain()
+      const { times: _, ...sums } = readTotals()
+      return sums
+    },
+    interval: (at) => {
+      requests.drain()
+      return intervals.read(at)
+    },
+    group: (name) => {
+      requests.drain()
+      return counts.group(name)
+    },
     node: (name) => (nodes.get(name) ?? new NodeWindow()).read(clock()),
   }
-}
-
-function addRequest(sums: Sums, saved: number, isHit: boolean, isCacheable: boolean, isFailure: boolean): void {
-  sums.requests += 1
-  sums.saved += saved
-  if (isHit) sums.hits += 1
-  if (isCacheable) sums.cacheable += 1
-  if (isFailure) sums.failures += 1
-}
-
-/** Updates the moving average of a route. Ignores routes beyond `MAX_ROUTES`. */
-function updateAverage(averages: Map<string, number>, route: string, ms: number): void {
-  const before = averages.get(route)
-  if (before !== undefined) averages.set(route, before + (ms - before) * NEWEST_WEIGHT)
-  else if (averages.size < MAX_ROUTES) averages.set(route, ms)
 }
 
 /** How a call ended: without a usable response, or with one that reports an error by its status. */
 type CallResult = 'ok' | 'failed' | 'errorResponse'
 
-/** The edge did not send these calls. */
-const NOT_SENT: ReadonlySet<NodeFault> = new Set(['overloaded', 'ejected', 'drained', 'blocked', 'loginsBlocked'])
-
-/** Returns `undefined` for a call that was not sent, or whose client disconnected: it shows nothing about the node. */
-function resultOf(status: number | undefined, fault: NodeFault | undefined): CallResult | undefined {
-  if (fault === undefined) return status !== undefined && status >= 400 ? 'errorResponse' : 'ok'
-  return NOT_SENT.has(fault) || fault === 'cancelled' ? undefined : 'failed'
+function resultOf({ status = 0, fault }: NodeCallEvent): CallResult {
+  if (fault !== undefined) return 'failed'
+  return status >= 400 ? 'errorResponse' : 'ok'
 }
 
 export interface NodeTraffic {
@@ -132,11 +127,10 @@ class NodeWindow {
     calls: 0,
     failed: 0,
     errorResponses: 0,
-    times: new Histogram(),
+    times: new LatencyHistogram(),
   }))
 
-  add(now: number, ms: number, result: CallResult | undefined): void {
-    if (result === undefined) return
+  add(now: number, ms: number, result: CallResult): void {
     const at = Math.floor(now / MINUTE_MS)
     const minute = this.#minutes[at % this.#minutes.length]
     if (minute === undefined) return
@@ -152,7 +146,7 @@ class NodeWindow {
 
   read(now: number): NodeTraffic {
     const from = Math.floor(now / MINUTE_MS) - NODE_WINDOW_MINUTES
-    const times = new Histogram()
+    const times = new LatencyHistogram()
     const sums = { calls: 0, failed: 0, errorResponses: 0 }
     for (const minute of this.#minutes) {
       if (minute.at < from) continue

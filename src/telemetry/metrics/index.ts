@@ -2,7 +2,7 @@
 import { collectDefaultMetrics, Registry } from '@platformatic/prom-client'
 import type { CacheEvent, EventListeners } from '../../core/events.ts'
 import type { EdgeEvents } from '../events.ts'
-import { type MetricsRegistry, registerEventSeries, registerStateSeries } from './series.ts'
+import { type EventCounter, type MetricsRegistry, registerEventSeries, registerStateSeries } from './series.ts'
 import type { MetricFamily, ProcessMetrics } from './sum.ts'
 import { eventSeries, type MetricsSources, stateSeries } from './table.ts'
 import { sampleUtilization } from './utilization.ts'
@@ -31,15 +31,20 @@ export function createMetrics({ events, ...sources }: MetricsOptions): Metrics {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_SAMPLING_MS })
   const stopSampling = sampleUtilization(registry)
   for (const row of stateSeries) if (row.when?.(sources) !== false) registerStateSeries(registry, row, sources)
-  const off = events.on(createListeners(registry, sources))
+  const { listeners, countRequests } = createCounters(registry, sources)
+  const off = events.on(listeners)
+  const update = (): void => {
+    events.requests.drain()
+    countRequests()
+  }
   return {
     contentType: registry.contentType,
     text: async () => {
-      events.requests.drain()
+      update()
       return registry.metrics()
     },
     values: async () => {
-      events.requests.drain()
+      update()
       const families = ((await registry.getMetricsAsJSON()) as unknown as MetricFamily[]).map(withLabels)
       return { contentType: registry.contentType, families }
     },
@@ -58,18 +63,17 @@ function withLabels(family: MetricFamily): MetricFamily {
 
 type Count = (event: unknown) => void
 
-function createListeners(registry: MetricsRegistry, sources: MetricsSources): EventListeners {
-  const counts = new Map<string, Count[]>()
+function createCounters(registry: MetricsRegistry, sources: MetricsSources) {
+  const counters = new Map<string, EventCounter[]>()
   for (const row of eventSeries) {
     if (row.when?.(sources) === false) continue
-    // The table types each row by the event that it names.
-    const count = registerEventSeries(registry, row, sources) as Count
-    counts.set(row.on, [...(counts.get(row.on) ?? []), count])
+    counters.set(row.on, [...(counters.get(row.on) ?? []), registerEventSeries(registry, row, sources)])
   }
   const all = (name: string): Count => {
-    const rows = counts.get(name) ?? []
+    const rows = counters.get(name) ?? []
     return (event) => {
-      for (const count of rows) count(event)
+      // The table types each row by the event that it names.
+      for (const { count } of rows) count(event as never)
     }
   }
   const events = new Set(sources.storeEvents)
@@ -83,8 +87,12 @@ function createListeners(registry: MetricsRegistry, sources: MetricsSources): Ev
     snapshotBuild: all('cache.snapshotBuild'),
     snapshotQuery: all('cache.snapshotQuery'),
   }
-  return {
-    request: all('request'),
+  const countCell = all('request')
+  const countRequests = (): void => {
+    for (const { reset } of counters.get('request') ?? []) reset()
+    for (const cell of sources.requests.cells) countCell(cell)
+  }
+  const listeners: EventListeners = {
     nodeCall: all('nodeCall'),
     failedLogin: all('failedLogin'),
     redisStep: all('redisStep'),
@@ -92,4 +100,5 @@ function createListeners(registry: MetricsRegistry, sources: MetricsSources): Ev
     storeEvent: (event) => countStoreEvent(events.has(event) ? event : 'other'),
     uncaughtConnectionError: all('uncaughtConnectionError'),
   }
+  return { listeners, countRequests }
 }

@@ -1,12 +1,30 @@
 /** A histogram that counts in plain numbers. The registry of the metrics library reads it at a scrape. */
-import type { LabelValue } from './table.ts'
+import { bucketOf } from '../../core/latency-histogram.ts'
 
+export type LabelValue = string | number
 type Labels = Readonly<Record<string, LabelValue>>
+
+/** A sampled trace, in the form of the library. `timestamp`: seconds since 1970. */
+export interface Exemplar {
+  readonly labelSet: Readonly<Record<string, string>>
+  readonly value: number
+  readonly timestamp: number
+}
+
+export interface HistogramCounts {
+  readonly labels: Labels
+  /** One for each bucket, not cumulative; the last one is for values beyond all bounds. */
+  readonly counts: Float64Array
+  readonly sum: number
+  /** By bucket. */
+  readonly exemplars?: readonly (Exemplar | undefined)[]
+}
 
 interface Sample {
   readonly metricName: string
   readonly labels: Labels
   readonly value: number
+  readonly exemplar?: Exemplar
 }
 
 /** Has the members that the registry reads. */
@@ -15,14 +33,14 @@ export class PlainHistogram {
   readonly help: string
   readonly type = 'histogram'
   readonly aggregator = 'sum'
-  readonly #bounds: Float64Array
+  readonly #bounds: readonly number[]
   #cells: HistogramCell[] = []
 
   /** `bounds`: the upper bounds of the buckets, in ascending order. */
   constructor(name: string, help: string, bounds: readonly number[]) {
     this.name = name
     this.help = help
-    this.#bounds = Float64Array.from(bounds)
+    this.#bounds = bounds
   }
 
   /** Returns the counts of a new label set. */
@@ -41,14 +59,20 @@ export class PlainHistogram {
     this.#cells = []
   }
 
-  #samplesOf({ labels, counts, sum }: HistogramCell): readonly Sample[] {
+  #samplesOf({ labels, counts, sum, exemplars }: HistogramCounts): readonly Sample[] {
     const { name } = this
     const samples: Sample[] = []
     let count = 0
     for (const [at, inBucket] of counts.entries()) {
       count += inBucket
       const le = this.#bounds[at] ?? '+Inf'
-      samples.push({ metricName: `${name}_bucket`, labels: { le, ...labels }, value: count })
+      const exemplar = exemplars?.[at]
+      samples.push({
+        metricName: `${name}_bucket`,
+        labels: { le, ...labels },
+        value: count,
+        ...(exemplar && { exemplar }),
+      })
     }
     samples.push(
       { metricName: `${name}_sum`, labels, value: sum },
@@ -58,24 +82,36 @@ export class PlainHistogram {
   }
 }
 
-class HistogramCell {
+class HistogramCell implements HistogramCounts {
   readonly labels: Labels
-  /** One for each bucket, not cumulative; the last one is for values beyond all bounds. */
   readonly counts: Float64Array
   sum = 0
-  readonly #bounds: Float64Array
+  exemplars: (Exemplar | undefined)[] = []
+  readonly #bounds: readonly number[]
 
-  constructor(labels: Labels, bounds: Float64Array) {
+  constructor(labels: Labels, bounds: readonly number[]) {
     this.labels = labels
     this.#bounds = bounds
     this.counts = new Float64Array(bounds.length + 1)
   }
 
   add(value: number): void {
-    const bounds = this.#bounds
-    let at = 0
-    while (at < bounds.length && value > (bounds[at] ?? 0)) at += 1
+    const at = bucketOf(this.#bounds, value)
     this.counts[at] = (this.counts[at] ?? 0) + 1
     this.sum += value
+  }
+
+  addAll({ counts, sum, exemplars = [] }: Omit<HistogramCounts, 'labels'>): void {
+    for (const [at, count] of counts.entries()) this.counts[at] = (this.counts[at] ?? 0) + count
+    this.sum += sum
+    for (const [at, exemplar] of exemplars.entries()) {
+      if (exemplar && !((this.exemplars[at]?.timestamp ?? 0) > exemplar.timestamp)) this.exemplars[at] = exemplar
+    }
+  }
+
+  reset(): void {
+    this.counts.fill(0)
+    this.sum = 0
+    this.exemplars = []
   }
 }

@@ -1,14 +1,7 @@
 /** Registers the rows of the table with the metrics library and finds the cell that an event counts in. */
-import {
-  Counter,
-  Gauge,
-  Histogram,
-  type Metric,
-  type Registry,
-  type RegistryContentType,
-} from '@platformatic/prom-client'
-import { PlainHistogram } from './plain-histogram.ts'
-import type { EventSeries, LabelValue, MetricsSources, StateSeries } from './table.ts'
+import { Counter, Gauge, type Metric, type Registry, type RegistryContentType } from '@platformatic/prom-client'
+import { type HistogramCounts, type LabelValue, PlainHistogram } from './plain-histogram.ts'
+import type { EventSeries, MetricsSources, StateSeries } from './table.ts'
 
 /** A registry for either text format. */
 export type MetricsRegistry = Registry<RegistryContentType>
@@ -26,8 +19,10 @@ function namesOf({ name, help, deprecated }: EventSeries | StateSeries): readonl
 
 /** One label set of a series. */
 interface Cell {
-  /** `traceId`: of a sampled trace, for histograms with exemplars. */
-  add(value: number, traceId?: string): void
+  add(value: number): void
+  /** Histograms only. */
+  addAll?(values: Omit<HistogramCounts, 'labels'>): void
+  reset(): void
 }
 
 interface Series {
@@ -35,30 +30,36 @@ interface Series {
   create(labels: Labels): Cell
 }
 
-/** Registers an event series. Returns the function that counts one event; the events of a row have one type. */
+export interface EventCounter {
+  /** Counts one event; the events of a row have one type. */
+  count(event: never): void
+  /** Forgets what was counted. The series stay. */
+  reset(): void
+}
+
 export function registerEventSeries(
   registry: MetricsRegistry,
   row: EventSeries,
   sources: MetricsSources,
-): (event: never) => void {
-  const exemplar = sources.exemplars ? row.exemplar : undefined
-  const series =
-    row.buckets === undefined
-      ? counterOf(registry, row)
-      : histogramOf(registry, row, row.buckets, exemplar !== undefined)
-  const cells = new CellTree(row, series)
+): EventCounter {
+  const series = row.buckets === undefined ? counterOf(registry, row) : histogramOf(registry, row, row.buckets)
+  const cells = new Cells(row, series)
   const zeros = createZeros(row, sources, cells)
-  const { value } = row
-  return (event) => {
-    zeros?.(event)
-    const added = value === undefined ? 1 : value(event)
-    if (added !== undefined) cells.find(event).add(added, exemplar?.(event))
+  const { value, values } = row
+  return {
+    count: (event) => {
+      zeros?.(event)
+      if (values !== undefined) return cells.find(event).addAll?.(values(event))
+      const added = value === undefined ? 1 : value(event)
+      if (added !== undefined) cells.find(event).add(added)
+    },
+    reset: () => cells.reset(),
   }
 }
 
-/** Counts in plain numbers, which the library reads at a scrape: its own `inc` would validate labels at each request. */
+/** Counts in plain numbers, which the library reads at a scrape: its own `inc` would validate labels for each event. */
 function counterOf(registry: MetricsRegistry, row: EventSeries): Series {
-  const cells: { readonly labels: Labels; total: number; add(value: number): void }[] = []
+  const cells: (Cell & { readonly labels: Labels; total: number })[] = []
   for (const names of namesOf(row)) {
     new Counter({
       ...names,
@@ -78,6 +79,9 @@ function counterOf(registry: MetricsRegistry, row: EventSeries): Series {
         add(value: number) {
           this.total += value
         },
+        reset() {
+          this.total = 0
+        },
       }
       cells.push(cell)
       return cell
@@ -85,80 +89,42 @@ function counterOf(registry: MetricsRegistry, row: EventSeries): Series {
   }
 }
 
-/** The library's histogram only if it is to name traces: it looks up label sets and buckets by texts for each observation. */
-function histogramOf(
-  registry: MetricsRegistry,
-  row: EventSeries,
-  buckets: readonly number[],
-  enableExemplars: boolean,
-): Series {
-  if (!enableExemplars) {
-    const histogram = new PlainHistogram(row.name, row.help, buckets)
-    registry.registerMetric(histogram as unknown as Metric)
-    return histogram
-  }
-  const { name, help, labels } = row
-  const labelNames = Object.keys(labels)
-  const options = { name, help, labelNames, buckets: [...buckets], enableExemplars, registers: [registry] }
-  const histogram = new Histogram(options)
-  return {
-    create: (labels) => {
-      histogram.zero(labels)
-      const child = histogram.labels(labels)
-      return {
-        add: (value, traceId) => {
-          if (traceId === undefined) child.observe(value)
-          else histogram.observe({ labels: { ...labels }, value, exemplarLabels: { trace_id: traceId } })
-        },
-      }
-    },
-  }
+function histogramOf(registry: MetricsRegistry, { name, help }: EventSeries, buckets: readonly number[]): Series {
+  const histogram = new PlainHistogram(name, help, buckets)
+  registry.registerMetric(histogram as unknown as Metric)
+  return histogram
 }
 
-type Branch = Map<LabelValue, Branch | Cell>
-
-/** The cells of a series, found by one Map lookup per label: this runs several times for each request. */
-class CellTree {
+/** The cells of a series, by the values of their labels. */
+class Cells {
   readonly #names: readonly string[]
-  readonly #outer: readonly ((event: never) => LabelValue)[]
-  readonly #last: (event: never) => LabelValue
+  readonly #readers: readonly ((event: never) => LabelValue)[]
   readonly #series: Series
-  readonly #root: Branch = new Map()
+  readonly #cells = new Map<string, Cell>()
 
   constructor({ labels }: EventSeries, series: Series) {
-    const readers = Object.values(labels)
     this.#names = Object.keys(labels)
-    this.#outer = readers.slice(0, -1)
-    this.#last = readers.at(-1) ?? (() => '')
+    this.#readers = Object.values(labels)
     this.#series = series
   }
 
   find(event: never): Cell {
-    let branch = this.#root
-    for (const read of this.#outer) branch = childOf(branch, read(event))
-    const cell = branch.get(this.#last(event)) as Cell | undefined
-    return cell ?? this.at([...this.#outer, this.#last].map((read) => read(event)))
+    return this.at(this.#readers.map((read) => read(event)))
   }
 
   /** Returns the cell of these label values, in the order of the labels. */
   at(values: readonly LabelValue[]): Cell {
-    let branch = this.#root
-    for (const value of values.slice(0, -1)) branch = childOf(branch, value)
-    const last = values.at(-1) ?? ''
-    const known = branch.get(last) as Cell | undefined
+    const key = values.join('\n')
+    const known = this.#cells.get(key)
     if (known !== undefined) return known
     const cell = this.#series.create(Object.fromEntries(this.#names.map((name, at) => [name, values[at] ?? ''])))
-    branch.set(last, cell)
+    this.#cells.set(key, cell)
     return cell
   }
-}
 
-function childOf(branch: Branch, value: LabelValue): Branch {
-  const known = branch.get(value) as Branch | undefined
-  if (known !== undefined) return known
-  const child: Branch = new Map()
-  branch.set(value, child)
-  return child
+  reset(): void {
+    for (const cell of this.#cells.values()) cell.reset()
+  }
 }
 
 /**
@@ -168,7 +134,7 @@ function childOf(branch: Branch, value: LabelValue): Branch {
 function createZeros(
   { labels, known }: EventSeries,
   sources: MetricsSources,
-  cells: CellTree,
+  cells: Cells,
 ): ((event: never) => void) | undefined {
   if (known === undefined) return undefined
   const values = known(sources)

@@ -1,12 +1,22 @@
 /**
- * All metrics, one row each. Event series count what the emitter (`telemetry/events.ts`) reports; state series are read
- * when Prometheus scrapes. A new counter is one row here and one emit where the event happens.
+ * All metrics, one row each. Event series count what the emitter (`telemetry/events.ts`) reports, those of requests what
+ * `telemetry/request-counts.ts` has counted; state series are read when Prometheus scrapes. A new counter is one row here
+ * and one emit where the event happens.
  *
  * Label values are bounded: names of the catalogue and of the settings, numbers and closed sets of words. No label takes
  * a value that a client chooses.
  */
-import { type CacheEvent, type EventListeners, FAILED_LOGIN_REASONS, SNAPSHOT_REFUSALS } from '../../core/events.ts'
+import {
+  type CacheEvent,
+  type EventListeners,
+  FAILED_LOGIN_REASONS,
+  SNAPSHOT_REFUSALS,
+  UNSENT_FAULTS,
+  wasSent,
+} from '../../core/events.ts'
 import type { SnapshotState } from '../../core/response.ts'
+import { durationsOf, REQUEST_SECONDS, type RequestCell, type RequestCounts } from '../request-counts.ts'
+import type { HistogramCounts, LabelValue } from './plain-histogram.ts'
 
 /** What the state series read at each scrape, and the label values that exist from the start. */
 export interface MetricsSources {
@@ -17,6 +27,7 @@ export interface MetricsSources {
   readonly groups: readonly string[]
   /** Names of the events that the Redis store emits. */
   readonly storeEvents: readonly string[]
+  readonly requests: Pick<RequestCounts, 'cells'>
   /** Whether histograms name a sampled trace. Absent: no. */
   readonly exemplars?: boolean
   /** Whether the cache store is Redis. */
@@ -60,10 +71,9 @@ export interface NodeSample {
   readonly drained: boolean
 }
 
-export type LabelValue = string | number
-
 interface Events {
-  readonly request: Parameters<Required<EventListeners>['request']>[0]
+  /** Not an event: all requests with the same labels, read at each scrape. */
+  readonly request: RequestCell
   readonly nodeCall: Parameters<Required<EventListeners>['nodeCall']>[0]
   readonly failedLogin: Parameters<Required<EventListeners>['failedLogin']>[0]
   readonly redisStep: Parameters<Required<EventListeners>['redisStep']>[0]
@@ -91,8 +101,8 @@ interface EventRow<Event> {
   readonly known?: (sources: MetricsSources) => Readonly<Record<string, readonly LabelValue[]>>
   /** What one event adds or observes; 1 if absent. `undefined`: the event does not count. */
   readonly value?: (event: Event) => number | undefined
-  /** The id of the sampled trace that a bucket of a histogram names. */
-  readonly exemplar?: (event: Event) => string | undefined
+  /** In place of `value`: what is added to the histogram. */
+  readonly values?: (event: Event) => Omit<HistogramCounts, 'labels'>
   /** Whether the series exists; true if absent. */
   readonly when?: (sources: MetricsSources) => boolean
 }
@@ -140,11 +150,7 @@ const INVALIDATION_CAUSES = [
   'purgeKey',
   'softPurge',
 ] as const
-/** Faults of calls that were never sent. */
-const REFUSALS = ['overloaded', 'ejected', 'drained', 'cancelled'] as const
 
-/** A cache hit takes less than one millisecond, so these start below the buckets that OpenTelemetry recommends. */
-const REQUEST_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 const NODE_CALL_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120]
 const QUEUE_SECONDS = [0.001, 0.01, 0.1, 0.5, 1, 5, 20]
 const REDIS_SECONDS = [0.0002, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 1]
@@ -163,8 +169,7 @@ export const eventSeries: readonly EventSeries[] = [
       // 0: the client disconnected before there was a response.
       http_response_status_code: ({ status }) => (status === 0 ? 'none' : status),
     },
-    value: ({ ms }) => ms / 1000,
-    exemplar: ({ traceId }) => traceId,
+    values: durationsOf,
     buckets: REQUEST_SECONDS,
   }),
   on('request', {
@@ -172,6 +177,7 @@ export const eventSeries: readonly EventSeries[] = [
     help: 'Requests by cache group and cache outcome; their sum is all requests.',
     labels: { group: ({ group }) => group, status: ({ cache }) => cache },
     known: (sources) => ({ ...perGroupAndNone(sources), status: CACHE_OUTCOMES }),
+    value: ({ requests }) => requests,
   }),
   on('request', {
     name: 'edge_sent_bytes_total',
@@ -185,7 +191,7 @@ export const eventSeries: readonly EventSeries[] = [
     help: 'Time in which nodes produced the responses that were served from the cache.',
     labels: { group: ({ group }) => group },
     known: perGroupAndNone,
-    value: ({ fetchTime }) => (fetchTime === undefined ? undefined : fetchTime / 1000),
+    value: ({ fetchTime }) => fetchTime / 1000,
   }),
   on('nodeCall', {
     name: 'http_client_request_duration_seconds',
@@ -197,7 +203,7 @@ export const eventSeries: readonly EventSeries[] = [
       http_response_status_code: ({ status }) => status ?? '',
       error_type: ({ fault }) => fault ?? '',
     },
-    value: (call) => (isRefused(call) ? undefined : call.ms / 1000),
+    value: (call) => (wasSent(call) ? call.ms / 1000 : undefined),
     buckets: NODE_CALL_SECONDS,
   }),
   on('nodeCall', {
@@ -209,10 +215,10 @@ export const eventSeries: readonly EventSeries[] = [
   }),
   on('nodeCall', {
     name: 'edge_node_refused_total',
-    help: 'Calls that were not sent: the node was at its limit, ejected or drained, or the client disconnected.',
+    help: 'Calls that were not sent: node at its limit, ejected, drained or without logins, or the client disconnected.',
     labels: { node: ({ node }) => node, reason: ({ fault }) => fault ?? '' },
-    known: () => ({ reason: REFUSALS }),
-    value: (call) => (isRefused(call) ? 1 : undefined),
+    known: () => ({ reason: UNSENT_FAULTS }),
+    value: (call) => (wasSent(call) ? undefined : 1),
   }),
   on('cache.fetch', {
     name: 'edge_cache_fetches_total',
@@ -308,10 +314,6 @@ export const eventSeries: readonly EventSeries[] = [
     known: () => ({}),
   }),
 ]
-
-function isRefused({ fault, ms }: Events['nodeCall']): boolean {
-  return fault === 'overloaded' || fault === 'ejected' || fault === 'drained' || (fault === 'cancelled' && ms === 0)
-}
 
 const hasSpans = ({ spans }: MetricsSources) => spans !== undefined
 

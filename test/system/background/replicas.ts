@@ -6,6 +6,7 @@ import { createMonitors } from '../../../src/app/operations.ts'
 import { RedisReplica } from '../../../src/redis/replica.ts'
 import { type Simulator, startSimulator } from '../../../src/simulator/index.ts'
 import { createEdgeEvents } from '../../../src/telemetry/events.ts'
+import { RequestCounts } from '../../../src/telemetry/request-counts.ts'
 import { type Cluster, createCluster } from '../../../src/upstream/index.ts'
 import { type RedisServer, startRedis } from '../../support/redis.ts'
 
@@ -46,7 +47,7 @@ export async function edgeOf(t: Test): Promise<Edge> {
       discoverInterval: LIST_INTERVAL_MS,
       onListRead: () => replicas?.publish(),
     })
-    const monitors = createMonitors(createEdgeEvents(), cluster)
+    const monitors = createMonitors(createEdgeEvents(), cluster, new RequestCounts())
     const ready = () => ({ ok: true, reasons: [], degraded: [] })
     replicas = buildReplicas(
       { name: 'replica', replica, cluster, monitors, ready, contact: () => ({}) },

@@ -5,13 +5,13 @@ import type { EntryPage } from '../../../src/admin/console/api-types.ts'
 import { consolePart } from '../../../src/admin/console/index.ts'
 import { createLiveTail } from '../../../src/admin/console/live-tail.ts'
 import { createRequestRecords } from '../../../src/admin/console/request-records.ts'
-import { createTraffic } from '../../../src/admin/console/traffic.ts'
 import { createOperationsListener } from '../../../src/admin/listener.ts'
 import { createMemoryStore, type MemoryStore } from '../../../src/cache/stores/memory-store.ts'
 import type { CacheIndex, IndexEntry } from '../../../src/core/response.ts'
 import { StoredForms } from '../../../src/core/stored-forms.ts'
 import { createEdgeEvents } from '../../../src/telemetry/events.ts'
 import { startRedis } from '../../support/redis.ts'
+import { trafficOf } from '../../support/traffic.ts'
 import { writeRows } from '../../unit/cache/stores/many-rows.ts'
 import { replica, sleep } from '../../unit/cache/stores/replicas.ts'
 import { openConsole, startBrowser } from './browser.ts'
@@ -222,7 +222,7 @@ async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void 
       growingQueues: () => [],
       certificates: () => [],
       configuration: () => ({ pendingRestart: [] }),
-      traffic: createTraffic(),
+      traffic: trafficOf(() => performance.now()),
       history: { read: nothing },
       tail,
       records,

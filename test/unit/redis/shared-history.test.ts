@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import t, { type Test } from 'tap'
 import { encodeRecord } from '../../../src/admin/console/history-records.ts'
 import { SERIES, type TimedRecord } from '../../../src/admin/console/history-store.ts'
-import { Histogram } from '../../../src/admin/console/time-slots.ts'
+import { LatencyHistogram } from '../../../src/core/latency-histogram.ts'
 import { redisKeys } from '../../../src/redis/options.ts'
 import { RedisReplica } from '../../../src/redis/replica.ts'
 import { createSharedHistory } from '../../../src/redis/shared-history.ts'
@@ -88,7 +88,7 @@ function recordsOf(count: number, seconds: number, requests: number): TimedRecor
   const now = nowSeconds()
   return Array.from({ length: count }, (_, index) => {
     const at = Math.floor(now / seconds) - index
-    const times = new Histogram()
+    const times = new LatencyHistogram()
     for (let each = 0; each < requests; each++) times.add(0.5 * 40 ** (((each * 7919 + index) % requests) / requests))
     const sums = { requests, hits: requests, cacheable: requests, calls: 95, saved: requests * 104, failures: 0 }
     const record = { run: 'a1b2c3d4', replica: 'manager-edge-7c9f6d5b8-x2x4q', at, sums, latencies: times.pairs() }

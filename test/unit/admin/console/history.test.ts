@@ -3,9 +3,10 @@ import t, { type Test } from 'tap'
 import { type ConsoleHistory, createHistory } from '../../../../src/admin/console/history.ts'
 import type { HistoryStore, TimedRecord } from '../../../../src/admin/console/history-store.ts'
 import { RANGES } from '../../../../src/admin/console/history-types.ts'
-import { createTraffic, type Traffic } from '../../../../src/admin/console/traffic.ts'
+import type { Traffic } from '../../../../src/admin/console/traffic.ts'
 import type { RequestEvent } from '../../../../src/core/events.ts'
 import { requestEvent } from '../../../support/request-event.ts'
+import { trafficOf } from '../../../support/traffic.ts'
 
 const START = 1_763_000_040_000
 const SECOND = 1000
@@ -43,7 +44,7 @@ interface Replica {
 
 function startReplica(t: Test, name: string, store?: HistoryStore): Replica {
   const now = () => clock.now
-  const traffic = createTraffic(now, now)
+  const traffic = trafficOf(now, now)
   const history = createHistory({ name, traffic, store, now })
   t.teardown(() => history.close())
   return { traffic, history }

@@ -3,6 +3,7 @@ import type { NodeCallEvent } from '../../../../src/core/events.ts'
 import { createEdgeEvents } from '../../../../src/telemetry/events.ts'
 import { createMetrics } from '../../../../src/telemetry/metrics/index.ts'
 import { eventSeries, type MetricsSources, stateSeries } from '../../../../src/telemetry/metrics/table.ts'
+import { RequestCounts } from '../../../../src/telemetry/request-counts.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { requestEvent } from '../../../support/request-event.ts'
 import { samplesOf, sumOf } from '../../../support/scrape.ts'
@@ -10,6 +11,7 @@ import { samplesOf, sumOf } from '../../../support/scrape.ts'
 const sources: MetricsSources = {
   version: '1.2.3',
   replica: 'edge-1',
+  requests: new RequestCounts(),
   groups: ['agents', 'rules'],
   storeEvents: ['unreachable', 'reachable'],
   redis: true,
@@ -62,7 +64,9 @@ const call: NodeCallEvent = { requestId: 'a', node: 'm', method: 'GET', route: '
 
 function start(overrides: Partial<MetricsSources> = {}) {
   const events = createEdgeEvents()
-  const metrics = createMetrics({ ...sources, ...overrides, events })
+  const requests = new RequestCounts()
+  events.on({ request: requests.request })
+  const metrics = createMetrics({ ...sources, requests, ...overrides, events })
   return { events, metrics, scrape: async () => samplesOf(await metrics.text()) }
 }
 
@@ -114,7 +118,7 @@ t.test('series of known label values exist with 0 before the first event', async
   t.equal(await count('edge_redis_events_total'), 2)
   t.equal(await count('edge_node_refused_total'), 0, 'the nodes are not known yet')
   events.emit.nodeCall({ ...call, status: 200 })
-  t.equal(await count('edge_node_refused_total'), 4, 'all reasons of the node')
+  t.equal(await count('edge_node_refused_total'), 5, 'all reasons of the node')
 })
 
 t.test('state is read at each scrape; a node that was removed disappears', async (t) => {

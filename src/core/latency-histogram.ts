@@ -1,0 +1,79 @@
+/** Counts of latencies in buckets. */
+
+/** 66 buckets from 0.05 ms to about 100 s, each a quarter wider than the one before. The last one has no upper bound. */
+export const BUCKETS = 66
+const FIRST_BUCKET_MS = 0.05
+const BUCKET_GROWTH = 1.25
+/** The upper bounds of the buckets in milliseconds. */
+export const BUCKET_BOUNDS_MS: readonly number[] = Array.from(
+  { length: BUCKETS },
+  (_, at) => FIRST_BUCKET_MS * BUCKET_GROWTH ** at,
+)
+
+/** Returns the index of the first bound that is not below the value; the number of bounds if all are. `bounds`: ascending. */
+export function bucketOf(bounds: ArrayLike<number>, value: number): number {
+  let [low, high] = [0, bounds.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((bounds[middle] ?? 0) < value) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** Histograms of replicas and intervals can be added, so their quantiles are exact to one bucket. */
+export class LatencyHistogram {
+  // Sums over replicas and minutes exceed 32 bits before they exceed the precision of a double.
+  readonly #counts = new Float64Array(BUCKETS)
+  #total = 0
+
+  add(ms: number): void {
+    this.addTo(bucketOf(BUCKET_BOUNDS_MS, ms), 1)
+  }
+
+  /** Adds to the bucket with this index; to the last one if there is none. */
+  addTo(bucket: number, count: number): void {
+    const at = Math.min(BUCKETS - 1, bucket)
+    this.#counts[at] = (this.#counts[at] ?? 0) + count
+    this.#total += count
+  }
+
+  /** `sign`: -1 subtracts the counts. */
+  merge(other: LatencyHistogram, sign: 1 | -1 = 1): void {
+    for (let at = 0; at < BUCKETS; at++) this.addTo(at, sign * (other.#counts[at] ?? 0))
+  }
+
+  /** Returns the buckets that are not empty: index, count, index, count and so on, by index. */
+  pairs(): number[] {
+    return Array.from(this.#counts, (count, at) => (count > 0 ? [at, count] : [])).flat()
+  }
+
+  /** Adds the result of `pairs`. Ignores pairs with an unknown index. */
+  addPairs(pairs: readonly number[]): void {
+    for (let at = 0; at + 1 < pairs.length; at += 2) {
+      const bucket = pairs[at] ?? BUCKETS
+      if (bucket < BUCKETS) this.addTo(bucket, pairs[at + 1] ?? 0)
+    }
+  }
+
+  clear(): void {
+    this.#counts.fill(0)
+    this.#total = 0
+  }
+
+  /** Returns the quantile in milliseconds, interpolated within its bucket. Undefined if the histogram is empty. */
+  quantile(share: number): number | undefined {
+    if (this.#total === 0) return undefined
+    let left = share * this.#total
+    for (let at = 0; at < BUCKETS; at++) {
+      const count = this.#counts[at] ?? 0
+      if (count > 0 && left <= count) {
+        const top = BUCKET_BOUNDS_MS[at] ?? 0
+        const bottom = BUCKET_BOUNDS_MS[at - 1] ?? 0
+        return bottom + (top - bottom) * (left / count)
+      }
+      left -= count
+    }
+    return BUCKET_BOUNDS_MS[BUCKETS - 1]
+  }
+}

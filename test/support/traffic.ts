@@ -1,0 +1,8 @@
+import { createTraffic, type Traffic } from '../../src/admin/console/traffic.ts'
+import { RequestCounts } from '../../src/telemetry/request-counts.ts'
+
+/** Traffic whose requests do not come through a ring. The clocks are those of `createTraffic`. */
+export function trafficOf(clock: () => number, wallClock?: () => number): Traffic {
+  const requests = { drain: () => undefined }
+  return createTraffic({ counts: new RequestCounts(), requests, clock, ...(wallClock && { wallClock }) })
+}
