@@ -102,7 +102,7 @@ function pairKey(address: string, name: string): string {
 }
 
 interface LeakyBucketOptions {
-  /** Level at which a key is blocked; read at each failure, because the setting may change. */
+  /** Level at which a key is blocked. */
   limit(): number
   /** Milliseconds in which the level falls by one. */
   readonly fadeMs: number

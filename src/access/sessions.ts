@@ -53,9 +53,9 @@ export interface SessionOptions {
   credentialVersion(name: string): string | undefined
   /** Returns the name of a caller that the issuer names. It never equals the name of a user of the file. */
   externalName(issuer: string, user: string): string
-  /** Milliseconds. Read for each session: the setting may change. */
+  /** Milliseconds. */
   lifetime(): number
-  /** `undefined`: no outside issuer signs users in. Read for each request: the setting may change. */
+  /** `undefined`: no outside issuer signs users in. */
   signIn(): SignInClaims | undefined
   readonly clock: Clock
 }

@@ -70,7 +70,7 @@ export interface Edge {
   /** Returns what this process has measured of a request; `undefined`: it has no record of it. */
   requestDetails(id: string): RequestDetails | undefined
   reloadStatus(): ReloadStatus
-  /** The settings in use. */
+  /** Returns the settings in use. */
   config(): Config
   /** Reloads the configuration. Failures are logged. */
   reload(): Promise<void>

@@ -26,7 +26,7 @@ export interface TransportOptions {
   readonly headers: RequestHeaders
 }
 
-/** The options that may change. The pool also takes `inFlight` again. */
+/** The options that may change. The pool also reads `inFlight` again. */
 export type TransportChanges = Pick<TransportOptions, 'tls' | 'lookup' | 'headers'>
 
 export interface Transport {

@@ -55,7 +55,7 @@ const MAX_COUNTED = 1000
 export interface SnapshotRowsOptions {
   /** Absent: no other replica reads the rows. */
   readonly shared: SharedParts | undefined
-  /** Returns the maximum of the bytes of all rows, as text. The setting may change. */
+  /** Returns the maximum of the bytes of all rows, as text. */
   readonly maxBytes: () => number
 }
 

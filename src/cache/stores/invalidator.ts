@@ -19,7 +19,7 @@ const MAX_PENDING_TAGS = 10_000
 const MAX_PENDING_LIFTS = 10_000
 
 export interface InvalidatorOptions extends AnnouncerOptions {
-  /** Returns whether a write is sent, and acknowledged, although Redis has not confirmed it. The setting may change. */
+  /** Returns whether a write is sent, and acknowledged, although Redis has not confirmed it. */
   readonly risksStaleReads: () => boolean
 }
 

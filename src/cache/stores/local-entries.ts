@@ -94,8 +94,7 @@ export class LocalEntries {
   readonly #elapsed: () => number
 
   /**
-   * `maxBytes` is called for each new entry: the setting may change. `onRemove` is called for each entry that is deleted,
-   * evicted or replaced.
+   * `maxBytes` is called for each new entry, `onRemove` for each entry that is deleted, evicted or replaced.
    */
   constructor(maxBytes: () => number, elapsed: () => number, onRemove?: (key: string, entry: LocalEntry) => void) {
     this.#maxBytes = maxBytes
