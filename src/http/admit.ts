@@ -2,14 +2,13 @@
  * Admission: every check that depends on the headers of a request, in one order. A request is rejected with the error of
  * the first check that fails.
  */
-import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { namesSecret } from '../catalogue/secret.ts'
 import { allows } from '../core/access.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { Caller } from '../core/request.ts'
-import type { Authenticator, Charge } from './authenticate.ts'
+import type { Authenticator } from './authenticate.ts'
 import { checkContentHeaders } from './body.ts'
 import type { Values } from './parameters.ts'
 
@@ -22,73 +21,43 @@ export interface AdmissionTarget {
 const READ_SECRETS = 'secrets:read'
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 
-export class Admission {
-  readonly charge: Charge
-  readonly #authenticator: Authenticator
-  readonly #managerVersion: () => string | undefined
+export interface AdmissionParts {
+  readonly authenticator: Pick<Authenticator, 'authenticate'>
+  readonly managerVersion: () => string | undefined
+  /** Throws 603 and 604. */
+  readonly targetOf: (request: FastifyRequest) => AdmissionTarget
+}
 
-  constructor(authenticator: Authenticator, managerVersion: () => string | undefined) {
-    this.charge = authenticator.charge
-    this.#authenticator = authenticator
-    this.#managerVersion = managerVersion
-  }
-
-  /** Returns the caller of credentials that were verified before and still hold; `undefined`: they must be verified. */
-  recall(authorization: string | undefined, clientAddress: string): Caller | undefined {
-    return this.#authenticator.recall(authorization, clientAddress)
-  }
-
-  /** Counts a hit; returns `false` if the limit on hits is exceeded. */
-  countHit(caller: Caller): boolean {
-    return this.#authenticator.countHit(caller)
-  }
-
-  /** Whether the caller may read the endpoint. */
-  allows(caller: Caller, target: AdmissionTarget): boolean {
-    try {
-      authorise(caller, target)
-      return true
-    } catch (error) {
-      if (error instanceof EdgeError) return false
-      throw error
-    }
-  }
-
-  /** Rejects with the error of the first check that fails. `targetOf` throws 603 and 604. */
-  async admit(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    targetOf: (request: FastifyRequest) => AdmissionTarget,
-  ): Promise<void> {
-    const { edge } = request
+/** Returns the hook that admits a request. It rejects with the error of the first check that fails. */
+export function createAdmission({ authenticator, managerVersion, targetOf }: AdmissionParts) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const { edge, headers } = request
     edge.nextStage('authenticate')
     // Whether a read costs is known in the pipeline. A write certainly costs, and pays before anything else is decided:
     // each write that is refused later is an audit record.
     const costs = !READS.has(request.method)
-    edge.caller = await this.#authenticator.authenticate(request, reply, edge.clientAddress, costs)
+    edge.caller = await authenticator.authenticate(request, reply, edge.clientAddress, costs)
     edge.nextStage('authorise')
-    this.#check(edge.caller, request.headers, targetOf(request))
-    edge.nextStage('validate')
-  }
-
-  #check(caller: Caller, headers: IncomingHttpHeaders, target: AdmissionTarget): void {
-    checkAppVersion(headers['wazuh-app-version'], this.#managerVersion)
-    authorise(caller, target)
+    const target = targetOf(request)
+    checkAppVersion(headers['wazuh-app-version'], managerVersion)
+    authorise(edge.caller, target)
     checkContentHeaders(headers, target.endpoint)
+    edge.nextStage('validate')
   }
 }
 
 /** Anything that no role grants is denied: throws 902, naming the missing permission. */
-export function authorise({ permissions }: Caller, { endpoint, query }: AdmissionTarget): void {
-  const needed = endpoint.permission
-  if (needed !== 'signedIn' && !allows(permissions, needed)) throw denied(needed)
-  if ((endpoint.secret !== 'none' || namesSecret(endpoint, query)) && !allows(permissions, READ_SECRETS)) {
-    throw denied(READ_SECRETS)
-  }
+export function authorise(caller: Caller, target: AdmissionTarget): void {
+  const missing = missingPermission(caller, target)
+  if (missing !== undefined) throw new EdgeError(902, `. Permission needed: ${missing}`)
 }
 
-function denied(permission: string): EdgeError {
-  return new EdgeError(902, `. Permission needed: ${permission}`)
+/** Returns a permission that the caller needs and does not have. */
+export function missingPermission({ permissions }: Caller, { endpoint, query }: AdmissionTarget): string | undefined {
+  const needed = endpoint.permission
+  if (needed !== 'signedIn' && !allows(permissions, needed)) return needed
+  const isSecret = endpoint.secret !== 'none' || namesSecret(endpoint, query)
+  return isSecret && !allows(permissions, READ_SECRETS) ? READ_SECRETS : undefined
 }
 
 const VERSION = /^v?([0-9]{1,4})\.([0-9]{1,4})\.[0-9]{1,4}$/

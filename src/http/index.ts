@@ -13,7 +13,7 @@ import type { Endpoint } from '../catalogue/endpoint.ts'
 import { newRequestId } from '../core/request-ids.ts'
 import type { RecordStages } from '../core/trace.ts'
 import { commonHeaders } from '../representation/represent.ts'
-import { Admission } from './admit.ts'
+import { createAdmission } from './admit.ts'
 import type { Authenticator } from './authenticate.ts'
 import { registerBodyParsers } from './body.ts'
 import type { AddressOf } from './client-address.ts'
@@ -79,8 +79,8 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
     })
   }
   handleErrors(app, options.log)
-  const admission = new Admission(await options.authentication(app), options.managerVersion)
-  const hits = new PreparedHits(options, admission)
+  const authenticator = await options.authentication(app)
+  const hits = new PreparedHits(options, authenticator)
   app.addHook('onRequest', (request, reply, done) => {
     if (hits.respond(request, reply)) return
     const { edge } = request
@@ -90,12 +90,12 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
     done()
   })
   const targetOf = (request: FastifyRequest) => admissionTarget(request, options)
-  app.addHook('onRequest', (request, reply) => admission.admit(request, reply, targetOf))
+  app.addHook('onRequest', createAdmission({ authenticator, managerVersion: options.managerVersion, targetOf }))
   registerBodyParsers(app, options.limits)
   // A separate scope: its hooks run after those of the app, so no plugin in it runs before a 401.
   const routes: FastifyPluginAsync = async (scope) => {
     await registerNoStore(scope)
-    registerRoutes(scope, options, { hits, charge: admission.charge })
+    registerRoutes(scope, options, { hits, charge: authenticator.charge })
   }
   await app.register(routes)
   return { app, resolveUrl: createUrlResolver(options), forgetUrls: () => hits.clear() }

@@ -11,7 +11,8 @@ import type { Caller } from '../core/request.ts'
 import type { EdgeResponse, JsonResponse } from '../core/response.ts'
 import { hasBody } from '../listener/framing.ts'
 import { preferencesOf, represent } from '../representation/represent.ts'
-import type { Admission } from './admit.ts'
+import { missingPermission } from './admit.ts'
+import type { Authenticator } from './authenticate.ts'
 import type { ValidatedUrl } from './edge-request.ts'
 import { eventOfHit, type RequestEventListener } from './request-state.ts'
 import { writeHit } from './write-hit.ts'
@@ -35,12 +36,12 @@ export interface PreparedHit {
 
 export class PreparedHits {
   readonly #options: PreparedHitOptions
-  readonly #admission: Admission
+  readonly #authenticator: Authenticator
   #hits = new RecentlyUsed<PreparedHit>(MAX_IN_USE)
 
-  constructor(options: PreparedHitOptions, admission: Admission) {
+  constructor(options: PreparedHitOptions, authenticator: Authenticator) {
     this.#options = options
-    this.#admission = admission
+    this.#authenticator = authenticator
   }
 
   /** Remembers the response to a request, if it is a hit that may be repeated for all callers who may read the endpoint. */
@@ -67,13 +68,13 @@ export class PreparedHits {
     // The client may have disconnected while its request waited. The next hooks report it.
     if (reply.raw.destroyed) return false
     const { headers } = raw
-    const caller = this.#admission.recall(headers.authorization, edge.clientAddress)
+    const caller = this.#authenticator.recall(headers.authorization, edge.clientAddress)
     if (caller === undefined || !this.#isAllowed(hit, caller)) return false
     const response = hit.repeat()
     if (response === undefined) return false
     const preferences = preferencesOf(headers, hit.url.flags, this.#options.compressionMinBytes())
     const representation = represent(response, preferences)
-    if (representation instanceof Promise || !this.#admission.countHit(caller)) return false
+    if (representation instanceof Promise || !this.#authenticator.countHit(caller)) return false
     reply.hijack()
     writeHit(reply.raw, request.id, representation)
     this.#options.observe?.(eventOfHit(request, hit.url.endpoint, caller.name, response, representation))
@@ -82,7 +83,7 @@ export class PreparedHits {
 
   #isAllowed(hit: PreparedHit, caller: Caller): boolean {
     if (caller.permissions === hit.permissions) return true
-    if (!this.#admission.allows(caller, { endpoint: hit.url.endpoint, query: hit.url.query })) return false
+    if (missingPermission(caller, { endpoint: hit.url.endpoint, query: hit.url.query }) !== undefined) return false
     hit.permissions = caller.permissions
     return true
   }
