@@ -1,7 +1,8 @@
 /** The endpoints of the edge that issue and revoke tokens. */
+import { envelopeOf } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { Caller, Handler } from '../core/request.ts'
-import type { EdgeResponse } from '../core/response.ts'
+import { OF_EDGE } from '../core/response.ts'
 
 export interface TokenActions {
   /** Returns a signed token for the user of that name. */
@@ -20,20 +21,16 @@ export function createTokenOperations({ issue, revoke }: TokenActions): {
       // If a token could be exchanged for a new one, a stolen token would never expire.
       if (caller.token !== undefined) throw new EdgeError(902, '. A token is issued for Basic credentials only')
       rejectPassthrough(caller)
-      return okResponse({ token: await issue(caller.name) })
+      return envelopeOf({ error: 0, data: { token: await issue(caller.name) } }, OF_EDGE)
     },
     async revokeTokens({ caller }) {
       rejectPassthrough(caller)
       await revoke(caller)
-      return okResponse('All tokens of the user were revoked')
+      return envelopeOf({ error: 0, data: 'All tokens of the user were revoked' }, OF_EDGE)
     },
   }
 }
 
 function rejectPassthrough({ credentials }: Caller): void {
   if (credentials !== undefined) throw new EdgeError(902, '. Mode passthrough has no tokens')
-}
-
-function okResponse(data: unknown): EdgeResponse {
-  return { kind: 'json', status: 200, body: Buffer.from(JSON.stringify({ error: 0, data })) }
 }

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { catalogue } from '../catalogue/index.ts'
 import { etagOf } from '../core/envelope.ts'
 import type { Handler } from '../core/request.ts'
-import type { JsonResponse } from '../core/response.ts'
+import type { EnvelopeResponse } from '../core/response.ts'
 import { StoredForms } from '../core/stored-forms.ts'
 import { NO_FLAGS } from '../http/parameters.ts'
 import { preferencesOf, type Representation, represent } from '../representation/represent.ts'
@@ -18,7 +18,7 @@ export interface ApiDescription {
 }
 
 export function createApiDescription(compressionMinBytes: () => number): ApiDescription {
-  let built: Promise<{ readonly document: object; readonly response: JsonResponse }> | undefined
+  let built: Promise<{ readonly document: object; readonly response: EnvelopeResponse }> | undefined
   const build = async () => {
     // Loaded here: at start, nothing needs the schemas and examples.
     const { openApiDocument } = await import('../admin/openapi/document.ts')
@@ -38,8 +38,9 @@ export function createApiDescription(compressionMinBytes: () => number): ApiDesc
 }
 
 /** The document changes with the version of the edge only, so clients may store and revalidate it. */
-function responseOf(body: Buffer): JsonResponse {
+function responseOf(body: Buffer): EnvelopeResponse {
   const times = { age: 0, ttl: 0, staleWhileRevalidate: 0, staleIfError: 0, fetchTime: 0 }
   const response = { status: 200, body, etag: etagOf(body), forms: new StoredForms(), ...times }
-  return { kind: 'json', status: 200, body, errorNumber: 0, cached: { response, status: { fwd: 'bypass' } } }
+  const origin = { kind: 'stored', response, status: { fwd: 'bypass' } } as const
+  return { kind: 'envelope', status: 200, body, errorNumber: 0, origin }
 }

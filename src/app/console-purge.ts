@@ -4,9 +4,10 @@ import type { PurgeRequest, PurgeResult } from '../admin/console/purge-types.ts'
 import { listPurged, type PurgePorts, purgeCostOf, purgeScopeOf } from '../cache/purge.ts'
 import type { EdgeOperation, WriteEndpoint } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
+import { errorNumberOf } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import { type EdgeWrite, type Handler, NO_BODY, priorityOf } from '../core/request.ts'
-import type { EdgeResponse, IndexEntry } from '../core/response.ts'
+import type { IndexEntry } from '../core/response.ts'
 
 /** Purges of the console are requests to the same endpoints that clients use, through the same pipeline. */
 export function createPurge(handler: Handler, cache: PurgePorts): ConsolePorts['purge'] {
@@ -34,7 +35,7 @@ export function createPurge(handler: Handler, cache: PurgePorts): ConsolePorts['
     const found = { ...(await purgeCostOf(rows, cache.lifetimesOf)), ...countKeys(purge, rows) }
     if (purge.preview) return { ...found, pending: false }
     const response = await handler(request)
-    checkDone(response)
+    if (errorNumberOf(response) !== 0) throw new EdgeError(949)
     return { ...found, pending: response.status === STATUS_ACCEPTED }
   }
 }
@@ -65,10 +66,4 @@ function findOperation(operation: EdgeOperation): WriteEndpoint {
   const found = catalogue.find(({ target }) => target.kind === 'edge' && target.operation === operation)
   if (found === undefined || found.method === 'GET') throw new Error(`the catalogue has no write ${operation}`)
   return found
-}
-
-/** Throws 949 for a response of the edge that is no success. */
-function checkDone(response: EdgeResponse): void {
-  const { error } = response.kind === 'json' ? (JSON.parse(response.body.toString()) as { error: number }) : {}
-  if (error !== 0) throw new EdgeError(949)
 }

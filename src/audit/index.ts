@@ -195,7 +195,7 @@ const DONE: Result = { outcome: 'done', status: 200, error: 0 }
 
 function resultOf(response: EdgeResponse): Result {
   const { status } = response
-  if (response.kind === 'raw') return { outcome: status < 400 ? 'done' : 'refused', status }
+  if (response.kind === 'file') return { outcome: status < 400 ? 'done' : 'refused', status }
   const error = errorNumberOf(response)
   if (isUnfinished(response)) return { outcome: 'unknown', status, error }
   return { outcome: error === 0 && status < 400 ? 'done' : 'refused', status, error }

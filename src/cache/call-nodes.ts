@@ -3,7 +3,7 @@
 import { etagOf, isStorable } from '../core/envelope.ts'
 import type { CacheEvent } from '../core/events.ts'
 import type { EdgeRead, Handler } from '../core/request.ts'
-import type { EdgeResponse, Lookup, StoredResponse } from '../core/response.ts'
+import { type EdgeResponse, type Lookup, partsOf, type StoredResponse } from '../core/response.ts'
 import { StoredForms } from '../core/stored-forms.ts'
 import { withTimeout } from '../core/timing.ts'
 import type { ReplicationLag } from './invalidate.ts'
@@ -93,12 +93,13 @@ export function storeResponse(
   const { policy, key, tags, info } = context.target
   const epochs = lookup.kind === 'unavailable' || lookup.epochs.fenced ? undefined : lookup.epochs
   if (epochs === undefined || !isStorable(response)) return { result: { response } }
-  const { status, body, clusterStatus, rowBytes, oldestPartAge: initialAge = 0, partsFreshFor } = response
+  const { status, body, origin } = response
+  const { clusterStatus, oldestPartAge: initialAge, partsFreshFor } = partsOf(origin)
   const lifetimes = lifetimesOf(ports, context)
-  const freshFor = Math.min(lifetimes.ttl, partsFreshFor ?? lifetimes.ttl)
+  const freshFor = Math.min(lifetimes.ttl, partsFreshFor)
   const age = fetchTime + initialAge
-  const joined = clusterStatus === undefined ? undefined : { clusterStatus }
-  const ofSnapshot = rowBytes === undefined ? undefined : { rowBytes }
+  const joined = clusterStatus === '' ? undefined : { clusterStatus }
+  const ofSnapshot = origin.kind === 'snapshot' ? { rowBytes: origin.rowBytes } : undefined
   const times = { ttl: age + freshFor, ...staleTimesOf(policy, lifetimes, fetchTime), fetchTime }
   const entry = { status, body, etag: etagOf(body), forms: new StoredForms(), ...times, ...joined, ...ofSnapshot }
   const result = { response, entry: { ...entry, age } }

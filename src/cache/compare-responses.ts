@@ -1,8 +1,8 @@
 /** Compares a stored response with the current one of the nodes: the one place that decides what counts as different. */
 import { isDeepStrictEqual } from 'node:util'
-import { errorNumberOf, isStorable, reportedNodeFailure } from '../core/envelope.ts'
+import { isStorable, reportedNodeFailure } from '../core/envelope.ts'
 import type { CacheDifference } from '../core/events.ts'
-import type { CacheIndex, EdgeResponse, TagEpochs } from '../core/response.ts'
+import { type CacheIndex, type EdgeResponse, isPartial, type TagEpochs } from '../core/response.ts'
 import type { CacheTarget } from './key.ts'
 
 /** `inconclusive`: a write, a failure or the length of the responses prevented the comparison. */
@@ -31,7 +31,7 @@ export async function compareResponses(
 ): Promise<Comparison> {
   try {
     if (epochs === undefined || !(await isUnchanged(store, target, epochs))) return INCONCLUSIVE
-    if (current.kind === 'json' && !current.partial && errorNumberOf(current) !== 0)
+    if (current.kind === 'envelope' && current.errorNumber !== 0 && !isPartial(current))
       return reportedNodeFailure(current) !== undefined ? INCONCLUSIVE : { outcome: 'different', difference: 'error' }
     return isStorable(current) ? compareBodies(stored, current.body) : INCONCLUSIVE
   } catch {

@@ -226,9 +226,9 @@ function storedMeanwhile(lookup: Lookup, known: StoredResponse | undefined): Fet
   if (lookup.kind !== 'hit' || lookup.epochs.fenced) return undefined
   const { response: entry } = lookup
   if (entry.age >= entry.ttl || (known !== undefined && isOfSameFetch(entry, known))) return undefined
-  const { status, body, clusterStatus } = entry
-  const joined = clusterStatus === undefined ? undefined : { clusterStatus }
-  return { response: { kind: 'json', status, body, ...joined }, entry, collapsed: true }
+  const { status, body } = entry
+  const origin = { kind: 'stored', response: entry, status: {} } as const
+  return { response: { kind: 'envelope', status, body, errorNumber: 0, origin }, entry, collapsed: true }
 }
 
 /** A newer response may be older than `known` was when it was looked up: its fetch may have taken longer. */

@@ -100,7 +100,7 @@ async function sendFenced(
 const MAX_PARSED_BYTES = 64 * 1024
 
 function isLong(response: EdgeResponse): boolean {
-  return response.kind === 'json' && response.body.length > MAX_PARSED_BYTES
+  return response.kind === 'envelope' && response.body.length > MAX_PARSED_BYTES
 }
 
 /** Leaves the fence until its lease ends, and fences all that the missing response might have named. */

@@ -1,9 +1,9 @@
 /** The response of `GET /cache`: the URLs of all stored responses, also by group. There may be a hundred thousand. */
 import { compareTexts, inTurns, selectFirst } from '../core/in-turns.ts'
-import type { IndexEntry, JsonResponse } from '../core/response.ts'
+import { type EdgeOrigin, type EnvelopeResponse, type IndexEntry, OF_EDGE } from '../core/response.ts'
 
 /** Each URL is listed once, though it may be stored for several scopes. Serves other events of the loop meanwhile. */
-export async function urlsOf(entries: readonly IndexEntry[]): Promise<JsonResponse> {
+export async function urlsOf(entries: readonly IndexEntry[]): Promise<EnvelopeResponse<EdgeOrigin>> {
   const all = new Set<string>()
   const groups = new Map<string, Set<string>>()
   for await (const part of inTurns(entries)) {
@@ -22,7 +22,7 @@ export async function urlsOf(entries: readonly IndexEntry[]): Promise<JsonRespon
     )
   }
   parts.push(Buffer.from('}}}'))
-  return { kind: 'json', status: 200, body: Buffer.concat(parts) }
+  return { kind: 'envelope', status: 200, body: Buffer.concat(parts), errorNumber: 0, origin: OF_EDGE }
 }
 
 /** Returns a JSON list of the sorted texts, in parts. */

@@ -1,7 +1,15 @@
 /** The `/cache` endpoints. The shapes and the name `redisClient` are those of the manager's own cache. */
 import { allows, READ_CACHE } from '../core/access.ts'
+import { envelopeOf } from '../core/envelope.ts'
 import type { Caller, EdgeRequest, Handler } from '../core/request.ts'
-import type { EdgeResponse, IndexEntry, JsonResponse, SnapshotState } from '../core/response.ts'
+import {
+  type EdgeOrigin,
+  type EdgeResponse,
+  type EnvelopeResponse,
+  type IndexEntry,
+  OF_EDGE,
+  type SnapshotState,
+} from '../core/response.ts'
 import { collectInTurns } from '../query/collect-in-turns.ts'
 import { CollectionError, parseCollectionRequest, parsePage } from '../query/request.ts'
 import type { ArraySource } from '../query/sources.ts'
@@ -77,7 +85,8 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
     }
     const outcome = await purge(ports, scope, caller)
     const response = await listing(entries, returnMinimal)
-    return outcome === 'done' ? response : { ...response, status: 202, outcomeUnknown: true }
+    if (outcome === 'done') return response
+    return { ...response, status: 202, origin: { ...response.origin, isUnfinished: true } }
   }
 
   function readableBy(caller: Caller): ListedEntries {
@@ -90,16 +99,16 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
     return allows(caller.permissions, READ_CACHE) ? undefined : (ports.scopesOf?.(caller) ?? new Set())
   }
 
-  async function listing(entries: ListedEntries, isMinimal: boolean): Promise<JsonResponse> {
+  async function listing(entries: ListedEntries, isMinimal: boolean): Promise<EnvelopeResponse<EdgeOrigin>> {
     return isMinimal ? counts(entries) : urlsOf(await entries.list())
   }
 
   /** Counts instead of URLs (`Prefer: return=minimal`, RFC 7240): of all entries, the cost does not depend on their number. */
-  async function counts(entries: ListedEntries): Promise<JsonResponse> {
+  async function counts(entries: ListedEntries): Promise<EnvelopeResponse<EdgeOrigin>> {
     const groups = await entries.count()
     const all = [...groups.values()].reduce((sum, count) => sum + count, 0)
-    const response = success({ all, groups: Object.fromEntries(groups) })
-    return { ...response, headers: { 'preference-applied': 'return=minimal' } }
+    const headers = { 'preference-applied': 'return=minimal' }
+    return envelopeOf({ error: 0, data: { all, groups: Object.fromEntries(groups) } }, { ...OF_EDGE, headers })
   }
 
   /** A page costs as much as its rows, unless all rows must be compared: for a sort, a search or a filter by tag. */
@@ -118,7 +127,7 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
       return success({ items: rows.map(publicFields), totalItems: total })
     } catch (fault) {
       if (!(fault instanceof CollectionError)) throw fault
-      return jsonResponse({ error: fault.code, message: fault.message })
+      return envelopeOf({ error: fault.code, message: fault.message }, OF_EDGE)
     }
   }
 }
@@ -137,10 +146,6 @@ function publicFields({ key, url, group, endpoint, scope, tags, size, age, timeL
   return { key, url, group, endpoint, scope, tags, size, ...times }
 }
 
-function success(data: unknown): JsonResponse {
-  return jsonResponse({ error: 0, data })
-}
-
-function jsonResponse(value: object): JsonResponse {
-  return { kind: 'json', status: 200, body: Buffer.from(JSON.stringify(value)) }
+function success(data: unknown): EnvelopeResponse<EdgeOrigin> {
+  return envelopeOf({ error: 0, data }, OF_EDGE)
 }

@@ -2,13 +2,13 @@
 import { isNodeFailure, reportedNodeFailure } from '../core/envelope.ts'
 import { arrivalLimitOf, type EdgeRead, type Handler, NO_COST, type Stage } from '../core/request.ts'
 import {
-  type CachedResponse,
   type CacheIndex,
   type CacheStatus,
   type EdgeResponse,
+  type EnvelopeResponse,
   isStaleIfError,
-  type JsonResponse,
   type Lookup,
+  type StoredOrigin,
   type StoredResponse,
 } from '../core/response.ts'
 import type { FetchPorts, FetchResult, ReadContext } from './call-nodes.ts'
@@ -109,7 +109,7 @@ const NO_NODE = 920
  * Returns the function that serves the hit again, where a later request leads to the same target whoever its caller is.
  * The same steps as for this request run again: the lookup, the count of hits, the check of divergence.
  */
-function repeatOf(path: ReadPath, context: ReadContext): CachedResponse['repeat'] {
+function repeatOf(path: ReadPath, context: ReadContext): StoredOrigin['repeat'] {
   const { store } = path.ports
   const { request, target } = context
   const { key, tags, info } = target
@@ -117,7 +117,7 @@ function repeatOf(path: ReadPath, context: ReadContext): CachedResponse['repeat'
   // Without the objects of this very request, which would stay in memory as long as the function does.
   const { trace: _, ...others } = request
   const later = { ...context, request: { ...others, client: new AbortController(), cost: NO_COST } }
-  const repeat = (): JsonResponse | undefined => {
+  const repeat = (): EnvelopeResponse<StoredOrigin> | undefined => {
     if (!target.isCurrent()) return undefined
     const lookup = store.lookupLocal(key, tags)
     if (lookup?.kind !== 'hit' || lookup.response.age >= lookup.response.ttl) return undefined
@@ -177,13 +177,18 @@ function serveStaleIfError(stored: StoredResponse, status: CacheStatus, failure:
   return age < ttl + staleIfError ? serve(stored, { ...status, detail: `stale-if-error/${failure}` }) : undefined
 }
 
-function serve(stored: StoredResponse, how: CacheStatus, repeat?: CachedResponse['repeat']): JsonResponse {
-  const { status, body, ttl, age, clusterStatus } = stored
+function serve(
+  stored: StoredResponse,
+  how: CacheStatus,
+  repeat?: StoredOrigin['repeat'],
+): EnvelopeResponse<StoredOrigin> {
+  const { status, body, ttl, age } = stored
   const shown = withTtl(how, ttl - age)
-  const cached =
-    repeat === undefined ? { response: stored, status: shown } : { response: stored, status: shown, repeat }
-  if (clusterStatus === undefined) return { kind: 'json', status, body, cached }
-  return { kind: 'json', status, body, clusterStatus, cached }
+  const origin: StoredOrigin =
+    repeat === undefined
+      ? { kind: 'stored', response: stored, status: shown }
+      : { kind: 'stored', response: stored, status: shown, repeat }
+  return { kind: 'envelope', status, body, errorNumber: 0, origin }
 }
 
 /** Written out: objects made by spreads have many hidden classes in V8, which slows down every later access. */
@@ -198,18 +203,19 @@ function withTtl({ hit, fwd, detail }: CacheStatus, ttl: number): CacheStatus {
 /** Returns the fetched response; if it may be stored, with its cache status. */
 function toResponse(result: FetchResult, fwd: NonNullable<CacheStatus['fwd']>): EdgeResponse {
   const { response, entry, stored, collapsed } = result
-  if (entry === undefined || response.kind !== 'json') return response
-  const { derivedFrom } = response
+  if (entry === undefined || response.kind === 'file') return response
+  const { origin } = response
+  const from = origin.kind === 'computed' ? origin.from : undefined
   const ttl = entry.ttl - entry.age
-  if (derivedFrom === 'stored') {
-    return { ...response, cached: { response: entry, status: { hit: true, ttl, detail: 'snapshot' } } }
-  }
-  const status: CacheStatus = {
-    fwd,
-    ...(stored && !collapsed && { stored }),
-    ...(collapsed && { collapsed }),
-    ttl,
-    ...(derivedFrom !== undefined && { detail: isStaleIfError(derivedFrom) ? derivedFrom : 'snapshot' }),
-  }
-  return { ...response, cached: { response: entry, status } }
+  const status: CacheStatus =
+    from === 'stored'
+      ? { hit: true, ttl, detail: 'snapshot' }
+      : {
+          fwd,
+          ...(stored && !collapsed && { stored }),
+          ...(collapsed && { collapsed }),
+          ttl,
+          ...(from !== undefined && { detail: isStaleIfError(from) ? from : 'snapshot' }),
+        }
+  return { ...response, origin: { kind: 'fetched', response: entry, status, from: origin } }
 }

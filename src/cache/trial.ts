@@ -8,9 +8,10 @@ import type { EdgeRead, EdgeWrite, Handler, Stage } from '../core/request.ts'
 import {
   type CacheIndex,
   type CacheOutcome,
+  cachedOf,
   cacheOutcomeOf,
   type EdgeResponse,
-  type JsonResponse,
+  type Origin,
   type TrialComparison,
 } from '../core/response.ts'
 import { type Comparison, compareResponses } from './compare-responses.ts'
@@ -36,7 +37,7 @@ export function trial(ports: TrialPorts, cache: Stage<EdgeRead>): Stage<EdgeRead
       const cached = await read(request)
       const outcome = outcomeOf(cached)
       const report = (compared: Comparison | undefined) => emit(ports, { request, target, outcome, compared })
-      if (cached.kind !== 'json' || isOfThisRequest(cached)) {
+      if (cached.kind === 'file' || isOfThisRequest(cached.origin)) {
         report(undefined)
         return toTrialResponse(cached, outcome, 'none')
       }
@@ -63,24 +64,22 @@ async function callNodes(next: Handler<EdgeRead>, request: EdgeRead, onFailure: 
 }
 
 /** Whether the response comes unchanged from a call to the nodes that this request began. */
-function isOfThisRequest({ cached, derivedFrom }: JsonResponse): boolean {
-  if (derivedFrom !== undefined) return false
-  if (cached === undefined) return true
-  const { fwd, collapsed, detail } = cached.status
-  return fwd !== undefined && collapsed === undefined && detail === undefined
+function isOfThisRequest(origin: Origin): boolean {
+  if (origin.kind === 'fetched') return origin.status.collapsed === undefined && isOfThisRequest(origin.from)
+  return origin.kind !== 'stored' && origin.kind !== 'computed'
 }
 
 /** A response that may not be stored, such as an error of the manager, is fetched for each request. */
 function outcomeOf(response: EdgeResponse): CacheOutcome {
-  return response.kind === 'json' && response.cached !== undefined ? cacheOutcomeOf(response.cached.status) : 'miss'
+  const cached = response.kind === 'file' ? undefined : cachedOf(response)
+  return cached === undefined ? 'miss' : cacheOutcomeOf(cached.status)
 }
 
-/** Without `cached`, so that no client stores the response or gets 304 for an older one. */
+/** No client stores the response, or gets 304 for an older one. */
 function toTrialResponse(response: EdgeResponse, outcome: CacheOutcome, comparison: TrialComparison): EdgeResponse {
-  if (response.kind !== 'json') return response
-  const { cached, ...rest } = response
+  if (response.kind === 'file') return response
   const detail = comparison === 'none' ? `trial-${outcome}` : `trial-${outcome}-${comparison}`
-  return { ...rest, cacheStatus: { fwd: 'bypass', detail } }
+  return { ...response, origin: { kind: 'trial', status: { fwd: 'bypass', detail }, of: response.origin } }
 }
 
 interface Report {

@@ -4,9 +4,9 @@ import { createHash } from 'node:crypto'
 import { EnvelopeScan } from './envelope-scan.ts'
 import { EdgeError } from './errors.ts'
 import type { ByteRange } from './json-members.ts'
-import { COLON, OPEN, skipSpace, valueIn } from './json-scan.ts'
+import { OPEN, skipSpace, valueIn } from './json-scan.ts'
 import { waitForJsonTurn } from './json-turns.ts'
-import type { EdgeResponse, JsonResponse, RowRanges } from './response.ts'
+import type { EdgeResponse, EnvelopeResponse, MadeOfParts, Origin, RowRanges, StorableOrigin } from './response.ts'
 
 /** The error number of an envelope, or why the bytes are not one. */
 export type Envelope =
@@ -28,7 +28,7 @@ export async function readEnvelopeInTurns(bytes: Buffer): Promise<Envelope> {
   const scan = new EnvelopeScan(bytes)
   for (let rest = bytes.length; ; rest -= BYTES_PER_PIECE) {
     await waitForJsonTurn(Math.min(rest, BYTES_PER_PIECE) * CHECK_COST)
-    if (scan.advance(BYTES_PER_PIECE)) return envelopeOf(scan, bytes)
+    if (scan.advance(BYTES_PER_PIECE)) return resultOf(scan, bytes)
   }
 }
 
@@ -37,10 +37,10 @@ export function readEnvelope(bytes: Buffer): Envelope {
   if (!isUtf8(bytes)) return invalid('not UTF-8')
   const scan = new EnvelopeScan(bytes)
   scan.advance(Number.POSITIVE_INFINITY)
-  return envelopeOf(scan, bytes)
+  return resultOf(scan, bytes)
 }
 
-function envelopeOf({ outcome, members, dataMembers, doubled, rows }: EnvelopeScan, bytes: Buffer): Envelope {
+function resultOf({ outcome, members, dataMembers, doubled, rows }: EnvelopeScan, bytes: Buffer): Envelope {
   if (outcome === 'invalid') return invalid('not JSON')
   if (bytes[skipSpace(bytes, 0)] !== OPEN) return invalid('not an object')
   if (doubled !== undefined) return invalid(`the member ${doubled} twice`)
@@ -77,30 +77,12 @@ export function parseErrorNumber(error: unknown): number | undefined {
   return Number.isSafeInteger(error) && (error as number) >= 0 ? (error as number) : undefined
 }
 
-/** Nodes write the envelope without spaces and `error` first, so most responses need not be parsed. */
-const SUCCESS_PREFIX = Buffer.from('{"error":0,"data":')
-const ERROR_NAME = Buffer.from('"error"')
 /** The manager's number for an error without a number. */
 const UNKNOWN_ERROR = 1000
 
-/** Returns the error number of a response; 0: success. */
+/** Returns the error number of a response; 0: success, or a file. */
 export function errorNumberOf(response: EdgeResponse): number {
-  if (response.kind !== 'json') return 0
-  if (response.errorNumber !== undefined) return response.errorNumber
-  if (isPlainSuccess(response.body)) return 0
-  return parseEnvelope(response).error
-}
-
-function isPlainSuccess(body: Buffer): boolean {
-  return body.subarray(0, SUCCESS_PREFIX.length).equals(SUCCESS_PREFIX) && !hasErrorMember(body, SUCCESS_PREFIX.length)
-}
-
-/** Of two members with the same name, clients take the last. As a value, `"error"` is harmless (a log level). */
-function hasErrorMember(body: Buffer, from: number): boolean {
-  for (let at = body.indexOf(ERROR_NAME, from); at >= 0; at = body.indexOf(ERROR_NAME, at + ERROR_NAME.length)) {
-    if (body[skipSpace(body, at + ERROR_NAME.length)] === COLON) return true
-  }
-  return false
+  return response.kind === 'file' ? 0 : response.errorNumber
 }
 
 export interface EnvelopeContents {
@@ -109,10 +91,24 @@ export interface EnvelopeContents {
   readonly data?: unknown
 }
 
+/** Makes a response of its contents. */
+export function envelopeOf<From extends Origin>(
+  contents: EnvelopeContents,
+  origin: From,
+  status = 200,
+): EnvelopeResponse<From> {
+  const body = Buffer.from(JSON.stringify(contents))
+  return { kind: 'envelope', status, body, errorNumber: contents.error, origin }
+}
+
 /** Parses a response whose envelope was checked when it came in. */
 export function parseEnvelope(response: EdgeResponse): EnvelopeContents {
-  if (response.kind !== 'json') return { error: 0 }
-  const { error, message, data } = JSON.parse(response.body.toString()) as Readonly<Record<string, unknown>>
+  return response.kind === 'file' ? { error: 0 } : parseBody(response.body)
+}
+
+/** Parses a body whose envelope was checked when it came in. */
+export function parseBody(body: Buffer): EnvelopeContents {
+  const { error, message, data } = JSON.parse(body.toString()) as Readonly<Record<string, unknown>>
   return {
     error: parseErrorNumber(error) ?? UNKNOWN_ERROR,
     ...(typeof message === 'string' && { message }),
@@ -167,15 +163,27 @@ const FAILED_NODES_NAME = '"failed_nodes"'
  * Whether a response may be stored: successful, without stale parts, for every caller, and complete except for rows that
  * no node can return.
  */
-export function isStorable(response: EdgeResponse): response is JsonResponse {
-  if (response.kind !== 'json' || response.status !== 200 || response.headers !== undefined) return false
-  if (response.partial || response.personal) return false
-  if (errorNumberOf(response) !== 0) return false
-  return response.hasKnownGaps === true || !namesFailedNodes(response)
+export function isStorable(response: EdgeResponse): response is EnvelopeResponse<StorableOrigin> {
+  if (response.kind === 'file' || response.status !== 200 || response.errorNumber !== 0) return false
+  const { origin, body } = response
+  switch (origin.kind) {
+    case 'node':
+      return !origin.isPersonal && !namesFailedNodes(body, origin.rows)
+    case 'joined':
+    case 'snapshot':
+    case 'computed':
+      return isWhole(origin.completeness, body)
+    default:
+      return false
+  }
+}
+
+function isWhole(completeness: MadeOfParts['completeness'], body: Buffer): boolean {
+  return completeness === 'complete' ? !namesFailedNodes(body, undefined) : completeness === 'knownGaps'
 }
 
 /** Rows whose place is known are not searched: the name is beside them, and a text in a row is no name. */
-function namesFailedNodes({ body, rows }: JsonResponse): boolean {
+function namesFailedNodes(body: Buffer, rows: RowRanges | undefined): boolean {
   if (rows === undefined) return body.includes(FAILED_NODES_NAME)
   return body.includes(FAILED_NODES_NAME, rows.to) || body.subarray(0, rows.from).includes(FAILED_NODES_NAME)
 }
@@ -205,8 +213,9 @@ export function isPartlyDone(fault: unknown): boolean {
 
 /** Whether the write of this response may still be in progress on a node. */
 export function isUnfinished(response: EdgeResponse): boolean {
-  if (response.kind === 'json' && response.outcomeUnknown) return true
-  return UNFINISHED_ERRORS.has(errorNumberOf(response))
+  if (response.kind === 'file') return false
+  const { origin, errorNumber } = response
+  return UNFINISHED_ERRORS.has(errorNumber) || ('isUnfinished' in origin && origin.isUnfinished)
 }
 
 /** Returns a strong entity tag (RFC 9110 section 8.8.3), the same for the same bytes on every replica. */

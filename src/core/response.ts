@@ -2,8 +2,166 @@ import type { Readable } from 'node:stream'
 import type { Tag } from '../catalogue/endpoint.ts'
 import type { StoredForms } from './stored-forms.ts'
 
-/** A response of the edge. `json`: a checked envelope `{error, data}` or `{error, message}`. `raw`: a streamed file. */
-export type EdgeResponse = JsonResponse | RawResponse
+export type EdgeResponse = FileResponse | EnvelopeResponse
+
+/** A file, which is streamed. */
+export interface FileResponse {
+  readonly kind: 'file'
+  readonly status: number
+  readonly type: string
+  readonly length?: number
+  readonly stream: Readable
+}
+
+/** A checked envelope `{error, data}` or `{error, message}`. */
+export interface EnvelopeResponse<From extends Origin = Origin> {
+  readonly kind: 'envelope'
+  readonly status: number
+  readonly body: Buffer
+  /** The error number of the body; 0: success. */
+  readonly errorNumber: number
+  readonly origin: From
+}
+
+/** Where a response comes from. */
+export type Origin = EdgeOrigin | StorableOrigin | AllRowsOrigin | CachedResponse | TrialOrigin
+
+/** The origins of responses that may be stored. */
+export type StorableOrigin = NodeOrigin | JoinedOrigin | SnapshotOrigin | ComputedOrigin
+
+/** The edge itself. */
+export interface EdgeOrigin {
+  readonly kind: 'edge'
+  readonly headers: Readonly<Record<string, string>>
+  /** What the request asked for is not done yet. */
+  readonly isUnfinished: boolean
+}
+
+export interface NodeOrigin {
+  readonly kind: 'node'
+  /** The response is for one caller only. */
+  readonly isPersonal: boolean
+  /** The rows of the last list `items` in `data`, so that a join need not search for them; `undefined`: not known. */
+  readonly rows: RowRanges | undefined
+}
+
+/** What the parts say about the response that was made of them. */
+export interface MadeOfParts {
+  /** The value of `Cluster-Status`, with one member for each node that was called; empty: the edge joined nothing. */
+  readonly clusterStatus: string
+  /**
+   * `partial`: parts of some nodes are missing or stale, so it must not be stored. `knownGaps`: it lacks rows that no node
+   * can return; it names them, and may be stored.
+   */
+  readonly completeness: 'complete' | 'knownGaps' | 'partial'
+  /** The age of its oldest stored part, in milliseconds. */
+  readonly oldestPartAge: number
+  /** How long all stored parts are still fresh, in milliseconds; not positive if one is stale, Infinity without any. */
+  readonly partsFreshFor: number
+}
+
+/** The responses of several nodes, joined. */
+export interface JoinedOrigin extends MadeOfParts {
+  readonly kind: 'joined'
+  /** Of a write: some of the nodes may have acted, or may not have finished. */
+  readonly isUnfinished: boolean
+}
+
+/** All rows of a joined collection, which are not in the body. */
+export interface AllRowsOrigin extends MadeOfParts {
+  readonly kind: 'allRows'
+  /** The rows, in parts as of core/row-parts.ts. */
+  readonly rowParts: readonly Buffer[]
+  /** The number of calls to nodes that returned rows. */
+  readonly fetchedParts: number
+}
+
+/** A snapshot of a collection, whose rows are stored apart. */
+export interface SnapshotOrigin extends MadeOfParts {
+  readonly kind: 'snapshot'
+  /** The bytes of the rows. */
+  readonly rowBytes: number
+}
+
+/** Computed from a snapshot of the collection. */
+export interface ComputedOrigin extends MadeOfParts {
+  readonly kind: 'computed'
+  /** From a stored one without a call, from one that was fetched for it, or from an expired one because nodes fail. */
+  readonly from: 'stored' | 'fetched' | StaleIfError
+}
+
+/** A response that may be stored: clients may store and revalidate it too. */
+export type CachedResponse = StoredOrigin | FetchedOrigin
+
+/** It was stored. */
+export interface StoredOrigin {
+  readonly kind: 'stored'
+  readonly response: StoredResponse
+  readonly status: CacheStatus
+  /**
+   * Of a fresh hit that callers of an endpoint share: returns the response to an equal request later, with its age then;
+   * `undefined`: it is no fresh hit of the local tier any more. It never calls a node or Redis.
+   */
+  readonly repeat?: () => EnvelopeResponse<StoredOrigin> | undefined
+}
+
+/** It was fetched, and is stored unless it is stale already. */
+export interface FetchedOrigin {
+  readonly kind: 'fetched'
+  readonly response: StoredResponse
+  readonly status: CacheStatus
+  readonly from: Origin
+}
+
+/** A read-only trial, in which clients must not store responses. */
+export interface TrialOrigin {
+  readonly kind: 'trial'
+  readonly status: CacheStatus
+  readonly of: Origin
+}
+
+export const OF_EDGE: EdgeOrigin = { kind: 'edge', headers: {}, isUnfinished: false }
+export const OF_NODE: NodeOrigin = { kind: 'node', isPersonal: false, rows: undefined }
+/** A response that is its only part. */
+export const NO_PARTS: MadeOfParts = {
+  clusterStatus: '',
+  completeness: 'complete',
+  oldestPartAge: 0,
+  partsFreshFor: Number.POSITIVE_INFINITY,
+}
+
+/** Returns how the cache handled a response; `undefined`: it may not be stored. */
+export function cachedOf({ origin }: EnvelopeResponse): CachedResponse | undefined {
+  return origin.kind === 'stored' || origin.kind === 'fetched' ? origin : undefined
+}
+
+/** Returns the parts that a response was made of. */
+export function partsOf(origin: Origin): MadeOfParts {
+  switch (origin.kind) {
+    case 'edge':
+    case 'node':
+      return NO_PARTS
+    case 'stored':
+      return { ...NO_PARTS, clusterStatus: origin.response.clusterStatus ?? '' }
+    case 'fetched':
+      return partsOf(origin.from)
+    case 'trial':
+      return partsOf(origin.of)
+    default:
+      return origin
+  }
+}
+
+export function isPartial({ origin }: EnvelopeResponse): boolean {
+  return partsOf(origin).completeness === 'partial'
+}
+
+/** Returns the response of a node within a response; `undefined`: it was stored or joined. */
+export function nodeOriginOf(origin: Origin): NodeOrigin | undefined {
+  if (origin.kind === 'fetched') return nodeOriginOf(origin.from)
+  if (origin.kind === 'trial') return nodeOriginOf(origin.of)
+  return origin.kind === 'node' ? origin : undefined
+}
 
 /** Where the rows of a collection are in its body, found when the body was checked. */
 export interface RowRanges {
@@ -12,64 +170,6 @@ export interface RowRanges {
   readonly to: number
   /** Start and end of each row. */
   readonly ranges: Uint32Array
-}
-
-export interface JsonResponse {
-  readonly kind: 'json'
-  readonly status: number
-  readonly body: Buffer
-  /** The error number of the body, if it is known: a large body need not be parsed for it. */
-  readonly errorNumber?: number
-  /** Of a response of a node: the rows of the last list `items` in `data`, so that a join need not search for them. */
-  readonly rows?: RowRanges
-  readonly headers?: Readonly<Record<string, string>>
-  /** Of a joined response: the value of `Cluster-Status`, with one member for each node that was called. */
-  readonly clusterStatus?: string
-  /** Of a joined response: parts of some nodes are missing or stale, so it must not be stored. */
-  readonly partial?: true
-  /** Of a joined response: it lacks rows that no node can return. It names them, and may be stored. */
-  readonly hasKnownGaps?: true
-  /** Of all rows of a joined collection: the rows, which are not in the body, in parts as of core/row-parts.ts. */
-  readonly rowParts?: readonly Buffer[]
-  /** Of the same: the number of calls to nodes that returned rows. */
-  readonly fetchedParts?: number
-  /** Of a joined response: the age of its oldest stored part, in milliseconds. */
-  readonly oldestPartAge?: number
-  /** Of a joined response: how long all stored parts are still fresh, in milliseconds; not positive if one is stale. */
-  readonly partsFreshFor?: number
-  /**
-   * Computed from a snapshot of the collection: from a stored one without a call, from one that was fetched for it, or from
-   * an expired one because nodes fail.
-   */
-  readonly derivedFrom?: 'stored' | 'fetched' | StaleIfError
-  /** Of a snapshot: the bytes of its rows, which are not in the body. */
-  readonly rowBytes?: number
-  /** Of a write to several nodes: some of them may have acted, or may not have finished. */
-  readonly outcomeUnknown?: true
-  /** The response is for one caller only. */
-  readonly personal?: boolean
-  /** Set if the response may be stored: clients may store and revalidate it too. */
-  readonly cached?: CachedResponse
-  /** The value of `Cache-Status` of a response without `cached`, which clients must not store. */
-  readonly cacheStatus?: CacheStatus
-}
-
-export interface RawResponse {
-  readonly kind: 'raw'
-  readonly status: number
-  readonly type: string
-  readonly length?: number
-  readonly stream: Readable
-}
-
-export interface CachedResponse {
-  readonly response: StoredResponse
-  readonly status: CacheStatus
-  /**
-   * Of a fresh hit that callers of an endpoint share: returns the response to an equal request later, with its age then;
-   * `undefined`: it is no fresh hit of the local tier any more. It never calls a node or Redis.
-   */
-  readonly repeat?: () => JsonResponse | undefined
 }
 
 /** The detail of a stale response that is served because nodes fail, with the code of their error (a token, RFC 9651). */

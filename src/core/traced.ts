@@ -2,7 +2,7 @@
 import { EdgeError } from './errors.ts'
 import { type EdgeRequest, type Handler, nodeOf } from './request.ts'
 import type { EdgeResponse } from './response.ts'
-import { cacheOutcomeOf } from './response.ts'
+import { cachedOf, cacheOutcomeOf, isPartial } from './response.ts'
 import type { Span, SpanAttributes, StageName, Trace } from './trace.ts'
 
 /** Returns the handler with a span around it. Without a trace, a synchronous handler stays synchronous. */
@@ -64,13 +64,13 @@ function requestAttributes(request: EdgeRequest): SpanAttributes {
 }
 
 function responseAttributes(response: EdgeResponse): SpanAttributes {
-  if (response.kind !== 'json') return {}
-  const { cached, partial } = response
+  if (response.kind === 'file') return {}
+  const cached = cachedOf(response)
   return {
     ...(cached && { cache: cacheOutcomeOf(cached.status) }),
     ...(cached?.status.stored && { stored: true }),
     ...(cached?.status.collapsed && { collapsed: true }),
-    ...(partial && { fault: 'partial' as const }),
+    ...(isPartial(response) && { fault: 'partial' as const }),
   }
 }
 

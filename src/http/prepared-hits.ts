@@ -8,7 +8,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
-import type { EdgeResponse, JsonResponse } from '../core/response.ts'
+import type { EdgeResponse, EnvelopeResponse, StoredOrigin } from '../core/response.ts'
 import { hasBody } from '../listener/framing.ts'
 import { preferencesOf, represent } from '../representation/represent.ts'
 import { missingPermission } from './admit.ts'
@@ -29,7 +29,7 @@ export interface PreparedHitOptions {
 export interface PreparedHit {
   readonly url: ValidatedUrl
   /** Returns the response again, with its present age; `undefined`: it is no fresh hit of the local tier any more. */
-  readonly repeat: () => JsonResponse | undefined
+  readonly repeat: () => EnvelopeResponse<StoredOrigin> | undefined
   /** The permissions that were found to be sufficient last. A list never changes: new permissions are another list. */
   permissions: readonly string[]
 }
@@ -46,7 +46,8 @@ export class PreparedHits {
 
   /** Remembers the response to a request, if it is a hit that may be repeated for all callers who may read the endpoint. */
   remember({ raw }: FastifyRequest, caller: Caller, url: ValidatedUrl, response: EdgeResponse): void {
-    const repeat = response.kind === 'json' ? response.cached?.repeat : undefined
+    const repeat =
+      response.kind === 'envelope' && response.origin.kind === 'stored' ? response.origin.repeat : undefined
     const path = raw.url ?? ''
     if (repeat === undefined || path.length > MAX_URL_LENGTH || !isPlainRead(raw)) return
     this.#hits.set(path, { url, repeat, permissions: caller.permissions })

@@ -17,7 +17,7 @@ export async function sendResponse(
 ): Promise<FastifyReply> {
   const { edge } = request
   edge.nextStage('respond')
-  if (response.kind === 'raw') {
+  if (response.kind === 'file') {
     if (response.length !== undefined) reply.header('content-length', response.length)
     else edge.bytesSentBefore = request.raw.socket.bytesWritten
     return reply.code(response.status).type(response.type).send(response.stream)

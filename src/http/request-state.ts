@@ -9,7 +9,7 @@ import type { EdgeError } from '../core/errors.ts'
 import type { RequestEvent, RequestMessage } from '../core/events.ts'
 import type { Caller } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
-import { cacheOutcomeOf } from '../core/response.ts'
+import { cachedOf, cacheOutcomeOf } from '../core/response.ts'
 import type { Span, SpanAttributes, StageName } from '../core/trace.ts'
 import { type RejectedRequest, rejectionBody } from '../listener/reject.ts'
 import { type Flags, NO_FLAGS } from './parameters.ts'
@@ -176,11 +176,12 @@ export function eventOfHit(
 
 function cacheFields(response: EdgeResponse | undefined): Pick<RequestEvent, 'cache' | 'fetchTime' | 'cacheStatus'> {
   if (response === undefined) return { cache: 'none', fetchTime: undefined, cacheStatus: undefined }
-  if (response.kind !== 'json') return { cache: 'bypass', fetchTime: undefined, cacheStatus: undefined }
-  if (response.cached === undefined) {
-    return { cache: 'bypass', fetchTime: undefined, cacheStatus: response.cacheStatus }
+  const cached = response.kind === 'file' ? undefined : cachedOf(response)
+  if (cached === undefined) {
+    const isTrial = response.kind === 'envelope' && response.origin.kind === 'trial'
+    return { cache: 'bypass', fetchTime: undefined, cacheStatus: isTrial ? response.origin.status : undefined }
   }
-  const { status: cacheStatus, response: stored } = response.cached
+  const { status: cacheStatus, response: stored } = cached
   const cache = cacheOutcomeOf(cacheStatus)
   return { cache, fetchTime: cache === 'hit' || cache === 'stale' ? stored.fetchTime : undefined, cacheStatus }
 }

@@ -165,7 +165,7 @@ const MAX_EMPTY_BYTES = 512
  * not ready.
  */
 function mayBeOfOtherNode(response: EdgeResponse): boolean {
-  if (response.kind !== 'json' || response.body.length > MAX_EMPTY_BYTES) return false
+  if (response.kind === 'file' || response.body.length > MAX_EMPTY_BYTES) return false
   const { error, data } = parseEnvelope(response)
   if (error === 0) return isEmpty(data)
   if (isNotReadyError(error)) return false

@@ -1,6 +1,6 @@
 /** Rows fetched agent by agent, for nodes whose own list of rows is incomplete. */
 import type { ReadEndpoint } from '../catalogue/endpoint.ts'
-import { parseEnvelope } from '../core/envelope.ts'
+import { parseBody } from '../core/envelope.ts'
 import type { EdgeRead } from '../core/request.ts'
 import { matchRows } from '../query/collect.ts'
 import { parseCollectionRequest } from '../query/request.ts'
@@ -158,7 +158,7 @@ async function fetchAgent(read: JoinedRead, kind: AgentRowsKind, { id, node }: O
 
 /** An agent that has not sent its data yet has an empty object. */
 function parseSingleRow(bytes: Buffer): Row | undefined {
-  const { data } = parseEnvelope({ kind: 'json', status: 200, body: bytes })
+  const { data } = parseBody(bytes)
   if (typeof data !== 'object' || data === null || Object.keys(data).length === 0) return undefined
   return flattenRow(data as Row)
 }

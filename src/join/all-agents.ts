@@ -20,7 +20,6 @@ import {
   ownersIfReady,
   reportUnreachableAgents,
 } from './agents-by-node.ts'
-import { createCollectionBody } from './bytes/splice.ts'
 import { checkTotal, type JoinedRead, pageWindowOf, selectWithSortFields, TooManyRowsError } from './joined-read.ts'
 import {
   type ContentByNode,
@@ -33,7 +32,7 @@ import { type NodeRows, nodeRowsOf, readFirstPage } from './node-pages.ts'
 import { createPartError, type PartError } from './node-part.ts'
 import type { AgentOwnerMap } from './owner-lookup.ts'
 import { readThroughMaster } from './rows-through-master.ts'
-import { createResponse, mergeCollection } from './rules/collection.ts'
+import { createAllRowsResponse, mergeCollection } from './rules/collection.ts'
 
 /** `ofAgent`: the endpoint for the same rows of one agent. */
 export async function joinAllAgents(read: JoinedRead, ofAgent: ReadEndpoint): Promise<EdgeResponse> {
@@ -41,10 +40,8 @@ export async function joinAllAgents(read: JoinedRead, ofAgent: ReadEndpoint): Pr
     return await joinRows(read, ofAgent)
   } catch (error) {
     if (!(error instanceof TooManyRowsError)) throw error
-    const { report } = read
     // The total shows that the rows are not all rows.
-    const body = createCollectionBody({ chunks: [], total: error.total })
-    return { ...createResponse(body, report), rowParts: [], fetchedParts: report.fetchedParts }
+    return createAllRowsResponse({ chunks: [], total: error.total }, read.report)
   }
 }
 

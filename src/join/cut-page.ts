@@ -3,7 +3,7 @@
  * last 20, so that a page may have rows of the next one.
  */
 import type { Handler } from '../core/request.ts'
-import type { EdgeResponse, JsonResponse } from '../core/response.ts'
+import type { EdgeResponse, EnvelopeResponse } from '../core/response.ts'
 import { DEFAULT_LIMIT } from '../query/request.ts'
 import { findRows } from './bytes/envelope-rows.ts'
 import { advanceRow, createRowCursor } from './bytes/rows.ts'
@@ -17,16 +17,16 @@ export function cutPages(next: Handler): Handler {
     const limit = Number(request.query.limit ?? DEFAULT_LIMIT)
     const isWhole =
       limit < ROWS_PER_PART || limit % ROWS_PER_PART === 0 || request.endpoint.response.data !== 'collection'
-    return isWhole || response.kind !== 'json' ? response : cutPage(response, limit)
+    return isWhole || response.kind === 'file' ? response : cutPage(response, limit)
   }
 }
 
-function cutPage(response: JsonResponse, limit: number): EdgeResponse {
+function cutPage(response: EnvelopeResponse, limit: number): EdgeResponse {
   const found = findRows(response.body)
   if (!found.ok) return response
   const cursor = createRowCursor(found.rows)
   while (cursor.index < limit - 1) if (!advanceRow(cursor)) return response
-  const { rows: _, ...others } = response
-  const rest = response.body.subarray(found.rows.to)
-  return { ...others, body: Buffer.concat([response.body.subarray(0, cursor.to), rest]) }
+  const { body, origin } = response
+  const cut = Buffer.concat([body.subarray(0, cursor.to), body.subarray(found.rows.to)])
+  return { ...response, body: cut, origin: origin.kind === 'node' ? { ...origin, rows: undefined } : origin }
 }

@@ -1,13 +1,11 @@
 /** What one node did with a write or a check, as a value: the failure of one node must not hide what the others did. */
-import { type EnvelopeContents, isOutcomeUnknown, isUnfinished, parseEnvelope } from '../core/envelope.ts'
+import { type EnvelopeContents, envelopeOf, isOutcomeUnknown, isUnfinished, parseBody } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import { waitForJsonTurn } from '../core/json-turns.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
-import type { EdgeResponse } from '../core/response.ts'
+import { cachedOf, type EdgeResponse, type EnvelopeResponse, type JoinedOrigin } from '../core/response.ts'
 import { proxyErrorOf, timeLeftOf } from './node-part.ts'
-import { formatClusterStatus, type NodeStatus } from './node-report.ts'
-
-type JsonResponse = Extract<EdgeResponse, { kind: 'json' }>
+import { formatClusterStatus, type NodeStatus, originWith } from './node-report.ts'
 
 export interface NodeOutcome {
   readonly node: string
@@ -19,7 +17,7 @@ export interface NodeOutcome {
   readonly isUnknown: boolean
   readonly error?: { readonly code: number; readonly message: string }
   /** The response of the node; absent if there is none. */
-  readonly response?: JsonResponse
+  readonly response?: EnvelopeResponse
   /** Milliseconds that a response from the cache was already old when the call began. */
   readonly initialAge: number
   /** When its freshness lifetime ends, by performance.now(); Infinity if it may not be stored. */
@@ -39,7 +37,7 @@ export async function callNode<R extends EdgeRequest>(
   try {
     const response = await handler(request)
     const rtt = performance.now() - startedAt
-    if (response.kind === 'json') await waitForJsonTurn(response.body.length)
+    if (response.kind === 'envelope') await waitForJsonTurn(response.body.length)
     return toOutcome(node, rtt, response)
   } catch (thrown) {
     request.client.signal.throwIfAborted()
@@ -56,12 +54,13 @@ export function createUnsentOutcome(error: EdgeError): NodeOutcome {
 
 function toOutcome(node: string, rtt: number, response: EdgeResponse): NodeOutcome {
   // Endpoints that return files are never joined.
-  if (response.kind !== 'json') return toFailure(node, rtt, new EdgeError(925, ` (${node}: a file instead of JSON)`))
-  const contents = parseEnvelope(response)
+  if (response.kind === 'file') return toFailure(node, rtt, new EdgeError(925, ` (${node}: a file instead of JSON)`))
+  const contents = parseBody(response.body)
   const { error: code, message = '' } = contents
   const succeeded = code === 0
-  const isUnknown = isUnfinished({ ...response, errorNumber: code })
-  const initialAge = Math.max(0, (response.cached?.response.age ?? 0) - rtt)
+  const isUnknown = isUnfinished(response)
+  const stored = cachedOf(response)?.response
+  const initialAge = Math.max(0, (stored?.age ?? 0) - rtt)
   return {
     node,
     rtt,
@@ -70,7 +69,7 @@ function toOutcome(node: string, rtt: number, response: EdgeResponse): NodeOutco
     contents,
     response,
     initialAge,
-    freshUntil: performance.now() + timeLeftOf(response.cached?.response),
+    freshUntil: performance.now() + timeLeftOf(stored),
     ...(!succeeded && { error: { code, message } }),
   }
 }
@@ -114,37 +113,35 @@ export function respondWithRefusal(outcomes: readonly NodeOutcome[]): EdgeRespon
   const { response, edgeError, node, error } = outcomes.find(({ isUnknown }) => isUnknown) ?? first
   if (edgeError !== undefined) throw edgeError
   if (response === undefined) throw new EdgeError(949)
-  const shown = agree ? response : withNodeName(response, node, error)
-  return { ...shown, clusterStatus: clusterStatusOf(outcomes) }
+  const clusterStatus = clusterStatusOf(outcomes)
+  return agree ? { ...response, origin: originWith(clusterStatus) } : withNodeName(response, node, error, clusterStatus)
 }
 
 /** Returns the error of a node with the name of the node in its message. */
-export function withNodeName(response: JsonResponse, node: string, error: NodeOutcome['error']): JsonResponse {
-  const text = JSON.stringify({ error: error?.code, message: `${error?.message} (${node})` })
-  return { kind: 'json', status: response.status, body: Buffer.from(text) }
-}
-
-export function createJsonResponse(
-  data: unknown,
-  outcomes: readonly NodeOutcome[],
-  clusterStatus = clusterStatusOf(outcomes),
-): JsonResponse {
-  return createResponse(Buffer.from(JSON.stringify({ error: 0, data })), outcomes, clusterStatus)
+export function withNodeName(
+  { status, errorNumber }: EnvelopeResponse,
+  node: string,
+  error: NodeOutcome['error'],
+  clusterStatus: string,
+): EnvelopeResponse {
+  return envelopeOf({ error: errorNumber, message: `${error?.message} (${node})` }, originWith(clusterStatus), status)
 }
 
 /** `body`: an envelope with error 0. */
-export function createResponse(body: Buffer, outcomes: readonly NodeOutcome[], clusterStatus: string): JsonResponse {
+export function createResponse(
+  body: Buffer,
+  outcomes: readonly NodeOutcome[],
+  clusterStatus = clusterStatusOf(outcomes),
+): EnvelopeResponse<JoinedOrigin> {
   const oldestPartAge = outcomes.reduce((oldest, { initialAge }) => Math.max(oldest, initialAge), 0)
   const freshUntil = outcomes.reduce((first, outcome) => Math.min(first, outcome.freshUntil), Number.POSITIVE_INFINITY)
-  const partsFreshFor = freshUntil - performance.now()
-  return {
-    kind: 'json',
-    status: 200,
-    body,
-    errorNumber: 0,
+  const origin: JoinedOrigin = {
+    kind: 'joined',
     clusterStatus,
-    ...(oldestPartAge > 0 && { oldestPartAge }),
-    ...(partsFreshFor < Number.POSITIVE_INFINITY && { partsFreshFor }),
-    ...(outcomes.some(({ isUnknown }) => isUnknown) && { outcomeUnknown: true as const }),
+    completeness: 'complete',
+    oldestPartAge,
+    partsFreshFor: freshUntil - performance.now(),
+    isUnfinished: outcomes.some(({ isUnknown }) => isUnknown),
   }
+  return { kind: 'envelope', status: 200, body, errorNumber: 0, origin }
 }

@@ -1,22 +1,28 @@
 /** The response of one node within a joined response, as a value: the failure of one node must not fail the others. */
-import { errorNumberOf, parseEnvelope, TRANSIENT_ERRORS } from '../core/envelope.ts'
+import { parseBody, TRANSIENT_ERRORS } from '../core/envelope.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
 import type { EdgeRead, Handler } from '../core/request.ts'
-import type { EdgeResponse, RowRanges, StoredResponse } from '../core/response.ts'
-
-type JsonResponse = Extract<EdgeResponse, { kind: 'json' }>
+import {
+  cachedOf,
+  type EdgeResponse,
+  type EnvelopeResponse,
+  nodeOriginOf,
+  OF_NODE,
+  type RowRanges,
+  type StoredResponse,
+} from '../core/response.ts'
 
 export interface ReceivedPart {
   readonly ok: true
   readonly bytes: Buffer
   /** Where the rows are, if the node has just sent them. */
-  readonly rows?: RowRanges
+  readonly rows: RowRanges | undefined
   /** Whether it came from the cache. */
   readonly isHit: boolean
   /** Why a stale response was used, as in `Cache-Status`: `stale-if-error/922`, … */
   readonly stale?: string
   /** It may be used for this caller only. */
-  readonly personal?: true
+  readonly isPersonal: boolean
   /** When it was generated, by performance.now(). */
   readonly asOf: number
   /** When its freshness lifetime ends, by performance.now(); Infinity if it may not be stored. */
@@ -29,7 +35,7 @@ export interface PartError {
   /** The error type of RFC 9209 section 2.3. */
   readonly proxyError: string
   /** The response of the node, if the error is its own. */
-  readonly response?: JsonResponse
+  readonly response?: EnvelopeResponse
   /** The error of the edge, if the node did not respond. */
   readonly edgeError?: EdgeError
 }
@@ -52,13 +58,14 @@ export async function fetchPart(read: Handler<EdgeRead>, request: EdgeRead, clie
 
 function toNodePart(response: EdgeResponse): NodePart {
   // Endpoints that return files are never joined.
-  if (response.kind !== 'json') return { ok: false, error: createUnreadableError('a file instead of JSON') }
-  const code = errorNumberOf(response)
+  if (response.kind === 'file') return { ok: false, error: createUnreadableError('a file instead of JSON') }
+  const { errorNumber: code, body, origin } = response
   if (code !== 0) {
-    const { message = '' } = parseEnvelope(response)
+    const { message = '' } = parseBody(body)
     return { ok: false, error: { code, message, proxyError: proxyErrorOf(code), response } }
   }
-  const { cached, body, personal, rows } = response
+  const cached = cachedOf(response)
+  const { isPersonal, rows } = nodeOriginOf(origin) ?? OF_NODE
   const detail = cached?.status.detail
   // A response may be fresh and still be `stale-if-error`: the request wanted a newer one.
   const stale = detail?.startsWith('stale') ? detail : undefined
@@ -70,8 +77,8 @@ function toNodePart(response: EdgeResponse): NodePart {
     asOf: now - (cached?.response.age ?? 0),
     freshUntil: now + timeLeftOf(cached?.response),
     ...(stale !== undefined && { stale }),
-    ...(personal && { personal }),
-    ...(rows && { rows }),
+    isPersonal,
+    rows,
   }
 }
 

@@ -1,6 +1,7 @@
 /** The node report of a joined response: what each node contributed, how old it is, and why nodes failed. */
 import type { ErrorCode } from '../core/errors.ts'
 import type { NodeContribution } from '../core/events.ts'
+import { type JoinedOrigin, type MadeOfParts, NO_PARTS } from '../core/response.ts'
 import { serializeItem } from '../core/values.ts'
 import type { PartError, ReceivedPart } from './node-part.ts'
 
@@ -25,6 +26,10 @@ export class NodeReport {
   readonly #startedAt: number
   readonly #nodes = new Map<string, NodeEntry>()
   #oldest: number
+  /**
+   * How long the stored parts were still fresh when they were added, in milliseconds; Infinity if no part may be stored. The
+   * time that other parts take afterwards does not count: hundreds of agents may take longer than a part is fresh.
+   */
   #freshFor = Number.POSITIVE_INFINITY
   #personal = false
 
@@ -41,7 +46,7 @@ export class NodeReport {
     if (part.isHit) entry.hits += 1
     else entry.rtt = performance.now() - this.#startedAt
     if (part.stale !== undefined) entry.stale = part.stale
-    if (part.personal) this.#personal = true
+    if (part.isPersonal) this.#personal = true
     this.#oldest = Math.min(this.#oldest, part.asOf)
     this.#freshFor = Math.min(this.#freshFor, part.freshUntil - performance.now())
   }
@@ -70,31 +75,24 @@ export class NodeReport {
     return this.firstErrors.map(({ node, error: { code, message } }) => ({ node, error: { code, message } }))
   }
 
-  /**
-   * Whether nodes are missing that may answer another time, a stale response replaces one, or a part is for this caller
-   * only.
-   */
-  get isPartial(): boolean {
-    if (this.#personal) return true
-    return [...this.#nodes.values()].some(({ errors, stale }) => !errors.every(isKnownGap) || stale !== undefined)
-  }
-
-  /** Whether rows are missing that no node can return. */
-  get hasKnownGaps(): boolean {
-    return [...this.#nodes.values()].some(({ errors }) => errors.some(isKnownGap))
-  }
-
-  /** Milliseconds between the generation of the oldest part and the start of the request. */
-  get oldestPartAge(): number {
-    return Math.max(0, this.#startedAt - this.#oldest)
+  get madeOf(): MadeOfParts {
+    return {
+      clusterStatus: this.clusterStatus,
+      completeness: this.#completeness,
+      oldestPartAge: Math.max(0, this.#startedAt - this.#oldest),
+      partsFreshFor: this.#freshFor,
+    }
   }
 
   /**
-   * How long the stored parts were still fresh when they were added, in milliseconds; Infinity if no part may be stored. The
-   * time that other parts take afterwards does not count: hundreds of agents may take longer than a part is fresh.
+   * `partial`: nodes are missing that may answer another time, a stale response replaces one, or a part is for this caller
+   * only. `knownGaps`: rows are missing that no node can return.
    */
-  get partsFreshFor(): number {
-    return this.#freshFor
+  get #completeness(): MadeOfParts['completeness'] {
+    const entries = [...this.#nodes.values()]
+    const isPartial = entries.some(({ errors, stale }) => !errors.every(isKnownGap) || stale !== undefined)
+    if (isPartial || this.#personal) return 'partial'
+    return entries.some(({ errors }) => errors.length > 0) ? 'knownGaps' : 'complete'
   }
 
   /** Parts that did not come from the cache. */
@@ -166,6 +164,11 @@ function toContribution(node: string, { errors: [error], parts, hits, rtt, rows,
 function errorKindOf(error: PartError): NonNullable<NodeContribution['errorKind']> {
   if (isKnownGap(error)) return 'knownLimit'
   return error.response === undefined ? 'failed' : 'answered'
+}
+
+/** Returns the origin of an error of all nodes, and of the response to a write that one node gives for all. */
+export function originWith(clusterStatus: string): JoinedOrigin {
+  return { ...NO_PARTS, kind: 'joined', clusterStatus, isUnfinished: false }
 }
 
 /** One member of `Cluster-Status`. */

@@ -7,7 +7,7 @@ import { isNotReadyError, parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import { waitForJsonTurn } from '../core/json-turns.ts'
 import { type Caller, type EdgeRead, type EdgeRequest, type Handler, NO_COST } from '../core/request.ts'
-import type { EdgeResponse } from '../core/response.ts'
+import { cachedOf, type EdgeResponse } from '../core/response.ts'
 import { ownField, ownText } from '../core/values.ts'
 
 /** The node that an agent reports to. `unknown`: the agent has connected, but the master does not name its node. */
@@ -163,9 +163,11 @@ async function readPages(call: EdgeRead, read: Handler<EdgeRead>, first?: EdgeRe
     const query = { select: FIELDS, limit: `${PAGE_ROWS}`, offset: `${page * PAGE_ROWS}` }
     const response = page === 0 && first !== undefined ? first : await send({ ...call, query }, read)
     // Cached pages come without a turn of the event loop between them.
-    if (response.kind === 'json') await waitForJsonTurn(response.body.length)
+    if (response.kind === 'envelope') {
+      await waitForJsonTurn(response.body.length)
+      age = Math.max(age, cachedOf(response)?.response.age ?? 0)
+    }
     const data = dataOf(response)
-    if (response.kind === 'json') age = Math.max(age, response.cached?.response.age ?? 0)
     total = Number(ownField(data, 'totalItems'))
     for (const [id, owner] of ownersIn(data)) owners.set(id, owner)
   }

@@ -1,6 +1,6 @@
 /** Joined reads of several nodes (`/cluster/:node_ids/…`): one collection in which every item has its `node_name`. */
 import type { Endpoint, ReadEndpoint } from '../catalogue/endpoint.ts'
-import { parseEnvelope } from '../core/envelope.ts'
+import { parseBody } from '../core/envelope.ts'
 import { endOfValue, skipSpace } from '../core/json-scan.ts'
 import type { EdgeRead } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
@@ -161,7 +161,7 @@ function isNestedTooDeeply(bytes: Buffer): boolean {
 
 /** A `node_name` of the node itself is replaced. A value that is not an object becomes the member of a new one. */
 function parseItems(bytes: Buffer, node: string, { response: { data: shape } }: Endpoint): readonly Row[] {
-  const { data } = parseEnvelope({ kind: 'json', status: 200, body: bytes })
+  const { data } = parseBody(bytes)
   const toItem = (value: unknown): Row => {
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
       const { [NODE_NAME]: _, ...own } = value as Row

@@ -2,7 +2,7 @@
  * Selects the representation of a response: as stored, indented or compressed, or no body at all because the copy of
  * the client is still valid.
  */
-import type { CachedResponse, EdgeResponse } from '../core/response.ts'
+import { type CachedResponse, cachedOf, type EnvelopeResponse, partsOf } from '../core/response.ts'
 import type { Coding, PreparedHead, StoredForm } from '../core/stored-forms.ts'
 import { headerText } from '../core/values.ts'
 import {
@@ -15,8 +15,6 @@ import {
 } from './cache-headers.ts'
 import { encode, parseAcceptEncoding, selectCoding } from './encodings.ts'
 import { indentOnce, indentWithin } from './pretty.ts'
-
-export type JsonResponse = Extract<EdgeResponse, { kind: 'json' }>
 
 /** The headers of a request that select a representation. */
 interface RequestedForm {
@@ -65,8 +63,12 @@ export function commonHeaders(id: string): readonly string[] {
 }
 
 /** Returns a promise only while the body is being compressed, so that a hit is sent without a microtask. */
-export function represent(response: JsonResponse, preferences: Preferences): Representation | Promise<Representation> {
-  const { cached, body } = response
+export function represent(
+  response: EnvelopeResponse,
+  preferences: Preferences,
+): Representation | Promise<Representation> {
+  const { body } = response
+  const cached = cachedOf(response)
   if (cached === undefined) return representUncached(response, preferences)
   const { etag, forms } = cached.response
   // Indented responses are read by people: they are never compressed.
@@ -93,17 +95,19 @@ export function represent(response: JsonResponse, preferences: Preferences): Rep
 }
 
 /** Without a `Cache-Control` the response gets `no-store` (`registerNoStore`). */
-function representUncached(response: JsonResponse, preferences: Preferences): Representation {
-  const { status, headers = {}, body } = response
+function representUncached(response: EnvelopeResponse, preferences: Preferences): Representation {
+  const { status, body, origin } = response
   const bytes = preferences.pretty ? indentWithin(body) : body
-  const stableHeaders = [...Object.entries(headers).flat(), ...clusterHeaders(response), ...contentHeaders(bytes)]
-  const ownHeaders = response.cacheStatus === undefined ? [] : ['cache-status', cacheStatus(response.cacheStatus)]
+  const headers = origin.kind === 'edge' ? Object.entries(origin.headers).flat() : []
+  const { clusterStatus } = partsOf(origin)
+  const stableHeaders = [...headers, ...clusterHeaders(clusterStatus), ...contentHeaders(bytes)]
+  const ownHeaders = origin.kind === 'trial' ? ['cache-status', cacheStatus(origin.status)] : []
   return { status, stableHeaders, ownHeaders, bytes }
 }
 
 /** Returns 304 if the copy of the client is valid; only for successful responses (RFC 9110 section 13.2.1). */
 function notModified(
-  response: JsonResponse,
+  response: EnvelopeResponse,
   cached: CachedResponse,
   { ifNoneMatch }: Preferences,
   form: StoredForm,
@@ -111,11 +115,11 @@ function notModified(
   if (response.status !== 200 || !matchesEtag(ifNoneMatch, form.etag)) return undefined
   form.notModified ??= { stable: validatorHeaders(form.etag) }
   const { notModified: head } = form
-  return { status: 304, stableHeaders: head.stable, ownHeaders: ownHeaders(response, cached, head) }
+  return { status: 304, stableHeaders: head.stable, ownHeaders: ownHeaders(cached, head) }
 }
 
 function full(
-  response: JsonResponse,
+  response: EnvelopeResponse,
   cached: CachedResponse,
   form: StoredForm,
   bytes: Buffer,
@@ -123,25 +127,25 @@ function full(
 ): Representation {
   form.full ??= { stable: [...contentHeaders(bytes), ...validatorHeaders(form.etag), ...codingHeaders(coding)] }
   const { full: head } = form
-  return { status: response.status, stableHeaders: head.stable, ownHeaders: ownHeaders(response, cached, head), bytes }
+  return { status: response.status, stableHeaders: head.stable, ownHeaders: ownHeaders(cached, head), bytes }
 }
 
 /** Age and time left are sent in whole seconds, so the hits of one second share these headers. */
-function ownHeaders(response: JsonResponse, cached: CachedResponse, head: PreparedHead): readonly string[] {
-  const { clusterStatus, headers } = response
-  const { status } = cached
+function ownHeaders(cached: CachedResponse, head: PreparedHead): readonly string[] {
+  const { status, response } = cached
+  const { clusterStatus } = response
   const { age, ttl } = wholeSeconds(cached)
   const { last } = head
-  const isShared = headers === undefined && status.hit === true && status.detail === undefined
+  const isShared = status.hit === true && status.detail === undefined
   if (isShared && last?.age === age && last.ttl === ttl && last.clusterStatus === clusterStatus) return last.pairs
-  const pairs = [...cacheHeaders(cached), ...clusterHeaders(response), ...Object.entries(headers ?? {}).flat()]
+  const pairs = [...cacheHeaders(cached), ...clusterHeaders(clusterStatus)]
   if (isShared) head.last = { age, ttl, clusterStatus, pairs }
   return pairs
 }
 
 /** What each node contributed to a joined response (RFC 9651). */
-function clusterHeaders({ clusterStatus }: JsonResponse): readonly string[] {
-  return clusterStatus === undefined ? [] : ['cluster-status', clusterStatus]
+function clusterHeaders(clusterStatus = ''): readonly string[] {
+  return clusterStatus === '' ? [] : ['cluster-status', clusterStatus]
 }
 
 function contentHeaders(bytes: Buffer): readonly string[] {

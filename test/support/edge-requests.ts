@@ -4,6 +4,7 @@ import { type CacheOptions, createCache } from '../../src/cache/index.ts'
 import { createMemoryStore } from '../../src/cache/stores/memory-store.ts'
 import type { Endpoint, ReadEndpoint, WriteEndpoint, WriteMethod } from '../../src/catalogue/endpoint.ts'
 import { catalogue } from '../../src/catalogue/index.ts'
+import { parseBody } from '../../src/core/envelope.ts'
 import {
   type Caller,
   type EdgeRead,
@@ -14,7 +15,15 @@ import {
   NO_COST,
   priorityOf,
 } from '../../src/core/request.ts'
-import type { EdgeResponse } from '../../src/core/response.ts'
+import {
+  cachedOf,
+  type EdgeResponse,
+  type EnvelopeResponse,
+  type JoinedOrigin,
+  NO_PARTS,
+  type NodeOrigin,
+  OF_NODE,
+} from '../../src/core/response.ts'
 
 export function recordOf(id: `GET ${string}`): ReadEndpoint
 export function recordOf(id: `${WriteMethod} ${string}`): WriteEndpoint
@@ -68,11 +77,21 @@ export function fields(values: Readonly<Record<string, unknown>>): Pick<EdgeWrit
   return { body: { kind: 'fields', fields: values } }
 }
 
-export function jsonResponse(value: unknown, status = 200): EdgeResponse {
-  return { kind: 'json', status, body: Buffer.from(JSON.stringify(value)) }
+/** A response of a node. */
+export function nodeResponse(body: Buffer, status = 200): EnvelopeResponse<NodeOrigin> {
+  return { kind: 'envelope', status, body, errorNumber: parseBody(body).error, origin: OF_NODE }
 }
 
-export function success(data: unknown): EdgeResponse {
+export function jsonResponse(value: unknown, status = 200): EnvelopeResponse<NodeOrigin> {
+  return nodeResponse(Buffer.from(JSON.stringify(value)), status)
+}
+
+/** A successful response that was joined, with its node report. */
+export function joinedResponse(data: unknown, more: Partial<JoinedOrigin> = {}): EnvelopeResponse<JoinedOrigin> {
+  return { ...success(data), origin: { ...NO_PARTS, kind: 'joined', isUnfinished: false, ...more } }
+}
+
+export function success(data: unknown): EnvelopeResponse<NodeOrigin> {
   return jsonResponse({ error: 0, data })
 }
 
@@ -81,13 +100,13 @@ export function bodyOf(response: EdgeResponse): {
   readonly data?: unknown
   readonly message?: string
 } {
-  if (response.kind !== 'json') throw new Error('the response is a file')
+  if (response.kind === 'file') throw new Error('the response is a file')
   return JSON.parse(response.body.toString())
 }
 
 /** Returns the cache status of a response; `undefined` if it may not be stored. */
 export function cacheStatusOf(response: EdgeResponse) {
-  return response.kind === 'json' ? response.cached?.status : undefined
+  return response.kind === 'file' ? undefined : cachedOf(response)?.status
 }
 
 /** A clock that only moves when a test advances it. */

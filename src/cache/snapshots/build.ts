@@ -1,8 +1,9 @@
 /** Reads all rows of a collection, page after page. */
-import { errorNumberOf, parseEnvelope } from '../../core/envelope.ts'
+import { parseBody } from '../../core/envelope.ts'
 import type { SnapshotRefusal } from '../../core/events.ts'
 import { waitForJsonTurn } from '../../core/json-turns.ts'
 import type { EdgeRead, Handler } from '../../core/request.ts'
+import { isPartial } from '../../core/response.ts'
 import { BYTES_PER_PART, ROW_SEPARATOR } from '../../core/row-parts.ts'
 import type { Element } from '../../query/value.ts'
 
@@ -92,14 +93,14 @@ interface Page {
 
 async function readPage(next: Handler<EdgeRead>, request: EdgeRead): Promise<Page> {
   const response = await next(request)
-  if (response.kind !== 'json' || response.status !== 200 || errorNumberOf(response) !== 0 || response.partial) {
+  if (response.kind === 'file' || response.status !== 200 || response.errorNumber !== 0 || isPartial(response)) {
     throw new SnapshotRefusedError('nodeError', 'a node answers with an error')
   }
   if (await hasLongNumber(response.body)) {
     throw new SnapshotRefusedError('longNumbers', 'it may have a number of 16 digits')
   }
   await waitForJsonTurn(response.body.length)
-  const { items, totalItems } = (parseEnvelope(response).data ?? {}) as { items?: unknown; totalItems?: unknown }
+  const { items, totalItems } = (parseBody(response.body).data ?? {}) as { items?: unknown; totalItems?: unknown }
   if (!Array.isArray(items) || !Number.isSafeInteger(totalItems)) {
     throw new SnapshotRefusedError('nodeError', 'it is no collection')
   }

@@ -65,7 +65,7 @@ export function createBuilder(
       calls += 1
       const response = await next(page)
       // All rows of a joined collection are fetched at once, by many calls.
-      if (response.kind === 'json' && response.fetchedParts !== undefined) calls += response.fetchedParts - 1
+      if (response.kind === 'envelope' && response.origin.kind === 'allRows') calls += response.origin.fetchedParts - 1
       return response
     }
     const emit = (outcome: 'built' | 'failed' | SnapshotRefusal) => {
@@ -109,8 +109,14 @@ export function createBuilder(
     if (isJoined) {
       const { joined, ...collection } = await readJoined(call, request, limits)
       demands.noteTotal(target.key, collection.totalItems)
-      const head = await add(collection, { request, target, source, started, isShared: !joined.partial })
-      return { ...joined, ...toResponse(head) }
+      const head = await add(collection, {
+        request,
+        target,
+        source,
+        started,
+        isShared: joined.completeness !== 'partial',
+      })
+      return toResponse(head, joined)
     }
     // A client waits at most for one call of its own. Others are work for later requests.
     const paged: EdgeRead =

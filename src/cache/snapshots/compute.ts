@@ -1,6 +1,7 @@
 /** Computes the response of one request from the snapshot that was found for it. */
+import { envelopeOf } from '../../core/envelope.ts'
 import type { EdgeRead } from '../../core/request.ts'
-import { isStaleIfError, type JsonResponse } from '../../core/response.ts'
+import { cachedOf, type EnvelopeResponse, isStaleIfError, type MadeOfParts, partsOf } from '../../core/response.ts'
 import { CollectionError, MAX_LIMIT } from '../../query/request.ts'
 import type { CacheTarget } from '../key.ts'
 import { staleBound } from '../stores/local-entries.ts'
@@ -28,11 +29,11 @@ export interface Computation {
    * Computes the response. Resolves to undefined if a node must answer. `started`: when the request began, by the clock;
    * the cache counts the age of the response from then on.
    */
-  run(started: number): Promise<JsonResponse | undefined>
+  run(started: number): Promise<EnvelopeResponse | undefined>
 }
 
 /** Resolves to undefined if a node must answer. */
-type PrepareComputation = (derivable: Derivable, snapshot: JsonResponse) => Promise<Computation | undefined>
+type PrepareComputation = (derivable: Derivable, snapshot: EnvelopeResponse) => Promise<Computation | undefined>
 
 /** Values that are tested or sorted in about a millisecond. A client can send thousands of hits per second. */
 const MAX_VALUES_OF_HIT = 5000
@@ -48,7 +49,8 @@ export function createComputations(ports: Pick<SnapshotPorts, 'rows' | 'clock' |
 
   return async ({ request, target, derivation }, snapshot) => {
     const received = clock()
-    const { age = 0, ttl = 0, ...stored } = snapshot.cached?.response ?? {}
+    const cached = cachedOf(snapshot)
+    const { age = 0, ttl = 0, ...stored } = cached?.response ?? {}
     const head = parseHead(snapshot)
     if (head === undefined) return undefined
     const left = ttl + staleBound({ staleWhileRevalidate: 0, staleIfError: 0, ...stored }) - age
@@ -56,32 +58,34 @@ export function createComputations(ports: Pick<SnapshotPorts, 'rows' | 'clock' |
     if (found === undefined) return undefined
     const isCostly = found.table.valuesToRead(derivation.collection) > MAX_VALUES_OF_HIT
 
-    const compute = async (started: number): Promise<JsonResponse | undefined> => {
-      const joined = joinedFactsOf(snapshot, head)
+    const compute = async (started: number): Promise<EnvelopeResponse | undefined> => {
+      const parts = partsOfRows(snapshot, head)
       const body = await bodyOf(found, derivation, head, { request, target })
       // The edge owns the pages of joined collections, and refuses what they do not support.
-      if (body instanceof CollectionError) return target.policy.isJoined ? refuse(body, joined) : undefined
+      if (body instanceof CollectionError) return target.policy.isJoined ? refuse(body, parts) : undefined
       if (body === undefined) return undefined
-      if (snapshot.partial) return { kind: 'json', status: 200, body, errorNumber: 0, ...joined }
-      const { hit: isStored = false, detail } = snapshot.cached?.status ?? {}
+      const response = { kind: 'envelope', status: 200, body, errorNumber: 0 } as const
+      if (parts.completeness === 'partial')
+        return { ...response, origin: { ...parts, kind: 'joined', isUnfinished: false } }
+      const { hit: isStored = false, detail } = cached?.status ?? {}
       if (isStored) {
         rows.count(target.key, { queries: 1 })
         onEvent({ kind: 'snapshotQuery', group: target.policy.group })
       }
       return {
-        kind: 'json',
-        status: 200,
-        body,
-        errorNumber: 0,
-        ...joined,
-        derivedFrom: isStaleIfError(detail) ? detail : isStored ? 'stored' : 'fetched',
-        // The cache counts the time since the request began itself, of which the fetch of a new snapshot is a part.
-        oldestPartAge: Math.max(0, age - (received - started)),
-        partsFreshFor: ttl - age - (clock() - received),
+        ...response,
+        origin: {
+          ...parts,
+          kind: 'computed',
+          from: isStaleIfError(detail) ? detail : isStored ? 'stored' : 'fetched',
+          // The cache counts the time since the request began itself, of which the fetch of a new snapshot is a part.
+          oldestPartAge: Math.max(0, age - (received - started)),
+          partsFreshFor: ttl - age - (clock() - received),
+        },
       }
     }
 
-    const run = async (started: number): Promise<JsonResponse | undefined> => {
+    const run = async (started: number): Promise<EnvelopeResponse | undefined> => {
       if (!isCostly || target.policy.isJoined) return compute(started)
       if (costly >= MAX_COSTLY) return undefined
       costly += 1
@@ -115,18 +119,12 @@ async function bodyOf(
   }
 }
 
-/** What a response has from the joined response of its snapshot. */
-type JoinedFacts = Pick<JsonResponse, 'clusterStatus' | 'partial' | 'hasKnownGaps'>
-
-function joinedFactsOf({ clusterStatus, partial }: JsonResponse, { others }: SnapshotHead): JoinedFacts {
-  return {
-    ...(clusterStatus !== undefined && { clusterStatus }),
-    ...(partial && { partial }),
-    ...(others && { hasKnownGaps: true }),
-  }
+/** Returns what the rows of a snapshot were made of. */
+function partsOfRows({ origin }: EnvelopeResponse, { others }: SnapshotHead): MadeOfParts {
+  const parts = partsOf(origin)
+  return others && parts.completeness === 'complete' ? { ...parts, completeness: 'knownGaps' } : parts
 }
 
-function refuse({ code, message }: CollectionError, joined: JoinedFacts): JsonResponse {
-  const body = Buffer.from(JSON.stringify({ error: code, message }))
-  return { kind: 'json', status: 200, body, errorNumber: code, ...joined }
+function refuse({ code, message }: CollectionError, parts: MadeOfParts): EnvelopeResponse {
+  return envelopeOf({ error: code, message }, { ...parts, kind: 'joined', isUnfinished: false })
 }

@@ -1,15 +1,15 @@
 /** Reads all rows of a collection that is joined from the responses of many nodes or agents. */
-import { errorNumberOf, parseEnvelope } from '../../core/envelope.ts'
+import { parseBody } from '../../core/envelope.ts'
 import { waitForJsonTurn } from '../../core/json-turns.ts'
 import type { EdgeRead, Handler } from '../../core/request.ts'
-import type { JsonResponse } from '../../core/response.ts'
+import { type MadeOfParts, partsOf } from '../../core/response.ts'
 import { type CollectionRows, LONG_NUMBER, type SnapshotLimits, SnapshotRefusedError } from './build.ts'
 
 export interface JoinedRows extends CollectionRows {
   /** Members of `data` beside the rows and their number: `failed_nodes`. */
   readonly others: Readonly<Record<string, unknown>>
   /** What the nodes contributed, and for how long it is fresh. */
-  readonly joined: Omit<JsonResponse, 'body' | 'rowParts'>
+  readonly joined: MadeOfParts
 }
 
 /**
@@ -22,11 +22,12 @@ export async function readJoined(
   { maxRows, maxBytes }: SnapshotLimits,
 ): Promise<JoinedRows> {
   const response = await next({ ...request, query: { limit: String(maxRows) } })
-  if (response.kind !== 'json' || response.status !== 200 || errorNumberOf(response) !== 0) {
+  if (response.kind === 'file' || response.status !== 200 || response.errorNumber !== 0) {
     throw new SnapshotRefusedError('nodeError', 'all nodes answer with errors')
   }
-  const { body, rowParts: parts = [], ...joined } = response
-  const { items, totalItems, ...others } = parseEnvelope({ kind: 'json', status: 200, body }).data as JoinedData
+  const { body, origin } = response
+  const parts = origin.kind === 'allRows' ? origin.rowParts : []
+  const { items, totalItems, ...others } = parseBody(body).data as JoinedData
   if (totalItems > maxRows) throw new SnapshotRefusedError('tooManyRows', `more than ${maxRows} rows`)
   const bytes = parts.reduce((sum, part) => sum + part.length, 0)
   if (bytes > maxBytes) throw new SnapshotRefusedError('tooManyBytes', `it is longer than ${maxBytes} bytes`)
@@ -38,7 +39,7 @@ export async function readJoined(
     rows += text.split('\n').length
   }
   if (rows !== totalItems) throw new SnapshotRefusedError('nodeError', 'a node prints a row in several lines')
-  return { totalItems, parts, bytes, others, joined }
+  return { totalItems, parts, bytes, others, joined: partsOf(origin) }
 }
 
 interface JoinedData extends Readonly<Record<string, unknown>> {

@@ -5,9 +5,9 @@
  */
 import { randomUUID } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { parseEnvelope } from '../../core/envelope.ts'
+import { envelopeOf, parseBody } from '../../core/envelope.ts'
 import { RecentlyUsed } from '../../core/recently-used.ts'
-import type { JsonResponse, SnapshotState } from '../../core/response.ts'
+import { type EnvelopeResponse, NO_PARTS, type SnapshotOrigin, type SnapshotState } from '../../core/response.ts'
 import type { Source } from '../../query/sources.ts'
 import type { CacheTarget } from '../key.ts'
 import type { SharedParts } from '../stores/contract.ts'
@@ -159,16 +159,15 @@ function nameOf(place: Place, head: SnapshotHead, at: number): string {
   return `${sideOf(place, head)}:${at}`
 }
 
-/** Returns the response that is stored for a snapshot. */
-export function toResponse(head: SnapshotHead): JsonResponse {
-  const body = Buffer.from(JSON.stringify({ error: 0, data: head }))
-  return { kind: 'json', status: 200, body, errorNumber: 0, rowBytes: head.bytes }
+/** Returns the response that is stored for a snapshot. `parts`: of a joined collection. */
+export function toResponse(head: SnapshotHead, parts = NO_PARTS): EnvelopeResponse<SnapshotOrigin> {
+  return envelopeOf({ error: 0, data: head }, { ...parts, kind: 'snapshot', rowBytes: head.bytes })
 }
 
 /** Parses the stored response of a snapshot. Returns undefined for any other, such as one of an older release. */
-export function parseHead(response: Pick<JsonResponse, 'body'>): SnapshotHead | undefined {
-  if (response.body.length > MAX_HEAD_BYTES) return undefined
-  const { data } = parseEnvelope({ kind: 'json', status: 200, body: response.body })
+export function parseHead({ body }: Pick<EnvelopeResponse, 'body'>): SnapshotHead | undefined {
+  if (body.length > MAX_HEAD_BYTES) return undefined
+  const { data } = parseBody(body)
   const { id, side, parts, bytes, others, totalItems } = (data ?? {}) as Partial<SnapshotHead>
   if (typeof id !== 'string' || (side !== 0 && side !== 1)) return undefined
   if (![parts, bytes, totalItems].every((count) => Number.isSafeInteger(count))) return undefined

@@ -6,7 +6,7 @@
  */
 import { isNodeFailure } from '../../core/envelope.ts'
 import { arrivalLimitOf, type EdgeRead, type Handler, NO_COST } from '../../core/request.ts'
-import type { EdgeResponse, JsonResponse, Lookup } from '../../core/response.ts'
+import { cachedOf, type EdgeResponse, type EnvelopeResponse, isPartial, type Lookup } from '../../core/response.ts'
 import type { CacheTarget } from '../key.ts'
 import { callsFor, SnapshotRefusedError, totalOf } from './build.ts'
 import { createBuilder, type SnapshotPorts } from './builder.ts'
@@ -98,11 +98,15 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
   }
 
   /** Resolves to undefined if there is no snapshot. */
-  async function readSnapshot(snapshot: EdgeRead, policy: CacheTarget['policy']): Promise<JsonResponse | undefined> {
+  async function readSnapshot(
+    snapshot: EdgeRead,
+    policy: CacheTarget['policy'],
+  ): Promise<EnvelopeResponse | undefined> {
     try {
       const response = await read(snapshot)
       // Rows that are missing because nodes fail would be missing in the response of the request itself too.
-      return response.kind === 'json' && (response.cached !== undefined || response.partial) ? response : undefined
+      if (response.kind === 'file') return undefined
+      return cachedOf(response) !== undefined || isPartial(response) ? response : undefined
     } catch (fault) {
       // A node that cannot return all rows may still return the page.
       if (fault instanceof SnapshotRefusedError || (isNodeFailure(fault) && !needsAllRows(policy))) return undefined
@@ -112,7 +116,7 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
 
   async function callNode(request: EdgeRead): Promise<EdgeResponse> {
     const response = await next(request)
-    const total = response.kind === 'json' && selectsAllRows(request) ? totalOf(response.body) : undefined
+    const total = response.kind === 'envelope' && selectsAllRows(request) ? totalOf(response.body) : undefined
     const target = total === undefined ? undefined : derivableOf(ports, request)?.target
     if (total !== undefined && target !== undefined) demands.noteTotal(target.key, total)
     return response

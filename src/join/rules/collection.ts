@@ -1,15 +1,14 @@
 /** Merge rule `collection`: the rows of all nodes become one page. Nodes that failed are named in `failed_nodes`. */
 import type { WhenPartial } from '../../catalogue/endpoint.ts'
+import { envelopeOf } from '../../core/envelope.ts'
 import { EdgeError, errorTable } from '../../core/errors.ts'
-import type { EdgeResponse } from '../../core/response.ts'
+import type { AllRowsOrigin, EnvelopeResponse, JoinedOrigin } from '../../core/response.ts'
 import type { CollectionError } from '../../query/request.ts'
 import { type MergeFailure, type MergeOptions, mergeRows } from '../bytes/merge.ts'
 import { createCollectionBody } from '../bytes/splice.ts'
 import type { NodeRows } from '../node-pages.ts'
 import { createUnreadableError, PartFetchError, toPartError } from '../node-part.ts'
-import type { FailedNode, NodeReport } from '../node-report.ts'
-
-type JsonResponse = Extract<EdgeResponse, { kind: 'json' }>
+import { type FailedNode, type NodeReport, originWith } from '../node-report.ts'
 
 /**
  * Merges the rows. If the rows of one input are unreadable, the input is removed, its node is reported as failed, and the
@@ -20,7 +19,7 @@ export async function mergeCollection(
   inputs: readonly NodeRows[],
   options: MergeOptions & { readonly whenPartial?: WhenPartial },
   report: NodeReport,
-): Promise<JsonResponse> {
+): Promise<EnvelopeResponse> {
   const { whenPartial = 'label' } = options
   if (inputs.length === 0 && report.hasOnlyFailures) return respondWithFirstError(report)
   let remaining = inputs
@@ -36,8 +35,7 @@ export async function mergeCollection(
       for (const [at, { node, total }] of remaining.entries()) report.addRows(node, merged.rowsTaken[at] ?? 0, total)
       const { chunks, total } = merged
       if (!options.inParts) return createResponse(createCollectionBody(merged, failedNodesMember(report)), report)
-      const body = createCollectionBody({ chunks: [], total }, failedNodesMember(report))
-      return { ...createResponse(body, report), rowParts: chunks, fetchedParts: report.fetchedParts }
+      return createAllRowsResponse({ chunks, total }, report, failedNodesMember(report))
     }
     reportFailure(remaining[merged.input]?.node ?? 'unknown', merged, report)
     remaining = remaining.filter((_, at) => at !== merged.input)
@@ -54,9 +52,8 @@ function reportFailure(node: string, { reason, cause }: MergeFailure, report: No
 }
 
 /** Returns the response of a node to a request with invalid parameters. */
-export function refuseRequest({ code, message }: CollectionError, { clusterStatus }: NodeReport): JsonResponse {
-  const body = Buffer.from(JSON.stringify({ error: code, message }))
-  return { kind: 'json', status: 200, body, ...(clusterStatus !== '' && { clusterStatus }) }
+export function refuseRequest({ code, message }: CollectionError, { clusterStatus }: NodeReport): EnvelopeResponse {
+  return envelopeOf({ error: code, message }, originWith(clusterStatus))
 }
 
 /** Returns the members of `data` beside items and totalItems. */
@@ -64,25 +61,28 @@ export function failedNodesMember({ failedNodes }: NodeReport): { readonly faile
   return failedNodes.length > 0 ? { failed_nodes: failedNodes } : {}
 }
 
-export function createResponse(body: Buffer, report: NodeReport): JsonResponse {
-  const { clusterStatus, oldestPartAge, partsFreshFor, isPartial, hasKnownGaps } = report
-  return {
-    kind: 'json',
-    status: 200,
-    body,
-    errorNumber: 0,
-    ...(clusterStatus !== '' && { clusterStatus }),
-    ...(oldestPartAge > 0 && { oldestPartAge }),
-    ...(partsFreshFor < Number.POSITIVE_INFINITY && { partsFreshFor }),
-    ...(isPartial && { partial: true as const }),
-    ...(hasKnownGaps && { hasKnownGaps }),
-  }
+/** `body`: an envelope with error 0. */
+export function createResponse(body: Buffer, report: NodeReport): EnvelopeResponse<JoinedOrigin> {
+  const origin = { ...report.madeOf, kind: 'joined', isUnfinished: false } as const
+  return { kind: 'envelope', status: 200, body, errorNumber: 0, origin }
+}
+
+/** `others`: further members of `data`. */
+export function createAllRowsResponse(
+  { chunks, total }: { readonly chunks: readonly Buffer[]; readonly total: number },
+  report: NodeReport,
+  others: Readonly<Record<string, unknown>> = {},
+): EnvelopeResponse<AllRowsOrigin> {
+  const body = createCollectionBody({ chunks: [], total }, others)
+  const { fetchedParts, madeOf } = report
+  const origin = { ...madeOf, kind: 'allRows', rowParts: chunks, fetchedParts } as const
+  return { kind: 'envelope', status: 200, body, errorNumber: 0, origin }
 }
 
 /** Returns the error response of the first failed node unchanged, or throws the error of the edge. */
-export function respondWithFirstError({ firstErrors, clusterStatus }: NodeReport): JsonResponse {
+export function respondWithFirstError({ firstErrors, clusterStatus }: NodeReport): EnvelopeResponse {
   const { response, edgeError = new EdgeError(920) } = firstErrors[0]?.error ?? {}
-  if (response) return { kind: 'json', status: response.status, body: response.body, clusterStatus }
+  if (response) return { ...response, origin: originWith(clusterStatus) }
   const { code, message, headers, cause } = edgeError
   const detail = message.slice(errorTable[code].message.length)
   throw new EdgeError(code, detail, { headers: { ...headers, 'cluster-status': clusterStatus }, cause })

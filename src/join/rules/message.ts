@@ -2,6 +2,7 @@
 import { EdgeError } from '../../core/errors.ts'
 import type { EdgeResponse } from '../../core/response.ts'
 import { clusterStatusOf, type NodeOutcome, respondWithRefusal } from '../node-outcome.ts'
+import { originWith } from '../node-report.ts'
 
 /**
  * Returns the message of the first node if all nodes succeeded. Throws 932 if only some did, and 933 if it is unknown
@@ -10,7 +11,9 @@ import { clusterStatusOf, type NodeOutcome, respondWithRefusal } from '../node-o
 export function mergeMessages(outcomes: readonly NodeOutcome[]): EdgeResponse {
   const [first] = outcomes
   const clusterStatus = clusterStatusOf(outcomes)
-  if (first?.response && outcomes.every(({ succeeded }) => succeeded)) return { ...first.response, clusterStatus }
+  if (first?.response && outcomes.every(({ succeeded }) => succeeded)) {
+    return { ...first.response, origin: originWith(clusterStatus) }
+  }
   if (!outcomes.some(({ succeeded }) => succeeded)) return respondWithRefusal(outcomes)
   const done = outcomes.filter(({ succeeded }) => succeeded).map(({ node }) => node)
   const missing = outcomes

@@ -1,13 +1,7 @@
 /** Merge rule `verdict`: all nodes check the same, and KO of one node is KO of all. Without all verdicts there is none. */
 import type { EdgeResponse } from '../../core/response.ts'
 import { ownField, ownText } from '../../core/values.ts'
-import {
-  clusterStatusOf,
-  createJsonResponse,
-  type NodeOutcome,
-  respondWithRefusal,
-  withNodeName,
-} from '../node-outcome.ts'
+import { clusterStatusOf, createResponse, type NodeOutcome, respondWithRefusal, withNodeName } from '../node-outcome.ts'
 
 export function mergeVerdicts(outcomes: readonly NodeOutcome[]): EdgeResponse {
   const failed = outcomes.find(({ succeeded }) => !succeeded)
@@ -16,7 +10,7 @@ export function mergeVerdicts(outcomes: readonly NodeOutcome[]): EdgeResponse {
   const details = refusing.flatMap(({ contents }) => listOf(ownField(contents.data, 'details')))
   const clusterStatus = clusterStatusOf(outcomes, (outcome) => ({ detail: verdictOf(outcome) }))
   const data = refusing.length === 0 ? { status: 'OK' } : { status: 'KO', details: [...new Set(details)] }
-  return createJsonResponse(data, outcomes, clusterStatus)
+  return createResponse(Buffer.from(JSON.stringify({ error: 0, data })), outcomes, clusterStatus)
 }
 
 /** Returns the response of all nodes if none gives a verdict, otherwise the error of the first one that does not. */
@@ -26,7 +20,7 @@ function respondWithoutVerdict(
 ): EdgeResponse {
   if (!outcomes.some(({ succeeded }) => succeeded)) return respondWithRefusal(outcomes)
   if (edgeError !== undefined || response === undefined) throw edgeError
-  return { ...withNodeName(response, node, error), clusterStatus: clusterStatusOf(outcomes) }
+  return withNodeName(response, node, error, clusterStatusOf(outcomes))
 }
 
 /** Everything except OK is KO. */

@@ -52,13 +52,12 @@ export async function toEdgeResponse({
   body,
 }: NodeResponse): Promise<TranslatedResponse> {
   if (body instanceof Readable) {
-    return { ok: true, response: { kind: 'raw', status, type, ...(length !== undefined && { length }), stream: body } }
+    return { ok: true, response: { kind: 'file', status, type, ...(length !== undefined && { length }), stream: body } }
   }
   const envelope = await readEnvelopeInTurns(body)
   if (!envelope.ok) return envelope
-  const { error: errorNumber, rows } = envelope
-  const optional = { ...(personal && { personal }), ...(rows && { rows }) }
-  return { ok: true, response: { kind: 'json', status, body, errorNumber, ...optional } }
+  const origin = { kind: 'node', isPersonal: personal === true, rows: envelope.rows } as const
+  return { ok: true, response: { kind: 'envelope', status, body, errorNumber: envelope.error, origin } }
 }
 
 /** Returns whether the request is for a file as such, not for an envelope. */

@@ -115,7 +115,7 @@ export async function startEdge(
 function answerWith(handle: Handler) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const answer = await handle({ caller: request.caller } as EdgeRequest)
-    return reply.type('application/json').send(answer.kind === 'json' ? answer.body : '')
+    return reply.type('application/json').send(answer.kind === 'envelope' ? answer.body : '')
   }
 }
 

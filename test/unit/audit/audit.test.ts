@@ -6,7 +6,7 @@ import { verifyAudit } from '../../../src/audit/verify.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { startSimulator } from '../../../src/simulator/index.ts'
 import { startEdge } from '../../support/edge.ts'
-import { edgeRequest } from '../../support/edge-requests.ts'
+import { edgeRequest, success } from '../../support/edge-requests.ts'
 import { sendRaw } from '../../support/raw.ts'
 
 type Line = Record<string, unknown>
@@ -222,7 +222,7 @@ t.test('if the disk fails, writes are refused or, with onFailure log, the failur
   let done = 0
   const next = async () => {
     done += 1
-    return { kind: 'json', status: 200, body: Buffer.from('{"error":0,"data":1}') } as const
+    return success(1)
   }
   const log = { error: (_: object, message: string) => void errors.push(message) }
   const refused = {
@@ -266,7 +266,7 @@ t.test('without a file the records go to the log, whatever its level', async (t)
 t.test('with log.level silent and no file, a write is refused unless onFailure is log', async (t) => {
   const { createAudit, createAuditLog } = await import('../../../src/audit/index.ts')
   const request = edgeRequest('DELETE /cache')
-  const response = { kind: 'json', status: 200, body: Buffer.from('{"error":0,"data":1}') } as const
+  const response = success(1)
   const log = { error: () => undefined }
   const sink = createAuditLog('replica', pino({ level: 'silent' }), () => {})
   const refusing = createAudit({ sink, onFailure: () => 'refuse', log })

@@ -1,11 +1,11 @@
 import t from 'tap'
 import { arrivalLimitOf } from '../../../src/core/request.ts'
-import type { EdgeResponse, JsonResponse } from '../../../src/core/response.ts'
+import { cachedOf, type EdgeResponse, type JoinedOrigin } from '../../../src/core/response.ts'
 import {
   cacheStatusOf,
   createLatch,
   edgeRequest,
-  jsonResponse,
+  joinedResponse,
   lifetimes,
   replica,
   settle,
@@ -18,18 +18,18 @@ const TTL = lifetimes.ttl
 /** A cache in front of a node that needs this time for each call. */
 function cacheOfSlowNode(
   fetchTime: number,
-  more: Partial<JsonResponse> = {},
+  more: Partial<JoinedOrigin> = {},
   options: Parameters<typeof replica>[0] = {},
 ) {
   const parts = replica(options)
   parts.nodes.respond = (_, call) => {
     parts.clock.advance(fetchTime)
-    return { ...jsonResponse({ error: 0, data: call }), ...more } as EdgeResponse
+    return joinedResponse(call, more)
   }
   return parts
 }
 
-const ageOf = (response: EdgeResponse) => (response.kind === 'json' ? response.cached?.response.age : undefined)
+const ageOf = (response: EdgeResponse) => (response.kind === 'envelope' ? cachedOf(response)?.response.age : undefined)
 
 for (const fetchTime of [0, 400, 1500, 8000]) {
   t.test(
@@ -96,7 +96,7 @@ t.test('identical misses share a response that cannot be stored', async (t) => {
   const { opened, open } = createLatch()
   nodes.respond = async () => {
     await opened
-    return { ...jsonResponse({ error: 0, data: 1 }), partsFreshFor: 0 } as EdgeResponse
+    return joinedResponse(1, { partsFreshFor: 0 })
   }
   const all = Promise.all([read(joined()), read(joined()), read(joined())])
   await settle()

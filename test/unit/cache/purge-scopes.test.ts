@@ -99,6 +99,6 @@ t.test(
   'a purge that could not be sent to Redis is answered with 202, which the audit records as unknown',
   async (t) => {
     const { purge } = await cacheWithAgents({ purge: async () => 'pending' })
-    t.match(await purge({}), { status: 202, outcomeUnknown: true })
+    t.match(await purge({}), { status: 202, origin: { isUnfinished: true } })
   },
 )

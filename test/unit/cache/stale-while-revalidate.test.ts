@@ -8,6 +8,7 @@ import {
   bodyOf,
   cacheStatusOf,
   edgeRequest,
+  joinedResponse,
   jsonResponse,
   recordOf,
   replica,
@@ -166,7 +167,7 @@ t.test(
   async (t) => {
     const { after, nodes } = cacheOf(AGENT)
     await after(0)
-    nodes.respond = () => ({ ...success('of some nodes'), partial: true }) as EdgeResponse
+    nodes.respond = () => joinedResponse('of some nodes', { completeness: 'partial' })
     await after(TTL)
     for (let each = 0; each < 10; each += 1) {
       await settle()

@@ -3,6 +3,7 @@ import t from 'tap'
 import type { CacheStages } from '../../../src/cache/index.ts'
 import type { WriteLockPorts, writeLockStage } from '../../../src/cache/write-lock.ts'
 import type { EdgeRead, EdgeWrite, Handler } from '../../../src/core/request.ts'
+import type { AllRowsOrigin, CachedResponse, EdgeOrigin, Origin, StorableOrigin } from '../../../src/core/response.ts'
 import type { PipelineParts } from '../../../src/pipeline.ts'
 
 /** Whether a stage or a handler takes requests of this kind; the compiler computes it. */
@@ -40,6 +41,23 @@ function optionalFields(file: string, names: readonly string[]): readonly string
   const bodyOf = (name: string) => new RegExp(`interface ${name}\\b[^{]*\\{(.*?)\\n\\}`, 's').exec(text)?.[1] ?? '?:'
   return names.flatMap((name) => [...bodyOf(name).matchAll(/(\w*)\?:/g)].map(([, field]) => `${name}.${field}`))
 }
+
+t.test('a response has no field that is set in some of its variants only', (t) => {
+  const origins = ['EdgeOrigin', 'NodeOrigin', 'MadeOfParts', 'JoinedOrigin', 'AllRowsOrigin', 'SnapshotOrigin']
+  const stored = ['ComputedOrigin', 'StoredOrigin', 'FetchedOrigin', 'TrialOrigin']
+  const optional = optionalFields('response.ts', ['FileResponse', 'EnvelopeResponse', ...origins, ...stored])
+  t.strictSame(optional, ['FileResponse.length', 'StoredOrigin.repeat'])
+  t.end()
+})
+
+t.test('the compiler stores only what may be stored', (t) => {
+  type Stores<From extends Origin> = From extends StorableOrigin ? true : false
+  const storesPartOfAllRows: Stores<AllRowsOrigin> = false
+  const storesTwice: Stores<CachedResponse> = false
+  const storesOfEdge: Stores<EdgeOrigin> = false
+  t.notOk(storesPartOfAllRows || storesTwice || storesOfEdge)
+  t.end()
+})
 
 t.test('a request has no field that is set in some of its variants only', (t) => {
   t.strictSame(optionalFields('request.ts', ['AnyRequest', 'EdgeRead', 'EdgeWrite']), ['AnyRequest.trace'])

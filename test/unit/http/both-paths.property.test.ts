@@ -4,7 +4,7 @@ import t from 'tap'
 import type { Handler } from '../../../src/core/request.ts'
 import { eventually } from '../../support/eventually.ts'
 import { get, masked, openConnection } from './raw-connection.ts'
-import { basic, cachedResponse, repeating, startServer, type TestServer } from './test-server.ts'
+import { basic, cachedResponse, repeating, startServer, type TestServer, uncachedResponse } from './test-server.ts'
 
 const small = Buffer.from('{"error":0,"data":"small"}')
 const medium = Buffer.from(JSON.stringify({ error: 0, data: 'm'.repeat(30_000) }))
@@ -12,7 +12,7 @@ const medium = Buffer.from(JSON.stringify({ error: 0, data: 'm'.repeat(30_000) }
 /** A hit, at once or later, or a response that is not stored. */
 const handle: Handler = ({ endpoint, query }) => {
   if (query.limit === '7') return Promise.resolve(cachedResponse(small))
-  if (query.limit === '8') return { kind: 'json', status: 200, body: small }
+  if (query.limit === '8') return uncachedResponse(small)
   return cachedResponse(endpoint.path === '/rules' ? medium : small)
 }
 

@@ -5,7 +5,7 @@ import { type EdgeRequest, NO_COST } from '../../../src/core/request.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
 import { addressOfRequests } from '../../../src/http/client-address.ts'
 import { sendRaw } from '../../support/raw.ts'
-import { basic, cachedResponse, repeating, startServer, type TestServer } from './test-server.ts'
+import { basic, cachedResponse, repeating, startServer, type TestServer, uncachedResponse } from './test-server.ts'
 
 const large = Buffer.from(JSON.stringify({ error: 0, data: 'x'.repeat(5000) }))
 const small = Buffer.from('{"error":0,"data":"y"}')
@@ -13,7 +13,7 @@ const small = Buffer.from('{"error":0,"data":"y"}')
 function handle({ endpoint, query }: EdgeRequest): EdgeResponse {
   if (query.search === 'down') throw new EdgeError(920, '', { headers: { 'retry-after': '3' } })
   if (query.search === 'broken') throw new Error('unexpected')
-  if (query.search === 'uncached') return { kind: 'json', status: 200, body: small }
+  if (query.search === 'uncached') return uncachedResponse(small)
   return cachedResponse(endpoint.path === '/agents' ? large : small)
 }
 

@@ -1,11 +1,11 @@
 import t from 'tap'
 import type { EdgeResponse } from '../../../src/core/response.ts'
-import { cachedResponse, startServer } from './test-server.ts'
+import { cachedResponse, startServer, uncachedResponse } from './test-server.ts'
 
 const body = Buffer.from(JSON.stringify({ error: 0, data: { items: [{ id: '001' }], totalItems: 1 } }))
 const responses: Record<string, EdgeResponse> = {
   '/agents': cachedResponse(body),
-  '/rules': { kind: 'json', status: 200, body },
+  '/rules': uncachedResponse(body),
 }
 
 t.test('If-None-Match with the current tag is answered with 304, after authentication', async (t) => {
@@ -76,10 +76,7 @@ t.test('without authentication and permission no header shows whether a response
 })
 
 t.test('an uncached response has no validator and is no-store', async (t) => {
-  const server = await startServer(
-    t,
-    async (request) => responses[request.endpoint.path] ?? { kind: 'json', status: 200, body },
-  )
+  const server = await startServer(t, async (request) => responses[request.endpoint.path] ?? uncachedResponse(body))
   for (const [path, method] of [
     ['/rules', 'GET'],
     ['/agents/001/key', 'GET'],
@@ -102,7 +99,7 @@ t.test('an uncached response has no validator and is no-store', async (t) => {
 t.test('HEAD has the headers of the GET and no body', async (t) => {
   const large = Buffer.from(JSON.stringify({ error: 0, data: 'x'.repeat(5000) }))
   const server = await startServer(t, async (request) =>
-    request.endpoint.path === '/agents' ? cachedResponse(large) : { kind: 'json', status: 200, body },
+    request.endpoint.path === '/agents' ? cachedResponse(large) : uncachedResponse(body),
   )
   for (const path of ['/agents', '/agents?pretty', '/rules'])
     for (const coding of ['identity', 'gzip', 'br']) {

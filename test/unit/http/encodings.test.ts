@@ -1,7 +1,7 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import t from 'tap'
 import type { EdgeResponse } from '../../../src/core/response.ts'
-import { cachedResponse, startServer } from './test-server.ts'
+import { cachedResponse, startServer, uncachedResponse } from './test-server.ts'
 
 const rows = (count: number) =>
   Buffer.from(
@@ -55,7 +55,7 @@ t.test('Accept-Encoding selects the coding of a large cached response', async (t
 t.test('small, indented and uncached responses are not compressed', async (t) => {
   const responses: Record<string, EdgeResponse> = {
     '/agents': cachedResponse(small),
-    '/rules': { kind: 'json', status: 200, body: large },
+    '/rules': uncachedResponse(large),
     '/decoders': cachedResponse(large),
   }
   const server = await startServer(t, async (request) => responses[request.endpoint.path] as EdgeResponse)

@@ -5,7 +5,7 @@ import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
 import { drain } from '../../../src/listener/drain.ts'
 import { eventually } from '../../support/eventually.ts'
 import { get, openConnection, type RawConnection, statusOf } from './raw-connection.ts'
-import { cachedResponse, repeating, startServer, type TestServer } from './test-server.ts'
+import { cachedResponse, repeating, startServer, type TestServer, uncachedResponse } from './test-server.ts'
 
 const small = Buffer.from('{"error":0,"data":"small"}')
 const hit: Handler = repeating(() => cachedResponse(small))
@@ -58,7 +58,7 @@ t.test('the pipeline is called once for a request that is no hit', async (t) => 
   const connection = await warm(t, server)
   const others: Record<string, Handler> = {
     'a response that is fetched': async () => cachedResponse(Buffer.from('{"error":0,"data":"new"}')),
-    'a response that is not stored': () => ({ kind: 'json', status: 200, body: Buffer.from('{"error":0,"data":"x"}') }),
+    'a response that is not stored': () => uncachedResponse(Buffer.from('{"error":0,"data":"x"}')),
     'an error': async () => {
       throw new Error('unexpected')
     },

@@ -1,8 +1,9 @@
 /** The cost of `?pretty`: a stored response is indented once, and its indented form is bounded. */
 import t from 'tap'
+import type { EnvelopeResponse } from '../../../src/core/response.ts'
 import { MAX_INDENTED_BYTES, pretty } from '../../../src/representation/pretty.ts'
-import { type JsonResponse, represent } from '../../../src/representation/represent.ts'
-import { cachedResponse, startServer } from './test-server.ts'
+import { represent } from '../../../src/representation/represent.ts'
+import { cachedResponse, startServer, uncachedResponse } from './test-server.ts'
 
 const preferences = { pretty: true, acceptEncoding: undefined, ifNoneMatch: undefined, compressionMinBytes: 1024 }
 const rows = (count: number) =>
@@ -10,8 +11,8 @@ const rows = (count: number) =>
 const nested = (depth: number) => Buffer.from('['.repeat(depth) + ']'.repeat(depth))
 
 async function bytesOf(body: Buffer, isStored = true): Promise<Buffer | undefined> {
-  const response = cachedResponse(body) as JsonResponse
-  return (await represent(isStored ? response : { kind: 'json', status: 200, body }, preferences)).bytes
+  const response = cachedResponse(body) as EnvelopeResponse
+  return (await represent(isStored ? response : uncachedResponse(body), preferences)).bytes
 }
 
 t.test('a stored response is indented once for all of its hits', async (t) => {

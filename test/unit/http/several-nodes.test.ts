@@ -2,7 +2,7 @@ import t from 'tap'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
-import { basic, cachedResponse, repeating, startServer } from './test-server.ts'
+import { basic, cachedResponse, repeating, startServer, uncachedResponse } from './test-server.ts'
 
 const bytes = Buffer.from('{"error":0,"data":{"items":[],"totalItems":0}}')
 
@@ -11,9 +11,7 @@ async function handle(request: EdgeRequest): Promise<EdgeResponse> {
 }
 
 function handleAtOnce({ endpoint }: EdgeRequest): EdgeResponse {
-  return 'cache' in endpoint && 'group' in endpoint.cache
-    ? cachedResponse(bytes)
-    : { kind: 'json', status: 200, body: bytes }
+  return 'cache' in endpoint && 'group' in endpoint.cache ? cachedResponse(bytes) : uncachedResponse(bytes)
 }
 
 t.test('* and lists of names take the endpoint of several nodes, in one canonical form', async (t) => {

@@ -11,7 +11,13 @@ import { createAccess } from '../../../src/access/index.ts'
 import { putUser } from '../../../src/access/users-file.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
-import type { CacheStatus, EdgeResponse } from '../../../src/core/response.ts'
+import {
+  type CacheStatus,
+  type EdgeResponse,
+  type EnvelopeResponse,
+  OF_NODE,
+  type StoredOrigin,
+} from '../../../src/core/response.ts'
 import { StoredForms } from '../../../src/core/stored-forms.ts'
 import { createAuthenticator } from '../../../src/http/authenticate.ts'
 import { createHttp, type Http, type HttpOptions } from '../../../src/http/index.ts'
@@ -57,15 +63,17 @@ export function cachedResponse(
 ): EdgeResponse {
   const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
   const durations = { ttl: 6000, staleWhileRevalidate: 0, staleIfError: 0 }
-  return {
-    kind: 'json',
-    status: 200,
-    body: bytes,
-    cached: {
-      response: { status: 200, body: bytes, etag, forms: new StoredForms(), age, fetchTime: 1, ...durations },
-      status,
-    },
-  }
+  const response = { status: 200, body: bytes, etag, forms: new StoredForms(), age, fetchTime: 1, ...durations }
+  const origin = { kind: 'stored', response, status } as const
+  return { kind: 'envelope', status: 200, body: bytes, errorNumber: 0, origin }
+}
+
+export function uncachedResponse(body: Buffer): EnvelopeResponse {
+  return { kind: 'envelope', status: 200, body, errorNumber: 0, origin: OF_NODE }
+}
+
+function isHit(response: EdgeResponse): response is EnvelopeResponse<StoredOrigin> {
+  return response.kind === 'envelope' && response.origin.kind === 'stored' && response.origin.status.hit === true
 }
 
 /**
@@ -73,19 +81,14 @@ export function cachedResponse(
  * handler, as long as `isFresh` returns true.
  */
 export function repeating(handle: Handler, isFresh = () => true): Handler {
-  const withRepeat = (response: EdgeResponse, request: EdgeRequest): EdgeResponse => {
-    if (response.kind !== 'json' || response.cached?.status.hit !== true) return response
+  const withRepeat = (response: EdgeResponse, request: EdgeRequest): EdgeResponse =>
+    isHit(response) ? repeatable(response, request) : response
+  const repeatable = (hit: EnvelopeResponse<StoredOrigin>, request: EdgeRequest): EnvelopeResponse<StoredOrigin> => {
     const repeat = () => {
-      const again = repeated(request)
-      return again?.kind === 'json' ? again : undefined
+      const again = isFresh() ? handle(request) : undefined
+      return again === undefined || again instanceof Promise || !isHit(again) ? undefined : repeatable(again, request)
     }
-    return { ...response, cached: { ...response.cached, repeat } }
-  }
-  const repeated = (request: EdgeRequest): EdgeResponse | undefined => {
-    if (!isFresh()) return undefined
-    const again = handle(request)
-    if (again instanceof Promise || again.kind !== 'json' || again.cached?.status.hit !== true) return undefined
-    return withRepeat(again, request)
+    return { ...hit, origin: { ...hit.origin, repeat } }
   }
   return (request) => {
     const response = handle(request)

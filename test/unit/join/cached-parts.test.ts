@@ -1,30 +1,33 @@
 import t from 'tap'
 import type { EdgeRead } from '../../../src/core/request.ts'
-import type { EdgeResponse } from '../../../src/core/response.ts'
-import { cacheStatusOf, edgeRequest, type FakeNodes, lifetimes, replica, success } from '../../support/edge-requests.ts'
+import type { JoinedOrigin } from '../../../src/core/response.ts'
+import {
+  cacheStatusOf,
+  edgeRequest,
+  type FakeNodes,
+  joinedResponse,
+  jsonResponse,
+  lifetimes,
+  replica,
+} from '../../support/edge-requests.ts'
 
 const OS = 'GET /experimental/syscollector/os'
-const joined = (rest: Partial<Extract<EdgeResponse, { kind: 'json' }>> = {}): EdgeResponse => {
-  const whole = success({ items: [], totalItems: 0 })
-  if (whole.kind !== 'json') throw new Error('a file')
-  return { ...whole, clusterStatus: 'm;rtt=1;rows=0', ...rest }
-}
-const respondWith = (nodes: FakeNodes, rest: Parameters<typeof joined>[0] = {}) => {
-  nodes.respond = () => joined(rest)
+const respondWith = (nodes: FakeNodes, rest: Partial<JoinedOrigin> = {}) => {
+  const origin = { clusterStatus: 'm;rtt=1;rows=0', ...rest }
+  nodes.respond = () => joinedResponse({ items: [], totalItems: 0 }, origin)
 }
 
 t.test('Cluster-Status is stored with a joined response', async (t) => {
   const { read, nodes } = replica()
   respondWith(nodes)
-  t.match(await read(edgeRequest(OS)), { clusterStatus: 'm;rtt=1;rows=0' })
-  const hit = await read(edgeRequest(OS))
-  t.match(cacheStatusOf(hit), { hit: true })
-  t.match(hit, { clusterStatus: 'm;rtt=1;rows=0' })
+  const response = { clusterStatus: 'm;rtt=1;rows=0' }
+  t.match(await read(edgeRequest(OS)), { origin: { kind: 'fetched', response } })
+  t.match(await read(edgeRequest(OS)), { origin: { kind: 'stored', response, status: { hit: true } } })
 })
 
 t.test('a partial joined response is not stored', async (t) => {
   const { read, nodes } = replica()
-  respondWith(nodes, { partial: true })
+  respondWith(nodes, { completeness: 'partial' })
   await read(edgeRequest(OS))
   const again = await read(edgeRequest(OS))
   t.equal(cacheStatusOf(again), undefined)
@@ -38,7 +41,7 @@ t.test('a joined response is as old as its oldest part', async (t) => {
   clock.advance(300)
   const hit = await read(edgeRequest(OS))
   t.match(cacheStatusOf(hit), { hit: true, ttl: 100 })
-  t.match(hit.kind === 'json' && hit.cached?.response, { age: 900 })
+  t.match(hit, { origin: { response: { age: 900 } } })
   clock.advance(200)
   t.match(cacheStatusOf(await read(edgeRequest(OS))), { detail: 'stale-while-revalidate' })
 })
@@ -54,7 +57,7 @@ t.test(
     t.match(cacheStatusOf(await read({ ...one(), reuse: { arrivedWithin: 300 } })), { fwd: 'stale', stored: true })
     t.equal(nodes.calls, 2)
     clock.advance(400)
-    nodes.respond = () => ({ kind: 'json', status: 200, body: Buffer.from('{"error":3020,"message":"no answer"}') })
+    nodes.respond = () => jsonResponse({ error: 3020, message: 'no answer' })
     t.match(cacheStatusOf(await read({ ...one(), reuse: { arrivedWithin: 300 } })), {
       fwd: 'stale',
       detail: 'stale-if-error',

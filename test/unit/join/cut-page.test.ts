@@ -1,6 +1,6 @@
 import t from 'tap'
 import { cutPages } from '../../../src/join/cut-page.ts'
-import { bodyOf, edgeRequest, jsonResponse } from '../../support/edge-requests.ts'
+import { bodyOf, edgeRequest, jsonResponse, success } from '../../support/edge-requests.ts'
 
 /** Larger than a number of JavaScript can be: rows are cut as they were sent. */
 const INODE = '9007199254740993123'
@@ -15,8 +15,8 @@ async function cut(limit: string | undefined, body: string): Promise<string> {
     params: { agent_id: '000' },
     query: { ...(limit !== undefined && { limit }) },
   })
-  const response = await cutPages(() => ({ kind: 'json', status: 200, body: Buffer.from(body) }))(request)
-  if (response.kind !== 'json') throw new Error('no JSON')
+  const response = await cutPages(() => ({ ...success(''), body: Buffer.from(body) }))(request)
+  if (response.kind !== 'envelope') throw new Error('no JSON')
   return response.body.toString()
 }
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { EdgeError } from '../../../src/core/errors.ts'
 import { type EdgeRequest, fieldsOf, nodeOf } from '../../../src/core/request.ts'
-import type { EdgeResponse } from '../../../src/core/response.ts'
+import { type EdgeResponse, partsOf } from '../../../src/core/response.ts'
 import { StoredForms } from '../../../src/core/stored-forms.ts'
 import { joinValidations, joinVerdicts, joinWrites } from '../../../src/join/join-results.ts'
 import { bodyOf, edgeRequest, fields, jsonResponse, success } from '../../support/edge-requests.ts'
@@ -53,9 +53,11 @@ t.test('affected: agents whose owner did not act are in failed_ids', async (t) =
     ],
   })
   t.match(joined, {
-    clusterStatus: /^m;rtt=\d+;rows=2, w1;error=\w+;received-status=200;detail="?1017"?, w2;error=\w+$/,
+    origin: {
+      clusterStatus: /^m;rtt=\d+;rows=2, w1;error=\w+;received-status=200;detail="?1017"?, w2;error=\w+$/,
+      isUnfinished: false,
+    },
   })
-  t.equal('outcomeUnknown' in joined, false, 'the outcome is known')
 })
 
 t.test('affected: an agent that its owner does not mention is in failed_ids', async (t) => {
@@ -107,7 +109,7 @@ t.test('affected: an agent that is requested twice is restarted once', async (t)
 t.test('affected: a node that may still be acting makes the outcome unknown', async (t) => {
   for (const respond of [refused(3021), fails(923)]) {
     const { handle } = cluster({ m: restarted, w1: respond })
-    t.match(await handle(restart('100', '200')), { outcomeUnknown: true })
+    t.match(await handle(restart('100', '200')), { origin: { isUnfinished: true } })
   }
 })
 
@@ -161,7 +163,7 @@ t.test('verdict: KO of one node is KO of all, and without all verdicts there is 
   t.strictSame(dataOf(await cluster({ m: ok, w1: ok, w2: ok }).check(validation())), { status: 'OK' })
   const bad = await cluster({ m: ko('a', 'b'), w1: ok, w2: ko('b', 'c') }).check(validation())
   t.strictSame(dataOf(bad), { status: 'KO', details: ['a', 'b', 'c'] })
-  t.match(bad, { clusterStatus: /^m;rtt=\d+;detail=KO, w1;rtt=\d+;detail=OK, w2;rtt=\d+;detail=KO$/ })
+  t.match(bad, { origin: { clusterStatus: /^m;rtt=\d+;detail=KO, w1;rtt=\d+;detail=OK, w2;rtt=\d+;detail=KO$/ } })
   t.match(dataOf(await cluster({ m: ok, w1: ok, w2: () => success({}) }).check(validation())), { status: 'KO' })
   t.match(bodyOf(await cluster({ m: ok, w1: refused(1017), w2: ok }).check(validation())), {
     error: 1017,
@@ -193,22 +195,24 @@ t.test(
   },
 )
 
+function partsIn(response: EdgeResponse) {
+  if (response.kind === 'file') throw new Error('the response is a file')
+  return partsOf(response.origin)
+}
+
 /** A node whose response is stored since this number of milliseconds. */
 const agedBy = (age: number) => (): EdgeResponse => {
   const body = Buffer.from('{"error":0,"data":{"status":"OK"}}')
   const times = { ttl: 750, staleWhileRevalidate: 0, staleIfError: 0, fetchTime: 1 }
-  const cached = {
-    response: { status: 200, body, etag: '"v1"', forms: new StoredForms(), age, ...times },
-    status: { hit: true },
-  } as const
-  return { kind: 'json', status: 200, body, cached }
+  const response = { status: 200, body, etag: '"v1"', forms: new StoredForms(), age, ...times }
+  const origin = { kind: 'stored', response, status: { hit: true } } as const
+  return { kind: 'envelope', status: 200, body, errorNumber: 0, origin }
 }
 
 t.test('verdict: it is as old as the oldest response that it is joined from', async (t) => {
   const { check } = cluster({ m: agedBy(0), w1: agedBy(600), w2: agedBy(200) })
   const joined = await check(validation())
-  t.ok(joined.kind === 'json' && joined.oldestPartAge !== undefined)
-  const { oldestPartAge = 0 } = joined.kind === 'json' ? joined : {}
+  const { oldestPartAge } = partsIn(joined)
   t.ok(oldestPartAge > 500 && oldestPartAge <= 600, `${oldestPartAge} ms`)
 })
 
@@ -216,10 +220,10 @@ t.test('verdict: it is fresh no longer than the response that expires first', as
   const freshFor = async (...ages: readonly [number, number]) => {
     const { check } = cluster({ m: agedBy(0), w1: agedBy(ages[0]), w2: agedBy(ages[1]) })
     const joined = await check(validation())
-    return joined.kind === 'json' ? joined.partsFreshFor : undefined
+    return partsIn(joined).partsFreshFor
   }
-  const left = (await freshFor(500, 200)) ?? Number.NaN
+  const left = await freshFor(500, 200)
   t.ok(left > 0 && left <= 250, `${left} ms`)
-  const overdue = (await freshFor(800, 200)) ?? Number.NaN
+  const overdue = await freshFor(800, 200)
   t.ok(overdue <= -50, `${overdue} ms`)
 })

@@ -130,14 +130,15 @@ t.test('a node whose further page fails contributes no rows and is named in fail
   const { failed_nodes, ...data } = bodyOf(given).data as Record<string, unknown>
   t.strictSame(data, whole(query, ['master', 'worker-2']))
   t.match(failed_nodes, [{ node: 'worker-1', error: { code: 924 } }])
-  t.match(given, { partial: true, clusterStatus: /worker-1;rtt=\d+;error=connection_terminated;rows=0/ })
+  const clusterStatus = /worker-1;rtt=\d+;error=connection_terminated;rows=0/
+  t.match(given, { origin: { completeness: 'partial', clusterStatus } })
 })
 
 t.test('unreadable rows of one node do not affect the rows of others', async (t) => {
   const { logs } = nodes((_, node) => {
     if (node !== 'master') return undefined
-    const bytes = Buffer.from('{"error":0,"data":{"items":[{"timestamp":"a"} {"timestamp":"b"}],"totalItems":2}}')
-    return { kind: 'json', status: 200, body: bytes }
+    const body = Buffer.from('{"error":0,"data":{"items":[{"timestamp":"a"} {"timestamp":"b"}],"totalItems":2}}')
+    return { ...success(''), body }
   })
   const given = await logs({ limit: '10' })
   t.match(bodyOf(given).data, { totalItems: 2 * ROWS, failed_nodes: [{ node: 'master', error: { code: 925 } }] })

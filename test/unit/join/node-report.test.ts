@@ -1,4 +1,5 @@
 import t from 'tap'
+import { OF_NODE } from '../../../src/core/response.ts'
 import { StoredForms } from '../../../src/core/stored-forms.ts'
 import { fetchPart } from '../../../src/join/node-part.ts'
 import { formatClusterStatus, NodeReport } from '../../../src/join/node-report.ts'
@@ -47,20 +48,19 @@ t.test('a joined collection is fresh no longer than the stored part that expires
   const readPart = async (node: string, timeLeft: number | undefined) => {
     const body = Buffer.from('{"error":0,"data":{"items":[],"totalItems":0}}')
     const times = { ttl: 5000 + (timeLeft ?? 0), age: 5000, staleWhileRevalidate: 0, staleIfError: 0, fetchTime: 900 }
-    const cached = {
-      response: { status: 200, body, etag: '"v1"', forms: new StoredForms(), ...times },
-      status: { hit: true },
-    } as const
-    const response = { kind: 'json', status: 200, body, ...(timeLeft !== undefined && { cached }) } as const
+    const stored = { status: 200, body, etag: '"v1"', forms: new StoredForms(), ...times }
+    const hit = { kind: 'stored', response: stored, status: { hit: true } } as const
+    const origin = timeLeft === undefined ? OF_NODE : hit
+    const response = { kind: 'envelope', status: 200, body, errorNumber: 0, origin } as const
     const part = await fetchPart(async () => response, request, request.client.signal)
     if (part.ok) report.addPart(node, part)
   }
-  const freshFor = () => createResponse(Buffer.from('{}'), report).partsFreshFor
+  const freshFor = () => createResponse(Buffer.from('{}'), report).origin.partsFreshFor
   await readPart('w1', undefined)
-  t.equal(freshFor(), undefined, 'a part that may not be stored was fetched now')
+  t.equal(freshFor(), Number.POSITIVE_INFINITY, 'a part that may not be stored was fetched now')
   await readPart('w2', 3000)
   await readPart('w3', 1000)
-  const left = freshFor() ?? Number.NaN
+  const left = freshFor()
   t.ok(left > 0 && left <= 1000, `${left} ms`)
 })
 
@@ -69,18 +69,16 @@ t.test('parts of a joined collection may expire while others are fetched', async
   const report = new NodeReport(['w1'], performance.now())
   const body = Buffer.from('{"error":0,"data":{"items":[],"totalItems":0}}')
   const times = { ttl: 20, age: 0, staleWhileRevalidate: 0, staleIfError: 0, fetchTime: 0 }
-  const cached = {
-    response: { status: 200, body, etag: '"v1"', forms: new StoredForms(), ...times },
-    status: { stored: true },
-  } as const
+  const stored = { status: 200, body, etag: '"v1"', forms: new StoredForms(), ...times }
+  const origin = { kind: 'fetched', response: stored, status: { stored: true }, from: OF_NODE } as const
   const part = await fetchPart(
-    async () => ({ kind: 'json', status: 200, body, cached }),
+    async () => ({ kind: 'envelope', status: 200, body, errorNumber: 0, origin }),
     request,
     request.client.signal,
   )
   if (part.ok) report.addPart('w1', part)
   const start = performance.now()
   while (performance.now() < start + 25) await new Promise((resolve) => setImmediate(resolve))
-  const { partsFreshFor = Number.NaN } = createResponse(Buffer.from('{}'), report)
+  const { partsFreshFor } = createResponse(Buffer.from('{}'), report).origin
   t.ok(partsFreshFor > 0 && partsFreshFor <= 20, `${partsFreshFor} ms`)
 })

@@ -2,7 +2,7 @@ import t from 'tap'
 import type { CacheEvent } from '../../../src/core/events.ts'
 import { StoredForms } from '../../../src/core/stored-forms.ts'
 import { startEdge } from '../../support/edge.ts'
-import { edgeRead } from '../../support/edge-requests.ts'
+import { edgeRead, success } from '../../support/edge-requests.ts'
 import { samplesOf, sumOf } from '../../support/scrape.ts'
 import { fakeNode } from '../upstream/fake-node.ts'
 
@@ -106,7 +106,7 @@ t.test('comparisons stay within the budget, need idle capacity, and are void aft
     },
     async () => {
       asked += 1
-      return { kind: 'json', status: 200, body: Buffer.from('{"error":0,"data":{"a":2}}') }
+      return success({ a: 2 })
     },
   )
   const { prepare } = await preparing()

@@ -58,8 +58,8 @@ t.test('status and bytes are unchanged; a body that is no envelope is an error',
   for (const path of ['/agents', '/rules']) {
     const [status = 0, body = ''] = responses[path] ?? []
     const { error: errorNumber } = JSON.parse(body) as { readonly error: number }
-    const expected = { kind: 'json', status, body: Buffer.from(body), errorNumber, personal: true }
-    t.same(await handler(edgeRequest('GET', path)), expected)
+    const expected = { kind: 'envelope', status, body: Buffer.from(body), errorNumber, origin: { isPersonal: true } }
+    t.match(await handler(edgeRequest('GET', path)), expected)
   }
   for (const path of ['/decoders', '/lists']) {
     await t.rejects(async () => handler(edgeRequest('GET', path)), {
@@ -125,10 +125,10 @@ t.test('a raw file is a stream; its absence an envelope', async (t) => {
     } else response.writeHead(200, { 'content-type': 'text/xml', 'content-length': 4 }).end('<a/>')
   })
   const found = await handler(edgeRequest('GET', '/rules/files', { query: { download: 'a.xml' } }))
-  t.match(found, { kind: 'raw', status: 200, type: 'text/xml', length: 4 })
-  t.equal(found.kind === 'raw' && (await text(found.stream)), '<a/>')
+  t.match(found, { kind: 'file', status: 200, type: 'text/xml', length: 4 })
+  t.equal(found.kind === 'file' && (await text(found.stream)), '<a/>')
   t.match(await handler(edgeRequest('GET', '/rules/files', { query: { download: 'nope' } })), {
-    kind: 'json',
+    kind: 'envelope',
     status: 404,
   })
   const notRequested = await Promise.resolve(handler(edgeRequest('GET', '/rules/files'))).catch(

@@ -11,7 +11,7 @@ import { restart } from './forwarding.ts'
 
 const readAgents = () => edgeRequest('GET', '/agents')
 const ofAgent = {
-  kind: 'json',
+  kind: 'envelope',
   status: 200,
   body: Buffer.from('{"error":0,"data":{"items":[{"id":"001","status":"Active"}],"totalItems":1}}'),
 }

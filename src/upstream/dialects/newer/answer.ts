@@ -1,6 +1,8 @@
 /** Makes the classic response of a request from the replies of the node. */
 import type { ErrorRule, NoError, ResponseRule, TextVariant } from '../../../catalogue/newer/translation.ts'
+import { envelopeOf } from '../../../core/envelope.ts'
 import type { NodeResponse } from '../../../core/node-call.ts'
+import { OF_NODE } from '../../../core/response.ts'
 import { ownEntry } from '../../../core/values.ts'
 import { pickFields } from '../../../query/select.ts'
 import type { Row } from '../../../query/value.ts'
@@ -69,11 +71,10 @@ function answer(
   status: number,
   envelope: { readonly error: number; readonly data?: unknown; readonly message?: string },
 ): Answer {
-  const body = Buffer.from(JSON.stringify(envelope))
   return {
     ok: true,
     ...(response && { response }),
-    translated: { ok: true, response: { kind: 'json', status, body, errorNumber: envelope.error } },
+    translated: { ok: true, response: envelopeOf(envelope, OF_NODE, status) },
   }
 }
 

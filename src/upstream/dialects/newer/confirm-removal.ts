@@ -37,7 +37,7 @@ async function isListed(conversation: Conversation, ids: string): Promise<boolea
 
 function removedBy(result: DialectResult): readonly string[] {
   const response = result.ok && result.translated.ok ? result.translated.response : undefined
-  if (response?.kind !== 'json' || response.errorNumber !== 0) return []
+  if (response?.kind !== 'envelope' || response.errorNumber !== 0) return []
   const removed = ownField(ownField(JSON.parse(response.body.toString()), 'data'), 'affected_agents')
   return Array.isArray(removed) ? removed.map(String) : []
 }

@@ -2,6 +2,7 @@
 import type { ExplainPorts } from '../../../../src/cache/explain.ts'
 import type { CacheOptions } from '../../../../src/cache/index.ts'
 import type { CacheEvent } from '../../../../src/core/events.ts'
+import { cachedOf } from '../../../../src/core/response.ts'
 import { collect } from '../../../../src/query/collect.ts'
 import { CollectionError, parseCollectionRequest } from '../../../../src/query/request.ts'
 import { sources } from '../../../../src/query/sources.ts'
@@ -56,8 +57,8 @@ export function snapshotReplica(rows: Row[], options: Partial<CacheOptions> = {}
   /** The response of `GET /agents` as the edge gives it, and what the node itself returns. */
   const get = async (query: Readonly<Record<string, string>>) => {
     const response = await edge.read(edgeRequest('GET /agents', { query }))
-    const status = response.kind === 'json' ? response.cached : undefined
-    return { body: bodyOf(response), status: status?.status, stored: status?.response }
+    const cached = response.kind === 'envelope' ? cachedOf(response) : undefined
+    return { body: bodyOf(response), status: cached?.status, stored: cached?.response }
   }
   const direct = (query: Readonly<Record<string, string>>) =>
     JSON.parse(

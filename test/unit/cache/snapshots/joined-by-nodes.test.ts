@@ -1,5 +1,6 @@
 /** Where nodes join the rows of all agents, a page costs less than all rows, so clients wait for pages only. */
 import t from 'tap'
+import { NO_PARTS } from '../../../../src/core/response.ts'
 import { collect } from '../../../../src/query/collect.ts'
 import { parseCollectionRequest } from '../../../../src/query/request.ts'
 import { sources } from '../../../../src/query/sources.ts'
@@ -29,8 +30,8 @@ function portsReplica(count: number) {
   edge.nodes.respond = ({ query, extent }) => {
     calls.push(extent === 'allRows' ? 'all' : 'page')
     if (extent === 'allRows') {
-      const whole = success({ items: [], totalItems: rows.length })
-      return { ...whole, rowParts: partsOf(rows), fetchedParts: 2 } as typeof whole
+      const origin = { ...NO_PARTS, kind: 'allRows', rowParts: partsOf(rows), fetchedParts: 2 } as const
+      return { ...success({ items: [], totalItems: rows.length }), origin }
     }
     const flat = rows.map(({ scan, local, ...row }) => ({ ...row, scan_id: scan.id, local_port: local.port }))
     return success(

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { readJoined } from '../../../../src/cache/snapshots/read-joined.ts'
-import type { JsonResponse } from '../../../../src/core/response.ts'
+import type { EnvelopeResponse } from '../../../../src/core/response.ts'
 import { findRows } from '../../../../src/join/bytes/envelope-rows.ts'
 import type { MergeOptions } from '../../../../src/join/bytes/merge.ts'
 import type { NodeRows } from '../../../../src/join/node-pages.ts'
@@ -35,14 +35,14 @@ function rowsOf(agent: number): NodeRows {
 t.test('100,000 rows of 500 agents are joined and read in turns of at most 10 ms', async (t) => {
   const agents = Array.from({ length: AGENTS }, (_, agent) => rowsOf(agent))
   const limits = { maxRows: ROWS, maxBytes: 64 << 20 }
-  let whole: JsonResponse | undefined
+  let whole: EnvelopeResponse | undefined
   const join = async () => {
     whole = await mergeCollection(agents, merging, new NodeReport(['m'], performance.now()))
   }
   const joining = await measureRuns(join, MAX_TURN_MS)
   t.ok(Math.min(...joining) < MAX_TURN_MS, `joining: ${joining.map((ms) => ms.toFixed(1))} ms`)
   const read = async () => {
-    const { totalItems } = await readJoined(() => whole as JsonResponse, edgeRequest('GET /agents'), limits)
+    const { totalItems } = await readJoined(() => whole as EnvelopeResponse, edgeRequest('GET /agents'), limits)
     t.equal(totalItems, ROWS)
   }
   const reading = await measureRuns(read, MAX_TURN_MS)

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Handler } from '../../../../src/core/request.ts'
-import { basic, cachedResponse, startServer } from '../test-server.ts'
+import { basic, cachedResponse, startServer, uncachedResponse } from '../test-server.ts'
 import { type Answer, startOracle } from './oracle.ts'
 import { type Stream, streamOf } from './streams.ts'
 
@@ -43,7 +43,7 @@ const AUTHORIZATION = basic('alice')
 
 const handle: Handler = ({ endpoint: { method }, query }) => {
   const body = Buffer.from(JSON.stringify({ error: 0, data: `${method} ${query.offset ?? ''}` }))
-  return method === 'GET' ? cachedResponse(body) : { kind: 'json', status: 200, body }
+  return method === 'GET' ? cachedResponse(body) : uncachedResponse(body)
 }
 
 /** The data of the responses to valid requests, without code of the edge. */

@@ -12,7 +12,7 @@ t.test('a download is the stream of the node, as text/xml', async (t) => {
     return { status: 200, type: 'application/xml', body: Readable.from([Buffer.from('<group/>')]) }
   })
   t.same(calls, ['GET /rules/files/local_rules.xml?raw=true'])
-  if (response.kind !== 'raw') throw new Error('the response is no stream')
+  if (response.kind !== 'file') throw new Error('the response is no stream')
   t.equal(response.type, 'text/xml')
   t.equal(await text(response.stream), '<group/>')
 })

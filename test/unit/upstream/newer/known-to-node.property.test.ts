@@ -50,7 +50,7 @@ t.test('a node knows everything that the edge asks', async (t) => {
       if (!result.ok) throw new Error(result.detail)
       if (!result.translated.ok) throw new Error(result.translated.reason)
       const { response } = result.translated
-      return response.kind === 'json' ? response.body.toString() : undefined
+      return response.kind === 'envelope' ? response.body.toString() : undefined
     } catch (error) {
       if (error instanceof EdgeError && error.code !== 949) return undefined
       throw error

@@ -93,7 +93,7 @@ export async function ask(method: string, path: string, options: AskOptions = {}
   if (!result.ok) throw Object.assign(new Error(result.detail), { fault: result.fault, sent: result.sent, calls })
   if (!result.translated.ok) throw new Error(`unreadable: ${result.translated.reason}`)
   const { response } = result.translated
-  if (response.kind !== 'json') throw new Error(`the response is ${response.kind}`)
+  if (response.kind !== 'envelope') throw new Error(`the response is ${response.kind}`)
   return { calls, sent, status: response.status, envelope: JSON.parse(response.body.toString()) }
 }
 

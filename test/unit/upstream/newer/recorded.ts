@@ -60,7 +60,7 @@ export async function ask(request: EdgeRequest, respond: Respond, timeout = 5_00
   })
   if (!result.ok || !result.translated.ok) throw new Error('the dialect has no response')
   const { response } = result.translated
-  const json: unknown = response.kind === 'json' ? JSON.parse(response.body.toString()) : undefined
+  const json: unknown = response.kind === 'envelope' ? JSON.parse(response.body.toString()) : undefined
   return { calls, response, status: response.status, json, data: (json as { data?: unknown } | undefined)?.data }
 }
 

@@ -25,7 +25,7 @@ const add = (fields: Record<string, unknown>) => edgeRequest('POST', '/agents', 
 t.test('a new agent is answered with its id and key in this order', async (t) => {
   const { calls, response } = await ask(add({ name: 'n1', ip: '10.0.0.1' }), () => created('011'))
   t.same(calls, ['POST /agents'])
-  if (response.kind !== 'json') throw new Error('no JSON')
+  if (response.kind !== 'envelope') throw new Error('no JSON')
   t.equal(response.body.toString(), '{"error":0,"data":{"id":"011","key":"MDEx"}}')
 })
 

@@ -3,7 +3,9 @@
  * offset and limit to each agent. So the edge names the agents in lists, asks for the first rows of each, and joins, sorts
  * and cuts them itself.
  */
+import { envelopeOf } from '../../../../core/envelope.ts'
 import { EdgeError } from '../../../../core/errors.ts'
+import { NO_PARTS } from '../../../../core/response.ts'
 import { parseSort } from '../../../../query/order.ts'
 import { parseCollectionRequest } from '../../../../query/request.ts'
 import { type DatabaseSource, type Source, sources } from '../../../../query/sources.ts'
@@ -30,15 +32,12 @@ export async function allAgents(conversation: Conversation): Promise<Answer> {
   const { reply, failedNodes, calls } = outcome
   const named = failedNodes.length > 0 ? { failed_nodes: failedNodes } : {}
   const items = collector instanceof PageCollector ? collector.page() : []
-  const body = Buffer.from(JSON.stringify({ error: 0, data: { items, totalItems: collector.total, ...named } }))
-  const response = {
-    kind: 'json',
-    status: 200,
-    body,
-    errorNumber: 0,
-    ...(failedNodes.length > 0 && { partial: true as const }),
-    ...(collector instanceof AllRowsCollector && { rowParts: collector.parts, fetchedParts: calls }),
-  } as const
+  const parts = { ...NO_PARTS, completeness: failedNodes.length > 0 ? 'partial' : 'complete' } as const
+  const origin =
+    collector instanceof AllRowsCollector
+      ? ({ ...parts, kind: 'allRows', rowParts: collector.parts, fetchedParts: calls } as const)
+      : ({ ...parts, kind: 'joined', isUnfinished: false } as const)
+  const response = envelopeOf({ error: 0, data: { items, totalItems: collector.total, ...named } }, origin)
   return { ok: true, ...(reply && { response: reply.response }), translated: { ok: true, response } }
 }
 

@@ -19,7 +19,7 @@ export function download(list: RunPlan): RunPlan {
     if (!(response.body instanceof Readable))
       return answerMissing(conversation, await conversation.read(response), name)
     const { length, body: stream } = response
-    const file = { kind: 'raw', status: 200, type: raw.type, ...(length !== undefined && { length }), stream } as const
+    const file = { kind: 'file', status: 200, type: raw.type, ...(length !== undefined && { length }), stream } as const
     return { ok: true, response, translated: { ok: true, response: file } }
   }
 }
