@@ -18,7 +18,7 @@ import {
 } from './contenders.ts'
 import type { Traffic } from './load.ts'
 import { trafficOf } from './traffic.ts'
-import { checkProbe, type ExpectedResponse } from './verify.ts'
+import { checkProbe, type ExpectedResponse, type Probe, WrongResponseError } from './verify.ts'
 
 /** The rows of the table, and what is requested in each. */
 export const kinds = {
@@ -69,6 +69,8 @@ const REAL = ['real', 'real, wide'] as const
 const MAX_USERS = 300
 const SIZED: Partial<Record<Kind, Size>> = { small: '1.2 kB', medium: '60 kB', large: '600 kB' }
 const SIZES = ['small', 'medium', 'large'] as const
+/** Requests of a URL until a hit is expected. */
+const MAX_TRIES = 20
 const HIT: Expectation = { cacheStatus: /; hit\b/ }
 const GZIP: Expectation = { encoding: 'gzip' }
 export const NODE = 'node:http'
@@ -165,9 +167,20 @@ async function fillTraffic(server: Running, { users, urls }: Traffic): Promise<v
   for (let at = 0; at < Math.max(users.length, urls.length); at += 1) {
     const headers = { authorization: users[at % users.length] ?? '' }
     const url = server.url + (urls[at % urls.length] ?? '')
-    const expected = { status: 200, length: lengthOf('1.2 kB'), cacheStatus: /manager-edge/ }
-    await checkProbe({ name: `${server.name}, ${url}`, url, headers, expected })
-    await checkProbe({ name: `${server.name}, ${url}`, url, headers, expected: { ...expected, ...HIT } })
+    const expected = { status: 200, length: lengthOf('1.2 kB'), ...HIT }
+    await untilHit({ name: `${server.name}, ${url}`, url, headers, expected })
+  }
+}
+
+/** The first response is no hit. On a busy machine, Redis may not answer in time, and the next one is none either. */
+async function untilHit(probe: Probe): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await checkProbe(probe)
+      return
+    } catch (error) {
+      if (!(error instanceof WrongResponseError) || tries === MAX_TRIES) throw error
+    }
   }
 }
 
