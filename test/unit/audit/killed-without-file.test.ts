@@ -12,7 +12,8 @@ const program = `
   const sink = createAuditLog('r', pino({}, destination), () => destination.flushSync())
   const { stage } = createAudit({ sink, onFailure: 'refuse', log: console })
   const endpoint = catalogue.find(({ method, path }) => method === 'DELETE' && path === '/agents/:agent_id')
-  const request = { endpoint, params: { agent_id: '001' }, query: {}, caller: { name: 'alice' }, requestId: 'killed' }
+  const parts = { params: { agent_id: '001' }, query: {}, body: { kind: 'none' }, caller: { name: 'alice' } }
+  const request = { kind: 'write', endpoint, ...parts, requestId: 'killed' }
   await stage(() => process.kill(process.pid, 'SIGKILL'))(request)`
 
 t.test('without an audit file, a process that is killed when it forwards a write has logged the intent', async (t) => {

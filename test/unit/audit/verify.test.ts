@@ -218,7 +218,8 @@ t.test('a process that is killed during a write leaves the intent', async (t) =>
     await sink.open()
     const { stage } = createAudit({ sink, onFailure: () => 'refuse', log: console })
     const endpoint = catalogue.find(({ method, path }) => method === 'DELETE' && path === '/agents/:agent_id')
-    const request = { endpoint, params: { agent_id: '001' }, query: {}, caller: { name: 'alice' }, requestId: 'killed' }
+    const parts = { params: { agent_id: '001' }, query: {}, body: { kind: 'none' }, caller: { name: 'alice' } }
+    const request = { kind: 'write', endpoint, ...parts, requestId: 'killed' }
     await stage(() => { process.stdout.write('forwarding'); return new Promise(() => setInterval(() => {}, 1e6)) })(request)`
   const child = spawn(process.execPath, [...loader, '--input-type=module', '--eval', program])
   let errors = ''
