@@ -7,7 +7,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject,
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Log } from '../core/events.ts'
-import { fingerprintFolder, watchFiles } from './file-watcher.ts'
+import { fingerprintFolder, watchFiles } from '../file-watcher.ts'
 
 /** A private key in PEM form and the `kid` of its tokens. */
 export interface SigningKey {

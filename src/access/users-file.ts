@@ -5,7 +5,7 @@
 import { type FileHandle, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Log } from '../core/events.ts'
-import { fingerprintFile, watchFiles } from './file-watcher.ts'
+import { fingerprintFile, watchFiles } from '../file-watcher.ts'
 import type { Users } from './passwords.ts'
 import { checkPassword, hashPassword } from './passwords.ts'
 

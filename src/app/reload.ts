@@ -6,10 +6,10 @@
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
-import { fingerprintFile, watchFiles } from '../access/file-watcher.ts'
 import type { Deprecation } from '../config/deprecated.ts'
 import type { LoadResult } from '../config/index.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
+import { fingerprintFile, watchFiles } from '../file-watcher.ts'
 
 /** The result of the latest reload. The load at the start of the process counts as the first one. */
 export interface ReloadStatus {

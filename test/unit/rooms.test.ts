@@ -16,6 +16,7 @@ const table: Readonly<Record<string, Room>> = {
   core: { rooms: ['catalogue/endpoint'], packages: ['lru-cache'], never: [...NETWORK, 'node:fs'] },
   catalogue: { rooms: [], packages: [], never: [...NETWORK, 'node:fs'] },
   query: { rooms: ['core'], packages: [], never: [...NETWORK, 'node:fs'] },
+  'file-watcher': { rooms: [], packages: [], never: NETWORK },
   listener: { rooms: ['core'], packages: ['fastify'] },
   representation: { rooms: ['core'], packages: ['lru-cache'], never: [...NETWORK, 'node:fs'] },
   // http receives the catalogue as a value: without the records, no code can ask an endpoint for its name.
@@ -43,7 +44,7 @@ const table: Readonly<Record<string, Room>> = {
     ],
   },
   access: {
-    rooms: ['core'],
+    rooms: ['core', 'file-watcher'],
     packages: ['@node-rs/bcrypt', 'lru-cache', 'undici'],
     never: ['node:http', 'node:https', 'node:net'],
   },

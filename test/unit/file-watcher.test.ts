@@ -1,8 +1,8 @@
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { fingerprintFile, watchFiles } from '../../../src/access/file-watcher.ts'
-import { eventually } from '../../support/eventually.ts'
+import { fingerprintFile, watchFiles } from '../../src/file-watcher.ts'
+import { eventually } from '../support/eventually.ts'
 
 t.test('a fault is reported once, however often the file changes, until the file is valid again', async (t) => {
   const folder = t.testdir({ file: 'good' })
