@@ -6,7 +6,7 @@ import Fastify, {
   type FastifyPluginAsync,
   type FastifyReply,
   type FastifyRequest,
-  type FastifyServerFactory,
+  type FastifyServerOptions,
 } from 'fastify'
 import { EdgeError } from '../core/errors.ts'
 import type { RejectedRequestEvent } from '../core/events.ts'
@@ -23,8 +23,8 @@ export interface OperationsOptions {
   readonly log: { error(fields: object, message: string): void }
   /** Receives requests that the listener refused after the caller had signed in. */
   readonly onRejected?: (request: RejectedRequestEvent) => void
-  /** Creates the server with its limits and its certificate. Default: a plain HTTP server of Node. */
-  readonly serverFactory?: FastifyServerFactory
+  /** Create the server with its limits and its certificate. Default: a plain HTTP server of Node. */
+  readonly server?: Pick<FastifyServerOptions, 'serverFactory' | 'clientErrorHandler'>
   /** Routes that need no sign-in. */
   readonly openParts?: readonly OperationsPart[]
   /** Routes that need a sign-in. Absent: the listener serves only the probes and the open parts. */
@@ -47,14 +47,14 @@ const securityHeaders = {
 
 /** Returns the app before it listens. Its `close` ends open connections at once. */
 export async function createOperationsListener(options: OperationsOptions): Promise<FastifyInstance> {
-  const { ready, log, onRejected, serverFactory, openParts = [], signedIn } = options
+  const { ready, log, onRejected, server, openParts = [], signedIn } = options
   const sendError = errorSender(options)
   const app = Fastify({
     logger: false,
     genReqId: () => randomUUID(),
     forceCloseConnections: true,
     return503OnClosing: false,
-    ...(serverFactory && { serverFactory }),
+    ...server,
     bodyLimit: MAX_BODY_BYTES,
     // Errors of the router run no hooks.
     frameworkErrors: (error, request, reply) => {

@@ -105,7 +105,7 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
     observe: emit.request,
     ...(traces && { beginTrace: createTraceStarter(trustedProxies, traces) }),
     recordStages,
-    serverFactory: listener.serverFactory,
+    server: listener.fastify,
     log,
     limits: () => current().listen.limits,
     prefixes: () => current().cluster,

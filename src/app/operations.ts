@@ -13,8 +13,8 @@ import { referencePart } from '../admin/reference.ts'
 import { sessionPart } from '../admin/sessions/routes.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
-import type { ListenerSettings } from '../listener/connections.ts'
 import { createListener, type Listener } from '../listener/listener.ts'
+import type { ListenerSettings } from '../listener/options.ts'
 import type { EdgeEvents } from '../telemetry/events.ts'
 import type { RequestCounts } from '../telemetry/request-counts.ts'
 import type { Cluster } from '../upstream/index.ts'
@@ -61,7 +61,7 @@ export async function buildOperations(
     ready,
     log,
     onRejected: parts.audit.onRequest,
-    serverFactory: listener.serverFactory,
+    server: listener.fastify,
     ...(isMetricsOpen && { openParts: [metrics] }),
     errorPages,
     ...(sessions && { pageChallenge: sessions.challenge }),

@@ -7,7 +7,7 @@ import Fastify, {
   type FastifyInstance,
   type FastifyPluginAsync,
   type FastifyRequest,
-  type FastifyServerFactory,
+  type FastifyServerOptions,
 } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { newRequestId } from '../core/request-ids.ts'
@@ -42,7 +42,8 @@ declare module 'fastify' {
 }
 
 export interface HttpOptions extends RouteOptions {
-  readonly serverFactory: FastifyServerFactory
+  /** The options that put Fastify behind a listener. */
+  readonly server: Pick<FastifyServerOptions, 'serverFactory' | 'clientErrorHandler'>
   readonly log: FastifyBaseLogger
   /** Receives the event of each request when its response was sent or its client has disconnected. */
   readonly observe?: RequestEventListener
@@ -103,7 +104,7 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
 
 function createApp(options: HttpOptions): FastifyInstance {
   return Fastify({
-    serverFactory: options.serverFactory,
+    ...options.server,
     logController: new RequestLog(options.log),
     genReqId: newRequestId,
     requestIdHeader: false,

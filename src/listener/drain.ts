@@ -26,59 +26,46 @@ const MAX_PAUSE_MS = 3000
 export async function drain(listener: Listener, { delay, limit, isPortShared }: DrainOptions): Promise<boolean> {
   const end = performance.now() + limit
   listener.announceClose()
-  const connections = watchNewConnections(listener)
+  const isQuiet = watchNewConnections(listener)
   await wait(Math.min(delay, limit))
-  if (!isPortShared) await untilQuiet(listener, connections)
-  const closed = Promise.all(listener.servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  if (!isPortShared && !(await isQuiet())) await pauseUntil(isQuiet, listener)
+  const closed = listener.closePorts().then(() => true)
   listener.resume()
 
-  const ended = closed.then(() => true)
   while (performance.now() < end) {
     listener.closeIdle()
-    if (await Promise.race([ended, wait(CLOSE_IDLE_INTERVAL_MS, false)])) return true
+    if (await Promise.race([closed, wait(CLOSE_IDLE_INTERVAL_MS, false)])) return true
   }
   listener.closeAll()
   await closed
   return false
 }
 
-interface NewConnections {
-  /** Number of connections since the beginning. */
-  count(): number
-  /** Milliseconds since the last one. */
-  quietFor(): number
+/**
+ * Connections that the kernel has accepted and this process has not (it accepts one in each turn of the event loop) are
+ * reset when the port closes. New connections now come from clients whose last response closed their connection. So
+ * requests are paused until none arrive; they are served once the port is closed.
+ */
+async function pauseUntil(isQuiet: () => Promise<boolean>, listener: Listener): Promise<void> {
+  listener.pause()
+  const latest = performance.now() + MAX_PAUSE_MS
+  while (!(await isQuiet()) && performance.now() < latest) await wait(QUIET_MS / 10)
 }
 
-function watchNewConnections(listener: Listener): NewConnections {
+/** Returns a function that checks whether no more new connections arrive. */
+function watchNewConnections({ servers }: Listener): () => Promise<boolean> {
   let count = 0
   let last = performance.now() - QUIET_MS
-  for (const server of listener.servers) {
+  for (const server of servers) {
     server.on('connection', () => {
       count += 1
       last = performance.now()
     })
   }
-  return { count: () => count, quietFor: () => performance.now() - last }
-}
-
-/**
- * Waits until no new connections arrive. Connections that the kernel has accepted and this process has not (it accepts
- * one in each turn of the event loop) are reset when the port closes. New connections now come from clients whose last
- * response closed their connection. So requests are paused until none arrive; they are served once the port is closed.
- */
-async function untilQuiet(listener: Listener, connections: NewConnections): Promise<void> {
-  if (await isQuiet(connections)) return
-  listener.pause()
-  const latest = performance.now() + MAX_PAUSE_MS
-  while (!(await isQuiet(connections)) && performance.now() < latest) await wait(QUIET_MS / 10)
-}
-
-/** The time alone does not show it: in a busy process, a turn of the event loop may last longer than `QUIET_MS`. */
-async function isQuiet({ count, quietFor }: NewConnections): Promise<boolean> {
-  const before = count()
-  for (let turns = 0; turns < QUIET_TURNS; turns += 1) {
-    await turn()
-    if (count() !== before) return false
+  return async () => {
+    const before = count
+    // The time alone does not show it: in a busy process, a turn of the event loop may last longer than `QUIET_MS`.
+    for (let turns = 0; turns < QUIET_TURNS && count === before; turns += 1) await turn()
+    return count === before && performance.now() - last >= QUIET_MS
   }
-  return quietFor() >= QUIET_MS
 }

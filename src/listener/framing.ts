@@ -20,6 +20,18 @@ export interface FramingRules {
   readonly methods: readonly string[]
 }
 
+/** No endpoint has the method PATCH. It is passed on so that it is answered as by the real API, with 404 and 603. */
+const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+/** Adds the rules that follow from the settings. `cors`: OPTIONS is served. */
+export function withRules<Settings extends Omit<FramingRules, 'methods'>>(
+  settings: Settings,
+  cors: boolean,
+): Settings & FramingRules {
+  const hosts = settings.hosts.map((host) => host.toLowerCase())
+  return { ...settings, hosts, methods: cors ? [...METHODS, 'OPTIONS'] : METHODS }
+}
+
 /** Headers that must not be repeated: two recipients could each use another one of the values. */
 const SINGLE_HEADERS = new Set([
   'host',

@@ -2,18 +2,26 @@
  * The server below Fastify: TLS with certificates that can change at run time, the strict HTTP parser, its limits and
  * timeouts. It passes on only unambiguous requests, one at a time for each connection.
  */
-import { readFile, stat } from 'node:fs/promises'
-import { createServer as createHttpServer, type Server as HttpServer, type ServerOptions } from 'node:http'
+import {
+  createServer as createHttpServer,
+  type Server as HttpServer,
+  type RequestListener,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http'
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https'
-import { createSecureContext, type SecureContextOptions } from 'node:tls'
-import type { FastifyServerFactory } from 'fastify'
-import type { ListenerOptions, ListenerSettings, TlsFiles } from './connections.ts'
-import { attach, type ConnectionRules, connectionRulesOf } from './connections.ts'
-import type { PipeliningQueue } from './pipelining-queue.ts'
+import { Server as NetServer, type Socket } from 'node:net'
+import type { FastifyServerFactory, FastifyServerOptions } from 'fastify'
+import { attach } from './attach.ts'
+import { watchCertificate } from './certificates.ts'
+import type { Connection } from './connection.ts'
+import { withRules } from './framing.ts'
+import type { ListenerOptions, ListenerSettings } from './options.ts'
+import { closeSlowReaders } from './slow-clients.ts'
 
 export interface Listener {
-  /** For Fastify's option of the same name. */
-  readonly serverFactory: FastifyServerFactory
+  /** The options of Fastify that put it behind this listener. */
+  readonly fastify: Required<Pick<FastifyServerOptions, 'serverFactory' | 'clientErrorHandler'>>
   /** Every server that the factory has made: Fastify makes one for each address of `localhost`. */
   readonly servers: readonly (HttpServer | TlsServer)[]
   /**
@@ -21,8 +29,6 @@ export interface Listener {
    * the function that puts these settings to use.
    */
   prepareReload(next: ListenerSettings): Promise<() => void>
-  /** Reads the certificate again; `false`: it cannot be used, and the old one stays in use. */
-  reloadTls(): Promise<boolean>
   /** Closes the connection whose socket has failed with this error. Returns `false` if there is none. */
   closeFailedConnection(error: unknown): boolean
   /** From now on, each response closes its connection. */
@@ -30,7 +36,9 @@ export interface Listener {
   /** Requests that arrive from now on wait until `resume`. */
   pause(): void
   resume(): void
-  /** Closes idle connections and, after the timeout for headers, those that have sent no complete request. */
+  /** Accepts no more connections. Resolves when the last one is closed. */
+  closePorts(): Promise<unknown>
+  /** Closes connections without a request. */
   closeIdle(): void
   closeAll(): void
 }
@@ -40,89 +48,97 @@ const CHECK_INTERVAL_MS = 1000
 
 /** Makes the listener. If the certificate cannot be used, throws an Error that names its files. */
 export async function createListener(options: ListenerOptions): Promise<Listener> {
-  const { log, cors, onReject, interval = CHECK_INTERVAL_MS } = options
-  let { tls } = options
-  const first = tls && (await readCertificate(tls))
-  if (first && !first.ok) throw new Error(first.fault)
-  let context = first?.context
+  const { tls, log, cors, onReject, interval = CHECK_INTERVAL_MS } = options
   const servers: (HttpServer | TlsServer)[] = []
-  const queues: PipeliningQueue[] = []
-  let rules = connectionRulesOf(options, cors)
+  const connections = new Map<Socket, Connection>()
+  let rules = withRules<ListenerSettings>(options, cors)
+  let isClosing = false
+  /** Requests that arrived while the listener is paused; `undefined`: it is not paused. */
+  let paused: (() => void)[] | undefined
 
-  const useContext = (next: SecureContextOptions): void => {
-    context = next
-    for (const server of servers) if (server instanceof TlsServer) server.setSecureContext(next)
+  const certificate =
+    tls &&
+    (await watchCertificate(tls, log, (context) => {
+      for (const server of servers) if (server instanceof TlsServer) server.setSecureContext(context)
+    }))
+  const timer = closeSlowReaders(connections, () => rules.timeouts.write, interval)
+  const stop = (): void => {
+    certificate?.close()
+    clearInterval(timer)
   }
-  /** Logged once, however often the files change. */
-  let lastFault: string | undefined
-  const reloadTls = async (): Promise<boolean> => {
-    if (!tls) return false
-    const read = await readCertificate(tls)
-    if (!read.ok) {
-      if (read.fault !== lastFault) log.warn({ cert: tls.cert }, `${read.fault}; the one before stays in use`)
-      lastFault = read.fault
-      return false
+
+  const serverFactory: FastifyServerFactory = (handler) => {
+    const settings = serverOptions(rules, interval)
+    const server = certificate ? createTlsServer({ ...settings, ...certificate.current() }) : createHttpServer(settings)
+    // Node would drop headers beyond this number silently; framing.ts counts them and rejects the request.
+    server.maxHeadersCount = 0
+    const handle: RequestListener = (request, response) => {
+      if (isClosing) closeAfter(response)
+      if (paused) paused.push(() => handler(request, response))
+      else handler(request, response)
     }
-    lastFault = undefined
-    useContext(read.context)
-    log.info({ cert: tls.cert }, 'certificate changed')
-    return true
+    attach(server, { connections, handle, rules: () => rules, onReject })
+    servers.push(server)
+    server.once('close', stop)
+    return server
   }
-  const stopWatching = tls ? await watchFiles(() => tls, reloadTls, interval) : () => undefined
 
   return {
     servers,
-    reloadTls,
     prepareReload: async (next) => {
-      const nextTls = next.tls
-      const isChanged = tls && nextTls && (tls.cert !== nextTls.cert || tls.key !== nextTls.key)
-      const read = isChanged ? await readCertificate(nextTls) : undefined
-      if (read?.ok === false) throw new Error(read.fault)
+      const replaceCertificate = next.tls && (await certificate?.prepareReload(next.tls))
       return () => {
-        if (read) {
-          tls = nextTls
-          useContext(read.context)
-        }
-        rules = connectionRulesOf(next, cors)
-        for (const server of servers) applyRules(server, rules)
+        replaceCertificate?.()
+        rules = withRules(next, cors)
+        for (const server of servers) applySettings(server, next)
       }
     },
-    serverFactory: (handler, fastify) => {
-      // Fastify adds this handler beside the one of connections.ts. Two handlers would send two responses.
-      fastify.clientErrorHandler = () => undefined
-      const settings = serverOptions(rules, interval)
-      const server = context ? createTlsServer({ ...settings, ...context }) : createHttpServer(settings)
-      // Node would drop headers beyond this number silently; framing.ts counts them and rejects the request.
-      server.maxHeadersCount = 0
-      queues.push(attach(server, handler, { interval, rules: () => rules, ...(onReject && { onReject }) }))
-      servers.push(server)
-      server.once('close', stopWatching)
-      return server
+    // Fastify adds its handler of client errors beside the one of attach.ts. Two handlers would send two responses.
+    fastify: { serverFactory, clientErrorHandler: () => undefined },
+    closeFailedConnection: (error) => {
+      // A socket without an error has `null`.
+      const failed = error instanceof Error && [...connections.keys()].find(({ errored }) => errored === error)
+      if (failed) failed.destroy()
+      return Boolean(failed)
     },
-    closeFailedConnection: (error) => queues.some((queue) => queue.closeFailed(error)),
-    announceClose: () => queues.forEach((queue) => void queue.drain()),
-    pause: () => queues.forEach((queue) => void queue.pause()),
-    resume: () => queues.forEach((queue) => void queue.resume()),
+    announceClose: () => {
+      isClosing = true
+      for (const { current } of connections.values()) if (current) closeAfter(current.response)
+    },
+    pause: () => {
+      paused ??= []
+    },
+    resume: () => {
+      const waiting = paused ?? []
+      paused = undefined
+      for (const start of waiting) start()
+    },
+    // The method of Node's HTTP server would also close connections whose response is not sent completely, and no longer
+    // check the timeouts of the others.
+    closePorts: () =>
+      Promise.all(servers.map((server) => new Promise((resolve) => NetServer.prototype.close.call(server, resolve)))),
     closeIdle: () => {
-      for (const server of servers) server.closeIdleConnections()
-      // A server of Node that is closed no longer checks its timeouts.
-      for (const queue of queues) queue.closeIdle(rules.timeouts.headers)
+      // For Node, a connection is idle as soon as its response is complete in memory. So all are left open until it is sent.
+      const isSending = [...connections.values()].some(({ current }) => current?.response.writableEnded)
+      if (!isSending) for (const server of servers) server.closeIdleConnections()
     },
-    closeAll: () => {
-      for (const server of servers) server.closeAllConnections()
-      for (const queue of queues) queue.closeAll()
-    },
+    // Node's server knows no connections with CONNECT.
+    closeAll: () => connections.forEach(({ socket }) => void socket.destroy()),
   }
 }
 
+function closeAfter(response: ServerResponse): void {
+  if (!response.headersSent) response.setHeader('connection', 'close')
+}
+
 /** Node reads these properties for each connection, or each second. */
-function applyRules(server: HttpServer | TlsServer, rules: ConnectionRules): void {
-  const { maxHeaderSize, headersTimeout, requestTimeout, keepAliveTimeout } = serverOptions(rules, 0)
+function applySettings(server: HttpServer | TlsServer, settings: ListenerSettings): void {
+  const { maxHeaderSize, headersTimeout, requestTimeout, keepAliveTimeout } = serverOptions(settings, 0)
   Object.assign(server, { maxHeaderSize, headersTimeout, requestTimeout, keepAliveTimeout })
 }
 
 function serverOptions(
-  { limits, timeouts }: ConnectionRules,
+  { limits, timeouts }: ListenerSettings,
   interval: number,
 ): ServerOptions & { handshakeTimeout: number } {
   return {
@@ -137,47 +153,4 @@ function serverOptions(
     keepAliveTimeout: timeouts.idle,
     connectionsCheckingInterval: interval,
   }
-}
-
-type Certificate =
-  | { readonly ok: true; readonly context: SecureContextOptions }
-  | { readonly ok: false; readonly fault: string }
-
-/** Reads certificate and key and checks that they belong together. Does not throw. */
-async function readCertificate({ cert, key }: TlsFiles): Promise<Certificate> {
-  try {
-    const context = { cert: await readFile(cert), key: await readFile(key), minVersion: 'TLSv1.2' } as const
-    createSecureContext(context)
-    return { ok: true, context }
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    return { ok: false, fault: `certificate ${cert} with key ${key} cannot be used: ${why}` }
-  }
-}
-
-/** Compares the state of the files: a watch on their folder misses a symbolic link that is changed (Kubernetes). */
-async function watchFiles(
-  files: () => TlsFiles | undefined,
-  changed: () => Promise<boolean>,
-  interval: number,
-): Promise<() => void> {
-  let last = await fingerprint(files())
-  const check = async (): Promise<void> => {
-    const now = await fingerprint(files())
-    if (now === last) return
-    last = now
-    await changed()
-  }
-  let checking = Promise.resolve()
-  const timer = setInterval(() => {
-    checking = checking.then(check)
-  }, interval).unref()
-  return () => clearInterval(timer)
-}
-
-/** Changes with each change of the files, or of a symbolic link that leads to them. */
-async function fingerprint(files: TlsFiles | undefined): Promise<string> {
-  if (files === undefined) return ''
-  const parts = await Promise.all([files.cert, files.key].map((file) => stat(file).catch(() => undefined)))
-  return parts.map((part) => (part ? `${part.ino}:${part.size}:${part.mtimeMs}` : 'missing')).join(' ')
 }

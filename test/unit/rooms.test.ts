@@ -17,7 +17,7 @@ const table: Readonly<Record<string, Room>> = {
   catalogue: { rooms: [], packages: [], never: [...NETWORK, 'node:fs'] },
   query: { rooms: ['core'], packages: [], never: [...NETWORK, 'node:fs'] },
   'file-watcher': { rooms: [], packages: [], never: NETWORK },
-  listener: { rooms: ['core'], packages: ['fastify'] },
+  listener: { rooms: ['core', 'file-watcher'], packages: ['fastify'] },
   representation: { rooms: ['core'], packages: ['lru-cache'], never: [...NETWORK, 'node:fs'] },
   // http receives the catalogue as a value: without the records, no code can ask an endpoint for its name.
   http: {

@@ -16,7 +16,7 @@ t.test('an unexpected error is logged in full, and the client gets 949 without d
     handle: async () => {
       throw new TypeError('a detail of the inside')
     },
-    serverFactory: (handler) => createServer(handler),
+    server: { serverFactory: (handler) => createServer(handler) },
     log,
     limits: () => ({ queryParameters: 64, body: 1024, upload: 1024 }),
     prefixes: () => ({ upgradeRepositories: [], packageFolders: [] }),

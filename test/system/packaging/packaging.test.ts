@@ -59,10 +59,10 @@ t.test('every file that the Dockerfile copies exists, and only these files are s
 t.test('the health check requests /livez of the operations listener, with HTTP or HTTPS', async (t) => {
   const pair = (name: string) => readFileSync(`test/support/certificates/first.${name}`)
   const secure: FastifyServerFactory = (handler) => createServer({ cert: pair('crt'), key: pair('key') }, handler)
-  for (const serverFactory of [undefined, secure]) {
+  for (const server of [{}, { serverFactory: secure }]) {
     const ready = () => ({ ok: true, reasons: [], degraded: [] })
     const log = { error: () => undefined }
-    const app = await createOperationsListener({ ready, log, ...(serverFactory && { serverFactory }) })
+    const app = await createOperationsListener({ ready, log, server })
     t.teardown(() => app.close())
     const { port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }))
     const check = () => call(process.execPath, ['config/healthcheck.mjs'], { env: { EDGE_OPERATIONS_PORT: port } })

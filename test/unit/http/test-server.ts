@@ -22,8 +22,8 @@ import { StoredForms } from '../../../src/core/stored-forms.ts'
 import { createAuthenticator } from '../../../src/http/authenticate.ts'
 import { createHttp, type Http, type HttpOptions } from '../../../src/http/index.ts'
 import { requestLog } from '../../../src/http/request-log.ts'
-import type { ListenerOptions, ListenerSettings } from '../../../src/listener/connections.ts'
 import { createListener, type Listener } from '../../../src/listener/listener.ts'
+import type { ListenerOptions, ListenerSettings } from '../../../src/listener/options.ts'
 import { createEdgeEvents } from '../../../src/telemetry/events.ts'
 import { observeConnections } from './settled.ts'
 
@@ -136,7 +136,7 @@ export async function startServer(
       requests.push(request)
       return handle(request)
     },
-    serverFactory: listener.serverFactory,
+    server: listener.fastify,
     log,
     limits: () => ({ queryParameters: 64, body: 100_000, upload: 1_000_000 }),
     compressionMinBytes: () => 1024,

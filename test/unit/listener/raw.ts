@@ -1,8 +1,8 @@
 /** A listener with a small Fastify app behind it, and a client that writes bytes as they are. */
 import { connect, type Socket } from 'node:net'
 import Fastify, { type FastifyInstance } from 'fastify'
-import type { ListenerOptions } from '../../../src/listener/connections.ts'
 import { createListener, type Listener } from '../../../src/listener/listener.ts'
+import type { ListenerOptions } from '../../../src/listener/options.ts'
 
 type Tap = { teardown(fn: () => unknown): unknown }
 
@@ -32,7 +32,7 @@ export async function serve(
     log: { info: note, warn: note },
     ...options,
   })
-  const app = Fastify({ serverFactory: listener.serverFactory, exposeHeadRoutes: false, return503OnClosing: false })
+  const app = Fastify({ ...listener.fastify, exposeHeadRoutes: false, return503OnClosing: false })
   const seen: string[] = []
   app.addHook('preHandler', async (request) => void seen.push(`${request.method} ${request.url}`))
   prepare(app)

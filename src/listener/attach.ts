@@ -1,0 +1,106 @@
+/** The events of a server: which requests are passed on or rejected. */
+import type { IncomingMessage, RequestListener, Server } from 'node:http'
+import { Server as TlsServer } from 'node:https'
+import type { Socket } from 'node:net'
+import { EdgeError } from '../core/errors.ts'
+import { newRequestId } from '../core/request-ids.ts'
+import { Connection } from './connection.ts'
+import { type FramingRules, framingError } from './framing.ts'
+import { continueAfterDrain } from './node-internals.ts'
+import type { ListenerOptions, ListenerSettings } from './options.ts'
+import { parserError, rejectRequest, rejectSocket } from './reject.ts'
+import { continueRequest, rejectUnlessReceived } from './slow-clients.ts'
+
+/** The code of a request that was not received in time. */
+const LATE = 906
+
+export interface AttachOptions {
+  /** The open connections. With TLS, their sockets are those inside the TLS connections. */
+  readonly connections: Map<Socket, Connection>
+  /** The current rules: a reload replaces them. */
+  rules(): ListenerSettings & FramingRules
+  /** Receives each request that is not rejected. */
+  readonly handle: RequestListener
+  /** Receives each other request. */
+  readonly onReject: ListenerOptions['onReject']
+}
+
+/** Attaches the listeners to the server. */
+export function attach(server: Server, options: AttachOptions): void {
+  const { connections, rules, onReject } = options
+  const handle: RequestListener = (request, response) => {
+    const error = framingError(request, rules())
+    if (error) {
+      const id = newRequestId()
+      rejectRequest(response, error, id)
+      onReject?.({ id, request, error, socket: request.socket })
+      return
+    }
+    if (request.headers.expect !== undefined && request.httpVersion === '1.1')
+      continueRequest(request, response, rules().timeouts.expect, () => rejectCurrent(request, new EdgeError(LATE)))
+    options.handle(request, response)
+  }
+  /** Rejects on the bare socket. `request`: absent if it could not be parsed. */
+  const reject = (socket: Socket, error: EdgeError, request?: IncomingMessage): void => {
+    const id = newRequestId()
+    const wasSent = rejectSocket(socket, error, id)
+    // A connection that was opened and never used is no request.
+    if (wasSent && socket.bytesRead > 0) onReject?.({ id, error, socket, ...(request && { request }) })
+  }
+  const connectionOptions = {
+    maxPipelined: () => rules().limits.pipelined,
+    handle,
+    onDrop: (request: IncomingMessage, nth: number) =>
+      onReject?.({ id: newRequestId(), request, nth, socket: request.socket }),
+  }
+  const connectionOf = (socket: Socket): Connection => connections.get(socket) ?? open(socket)
+  const open = (socket: Socket): Connection => {
+    const connection = new Connection(socket, connectionOptions)
+    connections.set(socket, connection)
+    socket.once('close', () => connections.delete(socket))
+    closeOnFault(socket)
+    return connection
+  }
+  const accept: RequestListener = (request, response) => connectionOf(request.socket).accept(request, response)
+
+  if (server instanceof TlsServer) server.on('connection', closeOnFault)
+  server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', open)
+  for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, accept)
+  server.on('connect', (request, socket: Socket) => {
+    const connection = connectionOf(socket)
+    continueAfterDrain(socket, () => connection.current?.response)
+    // Discards what follows: while bytes are unread, the end of the connection is not seen.
+    socket.resume()
+    connection.rejectAfterResponses(() => reject(socket, new EdgeError(905), request))
+  })
+  server.on('clientError', (fault, socket: Socket) => {
+    if (socket.destroyed || (fault as NodeJS.ErrnoException).code === 'ECONNRESET') {
+      socket.destroy()
+      return
+    }
+    const connection = connectionOf(socket)
+    const { limits, timeouts } = rules()
+    const error = parserError(fault, limits.url)
+    const rejectIt = (): void =>
+      connection.rejectAfterResponses((current) => (current ? rejectCurrent(current, error) : reject(socket, error)))
+    if (error.code === LATE) rejectUnlessReceived(connection, timeouts, rejectIt)
+    else rejectIt()
+  })
+}
+
+/**
+ * Closes a connection at its first fault and at its timeout. Node's own listeners do the same, but Node removes them before
+ * it emits `connect`: a reset would then be an uncaught error, which ends the process.
+ */
+function closeOnFault(socket: Socket): void {
+  const close = (): void => {
+    socket.destroy()
+  }
+  socket.on('error', close)
+  socket.on('timeout', close)
+}
+
+/** Rejects a request that is being handled. The handler reports it, as it reports its own responses. */
+function rejectCurrent(request: IncomingMessage, error: EdgeError): void {
+  if (rejectSocket(request.socket, error)) request.rejectedWith = error
+}

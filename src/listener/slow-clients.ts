@@ -1,0 +1,72 @@
+/**
+ * Clients that are too slow. Node checks its timeouts before it reads the sockets in a turn of the event loop. If this
+ * process was busy, or had no processor, the rest of a request may have arrived long ago and not been read. So a late
+ * request is rejected only when everything that has arrived was read.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Connection } from './connection.ts'
+import type { Timeouts } from './options.ts'
+
+/** Calls `reject` unless the request that is being received arrives now. It has no other timeout from here on. */
+export function rejectUnlessReceived(connection: Connection, timeouts: Timeouts, reject: () => void): void {
+  const { socket, requests, incomplete } = connection
+  const latest = performance.now() + timeouts.headers
+  let bytes = socket.bytesRead
+  const check = (): void => {
+    if (socket.destroyed || incomplete?.complete) return
+    if (incomplete === undefined && connection.requests > requests) limitBody(connection, timeouts, reject)
+    else if (socket.bytesRead === bytes || performance.now() > latest) reject()
+    else {
+      // A large request needs several turns. A slow client does not send in each of them.
+      bytes = socket.bytesRead
+      setImmediate(check)
+    }
+  }
+  setImmediate(check)
+}
+
+/** Node has dropped its timeout for this request, so the body gets the rest of the time here. */
+function limitBody(connection: Connection, timeouts: Timeouts, reject: () => void): void {
+  const request = connection.incomplete
+  if (request === undefined) return
+  const timer = setTimeout(() => {
+    if (!request.complete) rejectUnlessReceived(connection, timeouts, reject)
+  }, timeouts.body - timeouts.headers)
+  request.once('close', () => clearTimeout(timer))
+}
+
+/** Sends `100 Continue`, and calls `reject` if no body follows within `timeout` milliseconds. */
+export function continueRequest(
+  request: IncomingMessage,
+  response: ServerResponse,
+  timeout: number,
+  reject: () => void,
+): void {
+  const { socket } = request
+  const before = socket.bytesRead
+  response.writeContinue()
+  const check = (): void => {
+    if (!request.complete && socket.bytesRead === before && !response.headersSent) reject()
+  }
+  const timer = setTimeout(() => setImmediate(check), timeout)
+  response.once('close', () => clearTimeout(timer))
+}
+
+/**
+ * Closes connections whose client reads nothing of a response, which would otherwise stay in memory. The timeout of
+ * Node's sockets also runs while a response is being made, so it is set only while bytes are waiting to be written.
+ * `interval`: milliseconds between two checks.
+ */
+export function closeSlowReaders(
+  connections: ReadonlyMap<unknown, Connection>,
+  writeTimeout: () => number,
+  interval: number,
+): NodeJS.Timeout {
+  return setInterval(() => {
+    const limit = writeTimeout()
+    for (const { socket, isBusy } of connections.values()) {
+      const timeout = socket.writableLength > 0 ? limit : 0
+      if (isBusy && timeout !== (socket.timeout ?? 0)) socket.setTimeout(timeout)
+    }
+  }, interval).unref()
+}

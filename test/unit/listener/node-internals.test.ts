@@ -1,0 +1,37 @@
+/** What `src/listener/node-internals.ts` expects of the code of Node's HTTP server. */
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import { replaceClose } from '../../../src/listener/node-internals.ts'
+
+/** Sends the bytes to the server. Resolves when the server has emitted the event, to its arguments. */
+async function send(t: Test, server: Server, bytes: string, event: string): Promise<unknown[]> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const client = connect({ port: (server.address() as AddressInfo).port, allowHalfOpen: true })
+  t.teardown(() => {
+    client.destroy()
+    server.close()
+  })
+  const emitted = once(server, event)
+  client.resume().write(bytes)
+  return emitted
+}
+
+t.test('a response that closes the connection ends it by destroySoon alone', async (t) => {
+  const server = createServer((_request, response) => response.end('x'))
+  const closed = new Promise<Socket>((resolve) => {
+    server.on('connection', (socket: Socket) => replaceClose(socket, resolve))
+  })
+  await send(t, server, 'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n', 'request')
+  const socket = await closed
+  await new Promise<void>((resolve) => socket.end(resolve))
+  t.notOk(socket.destroyed)
+})
+
+t.test('no listener of Node continues a response after CONNECT', async (t) => {
+  const bytes = 'GET / HTTP/1.1\r\nHost: a\r\n\r\nCONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n'
+  const [, socket] = await send(t, createServer(), bytes, 'connect')
+  t.equal((socket as Socket).listenerCount('drain'), 0)
+})
