@@ -45,8 +45,18 @@ export function parserError(error: unknown, maxUrlBytes: number): EdgeError {
   const { code, rawPacket } = error as { code?: unknown; rawPacket?: unknown }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new EdgeError(906)
   if (code !== 'HPE_HEADER_OVERFLOW') return new EdgeError(900)
-  const firstLine = Buffer.isBuffer(rawPacket) ? rawPacket.indexOf('\n') : 0
-  return new EdgeError(firstLine === -1 || firstLine > maxUrlBytes ? 908 : 907)
+  return new EdgeError(Buffer.isBuffer(rawPacket) && isLongUrl(rawPacket.toString('latin1'), maxUrlBytes) ? 908 : 907)
+}
+
+/**
+ * Returns whether the URL exceeds the limit. Node passes only the chunk in which it does, and the request line may have begun
+ * in an earlier one. Without a space and an end of line, the chunk could be part of a header too; it is taken for a URL.
+ */
+function isLongUrl(chunk: string, maxUrlBytes: number): boolean {
+  const [, method, url = '', version] = /^([A-Z]+ )?([^\s]*)( HTTP\/\d\.\d\r\n)?/.exec(chunk) ?? []
+  const isWhole = method !== undefined && version !== undefined
+  const isUrl = version !== undefined || (method ?? '').length + url.length === chunk.length
+  return isUrl && !(isWhole && url.length <= maxUrlBytes)
 }
 
 function headersOf(error: EdgeError, id?: string): Record<string, string> {

@@ -114,6 +114,12 @@ export const bad: readonly Row[] = [
   { name: 'HTTP/0.9', bytes: 'GET /agents\r\n\r\n', status: 400, code: 900 },
   { name: 'HTTP/0.9 line', bytes: get('Host: edge\r\n', 'GET / HTTP/0.9'), status: 400, code: 900 },
   { name: 'H19 header of 20 kB', bytes: get(`Host: edge\r\n${filler('A', 20_000)}`), status: 431, code: 907 },
+  {
+    name: 'H19 header of 40 kB with spaces',
+    bytes: get(`Host: edge\r\nCookie: ${'a=b; '.repeat(8000)}\r\n`),
+    status: 431,
+    code: 907,
+  },
   { name: 'H19 header of 40 kB', bytes: get(`Host: edge\r\n${filler('A', 40_000)}`), status: 431, code: 907 },
   {
     name: 'H19 URL of 9 kB',
