@@ -15,7 +15,7 @@ import { createReloadableConfig, type ReloadableConfig } from '../config/reloada
 import type { Config } from '../config/schema.ts'
 import { weaknessOf } from '../config/weak-password.ts'
 import { requestLog } from '../http/request-log.ts'
-import { type DrainOptions, drain } from '../listener/drain.ts'
+import type { DrainOptions } from '../listener/drain.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
 import { createSharedFailedLogins } from '../redis/shared-failed-logins.ts'
 import { createSharedPermits } from '../redis/shared-permits.ts'
@@ -151,9 +151,9 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
       lifecycle.isDraining = true
       const { limit } = current().listen.drain
       const deadline = performance.now() + limit
-      const isComplete = await drain(api.listener, { delay, limit, isPortShared })
+      const isComplete = await api.listener.drain({ delay, limit, isPortShared })
       // Probes and scrapes end as well: they must not notice that this process is replaced.
-      if (isPortShared) await drain(operations.listener, { delay: 0, limit: OPERATIONS_DRAIN_MS, isPortShared })
+      if (isPortShared) await operations.listener.drain({ delay: 0, limit: OPERATIONS_DRAIN_MS, isPortShared })
       await close(Math.min(SPAN_FLUSH_MS, Math.max(0, deadline - performance.now())))
       return isComplete
     },

@@ -2,8 +2,10 @@
  * Graceful shutdown without a connection reset and without a 503. Fastify's own close waits for idle connections,
  * answers 503 or resets, so the servers are drained here first.
  */
+import type { RequestListener, Server, ServerResponse } from 'node:http'
+import { Server as NetServer } from 'node:net'
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
-import type { Listener } from './listener.ts'
+import type { Connection } from './connection.ts'
 
 export interface DrainOptions {
   /** Milliseconds in which load balancers see that this replica is not ready. Requests are still served. */
@@ -22,50 +24,94 @@ const QUIET_TURNS = 3
 /** The longest time that requests wait for the port to close. */
 const MAX_PAUSE_MS = 3000
 
-/** Resolves when the last connection is closed: `true` if all requests ended by themselves, `false` if the limit closed some. */
-export async function drain(listener: Listener, { delay, limit, isPortShared }: DrainOptions): Promise<boolean> {
-  const end = performance.now() + limit
-  listener.announceClose()
-  const isQuiet = watchNewConnections(listener)
-  await wait(Math.min(delay, limit))
-  if (!isPortShared && !(await isQuiet())) await pauseUntil(isQuiet, listener)
-  const closed = listener.closePorts().then(() => true)
-  listener.resume()
+export class Drain {
+  readonly #servers: readonly Server[]
+  readonly #connections: ReadonlyMap<unknown, Connection>
+  #isRunning = false
+  /** Requests that wait for the port to close; `undefined`: none has to wait. */
+  #paused: (() => void)[] | undefined
 
-  while (performance.now() < end) {
-    listener.closeIdle()
-    if (await Promise.race([closed, wait(CLOSE_IDLE_INTERVAL_MS, false)])) return true
+  constructor(servers: readonly Server[], connections: ReadonlyMap<unknown, Connection>) {
+    this.#servers = servers
+    this.#connections = connections
   }
-  listener.closeAll()
-  await closed
-  return false
+
+  /** Returns the listener for requests that calls the handler. In a drain, each response closes its connection. */
+  guard(handle: RequestListener): RequestListener {
+    return (request, response) => {
+      if (this.#isRunning) closeAfter(response)
+      if (this.#paused) this.#paused.push(() => handle(request, response))
+      else handle(request, response)
+    }
+  }
+
+  /** Resolves when the last connection is closed: `true` if all requests ended by themselves, `false` if the limit closed some. */
+  async run({ delay, limit, isPortShared }: DrainOptions): Promise<boolean> {
+    const end = performance.now() + limit
+    this.#isRunning = true
+    for (const { current } of this.#connections.values()) if (current) closeAfter(current.response)
+    const isQuiet = this.#watchNewConnections()
+    await wait(Math.min(delay, limit))
+    if (!isPortShared && !(await isQuiet())) await this.#pauseUntil(isQuiet)
+    const closed = this.#closePorts().then(() => true)
+    for (const start of this.#paused ?? []) start()
+    this.#paused = undefined
+
+    while (performance.now() < end) {
+      this.#closeIdle()
+      if (await Promise.race([closed, wait(CLOSE_IDLE_INTERVAL_MS, false)])) return true
+    }
+    // The method of Node's server would leave those with CONNECT open.
+    for (const { socket } of this.#connections.values()) socket.destroy()
+    await closed
+    return false
+  }
+
+  /** Returns a function that checks whether no more new connections arrive. */
+  #watchNewConnections(): () => Promise<boolean> {
+    let count = 0
+    let last = performance.now() - QUIET_MS
+    for (const server of this.#servers) {
+      server.on('connection', () => {
+        count += 1
+        last = performance.now()
+      })
+    }
+    return async () => {
+      const before = count
+      // The time alone does not show it: in a busy process, a turn of the event loop may last longer than `QUIET_MS`.
+      for (let turns = 0; turns < QUIET_TURNS && count === before; turns += 1) await turn()
+      return count === before && performance.now() - last >= QUIET_MS
+    }
+  }
+
+  /**
+   * Connections that the kernel has accepted and this process has not (it accepts one in each turn of the event loop) are
+   * reset when the port closes. New connections now come from clients whose last response closed their connection. So
+   * requests are paused until none arrive; they are served once the port is closed.
+   */
+  async #pauseUntil(isQuiet: () => Promise<boolean>): Promise<void> {
+    this.#paused = []
+    const latest = performance.now() + MAX_PAUSE_MS
+    while (!(await isQuiet()) && performance.now() < latest) await wait(QUIET_MS / 10)
+  }
+
+  /**
+   * Resolves when the last connection is closed. The method of Node's HTTP server would close connections whose response is
+   * not sent completely, and would no longer check the timeouts of the others.
+   */
+  #closePorts(): Promise<unknown> {
+    const close = (server: Server) => new Promise((resolve) => NetServer.prototype.close.call(server, resolve))
+    return Promise.all(this.#servers.map(close))
+  }
+
+  /** For Node, a connection is idle as soon as its response is complete in memory. So all are left open until it is sent. */
+  #closeIdle(): void {
+    const isSending = [...this.#connections.values()].some(({ current }) => current?.response.writableEnded)
+    if (!isSending) for (const server of this.#servers) server.closeIdleConnections()
+  }
 }
 
-/**
- * Connections that the kernel has accepted and this process has not (it accepts one in each turn of the event loop) are
- * reset when the port closes. New connections now come from clients whose last response closed their connection. So
- * requests are paused until none arrive; they are served once the port is closed.
- */
-async function pauseUntil(isQuiet: () => Promise<boolean>, listener: Listener): Promise<void> {
-  listener.pause()
-  const latest = performance.now() + MAX_PAUSE_MS
-  while (!(await isQuiet()) && performance.now() < latest) await wait(QUIET_MS / 10)
-}
-
-/** Returns a function that checks whether no more new connections arrive. */
-function watchNewConnections({ servers }: Listener): () => Promise<boolean> {
-  let count = 0
-  let last = performance.now() - QUIET_MS
-  for (const server of servers) {
-    server.on('connection', () => {
-      count += 1
-      last = performance.now()
-    })
-  }
-  return async () => {
-    const before = count
-    // The time alone does not show it: in a busy process, a turn of the event loop may last longer than `QUIET_MS`.
-    for (let turns = 0; turns < QUIET_TURNS && count === before; turns += 1) await turn()
-    return count === before && performance.now() - last >= QUIET_MS
-  }
+function closeAfter(response: ServerResponse): void {
+  if (!response.headersSent) response.setHeader('connection', 'close')
 }

@@ -2,19 +2,14 @@
  * The server below Fastify: TLS with certificates that can change at run time, the strict HTTP parser, its limits and
  * timeouts. It passes on only unambiguous requests, one at a time for each connection.
  */
-import {
-  createServer as createHttpServer,
-  type Server as HttpServer,
-  type RequestListener,
-  type ServerOptions,
-  type ServerResponse,
-} from 'node:http'
+import { createServer as createHttpServer, type Server as HttpServer, type ServerOptions } from 'node:http'
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https'
-import { Server as NetServer, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import type { FastifyServerFactory, FastifyServerOptions } from 'fastify'
 import { attach } from './attach.ts'
 import { watchCertificate } from './certificates.ts'
 import type { Connection } from './connection.ts'
+import { Drain, type DrainOptions } from './drain.ts'
 import { withRules } from './framing.ts'
 import type { ListenerOptions, ListenerSettings } from './options.ts'
 import { closeSlowReaders } from './slow-clients.ts'
@@ -31,16 +26,8 @@ export interface Listener {
   prepareReload(next: ListenerSettings): Promise<() => void>
   /** Closes the connection whose socket has failed with this error. Returns `false` if there is none. */
   closeFailedConnection(error: unknown): boolean
-  /** From now on, each response closes its connection. */
-  announceClose(): void
-  /** Requests that arrive from now on wait until `resume`. */
-  pause(): void
-  resume(): void
-  /** Accepts no more connections. Resolves when the last one is closed. */
-  closePorts(): Promise<unknown>
-  /** Closes connections without a request. */
-  closeIdle(): void
-  closeAll(): void
+  /** Resolves when the last connection is closed: `true` if all requests ended by themselves, `false` if the limit closed some. */
+  drain(options: DrainOptions): Promise<boolean>
 }
 
 /** Timeouts are exceeded by at most one second. */
@@ -52,9 +39,7 @@ export async function createListener(options: ListenerOptions): Promise<Listener
   const servers: (HttpServer | TlsServer)[] = []
   const connections = new Map<Socket, Connection>()
   let rules = withRules<ListenerSettings>(options, cors)
-  let isClosing = false
-  /** Requests that arrived while the listener is paused; `undefined`: it is not paused. */
-  let paused: (() => void)[] | undefined
+  const drain = new Drain(servers, connections)
 
   const certificate =
     tls &&
@@ -72,12 +57,7 @@ export async function createListener(options: ListenerOptions): Promise<Listener
     const server = certificate ? createTlsServer({ ...settings, ...certificate.current() }) : createHttpServer(settings)
     // Node would drop headers beyond this number silently; framing.ts counts them and rejects the request.
     server.maxHeadersCount = 0
-    const handle: RequestListener = (request, response) => {
-      if (isClosing) closeAfter(response)
-      if (paused) paused.push(() => handler(request, response))
-      else handler(request, response)
-    }
-    attach(server, { connections, handle, rules: () => rules, onReject })
+    attach(server, { connections, handle: drain.guard(handler), rules: () => rules, onReject })
     servers.push(server)
     server.once('close', stop)
     return server
@@ -101,34 +81,8 @@ export async function createListener(options: ListenerOptions): Promise<Listener
       if (failed) failed.destroy()
       return Boolean(failed)
     },
-    announceClose: () => {
-      isClosing = true
-      for (const { current } of connections.values()) if (current) closeAfter(current.response)
-    },
-    pause: () => {
-      paused ??= []
-    },
-    resume: () => {
-      const waiting = paused ?? []
-      paused = undefined
-      for (const start of waiting) start()
-    },
-    // The method of Node's HTTP server would also close connections whose response is not sent completely, and no longer
-    // check the timeouts of the others.
-    closePorts: () =>
-      Promise.all(servers.map((server) => new Promise((resolve) => NetServer.prototype.close.call(server, resolve)))),
-    closeIdle: () => {
-      // For Node, a connection is idle as soon as its response is complete in memory. So all are left open until it is sent.
-      const isSending = [...connections.values()].some(({ current }) => current?.response.writableEnded)
-      if (!isSending) for (const server of servers) server.closeIdleConnections()
-    },
-    // Node's server knows no connections with CONNECT.
-    closeAll: () => connections.forEach(({ socket }) => void socket.destroy()),
+    drain: (drainOptions) => drain.run(drainOptions),
   }
-}
-
-function closeAfter(response: ServerResponse): void {
-  if (!response.headersSent) response.setHeader('connection', 'close')
 }
 
 /** Node reads these properties for each connection, or each second. */

@@ -2,7 +2,6 @@
 import t, { type Test } from 'tap'
 import { putUser } from '../../../src/access/users-file.ts'
 import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
-import { drain } from '../../../src/listener/drain.ts'
 import { eventually } from '../../support/eventually.ts'
 import { get, openConnection, type RawConnection, statusOf } from './raw-connection.ts'
 import { cachedResponse, repeating, startServer, type TestServer, uncachedResponse } from './test-server.ts'
@@ -122,7 +121,7 @@ t.test('a reload of the idle timeout holds for all connections', async (t) => {
 t.test('a graceful shutdown closes connections after their next response, and idle ones', async (t) => {
   const server = await startServer(t, hit)
   const [active, idle] = [await warm(t, server), await warm(t, server)]
-  const drained = drain(server.listener, { delay: 2000, limit: 60_000 })
+  const drained = server.listener.drain({ delay: 2000, limit: 60_000 })
   t.match(await active.ask(get()), /^connection: close\r$/im)
   t.equal(await drained, true)
   await eventually(() => active.isClosed() && idle.isClosed())

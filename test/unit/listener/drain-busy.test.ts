@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import t from 'tap'
-import { drain } from '../../../src/listener/drain.ts'
 import { serve } from './raw.ts'
 
 const CONNECTIONS = 10
@@ -45,7 +44,7 @@ for (const [when, pause] of Object.entries(rows)) {
     await once(worker, 'message')
     const received = once(worker, 'message')
     const delay = 300
-    const ended = drain(listener, { delay, limit: 60_000 })
+    const ended = listener.drain({ delay, limit: 60_000 })
     for (const server of listener.servers) server.on('connection', () => block(pause))
     worker.postMessage('connect')
     // The kernel accepts the connections, and the delay ends meanwhile.

@@ -1,6 +1,5 @@
 /** A graceful shutdown waits until a slow client has received its response. */
 import t from 'tap'
-import { drain } from '../../../src/listener/drain.ts'
 import { eventually } from '../../support/eventually.ts'
 import { get, openConnection } from '../http/raw-connection.ts'
 import { cachedResponse, repeating, startServer } from '../http/test-server.ts'
@@ -24,7 +23,7 @@ for (const isRepeated of [false, true]) {
     connection.socket.pause()
     connection.socket.write(get())
     await eventually(() => calls > called)
-    const drained = drain(server.listener, { delay: 0, limit: 60_000 })
+    const drained = server.listener.drain({ delay: 0, limit: 60_000 })
     const [listening] = server.listener.servers
     await eventually(() => listening?.listening === false)
     connection.socket.resume()

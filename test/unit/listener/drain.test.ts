@@ -2,7 +2,6 @@ import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
-import { drain } from '../../../src/listener/drain.ts'
 import { eventually } from '../../support/eventually.ts'
 import { serve } from './raw.ts'
 
@@ -58,7 +57,7 @@ t.test('two replicas under load, one of them drains: no reset, no 503', async (t
   await eventually(() => answers.length > 200)
   const late = () => answers.filter((answer) => answer.late)
   // The delay is long enough for the balancer to react, also on a busy machine.
-  const clean = drain(leaving.listener, { delay: 3000, limit: 60_000 })
+  const clean = leaving.listener.drain({ delay: 3000, limit: 60_000 })
   draining = true
   await eventually(() => late().length > 20)
   targets = [staying.port]
@@ -94,7 +93,7 @@ t.test('a request in progress is answered', async (t) => {
   })
   const answer = get(port, agentFor(t, 1), '/late')
   await eventually(() => started)
-  const clean = drain(listener, { delay: 50, limit: 60_000 })
+  const clean = listener.drain({ delay: 50, limit: 60_000 })
   await eventually(() => listener.servers.every((server) => !server.listening))
   open()
   t.equal(await clean, true)
@@ -111,7 +110,7 @@ t.test('idle connections are closed at once', async (t) => {
   silent.on('error', () => undefined)
   await new Promise((resolve) => silent.once('connect', resolve))
   // The limit is shorter than the timeout of idle connections, and longer than that of headers.
-  t.equal(await drain(listener, { delay: 0, limit: 30_000 }), true)
+  t.equal(await listener.drain({ delay: 0, limit: 30_000 }), true)
 })
 
 t.test('a request that never ends is closed at the limit', async (t) => {
@@ -124,13 +123,13 @@ t.test('a request that never ends is closed at the limit', async (t) => {
   })
   const answer = get(port, agentFor(t, 1), '/never').catch((cause: NodeJS.ErrnoException) => cause.code)
   await eventually(() => started)
-  t.equal(await drain(listener, { delay: 0, limit: 300 }), false)
+  t.equal(await listener.drain({ delay: 0, limit: 300 }), false)
   t.equal(await answer, 'ECONNRESET')
 })
 
 t.test("Fastify's own close still works afterwards", async (t) => {
   const { listener, app } = await serve(t)
-  t.equal(await drain(listener, { delay: 0, limit: 30_000 }), true)
+  t.equal(await listener.drain({ delay: 0, limit: 30_000 }), true)
   await t.resolves(app.close())
 })
 
@@ -151,7 +150,7 @@ t.test('clients that reconnect until the port is closed get every response', asy
     }
   })
   await eventually(() => answered > 200)
-  t.equal(await drain(listener, { delay: 200, limit: 60_000 }), true)
+  t.equal(await listener.drain({ delay: 200, limit: 60_000 }), true)
   await Promise.all(clients)
   t.strictSame(failures, [])
 })
