@@ -64,7 +64,8 @@ export function attach(server: Server, options: AttachOptions): void {
   const accept: RequestListener = (request, response) => connectionOf(request.socket).accept(request, response)
 
   if (server instanceof TlsServer) server.on('connection', closeOnFault)
-  server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', open)
+  // A connection may be known already: Node may parse what came with the end of the handshake before this event.
+  server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', connectionOf)
   for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, accept)
   server.on('connect', (request, socket: Socket) => {
     const connection = connectionOf(socket)
