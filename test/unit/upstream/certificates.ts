@@ -36,6 +36,7 @@ export async function authority(t: Pick<Test, 'teardown'>, name: string): Promis
   let made = 0
   const sign = async (names: string, days = 2): Promise<Pair> => {
     made += 1
+    const serial = String(made + 1)
     const [key, request, cert, extension] = ['key', 'csr', 'crt', 'ext'].map((end) => at(`${made}.${end}`)) as [
       string,
       string,
@@ -44,7 +45,8 @@ export async function authority(t: Pick<Test, 'teardown'>, name: string): Promis
     ]
     await run('openssl', ['req', ...newKey, '-keyout', key, '-out', request, '-subj', '/CN=node'])
     await writeFile(extension, `subjectAltName=${names}\n`)
-    const by = ['-CA', at('ca.crt'), '-CAkey', at('ca.key'), '-CAcreateserial']
+    // A file of serial numbers would be read by one command while another one writes it.
+    const by = ['-CA', at('ca.crt'), '-CAkey', at('ca.key'), '-set_serial', serial]
     const rest = ['-in', request, '-out', cert, '-days', String(days), '-extfile', extension]
     await run('openssl', ['x509', '-req', ...by, ...rest])
     return { cert: await readFile(cert, 'utf8'), key: await readFile(key, 'utf8') }
