@@ -139,7 +139,7 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
         const startCluster = () => cluster.start().then(readiness.start)
         await Promise.all([drains.start().then(startCluster), shared?.start(), reloader.watch(), audit.open()])
         const operationsUrl = await listen(operations.app, initial.operations)
-        lifecycle.url = await listen(api.app, initial.listen)
+        lifecycle.url = await listen(api.app, initial.listen, (text) => log.info(text))
         history.recordEvent({ kind: 'start' })
         return { operationsUrl, url: lifecycle.url }
       } catch (error) {
@@ -316,10 +316,21 @@ async function buildParts(settings: ReloadableConfig, parts: ProcessParts) {
  */
 const LISTEN_BACKLOG = 65_535
 
-/** Fastify reports http:// for every server that it did not create itself. */
-async function listen(app: FastifyInstance, { host, port, tls }: Config['listen' | 'operations']): Promise<string> {
+/**
+ * Fastify reports http:// for every server that it did not create itself. `onAddress` gets the text for each address that
+ * is bound, where Fastify itself has no logger.
+ */
+async function listen(
+  app: FastifyInstance,
+  { host, port, tls }: Config['listen' | 'operations'],
+  onAddress?: (text: string) => void,
+): Promise<string> {
   const withScheme = (url: string): string => (tls === undefined ? url : url.replace(/^http:/, 'https:'))
-  const listenTextResolver = (url: string) => `bound to ${withScheme(url)}`
+  const listenTextResolver = (url: string): string => {
+    const text = `bound to ${withScheme(url)}`
+    onAddress?.(text)
+    return text
+  }
   return withScheme(await app.listen({ host, port, backlog: LISTEN_BACKLOG, listenTextResolver }))
 }
 

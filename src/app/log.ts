@@ -109,11 +109,13 @@ export function limitRepeatedLines(intervalMs: number): RepeatedLines {
   }
 }
 
-/** Returns message and fields without what differs from one event to the next: numbers, and stacks of errors. */
+/** Returns message and fields without what differs from one event to the next: the id of the request, numbers, stacks. */
 function kindOf([first, ...rest]: readonly unknown[]): string {
   if (typeof first !== 'object' || first === null) return [first, ...rest].join(' ')
   if (first instanceof Error) return [first.message, ...rest].join(' ')
-  const fields = Object.entries(first).map(([name, value]) => `${name}=${identityOf(value)}`)
+  const fields = Object.entries(first)
+    .filter(([name]) => name !== 'reqId')
+    .map(([name, value]) => `${name}=${identityOf(value)}`)
   return [...rest, ...fields].join(' ')
 }
 

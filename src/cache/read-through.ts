@@ -116,13 +116,14 @@ function repeatOf(path: ReadPath, context: ReadContext): StoredOrigin['repeat'] 
   if (info.scope !== EVERYONE || request.reuse !== 'allowed') return undefined
   // Without the objects of this very request, which would stay in memory as long as the function does.
   const { trace: _, ...others } = request
-  const later = { ...context, request: { ...others, client: new AbortController(), cost: NO_COST } }
+  const later = { ...others, client: new AbortController(), cost: NO_COST }
   const repeat = (): EnvelopeResponse<StoredOrigin> | undefined => {
     if (!target.isCurrent()) return undefined
     const lookup = store.lookupLocal(key, tags)
     if (lookup?.kind !== 'hit' || lookup.response.age >= lookup.response.ttl) return undefined
-    path.refreshAhead.onHit(later, lookup.response)
-    path.divergenceCheck?.(later, lookup)
+    const again = { request: later, target, lookup }
+    path.refreshAhead.onHit(again, lookup.response)
+    path.divergenceCheck?.(again, lookup)
     return serve(lookup.response, { hit: true }, repeat)
   }
   return repeat
