@@ -2,7 +2,7 @@
  * Cache hits that are answered in the hook of admission. When a request was answered from the cache, its URL is
  * remembered with the stored response. The next request for the URL with verified credentials gets the response without
  * validation and pipeline, as long as it is still a fresh hit of the local tier. Any other request continues with the
- * next step of the same way; nothing has been counted or decided for it.
+ * next step of the same way, and nothing has been decided for it.
  */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'

@@ -44,11 +44,13 @@ t.test('a body whose indented form would be too long is sent as it is', async (t
   for (const body of [nested(2 * 1024 * 1024), Buffer.from(`"${'x'.repeat(MAX_INDENTED_BYTES)}"`)]) {
     for (const isStored of [true, false]) t.equal(await bytesOf(body, isStored), body)
   }
-  const cpu = process.cpuUsage()
-  const deep = nested(2 * 1024 * 1024)
-  await bytesOf(deep)
-  const first = process.cpuUsage(cpu).user
-  const again = process.cpuUsage()
-  for (let count = 0; count < 20; count += 1) await bytesOf(deep)
-  t.ok(process.cpuUsage(again).user < 20 * first, 'and is not tried again for each hit')
+  // Another body than above: its indented form is not known yet.
+  const deep = cachedResponse(nested(2 * 1024 * 1024 + 1)) as EnvelopeResponse
+  const cpuOf = async (count: number): Promise<number> => {
+    const before = process.cpuUsage()
+    for (let done = 0; done < count; done += 1) await represent(deep, preferences)
+    return process.cpuUsage(before).user
+  }
+  const first = await cpuOf(1)
+  t.ok((await cpuOf(20)) < first, 'and is not tried again for each hit')
 })
