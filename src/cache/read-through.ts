@@ -1,6 +1,13 @@
 /** The stage around reads: serves stored responses, fetches the others, and refreshes much-used ones ahead of expiry. */
 import { isNodeFailure, reportedNodeFailure } from '../core/envelope.ts'
-import { arrivalLimitOf, type EdgeRead, type Handler, NO_COST, type Stage } from '../core/request.ts'
+import {
+  arrivalLimitOf,
+  type EdgeRead,
+  type Handler,
+  NO_COST,
+  type RequestClient,
+  type Stage,
+} from '../core/request.ts'
 import {
   type CacheIndex,
   type CacheStatus,
@@ -105,8 +112,11 @@ function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): EdgeRes
 /** The error of a request that no node would answer. */
 const NO_NODE = 920
 
+/** No client waits for the work that a repeated hit starts in the background. */
+const NO_CLIENT: RequestClient = new AbortController()
+
 /**
- * Returns the function that serves the hit again, where a later request leads to the same target whoever its caller is.
+ * Returns the function that serves the hit again, where a later request of any caller leads to the same target.
  * The same steps as for this request run again: the lookup, the count of hits, the check of divergence.
  */
 function repeatOf(path: ReadPath, context: ReadContext): StoredOrigin['repeat'] {
@@ -116,7 +126,7 @@ function repeatOf(path: ReadPath, context: ReadContext): StoredOrigin['repeat'] 
   if (info.scope !== EVERYONE || request.reuse !== 'allowed') return undefined
   // Without the objects of this very request, which would stay in memory as long as the function does.
   const { trace: _, ...others } = request
-  const later = { ...others, client: new AbortController(), cost: NO_COST }
+  const later = { ...others, client: NO_CLIENT, cost: NO_COST }
   const repeat = (): EnvelopeResponse<StoredOrigin> | undefined => {
     if (!target.isCurrent()) return undefined
     const lookup = store.lookupLocal(key, tags)

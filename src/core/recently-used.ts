@@ -1,6 +1,6 @@
 /**
- * URLs, callers and entity tags that a replica remembers, each of them in two generations of this size: hits of so many
- * cost the same. Those of twice as many, in turn, are all prepared again.
+ * The number of URLs, and of callers, that a replica remembers in each of two generations. Up to this number, each hit costs
+ * the same. When twice as many are requested in turn, all of them are prepared again.
  */
 export const MAX_IN_USE = 10_000
 

@@ -1,4 +1,4 @@
-/** What a listener is told by its owner. */
+/** The options of a listener. */
 import type { FramingLimits } from './framing.ts'
 import type { RejectedRequest } from './reject.ts'
 

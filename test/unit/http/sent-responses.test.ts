@@ -8,7 +8,7 @@ import { basic, cachedResponse, repeating, startServer } from './test-server.ts'
 
 const small = Buffer.from('{"error":0,"data":"small"}')
 const large = Buffer.from(JSON.stringify({ error: 0, data: 'x'.repeat(600_000) }))
-/** Short enough to be copied into a buffer with its head. */
+/** Between the sizes of the other two. */
 const medium = Buffer.from(JSON.stringify({ error: 0, data: 'm'.repeat(18_000) }))
 const other = Buffer.from(JSON.stringify({ error: 0, data: 'o'.repeat(18_000) }))
 const bodyByPath = new Map([
