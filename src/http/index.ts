@@ -82,14 +82,15 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
   handleErrors(app, options.log)
   const authenticator = await options.authentication(app)
   const hits = new PreparedHits(options, authenticator)
-  app.addHook('onRequest', (request, reply, done) => {
-    if (hits.respond(request, reply)) return
-    const { edge } = request
-    edge.trace = options.recordStages?.(request.id, edge.trace) ?? edge.trace
-    reportAtEnd(request, reply, options.log, options.observe)
-    addHeaders(reply, commonHeaders(request.id))
-    done()
-  })
+  app.addHook('onRequest', (request, reply, done) =>
+    hits.answer(request, reply, (error) => {
+      const { edge } = request
+      edge.trace = options.recordStages?.(request.id, edge.trace) ?? edge.trace
+      reportAtEnd(request, reply, options.log, options.observe)
+      addHeaders(reply, commonHeaders(request.id))
+      done(error)
+    }),
+  )
   const targetOf = (request: FastifyRequest) => admissionTarget(request, options)
   app.addHook('onRequest', createAdmission({ authenticator, managerVersion: options.managerVersion, targetOf }))
   registerBodyParsers(app, options.limits)

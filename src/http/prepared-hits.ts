@@ -4,18 +4,17 @@
  * validation and pipeline, as long as it is still a fresh hit of the local tier. Any other request continues with the
  * next step of the same way, and nothing has been decided for it.
  */
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
 import type { EdgeResponse, EnvelopeResponse, StoredOrigin } from '../core/response.ts'
 import { hasBody } from '../listener/framing.ts'
-import { preferencesOf, represent } from '../representation/represent.ts'
+import { commonHeaders, preferencesOf, type Representation, represent } from '../representation/represent.ts'
 import { missingPermission } from './admit.ts'
 import type { Authenticator } from './authenticate.ts'
 import type { ValidatedUrl } from './edge-request.ts'
 import { eventOfHit, type RequestEventListener } from './request-state.ts'
-import { writeHit } from './write-hit.ts'
 
 /** Longer URLs are not remembered. */
 const MAX_URL_LENGTH = 512
@@ -34,10 +33,19 @@ export interface PreparedHit {
   permissions: readonly string[]
 }
 
+/** A request for a remembered URL until the end of its turn of the event loop. */
+interface WaitingRequest {
+  readonly hit: PreparedHit
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly next: (error?: Error) => void
+}
+
 export class PreparedHits {
   readonly #options: PreparedHitOptions
   readonly #authenticator: Authenticator
   #hits = new RecentlyUsed<PreparedHit>(MAX_IN_USE)
+  #waiting: WaitingRequest[] = []
 
   constructor(options: PreparedHitOptions, authenticator: Authenticator) {
     this.#options = options
@@ -58,16 +66,35 @@ export class PreparedHits {
     this.#hits = new RecentlyUsed<PreparedHit>(MAX_IN_USE)
   }
 
-  /** Sends the response and returns true if the request is a repeated hit. It is counted and reported. */
-  respond(request: FastifyRequest, reply: FastifyReply): boolean {
+  /**
+   * Answers, counts and reports the request if it is a repeated hit; otherwise calls `next`. The requests that arrive in one
+   * turn of the event loop are answered together at its end: the code and the data of this step and of the kernel's write
+   * stay in the caches of the processor, and a client that the first response wakes up is still awake for the others.
+   */
+  answer(request: FastifyRequest, reply: FastifyReply, next: WaitingRequest['next']): void {
     const { raw, edge } = request
     const hit = this.#hits.get(raw.url ?? '')
     // A recorded trace contains a span for each stage. CORS adds headers of its own to each response.
-    if (hit === undefined || !isPlainRead(raw) || edge.trace?.recorded || this.#options.corsOrigins().length > 0) {
-      return false
+    if (hit === undefined || !isPlainRead(raw) || edge.trace?.recorded || this.#options.corsOrigins().length > 0) next()
+    else if (this.#waiting.push({ hit, request, reply, next }) === 1) setImmediate(this.#answerWaiting)
+  }
+
+  readonly #answerWaiting = (): void => {
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const { hit, request, reply, next } of waiting) {
+      try {
+        if (!this.#respond(hit, request, reply)) next()
+      } catch (error) {
+        next(error as Error)
+      }
     }
-    // The client may have disconnected while its request waited. The next hooks report it.
-    if (reply.raw.destroyed) return false
+  }
+
+  /** Returns `false` if the request is no repeated hit. */
+  #respond(hit: PreparedHit, { id, raw, edge, method }: FastifyRequest, reply: FastifyReply): boolean {
+    // The next hooks report a client that has disconnected, or an error behind the request on its connection.
+    if (reply.raw.destroyed || !raw.socket.writable || raw.rejectedWith !== undefined) return false
     const { headers } = raw
     const caller = this.#authenticator.recall(headers.authorization, edge.clientAddress)
     if (caller === undefined || !this.#isAllowed(hit, caller)) return false
@@ -77,8 +104,8 @@ export class PreparedHits {
     const representation = represent(response, preferences)
     if (representation instanceof Promise || !this.#authenticator.countHit(caller)) return false
     reply.hijack()
-    writeHit(reply.raw, request.id, representation)
-    this.#options.observe?.(eventOfHit(request, hit.url.endpoint, caller.name, response, representation))
+    write(reply.raw, id, representation)
+    this.#options.observe?.(eventOfHit({ id, method, edge }, hit.url.endpoint, caller.name, response, representation))
     return true
   }
 
@@ -105,4 +132,13 @@ function isPlainRead({ method, headers }: IncomingMessage): boolean {
   if (method !== 'GET' && method !== 'HEAD') return false
   for (const name of DECIDING_HEADERS) if (headers[name] !== undefined) return false
   return !hasBody(headers)
+}
+
+function write(
+  response: ServerResponse,
+  id: string,
+  { status, stableHeaders, ownHeaders, bytes }: Representation,
+): void {
+  response.writeHead(status, [...commonHeaders(id), ...stableHeaders, ...ownHeaders])
+  response.end(bytes)
 }

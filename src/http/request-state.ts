@@ -141,7 +141,7 @@ export function eventOfRejected(
 
 /** The event of a prepared hit. `sent`: status and body of the representation; a HEAD receives no body. */
 export function eventOfHit(
-  { id, method, edge }: FastifyRequest,
+  { id, method, edge }: Pick<FastifyRequest, 'id' | 'method' | 'edge'>,
   endpoint: Endpoint,
   caller: string,
   response: EdgeResponse,
