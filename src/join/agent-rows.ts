@@ -7,7 +7,6 @@ import { parseCollectionRequest } from '../query/request.ts'
 import { compileProjection, flattenRow } from '../query/select.ts'
 import type { DatabaseSource } from '../query/sources.ts'
 import type { Row } from '../query/value.ts'
-import type { OwnedAgent } from './agents-by-node.ts'
 import { findRows } from './bytes/envelope-rows.ts'
 import {
   checkTotal,
@@ -21,6 +20,7 @@ import {
 import { type NodeRows, readNodeRows, roundUpLimit } from './node-pages.ts'
 import { createPartError, type PartError } from './node-part.ts'
 import { MANAGER_AGENT_ID } from './owner-lookup.ts'
+import type { OwnedAgent } from './read-agents.ts'
 
 /** The rows of an endpoint over all agents, and how they are fetched from one. */
 export interface AgentRowsKind {

@@ -5,33 +5,14 @@
  */
 import type { Endpoint, ReadEndpoint } from '../catalogue/endpoint.ts'
 import type { EdgeResponse } from '../core/response.ts'
-import { withTimeout } from '../core/timing.ts'
 import { traceAsync } from '../core/traced.ts'
 import { sources } from '../query/sources.ts'
 import { type AgentRowsKind, readAgentRows } from './agent-rows.ts'
-import {
-  agentsOf,
-  createAgentFilter,
-  createWalkCheck,
-  type ExceedsWalk,
-  type LoadedOwners,
-  loadOwners,
-  type OwnedAgent,
-  ownersIfReady,
-  reportUnreachableAgents,
-} from './agents-by-node.ts'
+import { type AllAgentsMode, modeOf } from './all-agents-modes.ts'
 import { checkTotal, type JoinedRead, pageWindowOf, selectWithSortFields, TooManyRowsError } from './joined-read.ts'
-import {
-  type ContentByNode,
-  checkPageOwners,
-  missingAtNewOwner,
-  movedAwayFrom,
-  type NodeContent,
-} from './moved-agents.ts'
-import { type NodeRows, nodeRowsOf, readFirstPage } from './node-pages.ts'
-import { createPartError, type PartError } from './node-part.ts'
-import type { AgentOwnerMap } from './owner-lookup.ts'
-import { readThroughMaster } from './rows-through-master.ts'
+import { type FirstPage, type NodeRows, readFirstPage } from './node-pages.ts'
+import type { PartError } from './node-part.ts'
+import { type ContentByNode, type LoadedAgents, loadAgents, type NodeContent } from './read-agents.ts'
 import { createAllRowsResponse, mergeCollection } from './rules/collection.ts'
 
 /** `ofAgent`: the endpoint for the same rows of one agent. */
@@ -48,13 +29,11 @@ export async function joinAllAgents(read: JoinedRead, ofAgent: ReadEndpoint): Pr
 async function joinRows(read: JoinedRead, ofAgent: ReadEndpoint): Promise<EdgeResponse> {
   const { request, isSnapshot, ports, report } = read
   const kind = kindOf(request.endpoint, ofAgent)
-  const owners = loadOwners(read)
+  const loading = loadAgents(read)
   // If the client leaves, no code below may await this promise. Mark the rejection as handled.
-  owners.catch(() => undefined)
-  const rows = await (ports.distribution() === 'edge'
-    ? readNodes(read, kind, owners)
-    : readThroughMaster(read, kind, owners))
-  const { error } = await owners
+  loading.catch(() => undefined)
+  const rows = await readRows({ read, kind, loading, mode: modeOf(read) })
+  const { error } = await loading
   const master = ports.view.master().name
   // Without the owners it is unknown which rows are missing.
   if (error !== undefined && report.errorsOf(master).length === 0) report.addError(master, error)
@@ -79,90 +58,68 @@ function kindOf({ response: { rows } }: Endpoint, ofAgent: ReadEndpoint): AgentR
   return { source, endpoint: ofAgent, isSingleObject: ofAgent.response.data === 'object' }
 }
 
-/** Distribution mode `edge`: each node returns the rows of its own agents. */
-async function readNodes(
-  read: JoinedRead,
-  kind: AgentRowsKind,
-  loading: Promise<LoadedOwners>,
-): Promise<readonly NodeRows[]> {
-  const nodes = read.ports.view.nodes().map(({ name }) => name)
-  const exceedsWalk = createWalkCheck()
+interface AllAgentsRead {
+  readonly read: JoinedRead
+  readonly kind: AgentRowsKind
+  readonly loading: Promise<LoadedAgents>
+  readonly mode: AllAgentsMode
+}
+
+/** Nodes are read independently of each other: one that hangs must not take the time of the others. */
+async function readRows(all: AllAgentsRead): Promise<readonly NodeRows[]> {
+  const { read, kind, loading, mode } = all
   const contents: ContentByNode = new Map(
-    await Promise.all(
-      nodes.map(async (node) => [node, await readNode(read, kind, node, loading, exceedsWalk)] as const),
+    await Promise.all(mode.nodes.map(async (node) => [node, await readNode(all, node)] as const)),
+  )
+  const { agents } = await loading
+  if (agents === undefined) return [...contents.values()].flatMap(({ rows }) => rows)
+  if (mode.distribution === 'edge') agents.reportUnreachable((node) => contents.has(node))
+  const rows = await Promise.all(
+    [...contents].map(async ([node, content]) =>
+      agents.hasRowsOfOthers(node, contents) ? readAgentRows(read, kind, agents.of(node)) : content.rows,
     ),
   )
-  const { owners } = await loading
-  if (owners === undefined) return [...contents.values()].flatMap(({ rows }) => rows)
-  reportUnreachableAgents(read, owners, (node) => nodes.includes(node))
-  const rows = await Promise.all(nodes.map((node) => withoutMovedAgents(read, kind, node, contents, owners)))
-  const missing = await readAgentRows(read, kind, missingAtNewOwner(contents, owners))
-  return [...rows.flat(), ...missing]
+  return [...rows.flat(), ...(await readAgentRows(read, kind, agents.missingIn(contents)))]
 }
 
-async function readNode(
-  read: JoinedRead,
-  kind: AgentRowsKind,
-  node: string,
-  loading: Promise<LoadedOwners>,
-  exceedsWalk: ExceedsWalk,
-): Promise<NodeContent> {
-  const { request, ports } = read
-  const namesAgents = request.query.agent_id !== undefined
-  const early = namesAgents ? await loading : await ownersIfReady(loading)
-  let departed: readonly OwnedAgent[] = []
-  if (!namesAgents && !exceedsWalk(node, early?.owners)) {
-    const first = await readFirstPage(read, kind.source, node)
-    if ('error' in first) return failNode(read, node, first.error)
-    const distributing = await findDistributionError(read, node)
-    if (distributing) return failNode(read, node, distributing)
-    const { page, isWhole } = first
-    checkTotal(read, page.total)
-    const { owners: table } = await loading
-    const checked = table && (await checkPageOwners(page, node, { table, owners: ports.owners, request }))
-    if (checked?.error) return failNode(read, node, checked.error)
-    departed = checked?.departed ?? []
-    if (isWhole && !exceedsWalk(node, table) && departed.length === 0) {
-      const rows = [nodeRowsOf(node, page)]
-      return checked ? { rows, ids: checked.ids, arrivedIds: checked.arrivedIds } : { rows }
-    }
+async function readNode(all: AllAgentsRead, node: string): Promise<NodeContent> {
+  const { read, kind, loading, mode } = all
+  const fail = (error: PartError): NodeContent => {
+    read.report.addError(node, error)
+    return { rows: [] }
   }
-  const { owners, error } = await loading
-  if (owners === undefined) return failNode(read, node, error)
-  const isRequested = createAgentFilter(request)
-  const agents = agentsOf(node, owners).filter(
-    ({ id }) => isRequested(id) && !departed.some((agent) => agent.id === id),
-  )
-  const distributing = agents.length > 0 ? await findDistributionError(read, node) : undefined
-  if (distributing) return failNode(read, node, distributing)
-  return { rows: await readAgentRows(read, kind, agents), departed }
+  const namesAgents = read.request.query.agent_id !== undefined
+  const { first, error: pageError } =
+    namesAgents || (await mode.skipsPage(node, loading)) ? {} : await readPage(all, node)
+  if (pageError && !mode.survives(pageError)) return fail(pageError)
+  if (first !== undefined) {
+    const { agents } = await loading
+    const ids = mode.distribution === 'edge' && agents !== undefined ? first.agentIds() : []
+    const checked = await agents?.checkPage(ids, node)
+    if (checked && 'code' in checked) return fail(checked)
+    const rows = checked?.isOwn === false ? undefined : mode.rowsOf(first, node, agents)
+    if (rows !== undefined) return { rows: [rows], ...(agents !== undefined && { ids }) }
+  }
+  const { agents, error } = await loading
+  if (agents === undefined) return fail(pageError ?? error)
+  const owned = mode.agentsOf(node, agents)
+  const fault = owned.length > 0 ? await mode.findFault(node) : undefined
+  if (fault) return fail(fault)
+  // The manager passes calls on to all nodes, whether the edge has addresses of them or not.
+  if (mode.distribution === 'manager') agents.reportUnreachable(() => true)
+  const rows = await readAgentRows(read, kind, owned, mode.concurrencyAfter(pageError))
+  mode.reportMissing(agents, rows, first)
+  return { rows, ids: owned.map(({ id }) => id) }
 }
 
-async function findDistributionError(
-  { request, ports, fanOut }: JoinedRead,
+async function readPage(
+  { read, kind, mode }: AllAgentsRead,
   node: string,
-): Promise<PartError | undefined> {
-  const asked = ports.isDistributing(node, request.caller.credentials)
-  const isDistributing = await withTimeout(asked, fanOut.deadline - performance.now(), false)
-  return isDistributing ? createPartError(937, ` (${node})`) : undefined
-}
-
-function failNode({ report }: JoinedRead, node: string, error: PartError): NodeContent {
-  report.addError(node, error)
-  return { rows: [] }
-}
-
-/** Replaces the page of a node by the rows of its remaining agents if some of its agents have moved to other nodes. */
-async function withoutMovedAgents(
-  read: JoinedRead,
-  kind: AgentRowsKind,
-  node: string,
-  contents: ContentByNode,
-  owners: AgentOwnerMap,
-): Promise<readonly NodeRows[]> {
-  const moved = movedAwayFrom(node, contents, owners)
-  if (moved.length === 0) return contents.get(node)?.rows ?? []
-  const isRequested = createAgentFilter(read.request)
-  const remaining = agentsOf(node, owners).filter(({ id }) => isRequested(id) && !moved.includes(id))
-  return readAgentRows(read, kind, remaining)
+): Promise<{ readonly first?: FirstPage; readonly error?: PartError }> {
+  const first = await readFirstPage(read, kind.source, node, mode.pageDeadline)
+  if (first.page === undefined) return first
+  const error = await mode.findFault(node)
+  if (error !== undefined) return { error }
+  checkTotal(read, first.page.total)
+  return { first }
 }

@@ -1,6 +1,7 @@
 /** The rows of one node or agent, in pages that are fetched when a merge needs them. */
 import type { EdgeRead } from '../core/request.ts'
 import type { DatabaseSource } from '../query/sources.ts'
+import { findAgentIds } from './bytes/agent-ids.ts'
 import { findRows, type PageRows } from './bytes/envelope-rows.ts'
 import type { MergeInput } from './bytes/merge.ts'
 import { countRows, UnreadableRowsError } from './bytes/rows.ts'
@@ -125,13 +126,20 @@ export function roundUpLimit(rows: number): number {
   return rows <= MAX_PAGE_ROWS / 2 ? MAX_PAGE_ROWS / 2 : MAX_PAGE_ROWS
 }
 
-/** `count`: the rows on the page. `isWhole`: these are all rows that the node counts. */
-export type FirstPage =
-  | { readonly page: PageRows; readonly count: number; readonly isWhole: boolean }
-  | { readonly error: PartError }
+export interface FirstPage {
+  readonly page: PageRows
+  /** The rows on the page. */
+  readonly count: number
+  /** Whether these are all rows that the node counts. */
+  readonly isWhole: boolean
+  /** Returns the agents on the page, without `000`. */
+  readonly agentIds: () => readonly string[]
+}
+
+export type FirstPageResult = FirstPage | { readonly page?: never; readonly error: PartError }
 
 /** A cached part is the same buffer for each request, so it is scanned once. */
-const firstPages = new WeakMap<Buffer, FirstPage>()
+const firstPages = new WeakMap<Buffer, FirstPageResult>()
 
 /** Fetches up to 1,000 rows of a node without a sort, so that all sorts and pages share the cached part. */
 export async function readFirstPage(
@@ -139,7 +147,7 @@ export async function readFirstPage(
   source: DatabaseSource,
   node: string,
   deadline?: number,
-): Promise<FirstPage> {
+): Promise<FirstPageResult> {
   const { select } = selectWithSortFields(request.query, source)
   const query = {
     ...omitParameters(request.query, 'offset', 'sort', 'select', 'agent_id'),
@@ -153,13 +161,18 @@ export async function readFirstPage(
   return page
 }
 
-function scanFirstPage({ bytes, rows }: ReceivedPart): FirstPage {
+function scanFirstPage({ bytes, rows }: ReceivedPart): FirstPageResult {
   const found = findRows(bytes)
   if (!found.ok) return { error: createUnreadableError(found.reason) }
   const page = found.rows
   try {
     const count = countRows(page, rows)
-    return { page, count, isWhole: page.total <= MAX_PAGE_ROWS && count === page.total }
+    let ids: readonly string[] | undefined
+    const agentIds = () => {
+      ids ??= findAgentIds(page)
+      return ids
+    }
+    return { page, count, isWhole: page.total <= MAX_PAGE_ROWS && count === page.total, agentIds }
   } catch (error) {
     if (error instanceof UnreadableRowsError) return { error: createUnreadableError(error.reason) }
     throw error
@@ -172,9 +185,7 @@ function scanFirstPage({ bytes, rows }: ReceivedPart): FirstPage {
  * of some agent is unknown. A page that is not full has all rows whatever its total says, because a node whose rows do
  * not fit fills a page. The exception are rows of a few selected fields: many of them may be equal, and dropped.
  */
-export function isWholeCluster(first: FirstPage, { query }: EdgeRead): first is Exclude<FirstPage, { error: unknown }> {
-  if ('error' in first) return false
-  const { page, count, isWhole } = first
+export function isWholeCluster({ page, count, isWhole }: Omit<FirstPage, 'agentIds'>, { query }: EdgeRead): boolean {
   return isWhole || (count < MAX_PAGE_ROWS && (page.total <= MAX_PAGE_ROWS || query.select === undefined))
 }
 

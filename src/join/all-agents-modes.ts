@@ -1,0 +1,118 @@
+/** What the distribution modes differ in when the rows of all agents are read. */
+import { withTimeout } from '../core/timing.ts'
+import type { JoinedRead } from './joined-read.ts'
+import { type FirstPage, isWholeCluster, type NodeRows, nodeRowsOf } from './node-pages.ts'
+import { createPartError, type PartError } from './node-part.ts'
+import { MANAGER_AGENT_ID } from './owner-lookup.ts'
+import type { LoadedAgents, OwnedAgent, ReadAgents } from './read-agents.ts'
+
+export interface AllAgentsMode {
+  readonly distribution: 'edge' | 'manager'
+  /** The nodes whose pages are read. */
+  readonly nodes: readonly string[]
+  /** By performance.now(). */
+  readonly pageDeadline?: number
+  /** Whether the page of a node would be incomplete, if that is known without waiting. */
+  skipsPage(node: string, loading: Promise<LoadedAgents>): Promise<boolean>
+  /** Returns the error of a node whose rows are not its own, or not its own only. */
+  findFault(node: string): Promise<PartError | undefined>
+  /** Whether agents may still be asked one by one after this error of the page. */
+  survives(error: PartError): boolean
+  /** Returns the rows of a page that is complete. `agents` is absent if the owners are unknown. */
+  rowsOf(first: FirstPage, node: string, agents: ReadAgents | undefined): NodeRows | undefined
+  /** Returns the requested agents whose rows the page of a node would have. */
+  agentsOf(node: string, agents: ReadAgents): readonly OwnedAgent[]
+  /** Returns the number of concurrent calls; `undefined`: as usual. */
+  concurrencyAfter(error: PartError | undefined): number | undefined
+  /** Reports nodes whose rows cannot be read agent by agent. */
+  reportMissing(agents: ReadAgents, rows: readonly NodeRows[], first: FirstPage | undefined): void
+}
+
+export function modeOf(read: JoinedRead): AllAgentsMode {
+  return read.ports.distribution() === 'edge' ? ownRowsOfNodes(read) : rowsThroughMaster(read)
+}
+
+/** Mode `edge`: each node returns the rows of its own agents. */
+function ownRowsOfNodes({ request, ports, fanOut }: JoinedRead): AllAgentsMode {
+  return {
+    distribution: 'edge',
+    nodes: ports.view.nodes().map(({ name }) => name),
+    skipsPage: async (node, loading) => (await ifReady(loading))?.agents?.exceedsList(node) === true,
+    findFault: async (node) => {
+      const asked = ports.isDistributing(node, request.caller.credentials)
+      const isDistributing = await withTimeout(asked, fanOut.deadline - performance.now(), false)
+      return isDistributing ? createPartError(937, ` (${node})`) : undefined
+    },
+    survives: () => false,
+    rowsOf: ({ page, isWhole }, node, agents) =>
+      isWhole && agents?.exceedsList(node) !== true ? nodeRowsOf(node, page) : undefined,
+    agentsOf: (node, agents) => agents.of(node),
+    concurrencyAfter: () => undefined,
+    reportMissing: () => {},
+  }
+}
+
+/** Resolves to undefined if the owners are not available without waiting for I/O. */
+function ifReady(loading: Promise<LoadedAgents>): Promise<LoadedAgents | undefined> {
+  const later = new Promise<undefined>((resolve) => {
+    setImmediate(resolve, undefined)
+  })
+  return Promise.race([loading, later])
+}
+
+/** Codes with which the cluster fails as a whole because of one node; other nodes may respond for their agents. */
+const WHOLE_CLUSTER_ERRORS: ReadonlySet<number> = new Set([
+  922, 1000, 1017, 3000, 3009, 3016, 3018, 3020, 3021, 3022, 3023,
+])
+/** A node hangs: concurrent calls to it would take the time of calls to others. */
+const TIMED_OUT = 922
+/** The share of the time that the page of the master may take; the rest is for single agents. */
+const MASTER_PAGE_SHARE = 0.5
+
+/**
+ * Mode `manager`: the cluster joins by itself, but correctly on its first page only. The page of the master is used if it
+ * is complete. If it is not, or if the cluster fails as a whole, agents are asked one by one.
+ */
+function rowsThroughMaster(read: JoinedRead): AllAgentsMode {
+  const master = read.ports.view.master().name
+  return {
+    distribution: 'manager',
+    nodes: [master],
+    pageDeadline: read.fanOut.deadlineAt(MASTER_PAGE_SHARE),
+    skipsPage: async () => false,
+    findFault: async () => undefined,
+    survives: ({ code }) => WHOLE_CLUSTER_ERRORS.has(code),
+    rowsOf: (first, node, agents) => {
+      const { page, count: total } = first
+      if (agents?.exceedsList() || !isWholeCluster(first, read.request)) return undefined
+      // Only the manager could tell which rows of agent `000` are of which node, so no node name is added.
+      return { node, total, toMergeInput: () => ({ rows: page, total, isSorted: false }) }
+    },
+    agentsOf: (node, agents) => agents.inOrder(node),
+    concurrencyAfter: (error) => (error?.code === TIMED_OUT ? 1 : undefined),
+    reportMissing: (agents, rows, first) => {
+      if (agents.isRequested(MANAGER_AGENT_ID)) reportRowsOfWorkers(read, agents, rows, first)
+    },
+  }
+}
+
+/**
+ * Reports the workers whose own rows are missing: agent `000` of a worker is the worker itself, but through the master
+ * that id has the rows of the master only. The total of the master's page can show that the workers have none.
+ */
+function reportRowsOfWorkers(
+  { ports, report }: JoinedRead,
+  agents: ReadAgents,
+  rows: readonly NodeRows[],
+  first: FirstPage | undefined,
+): void {
+  const master = ports.view.master().name
+  const totalOf = (some: readonly NodeRows[]) => some.reduce((sum, { total }) => sum + total, 0)
+  const { nodes, hasUnknown } = agents.owners()
+  // If the node of some agent is unknown, the manager asks itself twice.
+  const ofMaster = hasUnknown ? totalOf(rows.filter(({ node }) => node === master)) : 0
+  if (first?.page.total === totalOf(rows) + ofMaster) return
+  for (const node of new Set([...ports.view.nodes().map(({ name }) => name), ...nodes])) {
+    if (node !== master && report.errorsOf(node).length === 0) report.addError(node, createPartError(935, ''))
+  }
+}

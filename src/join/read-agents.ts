@@ -1,0 +1,200 @@
+/**
+ * The agents of one joined read and their nodes: by the owner table, and by what the master says of agents whose rows
+ * another node returned. Such an agent may have moved a moment ago. Or an address leads to the wrong node: its rows would
+ * appear twice, and the rows of the right node would be missing without an error.
+ */
+import { EdgeError } from '../core/errors.ts'
+import type { EdgeRead } from '../core/request.ts'
+import { withTimeout } from '../core/timing.ts'
+import { compareText } from '../query/value.ts'
+import type { JoinCollectionsPorts, JoinedRead } from './joined-read.ts'
+import type { NodeRows } from './node-pages.ts'
+import { createPartError, type PartError, toPartError } from './node-part.ts'
+import { type AgentOwnerMap, createOwnerUnknownError, MANAGER_AGENT_ID } from './owner-lookup.ts'
+
+/** An agent, and the node under whose name its rows are reported. */
+export interface OwnedAgent {
+  readonly id: string
+  readonly node: string
+}
+
+/** In a list over all agents a node reads no more than this number of agents of the whole cluster. */
+const MAX_LISTED_AGENTS = 500
+const MAX_IDS_IN_MESSAGE = 10
+
+export type LoadedAgents =
+  | { readonly agents: ReadAgents; readonly error?: never }
+  | { readonly agents?: never; readonly error: PartError }
+
+/** Reads the owner table. Runs while the nodes are asked for their pages, which often need no owners. */
+export async function loadAgents(read: JoinedRead): Promise<LoadedAgents> {
+  const { request, fanOut } = read
+  try {
+    const table = await withTimeout(findOwners(read), fanOut.deadline - performance.now(), undefined)
+    if (table !== undefined) return { agents: new ReadAgents(read, table) }
+    return { error: toPartError(createOwnerUnknownError('the master did not respond in time')) }
+  } catch (error) {
+    request.client.signal.throwIfAborted()
+    return { error: toPartError(error) }
+  }
+}
+
+async function findOwners({ request, ports }: JoinedRead): Promise<AgentOwnerMap> {
+  const owners = await ports.owners.allOwners(request)
+  const unknown = [...(namedIds(request) ?? [])].filter((id) => !owners.has(id))
+  if (unknown.length === 0) return owners
+  // Agents that the request names may be newer than the table.
+  await ports.owners.verifiedOwners(unknown, request)
+  return ports.owners.allOwners(request)
+}
+
+function namedIds({ query }: EdgeRead): ReadonlySet<string> | undefined {
+  return query.agent_id === undefined ? undefined : new Set(query.agent_id.split(','))
+}
+
+/** What one node contributes to a joined read. `ids`: the agents whose rows were asked for; absent if the node failed. */
+export interface NodeContent {
+  readonly rows: readonly NodeRows[]
+  readonly ids?: readonly string[]
+}
+
+export type ContentByNode = ReadonlyMap<string, NodeContent>
+
+type ReadOfAgents = Pick<JoinedRead, 'request' | 'report'> & { readonly ports: Pick<JoinCollectionsPorts, 'owners'> }
+
+export class ReadAgents {
+  readonly #read: ReadOfAgents
+  readonly #table: AgentOwnerMap
+  readonly #named: ReadonlySet<string> | undefined
+  /** By agent id: the node that the master named during this read. */
+  readonly #verified = new Map<string, string>()
+  #nodesBeyondList: ReadonlySet<string> | undefined
+
+  constructor(read: ReadOfAgents, table: AgentOwnerMap) {
+    this.#read = read
+    this.#table = table
+    this.#named = namedIds(read.request)
+  }
+
+  /** Whether the list of a node over all agents may lack some of its agents. `node` is absent: of any node. */
+  exceedsList(node?: string): boolean {
+    if (this.#table.size <= MAX_LISTED_AGENTS) return false
+    this.#nodesBeyondList ??= nodesBeyondList(this.#table)
+    return node === undefined || this.#nodesBeyondList.has(node)
+  }
+
+  isRequested(id: string): boolean {
+    return this.#named?.has(id) ?? true
+  }
+
+  /** Returns the requested agents of a node in the order of their ids, with `000` for the node itself. */
+  of(node: string): readonly OwnedAgent[] {
+    const ids = [...this.#table.keys()].filter((id) => id !== MANAGER_AGENT_ID && this.#nodeOf(id) === node)
+    const all = [MANAGER_AGENT_ID, ...ids.sort(compareAgentIds)]
+    return all.filter((id) => this.isRequested(id)).map((id) => ({ id, node }))
+  }
+
+  /** Returns the requested agents with a known node: master first, then by name of the node, then by id. */
+  inOrder(master: string): readonly OwnedAgent[] {
+    const agents = [...this.#table.keys()].flatMap((id) => {
+      const node = id === MANAGER_AGENT_ID ? master : this.#nodeOf(id)
+      return node !== undefined && this.isRequested(id) ? [{ id, node }] : []
+    })
+    const rank = (node: string) => (node === master ? 0 : 1)
+    return agents.sort((a, b) => {
+      return rank(a.node) - rank(b.node) || compareText(a.node, b.node) || compareAgentIds(a.id, b.id)
+    })
+  }
+
+  #nodeOf(id: string): string | undefined {
+    const owner = this.#table.get(id)
+    return this.#verified.get(id) ?? (owner?.kind === 'node' ? owner.node : undefined)
+  }
+
+  /** Returns the nodes of all agents; `hasUnknown`: some agents have none. */
+  owners(): { readonly nodes: ReadonlySet<string>; readonly hasUnknown: boolean } {
+    const owners = [...this.#table.values()]
+    const nodes = owners.flatMap((owner) => (owner.kind === 'node' ? [owner.node] : []))
+    return { nodes: new Set(nodes), hasUnknown: nodes.length < owners.length }
+  }
+
+  /**
+   * Asks the master for the agents on the page of a node that report to another one by the table. Returns whether all rows
+   * belong there, or the error of a page with rows of other nodes only, or of the master.
+   */
+  async checkPage(ids: readonly string[], node: string): Promise<{ readonly isOwn: boolean } | PartError> {
+    const others = ids.filter((id) => (this.#nodeOf(id) ?? node) !== node)
+    if (others.length === 0) return { isOwn: true }
+    try {
+      // The table may be older than a move of the agent to this node.
+      const verified = await this.#read.ports.owners.verifiedOwners(others, this.#read.request)
+      const departed = others.filter((id) => {
+        const owner = verified.get(id)
+        if (typeof owner === 'string') this.#verified.set(id, owner)
+        return typeof owner === 'string' && owner !== node
+      })
+      const hasOwnRows = departed.length < others.length || ids.some((id) => this.#nodeOf(id) === node)
+      if (hasOwnRows || departed.length === 0) return { isOwn: departed.length === 0 }
+      return createPartError(
+        925,
+        ` (rows of agents of another node: ${departed.slice(0, MAX_IDS_IN_MESSAGE).join(', ')})`,
+      )
+    } catch (error) {
+      if (error instanceof EdgeError) return toPartError(error)
+      throw error
+    }
+  }
+
+  /**
+   * Whether a node has returned rows of agents that report to another node, which has returned them too: they are older
+   * than the move. Pages are checked one after the other, and the master may name another node in between.
+   */
+  hasRowsOfOthers(node: string, contents: ContentByNode): boolean {
+    const ids = contents.get(node)?.ids ?? []
+    return ids.some((id) => {
+      const owner = this.#nodeOf(id) ?? node
+      return owner !== node && contents.get(owner)?.ids?.includes(id) === true
+    })
+  }
+
+  /** Returns agents that have moved to a node whose rows may be older than the move. */
+  missingIn(contents: ContentByNode): readonly OwnedAgent[] {
+    return [...this.#verified].flatMap(([id, node]) =>
+      contents.get(node)?.ids?.includes(id) === false ? [{ id, node }] : [],
+    )
+  }
+
+  /** Reports agents that have connected, but whose node is unknown: no node returns their rows. */
+  reportUnreachable(isKnownNode: (node: string) => boolean): void {
+    const idsByNode = new Map<string, string[]>()
+    for (const [id, owner] of this.#table) {
+      if (id === MANAGER_AGENT_ID || owner.kind === 'neverConnected' || !this.isRequested(id)) continue
+      if (owner.kind === 'node' && isKnownNode(owner.node)) continue
+      const node = owner.kind === 'node' ? owner.node : 'unknown'
+      const ids = idsByNode.get(node)
+      if (ids === undefined) idsByNode.set(node, [id])
+      else ids.push(id)
+    }
+    for (const [node, ids] of idsByNode) {
+      const first = ids.slice(0, MAX_IDS_IN_MESSAGE).join(', ') + (ids.length > MAX_IDS_IN_MESSAGE ? ' …' : '')
+      this.#read.report.addError(node, toPartError(createOwnerUnknownError(first)))
+    }
+  }
+}
+
+function compareAgentIds(a: string, b: string): number {
+  return Number(a) - Number(b)
+}
+
+/** By owner table: the last id that nodes read in a list over all agents. Sorting 100,000 ids for each request takes long. */
+const lastListedIds = new WeakMap<AgentOwnerMap, number>()
+
+/** Returns the nodes with agents that are missing in their lists over all agents. */
+function nodesBeyondList(table: AgentOwnerMap): ReadonlySet<string> {
+  const last =
+    lastListedIds.get(table) ?? [...table.keys()].map(Number).sort((a, b) => a - b)[MAX_LISTED_AGENTS - 1] ?? 0
+  lastListedIds.set(table, last)
+  const nodes = new Set<string>()
+  for (const [id, owner] of table) if (owner.kind === 'node' && Number(id) > last) nodes.add(owner.node)
+  return nodes
+}
