@@ -168,7 +168,7 @@ function warnOfWeakCredentials({ cluster }: Config, log: Logger): void {
 
 /** Builds the parts in the order of their dependencies. `close` closes all of them. */
 async function buildParts(settings: ReloadableConfig, parts: ProcessParts) {
-  const { log, writeLine, setEarlierLines, flush, lifecycle, reloader, processGroup } = parts
+  const { log, logTo, setEarlierLines, flush, lifecycle, reloader, processGroup } = parts
   const { initial: config, current } = settings
   const name = replicaNameOf(config)
   const events = createEdgeEvents((error, { requestId }) =>
@@ -176,7 +176,7 @@ async function buildParts(settings: ReloadableConfig, parts: ProcessParts) {
   )
   const { emit, requests } = events
   setEarlierLines(requests.drain)
-  events.on({ request: requestLog(writeLine) })
+  events.on({ request: requestLog({ log, logTo }) })
   const divergence = countDivergence(events)
   const audit = buildAudit(settings, log, flush)
   events.on({ nodeCall: audit.onNodeCall, request: audit.onRequest })

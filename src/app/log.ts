@@ -7,8 +7,7 @@ export type LogDestination = DestinationStream & { flushSync?(): void }
 
 export interface LogOutput {
   readonly log: Logger
-  /** Writes a complete line at level `info`. */
-  readonly writeLine: (line: string) => void
+  readonly logTo: LogDestination
   /** Calls the function in front of each line that is written by `log`, so that it can write earlier ones. */
   readonly setEarlierLines: (write: () => void) => void
   /** Writes the lines that are buffered. */
@@ -26,18 +25,13 @@ export function createLog(settings: ReloadableConfig, logTo: LogDestination = pi
     logTo.write(line)
   }
   const log = pino({ level: settings.initial.log.level, base: null, hooks: { logMethod } }, { write })
-  let isInfo = log.isLevelEnabled('info')
   settings.onReload((next) => () => {
     log.level = next.log.level
-    isInfo = log.isLevelEnabled('info')
   })
-  const writeLine = (line: string): void => {
-    if (isInfo) logTo.write(line)
-  }
   const setEarlierLines = (write: () => void): void => {
     writeEarlierLines = write
   }
-  return { log, writeLine, setEarlierLines, flush: () => logTo.flushSync?.(), flushRepeated: repeated.flush }
+  return { log, logTo, setEarlierLines, flush: () => logTo.flushSync?.(), flushRepeated: repeated.flush }
 }
 
 /** Called by pino instead of writing a line; `method` writes it. `this` is the logger, which may be that of a request. */

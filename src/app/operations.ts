@@ -32,7 +32,7 @@ export function createMonitors(
   const tail = createLiveTail(records)
   const joins = createRecentJoins()
   const queues = createQueueTrends(cluster.status)
-  const unsubscribes = [on(traffic), on({ nodeCall: records.nodeCall, join: records.join }), on(tail), on(joins)]
+  const unsubscribes = [on(traffic), on(records), on(joins)]
   const close = (): void => {
     for (const unsubscribe of unsubscribes) unsubscribe()
     tail.close()

@@ -1,8 +1,10 @@
 /** The `/cache` endpoints. The shapes and the name `redisClient` are those of the manager's own cache. */
 import { allows, READ_CACHE } from '../core/access.ts'
 import { envelopeOf } from '../core/envelope.ts'
+import { compareTexts, inTurns, selectFirst } from '../core/in-turns.ts'
 import type { Caller, EdgeRequest, Handler } from '../core/request.ts'
 import {
+  type CacheIndex,
   type EdgeOrigin,
   type EdgeResponse,
   type EnvelopeResponse,
@@ -15,8 +17,6 @@ import { CollectionError, parseCollectionRequest, parsePage } from '../query/req
 import type { ArraySource } from '../query/sources.ts'
 import { effectiveLifetimes } from './effective-lifetimes.ts'
 import { explain } from './explain.ts'
-import { urlsOf } from './listed-urls.ts'
-import { type ListedEntries, ownEntriesOf } from './own-entries.ts'
 import { listPurged, type PurgePorts, policyByPath, purge, purgeCostOf, purgeScopeOf } from './purge.ts'
 
 export interface CacheOperationsPorts extends PurgePorts {
@@ -46,6 +46,8 @@ export const disabledCache: CacheOperationsPorts = {
   enabled: false,
   sharedThroughRedis: false,
 }
+
+type ListedEntries = Pick<CacheIndex, 'list' | 'count' | 'page'>
 
 type CacheOperation = 'cacheIndex' | 'cacheClear' | 'cacheClearGroup' | 'cacheConfig' | 'cacheExplain'
 
@@ -148,4 +150,65 @@ function publicFields({ key, url, group, endpoint, scope, tags, size, age, timeL
 
 function success(data: unknown): EnvelopeResponse<EdgeOrigin> {
   return envelopeOf({ error: 0, data }, OF_EDGE)
+}
+
+/**
+ * Returns the response of `GET /cache`: the URLs of all stored responses, also by group. There may be a hundred thousand.
+ * Each URL is listed once, though it may be stored for several scopes. Serves other events of the loop meanwhile.
+ */
+async function urlsOf(entries: readonly IndexEntry[]): Promise<EnvelopeResponse<EdgeOrigin>> {
+  const all = new Set<string>()
+  const groups = new Map<string, Set<string>>()
+  for await (const part of inTurns(entries)) {
+    for (const { group, url } of part) {
+      all.add(url)
+      const urls = groups.get(group)
+      if (urls === undefined) groups.set(group, new Set([url]))
+      else urls.add(url)
+    }
+  }
+  const parts = [Buffer.from('{"error":0,"data":{"all":'), ...(await listOf(all)), Buffer.from(',"groups":{')]
+  for (const [at, group] of [...groups.keys()].sort().entries()) {
+    parts.push(
+      Buffer.from(`${at === 0 ? '' : ','}${JSON.stringify(group)}:`),
+      ...(await listOf(groups.get(group) ?? [])),
+    )
+  }
+  parts.push(Buffer.from('}}}'))
+  return { kind: 'envelope', status: 200, body: Buffer.concat(parts), errorNumber: 0, origin: OF_EDGE }
+}
+
+/** Returns a JSON list of the sorted texts, in parts. */
+async function listOf(texts: Iterable<string>): Promise<readonly Buffer[]> {
+  const { first: sorted } = await selectFirst([...texts], (text) => text, compareTexts, Number.POSITIVE_INFINITY)
+  const parts: Buffer[] = []
+  for await (const part of inTurns(sorted)) {
+    parts.push(Buffer.from(parts.length === 0 ? '[' : ','), Buffer.from(JSON.stringify(part).slice(1, -1)))
+  }
+  return parts.length === 0 ? [Buffer.from('[]')] : [...parts, Buffer.from(']')]
+}
+
+/**
+ * Returns the part of the index that shows stored responses of these permission scopes only: rows, counts, pages and totals
+ * contain nothing of other scopes. Each costs as much as the whole index.
+ */
+function ownEntriesOf(index: Pick<CacheIndex, 'list'>, scopes: ReadonlySet<string>): ListedEntries {
+  async function list(group?: string): Promise<readonly IndexEntry[]> {
+    const own: IndexEntry[] = []
+    for await (const part of inTurns(await index.list(group)))
+      own.push(...part.filter(({ scope }) => scopes.has(scope)))
+    return own
+  }
+  return {
+    list,
+    async count() {
+      const counts = new Map<string, number>()
+      for (const { group } of await list()) counts.set(group, (counts.get(group) ?? 0) + 1)
+      return new Map([...counts].sort())
+    },
+    async page({ group, offset, limit }) {
+      const rows = await list(group)
+      return { rows: rows.slice(offset, offset + limit), total: rows.length }
+    },
+  }
 }

@@ -10,7 +10,7 @@ import Fastify, {
   type FastifyServerOptions,
 } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
-import { newRequestId } from '../core/request-ids.ts'
+import { newRequestId } from '../core/request.ts'
 import type { RecordStages } from '../core/trace.ts'
 import { commonHeaders } from '../representation/represent.ts'
 import { createAdmission } from './admit.ts'

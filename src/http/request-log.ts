@@ -86,17 +86,20 @@ export function rejectionReporter(
   }
 }
 
-/** Writes one whole line of the log, at level `info`. */
-export type WriteLine = (text: string) => void
+/** The log of the process, and where its lines go. */
+export interface LogLines {
+  readonly log: { isLevelEnabled(level: 'info'): boolean }
+  readonly logTo: { write(line: string): void }
+}
 
-/** Returns the listener that writes the log lines of requests. */
-export function requestLog(writeLine: WriteLine): RequestEventListener {
+/** Returns the listener that writes the log lines of requests, at level `info`. */
+export function requestLog({ log, logTo }: LogLines): RequestEventListener {
   const textOf = hitTexts()
   return (event) => {
     const { message, cache, traceId, at } = event
-    if (message === undefined) return
+    if (message === undefined || !log.isLevelEnabled('info')) return
     const isPlainHit = cache === 'hit' && traceId === undefined && message === COMPLETED
-    writeLine(
+    logTo.write(
       isPlainHit ? textOf(event) : `${JSON.stringify({ level: 30, time: at, ...logFields(event), msg: message })}\n`,
     )
   }

@@ -3,8 +3,9 @@ import type { IncomingMessage, RequestListener, Server } from 'node:http'
 import { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { EdgeError } from '../core/errors.ts'
-import { newRequestId } from '../core/request-ids.ts'
+import { newRequestId } from '../core/request.ts'
 import { Connection } from './connection.ts'
+import type { Drain } from './drain.ts'
 import { type FramingRules, framingError } from './framing.ts'
 import { continueAfterDrain } from './node-internals.ts'
 import type { ListenerOptions, ListenerSettings } from './options.ts'
@@ -17,19 +18,20 @@ const LATE = 906
 export interface AttachOptions {
   /** The open connections. With TLS, their sockets are those inside the TLS connections. */
   readonly connections: Map<Socket, Connection>
-  /** The current rules: a reload replaces them. */
-  rules(): ListenerSettings & FramingRules
+  /** A reload replaces `current`. */
+  readonly rules: { readonly current: ListenerSettings & FramingRules }
   /** Receives each request that is not rejected. */
   readonly handle: RequestListener
+  readonly drain: Drain
   /** Receives each other request. */
   readonly onReject: ListenerOptions['onReject']
 }
 
 /** Attaches the listeners to the server. */
 export function attach(server: Server, options: AttachOptions): void {
-  const { connections, rules, onReject } = options
+  const { connections, rules, drain, onReject } = options
   const handle: RequestListener = (request, response) => {
-    const error = framingError(request, rules())
+    const error = framingError(request, rules.current)
     if (error) {
       const id = newRequestId()
       rejectRequest(response, error, id)
@@ -37,8 +39,11 @@ export function attach(server: Server, options: AttachOptions): void {
       return
     }
     if (request.headers.expect !== undefined && request.httpVersion === '1.1')
-      continueRequest(request, response, rules().timeouts.expect, () => rejectCurrent(request, new EdgeError(LATE)))
-    options.handle(request, response)
+      continueRequest(request, response, rules.current.timeouts.expect, () =>
+        rejectCurrent(request, new EdgeError(LATE)),
+      )
+    if (drain.isRunning) drain.handle(request, response, options.handle)
+    else options.handle(request, response)
   }
   /** Rejects on the bare socket. `request`: absent if it could not be parsed. */
   const reject = (socket: Socket, error: EdgeError, request?: IncomingMessage): void => {
@@ -48,7 +53,7 @@ export function attach(server: Server, options: AttachOptions): void {
     if (wasSent && socket.bytesRead > 0) onReject?.({ id, error, socket, ...(request && { request }) })
   }
   const connectionOptions = {
-    maxPipelined: () => rules().limits.pipelined,
+    maxPipelined: () => rules.current.limits.pipelined,
     handle,
     onDrop: (request: IncomingMessage, nth: number) =>
       onReject?.({ id: newRequestId(), request, nth, socket: request.socket }),
@@ -80,7 +85,7 @@ export function attach(server: Server, options: AttachOptions): void {
       return
     }
     const connection = connectionOf(socket)
-    const { limits, timeouts } = rules()
+    const { limits, timeouts } = rules.current
     const error = parserError(fault, limits.url)
     const rejectIt = (): void =>
       connection.rejectAfterResponses((current) => (current ? rejectCurrent(current, error) : reject(socket, error)))

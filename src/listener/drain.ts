@@ -25,9 +25,9 @@ const QUIET_TURNS = 3
 const MAX_PAUSE_MS = 3000
 
 export class Drain {
+  isRunning = false
   readonly #servers: readonly Server[]
   readonly #connections: ReadonlyMap<unknown, Connection>
-  #isRunning = false
   /** Requests that wait for the port to close; `undefined`: none has to wait. */
   #paused: (() => void)[] | undefined
 
@@ -36,19 +36,17 @@ export class Drain {
     this.#connections = connections
   }
 
-  /** Returns the listener for requests that calls the handler. In a drain, each response closes its connection. */
-  guard(handle: RequestListener): RequestListener {
-    return (request, response) => {
-      if (this.#isRunning) closeAfter(response)
-      if (this.#paused) this.#paused.push(() => handle(request, response))
-      else handle(request, response)
-    }
+  /** Calls the handler of a request that arrives during the drain. Its response closes its connection. */
+  handle(...[request, response, handle]: [...Parameters<RequestListener>, RequestListener]): void {
+    closeAfter(response)
+    if (this.#paused) this.#paused.push(() => handle(request, response))
+    else handle(request, response)
   }
 
   /** Resolves when the last connection is closed: `true` if all requests ended by themselves, `false` if the limit closed some. */
   async run({ delay, limit, isPortShared }: DrainOptions): Promise<boolean> {
     const end = performance.now() + limit
-    this.#isRunning = true
+    this.isRunning = true
     for (const { current } of this.#connections.values()) if (current) closeAfter(current.response)
     const isQuiet = this.#watchNewConnections()
     await wait(Math.min(delay, limit))

@@ -38,7 +38,7 @@ export async function createListener(options: ListenerOptions): Promise<Listener
   const { tls, log, cors, onReject, interval = CHECK_INTERVAL_MS } = options
   const servers: (HttpServer | TlsServer)[] = []
   const connections = new Map<Socket, Connection>()
-  let rules = withRules<ListenerSettings>(options, cors)
+  const rules = { current: withRules<ListenerSettings>(options, cors) }
   const drain = new Drain(servers, connections)
 
   const certificate =
@@ -46,18 +46,18 @@ export async function createListener(options: ListenerOptions): Promise<Listener
     (await watchCertificate(tls, log, (context) => {
       for (const server of servers) if (server instanceof TlsServer) server.setSecureContext(context)
     }))
-  const timer = closeSlowReaders(connections, () => rules.timeouts.write, interval)
+  const timer = closeSlowReaders(connections, () => rules.current.timeouts.write, interval)
   const stop = (): void => {
     certificate?.close()
     clearInterval(timer)
   }
 
   const serverFactory: FastifyServerFactory = (handler) => {
-    const settings = serverOptions(rules, interval)
+    const settings = serverOptions(rules.current, interval)
     const server = certificate ? createTlsServer({ ...settings, ...certificate.current() }) : createHttpServer(settings)
     // Node would drop headers beyond this number silently; framing.ts counts them and rejects the request.
     server.maxHeadersCount = 0
-    attach(server, { connections, handle: drain.guard(handler), rules: () => rules, onReject })
+    attach(server, { connections, handle: handler, drain, rules, onReject })
     servers.push(server)
     server.once('close', stop)
     return server
@@ -69,7 +69,7 @@ export async function createListener(options: ListenerOptions): Promise<Listener
       const replaceCertificate = next.tls && (await certificate?.prepareReload(next.tls))
       return () => {
         replaceCertificate?.()
-        rules = withRules(next, cors)
+        rules.current = withRules(next, cors)
         for (const server of servers) applySettings(server, next)
       }
     },

@@ -1,5 +1,4 @@
 /** The live tail: sends each finished request to the subscribers whose filter it matches. */
-import type { EventListeners } from '../../core/events.ts'
 import { type RequestRecords, tailRequestOf } from './request-records.ts'
 import type { TailBatch, TailRequest } from './request-types.ts'
 
@@ -23,7 +22,7 @@ export interface TailSubscriber {
   onReplaced(): void
 }
 
-export interface LiveTail extends Required<Pick<EventListeners, 'request'>> {
+export interface LiveTail {
   /**
    * Sends the last matching requests at once, then batches. Returns the function that ends the subscription. If there are too
    * many, the oldest one ends: forgotten pages must not keep out the operator who opens a new one.
@@ -46,20 +45,14 @@ const BACKLOG = 200
 const MAX_BATCH = 100
 const FLUSH_INTERVAL_MS = 250
 
-/** Stores each request in `records`. */
-export function createLiveTail(records: Pick<RequestRecords, 'add' | 'last'>): LiveTail {
+/** Observes `records` while there are subscribers. */
+export function createLiveTail(records: Pick<RequestRecords, 'observe' | 'last'>): LiveTail {
   const subscriptions = new Set<Subscription>()
   const timer = setInterval(() => {
     for (const subscription of subscriptions) flush(subscription)
   }, FLUSH_INTERVAL_MS)
   timer.unref()
   return {
-    request(event) {
-      const measured = records.add(event)
-      if (subscriptions.size === 0) return
-      const request = tailRequestOf(event, measured)
-      for (const subscription of subscriptions) offer(subscription, request)
-    },
     subscribe(filter, subscriber) {
       const [oldest] = subscriptions
       if (subscriptions.size >= MAX_SUBSCRIPTIONS && oldest !== undefined) {
@@ -70,8 +63,15 @@ export function createLiveTail(records: Pick<RequestRecords, 'add' | 'last'>): L
       const requests = records.last(matches, BACKLOG)
       const subscription: Subscription = { matches, subscriber, requests, skipped: 0 }
       subscriptions.add(subscription)
+      records.observe((event, measured) => {
+        const request = tailRequestOf(event, measured)
+        for (const each of subscriptions) offer(each, request)
+      })
       flush(subscription)
-      return () => void subscriptions.delete(subscription)
+      return () => {
+        subscriptions.delete(subscription)
+        if (subscriptions.size === 0) records.observe(undefined)
+      }
     },
     close() {
       clearInterval(timer)

@@ -35,9 +35,9 @@ export interface LastRequests {
   forget(oldestAt: number): void
 }
 
-export interface RequestRecords extends Required<Pick<EventListeners, 'nodeCall' | 'join'>> {
-  /** Stores a finished request unless it is a hit. Returns what was measured of it. */
-  add(event: RequestEvent): Measurements | undefined
+export interface RequestRecords extends Required<Pick<EventListeners, 'request' | 'nodeCall' | 'join'>> {
+  /** Calls the function for each request that ends from now on, instead of an earlier function. */
+  observe(onEnd: ((event: RequestEvent, measured: Measurements | undefined) => void) | undefined): void
   /** Returns the newest requests that match, oldest first. */
   last(matches: (request: TailRequest) => boolean, limit: number): TailRequest[]
   find(id: string): FoundRequest | undefined
@@ -82,6 +82,7 @@ export function createRequestRecords(
   const running = new Map<string, RequestRecord>()
   const others = new Map<string, RequestRecord>()
   let bytes = 0
+  let onEnd: Parameters<RequestRecords['observe']>[0]
   const timer = setInterval(() => sweep(), SWEEP_INTERVAL_MS)
   timer.unref()
 
@@ -147,12 +148,16 @@ export function createRequestRecords(
       const addStage = (stage: StageRecord) => addItem(record, record.stages, stage)
       return recordStagesIn({ now: elapsed, addStage }, trace)
     },
-    add(event) {
+    observe: (next) => {
+      onEnd = next
+    },
+    request(event) {
       if (event.cache === 'hit') {
         // Prepared hits, which are most of them, have no record.
         const record = running.size === 0 ? undefined : running.get(event.requestId)
         if (record !== undefined) discard(running, record)
-        return undefined
+        onEnd?.(event, undefined)
+        return
       }
       const record = recordOf(event.requestId)
       running.delete(record.id)
@@ -161,7 +166,7 @@ export function createRequestRecords(
       record.finished = { ...event }
       others.set(record.id, record)
       if (others.size > MAX_OTHERS) discardOldest(others)
-      return record
+      onEnd?.(event, record)
     },
     last(matches, limit) {
       requests.drain()

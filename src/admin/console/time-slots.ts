@@ -1,8 +1,11 @@
-/** Sums and latencies over periods of equal length. */
+/** Sums, rates and latencies over periods of equal length, and the calls to a node in slots of one minute. */
+import type { NodeCallEvent } from '../../core/events.ts'
 import { LatencyHistogram } from '../../core/latency-histogram.ts'
 import type { Rates, Totals } from './api-types.ts'
 
 const SECOND_MS = 1000
+const MINUTE_MS = 60_000
+const NODE_WINDOW_MINUTES = 5
 
 export type Sums = { -readonly [Name in keyof Totals]: number }
 export type Slot = Sums & { readonly at: number; readonly times: LatencyHistogram }
@@ -11,63 +14,13 @@ export function emptySums(): Sums {
   return { requests: 0, hits: 0, cacheable: 0, calls: 0, saved: 0, failures: 0 }
 }
 
-const SUM_NAMES = Object.keys(emptySums()) as (keyof Sums)[]
+export const SUM_NAMES = Object.keys(emptySums()) as (keyof Sums)[]
 
 export function addSums(target: Sums, added: Readonly<Sums>): void {
   for (const name of SUM_NAMES) target[name] += added[name]
 }
 
-type Counts = Sums & { readonly times: LatencyHistogram }
-
-/**
- * The counts in the last `size` periods of `periodMs` milliseconds. Nothing is counted here: a period is the difference of
- * the totals at its end and at its start.
- */
-export class Periods {
-  readonly #size: number
-  readonly #periodMs: number
-  readonly #readTotals: () => Counts
-  readonly #ended: (Slot | undefined)[] = []
-  /** The number of the current period, and the totals at its start. */
-  #at = -1
-  #start: Counts | undefined
-
-  constructor(size: number, periodMs: number, readTotals: () => Counts) {
-    this.#size = size
-    this.#periodMs = periodMs
-    this.#readTotals = readTotals
-  }
-
-  /** To be called before something is counted at this time. */
-  advance(now: number): void {
-    const at = Math.floor(now / this.#periodMs)
-    if (at === this.#at) return
-    if (this.#start !== undefined) this.#ended[this.#at % this.#size] = this.#current(this.#start)
-    this.#at = at
-    this.#start = this.#readTotals()
-  }
-
-  /** Returns the period with this number. Undefined if nothing was counted in it, or if it is too old. */
-  read(at: number): Slot | undefined {
-    if (this.#start !== undefined && at === this.#at) return this.#current(this.#start)
-    if (at < 0 || at <= this.#at - this.#size) return undefined
-    const slot = this.#ended[at % this.#size]
-    return slot?.at === at ? slot : undefined
-  }
-
-  /** Returns the last `count` completed periods, oldest first; undefined for a period without counts. */
-  last(now: number, count: number): (Slot | undefined)[] {
-    const current = Math.floor(now / this.#periodMs)
-    return Array.from({ length: count }, (_, index) => this.read(current - count + index))
-  }
-
-  #current(start: Counts): Slot {
-    const { times, ...sums } = this.#readTotals()
-    for (const name of SUM_NAMES) sums[name] -= start[name]
-    times.merge(start.times, -1)
-    return { ...sums, at: this.#at, times }
-  }
-}
+export type Counts = Sums & { readonly times: LatencyHistogram }
 
 /** Returns the rates over slots that cover `durationMs` milliseconds. */
 export function ratesOf(slots: readonly (Counts | undefined)[], durationMs: number): Rates {
@@ -88,5 +41,62 @@ export function ratesOf(slots: readonly (Counts | undefined)[], durationMs: numb
     ...(sums.cacheable > 0 && { hitRatio: sums.hits / sums.cacheable }),
     ...(p50 !== undefined && { p50 }),
     ...(p99 !== undefined && { p99 }),
+  }
+}
+
+/** How a call ended: without a usable response, or with one that reports an error by its status. */
+type CallResult = 'ok' | 'failed' | 'errorResponse'
+
+export function resultOf({ status = 0, fault }: NodeCallEvent): CallResult {
+  if (fault !== undefined) return 'failed'
+  return status >= 400 ? 'errorResponse' : 'ok'
+}
+
+export interface NodeTraffic {
+  readonly calls: number
+  /** Calls without a usable response. */
+  readonly failed: number
+  /** Responses with a status from 400. */
+  readonly errorResponses: number
+  readonly p50: number | undefined
+  readonly p99: number | undefined
+}
+
+/** Calls to one node, in slots of one minute. */
+export class NodeWindow {
+  readonly #minutes = Array.from({ length: NODE_WINDOW_MINUTES + 1 }, () => ({
+    at: -1,
+    calls: 0,
+    failed: 0,
+    errorResponses: 0,
+    times: new LatencyHistogram(),
+  }))
+
+  add(now: number, ms: number, result: CallResult): void {
+    const at = Math.floor(now / MINUTE_MS)
+    const minute = this.#minutes[at % this.#minutes.length]
+    if (minute === undefined) return
+    if (minute.at !== at) {
+      minute.times.clear()
+      Object.assign(minute, { at, calls: 0, failed: 0, errorResponses: 0 })
+    }
+    minute.calls += 1
+    if (result === 'failed') minute.failed += 1
+    if (result === 'errorResponse') minute.errorResponses += 1
+    minute.times.add(ms)
+  }
+
+  read(now: number): NodeTraffic {
+    const from = Math.floor(now / MINUTE_MS) - NODE_WINDOW_MINUTES
+    const times = new LatencyHistogram()
+    const sums = { calls: 0, failed: 0, errorResponses: 0 }
+    for (const minute of this.#minutes) {
+      if (minute.at < from) continue
+      times.merge(minute.times)
+      sums.calls += minute.calls
+      sums.failed += minute.failed
+      sums.errorResponses += minute.errorResponses
+    }
+    return { ...sums, p50: times.quantile(0.5), p99: times.quantile(0.99) }
   }
 }

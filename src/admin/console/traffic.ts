@@ -1,10 +1,19 @@
 /** Recent traffic for the console: current rates, intervals of ten seconds, cache groups, nodes, joined responses. Bounded in size. */
-import { type EventListeners, type JoinEvent, type NodeCallEvent, wasSent } from '../../core/events.ts'
-import { LatencyHistogram } from '../../core/latency-histogram.ts'
+import { type EventListeners, type JoinEvent, wasSent } from '../../core/events.ts'
+import type { LatencyHistogram } from '../../core/latency-histogram.ts'
 import type { Rates, Totals } from './api-types.ts'
 import type { JoinedResponse } from './node-types.ts'
 import type { LastRequests } from './request-records.ts'
-import { Periods, ratesOf, type Slot, type Sums } from './time-slots.ts'
+import {
+  type Counts,
+  type NodeTraffic,
+  NodeWindow,
+  ratesOf,
+  resultOf,
+  type Slot,
+  SUM_NAMES,
+  type Sums,
+} from './time-slots.ts'
 
 export interface Traffic extends Required<Pick<EventListeners, 'request' | 'nodeCall'>> {
   /** Returns the rates of the last ten seconds. */
@@ -22,12 +31,10 @@ export interface Traffic extends Required<Pick<EventListeners, 'request' | 'node
 }
 
 const SECOND_MS = 1000
-const MINUTE_MS = 60_000
 const RATE_SECONDS = 10
 export const INTERVAL_MS = 10_000
 /** Ten minutes: the history takes over an interval soon after its end, also in a process that was busy or suspended. */
 export const INTERVALS = 60
-const NODE_WINDOW_MINUTES = 5
 const MAX_JOINS = 20
 
 /** The counts of all requests since the start. */
@@ -102,60 +109,53 @@ export function createTraffic(options: TrafficOptions): Traffic {
   }
 }
 
-/** How a call ended: without a usable response, or with one that reports an error by its status. */
-type CallResult = 'ok' | 'failed' | 'errorResponse'
+/**
+ * The counts in the last `size` periods of `periodMs` milliseconds. Nothing is counted here: a period is the difference of
+ * the totals at its end and at its start.
+ */
+class Periods {
+  readonly #size: number
+  readonly #periodMs: number
+  readonly #readTotals: () => Counts
+  readonly #ended: (Slot | undefined)[] = []
+  /** The number of the current period, and the totals at its start. */
+  #at = -1
+  #start: Counts | undefined
 
-function resultOf({ status = 0, fault }: NodeCallEvent): CallResult {
-  if (fault !== undefined) return 'failed'
-  return status >= 400 ? 'errorResponse' : 'ok'
-}
-
-export interface NodeTraffic {
-  readonly calls: number
-  /** Calls without a usable response. */
-  readonly failed: number
-  /** Responses with a status from 400. */
-  readonly errorResponses: number
-  readonly p50: number | undefined
-  readonly p99: number | undefined
-}
-
-/** Calls to one node, in slots of one minute. */
-class NodeWindow {
-  readonly #minutes = Array.from({ length: NODE_WINDOW_MINUTES + 1 }, () => ({
-    at: -1,
-    calls: 0,
-    failed: 0,
-    errorResponses: 0,
-    times: new LatencyHistogram(),
-  }))
-
-  add(now: number, ms: number, result: CallResult): void {
-    const at = Math.floor(now / MINUTE_MS)
-    const minute = this.#minutes[at % this.#minutes.length]
-    if (minute === undefined) return
-    if (minute.at !== at) {
-      minute.times.clear()
-      Object.assign(minute, { at, calls: 0, failed: 0, errorResponses: 0 })
-    }
-    minute.calls += 1
-    if (result === 'failed') minute.failed += 1
-    if (result === 'errorResponse') minute.errorResponses += 1
-    minute.times.add(ms)
+  constructor(size: number, periodMs: number, readTotals: () => Counts) {
+    this.#size = size
+    this.#periodMs = periodMs
+    this.#readTotals = readTotals
   }
 
-  read(now: number): NodeTraffic {
-    const from = Math.floor(now / MINUTE_MS) - NODE_WINDOW_MINUTES
-    const times = new LatencyHistogram()
-    const sums = { calls: 0, failed: 0, errorResponses: 0 }
-    for (const minute of this.#minutes) {
-      if (minute.at < from) continue
-      times.merge(minute.times)
-      sums.calls += minute.calls
-      sums.failed += minute.failed
-      sums.errorResponses += minute.errorResponses
-    }
-    return { ...sums, p50: times.quantile(0.5), p99: times.quantile(0.99) }
+  /** To be called before something is counted at this time. */
+  advance(now: number): void {
+    const at = Math.floor(now / this.#periodMs)
+    if (at === this.#at) return
+    if (this.#start !== undefined) this.#ended[this.#at % this.#size] = this.#current(this.#start)
+    this.#at = at
+    this.#start = this.#readTotals()
+  }
+
+  /** Returns the period with this number. Undefined if nothing was counted in it, or if it is too old. */
+  read(at: number): Slot | undefined {
+    if (this.#start !== undefined && at === this.#at) return this.#current(this.#start)
+    if (at < 0 || at <= this.#at - this.#size) return undefined
+    const slot = this.#ended[at % this.#size]
+    return slot?.at === at ? slot : undefined
+  }
+
+  /** Returns the last `count` completed periods, oldest first; undefined for a period without counts. */
+  last(now: number, count: number): (Slot | undefined)[] {
+    const current = Math.floor(now / this.#periodMs)
+    return Array.from({ length: count }, (_, index) => this.read(current - count + index))
+  }
+
+  #current(start: Counts): Slot {
+    const { times, ...sums } = this.#readTotals()
+    for (const name of SUM_NAMES) sums[name] -= start[name]
+    times.merge(start.times, -1)
+    return { ...sums, at: this.#at, times }
   }
 }
 

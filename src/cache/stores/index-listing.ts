@@ -4,8 +4,7 @@
  */
 import type { IndexEntry } from '../../core/response.ts'
 import { NOW, script } from '../../redis/scripts.ts'
-import { toIndexEntry } from './index-entry.ts'
-import { compareWithCurrent, type IndexRow, type IndexRowsOptions, readIndex } from './index-rows.ts'
+import { compareWithCurrent, type IndexRow, type IndexRowsOptions, readIndex, toIndexEntry } from './index-rows.ts'
 import type { InvalidationSequence } from './redis-tier.ts'
 import type { RememberedRow, RememberedRows } from './remembered-rows.ts'
 

@@ -5,7 +5,6 @@
 import type { IndexEntry, IndexPage, IndexWindow } from '../../core/response.ts'
 import { redisKeys } from '../../redis/options.ts'
 import { NOW, type Script, script } from '../../redis/scripts.ts'
-import { toIndexEntry } from './index-entry.ts'
 import {
   compareWithCurrent,
   type IndexRow,
@@ -13,6 +12,7 @@ import {
   RowDecoder,
   readIndex,
   retried,
+  toIndexEntry,
 } from './index-rows.ts'
 
 /** Rows of one command, which takes Redis some tenths of a millisecond. */

@@ -1,12 +1,12 @@
 /** Rows of the index in Redis: decodes them, and finds those whose tags were invalidated. */
 import type { Tag } from '../../catalogue/endpoint.ts'
+import type { IndexEntry, StoredResponseInfo } from '../../core/response.ts'
 import type { RedisReply } from '../../redis/connection.ts'
 import { redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
 import type { Script } from '../../redis/scripts.ts'
 import type { EntryCodec } from './entry-codec.ts'
 import { compareEpochs, INITIAL_EPOCH } from './epochs.ts'
-import type { ListedResponse } from './index-entry.ts'
 import { isNumber, isRecord, isResponseInfo, isStringArray } from './redis-entries.ts'
 import { READ_EPOCHS_OF_TAGS } from './scripts.ts'
 
@@ -22,10 +22,24 @@ export interface IndexRowsOptions {
 }
 
 /** What Redis stores of a response in the index. Ages follow from its lifetime and the time that it has left. */
-export interface IndexRow extends ListedResponse {
+export interface IndexRow extends StoredResponseInfo {
+  readonly key: string
+  /** Bytes of the body. */
+  readonly size: number
+  /** Milliseconds. */
+  readonly fetchTime: number
+  /** Milliseconds for which the response is stored. */
+  readonly lifetime: number
   readonly generation: string
   /** The epochs of the tags, without that of the key: a purge of a key removes its row. */
   readonly epochs: readonly string[]
+}
+
+/** `timeLeft`: milliseconds until the response is removed. */
+export function toIndexEntry(row: IndexRow, timeLeft: number, hits: number): IndexEntry {
+  const { key, url, group, endpoint, scope, tags, size, fetchTime, lifetime } = row
+  const age = Math.max(0, lifetime - timeLeft)
+  return { key, url, group, endpoint, scope, tags, size, age, timeLeft, hits, fetchTime }
 }
 
 /** Decodes rows. Equal texts and lists of decoded rows are one object. */

@@ -15,7 +15,6 @@ import type {
 import { WRITE_FENCE_LEASE_MS } from '../../core/timing.ts'
 import type { CacheStore, FetchLock, NewStoredResponse, WriteFence } from './contract.ts'
 import { compareEpochs, EpochTable, purgeTags, readTimeOf } from './epochs.ts'
-import { toIndexEntry } from './index-entry.ts'
 import {
   LocalEntries,
   type LocalEntry,
@@ -199,21 +198,9 @@ class MemoryCache {
       this.#entries.delete(key)
       return undefined
     }
-    const { url, group, endpoint, scope } = info
-    const { fetchTime } = response
-    const lifetime = localLifetime(response)
-    const listed = {
-      key,
-      url,
-      group,
-      endpoint,
-      scope,
-      tags: info.tags,
-      size: storedBytes(response),
-      fetchTime,
-      lifetime,
-    }
-    return toIndexEntry(listed, lifetime - (this.#elapsed() - fetchedAt), entry.hits ?? 0)
+    const age = this.#elapsed() - fetchedAt
+    const [size, timeLeft] = [storedBytes(response), localLifetime(response) - age]
+    return { key, ...info, size, age, timeLeft, hits: entry.hits ?? 0, fetchTime: response.fetchTime }
   }
 
   /** Invalidates first, so that nothing is served while the entries are removed. */

@@ -80,10 +80,10 @@ t.test(
 t.test('lines that wait are written in front of the next line of the logger', async (t) => {
   const lines: string[] = []
   const settings = { initial: { log: { level: 'info' } }, onReload: () => undefined } as unknown as ReloadableConfig
-  const { log, writeLine, setEarlierLines } = createLog(settings, { write: (line) => void lines.push(line) })
+  const { log, logTo, setEarlierLines } = createLog(settings, { write: (line) => void lines.push(line) })
   const waiting = ['a\n', 'b\n']
   setEarlierLines(() => {
-    for (const line of waiting.splice(0)) writeLine(line)
+    for (const line of waiting.splice(0)) logTo.write(line)
   })
   log.warn('node ejected')
   log.info('node answers again')

@@ -7,10 +7,15 @@ import { requestEvent } from '../../support/request-event.ts'
 
 const AT = 1_700_000_000_123
 
+const linesTo = (lines: string[]) => ({
+  log: { isLevelEnabled: () => true },
+  logTo: { write: (line: string) => void lines.push(line) },
+})
+
 /** Returns the lines that the log writes for these requests. */
 function linesOf(...requests: readonly RequestEvent[]): string[] {
   const lines: string[] = []
-  const log = requestLog((line) => void lines.push(line))
+  const log = requestLog(linesTo(lines))
   for (const request of requests) log(request)
   return lines
 }
@@ -80,7 +85,7 @@ t.test('a remembered part of a line belongs to the same request and caller only'
 t.test('the line has the time of the request, however late it is written', async (t) => {
   const lines: string[] = []
   const events = createEdgeEvents()
-  events.on({ request: requestLog((line) => void lines.push(line)) })
+  events.on({ request: requestLog(linesTo(lines)) })
   for (const at of [AT, AT + 1]) events.emit.request(ended({ at }))
   await new Promise((resolve) => setImmediate(resolve))
   t.strictSame(

@@ -128,7 +128,7 @@ export async function startServer(
   }
   const listener = await createListener({ cors: false, log, ...listenerSettings })
   const events = createEdgeEvents((err, { requestId: reqId }) => log.error({ err, reqId }, 'request not reported'))
-  events.on({ request: requestLog((line) => void logLines.push(line)) })
+  events.on({ request: requestLog({ log, logTo: { write: (line) => void logLines.push(line) } }) })
   const requests: EdgeRequest[] = []
   const { app, resolveUrl, forgetUrls } = await createHttp({
     catalogue,

@@ -47,8 +47,8 @@ t.test('a subscriber receives the matching requests with their nodes', async (t)
   const { state, nextBatch } = subscriber(tail, filter)
   const batch = nextBatch()
   records.nodeCall(nodeCallEvent('a'))
-  tail.request(failed('a', { ms: 20 }))
-  tail.request(failed('a without a node', { ms: 20 }))
+  records.request(failed('a', { ms: 20 }))
+  records.request(failed('a without a node', { ms: 20 }))
   for (const [id, differing] of [
     ['a1', { status: 200 }],
     ['a2', { ms: 19.9 }],
@@ -56,7 +56,7 @@ t.test('a subscriber receives the matching requests with their nodes', async (t)
     ['b', { ms: 20 }],
   ] as const) {
     records.nodeCall(nodeCallEvent(id))
-    tail.request(failed(id, { ms: 20, ...differing }))
+    records.request(failed(id, { ms: 20, ...differing }))
   }
   await batch
   t.equal(state.batches.length, 1)
@@ -65,30 +65,30 @@ t.test('a subscriber receives the matching requests with their nodes', async (t)
 })
 
 t.test('requests without a route are found by their path', async (t) => {
-  const { tail } = liveTail(t)
-  tail.request(failed('a', { route: 'unknown', path: '/agent', status: 404 }))
-  tail.request(failed('b', { route: 'unknown', path: '/other', status: 404 }))
+  const { tail, records } = liveTail(t)
+  records.request(failed('a', { route: 'unknown', path: '/agent', status: 404 }))
+  records.request(failed('b', { route: 'unknown', path: '/other', status: 404 }))
   const { state } = subscriber(tail, { endpoint: 'GET /agent' })
   t.match(state.batches, [{ requests: [{ id: 'a', path: '/agent' }] }])
 })
 
 t.test('a slow subscriber learns how many requests were skipped', async (t) => {
-  const { tail } = liveTail(t)
+  const { tail, records } = liveTail(t)
   const { state, nextBatch } = subscriber(tail, {})
   state.isSlow = true
   const refused = nextBatch()
-  for (let at = 0; at < 150; at++) tail.request(failed(`${at}`))
+  for (let at = 0; at < 150; at++) records.request(failed(`${at}`))
   await refused
   state.isSlow = false
   const accepted = nextBatch()
-  tail.request(failed('next'))
+  records.request(failed('next'))
   await accepted
   t.match(state.batches, [{ skipped: 150, requests: [{ id: 'next' }] }])
 })
 
 t.test('a new subscriber receives the last 200 requests at once', async (t) => {
-  const { tail } = liveTail(t)
-  for (let at = 0; at < 450; at++) tail.request(failed(`${at}`))
+  const { tail, records } = liveTail(t)
+  for (let at = 0; at < 450; at++) records.request(failed(`${at}`))
   const { state } = subscriber(tail, {})
   t.equal(state.batches[0]?.requests.length, 200)
   t.equal(state.batches[0]?.requests.at(-1)?.id, '449')

@@ -16,7 +16,7 @@ function recordsWithClock(t: { teardown(end: () => unknown): void }) {
   time.now = 1_000_000
   const { emit, on, requests } = createEdgeEvents()
   const records = createRequestRecords(requests, { clock: () => START + time.now, elapsed: () => time.now })
-  on({ request: records.add })
+  on({ request: records.request })
   t.teardown(() => records.close())
   return { records, add: emit.request }
 }
