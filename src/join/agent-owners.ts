@@ -9,7 +9,6 @@ import { EdgeError } from '../core/errors.ts'
 import type { ClusterView } from '../core/node-call.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
-import { type CooperativeTask, createTimeSlice, pause, runTask } from './bytes/cooperative.ts'
 import {
   type AgentOwner,
   type AgentOwnerMap,
@@ -22,7 +21,7 @@ import {
 import { createOwnerTable, type OwnerTablePorts } from './owner-table.ts'
 
 /** By agent id: the name of the node to call, or the error 931 with the reason why there is none. */
-export type NodeByAgent = ReadonlyMap<string, string | EdgeError>
+export type NodeByAgent = Pick<ReadonlyMap<string, string | EdgeError>, 'get' | 'keys'>
 
 export interface AgentOwners {
   /**
@@ -67,10 +66,7 @@ export function createAgentOwners(ports: AgentOwnersPorts): AgentOwners {
     return nodeOrThrow(nodeOf(id, owner, view))
   }
   return {
-    verifiedOwners: async (ids, request) => {
-      const found = await findOwners(ids, request)
-      return runTask(nodesOf(ids, found, view))
-    },
+    verifiedOwners: async (ids, request) => nodesOf(await findOwners(ids, request), view),
     allOwners: (request) => table.current(request),
     ownerOf: async (id, request) => {
       if (id === MANAGER_AGENT_ID) return view.master().name
@@ -80,21 +76,14 @@ export function createAgentOwners(ports: AgentOwnersPorts): AgentOwners {
     verifiedOwner,
     groupMembers: async (group, request) => {
       const found = await lookup.findMembers(group, request)
-      if ('errorResponse' in found) return found
-      return { nodes: await runTask(nodesOf(found.owners.keys(), found.owners, view)) }
+      return 'errorResponse' in found ? found : { nodes: nodesOf(found.owners, view) }
     },
   }
 }
 
-/** There may be 100,000 agents, and an error takes much longer than a name. */
-function* nodesOf(ids: Iterable<string>, owners: AgentOwnerMap, view: ClusterView): CooperativeTask<NodeByAgent> {
-  const slice = createTimeSlice()
-  const nodes = new Map<string, string | EdgeError>()
-  for (const id of ids) {
-    nodes.set(id, nodeOf(id, owners.get(id), view))
-    if (slice.isOver()) yield* pause(slice)
-  }
-  return nodes
+/** Resolves the node of an agent when it is asked for: there may be 100,000 agents, and an error takes longer than a name. */
+function nodesOf(owners: AgentOwnerMap, view: ClusterView): NodeByAgent {
+  return { get: (id) => nodeOf(id, owners.get(id), view), keys: () => owners.keys() }
 }
 
 /** The master responds for agents that do not exist or have never connected. */
