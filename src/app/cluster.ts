@@ -13,7 +13,7 @@ import {
   type NodeCredentials,
   type NodeTls,
 } from '../upstream/index.ts'
-import { createOwnCall } from '../upstream/own-call.ts'
+import { createOwnCall } from '../upstream/probes.ts'
 
 /** Rejects if a certificate cannot be read. */
 export async function buildCluster(

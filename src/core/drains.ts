@@ -2,7 +2,7 @@
  * Nodes that an operator has drained for maintenance, as replicas share them: the form of the state, which other programs
  * with access to the same Redis may have overwritten.
  */
-import { ownField } from './values.ts'
+import { ownField, parseJson } from './values.ts'
 
 /** A node that receives no calls until an operator puts it back. */
 export interface Drain {
@@ -62,12 +62,4 @@ function isName(value: unknown): value is string {
 
 function isTime(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MAX_TIME_MS
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -48,24 +48,31 @@ export interface NodeResponse {
   readonly body: Buffer | Readable
 }
 
-export type NodeResult =
-  | { readonly ok: true; readonly response: NodeResponse }
-  | {
-      readonly ok: false
-      readonly node: string
-      readonly fault: NodeFault
-      /** Of an ejected node: why its last call failed. */
-      readonly lastFault?: NodeFault
-      /** The layout that the node showed when it refused the call. */
-      readonly layout?: Layout
-      /** `false`: the node certainly received nothing of the call. */
-      readonly sent: boolean
-      readonly detail: string
-      /** Seconds. */
-      readonly retryAfter?: number
-      /** The call was aborted after `hangsAfter`. */
-      readonly hung?: true
-    }
+export type NodeResult = { readonly ok: true; readonly response: NodeResponse } | NodeFailure
+
+export interface NodeFailure {
+  readonly ok: false
+  readonly node: string
+  readonly fault: NodeFault
+  /** Of an ejected node: why its last call failed. */
+  readonly lastFault?: NodeFault
+  /** The layout that the node showed when it refused the call. */
+  readonly layout?: Layout
+  /** `false`: the node certainly received nothing of the call, or has refused it without acting on it. */
+  readonly sent: boolean
+  /** Reaches the client, so it contains no addresses. */
+  readonly detail: string
+  /** Seconds. */
+  readonly retryAfter?: number
+  /** The HTTP status of a response that refuses the call. */
+  readonly status?: number
+  /** No process listens at the address of the node. */
+  readonly refused?: true
+  /** The connection was refused, or lost before a response began: a retry may help and is harmless for reads. */
+  readonly retryable?: true
+  /** The call was aborted after `hangsAfter`. */
+  readonly hung?: true
+}
 
 /** Calls a node. A failure is a result; the promise never rejects. */
 export type CallNode = (call: NodeCall) => Promise<NodeResult>

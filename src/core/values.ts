@@ -1,5 +1,14 @@
 /** Pure functions over values that come from outside, or go there. */
 
+/** Returns the value of a JSON text that comes from outside; `undefined` if it is none. */
+export function parseJson(text: Buffer | string): unknown {
+  try {
+    return JSON.parse(text.toString())
+  } catch {
+    return undefined
+  }
+}
+
 /** Returns the record's own entry, never an inherited one such as `constructor`. */
 export function ownEntry<T>(record: Readonly<Record<string, T>> | undefined, name: string): T | undefined {
   return record !== undefined && Object.hasOwn(record, name) ? record[name] : undefined

@@ -7,7 +7,7 @@ import type { CallNode, NodeCall, NodeResult } from '../core/node-call.ts'
 import { withTimeout } from '../core/timing.ts'
 import { parseNodeList, parsePublishedList, parseWholeNodeList, type ReadNodeList } from './node-list.ts'
 import type { ClusterLog, ClusterSettings } from './options.ts'
-import { createOwnCall } from './own-call.ts'
+import { createOwnCall } from './probes.ts'
 import type { ListedNode, Topology } from './topology.ts'
 
 /** Least time between two lists, so that clients that guess node names cause few calls. */

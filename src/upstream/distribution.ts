@@ -7,7 +7,7 @@ import { parseEnvelope } from '../core/envelope.ts'
 import type { CallNode, ClusterView, NodeCall, NodeResult } from '../core/node-call.ts'
 import { toEdgeResponse } from './dialects/classic.ts'
 import type { ClusterLog } from './options.ts'
-import { createOwnCall } from './own-call.ts'
+import { createOwnCall } from './probes.ts'
 
 export interface DistributionProbe {
   readonly node: string

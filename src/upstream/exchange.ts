@@ -2,7 +2,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
-import type { NodeResponse } from '../core/node-call.ts'
+import type { NodeResult } from '../core/node-call.ts'
+import { AbortedError } from './layer.ts'
 import {
   BodyCollector,
   type CallFailure,
@@ -15,11 +16,6 @@ import {
 
 type Controller = Dispatcher.DispatchController
 
-/** `sent`: whether the node may have received any part of the request. */
-export type AttemptResult =
-  | { readonly ok: true; readonly response: NodeResponse }
-  | { readonly ok: false; readonly failure: CallFailure; readonly sent: boolean }
-
 /** Bytes of a raw file that are buffered for a slow client, so that small files release the node immediately. */
 const STREAM_BUFFER_BYTES = 256 * 1024
 
@@ -30,7 +26,7 @@ const STREAM_BUFFER_BYTES = 256 * 1024
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #node: string
   readonly #expectation: ResponseExpectation
-  readonly #settle: (result: AttemptResult) => void
+  readonly #settle: (result: NodeResult) => void
   #controller: Controller | undefined
   #head: ResponseHead | undefined
   #body: BodyCollector | undefined
@@ -38,7 +34,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #receivedBytes = 0
   #isSettled = false
 
-  constructor(node: string, expectation: ResponseExpectation, settle: (result: AttemptResult) => void) {
+  constructor(node: string, expectation: ResponseExpectation, settle: (result: NodeResult) => void) {
     this.#node = node
     this.#expectation = expectation
     this.#settle = settle
@@ -46,7 +42,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   /** Aborts the exchange because the deadline has passed or the client disconnected. */
   abort(failure: CallFailure): void {
-    this.#fail(failure)
+    this.#fail(failure, new AbortedError(failure))
   }
 
   onRequestStart(controller: Controller): void {
@@ -112,12 +108,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#settle({ ok: true, response: { node: this.#node, status, type, ...optional, body } })
   }
 
-  #fail(failure: CallFailure): void {
-    const sent = this.#controller !== undefined
-    if (this.#stream !== undefined) this.#stream.destroy(new Error(failure.detail))
+  #fail(failure: CallFailure, error = new Error(failure.detail)): void {
+    this.#stream?.destroy(error)
     if (this.#isSettled) return
     this.#isSettled = true
-    this.#settle({ ok: false, failure, sent })
-    this.#controller?.abort(new Error(failure.detail))
+    this.#settle({ ...failure, ok: false, node: this.#node, sent: this.#controller !== undefined })
+    this.#controller?.abort(error)
   }
 }

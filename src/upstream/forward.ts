@@ -1,11 +1,11 @@
 /** The innermost handler: sends a request to one node and returns its response, or the error of the failed call. */
 import { errorNumberOf, isNotReadyError } from '../core/envelope.ts'
 import { EdgeError, type ErrorCode, type NodeFault } from '../core/errors.ts'
-import type { CallNode, ClusterView, Layout, NodeResponse } from '../core/node-call.ts'
+import type { CallNode, ClusterView, Layout, NodeFailure, NodeResponse } from '../core/node-call.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import { type TimeLimits, timeLimitOf } from '../core/timing.ts'
 import { traceSync } from '../core/traced.ts'
-import type { Answer, DialectResult, DialectTools, NodeFailure } from './dialects/dialect.ts'
+import type { Answer, DialectResult, DialectTools } from './dialects/dialect.ts'
 import { dialects } from './dialects/index.ts'
 import type { NodeLimits } from './options.ts'
 import type { Candidate, Router } from './route.ts'

@@ -3,7 +3,7 @@ import type { CallNode, ClusterView, NodeCall, NodeInfo, NodeResponse } from '..
 import type { EdgeRequest } from '../core/request.ts'
 import { createDiscovery } from './discovery.ts'
 import type { DrainedNodes } from './drained-nodes.ts'
-import { createLayoutSource, type LayoutSource } from './layout-source.ts'
+import { Layouts } from './layouts.ts'
 import type { ReadNodeList } from './node-list.ts'
 import { type ConnectionChanges, NodeRegistry } from './node-registry.ts'
 import { createNodeVersions } from './node-versions.ts'
@@ -54,21 +54,31 @@ export interface ClusterChanges extends ConnectionChanges {
 /** Throws with a remedy for settings that cannot work. Opens no connection before `start` or the first call. */
 export function createCluster(options: ClusterOptions): Cluster {
   const settings = withDefaults(options)
-  const registry = new NodeRegistry(settings, (node) => layouts.of(node))
-  registry.check(options.nodes)
+  const { limits, hangTimeout, log, clock, drains, layout } = settings
   const topology = new Topology(options.nodes)
-  const layouts = createLayoutSource(settings, topology, registry)
+  const layouts: Layouts = new Layouts({
+    layout,
+    nodes: () => topology.nodes().flatMap(({ name, addressed }) => (addressed ? [name] : [])),
+    master: () => topology.master().name,
+    recognise: async (name) =>
+      registry.find(name)?.recognise() ?? { ok: false, reason: 'no address is known', sent: true },
+    isDrained: (node) => drains.has(node),
+    onChange: settings.onLayoutChange,
+    interval: settings.layoutInterval,
+    log,
+    clock,
+  })
+  const passedOn = new PassedOnCalls({ view: topology, drains, limits, hangTimeout, log, clock })
+  const registry = new NodeRegistry(settings, { layouts, passedOn })
+  registry.check(options.nodes)
   let current = options.nodes
   registry.replace(options.nodes)
-  const direct: CallNode = layouts.wrap((nodeCall) => registry.call(nodeCall))
-  const { limits, hangTimeout, log, clock, drains } = settings
   drains.onChange(({ drained, putBack }) => {
     for (const name of drained) registry.find(name)?.rejectQueued()
     for (const name of putBack) registry.find(name)?.forgetFailures()
-    layouts.ask(putBack)
+    layouts.askAgain(putBack)
   })
-  const passedOn = new PassedOnCalls({ call: direct, view: topology, drains, limits, hangTimeout, log, clock })
-  const { call } = passedOn
+  const call: CallNode = (nodeCall) => registry.call(nodeCall)
   let discovery = createDiscovery(settings, topology, call)
   const setDiscovery = (discover: boolean): void => {
     discovery?.stop()
@@ -78,8 +88,7 @@ export function createCluster(options: ClusterOptions): Cluster {
   }
   return {
     call,
-    // Without a known layout, `call` says why.
-    verify: layouts.wrapVerify((nodeCall) => registry.verify(nodeCall)),
+    verify: (nodeCall) => registry.verify(nodeCall),
     view: createView(layouts, topology, registry, clock, () => discovery?.requestRefresh()),
     start: async () => {
       await layouts.start()
@@ -117,7 +126,7 @@ export function createCluster(options: ClusterOptions): Cluster {
 }
 
 function createView(
-  layouts: LayoutSource,
+  layouts: Layouts,
   topology: Topology,
   registry: NodeRegistry,
   clock: () => number,
@@ -133,7 +142,8 @@ function createView(
     },
     master: () => topology.master(),
     layoutOf: (name) => layouts.of(name),
-    ...layouts.view,
+    layoutMixture: () => layouts.mixture(),
+    confirmLayout: (...response) => layouts.confirm(...response),
     isSilent: (name) => registry.find(name)?.isSilent ?? false,
     versions: createNodeVersions((name) => topology.find(name)?.version, clock),
     isAvailable: (name) => registry.find(name)?.isAvailable ?? false,
@@ -145,7 +155,7 @@ function createView(
 interface ClusterParts {
   readonly topology: Topology
   readonly registry: NodeRegistry
-  readonly layouts: LayoutSource
+  readonly layouts: Layouts
   readonly passedOn: PassedOnCalls
   readonly drains: DrainedNodes
 }

@@ -1,14 +1,18 @@
 /**
- * The layout of each node's API with `cluster.layout: auto`: recognised at the start, again at intervals, and at once
+ * The layout of each node's API: that of the settings, or with `cluster.layout: auto` recognised at the start, again at intervals, and at once
  * when a response does not fit. A cluster is upgraded node by node, so nodes may have different layouts for a while.
  */
-import type { Layout, LayoutMixture, NodeResult } from '../core/node-call.ts'
+import type { Layout, LayoutMixture, NodeCall, NodeFailure, NodeResult } from '../core/node-call.ts'
 import { withTimeout } from '../core/timing.ts'
-import type { Recognition } from './layout-probe.ts'
+import { type Layer, notSent } from './layer.ts'
 import { PROBLEM_TYPE } from './node-response.ts'
 import type { ClusterLog, LayoutChange } from './options.ts'
+import type { Recognition } from './probes.ts'
+import type { Verify } from './tokens/token-calls.ts'
 
 export interface LayoutOptions {
+  /** `auto`: that of each node is recognised. */
+  readonly layout: Layout | 'auto'
   /** Returns the names of the nodes with an address. */
   readonly nodes: () => readonly string[]
   readonly master: () => string
@@ -36,25 +40,56 @@ interface NodeLayout {
 /** For a node that did not answer. */
 const RETRY_INTERVAL_MS = 1_000
 const FIRST_ROUND_MS = 5_000
+const NOT_ASKED = 'not asked yet'
+
+/** Retry-After of a call to a node of unknown layout. Each second the node is asked again. */
+const RETRY_AFTER_SECONDS = 1
 
 export class Layouts {
   readonly #options: LayoutOptions
+  /** Absent: the layout of each node is recognised. */
+  readonly #configured: Layout | undefined
   readonly #known = new Map<string, NodeLayout>()
   #mixture: LayoutMixture | undefined
   #timer: NodeJS.Timeout | undefined
 
   constructor(options: LayoutOptions) {
     this.#options = options
+    this.#configured = options.layout === 'auto' ? undefined : options.layout
   }
 
   /** Returns `undefined` if the node has not answered yet. */
   of(node: string): Layout | undefined {
-    return this.#known.get(node)?.layout
+    return this.#configured ?? this.#known.get(node)?.layout
   }
 
-  /** Returns why the layout of a node is not known. */
-  reasonOf(node: string): string {
-    return this.#known.get(node)?.reason ?? 'not asked yet'
+  /** The layer that sends calls to nodes of known layout only, and observes their responses. */
+  readonly require: Layer = (next) => async (call) => {
+    const unknown = this.#failureOfUnknown(call)
+    if (unknown !== undefined) return unknown
+    const result = await next(call)
+    this.#observe(call.node, result)
+    return result
+  }
+
+  /** As `require`, for checks of credentials: a node that was upgraded meanwhile is asked again in its new layout. */
+  requireToVerify(verify: Verify): Verify {
+    return async (call) => {
+      const layout = this.of(call.node)
+      const unknown = this.#failureOfUnknown(call)
+      if (unknown !== undefined) return unknown
+      const result = await verify(call)
+      if (result.ok || layout === undefined || result.layout === undefined) return result
+      return (await this.confirm(call.node, layout, result.layout)) ? verify(call) : result
+    }
+  }
+
+  /** The layout decides nothing about a call to a drained node, which is rejected anyway. */
+  #failureOfUnknown(call: NodeCall): NodeFailure | undefined {
+    const { node } = call
+    if (this.of(node) !== undefined || this.#options.isDrained(node)) return undefined
+    const detail = `the layout of its API is not known yet: ${this.#known.get(node)?.reason ?? NOT_ASKED}`
+    return notSent(call, { fault: 'ejected', detail, retryAfter: RETRY_AFTER_SECONDS })
   }
 
   /** Returns the nodes by layout if those that answer have different ones. */
@@ -64,6 +99,7 @@ export class Layouts {
 
   /** Asks all nodes, now and at intervals. Resolves when all have answered, or after five seconds. */
   async start(): Promise<void> {
+    if (this.#configured !== undefined) return
     this.#timer = setInterval(() => void this.#askDue(), RETRY_INTERVAL_MS).unref()
     await withTimeout(this.#askDue(), FIRST_ROUND_MS, undefined)
   }
@@ -76,6 +112,7 @@ export class Layouts {
 
   /** Asks these nodes now, because they may have been upgraded while they were drained. */
   askAgain(nodes: readonly string[]): void {
+    if (this.#configured !== undefined) return
     for (const node of nodes)
       Object.assign(this.#stateOf(node), { isConfirmed: false, askedAt: Number.NEGATIVE_INFINITY })
     this.#updateMixture()
@@ -91,6 +128,7 @@ export class Layouts {
    * the same time share the question. A response that did not show its layout (`shown`) leads to at most one in a second.
    */
   async confirm(node: string, used: Layout, shown?: Layout): Promise<boolean> {
+    if (this.#configured !== undefined) return false
     const known = this.#stateOf(node)
     if (known.layout === used && shown !== used) {
       const isHeldBack = shown === undefined && this.#options.clock() - known.askedAt < RETRY_INTERVAL_MS
@@ -100,7 +138,7 @@ export class Layouts {
   }
 
   /** Asks a node again in the background if its response does not fit its layout, or soon if there was none. */
-  observe(node: string, result: NodeResult): void {
+  #observe(node: string, result: NodeResult): void {
     const known = this.#known.get(node)
     if (known?.layout === undefined) return
     if (!fits(known.layout, result)) void this.confirm(node, known.layout, result.ok ? undefined : result.layout)
@@ -108,6 +146,7 @@ export class Layouts {
   }
 
   async #askDue(): Promise<void> {
+    if (this.#configured !== undefined) return
     const { nodes, clock, interval } = this.#options
     const names = nodes()
     for (const name of this.#known.keys()) if (!names.includes(name)) this.#known.delete(name)
@@ -121,7 +160,7 @@ export class Layouts {
   #stateOf(node: string): NodeLayout {
     const known = this.#known.get(node)
     if (known !== undefined) return known
-    const created = { isConfirmed: false, reason: 'not asked yet', askedAt: Number.NEGATIVE_INFINITY }
+    const created = { isConfirmed: false, reason: NOT_ASKED, askedAt: Number.NEGATIVE_INFINITY }
     this.#known.set(node, created)
     return created
   }

@@ -1,21 +1,21 @@
 /** What one node shows about itself and about the account of the edge, for `manager-edge check --connect`. */
 import type { CallNode, Layout, NodeResponse } from '../core/node-call.ts'
-import { ownField, ownText } from '../core/values.ts'
-import { createOwnCall, type OwnCall } from './own-call.ts'
+import { ownField, ownText, parseJson } from '../core/values.ts'
+import { createOwnCall, type OwnCall } from './probes.ts'
 
 /** `timeout` in milliseconds. */
 export type NodeCheckOptions = Pick<OwnCall, 'node' | 'timeout' | 'caller' | 'credentials'>
 
 /** Returns the version without a leading `v`; `undefined` if the response does not contain one. */
 export function versionIn(response: NodeResponse, layout: Layout): string | undefined {
-  const data = ownField(parseBody(response), 'data')
+  const data = ownField(bodyOf(response), 'data')
   const text = layout === 'newer' ? ownText(data, 'api_version') : data
   return typeof text === 'string' ? /^v?([0-9]+(?:\.[0-9]+){1,3})$/.exec(text)?.[1] : undefined
 }
 
 /** Returns the error code in a response of either layout; 0 if there is none. */
 export function errorCodeIn(response: NodeResponse): number {
-  const error = ownField(parseBody(response), 'error')
+  const error = ownField(bodyOf(response), 'error')
   return typeof error === 'number' ? error : 0
 }
 
@@ -36,7 +36,7 @@ export async function readAccountRights(call: CallNode, options: NodeCheckOption
   const path = '/security/users/me/policies'
   const result = await call(createOwnCall({ ...options, path, endpoint: `GET ${path}`, requestId: 'check' }))
   if (!result.ok || result.response.status !== 200) return undefined
-  const policies = ownField(parseBody(result.response), 'data')
+  const policies = ownField(bodyOf(result.response), 'data')
   const mode = ownField(policies, 'rbac_mode')
   if (mode !== 'white' && mode !== 'black') return undefined
   return ({ action, on }) => extentOf(ownField(policies, action), on, mode)
@@ -57,11 +57,6 @@ function isAllOf(on: string, name: string): boolean {
   return name === `${on}:*` || name === '*:*:*' || (on === 'agent:id' && name === 'agent:group:*')
 }
 
-function parseBody({ body }: NodeResponse): unknown {
-  if (!Buffer.isBuffer(body)) return undefined
-  try {
-    return JSON.parse(body.toString())
-  } catch {
-    return undefined
-  }
+function bodyOf({ body }: NodeResponse): unknown {
+  return Buffer.isBuffer(body) ? parseJson(body) : undefined
 }

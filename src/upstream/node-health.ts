@@ -1,9 +1,11 @@
 /** What the calls to one node show about its health: when it is ejected, what is logged, and why calls are rejected. */
 import type { NodeFault } from '../core/errors.ts'
-import type { NodeCall } from '../core/node-call.ts'
+import type { NodeCall, NodeResponse } from '../core/node-call.ts'
 import { Health, type HealthAdmission, type HealthSignal, healthSignalOf } from './health.ts'
+import { type CallEnd, type Layer, onEnd, type UpstreamCall } from './layer.ts'
+import { type Reject, startQueueSpan } from './layers.ts'
 import type { Rejection } from './limiter.ts'
-import { provesExecution, STATUS_PROBE } from './node-problems.ts'
+import { problemOf, provesExecution, STATUS_PROBE } from './node-problems.ts'
 import { BLOCKED, type CallFailure } from './node-response.ts'
 import type { ClusterLog, EjectionSettings, NodeStatus } from './options.ts'
 import { Recovery, type RecoveryOptions } from './recovery.ts'
@@ -25,16 +27,12 @@ export interface NodeHealthOptions extends RecoveryPorts {
   readonly onHang?: (probeIn: number) => void
   /** Called when a probe of the edge has ended an ejection. */
   readonly onRecover: () => void
+  /** Whether the node has the newer layout, in which its responses show that its process hangs. */
+  readonly isNewer: () => boolean
 }
 
-/** How a call ended. `elapsed`: milliseconds on the node. */
-export interface CallEnd {
-  readonly failure: CallFailure | undefined
-  /** The node answered that the process which carries out its calls hangs. */
-  readonly showsHang: boolean
-  readonly elapsed: number
-  readonly isProbe: boolean
-}
+/** Faults of calls that the node has not answered. */
+const WITHOUT_RESPONSE: ReadonlySet<NodeFault> = new Set(['timeout', 'cancelled', 'unreachable', 'overloaded'])
 
 const SILENT: CallFailure = { fault: 'timeout', detail: 'no response to calls and probes' }
 const HANGS: CallFailure = { fault: 'timeout', detail: 'calls are not carried out within ten seconds (3021)' }
@@ -45,6 +43,7 @@ export class NodeHealth {
   readonly #silence: SilenceWatch
   readonly #recovery: Recovery
   #lastFailure: NodeStatus['lastFailure']
+  #isRetired = false
 
   constructor(options: NodeHealthOptions) {
     const { ejection, probe, clock, reserveAttempt } = options
@@ -65,7 +64,7 @@ export class NodeHealth {
   }
 
   get isAdmitting(): boolean {
-    return this.#health.isAdmitting
+    return !this.#isRetired && this.#health.isAdmitting
   }
 
   get lastFailure(): NodeStatus['lastFailure'] {
@@ -77,7 +76,37 @@ export class NodeHealth {
     return this.#health.ejectedFor
   }
 
-  admit(call: Pick<NodeCall, 'endpoint'>): HealthAdmission {
+  /** Returns the layer that rejects calls while the node is ejected. */
+  eject(reject: Reject): Layer {
+    return (next) => async (call) => {
+      const admission = this.#admit(call)
+      if (!admission.ok) {
+        startQueueSpan(call)('ejected')
+        return reject(call, this.rejection(admission.retryAfter))
+      }
+      const { isProbe } = admission
+      const result = await next({ ...call, isProbe })
+      if (isProbe && !result.ok && !result.sent) this.#health.abandonProbe()
+      return result
+    }
+  }
+
+  /** Returns the layer that observes the calls which are sent. `usualTime`: milliseconds that calls of an endpoint take. */
+  observe(usualTime: (endpoint: string) => number): Layer {
+    const { clock } = this.#options
+    return (next) => async (call) => {
+      const { deadline, retryable, endpoint } = call
+      const start = clock()
+      const end = deadline && this.#silence.begin({ isRead: retryable, deadline, usualTime: usualTime(endpoint) })
+      const result = await next(call)
+      end?.(result.ok || !WITHOUT_RESPONSE.has(result.fault))
+      onEnd(call, result, (ended) => this.#record(call, ended, clock() - start))
+      return result
+    }
+  }
+
+  #admit(call: Pick<NodeCall, 'endpoint'>): HealthAdmission {
+    if (this.#isRetired) return { ok: false, retryAfter: 1 }
     const { onHang } = this.#options
     // No client waits for the probe of the edge. A call of a client would take ten seconds.
     return this.#health.admit(onHang === undefined ? provesExecution(call) : call.endpoint === STATUS_PROBE.endpoint)
@@ -91,7 +120,8 @@ export class NodeHealth {
   }
 
   /** The node is no longer called. */
-  stop(): void {
+  retire(): void {
+    this.#isRetired = true
     this.#silence.stop()
     this.#recovery.stop()
   }
@@ -101,34 +131,35 @@ export class NodeHealth {
     return this.#health.cause === 'silent'
   }
 
-  /** To be called when a call is sent. Returns the function that is called at its end; see `SilenceWatch`. */
-  begin(call: Parameters<SilenceWatch['begin']>[0]): (hasResponse: boolean) => void {
-    return this.#silence.begin(call)
+  /** Returns what the end of a call shows that took `elapsed` milliseconds on the node. */
+  signalOf(call: NodeCall, { failure, response }: CallEnd, elapsed: number): HealthSignal {
+    if (response && this.#showsHang(response)) return 'hang'
+    // A call that hangs because of another node shows nothing about this one.
+    const isPassedOn = call.passedOnTo !== undefined || call.mayBePassedOn === true
+    const isOfOther = isPassedOn && (failure?.fault === 'timeout' || failure?.fault === 'cancelled')
+    return isOfOther ? 'none' : healthSignalOf(failure, call.timeout, elapsed)
   }
 
-  abandonProbe(): void {
-    this.#health.abandonProbe()
+  /** Whether the node answered that the process which carries out its calls hangs. */
+  #showsHang(response: NodeResponse): boolean {
+    return this.#options.isNewer() && problemOf(response, this.#options.node) === 'hanging'
   }
 
-  /** Returns what the end of the call shows. */
-  record(call: NodeCall, { failure, showsHang, elapsed, isProbe }: CallEnd): HealthSignal {
-    const shown = showsHang ? HANGS : failure
+  #record(call: UpstreamCall, end: CallEnd, elapsed: number): void {
+    const signal = this.signalOf(call, end, elapsed)
+    const shown = signal === 'hang' ? HANGS : end.failure
     // The reads that end because the node is silent show no more than that.
     const isKnown = shown?.fault === 'timeout' && this.isSilent
     if (shown !== undefined && shown.fault !== 'cancelled' && !isKnown) {
       this.#lastFailure = { fault: shown.fault, detail: shown.detail, at: Date.now() }
     }
-    // A call that hangs because of another node shows nothing about this one.
-    const isPassedOn = call.passedOnTo !== undefined || call.mayBePassedOn === true
-    const isOfOther = isPassedOn && (failure?.fault === 'timeout' || failure?.fault === 'cancelled')
-    const signal = showsHang ? 'hang' : isOfOther ? 'none' : healthSignalOf(failure, call.timeout, elapsed)
     const begins = this.#health.ejectedFor === undefined
-    if (this.#apply(signal, call, isProbe)) this.#reportEjection(begins)
-    return signal
+    if (this.#apply(signal, call, call.isProbe === true)) this.#reportEjection(begins)
   }
 
   /** Returns the rejection of calls while the node is ejected. `retryAfter` in seconds. */
   rejection(retryAfter: number): Rejection {
+    if (this.#isRetired) return ejected('removed from cluster.nodes', retryAfter)
     const last = this.#lastFailure
     const detail = `ejected after failures${last ? `: ${last.detail}` : ''}`
     return ejected(detail, retryAfter, last?.fault)
@@ -182,6 +213,6 @@ export class NodeHealth {
   }
 }
 
-export function ejected(detail: string, retryAfter: number, lastFault?: NodeFault): Rejection {
+function ejected(detail: string, retryAfter: number, lastFault?: NodeFault): Rejection {
   return { ok: false, fault: 'ejected', detail, retryAfter: Math.max(1, retryAfter), ...(lastFault && { lastFault }) }
 }

@@ -2,7 +2,7 @@
  * The master's list of nodes as foreign input: in the response of a node, and as another replica published it. Addresses
  * in it are ignored, and names are checked.
  */
-import { ownField } from '../core/values.ts'
+import { ownField, parseJson } from '../core/values.ts'
 import { isNodeName, type ListedNode } from './topology.ts'
 
 /** A list of nodes that a replica has read from the master. */
@@ -63,14 +63,6 @@ function itemsOf(bytes: Buffer): { readonly items: readonly unknown[]; readonly 
 function isCluster(nodes: readonly ListedNode[]): boolean {
   const names = new Set(nodes.map(({ name }) => name))
   return names.size === nodes.length && nodes.filter(({ type }) => type === 'master').length === 1
-}
-
-function parseJson(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString())
-  } catch {
-    return undefined
-  }
 }
 
 /** Returns `undefined` for an item that is not a node. */

@@ -1,6 +1,6 @@
 /** Responses of the newer layout that show something about the node itself, not about the call. */
 import type { NodeCall, NodeResponse } from '../core/node-call.ts'
-import { ownField } from '../core/values.ts'
+import { ownField, parseJson } from '../core/values.ts'
 
 /**
  * `tooManyRequests`: its limit of requests per minute is reached. `addressBlocked`: it refuses every request of this
@@ -21,7 +21,7 @@ export function problemOf({ status, body }: NodeResponse, name: string): NodePro
   if (status === TOO_MANY_REQUESTS) return 'tooManyRequests'
   if ((status !== FORBIDDEN && status !== INTERNAL_ERROR) || !Buffer.isBuffer(body) || body.length > MAX_BYTES)
     return undefined
-  const problem = parse(body)
+  const problem = parseJson(body)
   const code = ownField(problem, 'error')
   if (status === FORBIDDEN) return code === ADDRESS_BLOCKED ? 'addressBlocked' : undefined
   return code === EXECUTION_TIMEOUT && isOwn(problem, name) ? 'hanging' : undefined
@@ -38,17 +38,9 @@ const SENDING_TIMEOUT = 3020
 /** Returns whether the node gave up a call that it passed on, because the other node did not answer. */
 export function isTimeoutInside({ status, body }: NodeResponse, name: string): boolean {
   if (status !== INTERNAL_ERROR || !Buffer.isBuffer(body) || body.length > MAX_BYTES) return false
-  const problem = parse(body)
+  const problem = parseJson(body)
   const code = ownField(problem, 'error')
   return code === SENDING_TIMEOUT || (code === EXECUTION_TIMEOUT && !isOwn(problem, name))
-}
-
-function parse(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString())
-  } catch {
-    return undefined
-  }
 }
 
 /** The call that the edge sends to a node that hangs. It is carried out by the process in question. */

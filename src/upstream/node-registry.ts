@@ -1,18 +1,20 @@
 /** The nodes with an address: created from the settings, reused over a reload, retired when the settings drop them. */
 import { lookup as resolveHost } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { NodeFault } from '../core/errors.ts'
 import { normalizeAddress, parseAddressRange } from '../core/ip-addresses.ts'
-import type { Layout, NodeCall, NodeResult } from '../core/node-call.ts'
+import type { NodeCall, NodeResult } from '../core/node-call.ts'
+import { notSent } from './layer.ts'
+import type { Layouts } from './layouts.ts'
 import { UpstreamNode } from './node.ts'
 import { STATUS_PROBE } from './node-problems.ts'
 import type { ClusterSettings, NodeCredentials, NodeSetting, NodeTls } from './options.ts'
-import { createOwnCall } from './own-call.ts'
+import type { PassedOnCalls } from './passed-on-calls.ts'
+import { createOwnCall } from './probes.ts'
 import { type AccountOf, createAccounts } from './tokens/accounts.ts'
 import { reserveAttemptAt } from './tokens/failed-logins.ts'
-import { createTokenCalls, type TokenCallsOf } from './tokens/index.ts'
-import type { NodeFailure } from './tokens/login.ts'
-import type { Verification } from './tokens/token-calls.ts'
+import { TokenCalls, type Verification } from './tokens/token-calls.ts'
 import { createContext, createRequestHeaders, createTransport, type RequestHeaders } from './transport.ts'
 
 /** What may change of the connections to all nodes. */
@@ -30,6 +32,13 @@ interface Connecting {
   readonly accountOf: AccountOf
 }
 
+/** The layers that the calls to all nodes share. */
+interface ClusterLayers {
+  readonly layouts: Layouts
+  readonly passedOn: PassedOnCalls
+}
+
+const NO_ADDRESS = { fault: 'unreachable', detail: 'no address is known' } as const
 /** A node that hangs answers after ten seconds. */
 const HANG_PROBE_TIMEOUT_MS = 12_000
 const PROBE_PAUSE_MS = 1_000
@@ -38,19 +47,17 @@ const NOT_SENT: ReadonlySet<NodeFault> = new Set(['ejected', 'drained', 'overloa
 
 export class NodeRegistry {
   readonly #settings: ClusterSettings
-  readonly #layoutOf: (node: string) => Layout | undefined
+  readonly #layers: ClusterLayers
   readonly #nodes = new Map<string, UpstreamNode>()
-  readonly #tokenCallsOf: TokenCallsOf
   readonly #retiring = new Set<UpstreamNode>()
   #connecting: Connecting
   /** The limit that pools were made for. */
   #inFlight: number
 
   /** Throws for ranges that cannot be parsed. */
-  constructor(settings: ClusterSettings, layoutOf: (node: string) => Layout | undefined) {
+  constructor(settings: ClusterSettings, layers: ClusterLayers) {
     this.#settings = settings
-    this.#layoutOf = layoutOf
-    this.#tokenCallsOf = createTokenCalls(settings, (call) => this.#connecting.accountOf(call))
+    this.#layers = layers
     this.#inFlight = settings.limits().inFlight
     this.#connecting = {
       tls: settings.tls,
@@ -64,18 +71,13 @@ export class NodeRegistry {
     return this.#nodes.get(name)
   }
 
-  /** Sends the call with the authorisation of the layout of its node. */
-  call(call: NodeCall): Promise<NodeResult> {
-    const node = this.#nodes.get(call.node)
-    if (node === undefined) return Promise.resolve(noAddress(call))
-    return this.#layoutOf(call.node) === 'newer' ? this.#tokenCallsOf(node).call(call) : node.call(call)
+  async call(call: NodeCall): Promise<NodeResult> {
+    return this.#nodes.get(call.node)?.call(call) ?? notSent(call, NO_ADDRESS)
   }
 
   /** Checks the credentials of the call, which is a read that every account may send. */
-  verify(call: NodeCall): Promise<Verification> {
-    const node = this.#nodes.get(call.node)
-    if (node === undefined) return Promise.resolve(noAddress(call))
-    return this.#layoutOf(call.node) === 'newer' ? this.#tokenCallsOf(node).verify(call) : verifyByCall(node, call)
+  async verify(call: NodeCall): Promise<Verification> {
+    return this.#nodes.get(call.node)?.verify(call) ?? notSent(call, NO_ADDRESS)
   }
 
   /** Throws with a remedy for an invalid URL, and for an address outside the allowed ranges. */
@@ -139,33 +141,32 @@ export class NodeRegistry {
   }
 
   #createNode(setting: NodeSetting): UpstreamNode {
-    const { limits, connectTimeout, ejection, log, slots, permits, clock, drains } = this.#settings
-    const { onCall, onEject, onRecover, failedLogins } = this.#settings
-    const layout = () => this.#layoutOf(setting.name)
-    const isDrained = () => drains.has(setting.name)
+    const { limits, connectTimeout, log, clock, drains, failedLogins, credentials } = this.#settings
+    const { name, url } = setting
     const { tls, allowed, headers } = this.#connecting
-    const { lookup } = allowed
-    const transport = createTransport({ url: setting.url, tls, limits, connectTimeout, lookup, headers })
     // Without an account of the edge, the probe is a call of a client.
-    const probe = (probeIn: number) => this.#probeHanging(setting.name, probeIn)
-    const onHang = this.#settings.credentials.mode === 'service' ? { onHang: probe } : {}
-    const onState = { ...(onEject && { onEject }), ...(onRecover && { onRecover }) }
-    const listeners = { ...onHang, ...(onCall && { onCall }), ...onState }
-    const reserveAttempt = (pause: number) => reserveAttemptAt(setting.name, pause, failedLogins)
-    const common = { limits, ejection, log, slots, permits, layout, isDrained, clock, reserveAttempt, ...listeners }
-    return new UpstreamNode({ setting, transport, ...common })
+    const probe = (probeIn: number) => this.#probeHanging(name, probeIn)
+    return new UpstreamNode({
+      ...this.#settings,
+      ...this.#layers,
+      setting,
+      transport: createTransport({ url, tls, limits, connectTimeout, lookup: allowed.lookup, headers }),
+      isDrained: () => drains.has(name),
+      reserveAttempt: (pause) => reserveAttemptAt(name, pause, failedLogins),
+      ...(credentials.mode === 'service' && { onHang: probe }),
+      createTokens: (send) =>
+        new TokenCalls({
+          node: name,
+          send,
+          accountOf: (call) => this.#connecting.accountOf(call),
+          timeout: () => limits().timeout,
+          clock: { elapsed: clock, wall: () => Date.now() },
+          sleep: (ms) => sleep(ms),
+          log,
+          ...(failedLogins && { failedLogins }),
+        }),
+    })
   }
-}
-
-/** The classic layout checks the credentials of each call. */
-async function verifyByCall(node: UpstreamNode, call: NodeCall): Promise<Verification> {
-  const result = await node.call(call)
-  if (!result.ok || result.response.status === 200) return result
-  return { ok: false, node: call.node, fault: 'refusedCredentials', sent: true, detail: 'status is not 200' }
-}
-
-function noAddress({ node }: NodeCall): NodeFailure {
-  return { ok: false, node, fault: 'unreachable', sent: false, detail: 'no address is known' }
 }
 
 interface AllowedAddresses {

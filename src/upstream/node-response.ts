@@ -3,24 +3,10 @@
  * Response headers that are not read here (Set-Cookie, Location, ETag, …) are dropped.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { NodeFault } from '../core/errors.ts'
-import type { Layout } from '../core/node-call.ts'
+import type { Layout, NodeFailure } from '../core/node-call.ts'
 
-/** Why one attempt failed. `detail` reaches the client, so it contains no addresses. */
-export interface CallFailure {
-  readonly fault: NodeFault
-  readonly detail: string
-  /** The node refused the connection: no process listens there. */
-  readonly refused?: true
-  /** The HTTP status of a response that refuses the call. */
-  readonly status?: number
-  /** Seconds until the call may be sent again. */
-  readonly retryAfter?: number
-  /** The connection was refused, or lost before a response began: a retry may help and is harmless for reads. */
-  readonly retryable?: true
-  /** The layout that the node shows when it refuses the call. */
-  readonly layout?: Layout
-}
+/** Why one attempt failed. */
+export type CallFailure = Omit<NodeFailure, 'ok' | 'node' | 'sent'>
 
 /** The node refuses every call of this address. `retryAfter`: no attempt is made before; see `BlockSettings`. */
 export const BLOCKED: CallFailure = {

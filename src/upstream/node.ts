@@ -1,18 +1,12 @@
-/** One node with an address: health check, concurrency limit, attempts, and what each call shows about the node. */
-import { Readable } from 'node:stream'
-import type { NodeFault } from '../core/errors.ts'
+/** One node with an address: the state that the layers of its calls share. */
 import type { NodeCallEvent } from '../core/events.ts'
-import type { Layout, NodeCall, NodeResult } from '../core/node-call.ts'
-import { type Deadline, startDeadline } from '../core/timing.ts'
-import { outcomeOf, sendAliveProbe } from './alive-probe.ts'
-import { RetryBudget, routeOf, sendWithRetry, startQueueSpan } from './attempts.ts'
+import type { Layout } from '../core/node-call.ts'
 import { CallBudget } from './budget.ts'
 import { DRAINED } from './drained-nodes.ts'
-import { ConcurrencyLimiter, loadSignalOf, type Rejection } from './limiter.ts'
-import { meter } from './metered-transport.ts'
-import { type CallEnd, ejected, NodeHealth, type NodeHealthOptions } from './node-health.ts'
-import { problemOf } from './node-problems.ts'
-import { type CallFailure, detailOf } from './node-response.ts'
+import type { Send } from './layer.ts'
+import type { Layouts } from './layouts.ts'
+import { ConcurrencyLimiter } from './limiter.ts'
+import { NodeHealth, type NodeHealthOptions } from './node-health.ts'
 import {
   type ClusterLog,
   DEFAULT_PER_MINUTE,
@@ -21,10 +15,13 @@ import {
   type NodeSetting,
   type NodeStatus,
 } from './options.ts'
+import type { PassedOnCalls } from './passed-on-calls.ts'
 import type { SharedPermits } from './permits.ts'
+import { probeAlive, type Recognition, recogniseLayout } from './probes.ts'
 import type { SharedSlots } from './slots.ts'
 import type { OpenSlots } from './slots-in-use.ts'
-import type { AuthorizedCall } from './tokens/authorized-call.ts'
+import { buildStack, type CallStack } from './stack.ts'
+import type { TokenCalls } from './tokens/token-calls.ts'
 import type { Transport, TransportChanges } from './transport.ts'
 
 export interface UpstreamNodeOptions {
@@ -35,8 +32,10 @@ export interface UpstreamNodeOptions {
   readonly log: ClusterLog
   readonly slots: SharedSlots
   readonly permits: SharedPermits
-  /** Returns the layout of the API of the node; undefined before it is recognised. */
-  readonly layout: () => Layout | undefined
+  readonly layouts: Layouts
+  readonly passedOn: PassedOnCalls
+  /** Creates the tokens of the node, whose logins are sent by `send`. Newer layout only. */
+  readonly createTokens: (send: Send) => TokenCalls
   /** Whether an operator has drained the node. */
   readonly isDrained: () => boolean
   readonly clock: () => number
@@ -53,61 +52,69 @@ export interface UpstreamNodeOptions {
 
 /** Time in which queued calls of a retired node may still start. */
 const RETIREMENT_GRACE_MS = 800
-/** Faults of calls that the node has not answered. */
-const WITHOUT_RESPONSE: ReadonlySet<NodeFault> = new Set(['timeout', 'cancelled', 'unreachable', 'overloaded'])
-/** Least number of retries that a full budget holds. */
-const MIN_RETRY_BUDGET = 10
 
 export class UpstreamNode {
   readonly setting: NodeSetting
-  readonly transport: Transport
+  readonly call: Send
+  readonly verify: CallStack['verify']
+  readonly #attempt: Send
   readonly #options: UpstreamNodeOptions
   readonly #limiter: ConcurrencyLimiter
-  readonly #callBudget: CallBudget
+  readonly #budget: CallBudget
   readonly #health: NodeHealth
-  readonly #budget: RetryBudget
-  #isRetired = false
+  #tokens: TokenCalls | undefined
 
   constructor(options: UpstreamNodeOptions) {
-    this.setting = options.setting
+    const { setting, slots, limits, layouts, clock, ejection, log, reserveAttempt, onHang } = options
+    const { name } = setting
+    this.setting = setting
     this.#options = options
-    const { setting, slots, limits, layout, clock } = options
+    const layout = (): Layout | undefined => layouts.of(name)
     const perMinute = () => limits().perMinute ?? DEFAULT_PER_MINUTE[layout() ?? 'newer']
-    const permits = options.permits.open(setting.name, perMinute)
-    this.#callBudget = new CallBudget({ permits, limit: perMinute, clock })
-    this.transport = meter(options.transport, this.#callBudget, () => this.#isNewer)
+    const permits = options.permits.open(name, perMinute)
+    this.#budget = new CallBudget({ permits, limit: perMinute, clock })
     const openSlots: OpenSlots = (kind, limit, onChange) =>
-      slots.open(kind === 'all' ? setting.name : `${setting.name}:${kind}`, limit, onChange)
-    this.#limiter = new ConcurrencyLimiter(limits, clock, openSlots, this.#callBudget)
+      slots.open(kind === 'all' ? name : `${name}:${kind}`, limit, onChange)
+    this.#limiter = new ConcurrencyLimiter(limits, clock, openSlots, this.#budget)
     this.#health = new NodeHealth({
-      node: setting.name,
-      ejection: options.ejection,
-      log: options.log,
+      node: name,
+      ejection,
+      log,
       clock,
+      isNewer: () => layout() !== 'classic',
       onEject: (rejection, begins) => {
         this.#limiter.rejectQueued(rejection)
-        if (begins) options.onEject?.(setting.name)
+        if (begins) options.onEject?.(name)
       },
-      ...(options.onHang && { onHang: options.onHang }),
-      onRecover: () => options.onRecover?.(setting.name),
-      reserveAttempt: options.reserveAttempt,
-      probe: async () => {
-        const { transport } = this
-        const timeout = options.ejection.silence.probeTimeout
-        return outcomeOf(await sendAliveProbe({ node: setting.name, transport, timeout, clock, caller: 'probe' }))
-      },
+      ...(onHang && { onHang }),
+      onRecover: () => options.onRecover?.(name),
+      reserveAttempt,
+      probe: () => probeAlive(this.#attempt, name, ejection.silence.probeTimeout),
     })
-    this.#budget = new RetryBudget(() => Math.max(MIN_RETRY_BUDGET, limits().inFlight))
+    const { call, verify, attempt } = buildStack({
+      ...options,
+      layout,
+      health: this.#health,
+      limiter: this.#limiter,
+      budget: this.#budget,
+      send: options.transport.send,
+      tokensOf: (send) => (layout() === 'newer' ? this.#tokensFor(send) : undefined),
+    })
+    this.call = call
+    this.verify = verify
+    this.#attempt = attempt
   }
 
-  get #isNewer(): boolean {
-    return this.#options.layout() !== 'classic'
+  /** The tokens of a node end with it: a token is valid at its node only. */
+  #tokensFor(send: Send): TokenCalls {
+    this.#tokens ??= this.#options.createTokens(send)
+    return this.#tokens
   }
 
   /** Whether a call may be sent now: the node is neither drained nor ejected, and its queue has space. */
   get isAvailable(): boolean {
     if (this.#options.isDrained()) return false
-    return !this.#isRetired && this.#health.isAdmitting && this.#limiter.hasQueueSpace
+    return this.#health.isAdmitting && this.#limiter.hasQueueSpace
   }
 
   /** Whether the node was found not to answer at all. */
@@ -122,64 +129,17 @@ export class UpstreamNode {
 
   /** Milliseconds until the limit per minute permits this number of reads; Infinity: it never does. */
   waitForReads(calls: number): number {
-    return this.#callBudget.waitFor('interactive', calls)
+    return this.#budget.waitFor('interactive', calls)
   }
 
-  async call(call: AuthorizedCall): Promise<NodeResult> {
-    const { clock, isDrained } = this.#options
-    if (isDrained()) return this.#reject(call, DRAINED, clock())
-    const admission = this.#isRetired ? ({ ok: false, retryAfter: 1 } as const) : this.#health.admit(call)
-    const arrival = clock()
-    const endQueueSpan = startQueueSpan(call)
-    if (!admission.ok) {
-      endQueueSpan('ejected')
-      return this.#reject(call, this.#ejectedRejection(admission.retryAfter), arrival)
-    }
-    let deadline = startDeadline(call.timeout, call.signal, clock)
-    const slot = await this.#limiter.acquire(call, deadline)
-    endQueueSpan(slot.ok ? undefined : slot.fault)
-    if (!slot.ok) {
-      deadline.end()
-      if (admission.isProbe) this.#health.abandonProbe()
-      return this.#reject(call, slot, arrival)
-    }
-    const start = clock()
-    const isLimited = call.hangsAfter !== undefined && call.hangsAfter < deadline.remaining()
-    if (isLimited) {
-      deadline.end()
-      deadline = startDeadline(call.hangsAfter, call.signal, clock)
-    }
-    const usualTime = this.#limiter.expectedTime(call.endpoint)
-    const end = this.#health.begin({ isRead: call.retryable, deadline, usualTime })
-    const result = await sendWithRetry(call, deadline, { transport: this.transport, budget: this.#budget })
-    end(result.ok || !WITHOUT_RESPONSE.has(result.failure.fault))
-    const showsHang = result.ok && this.#isNewer && problemOf(result.response, call.node) === 'hanging'
-    const finish = (failure: CallFailure | undefined, status = result.ok ? result.response.status : undefined) => {
-      deadline.end()
-      this.#recordEnd(call, start, { failure, showsHang, isProbe: admission.isProbe })
-      // A node that refused the call with a status has answered it.
-      const fault = status === undefined ? failure?.fault : undefined
-      this.#emit(call, { queueTime: start - arrival, ms: clock() - start, status, fault })
-    }
-    if (!result.ok) {
-      const { fault, retryAfter, status, layout } = result.failure
-      const detail = detailOf(result.failure, this.#options.layout())
-      // A token has ended: a response of a node that works.
-      if (fault === 'refusedCredentials' && call.authorization?.isRenewable) finish(undefined, 401)
-      else finish(result.failure, status)
-      const hung = isLimited && fault === 'timeout' && !this.#health.isSilent && { hung: true as const }
-      const more = { ...(retryAfter !== undefined && { retryAfter }), ...(layout && { layout }), ...hung }
-      return { ok: false, node: call.node, fault, sent: result.sent, detail, ...more }
-    }
-    const { body } = result.response
-    if (body instanceof Readable) body.once('close', () => finish(streamFailureOf(body, deadline)))
-    else finish(undefined)
-    return { ok: true, response: result.response }
+  /** Asks the node for its layout. */
+  recognise(): Promise<Recognition> {
+    return recogniseLayout(this.#attempt, this.setting.name)
   }
 
   status(): Pick<NodeStatus, 'inFlight' | 'limit' | 'slots' | 'queue' | 'budget' | 'ejectedUntil' | 'lastFailure'> {
     const { inFlight, limit, usable, queue } = this.#limiter
-    const budget = this.#callBudget.state
+    const budget = this.#budget.state
     const { ejectedFor, lastFailure } = this.#health
     return {
       inFlight,
@@ -195,7 +155,7 @@ export class UpstreamNode {
   /** Applies changed limits, and uses these options for new connections. */
   reconfigure(changes: TransportChanges): void {
     this.#limiter.applyLimits()
-    this.transport.reconfigure(changes)
+    this.#options.transport.reconfigure(changes)
   }
 
   /** Rejects the queued calls, because the node was drained. Calls in flight finish. */
@@ -210,61 +170,19 @@ export class UpstreamNode {
 
   /** Rejects new calls, and queued ones after a grace period. Calls in flight finish. */
   async retire(): Promise<void> {
-    this.#isRetired = true
-    this.#health.stop()
+    this.#health.retire()
     await new Promise((resolve) => setTimeout(resolve, RETIREMENT_GRACE_MS).unref())
-    this.#limiter.rejectQueued(this.#ejectedRejection(1))
-    await this.transport.close()
+    this.#limiter.rejectQueued(this.#health.rejection(1))
+    await this.#options.transport.close()
     await this.#limiter.close()
-    this.#callBudget.close()
+    this.#budget.close()
   }
 
   /** Rejects queued calls and aborts the calls in flight. */
   async destroy(): Promise<void> {
-    this.#isRetired = true
-    this.#health.stop()
-    this.#limiter.rejectQueued(this.#ejectedRejection(1))
-    this.#callBudget.close()
-    await Promise.all([this.transport.destroy(), this.#limiter.close()])
+    this.#health.retire()
+    this.#limiter.rejectQueued(this.#health.rejection(1))
+    this.#budget.close()
+    await Promise.all([this.#options.transport.destroy(), this.#limiter.close()])
   }
-
-  #recordEnd(call: NodeCall, start: number, end: Omit<CallEnd, 'elapsed'>): void {
-    const signal = this.#health.record(call, { ...end, elapsed: this.#options.clock() - start })
-    this.#limiter.release(call, start, loadSignalOf(signal))
-  }
-
-  #reject(call: NodeCall, { ok: _, ...rejection }: Rejection, arrival: number): NodeResult {
-    const { fault } = rejection
-    this.#emit(call, { queueTime: this.#options.clock() - arrival, ms: 0, status: undefined, fault })
-    return { ok: false, node: call.node, sent: false, ...rejection }
-  }
-
-  #emit(
-    call: NodeCall,
-    {
-      status,
-      fault,
-      ...times
-    }: Pick<NodeCallEvent, 'ms' | 'queueTime'> & {
-      readonly status: number | undefined
-      readonly fault: NodeFault | undefined
-    },
-  ): void {
-    const { requestId, node, method } = call
-    const result = fault === undefined ? { ...(status !== undefined && { status }) } : { fault }
-    this.#options.onCall?.({ requestId, node, method, route: routeOf(call), ...result, ...times })
-  }
-
-  /** `retryAfter` in seconds. */
-  #ejectedRejection(retryAfter: number): Rejection {
-    return this.#isRetired ? ejected('removed from cluster.nodes', retryAfter) : this.#health.rejection(retryAfter)
-  }
-}
-
-/** Returns why a streamed file ended early; `undefined` if it is complete. */
-function streamFailureOf(body: Readable, deadline: Deadline): CallFailure | undefined {
-  if (body.readableEnded) return undefined
-  if (deadline.signal.aborted) return { fault: deadline.fault(), detail: 'raw file not complete before the deadline' }
-  if (body.errored === null) return { fault: 'cancelled', detail: 'client disconnected' }
-  return { fault: 'unreadable', detail: body.errored.message }
 }

@@ -4,18 +4,18 @@
  * their own, and use half of the slots at most. After one that hangs, calls for the same node fail at once, for a time
  * that doubles with each further hang. Then one call is the probe.
  */
-import type { CallNode, ClusterView, NodeCall, NodeInfo, NodeResult } from '../core/node-call.ts'
+import type { ClusterView, NodeCall, NodeFailure, NodeInfo, NodeResult } from '../core/node-call.ts'
+import { startDeadline } from '../core/timing.ts'
 import { type DrainedNodes, passedOnToDrained } from './drained-nodes.ts'
 import { Health } from './health.ts'
+import { type Layer, notSent, onEnd, type Send } from './layer.ts'
 import { isTimeoutInside } from './node-problems.ts'
 import type { ClusterLog, FailureSettings, NodeLimits } from './options.ts'
-import { createOwnCall } from './own-call.ts'
 import { OwnerNames } from './owner-names.ts'
+import { createOwnCall } from './probes.ts'
 import { type Turn, Turns } from './turns.ts'
 
 export interface PassedOnCallsPorts {
-  /** Sends a call to its node. */
-  readonly call: CallNode
   readonly view: Pick<ClusterView, 'nodes' | 'master'>
   readonly drains: Pick<DrainedNodes, 'has'>
   readonly limits: () => Pick<NodeLimits, 'inFlight'>
@@ -42,7 +42,7 @@ export class PassedOnCalls {
 
   constructor(ports: PassedOnCallsPorts) {
     this.#ports = ports
-    this.#owners = new OwnerNames(ports)
+    this.#owners = new OwnerNames(ports.clock)
     this.#turns = new Turns(() => Math.ceil(ports.limits().inFlight / 2))
   }
 
@@ -51,13 +51,13 @@ export class PassedOnCalls {
     return this.#suspects.get(node)?.ejectedFor
   }
 
-  readonly call: CallNode = (call) => (call.passedOnTo === undefined ? this.#ports.call(call) : this.#send(call))
+  readonly limit: Layer = (next) => (call) => (call.passedOnTo === undefined ? next(call) : this.#send(call, next))
 
-  async #send(call: NodeCall): Promise<NodeResult> {
+  async #send(call: NodeCall, next: Send): Promise<NodeResult> {
     const drained = this.#drainedTargetOf(call)
     if (drained !== undefined) return passedOnToDrained(call, drained)
     const admissions: Admission[] = []
-    for (const target of await this.#suspectsOf(call)) {
+    for (const target of await this.#suspectsOf(call, next)) {
       const health = this.#suspects.get(target)
       const admission = health?.admit()
       if (health === undefined || admission === undefined) continue
@@ -73,8 +73,8 @@ export class PassedOnCalls {
       return rejectedInTurn(call, turn)
     }
     try {
-      const result = await this.#ports.call(isLimited(call) ? { ...call, hangsAfter: this.#ports.hangTimeout } : call)
-      await this.#learn(call, result, admissions)
+      const result = await next(isLimited(call) ? { ...call, hangsAfter: this.#ports.hangTimeout } : call)
+      await this.#learn(call, result, admissions, next)
       return result
     } finally {
       turn.end()
@@ -88,23 +88,23 @@ export class PassedOnCalls {
   }
 
   /** Returns the suspects that the call concerns. Agents are looked up only while there are any. */
-  async #suspectsOf(call: NodeCall): Promise<readonly Target[]> {
+  async #suspectsOf(call: NodeCall, next: Send): Promise<readonly Target[]> {
     if (this.#suspects.size === 0) return []
     const { passedOnTo: target } = call
     if (target === 'several') return [...this.#suspects.keys()]
     const names =
-      target === undefined ? [] : 'node' in target ? [target.node] : await this.#targetsOfAgent(target, call)
+      target === undefined ? [] : 'node' in target ? [target.node] : await this.#targetsOfAgent(target, call, next)
     return names.filter((name) => this.#suspects.has(name))
   }
 
-  async #targetsOfAgent({ agent }: { readonly agent: string }, call: NodeCall): Promise<readonly Target[]> {
+  async #targetsOfAgent({ agent }: { readonly agent: string }, call: NodeCall, next: Send): Promise<readonly Target[]> {
     const unknown = `agent ${agent}`
-    const owner = await this.#owners.find(agent, call)
+    const owner = await this.#owners.find(agent, call, next)
     return owner === undefined ? [unknown] : owner === call.node ? [] : [owner, unknown]
   }
 
   /** Records what the result shows about the nodes that the call concerns. */
-  async #learn(call: NodeCall, result: NodeResult, admissions: readonly Admission[]): Promise<void> {
+  async #learn(call: NodeCall, result: NodeResult, admissions: readonly Admission[], next: Send): Promise<void> {
     const isHang = result.ok ? isTimeoutInside(result.response, call.node) : result.hung === true
     if (!isHang) {
       for (const { target, health, isProbe } of admissions) {
@@ -115,13 +115,13 @@ export class PassedOnCalls {
     }
     const { passedOnTo: target } = call
     if (target === undefined) return
-    if (target === 'several') void this.#findCutOff(call)
+    if (target === 'several') void this.#findCutOff(call, next)
     else if ('node' in target) this.#suspect(target.node, call)
-    else for (const name of (await this.#targetsOfAgent(target, call)).slice(0, 1)) this.#suspect(name, call)
+    else for (const name of (await this.#targetsOfAgent(target, call, next)).slice(0, 1)) this.#suspect(name, call)
   }
 
   /** Asks for the status of each worker, and suspects those for which the call hangs as well. */
-  async #findCutOff({ node, credentials }: NodeCall): Promise<void> {
+  async #findCutOff({ node, credentials }: NodeCall, next: Send): Promise<void> {
     const { hangTimeout } = this.#ports
     const { view, drains } = this.#ports
     const isAsked = ({ name, type }: NodeInfo) => type === 'worker' && name !== node && !drains.has(name)
@@ -138,7 +138,7 @@ export class PassedOnCalls {
           ...(credentials && { credentials }),
         })
         const probe: NodeCall = { ...call, passedOnTo: { node: name }, hangsAfter: hangTimeout }
-        const result = await this.#ports.call(probe)
+        const result = await next(probe)
         if (!result.ok && result.hung === true) this.#suspect(name, probe)
       }),
     )
@@ -169,12 +169,24 @@ function isLimited({ timeout, passedOnTo, method }: NodeCall): boolean {
   return timeout !== undefined && (passedOnTo !== 'several' || method === 'GET')
 }
 
-function rejectionOf({ node }: NodeCall, target: Target, retryAfter: number): NodeResult {
-  const detail = `${target} does not answer calls that ${node} passes on`
-  return { ok: false, node, fault: 'timeout', sent: false, detail, retryAfter }
+function rejectionOf(call: NodeCall, target: Target, retryAfter: number): NodeFailure {
+  const detail = `${target} does not answer calls that ${call.node} passes on`
+  return notSent(call, { fault: 'timeout', detail, retryAfter })
 }
 
-function rejectedInTurn({ node }: NodeCall, { fault }: Extract<Turn, { ok: false }>): NodeResult {
+function rejectedInTurn(call: NodeCall, { fault }: Extract<Turn, { ok: false }>): NodeFailure {
   const detail = fault === 'cancelled' ? 'client disconnected' : 'calls for other nodes are queued'
-  return { ok: false, node, fault, sent: false, detail, ...(fault === 'overloaded' && { retryAfter: 1 }) }
+  return notSent(call, { fault, detail, ...(fault === 'overloaded' && { retryAfter: 1 }) })
+}
+
+/** The layer that ends a call which hangs because of another node. `isSilent`: the asked node does not answer at all. */
+export function limitHang(isSilent: () => boolean, clock: () => number): Layer {
+  return (next) => async (call) => {
+    const { hangsAfter = Number.POSITIVE_INFINITY, deadline } = call
+    if (deadline === undefined || hangsAfter >= deadline.remaining()) return next(call)
+    const earlier = startDeadline(hangsAfter, call.signal, clock)
+    const result = await next({ ...call, deadline: earlier })
+    onEnd(call, result, earlier.end)
+    return !result.ok && result.fault === 'timeout' && !isSilent() ? { ...result, hung: true } : result
+  }
 }

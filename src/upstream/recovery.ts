@@ -3,8 +3,8 @@
  * continuously. A block lasts 300 s by default, but a node may have a shorter one: it is tried again by one replica for
  * all, after pauses that grow with the time that the block lasts.
  */
-import type { ProbeOutcome } from './alive-probe.ts'
 import type { BlockSettings, SilenceSettings } from './options.ts'
+import type { ProbeOutcome } from './probes.ts'
 
 export interface RecoveryOptions {
   readonly silence: SilenceSettings

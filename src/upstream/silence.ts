@@ -5,8 +5,8 @@
  * this one has passed the call on.
  */
 import type { Deadline } from '../core/timing.ts'
-import type { ProbeOutcome } from './alive-probe.ts'
 import type { SilenceSettings } from './options.ts'
+import type { ProbeOutcome } from './probes.ts'
 
 export interface SilenceOptions {
   readonly settings: SilenceSettings

@@ -4,13 +4,13 @@ import type { LookupFunction } from 'node:net'
 import { Readable } from 'node:stream'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { buildConnector, Client, Pool } from 'undici'
-import type { NodeCall } from '../core/node-call.ts'
-import type { Deadline } from '../core/timing.ts'
-import { type AttemptResult, Exchange } from './exchange.ts'
+import type { NodeCall, NodeResult } from '../core/node-call.ts'
+import { startDeadline } from '../core/timing.ts'
+import { Exchange } from './exchange.ts'
+import { notSent, type Send, type UpstreamCall } from './layer.ts'
 import type { NodeCredentials, NodeLimits, NodeTls, UntracedTraceparent } from './options.ts'
 import { connectInTurns } from './receive-turns.ts'
 import { basicAuthorization } from './tokens/accounts.ts'
-import type { AuthorizedCall } from './tokens/authorized-call.ts'
 
 /** Below the five seconds of a node, so that normally the edge closes idle connections first. */
 const KEEP_ALIVE_TIMEOUT_MS = 3_000
@@ -30,8 +30,8 @@ export interface TransportOptions {
 export type TransportChanges = Pick<TransportOptions, 'tls' | 'lookup' | 'headers'>
 
 export interface Transport {
-  /** Sends the call once. Never rejects. */
-  attempt(call: AuthorizedCall, deadline: Deadline, connection: 'pooled' | 'new'): Promise<AttemptResult>
+  /** Sends the call once. */
+  readonly send: Send
   /** Uses these options for new connections and calls. Connections with a call in flight finish it. */
   reconfigure(changes: TransportChanges): void
   /** Closes the connections after their calls have finished. */
@@ -59,24 +59,21 @@ export function createTransport(initial: TransportOptions): Transport {
     if (!pool.destroyed) await pool.close()
     open.delete(pool)
   }
-  const attemptOnNew = async (call: AuthorizedCall, deadline: Deadline): Promise<AttemptResult> => {
-    if (isDestroyed) {
-      return { ok: false, failure: { fault: 'unreachable', detail: 'the edge is closing' }, sent: false }
-    }
+  const sendOnNew: Send = async (call) => {
+    if (isDestroyed) return notSent(call, { fault: 'unreachable', detail: 'the edge is closing' })
     const client = connections.open()
     open.add(client)
     const closeClient = () => {
       open.delete(client)
       void client.destroy()
     }
-    const result = await attempt(client, call, deadline, options)
+    const result = await sendOnce(client, call, options)
     if (result.ok && result.response.body instanceof Readable) result.response.body.once('close', closeClient)
     else closeClient()
     return result
   }
   return {
-    attempt: (call, deadline, connection) =>
-      connection === 'new' ? attemptOnNew(call, deadline) : attempt(connections.pool, call, deadline, options),
+    send: (call) => (call.connection === 'new' ? sendOnNew(call) : sendOnce(connections.pool, call, options)),
     reconfigure: (changes) => {
       const previous = connections
       options = { ...options, ...changes }
@@ -126,13 +123,13 @@ export function createContext({ ca, cert, key }: NodeTls): SecureContext {
   return createSecureContext({ ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }), minVersion: 'TLSv1.2' })
 }
 
-function attempt(
+async function sendOnce(
   dispatcher: Pool | Client,
-  call: AuthorizedCall,
-  deadline: Deadline,
+  call: UpstreamCall,
   { limits, headers }: TransportOptions,
-): Promise<AttemptResult> {
-  return new Promise((resolve) => {
+): Promise<NodeResult> {
+  const deadline = call.deadline ?? startDeadline(call.timeout, call.signal, () => performance.now())
+  const result = await new Promise<NodeResult>((resolve) => {
     const maxBytes = call.authorization?.maxBytes ?? limits().response
     const exchange = new Exchange(call.node, { expect: call.expect, maxBytes }, resolve)
     const onAbort = () => {
@@ -144,10 +141,12 @@ function attempt(
     const { method, path, body } = call
     dispatcher.dispatch({ method, path, headers: headers(call), body: body?.bytes ?? null }, exchange)
   })
+  if (call.deadline === undefined) deadline.end()
+  return result
 }
 
 /** Returns the headers of a call. Nodes receive no others, except Host and Connection, which undici adds. */
-export type RequestHeaders = (call: AuthorizedCall) => Readonly<Record<string, string>>
+export type RequestHeaders = (call: UpstreamCall) => Readonly<Record<string, string>>
 
 /** With `passthrough`, a call without credentials is sent without Authorization, and the node refuses it. */
 export function createRequestHeaders(

@@ -2,7 +2,7 @@
  * A dialect translates between the classic layout, in which clients and all rooms of the edge speak, and the layout of the
  * API of a node. There is one dialect for each layout.
  */
-import type { CallNode, ClusterView, NodeResponse, NodeResult } from '../../core/node-call.ts'
+import type { CallNode, ClusterView, NodeFailure, NodeResponse } from '../../core/node-call.ts'
 import type { EdgeRequest } from '../../core/request.ts'
 import type { EdgeResponse } from '../../core/response.ts'
 import type { Candidate } from '../route.ts'
@@ -34,8 +34,6 @@ export interface Answer {
   readonly response?: NodeResponse
   readonly translated: TranslatedResponse
 }
-
-export type NodeFailure = Extract<NodeResult, { ok: false }>
 
 /** `reason`: why the body of a response is not one of the API. */
 export type TranslatedResponse =

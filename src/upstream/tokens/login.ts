@@ -1,11 +1,9 @@
 /** One login at a node: the call, and what its response means. */
-import type { NodeCall, NodeResponse, NodeResult } from '../../core/node-call.ts'
+import type { NodeCall, NodeFailure, NodeResponse } from '../../core/node-call.ts'
+import { notSent, type Send, type UpstreamCall } from '../layer.ts'
 import { PROBLEM_TYPE } from '../node-response.ts'
 import type { Account } from './accounts.ts'
-import type { AuthorizedCall } from './authorized-call.ts'
 import { parseLogin, type Token, type TokenClock } from './token.ts'
-
-export type NodeFailure = Extract<NodeResult, { ok: false }>
 
 export type LoginResult =
   | { readonly ok: true; readonly token: Token }
@@ -15,12 +13,10 @@ export type LoginResult =
 
 export type LoginFailure = Exclude<LoginResult, { ok: true }>
 
-/** Sends a call once through health and limits of its node. */
-export type SendCall = (call: AuthorizedCall) => Promise<NodeResult>
-
 export interface LoginOptions {
   readonly node: string
-  readonly send: SendCall
+  /** Sends a call once through health and limits of its node. */
+  readonly send: Send
   /** Milliseconds. Read for each login. */
   timeout(): number
   readonly clock: TokenClock
@@ -53,11 +49,11 @@ export class Login {
     if (isForEveryCall(status)) return { ok: false, response }
     const unknown = type === PROBLEM_TYPE ? '' : ', which its API does not have; check cluster.layout'
     const detail = status === 200 ? 'no token in the response to the login' : `status ${status} for the login${unknown}`
-    return { ok: false, failure: { ok: false, node, fault: 'unreadable', sent: false, detail } }
+    return { ok: false, failure: notSent({ node }, { fault: 'unreadable', detail }) }
   }
 
   /** A new connection: a node may close a reused one without a response, and a login is not sent twice for that. */
-  #call(account: Account): AuthorizedCall {
+  #call(account: Account): UpstreamCall {
     const { node, timeout } = this.#options
     const method = this.#method
     const call: NodeCall = {

@@ -3,24 +3,18 @@
  * for a short time, so that the calls which follow do not repeat it.
  */
 import { LRUCache } from 'lru-cache'
+import type { NodeFault } from '../../core/errors.ts'
 import { withTimeout } from '../../core/timing.ts'
+import { notSent } from '../layer.ts'
 import type { ClusterLog } from '../options.ts'
 import type { Account } from './accounts.ts'
 import { FailedLogins, type SharedFailedLogins } from './failed-logins.ts'
-import {
-  Login,
-  type LoginFailure,
-  type LoginOptions,
-  type LoginResult,
-  type NodeFailure,
-  type SendCall,
-} from './login.ts'
+import { Login, type LoginFailure, type LoginOptions, type LoginResult } from './login.ts'
 import { LoginMemory } from './login-memory.ts'
 import { LoginTurns } from './login-turns.ts'
 import type { Token, TokenClock } from './token.ts'
 
 export interface SessionOptions extends LoginOptions {
-  readonly send: SendCall
   readonly clock: TokenClock
   sleep(ms: number): Promise<void>
   readonly log: ClusterLog
@@ -86,12 +80,7 @@ export class Sessions {
   /** Removes a token that its node refused right after it was issued. The next login is sent later. */
   reject(account: Account, token: Token): void {
     this.drop(account, token)
-    const { node } = this.#options
-    const detail = 'the node refuses its own token'
-    this.#recordRefusal(account, {
-      ok: false,
-      failure: { ok: false, node, fault: 'refusedCredentials', sent: false, detail },
-    })
+    this.#recordRefusal(account, this.#failure('refusedCredentials', 'the node refuses its own token'))
   }
 
   /** Logs in, together with the other calls of the account that wait for a login. */
@@ -181,13 +170,10 @@ export class Sessions {
   }
 
   /** `waitMs`: milliseconds until another request may succeed. */
-  #failure(fault: NodeFailure['fault'], detail: string, waitMs?: number): LoginFailure {
+  #failure(fault: NodeFault, detail: string, waitMs?: number): LoginFailure {
     const retryAfter = waitMs === undefined ? undefined : Math.max(1, Math.ceil(waitMs / 1000))
-    const { node } = this.#options
-    return {
-      ok: false,
-      failure: { ok: false, node, fault, sent: false, detail, ...(retryAfter !== undefined && { retryAfter }) },
-    }
+    const failure = { fault, detail, ...(retryAfter !== undefined && { retryAfter }) }
+    return { ok: false, failure: notSent(this.#options, failure) }
   }
 }
 

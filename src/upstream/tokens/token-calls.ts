@@ -2,10 +2,10 @@
  * Calls in the newer layout: adds the token of the account to each call, and logs in where there is none. A 401 means that
  * the node did nothing, so the call is sent once more with a new token, also if it is a write.
  */
-import type { NodeCall, NodeResult } from '../../core/node-call.ts'
+import type { NodeCall, NodeFailure, NodeResult } from '../../core/node-call.ts'
+import { ANONYMOUS, type Layer, notSent, type Send } from '../layer.ts'
 import type { Account, AccountOf } from './accounts.ts'
-import { ANONYMOUS, type AuthorizedCall } from './authorized-call.ts'
-import type { LoginFailure, LoginResult, NodeFailure } from './login.ts'
+import type { LoginFailure, LoginResult } from './login.ts'
 import { type Patience, type SessionOptions, Sessions } from './sessions.ts'
 import type { Token } from './token.ts'
 
@@ -19,6 +19,28 @@ const VERIFIED_MS = 30_000
 
 /** Whether a node accepts credentials, or why that is not known. */
 export type Verification = { readonly ok: true } | NodeFailure
+
+/** Checks the credentials of a call, which is a read that every account may send. */
+export type Verify = (call: NodeCall) => Promise<Verification>
+
+/** Returns the tokens of a node, whose logins are sent by `send`; `undefined`: its layout has none. */
+export type TokensOf = (send: Send) => TokenCalls | undefined
+
+/** The layer that authorises calls as the layout of the node needs it. */
+export function authorise(tokensOf: TokensOf): Layer {
+  return (next) => (call) => tokensOf(next)?.call(call) ?? next(call)
+}
+
+/** Without tokens, a node checks the credentials of each call. */
+export function verifyBy(tokensOf: TokensOf, send: Send): Verify {
+  return async (call) => {
+    const tokens = tokensOf(send)
+    if (tokens !== undefined) return tokens.verify(call)
+    const result = await send(call)
+    if (!result.ok || result.response.status === 200) return result
+    return { ...notSent(call, { fault: 'refusedCredentials', detail: 'status is not 200' }), sent: true }
+  }
+}
 
 export class TokenCalls {
   readonly #options: TokenCallOptions
@@ -46,10 +68,7 @@ export class TokenCalls {
     return second
   }
 
-  /**
-   * Checks the credentials of a call, which is a read that every account may send: by a login, or by the call itself if
-   * there is a token that the node has not accepted lately.
-   */
+  /** Checks by a login, or by the call itself if there is a token that the node has not accepted lately. */
   async verify(call: NodeCall): Promise<Verification> {
     const account = this.#options.accountOf(call)
     const token = account && this.#sessions.find(account)
@@ -91,16 +110,12 @@ export class TokenCalls {
     }: { readonly token: Token; readonly patience: Patience; readonly isRenewable: boolean },
   ): Promise<NodeResult> {
     const { remaining } = patience
-    if (remaining <= 0) {
-      const { node } = call
-      return { ok: false, node, fault: 'timeout', sent: false, detail: 'timed out during the login' }
-    }
-    const authorized: AuthorizedCall = {
+    if (remaining <= 0) return notSent(call, { fault: 'timeout', detail: 'timed out during the login' })
+    const result = await this.#options.send({
       ...call,
       ...(Number.isFinite(remaining) && { timeout: remaining }),
       authorization: { header: () => token.header(), isRenewable },
-    }
-    const result = await this.#options.send(authorized)
+    })
     if (result.ok) token.recordAccepted()
     return result
   }

@@ -2,7 +2,7 @@
  * A token of a node. Its text is foreign input, and a secret: it is in a private field, so that neither a log nor a dump of
  * an object contains it.
  */
-import { ownField } from '../../core/values.ts'
+import { ownField, parseJson } from '../../core/values.ts'
 
 /** Characters; a node of release 4.5 sends 398. A node refuses header lines of 8,190 bytes. */
 const MAX_TOKEN_LENGTH = 4096
@@ -57,7 +57,7 @@ export class Token {
 
 /** Returns the token in the body of a login, or `undefined` if the body has none of the right form. */
 export function parseLogin(body: Buffer, clock: TokenClock): Token | undefined {
-  const text = ownField(ownField(parseJson(body.toString('utf8')), 'data'), 'token')
+  const text = ownField(ownField(parseJson(body), 'data'), 'token')
   if (typeof text !== 'string' || text.length > MAX_TOKEN_LENGTH) return undefined
   const claims = TOKEN_FORM.exec(text)?.[1]
   const lifetime = claims === undefined ? undefined : lifetimeOf(claims, clock)
@@ -69,17 +69,9 @@ export function parseLogin(body: Buffer, clock: TokenClock): Token | undefined {
  * clock here. The signature is not checked, since the claims decide nothing but the time of the renewal.
  */
 function lifetimeOf(claims: string, clock: TokenClock): number | undefined {
-  const parsed = parseJson(Buffer.from(claims, 'base64url').toString('utf8'))
+  const parsed = parseJson(Buffer.from(claims, 'base64url'))
   const [exp, nbf] = [ownField(parsed, 'exp'), ownField(parsed, 'nbf') ?? clock.wall() / 1000]
   if (typeof exp !== 'number' || typeof nbf !== 'number') return undefined
   const lifetime = (exp - nbf) * 1000
   return Number.isFinite(lifetime) && lifetime > 0 ? lifetime : undefined
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

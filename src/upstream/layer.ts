@@ -1,0 +1,89 @@
+/** The shape of all layers of a call to a node: a function from the next one to the call. */
+import { Readable } from 'node:stream'
+import type { NodeFault } from '../core/errors.ts'
+import type { NodeCall, NodeFailure, NodeResponse, NodeResult } from '../core/node-call.ts'
+import type { Deadline } from '../core/timing.ts'
+import type { CallFailure } from './node-response.ts'
+
+/** A call on its way through the layers, with what outer layers have added for inner ones. */
+export interface UpstreamCall extends NodeCall {
+  /** Absent: the node has the classic layout, and its transport adds the credentials. */
+  readonly authorization?: Authorization
+  /** The outcome decides whether the ejection of the node ends. */
+  readonly isProbe?: boolean
+  /** Milliseconds in the queue of the edge. */
+  readonly queueTime?: number
+  /** Absent: the transport starts it. */
+  readonly deadline?: Deadline
+  /** A connection that has never been idle. Absent: one of the pool. */
+  readonly connection?: 'new'
+  /** How many times the call was sent before. */
+  readonly resend?: number
+}
+
+export interface Authorization {
+  /** Returns the value of the header; `undefined`: no header. A function, so that no copy or dump of a call shows it. */
+  header(): string | undefined
+  /** Whether a refusal (401) leads to another login: then it shows nothing about the credentials. */
+  readonly isRenewable: boolean
+  /** Greatest size of the response in bytes. Absent: `cluster.limits.response`. */
+  readonly maxBytes?: number
+}
+
+/** Authorises nothing: the node refuses the call, which shows at least that it answers. */
+export const ANONYMOUS: Authorization = { header: () => undefined, isRenewable: false }
+
+/** Sends a call. A failure is a result; the promise never rejects. */
+export type Send = (call: UpstreamCall) => Promise<NodeResult>
+
+export type Layer = (next: Send) => Send
+
+/** Returns `send` within the layers, of which the first is the outermost. */
+export function stack(layers: readonly Layer[], send: Send): Send {
+  return layers.reduceRight((next, layer) => layer(next), send)
+}
+
+/** How a call ended on its node, a streamed file included. `status`: the node has answered the call. */
+export interface CallEnd {
+  readonly failure?: CallFailure | undefined
+  readonly response?: NodeResponse
+  readonly status?: number | undefined
+}
+
+/** Calls the listener at once, or after the last byte of a streamed file. */
+export function onEnd({ authorization }: UpstreamCall, result: NodeResult, listener: (end: CallEnd) => void): void {
+  if (!result.ok) {
+    // A token has ended: a response of a node that works.
+    const isRenewed = result.fault === 'refusedCredentials' && authorization?.isRenewable === true
+    listener(isRenewed ? { status: 401 } : { failure: result, status: result.status })
+    return
+  }
+  const { response } = result
+  const { status, body } = response
+  if (body instanceof Readable) body.once('close', () => listener({ failure: streamFailureOf(body), response, status }))
+  else listener({ response, status })
+}
+
+/** The error of a streamed file whose call was aborted. */
+export class AbortedError extends Error {
+  readonly fault: NodeFault
+
+  constructor({ fault, detail }: CallFailure) {
+    super(detail)
+    this.name = 'AbortedError'
+    this.fault = fault
+  }
+}
+
+/** Returns why a streamed file ended early; `undefined` if it is complete. */
+function streamFailureOf({ readableEnded, errored }: Readable): CallFailure | undefined {
+  if (readableEnded) return undefined
+  if (errored === null) return { fault: 'cancelled', detail: 'client disconnected' }
+  if (!(errored instanceof AbortedError)) return { fault: 'unreadable', detail: errored.message }
+  return { fault: errored.fault, detail: 'raw file not complete before the deadline' }
+}
+
+/** Returns the failure of a call that is not sent. */
+export function notSent({ node }: Pick<NodeCall, 'node'>, failure: CallFailure): NodeFailure {
+  return { ...failure, ok: false, node, sent: false }
+}

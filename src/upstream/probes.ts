@@ -1,0 +1,80 @@
+/** Calls that the edge sends for itself: whether a node answers at all, and in which layout. */
+import type { Layout, NodeCall, NodeResult } from '../core/node-call.ts'
+import { ownField, parseJson } from '../core/values.ts'
+import { ANONYMOUS, type Send } from './layer.ts'
+import { PROBLEM_TYPE } from './node-response.ts'
+
+/** A read that the edge sends for itself. `timeout` in milliseconds. */
+export type OwnCall = Pick<NodeCall, 'node' | 'path' | 'endpoint' | 'caller' | 'credentials' | 'requestId'> & {
+  readonly timeout: number
+  readonly signal?: AbortSignal
+}
+
+/** Completes a call that the edge sends for itself: it goes before those of clients. */
+export function createOwnCall({ signal = new AbortController().signal, ...call }: OwnCall): NodeCall {
+  return { ...call, method: 'GET', retryable: true, expect: 'bytes', priority: 'health', signal }
+}
+
+/** `none`: the node sent no response in time. `notSent`: its limit of calls per minute did not permit the probe. */
+export type ProbeOutcome = 'answered' | 'blocked' | 'none' | 'notSent'
+
+/**
+ * Sends the probe that shows whether a node answers at all: `GET /` without credentials, on a new connection. The API
+ * process of each layout answers it by itself, in front of all its work, and it is no login. Its response also shows the
+ * layout. `send` passes the health and the concurrency limit of the node. `timeout` in milliseconds. Never rejects.
+ */
+function sendAliveProbe(send: Send, node: string, timeout: number, caller: string): Promise<NodeResult> {
+  const call = createOwnCall({ node, path: '/', endpoint: 'GET /', timeout, caller, requestId: caller })
+  return send({ ...call, authorization: ANONYMOUS, connection: 'new' })
+}
+
+/** Returns what the probe shows. Any response counts, also a refusal. */
+export async function probeAlive(send: Send, node: string, timeout: number): Promise<ProbeOutcome> {
+  const result = await sendAliveProbe(send, node, timeout, 'probe')
+  if (result.ok) return 'answered'
+  switch (result.fault) {
+    case 'blocked':
+      return 'blocked'
+    case 'timeout':
+    case 'unreachable':
+    case 'cancelled':
+      return 'none'
+    case 'overloaded':
+      return result.status === undefined ? 'notSent' : 'answered'
+    default:
+      return 'answered'
+  }
+}
+
+/** `reason`: why the layout is not known; it contains no addresses. `sent`: `false` if the edge held the call back. */
+export type Recognition =
+  | { readonly ok: true; readonly layout: Layout }
+  | { readonly ok: false; readonly reason: string; readonly sent: boolean }
+
+const LAYOUT_TIMEOUT_MS = 3_000
+/** A response to `GET /` is shorter. */
+const MAX_BODY_BYTES = 16 * 1024
+
+/**
+ * Recognises the layout of a node's API. The answer decides how to talk to the node at all, and costs it next to nothing.
+ * A node of the newer layout answers with a media type that the classic one does not have, whether it refuses the call
+ * (401), is starting (400), blocks the address of the edge (403) or is at its limit (429). Never rejects.
+ */
+export async function recogniseLayout(send: Send, node: string): Promise<Recognition> {
+  const result = await sendAliveProbe(send, node, LAYOUT_TIMEOUT_MS, 'layout')
+  if (!result.ok) {
+    const { layout, detail, fault } = result
+    return layout === undefined ? { ok: false, reason: detail, sent: fault !== 'overloaded' } : { ok: true, layout }
+  }
+  const { type, body, status } = result.response
+  if (type === PROBLEM_TYPE) return { ok: true, layout: 'newer' }
+  const layout = Buffer.isBuffer(body) ? layoutOfBody(body) : undefined
+  return layout === undefined ? { ok: false, reason: `status ${status} for GET /`, sent: true } : { ok: true, layout }
+}
+
+/** The envelopes of both layouts have `error` and `data`; the newer one names the title of its API. */
+function layoutOfBody(body: Buffer): Layout | undefined {
+  const value = body.length > MAX_BODY_BYTES ? undefined : parseJson(body)
+  if (typeof ownField(value, 'error') !== 'number') return undefined
+  return typeof ownField(ownField(value, 'data'), 'title') === 'string' ? 'newer' : 'classic'
+}
