@@ -1,8 +1,8 @@
 /** Authentication: who the caller is and what the caller may do. Results are values; http/ turns them into responses. */
+import type { Counters } from '../core/counters.ts'
 import type { FailedLoginReason, Log } from '../core/events.ts'
 import type { Caller } from '../core/request.ts'
 import type { Clock } from '../core/timing.ts'
-import type { LoginAttempts } from './login-attempts.ts'
 import type { VerifyPassword } from './passwords.ts'
 import type { Revocations } from './revocations.ts'
 import type { CustomRoles, RoleAssignment } from './roles.ts'
@@ -59,7 +59,7 @@ export interface AccessOptions {
   /** Called for each login with name and password that is rejected. */
   readonly onFailedLogin?: (reason: FailedLoginReason) => void
   /** Shared by replicas. Absent: in memory. */
-  readonly attempts?: LoginAttempts
+  readonly counters?: Counters
   /** Shared by replicas. Absent: in memory. */
   readonly revocations?: Revocations
   readonly clock?: Clock

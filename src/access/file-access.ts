@@ -3,6 +3,7 @@
  * with tokens of external issuers.
  */
 import { availableParallelism } from 'node:os'
+import { createCounters } from '../core/counters.ts'
 import type { Log } from '../core/events.ts'
 import type { Caller } from '../core/request.ts'
 import { type Clock, systemClock } from '../core/timing.ts'
@@ -62,13 +63,13 @@ export async function createFileAccess(options: AccessOptions, file: string, rol
     clock,
   })
   const parts: Parts = { users, roles, own, external, revocations, sessions, clock, log }
-  const { attempts = createLoginAttempts({ failedLogins: limits.failedLogins, clock }) } = options
+  const { counters = createCounters(() => clock.elapsed()) } = options
   const queue = new LoginQueue({ concurrency: MAX_CONCURRENT_HASHES, maxQueued: MAX_QUEUED_HASHES })
   const verifyPassword = createPasswordVerifier(users)
   const logins = new PasswordLogins({
     verifyPassword,
     credentialVersion: users.hashOf,
-    attempts,
+    attempts: createLoginAttempts({ failedLogins: limits.failedLogins, counters }),
     queue,
     clock,
     onFailure: options.onFailedLogin,

@@ -1,14 +1,13 @@
 /**
- * Limits on failed logins. Attempts are counted before the password is checked: if they were counted afterwards,
- * parallel attempts would all pass (CVE-2026-26206, CVE-2026-93346). Three counters slow an attacker down: one per
- * pair of address and name, one per address, and one for the whole edge. No name is ever locked for all addresses,
+ * Limits on failed logins, over all replicas. Attempts are counted before the password is checked: if they were counted
+ * afterwards, parallel attempts would all pass (CVE-2026-26206, CVE-2026-93346). Three counters slow an attacker down: one
+ * per pair of address and name, one per address, and one for the whole edge. No name is ever locked for all addresses,
  * because then anyone could lock out any user.
  */
-import type { LRUCache } from 'lru-cache'
+import type { CounterStep, Counters, CounterTexts } from '../core/counters.ts'
 import { growingLru } from '../core/growing-lru.ts'
-import type { Clock } from '../core/timing.ts'
 
-/** Counters of login attempts, in memory or shared by replicas. Addresses are normalised, names are as sent. */
+/** Counters of login attempts. Addresses are normalised, names are as sent. */
 export interface LoginAttempts {
   /** Returns the milliseconds for which this address may not try this name; 0 if it may. Counts nothing. */
   blockedForMs(address: string, name: string): number
@@ -26,144 +25,208 @@ export type AttemptDecision =
   /** The password is checked after `delayMs`. `isKnown`: this name logged in from this address in the last day. */
   | { readonly allowed: true; readonly delayMs: number; readonly isKnown: boolean }
 
-/** The only key of the counter for the whole edge. */
-const WHOLE_EDGE = ''
+interface BucketLimits {
+  /** Times `failedLogins`: the level at which a key is blocked. */
+  readonly factor: number
+  /** Milliseconds in which the level falls by one. */
+  readonly fadeMs: number
+  readonly maxBlockMs: number
+}
 
 /**
  * Each failure fades within `fadeMs`. From `failedLogins` times `factor` failures on, a key is blocked: first for
- * `firstBlockMs`, then twice as long after each further failure, at most `maxBlockMs`. The edge as a whole is never
- * blocked. Instead, unknown pairs wait `delayPerFailureMs` for each failure above the limit.
+ * `FIRST_BLOCK_MS`, then twice as long after each further failure, at most `maxBlockMs`. The edge as a whole is never
+ * blocked. Instead, unknown pairs wait `DELAY_PER_FAILURE_MS` for each failure above the limit.
  */
-export const ATTEMPT_LIMITS = {
-  firstBlockMs: 1000,
-  pair: { factor: 1, fadeMs: 30_000, maxBlockMs: 60_000 },
-  address: { factor: 10, fadeMs: 3000, maxBlockMs: 60_000 },
-  edge: { factor: 20, fadeMs: 100, maxBlockMs: 0 },
-  delayPerFailureMs: 20,
-  maxDelayMs: 1000,
-  rememberMs: 24 * 3600 * 1000,
-} as const
+const PAIR: BucketLimits = { factor: 1, fadeMs: 30_000, maxBlockMs: 60_000 }
+const ADDRESS: BucketLimits = { factor: 10, fadeMs: 3000, maxBlockMs: 60_000 }
+const EDGE: BucketLimits = { factor: 20, fadeMs: 100, maxBlockMs: 0 }
+const FIRST_BLOCK_MS = 1000
+const DELAY_PER_FAILURE_MS = 20
+const MAX_DELAY_MS = 1000
+const REMEMBER_MS = 24 * 3600 * 1000
+
+const MAX_BLOCKED_PAIRS = 20_000
+/** Blocked pairs that replicas announce to each other. Those beyond are blocked at their first attempt. */
+const MAX_ANNOUNCED_PAIRS = 500
+const ANNOUNCEMENTS = 'blocks'
+/** Answer to too many parallel attempts: about a round trip. */
+const BURST_RETRY_MS = 100
 
 export interface LoginAttemptOptions {
   /** Failures of one name from one address before the first block. */
   readonly failedLogins: () => number
-  readonly clock: Clock
+  readonly counters: Counters
 }
 
-/** Creates counters for this process only. */
-export function createLoginAttempts(options: LoginAttemptOptions): LoginAttempts {
-  const elapsed = () => options.clock.elapsed()
-  const { firstBlockMs, delayPerFailureMs, maxDelayMs, rememberMs } = ATTEMPT_LIMITS
-  const buckets = (limits: { factor: number; fadeMs: number; maxBlockMs: number }, maxKeys: number) =>
-    new LeakyBuckets({
-      ...limits,
-      firstBlockMs,
-      maxKeys,
-      elapsed,
-      limit: () => options.failedLogins() * limits.factor,
+export function createLoginAttempts({ failedLogins, counters }: LoginAttemptOptions): LoginAttempts {
+  /** By the digest of a pair: until when it is blocked. */
+  const blockedUntil = growingLru<string, number>(MAX_BLOCKED_PAIRS)
+  /** The pairs that were announced when this process last read them. */
+  let announced: ReadonlyMap<string, number> = new Map()
+  /** Attempts that are not counted yet, by pair. */
+  const inFlight = new Map<string, number>()
+
+  /** Changes the counters of one attempt in one step. */
+  async function update<Result>(address: string, name: string, rule: (attempt: Attempt) => Result): Promise<Result> {
+    const digest = counters.digest(address, name)
+    const names = [`pair:${digest}`, `address:${counters.digest(address)}`, 'edge', `known:${digest}`] as const
+    const { result, ends } = await counters.update(names, (texts, step) => {
+      const bucket = (key: string, limits: BucketLimits) =>
+        new Bucket(texts, step, { ...limits, key, limit: failedLogins() * limits.factor })
+      const [pair, from, edge] = [bucket(names[0], PAIR), bucket(names[1], ADDRESS), bucket(names[2], EDGE)]
+      const attempt = { pair, address: from, edge, texts, known: names[3] }
+      return { result: rule(attempt), ends: pair.isBlocked ? pair.blockedUntil : 0 }
     })
-  const pairs = buckets(ATTEMPT_LIMITS.pair, 20_000)
-  const addresses = buckets(ATTEMPT_LIMITS.address, 10_000)
-  const edge = buckets(ATTEMPT_LIMITS.edge, 1)
-  /** Pair → time until which the pair is known. */
-  const knownUntil = growingLru<string, number>(10_000)
+    if (ends !== (blockedUntil.get(digest) ?? 0)) setBlocked(digest, ends)
+    return result
+  }
+
+  function setBlocked(digest: string, ends: number): void {
+    if (ends > 0) blockedUntil.set(digest, ends)
+    else blockedUntil.delete(digest)
+    void counters.update([ANNOUNCEMENTS], (texts, { now }) => {
+      const others = parseBlocked(texts.get(ANNOUNCEMENTS)).filter(([pair, until]) => pair !== digest && until > now)
+      const all = ends > 0 && others.length < MAX_ANNOUNCED_PAIRS ? [...others, [digest, ends] as const] : others
+      texts.set(ANNOUNCEMENTS, all.map(([pair, until]) => `${pair} ${until};`).join(''), PAIR.maxBlockMs)
+    })
+  }
+
+  async function readAnnouncements(): Promise<void> {
+    const next = new Map(parseBlocked(await counters.update([ANNOUNCEMENTS], (texts) => texts.get(ANNOUNCEMENTS))))
+    // Another replica has taken a failure of these pairs back.
+    for (const pair of announced.keys()) if (!next.has(pair)) blockedUntil.delete(pair)
+    for (const [pair, until] of next) blockedUntil.set(pair, until)
+    announced = next
+  }
+  counters.onBeat(() => void readAnnouncements())
 
   return {
-    blockedForMs: (address, name) => pairs.blockedForMs(pairKey(address, name)),
+    blockedForMs(address, name) {
+      // Without this, all attempts of a burst would pass before the first is counted.
+      if (inFlight.size > 0 && (inFlight.get(pairOf(address, name)) ?? 0) >= failedLogins()) return BURST_RETRY_MS
+      if (blockedUntil.size === 0) return 0
+      return Math.max(0, (blockedUntil.get(counters.digest(address, name)) ?? 0) - counters.now())
+    },
     async count(address, name) {
-      const key = pairKey(address, name)
-      const retryAfterMs = Math.max(pairs.blockedForMs(key), addresses.blockedForMs(address))
-      // The pair is counted even while its address is blocked, so that guesses against remembered credentials stay few.
-      if (pairs.blockedForMs(key) === 0) pairs.add(key)
-      if (retryAfterMs > 0) return { allowed: false, retryAfterMs }
-      addresses.add(address)
-      const excess = edge.add(WHOLE_EDGE)
-      return (knownUntil.get(key) ?? 0) > elapsed()
-        ? { allowed: true, delayMs: 0, isKnown: true }
-        : { allowed: true, delayMs: Math.min(maxDelayMs, excess * delayPerFailureMs), isKnown: false }
+      const key = pairOf(address, name)
+      inFlight.set(key, (inFlight.get(key) ?? 0) + 1)
+      const decision = await update(address, name, countAttempt)
+      const left = (inFlight.get(key) ?? 1) - 1
+      if (left > 0) inFlight.set(key, left)
+      else inFlight.delete(key)
+      return decision
     },
-    async succeed(address, name) {
-      pairs.delete(pairKey(address, name))
-      addresses.subtract(address)
-      edge.subtract(WHOLE_EDGE)
-      knownUntil.set(pairKey(address, name), elapsed() + rememberMs)
-    },
-    async cancel(address, name) {
-      pairs.subtract(pairKey(address, name))
-      addresses.subtract(address)
-      edge.subtract(WHOLE_EDGE)
-    },
+    succeed: (address, name) =>
+      update(address, name, ({ pair, address: from, edge, texts, known }) => {
+        pair.clear()
+        from.subtract()
+        edge.subtract()
+        texts.set(known, '1', REMEMBER_MS)
+      }),
+    cancel: (address, name) =>
+      update(address, name, ({ pair, address: from, edge }) => {
+        for (const bucket of [pair, from, edge]) bucket.subtract()
+      }),
   }
 }
 
 /** Addresses contain no space, so two pairs never share a key. */
-function pairKey(address: string, name: string): string {
+function pairOf(address: string, name: string): string {
   return `${address} ${name}`
 }
 
-interface LeakyBucketOptions {
-  /** Level at which a key is blocked. */
-  limit(): number
-  /** Milliseconds in which the level falls by one. */
-  readonly fadeMs: number
-  readonly firstBlockMs: number
-  readonly maxBlockMs: number
-  /** Keys in memory at most; the least recently used key is dropped. */
-  readonly maxKeys: number
-  elapsed(): number
+function parseBlocked(text: string): readonly (readonly [pair: string, until: number])[] {
+  return [...text.matchAll(/([\w-]+) (\d+);/g)].map(([, pair = '', until]) => [pair, Number(until)])
 }
 
-interface Bucket {
-  level: number
-  updatedAt: number
+interface Attempt {
+  readonly pair: Bucket
+  readonly address: Bucket
+  readonly edge: Bucket
+  readonly texts: CounterTexts
+  /** Name of the text that exists if the pair is known. */
+  readonly known: string
+}
+
+function countAttempt({ pair, address, edge, texts, known }: Attempt): AttemptDecision {
+  const retryAfterMs = Math.max(pair.blockedForMs, address.blockedForMs)
+  // The pair is counted even while its address is blocked, so that guesses against remembered credentials stay few.
+  if (!pair.isBlocked) pair.add()
+  if (retryAfterMs > 0) return { allowed: false, retryAfterMs }
+  address.add()
+  const excess = edge.add()
+  if (texts.get(known) !== '') return { allowed: true, delayMs: 0, isKnown: true }
+  return { allowed: true, delayMs: Math.min(MAX_DELAY_MS, excess * DELAY_PER_FAILURE_MS), isKnown: false }
+}
+
+/**
+ * A leaky bucket with exponential back-off: a failure raises its level by one, time lowers it. Stored as the text "level at
+ * until", as version 0.1.0 does. Other text is an empty bucket.
+ */
+class Bucket {
+  readonly #texts: CounterTexts
+  readonly #step: CounterStep
+  readonly #limits: BucketLimits & { readonly key: string; readonly limit: number }
+  #level: number
   blockedUntil: number
-}
 
-/** Leaky buckets with exponential back-off: a failure raises the level of its key by one, time lowers it. */
-class LeakyBuckets {
-  readonly #options: LeakyBucketOptions
-  readonly #buckets: LRUCache<string, Bucket>
-
-  constructor(options: LeakyBucketOptions) {
-    this.#options = options
-    this.#buckets = growingLru(options.maxKeys)
+  constructor(
+    texts: CounterTexts,
+    step: CounterStep,
+    limits: BucketLimits & { readonly key: string; readonly limit: number },
+  ) {
+    this.#texts = texts
+    this.#step = step
+    this.#limits = limits
+    const [, level, at, until] = /^([\d.]+) (\d+) (\d+)$/.exec(texts.get(limits.key)) ?? []
+    const faded = Math.max(0, step.now - Number(at)) / limits.fadeMs
+    this.#level = Math.max(0, Number(level) - faded) || 0
+    this.blockedUntil = Number(until) || 0
   }
 
-  /** Returns the milliseconds for which the key is blocked; 0 if it is not. */
-  blockedForMs(key: string): number {
-    const bucket = this.#buckets.get(key)
-    return bucket === undefined ? 0 : Math.max(0, bucket.blockedUntil - this.#options.elapsed())
+  get blockedForMs(): number {
+    return Math.max(0, this.blockedUntil - this.#step.now)
   }
 
-  /** Counts one failure. Returns by how many failures the key exceeds its limit; 0 if it does not. */
-  add(key: string): number {
-    const { limit, firstBlockMs, maxBlockMs, elapsed } = this.#options
-    const now = elapsed()
-    const blockedUntil = this.#buckets.get(key)?.blockedUntil ?? 0
-    const bucket = { level: this.#level(key, now) + 1, updatedAt: now, blockedUntil }
-    // Rounded, so that the fading between two attempts of one burst does not allow one attempt more.
-    const excess = Math.round(bucket.level) - limit()
-    if (excess >= 0) bucket.blockedUntil = now + Math.min(maxBlockMs, firstBlockMs * 2 ** Math.min(excess, 40))
-    this.#buckets.set(key, bucket)
+  get isBlocked(): boolean {
+    return this.blockedForMs > 0
+  }
+
+  /** Counts one failure. Returns by how many failures the limit is exceeded; 0 if it is not. */
+  add(): number {
+    const { now, weight } = this.#step
+    this.#level += weight
+    const excess = this.#excess
+    if (excess >= 0) {
+      this.blockedUntil = now + Math.min(this.#limits.maxBlockMs, FIRST_BLOCK_MS * 2 ** Math.min(excess, 40))
+    }
+    this.#store()
     return Math.max(0, excess)
   }
 
-  /** Takes one failure back. The block ends as soon as the key is below its limit. */
-  subtract(key: string): void {
-    const bucket = this.#buckets.get(key)
-    if (bucket === undefined) return
-    const now = this.#options.elapsed()
-    bucket.level = Math.max(0, this.#level(key, now) - 1)
-    bucket.updatedAt = now
-    if (Math.round(bucket.level) < this.#options.limit()) bucket.blockedUntil = 0
+  /** Takes one failure back. The block ends as soon as the level is below the limit. */
+  subtract(): void {
+    this.#level = Math.max(0, this.#level - this.#step.weight)
+    if (this.#excess < 0) this.blockedUntil = 0
+    this.#store()
   }
 
-  delete(key: string): void {
-    this.#buckets.delete(key)
+  clear(): void {
+    this.#level = 0
+    this.blockedUntil = 0
+    this.#store()
   }
 
-  #level(key: string, now: number): number {
-    const bucket = this.#buckets.get(key)
-    return bucket === undefined ? 0 : Math.max(0, bucket.level - (now - bucket.updatedAt) / this.#options.fadeMs)
+  /** Rounded, so that the fading between two attempts of one burst does not allow one attempt more. */
+  get #excess(): number {
+    return Math.floor((Math.round(this.#level) - this.#limits.limit) / this.#step.weight)
+  }
+
+  #store(): void {
+    const { now } = this.#step
+    const lifetime = Math.max(this.#level * this.#limits.fadeMs, this.blockedForMs)
+    const text = `${this.#level.toFixed(6)} ${now} ${this.blockedUntil.toFixed(0)}`
+    this.#texts.set(this.#limits.key, lifetime < 1 ? '' : text, lifetime)
   }
 }

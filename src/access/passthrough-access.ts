@@ -4,6 +4,7 @@
  * authorises every request itself. The roles of the edge decide about the operations of the edge: all users have one role,
  * and those that the settings name have further ones.
  */
+import { createCounters } from '../core/counters.ts'
 import { systemClock } from '../core/timing.ts'
 import type { Access, AccessOptions, PassthroughUsers, Recheck } from './access.ts'
 import { createLoginAttempts } from './login-attempts.ts'
@@ -26,13 +27,13 @@ export function createPassthroughAccess(
   roles.prepare(withCommonRole(options.roles, role), customRoles)()
   const permissionsOf = (name: string) =>
     roles.rolesOfUser(name).length === 0 ? common.permissions : roles.permissionsOfUser(name)
-  const { attempts = createLoginAttempts({ failedLogins: limits.failedLogins, clock }) } = options
+  const { counters = createCounters(() => clock.elapsed()) } = options
   const queue = new LoginQueue({ concurrency: concurrentChecks, maxQueued: MAX_QUEUED_CHECKS })
   const credentialVersion = () => undefined
   const logins = new PasswordLogins({
     verifyPassword: verify,
     credentialVersion,
-    attempts,
+    attempts: createLoginAttempts({ failedLogins: limits.failedLogins, counters }),
     queue,
     clock,
     onFailure: options.onFailedLogin,

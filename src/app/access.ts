@@ -69,7 +69,7 @@ export async function buildAccess(
       perCaller: { windowMs: SECOND_MS, max: () => limits().requestsPerSecond },
       perAddress: { windowMs: SECOND_MS, max: () => limits().requestsPerSecond * CALLERS_PER_ADDRESS },
     },
-    ...(shared && { attempts: shared.attempts, revocations: shared.revocations }),
+    ...(shared && { counters: shared.counters, revocations: shared.revocations }),
     onFailedLogin,
     log: (level, message, facts) => log[level](facts ?? {}, message),
   })

@@ -29,8 +29,7 @@ export async function buildCluster(
     | 'onLayoutChange'
     | 'untracedTraceparent'
     | 'slots'
-    | 'permits'
-    | 'failedLogins'
+    | 'counters'
   > = {},
 ): Promise<Cluster> {
   let used = await connectionsOf(initial)

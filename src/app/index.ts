@@ -17,8 +17,6 @@ import { weaknessOf } from '../config/weak-password.ts'
 import { requestLog } from '../http/request-log.ts'
 import type { DrainOptions } from '../listener/drain.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
-import { createSharedFailedLogins } from '../redis/shared-failed-logins.ts'
-import { createSharedPermits } from '../redis/shared-permits.ts'
 import { createSharedSlots } from '../redis/shared-slots.ts'
 import { countDivergence, createEdgeEvents } from '../telemetry/events.ts'
 import type { ProcessMetrics } from '../telemetry/metrics/sum.ts'
@@ -193,6 +191,7 @@ async function buildParts(settings: ReloadableConfig, parts: ProcessParts) {
   }
   const replica = await buildReplica(config, { onEvent: onStoreEvent, onStep: emit.redisStep })
   const encryptionKey = await readEncryptionKey(config)
+  const shared = buildSharedAccess({ replica, encryptionKey, log })
   let replicas: Replicas | undefined
   let api: Api | undefined
   let onRecover: (node: string) => void = () => undefined
@@ -204,11 +203,8 @@ async function buildParts(settings: ReloadableConfig, parts: ProcessParts) {
     onLayoutChange: createLayoutListener(config, log, () => api?.cache.index),
     ...(parts.ejection && { ejection: parts.ejection }),
     ...(traces && { untracedTraceparent: traces.untracedTraceparent }),
-    ...(replica && {
-      slots: createSharedSlots(replica),
-      permits: createSharedPermits(replica),
-      failedLogins: createSharedFailedLogins(replica, encryptionKey),
-    }),
+    ...(replica && { slots: createSharedSlots(replica) }),
+    ...(shared && { counters: shared.counters }),
   })
   const drains = createDrains({
     cluster,
@@ -216,7 +212,6 @@ async function buildParts(settings: ReloadableConfig, parts: ProcessParts) {
     verifiesUsersAtMaster: config.cluster.credentials.mode === 'passthrough',
     log,
   })
-  const shared = buildSharedAccess(settings, { replica, encryptionKey, log })
   const access = await buildAccess(settings, { cluster, shared, log, onFailedLogin: emit.failedLogin })
   const counts = new RequestCounts()
   const monitors = createMonitors(events, cluster, counts)

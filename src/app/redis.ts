@@ -3,7 +3,6 @@ import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { Logger } from 'pino'
 import { usesRedisTls } from '../config/cache-rules.ts'
-import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import type { RedisStepEvent } from '../core/events.ts'
 import type { OnStoreEvent, RedisConnectionOptions } from '../redis/options.ts'
@@ -53,14 +52,10 @@ interface SharedAccessParts {
 }
 
 /** Returns undefined if no Redis is configured. */
-export function buildSharedAccess(
-  { current }: Pick<ReloadableConfig, 'current'>,
-  { replica, encryptionKey, log }: SharedAccessParts,
-): SharedAccess | undefined {
+export function buildSharedAccess({ replica, encryptionKey, log }: SharedAccessParts): SharedAccess | undefined {
   if (replica === undefined) return undefined
   return createSharedAccess({
     replica,
-    failedLogins: () => current().access.limits.failedLogins,
     ...(encryptionKey && { key: hash('sha256', encryptionKey, 'buffer') }),
     log: (level, message, facts) => log[level](facts ?? {}, message),
   })

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import type { Access } from '../access/access.ts'
+import type { CountRequest } from '../access/request-counts.ts'
 import { readCookie, SESSION_COOKIE } from '../admin/sessions/cookies.ts'
 import { createErrorPages, type ErrorPages } from '../admin/sessions/error-pages.ts'
 import { createIssuer, type Issuer, type IssuerSettings } from '../admin/sessions/issuer.ts'
@@ -13,7 +14,6 @@ import type { Config } from '../config/schema.ts'
 import type { Caller } from '../core/request.ts'
 import { createAuthenticator, type OperatorAuthenticator } from '../http/authenticate.ts'
 import { addressOfRequests } from '../http/client-address.ts'
-import type { CountRequest } from '../http/rate-limit.ts'
 
 export interface SignInParts {
   readonly access: Access

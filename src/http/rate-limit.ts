@@ -11,19 +11,11 @@
 import fastifyRateLimit, { type FastifyRateLimitStoreCtor, normalizeIP } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { AccessOptions, RateLimit } from '../access/access.ts'
+import { type CountRequest, createRequestCounts } from '../access/request-counts.ts'
+import { createCounters } from '../core/counters.ts'
 import { EdgeError } from '../core/errors.ts'
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
-
-/** Counts one request of a key in a window of `window` milliseconds. It must not wait: it runs before each response. */
-export type CountRequest = (key: string, window: number, max: number) => RequestCount
-
-export interface RequestCount {
-  /** Requests in this window, over all replicas. */
-  readonly count: number
-  /** Milliseconds until the window ends. */
-  readonly ends: number
-}
 
 export interface RateLimiter<Subject> {
   /** Counts one request; returns `false` if the limit is exceeded. */
@@ -50,7 +42,7 @@ export interface RateLimiters {
 export async function registerRateLimiters(
   app: FastifyInstance,
   limits: Pick<AccessOptions['limits'], 'hitsPerCaller' | 'perCaller' | 'perAddress'>,
-  count: CountRequest = countInProcess(),
+  count: CountRequest = createRequestCounts(createCounters(() => performance.now())),
 ): Promise<RateLimiters> {
   await app.register(fastifyRateLimit, { global: false, store: storeOver(count) })
   const addressOf = ({ authentication }: FastifyRequest) => authentication.clientAddress
@@ -127,19 +119,6 @@ function storeOver(count: CountRequest): FastifyRateLimitStoreCtor {
     child() {
       return this
     }
-  }
-}
-
-/** Counts in fixed windows in this process. */
-function countInProcess(): CountRequest {
-  const windows = new RecentlyUsed<{ count: number; readonly until: number }>(MAX_IN_USE)
-  return (key, window) => {
-    const now = performance.now()
-    const known = windows.get(key)
-    const current = known !== undefined && known.until > now ? known : { count: 0, until: now + window }
-    if (current !== known) windows.set(key, current)
-    current.count += 1
-    return { count: current.count, ends: current.until - now }
   }
 }
 

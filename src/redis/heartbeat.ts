@@ -35,7 +35,7 @@ export class Heartbeat {
   readonly #options: HeartbeatOptions
   readonly #trust: Trust
   readonly #lease: LocalLease
-  readonly #onBeat: (() => void)[] = []
+  readonly #onBeat = new Set<() => void>()
   #recovery: Recovery = { restore: async () => true, onGenerationChange: () => {} }
   #otherReplicas = 0
   #timer: NodeJS.Timeout | undefined
@@ -88,9 +88,10 @@ export class Heartbeat {
     this.#recovery = recovery
   }
 
-  /** Calls `listener` with each heartbeat. */
-  onBeat(listener: () => void): void {
-    this.#onBeat.push(listener)
+  /** Calls `listener` with each heartbeat, until the returned function is called. */
+  onBeat(listener: () => void): () => void {
+    this.#onBeat.add(listener)
+    return () => void this.#onBeat.delete(listener)
   }
 
   /** When reads stopped using Redis; undefined if they use it. */

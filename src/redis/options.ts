@@ -66,7 +66,7 @@ export const redisKeys = {
     `edge:i:{${group}}:rows`,
     `edge:i:{${group}}:hits`,
   ],
-  /** State of access: attempts to log in, revocations, request counts. One hash tag: scripts use several of them. */
+  /** Counters (login attempts, requests, calls to nodes) and revocations. One hash tag: scripts use several of them. */
   access: (name: string) => `edge:{a}:${name}`,
   /** Sorted set of replicas by time of publication, hash of their descriptions. */
   descriptions: ['edge:{o}:told', 'edge:{o}:lines'],
@@ -76,8 +76,6 @@ export const redisKeys = {
   slots: (node: string) => `edge:s:${node}`,
   /** The nodes that operators have drained. */
   drains: 'edge:{d}:drains',
-  /** The calls of the last minute to a node. */
-  permits: (node: string) => `edge:b:${node}`,
 }
 
 export const redisChannels = {

@@ -45,16 +45,12 @@ export const KEY_RULES: Readonly<Record<keyof typeof redisKeys, readonly KeyRule
     exactly(access('ends'), 'zset', 'report'),
     // Without it, every replica writes the revocations that it knows, as after a flush.
     exactly(access('born'), 'string', 'delete'),
-    // Announces what the counters of the pairs say.
-    exactly(access('blocked'), 'zset', 'delete'),
-    starting(access('failed:'), 'zset', 'report'),
     starting(access(''), 'string', 'report'),
   ],
   descriptions: descriptions.map((key, at) => exactly(key, at === 0 ? 'zset' : 'hash', 'delete')),
   history: [starting(redisKeys.history(''), 'zset', 'delete')],
   slots: [starting(redisKeys.slots(''), 'string', 'report')],
   drains: [exactly(redisKeys.drains, 'string', 'report')],
-  permits: [starting(redisKeys.permits(''), 'string', 'report')],
 }
 const RULES = Object.values(KEY_RULES).flat()
 
@@ -111,15 +107,16 @@ export class WrongTypes {
 
   /** Takes the error of any command. */
   take(error: unknown): void {
-    if (error instanceof Error && error.message.startsWith('WRONGTYPE')) void this.#check(keysOf(error))
+    if (error instanceof Error && error.message.startsWith('WRONGTYPE')) void this.check(keysOf(error))
   }
 
   /** Finds out whether reported keys were repaired. */
   recheck(): void {
-    for (const key of this.#reported) void this.#check([key])
+    for (const key of this.#reported) void this.check([key])
   }
 
-  async #check(names: readonly string[]): Promise<void> {
+  /** Repairs or reports those of these keys that hold another type. */
+  async check(names: readonly string[]): Promise<void> {
     const { connection, timeout } = this.#options
     const id = names.join(' ')
     if (this.#running.has(id)) return

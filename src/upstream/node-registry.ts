@@ -141,7 +141,7 @@ export class NodeRegistry {
   }
 
   #createNode(setting: NodeSetting): UpstreamNode {
-    const { limits, connectTimeout, log, clock, drains, failedLogins, credentials } = this.#settings
+    const { limits, connectTimeout, log, clock, counters, drains, credentials } = this.#settings
     const { name, url } = setting
     const { tls, allowed, headers } = this.#connecting
     // Without an account of the edge, the probe is a call of a client.
@@ -152,7 +152,7 @@ export class NodeRegistry {
       setting,
       transport: createTransport({ url, tls, limits, connectTimeout, lookup: allowed.lookup, headers }),
       isDrained: () => drains.has(name),
-      reserveAttempt: (pause) => reserveAttemptAt(name, pause, failedLogins),
+      reserveAttempt: (pause) => reserveAttemptAt(name, pause, counters),
       ...(credentials.mode === 'service' && { onHang: probe }),
       createTokens: (send) =>
         new TokenCalls({
@@ -163,7 +163,7 @@ export class NodeRegistry {
           clock: { elapsed: clock, wall: () => Date.now() },
           sleep: (ms) => sleep(ms),
           log,
-          ...(failedLogins && { failedLogins }),
+          counters,
         }),
     })
   }

@@ -1,4 +1,5 @@
 /** One node with an address: the state that the layers of its calls share. */
+import type { Counters } from '../core/counters.ts'
 import type { NodeCallEvent } from '../core/events.ts'
 import type { Layout } from '../core/node-call.ts'
 import { CallBudget } from './budget.ts'
@@ -16,7 +17,7 @@ import {
   type NodeStatus,
 } from './options.ts'
 import type { PassedOnCalls } from './passed-on-calls.ts'
-import type { SharedPermits } from './permits.ts'
+import { NodePermits } from './permits.ts'
 import { probeAlive, type Recognition, recogniseLayout } from './probes.ts'
 import type { SharedSlots } from './slots.ts'
 import type { OpenSlots } from './slots-in-use.ts'
@@ -31,7 +32,7 @@ export interface UpstreamNodeOptions {
   readonly ejection: EjectionSettings
   readonly log: ClusterLog
   readonly slots: SharedSlots
-  readonly permits: SharedPermits
+  readonly counters: Counters
   readonly layouts: Layouts
   readonly passedOn: PassedOnCalls
   /** Creates the tokens of the node, whose logins are sent by `send`. Newer layout only. */
@@ -65,13 +66,13 @@ export class UpstreamNode {
   #tokens: TokenCalls | undefined
 
   constructor(options: UpstreamNodeOptions) {
-    const { setting, slots, limits, layouts, clock, ejection, log, reserveAttempt, onHang } = options
+    const { setting, slots, counters, limits, layouts, clock, ejection, log, reserveAttempt, onHang } = options
     const { name } = setting
     this.setting = setting
     this.#options = options
     const layout = (): Layout | undefined => layouts.of(name)
     const perMinute = () => limits().perMinute ?? DEFAULT_PER_MINUTE[layout() ?? 'newer']
-    const permits = options.permits.open(name, perMinute)
+    const permits = new NodePermits({ counters, node: name, limit: perMinute })
     this.#budget = new CallBudget({ permits, limit: perMinute, clock })
     const openSlots: OpenSlots = (kind, limit, onChange) =>
       slots.open(kind === 'all' ? name : `${name}:${kind}`, limit, onChange)

@@ -1,13 +1,12 @@
 /** Options and state of the upstream room. Times are in milliseconds, sizes in bytes. */
 
+import { type Counters, createCounters } from '../core/counters.ts'
 import type { Drain } from '../core/drains.ts'
 import type { NodeFault } from '../core/errors.ts'
 import type { NodeCallEvent } from '../core/events.ts'
 import type { Layout } from '../core/node-call.ts'
 import { DrainedNodes } from './drained-nodes.ts'
-import { createOwnPermits, type SharedPermits } from './permits.ts'
 import { ownSlots, type SharedSlots } from './slots.ts'
-import type { SharedFailedLogins } from './tokens/failed-logins.ts'
 
 export interface NodeSetting {
   readonly name: string
@@ -133,10 +132,8 @@ export interface ClusterOptions {
   readonly untracedTraceparent?: UntracedTraceparent
   /** Absent: this process has the whole limit of each node. */
   readonly slots?: SharedSlots
-  /** Absent: this process has the whole budget of each node. */
-  readonly permits?: SharedPermits
-  /** Absent: this process counts the failed logins at nodes for itself. */
-  readonly failedLogins?: SharedFailedLogins
+  /** Calls per minute to nodes, and failed logins at nodes. Absent: this process counts for itself. */
+  readonly counters?: Counters
   /** Monotonic milliseconds. */
   readonly clock?: () => number
 }
@@ -190,7 +187,7 @@ export interface ClusterSettings extends Omit<ClusterOptions, 'ejection' | 'tls'
   readonly allowedAddresses: readonly string[]
   readonly log: ClusterLog
   readonly slots: SharedSlots
-  readonly permits: SharedPermits
+  readonly counters: Counters
   readonly drains: DrainedNodes
   readonly clock: () => number
 }
@@ -225,7 +222,7 @@ export function withDefaults(options: ClusterOptions): ClusterSettings {
     log,
     drains: new DrainedNodes(log),
     slots: options.slots ?? ownSlots,
-    permits: options.permits ?? createOwnPermits(clock),
+    counters: options.counters ?? createCounters(clock),
     clock,
   }
 }

@@ -56,7 +56,7 @@ const table: Readonly<Record<string, Room>> = {
   },
   // What replicas share through Redis: the connection, the registry of replicas, and the shared state of access.
   redis: {
-    rooms: ['core', 'access/login-attempts', 'access/revocations'],
+    rooms: ['core', 'access/request-counts', 'access/revocations'],
     packages: ['ioredis', 'lru-cache'],
     never: [...NETWORK, 'node:fs'],
   },

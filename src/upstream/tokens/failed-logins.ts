@@ -3,36 +3,12 @@
  * token included, and all callers of the edge have one address. So the edge stops before: one caller with a wrong
  * password must not shut out the others. A login counts as failed before it is sent, and no longer once it has succeeded.
  */
-import { randomUUID } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
+import type { CounterStep, Counters } from '../../core/counters.ts'
 
-/** A login that counts as failed. `id`: unique over all replicas. */
-export interface FailedLogin {
-  readonly node: string
-  readonly name: string
-  readonly id: string
-}
-
-/** The failures in `windowMs` from which no login is sent. */
-export interface FailureLimits {
-  readonly windowMs: number
+/** The failures in `WINDOW_MS` from which no login is sent. */
+interface FailureLimits {
   readonly all: number
   readonly perName: number
-}
-
-/** Failed logins that replicas count together, since they may have the same address. */
-export interface SharedFailedLogins {
-  /** The replicas that count. */
-  readonly replicas: number
-  /** Counts the login unless a limit is reached. `undefined`: the counters cannot be reached. */
-  count(login: FailedLogin, limits: FailureLimits): Promise<LoginBlock | undefined>
-  cancel(login: FailedLogin): Promise<void>
-}
-
-/** Milliseconds until a login may be sent: by the failures of all names, and of its own name. 0: now. */
-export interface LoginBlock {
-  readonly all: number
-  readonly name: number
 }
 
 export type CountedLogin =
@@ -47,45 +23,35 @@ const MAX_FAILURES = 40
 const RESERVE = 5
 /** Of one name, so that several names fail before the limit of the node is reached. */
 const MAX_FAILURES_PER_NAME = 10
-const MAX_REMEMBERED_BLOCKS = 1000
 
 /**
  * Reserves the only attempt of all replicas, within `pause` milliseconds, to call a node that blocks the address. Resolves
- * to `undefined` if another replica has made one, or to the function that ends the reservation. It is counted as the
- * logins are, beside them.
+ * to `undefined` if another replica has made one, or to the function that ends the reservation.
  */
 export async function reserveAttemptAt(
   node: string,
   pause: number,
-  shared: SharedFailedLogins | undefined,
+  counters: Counters,
 ): Promise<(() => Promise<void>) | undefined> {
-  const attempt: FailedLogin = { node: `${node}:attempts`, name: '', id: randomUUID() }
-  const block = await shared?.count(attempt, { windowMs: Math.ceil(pause), all: 1, perName: 1 })
-  if (block !== undefined && longest(block) > 0) return undefined
-  return async () => shared?.cancel(attempt)
+  const name = `attempt:${node}`
+  if (counters.replicas === 1) return async () => undefined
+  const isReserved = await counters.update([name], (texts, { now }) => {
+    const last = Number(texts.get(name))
+    if (now < last + pause) return false
+    texts.set(name, `${now}`, Math.max(pause, WINDOW_MS))
+    return true
+  })
+  return isReserved ? () => counters.update([name], (texts) => texts.set(name, '', 0)) : undefined
 }
 
-export interface FailedLoginOptions {
-  readonly node: string
-  /** Monotonic milliseconds. */
-  readonly clock: () => number
-  /** Absent: this process counts for itself. */
-  readonly shared?: SharedFailedLogins
-}
-
-interface Failure extends FailedLogin {
-  readonly at: number
-}
-
+/** A failure is the text `time digest-of-the-name`. Redis holds no name: a user may type a password as a name. */
 export class FailedLogins {
-  readonly #options: FailedLoginOptions
-  /** Of this process, oldest first. */
-  #failures: readonly Failure[] = []
-  /** When logins may be sent again, as all replicas together know. */
-  readonly #blocks = new LRUCache<string, number>({ max: MAX_REMEMBERED_BLOCKS })
+  readonly #counters: Counters
+  readonly #key: string
 
-  constructor(options: FailedLoginOptions) {
-    this.#options = options
+  constructor(node: string, counters: Counters) {
+    this.#counters = counters
+    this.#key = `failed:${node}`
   }
 
   /**
@@ -93,75 +59,56 @@ export class FailedLogins {
    * credentials are unlikely to be wrong.
    */
   blockedFor(name: string, isTrusted: boolean): number {
-    const keys = isTrusted ? [allKey(isTrusted)] : [allKey(isTrusted), nameKey(name)]
-    const until = Math.max(0, ...keys.map((key) => this.#blocks.get(key) ?? 0))
-    return Math.max(longest(this.#blockOf(name, limitsFor(isTrusted))), until - this.#options.clock(), 0)
+    const now = this.#counters.now()
+    return waitFor(
+      recentOf(this.#counters.peek(this.#key), now),
+      this.#counters.digest(name),
+      limitsFor(isTrusted),
+      now,
+    )
   }
 
   /** Counts a login as failed, before it is sent. */
   async count(name: string, isTrusted: boolean): Promise<CountedLogin> {
-    const { node, clock, shared } = this.#options
-    const limits = limitsFor(isTrusted)
-    const share = shared === undefined ? limits : shareOf(limits, shared.replicas)
-    const own = this.#blockOf(name, share)
-    const failure: Failure = { node, name, id: randomUUID(), at: clock() }
-    // Counted here as well: if the shared counters cannot be reached, this process goes on from there.
-    this.#failures = [...this.#recent(), failure]
-    const block = (await shared?.count(failure, limits)) ?? own
-    if (longest(block) > 0) {
-      this.#remove(failure)
-      if (block.all > 0) this.#blocks.set(allKey(isTrusted), clock() + block.all)
-      if (block.name > 0) this.#blocks.set(nameKey(name), clock() + block.name)
-      return { isBlocked: true, blockedFor: longest(block) }
-    }
-    const cancel = async () => {
-      this.#remove(failure)
-      await shared?.cancel(failure)
-    }
-    return { isBlocked: false, cancel }
+    const digest = this.#counters.digest(name)
+    const { blockedFor, counted } = await this.#counters.update([this.#key], (texts, { now, weight }: CounterStep) => {
+      const recent = recentOf(texts.get(this.#key), now)
+      const blockedFor = waitFor(recent, digest, limitsFor(isTrusted), now)
+      if (blockedFor > 0) return { blockedFor, counted: [] }
+      const counted = Array<string>(weight).fill(`${now} ${digest}`)
+      texts.set(this.#key, [...recent, ...counted].join(';'), WINDOW_MS)
+      return { blockedFor, counted }
+    })
+    return blockedFor > 0 ? { isBlocked: true, blockedFor } : { isBlocked: false, cancel: () => this.#cancel(counted) }
   }
 
-  #blockOf(name: string, { all, perName }: FailureLimits): LoginBlock {
-    const recent = this.#recent()
-    const ofName = recent.filter((failure) => failure.name === name)
-    return { all: this.#timeUntilBelow(recent, all), name: this.#timeUntilBelow(ofName, perName) }
+  #cancel(counted: readonly string[]): Promise<void> {
+    return this.#counters.update([this.#key], (texts, { now }) => {
+      const left = recentOf(texts.get(this.#key), now)
+      for (const failure of counted) if (left.includes(failure)) left.splice(left.indexOf(failure), 1)
+      texts.set(this.#key, left.join(';'), WINDOW_MS)
+    })
   }
+}
 
-  /** Returns the milliseconds until fewer than `max` of these failures are in the window. */
-  #timeUntilBelow(failures: readonly Failure[], max: number): number {
-    const last = failures[failures.length - max]
-    return last === undefined ? 0 : Math.max(1, last.at + WINDOW_MS - this.#options.clock())
-  }
+/** Returns the failures in the window, oldest first. */
+function recentOf(text: string, now: number): string[] {
+  return text.split(';').filter((failure) => timeOf(failure) > now - WINDOW_MS)
+}
 
-  #recent(): readonly Failure[] {
-    const start = this.#options.clock() - WINDOW_MS
-    return this.#failures.filter(({ at }) => at > start)
-  }
+function timeOf(failure: string): number {
+  return Number.parseInt(failure, 10)
+}
 
-  #remove(failure: Failure): void {
-    this.#failures = this.#failures.filter((each) => each !== failure)
-  }
+/** Returns the milliseconds until fewer failures than the limits are in the window. */
+function waitFor(failures: readonly string[], digest: string, { all, perName }: FailureLimits, now: number): number {
+  const ofName = failures.filter((failure) => failure.endsWith(` ${digest}`))
+  const last = [failures[failures.length - all], ofName[ofName.length - perName]]
+  return Math.max(0, ...last.map((failure) => (failure ? Math.max(1, timeOf(failure) + WINDOW_MS - now) : 0)))
 }
 
 function limitsFor(isTrusted: boolean): FailureLimits {
   return isTrusted
-    ? { windowMs: WINDOW_MS, all: MAX_FAILURES + RESERVE, perName: Number.MAX_SAFE_INTEGER }
-    : { windowMs: WINDOW_MS, all: MAX_FAILURES, perName: MAX_FAILURES_PER_NAME }
-}
-
-/** The limits of one replica while it does not know the failures of the others. */
-function shareOf({ windowMs, all, perName }: FailureLimits, replicas: number): FailureLimits {
-  return { windowMs, all: Math.ceil(all / replicas), perName: Math.ceil(perName / replicas) }
-}
-
-function longest({ all, name }: LoginBlock): number {
-  return Math.max(all, name)
-}
-
-function allKey(isTrusted: boolean): string {
-  return isTrusted ? 'trusted' : 'all'
-}
-
-function nameKey(name: string): string {
-  return `name ${name}`
+    ? { all: MAX_FAILURES + RESERVE, perName: Number.MAX_SAFE_INTEGER }
+    : { all: MAX_FAILURES, perName: MAX_FAILURES_PER_NAME }
 }

@@ -3,12 +3,13 @@
  * for a short time, so that the calls which follow do not repeat it.
  */
 import { LRUCache } from 'lru-cache'
+import type { Counters } from '../../core/counters.ts'
 import type { NodeFault } from '../../core/errors.ts'
 import { withTimeout } from '../../core/timing.ts'
 import { notSent } from '../layer.ts'
 import type { ClusterLog } from '../options.ts'
 import type { Account } from './accounts.ts'
-import { FailedLogins, type SharedFailedLogins } from './failed-logins.ts'
+import { FailedLogins } from './failed-logins.ts'
 import { Login, type LoginFailure, type LoginOptions, type LoginResult } from './login.ts'
 import { LoginMemory } from './login-memory.ts'
 import { LoginTurns } from './login-turns.ts'
@@ -18,8 +19,7 @@ export interface SessionOptions extends LoginOptions {
   readonly clock: TokenClock
   sleep(ms: number): Promise<void>
   readonly log: ClusterLog
-  /** Absent: this process counts failed logins for itself. */
-  readonly failedLogins?: SharedFailedLogins
+  readonly counters: Counters
 }
 
 /** What limits the wait for a login. */
@@ -57,8 +57,7 @@ export class Sessions {
     this.#login = new Login(options)
     this.#turns = new LoginTurns({ clock, sleep: options.sleep })
     this.#memory = new LoginMemory(clock)
-    const { node, failedLogins } = options
-    this.#failedLogins = new FailedLogins({ node, clock, ...(failedLogins && { shared: failedLogins }) })
+    this.#failedLogins = new FailedLogins(options.node, options.counters)
   }
 
   /** Returns the token of the account, which is renewed in the background when it is due. */

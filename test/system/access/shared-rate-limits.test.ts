@@ -62,7 +62,7 @@ t.test('a caller far below the limit causes no command to Redis', async (t) => {
   // The counts of another caller are sent, and only those.
   const asBob = [basic('bob', passwords.bob)]
   for (let turn = 0; turn < MOST; turn++) await a.ask(asBob)
-  const counts = () => redis.client().keys('edge:{a}:count:*')
+  const counts = () => redis.client().keys('edge:{a}:window:*')
   await eventually(async () => (await counts()).length > 0)
   t.equal((await counts()).length, 1)
 })

@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { createLoginAttempts } from '../../../src/access/login-attempts.ts'
 import type { RedisConnectionOptions } from '../../../src/redis/options.ts'
 import { RedisReplica } from '../../../src/redis/replica.ts'
 import { createSharedAccess } from '../../../src/redis/shared-access.ts'
@@ -9,10 +10,11 @@ const issuer = 'manager-edge'
 
 async function replicaOf(t: Test, redis: RedisConnectionOptions) {
   const replica = new RedisReplica({ redis, times: { commandTimeout: 2000 } })
-  const shared = createSharedAccess({ replica, failedLogins: () => 2, log: () => {} })
+  const shared = createSharedAccess({ replica, log: () => {} })
   t.teardown(() => replica.close())
   await shared.start()
-  return { ...shared, replicas: () => replica.heartbeat.replicas }
+  const attempts = createLoginAttempts({ failedLogins: () => 2, counters: shared.counters })
+  return { ...shared, attempts, replicas: () => replica.heartbeat.replicas }
 }
 
 const token = { issuer, subject: 'bob', jti: 'one', issuedAt: Date.now() }

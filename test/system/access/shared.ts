@@ -34,13 +34,12 @@ export async function replicas(t: Test, { failures = 5 } = {}): Promise<Replicas
       const replica = new RedisReplica({ redis: { url: redis.url }, times: { commandTimeout: 2000 } })
       const shared = createSharedAccess({
         replica,
-        failedLogins,
         log: (_level, message) => logged.push(message),
       })
       await shared.start()
       t.teardown(() => replica.close())
-      const { attempts, revocations, count } = shared
-      const parts = { users: { file: users }, tokens, attempts, revocations, count, limits: { failedLogins } }
+      const { counters, revocations, count } = shared
+      const parts = { users: { file: users }, tokens, counters, revocations, count, limits: { failedLogins } }
       const edge = await startEdge(t, { ...parts, ...settings })
       return { ...edge, logged, shared, replica }
     },

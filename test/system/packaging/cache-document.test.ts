@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import { parse } from 'yaml'
+import { createLoginAttempts } from '../../../src/access/login-attempts.ts'
 import { COMMANDS_USED } from '../../../src/cache/stores/scripts.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { loadConfig } from '../../../src/config/index.ts'
@@ -73,15 +74,16 @@ t.test('as this ACL user, store and access work, and Redis refuses no command', 
   await store.close()
 
   const replica = new RedisReplica({ redis: place, times: { commandTimeout: 500 } })
-  const shared = createSharedAccess({ replica, failedLogins: () => 1, log: () => {} })
+  const shared = createSharedAccess({ replica, log: () => {} })
   await shared.start()
   t.notOk(shared.isUnreachable())
   const until = Date.now() + 60_000
   await shared.revocations.revokeUpTo('issuer', 'alice', Date.now(), until)
-  t.match(await shared.attempts.count('10.0.0.1', 'bob'), { allowed: true })
-  t.match(await shared.attempts.count('10.0.0.1', 'bob'), { allowed: false })
-  await shared.attempts.succeed('10.0.0.1', 'bob')
-  await shared.attempts.cancel('10.0.0.1', 'bob')
+  const attempts = createLoginAttempts({ failedLogins: () => 1, counters: shared.counters })
+  t.match(await attempts.count('10.0.0.1', 'bob'), { allowed: true })
+  t.match(await attempts.count('10.0.0.1', 'bob'), { allowed: false })
+  await attempts.succeed('10.0.0.1', 'bob')
+  await attempts.cancel('10.0.0.1', 'bob')
   await replica.close()
 
   const refused = (await admin.call('ACL', 'LOG')) as unknown[]

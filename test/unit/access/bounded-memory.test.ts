@@ -4,13 +4,14 @@ import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { createLoginAttempts } from '../../../src/access/login-attempts.ts'
 import { LoginQueue, PasswordLogins } from '../../../src/access/logins.ts'
+import { createRequestCounts } from '../../../src/access/request-counts.ts'
 import { createRevocationList } from '../../../src/access/revocations.ts'
 import { createSignIns } from '../../../src/access/sign-ins.ts'
 import { TokenVerifier } from '../../../src/access/tokens.ts'
+import { type Counters, createCounters } from '../../../src/core/counters.ts'
 import { systemClock as clock } from '../../../src/core/timing.ts'
-import { createDigest } from '../../../src/redis/digest.ts'
-import { createSharedAttempts } from '../../../src/redis/shared-attempts.ts'
-import { createSharedCounts } from '../../../src/redis/shared-counts.ts'
+import type { RedisReplica } from '../../../src/redis/replica.ts'
+import { SharedCounters } from '../../../src/redis/shared-counters.ts'
 
 /** An entry needs several times as much. */
 const MAX_GROWTH_PER_ENTRY = 60
@@ -21,15 +22,10 @@ const collectGarbage: () => void = runInNewContext('gc')
 type Use = (index: number) => unknown
 
 const failedLogins = () => 1_000_000
-const unreachable = { runScript: async () => ({ ok: false }) as const } as unknown as Parameters<
-  typeof createSharedAttempts
->[0]['connection']
-const shared = {
-  connection: unreachable,
-  timeout: 1000,
-  digest: createDigest(undefined),
-  replicas: () => 2,
-  isUnreachable: () => true,
+/** Counters of two replicas that share an unreachable Redis. */
+function shared(): Counters {
+  const heartbeat = { hasLeases: false, lostAt: 0, replicas: 2, onBeat: () => () => undefined }
+  return new SharedCounters({ heartbeat, elapsed: clock.elapsed } as unknown as RedisReplica)
 }
 const addressOf = (index: number) => `2001:db8:${(index >> 16).toString(16)}:${(index & 0xffff).toString(16)}::`
 
@@ -37,7 +33,7 @@ function logins(isRight: boolean): Use {
   const passwords = new PasswordLogins({
     verifyPassword: async () => isRight,
     credentialVersion: () => undefined,
-    attempts: createLoginAttempts({ failedLogins, clock }),
+    attempts: createLoginAttempts({ failedLogins, counters: createCounters(clock.elapsed) }),
     queue: new LoginQueue({ concurrency: 3, maxQueued: 64 }),
     clock,
   })
@@ -51,14 +47,14 @@ const uses: Readonly<Record<string, { readonly maxEntries: number; start(): Use 
   'failed logins that replicas share': {
     maxEntries: 20_000,
     start: () => {
-      const attempts = createSharedAttempts({ ...shared, failedLogins, clock })
+      const attempts = createLoginAttempts({ failedLogins, counters: shared() })
       return (index) => attempts.count(addressOf(index), `user ${index}`)
     },
   },
   'counted requests': {
     maxEntries: 50_000,
     start: () => {
-      const count = createSharedCounts({ ...shared, elapsed: () => clock.elapsed() })
+      const count = createRequestCounts(shared())
       return (index) => count(`caller ${index}`, 1000, 500)
     },
   },

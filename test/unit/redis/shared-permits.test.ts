@@ -1,8 +1,8 @@
 /** The calls per minute to a node are counted by all replicas together: real replicas and a real Redis. */
 import t, { type Test } from 'tap'
-import type { PermitLease } from '../../../src/redis/permit-lease.ts'
 import { RedisReplica } from '../../../src/redis/replica.ts'
-import { createSharedPermits } from '../../../src/redis/shared-permits.ts'
+import { SharedCounters } from '../../../src/redis/shared-counters.ts'
+import { NodePermits } from '../../../src/upstream/permits.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type RedisServer, startRedis } from '../../support/redis.ts'
 
@@ -14,17 +14,21 @@ const COMMAND_TIMEOUT_MS = 20_000
 interface Stage {
   readonly redis: RedisServer
   readonly replicas: readonly RedisReplica[]
-  readonly leases: readonly PermitLease[]
+  readonly leases: readonly NodePermits[]
+}
+
+function permitsOf(replica: RedisReplica): NodePermits {
+  return new NodePermits({ counters: new SharedCounters(replica), node: NODE, limit: () => LIMIT })
 }
 
 async function startReplicas(t: Test, count: number, commandTimeout = COMMAND_TIMEOUT_MS): Promise<Stage> {
   const redis = await startRedis()
   t.teardown(() => redis.close())
   const replicas: RedisReplica[] = []
-  const leases: PermitLease[] = []
+  const leases: NodePermits[] = []
   for (let each = 0; each < count; each += 1) {
     const replica = new RedisReplica({ redis: { url: redis.url }, times: { commandTimeout, heartbeatInterval: 100 } })
-    leases.push(createSharedPermits(replica).open(NODE, () => LIMIT))
+    leases.push(permitsOf(replica))
     await replica.start()
     t.teardown(() => replica.close())
     replicas.push(replica)
@@ -34,7 +38,7 @@ async function startReplicas(t: Test, count: number, commandTimeout = COMMAND_TI
 }
 
 /** All replicas take permits in turns of different sizes until none gets one. Returns the permits of each. */
-async function takeAll(leases: readonly PermitLease[], wanted = { read: 0, reserved: 3 }): Promise<number[]> {
+async function takeAll(leases: readonly NodePermits[], wanted = { read: 0, reserved: 3 }): Promise<number[]> {
   return Promise.all(
     leases.map(async (lease) => {
       let taken = 0
@@ -74,7 +78,7 @@ t.test('a replica that starts later counts the calls of the others', async (t) =
   const { redis, leases } = await startReplicas(t, 1)
   await takeAll(leases)
   const replica = new RedisReplica({ redis: { url: redis.url }, times: { commandTimeout: COMMAND_TIMEOUT_MS } })
-  const late = createSharedPermits(replica).open(NODE, () => LIMIT)
+  const late = permitsOf(replica)
   await replica.start()
   t.teardown(() => replica.close())
   t.same(await late.take({ read: 1, reserved: 1 }), { read: 0, reserved: 0 })

@@ -10,7 +10,7 @@ const server = await startRedis()
 t.teardown(() => server.close())
 const client = server.client()
 
-const ACCESS = ['revoked', 'facts', 'ends', 'born', 'blocked', 'edge', 'pair:x', 'known:x', 'count:1:x', 'failed:n']
+const ACCESS = ['revoked', 'facts', 'ends', 'born', 'blocks', 'edge', 'pair:x', 'window:1:x', 'failed:n', 'permits:n']
 
 /** The names of all keys of a kind, for one name where the kind has several. */
 function keysOf(kind: keyof typeof redisKeys): readonly string[] {

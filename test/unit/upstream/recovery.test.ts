@@ -1,29 +1,13 @@
 /** When a node that blocks the address of the edge is tried again: the pauses, and one replica for all. */
 import { mock } from 'node:test'
 import t, { type Test } from 'tap'
+import { createCounters } from '../../../src/core/counters.ts'
 import { Recovery } from '../../../src/upstream/recovery.ts'
-import { reserveAttemptAt, type SharedFailedLogins } from '../../../src/upstream/tokens/failed-logins.ts'
+import { reserveAttemptAt } from '../../../src/upstream/tokens/failed-logins.ts'
 
 const SECOND = 1_000
 const block = { interval: 5_000, minPause: 10_000, maxPause: 160_000 }
 const silence = { minWait: 2_000, maxWait: 4_000, probeTimeout: 2_000, probes: 2, pause: 500 }
-
-/** Counts as Redis does, for one limit. */
-function sharedCounts(clock: () => number): SharedFailedLogins {
-  let attempts: { readonly id: string; readonly at: number }[] = []
-  return {
-    replicas: 3,
-    count: async ({ id }, { windowMs }) => {
-      const last = attempts.at(-1)
-      const wait = last === undefined ? 0 : Math.max(0, last.at + windowMs - clock())
-      if (wait === 0) attempts.push({ id, at: clock() })
-      return { all: wait, name: wait }
-    },
-    cancel: async ({ id }) => {
-      attempts = attempts.filter((each) => each.id !== id)
-    },
-  }
-}
 
 /** Replicas that a node blocks at the same moment, until it is told to answer. */
 function start(t: Test, replicas: number) {
@@ -33,13 +17,13 @@ function start(t: Test, replicas: number) {
   let isBlocked = true
   const attempts: number[] = []
   const answered: number[] = []
-  const shared = replicas === 1 ? undefined : sharedCounts(() => now)
+  const counters = { ...createCounters(() => now), replicas }
   for (let replica = 0; replica < replicas; replica += 1) {
     new Recovery({
       silence,
       block,
       clock: () => now,
-      reserveAttempt: (pause) => reserveAttemptAt('master', pause, shared),
+      reserveAttempt: (pause) => reserveAttemptAt('master', pause, counters),
       probe: async () => {
         attempts.push(now / SECOND)
         return isBlocked ? 'blocked' : 'answered'

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Test } from 'tap'
+import { createCounters } from '../../../../src/core/counters.ts'
 import type { NodeCall, NodeResult } from '../../../../src/core/node-call.ts'
 import type { NodeCredentials } from '../../../../src/upstream/index.ts'
 import { type AccountOf, createAccounts } from '../../../../src/upstream/tokens/accounts.ts'
@@ -125,6 +126,7 @@ export async function startTokenTest(
     accountOf: (call) => accountOf(call),
     timeout: () => 5_000,
     clock: { elapsed: () => time.now, wall: () => Date.now() },
+    counters: createCounters(() => time.now),
     sleep: async (ms) => {
       await new Promise((resolve) => setImmediate(resolve))
       time.now += ms
