@@ -22,9 +22,7 @@ export interface CacheOptions {
   readonly store: CacheStore & Pick<CacheIndex, 'peek'>
   readonly key: () => KeySettings
   readonly lifetimesOf: LifetimesOf
-  /** Returns the name of the master node. */
-  readonly master: () => string
-  /** Returns all nodes, master first; the same array while the nodes are the same. */
+  /** Returns all nodes, master first. */
   readonly nodes: () => readonly { readonly name: string }[]
   readonly limits: () => TimeLimits
   /** Read for each request: the layout of the nodes may change. Absent: the classic one. */
@@ -66,9 +64,10 @@ const LOCK_GRACE_MS = 2000
 const REFRESH_AHEAD: RefreshAheadOptions = { maxConcurrent: 4, minHits: 3 }
 
 export function createCache(options: CacheOptions): CacheStages {
-  const { store, master, limits, lifetimesOf, hasIdleCapacity, divergenceCheck } = options
+  const { store, nodes, limits, lifetimesOf, hasIdleCapacity, divergenceCheck } = options
   const { clock = () => performance.now(), onEvent = () => {}, nodeReads = () => CLASSIC_READS } = options
   const replicationLag = createReplicationLag({ period: options.replicationLag ?? (() => REPLICATION_LAG_MS), clock })
+  const master = () => nodes()[0]?.name ?? ''
   const resolveTarget = createTargetResolver(options)
   const { snapshots } = options
   const maxBytes = () => snapshots?.().localBytes ?? 0

@@ -39,9 +39,7 @@ export interface KeySettings {
 export interface TargetOptions {
   /** Returns another object after each reload of the configuration: targets are then resolved again. */
   readonly key: () => KeySettings
-  /** Returns the name of the master node. */
-  readonly master: () => string
-  /** Returns all nodes, master first; the same array while the nodes are the same. */
+  /** Returns all nodes, master first. Another array does not mean that they have changed. */
   readonly nodes: () => readonly NamedNode[]
   readonly lifetimesOf: LifetimesOf
 }
@@ -58,11 +56,8 @@ interface KeyBasis {
   readonly nodes: string
 }
 
-export function createTargetResolver({ key, master, nodes, lifetimesOf }: TargetOptions): ResolveTarget {
-  const joinNames = createNameJoiner()
-  const basisNow = (): KeyBasis => ({ settings: key(), master: master(), nodes: joinNames(nodes()) })
-  const isCurrent = ({ settings, ...names }: KeyBasis) =>
-    settings === key() && names.master === master() && names.nodes === joinNames(nodes())
+export function createTargetResolver({ key, nodes, lifetimesOf }: TargetOptions): ResolveTarget {
+  const basisNow = followBasis(key, nodes)
   return (request) => {
     const { endpoint, query } = request
     const policy = compilePolicy(endpoint)
@@ -71,16 +66,23 @@ export function createTargetResolver({ key, master, nodes, lifetimesOf }: Target
     if (namesSecret(endpoint, query)) return 'it names a field that holds a secret'
     if (lifetimesOf(policy.group, endpoint.path).ttl <= 0) return 'its TTL is set to 0'
     const basis = basisNow()
-    return { ...resolve(request, policy, basis), isCurrent: () => isCurrent(basis) }
+    return { ...resolve(request, policy, basis), isCurrent: () => basisNow() === basis }
   }
 }
 
-/** Returns a function that joins the names of nodes, once for each array. */
-function createNameJoiner(): (nodes: readonly NamedNode[]) => string {
-  let last: { readonly nodes: readonly NamedNode[]; readonly text: string } | undefined
-  return (nodes) => {
-    if (last?.nodes !== nodes) last = { nodes, text: nodes.map(({ name }) => name).join(' ') }
-    return last.text
+/** Returns a function that returns the present basis: the same object while settings and names of nodes are the same. */
+function followBasis(key: () => KeySettings, nodes: () => readonly NamedNode[]): () => KeyBasis {
+  let basis: KeyBasis | undefined
+  let seen: readonly NamedNode[] | undefined
+  return () => {
+    const settings = key()
+    const all = nodes()
+    if (basis?.settings === settings && seen === all) return basis
+    seen = all
+    const names = all.map(({ name }) => name).join(' ')
+    if (basis?.settings !== settings || basis.nodes !== names)
+      basis = { settings, master: all[0]?.name ?? '', nodes: names }
+    return basis
   }
 }
 

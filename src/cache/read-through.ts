@@ -134,7 +134,14 @@ function repeatOf(path: ReadPath, context: ReadContext): StoredOrigin['repeat'] 
     const again = { request: later, target, lookup }
     path.refreshAhead.onHit(again, lookup.response)
     path.divergenceCheck?.(again, lookup)
-    return serve(lookup.response, { hit: true }, repeat)
+    const { response } = lookup
+    const origin = {
+      kind: 'stored',
+      response,
+      status: { ttl: response.ttl - response.age, hit: true },
+      repeat,
+    } as const
+    return { kind: 'envelope', status: response.status, body: response.body, errorNumber: 0, origin }
   }
   return repeat
 }

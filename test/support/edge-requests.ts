@@ -168,7 +168,6 @@ export function replica(options: Partial<CacheOptions> = {}) {
     store,
     key: () => key,
     lifetimesOf: () => lifetimes,
-    master: () => 'm',
     nodes: () => nodeList,
     limits: () => ({ timeout: 20_000, slowTimeout: 120_000 }),
     hasIdleCapacity: () => true,

@@ -102,9 +102,15 @@ export class EpochTable {
   /** The fences of each tag, with the time at which each expires. */
   readonly #fences = new Map<Tag, Map<symbol, number>>()
   readonly #elapsed: () => number
+  #version = 0
 
   constructor(elapsed: () => number) {
     this.#elapsed = elapsed
+  }
+
+  /** Changes with every epoch and every new fence. A comparison that found epochs equal is valid as long as it is the same. */
+  get version(): number {
+    return this.#version
   }
 
   read(key: string, tags: readonly Tag[]): TagEpochs {
@@ -114,6 +120,7 @@ export class EpochTable {
   }
 
   bump(tags: readonly Tag[], soft = false): void {
+    this.#version += 1
     for (const tag of new Set(tags)) {
       const before = this.#epochs.get(tag) ?? { writes: 0, soft: 0 }
       const after = { writes: before.writes + (soft ? 0 : 1), soft: before.soft + (soft ? 1 : 0) }
@@ -124,6 +131,7 @@ export class EpochTable {
   /** `lease`: milliseconds from now; Infinity while the write is in progress. */
   addFence(fence: symbol, tags: readonly Tag[], lease: number): void {
     const expiresAt = this.#elapsed() + lease
+    this.#version += 1
     for (const tag of tags) {
       const fences = this.#fences.get(tag) ?? new Map<symbol, number>()
       this.#fences.set(tag, fences.set(fence, expiresAt))

@@ -12,7 +12,11 @@ export interface LocalEntry {
   readonly info: StoredResponseInfo
   /** When its fetch (that of its oldest part) began, in milliseconds of this process' monotonic clock. */
   readonly fetchedAt: number
-  /** The local tier: the epochs that were found equal last, and the version of the known epochs then. */
+  /** Until when it may be served at all, by the same clock. */
+  readonly expiresAt: number
+  /** When it was noted last that it is in use. */
+  usedAt?: number
+  /** The epochs that were found equal last, and the version of the current epochs then. */
   compared?: { readonly version: number; readonly epochs: TagEpochs }
   /** The memory store: the hits of this copy. */
   hits?: number
@@ -81,11 +85,15 @@ export function toLocalEntry(
   { response, info, epochs: { generation, epochs }, tags, initialAge = 0 }: NewStoredResponse,
   fetchStart: number,
 ): LocalEntry {
-  return { response, info, tags, generation, epochs, fetchedAt: fetchStart - initialAge }
+  const fetchedAt = fetchStart - initialAge
+  return { response, info, tags, generation, epochs, fetchedAt, expiresAt: fetchedAt + localLifetime(response) }
 }
 
 /** Maximum number of entries that are evicted at once: after a reload with a smaller bound, later entries evict the rest. */
 export const MAX_EVICTIONS = 1000
+
+/** A use is noted once in this time: to note it costs a tenth of a hit. So the order of evictions is exact to a second. */
+const USE_INTERVAL_MS = 1000
 
 /** A map that evicts the least recently used entries beyond `maxBytes`. With 0 bytes it stores nothing. */
 export class LocalEntries {
@@ -106,12 +114,20 @@ export class LocalEntries {
 
   /** Returns the entry if it has not expired. */
   get(key: string, now = this.#elapsed()): LocalEntry | undefined {
-    return this.#unexpired(key, this.#entries.get(key), now)
+    const entry = this.peek(key, now)
+    if (entry !== undefined && now - (entry.usedAt ?? Number.NEGATIVE_INFINITY) >= USE_INTERVAL_MS) {
+      entry.usedAt = now
+      this.#entries.get(key)
+    }
+    return entry
   }
 
   /** As `get`, without counting as a use: the entry is not evicted later because of it. */
   peek(key: string, now = this.#elapsed()): LocalEntry | undefined {
-    return this.#unexpired(key, this.#entries.peek(key), now)
+    const entry = this.#entries.peek(key)
+    if (entry === undefined || now < entry.expiresAt) return entry
+    this.#entries.delete(key)
+    return undefined
   }
 
   /** Returns whether the entry was stored. One that is larger than the whole map is not. */
@@ -134,12 +150,6 @@ export class LocalEntries {
     this.#entries.clear()
   }
 
-  #unexpired(key: string, entry: LocalEntry | undefined, now: number): LocalEntry | undefined {
-    if (entry === undefined || !hasExpired(entry, now)) return entry
-    this.#entries.delete(key)
-    return undefined
-  }
-
   get bytes(): number {
     return this.#entries.calculatedSize
   }
@@ -159,10 +169,6 @@ function withOwnBytes(entry: LocalEntry): LocalEntry {
   const own = Buffer.allocUnsafeSlow(body.length)
   body.copy(own)
   return { ...entry, response: { ...entry.response, body: own } }
-}
-
-function hasExpired(entry: LocalEntry, now: number): boolean {
-  return now - entry.fetchedAt >= localLifetime(entry.response)
 }
 
 /** About what an entry costs in memory besides its body: objects, strings, its place in the map. */

@@ -77,7 +77,7 @@ export function knownEpochsOf(key: string, tags: readonly Tag[], known: KnownEpo
   return epochs === undefined ? undefined : withKeyEpoch(epochs)
 }
 
-function areEqual(some: readonly Tag[], others: readonly Tag[]): boolean {
+export function areEqual(some: readonly Tag[], others: readonly Tag[]): boolean {
   if (some === others) return true
   if (some.length !== others.length) return false
   for (let at = 0; at < some.length; at += 1) if (some[at] !== others[at]) return false

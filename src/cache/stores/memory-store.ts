@@ -23,6 +23,7 @@ import {
   toLocalEntry,
   toStoredResponse,
 } from './local-entries.ts'
+import { areEqual, localLookup } from './local-tier.ts'
 
 export interface MemoryStoreOptions {
   /** Bytes beyond which the least recently used entries are evicted. */
@@ -232,11 +233,15 @@ class MemoryCache {
   }
 
   #compare(key: string, tags: readonly Tag[], entry: LocalEntry | undefined): Lookup {
+    const { version } = this.#epochs
+    const now = this.#elapsed()
+    if (entry?.compared?.version === version && areEqual(entry.tags, tags))
+      return localLookup({ entry, epochs: entry.compared.epochs }, now)
     const epochs = this.#epochs.read(key, tags)
     if (entry === undefined) return { kind: 'miss', epochs, changed: false }
     const comparison = compareEpochs(entry, epochs)
     if (comparison === 'changed') return { kind: 'miss', epochs, changed: true }
-    const response = toStoredResponse(entry, this.#elapsed(), comparison === 'stale')
-    return { kind: 'hit', epochs, response, isLocal: true }
+    if (comparison === 'same') entry.compared = { version, epochs }
+    return { kind: 'hit', epochs, response: toStoredResponse(entry, now, comparison === 'stale'), isLocal: true }
   }
 }

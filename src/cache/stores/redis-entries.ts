@@ -5,7 +5,7 @@ import { StoredForms } from '../../core/stored-forms.ts'
 import { type OnStoreEvent, redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
 import type { EntryCodec } from './entry-codec.ts'
-import { type LocalEntry, storageLifetime } from './local-entries.ts'
+import { type LocalEntry, localLifetime, storageLifetime } from './local-entries.ts'
 
 export interface RedisEntriesOptions {
   readonly replica: RedisReplica
@@ -43,7 +43,14 @@ export class RedisEntries {
     // The edge never writes an entry that does not expire, or expires later than its own lifetime.
     if (left.value < 0 || left.value > lifetime) return reportCorrupt(onEvent)
     if (head.generation !== this.#generation) this.#generation = head.generation
-    return { ...head, generation: this.#generation, response, fetchedAt: start - (lifetime - left.value) }
+    const fetchedAt = start - (lifetime - left.value)
+    return {
+      ...head,
+      generation: this.#generation,
+      response,
+      fetchedAt,
+      expiresAt: fetchedAt + localLifetime(response),
+    }
   }
 
   /** Returns whether Redis stored the entry. */
@@ -73,7 +80,7 @@ function reportCorrupt(onEvent: OnStoreEvent): undefined {
   return undefined
 }
 
-type EntryHead = Omit<LocalEntry, 'fetchedAt' | 'response'> & {
+type EntryHead = Omit<LocalEntry, 'fetchedAt' | 'expiresAt' | 'response'> & {
   readonly response: Omit<LocalEntry['response'], 'body' | 'forms'>
 }
 

@@ -71,7 +71,6 @@ function createKeys(): (entry: number) => string {
   const key = { secret: SECRET, policy: '' }
   const resolve = createTargetResolver({
     key: () => key,
-    master: () => 'master',
     nodes: () => [{ name: 'master' }],
     lifetimesOf: () => ({ ttl: LIFETIME_MS, staleWhileRevalidate: 'automatic', staleIfError: 0 }),
   })

@@ -9,7 +9,6 @@ const nodeList = [{ name: 'm' }]
 const key = { secret: 'secret', policy: '1' }
 const options: TargetOptions = {
   key: () => key,
-  master: () => 'm',
   nodes: () => nodeList,
   lifetimesOf: () => lifetimes,
 }
@@ -167,19 +166,20 @@ t.test('a target is current until settings or nodes change', async (t) => {
   const [otherKey, otherNodes] = [{ secret: 'secret', policy: '2' }, [{ name: 'm' }, { name: 'w9' }]]
   const changes: readonly Partial<TargetOptions>[] = [
     { key: () => otherKey },
-    { master: () => 'w1' },
+    { nodes: () => [{ name: 'w1' }] },
     { nodes: () => otherNodes },
   ]
   for (const change of changes) {
     let current = options
     const moving = createTargetResolver({
       key: () => current.key(),
-      master: () => current.master(),
       nodes: () => current.nodes(),
       lifetimesOf: options.lifetimesOf,
     })
     const before = targetOf(info, moving)
     t.equal(before.isCurrent(), true)
+    current = { ...current, nodes: () => [{ name: 'm' }] }
+    t.equal(before.isCurrent(), true, 'another list of the same nodes')
     current = { ...current, ...change }
     t.equal(before.isCurrent(), false)
     t.equal(targetOf(info, moving).isCurrent(), true)

@@ -146,7 +146,6 @@ t.test('comparisons stay within the budget, need idle capacity, and are void aft
     return {
       prepare: createPrepare({
         key: () => key,
-        master: () => 'master',
         nodes: () => [{ name: 'master', type: 'master' }],
         lifetimesOf: () => durations,
       }),

@@ -33,7 +33,7 @@ t.test('every entry of a local tier that a reload made 256 MiB is a hit without 
     const key = String(count).padStart(43, 'k')
     const info = { url: `/agents/${count}`, group: 'agents', endpoint: '/agents/:agent_id', scope: 'everyone', tags }
     known.endRead(known.beginRead([...tags, `key:${key}`]), epochs)
-    tier.put(key, { response, info, tags, generation: 'g', epochs: ['0~0/0~0'], fetchedAt: 0 })
+    tier.put(key, { response, info, tags, generation: 'g', epochs: ['0~0/0~0'], fetchedAt: 0, expiresAt: 1e9 })
   }
   t.ok(count > 200_000, `${count} entries`)
   let hits = 0
