@@ -7,7 +7,7 @@ import { createCounters } from '../core/counters.ts'
 import type { Log } from '../core/events.ts'
 import type { Caller } from '../core/request.ts'
 import { type Clock, systemClock } from '../core/timing.ts'
-import type { Access, AccessOptions, AuthResult } from './access.ts'
+import type { Access, AccessOptions, AuthResult, Recheck } from './access.ts'
 import { createLoginAttempts } from './login-attempts.ts'
 import { LoginQueue, PasswordLogins } from './logins.ts'
 import { createPasswordVerifier, type Users } from './passwords.ts'
@@ -130,8 +130,9 @@ async function authenticatePassword(
 ): Promise<AuthResult> {
   const login = await logins.login(address, name, password)
   if (login.ok) {
-    const caller = (): Caller => ({ name, permissions: roles.permissionsOfUser(name) })
-    return { ok: true, caller: caller(), recheck: (_, from) => (login.isCurrent(from) ? caller() : undefined) }
+    const recheck: Recheck = (_, from) =>
+      login.isCurrent(from) ? { name, permissions: roles.permissionsOfUser(name) } : undefined
+    return { ok: true, caller: { name, permissions: roles.permissionsOfUser(name) }, recheck }
   }
   // An unknown name is not logged: it may be a password in the wrong field.
   const user = users.hashOf(name) === undefined ? {} : { user: name }

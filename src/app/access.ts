@@ -63,8 +63,11 @@ export async function buildAccess(
       failedLogins: () => limits().failedLogins,
       hitsPerCaller: {
         windowMs: SECOND_MS,
-        // A request that costs counts as well, so this limit is never below the other one.
-        max: () => Math.max(limits().hitsPerSecond, limits().requestsPerSecond),
+        max: () => {
+          const { hitsPerSecond, requestsPerSecond } = current().access.limits
+          // A request that costs counts as well, so this limit is never below the other one.
+          return Math.max(hitsPerSecond, requestsPerSecond)
+        },
       },
       perCaller: { windowMs: SECOND_MS, max: () => limits().requestsPerSecond },
       perAddress: { windowMs: SECOND_MS, max: () => limits().requestsPerSecond * CALLERS_PER_ADDRESS },

@@ -21,7 +21,8 @@ export function clientAddress(trusted: readonly string[]): ClientAddress {
   const isTrusted = rangeCheck(trusted)
   return (peer, forwarded) => {
     let client = normalizeAddress(peer) ?? peer
-    const hops = forwarded === undefined ? [] : forwarded.split(',')
+    if (forwarded === undefined || !isTrusted(client)) return client
+    const hops = forwarded.split(',')
     while (hops.length > 0 && isTrusted(client)) {
       const hop = normalizeAddress(hops.pop()?.trim() ?? '')
       // If a trusted proxy passes on text that is no address, the proxy itself counts as the client.

@@ -69,7 +69,7 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
   const app = createApp(options)
   app.decorateRequest('edge')
   app.addHook('onRequest', (request, _reply, done) => {
-    request.edge = stateOf(request, options)
+    request.edge = new RequestState(options.clientAddress(request), options.beginTrace?.(request))
     done()
   })
   if (options.corsOrigins().length > 0) {
@@ -121,8 +121,4 @@ function createApp(options: HttpOptions): FastifyInstance {
       sendError(request, reply, toEdgeError(error))
     },
   })
-}
-
-function stateOf(request: FastifyRequest, { beginTrace, clientAddress }: HttpOptions): RequestState {
-  return new RequestState(clientAddress(request), beginTrace?.(request))
 }

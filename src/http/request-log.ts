@@ -23,13 +23,9 @@ export class RequestLog extends LogController {
   readonly #log: RequestLogger
 
   constructor(log: RequestLogger) {
-    super()
+    super({ disableRequestLogging: true })
     this.#log = log
   }
-
-  override incomingRequest(): void {}
-  override defaultErrorLog(): void {}
-  override routeNotFound(): void {}
 
   override streamError(error: Error, request: FastifyRequest): void {
     this.#log.warn({ reqId: request.id, err: error }, 'response ended early: its body failed')

@@ -8,7 +8,7 @@ import type { Endpoint } from '../catalogue/endpoint.ts'
 import type { EdgeError } from '../core/errors.ts'
 import type { RequestEvent, RequestMessage } from '../core/events.ts'
 import type { Caller } from '../core/request.ts'
-import type { EdgeResponse } from '../core/response.ts'
+import type { EdgeResponse, EnvelopeResponse, StoredOrigin } from '../core/response.ts'
 import { cachedOf, cacheOutcomeOf } from '../core/response.ts'
 import type { Span, SpanAttributes, StageName } from '../core/trace.ts'
 import { type RejectedRequest, rejectionBody } from '../listener/reject.ts'
@@ -144,10 +144,9 @@ export function eventOfHit(
   { id, method, edge }: Pick<FastifyRequest, 'id' | 'method' | 'edge'>,
   endpoint: Endpoint,
   caller: string,
-  response: EdgeResponse,
+  { origin }: EnvelopeResponse<StoredOrigin>,
   sent: { readonly status: number; readonly bytes?: Buffer | undefined },
 ): RequestEvent {
-  const { cache, fetchTime, cacheStatus } = cacheFields(response)
   const endedAt = performance.now()
   return {
     at: Date.now(),
@@ -161,9 +160,9 @@ export function eventOfHit(
     status: sent.status,
     ms: endedAt - edge.startedAt,
     bytes: method === 'HEAD' ? 0 : (sent.bytes?.length ?? 0),
-    cache,
-    fetchTime,
-    cacheStatus,
+    cache: 'hit',
+    fetchTime: origin.response.fetchTime,
+    cacheStatus: origin.status,
     errorCode: undefined,
     caller,
     client: edge.clientAddress,

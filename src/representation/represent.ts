@@ -89,9 +89,9 @@ export function represent(
   const unchanged = notModified(response, cached, preferences, form)
   if (unchanged !== undefined) return unchanged
   const encoded = encode(form, { body, coding, identity: accepted.identity })
-  const select = (bytes: Buffer | 'notSmaller' | undefined) =>
-    Buffer.isBuffer(bytes) ? full(response, cached, form, bytes, coding) : full(response, cached, plain, body)
-  return encoded instanceof Promise ? encoded.then(select) : select(encoded)
+  if (Buffer.isBuffer(encoded)) return full(response, cached, form, encoded, coding)
+  if (encoded instanceof Promise) return encoded.then(() => represent(response, preferences))
+  return full(response, cached, plain, body)
 }
 
 /** Without a `Cache-Control` the response gets `no-store` (`registerNoStore`). */

@@ -40,7 +40,7 @@ export class RequestRing {
     this.#waiting += 1
     if (this.#isScheduled) return
     this.#isScheduled = true
-    setImmediate(this.#drainAtEndOfTurn)
+    setImmediate(this.drain)
   }
 
   /** Calls the listeners for the requests that have ended. Everything that reads what a listener has counted calls this first. */
@@ -48,28 +48,24 @@ export class RequestRing {
     // A listener may write to the log, which drains first.
     if (this.#isDraining) return
     this.#isDraining = true
+    this.#isScheduled = false
     const first = this.#next - this.#waiting + RING_SIZE
     const end = this.#next + RING_SIZE
     this.#waiting = 0
     try {
-      for (const listener of this.#listeners) for (let at = first; at < end; at++) this.#pass(at % RING_SIZE, listener)
+      for (const listener of this.#listeners) {
+        for (let at = first; at < end; at++) {
+          const slot = this.#slots[at % RING_SIZE]
+          if (slot === undefined) continue
+          try {
+            listener(slot)
+          } catch (error) {
+            this.#onError(error, slot)
+          }
+        }
+      }
     } finally {
       this.#isDraining = false
-    }
-  }
-
-  readonly #drainAtEndOfTurn = (): void => {
-    this.#isScheduled = false
-    this.drain()
-  }
-
-  #pass(at: number, listener: RequestListener): void {
-    const slot = this.#slots[at]
-    if (slot === undefined) return
-    try {
-      listener(slot)
-    } catch (error) {
-      this.#onError(error, slot)
     }
   }
 
