@@ -45,7 +45,7 @@ const table: Readonly<Record<string, Room>> = {
   },
   access: {
     rooms: ['core', 'file-watcher'],
-    packages: ['@node-rs/bcrypt', 'lru-cache', 'undici'],
+    packages: ['@node-rs/bcrypt', 'undici'],
     never: ['node:http', 'node:https', 'node:net'],
   },
   pipeline: { rooms: ['core', 'catalogue/endpoint'], packages: [], never: NETWORK },
@@ -57,7 +57,7 @@ const table: Readonly<Record<string, Room>> = {
   // What replicas share through Redis: the connection, the registry of replicas, and the shared state of access.
   redis: {
     rooms: ['core', 'access/request-counts', 'access/revocations'],
-    packages: ['ioredis', 'lru-cache'],
+    packages: ['ioredis'],
     never: [...NETWORK, 'node:fs'],
   },
   join: { rooms: ['core', 'catalogue/endpoint', 'query'], packages: [], never: NETWORK },
