@@ -12,7 +12,7 @@ import { createLoginAttempts } from './login-attempts.ts'
 import { LoginQueue, PasswordLogins } from './logins.ts'
 import { createPasswordVerifier, type Users } from './passwords.ts'
 import { createRevocationList, type Revocations, requireStored } from './revocations.ts'
-import type { Roles } from './roles.ts'
+import { NO_PERMISSIONS, type Roles } from './roles.ts'
 import { createSessions, type Sessions } from './sessions.ts'
 import { createSignIns } from './sign-ins.ts'
 import { createSignedTexts } from './signed-texts.ts'
@@ -50,7 +50,9 @@ export async function createFileAccess(options: AccessOptions, file: string, rol
     revocations,
     clock,
   })
-  const users = await watchUsersOrClose(file, { own, revocations, clock, log, keys })
+  let logins: PasswordLogins | undefined
+  const forgetLogins = (name: string) => logins?.forget(name)
+  const users = await watchUsersOrClose(file, { own, revocations, clock, log, keys, forgetLogins })
   const signedTexts = createSignedTexts(keys, clock)
   const sessions = createSessions({
     texts: signedTexts,
@@ -66,7 +68,7 @@ export async function createFileAccess(options: AccessOptions, file: string, rol
   const { counters = createCounters(() => clock.elapsed()) } = options
   const queue = new LoginQueue({ concurrency: MAX_CONCURRENT_HASHES, maxQueued: MAX_QUEUED_HASHES })
   const verifyPassword = createPasswordVerifier(users)
-  const logins = new PasswordLogins({
+  const passwords = new PasswordLogins({
     verifyPassword,
     credentialVersion: users.hashOf,
     attempts: createLoginAttempts({ failedLogins: limits.failedLogins, counters }),
@@ -74,6 +76,7 @@ export async function createFileAccess(options: AccessOptions, file: string, rol
     clock,
     onFailure: options.onFailedLogin,
   })
+  logins = passwords
   const issuers = { get: (name: string) => (name === tokens.issuer ? own : external.get(name)) }
   const verifier = new TokenVerifier({ issuers, revocations, clock })
   return {
@@ -86,7 +89,8 @@ export async function createFileAccess(options: AccessOptions, file: string, rol
       if (session !== undefined) return session.roles
       return token === undefined || token.issuer === tokens.issuer ? roles.rolesOfUser(name) : undefined
     },
-    authenticatePassword: (address, name, password) => authenticatePassword(parts, logins, { address, name, password }),
+    authenticatePassword: (address, name, password) =>
+      authenticatePassword(parts, passwords, { address, name, password }),
     authenticateToken: (token, verifySignature) => authenticateToken(parts, verifier, token, verifySignature),
     prepareToken: (name) => own.prepare(name),
     revokeTokens: (caller) => revokeTokens(parts, caller),
@@ -105,12 +109,16 @@ export async function createFileAccess(options: AccessOptions, file: string, rol
   }
 }
 
-/** Loads the users file; closes the keys if that fails. A user that is removed or changed loses its tokens too. */
+/** Loads the users file; closes the keys if that fails. A user that is removed or changed loses its logins and tokens too. */
 async function watchUsersOrClose(
   file: string,
-  parts: Pick<Parts, 'own' | 'revocations' | 'clock' | 'log'> & { readonly keys: KeyRing },
+  parts: Pick<Parts, 'own' | 'revocations' | 'clock' | 'log'> & {
+    readonly keys: KeyRing
+    forgetLogins(name: string): void
+  },
 ): Promise<Users> {
   const onUserChanged = (name: string): void => {
+    parts.forgetLogins(name)
     revokeAllTokens(parts, parts.own, name).catch((error: unknown) =>
       parts.log('error', 'tokens of a changed user could not be revoked', { user: name, fault: String(error) }),
     )
@@ -130,9 +138,9 @@ async function authenticatePassword(
 ): Promise<AuthResult> {
   const login = await logins.login(address, name, password)
   if (login.ok) {
-    const recheck: Recheck = (_, from) =>
-      login.isCurrent(from) ? { name, permissions: roles.permissionsOfUser(name) } : undefined
-    return { ok: true, caller: { name, permissions: roles.permissionsOfUser(name) }, recheck }
+    const permissions = () => roles.byUser.get(name) ?? NO_PERMISSIONS
+    const recheck: Recheck = (_, from) => (login.isCurrent(from) ? { name, permissions: permissions() } : undefined)
+    return { ok: true, caller: { name, permissions: permissions() }, recheck }
   }
   // An unknown name is not logged: it may be a password in the wrong field.
   const user = users.hashOf(name) === undefined ? {} : { user: name }
@@ -163,7 +171,7 @@ function callerOf(
   const token = { jti, issuer, expiresAt }
   if (issuer === own.rules.issuer) {
     if (users.hashOf(subject) === undefined) return undefined
-    return { name: subject, permissions: roles.permissionsOfUser(subject), token }
+    return { name: subject, permissions: roles.byUser.get(subject) ?? NO_PERMISSIONS, token }
   }
   const permissions = roles.permissionsOfRoles(external.get(issuer)?.roleNames(payload) ?? [])
   return { name: externalUserName(issuer, subject), permissions, token }

@@ -1,6 +1,6 @@
 /**
  * Checks of name and password. Clients send both with every request and bcrypt takes 50 ms, so a right password is
- * remembered for a minute as a keyed digest. It is forgotten at once when the user's line in the users file changes.
+ * remembered for a minute as a keyed digest, unless `forget` is called before.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -29,7 +29,6 @@ export interface LoginOptions {
 
 interface RememberedLogin {
   readonly digest: Buffer
-  readonly credentialVersion: string | undefined
   /** Not extended by use: the password is checked again a minute after the last check. */
   readonly expiresAt: number
 }
@@ -60,6 +59,11 @@ export class PasswordLogins {
     return result
   }
 
+  /** To be called when the credentials of the user have changed: they must be checked again. */
+  forget(name: string): void {
+    this.#remembered.delete(name)
+  }
+
   async #login(address: string, name: string, password: string): Promise<LoginResult> {
     if (name.length > MAX_NAME_LENGTH) return WRONG
     const digest = this.#digest(name, password)
@@ -73,7 +77,7 @@ export class PasswordLogins {
     const remembered = this.#remembered.get(name)
     if (
       remembered !== undefined &&
-      this.#isValid(name, remembered) &&
+      this.#isValid(remembered) &&
       timingSafeEqual(remembered.digest, Buffer.from(digest))
     )
       return this.#success(name, remembered)
@@ -100,8 +104,8 @@ export class PasswordLogins {
     }
     if (!isRight) return WRONG
     await attempts.succeed(address, name)
-    const remembered = { digest: Buffer.from(digest), credentialVersion, expiresAt: clock.elapsed() + REMEMBER_MS }
-    this.#remembered.set(name, remembered)
+    const remembered = { digest: Buffer.from(digest), expiresAt: clock.elapsed() + REMEMBER_MS }
+    if (credentialVersion === this.#options.credentialVersion(name)) this.#remembered.set(name, remembered)
     return this.#success(name, remembered)
   }
 
@@ -110,7 +114,7 @@ export class PasswordLogins {
     const { attempts } = this.#options
     const isCurrent = (address: string) =>
       this.#remembered.peek(name) === remembered &&
-      this.#isValid(name, remembered) &&
+      this.#isValid(remembered) &&
       attempts.blockedForMs(address, name) <= 0
     return { ok: true, isCurrent }
   }
@@ -129,8 +133,8 @@ export class PasswordLogins {
     return this.#options.queue.run(verify, isKnown)
   }
 
-  #isValid(name: string, { expiresAt, credentialVersion }: RememberedLogin): boolean {
-    return expiresAt > this.#options.clock.elapsed() && credentialVersion === this.#options.credentialVersion(name)
+  #isValid({ expiresAt }: RememberedLogin): boolean {
+    return expiresAt > this.#options.clock.elapsed()
   }
 
   /** The length of the name comes first: without it, `a` + `bc` and `ab` + `c` would be the same credentials. */

@@ -9,7 +9,7 @@ import { systemClock } from '../core/timing.ts'
 import type { Access, AccessOptions, PassthroughUsers, Recheck } from './access.ts'
 import { createLoginAttempts } from './login-attempts.ts'
 import { LoginQueue, PasswordLogins } from './logins.ts'
-import { type CustomRoles, type RoleAssignment, type Roles, resolvePermissions } from './roles.ts'
+import { type CustomRoles, NO_PERMISSIONS, type RoleAssignment, type Roles, resolvePermissions } from './roles.ts'
 
 /** A node answers four or five calls per second; half of that stays free for requests of users that are logged in. */
 const MAX_CONCURRENT_CHECKS = 2
@@ -26,7 +26,7 @@ export function createPassthroughAccess(
   let common = commonRole(role, customRoles)
   roles.prepare(withCommonRole(options.roles, role), customRoles)()
   const permissionsOf = (name: string) =>
-    roles.rolesOfUser(name).length === 0 ? common.permissions : roles.permissionsOfUser(name)
+    roles.rolesOfUser(name).length === 0 ? common.permissions : (roles.byUser.get(name) ?? NO_PERMISSIONS)
   const { counters = createCounters(() => clock.elapsed()) } = options
   const queue = new LoginQueue({ concurrency: concurrentChecks, maxQueued: MAX_QUEUED_CHECKS })
   const credentialVersion = () => undefined

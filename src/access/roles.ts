@@ -9,8 +9,8 @@ export type RoleAssignment = Readonly<Record<string, readonly string[]>>
 export type CustomRoles = Readonly<Record<string, readonly string[]>>
 
 export interface Roles {
-  /** Returns the permissions of the user; none for a user without roles. */
-  permissionsOfUser(name: string): readonly string[]
+  /** The permissions of the users who have roles. A reload replaces the map. */
+  readonly byUser: ReadonlyMap<string, readonly string[]>
   /** Returns the names of the user's roles; none for a user without roles. */
   rolesOfUser(name: string): readonly string[]
   /** Returns the permissions of these roles. A role that does not exist grants nothing. */
@@ -22,7 +22,8 @@ export interface Roles {
   prepare(users: RoleAssignment, customRoles?: CustomRoles): () => void
 }
 
-const NO_PERMISSIONS: readonly string[] = Object.freeze([])
+/** Of a user without roles. */
+export const NO_PERMISSIONS: readonly string[] = Object.freeze([])
 
 /**
  * Throws an `Error` that lists everything that is wrong with the roles. `knownPermissions`: the permissions that
@@ -33,7 +34,6 @@ export function createRoles(
   customRoles: CustomRoles,
   knownPermissions?: readonly string[],
 ): Roles {
-  let permissions: ReadonlyMap<string, readonly string[]> = new Map()
   let assignment = users
   let custom = customRoles
   const prepare: Roles['prepare'] = (nextUsers, nextCustom = custom) => {
@@ -41,18 +41,19 @@ export function createRoles(
     if (faults.length > 0) throw new Error(`access.customRoles: ${faults.join('; ')}`)
     const resolved = resolveUsers(nextUsers, nextCustom)
     return () => {
-      permissions = resolved
+      created.byUser = resolved
       assignment = nextUsers
       custom = nextCustom
     }
   }
-  prepare(users)()
-  return {
+  const created = {
     prepare,
-    permissionsOfUser: (name) => permissions.get(name) ?? NO_PERMISSIONS,
-    rolesOfUser: (name) => ownEntry(assignment, name) ?? [],
-    permissionsOfRoles: (roleNames) => resolvePermissions(roleNames, custom).permissions,
+    byUser: new Map() as Roles['byUser'],
+    rolesOfUser: (name: string) => ownEntry(assignment, name) ?? [],
+    permissionsOfRoles: (roleNames: readonly string[]) => resolvePermissions(roleNames, custom).permissions,
   }
+  prepare(users)()
+  return created
 }
 
 /** Users with the same roles have the same list of permissions, so that comparing two of them costs nothing. */

@@ -10,7 +10,7 @@ import { ownField, ownText } from '../core/values.ts'
 import { type ClaimRoles, rolesOfWords, wordsOfClaim } from './claim-roles.ts'
 import type { JsonObject } from './issuer-keys.ts'
 import { type Revocations, requireStored } from './revocations.ts'
-import type { Roles } from './roles.ts'
+import { NO_PERMISSIONS, type Roles } from './roles.ts'
 import type { SignedTexts } from './signed-texts.ts'
 
 /** What the edge reads from the claims of a user that an outside issuer signs in. */
@@ -120,7 +120,8 @@ export function createSessions(options: SessionOptions): Sessions {
       if (startedAt + options.lifetime() <= clock.wall()) return undefined
       const names = rolesOf(options, stored)
       if (names === undefined) return undefined
-      const permissions = issuer === undefined ? roles.permissionsOfUser(user) : roles.permissionsOfRoles(names)
+      const permissions =
+        issuer === undefined ? (roles.byUser.get(user) ?? NO_PERMISSIONS) : roles.permissionsOfRoles(names)
       const session = { id, user, roles: names, expiresAt, ...(issuer !== undefined && { issuer }) }
       return { name: subject, permissions, session }
     },

@@ -1,6 +1,7 @@
 /** The OpenAPI document of the API, on both listeners. It is built at its first use and then stays in memory. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { catalogue } from '../catalogue/index.ts'
+import type { ReloadableConfig } from '../config/reloadable.ts'
 import { etagOf } from '../core/envelope.ts'
 import type { Handler } from '../core/request.ts'
 import type { EnvelopeResponse } from '../core/response.ts'
@@ -17,7 +18,7 @@ export interface ApiDescription {
   readonly represent: (headers: IncomingHttpHeaders) => Promise<Representation>
 }
 
-export function createApiDescription(compressionMinBytes: () => number): ApiDescription {
+export function createApiDescription(current: ReloadableConfig['current']): ApiDescription {
   let built: Promise<{ readonly document: object; readonly response: EnvelopeResponse }> | undefined
   const build = async () => {
     // Loaded here: at start, nothing needs the schemas and examples.
@@ -33,7 +34,7 @@ export function createApiDescription(compressionMinBytes: () => number): ApiDesc
     handler: async () => (await get()).response,
     document: async () => (await get()).document,
     represent: async (headers) =>
-      represent((await get()).response, preferencesOf(headers, NO_FLAGS, compressionMinBytes())),
+      represent((await get()).response, preferencesOf(headers, NO_FLAGS, current().cache.compressionMinBytes)),
   }
 }
 

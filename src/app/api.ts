@@ -62,8 +62,7 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
   const { initial, current } = settings
   const { access, cluster, shared, log, replica, encryptionKey, onStoreEvent, emit, audit } = parts
   const { traces, recordStages } = parts
-  const trustedProxies = () => current().listen.trustedProxies
-  const addressOf = addressOfRequests(trustedProxies)
+  const addressOf = addressOfRequests(current)
   const onReject = rejectionReporter(addressOf, emit.request)
   const { listen, cluster: nodes } = initial
   const listener = await createListener({ ...listen, cors: listen.cors.origins.length > 0, log, onReject })
@@ -83,8 +82,7 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
       return http.resolveUrl(url, caller)
     },
   })
-  const compressionMinBytes = () => current().cache.compressionMinBytes
-  const description = createApiDescription(compressionMinBytes)
+  const description = createApiDescription(current)
   const pipeline = buildPipeline({
     operations: {
       ...createTokenOperations({
@@ -103,15 +101,11 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
     catalogue,
     handle: handler,
     observe: emit.request,
-    ...(traces && { beginTrace: createTraceStarter(trustedProxies, traces) }),
+    ...(traces && { beginTrace: createTraceStarter(current, traces) }),
     recordStages,
     server: listener.fastify,
     log,
-    limits: () => current().listen.limits,
-    prefixes: () => current().cluster,
-    experimental: () => current().cluster.experimental,
-    compressionMinBytes,
-    corsOrigins: () => current().listen.cors.origins,
+    settings: current,
     clientAddress: addressOf,
     managerVersion: () => contractVersion(cluster.view),
     authentication: async (instance) => {

@@ -47,7 +47,7 @@ export function buildSignIn(settings: ReloadableConfig, { access, log, count }: 
         return caller
       }
     },
-    clientAddress: addressOfRequests(() => settings.current().listen.trustedProxies),
+    clientAddress: addressOfRequests(settings.current),
   }
   const errorPages = createErrorPages({ sessions, rolesOf: access.rolesOf })
   return { signIn, errorPages, ...(sessions && { sessions }) }

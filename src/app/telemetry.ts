@@ -11,7 +11,7 @@ import { parseHeaderLines } from '../config/named-files.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { CacheStoreState } from '../core/response.ts'
 import { headerText } from '../core/values.ts'
-import { fromTrusted, type TrustedProxies } from '../http/client-address.ts'
+import { fromTrusted, type ProxySettings } from '../http/client-address.ts'
 import type { BeginTrace } from '../http/request-state.ts'
 import { groupOf, methodLabel } from '../http/request-state.ts'
 import { STORE_EVENTS } from '../redis/options.ts'
@@ -97,8 +97,8 @@ export async function buildTraces({ initial, current }: ReloadableConfig, log: L
 }
 
 /** `traceparent` is used only from trusted proxies: any other client could have all its requests traced. */
-export function createTraceStarter(trustedProxies: TrustedProxies, traces: Traces): BeginTrace {
-  const isTrusted = fromTrusted(trustedProxies)
+export function createTraceStarter(settings: ProxySettings, traces: Traces): BeginTrace {
+  const isTrusted = fromTrusted(settings)
   return ({ id, raw }) => {
     const { traceparent, tracestate } = raw.headers
     const isUsed = traceparent !== undefined && isTrusted({ raw })

@@ -5,7 +5,7 @@
  */
 import { createHash, createHmac } from 'node:crypto'
 import type { Param, Tag } from '../catalogue/endpoint.ts'
-import { namesSecret } from '../catalogue/secret.ts'
+import { namesSecret } from '../core/access.ts'
 import { type Caller, type EdgeRead, nodeOf } from '../core/request.ts'
 import type { StoredResponseInfo } from '../core/response.ts'
 import { ownEntry } from '../core/values.ts'

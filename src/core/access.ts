@@ -3,6 +3,7 @@
  * `resource:action`, a role is a list of permissions. `agents:*` is every action on agents, `*:read` is reading
  * everything, `*` (or `*:*`) is everything. What is not granted is denied.
  */
+import type { Endpoint } from '../catalogue/endpoint.ts'
 
 /** The form of a permission that a role may grant. */
 export const PERMISSION_PATTERN = /^(?:\*|(?:\*|[a-z][a-z-]*):(?:\*|[a-z][a-z-]*))$/
@@ -83,6 +84,23 @@ export function allows(granted: readonly string[], needed: string): boolean {
       permission === '*' ||
       permission === '*:*',
   )
+}
+
+/** Fields of the manager's tables that hold agent keys. Sorting or filtering by such a field reveals it bit by bit. */
+const secretFields = ['internal_key']
+
+/** Kinds of value that contain field names. */
+const FIELD_NAMING_KINDS: ReadonlySet<string> = new Set(['sort', 'query', 'select'])
+
+/**
+ * Returns whether a parameter names a secret field. Such a request needs `secrets:read`, and its response is never
+ * stored.
+ */
+export function namesSecret(endpoint: Endpoint, query: Readonly<Record<string, string>>): boolean {
+  return Object.entries(endpoint.query).some(([name, { kind }]) => {
+    const value = FIELD_NAMING_KINDS.has(kind) ? query[name]?.toLowerCase() : undefined
+    return value !== undefined && secretFields.some((field) => value.includes(field))
+  })
 }
 
 /** Signature algorithms of tokens (RFC 7518 section 3.1, RFC 8037): asymmetric ones only. */

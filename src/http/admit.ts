@@ -4,8 +4,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
-import { namesSecret } from '../catalogue/secret.ts'
-import { allows } from '../core/access.ts'
+import { allows, namesSecret } from '../core/access.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { Caller } from '../core/request.ts'
 import type { Authenticator } from './authenticate.ts'
@@ -41,7 +40,8 @@ export function createAdmission({ authenticator, managerVersion, targetOf }: Adm
     const target = targetOf(request)
     checkAppVersion(headers['wazuh-app-version'], managerVersion)
     authorise(edge.caller, target)
-    checkContentHeaders(headers, target.endpoint)
+    const takesBody = 'body' in target.endpoint
+    if (takesBody || headers['content-encoding'] !== undefined) checkContentHeaders(headers, target.endpoint)
     edge.nextStage('validate')
   }
 }

@@ -7,7 +7,6 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Body, Endpoint } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
-import { hasBody } from '../listener/framing.ts'
 import { parseParameters, printable, typedFields, typedJson } from './parameters.ts'
 import { parseStrictObject, parseStrictValue } from './strict-json.ts'
 import { checkList, checkXml } from './upload.ts'
@@ -48,23 +47,26 @@ export interface BodyLimits {
   readonly upload: number
 }
 
-export function registerBodyParsers(app: FastifyInstance, limits: () => BodyLimits): void {
+export function registerBodyParser(app: FastifyInstance, limits: () => BodyLimits): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', async (request: FastifyRequest) => {
     const bytes = await readBody(request, limits)
     const endpoint = request.routeOptions.config.endpoint
     return endpoint !== undefined && bodyOf(endpoint) ? parsers[mediaTypeOf(request)]?.(endpoint, bytes) : bytes
   })
-  app.addHook('preValidation', async (request, reply) => {
-    const endpoint = request.routeOptions.config.endpoint
-    if (endpoint === undefined) return
-    if (bodyOf(endpoint) === undefined) {
-      if (hasBody(request.headers)) await dropBody(request, reply, limits)
-    } else if (request.body === undefined) {
-      // Fastify runs no parser for a request without a body, but an empty upload must be rejected too.
-      request.body = await (parsers[mediaTypeOf(request)] ?? (() => ({})))(endpoint, Buffer.alloc(0))
-    }
-  })
+}
+
+/** Before the validation: sets an empty body, or drops one that the endpoint does not take. */
+export async function completeBody(
+  endpoint: Endpoint,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  limits: () => BodyLimits,
+): Promise<void> {
+  if (bodyOf(endpoint) === undefined) await dropBody(request, reply, limits)
+  // Fastify runs no parser for a request without a body, but an empty upload must be rejected too.
+  else if (request.body === undefined)
+    request.body = await (parsers[mediaTypeOf(request)] ?? (() => ({})))(endpoint, Buffer.alloc(0))
 }
 
 /**

@@ -44,27 +44,27 @@ export interface AddressedRequest {
 /** Returns the address of the client of a request. */
 export type AddressOf = (request: AddressedRequest) => string
 
-/** Returns the ranges of trusted proxies; another array if the setting has changed. */
-export type TrustedProxies = () => readonly string[]
+/** Returns the settings with the ranges of trusted proxies: another array if these have changed. */
+export type ProxySettings = () => { readonly listen: { readonly trustedProxies: readonly string[] } }
 
 /** As `clientAddress`, for requests. */
-export function addressOfRequests(trustedProxies: TrustedProxies): AddressOf {
-  const addressOf = derive(trustedProxies, clientAddress)
+export function addressOfRequests(settings: ProxySettings): AddressOf {
+  const addressOf = derive(settings, clientAddress)
   return ({ raw }) => addressOf()(raw.socket.remoteAddress ?? '', headerText(raw.headers['x-forwarded-for']))
 }
 
 /** Returns a check whether a request was sent by a proxy in one of the trusted ranges. */
-export function fromTrusted(trustedProxies: TrustedProxies): (request: AddressedRequest) => boolean {
-  const isTrusted = derive(trustedProxies, rangeCheck)
+export function fromTrusted(settings: ProxySettings): (request: AddressedRequest) => boolean {
+  const isTrusted = derive(settings, rangeCheck)
   return ({ raw }) => isTrusted()(normalizeAddress(raw.socket.remoteAddress ?? '') ?? '')
 }
 
 /** Returns a function that returns what `make` made of the current ranges; made again only if the ranges have changed. */
-function derive<T>(trustedProxies: TrustedProxies, make: (ranges: readonly string[]) => T): () => T {
-  let ranges = trustedProxies()
+function derive<T>(settings: ProxySettings, make: (ranges: readonly string[]) => T): () => T {
+  let ranges = settings().listen.trustedProxies
   let made = make(ranges)
   return () => {
-    const current = trustedProxies()
+    const current = settings().listen.trustedProxies
     if (current !== ranges) {
       ranges = current
       made = make(ranges)

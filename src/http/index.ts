@@ -15,7 +15,7 @@ import type { RecordStages } from '../core/trace.ts'
 import { commonHeaders } from '../representation/represent.ts'
 import { createAdmission } from './admit.ts'
 import type { Authenticator } from './authenticate.ts'
-import { registerBodyParsers } from './body.ts'
+import { registerBodyParser } from './body.ts'
 import type { AddressOf } from './client-address.ts'
 import { NO_STORE, registerNoStore } from './no-store.ts'
 import { PreparedHits } from './prepared-hits.ts'
@@ -72,10 +72,10 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
     request.edge = new RequestState(options.clientAddress(request), options.beginTrace?.(request))
     done()
   })
-  if (options.corsOrigins().length > 0) {
+  if (options.settings().listen.cors.origins.length > 0) {
     const { default: cors } = await import('@fastify/cors')
     await app.register(cors, {
-      origin: (_origin, callback) => callback(null, [...options.corsOrigins()]),
+      origin: (_origin, callback) => callback(null, [...options.settings().listen.cors.origins]),
       methods: ['GET', 'HEAD', 'PUT', 'POST', 'DELETE'],
     })
   }
@@ -93,7 +93,7 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
   )
   const targetOf = (request: FastifyRequest) => admissionTarget(request, options)
   app.addHook('onRequest', createAdmission({ authenticator, managerVersion: options.managerVersion, targetOf }))
-  registerBodyParsers(app, options.limits)
+  registerBodyParser(app, () => options.settings().listen.limits)
   // A separate scope: its hooks run after those of the app, so no plugin in it runs before a 401.
   const routes: FastifyPluginAsync = async (scope) => {
     await registerNoStore(scope)

@@ -20,8 +20,10 @@ import { eventOfHit, type RequestEventListener } from './request-state.ts'
 const MAX_URL_LENGTH = 512
 
 export interface PreparedHitOptions {
-  readonly compressionMinBytes: () => number
-  readonly corsOrigins: () => readonly string[]
+  readonly settings: () => {
+    readonly listen: { readonly cors: { readonly origins: readonly string[] } }
+    readonly cache: { readonly compressionMinBytes: number }
+  }
   readonly observe?: RequestEventListener
 }
 
@@ -75,7 +77,13 @@ export class PreparedHits {
     const { raw, edge } = request
     const hit = this.#hits.get(raw.url ?? '')
     // A recorded trace contains a span for each stage. CORS adds headers of its own to each response.
-    if (hit === undefined || !isPlainRead(raw) || edge.trace?.recorded || this.#options.corsOrigins().length > 0) next()
+    if (
+      hit === undefined ||
+      !isPlainRead(raw) ||
+      edge.trace?.recorded ||
+      this.#options.settings().listen.cors.origins.length > 0
+    )
+      next()
     else if (this.#waiting.push({ hit, request, reply, next }) === 1) setImmediate(this.#answerWaiting)
   }
 
@@ -100,7 +108,7 @@ export class PreparedHits {
     if (caller === undefined || !this.#isAllowed(hit, caller)) return false
     const response = hit.repeat()
     if (response === undefined) return false
-    const preferences = preferencesOf(headers, hit.url.flags, this.#options.compressionMinBytes())
+    const preferences = preferencesOf(headers, hit.url.flags, this.#options.settings().cache.compressionMinBytes)
     const representation = represent(response, preferences)
     if (representation instanceof Promise || !this.#authenticator.countHit(caller)) return false
     reply.hijack()

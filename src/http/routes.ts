@@ -7,27 +7,35 @@ import createRouter from 'find-my-way'
 import type { Endpoint, ReadEndpoint } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
 import { type Caller, type EdgeRead, type Handler, newRequestId } from '../core/request.ts'
+import { hasBody } from '../listener/framing.ts'
 import { type AdmissionTarget, authorise } from './admit.ts'
 import type { Charge } from './authenticate.ts'
-import type { BodyLimits } from './body.ts'
+import { type BodyLimits, completeBody } from './body.ts'
 import { requestBody, toEdgeRead, toEdgeRequest, validatedUrl } from './edge-request.ts'
 import { type Flags, parseParameters, takeFlags, type Values } from './parameters.ts'
 import type { PreparedHits } from './prepared-hits.ts'
 import { sendResponse, undecodablePath } from './reply.ts'
-import { type JsonSchema, routeSchema, routeUrl, type Validator, validatorOf } from './schema.ts'
-import { createChecks, type Prefixes, validationError } from './validation.ts'
+import { type JsonSchema, routeSchema, routeUrl } from './schema.ts'
+import { createChecks, type Prefixes, type Validator, validationError, validatorOf } from './validation.ts'
 
 export interface RouteOptions {
   readonly catalogue: readonly Endpoint[]
   readonly handle: Handler
-  /** `queryParameters`: greatest number of them. */
-  readonly limits: () => BodyLimits & { readonly queryParameters: number }
-  readonly prefixes: () => Prefixes
-  /** Whether experimental endpoints are served. */
-  readonly experimental: () => boolean
+  /** Returns the settings in use. */
+  readonly settings: () => HttpSettings
+}
+
+/** The settings that requests depend on. */
+export interface HttpSettings {
+  readonly listen: {
+    /** `queryParameters`: greatest number of them. */
+    readonly limits: BodyLimits & { readonly queryParameters: number }
+    readonly cors: { readonly origins: readonly string[] }
+  }
+  /** `experimental`: whether experimental endpoints are served. */
+  readonly cluster: Prefixes & { readonly experimental: boolean }
   /** Shorter bodies are not compressed. */
-  readonly compressionMinBytes: () => number
-  readonly corsOrigins: () => readonly string[]
+  readonly cache: { readonly compressionMinBytes: number }
 }
 
 /** How paths are matched, for Fastify and for `resolveUrl`. */
@@ -46,7 +54,7 @@ export function registerRoutes(
   options: RouteOptions,
   { hits, charge }: { readonly hits: PreparedHits; readonly charge: Charge },
 ): void {
-  const check = createChecks(options.prefixes)
+  const check = createChecks(() => options.settings().cluster)
   app.setValidatorCompiler(({ schema }) => validatorOf(schema as JsonSchema))
   for (const endpoint of options.catalogue) {
     app.route({
@@ -54,6 +62,10 @@ export function registerRoutes(
       url: routeUrl(endpoint),
       schema: routeSchema(endpoint),
       config: { endpoint },
+      preValidation: async (request, reply) => {
+        if ('body' in endpoint || hasBody(request.headers))
+          await completeBody(endpoint, request, reply, () => options.settings().listen.limits)
+      },
       preHandler: async ({ raw, query, body, headers }) => {
         // The listener has already sent this error. The request must not have an effect any more.
         if (raw.rejectedWith !== undefined) throw raw.rejectedWith
@@ -71,7 +83,7 @@ export function registerRoutes(
         const parts = { caller, headers, id, body, clientAddress, trace, client: { response: reply.raw }, charge }
         edge.response = await options.handle(toEdgeRequest(url, parts))
         hits.remember(request, caller, url, edge.response)
-        return sendResponse(request, reply, edge.response, options.compressionMinBytes())
+        return sendResponse(request, reply, edge.response, options.settings().cache.compressionMinBytes)
       },
     })
   }
@@ -79,7 +91,7 @@ export function registerRoutes(
 
 /** Returns the target of a request for admission, and stores query and flags in the request. Throws 603 and 604. */
 export function admissionTarget(request: FastifyRequest, options: RouteOptions): AdmissionTarget {
-  const { query, flags } = queryOf(request.raw.url ?? '', options.limits().queryParameters)
+  const { query, flags } = queryOf(request.raw.url ?? '', options.settings().listen.limits.queryParameters)
   request.edge.flags = flags
   request.query = query
   return {
@@ -96,7 +108,8 @@ function queryOf(url: string, maxParameters: number): { readonly query: Values; 
 
 /** Returns the endpoint if it is served under this URL; else throws 603. */
 function served<E extends Endpoint>(endpoint: E | undefined, method: string, url: string, options: RouteOptions): E {
-  if (endpoint === undefined || (endpoint.experimental && !options.experimental())) throw new EdgeError(603)
+  if (endpoint === undefined || (endpoint.experimental && !options.settings().cluster.experimental))
+    throw new EdgeError(603)
   if (hasEmptySegment(method, url)) throw new EdgeError(603)
   return endpoint
 }
@@ -124,7 +137,7 @@ interface ResolvableRoute {
 
 /** A URL that is no path at all throws 604: it is the value of a parameter where this function is used. */
 export function createUrlResolver(options: RouteOptions): ResolveUrl {
-  const check = createChecks(options.prefixes)
+  const check = createChecks(() => options.settings().cluster)
   // Fastify does not expose its router with the routes that it finds, so the patterns are registered here again.
   const router = createRouter({ ...ROUTER_OPTIONS, onBadUrl: () => undefined })
   for (const endpoint of options.catalogue) {
@@ -135,7 +148,7 @@ export function createUrlResolver(options: RouteOptions): ResolveUrl {
     const found = router.find('GET', url)
     if (found !== null && found.store === null) throw undecodablePath()
     const route: ResolvableRoute | undefined = found?.store
-    const { query, flags } = queryOf(url, options.limits().queryParameters)
+    const { query, flags } = queryOf(url, options.settings().listen.limits.queryParameters)
     const endpoint = served(route?.endpoint, 'GET', url, options)
     authorise(caller, { endpoint, query })
     const params = { ...found?.params } as Values

@@ -3,10 +3,8 @@
  * text, so nothing is coerced and nothing removed. Mandatory names are checked afterwards (validation.ts), since an
  * unknown name must be reported first. Equal schemas are one object: Ajv compiles each object once.
  */
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { Body, Endpoint, Field, Param } from '../catalogue/endpoint.ts'
 import { type Kind, kinds, type ValueKind } from '../catalogue/schemas/kinds.ts'
-import { parseQuery } from '../query/grammar.ts'
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 
@@ -14,41 +12,6 @@ export interface RouteSchema {
   readonly params?: JsonSchema
   readonly querystring: JsonSchema
   readonly body?: JsonSchema
-}
-
-const ajv = new Ajv({
-  // A response reports the first error only.
-  allErrors: false,
-  // The schemas are made here from the catalogue, and tests use all of them. Checking them costs each start 0.2 s.
-  meta: false,
-  validateSchema: false,
-  formats: { query: { type: 'string', validate: (text: string) => parseQuery(text).ok } },
-})
-
-/** Returns whether a value matches a schema; then `errors` are those of the last call. */
-export interface Validator {
-  (value: unknown): boolean
-  errors?: ErrorObject[] | null
-}
-
-const validators = new WeakMap<JsonSchema, Validator>()
-
-/**
- * Returns the validator of a schema, and the same function for the same object. The schema is compiled when the validator
- * is first called: compiling those of all endpoints would be the larger part of a start.
- */
-export function validatorOf(schema: JsonSchema): Validator {
-  const known = validators.get(schema)
-  if (known !== undefined) return known
-  let compiled: ValidateFunction | undefined
-  const validate: Validator = (value) => {
-    compiled ??= ajv.compile(schema)
-    const isValid = compiled(value)
-    validate.errors = compiled.errors ?? null
-    return isValid
-  }
-  validators.set(schema, validate)
-  return validate
 }
 
 /** Returns the path of an endpoint as the router takes it: a parameter with a `routePattern` matches only such values. */

@@ -25,7 +25,6 @@ const table: Readonly<Record<string, Room>> = {
       'core',
       'catalogue/endpoint',
       'catalogue/schemas/kinds',
-      'catalogue/secret',
       'query/grammar',
       'access',
       'listener',

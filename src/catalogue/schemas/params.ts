@@ -111,9 +111,6 @@ export const download: Param = {
   note: 'the response is the file itself; an unknown name gives 700',
 }
 
-/** Fields of the manager's tables that hold agent keys. Sorting or filtering by such a field reveals it bit by bit. */
-export const secretFields: readonly string[] = ['internal_key']
-
 /*
  * Folders of files that clients may read and write; other paths give 704. No segment is or ends with a dot, so `./` and
  * `../` never match, and neither do backslashes and empty segments. Each repetition ends at a character that it cannot

@@ -52,8 +52,15 @@ export async function startReplay(t: Tap): Promise<Replay> {
     limits: () => ({ timeout: 30_000, slowTimeout: 30_000 }),
   })
   const server = await startServer(t, handler, {
-    experimental: () => true,
-    prefixes: () => ({ upgradeRepositories: ['127.0.0.1/'], packageFolders: ['/var/ossec/var/upgrade', '/tmp'] }),
+    settings: () => ({
+      listen: { limits: { queryParameters: 64, body: 100_000, upload: 1_000_000 }, cors: { origins: [] } },
+      cluster: {
+        upgradeRepositories: ['127.0.0.1/'],
+        packageFolders: ['/var/ossec/var/upgrade', '/tmp'],
+        experimental: true,
+      },
+      cache: { compressionMinBytes: 1024 },
+    }),
   })
   return {
     async send(request, exchange, further) {

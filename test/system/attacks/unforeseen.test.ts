@@ -18,11 +18,11 @@ t.test('an unexpected error is logged in full, and the client gets 949 without d
     },
     server: { serverFactory: (handler) => createServer(handler) },
     log,
-    limits: () => ({ queryParameters: 64, body: 1024, upload: 1024 }),
-    prefixes: () => ({ upgradeRepositories: [], packageFolders: [] }),
-    experimental: () => true,
-    compressionMinBytes: () => 1024,
-    corsOrigins: () => [],
+    settings: () => ({
+      listen: { limits: { queryParameters: 64, body: 1024, upload: 1024 }, cors: { origins: [] } },
+      cluster: { upgradeRepositories: [], packageFolders: [], experimental: true },
+      cache: { compressionMinBytes: 1024 },
+    }),
     clientAddress: () => '127.0.0.1',
     managerVersion: () => undefined,
     authentication: async () => ({

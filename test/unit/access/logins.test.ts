@@ -37,14 +37,22 @@ t.test('right credentials are remembered for one minute, and use does not extend
   t.equal(state.checks, 2)
 })
 
-t.test('remembered credentials are forgotten when the line of the user changes', async (t) => {
-  const { state, logins } = createLogins()
+t.test('changed credentials are checked again, also those that were being checked', async (t) => {
+  const { gate, open } = createGate()
+  const { state, logins } = createLogins({ gate })
+  const checking = logins.login('a', 'bob', 'right for bob')
+  await new Promise((resolve) => setImmediate(resolve))
+  state.credentialVersion = 'second'
+  logins.forget('bob')
+  open()
+  const checked = await checking
+  t.equal(checked.ok && checked.isCurrent('a'), false)
   const login = await logins.login('a', 'bob', 'right for bob')
   t.equal(login.ok && login.isCurrent('a'), true)
-  state.credentialVersion = 'second'
+  logins.forget('bob')
   t.equal(login.ok && login.isCurrent('a'), false)
   await logins.login('a', 'bob', 'right for bob')
-  t.equal(state.checks, 2)
+  t.equal(state.checks, 3)
 })
 
 t.test('parts of the password moved into the name are other credentials', async (t) => {

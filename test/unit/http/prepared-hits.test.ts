@@ -91,7 +91,7 @@ async function shown(server: TestServer, head: string) {
 
 t.test('a repeated hit and the pipeline give the same response to every header', { timeout: 120_000 }, async (t) => {
   const trustedProxies = ['127.0.0.1', '10.0.0.0/8']
-  const clientAddress = addressOfRequests(() => trustedProxies)
+  const clientAddress = addressOfRequests(() => ({ listen: { trustedProxies } }))
   const regular = await startServer(t, handle, { clientAddress })
   const fast = await startServer(t, repeating(handle), { clientAddress })
   const tag = String((await regular.send('/agents')).headers.etag)
