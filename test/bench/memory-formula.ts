@@ -14,6 +14,8 @@ export const ROW_BYTES = 2048
 /** An idle keep-alive connection of a client, without and with TLS. */
 export const CONNECTION_BYTES = 16 * 1024
 export const TLS_CONNECTION_BYTES = 64 * 1024
+/** A prepared hit, beside its stored response: what its URL was validated to, and how it is looked up again. */
+export const HIT_BYTES = 4 * 1024
 /** A stored response in Redis beside its body: its key and its head, its row and its place in the index. */
 export const REDIS_ENTRY_BYTES = 2048
 

@@ -82,7 +82,8 @@ async function measure(filling: Filling, url: string): Promise<TierMemory> {
   }
 }
 
-function memory(): { readonly resident: number; readonly used: number } {
+/** Of this process, after the garbage was collected. */
+export function memory(): { readonly resident: number; readonly used: number } {
   setFlagsFromString('--expose-gc')
   const collect: unknown = runInNewContext('gc')
   if (typeof collect === 'function') for (let turn = 0; turn < 3; turn++) collect()

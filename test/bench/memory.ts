@@ -1,20 +1,21 @@
 /**
  * Measures memory (`npm run bench:memory`): of a whole replica with the default settings, also while the console lists
  * and searches 100,000 stored responses; of 10,000 idle connections, with and without TLS; of 100,000 entries in the local
- * tier, filled by its own fetches and from Redis, and in Redis. Prints figures and what the formula of docs/operations.md
+ * tier, filled by its own fetches and from Redis, and in Redis; of 10,000 prepared hits. Prints figures and what the formula of docs/operations.md
  * allows; exits with 1 if a figure exceeds it or a measurement does not contain what it counts.
  */
 import { type RedisServer, startRedis } from '../support/redis.ts'
 import { readOptions } from '../support/script-options.ts'
 import { measureConnections } from './memory-connections.ts'
 import { LOCAL_BYTES, measureReplica, ROWS } from './memory-console.ts'
-import { CONNECTION_BYTES, MiB, redisBytes, residentBytes, TLS_CONNECTION_BYTES } from './memory-formula.ts'
+import { CONNECTION_BYTES, HIT_BYTES, MiB, redisBytes, residentBytes, TLS_CONNECTION_BYTES } from './memory-formula.ts'
+import { measureHits } from './memory-hits.ts'
 import { ENTRIES, ENTRY_BYTES, measureTier } from './memory-tier.ts'
 
 /** The goal: a factor of the bytes and a constant. */
 const MAX_TIER_BYTES = 1.5 * ENTRIES * ENTRY_BYTES + 120e6
 
-const parts = ['replica', 'connections', 'entries'] as const
+const parts = ['replica', 'connections', 'entries', 'hits'] as const
 
 const { values } = readOptions({
   name: 'bench:memory',
@@ -24,6 +25,7 @@ const { values } = readOptions({
     replica: { kind: 'flag', meaning: 'measure only the whole replica' },
     connections: { kind: 'flag', meaning: 'measure only connections' },
     entries: { kind: 'flag', meaning: 'measure only stored responses' },
+    hits: { kind: 'flag', meaning: 'measure only prepared hits' },
     count: { kind: 'number', meaning: 'connections (default 10,000)' },
   },
 })
@@ -94,11 +96,21 @@ async function measureRedis(redis: RedisServer): Promise<boolean> {
   return verdict === 'reached'
 }
 
+async function measurePreparedHits(): Promise<boolean> {
+  const { hits, used, notPrepared } = await measureHits()
+  const fits = used > 0 && used <= HIT_BYTES * hits ? 'reached' : 'missed'
+  const verdict = notPrepared > 0 ? `${notPrepared} of them are not prepared` : fits
+  const each = `${inKiB(used / hits)} for each of them`
+  console.log(`${hits} prepared hits: ${inMiB(used)}, ${each} · ${verdict} (≤ ${inKiB(HIT_BYTES)} by the formula)`)
+  return verdict === 'reached'
+}
+
 let isReached = true
 for (const [part, measure] of [
   ['replica', measureWholeReplica],
   ['connections', measureEachConnection],
   ['entries', measureEntries],
+  ['hits', measurePreparedHits],
 ] as const) {
   if (isSelected(part)) isReached = (await measure()) && isReached
 }
