@@ -4,8 +4,7 @@
  * reach a node, all of them stay ready: they serve stale responses, and errors that name the fault.
  */
 import { type Degradation, NOT_READY, type Readiness } from '../admin/listener.ts'
-import type { NodeFault } from '../core/errors.ts'
-import type { NodeCallEvent } from '../core/events.ts'
+import { type NodeCallEvent, UNSENT_FAULTS } from '../core/events.ts'
 import { withTimeout } from '../core/timing.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { callVersion } from './cluster.ts'
@@ -53,8 +52,6 @@ interface NodeContact {
 const OUTAGE_MARGIN_MS = 1000
 /** The node answers so before it checks the credentials. */
 const TOO_MANY_REQUESTS = 429
-/** The node did not receive the call, or the client disconnected: such calls are no evidence about the node. */
-const NO_CONTACT: ReadonlySet<NodeFault> = new Set(['overloaded', 'ejected', 'drained', 'cancelled'])
 
 export function createReadiness(options: ReadinessOptions): ReplicaReadiness {
   const {
@@ -187,7 +184,8 @@ export function createReadiness(options: ReadinessOptions): ReplicaReadiness {
     },
     onRecover: (node) => void callVersion(cluster, { node, timeout: times.timeout, caller: 'readiness' }),
     onNodeCall: ({ node, status, fault }) => {
-      if (fault !== undefined && NO_CONTACT.has(fault)) return
+      // The node did not receive the call, or the client disconnected: such calls are no evidence about the node.
+      if (fault !== undefined && UNSENT_FAULTS.includes(fault)) return
       const contact = contacts.get(node) ?? {}
       contacts.set(node, contact)
       contact.calledAt = clock()

@@ -3,8 +3,9 @@ import { pino } from 'pino'
 import { buildCluster, callVersion } from '../app/cluster.ts'
 import { createReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
-import { type ErrorCode, errorTable, type NodeFault } from '../core/errors.ts'
+import { type ErrorCode, errorTable } from '../core/errors.ts'
 import type { Layout, NodeResult } from '../core/node-call.ts'
+import { faultRules, type NodeFault } from '../core/node-faults.ts'
 import { type DistributionProbe, probeDistribution } from '../upstream/distribution.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { errorCodeIn, readAccountRights, versionIn } from '../upstream/node-check.ts'
@@ -90,15 +91,8 @@ async function findWrongDistribution(
   return (await probeDistribution(call, probe)) === found ? { ok: false, text: `failed: ${text}` } : undefined
 }
 
-/** The errors that have a remedy for this command. The queue of a node cannot be full here. */
-const ERROR_CODES: Readonly<Partial<Record<NodeFault, ErrorCode>>> = {
-  unreachable: 924,
-  timeout: 922,
-  unreadable: 925,
-  tooLarge: 926,
-  refusedCredentials: 927,
-  loginsBlocked: 927,
-}
+/** Errors without a remedy for this command: no node is ejected, no queue can be full. */
+const WITHOUT_REMEDY: ReadonlySet<ErrorCode> = new Set([920, 921, 949])
 
 /** Why a node of the newer layout answers no call now, by the code of its error, and what to do. */
 const NOT_NOW: Readonly<Record<number, string>> = {
@@ -134,7 +128,7 @@ function describeFailure({ fault, detail }: Extract<NodeResult, { ok: false }>, 
   }
   const reason = layout === 'newer' ? NOT_NOW[NOT_NOW_FAULTS[fault] ?? 0] : undefined
   if (reason !== undefined) return { ok: false, text: `failed: ${reason}` }
-  const code = ERROR_CODES[fault]
-  const remedy = code === undefined ? '' : `; ${errorTable[code].remedy}`
+  const { code } = faultRules[fault]
+  const remedy = WITHOUT_REMEDY.has(code) ? '' : `; ${errorTable[code].remedy}`
   return { ok: false, text: `failed: ${fault}, ${detail}${remedy}` }
 }

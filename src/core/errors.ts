@@ -252,20 +252,3 @@ export class EdgeError extends Error {
     this.headers = options.headers ?? {}
   }
 }
-
-/** Why a call to a node failed. */
-export type NodeFault =
-  | 'unreachable'
-  | 'timeout'
-  | 'overloaded'
-  | 'ejected'
-  /** An operator has drained the node for maintenance. */
-  | 'drained'
-  | 'unreadable'
-  | 'tooLarge'
-  | 'refusedCredentials'
-  /** The node refuses every request of this address for minutes. */
-  | 'blocked'
-  /** Too many logins of callers failed at the node, so the edge sends no other one. */
-  | 'loginsBlocked'
-  | 'cancelled'

@@ -3,7 +3,7 @@
  * value, a header or a body, and of a URL nothing but `path`. Listeners must not block. They run synchronously and must
  * not throw, except for `request`.
  */
-import type { NodeFault } from './errors.ts'
+import { faultRules, isHeldBack, type NodeFault } from './node-faults.ts'
 import type { CacheOutcome, CacheStatus, TrialComparison } from './response.ts'
 
 export interface EventListeners {
@@ -89,14 +89,15 @@ export interface NodeCallEvent {
   readonly queueTime: number
 }
 
-/** Why the edge does not send a call, besides a client that disconnects while its call is queued. */
-const NOT_SENT: ReadonlySet<NodeFault> = new Set(['overloaded', 'ejected', 'drained', 'loginsBlocked'])
 /** All values of `fault` of calls that were not sent. */
-export const UNSENT_FAULTS: readonly NodeFault[] = [...NOT_SENT, 'cancelled']
+export const UNSENT_FAULTS: readonly NodeFault[] = [
+  ...(Object.keys(faultRules) as NodeFault[]).filter((fault) => isHeldBack({ fault })),
+  'cancelled',
+]
 
 /** Returns whether the call was sent to its node; a node that refuses a call (`blocked`) has received it. */
 export function wasSent({ fault, ms }: Pick<NodeCallEvent, 'fault' | 'ms'>): boolean {
-  return fault === undefined || !(NOT_SENT.has(fault) || (fault === 'cancelled' && ms === 0))
+  return fault === undefined || !(isHeldBack({ fault }) || (fault === 'cancelled' && ms === 0))
 }
 
 /** `blocked`: too many failures before. `busy`: too many logins at once. */

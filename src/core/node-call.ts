@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { Priority } from '../catalogue/endpoint.ts'
-import type { NodeFault } from './errors.ts'
+import type { NodeFault } from './node-faults.ts'
 import type { Trace } from './trace.ts'
 
 /** One call to one node. The node is given by its name, never by its address. */

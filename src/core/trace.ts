@@ -3,7 +3,7 @@
  * hit has neither and pays nothing for it.
  */
 
-import type { NodeFault } from './errors.ts'
+import type { NodeFault } from './node-faults.ts'
 import type { CacheOutcome } from './response.ts'
 
 /**

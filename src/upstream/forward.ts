@@ -1,7 +1,8 @@
 /** The innermost handler: sends a request to one node and returns its response, or the error of the failed call. */
 import { errorNumberOf, isNotReadyError } from '../core/envelope.ts'
-import { EdgeError, type ErrorCode, type NodeFault } from '../core/errors.ts'
+import { EdgeError } from '../core/errors.ts'
 import type { CallNode, ClusterView, Layout, NodeFailure, NodeResponse } from '../core/node-call.ts'
+import { errorCodeOf, faultRules } from '../core/node-faults.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import { type TimeLimits, timeLimitOf } from '../core/timing.ts'
 import { traceSync } from '../core/traced.ts'
@@ -127,13 +128,9 @@ function mayHaveOtherLayout(result: DialectResult, used: Layout, { endpoint }: E
   return isUnreadable && isRead
 }
 
-/** Faults of a node that has not acted, or does not answer at all. */
-const MAY_BE_REPLACED: ReadonlySet<NodeFault> = new Set(['unreachable', 'ejected', 'drained', 'blocked', 'overloaded'])
-
 /** A read may go to the next candidate if this one did not respond; a write only if no node received any part of it. */
 function canTryNext({ fault, sent }: NodeFailure, { endpoint }: EdgeRequest): boolean {
-  if (!MAY_BE_REPLACED.has(fault)) return false
-  return endpoint.method === 'GET' || !sent
+  return faultRules[fault].isReplaceable && (endpoint.method === 'GET' || !sent)
 }
 
 /**
@@ -169,36 +166,10 @@ function isLeftToNext({ translated }: Answer, { isDetour, relievesMaster, replac
 
 /** Returns the error of a failed call. If the client disconnected, returns the reason of its signal. */
 function errorOf(failure: NodeFailure, request: EdgeRequest): unknown {
-  if (failure.fault === 'cancelled') return request.client.signal.reason ?? new EdgeError(949, ' (call cancelled)')
+  const { endpoint, caller, client } = request
+  if (failure.fault === 'cancelled') return client.signal.reason ?? new EdgeError(949, ' (call cancelled)')
   const { node, detail, retryAfter } = failure
   const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }
-  return new EdgeError(codeOf(failure, request), ` (${node}: ${detail})`, { headers, cause: failure })
-}
-
-function codeOf({ fault, sent }: NodeFailure, { endpoint, caller }: EdgeRequest): ErrorCode {
-  // The node may have carried out the write. The client must know that before it sends the request again.
-  const isOutcomeUnknown = sent && endpoint.method !== 'GET'
-  switch (fault) {
-    case 'ejected':
-    case 'drained':
-    case 'blocked':
-      return 920
-    case 'overloaded':
-      return 921
-    case 'timeout':
-      return isOutcomeUnknown ? 923 : 922
-    case 'unreachable':
-      return isOutcomeUnknown ? 928 : 924
-    case 'unreadable':
-      return isOutcomeUnknown ? 928 : 925
-    case 'tooLarge':
-      return isOutcomeUnknown ? 928 : 926
-    case 'refusedCredentials':
-      // With passthrough the credentials are the caller's, and only the node can verify them.
-      return caller.credentials === undefined ? 927 : 901
-    case 'loginsBlocked':
-      return caller.credentials === undefined ? 927 : 904
-    case 'cancelled':
-      return 949
-  }
+  const code = errorCodeOf(failure, { isRead: endpoint.method === 'GET', ofCaller: caller.credentials !== undefined })
+  return new EdgeError(code, ` (${node}: ${detail})`, { headers, cause: failure })
 }

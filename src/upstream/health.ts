@@ -4,6 +4,7 @@
  * node that is silent, or blocks the address of the edge, is ejected until a probe of the edge is answered: a client would
  * wait for nothing.
  */
+import { faultRules } from '../core/node-faults.ts'
 import type { CallFailure } from './node-response.ts'
 import type { FailureSettings } from './options.ts'
 
@@ -14,34 +15,17 @@ import type { FailureSettings } from './options.ts'
  */
 export type HealthSignal = 'success' | 'failure' | 'refused' | 'unreadable' | 'hang' | 'blocked' | 'none'
 
-/**
- * Returns the signal of a call that took `elapsed` milliseconds on the node. A wrong password or a response that is too
- * large is caused by the request: the node is alive. A timeout, or a client that disconnected, counts as a failure only
- * if the call spent half of its timeout on the node and not in the queue of the edge.
- */
+/** Returns the signal of a call that took `elapsed` milliseconds on the node. */
 export function healthSignalOf(
   failure: CallFailure | undefined,
   timeout: number | undefined,
   elapsed: number,
 ): HealthSignal {
-  switch (failure?.fault) {
-    case undefined:
-    case 'tooLarge':
-    case 'refusedCredentials':
-      return 'success'
-    // The node refused the call, or its budget did not permit it.
-    case 'overloaded':
-      return 'none'
-    case 'blocked':
-      return 'blocked'
-    case 'timeout':
-    case 'cancelled':
-      return elapsed >= (timeout ?? Number.POSITIVE_INFINITY) / 2 ? 'failure' : 'none'
-    case 'unreadable':
-      return 'unreadable'
-    default:
-      return failure?.refused ? 'refused' : 'failure'
-  }
+  if (failure === undefined) return 'success'
+  if (failure.refused) return 'refused'
+  const { health } = faultRules[failure.fault]
+  if (health !== 'ifSlow') return health
+  return elapsed >= (timeout ?? Number.POSITIVE_INFINITY) / 2 ? 'failure' : 'none'
 }
 
 export type HealthAdmission =

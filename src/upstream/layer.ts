@@ -1,7 +1,7 @@
 /** The shape of all layers of a call to a node: a function from the next one to the call. */
 import { Readable } from 'node:stream'
-import type { NodeFault } from '../core/errors.ts'
 import type { NodeCall, NodeFailure, NodeResponse, NodeResult } from '../core/node-call.ts'
+import type { NodeFault } from '../core/node-faults.ts'
 import type { Deadline } from '../core/timing.ts'
 import type { CallFailure } from './node-response.ts'
 

@@ -1,8 +1,8 @@
 /** The layers of a call within its node that need no state of their own file: `stack.ts` is their order. */
 import { Readable } from 'node:stream'
-import type { NodeFault } from '../core/errors.ts'
 import type { NodeCallEvent } from '../core/events.ts'
 import type { Layout, NodeCall, NodeFailure } from '../core/node-call.ts'
+import type { NodeFault } from '../core/node-faults.ts'
 import { startDeadline } from '../core/timing.ts'
 import type { CallBudget } from './budget.ts'
 import type { HealthSignal } from './health.ts'

@@ -3,8 +3,9 @@
  * slot of the node, which replicas share, and below the adaptive limit, which each replica measures on its own. A node that
  * answers a limited number of calls per minute has a budget: then a call also needs a permit.
  */
-import type { NodeFault } from '../core/errors.ts'
+
 import type { NodeCall } from '../core/node-call.ts'
+import type { NodeFault } from '../core/node-faults.ts'
 import type { Deadline } from '../core/timing.ts'
 import { AdaptiveLimit, LatencyBaseline } from './adaptive-limit.ts'
 import { type LimiterBudget, unlimited } from './budget.ts'

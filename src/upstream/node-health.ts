@@ -1,6 +1,7 @@
 /** What the calls to one node show about its health: when it is ejected, what is logged, and why calls are rejected. */
-import type { NodeFault } from '../core/errors.ts'
+
 import type { NodeCall, NodeResponse } from '../core/node-call.ts'
+import { isAnswered, type NodeFault } from '../core/node-faults.ts'
 import { Health, type HealthAdmission, type HealthSignal, healthSignalOf } from './health.ts'
 import { type CallEnd, type Layer, onEnd, type UpstreamCall } from './layer.ts'
 import { type Reject, startQueueSpan } from './layers.ts'
@@ -30,9 +31,6 @@ export interface NodeHealthOptions extends RecoveryPorts {
   /** Whether the node has the newer layout, in which its responses show that its process hangs. */
   readonly isNewer: () => boolean
 }
-
-/** Faults of calls that the node has not answered. */
-const WITHOUT_RESPONSE: ReadonlySet<NodeFault> = new Set(['timeout', 'cancelled', 'unreachable', 'overloaded'])
 
 const SILENT: CallFailure = { fault: 'timeout', detail: 'no response to calls and probes' }
 const HANGS: CallFailure = { fault: 'timeout', detail: 'calls are not carried out within ten seconds (3021)' }
@@ -99,7 +97,7 @@ export class NodeHealth {
       const start = clock()
       const end = deadline && this.#silence.begin({ isRead: retryable, deadline, usualTime: usualTime(endpoint) })
       const result = await next(call)
-      end?.(result.ok || !WITHOUT_RESPONSE.has(result.fault))
+      end?.(result.ok || isAnswered(result))
       onEnd(call, result, (ended) => this.#record(call, ended, clock() - start))
       return result
     }

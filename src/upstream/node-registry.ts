@@ -2,7 +2,6 @@
 import { lookup as resolveHost } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { NodeFault } from '../core/errors.ts'
 import { normalizeAddress, parseAddressRange } from '../core/ip-addresses.ts'
 import type { NodeCall, NodeResult } from '../core/node-call.ts'
 import { notSent } from './layer.ts'
@@ -42,8 +41,6 @@ const NO_ADDRESS = { fault: 'unreachable', detail: 'no address is known' } as co
 /** A node that hangs answers after ten seconds. */
 const HANG_PROBE_TIMEOUT_MS = 12_000
 const PROBE_PAUSE_MS = 1_000
-/** Faults of a probe that shows nothing. */
-const NOT_SENT: ReadonlySet<NodeFault> = new Set(['ejected', 'drained', 'overloaded'])
 
 export class NodeRegistry {
   readonly #settings: ClusterSettings
@@ -135,7 +132,7 @@ export class NodeRegistry {
     const probe = async () => {
       const call = { node, ...STATUS_PROBE, timeout: HANG_PROBE_TIMEOUT_MS, caller: 'probe', requestId: 'probe' }
       const result = await this.call(createOwnCall(call))
-      if (!result.ok && NOT_SENT.has(result.fault) && this.#nodes.has(node)) this.#probeHanging(node, PROBE_PAUSE_MS)
+      if (!result.ok && !result.sent && this.#nodes.has(node)) this.#probeHanging(node, PROBE_PAUSE_MS)
     }
     setTimeout(() => void probe(), probeIn).unref()
   }

@@ -2,9 +2,9 @@
 
 import { type Counters, createCounters } from '../core/counters.ts'
 import type { Drain } from '../core/drains.ts'
-import type { NodeFault } from '../core/errors.ts'
 import type { NodeCallEvent } from '../core/events.ts'
 import type { Layout } from '../core/node-call.ts'
+import type { NodeFault } from '../core/node-faults.ts'
 import { DrainedNodes } from './drained-nodes.ts'
 import { ownSlots, type SharedSlots } from './slots.ts'
 

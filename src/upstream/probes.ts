@@ -1,5 +1,6 @@
 /** Calls that the edge sends for itself: whether a node answers at all, and in which layout. */
 import type { Layout, NodeCall, NodeResult } from '../core/node-call.ts'
+import { isAnswered, isHeldBack } from '../core/node-faults.ts'
 import { ownField, parseJson } from '../core/values.ts'
 import { ANONYMOUS, type Send } from './layer.ts'
 import { PROBLEM_TYPE } from './node-response.ts'
@@ -32,18 +33,9 @@ function sendAliveProbe(send: Send, node: string, timeout: number, caller: strin
 export async function probeAlive(send: Send, node: string, timeout: number): Promise<ProbeOutcome> {
   const result = await sendAliveProbe(send, node, timeout, 'probe')
   if (result.ok) return 'answered'
-  switch (result.fault) {
-    case 'blocked':
-      return 'blocked'
-    case 'timeout':
-    case 'unreachable':
-    case 'cancelled':
-      return 'none'
-    case 'overloaded':
-      return result.status === undefined ? 'notSent' : 'answered'
-    default:
-      return 'answered'
-  }
+  if (result.fault === 'blocked') return 'blocked'
+  if (isAnswered(result)) return 'answered'
+  return isHeldBack(result) ? 'notSent' : 'none'
 }
 
 /** `reason`: why the layout is not known; it contains no addresses. `sent`: `false` if the edge held the call back. */
@@ -63,8 +55,8 @@ const MAX_BODY_BYTES = 16 * 1024
 export async function recogniseLayout(send: Send, node: string): Promise<Recognition> {
   const result = await sendAliveProbe(send, node, LAYOUT_TIMEOUT_MS, 'layout')
   if (!result.ok) {
-    const { layout, detail, fault } = result
-    return layout === undefined ? { ok: false, reason: detail, sent: fault !== 'overloaded' } : { ok: true, layout }
+    const { layout, detail } = result
+    return layout === undefined ? { ok: false, reason: detail, sent: !isHeldBack(result) } : { ok: true, layout }
   }
   const { type, body, status } = result.response
   if (type === PROBLEM_TYPE) return { ok: true, layout: 'newer' }

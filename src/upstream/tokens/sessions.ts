@@ -4,7 +4,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import type { Counters } from '../../core/counters.ts'
-import type { NodeFault } from '../../core/errors.ts'
+import type { NodeFault } from '../../core/node-faults.ts'
 import { withTimeout } from '../../core/timing.ts'
 import { notSent } from '../layer.ts'
 import type { ClusterLog } from '../options.ts'

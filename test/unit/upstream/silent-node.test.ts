@@ -1,4 +1,5 @@
 /** A node that answers nothing is told from a node whose calls are late, and is called again when it answers. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { forward } from '../../../src/upstream/forward.ts'
 import { createRouter } from '../../../src/upstream/route.ts'
@@ -46,6 +47,37 @@ t.test('reads end when the node is found silent, a write at its deadline, and la
   await eventually(() => recovered.length === 1)
   t.match(await call(get('/d')), { ok: true })
   t.same(logged, ['node ejected no response to calls and probes', 'node answers again'])
+})
+
+t.test('a refusal with a status is a response: the node is not silent', async (t) => {
+  let now = 0
+  const minWait = 200
+  const probedAt: number[] = []
+  const node = await fakeNode(t, (request, response) => {
+    if (request.url === '/') probedAt.push(now)
+    if (request.url === '/refused') response.writeHead(429, { 'content-type': 'application/problem+json' }).end('{}')
+    else if (request.url !== '/late') envelope(request, response)
+  })
+  const ejection = { silence: { ...silence, minWait } }
+  const { call } = clusterOf(t, node.url, {
+    layout: 'newer',
+    credentials: { mode: 'passthrough' },
+    limits: { perMinute: 0 },
+    ejection,
+    clock: () => now,
+  })
+  const client = new AbortController()
+  const late = call(get('/late', { signal: client.signal }))
+  await eventually(() => node.seen.length === 1)
+  now = minWait - 10
+  t.match(await call(get('/refused')), { ok: false, fault: 'overloaded', status: 429 })
+  now = minWait + 10
+  await sleep(2 * minWait)
+  now = 10 * minWait
+  await eventually(() => probedAt.length > 0)
+  t.equal(probedAt[0], now, 'the time since the refusal counts, not the time since the late call')
+  client.abort()
+  await late
 })
 
 t.test('the response to a call in flight ends the ejection too', async (t) => {

@@ -1,0 +1,38 @@
+/** The table of faults: what a row says of one column must agree with the others, and with what errors mean elsewhere. */
+import t from 'tap'
+import { isNodeFailure, isOutcomeUnknown } from '../../../src/core/envelope.ts'
+import { EdgeError } from '../../../src/core/errors.ts'
+import { UNSENT_FAULTS, wasSent } from '../../../src/core/events.ts'
+import { errorCodeOf, faultRules, isAnswered, isHeldBack, type NodeFault } from '../../../src/core/node-faults.ts'
+
+const faults = Object.keys(faultRules) as NodeFault[]
+/** The node has refused the call, so it has not carried it out. */
+const REFUSALS: readonly NodeFault[] = ['refusedCredentials', 'blocked']
+const errorOf = (fault: NodeFault, sent: boolean, request: { isRead: boolean; ofCaller: boolean }) =>
+  new EdgeError(errorCodeOf({ fault, sent }, request))
+
+for (const fault of faults) {
+  const { sent, isReplaceable, health } = faultRules[fault]
+
+  t.test(`${fault}: received or not, one answer in all columns`, async (t) => {
+    t.equal(isHeldBack({ fault }), sent === 'never')
+    t.equal(isAnswered({ fault }), sent === 'always')
+    t.ok(isAnswered({ fault, status: 429 }), 'a node that refuses with a status has answered')
+    t.notOk(isHeldBack({ fault, status: 429 }))
+    t.equal(wasSent({ fault, ms: 0 }), !UNSENT_FAULTS.includes(fault), 'in the metrics as well')
+    if (sent === 'never') t.equal(health, 'none', 'a node that receives nothing shows nothing')
+  })
+
+  t.test(`${fault}: the error of a write says whether it may have been carried out`, async (t) => {
+    const request = { isRead: false, ofCaller: false }
+    const mayBeDone = sent !== 'never' && !REFUSALS.includes(fault)
+    t.equal(isOutcomeUnknown(errorOf(fault, true, request)), mayBeDone)
+    if (mayBeDone && isReplaceable) t.notOk(isOutcomeUnknown(errorOf(fault, false, request)))
+  })
+
+  t.test(`${fault}: a failure of the node is served stale, one of the caller is not`, async (t) => {
+    t.equal(isNodeFailure(errorOf(fault, true, { isRead: true, ofCaller: false })), fault !== 'cancelled')
+    const { code } = errorOf(fault, true, { isRead: true, ofCaller: true })
+    if (fault === 'refusedCredentials' || fault === 'loginsBlocked') t.notOk(isNodeFailure(new EdgeError(code)))
+  })
+}
