@@ -6,7 +6,7 @@ import { Health, type HealthAdmission, type HealthSignal, healthSignalOf } from 
 import { type CallEnd, type Layer, onEnd, type UpstreamCall } from './layer.ts'
 import { type Reject, startQueueSpan } from './layers.ts'
 import type { Rejection } from './limiter.ts'
-import { problemOf, provesExecution, STATUS_PROBE } from './node-problems.ts'
+import { isLogin, problemOf, provesExecution, STATUS_PROBE } from './node-problems.ts'
 import { BLOCKED, type CallFailure } from './node-response.ts'
 import type { ClusterLog, EjectionSettings, NodeStatus } from './options.ts'
 import { Recovery, type RecoveryOptions } from './recovery.ts'
@@ -106,6 +106,8 @@ export class NodeHealth {
   #admit(call: Pick<NodeCall, 'endpoint'>): HealthAdmission {
     if (this.#isRetired) return { ok: false, retryAfter: 1 }
     const { onHang } = this.#options
+    // The probe may need a new token.
+    if (this.#health.cause === 'hanging' && isLogin(call)) return { ok: true, isProbe: false }
     // No client waits for the probe of the edge. A call of a client would take ten seconds.
     return this.#health.admit(onHang === undefined ? provesExecution(call) : call.endpoint === STATUS_PROBE.endpoint)
   }
@@ -152,7 +154,9 @@ export class NodeHealth {
       this.#lastFailure = { fault: shown.fault, detail: shown.detail, at: Date.now() }
     }
     const begins = this.#health.ejectedFor === undefined
-    if (this.#apply(signal, call, call.isProbe === true)) this.#reportEjection(begins)
+    // The API process refuses credentials by itself.
+    const isExecuted = provesExecution(call) && end.status !== 401 && end.failure?.fault !== 'refusedCredentials'
+    if (this.#apply(signal, call, isExecuted)) this.#reportEjection(begins)
   }
 
   /** Returns the rejection of calls while the node is ejected. `retryAfter` in seconds. */
@@ -164,14 +168,14 @@ export class NodeHealth {
   }
 
   /** Returns whether an ejection began or was prolonged. */
-  #apply(signal: HealthSignal, call: NodeCall, isProbe: boolean): boolean {
+  #apply(signal: HealthSignal, { endpoint, isProbe = false }: UpstreamCall, isExecuted: boolean): boolean {
     const { log, node } = this.#options
     switch (signal) {
       case 'success':
-        if (this.#health.recordSuccess(provesExecution(call))) {
+        if (this.#health.recordSuccess(isExecuted)) {
           this.#recovery.stop()
           log('info', 'node answers again', { node })
-        }
+        } else if (isProbe) this.#health.abandonProbe()
         return false
       case 'none':
         if (isProbe) this.#health.abandonProbe()
@@ -182,7 +186,7 @@ export class NodeHealth {
       case 'hang':
         return this.#health.recordHang(isProbe)
       default:
-        return this.#health.recordFailure(signal, isProbe, call.endpoint)
+        return this.#health.recordFailure(signal, isProbe, endpoint)
     }
   }
 

@@ -55,6 +55,11 @@ const ANSWERED_WHILE_HANGING: ReadonlySet<string> = new Set([
   'POST /security/user/authenticate',
 ])
 
+/** Whether the call is a login, which the API process answers by itself. */
+export function isLogin({ endpoint }: Pick<NodeCall, 'endpoint'>): boolean {
+  return endpoint.endsWith(' /security/user/authenticate')
+}
+
 /** Returns whether a success of the call shows that the process works. */
 export function provesExecution({ endpoint, passedOnTo }: Pick<NodeCall, 'endpoint' | 'passedOnTo'>): boolean {
   return passedOnTo === undefined && !ANSWERED_WHILE_HANGING.has(endpoint)

@@ -79,6 +79,18 @@ t.test('a node that hangs is ejected, although it answers other calls, and probe
   t.ok(logged.some(({ message }) => message === 'node answers again'))
 })
 
+t.test('a node that hangs for longer than its tokens are valid is probed with a new one', async (t) => {
+  let offset = 0
+  const { simulator, master, call, seen } = await startHanging(t, {
+    ejection: { baseTime: 50, maxTime: 100 },
+    clock: () => performance.now() + offset,
+  })
+  await eventually(() => seen('/manager/status') >= 1)
+  offset = 24 * 3_600_000
+  simulator.newer.restartApi(master)
+  await eventually(async () => (await call('/agents')).ok)
+})
+
 t.test('without an account of the edge, a call that the process carries out is the probe', async (t) => {
   const credentials = { username: 'edge', password: 'pass' }
   let now = 0
