@@ -70,7 +70,7 @@ export interface JoinedOrigin extends MadeOfParts {
 /** All rows of a joined collection, which are not in the body. */
 export interface AllRowsOrigin extends MadeOfParts {
   readonly kind: 'allRows'
-  /** The rows, in parts as of core/row-parts.ts. */
+  /** The rows, in parts as of rows/parts.ts. */
   readonly rowParts: readonly Buffer[]
   /** The number of calls to nodes that returned rows. */
   readonly fetchedParts: number

@@ -7,7 +7,7 @@ import { parseCollectionRequest } from '../query/request.ts'
 import { compileProjection, flattenRow } from '../query/select.ts'
 import type { DatabaseSource } from '../query/sources.ts'
 import type { Row } from '../query/value.ts'
-import { findRows } from './bytes/envelope-rows.ts'
+import { findRows } from '../rows/find-rows.ts'
 import {
   checkTotal,
   type JoinedRead,

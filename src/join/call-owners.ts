@@ -1,4 +1,6 @@
 /** Sends a write to the owners of many agents: each owner gets the ids of its own agents, in bodies that nodes accept. */
+
+import { type CooperativeTask, createTimeSlice, pause, runTask } from '../core/cooperative.ts'
 import { EdgeError } from '../core/errors.ts'
 import { waitForJsonTurn } from '../core/json-turns.ts'
 import type { ClusterView } from '../core/node-call.ts'
@@ -6,7 +8,6 @@ import type { EdgeWrite, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { traceAsync } from '../core/traced.ts'
 import type { NodeByAgent } from './agent-owners.ts'
-import { type CooperativeTask, createTimeSlice, pause, runTask } from './bytes/cooperative.ts'
 import { callNode, createUnsentOutcome, type NodeOutcome } from './node-outcome.ts'
 import { mergeAffected, type OwnerOutcome } from './rules/affected.ts'
 

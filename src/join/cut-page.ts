@@ -5,8 +5,8 @@
 import type { Handler } from '../core/request.ts'
 import type { EdgeResponse, EnvelopeResponse } from '../core/response.ts'
 import { DEFAULT_LIMIT } from '../query/request.ts'
-import { findRows } from './bytes/envelope-rows.ts'
-import { advanceRow, createRowCursor } from './bytes/rows.ts'
+import { findRows } from '../rows/find-rows.ts'
+import { advanceRow, createRowCursor } from '../rows/rows.ts'
 
 const ROWS_PER_PART = 20
 

@@ -1,10 +1,10 @@
 /** The rows of one node or agent, in pages that are fetched when a merge needs them. */
 import type { EdgeRead } from '../core/request.ts'
 import type { DatabaseSource } from '../query/sources.ts'
-import { findAgentIds } from './bytes/agent-ids.ts'
-import { findRows, type PageRows } from './bytes/envelope-rows.ts'
-import type { MergeInput } from './bytes/merge.ts'
-import { countRows, UnreadableRowsError } from './bytes/rows.ts'
+import { findAgentIds } from '../rows/agent-ids.ts'
+import { findRows, type PageRows } from '../rows/find-rows.ts'
+import type { MergeInput } from '../rows/merge.ts'
+import { countRows, UnreadableRowsError } from '../rows/rows.ts'
 import { type JoinedRead, omitParameters, selectWithSortFields } from './joined-read.ts'
 import {
   createUnreadableError,

@@ -1,6 +1,6 @@
 /** Snapshots of collections as the edge stores them. */
 import { type QueriedRows, readParts } from '../../src/cache/snapshots/queried-rows.ts'
-import { BYTES_PER_PART, ROW_SEPARATOR } from '../../src/core/row-parts.ts'
+import { BYTES_PER_PART, ROW_SEPARATOR } from '../../src/rows/parts.ts'
 import type { Source } from '../../src/query/sources.ts'
 
 /** Returns the rows in parts as the edge cuts them, or in shorter ones. */

@@ -16,6 +16,7 @@ const table: Readonly<Record<string, Room>> = {
   core: { rooms: ['catalogue/endpoint'], packages: ['lru-cache'], never: [...NETWORK, 'node:fs'] },
   catalogue: { rooms: [], packages: [], never: [...NETWORK, 'node:fs'] },
   query: { rooms: ['core'], packages: [], never: [...NETWORK, 'node:fs'] },
+  rows: { rooms: ['core', 'query'], packages: [], never: [...NETWORK, 'node:fs'] },
   'file-watcher': { rooms: [], packages: [], never: NETWORK },
   listener: { rooms: ['core', 'file-watcher'], packages: ['fastify'] },
   representation: { rooms: ['core'], packages: ['lru-cache'], never: [...NETWORK, 'node:fs'] },
@@ -49,7 +50,7 @@ const table: Readonly<Record<string, Room>> = {
   },
   pipeline: { rooms: ['core', 'catalogue/endpoint'], packages: [], never: NETWORK },
   cache: {
-    rooms: ['core', 'catalogue', 'query', 'redis'],
+    rooms: ['core', 'catalogue', 'query', 'rows', 'redis'],
     packages: ['lru-cache'],
     never: [...NETWORK, 'node:fs'],
   },
@@ -59,9 +60,9 @@ const table: Readonly<Record<string, Room>> = {
     packages: ['ioredis'],
     never: [...NETWORK, 'node:fs'],
   },
-  join: { rooms: ['core', 'catalogue/endpoint', 'query'], packages: [], never: NETWORK },
+  join: { rooms: ['core', 'catalogue/endpoint', 'query', 'rows'], packages: [], never: NETWORK },
   upstream: {
-    rooms: ['core', 'catalogue/endpoint', 'catalogue/newer/translation', 'catalogue/schemas/kinds', 'query'],
+    rooms: ['core', 'catalogue/endpoint', 'catalogue/newer/translation', 'catalogue/schemas/kinds', 'query', 'rows'],
     packages: ['lru-cache', 'undici'],
   },
   audit: { rooms: ['core', 'catalogue/endpoint'], packages: ['proper-lockfile'], never: NETWORK },

@@ -4,8 +4,8 @@ import type { SnapshotRefusal } from '../../core/events.ts'
 import { waitForJsonTurn } from '../../core/json-turns.ts'
 import type { EdgeRead, Handler } from '../../core/request.ts'
 import { isPartial } from '../../core/response.ts'
-import { BYTES_PER_PART, ROW_SEPARATOR } from '../../core/row-parts.ts'
 import type { Element } from '../../query/value.ts'
+import { BYTES_PER_PART, ROW_SEPARATOR } from '../../rows/parts.ts'
 
 export interface SnapshotLimits {
   readonly maxRows: number

@@ -2,10 +2,11 @@
  * Merge rule `affected`: each owner acts on its own agents, and one response lists the affected and the failed ones.
  * There may be 100,000 agents, so the work is linear and yields to the event loop.
  */
+
+import { type CooperativeTask, createTimeSlice, pause, runTask, type TimeSlice } from '../../core/cooperative.ts'
 import { EdgeError } from '../../core/errors.ts'
 import type { EdgeResponse } from '../../core/response.ts'
 import { ownField, ownText } from '../../core/values.ts'
-import { type CooperativeTask, createTimeSlice, pause, runTask, type TimeSlice } from '../bytes/cooperative.ts'
 import { clusterStatusOf, createResponse, type NodeOutcome, respondWithRefusal } from '../node-outcome.ts'
 
 /** The outcome of a call to an owner, with the requested agents that it was sent for. */

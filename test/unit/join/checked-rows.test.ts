@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { readEnvelope } from '../../../src/core/envelope.ts'
 import type { RowRanges } from '../../../src/core/response.ts'
-import { findRows, type PageRows } from '../../../src/join/bytes/envelope-rows.ts'
-import { countRows, iterateRows } from '../../../src/join/bytes/rows.ts'
+import { findRows, type PageRows } from '../../../src/rows/find-rows.ts'
+import { countRows, iterateRows } from '../../../src/rows/rows.ts'
 
 const row = fc.oneof(
   fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 })),

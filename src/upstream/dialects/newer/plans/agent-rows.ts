@@ -4,13 +4,13 @@
  */
 import { type Compare, selectFirst } from '../../../../core/in-turns.ts'
 import { waitForJsonTurn } from '../../../../core/json-turns.ts'
-import { BYTES_PER_PART, ROW_SEPARATOR } from '../../../../core/row-parts.ts'
 import { compileRowPredicates } from '../../../../query/collect.ts'
 import { parseSorting, type Sorting, sortedValue } from '../../../../query/order.ts'
 import { type CollectionRequest, parsePage } from '../../../../query/request.ts'
 import { compileProjection, flattenRow } from '../../../../query/select.ts'
 import type { DatabaseSource } from '../../../../query/sources.ts'
 import { compareSortValues, type Row, type SortValue } from '../../../../query/value.ts'
+import { BYTES_PER_PART, ROW_SEPARATOR } from '../../../../rows/parts.ts'
 
 /** Rows that are in memory at once. */
 export const MAX_ROWS = 100_000
@@ -105,7 +105,7 @@ function comparatorOf(sorting: Sorting | undefined): Compare<Match> {
   }
 }
 
-/** Collects all rows as text, as of core/row-parts.ts. */
+/** Collects all rows as text, as of rows/parts.ts. */
 export class AllRowsCollector implements RowCollector {
   readonly rowsPerAgent: number
   readonly parts: Buffer[] = []

@@ -1,11 +1,11 @@
 /** The pipeline of a collection request for many rows: as `collect`, but in turns of a few milliseconds. */
 import { type Compare, selectFirst } from '../core/in-turns.ts'
-import { compileRowPredicates } from './collect.ts'
-import { parseSorting, type Sorting, sortedValue } from './order.ts'
-import { type CollectionPage, type CollectionRequest, parsePage } from './request.ts'
-import { compileProjection } from './select.ts'
-import type { ArraySource, DatabaseSource } from './sources.ts'
-import { compareSortValues, type Row, type SortValue } from './value.ts'
+import { compileRowPredicates } from '../query/collect.ts'
+import { parseSorting, type Sorting, sortedValue } from '../query/order.ts'
+import { type CollectionPage, type CollectionRequest, parsePage } from '../query/request.ts'
+import { compileProjection } from '../query/select.ts'
+import type { ArraySource, DatabaseSource } from '../query/sources.ts'
+import { compareSortValues, type Row, type SortValue } from '../query/value.ts'
 
 /** An item whose row matches, with the values that it is sorted by, computed once. Its row is not stored. */
 interface Match<Item> {

@@ -3,9 +3,9 @@
  * UnreadableRowsError: missing or doubled commas between rows, trailing bytes, and fewer or more rows than expected.
  * Invalid UTF-8 passes here; the check of the response has rejected it before.
  */
-import { CLOSE_LIST, COMMA, endOfValue, skipSpace } from '../../core/json-scan.ts'
-import type { RowRanges } from '../../core/response.ts'
-import { isEndOfRows, type PageRows } from './envelope-rows.ts'
+import { CLOSE_LIST, COMMA, endOfValue, skipSpace } from '../core/json-scan.ts'
+import type { RowRanges } from '../core/response.ts'
+import { isEndOfRows, type PageRows } from './find-rows.ts'
 
 export class UnreadableRowsError extends Error {
   readonly reason: string

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
-import type { PageRows } from '../../../../src/join/bytes/envelope-rows.ts'
-import { type MergeInput, mergeRows } from '../../../../src/join/bytes/merge.ts'
-import type { Row } from '../../../../src/query/value.ts'
-import { referencePage, referenceSort } from '../../../support/reference-collection.ts'
+import type { Row } from '../../../src/query/value.ts'
+import type { PageRows } from '../../../src/rows/find-rows.ts'
+import { type MergeInput, mergeRows } from '../../../src/rows/merge.ts'
+import { referencePage, referenceSort } from '../../support/reference-collection.ts'
 import { type Case, cases, flat, pageOf, partOf, referenceOf, sortOf, wholeOf } from './merge-cases.ts'
 
 /** A node that returns pages of `size` rows, and records the requested offsets. */

@@ -1,8 +1,8 @@
 /** Reads the sort values of rows from their bytes: the same values that `collect` computes from parsed rows. */
-import { endOfValue, OPEN, QUOTE, valueIn } from '../../core/json-scan.ts'
-import type { Sorting } from '../../query/order.ts'
-import type { Source } from '../../query/sources.ts'
-import { compareSortValues, type SortValue } from '../../query/value.ts'
+import { endOfValue, OPEN, QUOTE, valueIn } from '../core/json-scan.ts'
+import type { Sorting } from '../query/order.ts'
+import type { Source } from '../query/sources.ts'
+import { compareSortValues, type SortValue } from '../query/value.ts'
 import { createMemberScanner, decodeValue, fieldPaths, type MemberScanner, scanObject } from './member-scanner.ts'
 import type { ScanRow } from './rows.ts'
 

@@ -6,12 +6,14 @@
  * An input that its node has sorted is merged as it comes. If one of its rows is out of order, the merge starts again and
  * sorts all rows of that input first. Long merges yield to the event loop every few milliseconds.
  */
-import { parseSorting } from '../../query/order.ts'
-import type { Source } from '../../query/sources.ts'
-import type { Element } from '../../query/value.ts'
-import { type CooperativeTask, createTimeSlice, pause, runTask, type TimeSlice } from './cooperative.ts'
-import type { PageRows } from './envelope-rows.ts'
+
+import { type CooperativeTask, createTimeSlice, pause, runTask, type TimeSlice } from '../core/cooperative.ts'
+import { parseSorting } from '../query/order.ts'
+import type { Source } from '../query/sources.ts'
+import type { Element } from '../query/value.ts'
+import type { PageRows } from './find-rows.ts'
 import { createHeap } from './heap.ts'
+import { createPageWriter, type InjectedMembers } from './page-writer.ts'
 import { advanceRow, createRowCursor } from './rows.ts'
 import { compareSortKeys, createSortKeyReader, parseRow, type SortKeyReader } from './sort-keys.ts'
 import {
@@ -26,7 +28,6 @@ import {
   type StepResult,
   sortIntoRuns,
 } from './sorted-rows.ts'
-import { createPageWriter, type InjectedMembers } from './splice.ts'
 
 /** After this many restarts because of unsorted rows, all inputs are sorted at once. */
 const MAX_RESTARTS = 4
@@ -52,7 +53,7 @@ export interface MergeOptions {
   readonly limit: number
   /** Fields that were requested only to sort by them, and are removed from the rows. */
   readonly drop?: readonly string[]
-  /** Whether the rows are returned in parts (core/row-parts.ts). */
+  /** Whether the rows are returned in parts (rows/parts.ts). */
   readonly inParts?: boolean
 }
 

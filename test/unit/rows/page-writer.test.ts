@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { findRows } from '../../../../src/join/bytes/envelope-rows.ts'
-import { type MergeOptions, mergeRows } from '../../../../src/join/bytes/merge.ts'
-import { createCollectionBody, type InjectedMembers } from '../../../../src/join/bytes/splice.ts'
-import { collect } from '../../../../src/query/collect.ts'
-import { sources } from '../../../../src/query/sources.ts'
+import { collect } from '../../../src/query/collect.ts'
+import { sources } from '../../../src/query/sources.ts'
+import { findRows } from '../../../src/rows/find-rows.ts'
+import { type MergeOptions, mergeRows } from '../../../src/rows/merge.ts'
+import { createCollectionBody, type InjectedMembers } from '../../../src/rows/page-writer.ts'
 import { flat, listed, partOf, value } from './merge-cases.ts'
 
 const how: MergeOptions = { sort: '+b', source: flat, offset: 0, limit: 100 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { findRows } from '../../../../src/join/bytes/envelope-rows.ts'
-import { countRows, iterateRows, UnreadableRowsError } from '../../../../src/join/bytes/rows.ts'
+import { findRows } from '../../../src/rows/find-rows.ts'
+import { countRows, iterateRows, UnreadableRowsError } from '../../../src/rows/rows.ts'
 
 /** Writes JSON with arbitrary white space. */
 function spaced(value: unknown, spaces: readonly string[]): string {

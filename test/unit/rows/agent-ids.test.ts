@@ -1,6 +1,6 @@
 import t from 'tap'
-import { findAgentIds } from '../../../../src/join/bytes/agent-ids.ts'
-import { findRows } from '../../../../src/join/bytes/envelope-rows.ts'
+import { findAgentIds } from '../../../src/rows/agent-ids.ts'
+import { findRows } from '../../../src/rows/find-rows.ts'
 
 t.test('all agents on a page are found, wherever their ids are in the rows', async (t) => {
   const rows = [

@@ -3,15 +3,15 @@
  * matches of a filter and the order of a sort are computed once, and remembered for the next pages.
  */
 import { waitForTurn } from '../core/in-turns.ts'
-import { compilePredicates } from './collect.ts'
+import { compilePredicates } from '../query/collect.ts'
+import { parseSort, parseSorting, type SortField, type Sorting, sortedValue } from '../query/order.ts'
+import { countTests, type Predicate } from '../query/predicate.ts'
+import { CollectionError, type CollectionRequest, parsePage } from '../query/request.ts'
+import type { Source } from '../query/sources.ts'
+import { type Element, fieldValue } from '../query/value.ts'
 import { type Column, columnOf } from './column.ts'
 import { matchesOf } from './matches.ts'
-import { parseSort, parseSorting, type SortField, type Sorting, sortedValue } from './order.ts'
-import { countTests, type Predicate } from './predicate.ts'
 import { type Ranks, rankValues, sortByRank } from './ranks.ts'
-import { CollectionError, type CollectionRequest, parsePage } from './request.ts'
-import type { Source } from './sources.ts'
-import { type Element, fieldValue } from './value.ts'
 
 /** The places of the rows of one page, and the number of rows on all pages. */
 export interface TablePage {

@@ -9,7 +9,7 @@
  * The shortcut assumes rows of one kind. Rows of several kinds, followed by members that look like the usual ending, are
  * detected when the rows are read to their end (`isEndOfRows`).
  */
-import { type ByteRange, readMembers, readName } from '../../core/json-members.ts'
+import { type ByteRange, readMembers, readName } from '../core/json-members.ts'
 import {
   backOverSpace,
   CLOSE,
@@ -21,7 +21,7 @@ import {
   QUOTE,
   skipSpace,
   valueIn,
-} from '../../core/json-scan.ts'
+} from '../core/json-scan.ts'
 
 /** The rows of one response: JSON values with commas between them, in `bytes` from `from` up to `to`. */
 export interface PageRows {

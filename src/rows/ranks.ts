@@ -1,7 +1,7 @@
 /** Sorts rows by a column: the values are sorted once, and then rows are placed by the ranks of their values. */
 import { inTurns, selectFirst, waitForTurn } from '../core/in-turns.ts'
-import type { SortField } from './order.ts'
-import { compareSortValues, type SortValue } from './value.ts'
+import type { SortField } from '../query/order.ts'
+import { compareSortValues, type SortValue } from '../query/value.ts'
 
 /** The place of each value of a column among the sorted different values; equal sort values have one rank. */
 export interface Ranks {

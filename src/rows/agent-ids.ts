@@ -1,5 +1,5 @@
 /** Finds the agents on a page without parsing its rows: nodes write rows without spaces, and each row with its `agent_id`. */
-import type { PageRows } from './envelope-rows.ts'
+import type { PageRows } from './find-rows.ts'
 import { iterateRows, UnreadableRowsError } from './rows.ts'
 
 const AGENT_ID_MEMBER = Buffer.from('"agent_id":"')

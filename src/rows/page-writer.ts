@@ -2,12 +2,12 @@
  * Writes a page by splicing rows from the bytes of the responses. Consecutive rows of one response that need no change
  * are copied as one chunk.
  */
-import { CLOSE, OPEN, skipSpace } from '../../core/json-scan.ts'
-import { BYTES_PER_PART, ROW_SEPARATOR } from '../../core/row-parts.ts'
-import { flattenRow, nestRow } from '../../query/select.ts'
-import type { Source } from '../../query/sources.ts'
-import type { Row } from '../../query/value.ts'
+import { CLOSE, OPEN, skipSpace } from '../core/json-scan.ts'
+import { flattenRow, nestRow } from '../query/select.ts'
+import type { Source } from '../query/sources.ts'
+import type { Row } from '../query/value.ts'
 import { createMemberScanner, type MemberScanner, scanObject } from './member-scanner.ts'
+import { BYTES_PER_PART, ROW_SEPARATOR } from './parts.ts'
 import { UnreadableRowsError } from './rows.ts'
 import { createFieldReader, parseRow } from './sort-keys.ts'
 import { type RowRef, readInput } from './sorted-rows.ts'
@@ -39,7 +39,7 @@ const PART_END = Buffer.from(']')
 const SEPARATOR_IN_PARTS = Buffer.from(ROW_SEPARATOR)
 const CLOSING_BRACE = Buffer.from('}')
 
-/** `drop` names fields that are removed from each row. `inParts`: the rows are returned in parts (core/row-parts.ts). */
+/** `drop` names fields that are removed from each row. `inParts`: the rows are returned in parts (rows/parts.ts). */
 export function createPageWriter(
   inputs: readonly { readonly inject?: InjectedMembers }[],
   source: Source,

@@ -1,11 +1,11 @@
 /** Arbitrary rows on several nodes, the pages that the nodes return, and the expected pages of the merge. */
 import fc from 'fast-check'
-import { findRows, type PageRows } from '../../../../src/join/bytes/envelope-rows.ts'
-import { type MergeInput, type MergeOptions, mergeRows } from '../../../../src/join/bytes/merge.ts'
-import { createCollectionBody } from '../../../../src/join/bytes/splice.ts'
-import type { ArraySource, DatabaseSource, Source } from '../../../../src/query/sources.ts'
-import type { Row } from '../../../../src/query/value.ts'
-import { type ReferenceCollection, referencePage } from '../../../support/reference-collection.ts'
+import type { ArraySource, DatabaseSource, Source } from '../../../src/query/sources.ts'
+import type { Row } from '../../../src/query/value.ts'
+import { findRows, type PageRows } from '../../../src/rows/find-rows.ts'
+import { type MergeInput, type MergeOptions, mergeRows } from '../../../src/rows/merge.ts'
+import { createCollectionBody } from '../../../src/rows/page-writer.ts'
+import { type ReferenceCollection, referencePage } from '../../support/reference-collection.ts'
 
 export const flat: DatabaseSource = {
   engine: 'database',

@@ -1,10 +1,10 @@
 /** Reads the elements of a collection into a table. */
 import { waitForTurn } from '../core/in-turns.ts'
+import { splitNestedName } from '../query/select.ts'
+import type { Source } from '../query/sources.ts'
+import { type Element, fieldValue, type Row } from '../query/value.ts'
 import { type Column, ColumnBuilder } from './column.ts'
-import { splitNestedName } from './select.ts'
-import type { Source } from './sources.ts'
 import { Table } from './table.ts'
-import { type Element, fieldValue, type Row } from './value.ts'
 
 /** Takes elements in their natural order. The fields of databases are known; of other sources it retains the elements. */
 export class TableBuilder {

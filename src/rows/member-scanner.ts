@@ -14,9 +14,9 @@ import {
   QUOTE,
   skipSpace,
   valueIn,
-} from '../../core/json-scan.ts'
-import { splitNestedName } from '../../query/select.ts'
-import type { Source } from '../../query/sources.ts'
+} from '../core/json-scan.ts'
+import { splitNestedName } from '../query/select.ts'
+import type { Source } from '../query/sources.ts'
 
 /** Searches an object for named members; reused from row to row without allocation. */
 export interface MemberScanner {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import type { MergeInput } from '../../../../src/join/bytes/merge.ts'
-import { countRows } from '../../../../src/join/bytes/rows.ts'
+import type { MergeInput } from '../../../src/rows/merge.ts'
+import { countRows } from '../../../src/rows/rows.ts'
 import { type Case, cases, pageOf, partOf, sortedPageOf, wholeOf } from './merge-cases.ts'
 
 const limits = fc.integer({ min: 1, max: 60 })

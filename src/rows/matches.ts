@@ -1,8 +1,8 @@
 /** Applies a predicate to the rows of a table: each different value of a column is tested once. */
 import { inTurns, waitForTurn } from '../core/in-turns.ts'
+import type { Predicate } from '../query/predicate.ts'
+import type { Element } from '../query/value.ts'
 import type { Column } from './column.ts'
-import type { Predicate } from './predicate.ts'
-import type { Element } from './value.ts'
 
 export interface MatchedTable {
   readonly length: number

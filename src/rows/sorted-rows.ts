@@ -2,8 +2,8 @@
  * The sorted sequences that a merge reads from: the pages of an input that its node has sorted, read row by row, or a run
  * of rows that the edge has sorted.
  */
-import { type CooperativeTask, pause, type TimeSlice } from './cooperative.ts'
-import type { PageRows } from './envelope-rows.ts'
+import { type CooperativeTask, pause, type TimeSlice } from '../core/cooperative.ts'
+import type { PageRows } from './find-rows.ts'
 import { advanceRow, createRowCursor, type RowCursor, UnreadableRowsError } from './rows.ts'
 import { compareSortKeys, type SortKeyReader, type SortKeys } from './sort-keys.ts'
 
