@@ -62,20 +62,22 @@ export async function* inTurns<T>(items: readonly T[]): AsyncGenerator<readonly 
 /**
  * Returns the first `count` of all values that `pick` returns for the items, in the order of `compare`, and the number of
  * all. `pick` returns undefined for an item to leave out. Equal values keep the order of their items. Only the values
- * that may be among the first ones are sorted.
+ * that may be among the first ones are sorted. `before`: the first values of earlier items, in their order; `total` is
+ * without them.
  */
 export async function selectFirst<Item, T>(
   items: readonly Item[],
   pick: (item: Item) => T | undefined,
   compare: Compare<T>,
   count: number,
+  before: readonly T[] = [],
 ): Promise<Selection<T>> {
   const maxCollected = Math.max(COLLECTED_PER_COUNT * count, MIN_COLLECTED)
-  let runs: T[][] = []
-  let collected = 0
+  let runs: T[][] = [[...before]]
+  let collected = before.length
   let total = 0
   /** Once `count` values are sorted: the last of them. */
-  let last: T | undefined
+  let last = before.length === count ? before.at(-1) : undefined
   let run: T[] = []
   for await (const part of inTurns(items)) {
     for (const item of part) {

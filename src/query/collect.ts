@@ -4,12 +4,12 @@
  */
 import { compileConditions } from './condition.ts'
 import { compileFilter, compileSearch } from './filter.ts'
-import { compileOrder } from './order.ts'
-import { type Predicate, type RowPredicate, toRowPredicate } from './predicate.ts'
+import { parseSorting, sortedValue } from './order.ts'
+import { type Predicate, toRowPredicate } from './predicate.ts'
 import { type CollectionPage, type CollectionRequest, parsePage, slicePage } from './request.ts'
 import { compileProjection } from './select.ts'
 import type { Source } from './sources.ts'
-import type { Element, Row } from './value.ts'
+import { compareSortValues, type Element, type Row, type SortValue } from './value.ts'
 
 /**
  * Returns the requested page of `rows`, which must be in the natural order of the source and are not modified. Items
@@ -31,15 +31,47 @@ export function collect(rows: readonly Element[], request: CollectionRequest, so
 
 /** Returns all rows that match the request, sorted, but neither paged nor projected. */
 export function matchRows<E extends Element>(rows: readonly E[], request: CollectionRequest, source: Source): E[] {
-  const predicates = compileRowPredicates(request, source)
-  const order = compileOrder(request.sort, source, rows)
-  const matches = rows.filter((row) => predicates.every((test) => test(row)))
-  return order ? matches.sort(order) : matches
+  const { pick, compare } = compileMatching(request, source, rows, (row: E) => row)
+  const matches = rows.flatMap((row) => pick(row) ?? [])
+  return matches.sort(compare).map(({ item }) => item)
 }
 
-/** Returns the tests that a row must pass. Throws CollectionError. */
-export function compileRowPredicates(request: CollectionRequest, source: Source): RowPredicate[] {
-  return compilePredicates(request, source).map(toRowPredicate)
+/** An item whose row matches, with the values that it is sorted by, computed once. */
+export interface Match<Item> {
+  readonly item: Item
+  readonly by: readonly SortValue[]
+}
+
+export interface Matching<Item> {
+  /** Returns undefined for an item whose row does not match. */
+  readonly pick: (item: Item) => Match<Item> | undefined
+  /** Without a sorting, all matches are equal. */
+  readonly compare: (a: Match<Item>, b: Match<Item>) => number
+}
+
+/** `first`: the first of the rows, or none. Throws CollectionError. */
+export function compileMatching<Item>(
+  request: CollectionRequest,
+  source: Source,
+  first: readonly Element[],
+  toRow: (item: Item) => Element,
+): Matching<Item> {
+  const predicates = compilePredicates(request, source).map(toRowPredicate)
+  const { sign, fields } = parseSorting(request.sort, source, first) ?? { sign: 1, fields: [] }
+  return {
+    pick: (item) => {
+      const row = toRow(item)
+      if (!predicates.every((test) => test(row))) return undefined
+      return { item, by: fields.map(({ field, toSortValue }) => toSortValue(sortedValue(row, field))) }
+    },
+    compare: (a, b) => {
+      for (let at = 0; at < fields.length; at += 1) {
+        const order = compareSortValues(a.by[at], b.by[at])
+        if (order !== 0) return sign * order
+      }
+      return 0
+    },
+  }
 }
 
 /** Returns what a row must satisfy altogether. Throws CollectionError. */

@@ -4,7 +4,6 @@ import type { SortBy, Source } from './sources.ts'
 import {
   castToInteger,
   codePointKey,
-  compareSortValues,
   type Element,
   fieldValue,
   type SortValue,
@@ -28,8 +27,6 @@ export function parseSort(text: string): Sort {
   return { descending: text.startsWith('-'), fields }
 }
 
-export type RowComparator = (a: Element, b: Element) => number
-
 /** A field to sort by, and how its values compare. */
 export interface SortField {
   readonly field: string
@@ -42,16 +39,6 @@ export interface SortField {
 export interface Sorting {
   readonly sign: 1 | -1
   readonly fields: readonly SortField[]
-}
-
-/** Returns the comparator of a request; `undefined` leaves the rows as they are. Throws as `parseSorting` does. */
-export function compileOrder(
-  text: string | undefined,
-  source: Source,
-  rows: readonly Element[],
-): RowComparator | undefined {
-  const sorting = parseSorting(text, source, rows)
-  return sorting && createComparator(sorting)
 }
 
 /**
@@ -101,16 +88,6 @@ function numberReader({ field, as }: SortBy, source: Source): ((value: unknown) 
   if (as === 'integer') return castToInteger
   const kind = source.engine === 'database' ? source.fields[field] : undefined
   return kind === 'number' || kind === 'real' ? toDatabaseNumber : undefined
-}
-
-function createComparator({ sign, fields }: Sorting): RowComparator {
-  return (a, b) => {
-    for (const { field, toSortValue } of fields) {
-      const order = compareSortValues(toSortValue(sortedValue(a, field)), toSortValue(sortedValue(b, field)))
-      if (order !== 0) return sign * order
-    }
-    return 0
-  }
 }
 
 /** Texts are sorted by themselves, whatever field is named. */

@@ -7,7 +7,7 @@ import { flattenRow, nestRow } from '../query/select.ts'
 import type { Source } from '../query/sources.ts'
 import type { Row } from '../query/value.ts'
 import { createMemberScanner, type MemberScanner, scanObject } from './member-scanner.ts'
-import { BYTES_PER_PART, ROW_SEPARATOR } from './parts.ts'
+import { PartWriter } from './parts.ts'
 import { UnreadableRowsError } from './rows.ts'
 import { createFieldReader, parseRow } from './sort-keys.ts'
 import { type RowRef, readInput } from './sorted-rows.ts'
@@ -34,9 +34,6 @@ interface Run {
 }
 
 const COMMA = Buffer.from(',')
-const PART_START = Buffer.from('[')
-const PART_END = Buffer.from(']')
-const SEPARATOR_IN_PARTS = Buffer.from(ROW_SEPARATOR)
 const CLOSING_BRACE = Buffer.from('}')
 
 /** `drop` names fields that are removed from each row. `inParts`: the rows are returned in parts (rows/parts.ts). */
@@ -45,16 +42,15 @@ export function createPageWriter(
   source: Source,
   { drop = [], inParts = false }: { readonly drop?: readonly string[]; readonly inParts?: boolean } = {},
 ): PageWriter {
-  const parts: Buffer[] = []
-  let chunks: Buffer[] = []
-  let length = 0
+  const parts = inParts ? new PartWriter() : undefined
+  const chunks: Buffer[] = []
   const injectors = inputs.map(({ inject }) => inject && createInjector(inject, source))
   let run: Run | undefined
   return { add, end }
 
   function add(row: RowRef, input: number): void {
     const inject = injectors[input]
-    if (inject === undefined && drop.length === 0 && !inParts) {
+    if (inject === undefined && drop.length === 0 && parts === undefined) {
       extendRun(row)
       return
     }
@@ -83,24 +79,17 @@ export function createPageWriter(
   }
 
   function write(...some: Buffer[]): void {
-    if (chunks.length > 0) chunks.push(inParts ? SEPARATOR_IN_PARTS : COMMA)
+    if (parts !== undefined) {
+      parts.add(...some)
+      return
+    }
+    if (chunks.length > 0) chunks.push(COMMA)
     chunks.push(...some)
-    if (!inParts) return
-    for (const chunk of some) length += chunk.length
-    if (length >= BYTES_PER_PART) endPart()
-  }
-
-  function endPart(): void {
-    parts.push(Buffer.concat([PART_START, ...chunks, PART_END]))
-    chunks = []
-    length = 0
   }
 
   function end(): readonly Buffer[] {
     flush()
-    if (!inParts) return chunks
-    if (chunks.length > 0) endPart()
-    return parts
+    return parts?.end() ?? chunks
   }
 }
 
@@ -111,9 +100,12 @@ export function createCollectionBody(
   { chunks, total }: { readonly chunks: readonly Buffer[]; readonly total: number },
   others: Readonly<Record<string, unknown>> = {},
 ): Buffer {
-  const members = JSON.stringify(others).slice(1, -1)
-  const end = Buffer.from(`],"totalItems":${total}${members === '' ? '' : `,${members}`}}}`)
-  return Buffer.concat([BODY_START, ...chunks, end])
+  const all = [BODY_START, ...chunks, Buffer.from(`],${JSON.stringify({ totalItems: total, ...others }).slice(1)}}`)]
+  // Not of the pool: the store copies views of a larger buffer, and the compressed forms of a body belong to its buffer.
+  const body = Buffer.allocUnsafeSlow(all.reduce((length, chunk) => length + chunk.length, 0))
+  let at = 0
+  for (const chunk of all) at += chunk.copy(body, at)
+  return body
 }
 
 interface NewMember {

@@ -1,10 +1,9 @@
 /** Computes the response of a request from the rows of a snapshot. */
 import { compileProjection } from '../../query/select.ts'
 import type { Source } from '../../query/sources.ts'
+import { createCollectionBody } from '../../rows/page-writer.ts'
+import type { QueriedRows } from '../../rows/queried-rows.ts'
 import type { Derivation } from './derivation.ts'
-import type { QueriedRows } from './queried-rows.ts'
-
-const ITEMS = Buffer.from('{"error":0,"data":{"items":[')
 
 /**
  * Returns the body of the response. `others`: further members of `data`. Throws CollectionError if the node would refuse
@@ -13,27 +12,20 @@ const ITEMS = Buffer.from('{"error":0,"data":{"items":[')
 export async function answerFrom(
   { table, texts }: QueriedRows,
   { collection, source }: Derivation,
-  others: object = {},
+  others: Readonly<Record<string, unknown>> = {},
 ): Promise<Buffer> {
   const project = compileProjection(collection.select, source as Source)
   // The rows have the default order already, so a page without a sort is not sorted.
   const { rows, totalItems } = await table.page(collection)
-  const end = Buffer.from(`],${JSON.stringify({ totalItems, ...others }).slice(1)}}`)
-  if (collection.select === undefined && !table.hasHiddenValues) return ownBuffer([ITEMS, texts.join(rows), end])
+  if (collection.select === undefined && !table.hasHiddenValues)
+    return createCollectionBody({ chunks: [texts.join(rows)], total: totalItems }, others)
   const items: unknown[] = []
   for (let at = 0; at < rows.length; at += ROWS_PER_TURN) {
     const some = await texts.parse(rows.slice(at, at + ROWS_PER_TURN), source)
     for (const element of some) items.push(project(element))
   }
-  return ownBuffer([ITEMS, Buffer.from(JSON.stringify(items).slice(1, -1)), end])
-}
-
-/** The store copies views of a larger buffer, and the compressed forms of a body belong to its buffer. */
-function ownBuffer(parts: readonly Buffer[]): Buffer {
-  const buffer = Buffer.allocUnsafeSlow(parts.reduce((length, part) => length + part.length, 0))
-  let at = 0
-  for (const part of parts) at += part.copy(buffer, at)
-  return buffer
+  const chunks = [Buffer.from(JSON.stringify(items).slice(1, -1))]
+  return createCollectionBody({ chunks, total: totalItems }, others)
 }
 
 /** Rows that are projected in one turn. */

@@ -5,7 +5,7 @@ import { waitForJsonTurn } from '../../core/json-turns.ts'
 import type { EdgeRead, Handler } from '../../core/request.ts'
 import { isPartial } from '../../core/response.ts'
 import type { Element } from '../../query/value.ts'
-import { BYTES_PER_PART, ROW_SEPARATOR } from '../../rows/parts.ts'
+import { BYTES_PER_PART, PartWriter } from '../../rows/parts.ts'
 
 export interface SnapshotLimits {
   readonly maxRows: number
@@ -63,7 +63,8 @@ export async function readCollection(
   check: (total: number) => void,
 ): Promise<CollectionRows> {
   let read = 0
-  const text = new RowText()
+  const writer = new PartWriter()
+  const seen = new Set<string>()
   let total = 0
   do {
     const query = { limit: String(rowsPerCall), ...(read > 0 && { offset: String(read) }) }
@@ -77,12 +78,11 @@ export async function readCollection(
     if (page.items.length !== Math.min(rowsPerCall, total - read)) {
       throw new SnapshotRefusedError('changed', 'a page has another number of rows than its total demands')
     }
-    await text.add(page.items, page.bytes, total > rowsPerCall)
+    await addRows(writer, page, total > rowsPerCall ? seen : undefined)
     read += page.items.length
-    if (text.length > maxBytes) throw new SnapshotRefusedError('tooManyBytes', `it is longer than ${maxBytes} bytes`)
+    if (writer.bytes > maxBytes) throw new SnapshotRefusedError('tooManyBytes', `it is longer than ${maxBytes} bytes`)
   } while (read < total)
-  const parts = text.end()
-  return { totalItems: total, parts, bytes: text.bytes }
+  return { totalItems: total, parts: writer.end(), bytes: writer.bytes }
 }
 
 interface Page {
@@ -121,51 +121,18 @@ async function hasLongNumber(body: Buffer): Promise<boolean> {
   return false
 }
 
-/** Prints rows as JSON lists of about `BYTES_PER_PART` each, in turns of about a millisecond. */
-class RowText {
-  /** Of the parts that are complete. */
-  bytes = 0
-  readonly #parts: Buffer[] = []
-  readonly #seen = new Set<string>()
-  #lines: string[] = []
-  #length = 0
-
-  /** About the bytes of all rows. */
-  get length(): number {
-    return this.bytes + this.#length
-  }
-
-  /** `bytes`: about the length of all items as text. `mayRepeat`: whether to look for rows that were added before. */
-  async add(items: readonly Element[], bytes: number, mayRepeat: boolean): Promise<void> {
-    const perTurn = Math.max(1, Math.floor((items.length * BYTES_PER_PART) / bytes))
-    for (let at = 0; at < items.length; at += perTurn) {
-      const some = items.slice(at, at + perTurn)
-      await waitForJsonTurn(Math.ceil((bytes / items.length) * some.length))
-      for (const item of some) this.#addLine(JSON.stringify(item), mayRepeat)
+/** Prints rows in turns of about a millisecond. `bytes`: about their length as text. Throws if one of them was `seen`. */
+async function addRows(writer: PartWriter, { items, bytes }: Page, seen: Set<string> | undefined): Promise<void> {
+  const perTurn = Math.max(1, Math.floor((items.length * BYTES_PER_PART) / bytes))
+  for (let at = 0; at < items.length; at += perTurn) {
+    const some = items.slice(at, at + perTurn)
+    await waitForJsonTurn(Math.ceil((bytes / items.length) * some.length))
+    for (const item of some) {
+      const row = JSON.stringify(item)
+      if (seen?.has(row)) throw new SnapshotRefusedError('repeatedRows', 'two of its rows are equal')
+      seen?.add(row)
+      writer.add(Buffer.from(row))
     }
-  }
-
-  #addLine(line: string, mayRepeat: boolean): void {
-    if (mayRepeat) {
-      if (this.#seen.has(line)) throw new SnapshotRefusedError('repeatedRows', 'two of its rows are equal')
-      this.#seen.add(line)
-    }
-    this.#lines.push(line)
-    this.#length += line.length
-    if (this.#length >= BYTES_PER_PART) this.#endPart()
-  }
-
-  #endPart(): void {
-    const part = Buffer.from(`[${this.#lines.join(ROW_SEPARATOR)}]`)
-    this.#parts.push(part)
-    this.bytes += part.length
-    this.#lines = []
-    this.#length = 0
-  }
-
-  end(): readonly Buffer[] {
-    if (this.#lines.length > 0) this.#endPart()
-    return this.#parts
   }
 }
 

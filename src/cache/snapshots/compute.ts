@@ -3,12 +3,12 @@ import { envelopeOf } from '../../core/envelope.ts'
 import type { EdgeRead } from '../../core/request.ts'
 import { cachedOf, type EnvelopeResponse, isStaleIfError, type MadeOfParts, partsOf } from '../../core/response.ts'
 import { CollectionError, MAX_LIMIT } from '../../query/request.ts'
+import type { QueriedRows } from '../../rows/queried-rows.ts'
 import type { CacheTarget } from '../key.ts'
 import { staleBound } from '../stores/local-entries.ts'
 import { answerFrom } from './answer.ts'
 import type { SnapshotPorts } from './builder.ts'
 import { type Derivation, selectsAllRows } from './derivation.ts'
-import type { QueriedRows } from './queried-rows.ts'
 import { parseHead, type SnapshotHead } from './rows.ts'
 
 /** One request that a snapshot may answer. */

@@ -9,10 +9,10 @@ import { envelopeOf, parseBody } from '../../core/envelope.ts'
 import { RecentlyUsed } from '../../core/recently-used.ts'
 import { type EnvelopeResponse, NO_PARTS, type SnapshotOrigin, type SnapshotState } from '../../core/response.ts'
 import type { Source } from '../../query/sources.ts'
+import { type QueriedRows, readParts } from '../../rows/queried-rows.ts'
 import type { CacheTarget } from '../key.ts'
 import type { SharedParts } from '../stores/contract.ts'
 import type { CollectionRows } from './build.ts'
-import { type QueriedRows, readParts } from './queried-rows.ts'
 
 /** What the stored response of a snapshot names. */
 export interface SnapshotHead {

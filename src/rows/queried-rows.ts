@@ -1,11 +1,11 @@
 /** The rows of a snapshot as queries need them: columns, and the text of each row. */
-import { waitForJsonTurn } from '../../core/json-turns.ts'
-import { flattenRow } from '../../query/select.ts'
-import type { Source } from '../../query/sources.ts'
-import type { Element } from '../../query/value.ts'
-import { Numbers } from '../../rows/column.ts'
-import type { Table } from '../../rows/table.ts'
-import { TableBuilder } from '../../rows/table-builder.ts'
+import { waitForJsonTurn } from '../core/json-turns.ts'
+import { flattenRow } from '../query/select.ts'
+import type { Source } from '../query/sources.ts'
+import type { Element } from '../query/value.ts'
+import { Numbers } from './column.ts'
+import type { Table } from './table.ts'
+import { TableBuilder } from './table-builder.ts'
 
 export interface QueriedRows {
   readonly table: Table
