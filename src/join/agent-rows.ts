@@ -7,7 +7,7 @@ import { parseCollectionRequest } from '../query/request.ts'
 import { compileProjection, flattenRow } from '../query/select.ts'
 import type { DatabaseSource } from '../query/sources.ts'
 import type { Row } from '../query/value.ts'
-import { findRows } from '../rows/find-rows.ts'
+import { rowsOf } from '../rows/rows.ts'
 import {
   checkTotal,
   type JoinedRead,
@@ -178,7 +178,7 @@ function collectSingleRows(
     const matches = matchRows([...ids.keys()], filters, source)
     const items = matches.map((row) => withAgentId(project(row) as Row, ids.get(row) ?? '', node))
     const data = { items, totalItems: items.length }
-    const page = findRows(Buffer.from(JSON.stringify({ error: 0, data })))
+    const page = rowsOf(Buffer.from(JSON.stringify({ error: 0, data })))
     if (!page.ok) return []
     return [{ node, total: items.length, toMergeInput: () => ({ rows: page.rows, isSorted: false }) }]
   })

@@ -7,6 +7,7 @@ import type { Endpoint, ReadEndpoint } from '../catalogue/endpoint.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { traceAsync } from '../core/traced.ts'
 import { sources } from '../query/sources.ts'
+import { agentIdsOf } from '../rows/agent-ids.ts'
 import { type AgentRowsKind, readAgentRows } from './agent-rows.ts'
 import { type AllAgentsMode, modeOf } from './all-agents-modes.ts'
 import { checkTotal, type JoinedRead, pageWindowOf, selectWithSortFields, TooManyRowsError } from './joined-read.ts'
@@ -94,7 +95,7 @@ async function readNode(all: AllAgentsRead, node: string): Promise<NodeContent> 
   if (pageError && !mode.survives(pageError)) return fail(pageError)
   if (first !== undefined) {
     const { agents } = await loading
-    const ids = mode.distribution === 'edge' && agents !== undefined ? first.agentIds() : []
+    const ids = mode.distribution === 'edge' && agents !== undefined ? agentIdsOf(first.page) : []
     const checked = await agents?.checkPage(ids, node)
     if (checked && 'code' in checked) return fail(checked)
     const rows = checked?.isOwn === false ? undefined : mode.rowsOf(first, node, agents)

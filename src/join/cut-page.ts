@@ -3,10 +3,9 @@
  * last 20, so that a page may have rows of the next one.
  */
 import type { Handler } from '../core/request.ts'
-import type { EdgeResponse, EnvelopeResponse } from '../core/response.ts'
+import { type EdgeResponse, type EnvelopeResponse, nodeOriginOf } from '../core/response.ts'
 import { DEFAULT_LIMIT } from '../query/request.ts'
-import { findRows } from '../rows/find-rows.ts'
-import { advanceRow, createRowCursor } from '../rows/rows.ts'
+import { advanceRow, createRowCursor, rowsOf } from '../rows/rows.ts'
 
 const ROWS_PER_PART = 20
 
@@ -22,7 +21,7 @@ export function cutPages(next: Handler): Handler {
 }
 
 function cutPage(response: EnvelopeResponse, limit: number): EdgeResponse {
-  const found = findRows(response.body)
+  const found = rowsOf(response.body, nodeOriginOf(response.origin)?.rows)
   if (!found.ok) return response
   const cursor = createRowCursor(found.rows)
   while (cursor.index < limit - 1) if (!advanceRow(cursor)) return response

@@ -1,10 +1,8 @@
 /** The rows of one node or agent, in pages that are fetched when a merge needs them. */
 import type { EdgeRead } from '../core/request.ts'
 import type { DatabaseSource } from '../query/sources.ts'
-import { findAgentIds } from '../rows/agent-ids.ts'
-import { findRows, type PageRows } from '../rows/find-rows.ts'
 import type { MergeInput } from '../rows/merge.ts'
-import { countRows, UnreadableRowsError } from '../rows/rows.ts'
+import { countRows, type Rows, UnreadableRowsError } from '../rows/rows.ts'
 import { type JoinedRead, omitParameters, selectWithSortFields } from './joined-read.ts'
 import {
   createUnreadableError,
@@ -50,7 +48,7 @@ export async function readNodeRows(pages: NodePagesRequest): Promise<NodeRowsRes
   const { request, fetchPart, node } = pages
   const limit = pages.isSorted ? pages.limit : MAX_PAGE_ROWS
   const part = await fetchPart(node, requestPage(request, 0, limit))
-  if (part.ok) return createNodeRows({ ...pages, limit }, part.bytes)
+  if (part.ok) return createNodeRows({ ...pages, limit }, part)
   const { sort, ...query } = request.query
   // Without a sort the node has no reason to fail; the merge sorts the rows.
   if (part.error.code === SORT_FAILED && sort !== undefined) {
@@ -59,8 +57,8 @@ export async function readNodeRows(pages: NodePagesRequest): Promise<NodeRowsRes
   return { ok: false, error: part.error }
 }
 
-function createNodeRows(pages: NodePagesRequest, bytes: Buffer): NodeRowsResult {
-  const found = findRows(bytes)
+function createNodeRows(pages: NodePagesRequest, part: ReceivedPart): NodeRowsResult {
+  const found = part.rows()
   if (!found.ok) return { ok: false, error: createUnreadableError(found.reason) }
   const first = expectFullPage(found.rows, 0, pages.limit)
   const furtherPages = createFurtherPages(pages, first.total)
@@ -81,8 +79,8 @@ function createNodeRows(pages: NodePagesRequest, bytes: Buffer): NodeRowsResult 
 }
 
 /** Returns a function that starts an iteration over the further pages. Each page is fetched once for all iterations. */
-function createFurtherPages(pages: NodePagesRequest, total: number): () => () => Promise<PageRows | undefined> {
-  const fetched: Promise<PageRows | undefined>[] = []
+function createFurtherPages(pages: NodePagesRequest, total: number): () => () => Promise<Rows | undefined> {
+  const fetched: Promise<Rows | undefined>[] = []
   const fetchOnce = (at: number) => {
     const page = fetched[at] ?? fetchPage(pages, pages.limit + at * MAX_PAGE_ROWS)
     fetched[at] = page
@@ -100,19 +98,16 @@ function createFurtherPages(pages: NodePagesRequest, total: number): () => () =>
 }
 
 /** Returns undefined if rows were removed since the page before and none are left. */
-async function fetchPage(
-  { fetchPart, node, request }: NodePagesRequest,
-  offset: number,
-): Promise<PageRows | undefined> {
+async function fetchPage({ fetchPart, node, request }: NodePagesRequest, offset: number): Promise<Rows | undefined> {
   const part = await fetchPart(node, requestPage(request, offset, MAX_PAGE_ROWS))
   if (!part.ok) throw new PartFetchError(part.error)
-  const found = findRows(part.bytes)
+  const found = part.rows()
   if (!found.ok) throw new PartFetchError(createUnreadableError(found.reason))
   return found.rows.total > offset ? expectFullPage(found.rows, offset, MAX_PAGE_ROWS) : undefined
 }
 
 /** A page is full or the last one. Otherwise a node with a wrong total would be asked for pages without end. */
-function expectFullPage(page: PageRows, offset: number, limit: number): PageRows {
+function expectFullPage(page: Rows, offset: number, limit: number): Rows {
   return { ...page, expectedCount: Math.min(limit, Math.max(0, page.total - offset)) }
 }
 
@@ -127,19 +122,12 @@ export function roundUpLimit(rows: number): number {
 }
 
 export interface FirstPage {
-  readonly page: PageRows
+  readonly page: Rows
   /** The rows on the page. */
   readonly count: number
   /** Whether these are all rows that the node counts. */
   readonly isWhole: boolean
-  /** Returns the agents on the page, without `000`. */
-  readonly agentIds: () => readonly string[]
 }
-
-export type FirstPageResult = FirstPage | { readonly page?: never; readonly error: PartError }
-
-/** A cached part is the same buffer for each request, so it is scanned once. */
-const firstPages = new WeakMap<Buffer, FirstPageResult>()
 
 /** Fetches up to 1,000 rows of a node without a sort, so that all sorts and pages share the cached part. */
 export async function readFirstPage(
@@ -147,7 +135,7 @@ export async function readFirstPage(
   source: DatabaseSource,
   node: string,
   deadline?: number,
-): Promise<FirstPageResult> {
+): Promise<FirstPage | { readonly page?: never; readonly error: PartError }> {
   const { select } = selectWithSortFields(request.query, source)
   const query = {
     ...omitParameters(request.query, 'offset', 'sort', 'select', 'agent_id'),
@@ -156,23 +144,12 @@ export async function readFirstPage(
   }
   const part = await fetchPart(node, { ...request, extent: { node }, query }, deadline)
   if (!part.ok) return { error: part.error }
-  const page = firstPages.get(part.bytes) ?? scanFirstPage(part)
-  firstPages.set(part.bytes, page)
-  return page
-}
-
-function scanFirstPage({ bytes, rows }: ReceivedPart): FirstPageResult {
-  const found = findRows(bytes)
+  const found = part.rows()
   if (!found.ok) return { error: createUnreadableError(found.reason) }
   const page = found.rows
   try {
-    const count = countRows(page, rows)
-    let ids: readonly string[] | undefined
-    const agentIds = () => {
-      ids ??= findAgentIds(page)
-      return ids
-    }
-    return { page, count, isWhole: page.total <= MAX_PAGE_ROWS && count === page.total, agentIds }
+    const count = countRows(page)
+    return { page, count, isWhole: page.total <= MAX_PAGE_ROWS && count === page.total }
   } catch (error) {
     if (error instanceof UnreadableRowsError) return { error: createUnreadableError(error.reason) }
     throw error
@@ -190,7 +167,7 @@ export function isWholeCluster({ page, count, isWhole }: Omit<FirstPage, 'agentI
 }
 
 /** Agent `000` of each node is the node itself, so its rows get the name of the node. */
-export function nodeRowsOf(node: string, page: PageRows): NodeRows {
+export function nodeRowsOf(node: string, page: Rows): NodeRows {
   const inject = { first: { node_name: node }, where: { field: 'agent_id', is: MANAGER_AGENT_ID } }
   return { node, total: page.total, toMergeInput: () => ({ rows: page, isSorted: false, inject }) }
 }

@@ -8,15 +8,15 @@ import {
   type EnvelopeResponse,
   nodeOriginOf,
   OF_NODE,
-  type RowRanges,
   type StoredResponse,
 } from '../core/response.ts'
+import { type RowsResult, rowsOf } from '../rows/rows.ts'
 
 export interface ReceivedPart {
   readonly ok: true
   readonly bytes: Buffer
-  /** Where the rows are, if the node has just sent them. */
-  readonly rows: RowRanges | undefined
+  /** Returns the rows of a collection. */
+  readonly rows: () => RowsResult
   /** Whether it came from the cache. */
   readonly isHit: boolean
   /** Why a stale response was used, as in `Cache-Status`: `stale-if-error/922`, … */
@@ -78,7 +78,7 @@ function toNodePart(response: EdgeResponse): NodePart {
     freshUntil: now + timeLeftOf(cached?.response),
     ...(stale !== undefined && { stale }),
     isPersonal,
-    rows,
+    rows: () => rowsOf(body, rows),
   }
 }
 

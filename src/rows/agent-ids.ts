@@ -1,6 +1,5 @@
 /** Finds the agents on a page without parsing its rows: nodes write rows without spaces, and each row with its `agent_id`. */
-import type { PageRows } from './find-rows.ts'
-import { iterateRows, UnreadableRowsError } from './rows.ts'
+import { iterateRows, type Rows, UnreadableRowsError } from './rows.ts'
 
 const AGENT_ID_MEMBER = Buffer.from('"agent_id":"')
 const QUOTE = 0x22
@@ -8,7 +7,12 @@ const QUOTE = 0x22
 const MANAGER_AGENT_ID = '000'
 
 /** Returns the ids in their order, each once, without `000`. */
-export function findAgentIds(page: PageRows): readonly string[] {
+export function agentIdsOf(rows: Rows): readonly string[] {
+  rows.known.agentIds ??= findAgentIds(rows)
+  return rows.known.agentIds
+}
+
+function findAgentIds(page: Rows): readonly string[] {
   const ids = new Set<string>()
   let ending: Buffer | undefined
   try {

@@ -24,7 +24,7 @@ import {
 } from '../core/json-scan.ts'
 
 /** The rows of one response: JSON values with commas between them, in `bytes` from `from` up to `to`. */
-export interface PageRows {
+export interface Rows {
   readonly bytes: Buffer
   readonly from: number
   readonly to: number
@@ -32,11 +32,11 @@ export interface PageRows {
   readonly total: number
   /** The number of rows that must be on this page; absent if it is not known. */
   readonly expectedCount?: number
+  /** What was read of them so far, for all who have these rows. `ranges`: start and end of each row. */
+  readonly known: { ranges?: Uint32Array; agentIds?: readonly string[] }
 }
 
-export type PageRowsResult =
-  | { readonly ok: true; readonly rows: PageRows }
-  | { readonly ok: false; readonly reason: string }
+export type RowsResult = { readonly ok: true; readonly rows: Rows } | { readonly ok: false; readonly reason: string }
 
 const USUAL_ENDING =
   /\][ \t\r\n]*(?:,[ \t\r\n]*"totalItems"[ \t\r\n]*:[ \t\r\n]*(0|[1-9][0-9]{0,14})[ \t\r\n]*)?\}[ \t\r\n]*\}[ \t\r\n]*$/
@@ -45,12 +45,12 @@ const MAX_ENDING_BYTES = 96
 const MIN_BYTES_PER_BRACKET = 48
 
 /** Returns the rows of `{"error":0,"data":{"items":[…],"totalItems":N}}`; the members may be in any order. */
-export function findRows(bytes: Buffer): PageRowsResult {
+export function findRows(bytes: Buffer): RowsResult {
   return findByEnding(bytes) ?? findByWalk(bytes)
 }
 
 /** Returns undefined if the ending is unusual or ambiguous. */
-function findByEnding(bytes: Buffer): PageRowsResult | undefined {
+function findByEnding(bytes: Buffer): RowsResult | undefined {
   const data = findMember(bytes, skipSpace(bytes, 0), 'data')
   if (data === undefined || !isZero(bytes, data.before.get('error'))) return undefined
   const items = findMember(bytes, data.at, 'items')
@@ -61,7 +61,7 @@ function findByEnding(bytes: Buffer): PageRowsResult | undefined {
   const to = endingFrom + ending.index
   const total = ending[1] === undefined ? wholeNumberOf(bytes, items.before.get('totalItems')) : Number(ending[1])
   if (total === undefined || !isOnlyEnd(bytes, items.at + 1, to)) return undefined
-  return { ok: true, rows: { bytes, from: items.at + 1, to, total } }
+  return { ok: true, rows: { bytes, from: items.at + 1, to, total, known: {} } }
 }
 
 /**
@@ -81,12 +81,12 @@ function isOnlyEnd(bytes: Buffer, from: number, to: number): boolean {
 }
 
 /** Whether a walk over the whole body finds the same rows, ending at `at`, and the same total. */
-export function isEndOfRows({ bytes, from, total }: PageRows, at: number): boolean {
+export function isEndOfRows({ bytes, from, total }: Rows, at: number): boolean {
   const found = findByWalk(bytes)
   return found.ok && found.rows.from === from && found.rows.to === at && found.rows.total === total
 }
 
-function findByWalk(bytes: Buffer): PageRowsResult {
+function findByWalk(bytes: Buffer): RowsResult {
   const envelope = readMembers(bytes, skipSpace(bytes, 0))
   if (envelope === undefined || skipSpace(bytes, envelope.end) !== bytes.length) return refused('truncated or not JSON')
   if (!isZero(bytes, envelope.byName.get('error'))) return refused('error is not 0')
@@ -95,12 +95,12 @@ function findByWalk(bytes: Buffer): PageRowsResult {
   const items = members?.get('items')
   const total = wholeNumberOf(bytes, members?.get('totalItems'))
   if (items !== undefined && total !== undefined && bytes[items.from] === OPEN_LIST) {
-    return { ok: true, rows: { bytes, from: items.from + 1, to: items.to - 1, total } }
+    return { ok: true, rows: { bytes, from: items.from + 1, to: items.to - 1, total, known: {} } }
   }
   return refused('no items with totalItems')
 }
 
-function refused(reason: string): PageRowsResult {
+function refused(reason: string): RowsResult {
   return { ok: false, reason }
 }
 

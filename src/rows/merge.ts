@@ -11,9 +11,9 @@ import { type CooperativeTask, createTimeSlice, pause, runTask, type TimeSlice }
 import { parseSorting } from '../query/order.ts'
 import type { Source } from '../query/sources.ts'
 import type { Element } from '../query/value.ts'
-import type { PageRows } from './find-rows.ts'
 import { createHeap } from './heap.ts'
 import { createPageWriter, type InjectedMembers } from './page-writer.ts'
+import type { Rows } from './rows.ts'
 import { advanceRow, createRowCursor } from './rows.ts'
 import { compareSortKeys, createSortKeyReader, parseRow, type SortKeyReader } from './sort-keys.ts'
 import {
@@ -33,13 +33,13 @@ import {
 const MAX_RESTARTS = 4
 
 export interface MergeInput {
-  readonly rows: PageRows
+  readonly rows: Rows
   /** The number of different rows, if the total of the node counts some of them twice. */
   readonly total?: number
   /** Whether the node has sorted its rows as requested; otherwise all rows are read and sorted by the merge. */
   readonly isSorted: boolean
   /** Fetches the next page; called when the rows so far are used up, until it resolves to undefined. */
-  readonly fetchMore?: () => Promise<PageRows | undefined>
+  readonly fetchMore?: () => Promise<Rows | undefined>
   readonly inject?: InjectedMembers
 }
 

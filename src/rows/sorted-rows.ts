@@ -3,7 +3,7 @@
  * of rows that the edge has sorted.
  */
 import { type CooperativeTask, pause, type TimeSlice } from '../core/cooperative.ts'
-import type { PageRows } from './find-rows.ts'
+import type { Rows } from './rows.ts'
 import { advanceRow, createRowCursor, type RowCursor, UnreadableRowsError } from './rows.ts'
 import { compareSortKeys, type SortKeyReader, type SortKeys } from './sort-keys.ts'
 
@@ -35,7 +35,7 @@ export function readInput<T>(input: number, read: () => T): T {
 
 /** A row in the bytes of its page. */
 export interface RowRef {
-  readonly page: PageRows
+  readonly page: Rows
   readonly from: number
   readonly to: number
   /** Position among the rows of its page. */
@@ -58,15 +58,15 @@ export interface SortedRows {
 /** The pages of an input that were fetched; a merge that starts again need not fetch them twice. */
 export interface FetchedPages {
   readonly input: number
-  readonly pages: PageRows[]
+  readonly pages: Rows[]
   isComplete: boolean
   /** Fetches one more page; resolves to false if there is none. */
   fetchNext(): Promise<boolean>
 }
 
 export function createFetchedPages(
-  first: PageRows,
-  fetchMore: (() => Promise<PageRows | undefined>) | undefined,
+  first: Rows,
+  fetchMore: (() => Promise<Rows | undefined>) | undefined,
   input: number,
 ): FetchedPages {
   const fetched: FetchedPages = { input, pages: [first], isComplete: fetchMore === undefined, fetchNext }
@@ -110,7 +110,7 @@ export function createPagedRows(
     }
   }
 
-  function take(page: PageRows, { from, to, index }: RowCursor): StepResult {
+  function take(page: Rows, { from, to, index }: RowCursor): StepResult {
     const last = rows.current
     const keys = reader.readKeys(page.bytes, from, to)
     rows.current = { page, from, to, index, keys }

@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { Row } from '../../../src/query/value.ts'
-import type { PageRows } from '../../../src/rows/find-rows.ts'
 import { type MergeInput, mergeRows } from '../../../src/rows/merge.ts'
+import type { Rows } from '../../../src/rows/rows.ts'
 import { referencePage, referenceSort } from '../../support/reference-collection.ts'
 import { type Case, cases, flat, pageOf, partOf, referenceOf, sortOf, wholeOf } from './merge-cases.ts'
 
 /** A node that returns pages of `size` rows, and records the requested offsets. */
 function paged(rows: readonly Row[], one: Case, size: number, isSorted = true) {
   const asked: number[] = []
-  const pageAt = (offset: number): PageRows => {
+  const pageAt = (offset: number): Rows => {
     asked.push(offset)
     const query = { ...sortOf(one), offset: String(offset), limit: String(size) }
     const page = referencePage(rows, query, referenceOf(one))

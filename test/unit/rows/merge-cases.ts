@@ -2,9 +2,10 @@
 import fc from 'fast-check'
 import type { ArraySource, DatabaseSource, Source } from '../../../src/query/sources.ts'
 import type { Row } from '../../../src/query/value.ts'
-import { findRows, type PageRows } from '../../../src/rows/find-rows.ts'
+import { findRows } from '../../../src/rows/find-rows.ts'
 import { type MergeInput, type MergeOptions, mergeRows } from '../../../src/rows/merge.ts'
 import { createCollectionBody } from '../../../src/rows/page-writer.ts'
+import type { Rows } from '../../../src/rows/rows.ts'
 import { type ReferenceCollection, referencePage } from '../../support/reference-collection.ts'
 
 export const flat: DatabaseSource = {
@@ -118,14 +119,14 @@ export function bodyOf(items: readonly unknown[], totalItems = items.length): Bu
   return Buffer.from(JSON.stringify({ error: 0, data: { items, totalItems } }))
 }
 
-export function partOf(items: readonly unknown[], totalItems = items.length): PageRows {
+export function partOf(items: readonly unknown[], totalItems = items.length): Rows {
   const found = findRows(bodyOf(items, totalItems))
   if (!found.ok) throw new Error(found.reason)
   return found.rows
 }
 
 /** What a node returns: sorted by the node, cut to `limit`, nested as its rows leave it. */
-export function sortedPageOf(rows: readonly Row[], one: Case, limit: number): PageRows {
+export function sortedPageOf(rows: readonly Row[], one: Case, limit: number): Rows {
   const page = referencePage(rows, { ...sortOf(one), limit: String(limit) }, referenceOf(one))
   return partOf(page.items, page.totalItems)
 }
