@@ -1,8 +1,8 @@
 /**
- * Cache hits that are answered in the hook of admission. When a request was answered from the cache, its URL is
- * remembered with the stored response. The next request for the URL with verified credentials gets the response without
- * validation and pipeline, as long as it is still a fresh hit of the local tier. Any other request continues with the
- * next step of the same way, and nothing has been decided for it.
+ * Cache hits that are answered in a hook in front of admission. When the local tier has answered a request with a fresh
+ * response that callers share, its URL is remembered with the function that looks the response up again. The next request
+ * for the URL with verified credentials gets it without validation and pipeline, as long as it is still a fresh hit of the
+ * local tier. Any other request continues with the next hook, which decides everything again.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -47,6 +47,8 @@ export class PreparedHits {
   readonly #options: PreparedHitOptions
   readonly #authenticator: Authenticator
   #hits = new RecentlyUsed<PreparedHit>(MAX_IN_USE)
+  /** Monotonic milliseconds. */
+  #clearedAt = Number.NEGATIVE_INFINITY
   #waiting: WaitingRequest[] = []
 
   constructor(options: PreparedHitOptions, authenticator: Authenticator) {
@@ -55,17 +57,20 @@ export class PreparedHits {
   }
 
   /** Remembers the response to a request, if it is a hit that may be repeated for all callers who may read the endpoint. */
-  remember({ raw }: FastifyRequest, caller: Caller, url: ValidatedUrl, response: EdgeResponse): void {
+  remember({ raw, edge }: FastifyRequest, caller: Caller, url: ValidatedUrl, response: EdgeResponse): void {
     const repeat =
       response.kind === 'envelope' && response.origin.kind === 'stored' ? response.origin.repeat : undefined
     const path = raw.url ?? ''
     if (repeat === undefined || path.length > MAX_URL_LENGTH || !isPlainRead(raw)) return
+    // The URL was validated with settings from before the reload.
+    if (edge.startedAt <= this.#clearedAt) return
     this.#hits.set(path, { url, repeat, permissions: caller.permissions })
   }
 
   /** Forgets all URLs, because settings that their validation depends on have changed. */
   clear(): void {
     this.#hits = new RecentlyUsed<PreparedHit>(MAX_IN_USE)
+    this.#clearedAt = performance.now()
   }
 
   /**
@@ -99,7 +104,10 @@ export class PreparedHits {
     }
   }
 
-  /** Returns `false` if the request is no repeated hit. */
+  /**
+   * Returns `false` if the request is no repeated hit. Without a wait between the lookup and the write: no write or purge
+   * can be acknowledged in between.
+   */
   #respond(hit: PreparedHit, { id, raw, edge, method }: FastifyRequest, reply: FastifyReply): boolean {
     // The next hooks report a client that has disconnected, or an error behind the request on its connection.
     if (reply.raw.destroyed || !raw.socket.writable || raw.rejectedWith !== undefined) return false
@@ -111,8 +119,9 @@ export class PreparedHits {
     const preferences = preferencesOf(headers, hit.url.flags, this.#options.settings().cache.compressionMinBytes)
     const representation = represent(response, preferences)
     if (representation instanceof Promise || !this.#authenticator.countHit(caller)) return false
-    reply.hijack()
     write(reply.raw, id, representation)
+    // The response does not come from Fastify, which runs no further hook for it.
+    reply.hijack()
     this.#options.observe?.(eventOfHit({ id, method, edge }, hit.url.endpoint, caller.name, response, representation))
     return true
   }

@@ -1,6 +1,8 @@
 import t from 'tap'
 import { createAccess } from '../../../src/access/index.ts'
 import { createAuthenticator } from '../../../src/http/authenticate.ts'
+import { createLatch } from '../../support/edge-requests.ts'
+import { eventually } from '../../support/eventually.ts'
 import { basic, cachedResponse, repeating, startServer } from './test-server.ts'
 
 const small = Buffer.from('{"error":0,"data":"y"}')
@@ -60,6 +62,25 @@ t.test('in mode passthrough a hit is repeated for each user whose password was v
     server.requests.map(({ caller }) => caller.credentials),
     [{ username: 'carol', password: 'carol:ü' }],
   )
+})
+
+t.test('a request from before a reload prepares no hit', async (t) => {
+  const latch = createLatch()
+  let isHeld = true
+  const server = await startServer(t, async (request) => {
+    if (isHeld) await latch.opened
+    return handle(request)
+  })
+  const early = server.send('/agents')
+  await eventually(() => server.requests.length === 1)
+  server.forgetUrls()
+  isHeld = false
+  latch.open()
+  await early
+  await server.send('/agents')
+  t.equal(server.requests.length, 2, 'it is validated with the new settings')
+  await server.send('/agents')
+  t.equal(server.requests.length, 2)
 })
 
 t.test(
