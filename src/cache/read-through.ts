@@ -117,7 +117,9 @@ const NO_CLIENT: RequestClient = new AbortController()
 
 /**
  * Returns the function that serves the hit again, where a later request of any caller leads to the same target.
- * The same steps as for this request run again: the lookup, the count of hits, the check of divergence.
+ * The same steps as for this request run again: the lookup, the count of hits, the check of divergence. A lookup in the
+ * local tier is no hit while a tag is fenced, after the lease, and after a write or a purge of one of its tags; after a soft
+ * purge the response is not fresh.
  */
 function repeatOf(path: ReadPath, context: ReadContext): StoredOrigin['repeat'] {
   const { store } = path.ports

@@ -17,9 +17,13 @@ import { ownText } from '../core/values.ts'
 import { networkOf, registerRateLimiters } from './rate-limit.ts'
 
 export interface Authenticator {
-  /** Returns the caller of credentials that were verified before and still hold; `undefined`: they must be verified. */
+  /**
+   * Returns the caller of credentials that were verified before, with its present permissions; `undefined`: they must be
+   * verified again. That they still hold is asked each time (`Recheck` in access/): the user and its password in the users
+   * file, the end and the revocation of a token, the block of an address.
+   */
   recall(authorization: string | undefined, clientAddress: string): Caller | undefined
-  /** Counts a hit; returns `false` if the limit on hits is exceeded. */
+  /** Counts a hit; returns `false` if the limit is exceeded. `authenticate` then counts the request again, and rejects it. */
   countHit(caller: Caller): boolean
   /**
    * Counts the request against its rate limits and returns its caller. Rejects with 900, 901, 903, 904 or
