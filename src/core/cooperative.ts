@@ -2,17 +2,13 @@
  * Long synchronous work that yields to the event loop every few milliseconds. The work is a generator: it yields a
  * promise to await it, or PAUSE to let other callbacks run. Work that never yields completes synchronously.
  */
-import { setImmediate } from 'node:timers/promises'
+import { isTurnOver, isTurnOverNow, waitForTurn } from './turns.ts'
 
 export const PAUSE = Symbol('pause')
 
 type Awaited = Promise<unknown> | typeof PAUSE
 
 export type CooperativeTask<T> = Generator<Awaited, T, unknown>
-
-/** The longest time that a task blocks the event loop, in milliseconds. */
-const MAX_SLICE_MS = 4
-const CALLS_PER_CLOCK_READ = 32
 
 export interface TimeSlice {
   /** Whether the task must yield. Reads the clock on every 32nd call only. */
@@ -23,22 +19,12 @@ export interface TimeSlice {
 }
 
 export function createTimeSlice(): TimeSlice {
-  let calls = 0
-  let startedAt = performance.now()
-  const isOverNow = () => performance.now() - startedAt > MAX_SLICE_MS
-  return {
-    isOver: () => ++calls % CALLS_PER_CLOCK_READ === 0 && isOverNow(),
-    isOverNow,
-    restart() {
-      startedAt = performance.now()
-    },
-  }
+  return { isOver: isTurnOver, isOverNow: isTurnOverNow, restart: () => undefined }
 }
 
-/** Yields to the event loop and starts a new time slice. */
-export function* pause(slice: TimeSlice): CooperativeTask<void> {
+/** Yields to the event loop. */
+export function* pause(_slice: TimeSlice): CooperativeTask<void> {
   yield PAUSE
-  slice.restart()
 }
 
 /** Runs a task; returns its value without a promise if the task never yields. */
@@ -58,7 +44,7 @@ async function runRest<T>(task: CooperativeTask<T>, first: Awaited): Promise<T> 
 
 async function resume<T>(task: CooperativeTask<T>, awaited: Awaited): Promise<IteratorResult<Awaited, T>> {
   if (awaited === PAUSE) {
-    await setImmediate()
+    await waitForTurn()
     return task.next()
   }
   const result = await awaited.then(

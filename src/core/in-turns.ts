@@ -1,7 +1,6 @@
-/** Work on many items in turns of a few milliseconds, so that other events of the loop are served in between. */
+/** Work on many items in turns of the event loop. */
+import { waitForTurn } from './turns.ts'
 
-/** Milliseconds of this work in one turn of the event loop, of all callers together. */
-const MS_PER_TURN = 3
 /** Items between two looks at the clock: some hundred microseconds. */
 const ITEMS_PER_PART = 128
 /** Items that are sorted at once, in about a millisecond. */
@@ -9,35 +8,6 @@ const ITEMS_PER_RUN = 512
 /** Sorted items to collect before they are merged, in multiples of `count`. */
 const COLLECTED_PER_COUNT = 2
 const MIN_COLLECTED = 4096
-
-const waiting: (() => void)[] = []
-let isTurn = false
-let turnEnd = 0
-
-/**
- * To be awaited between pieces of work. Returns undefined while the turn has time left; otherwise callers get later turns
- * in the order of their calls.
- */
-export function waitForTurn(): Promise<void> | undefined {
-  if (!isTurn) {
-    startTurn()
-    return undefined
-  }
-  if (waiting.length === 0 && performance.now() < turnEnd) return undefined
-  return new Promise((resolve) => waiting.push(resolve))
-}
-
-function startTurn(): void {
-  isTurn = true
-  turnEnd = performance.now() + MS_PER_TURN
-  setImmediate(() => {
-    isTurn = false
-    const next = waiting.shift()
-    if (next === undefined) return
-    startTurn()
-    next()
-  })
-}
 
 export type Compare<T> = (a: T, b: T) => number
 

@@ -4,17 +4,19 @@
  * a large file does not block the event loop.
  */
 import { isUtf8 } from 'node:buffer'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { SaxesParser } from 'saxes'
 import { EdgeError } from '../core/errors.ts'
+import { waitForTurn } from '../core/turns.ts'
 import { printable } from './parameters.ts'
 
 const SLICE_LENGTH = 64 * 1024
 const MAX_DEPTH = 64
 const MAX_ATTRIBUTE_LENGTH = 64 * 1024
 const MAX_ATTRIBUTES = 1000
-/** Lines, or comments, in one turn of the event loop. */
-const ITEMS_PER_TURN = 10_000
+/** Parsing a slice takes about as many milliseconds. */
+const SLICE_MS = 2
+/** Lines, or comments, between two looks at the clock. */
+const ITEMS_PER_PART = 10_000
 /** Removed before parsing: the manager accepts a declaration, the parser does not accept one in a fragment. */
 const DECLARATION = /^\s*<\?xml\s[^>]{0,200}?\?>/
 
@@ -29,7 +31,7 @@ export async function checkXml(bytes: Buffer): Promise<void> {
   const parser = new SaxesParser({ fragment: true, position: true })
   const elementCount = rejectUnaccepted(parser)
   for (let from = 0, to = 0; from < text.length; from = to) {
-    if (from > 0) await nextTurn()
+    await waitForTurn(SLICE_MS)
     to = endOfSlice(text, from)
     parser.write(text.slice(from, to).replaceAll(BARE_AMPERSAND, '+'))
   }
@@ -98,7 +100,7 @@ async function replaceDashesInComments(text: string): Promise<string> {
   const parts: string[] = []
   let done = 0
   for (let found = opening.exec(text), count = 1; found !== null; found = opening.exec(text), count++) {
-    if (count % ITEMS_PER_TURN === 0) await nextTurn()
+    if (count % ITEMS_PER_PART === 0) await waitForTurn()
     const isComment = found[0] === '<!--'
     const end = text.indexOf(isComment ? '-->' : ']]>', opening.lastIndex)
     if (end < 0) break
@@ -120,7 +122,7 @@ export async function checkList(bytes: Buffer): Promise<void> {
   if (!isUtf8(bytes)) throw new EdgeError(705, '. The text is not UTF-8')
   const text = bytes.toString('utf8')
   for (let from = 0, number = 1; from < text.length; number++) {
-    if (number % ITEMS_PER_TURN === 0) await nextTurn()
+    if (number % ITEMS_PER_PART === 0) await waitForTurn()
     const found = text.indexOf('\n', from)
     const end = found < 0 ? text.length : found
     checkLine(text.slice(from, end), number)

@@ -159,7 +159,7 @@ export function* sortIntoRuns(
   runs.push(run)
   for (const rows of runs) {
     rows.sort((a, b) => sign * compareSortKeys(a.keys, b.keys))
-    if (slice.isOver()) yield* pause(slice)
+    if (slice.isOverNow()) yield* pause(slice)
   }
   return runs
 }

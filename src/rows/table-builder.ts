@@ -1,5 +1,5 @@
 /** Reads the elements of a collection into a table. */
-import { waitForTurn } from '../core/in-turns.ts'
+import { waitForTurn } from '../core/turns.ts'
 import { splitNestedName } from '../query/select.ts'
 import type { Source } from '../query/sources.ts'
 import { type Element, fieldValue, type Row } from '../query/value.ts'

@@ -2,7 +2,7 @@
  * The rows of a collection in a form that is queried without reading each row: columns with their different values. The
  * matches of a filter and the order of a sort are computed once, and remembered for the next pages.
  */
-import { waitForTurn } from '../core/in-turns.ts'
+import { waitForTurn } from '../core/turns.ts'
 import { compilePredicates } from '../query/collect.ts'
 import { parseSort, parseSorting, type SortField, type Sorting, sortedValue } from '../query/order.ts'
 import { countTests, type Predicate } from '../query/predicate.ts'

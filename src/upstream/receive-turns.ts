@@ -4,14 +4,12 @@
  */
 import type { Socket } from 'node:net'
 import type { buildConnector } from 'undici'
+import { spendTurn, waitForTurn } from '../core/turns.ts'
 
-/** Further chunks are read in later turns. The last chunk of a turn may exceed this. */
-const MAX_BYTES_PER_TURN = 2 * 1024 * 1024
-
-/** Sockets whose chunks are read in the next turn, in the order of their attempts to read. */
-let waiting = new Set<Socket>()
-let bytesInTurn = 0
-let isScheduled = false
+/** Reading this much takes about a millisecond. */
+const BYTES_PER_MS = 512 * 1024
+/** What a read is expected to take, before its length is known. */
+const READ_MS = 0.1
 
 /** Returns a connector whose connections are read in turns, all connections of the process together. */
 export function connectInTurns(connect: buildConnector.connector): buildConnector.connector {
@@ -25,35 +23,28 @@ export function connectInTurns(connect: buildConnector.connector): buildConnecto
 }
 
 /**
- * Makes `read` return null, as without data, when the turn has no bytes left, and emits `readable` in a later turn. While
+ * Makes `read` return null, as without data, when the turn has no time left, and emits `readable` in a later turn. While
  * its data is not read, the socket stops receiving, as for any slow reader.
  */
 function readInTurns(socket: Socket): void {
   const read = socket.read.bind(socket)
+  let state: 'idle' | 'waiting' | 'due' = 'idle'
   socket.read = (size) => {
     // A read of 0 bytes only starts the socket.
     if (size === 0) return read(0)
-    scheduleTurn()
-    if (bytesInTurn >= MAX_BYTES_PER_TURN) {
-      waiting.add(socket)
+    if (state === 'waiting') return null
+    const turn = state === 'due' ? undefined : waitForTurn(READ_MS)
+    if (turn !== undefined) {
+      state = 'waiting'
+      void turn.then(() => {
+        state = 'due'
+        socket.emit('readable')
+      })
       return null
     }
+    state = 'idle'
     const chunk: Buffer | null = read(size)
-    bytesInTurn += chunk?.length ?? 0
+    spendTurn((chunk?.length ?? 0) / BYTES_PER_MS - READ_MS)
     return chunk
   }
-}
-
-function scheduleTurn(): void {
-  if (isScheduled) return
-  isScheduled = true
-  setImmediate(beginTurn)
-}
-
-function beginTurn(): void {
-  isScheduled = false
-  bytesInTurn = 0
-  const sockets = waiting
-  waiting = new Set()
-  for (const socket of sockets) socket.emit('readable')
 }

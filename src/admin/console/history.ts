@@ -1,8 +1,8 @@
 /** The history of the console: rates and events over the last minutes to hours, of one replica or the sum of all. */
 
 import { randomUUID } from 'node:crypto'
-import { waitForTurn } from '../../core/in-turns.ts'
 import { LatencyHistogram } from '../../core/latency-histogram.ts'
+import { waitForTurn } from '../../core/turns.ts'
 import type { Rates } from './api-types.ts'
 import { createRecorder, type Recorder } from './history-recorder.ts'
 import { addRecord, decodeEvent, decodeRecord, type HistoryRecord } from './history-records.ts'

@@ -1,5 +1,4 @@
 /** The store of a single process: the same contract as the store over Redis, but it is never unavailable. */
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type {
   CacheIndex,
@@ -13,6 +12,7 @@ import type {
   TagEpochs,
 } from '../../core/response.ts'
 import { WRITE_FENCE_LEASE_MS } from '../../core/timing.ts'
+import { waitForTurn } from '../../core/turns.ts'
 import type { CacheStore, FetchLock, NewStoredResponse, WriteFence } from './contract.ts'
 import { compareEpochs, EpochTable, purgeTags, readTimeOf } from './epochs.ts'
 import {
@@ -57,7 +57,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
 }
 
 /** Entries that are listed or removed between two turns of the event loop. */
-const ENTRIES_PER_TURN = 1000
+const ENTRIES_PER_PART = 1000
 
 class MemoryCache {
   purgeCount = 0
@@ -143,9 +143,9 @@ class MemoryCache {
     for (const keys of this.#groups(group).values()) {
       for (const key of [...keys]) {
         seen += 1
-        if (seen % ENTRIES_PER_TURN === 0) {
+        if (seen % ENTRIES_PER_PART === 0) {
           onProgress?.(listed)
-          await nextTurn()
+          await waitForTurn()
         }
         const row = this.#rowOf(key)
         if (row !== undefined) listed.push(row)
@@ -220,7 +220,7 @@ class MemoryCache {
     for (const [at, name] of purged.entries()) {
       // An entry that was stored meanwhile is newer than the purge.
       this.#rowOf(name)
-      if ((at + 1) % ENTRIES_PER_TURN === 0) await nextTurn()
+      if ((at + 1) % ENTRIES_PER_PART === 0) await waitForTurn()
     }
   }
 

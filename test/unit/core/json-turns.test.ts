@@ -31,7 +31,7 @@ t.test('a piece that comes alone does not wait, however long it is', async (t) =
 })
 
 t.test('long pieces of one turn get separate turns, in their order', async (t) => {
-  const turns = await turnsOf([100 * KIB, 100 * KIB, 100 * KIB, 100 * KIB])
+  const turns = await turnsOf([200 * KIB, 200 * KIB, 200 * KIB, 200 * KIB])
   t.equal(turns[0], 0)
   t.equal(new Set(turns).size, 4)
   t.strictSame([...turns].sort(), turns)
@@ -39,14 +39,14 @@ t.test('long pieces of one turn get separate turns, in their order', async (t) =
 
 t.test('short pieces share a turn', async (t) => {
   t.strictSame(await turnsOf([1 * KIB, 2 * KIB, 3 * KIB, 4 * KIB]), [0, 0, 0, 0])
-  const turns = await turnsOf(Array.from({ length: 12 }, () => 20 * KIB))
+  const turns = await turnsOf(Array.from({ length: 12 }, () => 60 * KIB))
   const counts = new Map<number, number>()
   for (const turn of turns) counts.set(turn, (counts.get(turn) ?? 0) + 1)
   t.strictSame([...counts.values()], [3, 3, 3, 3])
 })
 
 t.test('a short piece does not overtake a long one that waits', async (t) => {
-  const [, long = 0, short = 0] = await turnsOf([60 * KIB, 60 * KIB, 1 * KIB])
+  const [, long = 0, short = 0] = await turnsOf([180 * KIB, 180 * KIB, 1 * KIB])
   t.ok(long > 0)
   t.ok(short >= long)
 })

@@ -1,0 +1,51 @@
+/** Long work of several kinds at the same time: all of it together leaves the event loop to other requests. */
+import t from 'tap'
+import { readEnvelopeInTurns } from '../../../src/core/envelope.ts'
+import { compareTexts, selectFirst } from '../../../src/core/in-turns.ts'
+import { checkList } from '../../../src/http/upload.ts'
+import { sources } from '../../../src/query/sources.ts'
+import { findRows } from '../../../src/rows/find-rows.ts'
+import { mergeRows } from '../../../src/rows/merge.ts'
+import { measureBestRun } from '../../support/event-loop.ts'
+
+const ROWS = 100_000
+const AT_ONCE = 8
+/** CPU milliseconds: the bound of src/core/turns.ts. */
+const MAX_TURN_MS = 20
+
+const items = Array.from({ length: ROWS / AT_ONCE }, (_, at) => ({
+  name: `package-${(at * 7919) % ROWS}`,
+  version: `${at}`,
+  description: 'a library that other packages need',
+}))
+const body = Buffer.from(JSON.stringify({ error: 0, data: { items, totalItems: items.length } }))
+const names = Array.from({ length: ROWS / AT_ONCE }, (_, at) => `name-${(at * 7919) % ROWS}`)
+const list = Buffer.from(names.map((name) => `${name}:1\n`).join(''))
+
+function join() {
+  const found = findRows(body)
+  if (!found.ok) throw new Error(found.reason)
+  const options = { sort: 'name', source: sources.packages, offset: 0, limit: ROWS }
+  return mergeRows([{ rows: found.rows, isSorted: false }], options)
+}
+
+t.test(`${AT_ONCE} of each kind of work, each kind over ${ROWS} rows`, async (t) => {
+  const kinds = [
+    join,
+    () => readEnvelopeInTurns(body),
+    () => selectFirst(names, (name) => name, compareTexts, ROWS),
+    () => checkList(list),
+  ]
+  const all = () =>
+    Promise.all(
+      kinds.flatMap((work) =>
+        Array.from({ length: AT_ONCE }, async () => {
+          // As responses that arrive in one turn: each is handled in a callback of its own.
+          await new Promise((resolve) => setImmediate(resolve))
+          return work()
+        }),
+      ),
+    )
+  const longest = await measureBestRun(all, MAX_TURN_MS)
+  t.ok(longest < MAX_TURN_MS, `${longest.toFixed(1)} ms`)
+})
