@@ -1,13 +1,10 @@
 /**
  * Bearer tokens. A token is parsed so strictly that each one has one spelling and one meaning (RFC 7515, RFC 8725).
  * Libraries accept more: of two `sub` members, one parser takes the first and another the last, and spare bits in the
- * last character of a segment change the text of a token but not its signature. Verified tokens are remembered by
- * digest until they expire or their key is removed.
+ * last character of a segment change the text of a token but not its signature.
  */
 import { isUtf8 } from 'node:buffer'
-import { hash } from 'node:crypto'
 import type { TokenAlgorithm } from '../core/access.ts'
-import { growingLru } from '../core/growing-lru.ts'
 import type { Clock } from '../core/timing.ts'
 import { ownField } from '../core/values.ts'
 import type { JsonObject, KeyLookup } from './issuer-keys.ts'
@@ -30,71 +27,41 @@ export interface TokenVerifierOptions {
   readonly clock: Clock
 }
 
-interface VerifiedToken {
-  readonly claims: Claims
-  readonly payload: JsonObject
-  readonly issuer: TokenIssuer
-  readonly kid: string
-  readonly pem: string
-}
-
-/** As many tokens as 10,000 users have, two each: to verify a token again costs several hits. */
-const MAX_REMEMBERED_TOKENS = 20_000
-
 const MAX_TOKEN_LENGTH = 4096
 
 const INVALID = { ok: false, reason: 'invalid' } as const
 
 export class TokenVerifier {
   readonly #options: TokenVerifierOptions
-  readonly #verified = growingLru<string, VerifiedToken>(MAX_REMEMBERED_TOKENS)
 
   constructor(options: TokenVerifierOptions) {
     this.#options = options
   }
 
-  async verify(token: string, verifySignature: VerifySignature): Promise<TokenResult> {
-    if (token.length > MAX_TOKEN_LENGTH) return INVALID
-    const digest = hash('sha256', token, 'base64')
-    const remembered = this.#verified.get(digest)
-    // The key or the issuer may have been removed since.
-    const isRemembered = remembered !== undefined && this.#hasCurrentKey(remembered)
-    const found = isRemembered ? remembered : await this.#verifyNew(token, verifySignature)
-    if ('ok' in found) return found
-    if (!isRemembered) this.#verified.set(digest, found)
-    const { claims, payload } = found
-    if (this.#hasEnded(claims)) return INVALID
-    return { ok: true, claims, payload, isCurrent: () => this.#hasCurrentKey(found) && !this.#hasEnded(claims) }
-  }
-
-  /** Returns whether the issuer is still accepted, and still has the key that signed the token. */
-  #hasCurrentKey({ issuer, kid, pem }: VerifiedToken): boolean {
-    return this.#options.issuers.get(issuer.rules.issuer) === issuer && issuer.cachedKey(kid) === pem
-  }
-
-  #hasEnded(claims: Claims): boolean {
-    const { clock, revocations } = this.#options
-    return claims.expiresAt * 1000 <= clock.wall() || revocations.isRevoked(claims)
-  }
-
   /** Cheap checks come first: the keys of the issuer are fetched only for a token that could be valid. */
-  async #verifyNew(
-    token: string,
-    verifySignature: VerifySignature,
-  ): Promise<VerifiedToken | Exclude<TokenResult, { ok: true }>> {
+  async verify(token: string, verifySignature: VerifySignature): Promise<TokenResult> {
+    const { issuers, clock } = this.#options
     const parsed = parseToken(token)
-    const issuer = parsed && this.#options.issuers.get(String(ownField(parsed.payload, 'iss')))
+    const issuer = parsed && issuers.get(String(ownField(parsed.payload, 'iss')))
     const kid = parsed && ownField(parsed.header, 'kid')
     if (parsed === undefined || issuer === undefined || typeof kid !== 'string' || !issuer.acceptsHeader(parsed.header))
       return INVALID
-    const checked = checkClaims(parsed.payload, issuer.rules, this.#options.clock.wall())
+    const checked = checkClaims(parsed.payload, issuer.rules, clock.wall())
     const claims = checked && issuer.completeClaims(checked, parsed)
     if (claims === undefined) return INVALID
     const lookup = await issuer.findKey(kid)
     if (!lookup.ok) return lookup.reason === 'unknown' ? INVALID : lookup
     const { pem, algorithm } = lookup.key
     if (ownField(parsed.header, 'alg') !== algorithm || !(await verifySignature(pem, algorithm))) return INVALID
-    return { claims, payload: parsed.payload, issuer, kid, pem }
+    if (this.#hasEnded(claims)) return INVALID
+    // The issuer must still be accepted, and still have the key that signed the token.
+    const hasCurrentKey = () => issuers.get(issuer.rules.issuer) === issuer && issuer.cachedKey(kid) === pem
+    return { ok: true, claims, payload: parsed.payload, isCurrent: () => hasCurrentKey() && !this.#hasEnded(claims) }
+  }
+
+  #hasEnded(claims: Claims): boolean {
+    const { clock, revocations } = this.#options
+    return claims.expiresAt * 1000 <= clock.wall() || revocations.isRevoked(claims)
   }
 }
 

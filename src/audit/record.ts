@@ -16,7 +16,7 @@ export interface AuditedRequest {
   readonly request: string
   readonly caller: string
   /** Address of the client. */
-  readonly client?: string | undefined
+  readonly client: string
   readonly method: string
   /** The route template. */
   readonly route: string

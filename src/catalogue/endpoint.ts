@@ -104,10 +104,8 @@ export type Body =
 export type MergeRule = 'collection' | 'verdict' | 'message' | 'affected'
 export type WhenPartial = 'label' | 'fail'
 
-/** The kind of rows in a joined collection. `query/sources.ts` defines how each kind is sorted. */
-export type RowsOf =
-  | 'logs'
-  | 'ciscat'
+/** The inventory of an agent: a collection for each kind of rows. */
+export type InventoryKind =
   | 'hardware'
   | 'os'
   | 'netaddr'
@@ -117,8 +115,31 @@ export type RowsOf =
   | 'ports'
   | 'processes'
   | 'hotfixes'
-  /** The whole response of each node, with its `node_name`. */
-  | 'nodeResponses'
+
+/** The collections of the manager. `query/sources.ts` defines how the rows of each are filtered and sorted. */
+export type Collection =
+  | InventoryKind
+  | 'agents'
+  | 'groups'
+  | 'groupFiles'
+  | 'rules'
+  | 'ruleFiles'
+  | 'decoders'
+  | 'decoderFiles'
+  | 'catalogue'
+  | 'requirements'
+  | 'lists'
+  | 'listFiles'
+  | 'logs'
+  | 'nodes'
+  | 'syscheck'
+  | 'rootcheck'
+  | 'sca'
+  | 'scaChecks'
+  | 'ciscat'
+
+/** The kind of rows in a joined collection. `nodeResponses`: the whole response of each node, with its `node_name`. */
+export type RowsOf = InventoryKind | 'ciscat' | 'logs' | 'nodeResponses'
 
 /**
  * The order in which calls leave the queue of a busy node: `health`, `write`, `interactive` (a person waits), `bulk`.
@@ -227,23 +248,8 @@ interface StoringPolicy {
   readonly snapshot?: SnapshotRows
 }
 
-/** The kinds of rows that snapshots have. `query/sources.ts` defines how each kind is filtered and sorted. */
-export type SnapshotRows =
-  | Exclude<RowsOf, 'logs' | 'nodeResponses'>
-  | 'agents'
-  | 'groups'
-  | 'groupFiles'
-  | 'rules'
-  | 'ruleFiles'
-  | 'decoders'
-  | 'decoderFiles'
-  | 'nodes'
-  | 'syscheck'
-  | 'rootcheck'
-  | 'sca'
-  | 'catalogue'
-  | 'requirements'
-  | 'listFiles'
+/** The collections that snapshots are built of. */
+export type SnapshotRows = Exclude<Collection, 'lists' | 'logs' | 'scaChecks'>
 
 /**
  * For responses that clients act on at once: neither is served stale while nodes fail or after a soft purge. `never`: not

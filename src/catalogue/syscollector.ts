@@ -1,4 +1,4 @@
-import type { Endpoint, Param, RowsOf } from './endpoint.ts'
+import type { Endpoint, InventoryKind, Param } from './endpoint.ts'
 import type { SchemaName } from './items/index.ts'
 import { inventoryOfAgent, inventoryOfAllAgents } from './newer/syscollector.ts'
 import { read } from './record.ts'
@@ -10,7 +10,7 @@ import { agentOwner, allAgents, cacheIn, ofAgent, withSnapshot } from './schemas
 /** Records of the inventory: one table of kinds, each for one agent and for all agents (experimental). */
 
 interface Inventory {
-  readonly kind: Exclude<RowsOf, 'logs' | 'ciscat' | 'nodeResponses'>
+  readonly kind: InventoryKind
   readonly schema: SchemaName
   readonly filters: Readonly<Record<string, Param>>
   /** Each agent has one object, so the record of one agent has neither paging nor filters. */

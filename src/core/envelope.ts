@@ -32,14 +32,6 @@ export async function readEnvelopeInTurns(bytes: Buffer): Promise<Envelope> {
   }
 }
 
-/** As `readEnvelopeInTurns`, at once: for short responses. */
-export function readEnvelope(bytes: Buffer): Envelope {
-  if (!isUtf8(bytes)) return invalid('not UTF-8')
-  const scan = new EnvelopeScan(bytes)
-  scan.advance(Number.POSITIVE_INFINITY)
-  return resultOf(scan, bytes)
-}
-
 function resultOf({ outcome, members, dataMembers, doubled, rows }: EnvelopeScan, bytes: Buffer): Envelope {
   if (outcome === 'invalid') return invalid('not JSON')
   if (bytes[skipSpace(bytes, 0)] !== OPEN) return invalid('not an object')

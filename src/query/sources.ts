@@ -2,6 +2,7 @@
  * The collections of the manager as data: the vocabulary of a source, then one entry per collection with its fields,
  * kinds, default sort and filters. One algorithm (collect.ts) serves all of them.
  */
+import type { Collection } from '../catalogue/endpoint.ts'
 
 /**
  * How the values of a database field compare. `text`: case-insensitively in filters. `number`: texts of digits are
@@ -300,6 +301,4 @@ export const sources = {
     numbers('pgrp', 'session', 'nlwp', 'tgid', 'tty', 'processor'),
   ),
   hotfixes: inventory(scan, texts('hotfix')),
-} as const satisfies Record<string, DatabaseSource | ArraySource>
-
-export type SourceName = keyof typeof sources
+} as const satisfies Record<Collection, DatabaseSource | ArraySource>

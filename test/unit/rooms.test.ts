@@ -15,7 +15,7 @@ const NETWORK = ['node:http', 'node:https', 'node:net', 'node:tls', 'node:dns', 
 const table: Readonly<Record<string, Room>> = {
   core: { rooms: ['catalogue/endpoint'], packages: ['lru-cache'], never: [...NETWORK, 'node:fs'] },
   catalogue: { rooms: [], packages: [], never: [...NETWORK, 'node:fs'] },
-  query: { rooms: ['core'], packages: [], never: [...NETWORK, 'node:fs'] },
+  query: { rooms: ['core', 'catalogue/endpoint'], packages: [], never: [...NETWORK, 'node:fs'] },
   rows: { rooms: ['core', 'query'], packages: [], never: [...NETWORK, 'node:fs'] },
   'file-watcher': { rooms: [], packages: [], never: NETWORK },
   listener: { rooms: ['core', 'file-watcher'], packages: ['fastify'] },

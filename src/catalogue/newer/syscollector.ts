@@ -1,4 +1,5 @@
 /** Translations of the inventory: for each kind of rows one of a single agent, and one of all agents (experimental). */
+import type { InventoryKind } from '../endpoint.ts'
 import type { ErrorRule, FieldRule, ParamRule, RowRule, Translation } from './translation.ts'
 
 interface Inventory {
@@ -39,9 +40,7 @@ const inventories = {
   },
   processes: { nested: scan, ties: ['pid'] },
   hotfixes: { flat: scan, ties: ['hotfix'] },
-} as const satisfies Record<string, Inventory>
-
-export type InventoryKind = keyof typeof inventories
+} as const satisfies Record<InventoryKind, Inventory>
 
 const classicName = (newer: string) => newer.replace('.', '_')
 

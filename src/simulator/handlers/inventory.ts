@@ -1,6 +1,8 @@
 /** Inventory of one agent and of all agents of a node. */
+
+import type { InventoryKind } from '../../catalogue/endpoint.ts'
 import { sources } from '../../query/sources.ts'
-import { type InventoryKind, inventoryKinds, inventoryRows } from '../data/inventory/rows.ts'
+import { inventoryKinds, inventoryRows } from '../data/inventory/rows.ts'
 import { machineOf } from '../data/machine.ts'
 import { tableOf } from '../data/page.ts'
 import { walkAgents } from '../data/walk.ts'

@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
+import type { InventoryKind } from '../../../src/catalogue/endpoint.ts'
 import type { Row } from '../../../src/query/value.ts'
-import { type InventoryKind, inventoryKinds, inventoryRows } from '../../../src/simulator/data/inventory/rows.ts'
+import { inventoryKinds, inventoryRows } from '../../../src/simulator/data/inventory/rows.ts'
 import { machineOf } from '../../../src/simulator/data/machine.ts'
 import { assessments } from '../../../src/simulator/data/scans/ciscat.ts'
 import type { Simulator } from '../../../src/simulator/index.ts'

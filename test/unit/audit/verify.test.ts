@@ -14,6 +14,7 @@ const loader = ['--import=./test/support/typescript/register.mjs']
 const audited = (request: string): AuditedRequest => ({
   request,
   caller: 'alice',
+  client: '127.0.0.1',
   method: 'DELETE',
   route: '/agents/:agent_id',
 })

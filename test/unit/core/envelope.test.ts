@@ -1,21 +1,25 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { parse } from 'yaml'
-import { errorNumberOf, etagOf, isStorable, readEnvelope, TRANSIENT_ERRORS } from '../../../src/core/envelope.ts'
+import { errorNumberOf, etagOf, isStorable, readEnvelopeInTurns, TRANSIENT_ERRORS } from '../../../src/core/envelope.ts'
 import { OF_NODE } from '../../../src/core/response.ts'
 import { nodeResponse } from '../../support/edge-requests.ts'
 
-const read = (text: string) => readEnvelope(Buffer.from(text))
+const read = (text: string) => readEnvelopeInTurns(Buffer.from(text))
 
 t.test('complete envelopes are read', async (t) => {
-  t.match(read('{"error":0,"data":{"items":[],"totalItems":0}}'), { ok: true, error: 0, rows: { from: 28, to: 28 } })
-  t.strictSame(read('{"error":0,"data":""}'), { ok: true, error: 0 })
-  t.strictSame(read(' {"message":"Agent does not exist","error":1701}\n'), { ok: true, error: 1701 })
+  t.match(await read('{"error":0,"data":{"items":[],"totalItems":0}}'), {
+    ok: true,
+    error: 0,
+    rows: { from: 28, to: 28 },
+  })
+  t.strictSame(await read('{"error":0,"data":""}'), { ok: true, error: 0 })
+  t.strictSame(await read(' {"message":"Agent does not exist","error":1701}\n'), { ok: true, error: 1701 })
 })
 
 t.test('the two texts that the manager sends instead of a number are read', async (t) => {
-  t.strictSame(read('{"error":"607","message":"Invalid content-type"}'), { ok: true, error: 607 })
-  t.strictSame(read('{"error":"Undefined error.","message":""}'), { ok: true, error: 623 })
+  t.strictSame(await read('{"error":"607","message":"Invalid content-type"}'), { ok: true, error: 607 })
+  t.strictSame(await read('{"error":"Undefined error.","message":""}'), { ok: true, error: 623 })
 })
 
 t.test('all other bytes are invalid, with a reason', async (t) => {
@@ -44,15 +48,18 @@ t.test('all other bytes are invalid, with a reason', async (t) => {
     'neither data nor message': ['{"error":0}', '{"error":1000,"msg":"x"}', '{"error":0,"__proto__":{"data":1}}'],
   }
   for (const [reason, texts] of Object.entries(refused)) {
-    for (const text of texts) t.strictSame(read(text), { ok: false, reason }, text)
+    for (const text of texts) t.strictSame(await read(text), { ok: false, reason }, text)
   }
 })
 
 t.test('bytes that are not UTF-8, and a byte order mark, are invalid', async (t) => {
   const bytes = Buffer.concat([Buffer.from('{"error":0,"data":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}')])
-  t.strictSame(readEnvelope(bytes), { ok: false, reason: 'not UTF-8' })
-  t.strictSame(readEnvelope(Buffer.from('{"error":0,"data":1}', 'utf16le')), { ok: false, reason: 'not JSON' })
-  t.strictSame(read('\ufeff{"error":0,"data":1}'), { ok: false, reason: 'not JSON' })
+  t.strictSame(await readEnvelopeInTurns(bytes), { ok: false, reason: 'not UTF-8' })
+  t.strictSame(await readEnvelopeInTurns(Buffer.from('{"error":0,"data":1}', 'utf16le')), {
+    ok: false,
+    reason: 'not JSON',
+  })
+  t.strictSame(await read('\ufeff{"error":0,"data":1}'), { ok: false, reason: 'not JSON' })
 })
 
 t.test('every recorded JSON response is an envelope, and no longer if it is truncated', async (t) => {
@@ -65,11 +72,11 @@ t.test('every recorded JSON response is an envelope, and no longer if it is trun
   t.ok(bodies.length > 500)
   for (const body of bodies) {
     const expected = Number((JSON.parse(body) as { error: unknown }).error)
-    t.match(read(body), { ok: true, error: expected })
+    t.match(await read(body), { ok: true, error: expected })
   }
   for (const body of bodies.slice(0, 50)) {
-    t.match(read(body.trimEnd().slice(0, -1)), { ok: false })
-    t.match(read(body.slice(0, body.length / 2)), { ok: false })
+    t.match(await read(body.trimEnd().slice(0, -1)), { ok: false })
+    t.match(await read(body.slice(0, body.length / 2)), { ok: false })
   }
 })
 
@@ -87,9 +94,9 @@ t.test('errors within data are not the error of the response', async (t) => {
 })
 
 t.test('two members named error are refused: clients take the last one', async (t) => {
-  t.match(read('{"error":0,"data":{"level":"error"},"error":1701}'), { ok: false })
-  t.match(read('{"error":0,"data":{},"error" : 1701}'), { ok: false })
-  t.match(read('{"error":1701,"data":{},"error":0}'), { ok: false })
+  t.match(await read('{"error":0,"data":{"level":"error"},"error":1701}'), { ok: false })
+  t.match(await read('{"error":0,"data":{},"error" : 1701}'), { ok: false })
+  t.match(await read('{"error":1701,"data":{},"error":0}'), { ok: false })
 })
 
 t.test('an error as text has a number too', async (t) => {
@@ -123,13 +130,13 @@ t.test('a response with an error in its envelope is not storable', async (t) => 
 })
 
 t.test('the name of failed nodes counts beside the rows of a response, not in them', async (t) => {
-  const isStored = (text: string) => {
+  const isStored = async (text: string) => {
     const body = Buffer.from(text)
-    const envelope = readEnvelope(body)
+    const envelope = await readEnvelopeInTurns(body)
     if (!envelope.ok || envelope.rows === undefined) throw new Error(`no rows in ${text}`)
     return isStorable({ ...nodeResponse(body), origin: { ...OF_NODE, rows: envelope.rows } })
   }
-  t.equal(isStored('{"error":0,"data":{"items":[{"level":"failed_nodes"}],"totalItems":1}}'), true)
-  t.equal(isStored('{"error":0,"data":{"items":[],"totalItems":0,"failed_nodes":[]}}'), false)
-  t.equal(isStored('{"error":0,"data":{"failed_nodes":[],"items":[],"totalItems":0}}'), false)
+  t.equal(await isStored('{"error":0,"data":{"items":[{"level":"failed_nodes"}],"totalItems":1}}'), true)
+  t.equal(await isStored('{"error":0,"data":{"items":[],"totalItems":0,"failed_nodes":[]}}'), false)
+  t.equal(await isStored('{"error":0,"data":{"failed_nodes":[],"items":[],"totalItems":0}}'), false)
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { readEnvelope } from '../../../src/core/envelope.ts'
+import { readEnvelopeInTurns } from '../../../src/core/envelope.ts'
 import { findRows } from '../../../src/rows/find-rows.ts'
 import { countRows, iterateRows, type Rows, rowsOf } from '../../../src/rows/rows.ts'
 
@@ -28,9 +28,9 @@ const response = fc
 
 t.test('the rows that the check of a response finds are the rows that a walk over the page finds', async (t) => {
   let used = 0
-  fc.assert(
-    fc.property(response, ({ bytes, isAmbiguous }) => {
-      const [envelope, walked] = [readEnvelope(bytes), findRows(bytes)]
+  await fc.assert(
+    fc.asyncProperty(response, async ({ bytes, isAmbiguous }) => {
+      const [envelope, walked] = [await readEnvelopeInTurns(bytes), findRows(bytes)]
       if (isAmbiguous || !envelope.ok) return isAmbiguous && !envelope.ok
       const found = rowsOf(bytes, envelope.rows)
       if (!found.ok || !walked.ok) return false
@@ -54,7 +54,7 @@ t.test('rows of another list than that of the page are not used', async (t) => {
   const [one, other] = ['[{"a":1},{"a":2}]', '[{"a":"1},{"}]'].map((items) =>
     Buffer.from(`{"error":0,"data":{"items":${items},"totalItems":2}}`),
   ) as [Buffer, Buffer]
-  const envelope = readEnvelope(other)
+  const envelope = await readEnvelopeInTurns(other)
   const found = rowsOf(one, envelope.ok ? envelope.rows : undefined)
   if (!envelope.ok || !found.ok) return t.fail('not readable')
   t.equal(countRows(found.rows), 2)
@@ -62,6 +62,6 @@ t.test('rows of another list than that of the page are not used', async (t) => {
 
 t.test('a response with two members data is unreadable, and has no rows of the page', async (t) => {
   const bytes = Buffer.from('{"error":0,"data":{"items":[1,2],"totalItems":2},"data":{"totalItems":0}}')
-  t.equal(readEnvelope(bytes).ok, false)
+  t.equal((await readEnvelopeInTurns(bytes)).ok, false)
   t.equal(findRows(bytes).ok, false)
 })

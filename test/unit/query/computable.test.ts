@@ -1,9 +1,10 @@
 import t from 'tap'
+import type { Collection } from '../../../src/catalogue/endpoint.ts'
 import { isComputable } from '../../../src/query/computable.ts'
 import { parseCollectionRequest } from '../../../src/query/request.ts'
-import { type Source, type SourceName, sources } from '../../../src/query/sources.ts'
+import { type Source, sources } from '../../../src/query/sources.ts'
 
-type Queries = readonly (readonly [source: SourceName, query: Readonly<Record<string, string>>])[]
+type Queries = readonly (readonly [source: Collection, query: Readonly<Record<string, string>>])[]
 
 function computes([name, query]: Queries[number]): boolean {
   return isComputable(parseCollectionRequest(query, new Date()), sources[name] as Source)

@@ -1,10 +1,11 @@
-import { type SourceName, sources } from '../../../src/query/sources.ts'
+import type { Collection } from '../../../src/catalogue/endpoint.ts'
+import { sources } from '../../../src/query/sources.ts'
 import type { Element } from '../../../src/query/value.ts'
 import { json, recorded } from '../../contract/replay/exchanges.ts'
 
 /** A recorded request for a collection with the page or the error that the manager returned. */
 export interface RecordedCollection {
-  readonly source: SourceName
+  readonly source: Collection
   readonly path: string
   readonly query: Readonly<Record<string, string>>
   readonly expected:
@@ -12,7 +13,7 @@ export interface RecordedCollection {
     | { readonly code: number; readonly message: string }
 }
 
-const sourceByPath: readonly (readonly [RegExp, SourceName])[] = [
+const sourceByPath: readonly (readonly [RegExp, Collection])[] = [
   [/^\/agents(?:\/no_group|\/groups\/default)?$/, 'agents'],
   [/^\/agents\/groups$/, 'groups'],
   [/^\/agents\/groups\/default\/files$/, 'groupFiles'],

@@ -1,4 +1,5 @@
 /** The inventory in the database of an agent: a table for each kind with flat column names. */
+import type { InventoryKind } from '../../../catalogue/endpoint.ts'
 import type { Row } from '../../model.ts'
 import type { Machine } from '../machine.ts'
 import { memo } from '../memo.ts'
@@ -18,9 +19,8 @@ const tables = {
   ports,
   processes,
   hotfixes,
-} satisfies Readonly<Record<string, (machine: Machine) => Row[]>>
+} satisfies Readonly<Record<InventoryKind, (machine: Machine) => Row[]>>
 
-export type InventoryKind = keyof typeof tables
 export const inventoryKinds = Object.keys(tables) as readonly InventoryKind[]
 
 /** The three network tables share one scan; addresses and protocols have no time. */

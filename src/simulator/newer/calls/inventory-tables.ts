@@ -1,5 +1,6 @@
 /** The inventories of agents: their fields, their filters, and their rows. */
-import { type InventoryKind, inventoryRows } from '../../data/inventory/rows.ts'
+import type { InventoryKind } from '../../../catalogue/endpoint.ts'
+import { inventoryRows } from '../../data/inventory/rows.ts'
 import type { Machine } from '../../data/machine.ts'
 import { assessments } from '../../data/scans/ciscat.ts'
 import type { Row, SimAgent, World } from '../../model.ts'

@@ -2,11 +2,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { answerFrom } from '../../../../src/cache/snapshots/answer.ts'
+import type { Collection } from '../../../../src/catalogue/endpoint.ts'
 import { collect, matchRows } from '../../../../src/query/collect.ts'
 import { isComputable } from '../../../../src/query/computable.ts'
 import { CollectionError, type CollectionRequest, parseCollectionRequest } from '../../../../src/query/request.ts'
 import { flattenRow } from '../../../../src/query/select.ts'
-import { type Source, type SourceName, sources } from '../../../../src/query/sources.ts'
+import { type Source, sources } from '../../../../src/query/sources.ts'
 import type { Element, Row } from '../../../../src/query/value.ts'
 import { collectInTurns } from '../../../../src/rows/collect-in-turns.ts'
 import { snapshotOf } from '../../../support/snapshots.ts'
@@ -35,7 +36,7 @@ export interface Comparison {
   readonly difference?: string
 }
 
-export const sourceNames = Object.keys(sources) as SourceName[]
+export const sourceNames = Object.keys(sources) as Collection[]
 
 type Check = (rows: readonly unknown[], query: Query) => Promise<Expected>
 
@@ -46,7 +47,7 @@ interface Subject {
   readonly check: Check
 }
 
-export async function compareSource(name: SourceName, queries: number, seed: number): Promise<Comparison> {
+export async function compareSource(name: Collection, queries: number, seed: number): Promise<Comparison> {
   const { rows, queries: query, check } = subjectOf(name)
   let [done, found, refused] = [0, 0, 0]
   const property = fc.asyncProperty(
@@ -74,7 +75,7 @@ export async function compareSource(name: SourceName, queries: number, seed: num
   }
 }
 
-function subjectOf(name: SourceName): Subject {
+function subjectOf(name: Collection): Subject {
   const source: Source = sources[name]
   const [table, collection] = [tables[name], collections[name]]
   if (table) return databaseSubject(name, source, table)
@@ -104,7 +105,7 @@ function subjectOf(name: SourceName): Subject {
 
 type ArrayRows = readonly Readonly<Record<string, unknown>>[]
 
-function databaseSubject(name: SourceName, source: Source, table: Table): Subject {
+function databaseSubject(name: Collection, source: Source, table: Table): Subject {
   const oracle = new SqliteOracle(name)
   let loaded: readonly unknown[] | undefined
   return {
