@@ -23,7 +23,7 @@ import type { OnStoreEvent } from '../redis/options.ts'
 import type { RedisReplica } from '../redis/replica.ts'
 import type { SharedAccess } from '../redis/shared-access.ts'
 import type { Cluster } from '../upstream/index.ts'
-import { createRouter } from '../upstream/route.ts'
+import { createKinds } from '../upstream/kinds/index.ts'
 import { type ApiDescription, createApiDescription } from './api-description.ts'
 import { buildCache } from './cache.ts'
 import { buildNodeStages } from './node-stages.ts'
@@ -69,10 +69,10 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
   // The pipeline needs these two, but they come from the HTTP application, which needs the pipeline.
   let issueToken: (name: string) => Promise<string> = async () => ''
   let http: Http | undefined
-  const route = createRouter(nodes.distribution)
+  const kindOf = createKinds(nodes.distribution)
   const cache = await buildCache(settings, {
     cluster,
-    route,
+    kindOf,
     replica,
     encryptionKey,
     onStoreEvent,
@@ -93,7 +93,7 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
       describeApi: description.handler,
     },
     ...cache.stages,
-    ...buildNodeStages(settings, { cluster, route, log, onJoin: emit.join, acquireFetchLock: cache.acquireFetchLock }),
+    ...buildNodeStages(settings, { cluster, kindOf, log, onJoin: emit.join, acquireFetchLock: cache.acquireFetchLock }),
     ...(initial.cache.trial && { refuseWrites: refuseWritesInTrial }),
   })
   const handler = audit.stage(pipeline)

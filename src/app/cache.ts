@@ -5,7 +5,6 @@ import type { KeySettings } from '../cache/key.ts'
 import type { LifetimesOf } from '../cache/lifetimes.ts'
 import { type CacheOperationsPorts, disabledCache } from '../cache/operations.ts'
 import { compilePolicy } from '../cache/policy.ts'
-import { CLASSIC_READS, type NodeReads } from '../cache/snapshots/build.ts'
 import type { CacheStore } from '../cache/stores/contract.ts'
 import { createMemoryStore } from '../cache/stores/memory-store.ts'
 import { createRedisStore } from '../cache/stores/redis-store.ts'
@@ -17,10 +16,9 @@ import type { Caller, EdgeRead } from '../core/request.ts'
 import type { CacheIndex, CacheStoreState } from '../core/response.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
 import type { RedisReplica } from '../redis/replica.ts'
-import { layoutOfCluster } from '../upstream/cluster-layout.ts'
 import { createIdleCapacityCheck, createSilenceCheck } from '../upstream/idle-capacity.ts'
 import type { Cluster } from '../upstream/index.ts'
-import type { Router } from '../upstream/route.ts'
+import type { KindOf } from '../upstream/kinds/index.ts'
 
 export interface BuiltCache {
   /** Absent: there is no cache, and no other replica to invalidate responses of. */
@@ -36,7 +34,7 @@ export interface BuiltCache {
 
 interface CacheParts {
   readonly cluster: Cluster
-  readonly route: Router
+  readonly kindOf: KindOf
   /** Absent: replicas share nothing. */
   readonly replica: RedisReplica | undefined
   /** Absent: stored responses are not encrypted. */
@@ -48,14 +46,12 @@ interface CacheParts {
 
 type Store = CacheStore & CacheIndex & { state(): CacheStoreState; close(): Promise<void> }
 
-/** A node returns up to 100,000 rows, but works ten seconds at most, in which it reads some thousand. */
-const NEWER_READS: NodeReads = { rowsPerCall: 5000, joinsAgents: true }
 /** Keys are HMACs. Without an encryption key the secret is public, because the keys stay in this process or in Redis. */
 const DEFAULT_KEY_SECRET = 'manager-edge'
 
 /** Rejects if a setting names an unknown endpoint or a file cannot be read. Redis may be unreachable. */
 export async function buildCache(settings: ReloadableConfig, parts: CacheParts): Promise<BuiltCache> {
-  const { cluster, route, replica, encryptionKey, resolveUrl, emit } = parts
+  const { cluster, kindOf, replica, encryptionKey, resolveUrl, emit } = parts
   const { initial, current } = settings
   const { enabled, endpoints, trial } = initial.cache
   checkEndpoints(Object.keys(endpoints))
@@ -83,9 +79,9 @@ export async function buildCache(settings: ReloadableConfig, parts: CacheParts):
     lifetimesOf,
     nodes: cluster.view.nodes,
     limits: () => current().cluster.limits,
-    nodeReads: () => (layoutOfCluster(cluster.view) === 'newer' ? NEWER_READS : CLASSIC_READS),
-    hasIdleCapacity: createIdleCapacityCheck({ view: cluster.view, route }),
-    isSilent: createSilenceCheck({ view: cluster.view, route }),
+    nodeReads: () => kindOf(cluster.view).reads,
+    hasIdleCapacity: createIdleCapacityCheck({ view: cluster.view, kindOf }),
+    isSilent: createSilenceCheck({ view: cluster.view, kindOf }),
     replicationLag: () => current().cache.replicationLag,
     onEvent: emit.cache,
     divergenceCheck: () => current().cache.divergenceCheck,

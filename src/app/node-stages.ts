@@ -5,36 +5,33 @@ import { createWriteLocks, writeLockStage } from '../cache/write-lock.ts'
 import type { ReadEndpoint, WriteEndpoint } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
-import type { EdgeRead, EdgeRequest, Handler } from '../core/request.ts'
 import { timeLimitOf } from '../core/timing.ts'
 import { traced } from '../core/traced.ts'
 import { createAgentOwners, forwardToOwner } from '../join/agent-owners.ts'
 import { cutPages } from '../join/cut-page.ts'
 import { type JoinCollectionsPorts, joinCollections } from '../join/join-collections.ts'
 import { joinValidations, joinVerdicts, joinWrites } from '../join/join-results.ts'
-import type { PipelineParts } from '../pipeline.ts'
-import { layoutOfCluster, refuseWritesInMixture } from '../upstream/cluster-layout.ts'
+import type { MultiNodeHandlers, PipelineParts } from '../pipeline.ts'
 import { createDistributionCheck } from '../upstream/distribution.ts'
 import { forward } from '../upstream/forward.ts'
 import type { Cluster } from '../upstream/index.ts'
-import type { Router } from '../upstream/route.ts'
+import { type ClusterKind, type KindOf, refuseWritesInMixture } from '../upstream/kinds/index.ts'
 
 interface NodeStageParts {
   readonly cluster: Cluster
-  readonly route: Router
+  readonly kindOf: KindOf
   readonly log: Logger
   readonly onJoin: NonNullable<JoinCollectionsPorts['onJoin']>
   /** Shared by replicas if there is Redis. Absent: write locks hold in this process only. */
   readonly acquireFetchLock: CacheStore['acquireFetchLock'] | undefined
 }
 
-/** Builds the stages that call nodes, for the mode in `cluster.distribution`. */
+/** Builds the stages that call nodes. */
 export function buildNodeStages(
-  { initial, current }: ReloadableConfig,
-  { cluster, route, log, onJoin, acquireFetchLock }: NodeStageParts,
+  { current }: ReloadableConfig,
+  { cluster, kindOf, log, onJoin, acquireFetchLock }: NodeStageParts,
 ): Pick<PipelineParts, 'forward' | 'refuseWrites' | 'writeLock' | 'multiNode'> {
   const { view, call } = cluster
-  const { distribution } = initial.cluster
   const limits = () => current().cluster.limits
   const isDistributing = createDistributionCheck({
     call,
@@ -42,7 +39,7 @@ export function buildNodeStages(
     log: (level, message, fields) => log[level](fields, message),
   })
   return {
-    forward: forward({ call, view, route, limits, onResponse: cluster.nodeList.observe }),
+    forward: forward({ call, view, kindOf, limits, onResponse: cluster.nodeList.observe }),
     refuseWrites: refuseWritesInMixture(view),
     writeLock: writeLockStage({
       locks: createWriteLocks(acquireFetchLock),
@@ -64,35 +61,36 @@ export function buildNodeStages(
         validation: findRead('/cluster/:node_id/configuration/validation'),
       }
       const common = { read, view, owners, isDistributing }
-      // In the newer layout the master distributes requests, whatever the mode is, and it validates all nodes at once.
-      const isNewer = () => layoutOfCluster(view) === 'newer'
-      const joined = joinCollections({
-        ...common,
-        distribution: () => (isNewer() ? 'manager' : distribution),
-        limits,
-        catalogue,
-        onJoin,
-      })
-      // The master of the newer layout returns the rows of all agents; its dialect joins them.
-      const collections: Handler<EdgeRead> = (request) =>
-        request.endpoint.target.kind === 'everyNode' && isNewer() ? forwardOne(request) : joined(request)
+      const kind = () => kindOf(view)
       const parts = { ...common, forward: forwardOne, endpoints }
-      const unlessNewer = <R extends EdgeRequest>(handler: Handler<R>): Handler<R> => {
-        return (request) => (isNewer() ? forwardOne(request) : handler(request))
-      }
-      if (distribution === 'manager') {
-        return {
+      const joined = joinCollections({ ...common, distribution: () => kind().distribution, limits, catalogue, onJoin })
+      const handlers: Readonly<Record<ClusterKind['name'], MultiNodeHandlers>> = {
+        manager: {
           forwardToOwner: cutPages(forwardOne),
-          joinCollections: collections,
-          joinVerdicts: unlessNewer(joinValidations(parts)),
+          joinCollections: joined,
+          joinVerdicts: joinValidations(parts),
           joinWrites: forwardOne,
-        }
+        },
+        edge: {
+          forwardToOwner: cutPages(traced('owner', forwardToOwner(parts))),
+          joinCollections: joined,
+          joinVerdicts: joinVerdicts(parts),
+          joinWrites: joinWrites(parts),
+        },
+        // The master distributes requests, validates all nodes at once, and returns the rows of all agents.
+        newer: {
+          forwardToOwner: forwardOne,
+          joinCollections: (request) =>
+            request.endpoint.target.kind === 'everyNode' ? forwardOne(request) : joined(request),
+          joinVerdicts: forwardOne,
+          joinWrites: forwardOne,
+        },
       }
       return {
-        forwardToOwner: unlessNewer(cutPages(traced('owner', forwardToOwner(parts)))),
-        joinCollections: collections,
-        joinVerdicts: unlessNewer(joinVerdicts(parts)),
-        joinWrites: unlessNewer(joinWrites(parts)),
+        forwardToOwner: (request) => handlers[kind().name].forwardToOwner(request),
+        joinCollections: (request) => handlers[kind().name].joinCollections(request),
+        joinVerdicts: (request) => handlers[kind().name].joinVerdicts(request),
+        joinWrites: (request) => handlers[kind().name].joinWrites(request),
       }
     },
   }

@@ -71,17 +71,11 @@ export function joinVerdicts({ read, view, endpoints: { validation } }: JoinVerd
   }
 }
 
-/**
- * Returns the handler of checks for distribution mode `manager`: in the classic layout the cluster uses only the first worker
- * that responds for a validation.
- */
+/** Returns the handler of checks for distribution mode `manager`: the cluster uses only the first worker that responds. */
 export function joinValidations(ports: JoinVerdictsPorts & { readonly forward: Handler<EdgeRead> }): Handler<EdgeRead> {
   const { view, forward } = ports
   const validateAll = joinVerdicts(ports)
-  return (request) => {
-    const isSingle = view.nodes().length < 2 || view.layoutOf(view.master().name) === 'newer'
-    return isSingle ? forward(request) : validateAll(request)
-  }
+  return (request) => (view.nodes().length < 2 ? forward(request) : validateAll(request))
 }
 
 /** Every call adds a listener; above ten Node.js would warn of a leak. */

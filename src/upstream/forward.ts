@@ -8,13 +8,13 @@ import { type TimeLimits, timeLimitOf } from '../core/timing.ts'
 import { traceSync } from '../core/traced.ts'
 import type { Answer, DialectResult, DialectTools } from './dialects/dialect.ts'
 import { dialects } from './dialects/index.ts'
+import type { Candidate, KindOf } from './kinds/index.ts'
 import type { NodeLimits } from './options.ts'
-import type { Candidate, Router } from './route.ts'
 
 export interface ForwardOptions {
   readonly call: CallNode
   readonly view: ClusterView
-  readonly route: Router
+  readonly kindOf: KindOf
   /** The time limits are for all candidates together. */
   readonly limits: () => TimeLimits & Pick<NodeLimits, 'perMinute'>
   /** Receives each response of a node. */
@@ -64,13 +64,13 @@ function limitUnlimitedRequests(): <T>(request: EdgeRequest, work: () => Promise
 
 /** Calls the candidates in order until one responds. If none does, throws the error of the first candidate. */
 async function callCandidates(options: ForwardOptions, request: EdgeRequest): Promise<Answer> {
-  const { call, view, route } = options
+  const { call, view, kindOf } = options
   const limits = options.limits()
   const { perMinute } = limits
   const latest = performance.now() + timeLimitOf(request, limits)
   const deadline = request.kind === 'read' ? Math.min(latest, request.deadline) : latest
   let first: NodeFailure | undefined
-  for (const candidate of traceSync(request.trace, 'route', () => route(request, view))) {
+  for (const candidate of traceSync(request.trace, 'route', () => kindOf(view).route(request, view))) {
     const remaining = deadline - performance.now()
     if (first !== undefined && remaining <= 0 && !request.waitForComplete) break
     if (first !== undefined && !mayFollow(first, candidate, request)) break

@@ -1,12 +1,11 @@
 /** What the cache asks about the nodes that a request would go to: their idle capacity, and whether they answer at all. */
 import type { ClusterView } from '../core/node-call.ts'
 import { type EdgeRequest, nodeOf } from '../core/request.ts'
-import { layoutOfCluster } from './cluster-layout.ts'
-import type { Router } from './route.ts'
+import type { ClusterKind, KindOf } from './kinds/index.ts'
 
-interface RoutePorts {
+interface KindPorts {
   readonly view: ClusterView
-  readonly route: Router
+  readonly kindOf: KindOf
 }
 
 /**
@@ -14,31 +13,30 @@ interface RoutePorts {
  * request may go to would still have a free slot for the next client. If the node is not known yet (an agent owner,
  * several nodes), all nodes must have one.
  */
-export function createIdleCapacityCheck(ports: RoutePorts): (request: EdgeRequest) => boolean {
-  const { view } = ports
+export function createIdleCapacityCheck({ view, kindOf }: KindPorts): (request: EdgeRequest) => boolean {
   return (request) => {
+    const kind = kindOf(view)
     const addressed = () => view.nodes().flatMap(({ name, addressed }) => (addressed ? [name] : []))
-    const isOpen = layoutOfCluster(view) !== 'newer' && isNodeOpen(request)
-    const nodes = isOpen ? addressed() : [firstNodeOf(ports, request)]
+    const isOpen = kind.firstNode === undefined && isNodeOpen(request)
+    const nodes = isOpen ? addressed() : [firstNodeOf(kind, request, view)]
     return nodes.length > 0 && nodes.every((node) => node !== undefined && view.freeSlots(node) > 1)
   }
 }
 
 /** Creates the check whether the node that a request would be sent to first is known not to answer at all. */
-export function createSilenceCheck(ports: RoutePorts): (request: EdgeRequest) => boolean {
-  const isSilent = ports.view.isSilent ?? (() => false)
+export function createSilenceCheck({ view, kindOf }: KindPorts): (request: EdgeRequest) => boolean {
+  const isSilent = view.isSilent ?? (() => false)
   return (request) => {
     // Routing each stale response would cost more than this test of a few nodes.
-    if (!ports.view.nodes().some(({ name }) => isSilent(name))) return false
-    const first = firstNodeOf(ports, request)
+    if (!view.nodes().some(({ name }) => isSilent(name))) return false
+    const first = firstNodeOf(kindOf(view), request, view)
     return first !== undefined && isSilent(first)
   }
 }
 
 /** Returns the node that is asked first; `undefined`: there is none, or it is not known yet. */
-function firstNodeOf({ view, route }: RoutePorts, request: EdgeRequest): string | undefined {
-  // In the newer layout the master answers for all nodes.
-  if (layoutOfCluster(view) === 'newer') return view.master().name
+function firstNodeOf({ firstNode, route }: ClusterKind, request: EdgeRequest, view: ClusterView): string | undefined {
+  if (firstNode !== undefined) return firstNode(view)
   try {
     return route(request, view)[0]?.node
   } catch {
@@ -47,9 +45,6 @@ function firstNodeOf({ view, route }: RoutePorts, request: EdgeRequest): string 
 }
 
 function isNodeOpen(request: EdgeRequest): boolean {
-  const { target } = request.endpoint
-  return (
-    nodeOf(request) === undefined &&
-    (target.kind === 'agentOwner' || target.kind === 'everyNode' || target.kind === 'severalNodes')
-  )
+  const { kind } = request.endpoint.target
+  return nodeOf(request) === undefined && (kind === 'agentOwner' || kind === 'everyNode' || kind === 'severalNodes')
 }

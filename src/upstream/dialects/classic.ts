@@ -7,7 +7,7 @@ import type { Endpoint } from '../../catalogue/endpoint.ts'
 import { readEnvelopeInTurns } from '../../core/envelope.ts'
 import type { NodeCall, NodeResponse } from '../../core/node-call.ts'
 import type { EdgeRequest } from '../../core/request.ts'
-import type { Candidate } from '../route.ts'
+import type { Candidate } from '../kinds/index.ts'
 import type { Dialect, DialectResult, DialectTools, TranslatedResponse } from './dialect.ts'
 import { createNodeCall, encode, fillPath, formatBody } from './node-call.ts'
 

@@ -5,7 +5,7 @@
 import type { CallNode, ClusterView, NodeFailure, NodeResponse } from '../../core/node-call.ts'
 import type { EdgeRequest } from '../../core/request.ts'
 import type { EdgeResponse } from '../../core/response.ts'
-import type { Candidate } from '../route.ts'
+import type { Candidate } from '../kinds/index.ts'
 
 export interface Dialect {
   /**

@@ -4,6 +4,7 @@
 import { request as send } from 'undici'
 import type { CallNode, ClusterView, NodeCall, NodeResult } from '../../../src/core/node-call.ts'
 import { forward } from '../../../src/upstream/forward.ts'
+import { createKinds } from '../../../src/upstream/kinds/index.ts'
 import { basic, startServer } from '../../unit/http/test-server.ts'
 import type { SeenCall } from './calls.ts'
 import type { ClassicRequest } from './classic-request.ts'
@@ -39,6 +40,8 @@ const view: ClusterView = {
   freeSlots: () => 1,
 }
 
+const kindOf = createKinds('manager')
+
 export async function startReplay(t: Tap): Promise<Replay> {
   let asked = 'master'
   let reply: (call: NodeCall) => NodeResult = () => {
@@ -48,7 +51,7 @@ export async function startReplay(t: Tap): Promise<Replay> {
   const handler = forward({
     call,
     view,
-    route: ({ endpoint }) => [{ node: asked, path: endpoint.path }],
+    kindOf: (now) => ({ ...kindOf(now), route: ({ endpoint }) => [{ node: asked, path: endpoint.path }] }),
     limits: () => ({ timeout: 30_000, slowTimeout: 30_000 }),
   })
   const server = await startServer(t, handler, {

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import { forward } from '../../../src/upstream/forward.ts'
-import { createRouter } from '../../../src/upstream/route.ts'
+import { createKinds } from '../../../src/upstream/kinds/index.ts'
 import { startEdge } from '../../support/edge.ts'
 import { edgeRequest } from '../../support/edge-requests.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -13,7 +13,7 @@ t.test('the list that a client requests postpones that of the edge, if it is the
   const { start, simulator } = await edgeOf(t)
   const { cluster } = await start()
   const { call, view, nodeList } = cluster
-  const ports = { call, view, route: createRouter('manager'), limits: () => ({ timeout: 20_000, slowTimeout: 20_000 }) }
+  const ports = { call, view, kindOf: createKinds('manager'), limits: () => ({ timeout: 20_000, slowTimeout: 20_000 }) }
   const handler = forward({ ...ports, onResponse: nodeList.observe })
   const ownLists = () => simulator.seen.filter(({ url }) => url.startsWith('/cluster/nodes?limit=1000')).length
   const clientFor = async (query: Readonly<Record<string, string>>, intervals: number) => {

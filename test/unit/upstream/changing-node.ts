@@ -2,8 +2,8 @@
 import type { RequestListener } from 'node:http'
 import type { Test } from 'tap'
 import { forward } from '../../../src/upstream/forward.ts'
+import { createKinds } from '../../../src/upstream/kinds/index.ts'
 import type { LayoutChange } from '../../../src/upstream/options.ts'
-import { createRouter } from '../../../src/upstream/route.ts'
 import { type Fault, startFaultProxy } from '../../faults/proxy.ts'
 import { type ClusterTestOptions, clusterOf, fakeNode } from './fake-node.ts'
 import { rows, sendJson, withLogin } from './newer-node.ts'
@@ -76,7 +76,7 @@ export async function startAuto(t: Test, layouts: readonly [Layout, Layout], opt
   const handler = forward({
     call,
     view,
-    route: createRouter('manager'),
+    kindOf: createKinds('manager'),
     limits: () => ({ timeout: 10_000, slowTimeout: 20_000 }),
   })
   return { master, worker, cluster, handler, changes, lines }

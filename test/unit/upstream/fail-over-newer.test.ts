@@ -2,7 +2,7 @@
 import type { RequestListener } from 'node:http'
 import t, { type Test } from 'tap'
 import { forward } from '../../../src/upstream/forward.ts'
-import { createRouter } from '../../../src/upstream/route.ts'
+import { createKinds } from '../../../src/upstream/kinds/index.ts'
 import { startFaultProxy } from '../../faults/proxy.ts'
 import { eventually } from '../../support/eventually.ts'
 import { edgeRequest } from './edge-request.ts'
@@ -28,7 +28,7 @@ async function start(t: Test, ofMaster: RequestListener, ofWorker: RequestListen
   const handler = forward({
     call,
     view,
-    route: createRouter('manager'),
+    kindOf: createKinds('manager'),
     limits: () => ({ timeout: 1_000, slowTimeout: 2_000 }),
   })
   const askedOf = (node: typeof master) =>

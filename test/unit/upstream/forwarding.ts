@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import type { Test } from 'tap'
 import { forward } from '../../../src/upstream/forward.ts'
-import { createRouter } from '../../../src/upstream/route.ts'
+import { createKinds } from '../../../src/upstream/kinds/index.ts'
 import { type Fault, startFaultProxy } from '../../faults/proxy.ts'
 import { edgeRequest } from './edge-request.ts'
 import { type ClusterTestOptions, clusterOf, envelope, fakeNode } from './fake-node.ts'
@@ -26,7 +26,7 @@ export async function startForwarding(t: Test, listener: RequestListener = envel
   const handler = forward({
     call,
     view,
-    route: createRouter('manager'),
+    kindOf: createKinds('manager'),
     limits: () => ({ timeout: 400, slowTimeout: 1_500 }),
   })
   const urls = (node: typeof master) => node.seen.map(({ method, url }) => `${method} ${url}`)

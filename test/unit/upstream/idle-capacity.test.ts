@@ -1,10 +1,11 @@
 import t from 'tap'
 import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
 import { createIdleCapacityCheck } from '../../../src/upstream/idle-capacity.ts'
-import { createRouter } from '../../../src/upstream/route.ts'
+import { createKinds } from '../../../src/upstream/kinds/index.ts'
 import { edgeRequest } from '../../support/edge-requests.ts'
+import { routerOf } from './router-of.ts'
 
-const route = createRouter('manager')
+const route = routerOf('manager')
 
 /** A master with that many free slots, and a worker with four. */
 function view(masterSlots: number): ClusterView {
@@ -32,7 +33,8 @@ t.test('a request for the master only has no worker as a second candidate', asyn
 })
 
 t.test('idle capacity leaves a free slot for the next client', async (t) => {
-  const hasIdle = (masterSlots: number) => createIdleCapacityCheck({ view: view(masterSlots), route })
+  const hasIdle = (masterSlots: number) =>
+    createIdleCapacityCheck({ view: view(masterSlots), kindOf: createKinds('manager') })
   t.notOk(hasIdle(0)(edgeRequest('GET /agents')))
   t.notOk(hasIdle(1)(edgeRequest('GET /agents')))
   t.ok(hasIdle(2)(edgeRequest('GET /agents')))

@@ -1,8 +1,7 @@
 /** `cluster.layout: auto` while nodes are down, upgraded or of different layouts. */
 import t from 'tap'
-import { refuseWritesInMixture } from '../../../src/upstream/cluster-layout.ts'
 import { forward } from '../../../src/upstream/forward.ts'
-import { createRouter } from '../../../src/upstream/route.ts'
+import { createKinds, refuseWritesInMixture } from '../../../src/upstream/kinds/index.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startAuto } from './changing-node.ts'
 import { edgeRequest } from './edge-request.ts'
@@ -159,7 +158,7 @@ t.test('refused credentials lead to no question for the layout: the refusal show
   const handler = forward({
     call,
     view,
-    route: createRouter('manager'),
+    kindOf: createKinds('manager'),
     limits: () => ({ timeout: 10_000, slowTimeout: 20_000 }),
   })
   // Within a second of the last question there is no other one in any case.

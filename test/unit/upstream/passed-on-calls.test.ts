@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import type { EdgeRequest } from '../../../src/core/request.ts'
 import { startSimulator } from '../../../src/simulator/index.ts'
 import { forward } from '../../../src/upstream/forward.ts'
-import { createRouter } from '../../../src/upstream/route.ts'
+import { createKinds } from '../../../src/upstream/kinds/index.ts'
 import { eventually } from '../../support/eventually.ts'
 import { edgeRequest } from './edge-request.ts'
 import { type ClusterTestOptions, clusterOf } from './fake-node.ts'
@@ -33,7 +33,7 @@ async function start(t: Test, options: ClusterTestOptions = {}) {
   const handler = forward({
     call,
     view,
-    route: createRouter('manager'),
+    kindOf: createKinds('manager'),
     limits: () => ({ timeout: 20_000, slowTimeout: 20_000 }),
   })
   const ask = async (method: string, path: string, params: Record<string, string> = {}, query = {}) =>
@@ -151,7 +151,7 @@ t.test('a call that waits for completion is not cut short', async (t) => {
   const handler = forward({
     call,
     view,
-    route: createRouter('manager'),
+    kindOf: createKinds('manager'),
     limits: () => ({ timeout: 20_000, slowTimeout: 20_000 }),
   })
   const request = edgeRequest('GET', '/cluster/:node_id/status', { params: { node_id: worker }, waitForComplete: true })

@@ -2,8 +2,9 @@ import t from 'tap'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
 import { createIdleCapacityCheck } from '../../../src/upstream/idle-capacity.ts'
-import { createRouter } from '../../../src/upstream/route.ts'
+import { createKinds } from '../../../src/upstream/kinds/index.ts'
 import { edgeRequest } from './edge-request.ts'
+import { routerOf } from './router-of.ts'
 
 const master: NodeInfo = { name: 'boss', type: 'master', addressed: true }
 const nodes: readonly NodeInfo[] = [
@@ -25,7 +26,7 @@ function view(freeSlots: ClusterView['freeSlots'] = () => 4): ClusterView {
 
 for (const distribution of ['manager', 'edge'] as const) {
   t.test(`newer layout: the master answers every endpoint, in mode ${distribution}`, async (t) => {
-    const route = createRouter(distribution)
+    const route = routerOf(distribution)
     for (const { method, path, target } of catalogue) {
       if (target.kind === 'edge' || target.kind === 'severalNodes') {
         t.throws(() => route(edgeRequest(method, path), view()), { code: 949 })
@@ -46,7 +47,7 @@ for (const distribution of ['manager', 'edge'] as const) {
   })
 
   t.test(`newer layout: no worker relieves a busy master, in mode ${distribution}`, async (t) => {
-    const route = createRouter(distribution)
+    const route = routerOf(distribution)
     const busy = view((name) => (name === 'boss' ? 0 : 4))
     const rules = edgeRequest('GET', '/rules', { copies: 'current' })
     t.strictSame(
@@ -61,7 +62,7 @@ for (const distribution of ['manager', 'edge'] as const) {
   t.test(
     `newer layout: a request for a node or an agent owner goes to the master, in mode ${distribution}`,
     async (t) => {
-      const route = createRouter(distribution)
+      const route = routerOf(distribution)
       for (const node of ['boss', 'w1', 'w2']) {
         const request = edgeRequest('GET', '/syscheck/:agent_id', { params: { agent_id: '001' }, extent: { node } })
         t.equal(route(request, view())[0]?.node, 'boss')
@@ -70,7 +71,7 @@ for (const distribution of ['manager', 'edge'] as const) {
   )
 
   t.test(`newer layout: an unknown node is 3022 without a call, in mode ${distribution}`, async (t) => {
-    const route = createRouter(distribution)
+    const route = routerOf(distribution)
     for (const name of ['w9', '__proto__', 'constructor', 'localhost:6379']) {
       const named = edgeRequest('GET', '/cluster/:node_id/info', { params: { node_id: name } })
       t.throws(() => route(named, view()), { code: 3022, status: 200 })
@@ -83,7 +84,7 @@ t.test('newer layout: idle capacity is that of the master', async (t) => {
   const hasIdle = (slotsOfMaster: number, slotsOfWorker: number) =>
     createIdleCapacityCheck({
       view: view((name) => (name === 'boss' ? slotsOfMaster : slotsOfWorker)),
-      route: createRouter('manager'),
+      kindOf: createKinds('manager'),
     })
   const everyAgent = edgeRequest('GET', '/experimental/syscollector/os')
   const severalNodes = edgeRequest('GET', '/cluster/:node_ids/info', { params: { node_ids: '*' } })

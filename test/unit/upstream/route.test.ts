@@ -1,11 +1,11 @@
 import t from 'tap'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
-import { createRouter } from '../../../src/upstream/route.ts'
 import { Topology } from '../../../src/upstream/topology.ts'
 import { edgeRequest } from './edge-request.ts'
+import { routerOf } from './router-of.ts'
 
-const route = createRouter('manager')
+const route = routerOf('manager')
 const master: NodeInfo = { name: 'boss', type: 'master', addressed: true }
 const nodes: NodeInfo[] = [
   master,
@@ -56,7 +56,7 @@ t.test('the master first, then workers that pass the request on', (t) => {
 t.test('a worker with a free slot relieves a busy master of reads that every node answers', (t) => {
   const copies = 'current'
   const rules = edgeRequest('GET', '/rules', { copies })
-  for (const router of [route, createRouter('edge')]) {
+  for (const router of [route, routerOf('edge')]) {
     t.same(router(rules, busy('boss')), [
       { node: 'w2', path: '/rules', relievesMaster: true },
       { node: 'boss', path: '/rules' },
@@ -155,7 +155,7 @@ t.test('every endpoint of the catalogue has a route to an existing path', (t) =>
 })
 
 t.test('a node part goes to that node only, under the same path', (t) => {
-  for (const router of [route, createRouter('edge')]) {
+  for (const router of [route, routerOf('edge')]) {
     const path = '/syscollector/:agent_id/os'
     t.same(router(edgeRequest('GET', path, { extent: { node: 'w1' } }), view()), [{ node: 'w1', path }])
     t.throws(() => router(edgeRequest('GET', path, { extent: { node: 'w3' } }), view()), {
@@ -169,14 +169,14 @@ t.test('a node part goes to that node only, under the same path', (t) => {
 
 t.test('requests to every node: each node in mode edge, the master in mode manager', (t) => {
   const path = '/experimental/syscollector/os'
-  t.same(createRouter('edge')(edgeRequest('GET', path, { extent: { node: 'w1' } }), view()), [{ node: 'w1', path }])
+  t.same(routerOf('edge')(edgeRequest('GET', path, { extent: { node: 'w1' } }), view()), [{ node: 'w1', path }])
   t.same(route(edgeRequest('GET', path, { extent: { node: 'boss' } }), view())[0], { node: 'boss', path, ...passing })
   t.ok(route(edgeRequest('GET', path, { extent: { node: 'boss' } }), view()).length > 1, 'a worker is a fallback')
   t.end()
 })
 
 t.test('mode edge: no node replaces the master or another node', (t) => {
-  const edge = createRouter('edge')
+  const edge = routerOf('edge')
   for (const { method, path, target } of catalogue) {
     if (target.kind !== 'master') continue
     t.same(edge(edgeRequest(method, path), view()), [{ node: 'boss', path }], `${method} ${path}`)

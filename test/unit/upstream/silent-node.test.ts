@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { forward } from '../../../src/upstream/forward.ts'
-import { createRouter } from '../../../src/upstream/route.ts'
+import { createKinds } from '../../../src/upstream/kinds/index.ts'
 import { type Fault, startFaultProxy } from '../../faults/proxy.ts'
 import { eventually } from '../../support/eventually.ts'
 import { edgeRequest } from './edge-request.ts'
@@ -122,7 +122,7 @@ t.test('requests that a worker passes on to a silent master do not eject the wor
   const handler = forward({
     call,
     view,
-    route: createRouter('manager'),
+    kindOf: createKinds('manager'),
     limits: () => ({ timeout: 2_000, slowTimeout: 2_000 }),
   })
   const agent = (id: number) => edgeRequest('GET', '/agents/:agent_id', { params: { agent_id: `00${id}` } })

@@ -2,7 +2,7 @@
 import type { RequestListener } from 'node:http'
 import t, { type Test } from 'tap'
 import { forward } from '../../../src/upstream/forward.ts'
-import { createRouter } from '../../../src/upstream/route.ts'
+import { createKinds } from '../../../src/upstream/kinds/index.ts'
 import { edgeRequest } from './edge-request.ts'
 import { clusterOf, fakeNode } from './fake-node.ts'
 import { sendJson } from './newer-node.ts'
@@ -13,7 +13,7 @@ async function errorOf(t: Test, layout: 'classic' | 'newer', listener: RequestLi
   const handler = forward({
     call,
     view,
-    route: createRouter('manager'),
+    kindOf: createKinds('manager'),
     limits: () => ({ timeout: 10_000, slowTimeout: 20_000 }),
   })
   return Promise.resolve(handler(edgeRequest('GET', '/agents'))).catch((error: unknown) => error)

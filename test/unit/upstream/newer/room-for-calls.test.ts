@@ -2,7 +2,7 @@
 import t from 'tap'
 import { startSimulator } from '../../../../src/simulator/index.ts'
 import { forward } from '../../../../src/upstream/forward.ts'
-import { createRouter } from '../../../../src/upstream/route.ts'
+import { createKinds } from '../../../../src/upstream/kinds/index.ts'
 import { edgeRequest } from '../edge-request.ts'
 import { clusterOf } from '../fake-node.ts'
 
@@ -20,7 +20,7 @@ async function start(t: Parameters<typeof clusterOf>[0], perMinute: number) {
   const handler = forward({
     call,
     view,
-    route: createRouter('manager'),
+    kindOf: createKinds('manager'),
     limits: () => ({ timeout: 20_000, slowTimeout: 20_000 }),
   })
   const inventories = () => simulator.seen.filter(({ url }) => url.startsWith('/experimental')).length

@@ -1,0 +1,7 @@
+import { createKinds, type Router } from '../../../src/upstream/kinds/index.ts'
+
+/** Returns the candidates of requests to a cluster with this mode, or with the newer layout if the view shows it. */
+export function routerOf(mode: 'manager' | 'edge'): Router {
+  const kindOf = createKinds(mode)
+  return (request, view) => kindOf(view).route(request, view)
+}
