@@ -1,31 +1,14 @@
 /**
- * Long synchronous work that yields to the event loop every few milliseconds. The work is a generator: it yields a
- * promise to await it, or PAUSE to let other callbacks run. Work that never yields completes synchronously.
+ * Long synchronous work that yields to the event loop when its turn is over. The work is a generator: it yields a
+ * promise to await it, or PAUSE to wait for a turn. Work that never yields completes synchronously.
  */
-import { isTurnOver, isTurnOverNow, waitForTurn } from './turns.ts'
+import { waitForTurn } from './turns.ts'
 
 export const PAUSE = Symbol('pause')
 
 type Awaited = Promise<unknown> | typeof PAUSE
 
 export type CooperativeTask<T> = Generator<Awaited, T, unknown>
-
-export interface TimeSlice {
-  /** Whether the task must yield. Reads the clock on every 32nd call only. */
-  isOver(): boolean
-  /** As `isOver`, but reads the clock on each call: for long steps. */
-  isOverNow(): boolean
-  restart(): void
-}
-
-export function createTimeSlice(): TimeSlice {
-  return { isOver: isTurnOver, isOverNow: isTurnOverNow, restart: () => undefined }
-}
-
-/** Yields to the event loop. */
-export function* pause(_slice: TimeSlice): CooperativeTask<void> {
-  yield PAUSE
-}
 
 /** Runs a task; returns its value without a promise if the task never yields. */
 export function runTask<T>(task: CooperativeTask<T>): T | Promise<T> {

@@ -5,8 +5,8 @@ import { EnvelopeScan } from './envelope-scan.ts'
 import { EdgeError } from './errors.ts'
 import type { ByteRange } from './json-members.ts'
 import { OPEN, skipSpace, valueIn } from './json-scan.ts'
-import { waitForJsonTurn } from './json-turns.ts'
 import type { EdgeResponse, EnvelopeResponse, MadeOfParts, Origin, RowRanges, StorableOrigin } from './response.ts'
+import { waitForJsonTurn } from './turns.ts'
 
 /** The error number of an envelope, or why the bytes are not one. */
 export type Envelope =

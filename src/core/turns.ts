@@ -10,6 +10,8 @@ const MS_PER_TURN = 3
 /** What a piece of unknown length that has waited is expected to take. */
 const PIECE_MS = 1
 const CALLS_PER_CLOCK_READ = 32
+/** Parsing this much takes about a millisecond. */
+const JSON_BYTES_PER_MS = 64 * 1024
 
 interface Waiting {
   readonly ms: number
@@ -34,6 +36,11 @@ export function waitForTurn(ms = 0): Promise<void> | undefined {
     return undefined
   }
   return new Promise((resolve) => waiting.push({ ms, resolve }))
+}
+
+/** As `waitForTurn`, for JSON text of this length, which is parsed or printed. */
+export function waitForJsonTurn(bytes: number): Promise<void> | undefined {
+  return waitForTurn(bytes / JSON_BYTES_PER_MS)
 }
 
 /** Corrects the expected time of a piece by `ms` milliseconds. */

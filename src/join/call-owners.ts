@@ -1,12 +1,12 @@
 /** Sends a write to the owners of many agents: each owner gets the ids of its own agents, in bodies that nodes accept. */
 
-import { type CooperativeTask, createTimeSlice, pause, runTask } from '../core/cooperative.ts'
+import { type CooperativeTask, PAUSE, runTask } from '../core/cooperative.ts'
 import { EdgeError } from '../core/errors.ts'
-import { waitForJsonTurn } from '../core/json-turns.ts'
 import type { ClusterView } from '../core/node-call.ts'
 import type { EdgeWrite, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { traceAsync } from '../core/traced.ts'
+import { isTurnOver, waitForJsonTurn } from '../core/turns.ts'
 import type { NodeByAgent } from './agent-owners.ts'
 import { callNode, createUnsentOutcome, type NodeOutcome } from './node-outcome.ts'
 import { mergeAffected, type OwnerOutcome } from './rules/affected.ts'
@@ -41,7 +41,6 @@ interface GroupedIds {
 }
 
 function* groupByNode(ids: readonly string[], nodes: NodeByAgent, view: ClusterView): CooperativeTask<GroupedIds> {
-  const slice = createTimeSlice()
   const master = view.master().name
   const idsByNode = new Map<string, string[]>(view.nodes().map(({ name }) => [name, []]))
   const unsent: OwnerOutcome[] = []
@@ -49,7 +48,7 @@ function* groupByNode(ids: readonly string[], nodes: NodeByAgent, view: ClusterV
     const node = nodes.get(id) ?? master
     if (node instanceof EdgeError) unsent.push({ ids: [id], outcome: createUnsentOutcome(node) })
     else addTo(idsByNode, node, id)
-    if (slice.isOver()) yield* pause(slice)
+    if (isTurnOver()) yield PAUSE
   }
   return { idsByNode, unsent }
 }

@@ -1,9 +1,9 @@
 /** What one node did with a write or a check, as a value: the failure of one node must not hide what the others did. */
 import { type EnvelopeContents, envelopeOf, isOutcomeUnknown, isUnfinished, parseBody } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
-import { waitForJsonTurn } from '../core/json-turns.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import { cachedOf, type EdgeResponse, type EnvelopeResponse, type JoinedOrigin } from '../core/response.ts'
+import { waitForJsonTurn } from '../core/turns.ts'
 import { proxyErrorOf, timeLeftOf } from './node-part.ts'
 import { formatClusterStatus, type NodeStatus, originWith } from './node-report.ts'
 

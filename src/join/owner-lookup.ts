@@ -5,9 +5,9 @@
 import type { ReadEndpoint } from '../catalogue/endpoint.ts'
 import { isNotReadyError, parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
-import { waitForJsonTurn } from '../core/json-turns.ts'
 import { type Caller, type EdgeRead, type EdgeRequest, type Handler, NO_COST } from '../core/request.ts'
 import { cachedOf, type EdgeResponse } from '../core/response.ts'
+import { waitForJsonTurn } from '../core/turns.ts'
 import { ownField, ownText } from '../core/values.ts'
 
 /** The node that an agent reports to. `unknown`: the agent has connected, but the master does not name its node. */

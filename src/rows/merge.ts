@@ -7,7 +7,8 @@
  * sorts all rows of that input first. Long merges yield to the event loop every few milliseconds.
  */
 
-import { type CooperativeTask, createTimeSlice, pause, runTask, type TimeSlice } from '../core/cooperative.ts'
+import { type CooperativeTask, PAUSE, runTask } from '../core/cooperative.ts'
+import { isTurnOver } from '../core/turns.ts'
 import { parseSorting } from '../query/order.ts'
 import type { Source } from '../query/sources.ts'
 import type { Element } from '../query/value.ts'
@@ -96,7 +97,6 @@ interface MergeState {
   readonly reader: SortKeyReader
   readonly sign: 1 | -1
   readonly unsorted: Set<number>
-  readonly slice: TimeSlice
 }
 
 function* merge(inputs: readonly MergeInput[], options: MergeOptions): CooperativeTask<MergeResult> {
@@ -109,7 +109,6 @@ function* merge(inputs: readonly MergeInput[], options: MergeOptions): Cooperati
       reader: createSortKeyReader(sorting, options.source),
       sign: sorting?.sign ?? 1,
       unsorted: new Set(),
-      slice: createTimeSlice(),
     }
     for (let attempt = 1; ; attempt++) {
       const merged = yield* tryMerge(state, attempt > MAX_RESTARTS)
@@ -133,13 +132,13 @@ function firstRow(inputs: readonly MergeInput[]): Element[] {
 
 /** Returns undefined if an input is out of order; the input is in `unsorted` then. */
 function* tryMerge(state: MergeState, sortAll: boolean): CooperativeTask<MergedRows | undefined> {
-  const { inputs, options, slice } = state
+  const { inputs, options } = state
   const sequences = yield* openSequences(state, sortAll)
   const heap = createHeap<SortedRows>((a, b) => isBefore(a, b, state))
   for (const rows of sequences) {
     if ((yield* fetchUntilRow(state, rows, rows.step())) === 'row') heap.push(rows)
     // There may be thousands of agents.
-    if (slice.isOver()) yield* pause(slice)
+    if (isTurnOver()) yield PAUSE
   }
   const writer = createPageWriter(inputs, options.source, options)
   const rowsTaken = inputs.map(() => 0)
@@ -162,7 +161,7 @@ function* tryMerge(state: MergeState, sortAll: boolean): CooperativeTask<MergedR
     }
     if (result === 'row') heap.sinkTop()
     else heap.pop()
-    if (slice.isOver()) yield* pause(slice)
+    if (isTurnOver()) yield PAUSE
   }
   const total = inputs.reduce((sum, { rows, total: ofInput = rows.total }) => sum + ofInput, 0)
   return { ok: true, chunks: writer.end(), count, total, rowsTaken, unsortedInputs: [...state.unsorted] }
@@ -185,14 +184,13 @@ function* fetchUntilRow(state: MergeState, rows: SortedRows, first: StepResult):
     const fetched = state.fetched[rows.input]
     if (!fetched) return 'end'
     yield fetched.fetchNext()
-    state.slice.restart()
     step = rows.step()
   }
   return step
 }
 
 function* openSequences(state: MergeState, sortAll: boolean): CooperativeTask<SortedRows[]> {
-  const { inputs, fetched, reader, sign, unsorted, slice } = state
+  const { inputs, fetched, reader, sign, unsorted } = state
   const isSorted = (input: number) => inputs[input]?.isSorted === true && !sortAll && !unsorted.has(input)
   const incomplete = fetched.filter(({ input, isComplete }) => !isSorted(input) && !isComplete)
   if (incomplete.length > 0) yield Promise.all(incomplete.map(fetchAllPages))
@@ -202,7 +200,7 @@ function* openSequences(state: MergeState, sortAll: boolean): CooperativeTask<So
       sequences.push(createPagedRows(pages, sequences.length, reader, sign))
       continue
     }
-    const runs = yield* sortIntoRuns(pages, reader, sign, slice)
+    const runs = yield* sortIntoRuns(pages, reader, sign)
     for (const run of runs) sequences.push(createRunRows(pages.input, sequences.length, run))
   }
   return sequences

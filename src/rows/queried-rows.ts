@@ -1,5 +1,5 @@
 /** The rows of a snapshot as queries need them: columns, and the text of each row. */
-import { waitForJsonTurn } from '../core/json-turns.ts'
+import { waitForJsonTurn } from '../core/turns.ts'
 import { flattenRow } from '../query/select.ts'
 import type { Source } from '../query/sources.ts'
 import type { Element } from '../query/value.ts'

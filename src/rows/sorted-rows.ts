@@ -2,7 +2,8 @@
  * The sorted sequences that a merge reads from: the pages of an input that its node has sorted, read row by row, or a run
  * of rows that the edge has sorted.
  */
-import { type CooperativeTask, pause, type TimeSlice } from '../core/cooperative.ts'
+import { type CooperativeTask, PAUSE } from '../core/cooperative.ts'
+import { isTurnOver, isTurnOverNow } from '../core/turns.ts'
 import type { Rows } from './rows.ts'
 import { advanceRow, createRowCursor, type RowCursor, UnreadableRowsError } from './rows.ts'
 import { compareSortKeys, type SortKeyReader, type SortKeys } from './sort-keys.ts'
@@ -140,7 +141,6 @@ export function* sortIntoRuns(
   { input, pages }: FetchedPages,
   reader: SortKeyReader,
   sign: 1 | -1,
-  slice: TimeSlice,
 ): CooperativeTask<RowRef[][]> {
   const runs: RowRef[][] = []
   let run: RowRef[] = []
@@ -153,13 +153,13 @@ export function* sortIntoRuns(
         runs.push(run)
         run = []
       }
-      if (slice.isOver()) yield* pause(slice)
+      if (isTurnOver()) yield PAUSE
     }
   }
   runs.push(run)
   for (const rows of runs) {
     rows.sort((a, b) => sign * compareSortKeys(a.keys, b.keys))
-    if (slice.isOverNow()) yield* pause(slice)
+    if (isTurnOverNow()) yield PAUSE
   }
   return runs
 }

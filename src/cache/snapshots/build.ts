@@ -1,9 +1,9 @@
 /** Reads all rows of a collection, page after page. */
 import { parseBody } from '../../core/envelope.ts'
 import type { SnapshotRefusal } from '../../core/events.ts'
-import { waitForJsonTurn } from '../../core/json-turns.ts'
 import type { EdgeRead, Handler } from '../../core/request.ts'
 import { isPartial } from '../../core/response.ts'
+import { waitForJsonTurn } from '../../core/turns.ts'
 import type { Element } from '../../query/value.ts'
 import { BYTES_PER_PART, PartWriter } from '../../rows/parts.ts'
 

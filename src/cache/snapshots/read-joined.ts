@@ -1,8 +1,8 @@
 /** Reads all rows of a collection that is joined from the responses of many nodes or agents. */
 import { parseBody } from '../../core/envelope.ts'
-import { waitForJsonTurn } from '../../core/json-turns.ts'
 import type { EdgeRead, Handler } from '../../core/request.ts'
 import { type MadeOfParts, partsOf } from '../../core/response.ts'
+import { waitForJsonTurn } from '../../core/turns.ts'
 import { type CollectionRows, LONG_NUMBER, type SnapshotLimits, SnapshotRefusedError } from './build.ts'
 
 export interface JoinedRows extends CollectionRows {

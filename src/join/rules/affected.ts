@@ -3,9 +3,10 @@
  * There may be 100,000 agents, so the work is linear and yields to the event loop.
  */
 
-import { type CooperativeTask, createTimeSlice, pause, runTask, type TimeSlice } from '../../core/cooperative.ts'
+import { type CooperativeTask, PAUSE, runTask } from '../../core/cooperative.ts'
 import { EdgeError } from '../../core/errors.ts'
 import type { EdgeResponse } from '../../core/response.ts'
+import { isTurnOver, isTurnOverNow } from '../../core/turns.ts'
 import { ownField, ownText } from '../../core/values.ts'
 import { clusterStatusOf, createResponse, type NodeOutcome, respondWithRefusal } from '../node-outcome.ts'
 
@@ -34,28 +35,27 @@ function* merge(
   byOwner: readonly OwnerOutcome[],
   outcomes: readonly NodeOutcome[],
 ): CooperativeTask<EdgeResponse> {
-  const slice = createTimeSlice()
   const failures = new Map<string, unknown>()
   const nodes = new Map<string, NodeTotal>()
-  for (const owner of byOwner) addTotal(nodes, owner.outcome, yield* addFailures(failures, owner, slice))
+  for (const owner of byOwner) addTotal(nodes, owner.outcome, yield* addFailures(failures, owner))
   const affected: string[] = []
   const failed: unknown[] = []
   for (const id of ids) {
     if (failures.has(id)) failed.push(failures.get(id))
     else affected.push(id)
-    if (slice.isOver()) yield* pause(slice)
+    if (isTurnOver()) yield PAUSE
   }
   const msg = failed.length === 0 ? ALL_RESTARTED : SOME_NOT_RESTARTED
   const pieces = [`{"error":0,"data":{"msg":${JSON.stringify(msg)},"affected_agents":`]
-  yield* addList(pieces, affected, slice)
+  yield* addList(pieces, affected)
   if (failed.length > 0) {
     pieces.push(',"failed_ids":')
-    yield* addList(pieces, failed, slice)
+    yield* addList(pieces, failed)
   }
   pieces.push('}}')
   const totals = [...nodes.values()].map(({ outcome }) => outcome)
   const clusterStatus = clusterStatusOf(totals, ({ node }) => ({ rows: nodes.get(node)?.rows ?? 0 }))
-  return createResponse(yield* concatenate(pieces, slice), outcomes, clusterStatus)
+  return createResponse(yield* concatenate(pieces), outcomes, clusterStatus)
 }
 
 /** All calls of one node. `outcome`: the first one that failed, else the first one, with the time of all calls. */
@@ -83,7 +83,6 @@ function addTotal(nodes: Map<string, NodeTotal>, outcome: NodeOutcome, rows: num
 function* addFailures(
   failures: Map<string, unknown>,
   { ids, outcome: { succeeded, contents, error } }: OwnerOutcome,
-  slice: TimeSlice,
 ): CooperativeTask<number> {
   const listed = new Map(succeeded ? listedFailures(contents.data) : [])
   const affected = new Set(succeeded ? affectedIds(contents.data) : [])
@@ -93,7 +92,7 @@ function* addFailures(
     else if (listed.has(id)) failures.set(id, listed.get(id))
     else if (affected.has(id)) rows += 1
     else failures.set(id, createFailure(id, UNMENTIONED))
-    if (slice.isOver()) yield* pause(slice)
+    if (isTurnOver()) yield PAUSE
   }
   return rows
 }
@@ -124,21 +123,21 @@ function idOf(element: unknown): string {
 const VALUES_PER_PIECE = 256
 
 /** Adds the JSON text of a list, in pieces. */
-function* addList(pieces: string[], values: readonly unknown[], slice: TimeSlice): CooperativeTask<void> {
+function* addList(pieces: string[], values: readonly unknown[]): CooperativeTask<void> {
   pieces.push('[')
   for (let at = 0; at < values.length; at += VALUES_PER_PIECE) {
     const text = JSON.stringify(values.slice(at, at + VALUES_PER_PIECE))
     pieces.push(at === 0 ? text.slice(1, -1) : `,${text.slice(1, -1)}`)
-    if (slice.isOverNow()) yield* pause(slice)
+    if (isTurnOverNow()) yield PAUSE
   }
   pieces.push(']')
 }
 
-function* concatenate(pieces: readonly string[], slice: TimeSlice): CooperativeTask<Buffer> {
+function* concatenate(pieces: readonly string[]): CooperativeTask<Buffer> {
   const buffers: Buffer[] = []
   for (const piece of pieces) {
     buffers.push(Buffer.from(piece))
-    if (slice.isOverNow()) yield* pause(slice)
+    if (isTurnOverNow()) yield PAUSE
   }
   return Buffer.concat(buffers)
 }

@@ -1,7 +1,7 @@
 /** Parses a body of the newer layout in turns of the event loop, its rows some at a time. */
 import { EnvelopeScan } from '../../../core/envelope-scan.ts'
 import { COMMA, OPEN, OPEN_LIST } from '../../../core/json-scan.ts'
-import { waitForJsonTurn } from '../../../core/json-turns.ts'
+import { waitForJsonTurn } from '../../../core/turns.ts'
 import { ownField } from '../../../core/values.ts'
 
 /** Bytes that are scanned or parsed in one turn of the event loop. */

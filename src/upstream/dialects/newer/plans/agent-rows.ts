@@ -3,7 +3,7 @@
  * agents' numbers, and those of one agent in the order of the call.
  */
 import { selectFirst } from '../../../../core/in-turns.ts'
-import { waitForJsonTurn } from '../../../../core/json-turns.ts'
+import { waitForJsonTurn } from '../../../../core/turns.ts'
 import { compileMatching, type Match, type Matching } from '../../../../query/collect.ts'
 import { type CollectionRequest, parsePage } from '../../../../query/request.ts'
 import { compileProjection, flattenRow } from '../../../../query/select.ts'

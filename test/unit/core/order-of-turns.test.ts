@@ -1,5 +1,5 @@
 import t from 'tap'
-import { waitForJsonTurn } from '../../../src/core/json-turns.ts'
+import { waitForJsonTurn } from '../../../src/core/turns.ts'
 
 const KIB = 1024
 
