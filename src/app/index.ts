@@ -169,8 +169,8 @@ async function buildParts(settings: ReloadableConfig, parts: ProcessParts) {
   const { log, logTo, setEarlierLines, flush, lifecycle, reloader, processGroup } = parts
   const { initial: config, current } = settings
   const name = replicaNameOf(config)
-  const events = createEdgeEvents((error, { requestId }) =>
-    log.error({ err: error, reqId: requestId }, 'request not reported'),
+  const events = createEdgeEvents((error, kind, requestId) =>
+    log.error({ err: error, reqId: requestId }, kind === 'request' ? 'request not reported' : `${kind} not reported`),
   )
   const { emit, requests } = events
   setEarlierLines(requests.drain)

@@ -127,7 +127,7 @@ export async function startServer(
     ...listenerOptions,
   }
   const listener = await createListener({ cors: false, log, ...listenerSettings })
-  const events = createEdgeEvents((err, { requestId: reqId }) => log.error({ err, reqId }, 'request not reported'))
+  const events = createEdgeEvents((err, kind, reqId) => log.error({ err, reqId }, `${kind} not reported`))
   events.on({ request: requestLog({ log, logTo: { write: (line) => void logLines.push(line) } }) })
   const requests: EdgeRequest[] = []
   const { app, resolveUrl, forgetUrls } = await createHttp({

@@ -38,7 +38,8 @@ const pathOfGroup: Readonly<Record<(typeof cacheGroups)[number], string>> = {
 /** Returns the Cache-Status of a read. */
 async function cacheStatus({ get }: Reloadable, path: string): Promise<string> {
   const response = await get(path)
-  await response.arrayBuffer()
+  const body = await response.text()
+  if (response.status !== 200) throw new Error(`${path}: ${response.status} ${body.slice(0, 200)}`)
   return response.headers.get('cache-status') ?? ''
 }
 
