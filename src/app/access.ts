@@ -10,9 +10,9 @@ import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { FailedLoginReason } from '../core/events.ts'
-import type { SharedAccess } from '../redis/shared-access.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { createVersionCall } from './cluster.ts'
+import type { SharedAccess } from './redis.ts'
 
 /** The name of the edge for clients that must log in, and in its own tokens. */
 export const identity = { realm: 'manager-edge', issuer: 'manager-edge', audience: 'manager-edge' } as const

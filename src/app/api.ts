@@ -21,12 +21,12 @@ import { createListener, type Listener } from '../listener/listener.ts'
 import { buildPipeline } from '../pipeline.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
 import type { RedisReplica } from '../redis/replica.ts'
-import type { SharedAccess } from '../redis/shared-access.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { createKinds } from '../upstream/kinds/index.ts'
 import { type ApiDescription, createApiDescription } from './api-description.ts'
 import { buildCache } from './cache.ts'
 import { buildNodeStages } from './node-stages.ts'
+import type { SharedAccess } from './redis.ts'
 import { createTraceStarter, type Traces } from './telemetry.ts'
 
 export interface ApiParts {

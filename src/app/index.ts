@@ -35,7 +35,7 @@ import { createLog, type LogDestination, type LogOutput } from './log.ts'
 import { buildOperations, createMonitors } from './operations.ts'
 import type { ProcessGroup } from './process-group.ts'
 import { createReadiness } from './readiness.ts'
-import { buildReplica, buildSharedAccess, readEncryptionKey } from './redis.ts'
+import { buildReplica, createSharedAccess, readEncryptionKey } from './redis.ts'
 import { createDeprecationLog, createReloader, type Reloader, type ReloadStatus } from './reload.ts'
 import { replicaNameOf } from './replica-name.ts'
 import { createStoreStatus } from './store-status.ts'
@@ -135,7 +135,12 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
     start: async () => {
       try {
         const startCluster = () => cluster.start().then(readiness.start)
-        await Promise.all([drains.start().then(startCluster), shared?.start(), reloader.watch(), audit.open()])
+        await Promise.all([
+          drains.start().then(startCluster),
+          shared?.revocations.start(),
+          reloader.watch(),
+          audit.open(),
+        ])
         const operationsUrl = await listen(operations.app, initial.operations)
         lifecycle.url = await listen(api.app, initial.listen, (text) => log.info(text))
         history.recordEvent({ kind: 'start' })
@@ -191,7 +196,9 @@ async function buildParts(settings: ReloadableConfig, parts: ProcessParts) {
   }
   const replica = await buildReplica(config, { onEvent: onStoreEvent, onStep: emit.redisStep })
   const encryptionKey = await readEncryptionKey(config)
-  const shared = buildSharedAccess({ replica, encryptionKey, log })
+  const shared =
+    replica &&
+    createSharedAccess({ replica, encryptionKey, log: (level, message, facts) => log[level](facts ?? {}, message) })
   let replicas: Replicas | undefined
   let api: Api | undefined
   let onRecover: (node: string) => void = () => undefined

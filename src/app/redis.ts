@@ -1,13 +1,16 @@
 /** The Redis that replicas share: this process as a replica, and the state of access in it. */
 import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import type { Logger } from 'pino'
+import { type CountRequest, createRequestCounts } from '../access/request-counts.ts'
 import { usesRedisTls } from '../config/cache-rules.ts'
 import type { Config } from '../config/schema.ts'
-import type { RedisStepEvent } from '../core/events.ts'
+import type { Counters } from '../core/counters.ts'
+import type { Log, RedisStepEvent } from '../core/events.ts'
+import { systemClock } from '../core/timing.ts'
 import type { OnStoreEvent, RedisConnectionOptions } from '../redis/options.ts'
 import { RedisReplica } from '../redis/replica.ts'
-import { createSharedAccess, type SharedAccess } from '../redis/shared-access.ts'
+import { SharedCounters } from '../redis/shared-counters.ts'
+import { createSharedRevocations, type SharedRevocations } from '../redis/shared-revocations.ts'
 
 /** Returns undefined if no Redis is configured. Rejects if the CA file cannot be read. */
 export async function redisConnectionOptions(
@@ -45,18 +48,22 @@ export async function readEncryptionKey({ cache }: Config): Promise<Buffer | und
   return cache.encryptionKeyFile === undefined ? undefined : readFile(cache.encryptionKeyFile)
 }
 
-interface SharedAccessParts {
-  readonly replica: RedisReplica | undefined
-  readonly encryptionKey: Buffer | undefined
-  readonly log: Logger
+/** What replicas share for access and for calls to nodes. */
+export interface SharedAccess {
+  readonly counters: Counters
+  readonly count: CountRequest
+  readonly revocations: SharedRevocations
 }
 
-/** Returns undefined if no Redis is configured. */
-export function buildSharedAccess({ replica, encryptionKey, log }: SharedAccessParts): SharedAccess | undefined {
-  if (replica === undefined) return undefined
-  return createSharedAccess({
-    replica,
-    ...(encryptionKey && { key: hash('sha256', encryptionKey, 'buffer') }),
-    log: (level, message, facts) => log[level](facts ?? {}, message),
-  })
+export interface SharedAccessParts {
+  readonly replica: RedisReplica
+  readonly encryptionKey?: Buffer | undefined
+  readonly log: Log
+}
+
+/** Must be called before the replica starts. */
+export function createSharedAccess({ replica, encryptionKey, log }: SharedAccessParts): SharedAccess {
+  const counters = new SharedCounters(replica, encryptionKey && hash('sha256', encryptionKey, 'buffer'))
+  const revocations = createSharedRevocations({ replica, clock: systemClock, log })
+  return { counters, count: createRequestCounts(counters), revocations }
 }

@@ -1,8 +1,11 @@
 /**
  * Revocations of tokens on all replicas within a second. Each replica checks tokens in its own memory. A replica that
- * revokes a token writes it to Redis and notifies the others, who read it at once, or with their next heartbeat.
+ * revokes a token writes it to Redis and notifies the others, who read it at once, or with their next heartbeat. While Redis
+ * is unreachable, each replica revokes on its own, and shares its revocations afterwards.
  */
+import { randomUUID } from 'node:crypto'
 import { createRevocationList, type Revocation, type RevocationList, type Revocations } from '../access/revocations.ts'
+import type { Log } from '../core/events.ts'
 import type { Clock } from '../core/timing.ts'
 import { redisChannels, redisKeys } from './options.ts'
 import type { RedisReplica } from './replica.ts'
@@ -11,8 +14,8 @@ import { script } from './scripts.ts'
 /**
  * Writes revocations and notifies other replicas. Each moves to the end of the order, so that all replicas read it. Its
  * moment never goes back. One that the order lacks is written again although its fact is known: an earlier run may have
- * ended in between, or an administrator has deleted one of the keys. All keys are read before the first is written. Up to 64 expired ones are removed with each call: the keys have no time to live, since Redis
- * must not evict a revocation.
+ * ended in between, or an administrator has deleted one of the keys. All keys are read before the first is written. Up to 64 expired ones are
+ * removed with each call: the keys have no time to live, since Redis must not evict a revocation.
  * KEYS: revoked, facts, ends. ARGV: channel, id of the replica, then for each revocation key, moment, end.
  */
 const WRITE_REVOCATIONS = script(`
@@ -48,32 +51,60 @@ if changed > 0 then redis.call('PUBLISH', ARGV[1], ARGV[2]) end
 return #expired
 `)
 
-const KEYS = ['revoked', 'facts', 'ends'].map(redisKeys.access)
-const MAX_BATCH = 64
+/**
+ * Reads the revocations after a place in their order. `born` differs after a flush: all revocations are then
+ * read again from the beginning.
+ * KEYS: revoked (key → place), facts (key → "moment until"), born.
+ * ARGV: new value of `born`, last known `born`, last known place, maximum number of revocations.
+ */
+const READ_REVOCATIONS = script(`
+local born = redis.call('GET', KEYS[3])
+if not born then
+  born = ARGV[1]
+  redis.call('SET', KEYS[3], born)
+end
+local from = '-inf'
+if born == ARGV[2] then from = '(' .. ARGV[3] end
+local keys = redis.call('ZRANGE', KEYS[1], from, '+inf', 'BYSCORE', 'LIMIT', 0, ARGV[4], 'WITHSCORES')
+local revoked = {}
+for at = 1, #keys, 2 do
+  revoked[#revoked + 1] = { keys[at], redis.call('HGET', KEYS[2], keys[at]) or '', keys[at + 1] }
+end
+return { born, revoked }`)
 
-export interface SharedRevocations extends Revocations {
-  /**
-   * Takes revocations from Redis, and writes those that Redis does not have: with `hasForgotten`, all that are known.
-   * Returns false if Redis did not accept them.
-   */
-  merge(revocations: readonly Revocation[], hasForgotten: boolean): Promise<boolean>
+const KEYS = {
+  read: ['revoked', 'facts', 'born'].map(redisKeys.access),
+  write: ['revoked', 'facts', 'ends'].map(redisKeys.access),
 }
+const MAX_BATCH = 64
+/** No request waits for a read, and its reply may be long: its time limit in command timeouts. */
+const READ_TIMEOUTS = 5
+const PENDING = 'redis is unreachable: revoked tokens are still valid at other replicas'
 
 export interface SharedRevocationsOptions {
   readonly replica: RedisReplica
   readonly clock: Clock
-  /** Called when revocations could not be written. They are written with a later heartbeat. */
-  readonly onPending: (revocations: number) => void
+  /** Receives a warning if revocations could not be written. They are written with a later heartbeat. */
+  readonly log: Log
 }
 
-export function createSharedRevocations({ replica, clock, onPending }: SharedRevocationsOptions): SharedRevocations {
-  const { commands, times, id } = replica
+export interface SharedRevocations extends Revocations {
+  /** Starts the replica. Resolves when all revocations are known here, or when Redis is unreachable. */
+  start(): Promise<void>
+}
+
+type RevocationRow = readonly [key: string, fact: string, place: string]
+type RevocationsReply = readonly [born: string, revoked: readonly RevocationRow[]]
+
+/** Must be called before the replica starts. */
+export function createSharedRevocations({ replica, clock, log }: SharedRevocationsOptions): SharedRevocations {
+  const { commands, heartbeat, times, id } = replica
   /** Revocations that Redis does not have yet, by key. */
   const pending = new Map<string, Revocation>()
   const known: RevocationList = createRevocationList(clock, async (revocation) => {
     pending.set(revocation.key, revocation)
     const isStored = await writePending()
-    if (!isStored) onPending(pending.size)
+    if (!isStored) log('warn', PENDING, { revocations: pending.size })
     return isStored
   })
 
@@ -83,7 +114,7 @@ export function createSharedRevocations({ replica, clock, onPending }: SharedRev
       const values = batch.flatMap(({ key, moment, until }) => [key, Math.ceil(moment), Math.ceil(until)])
       const args = [redisChannels.revocations, id, ...values]
       // A log-out fails without the reply, so it waits longer than a read.
-      const reply = await commands.runScript(WRITE_REVOCATIONS, KEYS, args, times.bulkTimeout)
+      const reply = await commands.runScript(WRITE_REVOCATIONS, KEYS.write, args, times.bulkTimeout)
       if (!reply.ok) return false
       // A later revocation of the same user may have been added meanwhile: it stays.
       for (const one of batch) if (pending.get(one.key) === one) pending.delete(one.key)
@@ -91,15 +122,73 @@ export function createSharedRevocations({ replica, clock, onPending }: SharedRev
     return true
   }
 
+  /** `mayHaveForgotten`: Redis was unreachable, or another server may have taken its place. */
+  const state = { born: '', place: '0', mayHaveForgotten: true }
+  let reading: Promise<void> | undefined
+  let isOutdated = false
+
+  async function readRevocations(): Promise<boolean> {
+    const args = [randomUUID(), state.born, state.place, MAX_BATCH]
+    const { mayHaveForgotten } = state
+    state.mayHaveForgotten = false
+    const reply = await commands.runScript<RevocationsReply>(
+      READ_REVOCATIONS,
+      KEYS.read,
+      args,
+      READ_TIMEOUTS * times.commandTimeout,
+    )
+    if (!reply.ok) return false
+    const [born, revoked] = reply.value
+    const hasForgotten = mayHaveForgotten || born !== state.born
+    state.born = born
+    state.place = revoked.at(-1)?.[2] ?? state.place
+    for (const row of revoked) known.merge(parseRevocation(row))
+    if (hasForgotten) for (const one of known.all()) pending.set(one.key, one)
+    if (!(await writePending())) return false
+    return revoked.length < MAX_BATCH || readRevocations()
+  }
+
+  async function readAll(): Promise<void> {
+    do {
+      isOutdated = false
+      const isComplete = await readRevocations()
+      if (!isComplete) state.mayHaveForgotten = true
+      if (!isComplete) break
+    } while (isOutdated)
+    reading = undefined
+  }
+  function read(): Promise<void> {
+    reading ??= readAll()
+    return reading
+  }
+
+  heartbeat.onBeat(() => void read())
+  commands.onReady(() => {
+    state.mayHaveForgotten = true
+  })
+  replica.subscribe(redisChannels.revocations, (writer) => {
+    if (writer === replica.id) return
+    isOutdated = true
+    void read()
+  })
   return {
     revoke: known.revoke,
     revokeUpTo: known.revokeUpTo,
     revokedUpTo: known.revokedUpTo,
     isRevoked: known.isRevoked,
-    merge(revocations, hasForgotten) {
-      for (const revocation of revocations) known.merge(revocation)
-      if (hasForgotten) for (const one of known.all()) pending.set(one.key, one)
-      return writePending()
+    start: async () => {
+      await replica.start()
+      await read()
     },
   }
+}
+
+function parseRevocation([key, fact]: RevocationRow): Revocation {
+  const [moment = 0, until = 0] = fact.split(' ').map(Number)
+  return { key, moment: finite(moment), until: finite(until) }
+}
+
+/** Other clients of Redis may have written anything. */
+function finite(value: number): number {
+  return Number.isFinite(value) ? value : 0
 }

@@ -2,8 +2,8 @@
 import type { Test } from 'tap'
 import type { AccessOptions } from '../../../src/access/access.ts'
 import { createKeyFile } from '../../../src/access/signing-keys.ts'
+import { createSharedAccess, type SharedAccess } from '../../../src/app/redis.ts'
 import { RedisReplica } from '../../../src/redis/replica.ts'
-import { createSharedAccess, type SharedAccess } from '../../../src/redis/shared-access.ts'
 import { type RedisServer, startRedis } from '../../support/redis.ts'
 import { type Edge, folder, startEdge, usersFile } from './edge.ts'
 
@@ -36,7 +36,7 @@ export async function replicas(t: Test, { failures = 5 } = {}): Promise<Replicas
         replica,
         log: (_level, message) => logged.push(message),
       })
-      await shared.start()
+      await shared.revocations.start()
       t.teardown(() => replica.close())
       const { counters, revocations, count } = shared
       const parts = { users: { file: users }, tokens, counters, revocations, count, limits: { failedLogins } }

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import { parse } from 'yaml'
 import { createLoginAttempts } from '../../../src/access/login-attempts.ts'
+import { createSharedAccess } from '../../../src/app/redis.ts'
 import { COMMANDS_USED } from '../../../src/cache/stores/scripts.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { loadConfig } from '../../../src/config/index.ts'
@@ -9,7 +10,7 @@ import { schema } from '../../../src/config/schema.ts'
 import { listLeaves } from '../../../src/config/tree.ts'
 import { StoredForms } from '../../../src/core/stored-forms.ts'
 import { RedisReplica } from '../../../src/redis/replica.ts'
-import { ACCESS_COMMANDS_USED, createSharedAccess } from '../../../src/redis/shared-access.ts'
+import { ACCESS_COMMANDS_USED } from '../../../src/redis/scripts.ts'
 import { startRedis } from '../../support/redis.ts'
 import { openRedisStore } from '../../support/redis-store.ts'
 
@@ -75,8 +76,8 @@ t.test('as this ACL user, store and access work, and Redis refuses no command', 
 
   const replica = new RedisReplica({ redis: place, times: { commandTimeout: 500 } })
   const shared = createSharedAccess({ replica, log: () => {} })
-  await shared.start()
-  t.notOk(shared.isUnreachable())
+  await shared.revocations.start()
+  t.equal(replica.heartbeat.lostAt, undefined)
   const until = Date.now() + 60_000
   await shared.revocations.revokeUpTo('issuer', 'alice', Date.now(), until)
   const attempts = createLoginAttempts({ failedLogins: () => 1, counters: shared.counters })
