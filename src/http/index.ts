@@ -2,6 +2,7 @@
  * The HTTP server: Fastify with one route for each endpoint of the catalogue. A request runs through admission →
  * validation → pipeline → reply. The hook of admission answers repeated cache hits.
  */
+import caching from '@fastify/caching'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -17,9 +18,8 @@ import { createAdmission } from './admit.ts'
 import type { Authenticator } from './authenticate.ts'
 import { registerBodyParser } from './body.ts'
 import type { AddressOf } from './client-address.ts'
-import { NO_STORE, registerNoStore } from './no-store.ts'
 import { PreparedHits } from './prepared-hits.ts'
-import { addHeaders, handleErrors, sendError, toEdgeError } from './reply.ts'
+import { addHeaders, handleErrors, NO_STORE, sendError, toEdgeError } from './reply.ts'
 import { RequestLog, reportAtEnd } from './request-log.ts'
 import { type BeginTrace, type RequestEventListener, RequestState } from './request-state.ts'
 import {
@@ -96,7 +96,9 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
   registerBodyParser(app, () => options.settings().listen.limits)
   // A separate scope: its hooks run after those of the app, so no plugin in it runs before a 401.
   const routes: FastifyPluginAsync = async (scope) => {
-    await registerNoStore(scope)
+    // The plugin sets it on each response without a `Cache-Control`. It also answers 304 for a tag that was set by its
+    // `reply.etag`, whatever the URL and the caller: the edge never calls that function.
+    await scope.register(caching, { privacy: NO_STORE })
     registerRoutes(scope, options, { hits, charge: authenticator.charge })
   }
   await app.register(routes)

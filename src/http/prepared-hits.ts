@@ -4,13 +4,13 @@
  * for the URL with verified credentials gets it without validation and pipeline, as long as it is still a fresh hit of the
  * local tier. Any other request continues with the next hook, which decides everything again.
  */
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
 import type { EdgeResponse, EnvelopeResponse, StoredOrigin } from '../core/response.ts'
 import { hasBody } from '../listener/framing.ts'
-import { commonHeaders, preferencesOf, type Representation, represent } from '../representation/represent.ts'
+import { commonHeaders, preferencesOf, represent } from '../representation/represent.ts'
 import { missingPermission } from './admit.ts'
 import type { Authenticator } from './authenticate.ts'
 import type { ValidatedUrl } from './edge-request.ts'
@@ -119,7 +119,8 @@ export class PreparedHits {
     const preferences = preferencesOf(headers, hit.url.flags, this.#options.settings().cache.compressionMinBytes)
     const representation = represent(response, preferences)
     if (representation instanceof Promise || !this.#authenticator.countHit(caller)) return false
-    write(reply.raw, id, representation)
+    const { status, stableHeaders, ownHeaders, bytes } = representation
+    reply.raw.writeHead(status, [...commonHeaders(id), ...stableHeaders, ...ownHeaders]).end(bytes)
     // The response does not come from Fastify, which runs no further hook for it.
     reply.hijack()
     this.#options.observe?.(eventOfHit({ id, method, edge }, hit.url.endpoint, caller.name, response, representation))
@@ -149,13 +150,4 @@ function isPlainRead({ method, headers }: IncomingMessage): boolean {
   if (method !== 'GET' && method !== 'HEAD') return false
   for (const name of DECIDING_HEADERS) if (headers[name] !== undefined) return false
   return !hasBody(headers)
-}
-
-function write(
-  response: ServerResponse,
-  id: string,
-  { status, stableHeaders, ownHeaders, bytes }: Representation,
-): void {
-  response.writeHead(status, [...commonHeaders(id), ...stableHeaders, ...ownHeaders])
-  response.end(bytes)
 }

@@ -4,9 +4,11 @@ import { EdgeError } from '../core/errors.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { pretty } from '../representation/pretty.ts'
 import { JSON_TYPE, preferencesOf, represent } from '../representation/represent.ts'
-import { NO_STORE } from './no-store.ts'
 import type { RequestLogger } from './request-log.ts'
 import { type SchemaError, validationError } from './validation.ts'
+
+/** The `Cache-Control` of everything that no cache may store: secrets, errors, writes. */
+export const NO_STORE = 'no-store'
 
 /** Sends a response. A raw file keeps its own type and is passed through unchanged. */
 export async function sendResponse(

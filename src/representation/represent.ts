@@ -94,7 +94,7 @@ export function represent(
   return full(response, cached, plain, body)
 }
 
-/** Without a `Cache-Control` the response gets `no-store` (`registerNoStore`). */
+/** Without a `Cache-Control` the response gets `no-store` (`http/index.ts`). */
 function representUncached(response: EnvelopeResponse, preferences: Preferences): Representation {
   const { status, body, origin } = response
   const bytes = preferences.pretty ? indentWithin(body) : body
