@@ -2,8 +2,9 @@
  * The budget of one node: the calls per minute that it answers (`cluster.limits.perMinute`), over all replicas and all
  * clients. The limiter starts a call only with a permit, and `meter` counts everything that is sent.
  */
-import type { BudgetShare } from '../core/call-window.ts'
+
 import type { NodeCall } from '../core/node-call.ts'
+import type { BudgetShare } from './call-window.ts'
 import type { CallFailure } from './node-response.ts'
 import { type NodePermits, PERMIT_LIFETIME_MS, type PermitCounts } from './permits.ts'
 

@@ -1,10 +1,11 @@
 /**
  * The permits of one node that answers a limited number of calls per minute: all replicas together send at most as many
- * (`core/call-window.ts` has the rules). If Redis is unreachable, a replica goes on with the count that it knows, and counts
+ * (`call-window.ts` has the rules). If Redis is unreachable, a replica goes on with the count that it knows, and counts
  * each call of its own as often as there are replicas: each has its share of what is left.
  */
-import { type BudgetShare, type CallCounts, CallWindow } from '../core/call-window.ts'
+
 import type { Counters } from '../core/counters.ts'
+import { type BudgetShare, type CallCounts, CallWindow } from './call-window.ts'
 
 /** Numbers of calls. */
 export type PermitCounts = Readonly<Record<BudgetShare, number>>

@@ -1,6 +1,6 @@
 /** The count of calls to a node with a limit per minute, by a virtual clock. */
 import t from 'tap'
-import { type BudgetShare, CallWindow } from '../../../src/core/call-window.ts'
+import { type BudgetShare, CallWindow } from '../../../src/upstream/call-window.ts'
 
 const LIMIT = 300
 const MINUTE_MS = 60_000
