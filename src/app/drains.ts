@@ -4,7 +4,7 @@ import { type DrainState, NO_DRAINS } from '../core/drains.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { RedisReplica } from '../redis/replica.ts'
 import { createSharedDrains } from '../redis/shared-drains.ts'
-import { type DrainRequest, stateWithDrain, stateWithoutDrain } from '../upstream/drain-rules.ts'
+import { type DrainRequest, stateWithDrain, stateWithoutDrain } from '../upstream/drains.ts'
 import type { Cluster } from '../upstream/index.ts'
 
 export interface Drains {

@@ -6,8 +6,9 @@ import { errorCodeOf, faultRules } from '../core/node-faults.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import { type TimeLimits, timeLimitOf } from '../core/timing.ts'
 import { traceSync } from '../core/traced.ts'
-import type { Answer, DialectResult, DialectTools } from './dialects/dialect.ts'
-import { dialects } from './dialects/index.ts'
+import { classic } from './dialects/classic.ts'
+import type { Answer, Dialect, DialectResult, DialectTools } from './dialects/dialect.ts'
+import { newer } from './dialects/newer/index.ts'
 import type { Candidate, KindOf } from './kinds/index.ts'
 import type { NodeLimits } from './options.ts'
 
@@ -20,6 +21,9 @@ export interface ForwardOptions {
   /** Receives each response of a node. */
   readonly onResponse?: (request: EdgeRequest, response: NodeResponse) => void
 }
+
+/** The dialect of each layout. */
+export const dialects: Readonly<Record<Layout, Dialect>> = { classic, newer }
 
 /** Retry-After for a second request without timeout of the same caller. */
 const RETRY_AFTER_SECONDS = '10'

@@ -2,15 +2,14 @@
 import type { CallNode, ClusterView, NodeCall, NodeInfo, NodeResponse } from '../core/node-call.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import { createDiscovery } from './discovery.ts'
-import type { DrainedNodes } from './drained-nodes.ts'
+import type { DrainedNodes } from './drains.ts'
 import { Layouts } from './layouts.ts'
 import type { ReadNodeList } from './node-list.ts'
 import { type ConnectionChanges, NodeRegistry } from './node-registry.ts'
-import { createNodeVersions } from './node-versions.ts'
 import { type ClusterOptions, type NodeSetting, type NodeStatus, withDefaults } from './options.ts'
 import { PassedOnCalls } from './passed-on-calls.ts'
 import type { Verification } from './tokens/token-calls.ts'
-import { checkNodes, isNodeName, Topology } from './topology.ts'
+import { checkNodes, createNodeVersions, isNodeName, Topology } from './topology.ts'
 
 export type { ClusterLog, ClusterOptions, NodeCredentials, NodeSetting, NodeStatus, NodeTls } from './options.ts'
 

@@ -1,54 +1,29 @@
 /** One node with an address: the state that the layers of its calls share. */
-import type { Counters } from '../core/counters.ts'
-import type { NodeCallEvent } from '../core/events.ts'
 import type { Layout } from '../core/node-call.ts'
 import { CallBudget } from './budget.ts'
-import { DRAINED } from './drained-nodes.ts'
+import { DRAINED } from './drains.ts'
 import type { Send } from './layer.ts'
 import type { Layouts } from './layouts.ts'
 import { ConcurrencyLimiter } from './limiter.ts'
 import { NodeHealth, type NodeHealthOptions } from './node-health.ts'
-import {
-  type ClusterLog,
-  DEFAULT_PER_MINUTE,
-  type EjectionSettings,
-  type NodeLimits,
-  type NodeSetting,
-  type NodeStatus,
-} from './options.ts'
+import { type ClusterSettings, DEFAULT_PER_MINUTE, type NodeSetting, type NodeStatus } from './options.ts'
 import type { PassedOnCalls } from './passed-on-calls.ts'
 import { NodePermits } from './permits.ts'
 import { probeAlive, type Recognition, recogniseLayout } from './probes.ts'
-import type { SharedSlots } from './slots.ts'
 import type { OpenSlots } from './slots-in-use.ts'
 import { buildStack, type CallStack } from './stack.ts'
 import type { TokenCalls } from './tokens/token-calls.ts'
 import type { Transport, TransportChanges } from './transport.ts'
 
-export interface UpstreamNodeOptions {
+export interface UpstreamNodeOptions extends ClusterSettings, Pick<NodeHealthOptions, 'onHang' | 'reserveAttempt'> {
+  /** Whether an operator has drained the node. */
+  readonly isDrained: () => boolean
   readonly setting: NodeSetting
   readonly transport: Transport
-  readonly limits: () => NodeLimits
-  readonly ejection: EjectionSettings
-  readonly log: ClusterLog
-  readonly slots: SharedSlots
-  readonly counters: Counters
   readonly layouts: Layouts
   readonly passedOn: PassedOnCalls
   /** Creates the tokens of the node, whose logins are sent by `send`. Newer layout only. */
   readonly createTokens: (send: Send) => TokenCalls
-  /** Whether an operator has drained the node. */
-  readonly isDrained: () => boolean
-  readonly clock: () => number
-  readonly onCall?: (call: NodeCallEvent) => void
-  /** Called when an ejection of this node begins. */
-  readonly onEject?: (node: string) => void
-  /** Called when a probe of the edge has ended an ejection of this node. */
-  readonly onRecover?: (node: string) => void
-  /** See `NodeHealthOptions`. */
-  readonly onHang?: (probeIn: number) => void
-  /** See `RecoveryOptions`. */
-  readonly reserveAttempt: NodeHealthOptions['reserveAttempt']
 }
 
 /** Time in which queued calls of a retired node may still start. */

@@ -5,7 +5,7 @@ import type { Drain } from '../core/drains.ts'
 import type { NodeCallEvent } from '../core/events.ts'
 import type { Layout } from '../core/node-call.ts'
 import type { NodeFault } from '../core/node-faults.ts'
-import { DrainedNodes } from './drained-nodes.ts'
+import { DrainedNodes } from './drains.ts'
 import { ownSlots, type SharedSlots } from './slots.ts'
 
 export interface NodeSetting {
@@ -173,23 +173,27 @@ export interface NodeStatus {
   readonly lastFailure?: { readonly fault: NodeFault; readonly detail: string; readonly at: number }
 }
 
+type WithDefault =
+  | 'layout'
+  | 'onLayoutChange'
+  | 'layoutInterval'
+  | 'discoverInterval'
+  | 'onListRead'
+  | 'connectTimeout'
+  | 'hangTimeout'
+  | 'tls'
+  | 'allowedAddresses'
+  | 'log'
+  | 'slots'
+  | 'counters'
+  | 'clock'
+
 /** The options with all defaults filled in. */
-export interface ClusterSettings extends Omit<ClusterOptions, 'ejection' | 'tls'> {
-  readonly layout: Layout | 'auto'
-  readonly onLayoutChange: (change: LayoutChange) => void
-  readonly layoutInterval: number
-  readonly discoverInterval: number
-  readonly onListRead: () => void
-  readonly connectTimeout: number
-  readonly hangTimeout: number
-  readonly tls: NodeTls
+export interface ClusterSettings
+  extends Omit<ClusterOptions, WithDefault | 'ejection'>,
+    Required<Pick<ClusterOptions, WithDefault>> {
   readonly ejection: EjectionSettings
-  readonly allowedAddresses: readonly string[]
-  readonly log: ClusterLog
-  readonly slots: SharedSlots
-  readonly counters: Counters
   readonly drains: DrainedNodes
-  readonly clock: () => number
 }
 
 const EJECTION: EjectionSettings = {

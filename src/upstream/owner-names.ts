@@ -2,7 +2,7 @@
 import { growingLru } from '../core/growing-lru.ts'
 import type { NodeCall, NodeResult } from '../core/node-call.ts'
 import { ownField, parseJson } from '../core/values.ts'
-import { encode } from './dialects/node-call.ts'
+import { encode } from './dialects/dialect.ts'
 import type { Send } from './layer.ts'
 import { createOwnCall } from './probes.ts'
 

@@ -6,7 +6,7 @@
  */
 import type { ClusterView, NodeCall, NodeFailure, NodeInfo, NodeResult } from '../core/node-call.ts'
 import { startDeadline } from '../core/timing.ts'
-import { type DrainedNodes, passedOnToDrained } from './drained-nodes.ts'
+import { type DrainedNodes, passedOnToDrained } from './drains.ts'
 import { Health } from './health.ts'
 import { type Layer, notSent, onEnd, type Send } from './layer.ts'
 import { isTimeoutInside } from './node-problems.ts'

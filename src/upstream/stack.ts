@@ -5,7 +5,7 @@
 import type { NodeCallEvent } from '../core/events.ts'
 import type { Layout } from '../core/node-call.ts'
 import type { CallBudget } from './budget.ts'
-import { DRAINED } from './drained-nodes.ts'
+import { DRAINED } from './drains.ts'
 import { type Send, stack } from './layer.ts'
 import { count, nameLayout, queue, refuseDrained, rejecting, report, retryOnce, traceAttempt } from './layers.ts'
 import type { Layouts } from './layouts.ts'

@@ -2,7 +2,7 @@
  * The nodes of the cluster: those of the settings, which have an address, and those that the master lists. Clients send
  * node names, so names are looked up in Maps: `__proto__` is just another unknown name.
  */
-import type { NodeInfo } from '../core/node-call.ts'
+import type { NodeInfo, NodeVersions } from '../core/node-call.ts'
 import type { NodeSetting } from './options.ts'
 
 /** A node in the master's list. */
@@ -117,4 +117,23 @@ function versionOf(node: ListedNode | undefined): { version?: string } {
 function compareNodes(a: NodeInfo, b: NodeInfo): number {
   const rank = (node: NodeInfo) => (node.type === 'worker' ? 2 : node.addressed ? 0 : 1)
   return rank(a) - rank(b) || (a.name < b.name ? -1 : 1)
+}
+
+/** A node may be upgraded. Its list has the new version within 30 s, and the node itself shows it at once. */
+const KNOWN_FOR_MS = 60_000
+
+/** Returns the versions of nodes: as they have shown them, or as the list of nodes has them. `listed`: returns the version of a node in the list of nodes, which is read again at intervals. */
+export function createNodeVersions(listed: (node: string) => string | undefined, clock: () => number): NodeVersions {
+  const shown = new Map<string, { readonly version: string; readonly until: number }>()
+  return {
+    of: (node) => {
+      const own = shown.get(node)
+      if (own !== undefined && own.until > clock()) return own.version
+      shown.delete(node)
+      return listed(node)
+    },
+    note: (node, version) => {
+      shown.set(node, { version, until: clock() + KNOWN_FOR_MS })
+    },
+  }
 }

@@ -8,8 +8,16 @@ import { readEnvelopeInTurns } from '../../core/envelope.ts'
 import type { NodeCall, NodeResponse } from '../../core/node-call.ts'
 import type { EdgeRequest } from '../../core/request.ts'
 import type { Candidate } from '../kinds/index.ts'
-import type { Dialect, DialectResult, DialectTools, TranslatedResponse } from './dialect.ts'
-import { createNodeCall, encode, fillPath, formatBody } from './node-call.ts'
+import {
+  createNodeCall,
+  type Dialect,
+  type DialectResult,
+  type DialectTools,
+  encode,
+  fillPath,
+  formatBody,
+  type TranslatedResponse,
+} from './dialect.ts'
 
 export const classic: Dialect = { ask }
 

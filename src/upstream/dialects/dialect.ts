@@ -1,8 +1,10 @@
 /**
  * A dialect translates between the classic layout, in which clients and all rooms of the edge speak, and the layout of the
- * API of a node. There is one dialect for each layout.
+ * API of a node. There is one dialect for each layout. Calls are made of the parsed values of a request; no bytes of the
+ * client's request are copied.
  */
-import type { CallNode, ClusterView, NodeFailure, NodeResponse } from '../../core/node-call.ts'
+import { EdgeError } from '../../core/errors.ts'
+import type { CallNode, ClusterView, NodeCall, NodeFailure, NodeResponse, PassedOnTo } from '../../core/node-call.ts'
 import type { EdgeRequest } from '../../core/request.ts'
 import type { EdgeResponse } from '../../core/response.ts'
 import type { Candidate } from '../kinds/index.ts'
@@ -39,3 +41,53 @@ export interface Answer {
 export type TranslatedResponse =
   | { readonly ok: true; readonly response: EdgeResponse }
   | { readonly ok: false; readonly reason: string }
+
+/** What a dialect decides about a call. `endpoint`: method and path template. `timeout` in milliseconds. */
+export interface DialectCall
+  extends Pick<NodeCall, 'node' | 'method' | 'path' | 'expect' | 'endpoint' | 'mayBePassedOn'> {
+  readonly body?: NonNullable<NodeCall['body']>
+  readonly timeout: number | undefined
+  readonly passedOnTo?: PassedOnTo | undefined
+}
+
+/** Adds what all calls for the request have in common. */
+export function createNodeCall(request: EdgeRequest, { timeout, passedOnTo, ...call }: DialectCall): NodeCall {
+  return {
+    ...call,
+    ...(passedOnTo !== undefined && { passedOnTo }),
+    retryable: call.method === 'GET',
+    ...(timeout !== undefined && { timeout }),
+    signal: request.client.signal,
+    requestId: request.requestId,
+    priority: request.priority,
+    caller: request.caller.name,
+    ...(request.trace && { trace: request.trace }),
+    ...(request.caller.credentials && { credentials: request.caller.credentials }),
+  }
+}
+
+/** Fills a path template. Throws 601 for a value that cannot be a path segment. */
+export function fillPath(template: string, params: EdgeRequest['params']): string {
+  const fill = (part: string) => (part.startsWith(':') ? encodeSegment(params, part.slice(1)) : part)
+  return template.split('/').map(fill).join('/')
+}
+
+/** Encodes a value as one segment. A value of dots only is refused: servers read `..` as the parent. */
+function encodeSegment(params: EdgeRequest['params'], name: string): string {
+  const value = Object.hasOwn(params, name) ? params[name] : undefined
+  if (value === undefined || /^\.*$/.test(value)) throw new EdgeError(601, `.  Field: ${name}`)
+  return encode(value)
+}
+
+/** Encodes all characters but the unreserved ones of RFC 3986; encodeURIComponent leaves five more. */
+export function encode(value: string): string {
+  return encodeURIComponent(value).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
+}
+
+/** Nodes accept the media type without parameters only. */
+export function formatBody(request: EdgeRequest): NodeCall['body'] {
+  if (request.kind === 'read' || request.body.kind === 'none') return undefined
+  const { body } = request
+  if (body.kind === 'upload') return { type: body.type, bytes: body.bytes }
+  return { type: 'application/json', bytes: Buffer.from(JSON.stringify(body.fields)) }
+}

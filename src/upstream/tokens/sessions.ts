@@ -11,8 +11,7 @@ import type { ClusterLog } from '../options.ts'
 import type { Account } from './accounts.ts'
 import { FailedLogins } from './failed-logins.ts'
 import { Login, type LoginFailure, type LoginOptions, type LoginResult } from './login.ts'
-import { LoginMemory } from './login-memory.ts'
-import { LoginTurns } from './login-turns.ts'
+import { LoginMemory, LoginTurns } from './login-pace.ts'
 import type { Token, TokenClock } from './token.ts'
 
 export interface SessionOptions extends LoginOptions {

@@ -57,6 +57,9 @@ function checkData(
   if (KINDS_OF_ITEMS.has(rule.kind) && items === undefined) throw new UnreadableReplyError(response, NO_ROWS)
 }
 
+/** Asks the node as often as the request needs. Throws what `Conversation.send` throws, ClassicFault and EdgeError. */
+export type RunPlan = (conversation: Conversation) => Promise<Answer>
+
 export function answerError(reply: Partial<Reply>, { code, message, status }: ClassicError): Answer {
   return answer(reply, status, { error: code, message })
 }

@@ -1,7 +1,7 @@
 /** The bodies of calls of the newer layout. */
 import type { BodyRule } from '../../../catalogue/newer/translation.ts'
 import { fieldsOf } from '../../../core/request.ts'
-import { formatBody } from '../node-call.ts'
+import { formatBody } from '../dialect.ts'
 import { RefusedError } from './classic-error.ts'
 import type { Conversation, NewerCall } from './conversation.ts'
 

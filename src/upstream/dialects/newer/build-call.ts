@@ -1,15 +1,15 @@
 /** Translates the parameters and the body of a classic request to a call of the newer layout. */
-import type { CallTemplate, ParamRule, RowRule } from '../../../catalogue/newer/translation.ts'
+import type { CallTemplate, Order, ParamRule, RowRule } from '../../../catalogue/newer/translation.ts'
 import { EdgeError } from '../../../core/errors.ts'
 import { uploadOf } from '../../../core/request.ts'
 import { ownEntry } from '../../../core/values.ts'
 import { parseSearch } from '../../../query/filter.ts'
+import { parseSort } from '../../../query/order.ts'
 import { createBody } from './bodies.ts'
 import { RefusedError } from './classic-error.ts'
 import type { Conversation, NewerCall } from './conversation.ts'
 import { newerName, renameInSelect, renameInSort, translateQ, wordOf } from './field-names.ts'
 import { withLists } from './lists.ts'
-import { withTies } from './order.ts'
 
 export interface Question {
   readonly call: NewerCall
@@ -184,4 +184,14 @@ function translateWords(value: string, words: ParamRule['words']): string {
     .split(',')
     .map((word) => ownEntry(words, wordOf(word)) ?? word)
     .join(',')
+}
+
+/**
+ * Returns the sort with which the node keeps its order from page to page: that of the client, else the default one, and
+ * behind it the fields that no two rows have in common. The direction of the node is that of all fields.
+ */
+export function withTies(sort: string | undefined, { byDefault, ties }: Order): string {
+  const asked = parseSort(sort ?? byDefault)
+  const fields = asked.fields.length > 0 ? asked.fields : parseSort(byDefault).fields
+  return `${asked.descending ? '-' : '+'}${[...new Set([...fields, ...ties])].join(',')}`
 }

@@ -3,11 +3,11 @@ import type { ResponseRule } from '../../../catalogue/newer/translation.ts'
 import { ownEntry } from '../../../core/values.ts'
 import { collect, matchRows } from '../../../query/collect.ts'
 import { type CollectionPage, DEFAULT_LIMIT, MAX_LIMIT, parseCollectionRequest } from '../../../query/request.ts'
+import { flattenRow, nestRow, pickFields } from '../../../query/select.ts'
 import { type Source, sources } from '../../../query/sources.ts'
 import { type Element, fieldValue, type Row } from '../../../query/value.ts'
 import { RefusedError } from './classic-error.ts'
 import type { Conversation } from './conversation.ts'
-import { createCut } from './selected.ts'
 
 /** The parameters that the edge evaluates; `undefined`: the node has evaluated all. */
 export type ByEdge = Readonly<Record<string, string>> | undefined
@@ -67,4 +67,25 @@ function cutOf(
   const { as, ignored } = translation.call.params?.select ?? {}
   const isOther = as !== undefined || ignored === true
   return createCut(isOther ? undefined : request.query.select, source, isCollection)
+}
+
+/**
+ * Returns the function that cuts a classic row to the selected fields. The node adds some that identify the row, and so does
+ * the classic layout in some collections.
+ */
+function createCut(
+  select: string | undefined,
+  source: string | undefined,
+  isCollection: boolean,
+): (row: unknown) => unknown {
+  if (select === undefined) return (row) => row
+  const rows = ownEntry<Source>(sources, source ?? '')
+  const always = isCollection && rows?.engine === 'database' ? (rows.alwaysSelected ?? []) : []
+  const names = [...new Set([...always, ...select.split(',')])]
+  const isNested = rows?.engine === 'database' && rows.nested
+  return (row) => {
+    if (typeof row !== 'object' || row === null) return row
+    // Such rows are nested in both layouts, but their fields have flat names in classic parameters.
+    return isNested ? nestRow(pickFields(flattenRow(row as Row), names)) : pickFields(row as Row, names)
+  }
 }

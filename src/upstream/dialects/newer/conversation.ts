@@ -6,11 +6,9 @@ import { type EdgeRequest, nodeOf } from '../../../core/request.ts'
 import { ownEntry } from '../../../core/values.ts'
 import type { Candidate } from '../../kinds/index.ts'
 import { DEFAULT_PER_MINUTE } from '../../options.ts'
-import type { DialectTools } from '../dialect.ts'
-import { createNodeCall, encode, fillPath } from '../node-call.ts'
-import { MAX_REQUEST_LINE } from './chunks.ts'
+import { createNodeCall, type DialectTools, encode, fillPath } from '../dialect.ts'
 import { type Content, isUnknownCall, readContent } from './content.ts'
-import { formatQuery } from './query-string.ts'
+import { formatQuery, MAX_REQUEST_LINE } from './request-line.ts'
 
 /** A call of the newer layout, with values that are not encoded. */
 export interface NewerCall extends Pick<CallTemplate, 'path'> {

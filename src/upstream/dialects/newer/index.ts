@@ -4,13 +4,18 @@
  */
 import type { Translation } from '../../../catalogue/newer/translation.ts'
 import { EdgeError } from '../../../core/errors.ts'
-import { CollectionError } from '../../../query/request.ts'
+import type { EdgeRequest } from '../../../core/request.ts'
+import { ownEntry } from '../../../core/values.ts'
+import { compilePredicates } from '../../../query/collect.ts'
+import { parseSorting } from '../../../query/order.ts'
+import { CollectionError, parseCollectionRequest } from '../../../query/request.ts'
+import { compileProjection } from '../../../query/select.ts'
+import { type Source, sources } from '../../../query/sources.ts'
 import type { Dialect, DialectResult } from '../dialect.ts'
 import { answerError } from './answer.ts'
-import { checkQuery } from './check-query.ts'
 import { RefusedError } from './classic-error.ts'
-import { confirmRemoval } from './confirm-removal.ts'
 import { CallFailedError, Conversation, UnreadableReplyError } from './conversation.ts'
+import { confirmRemoval } from './plans/delayed.ts'
 import { plans } from './plans/index.ts'
 import { dependsOnRelease, readVersion, variantsFor } from './releases.ts'
 
@@ -72,4 +77,19 @@ async function noteVersion(conversation: Conversation): Promise<string | undefin
   const version = await readVersion(conversation)
   conversation.noteVersion(version)
   return version
+}
+
+/** Throws CollectionError with the code of the classic layout. Rows without a known source are not checked. */
+function checkQuery({ query }: EdgeRequest, { call, response }: Translation): void {
+  const rows = 'rows' in response ? response.rows : undefined
+  const source = ownEntry<Source>(sources, rows?.source ?? '')
+  if (source === undefined) return
+  const request = parseCollectionRequest(query, new Date())
+  // The classic layout fails on any `select` of some collections; the newer one selects.
+  if (source.engine === 'database') compileProjection(request.select, source)
+  // Texts have no fields to sort by. Where only the sign of the sort counts, the field does not.
+  if (call.params?.sort?.format !== 'sign') {
+    parseSorting(request.sort, source, source === sources.catalogue ? [''] : [])
+  }
+  compilePredicates(request, source)
 }

@@ -1,9 +1,9 @@
 /** Lists of agents that a request names: they are sent as a parameter, in as many calls as they need. */
 import { fieldsOf } from '../../../core/request.ts'
 import { ownEntry } from '../../../core/values.ts'
-import { chunksOf } from './chunks.ts'
 import { RefusedError } from './classic-error.ts'
 import type { Conversation, NewerCall } from './conversation.ts'
+import { chunksOf } from './request-line.ts'
 
 /** Returns the calls with the parts of the list. Throws 604 for an empty list: for the node it means all agents. */
 export function withLists(conversation: Conversation, call: NewerCall): readonly NewerCall[] {

@@ -1,6 +1,6 @@
 /** The agents of a read over all agents, in lists that one call can take. */
-import { encode } from '../../node-call.ts'
-import { MAX_REQUEST_LINE } from '../chunks.ts'
+import { encode } from '../../dialect.ts'
+import { MAX_REQUEST_LINE } from '../request-line.ts'
 
 /** The most ids in a list. */
 const MAX_AGENTS_PER_CALL = 2000

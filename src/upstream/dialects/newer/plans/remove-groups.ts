@@ -7,11 +7,11 @@ import type { Answer } from '../../dialect.ts'
 import { itemError } from '../affected.ts'
 import { answerData, answerOf } from '../answer.ts'
 import { ALL_ROWS, buildCall } from '../build-call.ts'
-import { chunksOf } from '../chunks.ts'
 import { RefusedError } from '../classic-error.ts'
 import type { Success } from '../content.ts'
 import type { Conversation, Reply } from '../conversation.ts'
 import { meaningOf } from '../errors.ts'
+import { chunksOf } from '../request-line.ts'
 
 const DEFAULT_GROUP = 'default'
 /** For the node this word means every group. No group can have this name there. */

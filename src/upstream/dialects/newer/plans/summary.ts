@@ -4,11 +4,11 @@
  */
 import { ownField } from '../../../../core/values.ts'
 import type { Answer } from '../../dialect.ts'
+import type { RunPlan } from '../answer.ts'
 import { answerData, answerOf } from '../answer.ts'
 import { buildCall } from '../build-call.ts'
 import type { Conversation, Reply } from '../conversation.ts'
 import { createRowConverter } from '../rows.ts'
-import type { RunPlan } from './plan.ts'
 
 type Row = Record<string, unknown>
 

@@ -1,7 +1,66 @@
-/** Which nodes an operator may drain, and the state of all replicas after it. */
-import { type DrainState, nextState } from '../core/drains.ts'
+/**
+ * The nodes that an operator has drained for maintenance, and which ones may be drained. The edge sends them no calls, not even probes: calls in flight
+ * finish, queued ones are rejected, and further ones fail at once, so that reads go to other nodes where others can answer.
+ */
+import { type Drain, type DrainState, nextState } from '../core/drains.ts'
 import { EdgeError } from '../core/errors.ts'
-import type { ClusterView, NodeInfo } from '../core/node-call.ts'
+import type { ClusterView, NodeCall, NodeFailure, NodeInfo } from '../core/node-call.ts'
+import { notSent } from './layer.ts'
+
+/** Seconds. Maintenance takes minutes. */
+const RETRY_AFTER_SECONDS = 30
+const DETAIL = 'drained for maintenance'
+
+type LogInfo = (level: 'info', message: string, fields: Readonly<Record<string, string>>) => void
+
+export interface DrainChange {
+  readonly drained: readonly string[]
+  readonly putBack: readonly string[]
+}
+
+export class DrainedNodes {
+  readonly #log: LogInfo
+  readonly #listeners: ((change: DrainChange) => void)[] = []
+  #drains: ReadonlyMap<string, Drain> = new Map()
+
+  constructor(log: LogInfo) {
+    this.#log = log
+  }
+
+  has(node: string): boolean {
+    return this.#drains.has(node)
+  }
+
+  find(node: string): Drain | undefined {
+    return this.#drains.get(node)
+  }
+
+  /** Calls `listener` after each change. */
+  onChange(listener: (change: DrainChange) => void): void {
+    this.#listeners.push(listener)
+  }
+
+  /** Replaces the drained nodes. Names that no node has are without effect until a node has them. */
+  replace(drains: readonly Drain[]): void {
+    const before = this.#drains
+    this.#drains = new Map(drains.map((drain) => [drain.node, drain]))
+    const drained = drains.filter(({ node }) => !before.has(node))
+    const putBack = [...before.keys()].filter((node) => !this.#drains.has(node))
+    for (const { node, by } of drained) this.#log('info', 'node drained for maintenance', { node, by })
+    for (const node of putBack) this.#log('info', 'node put back', { node })
+    if (drained.length + putBack.length === 0) return
+    for (const listener of this.#listeners) listener({ drained: drained.map(({ node }) => node), putBack })
+  }
+}
+
+/** The rejection of a call to a drained node. */
+export const DRAINED = { ok: false, fault: 'drained', detail: DETAIL, retryAfter: RETRY_AFTER_SECONDS } as const
+
+/** Returns the result of a call that the asked node would pass on to a drained one; it is not sent. */
+export function passedOnToDrained(call: NodeCall, drained: string): NodeFailure {
+  const { ok: _, ...rejection } = DRAINED
+  return notSent(call, { ...rejection, detail: `${drained} is ${DETAIL}` })
+}
 
 export interface DrainRequest {
   readonly node: string

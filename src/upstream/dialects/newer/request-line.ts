@@ -1,4 +1,14 @@
-/** Lists of ids in several calls, because the request line of a node is limited. */
+/** The request line of a call, whose length a node limits: the query, and lists of ids in several calls. */
+import { encode } from '../dialect.ts'
+
+/**
+ * Returns the query of a call with its question mark, or nothing. Commas stay as they are: a list of ids is half as long
+ * again with encoded ones, and the request line is limited.
+ */
+export function formatQuery(query: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(query).map(([name, value]) => `${encode(name)}=${encode(value).replaceAll('%2C', ',')}`)
+  return pairs.length === 0 ? '' : `?${pairs.join('&')}`
+}
 
 /** The longest request line that a node accepts, in bytes. It answers longer ones with a text instead of JSON. */
 export const MAX_REQUEST_LINE = 8190
