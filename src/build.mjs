@@ -118,7 +118,9 @@ async function bundleProgram() {
     },
     load: (id) => {
       if (id === SETTINGS_CHECKER) return settingsChecker
-      return id.startsWith(COMPILED) ? { code: readFileSync(id, 'utf8'), map: readFileSync(`${id}.map`, 'utf8') } : null
+      return id.startsWith(COMPILED) && id.endsWith('.js')
+        ? { code: readFileSync(id, 'utf8'), map: readFileSync(`${id}.map`, 'utf8') }
+        : null
     },
   }
   const bundle = await rolldown({ input: { cli: join(COMPILED, 'cli.js') }, platform: 'node', plugins: [files] })

@@ -1,6 +1,6 @@
 /** The catalogue as an OpenAPI 3.1 document: for programs, and for the reference page. */
 import type { Endpoint, Target } from '../../catalogue/endpoint.ts'
-import { managerErrors } from '../../catalogue/items/errors.ts'
+import managerErrors from '../../catalogue/items/manager-errors.json' with { type: 'json' }
 import { type ErrorDefinition, errorTable } from '../../core/errors.ts'
 import { componentsOf } from './components.ts'
 import { codesByStatus } from './error-codes.ts'
@@ -49,7 +49,7 @@ export function openApiDocument(catalogue: readonly Endpoint[], options: OpenApi
       responses: sharedResponses(),
     },
     'x-errors': errorTable,
-    'x-manager-errors': managerErrors,
+    'x-manager-errors': managerErrors.meanings,
   }
 }
 

@@ -1,6 +1,10 @@
-/** The errors of each operation: those of the edge by HTTP status, and those of the manager. */
+/**
+ * The errors of each operation: those of the edge by HTTP status, and those of the manager. `manager-errors.json`: what each
+ * code of the manager means; the codes that every endpoint may return that a node answers; further codes by method and
+ * path, from the contract and the recorded exchanges. A later release of the manager may have more codes.
+ */
 import type { Endpoint } from '../../catalogue/endpoint.ts'
-import { errorsByEndpoint, errorsOfNodes, managerErrors } from '../../catalogue/items/errors.ts'
+import managerErrors from '../../catalogue/items/manager-errors.json' with { type: 'json' }
 import { kinds } from '../../catalogue/schemas/kinds.ts'
 import { errorTable } from '../../core/errors.ts'
 import { errorCodesOf } from './parameters.ts'
@@ -8,7 +12,7 @@ import { errorCodesOf } from './parameters.ts'
 /** Every code that a response may have, in ascending order. */
 export const allCodes: readonly number[] = ascending([
   ...Object.keys(errorTable).map(Number),
-  ...Object.keys(managerErrors).map(Number),
+  ...Object.keys(managerErrors.meanings).map(Number),
 ])
 
 const statusOf: Readonly<Record<number, { readonly status: number }>> = errorTable
@@ -41,7 +45,8 @@ function bodyCodes(endpoint: Endpoint): readonly number[] {
 export function managerCodes({ method, path, target }: Endpoint): readonly number[] {
   if (target.kind === 'edge') return []
   const of = target.kind === 'severalNodes' ? target.ofNode : path
-  return errorsByEndpoint[`${method} ${of}`] ?? []
+  const byEndpoint: Readonly<Record<string, readonly number[]>> = managerErrors.byEndpoint
+  return byEndpoint[`${method} ${of}`] ?? []
 }
 
 const FAULTS_OF_CALLS = [911, 920, 921, 922, 924, 925, 926, 927, 931, 937, 938, 949]
@@ -67,7 +72,7 @@ export function failureCodes(endpoint: Endpoint): readonly number[] {
 /** Returns the codes of an operation by HTTP status, for programs. Those of 401, 403, 429 and other 4xx are the same for all. */
 export function codesByStatus(endpoint: Endpoint): Readonly<Record<string, readonly number[]>> {
   const isOfEdge = endpoint.target.kind === 'edge'
-  const ofNodes = errorsOfNodes.filter((code) => code !== 4000)
+  const ofNodes = managerErrors.ofNodes.filter((code) => code !== 4000)
   return {
     ...(!isOfEdge && { 200: ascending([...managerCodes(endpoint), ...ofNodes]) }),
     400: requestCodes(endpoint),

@@ -1,6 +1,12 @@
-/** An example response for each operation. */
+/**
+ * An example response for each operation. `examples.json`: `data` of a successful response by method and path, from the
+ * recorded exchanges, with fewer elements and placeholders for secrets, hosts and addresses. `/cluster/:node_ids/…` has
+ * those of one node.
+ */
 import type { Endpoint } from '../../catalogue/endpoint.ts'
-import { examples } from '../../catalogue/items/examples.ts'
+import recorded from '../../catalogue/items/examples.json' with { type: 'json' }
+
+const examples: Readonly<Record<string, unknown>> = recorded
 
 /** Returns the body of a successful response; `undefined` if there is none. */
 export function exampleResponse(endpoint: Endpoint): unknown {

@@ -1,6 +1,6 @@
 /** Responses of the OpenAPI document: envelopes, and the errors of the edge and of the manager. */
 import type { Endpoint } from '../../catalogue/endpoint.ts'
-import { managerErrors } from '../../catalogue/items/errors.ts'
+import managerErrors from '../../catalogue/items/manager-errors.json' with { type: 'json' }
 import { errorTable } from '../../core/errors.ts'
 import { componentName } from './components.ts'
 import { allCodes, edgeCodes, failureCodes, managerCodes, otherRefusals, requestCodes } from './error-codes.ts'
@@ -152,7 +152,7 @@ function describeData({ response }: Endpoint): string {
 
 function describeManagerErrors(endpoint: Endpoint): string {
   if (endpoint.target.kind === 'edge') return ''
-  const meanings: Readonly<Record<number, string>> = managerErrors
+  const meanings: Readonly<Record<number, string>> = managerErrors.meanings
   const own = managerCodes(endpoint).map((code) => `${code} ${meanings[code] ?? ''}`)
   const text = 'errors of the manager have HTTP status 200 too'
   return own.length === 0 ? text : `${text}: ${own.join('; ')}`

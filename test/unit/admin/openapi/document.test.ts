@@ -7,6 +7,8 @@ import { openApiDocument } from '../../../../src/admin/openapi/document.ts'
 import { exampleOf } from '../../../../src/admin/openapi/example.ts'
 import { pathTemplates } from '../../../../src/admin/openapi/parameters.ts'
 import { catalogue } from '../../../../src/catalogue/index.ts'
+import examples from '../../../../src/catalogue/items/examples.json' with { type: 'json' }
+import managerErrors from '../../../../src/catalogue/items/manager-errors.json' with { type: 'json' }
 import { kinds } from '../../../../src/catalogue/schemas/kinds.ts'
 import { errorTable } from '../../../../src/core/errors.ts'
 import { startSimulator } from '../../../../src/simulator/index.ts'
@@ -122,6 +124,24 @@ t.test('each operation lists the codes of its errors', async (t) => {
   t.ok(insert['400']?.includes(615), 'a bad character in the key')
   t.ok(insert['5XX']?.includes(934), 'another write in progress')
   t.notOk(Object.hasOwn(document.paths['/cache']?.get?.['x-error-codes'] as object, '200'))
+})
+
+t.test('the data files name codes that have a meaning, and endpoints that exist', async (t) => {
+  const known = new Set(
+    catalogue.flatMap(({ method, path, target }) =>
+      target.kind === 'severalNodes' ? [`${method} ${path}`, `${method} ${target.ofNode}`] : [`${method} ${path}`],
+    ),
+  )
+  const { meanings, ofNodes, byEndpoint } = managerErrors
+  const codes = [...ofNodes, ...Object.values(byEndpoint).flat()]
+  t.strictSame(
+    codes.filter((code) => !Object.hasOwn(meanings, code)),
+    [],
+  )
+  t.strictSame(
+    [...Object.keys(byEndpoint), ...Object.keys(examples)].filter((endpoint) => !known.has(endpoint)),
+    [],
+  )
 })
 
 t.test('parameters have the type, pattern and limits of the record', async (t) => {
