@@ -137,7 +137,8 @@ function pairOf(address: string, name: string): string {
 }
 
 function parseBlocked(text: string): readonly (readonly [pair: string, until: number])[] {
-  return [...text.matchAll(/([\w-]+) (\d+);/g)].map(([, pair = '', until]) => [pair, Number(until)])
+  const entries = text.split(';').map((entry) => entry.split(' '))
+  return entries.map(([pair = '', until]) => [pair, Number(until)] as const).filter(([, until]) => until > 0)
 }
 
 interface Attempt {
