@@ -2,12 +2,13 @@
 import type { ReadEndpoint } from '../catalogue/endpoint.ts'
 import { parseBody } from '../core/envelope.ts'
 import type { EdgeRead } from '../core/request.ts'
-import { matchRows } from '../query/collect.ts'
+import { compileMatching } from '../query/collect.ts'
+import { sortFieldsOf } from '../query/order.ts'
 import { parseCollectionRequest } from '../query/request.ts'
 import { compileProjection, flattenRow } from '../query/select.ts'
 import type { DatabaseSource } from '../query/sources.ts'
 import type { Row } from '../query/value.ts'
-import { rowsOf } from '../rows/rows.ts'
+import { printRows } from '../rows/rows.ts'
 import {
   checkTotal,
   type JoinedRead,
@@ -15,7 +16,6 @@ import {
   omitParameters,
   pageWindowOf,
   selectWithSortFields,
-  sortFieldsOf,
 } from './joined-read.ts'
 import { type NodeRows, readNodeRows, roundUpLimit } from './node-pages.ts'
 import { createPartError, type PartError } from './node-part.ts'
@@ -123,7 +123,7 @@ function isError(result: FetchResult | undefined, code?: number): result is Part
 }
 
 function isNodeRows(result: FetchResult): result is NodeRows {
-  return 'toMergeInput' in result
+  return 'rows' in result
 }
 
 function isSingleRow(result: FetchResult): result is SingleRow {
@@ -172,15 +172,12 @@ function collectSingleRows(
   const nodes = [...new Set(found.map(({ node }) => node))]
   const parameters = omitParameters(request.query, 'offset', 'limit', 'sort', 'select', 'agent_id')
   const filters = parseCollectionRequest(parameters, new Date())
+  const { pick, compare } = compileMatching(filters, source, [], ({ row = {} }: SingleRow) => row)
   const project = compileProjection(selectWithSortFields(request.query, source).select, source)
-  return nodes.flatMap((node) => {
-    const ids = new Map(found.flatMap((one) => (one.node === node && one.row ? [[one.row, one.id] as const] : [])))
-    const matches = matchRows([...ids.keys()], filters, source)
-    const items = matches.map((row) => withAgentId(project(row) as Row, ids.get(row) ?? '', node))
-    const data = { items, totalItems: items.length }
-    const page = rowsOf(Buffer.from(JSON.stringify({ error: 0, data })))
-    if (!page.ok) return []
-    return [{ node, total: items.length, toMergeInput: () => ({ rows: page.rows, isSorted: false }) }]
+  return nodes.map((node) => {
+    const matches = found.flatMap((one) => (one.node === node && one.row !== undefined ? (pick(one) ?? []) : []))
+    const items = matches.sort(compare).map(({ item: { id, row = {} } }) => withAgentId(project(row) as Row, id, node))
+    return { node, total: items.length, rows: printRows(items), isSorted: false }
   })
 }
 

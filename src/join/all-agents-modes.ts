@@ -86,7 +86,7 @@ function rowsThroughMaster(read: JoinedRead): AllAgentsMode {
       const { page, count: total } = first
       if (agents?.exceedsList() || !isWholeCluster(first, read.request)) return undefined
       // Only the manager could tell which rows of agent `000` are of which node, so no node name is added.
-      return { node, total, toMergeInput: () => ({ rows: page, total, isSorted: false }) }
+      return { node, total, rows: page, isSorted: false }
     },
     agentsOf: (node, agents) => agents.inOrder(node),
     concurrencyAfter: (error) => (error?.code === TIMED_OUT ? 1 : undefined),

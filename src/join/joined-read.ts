@@ -6,7 +6,7 @@ import type { JoinEvent } from '../core/events.ts'
 import type { ClusterView } from '../core/node-call.ts'
 import type { Caller, EdgeRead, Handler } from '../core/request.ts'
 import { type TimeLimits, timeLimitOf } from '../core/timing.ts'
-import { parseSort } from '../query/order.ts'
+import { sortFieldsOf } from '../query/order.ts'
 import { DEFAULT_LIMIT, type PageWindow } from '../query/request.ts'
 import type { DatabaseSource } from '../query/sources.ts'
 import type { AgentOwners } from './agent-owners.ts'
@@ -75,12 +75,6 @@ export function checkTotal({ isSnapshot, request }: JoinedRead, total: number): 
 /** Returns the page that the client asks for; its parameters were validated. */
 export function pageWindowOf({ query }: EdgeRead): PageWindow {
   return { offset: Number(query.offset ?? 0), limit: Number(query.limit ?? DEFAULT_LIMIT) }
-}
-
-/** Returns the fields that rows of a table are sorted by: those of `sort`, else those of the default sort. */
-export function sortFieldsOf(sort: string | undefined, source: DatabaseSource): readonly string[] {
-  const { fields } = parseSort(sort ?? '')
-  return fields.length > 0 ? fields : parseSort(source.defaultSort ?? '').fields
 }
 
 /** Returns `select` with the sort fields added, and in `drop` those that the client did not select. */

@@ -17,11 +17,9 @@ import { MANAGER_AGENT_ID } from './owner-lookup.ts'
 export const MAX_PAGE_ROWS = 1000
 
 /** The rows that a node contributes to a joined response. */
-export interface NodeRows {
+export interface NodeRows extends MergeInput {
   readonly node: string
   readonly total: number
-  /** Creates an input for one merge. `mayFetch`: whether the merge may fetch further pages. */
-  toMergeInput(mayFetch: boolean): MergeInput
 }
 
 export type NodeRowsResult =
@@ -60,40 +58,22 @@ export async function readNodeRows(pages: NodePagesRequest): Promise<NodeRowsRes
 function createNodeRows(pages: NodePagesRequest, part: ReceivedPart): NodeRowsResult {
   const found = part.rows()
   if (!found.ok) return { ok: false, error: createUnreadableError(found.reason) }
-  const first = expectFullPage(found.rows, 0, pages.limit)
-  const furtherPages = createFurtherPages(pages, first.total)
+  const rows = expectFullPage(found.rows, 0, pages.limit)
+  const { total } = rows
   const { isSorted, inject, node } = pages
-  return {
-    ok: true,
-    rows: {
-      node,
-      total: first.total,
-      toMergeInput: (mayFetch) => ({
-        rows: first,
-        isSorted,
-        ...(inject && { inject }),
-        ...(mayFetch && first.total > pages.limit && { fetchMore: furtherPages() }),
-      }),
-    },
-  }
+  const fetchMore = total > pages.limit ? createFurtherPages(pages, total) : undefined
+  return { ok: true, rows: { node, total, rows, isSorted, ...(inject && { inject }), ...(fetchMore && { fetchMore }) } }
 }
 
-/** Returns a function that starts an iteration over the further pages. Each page is fetched once for all iterations. */
-function createFurtherPages(pages: NodePagesRequest, total: number): () => () => Promise<Rows | undefined> {
+/** Each page is fetched once for all merges. */
+function createFurtherPages(pages: NodePagesRequest, total: number): NonNullable<MergeInput['fetchMore']> {
   const fetched: Promise<Rows | undefined>[] = []
-  const fetchOnce = (at: number) => {
-    const page = fetched[at] ?? fetchPage(pages, pages.limit + at * MAX_PAGE_ROWS)
+  return async (at) => {
+    const offset = pages.limit + at * MAX_PAGE_ROWS
+    if (offset >= total) return undefined
+    const page = fetched[at] ?? fetchPage(pages, offset)
     fetched[at] = page
-    // The merge awaits this promise later. Mark the rejection as handled.
-    page.catch(() => undefined)
     return page
-  }
-  return () => {
-    let at = -1
-    return async () => {
-      at += 1
-      return pages.limit + at * MAX_PAGE_ROWS < total ? fetchOnce(at) : undefined
-    }
   }
 }
 
@@ -169,5 +149,5 @@ export function isWholeCluster({ page, count, isWhole }: Omit<FirstPage, 'agentI
 /** Agent `000` of each node is the node itself, so its rows get the name of the node. */
 export function nodeRowsOf(node: string, page: Rows): NodeRows {
   const inject = { first: { node_name: node }, where: { field: 'agent_id', is: MANAGER_AGENT_ID } }
-  return { node, total: page.total, toMergeInput: () => ({ rows: page, isSorted: false, inject }) }
+  return { node, total: page.total, rows: page, isSorted: false, inject }
 }

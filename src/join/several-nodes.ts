@@ -4,16 +4,17 @@ import { parseBody } from '../core/envelope.ts'
 import { endOfValue, skipSpace } from '../core/json-scan.ts'
 import type { EdgeRead } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
-import { traceAsync, traceSync } from '../core/traced.ts'
-import { collect } from '../query/collect.ts'
+import { traceAsync } from '../core/traced.ts'
+import { compileMatching } from '../query/collect.ts'
 import { parseSort } from '../query/order.ts'
-import { parseCollectionRequest } from '../query/request.ts'
+import { parseCollectionRequest, parsePage } from '../query/request.ts'
 import { type ArraySource, type Source, sources } from '../query/sources.ts'
 import { compareText, fieldValue, type Row } from '../query/value.ts'
+import { printRows } from '../rows/rows.ts'
 import { type JoinedRead, omitParameters, pageWindowOf } from './joined-read.ts'
 import { readNodeRows, roundUpLimit } from './node-pages.ts'
 import { createPartError, createUnreadableError } from './node-part.ts'
-import { createResponse, failedNodesMember, mergeCollection, respondWithFirstError } from './rules/collection.ts'
+import { mergeCollection, respondWithFirstError } from './rules/collection.ts'
 
 const NODE_NAME = 'node_name'
 
@@ -123,24 +124,17 @@ async function mergeResponses(read: JoinedRead, ofNode: ReadEndpoint, nodes: rea
     }),
   )
   if (report.hasOnlyFailures) return respondWithFirstError(report)
-  return traceSync(request.trace, 'merge', () => collectItems(read, items))
-}
-
-interface NodeItems {
-  readonly node: string
-  readonly rows: readonly Row[]
-}
-
-function collectItems({ request, report }: JoinedRead, items: readonly NodeItems[]): EdgeResponse {
-  const rows = items.flatMap((ofNode) => ofNode.rows)
   const { sort, search } = request.query
-  const parameters = { ...(sort !== undefined && { sort }), ...(search !== undefined && { search }) }
-  const collection = { ...parseCollectionRequest(parameters, new Date()), ...pageWindowOf(request) }
-  const page = collect(rows, collection, createItemSource(sort, rows))
-  const shown = page.items.map((item) => item[NODE_NAME])
-  for (const { node, rows } of items) report.addRows(node, shown.filter((name) => name === node).length, rows.length)
-  const data = { ...page, ...failedNodesMember(report) }
-  return createResponse(Buffer.from(JSON.stringify({ error: 0, data })), report)
+  const all = items.flatMap(({ rows }) => rows)
+  const source = createItemSource(sort, all)
+  const searched = parseCollectionRequest(search === undefined ? {} : { search }, new Date())
+  const { pick } = compileMatching(searched, source, all, (row: Row) => row)
+  const rows = items.map(({ node, rows }) => {
+    const matches = rows.filter(pick)
+    return { node, total: matches.length, rows: printRows(matches), isSorted: false }
+  })
+  const options = { sort, source, ...parsePage(pageWindowOf(request)) }
+  return traceAsync(request.trace, 'merge', () => mergeCollection(rows, options, report))
 }
 
 /** Items may be sorted by any field that one of them has, because nodes of different versions return different fields. */

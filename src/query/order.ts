@@ -27,6 +27,15 @@ export function parseSort(text: string): Sort {
   return { descending: text.startsWith('-'), fields }
 }
 
+/** Returns the fields of `sort`, else those of the default sort of the source. */
+export function sortFieldsOf(
+  sort: string | undefined,
+  { defaultSort = '' }: Pick<Source, 'defaultSort'>,
+): readonly string[] {
+  const { fields } = parseSort(sort ?? '')
+  return fields.length > 0 ? fields : parseSort(defaultSort).fields
+}
+
 /** A field to sort by, and how its values compare. */
 export interface SortField {
   readonly field: string

@@ -39,8 +39,8 @@ export interface MergeInput {
   readonly total?: number
   /** Whether the node has sorted its rows as requested; otherwise all rows are read and sorted by the merge. */
   readonly isSorted: boolean
-  /** Fetches the next page; called when the rows so far are used up, until it resolves to undefined. */
-  readonly fetchMore?: () => Promise<Rows | undefined>
+  /** Fetches a further page, from 0; called when the rows so far are used up, until it resolves to undefined. */
+  readonly fetchMore?: (at: number) => Promise<Rows | undefined>
   readonly inject?: InjectedMembers
 }
 

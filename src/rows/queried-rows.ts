@@ -1,9 +1,11 @@
 /** The rows of a snapshot as queries need them: columns, and the text of each row. */
 import { waitForJsonTurn } from '../core/turns.ts'
-import { flattenRow } from '../query/select.ts'
+import type { CollectionRequest } from '../query/request.ts'
+import { compileProjection, flattenRow } from '../query/select.ts'
 import type { Source } from '../query/sources.ts'
 import type { Element } from '../query/value.ts'
 import { Numbers } from './column.ts'
+import { createCollectionBody } from './page-writer.ts'
 import type { Table } from './table.ts'
 import { TableBuilder } from './table-builder.ts'
 
@@ -29,6 +31,32 @@ export async function readParts(parts: readonly Buffer[], source: Source): Promi
   }
   return { table: await builder.build(), texts }
 }
+
+/**
+ * Returns the body of the response. `others`: further members of `data`. Throws CollectionError if the node would refuse
+ * the request.
+ */
+export async function answerFrom(
+  { table, texts }: QueriedRows,
+  { collection, source }: { readonly collection: CollectionRequest; readonly source: Source },
+  others: Readonly<Record<string, unknown>> = {},
+): Promise<Buffer> {
+  const project = compileProjection(collection.select, source)
+  // The rows have the default order already, so a page without a sort is not sorted.
+  const { rows, totalItems } = await table.page(collection)
+  if (collection.select === undefined && !table.hasHiddenValues)
+    return createCollectionBody({ chunks: [texts.join(rows)], total: totalItems }, others)
+  const items: unknown[] = []
+  for (let at = 0; at < rows.length; at += ROWS_PER_TURN) {
+    const some = await texts.parse(rows.slice(at, at + ROWS_PER_TURN), source)
+    for (const element of some) items.push(project(element))
+  }
+  const chunks = [Buffer.from(JSON.stringify(items).slice(1, -1))]
+  return createCollectionBody({ chunks, total: totalItems }, others)
+}
+
+/** Rows that are projected in one turn. */
+const ROWS_PER_TURN = 64
 
 /** The text of each row, as the node sent it but without white space. */
 export class RowTexts {

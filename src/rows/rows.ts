@@ -33,6 +33,12 @@ export function rowsOf(body: Buffer, checked?: RowRanges): RowsResult {
   return found
 }
 
+/** Returns parsed rows as the rows of a response. */
+export function printRows(items: readonly object[]): Rows {
+  const bytes = Buffer.from(JSON.stringify(items))
+  return { bytes, from: 1, to: bytes.length - 1, total: items.length, known: {} }
+}
+
 /** The position of the current row. */
 export interface RowCursor {
   readonly rows: Rows

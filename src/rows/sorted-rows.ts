@@ -67,14 +67,14 @@ export interface FetchedPages {
 
 export function createFetchedPages(
   first: Rows,
-  fetchMore: (() => Promise<Rows | undefined>) | undefined,
+  fetchMore: ((at: number) => Promise<Rows | undefined>) | undefined,
   input: number,
 ): FetchedPages {
   const fetched: FetchedPages = { input, pages: [first], isComplete: fetchMore === undefined, fetchNext }
   return fetched
 
   async function fetchNext(): Promise<boolean> {
-    const next = await fetchMore?.().catch((cause: unknown) => {
+    const next = await fetchMore?.(fetched.pages.length - 1).catch((cause: unknown) => {
       throw new InputError(input, 'its next page cannot be fetched', cause)
     })
     if (next) fetched.pages.push(next)

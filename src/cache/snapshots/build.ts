@@ -1,8 +1,8 @@
-/** Reads all rows of a collection, page after page. */
+/** Reads all rows of a collection: page after page, or at once if the edge joins them. */
 import { parseBody } from '../../core/envelope.ts'
 import type { SnapshotRefusal } from '../../core/events.ts'
 import type { EdgeRead, Handler } from '../../core/request.ts'
-import { isPartial } from '../../core/response.ts'
+import { isPartial, type MadeOfParts, partsOf } from '../../core/response.ts'
 import { waitForJsonTurn } from '../../core/turns.ts'
 import type { Element } from '../../query/value.ts'
 import { BYTES_PER_PART, PartWriter } from '../../rows/parts.ts'
@@ -42,7 +42,7 @@ export interface NodeReads {
 /** The classic layout. */
 export const CLASSIC_READS: NodeReads = { rowsPerCall: 1000, joinsAgents: false }
 /** JavaScript cannot represent larger numbers exactly. */
-export const LONG_NUMBER = /[:[,] ?-?\d{16}/
+const LONG_NUMBER = /[:[,] ?-?\d{16}/
 /** The longest text that the pattern matches, but one: a match may begin at the end of a part. */
 const OVERLAP = 18
 
@@ -134,6 +134,47 @@ async function addRows(writer: PartWriter, { items, bytes }: Page, seen: Set<str
       writer.add(Buffer.from(row))
     }
   }
+}
+
+interface JoinedRows extends CollectionRows {
+  /** Members of `data` beside the rows and their number: `failed_nodes`. */
+  readonly others: Readonly<Record<string, unknown>>
+  /** What the nodes contributed, and for how long it is fresh. */
+  readonly joined: MadeOfParts
+}
+
+/**
+ * Calls the nodes for all rows at once. If nodes fail, their rows are missing and the response is `partial`, as any joined
+ * response. Throws SnapshotRefusedError if there are too many rows, and what `next` throws.
+ */
+export async function readJoined(
+  next: Handler<EdgeRead>,
+  request: EdgeRead,
+  { maxRows, maxBytes }: SnapshotLimits,
+): Promise<JoinedRows> {
+  const response = await next({ ...request, query: { limit: String(maxRows) } })
+  if (response.kind === 'file' || response.status !== 200 || response.errorNumber !== 0) {
+    throw new SnapshotRefusedError('nodeError', 'all nodes answer with errors')
+  }
+  const { body, origin } = response
+  const parts = origin.kind === 'allRows' ? origin.rowParts : []
+  const { items, totalItems, ...others } = parseBody(body).data as JoinedData
+  if (totalItems > maxRows) throw new SnapshotRefusedError('tooManyRows', `more than ${maxRows} rows`)
+  const bytes = parts.reduce((sum, part) => sum + part.length, 0)
+  if (bytes > maxBytes) throw new SnapshotRefusedError('tooManyBytes', `it is longer than ${maxBytes} bytes`)
+  let rows = 0
+  for (const part of parts) {
+    await waitForJsonTurn(part.length)
+    const text = part.toString()
+    if (LONG_NUMBER.test(text)) throw new SnapshotRefusedError('longNumbers', 'it may have a number of 16 digits')
+    rows += text.split('\n').length
+  }
+  if (rows !== totalItems) throw new SnapshotRefusedError('nodeError', 'a node prints a row in several lines')
+  return { totalItems, parts, bytes, others, joined: partsOf(origin) }
+}
+
+interface JoinedData extends Readonly<Record<string, unknown>> {
+  readonly totalItems: number
 }
 
 /** Returns the total in the text of a collection, near its beginning or its end; `undefined`: it is not there. */

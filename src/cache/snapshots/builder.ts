@@ -14,12 +14,12 @@ import {
   callsFor,
   type NodeReads,
   readCollection,
+  readJoined,
   type SnapshotLimits,
   SnapshotRefusedError,
 } from './build.ts'
 import type { SnapshotDemands } from './builds.ts'
 import { snapshotSourceOf } from './derivation.ts'
-import { readJoined } from './read-joined.ts'
 import { parseHead, type SnapshotHead, type SnapshotRows, toResponse } from './rows.ts'
 
 export interface SnapshotSettings extends SnapshotLimits {

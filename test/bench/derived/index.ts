@@ -1,8 +1,8 @@
 /** The rows of bench:cluster for responses that are computed from a snapshot. */
-import { answerFrom } from '../../../src/cache/snapshots/answer.ts'
+
 import { parseCollectionRequest } from '../../../src/query/request.ts'
 import { sources } from '../../../src/query/sources.ts'
-import { readParts } from '../../../src/rows/queried-rows.ts'
+import { answerFrom, readParts } from '../../../src/rows/queried-rows.ts'
 import { measureTurns } from '../../support/event-loop.ts'
 import { partsOf } from '../../support/snapshots.ts'
 import { inUse, medianOf, settleMemory } from '../cluster/measure.ts'

@@ -1,11 +1,11 @@
 /** Where the recording has a whole collection and parts of it, the edge computes the recorded parts from the whole. */
 import t from 'tap'
-import { answerFrom } from '../../../src/cache/snapshots/answer.ts'
 import { isComputable } from '../../../src/query/computable.ts'
 import { CollectionError, parseCollectionRequest } from '../../../src/query/request.ts'
 import { nestRow } from '../../../src/query/select.ts'
 import { type Source, sources } from '../../../src/query/sources.ts'
 import type { Element, Row } from '../../../src/query/value.ts'
+import { answerFrom } from '../../../src/rows/queried-rows.ts'
 import { snapshotOf } from '../../support/snapshots.ts'
 import {
   knownRows,

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readJoined } from '../../../../src/cache/snapshots/read-joined.ts'
+import { readJoined } from '../../../../src/cache/snapshots/build.ts'
 import type { EnvelopeResponse } from '../../../../src/core/response.ts'
 import type { NodeRows } from '../../../../src/join/node-pages.ts'
 import { NodeReport } from '../../../../src/join/node-report.ts'
@@ -29,7 +29,7 @@ function rowsOf(agent: number): NodeRows {
   if (!found.ok) throw new Error(found.reason)
   const inject = { last: { agent_id: String(agent) } }
   const { rows } = found
-  return { node: 'm', total: ROWS_PER_AGENT, toMergeInput: () => ({ rows, isSorted: true, inject }) }
+  return { node: 'm', total: ROWS_PER_AGENT, rows, isSorted: true, inject }
 }
 
 t.test('100,000 rows of 500 agents are joined and read in turns of at most 10 ms', async (t) => {

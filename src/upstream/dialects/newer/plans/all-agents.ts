@@ -6,7 +6,7 @@
 import { envelopeOf } from '../../../../core/envelope.ts'
 import { EdgeError } from '../../../../core/errors.ts'
 import { NO_PARTS } from '../../../../core/response.ts'
-import { parseSort } from '../../../../query/order.ts'
+import { sortFieldsOf } from '../../../../query/order.ts'
 import { parseCollectionRequest } from '../../../../query/request.ts'
 import { type DatabaseSource, type Source, sources } from '../../../../query/sources.ts'
 import type { Row } from '../../../../query/value.ts'
@@ -95,10 +95,11 @@ function sourceOf({ request: { endpoint }, translation: { response } }: Conversa
 
 /** Returns the newer names of the selected fields and of those that the edge sorts by. */
 function selectWithSort({ request, translation }: Conversation, select: string, source: DatabaseSource): string {
-  const asked = parseSort(request.query.sort ?? '').fields
-  const sorted = asked.length > 0 ? asked : parseSort(source.defaultSort ?? '').fields
   const { response } = translation
-  return renameInSelect([select, ...sorted].join(','), 'rows' in response ? response.rows : undefined)
+  return renameInSelect(
+    [select, ...sortFieldsOf(request.query.sort, source)].join(','),
+    'rows' in response ? response.rows : undefined,
+  )
 }
 
 /** A member of `failed_nodes`. */
