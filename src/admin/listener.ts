@@ -10,6 +10,7 @@ import Fastify, {
 } from 'fastify'
 import { EdgeError } from '../core/errors.ts'
 import type { RejectedRequestEvent } from '../core/events.ts'
+import { type Readiness, registerProbes } from './readiness.ts'
 import { acceptsPage, type ErrorPages } from './sessions/error-pages.ts'
 import { pageHeaders } from './sessions/page-parts.ts'
 import { CONSOLE_HEADER, requireSignIn, type SignIn } from './sign-in.ts'
@@ -136,54 +137,4 @@ function errorSender({ errorPages, pageChallenge }: OperationsOptions): SendErro
     if (error.status === 401 && !json) return reply.type('text/plain; charset=utf-8').send('401 Unauthorized')
     return reply.send({ error: error.code, message: error.message })
   }
-}
-
-export interface Readiness {
-  readonly ok: boolean
-  /** Reasons why the edge is not ready; empty if it is. */
-  readonly reasons: readonly string[]
-  /** What does not work although the edge may be ready. */
-  readonly degraded: readonly Degradation[]
-}
-
-export const NOT_READY = {
-  draining: 'draining',
-  starting: 'not all processes have started',
-  noNodeYet: 'no node has answered since the start',
-  credentialsRefused: 'the manager refuses the credentials',
-  cutOff: 'this replica cannot reach any node, but other replicas can',
-} as const
-
-/** Values of the label `reason` of `edge_degraded`. */
-export const DEGRADATIONS = [
-  'noNode',
-  'nodeUnreachable',
-  'nodeDrained',
-  'credentialsRefused',
-  'weakCredentials',
-  'redisUnreachable',
-  'redisSlow',
-  'redisFull',
-  'redisWrongType',
-  'configurationNotReloaded',
-  'mixedLayouts',
-] as const
-
-/** `detail` has no addresses and no names but those of keys in Redis: `/readyz` needs no sign-in. */
-export interface Degradation {
-  readonly reason: (typeof DEGRADATIONS)[number]
-  readonly detail: string
-}
-
-/**
- * `/livez` responds while the event loop runs. `/readyz` responds with 200, or with 503 and the reasons. With `?verbose`
- * the body also lists what is degraded.
- */
-export function registerProbes(app: FastifyInstance, ready: () => Readiness): void {
-  app.get('/livez', async () => ({ status: 'alive' }))
-  app.get<{ Querystring: { verbose?: string } }>('/readyz', async ({ query }, reply) => {
-    const { ok, reasons, degraded } = ready()
-    const details = query.verbose === undefined ? {} : { degraded }
-    return ok ? { status: 'ready', ...details } : reply.code(503).send({ status: 'not ready', reasons, ...details })
-  })
 }

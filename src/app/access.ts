@@ -11,7 +11,8 @@ import type { Config } from '../config/schema.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { FailedLoginReason } from '../core/events.ts'
 import type { Cluster } from '../upstream/index.ts'
-import { createVersionCall } from './cluster.ts'
+import { createVersionCall } from '../upstream/probes.ts'
+import { toLog } from './log.ts'
 import type { SharedAccess } from './redis.ts'
 
 /** The name of the edge for clients that must log in, and in its own tokens. */
@@ -74,7 +75,7 @@ export async function buildAccess(
     },
     ...(shared && { counters: shared.counters, revocations: shared.revocations }),
     onFailedLogin,
-    log: (level, message, facts) => log[level](facts ?? {}, message),
+    log: toLog(log),
   })
   onReload((next) => built.prepareReload({ ...next.access, issuers: issuersOf(next) }))
   return built

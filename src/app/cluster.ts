@@ -4,7 +4,6 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
-import type { NodeCall, NodeResult } from '../core/node-call.ts'
 import {
   type Cluster,
   type ClusterChanges,
@@ -13,7 +12,7 @@ import {
   type NodeCredentials,
   type NodeTls,
 } from '../upstream/index.ts'
-import { createOwnCall } from '../upstream/probes.ts'
+import { toLog } from './log.ts'
 
 /** Rejects if a certificate cannot be read. */
 export async function buildCluster(
@@ -37,7 +36,7 @@ export async function buildCluster(
     ...used,
     layout: initial.cluster.layout,
     limits: () => current().cluster.limits,
-    log: (level, message, fields) => log[level](fields, message),
+    log: toLog(log),
     ...ports,
   })
   onReload(async (next) => {
@@ -80,24 +79,4 @@ export async function readTls({ cluster: { tls } }: Config): Promise<NodeTls> {
 
 async function readIfSet(file: string | undefined): Promise<string | undefined> {
   return file === undefined ? undefined : readFile(file, 'utf8')
-}
-
-interface VersionCall {
-  readonly node: string
-  /** Milliseconds. */
-  readonly timeout: number
-  readonly caller: string
-  readonly credentials?: { readonly username: string; readonly password: string }
-}
-
-/** Calls a node for its version, to check that it is reachable and accepts the credentials. */
-export function callVersion(cluster: Cluster, call: VersionCall): Promise<NodeResult> {
-  return cluster.call(createVersionCall(cluster, call))
-}
-
-/** Returns the cheapest read that every account may send. */
-export function createVersionCall({ view }: Cluster, { credentials, ...call }: VersionCall): NodeCall {
-  const path = view.layoutOf(call.node) === 'newer' ? '/' : '/version'
-  const version = { ...call, path, endpoint: `GET ${path}`, requestId: 'credentials' }
-  return createOwnCall({ ...version, ...(credentials && { credentials }) })
 }

@@ -2,8 +2,8 @@
 import type { DrainResult } from '../admin/console/node-types.ts'
 import type { NodeDrains, NodeState, PurgeCaller } from '../admin/console/ports.ts'
 import type { Audit } from '../audit/index.ts'
+import type { Drains } from '../upstream/drains.ts'
 import type { Cluster, NodeStatus } from '../upstream/index.ts'
-import type { Drains } from './drains.ts'
 
 /** Returns the state of each node as the console shows it. */
 export function nodeStates({ status, view }: Cluster): NodeState[] {

@@ -8,7 +8,7 @@ import type { QueueTrends } from '../admin/console/queue-trends.ts'
 import { createReplicas, type Replicas } from '../admin/console/replicas.ts'
 import type { RequestRecords } from '../admin/console/request-records.ts'
 import type { RecentJoins, Traffic } from '../admin/console/traffic.ts'
-import type { Readiness } from '../admin/listener.ts'
+import type { Readiness } from '../admin/readiness.ts'
 import type { Audit } from '../audit/index.ts'
 import { explain, resolveIndexUrl } from '../cache/explain.ts'
 import { purgeCostOf, withSnapshots } from '../cache/purge.ts'
@@ -18,15 +18,15 @@ import type { RedisReplica } from '../redis/replica.ts'
 import { encodedSizes } from '../representation/encodings.ts'
 import type { Divergence } from '../telemetry/events.ts'
 import type { Metrics } from '../telemetry/metrics/index.ts'
+import type { Drains } from '../upstream/drains.ts'
 import type { Cluster } from '../upstream/index.ts'
+import type { NodeContacts } from '../upstream/node-contacts.ts'
 import type { Api } from './api.ts'
 import type { Certificates } from './certificates.ts'
 import { createNodeDrains, nodeStates } from './console-nodes.ts'
 import { createPurge } from './console-purge.ts'
-import type { Drains } from './drains.ts'
 import { version } from './package.ts'
 import type { ProcessGroup } from './process-group.ts'
-import type { ReplicaReadiness } from './readiness.ts'
 import type { SharedAccess } from './redis.ts'
 import type { ReloadStatus } from './reload.ts'
 import type { StoreStatus } from './store-status.ts'
@@ -53,7 +53,9 @@ type ConsoleParts = Pick<
 
 /** Returns `undefined` if replicas share nothing. `interval`: milliseconds between two reports. */
 export function buildReplicas(
-  parts: Pick<ConsoleParts, 'name' | 'replica' | 'cluster' | 'monitors' | 'ready'> & Pick<ReplicaReadiness, 'contact'>,
+  parts: Pick<ConsoleParts, 'name' | 'replica' | 'cluster' | 'monitors' | 'ready'> & {
+    readonly contact: NodeContacts['report']
+  },
   interval?: number,
 ): Replicas | undefined {
   const { name, replica, cluster, monitors, ready, contact } = parts

@@ -8,7 +8,8 @@ import type { Logger } from 'pino'
 import type { Replicas } from '../admin/console/replicas.ts'
 import { requestDetailsOf } from '../admin/console/request-details.ts'
 import type { RequestDetails } from '../admin/console/request-types.ts'
-import type { Readiness } from '../admin/listener.ts'
+import { type Readiness, readinessOf } from '../admin/readiness.ts'
+import { purgeAfterLayoutChange } from '../cache/purge.ts'
 import type { Deprecation } from '../config/deprecated.ts'
 import type { LoadResult } from '../config/index.ts'
 import { createReloadableConfig, type ReloadableConfig } from '../config/reloadable.ts'
@@ -17,24 +18,25 @@ import { weaknessOf } from '../config/weak-password.ts'
 import { requestLog } from '../http/request-log.ts'
 import type { DrainOptions } from '../listener/drain.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
+import { createSharedDrains } from '../redis/shared-drains.ts'
 import { createSharedSlots } from '../redis/shared-slots.ts'
 import { countDivergence, createEdgeEvents } from '../telemetry/events.ts'
 import type { ProcessMetrics } from '../telemetry/metrics/sum.ts'
 import { RequestCounts } from '../telemetry/request-counts.ts'
+import { ContactProbes } from '../upstream/contact-probes.ts'
+import { warnOfUnusedDistribution } from '../upstream/distribution.ts'
+import { createDrains } from '../upstream/drains.ts'
 import type { ClusterOptions } from '../upstream/index.ts'
+import { NodeContacts } from '../upstream/node-contacts.ts'
 import { buildAccess } from './access.ts'
 import { type Api, buildApi } from './api.ts'
 import { createCertificates } from './certificates.ts'
 import { buildCluster } from './cluster.ts'
 import { buildReplicas } from './console.ts'
-import { degradations } from './degradations.ts'
-import { createDrains } from './drains.ts'
 import { buildHistory } from './history.ts'
-import { createLayoutListener } from './layout-changes.ts'
-import { createLog, type LogDestination, type LogOutput } from './log.ts'
+import { createLog, type LogDestination, type LogOutput, toLog } from './log.ts'
 import { buildOperations, createMonitors } from './operations.ts'
 import type { ProcessGroup } from './process-group.ts'
-import { createReadiness } from './readiness.ts'
 import { buildReplica, createSharedAccess, readEncryptionKey } from './redis.ts'
 import { createDeprecationLog, createReloader, type Reloader, type ReloadStatus } from './reload.ts'
 import { replicaNameOf } from './replica-name.ts'
@@ -110,7 +112,7 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
   const reloader = createReloader({ ...options, config: settings, log, warnOfDeprecations })
   const { processGroup, ejection } = options
   const parts = await buildParts(settings, { ...output, lifecycle, reloader, processGroup, ejection })
-  const { cluster, drains, shared, api, audit, readiness, operations, history, monitors, metrics } = parts
+  const { cluster, drains, shared, api, audit, probes, operations, history, monitors, metrics } = parts
   const close = async (spanFlushMs?: number): Promise<void> => {
     reloader.close()
     await parts.close(spanFlushMs)
@@ -119,7 +121,7 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
   return {
     log,
     config: current,
-    ready: readiness.current,
+    ready: parts.ready,
     metrics: metrics.values,
     requestDetails: (id) => {
       const found = monitors.records.find(id)
@@ -134,7 +136,7 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
     flushLog: parts.flushLog,
     start: async () => {
       try {
-        const startCluster = () => cluster.start().then(readiness.start)
+        const startCluster = () => cluster.start().then(probes.start)
         await Promise.all([
           drains.start().then(startCluster),
           shared?.revocations.start(),
@@ -196,18 +198,19 @@ async function buildParts(settings: ReloadableConfig, parts: ProcessParts) {
   }
   const replica = await buildReplica(config, { onEvent: onStoreEvent, onStep: emit.redisStep })
   const encryptionKey = await readEncryptionKey(config)
-  const shared =
-    replica &&
-    createSharedAccess({ replica, encryptionKey, log: (level, message, facts) => log[level](facts ?? {}, message) })
+  const shared = replica && createSharedAccess({ replica, encryptionKey, log: toLog(log) })
   let replicas: Replicas | undefined
   let api: Api | undefined
-  let onRecover: (node: string) => void = () => undefined
+  let onRecover: (node: string) => unknown = () => undefined
   const cluster = await buildCluster(settings, log, {
     onCall: emit.nodeCall,
     onEject: emit.ejection,
     onRecover: (node) => onRecover(node),
     onListRead: () => replicas?.publish(),
-    onLayoutChange: createLayoutListener(config, log, () => api?.cache.index),
+    onLayoutChange: (change) => {
+      purgeAfterLayoutChange(change, api?.cache.index, toLog(log))
+      warnOfUnusedDistribution(change, config.cluster.distribution, toLog(log))
+    },
     ...(parts.ejection && { ejection: parts.ejection }),
     ...(traces && { untracedTraceparent: traces.untracedTraceparent }),
     ...(replica && { slots: createSharedSlots(replica) }),
@@ -215,9 +218,8 @@ async function buildParts(settings: ReloadableConfig, parts: ProcessParts) {
   })
   const drains = createDrains({
     cluster,
-    replica,
+    share: replica && ((onChange) => createSharedDrains({ replica, onChange, log: toLog(log) })),
     verifiesUsersAtMaster: config.cluster.credentials.mode === 'passthrough',
-    log,
   })
   const access = await buildAccess(settings, { cluster, shared, log, onFailedLogin: emit.failedLogin })
   const counts = new RequestCounts()
@@ -226,28 +228,28 @@ async function buildParts(settings: ReloadableConfig, parts: ProcessParts) {
   const common = { name, drains, access, cluster, replica, shared, log, audit }
   const { recordStages } = monitors.records
   api = await buildApi(settings, { ...common, encryptionKey, onStoreEvent, emit, traces, recordStages })
-  const readiness = createReadiness({
-    cluster,
-    hasOwnCredentials: () => config.cluster.credentials.mode === 'service',
-    isDraining: () => lifecycle.isDraining,
-    peers: () => replicas?.others() ?? [],
-    degraded: () => [
-      ...storeStatus.current().faults,
-      ...degradations({
+  const hasOwnCredentials = config.cluster.credentials.mode === 'service'
+  const contacts = new NodeContacts({ cluster, hasOwnCredentials, peers: () => replicas?.others() ?? [] })
+  const probes = new ContactProbes(contacts)
+  events.on({ nodeCall: contacts.onNodeCall, ejection: contacts.onEject })
+  onRecover = probes.probe
+  settings.onReload((next) => {
+    const isChanged = !isDeepStrictEqual(next.cluster.credentials, current().cluster.credentials)
+    return isChanged ? probes.probeAll : () => undefined
+  })
+  const ready = () =>
+    readinessOf({
+      isDraining: lifecycle.isDraining,
+      contacts,
+      addressed: cluster.view.nodes().filter((node) => node.addressed).length,
+      redis: storeStatus.current().faults,
+      others: {
         weakCredentials: weaknessOf(current().cluster.credentials) !== undefined,
         configurationNotReloaded: reloader.status().fault !== undefined,
         mixedLayouts: cluster.view.layoutMixture?.() !== undefined,
-      }),
-    ],
-  })
-  events.on({ nodeCall: readiness.onNodeCall, ejection: readiness.onEject })
-  onRecover = readiness.onRecover
-  settings.onReload((next) => {
-    const isChanged = !isDeepStrictEqual(next.cluster.credentials, current().cluster.credentials)
-    return isChanged ? readiness.credentialsChanged : () => undefined
-  })
-  const ready = readiness.current
-  replicas = buildReplicas({ name, replica, cluster, monitors, ready, contact: readiness.contact })
+      },
+    })
+  replicas = buildReplicas({ name, replica, cluster, monitors, ready, contact: contacts.report })
   const certificates = await createCertificates(settings)
   const metrics = buildMetrics({
     name,
@@ -279,7 +281,7 @@ async function buildParts(settings: ReloadableConfig, parts: ProcessParts) {
     url,
   })
   const close = async (spanFlushMs = SPAN_FLUSH_MS): Promise<void> => {
-    readiness.stop()
+    probes.stop()
     drains.stop()
     await Promise.all([api.app.close(), operations.app.close(), access.close(), cluster.close()])
     // The stores come last, because requests in flight may still store or invalidate responses.
@@ -300,7 +302,8 @@ async function buildParts(settings: ReloadableConfig, parts: ProcessParts) {
     shared,
     api,
     audit,
-    readiness,
+    probes,
+    ready,
     operations,
     history,
     monitors,

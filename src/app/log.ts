@@ -34,6 +34,11 @@ export function createLog(settings: ReloadableConfig, logTo: LogDestination = pi
   return { log, logTo, setEarlierLines, flush: () => logTo.flushSync?.(), flushRepeated: repeated.flush }
 }
 
+/** Returns the function through which the other rooms write to the log. */
+export function toLog(log: Logger): (level: 'info' | 'warn' | 'error', message: string, fields?: object) => void {
+  return (level, message, fields) => log[level](fields ?? {}, message)
+}
+
 /** Called by pino instead of writing a line; `method` writes it. `this` is the logger, which may be that of a request. */
 type LogMethod = (this: Logger, args: Parameters<LogFn>, method: LogFn, level: number) => void
 

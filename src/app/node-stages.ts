@@ -16,6 +16,7 @@ import { createDistributionCheck } from '../upstream/distribution.ts'
 import { forward } from '../upstream/forward.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { type ClusterKind, type KindOf, refuseWritesInMixture } from '../upstream/kinds/index.ts'
+import { toLog } from './log.ts'
 
 interface NodeStageParts {
   readonly cluster: Cluster
@@ -36,7 +37,7 @@ export function buildNodeStages(
   const isDistributing = createDistributionCheck({
     call,
     view,
-    log: (level, message, fields) => log[level](fields, message),
+    log: toLog(log),
   })
   return {
     forward: forward({ call, view, kindOf, limits, onResponse: cluster.nodeList.observe }),

@@ -1,6 +1,6 @@
 /** What a process of an edge with several processes needs of the others (`listen.processes`). */
 import type { RequestDetails } from '../admin/console/request-types.ts'
-import type { Readiness } from '../admin/listener.ts'
+import type { Readiness } from '../admin/readiness.ts'
 import type { ProcessMetrics } from '../telemetry/metrics/sum.ts'
 
 export interface ProcessGroup {

@@ -14,6 +14,7 @@ import type { Config } from '../config/schema.ts'
 import type { Caller } from '../core/request.ts'
 import { createAuthenticator, type OperatorAuthenticator } from '../http/authenticate.ts'
 import { addressOfRequests } from '../http/client-address.ts'
+import { toLog } from './log.ts'
 
 export interface SignInParts {
   readonly access: Access
@@ -90,7 +91,7 @@ function buildSessions(
     take: signIns.take,
     issuer: () => issuer,
     countAddress: (request) => readAuthenticator().countAddress(request, request.clientAddress),
-    log: (level, message, fields) => log[level](fields, message),
+    log: toLog(log),
   }
 }
 

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { TLSSocket } from 'node:tls'
 import type { Logger } from 'pino'
-import { DEGRADATIONS, type Readiness } from '../admin/listener.ts'
+import { DEGRADATIONS, type Readiness } from '../admin/readiness.ts'
 import { createAuditFile } from '../audit/file.ts'
 import { type Audit, createAudit, createAuditLog } from '../audit/index.ts'
 import type { CacheOperationsPorts } from '../cache/operations.ts'

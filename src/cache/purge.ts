@@ -4,7 +4,7 @@
  */
 import { catalogue } from '../catalogue/index.ts'
 import { EdgeError } from '../core/errors.ts'
-import type { CacheEvent, InvalidationCause } from '../core/events.ts'
+import type { CacheEvent, InvalidationCause, Log } from '../core/events.ts'
 import { compareTexts, inTurns, selectFirst } from '../core/in-turns.ts'
 import type { Caller, EdgeRequest } from '../core/request.ts'
 import type { CacheIndex, IndexEntry, PurgeOutcome, PurgeScope } from '../core/response.ts'
@@ -152,4 +152,19 @@ function causeOf({ keys, group, endpoint, tag, soft }: PurgeScope): Invalidation
   if (tag !== undefined) return 'purgeTag'
   if (endpoint !== undefined) return 'purgeEndpoint'
   return group === undefined ? 'purgeAll' : 'purgeGroup'
+}
+
+/**
+ * A node with another layout was upgraded or replaced, so nothing that is stored may describe it any more. Everything is
+ * purged, on all replicas: responses of many nodes contain those of one, and such a change is rare. `before`: its layout
+ * before; absent: it was not known.
+ */
+export function purgeAfterLayoutChange(
+  { node, before }: { readonly node: string; readonly before?: string | undefined },
+  index: Pick<CacheIndex, 'purge'> | undefined,
+  log: Log,
+): void {
+  if (before === undefined) return
+  void index?.purge({})
+  log('info', 'stored responses discarded: the layout of a node changed', { node })
 }

@@ -1,6 +1,6 @@
 /** The part of `manager-edge check --connect` that asks the nodes: layout, version, credentials, distribution, rights. */
 import { pino } from 'pino'
-import { buildCluster, callVersion } from '../app/cluster.ts'
+import { buildCluster } from '../app/cluster.ts'
 import { createReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import { type ErrorCode, errorTable } from '../core/errors.ts'
@@ -9,6 +9,7 @@ import { faultRules, type NodeFault } from '../core/node-faults.ts'
 import { type DistributionProbe, probeDistribution } from '../upstream/distribution.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { errorCodeIn, readAccountRights, versionIn } from '../upstream/node-check.ts'
+import { callVersion } from '../upstream/probes.ts'
 import { findMissingRights } from './missing-rights.ts'
 import { print } from './terminal.ts'
 

@@ -19,6 +19,18 @@ export interface DrainState {
   readonly drains: readonly Drain[]
 }
 
+/** The state of all replicas. */
+export interface SharedDrains {
+  /**
+   * Replaces the state by the result of `change`, which gets the present state of all replicas and may throw. Returns the
+   * new state; `undefined`: Redis is unreachable, and nothing was changed.
+   */
+  update(change: (state: DrainState) => DrainState): Promise<DrainState | undefined>
+  /** Starts the replica and reads the state. Resolves at the latest after `bulkTimeout` if Redis is unreachable. */
+  start(): Promise<void>
+  stop(): void
+}
+
 export const NO_DRAINS: DrainState = { revision: 0, drains: [] }
 
 /** A state is read by each replica every two seconds, so it is short. */

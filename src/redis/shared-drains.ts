@@ -3,23 +3,19 @@
  * each change, with each new connection and every two seconds. The value in use stays in use while Redis is unreachable. If
  * Redis has lost it, or has an older one after a fail-over, a replica writes it back.
  */
-import { type DrainState, formatDrainState, MAX_DRAIN_STATE_CHARS, NO_DRAINS, parseDrainState } from '../core/drains.ts'
+import {
+  type DrainState,
+  formatDrainState,
+  MAX_DRAIN_STATE_CHARS,
+  NO_DRAINS,
+  parseDrainState,
+  type SharedDrains,
+} from '../core/drains.ts'
 import type { Log } from '../core/events.ts'
 import { redisChannels, redisKeys } from './options.ts'
 import type { RedisReplica } from './replica.ts'
 import { script } from './scripts.ts'
 import { isWrongType } from './wrong-types.ts'
-
-export interface SharedDrains {
-  /**
-   * Replaces the state by the result of `change`, which gets the present state of all replicas and may throw. Returns the
-   * new state; `undefined`: Redis is unreachable, and nothing was changed.
-   */
-  update(change: (state: DrainState) => DrainState): Promise<DrainState | undefined>
-  /** Starts the replica and reads the state. Resolves at the latest after `bulkTimeout` if Redis is unreachable. */
-  start(): Promise<void>
-  stop(): void
-}
 
 export interface SharedDrainsOptions {
   readonly replica: RedisReplica

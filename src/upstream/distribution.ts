@@ -6,7 +6,7 @@
 import { parseEnvelope } from '../core/envelope.ts'
 import type { CallNode, ClusterView, NodeCall, NodeResult } from '../core/node-call.ts'
 import { toEdgeResponse } from './dialects/classic.ts'
-import type { ClusterLog } from './options.ts'
+import type { ClusterLog, LayoutChange } from './options.ts'
 import { createOwnCall } from './probes.ts'
 
 export interface DistributionProbe {
@@ -94,3 +94,13 @@ export function createDistributionCheck({ call, view, log, clock }: Distribution
 }
 
 const SETTING = 'cluster.distribution'
+
+/** To be called when the layout of a node is recognised. */
+export function warnOfUnusedDistribution(
+  { layout, isMaster }: LayoutChange,
+  distribution: 'manager' | 'edge',
+  log: ClusterLog,
+): void {
+  if (isMaster && layout === 'newer' && distribution === 'edge')
+    log('warn', 'mode edge has no effect: in the newer layout the master answers for all nodes', { setting: SETTING })
+}

@@ -1,8 +1,9 @@
 /**
- * The nodes that an operator has drained for maintenance, and which ones may be drained. The edge sends them no calls, not even probes: calls in flight
- * finish, queued ones are rejected, and further ones fail at once, so that reads go to other nodes where others can answer.
+ * The nodes that an operator has drained for maintenance, and which ones may be drained. The edge sends them no calls, not
+ * even probes: calls in flight finish, queued ones are rejected, and further ones fail at once, so that reads go to other
+ * nodes where others can answer.
  */
-import { type Drain, type DrainState, nextState } from '../core/drains.ts'
+import { type Drain, type DrainState, NO_DRAINS, nextState, type SharedDrains } from '../core/drains.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { ClusterView, NodeCall, NodeFailure, NodeInfo } from '../core/node-call.ts'
 import { notSent } from './layer.ts'
@@ -73,6 +74,52 @@ export interface DrainRequest {
 }
 
 type View = Pick<ClusterView, 'nodes' | 'master'>
+
+export interface Drains {
+  /** Whether a change applies to all replicas. */
+  readonly areShared: boolean
+  /** Rejects with 603 or 940 if the node cannot be drained, and with 941 if Redis is unreachable. */
+  drain(request: Omit<DrainRequest, 'verifiesUsersAtMaster'>): Promise<void>
+  /** Rejects with 603 for an unknown node, and with 941 if Redis is unreachable. */
+  putBack(node: string): Promise<void>
+  /** Resolves when the drained nodes are known, or when Redis is unreachable. No node may be called before. */
+  start(): Promise<void>
+  stop(): void
+}
+
+interface DrainsParts {
+  readonly cluster: { readonly view: View; readonly drains: DrainedNodes }
+  /** Makes the state of all replicas; `onChange` gets each newer one. Absent: replicas share nothing. */
+  readonly share: ((onChange: (state: DrainState) => void) => SharedDrains) | undefined
+  /** Whether the master verifies the users of the edge. */
+  readonly verifiesUsersAtMaster: boolean
+}
+
+/** Must be called before the replica starts. */
+export function createDrains({ cluster, share, verifiesUsersAtMaster }: DrainsParts): Drains {
+  const { view, drains } = cluster
+  const onChange = (state: DrainState) => drains.replace(state.drains)
+  const shared = share?.(onChange)
+  let own = NO_DRAINS
+  const update = async (change: (state: DrainState) => DrainState): Promise<void> => {
+    if (shared !== undefined) {
+      if ((await shared.update(change)) === undefined) throw new EdgeError(941)
+      return
+    }
+    own = change(own)
+    onChange(own)
+  }
+  return {
+    areShared: shared !== undefined,
+    drain: (request) => {
+      const checked = { ...request, verifiesUsersAtMaster }
+      return update((state) => stateWithDrain(state, checked, view, Date.now()))
+    },
+    putBack: (node) => update((state) => stateWithoutDrain(state, node, view, Date.now())),
+    start: async () => shared?.start(),
+    stop: () => shared?.stop(),
+  }
+}
 
 /**
  * Returns the state with this node drained; the same state if it is drained already. Throws 603 for an unknown node, and

@@ -1,5 +1,5 @@
 /** Calls that the edge sends for itself: whether a node answers at all, and in which layout. */
-import type { Layout, NodeCall, NodeResult } from '../core/node-call.ts'
+import type { CallNode, ClusterView, Layout, NodeCall, NodeResult } from '../core/node-call.ts'
 import { isAnswered, isHeldBack } from '../core/node-faults.ts'
 import { ownField, parseJson } from '../core/values.ts'
 import { ANONYMOUS, type Send } from './layer.ts'
@@ -69,4 +69,29 @@ function layoutOfBody(body: Buffer): Layout | undefined {
   const value = body.length > MAX_BODY_BYTES ? undefined : parseJson(body)
   if (typeof ownField(value, 'error') !== 'number') return undefined
   return typeof ownField(ownField(value, 'data'), 'title') === 'string' ? 'newer' : 'classic'
+}
+
+type View = Pick<ClusterView, 'layoutOf'>
+
+interface VersionCall {
+  readonly node: string
+  /** Milliseconds. */
+  readonly timeout: number
+  readonly caller: string
+  readonly credentials?: { readonly username: string; readonly password: string }
+}
+
+/** Calls a node for its version, to check that it is reachable and accepts the credentials. */
+export function callVersion(
+  cluster: { readonly call: CallNode; readonly view: View },
+  call: VersionCall,
+): Promise<NodeResult> {
+  return cluster.call(createVersionCall(cluster, call))
+}
+
+/** Returns the cheapest read that every account may send. */
+export function createVersionCall({ view }: { readonly view: View }, { credentials, ...call }: VersionCall): NodeCall {
+  const path = view.layoutOf(call.node) === 'newer' ? '/' : '/version'
+  const version = { ...call, path, endpoint: `GET ${path}`, requestId: 'credentials' }
+  return createOwnCall({ ...version, ...(credentials && { credentials }) })
 }

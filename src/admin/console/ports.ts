@@ -1,7 +1,7 @@
 /** What the console reads from the rest of the edge. The composition root provides it. */
 import type { Caller } from '../../core/request.ts'
 import type { CacheIndex, IndexEntry, SnapshotState } from '../../core/response.ts'
-import type { Readiness } from '../listener.ts'
+import type { Readiness } from '../readiness.ts'
 import type { CacheState, Explanation } from './api-types.ts'
 import type { ConsoleHistory } from './history.ts'
 import type { LiveTail } from './live-tail.ts'

@@ -2,7 +2,7 @@
  * The problems of the edge, derived from its state. Everything that shows problems (banner, page title, API) reads this
  * list. The texts contain no durations that change with each second: a screen reader would read them again and again.
  */
-import type { Degradation } from '../listener.ts'
+import type { Degradation } from '../readiness.ts'
 import type { ConsolePorts, NodeState } from './ports.ts'
 import type { Problem, ProblemSeverity } from './problem-types.ts'
 

@@ -2,9 +2,10 @@ import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { createReadiness, type ReplicaReadiness } from '../../../src/app/readiness.ts'
 import { startSimulator } from '../../../src/simulator/index.ts'
+import { ContactProbes } from '../../../src/upstream/contact-probes.ts'
 import { type Cluster, createCluster } from '../../../src/upstream/index.ts'
+import { NodeContacts } from '../../../src/upstream/node-contacts.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const times = { interval: 50, slowInterval: 500, timeout: 2000, takeover: 1500 }
@@ -27,7 +28,8 @@ async function brokenNode(t: Test) {
 
 interface Replica {
   readonly cluster: Cluster
-  readonly readiness: ReplicaReadiness
+  readonly contacts: NodeContacts
+  readonly probes: ContactProbes
 }
 
 /** Replicas whose reports reach the others at once. `masters`: where each of them finds the master. */
@@ -44,26 +46,22 @@ async function startReplicas(t: Test, masters: readonly string[], workerUrl: str
       limits: () => limits,
       // Each probe is a call: an ejected node would get none.
       ejection: { failures: 1_000_000, refusals: 1_000_000 },
-      onCall: (call) => readiness.onNodeCall(call),
+      onCall: (call) => contacts.onNodeCall(call),
     })
-    const readiness = createReadiness({
+    const contacts: NodeContacts = new NodeContacts({
       cluster,
-      times,
-      hasOwnCredentials: () => true,
-      isDraining: () => false,
-      degraded: () => [],
+      hasOwnCredentials: true,
       peers: () =>
-        replicas
-          .filter((each) => each.readiness !== readiness)
-          .map((each) => ({ ...each.readiness.contact(), ago: 0 })),
+        replicas.filter((each) => each.contacts !== contacts).map((each) => ({ ...each.contacts.report(), ago: 0 })),
     })
-    replicas.push({ cluster, readiness })
+    const probes = new ContactProbes(contacts, times)
+    replicas.push({ cluster, contacts, probes })
     t.teardown(async () => {
-      readiness.stop()
+      probes.stop()
       await cluster.close()
     })
   }
-  await Promise.all(replicas.map(({ readiness }) => readiness.start()))
+  await Promise.all(replicas.map(({ probes }) => probes.start()))
   return replicas
 }
 
@@ -77,7 +75,7 @@ t.test('a node that fails is probed by one of four replicas', async (t) => {
   const broken = await brokenNode(t)
   const { url } = await startMaster(t)
   const replicas = await startReplicas(t, [url, url, url, url], broken.url)
-  await eventually(() => replicas.every(({ readiness }) => readiness.current().degraded.length > 0))
+  await eventually(() => replicas.every(({ contacts }) => contacts.failing.length > 0))
   // The first round may be one of each replica.
   await wait(2 * times.slowInterval)
   const before = broken.connections()
@@ -91,8 +89,8 @@ t.test('while a replica is cut off, one of the others finds out whether it is al
   const broken = await brokenNode(t)
   const { simulator, url } = await startMaster(t)
   const replicas = await startReplicas(t, [url, url, url, broken.url], broken.url)
-  const cutOff = replicas.at(-1)?.readiness
-  await eventually(() => cutOff?.current().reasons.some((reason) => /cannot reach any node/.test(reason)) === true)
+  const cutOff = replicas.at(-1)?.contacts
+  await eventually(() => cutOff?.isCutOff === true)
   const before = simulator.seen.length
   await wait(ROUNDS * times.slowInterval)
   const probes = simulator.seen.length - before
@@ -102,7 +100,7 @@ t.test('while a replica is cut off, one of the others finds out whether it is al
 t.test('all replicas find out when a failed node answers again', async (t) => {
   const { simulator, url } = await startMaster(t)
   const replicas = await startReplicas(t, [url, url, url], 'http://127.0.0.1:1')
-  await eventually(() => replicas.every(({ readiness }) => readiness.current().degraded.length > 0))
+  await eventually(() => replicas.every(({ contacts }) => contacts.failing.length > 0))
   const worker = await simulator.join()
   for (const { cluster } of replicas) {
     cluster.prepare({
@@ -112,5 +110,5 @@ t.test('all replicas find out when a failed node answers again', async (t) => {
       ],
     })()
   }
-  await eventually(() => replicas.every(({ readiness }) => readiness.current().degraded.length === 0))
+  await eventually(() => replicas.every(({ contacts }) => contacts.failing.length === 0))
 })

@@ -1,0 +1,141 @@
+/**
+ * What the calls of this replica show about the nodes in use: whether each can be reached, and whether it accepts the
+ * credentials of the edge. Nodes in use have an address, and no operator has drained them.
+ */
+import { type NodeCallEvent, UNSENT_FAULTS } from '../core/events.ts'
+import type { Cluster } from './index.ts'
+
+/** What a replica reports to the others about its contact with the nodes. */
+export interface PeerContact {
+  /** Milliseconds between the latest response of a node and the report; absent: there was none. */
+  readonly reachedAgo?: number
+  /** Milliseconds since the report. */
+  readonly ago: number
+  /** Whether the latest call of the replica to each node failed. */
+  readonly cutOff?: boolean
+  /** Nodes whose latest call failed, with the milliseconds between that call and the report. */
+  readonly failing?: readonly { readonly node: string; readonly ago: number }[]
+}
+
+export interface ContactOptions {
+  readonly cluster: Cluster
+  /** Whether calls carry the credentials of the edge. With those of callers, only a response of a node counts. */
+  readonly hasOwnCredentials: boolean
+  /** Returns what the other replicas report; empty without Redis. */
+  readonly peers: () => readonly PeerContact[]
+  readonly clock?: () => number
+}
+
+/** The result of the latest call to a node, without calls that are no evidence about the node. */
+interface NodeContact {
+  calledAt?: number
+  credentials?: 'accepted' | 'refused'
+  reachedAt?: number
+  /** When the first of the latest failures ended; absent after a response. */
+  failingSince?: number | undefined
+}
+
+/** Another replica must have reached a node this long after this one lost all of them: in an outage all lose them. */
+const OUTAGE_MARGIN_MS = 1000
+/** The node answers so before it checks the credentials. */
+const TOO_MANY_REQUESTS = 429
+
+export class NodeContacts {
+  /** A node was read once. */
+  hasRead = false
+  readonly options: ContactOptions
+  readonly clock: () => number
+  readonly #contacts = new Map<string, NodeContact>()
+
+  constructor(options: ContactOptions) {
+    this.options = options
+    this.clock = options.clock ?? (() => performance.now())
+    // After a maintenance, what was known of the node before is outdated.
+    options.cluster.drains.onChange(({ drained, putBack }) => {
+      for (const name of [...drained, ...putBack]) this.#contacts.delete(name)
+    })
+  }
+
+  get inUse(): readonly string[] {
+    const { view, drains } = this.options.cluster
+    return view.nodes().flatMap(({ name, addressed }) => (addressed && !drains.has(name) ? [name] : []))
+  }
+
+  /** The nodes in use whose latest call failed, with the milliseconds since then. */
+  get failing(): readonly { readonly node: string; readonly ago: number }[] {
+    return this.inUse.flatMap((node) => {
+      const { failingSince, calledAt } = this.#contacts.get(node) ?? {}
+      return failingSince === undefined || calledAt === undefined ? [] : [{ node, ago: this.clock() - calledAt }]
+    })
+  }
+
+  get refusing(): readonly string[] {
+    return this.inUse.filter((name) => this.#contacts.get(name)?.credentials === 'refused')
+  }
+
+  /** Whether the credentials are refused. The master decides; the workers only until it has answered. */
+  get isRefused(): boolean {
+    const master = this.#contacts.get(this.options.cluster.view.master().name)?.credentials
+    if (master !== undefined) return master === 'refused'
+    return this.refusing.length > 0 && !this.#known.some(({ credentials }) => credentials === 'accepted')
+  }
+
+  /** Milliseconds since all nodes fail; `undefined`: at least one does not, or was not called yet. */
+  get failedFor(): number | undefined {
+    const since = this.#known.map(({ failingSince }) => failingSince)
+    if (since.length === 0 || since.some((each) => each === undefined)) return undefined
+    return this.clock() - Math.max(...since.map(Number))
+  }
+
+  /** Milliseconds since the latest response of a node. */
+  get reachedAgo(): number | undefined {
+    const times = this.#known.flatMap(({ reachedAt }) => reachedAt ?? [])
+    return times.length === 0 ? undefined : this.clock() - Math.max(...times)
+  }
+
+  /** Whether all nodes fail, and another replica reaches one. */
+  get isCutOff(): boolean {
+    const failed = this.failedFor
+    if (failed === undefined) return false
+    return this.options
+      .peers()
+      .some((peer) => peer.reachedAgo !== undefined && peer.reachedAgo + peer.ago + OUTAGE_MARGIN_MS < failed)
+  }
+
+  /** For the report of this replica. */
+  readonly report = (): Omit<PeerContact, 'ago'> => {
+    const { reachedAgo, failing } = this
+    return { ...(reachedAgo !== undefined && { reachedAgo }), cutOff: this.failedFor !== undefined, failing }
+  }
+
+  /** To be called when a node is ejected: no call may end soon that shows its failure. */
+  readonly onEject = (node: string): void => {
+    const contact = this.#contacts.get(node) ?? {}
+    const now = this.clock()
+    this.#contacts.set(node, { ...contact, calledAt: now, failingSince: contact.failingSince ?? now })
+  }
+
+  readonly onNodeCall = ({ node, status, fault }: NodeCallEvent): void => {
+    // The node did not receive the call, or the client disconnected: such calls are no evidence about the node.
+    if (fault !== undefined && UNSENT_FAULTS.includes(fault)) return
+    const contact = this.#contacts.get(node) ?? {}
+    this.#contacts.set(node, contact)
+    contact.calledAt = this.clock()
+    if (status === undefined && fault !== 'refusedCredentials' && fault !== 'tooLarge') {
+      contact.failingSince ??= this.clock()
+      return
+    }
+    contact.failingSince = undefined
+    contact.reachedAt = this.clock()
+    if (!this.options.hasOwnCredentials) this.hasRead = true
+    else if (fault === 'refusedCredentials') contact.credentials = 'refused'
+    else if (status !== undefined && status < 500 && status !== TOO_MANY_REQUESTS) {
+      contact.credentials = 'accepted'
+      this.hasRead = true
+    }
+  }
+
+  get #known(): readonly NodeContact[] {
+    return this.inUse.map((name) => this.#contacts.get(name) ?? {})
+  }
+}
