@@ -10,6 +10,7 @@ import { type CallEnd, type Layer, notSent, onEnd, type UpstreamCall } from './l
 import { type ConcurrencyLimiter, loadSignalOf, type Rejection } from './limiter.ts'
 import { problemOf } from './node-problems.ts'
 import { BLOCKED, detailOf, PROBLEM_TYPE } from './node-response.ts'
+import type { TokensOf } from './tokens/token-calls.ts'
 
 type EmitCall = ((event: NodeCallEvent) => void) | undefined
 
@@ -43,6 +44,11 @@ function emit(
 ): void {
   const { requestId, node, method } = call
   onCall?.({ requestId, node, method, route: routeOf(call), ...outcome })
+}
+
+/** Authorises calls as the layout of the node needs it. */
+export function authorise(tokensOf: TokensOf): Layer {
+  return (next) => (call) => tokensOf(next)?.call(call) ?? next(call)
 }
 
 /** Adds to the detail of a failure that its node has another layout than expected. */
@@ -139,11 +145,11 @@ function routeOf({ endpoint }: Pick<NodeCall, 'endpoint'>): string {
 
 /**
  * Counts everything that is sent to a node, retries, logins and probes included, in its budget of calls per minute.
- * `isNewer`: the layout of the node refuses calls with status 429.
+ * `showsProblems`: whether responses of the node show that it refuses calls.
  */
-export function count(budget: CallBudget, isNewer: () => boolean): Layer {
+export function count(budget: CallBudget, showsProblems: () => boolean): Layer {
   return (next) => async (call) => {
-    if (budget.isOff && !isNewer()) return next(call)
+    if (budget.isOff && !showsProblems()) return next(call)
     const unpaid = budget.isOff ? undefined : await budget.pay(call.priority)
     if (unpaid !== undefined) return notSent(call, unpaid)
     const sentAt = budget.now()

@@ -4,8 +4,8 @@
  */
 import type { Layout, LayoutMixture, NodeCall, NodeFailure, NodeResult } from '../core/node-call.ts'
 import { withTimeout } from '../core/timing.ts'
+import { layoutRules } from './dialects/dialect.ts'
 import { type Layer, notSent } from './layer.ts'
-import { PROBLEM_TYPE } from './node-response.ts'
 import type { ClusterLog, LayoutChange } from './options.ts'
 import type { Recognition } from './probes.ts'
 import type { Verify } from './tokens/token-calls.ts'
@@ -220,6 +220,5 @@ export class Layouts {
  */
 function fits(layout: Layout, result: NodeResult): boolean {
   if (!result.ok) return result.fault !== 'unreadable' && (result.layout ?? layout) === layout
-  const { type, status } = result.response
-  return layout === 'classic' ? type !== PROBLEM_TYPE : status === 200 || status === 202 || type === PROBLEM_TYPE
+  return layoutRules[layout].mayAnswer(result.response)
 }

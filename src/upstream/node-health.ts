@@ -28,8 +28,8 @@ export interface NodeHealthOptions extends RecoveryPorts {
   readonly onHang?: (probeIn: number) => void
   /** Called when a probe of the edge has ended an ejection. */
   readonly onRecover: () => void
-  /** Whether the node has the newer layout, in which its responses show that its process hangs. */
-  readonly isNewer: () => boolean
+  /** Whether responses of the node show that its process hangs. */
+  readonly showsProblems: () => boolean
 }
 
 const SILENT: CallFailure = { fault: 'timeout', detail: 'no response to calls and probes' }
@@ -142,7 +142,7 @@ export class NodeHealth {
 
   /** Whether the node answered that the process which carries out its calls hangs. */
   #showsHang(response: NodeResponse): boolean {
-    return this.#options.isNewer() && problemOf(response, this.#options.node) === 'hanging'
+    return this.#options.showsProblems() && problemOf(response, this.#options.node) === 'hanging'
   }
 
   #record(call: UpstreamCall, end: CallEnd, elapsed: number): void {

@@ -1,12 +1,13 @@
 /** One node with an address: the state that the layers of its calls share. */
 import type { Layout } from '../core/node-call.ts'
 import { CallBudget } from './budget.ts'
+import { layoutRules } from './dialects/dialect.ts'
 import { DRAINED } from './drains.ts'
 import type { Send } from './layer.ts'
 import type { Layouts } from './layouts.ts'
 import { ConcurrencyLimiter } from './limiter.ts'
 import { NodeHealth, type NodeHealthOptions } from './node-health.ts'
-import { type ClusterSettings, DEFAULT_PER_MINUTE, type NodeSetting, type NodeStatus } from './options.ts'
+import type { ClusterSettings, NodeSetting, NodeStatus } from './options.ts'
 import type { PassedOnCalls } from './passed-on-calls.ts'
 import { NodePermits } from './permits.ts'
 import { probeAlive, type Recognition, recogniseLayout } from './probes.ts'
@@ -45,8 +46,10 @@ export class UpstreamNode {
     const { name } = setting
     this.setting = setting
     this.#options = options
-    const layout = (): Layout | undefined => layouts.of(name)
-    const perMinute = () => limits().perMinute ?? DEFAULT_PER_MINUTE[layout() ?? 'newer']
+    const layout = () => layouts.of(name)
+    const rulesOf = (otherwise: Layout) => layoutRules[layout() ?? otherwise]
+    const perMinute = () => limits().perMinute ?? rulesOf('newer').perMinute
+    const showsProblems = () => rulesOf('newer').showsProblems
     const permits = new NodePermits({ counters, node: name, limit: perMinute })
     this.#budget = new CallBudget({ permits, limit: perMinute, clock })
     const openSlots: OpenSlots = (kind, limit, onChange) =>
@@ -57,7 +60,7 @@ export class UpstreamNode {
       ejection,
       log,
       clock,
-      isNewer: () => layout() !== 'classic',
+      showsProblems,
       onEject: (rejection, begins) => {
         this.#limiter.rejectQueued(rejection)
         if (begins) options.onEject?.(name)
@@ -70,11 +73,12 @@ export class UpstreamNode {
     const { call, verify, attempt } = buildStack({
       ...options,
       layout,
+      showsProblems,
       health: this.#health,
       limiter: this.#limiter,
       budget: this.#budget,
       send: options.transport.send,
-      tokensOf: (send) => (layout() === 'newer' ? this.#tokensFor(send) : undefined),
+      tokensOf: (send) => (rulesOf('classic').hasTokens ? this.#tokensFor(send) : undefined),
     })
     this.call = call
     this.verify = verify

@@ -5,6 +5,7 @@ import type { Drain } from '../core/drains.ts'
 import type { NodeCallEvent } from '../core/events.ts'
 import type { Layout } from '../core/node-call.ts'
 import type { NodeFault } from '../core/node-faults.ts'
+import { systemClock } from '../core/timing.ts'
 import { DrainedNodes } from './drains.ts'
 import { ownSlots, type SharedSlots } from './slots.ts'
 
@@ -27,9 +28,6 @@ export interface NodeTls {
   readonly key?: string | Buffer
   readonly servername?: string
 }
-
-/** Calls per minute that a node answers. Nodes of the newer layout refuse more, of all clients together. */
-export const DEFAULT_PER_MINUTE: Readonly<Record<Layout, number>> = { classic: 0, newer: 300 }
 
 /** The setting `cluster.limits`. */
 export interface NodeLimits {
@@ -209,7 +207,7 @@ const EJECTION: EjectionSettings = {
 }
 
 export function withDefaults(options: ClusterOptions): ClusterSettings {
-  const clock = options.clock ?? (() => performance.now())
+  const clock = options.clock ?? systemClock.elapsed
   const log = options.log ?? (() => undefined)
   return {
     ...options,

@@ -2,6 +2,7 @@
 import type { CallNode, ClusterView, Layout, NodeCall, NodeResult } from '../core/node-call.ts'
 import { isAnswered, isHeldBack } from '../core/node-faults.ts'
 import { ownField, parseJson } from '../core/values.ts'
+import { layoutRules } from './dialects/dialect.ts'
 import { ANONYMOUS, type Send } from './layer.ts'
 import { PROBLEM_TYPE } from './node-response.ts'
 
@@ -91,7 +92,7 @@ export function callVersion(
 
 /** Returns the cheapest read that every account may send. */
 export function createVersionCall({ view }: { readonly view: View }, { credentials, ...call }: VersionCall): NodeCall {
-  const path = view.layoutOf(call.node) === 'newer' ? '/' : '/version'
+  const path = layoutRules[view.layoutOf(call.node) ?? 'classic'].versionPath
   const version = { ...call, path, endpoint: `GET ${path}`, requestId: 'credentials' }
   return createOwnCall({ ...version, ...(credentials && { credentials }) })
 }

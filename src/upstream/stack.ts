@@ -7,19 +7,31 @@ import type { Layout } from '../core/node-call.ts'
 import type { CallBudget } from './budget.ts'
 import { DRAINED } from './drains.ts'
 import { type Send, stack } from './layer.ts'
-import { count, nameLayout, queue, refuseDrained, rejecting, report, retryOnce, traceAttempt } from './layers.ts'
+import {
+  authorise,
+  count,
+  nameLayout,
+  queue,
+  refuseDrained,
+  rejecting,
+  report,
+  retryOnce,
+  traceAttempt,
+} from './layers.ts'
 import type { Layouts } from './layouts.ts'
 import type { ConcurrencyLimiter } from './limiter.ts'
 import type { NodeHealth } from './node-health.ts'
 import type { NodeLimits } from './options.ts'
 import { limitHang, type PassedOnCalls } from './passed-on-calls.ts'
-import { authorise, type TokensOf, type Verify, verifyBy } from './tokens/token-calls.ts'
+import { type TokensOf, type Verify, verifyBy } from './tokens/token-calls.ts'
 
 export interface StackParts {
   readonly passedOn: PassedOnCalls
   readonly layouts: Layouts
   /** Returns the layout of the API of the node; undefined before it is recognised. */
   readonly layout: () => Layout | undefined
+  /** Whether responses of the node show that it refuses calls. */
+  readonly showsProblems: () => boolean
   readonly tokensOf: TokensOf
   readonly isDrained: () => boolean
   readonly health: NodeHealth
@@ -40,10 +52,23 @@ export interface CallStack {
 }
 
 export function buildStack(parts: StackParts): CallStack {
-  const { passedOn, layouts, layout, tokensOf, isDrained, health, limiter, limits, budget, onCall, clock } = parts
+  const {
+    passedOn,
+    layouts,
+    layout,
+    showsProblems,
+    tokensOf,
+    isDrained,
+    health,
+    limiter,
+    limits,
+    budget,
+    onCall,
+    clock,
+  } = parts
   const reject = rejecting(onCall)
 
-  const attempt = stack([count(budget, () => layout() !== 'classic')], parts.send)
+  const attempt = stack([count(budget, showsProblems)], parts.send)
   const onNode = stack(
     [
       nameLayout(layout),

@@ -4,10 +4,19 @@
  * client's request are copied.
  */
 import { EdgeError } from '../../core/errors.ts'
-import type { CallNode, ClusterView, NodeCall, NodeFailure, NodeResponse, PassedOnTo } from '../../core/node-call.ts'
+import type {
+  CallNode,
+  ClusterView,
+  Layout,
+  NodeCall,
+  NodeFailure,
+  NodeResponse,
+  PassedOnTo,
+} from '../../core/node-call.ts'
 import type { EdgeRequest } from '../../core/request.ts'
 import type { EdgeResponse } from '../../core/response.ts'
 import type { Candidate } from '../kinds/index.ts'
+import { PROBLEM_TYPE } from '../node-response.ts'
 
 export interface Dialect {
   /**
@@ -41,6 +50,37 @@ export interface Answer {
 export type TranslatedResponse =
   | { readonly ok: true; readonly response: EdgeResponse }
   | { readonly ok: false; readonly reason: string }
+
+/** What differs between nodes of the two layouts besides the translation. */
+interface LayoutRules {
+  /** Calls per minute that a node answers, of all clients together; it refuses more. 0: no limit. */
+  readonly perMinute: number
+  /** Whether calls carry a token, for which the edge logs in. Otherwise the node checks the credentials of each call. */
+  readonly hasTokens: boolean
+  /** Whether responses show that the node is at its limit, blocks the address of the edge, or hangs. */
+  readonly showsProblems: boolean
+  /** The path of the cheapest read that every account may send; its response has the version. */
+  readonly versionPath: string
+  /** Whether a node of the layout may have sent this response. */
+  readonly mayAnswer: (response: Pick<NodeResponse, 'type' | 'status'>) => boolean
+}
+
+export const layoutRules: Readonly<Record<Layout, LayoutRules>> = {
+  classic: {
+    perMinute: 0,
+    hasTokens: false,
+    showsProblems: false,
+    versionPath: '/version',
+    mayAnswer: ({ type }) => type !== PROBLEM_TYPE,
+  },
+  newer: {
+    perMinute: 300,
+    hasTokens: true,
+    showsProblems: true,
+    versionPath: '/',
+    mayAnswer: ({ type, status }) => status === 200 || status === 202 || type === PROBLEM_TYPE,
+  },
+}
 
 /** What a dialect decides about a call. `endpoint`: method and path template. `timeout` in milliseconds. */
 export interface DialectCall

@@ -3,7 +3,7 @@
  * the node did nothing, so the call is sent once more with a new token, also if it is a write.
  */
 import type { NodeCall, NodeFailure, NodeResult } from '../../core/node-call.ts'
-import { ANONYMOUS, type Layer, notSent, type Send } from '../layer.ts'
+import { ANONYMOUS, notSent, type Send } from '../layer.ts'
 import type { Account, AccountOf } from './accounts.ts'
 import type { LoginFailure, LoginResult } from './login.ts'
 import { type Patience, type SessionOptions, Sessions } from './sessions.ts'
@@ -25,11 +25,6 @@ export type Verify = (call: NodeCall) => Promise<Verification>
 
 /** Returns the tokens of a node, whose logins are sent by `send`; `undefined`: its layout has none. */
 export type TokensOf = (send: Send) => TokenCalls | undefined
-
-/** The layer that authorises calls as the layout of the node needs it. */
-export function authorise(tokensOf: TokensOf): Layer {
-  return (next) => (call) => tokensOf(next)?.call(call) ?? next(call)
-}
 
 /** Without tokens, a node checks the credentials of each call. */
 export function verifyBy(tokensOf: TokensOf, send: Send): Verify {

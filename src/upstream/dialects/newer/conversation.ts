@@ -5,8 +5,7 @@ import type { NodeCall, NodeFailure, NodeResponse, PassedOnTo } from '../../../c
 import { type EdgeRequest, nodeOf } from '../../../core/request.ts'
 import { ownEntry } from '../../../core/values.ts'
 import type { Candidate } from '../../kinds/index.ts'
-import { DEFAULT_PER_MINUTE } from '../../options.ts'
-import { createNodeCall, type DialectTools, encode, fillPath } from '../dialect.ts'
+import { createNodeCall, type DialectTools, encode, fillPath, layoutRules } from '../dialect.ts'
 import { type Content, isUnknownCall, readContent } from './content.ts'
 import { formatQuery, MAX_REQUEST_LINE } from './request-line.ts'
 
@@ -109,7 +108,7 @@ export class Conversation {
 
   /** Calls that one read may send: half of those of a minute, which all clients share. */
   get maxCalls(): number {
-    const perMinute = this.#tools.perMinute ?? DEFAULT_PER_MINUTE.newer
+    const perMinute = this.#tools.perMinute ?? layoutRules.newer.perMinute
     return perMinute === 0 ? Number.POSITIVE_INFINITY : Math.floor(perMinute / 2)
   }
 
