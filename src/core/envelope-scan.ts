@@ -3,7 +3,6 @@
  * in one turn of the event loop, and finds the members and the rows of its envelope. It accepts what `JSON.parse` accepts,
  * but nothing that is nested more deeply than `MAX_DEPTH`.
  */
-import type { ByteRange } from './json-members.ts'
 import {
   BACKSLASH,
   CLOSE,
@@ -20,6 +19,11 @@ import {
   valueIn,
 } from './json-scan.ts'
 import type { RowRanges } from './response.ts'
+
+export interface ByteRange {
+  readonly from: number
+  readonly to: number
+}
 
 /** What may follow. `first…`: or the closing bracket. `text…`: within a text, which a piece has cut. */
 type State = 'value' | 'firstValue' | 'name' | 'firstName' | 'colon' | 'after' | 'textOfName' | 'textOfValue'
@@ -57,7 +61,7 @@ export class EnvelopeScan {
   readonly dataMembers = new Map<string, ByteRange>()
   /** A known name that the envelope or its `data` has twice. */
   doubled: string | undefined
-  rows: RowRanges | undefined
+  rows: Omit<RowRanges, 'total'> | undefined
   /** `invalid`: not JSON, or nested too deeply. */
   outcome: 'unfinished' | 'valid' | 'invalid' = 'unfinished'
 

@@ -170,6 +170,8 @@ export interface RowRanges {
   readonly to: number
   /** Start and end of each row. */
   readonly ranges: Uint32Array
+  /** The value of `totalItems`; `undefined`: `data` has none. */
+  readonly total: number | undefined
 }
 
 /** The detail of a stale response that is served because nodes fail, with the code of their error (a token, RFC 9651). */

@@ -16,7 +16,7 @@ export function cutPages(next: Handler): Handler {
     const limit = Number(request.query.limit ?? DEFAULT_LIMIT)
     const isWhole =
       limit < ROWS_PER_PART || limit % ROWS_PER_PART === 0 || request.endpoint.response.data !== 'collection'
-    return isWhole || response.kind === 'file' ? response : cutPage(response, limit)
+    return isWhole || response.kind === 'file' || response.errorNumber !== 0 ? response : cutPage(response, limit)
   }
 }
 

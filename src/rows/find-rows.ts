@@ -3,18 +3,21 @@
  *
  * The scan reads forward to the list of rows. If the body then ends as usual (`]}}` or `],"totalItems":N}}`) and no
  * bracket in between can be the end of the list, nothing else is read: one native search replaces a walk over all bytes.
- * Otherwise the whole body is walked. A truncated body has no end and is refused. The rows themselves are checked when
- * they are read (rows.ts).
+ * Otherwise the whole body is checked again, as when it came. A truncated body has no end and is refused. The rows
+ * themselves are checked when they are read (rows.ts).
  *
  * The shortcut assumes rows of one kind. Rows of several kinds, followed by members that look like the usual ending, are
  * detected when the rows are read to their end (`isEndOfRows`).
  */
-import { type ByteRange, readMembers, readName } from '../core/json-members.ts'
+import { readEnvelope } from '../core/envelope.ts'
+import type { ByteRange } from '../core/envelope-scan.ts'
 import {
   backOverSpace,
   CLOSE,
   CLOSE_LIST,
+  COLON,
   COMMA,
+  endOfText,
   endOfValue,
   OPEN,
   OPEN_LIST,
@@ -22,6 +25,7 @@ import {
   skipSpace,
   valueIn,
 } from '../core/json-scan.ts'
+import type { RowRanges } from '../core/response.ts'
 
 /** The rows of one response: JSON values with commas between them, in `bytes` from `from` up to `to`. */
 export interface Rows {
@@ -46,7 +50,7 @@ const MIN_BYTES_PER_BRACKET = 48
 
 /** Returns the rows of `{"error":0,"data":{"items":[…],"totalItems":N}}`; the members may be in any order. */
 export function findRows(bytes: Buffer): RowsResult {
-  return findByEnding(bytes) ?? findByWalk(bytes)
+  return findByEnding(bytes) ?? findByCheck(bytes)
 }
 
 /** Returns undefined if the ending is unusual or ambiguous. */
@@ -80,24 +84,23 @@ function isOnlyEnd(bytes: Buffer, from: number, to: number): boolean {
   return true
 }
 
-/** Whether a walk over the whole body finds the same rows, ending at `at`, and the same total. */
+/** Whether the check of the whole body finds the same rows, ending at `at`, and the same total. */
 export function isEndOfRows({ bytes, from, total }: Rows, at: number): boolean {
-  const found = findByWalk(bytes)
+  const found = findByCheck(bytes)
   return found.ok && found.rows.from === from && found.rows.to === at && found.rows.total === total
 }
 
-function findByWalk(bytes: Buffer): RowsResult {
-  const envelope = readMembers(bytes, skipSpace(bytes, 0))
-  if (envelope === undefined || skipSpace(bytes, envelope.end) !== bytes.length) return refused('truncated or not JSON')
-  if (!isZero(bytes, envelope.byName.get('error'))) return refused('error is not 0')
-  const data = envelope.byName.get('data')
-  const members = data && readMembers(bytes, data.from)?.byName
-  const items = members?.get('items')
-  const total = wholeNumberOf(bytes, members?.get('totalItems'))
-  if (items !== undefined && total !== undefined && bytes[items.from] === OPEN_LIST) {
-    return { ok: true, rows: { bytes, from: items.from + 1, to: items.to - 1, total, known: {} } }
-  }
-  return refused('no items with totalItems')
+function findByCheck(bytes: Buffer): RowsResult {
+  const envelope = readEnvelope(bytes)
+  if (!envelope.ok) return refused(envelope.reason)
+  return envelope.error === 0 ? toRows(bytes, envelope.rows) : refused('error is not 0')
+}
+
+/** Returns the rows that the check of a successful response has found. */
+export function toRows(bytes: Buffer, checked: RowRanges | undefined): RowsResult {
+  if (checked?.total === undefined) return refused('no items with totalItems')
+  const { from, to, total, ranges } = checked
+  return { ok: true, rows: { bytes, from, to, total, known: { ranges } } }
 }
 
 function refused(reason: string): RowsResult {
@@ -123,6 +126,16 @@ function findMember(
     if (end < 0 || bytes[comma] !== COMMA) return undefined
     at = skipSpace(bytes, comma + 1)
   }
+}
+
+/** Returns the name of the member at `at`, and where its value begins. */
+function readName(bytes: Buffer, at: number): { readonly name: string; readonly valueAt: number } | undefined {
+  if (bytes[at] !== QUOTE) return undefined
+  const end = endOfText(bytes, at)
+  const name = end < 0 ? undefined : valueIn(bytes, at, end)?.value
+  const colon = skipSpace(bytes, end)
+  if (typeof name !== 'string' || bytes[colon] !== COLON) return undefined
+  return { name, valueAt: skipSpace(bytes, colon + 1) }
 }
 
 function isZero(bytes: Buffer, range: ByteRange | undefined): boolean {

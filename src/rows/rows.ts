@@ -5,7 +5,7 @@
  */
 import { CLOSE_LIST, COMMA, endOfValue, skipSpace } from '../core/json-scan.ts'
 import type { RowRanges } from '../core/response.ts'
-import { findRows, isEndOfRows, type Rows, type RowsResult } from './find-rows.ts'
+import { findRows, isEndOfRows, type Rows, type RowsResult, toRows } from './find-rows.ts'
 
 export type { Rows, RowsResult } from './find-rows.ts'
 
@@ -22,13 +22,11 @@ export class UnreadableRowsError extends Error {
 /** A cached response is the same buffer for each request, so its rows are found once. */
 const rowsByBody = new WeakMap<Buffer, RowsResult>()
 
-/** `checked`: the rows that were found when the response was checked; they are used if they are those of the collection. */
+/** Returns the rows of a successful response. `checked`: those that were found when the response was checked. */
 export function rowsOf(body: Buffer, checked?: RowRanges): RowsResult {
   const known = rowsByBody.get(body)
   if (known !== undefined) return known
-  const found = findRows(body)
-  if (found.ok && checked?.from === found.rows.from && checked.to === found.rows.to)
-    found.rows.known.ranges = checked.ranges
+  const found = checked === undefined ? findRows(body) : toRows(body, checked)
   rowsByBody.set(body, found)
   return found
 }

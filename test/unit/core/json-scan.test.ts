@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { readMembers } from '../../../src/core/json-members.ts'
 import { endOfValue, skipSpace } from '../../../src/core/json-scan.ts'
 
 /** JSON texts, some with white space, and most of them with a few changed, added or removed characters. */
@@ -74,28 +73,6 @@ t.test('each number, literal and escape of RFC 8259 is accepted, and what resemb
     const end = endOfValue(Buffer.from(text), 0)
     t.not(end, text.length, text)
   }
-})
-
-/** Sorts by name only: a value such as `{"toString":0}` cannot be compared as text. */
-function byName(members: readonly (readonly [name: string, value: unknown])[]) {
-  return [...members].sort(([a], [b]) => (a < b ? -1 : 1))
-}
-
-t.test('the members of an object are those of JSON.parse', async () => {
-  fc.assert(
-    fc.property(fc.array(fc.tuple(fc.string(), fc.jsonValue({ maxDepth: 2 }))), fc.boolean(), (members, isSpaced) => {
-      const space = isSpaced ? ' \n' : ''
-      const pairs = members.map(([name, value]) => `${JSON.stringify(name)}${space}:${space}${JSON.stringify(value)}`)
-      const bytes = Buffer.from(`{${space}${pairs.join(`${space},${space}`)}${space}}`)
-      const found = readMembers(bytes, 0)
-      const values = [...(found?.byName ?? [])].map(
-        ([name, { from, to }]) => [name, JSON.parse(bytes.toString('utf8', from, to))] as const,
-      )
-      // In a Map, as in the bytes, `__proto__` is a name as any other.
-      const expected = new Map(members.map(([name, value]) => [name, JSON.parse(JSON.stringify(value))]))
-      return found?.end === bytes.length && JSON.stringify(byName(values)) === JSON.stringify(byName([...expected]))
-    }),
-  )
 })
 
 t.test('a value that is nested deeper than 100 levels is refused', async (t) => {

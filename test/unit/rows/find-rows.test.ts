@@ -129,16 +129,19 @@ t.test('bytes that are lost, doubled or changed between rows are detected', asyn
   }
 })
 
-t.test('of equal names the last one counts, as in JSON.parse', async (t) => {
-  for (const text of [
-    '{"error":0,"data":{"items":[{"a":1}],"totalItems":1},"data":{"items":[{"a":2},{}],"totalItems":2}}',
-    '{"error":0,"data":{"totalItems":5,"items":[{"a":1}],"totalItems":1}}',
-    '{"error":0,"data":{"items":[{"a":1}],"items":[{"a":2}],"totalItems":1}}',
-    '{"error":0,"data":{"items":[{}],"totalItems":1,"x":[{}],"totalItems":4}}',
-    '{"error":1,"error":0,"data":{"items":["a"],"\\u0074otalItems":1}}',
+t.test('a response that has a known name twice is refused, as the check of responses does', async (t) => {
+  for (const [text, name] of [
+    ['{"error":0,"data":{"items":[{"a":1}],"totalItems":1},"data":{"items":[{"a":2},{}],"totalItems":2}}', 'data'],
+    ['{"error":0,"data":{"items":[{"a":1}],"items":[{"a":2}],"totalItems":1}}', 'items'],
+    ['{"error":0,"data":{"items":[{}],"totalItems":1,"x":[{}],"totalItems":4}}', 'totalItems'],
+    ['{"error":1,"error":0,"data":{"items":["a"],"\\u0074otalItems":1}}', 'error'],
   ]) {
-    t.ok(readsAsJson(text), `read as JSON.parse does: ${text}`)
+    t.strictSame(findRows(Buffer.from(text ?? '')), { ok: false, reason: `the member ${name} twice` })
   }
+})
+
+t.test('of two totals the last one counts, as in JSON.parse, if the response ends as usual', async (t) => {
+  t.ok(readsAsJson('{"error":0,"data":{"totalItems":5,"items":[{"a":1}],"totalItems":1}}'))
 })
 
 /** Whether all rows can be read. */
