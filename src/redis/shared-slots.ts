@@ -6,15 +6,11 @@
  * If Redis is unreachable, a replica goes on with its slots, at least one, until its lease would have expired. Then it uses
  * its share: the limit divided by the replicas last seen, at least one.
  */
+import type { SharedSlots } from '../core/slots.ts'
 import { ownField, ownText } from '../core/values.ts'
 import { redisChannels } from './options.ts'
 import { parseMessage, type RedisReplica } from './replica.ts'
 import { SlotLease } from './slot-lease.ts'
-
-/** Leases of this replica; see `SharedSlots` in src/upstream/slots.ts. */
-export interface SharedSlots {
-  open(name: string, limit: () => number, onChange: () => void): SlotLease
-}
 
 /** Must be called before the replica starts. */
 export function createSharedSlots(replica: RedisReplica): SharedSlots {

@@ -1,4 +1,5 @@
 /** The slots of one node that one limiter holds. */
+import type { NodeSlots } from '../core/slots.ts'
 import type { RedisReplica } from './replica.ts'
 import { distributeSlots, mustYield } from './slot-script.ts'
 
@@ -23,7 +24,7 @@ interface Distribution {
   readonly holders: number
 }
 
-export class SlotLease {
+export class SlotLease implements NodeSlots {
   readonly name: string
   readonly holder: string
   readonly #options: SlotLeaseOptions
@@ -57,7 +58,6 @@ export class SlotLease {
     this.holder = options.holder
   }
 
-  /** Calls that may be in flight here now. */
   get usable(): number {
     const { replica, limit } = this.#options
     const { lostAt } = replica.heartbeat
@@ -87,7 +87,6 @@ export class SlotLease {
     return Math.max(this.#leased, this.#options.limit() / Math.max(1, known?.holders ?? 1))
   }
 
-  /** Must be called after each change, before a queued call is started on a slot that became free. */
   update(inFlight: number, demand: number): void {
     this.#inFlight = inFlight
     this.#demand = demand

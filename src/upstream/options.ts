@@ -5,9 +5,9 @@ import type { Drain } from '../core/drains.ts'
 import type { NodeCallEvent } from '../core/events.ts'
 import type { Layout } from '../core/node-call.ts'
 import type { NodeFault } from '../core/node-faults.ts'
+import { ownSlots, type SharedSlots } from '../core/slots.ts'
 import { systemClock } from '../core/timing.ts'
 import { DrainedNodes } from './drains.ts'
-import { ownSlots, type SharedSlots } from './slots.ts'
 
 export interface NodeSetting {
   readonly name: string

@@ -1,8 +1,9 @@
 /** The calls of this process in flight on one node, and the slots on which further calls may start. */
+
+import { type NodeSlots, ownSlots } from '../core/slots.ts'
 import type { NodeLimits } from './options.ts'
 import type { PermitCounts } from './permits.ts'
 import type { CallQueue, Queueable } from './queue.ts'
-import { type NodeSlots, ownSlots } from './slots.ts'
 
 /**
  * The share of the slots that `bulk` calls may use. Of two or more slots they never use the last one, so calls of other

@@ -1,8 +1,8 @@
 /** A replica that leases slots of one node from a real Redis and runs calls of random length on them. */
+import type { NodeSlots } from '../../../src/core/slots.ts'
 import type { RedisTimes } from '../../../src/redis/options.ts'
 import { RedisReplica } from '../../../src/redis/replica.ts'
 import { createSharedSlots } from '../../../src/redis/shared-slots.ts'
-import type { SlotLease } from '../../../src/redis/slot-lease.ts'
 
 /** Longer than this process is without a processor on a busy machine. */
 const LEASE_MS = 2000
@@ -19,7 +19,7 @@ export interface NodeLoad {
 }
 
 export interface SlotReplica {
-  readonly lease: SlotLease
+  readonly lease: NodeSlots
   readonly replica: RedisReplica
   readonly inFlight: number
   readonly finished: number
