@@ -3,6 +3,7 @@
  * credentials of the edge. Nodes in use have an address, and no operator has drained them.
  */
 import { type NodeCallEvent, UNSENT_FAULTS } from '../core/events.ts'
+import { faultRules } from '../core/node-faults.ts'
 import type { Cluster } from './index.ts'
 
 /** What a replica reports to the others about its contact with the nodes. */
@@ -121,7 +122,7 @@ export class NodeContacts {
     const contact = this.#contacts.get(node) ?? {}
     this.#contacts.set(node, contact)
     contact.calledAt = this.clock()
-    if (status === undefined && fault !== 'refusedCredentials' && fault !== 'tooLarge') {
+    if (fault !== undefined && faultRules[fault].health !== 'success') {
       contact.failingSince ??= this.clock()
       return
     }

@@ -107,7 +107,7 @@ export class NodeHealth {
     if (this.#isRetired) return { ok: false, retryAfter: 1 }
     const { onHang } = this.#options
     // The probe may need a new token.
-    if (this.#health.cause === 'hanging' && isLogin(call)) return { ok: true, isProbe: false }
+    if (this.isHanging && isLogin(call)) return { ok: true, isProbe: false }
     // No client waits for the probe of the edge. A call of a client would take ten seconds.
     return this.#health.admit(onHang === undefined ? provesExecution(call) : call.endpoint === STATUS_PROBE.endpoint)
   }
@@ -129,6 +129,11 @@ export class NodeHealth {
   /** Whether the node was found not to answer at all. */
   get isSilent(): boolean {
     return this.#health.cause === 'silent'
+  }
+
+  /** Whether the node is ejected because its process hangs. */
+  get isHanging(): boolean {
+    return this.#health.cause === 'hanging'
   }
 
   /** Returns what the end of a call shows that took `elapsed` milliseconds on the node. */
@@ -196,7 +201,7 @@ export class NodeHealth {
     const seconds = Math.ceil(ejectedFor / 1000)
     log('warn', 'node ejected', { node, ...this.#lastFailure, seconds })
     onEject(this.rejection(seconds), begins)
-    if (this.#health.cause === 'hanging') onHang?.(ejectedFor)
+    if (this.isHanging) onHang?.(ejectedFor)
   }
 
   #ejectUntilProbed(cause: 'silent' | 'blocked', { fault, detail }: CallFailure, nextProbeIn: number): void {

@@ -127,12 +127,12 @@ export class NodeRegistry {
     await Promise.all([...this.#nodes.values(), ...this.#retiring].map((node) => node.destroy()))
   }
 
-  /** Probes a node that hangs. A probe that fails reports the hang again. */
+  /** Probes a node that hangs. An answer that shows the hang reports it again. */
   #probeHanging(node: string, probeIn: number): void {
     const probe = async () => {
       const call = { node, ...STATUS_PROBE, timeout: HANG_PROBE_TIMEOUT_MS, caller: 'probe', requestId: 'probe' }
       const result = await this.call(createOwnCall(call))
-      if (!result.ok && !result.sent && this.#nodes.has(node)) this.#probeHanging(node, PROBE_PAUSE_MS)
+      if (!result.ok && this.#nodes.get(node)?.isHanging) this.#probeHanging(node, PROBE_PAUSE_MS)
     }
     setTimeout(() => void probe(), probeIn).unref()
   }

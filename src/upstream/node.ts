@@ -102,6 +102,11 @@ export class UpstreamNode {
     return this.#health.isSilent
   }
 
+  /** Whether the node is ejected because its process hangs. */
+  get isHanging(): boolean {
+    return this.#health.isHanging
+  }
+
   /** Calls that would start without queueing, on slots that no replica uses; 0 if the node is not available. */
   get freeSlots(): number {
     return this.isAvailable ? this.#limiter.free : 0
