@@ -12,9 +12,9 @@ import {
   OF_EDGE,
   type SnapshotState,
 } from '../core/response.ts'
+import { collectInTurns } from '../query/collect.ts'
 import { CollectionError, parseCollectionRequest, parsePage } from '../query/request.ts'
 import type { ArraySource } from '../query/sources.ts'
-import { collectInTurns } from '../rows/collect-in-turns.ts'
 import { effectiveLifetimes } from './effective-lifetimes.ts'
 import { explain } from './explain.ts'
 import { listPurged, type PurgePorts, policyByPath, purge, purgeCostOf, purgeScopeOf } from './purge.ts'

@@ -212,7 +212,8 @@ export class EnvelopeScan {
       if (this.#nameInData !== '') this.dataMembers.set(this.#nameInData, range)
       if (!this.#isInRows) return
       this.#isInRows = false
-      const ranges = this.#ranges.subarray(0, this.#rangeCount)
+      // A copy: the list has room for more, and the ranges may be held as long as the body.
+      const ranges = this.#ranges.slice(0, this.#rangeCount)
       this.rows = { from: range.from + 1, to: range.to - 1, ranges }
     } else if (this.#depth === 1 && this.#isObject[1] === 1) {
       if (this.#name !== '') this.members.set(this.#name, range)

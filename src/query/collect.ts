@@ -2,13 +2,14 @@
  * The pipeline of a collection request: filter, search and `q`, then sort, page, and select. It returns what the
  * manager returns, except where the manager is wrong: the order is total and stable, and pages are disjoint.
  */
+import { selectFirst } from '../core/in-turns.ts'
 import { compileConditions } from './condition.ts'
 import { compileFilter, compileSearch } from './filter.ts'
 import { parseSorting, sortedValue } from './order.ts'
 import { type Predicate, toRowPredicate } from './predicate.ts'
 import { type CollectionPage, type CollectionRequest, parsePage, slicePage } from './request.ts'
 import { compileProjection } from './select.ts'
-import type { Source } from './sources.ts'
+import type { ArraySource, DatabaseSource, Source } from './sources.ts'
 import { compareSortValues, type Element, type Row, type SortValue } from './value.ts'
 
 /**
@@ -27,6 +28,20 @@ export function collect(rows: readonly Element[], request: CollectionRequest, so
   const matches = matchRows(offsetFirst ? rows.slice(page.offset) : rows, request, source)
   const items = slicePage(matches, offsetFirst ? { ...page, offset: 0 } : page).map(project)
   return { items, totalItems: offsetFirst ? items.length : matches.length }
+}
+
+/** Returns what `collect` returns for the rows of the items, in turns of a few milliseconds. Throws CollectionError before any item is read. */
+export async function collectInTurns<Item>(
+  items: readonly Item[],
+  toRow: (item: Item) => Row,
+  request: CollectionRequest,
+  source: DatabaseSource | Omit<ArraySource, 'offsetFirst'>,
+): Promise<CollectionPage> {
+  const { offset, limit } = parsePage(request)
+  const project = compileProjection(request.select, source)
+  const { pick, compare } = compileMatching(request, source, items.slice(0, 1).map(toRow), toRow)
+  const { first, total } = await selectFirst(items, pick, compare, offset + limit)
+  return { items: first.slice(offset).map(({ item }) => project(toRow(item))), totalItems: total }
 }
 
 /** Returns all rows that match the request, sorted, but neither paged nor projected. */

@@ -1,10 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { collect } from '../../../src/query/collect.ts'
+import { collect, collectInTurns } from '../../../src/query/collect.ts'
 import { CollectionError, parseCollectionRequest } from '../../../src/query/request.ts'
 import type { ArraySource } from '../../../src/query/sources.ts'
 import type { Row } from '../../../src/query/value.ts'
-import { collectInTurns } from '../../../src/rows/collect-in-turns.ts'
 
 const source: ArraySource = {
   engine: 'array',
