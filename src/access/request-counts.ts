@@ -5,6 +5,7 @@
  */
 import type { Counters } from '../core/counters.ts'
 import { RecentlyUsed } from '../core/recently-used.ts'
+import type { AccessOptions, RateLimit } from './access.ts'
 
 /** Counts one request of a key in a window of `window` milliseconds. It must not wait: it runs before each response. */
 export type CountRequest = (key: string, window: number, max: number) => RequestCount
@@ -14,6 +15,35 @@ export interface RequestCount {
   readonly count: number
   /** Milliseconds until the window ends. */
   readonly ends: number
+}
+
+/** Requests per second that cost, from one address, as a multiple of the limit per caller. */
+const CALLERS_PER_ADDRESS = 10
+const SECOND_MS = 1000
+
+interface LimitSettings {
+  readonly access: {
+    readonly limits: {
+      readonly failedLogins: number
+      readonly hitsPerSecond: number
+      readonly requestsPerSecond: number
+    }
+  }
+}
+
+/** Returns the limits of callers and addresses. `settings` returns those in use. */
+export function limitsOf(settings: () => LimitSettings): AccessOptions['limits'] {
+  const perSecond = (max: () => number): RateLimit => ({ windowMs: SECOND_MS, max })
+  return {
+    failedLogins: () => settings().access.limits.failedLogins,
+    // A request that costs counts as well, so this limit is never below the other one.
+    hitsPerCaller: perSecond(() => {
+      const { hitsPerSecond, requestsPerSecond } = settings().access.limits
+      return Math.max(hitsPerSecond, requestsPerSecond)
+    }),
+    perCaller: perSecond(() => settings().access.limits.requestsPerSecond),
+    perAddress: perSecond(() => settings().access.limits.requestsPerSecond * CALLERS_PER_ADDRESS),
+  }
 }
 
 interface Window {

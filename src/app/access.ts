@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Access } from '../access/access.ts'
 import { createAccess } from '../access/index.ts'
 import type { VerifyPassword } from '../access/passwords.ts'
+import { limitsOf } from '../access/request-counts.ts'
 import type { SignInClaims } from '../access/sessions.ts'
 import type { ExternalIssuerSettings } from '../access/token-issuers.ts'
 import { permissions } from '../catalogue/index.ts'
@@ -18,8 +19,6 @@ import type { SharedAccess } from './redis.ts'
 /** The name of the edge for clients that must log in, and in its own tokens. */
 export const identity = { realm: 'manager-edge', issuer: 'manager-edge', audience: 'manager-edge' } as const
 
-/** Requests per second that cost, from one address, as a multiple of the limit per caller. */
-const CALLERS_PER_ADDRESS = 10
 const SECOND_MS = 1000
 /** Logins at nodes of the newer layout, which the upstream room sends one after another and rejects if they would take too long. */
 const MAX_CONCURRENT_LOGINS = 64
@@ -37,7 +36,6 @@ export async function buildAccess(
   { cluster, shared, log, onFailedLogin }: AccessParts,
 ): Promise<Access> {
   const { access, cluster: nodes } = initial
-  const limits = () => current().access.limits
   const built = await createAccess({
     realm: identity.realm,
     users:
@@ -60,19 +58,7 @@ export async function buildAccess(
       issuers: issuersOf(initial),
     },
     sessions: { lifetime: () => current().operations.signIn.lifetime, signIn: () => signInClaims(current()) },
-    limits: {
-      failedLogins: () => limits().failedLogins,
-      hitsPerCaller: {
-        windowMs: SECOND_MS,
-        max: () => {
-          const { hitsPerSecond, requestsPerSecond } = current().access.limits
-          // A request that costs counts as well, so this limit is never below the other one.
-          return Math.max(hitsPerSecond, requestsPerSecond)
-        },
-      },
-      perCaller: { windowMs: SECOND_MS, max: () => limits().requestsPerSecond },
-      perAddress: { windowMs: SECOND_MS, max: () => limits().requestsPerSecond * CALLERS_PER_ADDRESS },
-    },
+    limits: limitsOf(current),
     ...(shared && { counters: shared.counters, revocations: shared.revocations }),
     onFailedLogin,
     log: toLog(log),

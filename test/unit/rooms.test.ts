@@ -62,7 +62,15 @@ const table: Readonly<Record<string, Room>> = {
   },
   join: { rooms: ['core', 'catalogue/endpoint', 'query', 'rows'], packages: [], never: NETWORK },
   upstream: {
-    rooms: ['core', 'catalogue/endpoint', 'catalogue/newer/translation', 'catalogue/schemas/kinds', 'query', 'rows'],
+    rooms: [
+      'core',
+      'catalogue/endpoint',
+      'catalogue/classic-texts',
+      'catalogue/newer/translation',
+      'catalogue/schemas/kinds',
+      'query',
+      'rows',
+    ],
     packages: ['lru-cache', 'undici'],
   },
   audit: { rooms: ['core', 'catalogue/endpoint'], packages: ['proper-lockfile'], never: NETWORK },

@@ -1,7 +1,7 @@
 /** Derives the details of a request from its record, when an operator opens it. */
 import { type ErrorCode, errorTable } from '../../core/errors.ts'
 import type { NodeCallEvent, RequestEvent } from '../../core/events.ts'
-import { isStaleIfError } from '../../core/response.ts'
+import { forwardReasons, isStaleIfError } from '../../core/response.ts'
 import type { SpanAttributes } from '../../core/trace.ts'
 import { type FoundRequest, type Measurements, tailRequestOf } from './request-records.ts'
 import type { CacheDecision, CallTime, RequestDetails, StageTime } from './request-types.ts'
@@ -119,12 +119,7 @@ function reasonOf({ cache, cacheStatus, method, status }: RequestEvent): string 
     return `A stale response was served because nodes fail (error ${detail.slice(detail.indexOf('/') + 1)}).`
   }
   if (hit) return 'A fresh response was stored.'
-  const why = {
-    'uri-miss': 'No response was stored.',
-    stale: 'The stored response had expired.',
-    request: 'The client asked for a new response with Cache-Control.',
-    bypass: 'The cache was not used.',
-  }[fwd ?? 'uri-miss']
+  const why = forwardReasons[fwd ?? 'uri-miss'].text
   if (collapsed) return `${why} The request shared the fetch of another request.`
   return `${why} ${stored ? 'The fetched response was stored.' : 'The fetched response was not stored.'}`
 }

@@ -14,7 +14,7 @@ import {
   UNSENT_FAULTS,
   wasSent,
 } from '../../core/events.ts'
-import type { SnapshotState } from '../../core/response.ts'
+import { CACHE_OUTCOMES, type SnapshotState } from '../../core/response.ts'
 import { durationsOf, REQUEST_SECONDS, type RequestCell, type RequestCounts } from '../request-counts.ts'
 import type { HistogramCounts, LabelValue } from './plain-histogram.ts'
 
@@ -139,7 +139,6 @@ function on<Name extends EventName>(name: Name, row: EventRow<EventOf<Name>> & E
 
 /** The group of requests to endpoints that are not cached. */
 const NO_GROUP = 'none'
-const CACHE_OUTCOMES = ['hit', 'stale', 'miss', 'bypass', 'none'] as const
 const INVALIDATION_CAUSES = [
   'write',
   'unknown',

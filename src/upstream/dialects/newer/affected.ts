@@ -1,4 +1,6 @@
 /** `{msg, affected_agents, failed_ids}`: what was done to items, and what failed. */
+
+import { itemDetails } from '../../../catalogue/classic-texts.ts'
 import type { AffectedRule } from '../../../catalogue/newer/translation.ts'
 import { ownEntry } from '../../../core/values.ts'
 import { RefusedError } from './classic-error.ts'
@@ -6,7 +8,6 @@ import type { Success } from './content.ts'
 import type { Conversation } from './conversation.ts'
 import { errorOf, meaningOf } from './errors.ts'
 import { listOf } from './lists.ts'
-import { itemDetails } from './texts.ts'
 
 interface Failure {
   readonly id: string

@@ -1,7 +1,7 @@
 /** Errors of the classic layout: code, text and HTTP status. */
+import { classicTexts } from '../../../catalogue/classic-texts.ts'
 import { type ErrorCode, errorTable } from '../../../core/errors.ts'
 import { ownEntry } from '../../../core/values.ts'
-import { classicTexts } from './texts.ts'
 
 export interface ClassicError {
   readonly code: number
@@ -25,7 +25,7 @@ export class RefusedError extends Error {
 /** Returns the error with its classic text, or with the text of the newer layout if no classic one is known. */
 export function classicError(code: number, newerText = ''): ClassicError {
   const known = Object.hasOwn(errorTable, code) ? errorTable[code as ErrorCode] : undefined
-  const text = known?.message ?? ownEntry(classicTexts, String(code)) ?? cutAtColon(newerText)
+  const text = known?.message ?? ownEntry<string>(classicTexts, String(code)) ?? cutAtColon(newerText)
   return { code, message: text, status: known?.status ?? statusOf(code) }
 }
 

@@ -1,8 +1,8 @@
 /**
- * The texts of errors in the classic layout, where the newer layout has others. The API cuts texts at their first colon;
- * what follows a colon reaches clients inside `failed_ids` only.
+ * The texts of errors in the classic layout, where the newer layout has others; word for word as in a real manager. The API
+ * cuts texts at their first colon; what follows a colon reaches clients inside `failed_ids` only.
  */
-export const classicTexts: Readonly<Record<number, string>> = {
+export const classicTexts = {
   3: 'Internal error',
   1000: 'Internal error',
   1005: 'Error reading file',
@@ -69,7 +69,7 @@ export const classicTexts: Readonly<Record<number, string>> = {
   9008: 'Duplicated name',
   9011: 'Agent ID not found',
   9012: 'Duplicated ID',
-}
+} as const
 
 /** What follows the text of a failed item: a template with `{id}` and the placeholders of translations. */
 export const itemDetails: Readonly<Record<number, string>> = {
