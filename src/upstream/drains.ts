@@ -59,8 +59,7 @@ export const DRAINED = { ok: false, fault: 'drained', detail: DETAIL, retryAfter
 
 /** Returns the result of a call that the asked node would pass on to a drained one; it is not sent. */
 export function passedOnToDrained(call: NodeCall, drained: string): NodeFailure {
-  const { ok: _, ...rejection } = DRAINED
-  return notSent(call, { ...rejection, detail: `${drained} is ${DETAIL}` })
+  return notSent(call, { ...DRAINED, detail: `${drained} is ${DETAIL}` })
 }
 
 export interface DrainRequest {

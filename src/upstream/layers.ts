@@ -18,7 +18,7 @@ type EmitCall = ((event: NodeCallEvent) => void) | undefined
 export type Reject = (call: NodeCall, rejection: Rejection, queueTime?: number) => NodeFailure
 
 export function rejecting(onCall: EmitCall): Reject {
-  return (call, { ok: _, ...rejection }, queueTime = 0) => {
+  return (call, rejection, queueTime = 0) => {
     emit(onCall, call, { queueTime, ms: 0, fault: rejection.fault })
     return notSent(call, rejection)
   }

@@ -122,7 +122,10 @@ function compareNodes(a: NodeInfo, b: NodeInfo): number {
 /** A node may be upgraded. Its list has the new version within 30 s, and the node itself shows it at once. */
 const KNOWN_FOR_MS = 60_000
 
-/** Returns the versions of nodes: as they have shown them, or as the list of nodes has them. `listed`: returns the version of a node in the list of nodes, which is read again at intervals. */
+/**
+ * Returns the versions of nodes: as they have shown them, or as the list of nodes has them. `listed`: returns the version of
+ * a node in the list, which is read again at intervals.
+ */
 export function createNodeVersions(listed: (node: string) => string | undefined, clock: () => number): NodeVersions {
   const shown = new Map<string, { readonly version: string; readonly until: number }>()
   return {
