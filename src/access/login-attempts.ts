@@ -5,7 +5,7 @@
  * because then anyone could lock out any user.
  */
 import type { CounterStep, Counters, CounterTexts } from '../core/counters.ts'
-import { growingLru } from '../core/growing-lru.ts'
+import { growingLru } from '../core/recently-used.ts'
 
 /** Counters of login attempts. Addresses are normalised, names are as sent. */
 export interface LoginAttempts {

@@ -5,7 +5,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FailedLoginReason } from '../core/events.ts'
-import { growingLru } from '../core/growing-lru.ts'
+import { growingLru } from '../core/recently-used.ts'
 import type { Clock } from '../core/timing.ts'
 import type { LoginAttempts } from './login-attempts.ts'
 import type { VerifyPassword } from './passwords.ts'

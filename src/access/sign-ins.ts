@@ -1,6 +1,6 @@
 /** Sign-ins in progress: what the browser keeps from the redirect to an outside issuer until the issuer sends it back. */
 import { randomUUID } from 'node:crypto'
-import { growingLru } from '../core/growing-lru.ts'
+import { growingLru } from '../core/recently-used.ts'
 import type { Clock } from '../core/timing.ts'
 import { ownField, ownText } from '../core/values.ts'
 import type { JsonObject } from './issuer-keys.ts'

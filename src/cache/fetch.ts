@@ -4,7 +4,7 @@
  * which requests may share it and whether the response may be stored.
  */
 import { errorNumberOf, isNodeFailure, reportedNodeFailure } from '../core/envelope.ts'
-import { growingLru } from '../core/growing-lru.ts'
+import { growingLru } from '../core/recently-used.ts'
 import { type EdgeRead, type Handler, NO_COST } from '../core/request.ts'
 import type { Lookup, StoredResponse } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'

@@ -1,7 +1,6 @@
 /** The `/cache` endpoints. The shapes and the name `redisClient` are those of the manager's own cache. */
 import { allows, READ_CACHE } from '../core/access.ts'
 import { envelopeOf } from '../core/envelope.ts'
-import { compareTexts, inTurns, selectFirst } from '../core/in-turns.ts'
 import type { Caller, EdgeRequest, Handler } from '../core/request.ts'
 import {
   type CacheIndex,
@@ -12,6 +11,7 @@ import {
   OF_EDGE,
   type SnapshotState,
 } from '../core/response.ts'
+import { compareTexts, inTurns, selectFirst } from '../core/turns.ts'
 import { collectInTurns } from '../query/collect.ts'
 import { CollectionError, parseCollectionRequest, parsePage } from '../query/request.ts'
 import type { ArraySource } from '../query/sources.ts'

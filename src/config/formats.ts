@@ -1,7 +1,7 @@
 /** Formats of settings that are written as text: which texts are valid, and which value each text gives. */
 import { isIP, isIPv4 } from 'node:net'
 import { resolve } from 'node:path'
-import { parseAddressRange } from '../core/ip-addresses.ts'
+import { parseAddressRange } from '../core/values.ts'
 
 export interface Format {
   /** Follows "must be" in a message. */

@@ -4,7 +4,7 @@
  * wherever its counts are stored.
  */
 import type { LRUCache } from 'lru-cache'
-import { growingLru } from './growing-lru.ts'
+import { growingLru } from './recently-used.ts'
 
 /** The counts that a rule may use: those whose names its caller has given. */
 export interface CounterTexts {

@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache'
+
 /**
  * The number of URLs, and of callers, that a replica remembers in each of two generations. Up to this number, each hit costs
  * the same. When twice as many are requested in turn, all of them are prepared again.
@@ -40,4 +42,14 @@ export class RecentlyUsed<Value> {
     this.#young.delete(key)
     this.#old.delete(key)
   }
+}
+
+/**
+ * Returns an LRU map of at most `maxEntries` whose memory grows with its entries. The option `max` of lru-cache allocates all
+ * places at once: at a start, these would be some 300,000 in eight maps.
+ */
+export function growingLru<Key extends object | string, Value extends object | string | number | boolean>(
+  maxEntries: number,
+): LRUCache<Key, Value> {
+  return new LRUCache({ maxSize: maxEntries, sizeCalculation: () => 1 })
 }

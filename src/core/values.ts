@@ -41,3 +41,64 @@ export function serializeItem(text: string): string {
 export function headerText(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header.join(',') : header
 }
+
+/**
+ * A range of IP addresses; a single address is a range of 32 or 128 bits. All checks of addresses use this form and that of
+ * `normalizeAddress`, so a range and an address can never be compared in different forms.
+ */
+export interface AddressRange {
+  readonly family: 'ipv4' | 'ipv6'
+  /** The network address in canonical form. */
+  readonly address: string
+  /** Length of the prefix in bits: 0 to 32 for IPv4, 0 to 128 for IPv6. */
+  readonly prefix: number
+}
+
+const IPV4_OCTET = '(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])'
+const IPV4 = new RegExp(`^${IPV4_OCTET}(?:\\.${IPV4_OCTET}){3}$`)
+const IPV6_CHARACTERS = /^[0-9A-Fa-f:.]{2,45}$/
+/** IPv4-mapped IPv6 in compressed form. */
+const MAPPED = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/
+
+/**
+ * Returns the canonical text of an address: IPv4 for IPv4-mapped IPv6, else IPv6 compressed and in lower case
+ * (RFC 5952). Returns `undefined` for any other text; zone identifiers (`%eth0`) are not accepted.
+ */
+export function normalizeAddress(text: string): string | undefined {
+  if (IPV4.test(text)) return text
+  const compressed = compressIpv6(text)
+  if (compressed === undefined) return undefined
+  const mapped = MAPPED.exec(compressed)
+  return mapped === null ? compressed : dottedQuad(mapped)
+}
+
+/**
+ * Parses an address or a CIDR range (`10.0.0.0/8`, `fd00::/8`, `192.0.2.1`). Returns `undefined` for any other text,
+ * and for an IPv4-mapped address in every spelling: `::ffff:10.0.0.0/8`, read as IPv6, would contain every IPv4
+ * address (CVE-2026-92395), so IPv4 ranges are written in IPv4 form only.
+ */
+export function parseAddressRange(text: string): AddressRange | undefined {
+  const slash = text.indexOf('/')
+  const written = slash < 0 ? text : text.slice(0, slash)
+  const address = normalizeAddress(written)
+  if (address === undefined || IPV4.test(address) !== IPV4.test(written)) return undefined
+  const family = IPV4.test(address) ? 'ipv4' : 'ipv6'
+  const bits = family === 'ipv4' ? 32 : 128
+  const prefix = slash < 0 ? bits : parsePrefix(text.slice(slash + 1), bits)
+  return prefix === undefined ? undefined : { family, address, prefix }
+}
+
+function parsePrefix(text: string, max: number): number | undefined {
+  return /^[0-9]{1,3}$/.test(text) && Number(text) <= max ? Number(text) : undefined
+}
+
+/** The WHATWG URL parser writes IPv6 hosts in the form of RFC 5952. */
+function compressIpv6(text: string): string | undefined {
+  const url = `http://[${text}]`
+  return IPV6_CHARACTERS.test(text) && URL.canParse(url) ? new URL(url).hostname.slice(1, -1) : undefined
+}
+
+function dottedQuad([, high = '', low = '']: RegExpExecArray): string {
+  const bits = Number.parseInt(high, 16) * 0x1_0000 + Number.parseInt(low, 16)
+  return [24, 16, 8, 0].map((shift) => (bits >>> shift) & 0xff).join('.')
+}

@@ -4,9 +4,8 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { BlockList, isIP } from 'node:net'
-import { normalizeAddress, parseAddressRange } from '../core/ip-addresses.ts'
 import { RecentlyUsed } from '../core/recently-used.ts'
-import { headerText } from '../core/values.ts'
+import { headerText, normalizeAddress, parseAddressRange } from '../core/values.ts'
 
 const MAX_CHECKED_ADDRESSES = 1000
 

@@ -4,8 +4,8 @@
  */
 import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import type { RequestEvent } from '../core/events.ts'
-import { normalizeAddress } from '../core/ip-addresses.ts'
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
+import { normalizeAddress } from '../core/values.ts'
 import type { RejectedRequest } from '../listener/reject.ts'
 import type { AddressOf } from './client-address.ts'
 import { eventOf, eventOfRejected, type RequestEventListener } from './request-state.ts'

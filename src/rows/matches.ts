@@ -1,6 +1,5 @@
 /** Applies a predicate to the rows of a table: each different value of a column is tested once. */
-import { inTurns } from '../core/in-turns.ts'
-import { waitForTurn } from '../core/turns.ts'
+import { inTurns, waitForTurn } from '../core/turns.ts'
 import type { Predicate } from '../query/predicate.ts'
 import type { Element } from '../query/value.ts'
 import type { Column } from './column.ts'

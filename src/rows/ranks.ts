@@ -1,6 +1,5 @@
 /** Sorts rows by a column: the values are sorted once, and then rows are placed by the ranks of their values. */
-import { inTurns, selectFirst } from '../core/in-turns.ts'
-import { waitForTurn } from '../core/turns.ts'
+import { inTurns, selectFirst, waitForTurn } from '../core/turns.ts'
 import type { SortField } from '../query/order.ts'
 import { compareSortValues, type SortValue } from '../query/value.ts'
 

@@ -1,6 +1,7 @@
 /** The nodes that agents report to, as the master names them in the newer layout. Asked only while a node is cut off. */
-import { growingLru } from '../core/growing-lru.ts'
+
 import type { NodeCall, NodeResult } from '../core/node-call.ts'
+import { growingLru } from '../core/recently-used.ts'
 import { ownField, parseJson } from '../core/values.ts'
 import { encode } from './dialects/dialect.ts'
 import type { Send } from './layer.ts'

@@ -28,7 +28,7 @@ const BUILT: Readonly<Record<string, string>> = {
   'src/cache/policy.ts: entry.matches': 'the catalogue; test/unit/catalogue/kinds-are-linear.test.ts',
   "src/cache/read-tags.ts: `^(?:${[...new Set(catalogue.flatMap(patternsOf))].join('|')})$`":
     'anchored templates of the catalogue, `.+` in place of a value',
-  'src/core/ip-addresses.ts: `^${IPV4_OCTET}(?:\\\\.${IPV4_OCTET}){3}$`': 'bounded repetitions',
+  'src/core/values.ts: `^${IPV4_OCTET}(?:\\\\.${IPV4_OCTET}){3}$`': 'bounded repetitions',
   'src/http/edge-request.ts: kinds.ips.pattern': 'the catalogue; test/unit/catalogue/kinds-are-linear.test.ts',
   'src/http/validation.ts: body.xmlWhen.matches': 'the catalogue; checked below',
   'src/http/validation.ts: param.within.pattern': 'the catalogue; test/unit/catalogue/kinds-are-linear.test.ts',

@@ -3,7 +3,7 @@
  * is served from here only within the lease of the heartbeat, and while the known epochs are those of the entry.
  */
 import type { Tag } from '../../catalogue/endpoint.ts'
-import { growingLru } from '../../core/growing-lru.ts'
+import { growingLru } from '../../core/recently-used.ts'
 import type { Lookup, TagEpochs } from '../../core/response.ts'
 import { compareEpochs, keyTag, TimedEpochs, withKeyEpoch } from './epochs.ts'
 import { type LocalEntries, type LocalEntry, MAX_EVICTIONS, toStoredResponse } from './local-entries.ts'

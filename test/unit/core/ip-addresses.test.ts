@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import t from 'tap'
-import { normalizeAddress, parseAddressRange } from '../../../src/core/ip-addresses.ts'
+import { normalizeAddress, parseAddressRange } from '../../../src/core/values.ts'
 
 t.test('an IPv4-mapped IPv6 address is IPv4 in every spelling', async (t) => {
   for (const text of [

@@ -1,7 +1,7 @@
 /** Long work of several kinds at the same time: all of it together leaves the event loop to other requests. */
 import t from 'tap'
 import { readEnvelopeInTurns } from '../../../src/core/envelope.ts'
-import { compareTexts, selectFirst } from '../../../src/core/in-turns.ts'
+import { compareTexts, selectFirst } from '../../../src/core/turns.ts'
 import { checkList } from '../../../src/http/upload.ts'
 import { sources } from '../../../src/query/sources.ts'
 import { findRows } from '../../../src/rows/find-rows.ts'

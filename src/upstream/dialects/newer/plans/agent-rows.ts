@@ -2,8 +2,7 @@
  * What becomes of the rows of all agents: one page, or all rows in parts. Rows arrive list by list, in the order of the
  * agents' numbers, and those of one agent in the order of the call.
  */
-import { selectFirst } from '../../../../core/in-turns.ts'
-import { waitForJsonTurn } from '../../../../core/turns.ts'
+import { selectFirst, waitForJsonTurn } from '../../../../core/turns.ts'
 import { compileMatching, type Match, type Matching } from '../../../../query/collect.ts'
 import { type CollectionRequest, parsePage } from '../../../../query/request.ts'
 import { compileProjection, flattenRow } from '../../../../query/select.ts'
