@@ -13,6 +13,7 @@ import { type AllAgentsMode, modeOf } from './all-agents-modes.ts'
 import { checkTotal, type JoinedRead, pageWindowOf, selectWithSortFields, TooManyRowsError } from './joined-read.ts'
 import { type FirstPage, type NodeRows, readFirstPage } from './node-pages.ts'
 import type { PartError } from './node-part.ts'
+import { MANAGER_AGENT_ID } from './owner-lookup.ts'
 import { type ContentByNode, type LoadedAgents, loadAgents, type NodeContent } from './read-agents.ts'
 import { createAllRowsResponse, mergeCollection } from './rules/collection.ts'
 
@@ -95,7 +96,11 @@ async function readNode(all: AllAgentsRead, node: string): Promise<NodeContent> 
   if (pageError && !mode.survives(pageError)) return fail(pageError)
   if (first !== undefined) {
     const { agents } = await loading
-    const ids = mode.distribution === 'edge' && agents !== undefined ? agentIdsOf(first.page) : []
+    // Agent `000` of each node is the node itself.
+    const ids =
+      mode.distribution === 'edge' && agents !== undefined
+        ? agentIdsOf(first.page).filter((id) => id !== MANAGER_AGENT_ID)
+        : []
     const checked = await agents?.checkPage(ids, node)
     if (checked && 'code' in checked) return fail(checked)
     const rows = checked?.isOwn === false ? undefined : mode.rowsOf(first, node, agents)

@@ -62,8 +62,6 @@ export interface MergedRows {
   readonly ok: true
   /** The text between `[` and `]`, with commas; or the parts of the rows. */
   readonly chunks: readonly Buffer[]
-  /** Rows on this page. */
-  readonly count: number
   /** The sum of the totals of all inputs. */
   readonly total: number
   /** Rows on this page by input. */
@@ -143,14 +141,12 @@ function* tryMerge(state: MergeState, sortAll: boolean): CooperativeTask<MergedR
   const writer = createPageWriter(inputs, options.source, options)
   const rowsTaken = inputs.map(() => 0)
   const end = options.limit > 0 ? options.offset + options.limit : 0
-  let count = 0
   for (let at = 0; at < end; at++) {
     const rows = heap.top
     if (!rows?.current) break
     if (at >= options.offset) {
       writer.add(rows.current, rows.input)
       rowsTaken[rows.input] = (rowsTaken[rows.input] ?? 0) + 1
-      count++
     }
     if (at + 1 === end) break
     const step = rows.step()
@@ -164,7 +160,7 @@ function* tryMerge(state: MergeState, sortAll: boolean): CooperativeTask<MergedR
     if (isTurnOver()) yield PAUSE
   }
   const total = inputs.reduce((sum, { rows, total: ofInput = rows.total }) => sum + ofInput, 0)
-  return { ok: true, chunks: writer.end(), count, total, rowsTaken, unsortedInputs: [...state.unsorted] }
+  return { ok: true, chunks: writer.end(), total, rowsTaken, unsortedInputs: [...state.unsorted] }
 }
 
 function isBefore(a: SortedRows, b: SortedRows, { sign, options: { fieldsBeforeInput } }: MergeState): boolean {

@@ -105,10 +105,8 @@ export function countRows(rows: Rows): number {
 /** Nodes write rows without spaces, and each row with its `agent_id`. */
 const AGENT_ID_MEMBER = Buffer.from('"agent_id":"')
 const QUOTE = 0x22
-/** Every node is this agent to itself. */
-const MANAGER_AGENT_ID = '000'
 
-/** Returns the agents of rows that are not parsed, in their order, each once, without `000`. */
+/** Returns the agents of rows that are not parsed, in their order, each once. */
 export function agentIdsOf(rows: Rows): readonly string[] {
   rows.known.agentIds ??= findAgentIds(rows)
   return rows.known.agentIds
@@ -131,7 +129,6 @@ function findAgentIds(page: Rows): readonly string[] {
     // The merge reports unreadable rows.
     if (!(error instanceof UnreadableRowsError)) throw error
   }
-  ids.delete(MANAGER_AGENT_ID)
   return [...ids]
 }
 
