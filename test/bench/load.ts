@@ -47,6 +47,12 @@ const TICK = 10_000
 /** Milliseconds at the start and at the end of a run that are not measured. */
 export const START_MS = 400
 const END_MS = 50
+/**
+ * In addition, with requests of many users: their credentials are verified again once a minute, and the other kinds take
+ * longer than that, so the run would begin with the verification of all of them. In operation it is spread over the minute
+ * (docs/operations.md#how-costs-grow).
+ */
+const USERS_START_SECONDS = 2
 const WARM_RESPONSES = 30_000
 const MAX_WARM_UP_MS = 5000
 /** The generator copies bodies in order to compare them: with larger ones it would be slower than the servers. */
@@ -89,11 +95,12 @@ export async function warmUp(target: Target): Promise<void> {
 async function byWrk(target: Target, sent: SentResponse, seconds: number, compares: boolean): Promise<Measured> {
   const { url, headers, connections = CONNECTIONS } = target
   const named = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
-  const options = ['-t1', `-c${connections}`, `-d${seconds}`, '--timeout', '10', '-s', SCRIPT]
+  const start = target.traffic ? USERS_START_SECONDS : 0
+  const options = ['-t1', `-c${connections}`, `-d${start + seconds}`, '--timeout', '10', '-s', SCRIPT]
   const [file = '', ...args] = pinned(1, ['wrk', ...options, ...named, url])
   const pids = await processesUnder(target.pid)
   const now = Date.now()
-  const [from, until] = [now + START_MS, now + seconds * 1000 - END_MS]
+  const [from, until] = [now + start * 1000 + START_MS, now + (start + seconds) * 1000 - END_MS]
   const env = { ...process.env, ...expectations(sent, compares), ...stamps(from, until), ...drawn(target.traffic) }
   const [{ stdout }, used] = await Promise.all([run(file, args, { env }), cpuBetween(pids, from, until)])
   const counts = /measured (\d+), compared (\d+), wrong (\d+), bytes (\d+), failed (\d+)/.exec(stdout)?.slice(1)
