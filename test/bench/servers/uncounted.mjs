@@ -2,12 +2,13 @@
 import { register } from 'node:module'
 import { isMainThread } from 'node:worker_threads'
 
-const EVENTS = /\/telemetry\/events\.js$/
+/** The file of the build that contains `telemetry/events.ts`. */
+const PROGRAM = /\/program\/app\.js$/
 const EMIT = 'request: requests.add,'
 
 export async function load(url, context, next) {
   const loaded = await next(url, context)
-  if (!EVENTS.test(url)) return loaded
+  if (!PROGRAM.test(url)) return loaded
   const source = String(loaded.source)
   if (!source.includes(EMIT)) throw new Error(`${url} emits request events in another way: adapt this hook`)
   return { ...loaded, source: source.replace(EMIT, 'request: () => undefined,') }
