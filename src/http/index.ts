@@ -1,6 +1,6 @@
 /**
  * The HTTP server: Fastify with one route for each endpoint of the catalogue. A request runs through admission →
- * validation → pipeline → reply. The hook of admission answers repeated cache hits.
+ * validation → pipeline → reply. A hook in front of admission answers repeated cache hits.
  */
 import caching from '@fastify/caching'
 import Fastify, {

@@ -96,11 +96,14 @@ export class PreparedHits {
     const waiting = this.#waiting
     this.#waiting = []
     for (const { hit, request, reply, next } of waiting) {
+      let error: Error | undefined
       try {
-        if (!this.#respond(hit, request, reply)) next()
-      } catch (error) {
-        next(error as Error)
+        if (this.#respond(hit, request, reply)) continue
+      } catch (fault) {
+        error = fault as Error
       }
+      // By itself: a fault in the steps that follow must neither run them twice nor end this loop.
+      process.nextTick(next, error)
     }
   }
 

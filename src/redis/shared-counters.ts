@@ -51,7 +51,7 @@ return results`,
 type ChangeReply = 0 | 1 | readonly string[]
 
 const MAX_CHANGES_PER_STEP = 64
-/** Another replica, closer to Redis, may change a count in each step. After so many, this one counts alone. */
+/** Another replica, closer to Redis, may change a count in each step. After this number of steps, this replica counts alone. */
 const MAX_STEPS = 100
 /** Greatest deviation of the time of Redis, in milliseconds. */
 const MAX_DEVIATION_MS = 1_000
