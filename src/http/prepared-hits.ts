@@ -103,7 +103,7 @@ export class PreparedHits {
         error = fault as Error
       }
       // By itself: a fault in the steps that follow must neither run them twice nor end this loop.
-      process.nextTick(next, error)
+      queueMicrotask(() => next(error))
     }
   }
 
