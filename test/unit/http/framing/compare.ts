@@ -69,7 +69,7 @@ export async function compareStreams({ streams, seed, planted, onProgress }: Com
       started += 1
       const found = await Promise.all([run(edge, stream, planted === 'swallow'), run(oracle, stream, false)])
       responses += found[1].length
-      rejections += found[1].filter((kind) => kind === 'rejected').length
+      rejections += found[1].filter((kind) => kind.startsWith('rejected')).length
       if (!isSame(stream, ...found)) differences.push({ stream, edge: found[0], oracle: found[1] })
       done += 1
       if (done % 1000 === 0) onProgress?.(done)
@@ -83,8 +83,25 @@ export async function compareStreams({ streams, seed, planted, onProgress }: Com
   return { streams, responses, rejections, differences }
 }
 
-/** Before a reset, one of the servers may have sent less. */
-function isSame({ ending }: Stream, edge: readonly string[], oracle: readonly string[]): boolean {
+/**
+ * Before a reset, one of the servers may have sent less. A request that is answered without its body may be rejected instead
+ * if the body is broken: the edge sees the fault first if an earlier request is still being answered.
+ */
+function isSame(stream: Stream, edge: readonly string[], oracle: readonly string[]): boolean {
+  const at = oracle.indexOf(REJECTED_TOO)
+  if (at < 0) return isEqual(stream, edge, oracle)
+  const rejected = [...oracle.slice(0, at), 'rejected']
+  return (
+    isEqual(stream, edge, rejected) ||
+    isEqual(
+      stream,
+      edge,
+      rejected.filter((_, nth) => nth !== at - 1),
+    )
+  )
+}
+
+function isEqual({ ending }: Stream, edge: readonly string[], oracle: readonly string[]): boolean {
   const length = ending === 'reset' ? Math.min(edge.length, oracle.length) : Math.max(edge.length, oracle.length)
   return isDeepStrictEqual(edge.slice(0, length), oracle.slice(0, length))
 }
@@ -128,7 +145,10 @@ async function settled(server: Server, client: Socket): Promise<void> {
 /** The codes of the edge for requests after which it closes the connection. */
 const REJECTIONS: readonly unknown[] = [607, 614, 900, 905, 906, 907, 908, 909, 910]
 
-/** Returns the kind of each response: its data, `head`, `rejected`, `other`, or `100`. */
+/** Only the oracle says this: the response before it belongs to the same request. */
+const REJECTED_TOO = 'rejected too'
+
+/** Returns the kind of each response: its data, `head`, `rejected`, `rejected too`, `other`, or `100`. */
 function kindsOf(text: string): string[] {
   const kinds: string[] = []
   for (let at = 0; at < text.length; ) {
@@ -150,7 +170,8 @@ function kindsOf(text: string): string[] {
 function kindOf(status: number, isClosing: boolean, body: string): string {
   if (body === '') return status === 200 ? 'head' : isClosing ? 'rejected' : 'other'
   if (!body.startsWith('{')) return 'other'
-  const { error, data } = JSON.parse(body) as { readonly error?: unknown; readonly data?: unknown }
+  const { error, data, answeredBefore } = JSON.parse(body) as Readonly<Record<string, unknown>>
+  if (answeredBefore === true) return REJECTED_TOO
   if (error === 0) return `${status} ${data}`
   return isClosing && REJECTIONS.includes(error) ? 'rejected' : 'other'
 }

@@ -17,6 +17,8 @@ interface Connection {
   pending: number
   /** The request whose body is being received. */
   receiving: IncomingMessage | undefined
+  /** The last valid request. */
+  last: IncomingMessage | undefined
   isRejected: boolean
 }
 
@@ -38,7 +40,7 @@ export async function startOracle(answer: Answer, leavesOut?: string): Promise<O
   const connectionOf = (socket: Socket): Connection => {
     const known = connections.get(socket)
     if (known) return known
-    const connection = { pending: 0, receiving: undefined, isRejected: false }
+    const connection = { pending: 0, receiving: undefined, last: undefined, isRejected: false }
     connections.set(socket, connection)
     return connection
   }
@@ -59,6 +61,7 @@ export async function startOracle(answer: Answer, leavesOut?: string): Promise<O
     }
     connection.pending += 1
     connection.receiving = request
+    connection.last = request
     // Runs for a response that was sent, before Node sends the next one.
     response.on('finish', () => {
       connection.pending -= 1
@@ -77,7 +80,7 @@ export async function startOracle(answer: Answer, leavesOut?: string): Promise<O
       // The endpoints other than POST take no body. One that is no JSON could be a second request.
       if (request.method !== 'POST' && body !== '' && !isJson(body)) {
         connection.isRejected = true
-        rejectNow(socket)
+        rejectNow(socket, connection)
         return
       }
       respond(response, 200, { error: 0, data })
@@ -117,15 +120,16 @@ function respond(response: ServerResponse, status: number, content: object): voi
 }
 
 /** Rejects if all requests before are answered. `complete`: the event for the end of a body comes later than that. */
-function rejectIfFirst(socket: Socket, { pending, receiving }: Connection): void {
-  if (pending === (receiving?.complete === false ? 1 : 0)) rejectNow(socket)
+function rejectIfFirst(socket: Socket, connection: Connection): void {
+  const { pending, receiving } = connection
+  if (pending === (receiving?.complete === false ? 1 : 0)) rejectNow(socket, connection)
 }
 
-const REJECTION = '{"error":900}'
-
-function rejectNow(socket: Socket): void {
+/** `answeredBefore`: the fault is in the body of a request that was answered without it. */
+function rejectNow(socket: Socket, { last, receiving }: Connection): void {
   if (!socket.writable) return
-  socket.end(`HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: ${REJECTION.length}\r\n\r\n${REJECTION}`)
+  const body = JSON.stringify({ error: 900, answeredBefore: last?.complete === false && last !== receiving })
+  socket.end(`HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: ${body.length}\r\n\r\n${body}`)
   socket.resume()
 }
 
