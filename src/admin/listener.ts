@@ -1,4 +1,5 @@
 /** The operations listener, for operators. Bind it to an address that clients cannot reach. */
+
 import { randomUUID } from 'node:crypto'
 import Fastify, {
   type FastifyError,
@@ -11,8 +12,7 @@ import Fastify, {
 import { EdgeError } from '../core/errors.ts'
 import type { RejectedRequestEvent } from '../core/events.ts'
 import { type Readiness, registerProbes } from './readiness.ts'
-import { acceptsPage, type ErrorPages } from './sessions/error-pages.ts'
-import { pageHeaders } from './sessions/page-parts.ts'
+import { acceptsPage, type ErrorPages, pageHeaders } from './sessions/page-parts.ts'
 import { CONSOLE_HEADER, requireSignIn, type SignIn } from './sign-in.ts'
 import { requestValidatorOf } from './validation.ts'
 

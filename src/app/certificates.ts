@@ -1,7 +1,7 @@
 /** The validity of the certificates in the files that the settings name. */
 import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import type { CertificateState } from '../admin/console/problem-types.ts'
+import type { CertificateState } from '../admin/console/api-types.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 

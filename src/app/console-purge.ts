@@ -1,6 +1,7 @@
 /** Purges by operators in the console. */
+
+import type { PurgeRequest, PurgeResult } from '../admin/console/cache-types.ts'
 import type { ConsolePorts } from '../admin/console/ports.ts'
-import type { PurgeRequest, PurgeResult } from '../admin/console/purge-types.ts'
 import { listPurged, type PurgePorts, purgeCostOf, purgeScopeOf } from '../cache/purge.ts'
 import type { EdgeOperation, WriteEndpoint } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'

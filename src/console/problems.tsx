@@ -1,8 +1,7 @@
 /** The problems of the edge: a banner on every view, and their number in the title and on the icon of the tab. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { Now } from '../admin/console/api-types.ts'
-import type { Problem } from '../admin/console/problem-types.ts'
+import type { Now, Problem } from '../admin/console/api-types.ts'
 import { clock, contact } from './api.ts'
 import { formatDuration } from './format.ts'
 import { titles } from './route.ts'

@@ -2,27 +2,10 @@
  * The history of all replicas for the console: sorted sets of records by time, bounded in number and lifetime. The edge
  * only displays it. Other programs can write to the same Redis, so the reader validates each record.
  */
+import type { HistoryStore } from '../admin/console/history-records.ts'
 import { redisKeys } from './options.ts'
 import type { RedisReplica } from './replica.ts'
 import { NOW, script } from './scripts.ts'
-
-/** See `HistorySeries` in src/admin/console/history-store.ts. */
-interface Series {
-  readonly name: string
-  readonly lifetime: number
-  readonly maxRecords: number
-  readonly pageSeconds: number
-}
-
-interface TimedRecord {
-  readonly seconds: number
-  readonly text: string
-}
-
-export interface SharedHistory {
-  add(series: Series, records: readonly TimedRecord[]): Promise<boolean>
-  read(series: Series, from: number, to: number): Promise<readonly string[] | undefined>
-}
 
 /** No request waits for the history: its time limit in command timeouts. */
 const TIMEOUTS = 5
@@ -65,7 +48,7 @@ for _, text in ipairs(found) do
 end
 return texts`)
 
-export function createSharedHistory({ bodies, times }: Pick<RedisReplica, 'bodies' | 'times'>): SharedHistory {
+export function createSharedHistory({ bodies, times }: Pick<RedisReplica, 'bodies' | 'times'>): HistoryStore {
   const timeout = TIMEOUTS * times.commandTimeout
   return {
     add: async ({ name, lifetime, maxRecords }, records) => {

@@ -1,9 +1,5 @@
 /** JSON bodies of the console API (`/api/…` of the operations listener). Times are milliseconds, sizes are bytes. */
-import type { NodeSummary } from './node-types.ts'
-import type { Problem } from './problem-types.ts'
-import type { Rates } from './rates-types.ts'
-
-export type { Rates } from './rates-types.ts'
+import type { NodeSummary, Rates } from './node-types.ts'
 
 /** `GET /api/now`. */
 export interface Now {
@@ -61,111 +57,81 @@ export interface Totals {
   readonly failures: number
 }
 
-/** `GET /api/groups`. */
-export interface Groups {
-  /** Time since the cache index was read. */
-  readonly age: number
-  /** The index is still being read; the counts cover the entries that were read so far. */
-  readonly partial: boolean
-  readonly groups: readonly GroupSummary[]
-  /** Endpoints that have an entry. */
-  readonly endpoints: readonly string[]
-  readonly snapshots: readonly SnapshotSummary[]
+/** `GET /api/me`: the caller. */
+export interface Account {
+  /** The name at the issuer, or in the users file. */
+  readonly user: string
+  /** The host of the issuer that signed the user in. Absent: a user of this edge. */
+  readonly issuer?: string
+  /** `null`: not known, because the credentials are a token of another issuer. */
+  readonly roles: readonly string[] | null
+  readonly permissions: readonly string[]
+  /** Absent: the browser or a proxy sends the credentials with each request, so that the edge cannot end the sign-in. */
+  readonly session?: {
+    /** Milliseconds until the session ends. */
+    readonly endsIn: number
+  }
 }
 
-/** A snapshot of a collection in the memory of this replica. Counts since it was first used here. */
-export interface SnapshotSummary {
-  readonly url: string
-  readonly group: string
-  readonly rows: number
-  readonly bytes: number
-  /** Requests that were answered from it. Each saved one call. */
-  readonly queries: number
-  /** Calls to nodes that built it. */
-  readonly calls: number
+/** The response to `POST /sign-out`. */
+export interface SignedOut {
+  /** Where the browser goes: the page for signing in, or the page of the issuer that ends its session. */
+  readonly next: string
 }
 
-export interface GroupSummary {
-  readonly group: string
-  readonly entries: number
-  readonly bytes: number
-  /** Hits and misses since this replica started. */
-  readonly hits: number
-  readonly misses: number
-  /** Age of the oldest entry. */
-  readonly oldest?: number
-  /** Node time that fetching all entries again would take. */
-  readonly refillCost: number
-  /** Number of hits that were compared with the response of a node, and how many differed. */
-  readonly divergence?: { readonly compared: number; readonly different: number }
+export type ProblemKind =
+  | 'notReady'
+  | 'credentialsRefused'
+  | 'weakCredentials'
+  | 'addressBlocked'
+  | 'nodeDown'
+  | 'nodeCutOff'
+  | 'queueFull'
+  | 'queueGrowing'
+  | 'budgetUsedUp'
+  | 'redisUnreachable'
+  | 'redisSlow'
+  | 'redisFull'
+  | 'redisWrongType'
+  | 'certificateEnds'
+  | 'configurationNotReloaded'
+  | 'pendingRestart'
+  | 'mixedLayouts'
+  | 'replicaNotReady'
+  | 'nodeDrained'
+  | 'cacheDisabled'
+
+/** `error`: requests fail or wait. `warning`: they will, or do for some. `notice`: a state that an operator has chosen. */
+export type ProblemSeverity = 'error' | 'warning' | 'notice'
+
+export interface Problem {
+  readonly kind: ProblemKind
+  readonly severity: ProblemSeverity
+  /** What is wrong, as a phrase that a colon can follow. */
+  readonly summary: string
+  /** What follows from the problem, and what to do. */
+  readonly detail: string
+  /** The view of the console that shows more. */
+  readonly view?: 'cache' | 'nodes'
 }
 
-export interface EntrySummary {
-  readonly key: string
-  readonly url: string
-  readonly group: string
-  readonly endpoint: string
-  readonly scope: string
-  readonly tags: readonly string[]
-  readonly size: number
-  readonly age: number
-  /** Time until the entry is removed. */
-  readonly timeLeft: number
-  readonly hits: number
-  /** Node time that the entry's fetch took. */
-  readonly fetchTime: number
+/** `GET /api/problems`. The most severe problems come first. */
+export interface Problems {
+  readonly problems: readonly Problem[]
 }
 
-/** `GET /api/entries`. */
-export interface EntryPage {
-  /** Time since the cache index was read. */
-  readonly age: number
-  /** The index is still being read; the page covers the entries that were read so far. */
-  readonly partial: boolean
-  /** Number of entries that match the query. */
-  readonly total: number
-  /** Number of entries in the cache. */
-  readonly all: number
-  /** Size of the entries that match the query. */
-  readonly bytes: number
-  readonly offset: number
-  readonly items: readonly EntrySummary[]
+/** A queue that has become longer. */
+export interface GrowingQueue {
+  readonly node: string
+  /** Queued calls at the begin of the observation, and now. */
+  readonly from: number
+  readonly to: number
 }
 
-/** `GET /api/entries/:key`. */
-export interface EntryDetails extends EntrySummary {
-  /** The permission that a read of the endpoint needs. */
-  readonly permission: string
-  readonly etag?: string
-  /** Size per content coding, for the codings that were made so far. */
-  readonly encodings: Readonly<Record<string, number>>
-  /** Time until the entry is stale, negative if it is. Absent if the response cannot be read by this caller. */
-  readonly freshFor?: number
-  /** A write to the data is in progress, or its outcome is unknown. */
-  readonly fenced: boolean
-  /** Whether the local tier of this replica holds a copy. */
-  readonly local: boolean
-  readonly body: EntryBody
-}
-
-export type EntryBody =
-  | { readonly shown: true; readonly text: string; readonly truncated: boolean }
-  | { readonly shown: false; readonly reason: string }
-
-/** `GET /api/explain`: has the fields of the public `GET /cache/explain`. */
-export interface Explanation {
-  /** Whether responses of the endpoint may be stored. All fields below except `endpoint` need that. */
-  readonly cacheable: boolean
-  /** Why responses of the endpoint are never stored. */
-  readonly reason?: string
-  readonly endpoint?: string
-  /** The canonical URL. */
-  readonly url?: string
-  readonly key?: string
-  readonly group?: string
-  readonly scope?: string
-  readonly tags?: readonly string[]
-  readonly next?: { readonly hit: boolean; readonly reason: string; readonly age?: number; readonly timeLeft?: number }
-  /** Writes that invalidate the entry. `when`: only if a value of the write matches. */
-  readonly invalidatedBy?: readonly { readonly write: string; readonly when?: readonly string[] }[]
+/** A certificate that the edge uses. */
+export interface CertificateState {
+  /** The setting that names its file. */
+  readonly setting: string
+  /** End of its validity, in milliseconds since 1970. */
+  readonly validTo: number
 }

@@ -1,8 +1,7 @@
 /** The entries of the cache, searched, sorted and in pages, for the console. */
-
 import type { CacheIndex, IndexEntry } from '../../core/response.ts'
 import { type Compare, selectFirst } from '../../core/turns.ts'
-import type { EntryPage, EntrySummary } from './api-types.ts'
+import type { EntryPage, EntrySummary } from './cache-types.ts'
 import { createIndexSnapshots, type IndexSnapshot } from './index-snapshots.ts'
 
 export interface EntryQuery {

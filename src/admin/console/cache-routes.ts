@@ -5,10 +5,17 @@ import { EdgeError } from '../../core/errors.ts'
 import type { Caller } from '../../core/request.ts'
 import type { IndexEntry } from '../../core/response.ts'
 import { requirePermission } from '../sign-in.ts'
-import type { EntryBody, EntryDetails, GroupSummary, Groups } from './api-types.ts'
 import { createEntryList, type EntryQuery, SORT_FIELDS, summaryOf } from './cache-entries.ts'
+import type {
+  EntryBody,
+  EntryDetails,
+  GroupSummary,
+  Groups,
+  PurgeRequest,
+  PurgeResult,
+  Selection,
+} from './cache-types.ts'
 import type { ConsolePorts, EntryContents } from './ports.ts'
-import type { PurgeRequest, PurgeResult, Selection } from './purge-types.ts'
 
 const PURGE_PERMISSION = 'cache:purge'
 /** Keys of one purge. The page sends several requests for more, and shows progress between them. */

@@ -1,7 +1,15 @@
 /** Records the rates and events of this process, in its memory and in the history that replicas share. */
 import { LatencyHistogram } from '../../core/latency-histogram.ts'
-import { addRecord, encodeEvent, encodeRecord, type HistoryRecord } from './history-records.ts'
-import { type HistorySeries, type HistoryStore, SERIES, type TimedRecord } from './history-store.ts'
+import {
+  addRecord,
+  encodeEvent,
+  encodeRecord,
+  type HistoryRecord,
+  type HistorySeries,
+  type HistoryStore,
+  SERIES,
+  type TimedRecord,
+} from './history-records.ts'
 import type { HistoryEvent } from './history-types.ts'
 import { emptySums } from './time-slots.ts'
 import { INTERVAL_MS, INTERVALS, type Traffic } from './traffic.ts'

@@ -1,13 +1,19 @@
 /** The history of the console: rates and events over the last minutes to hours, of one replica or the sum of all. */
-
 import { randomUUID } from 'node:crypto'
 import { LatencyHistogram } from '../../core/latency-histogram.ts'
 import { waitForTurn } from '../../core/turns.ts'
-import type { Rates } from './api-types.ts'
 import { createRecorder, type Recorder } from './history-recorder.ts'
-import { addRecord, decodeEvent, decodeRecord, type HistoryRecord } from './history-records.ts'
-import { type HistorySeries, type HistoryStore, SERIES } from './history-store.ts'
+import {
+  addRecord,
+  decodeEvent,
+  decodeRecord,
+  type HistoryRecord,
+  type HistorySeries,
+  type HistoryStore,
+  SERIES,
+} from './history-records.ts'
 import type { History, HistoryEvent, Range } from './history-types.ts'
+import type { Rates } from './node-types.ts'
 import { emptySums, ratesOf } from './time-slots.ts'
 import type { Traffic } from './traffic.ts'
 

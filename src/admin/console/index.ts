@@ -1,22 +1,27 @@
-/** The operators' console: its API under `/api`, its page under `/console/`. */
+/** The operators' console: its page under `/console/`, and its API under `/api`: here the caller, single requests and the history. */
 import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import { EdgeError } from '../../core/errors.ts'
+import type { Caller } from '../../core/request.ts'
 import { registerLatePages } from '../late-pages.ts'
 import type { OperationsPart } from '../listener.ts'
+import type { Account } from './api-types.ts'
 import { registerCacheRoutes } from './cache-routes.ts'
-import { registerHistoryRoute } from './history-routes.ts'
+import { type History, RANGES, type Range } from './history-types.ts'
 import { registerLiveRoutes } from './live-routes.ts'
 import { registerNodeRoutes } from './node-routes.ts'
 import type { ConsolePorts } from './ports.ts'
-import { registerRequestRoutes } from './request-routes.ts'
+import { requestDetailsOf } from './request-details.ts'
+import type { RequestDetails } from './request-types.ts'
 
 /** `folder`: the folder of the built page. Undefined if the build has none. */
 export function consolePart(ports: ConsolePorts, folder: string | undefined): OperationsPart {
   return (app) => {
     registerLiveRoutes(app, ports)
     registerNodeRoutes(app, ports)
-    registerRequestRoutes(app, ports)
+    registerRequestRoute(app, ports)
     registerCacheRoutes(app, ports)
-    registerHistoryRoute(app, ports.history)
+    registerHistoryRoute(app, ports)
     registerPage(app, folder)
   }
 }
@@ -62,4 +67,59 @@ function registerPage(app: FastifyInstance, folder: string | undefined): void {
       },
     })
   })
+}
+
+/** `/api/me`: who the caller is, with which roles, and whether the caller can sign out. `rolesOf` returns `undefined` if only the permissions are known. */
+export function accountPart(rolesOf: (caller: Caller) => readonly string[] | undefined): OperationsPart {
+  return (app) => {
+    app.get('/api/me', async ({ caller }): Promise<Account> => {
+      const { name, permissions, session } = caller
+      const issuer = session?.issuer
+      return {
+        user: session?.user ?? name,
+        ...(issuer !== undefined && { issuer: new URL(issuer).host }),
+        roles: rolesOf(caller) ?? null,
+        permissions,
+        ...(session && { session: { endsIn: Math.max(0, session.expiresAt - Date.now()) } }),
+      }
+    })
+  }
+}
+
+const UUID = '^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$'
+/** Of a single request. */
+const params = Type.Object({ id: Type.String({ pattern: UUID }) })
+
+function registerRequestRoute(app: FastifyInstance, { records, findElsewhere }: ConsolePorts): void {
+  app.get<{ Params: { id: string } }>(
+    '/api/requests/:id',
+    { schema: { params } },
+    async ({ params: { id } }): Promise<RequestDetails> => {
+      const found = records.find(id.toLowerCase())
+      if (found !== undefined) return requestDetailsOf(found)
+      const details = await findElsewhere?.(id.toLowerCase())
+      if (details === undefined) {
+        throw new EdgeError(603, '. This replica has no record of the request. Records are kept for 10 minutes')
+      }
+      return details
+    },
+  )
+}
+
+const historyQuery = Type.Object(
+  {
+    range: Type.Optional(Type.Union(RANGES.map((range) => Type.Literal(range)))),
+    replica: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+  },
+  { additionalProperties: false },
+)
+
+/** `GET /api/history?range=1h&replica=name`. Without `replica`: the sum of all replicas. */
+function registerHistoryRoute(app: FastifyInstance, { history }: ConsolePorts): void {
+  const schema = { querystring: historyQuery }
+  app.get<{ Querystring: { range?: Range; replica?: string } }>(
+    '/api/history',
+    { schema },
+    ({ query: { range = '1h', replica } }): Promise<History> => history.read(range, replica),
+  )
 }

@@ -1,5 +1,4 @@
 /** JSON bodies of the console API of nodes and replicas. Times are milliseconds. */
-import type { Rates } from './rates-types.ts'
 
 /** `GET /api/nodes`. */
 export interface Nodes {
@@ -101,4 +100,19 @@ export interface DrainResult {
   readonly drained: boolean
   /** `thisReplica`: there is no Redis. The drain ends with the process. */
   readonly appliesTo: 'allReplicas' | 'thisReplica'
+}
+
+/** Rates over one period. The ratio and the latencies are absent if the period had no such request. */
+export interface Rates {
+  readonly perSecond: number
+  /** Hits divided by cacheable requests. */
+  readonly hitRatio?: number
+  readonly p50?: number
+  readonly p99?: number
+  /** Calls to nodes. */
+  readonly callsPerSecond: number
+  /** Milliseconds of node time that cache hits saved, per second. */
+  readonly savedPerSecond: number
+  /** Responses with a 5xx status. */
+  readonly failuresPerSecond: number
 }

@@ -3,8 +3,8 @@
  * list. The texts contain no durations that change with each second: a screen reader would read them again and again.
  */
 import type { Degradation } from '../readiness.ts'
+import type { Problem, ProblemSeverity } from './api-types.ts'
 import type { ConsolePorts, NodeState } from './ports.ts'
-import type { Problem, ProblemSeverity } from './problem-types.ts'
 
 /** What the problems are derived from. */
 export type ProblemSources = Pick<

@@ -1,8 +1,7 @@
 /** The other replicas, by the reports that they exchange through Redis. */
 import { Type } from 'typebox'
 import { validatorOf } from '../validation.ts'
-import type { Rates } from './api-types.ts'
-import type { JoinedResponse, NodeSummary, ReplicaSummary } from './node-types.ts'
+import type { JoinedResponse, NodeSummary, Rates, ReplicaSummary } from './node-types.ts'
 
 /** Writes the report of this replica and returns those of the others. Undefined if Redis is unreachable. */
 export type ExchangeReports = (

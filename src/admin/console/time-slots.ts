@@ -1,7 +1,8 @@
 /** Sums, rates and latencies over periods of equal length, and the calls to a node in slots of one minute. */
 import type { NodeCallEvent } from '../../core/events.ts'
 import { LatencyHistogram } from '../../core/latency-histogram.ts'
-import type { Rates, Totals } from './api-types.ts'
+import type { Totals } from './api-types.ts'
+import type { Rates } from './node-types.ts'
 
 const SECOND_MS = 1000
 const MINUTE_MS = 60_000

@@ -1,8 +1,8 @@
 /** Recent traffic for the console: current rates, intervals of ten seconds, cache groups, nodes, joined responses. Bounded in size. */
 import { type EventListeners, type JoinEvent, wasSent } from '../../core/events.ts'
 import type { LatencyHistogram } from '../../core/latency-histogram.ts'
-import type { Rates, Totals } from './api-types.ts'
-import type { JoinedResponse } from './node-types.ts'
+import type { Totals } from './api-types.ts'
+import type { JoinedResponse, Rates } from './node-types.ts'
 import type { LastRequests } from './request-records.ts'
 import {
   type Counts,

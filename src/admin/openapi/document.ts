@@ -1,11 +1,11 @@
 /** The catalogue as an OpenAPI 3.1 document: for programs, and for the reference page. */
+
 import type { Endpoint, Target } from '../../catalogue/endpoint.ts'
 import managerErrors from '../../catalogue/items/manager-errors.json' with { type: 'json' }
 import { type ErrorDefinition, errorTable } from '../../core/errors.ts'
 import { componentsOf } from './components.ts'
 import { codesByStatus } from './error-codes.ts'
-import { curlOf } from './example.ts'
-import { exampleResponse } from './example-response.ts'
+import { curlOf, exampleResponse } from './example.ts'
 import {
   bodyOf,
   commonParameters,

@@ -1,6 +1,15 @@
-/** What the pages and the routes of a sign-in share: headers, paths, and the link to the issuer. */
+/** What the pages and the routes of a sign-in share: headers, paths, the link to the issuer, and errors as pages for people. */
+
+import type { FastifyRequest } from 'fastify'
+import { allows } from '../../core/access.ts'
+import type { EdgeError } from '../../core/errors.ts'
+import type { Caller } from '../../core/request.ts'
+import { ownText } from '../../core/values.ts'
+import { READ_PERMISSION } from '../sign-in.ts'
+import { readCookie, SESSION_COOKIE } from './cookies.ts'
 import type { Issuer } from './issuer.ts'
-import type { PageIssuer } from './pages.ts'
+import { errorPage, noAccessPage, type PageIssuer, signInPage } from './pages.ts'
+import type { SessionPorts } from './ports.ts'
 
 export const START_PATH = '/sign-in/issuer'
 export const CALLBACK_PATH = '/sign-in/callback'
@@ -25,4 +34,69 @@ export function pageIssuer(issuer: Issuer | undefined, returnTo: string): PageIs
 
 export function originOf({ settings }: Issuer): string {
   return new URL(settings.redirectUrl).origin
+}
+
+const CONSOLE_PATH = '/console/'
+
+/** Pages that people open: the console with its view behind `#`, the API reference, the metrics. */
+const PAGE = /^\/(?:console\/|docs\/?|metrics|openapi\.json)(?:#[\w/.~!$&'()*+,;=:@%?-]{0,1000})?$/
+
+/** Returns the path if it is a page of this listener, else the console. So no link can lead to another site. */
+export function returnPath(text: unknown): string {
+  return typeof text === 'string' && PAGE.test(text) ? text : CONSOLE_PATH
+}
+
+/** Returns `undefined` if the request is answered with JSON or text. */
+export type ErrorPages = (request: FastifyRequest, error: EdgeError) => string | undefined
+
+/** Wrong password, too many requests, too many failures, refused by the issuer, issuer unreachable. */
+const SIGN_IN_CODES: ReadonlySet<number> = new Set([901, 903, 904, 912, 913])
+
+interface ErrorPageParts {
+  /** Absent in mode passthrough, in which browsers ask for name and password themselves. */
+  readonly sessions: SessionPorts | undefined
+  rolesOf(caller: Caller): readonly string[] | undefined
+}
+
+export function createErrorPages({ sessions, rolesOf }: ErrorPageParts): ErrorPages {
+  return (request, error) => {
+    if (!acceptsPage(request)) return undefined
+    const { caller, routeOptions } = request
+    if (error.code === 902 && caller !== undefined && !allows(caller.permissions, READ_PERMISSION))
+      return noAccess(caller, rolesOf(caller))
+    const isSigningIn = caller === undefined || routeOptions.config?.isOpen === true
+    if (!isSigningIn || !SIGN_IN_CODES.has(error.code)) return errorPage(`${error.message}.`)
+    return sessions === undefined ? undefined : signIn(sessions, request, error)
+  }
+}
+
+/** A browser that opens an address names `text/html` in `Accept`. Programs send a wildcard or JSON. */
+export function acceptsPage({ headers: { accept = '' } }: FastifyRequest): boolean {
+  return accept.includes('text/html')
+}
+
+function noAccess({ name, session }: Caller, roles: readonly string[] | undefined): string {
+  const issuer = session?.issuer
+  return noAccessPage({
+    user: session?.user ?? name,
+    roles,
+    canSignOut: session !== undefined,
+    ...(issuer !== undefined && { issuer: new URL(issuer).host }),
+  })
+}
+
+function signIn(ports: SessionPorts, request: FastifyRequest, error: EdgeError): string {
+  const returnTo = returnPath(ownText(request.body, 'return') ?? request.url)
+  const issuer = pageIssuer(ports.issuer(), returnTo)
+  return signInPage({ returnTo, ...messageOf(request, error), ...(issuer && { issuer }) })
+}
+
+function messageOf(request: FastifyRequest, { code, message, headers }: EdgeError) {
+  if (code !== 901) {
+    const wait = ownText(headers, 'retry-after')
+    return { message: `${message}.${wait === undefined ? '' : ` Try again in ${wait} s.`}`, isFailure: true }
+  }
+  if (request.method === 'POST') return { message: 'User name or password is wrong.', isFailure: true }
+  const hadSession = readCookie(request, SESSION_COOKIE) !== undefined
+  return hadSession ? { message: 'Your session has ended. Sign in again.' } : {}
 }

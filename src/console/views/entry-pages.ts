@@ -1,6 +1,6 @@
 /** Pages of the list of entries, fetched when they become visible. */
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { EntryPage, EntrySummary } from '../../admin/console/api-types.ts'
+import type { EntryPage, EntrySummary } from '../../admin/console/cache-types.ts'
 import { callApi } from '../api.ts'
 import { queryText } from '../route.ts'
 

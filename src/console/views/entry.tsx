@@ -1,5 +1,5 @@
 /** One entry in detail. */
-import type { EntryDetails, EntrySummary } from '../../admin/console/api-types.ts'
+import type { EntryDetails, EntrySummary } from '../../admin/console/cache-types.ts'
 import { usePoll } from '../api.ts'
 import { Dialog } from '../dialog.tsx'
 import { formatBytes, formatCount, formatDuration, NONE } from '../format.ts'

@@ -1,7 +1,7 @@
 /** Explains what the cache does with the next request for a URL. */
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import type { Explanation } from '../../admin/console/api-types.ts'
+import type { Explanation } from '../../admin/console/cache-types.ts'
 import { callApi } from '../api.ts'
 import { formatDuration } from '../format.ts'
 import { Property } from '../property.tsx'

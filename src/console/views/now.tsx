@@ -1,6 +1,7 @@
 /** Current rates, their history, and the totals of this replica. */
 import type { ComponentChildren } from 'preact'
-import type { Now, Rates } from '../../admin/console/api-types.ts'
+import type { Now } from '../../admin/console/api-types.ts'
+import type { Rates } from '../../admin/console/node-types.ts'
 import { formatCount, formatDuration, formatPercent, formatRate, formatWorkers } from '../format.ts'
 import { useHint } from '../hint.tsx'
 import { NodeStrip } from '../node-strip.tsx'

@@ -1,6 +1,6 @@
 /** A purge as a command, to be copied. */
 import { useRef } from 'preact/hooks'
-import type { PurgeNames } from '../../admin/console/purge-types.ts'
+import type { PurgeNames } from '../../admin/console/cache-types.ts'
 import { CopyButton } from '../copy-button.tsx'
 
 interface CurlOptions extends PurgeNames {

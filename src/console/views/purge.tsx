@@ -1,15 +1,21 @@
 /** The purge dialog: its cost in advance, its progress, what happened, and the same purge as a command. */
+import './purge.css'
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import type { EntryPage } from '../../admin/console/api-types.ts'
-import type { PurgeCost, PurgeNames, PurgeRequest, PurgeResult, Selection } from '../../admin/console/purge-types.ts'
+import type {
+  EntryPage,
+  PurgeCost,
+  PurgeNames,
+  PurgeRequest,
+  PurgeResult,
+  Selection,
+} from '../../admin/console/cache-types.ts'
 import { callApi } from '../api.ts'
 import { Dialog } from '../dialog.tsx'
 import { formatBytes, formatCount, formatDuration } from '../format.ts'
 import { queryText } from '../route.ts'
 import { Command, curl } from './purge-command.tsx'
 import { describeReport, entriesOf, type PurgeReport, runPurge } from './purge-run.ts'
-import './purge.css'
 
 export interface PurgeTarget extends PurgeNames {
   readonly description: string

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import t from 'tap'
-import type { EntryPage } from '../../../src/admin/console/api-types.ts'
+import type { EntryPage } from '../../../src/admin/console/cache-types.ts'
 import { consolePart } from '../../../src/admin/console/index.ts'
 import { createLiveTail } from '../../../src/admin/console/live-tail.ts'
 import { createRequestRecords } from '../../../src/admin/console/request-records.ts'

@@ -1,6 +1,7 @@
 import { get, type IncomingMessage } from 'node:http'
 import t from 'tap'
-import type { EntryDetails, EntryPage, Groups, Now } from '../../../src/admin/console/api-types.ts'
+import type { Now } from '../../../src/admin/console/api-types.ts'
+import type { EntryDetails, EntryPage, Groups } from '../../../src/admin/console/cache-types.ts'
 import type { History } from '../../../src/admin/console/history-types.ts'
 import type { Nodes } from '../../../src/admin/console/node-types.ts'
 import { sendRequests, startConsoleEdge, urls } from './edge.ts'

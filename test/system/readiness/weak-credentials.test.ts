@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Problems } from '../../../src/admin/console/problem-types.ts'
+import type { Problems } from '../../../src/admin/console/api-types.ts'
 import { startSimulator } from '../../../src/simulator/index.ts'
 import { startEdge } from '../../support/edge.ts'
 import { reloadable } from '../reload/edge.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { PurgeRequest, PurgeResult } from '../../../src/admin/console/purge-types.ts'
+import type { PurgeRequest, PurgeResult } from '../../../src/admin/console/cache-types.ts'
 import { describeReport, type PurgePlan, runPurge } from '../../../src/console/views/purge-run.ts'
 
 const result = (of: Partial<PurgeResult> = {}): PurgeResult => ({

@@ -1,8 +1,8 @@
 /** The history that replicas share, in a real Redis: bounded, and readable whatever other programs write there. */
+
 import { readFile } from 'node:fs/promises'
 import t, { type Test } from 'tap'
-import { encodeRecord } from '../../../src/admin/console/history-records.ts'
-import { SERIES, type TimedRecord } from '../../../src/admin/console/history-store.ts'
+import { encodeRecord, SERIES, type TimedRecord } from '../../../src/admin/console/history-records.ts'
 import { LatencyHistogram } from '../../../src/core/latency-histogram.ts'
 import { redisKeys } from '../../../src/redis/options.ts'
 import { RedisReplica } from '../../../src/redis/replica.ts'

@@ -1,7 +1,7 @@
 /** The history of the console over several replicas and restarts, with a store in memory and a clock of the test. */
 import t, { type Test } from 'tap'
 import { type ConsoleHistory, createHistory } from '../../../../src/admin/console/history.ts'
-import type { HistoryStore, TimedRecord } from '../../../../src/admin/console/history-store.ts'
+import type { HistoryStore, TimedRecord } from '../../../../src/admin/console/history-records.ts'
 import { RANGES } from '../../../../src/admin/console/history-types.ts'
 import type { Traffic } from '../../../../src/admin/console/traffic.ts'
 import type { RequestEvent } from '../../../../src/core/events.ts'

@@ -1,0 +1,161 @@
+/** JSON bodies of the console API of the cache. Times are milliseconds unless named otherwise, sizes are bytes. */
+
+/** `GET /api/groups`. */
+export interface Groups {
+  /** Time since the cache index was read. */
+  readonly age: number
+  /** The index is still being read; the counts cover the entries that were read so far. */
+  readonly partial: boolean
+  readonly groups: readonly GroupSummary[]
+  /** Endpoints that have an entry. */
+  readonly endpoints: readonly string[]
+  readonly snapshots: readonly SnapshotSummary[]
+}
+
+/** A snapshot of a collection in the memory of this replica. Counts since it was first used here. */
+export interface SnapshotSummary {
+  readonly url: string
+  readonly group: string
+  readonly rows: number
+  readonly bytes: number
+  /** Requests that were answered from it. Each saved one call. */
+  readonly queries: number
+  /** Calls to nodes that built it. */
+  readonly calls: number
+}
+
+export interface GroupSummary {
+  readonly group: string
+  readonly entries: number
+  readonly bytes: number
+  /** Hits and misses since this replica started. */
+  readonly hits: number
+  readonly misses: number
+  /** Age of the oldest entry. */
+  readonly oldest?: number
+  /** Node time that fetching all entries again would take. */
+  readonly refillCost: number
+  /** Number of hits that were compared with the response of a node, and how many differed. */
+  readonly divergence?: { readonly compared: number; readonly different: number }
+}
+
+export interface EntrySummary {
+  readonly key: string
+  readonly url: string
+  readonly group: string
+  readonly endpoint: string
+  readonly scope: string
+  readonly tags: readonly string[]
+  readonly size: number
+  readonly age: number
+  /** Time until the entry is removed. */
+  readonly timeLeft: number
+  readonly hits: number
+  /** Node time that the entry's fetch took. */
+  readonly fetchTime: number
+}
+
+/** `GET /api/entries`. */
+export interface EntryPage {
+  /** Time since the cache index was read. */
+  readonly age: number
+  /** The index is still being read; the page covers the entries that were read so far. */
+  readonly partial: boolean
+  /** Number of entries that match the query. */
+  readonly total: number
+  /** Number of entries in the cache. */
+  readonly all: number
+  /** Size of the entries that match the query. */
+  readonly bytes: number
+  readonly offset: number
+  readonly items: readonly EntrySummary[]
+}
+
+/** `GET /api/entries/:key`. */
+export interface EntryDetails extends EntrySummary {
+  /** The permission that a read of the endpoint needs. */
+  readonly permission: string
+  readonly etag?: string
+  /** Size per content coding, for the codings that were made so far. */
+  readonly encodings: Readonly<Record<string, number>>
+  /** Time until the entry is stale, negative if it is. Absent if the response cannot be read by this caller. */
+  readonly freshFor?: number
+  /** A write to the data is in progress, or its outcome is unknown. */
+  readonly fenced: boolean
+  /** Whether the local tier of this replica holds a copy. */
+  readonly local: boolean
+  readonly body: EntryBody
+}
+
+export type EntryBody =
+  | { readonly shown: true; readonly text: string; readonly truncated: boolean }
+  | { readonly shown: false; readonly reason: string }
+
+/** `GET /api/explain`: has the fields of the public `GET /cache/explain`. */
+export interface Explanation {
+  /** Whether responses of the endpoint may be stored. All fields below except `endpoint` need that. */
+  readonly cacheable: boolean
+  /** Why responses of the endpoint are never stored. */
+  readonly reason?: string
+  readonly endpoint?: string
+  /** The canonical URL. */
+  readonly url?: string
+  readonly key?: string
+  readonly group?: string
+  readonly scope?: string
+  readonly tags?: readonly string[]
+  readonly next?: { readonly hit: boolean; readonly reason: string; readonly age?: number; readonly timeLeft?: number }
+  /** Writes that invalidate the entry. `when`: only if a value of the write matches. */
+  readonly invalidatedBy?: readonly { readonly write: string; readonly when?: readonly string[] }[]
+}
+
+/** What a purge names. Without any name: all entries. At most one name is present. */
+export interface PurgeNames {
+  readonly group?: string
+  readonly endpoint?: string
+  readonly tag?: string
+  /** At most `maxKeys` of the selection. */
+  readonly keys?: readonly string[]
+}
+
+/** Body of `POST /api/purge`. */
+export interface PurgeRequest extends PurgeNames {
+  /** Mark the entries as stale instead of removing them. */
+  readonly soft: boolean
+  /** Only report what the purge would cost. */
+  readonly preview: boolean
+  /** Time since the preview whose keys these are. The result counts the entries that were stored after it. */
+  readonly previewAge?: number
+}
+
+/** What a purge would remove. */
+export interface PurgeCost {
+  readonly entries: number
+  readonly bytes: number
+  /** Node time, in seconds, that fetching the entries again would take. */
+  readonly seconds: number
+  /** Entries that are never served stale: after a soft purge, the next request waits for a node. */
+  readonly neverStale: { readonly entries: number; readonly urls: readonly string[] }
+}
+
+/** Response of `POST /api/purge`. Of a purge, the cost is that of the entries when it began. */
+export interface PurgeResult extends PurgeCost {
+  /** Redis is unreachable. The purge is carried out when this replica reaches Redis again. */
+  readonly pending: boolean
+  /** Named keys without an entry: the entry has expired or was removed. */
+  readonly missing: number
+  /** Named keys whose entry was stored after the preview. It is purged too. */
+  readonly newer: number
+}
+
+/** `GET /api/selection`: the entries that match a search, to be purged by key. Takes the filters of `GET /api/entries`. */
+export interface Selection {
+  /** Number of entries that match. */
+  readonly total: number
+  /** Number of entries that one selection may have. */
+  readonly limit: number
+  /** Number of keys that one request may purge. */
+  readonly maxKeys: number
+  /** Absent if more than `limit` entries match. The cost includes the snapshots that are purged with them. */
+  readonly chosen?: { readonly keys: readonly string[]; readonly cost: PurgeCost }
+}
