@@ -1,4 +1,4 @@
-// What `npm run build` does with the compiled files: it checks the catalogue, writes the code that checks settings, and bundles
+// What `npm run build` does with the compiled files: it writes the code that checks settings, and bundles
 // the program and its libraries. Node.js spends more than half of the time of a start on finding, reading and compiling files:
 // 373 of typebox alone, and some 400 of the program. `npm run bench:start` measures the whole.
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -38,21 +38,12 @@ const SETTINGS_CHECKER = join(COMPILED, 'config/checker.js')
 /** The prefix of modules that have no file: each exports all that a library exports. */
 const ENTRY = 'entry:'
 
-await checkCatalogue()
 await bundleLibraries()
 const settingsChecker = await generateSettingsChecker()
 for (const file of readdirSync(COMPILED, { recursive: true, encoding: 'utf8' })) {
   if (file.endsWith('.js')) redirect(join(COMPILED, file))
 }
 await bundleProgram()
-
-/** The catalogue does not change after the build, so no start checks it again. */
-async function checkCatalogue() {
-  const { checkCatalogue: faultsOf } = await import(join(COMPILED, 'catalogue/checks/index.js'))
-  const { catalogue } = await import(join(COMPILED, 'catalogue/index.js'))
-  const faults = faultsOf(catalogue)
-  if (faults.length > 0) throw new Error(`the catalogue is invalid:\n${faults.join('\n')}`)
-}
 
 async function bundleLibraries() {
   const entries = {

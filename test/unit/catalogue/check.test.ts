@@ -1,11 +1,11 @@
 import t from 'tap'
-import { checkCatalogue } from '../../../src/catalogue/checks/index.ts'
 import type { Endpoint, ReadEndpoint, WriteEndpoint } from '../../../src/catalogue/endpoint.ts'
 import { catalogue, permissions } from '../../../src/catalogue/index.ts'
 import { read, write } from '../../../src/catalogue/record.ts'
 import { agentId, filter, list, nodeId, select } from '../../../src/catalogue/schemas/params.ts'
 import { collectionOf, message, objectOf, textOf } from '../../../src/catalogue/schemas/responses.ts'
 import { agentOwner, cacheIn, everyNode, master, masterByTwin } from '../../../src/catalogue/schemas/targets.ts'
+import { checkCatalogue } from './checks/index.ts'
 
 /** The checks do not depend on translations. */
 const newer = { call: { path: '/things' }, response: { kind: 'object' } } as const

@@ -1,5 +1,4 @@
 import t from 'tap'
-import { checkCatalogue } from '../../../src/catalogue/checks/index.ts'
 import type { Endpoint, ReadEndpoint, Target, WriteEndpoint } from '../../../src/catalogue/endpoint.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { read, write } from '../../../src/catalogue/record.ts'
@@ -13,6 +12,7 @@ import {
   masterByTwin,
   neverStale,
 } from '../../../src/catalogue/schemas/targets.ts'
+import { checkCatalogue } from './checks/index.ts'
 
 const common = { summary: 's', section: 's', permission: 'a:read' } as const
 /** The checks do not depend on translations. */

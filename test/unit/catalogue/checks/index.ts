@@ -1,8 +1,8 @@
 /**
- * Checks the catalogue, in the build and in a test, for mistakes that the types cannot express. Each fault is one sentence with the record,
- * the mistake and the remedy.
+ * Checks the catalogue for mistakes that the types cannot express. Each fault is one sentence with the record, the mistake and
+ * the remedy.
  */
-import type { Endpoint } from '../endpoint.ts'
+import type { Endpoint } from '../../../../src/catalogue/endpoint.ts'
 import { checkCachePolicy, checkInvalidation, checkInvalidationOfJoined } from './invalidation.ts'
 import { checkBody, checkNames, checkPath, checkValues } from './parameters.ts'
 import { type Check, idOf, shapeOf } from './record-facts.ts'

@@ -1,5 +1,5 @@
 /** Checks permissions, targets, merge rules, joined collections and write locks. */
-import type { Endpoint, MergeRule, Param, ReadEndpoint, ResponseShape } from '../endpoint.ts'
+import type { Endpoint, MergeRule, Param, ReadEndpoint, ResponseShape } from '../../../../src/catalogue/endpoint.ts'
 import { fills } from './invalidation.ts'
 import { type Check, faults, fieldsOf, idOf, isRead, isWrite, partOf, pathNames } from './record-facts.ts'
 

@@ -1,5 +1,5 @@
 /** Checks which responses may be stored, and that writes invalidate everything that they change. */
-import type { Endpoint, StaleLimit, Tag, WriteEndpoint } from '../endpoint.ts'
+import type { Endpoint, StaleLimit, Tag, WriteEndpoint } from '../../../../src/catalogue/endpoint.ts'
 import { type Check, faults, fieldsOf, idOf, isRead, isWrite, partOf, pathNames } from './record-facts.ts'
 export const checkCachePolicy: Check = (record, all) => {
   if (!isRead(record) || 'never' in record.cache) return []

@@ -1,5 +1,5 @@
 /** The type of a check, and facts of a record that several checks need. */
-import type { Endpoint, Param, ReadEndpoint, WriteEndpoint } from '../endpoint.ts'
+import type { Endpoint, Param, ReadEndpoint, WriteEndpoint } from '../../../../src/catalogue/endpoint.ts'
 /** Returns the faults of one record. `all` is the whole catalogue, because some records are correct only together. */
 export type Check = (record: Endpoint, all: readonly Endpoint[]) => readonly string[]
 

@@ -1,6 +1,6 @@
 /** Checks paths, names, values and bodies of a record. */
-import type { Param } from '../endpoint.ts'
-import { kinds, type ValueKind } from '../schemas/kinds.ts'
+import type { Param } from '../../../../src/catalogue/endpoint.ts'
+import { kinds, type ValueKind } from '../../../../src/catalogue/schemas/kinds.ts'
 import { type Check, faults, fieldsOf, isWrite, paramsOf, pathNames } from './record-facts.ts'
 
 /** Flags that are removed from every query before validation. */
