@@ -16,9 +16,8 @@ import type { Caller, EdgeRead } from '../core/request.ts'
 import type { CacheIndex, CacheStoreState } from '../core/response.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
 import type { RedisReplica } from '../redis/replica.ts'
-import { createIdleCapacityCheck, createSilenceCheck } from '../upstream/idle-capacity.ts'
 import type { Cluster } from '../upstream/index.ts'
-import type { KindOf } from '../upstream/kinds/index.ts'
+import { createIdleCapacityCheck, createSilenceCheck, type KindOf } from '../upstream/kinds/index.ts'
 
 export interface BuiltCache {
   /** Absent: there is no cache, and no other replica to invalidate responses of. */

@@ -2,7 +2,7 @@
 import { accountRights } from '../catalogue/newer/account-rights.ts'
 import type { Config } from '../config/schema.ts'
 import { allows, builtInRoles } from '../core/access.ts'
-import type { AccountRights, Right } from '../upstream/node-check.ts'
+import type { AccountRights, Right } from '../upstream/probes.ts'
 
 /** Returns a line for each role in use that promises more than the account may do, or why that is not known. */
 export function findMissingRights(

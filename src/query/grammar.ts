@@ -17,7 +17,7 @@ export type Query =
   | { readonly kind: 'all' | 'any'; readonly of: readonly Query[] }
 
 /** `at`: the position of the error in characters from 0. */
-export type ParseResult =
+type ParseResult =
   | { readonly ok: true; readonly query: Query }
   | { readonly ok: false; readonly at: number; readonly expected: string }
 

@@ -12,7 +12,7 @@ export type Predicate =
   | { readonly kind: 'every' | 'some'; readonly of: readonly Predicate[] }
   | { readonly kind: 'not'; readonly of: Predicate }
 
-export type RowPredicate = (element: Element) => boolean
+type RowPredicate = (element: Element) => boolean
 
 /** Returns the test of a field that a row without a value never satisfies. */
 export function testValue(field: string, test: (value: unknown) => boolean): Predicate {

@@ -1,5 +1,5 @@
 /** A binary min-heap whose top may be changed in place. */
-export interface Heap<T> {
+interface Heap<T> {
   /** The least element. */
   readonly top: T | undefined
   push(element: T): void

@@ -58,7 +58,7 @@ export interface MergeOptions {
   readonly inParts?: boolean
 }
 
-export interface MergedRows {
+interface MergedRows {
   readonly ok: true
   /** The text between `[` and `]`, with commas; or the parts of the rows. */
   readonly chunks: readonly Buffer[]
@@ -78,7 +78,7 @@ export interface MergeFailure {
   readonly cause?: unknown
 }
 
-export type MergeResult = MergedRows | MergeFailure
+type MergeResult = MergedRows | MergeFailure
 
 /**
  * Merges one page. Returns without a promise if nothing must be fetched and the work is short. Throws CollectionError

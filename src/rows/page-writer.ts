@@ -6,10 +6,9 @@ import { CLOSE, OPEN, skipSpace } from '../core/json-scan.ts'
 import { flattenRow, nestRow } from '../query/select.ts'
 import type { Source } from '../query/sources.ts'
 import type { Row } from '../query/value.ts'
-import { createMemberScanner, type MemberScanner, scanObject } from './member-scanner.ts'
 import { PartWriter } from './parts.ts'
 import { UnreadableRowsError } from './rows.ts'
-import { createFieldReader, parseRow } from './sort-keys.ts'
+import { createFieldReader, createMemberScanner, type MemberScanner, parseRow, scanObject } from './sort-keys.ts'
 import { type RowRef, readInput } from './sorted-rows.ts'
 
 /** Members that are added to each row, `first` in front of its own and `last` behind. Existing members are not changed. */
@@ -20,7 +19,7 @@ export interface InjectedMembers {
   readonly where?: { readonly field: string; readonly is: string }
 }
 
-export interface PageWriter {
+interface PageWriter {
   add(row: RowRef, input: number): void
   /** Returns the text between `[` and `]`, with commas; or the parts of the rows. */
   end(): readonly Buffer[]

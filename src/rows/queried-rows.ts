@@ -1,13 +1,12 @@
 /** The rows of a snapshot as queries need them: columns, and the text of each row. */
-import { waitForJsonTurn } from '../core/turns.ts'
+import { waitForJsonTurn, waitForTurn } from '../core/turns.ts'
 import type { CollectionRequest } from '../query/request.ts'
-import { compileProjection, flattenRow } from '../query/select.ts'
+import { compileProjection, flattenRow, splitNestedName } from '../query/select.ts'
 import type { Source } from '../query/sources.ts'
-import type { Element } from '../query/value.ts'
-import { Numbers } from './column.ts'
+import { type Element, fieldValue, type Row } from '../query/value.ts'
+import { type Column, ColumnBuilder, Numbers } from './columns.ts'
 import { createCollectionBody } from './page-writer.ts'
-import type { Table } from './table.ts'
-import { TableBuilder } from './table-builder.ts'
+import { Table } from './table.ts'
 
 export interface QueriedRows {
   readonly table: Table
@@ -59,7 +58,7 @@ export async function answerFrom(
 const ROWS_PER_TURN = 64
 
 /** The text of each row, as the node sent it but without white space. */
-export class RowTexts {
+class RowTexts {
   readonly #parts: readonly Buffer[]
   /** For each row its part, its offset there, and the offset behind it. */
   readonly #places = new Numbers()
@@ -108,5 +107,61 @@ export class RowTexts {
     const elements = JSON.parse(`[${text.toString()}]`) as Element[]
     if (source.engine !== 'database' || !source.nested) return elements
     return elements.map((element) => (typeof element === 'string' ? element : flattenRow(element)))
+  }
+}
+
+/** Reads the elements of a collection, in their natural order, into a table. The fields of databases are known; of other sources it retains the elements. */
+export class TableBuilder {
+  readonly #source: Source
+  readonly #columns: readonly (readonly [field: string, read: (row: Row) => unknown, column: ColumnBuilder])[]
+  readonly #elements: Element[] | undefined
+  #length = 0
+
+  constructor(source: Source) {
+    this.#source = source
+    this.#elements = source.engine === 'array' ? [] : undefined
+    this.#columns = fieldsOf(source).map((field) => [field, readerOf(field, source), new ColumnBuilder()])
+  }
+
+  /** Rows of inventories may be nested or flat. */
+  add(element: Element): void {
+    this.#length += 1
+    this.#elements?.push(element)
+    if (typeof element === 'string') return
+    for (const [, read, column] of this.#columns) column.add(read(element))
+  }
+
+  /** Works in turns of the event loop: the columns of many rows are some megabytes. */
+  async build(): Promise<Table> {
+    const columns = new Map<string, Column>()
+    for (const [field, , column] of this.#columns) {
+      await waitForTurn()
+      columns.set(field, column.build())
+    }
+    return new Table({ source: this.#source, length: this.#length, columns, elements: this.#elements ?? [] })
+  }
+}
+
+/** All fields that a query of a database can name. */
+function fieldsOf(source: Source): string[] {
+  if (source.engine === 'array') return []
+  const filtered = Object.values(source.filters ?? {}).flatMap((filter) =>
+    filter.by === 'equal'
+      ? (filter.fields ?? [])
+      : filter.by === 'range'
+        ? filter.field
+        : [filter.field, filter.fallbackField],
+  )
+  return [...new Set([...Object.keys(source.fields), ...(source.hidden ?? []), ...filtered])]
+}
+
+function readerOf(field: string, source: Source): (row: Row) => unknown {
+  const path = source.engine === 'database' && source.nested ? splitNestedName(field) : undefined
+  if (path === undefined) return (row) => fieldValue(row, field)
+  const [outer, inner] = path
+  return (row) => {
+    const nested = row[outer]
+    const isNested = typeof nested === 'object' && nested !== null && Object.hasOwn(nested, inner)
+    return isNested ? ((nested as Row)[inner] ?? undefined) : fieldValue(row, field)
   }
 }

@@ -9,12 +9,10 @@ import { countTests, type Predicate } from '../query/predicate.ts'
 import { CollectionError, type CollectionRequest, parsePage } from '../query/request.ts'
 import type { Source } from '../query/sources.ts'
 import { type Element, fieldValue } from '../query/value.ts'
-import { type Column, columnOf } from './column.ts'
-import { matchesOf } from './matches.ts'
-import { type Ranks, rankValues, sortByRank } from './ranks.ts'
+import { type Column, columnOf, matchesOf, type Ranks, rankValues, sortByRank } from './columns.ts'
 
 /** The places of the rows of one page, and the number of rows on all pages. */
-export interface TablePage {
+interface TablePage {
   readonly rows: readonly number[]
   readonly totalItems: number
 }
@@ -28,7 +26,7 @@ interface Matches {
 /** Filters and sorts that a table remembers: 4 bytes per row for a sort, one for a filter. */
 const MAX_REMEMBERED = 16
 
-export interface TableParts {
+interface TableParts {
   readonly source: Source
   readonly length: number
   readonly columns: Map<string, Column>

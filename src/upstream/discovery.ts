@@ -5,10 +5,16 @@
  */
 import type { CallNode, NodeCall, NodeResult } from '../core/node-call.ts'
 import { withTimeout } from '../core/timing.ts'
-import { parseNodeList, parsePublishedList, parseWholeNodeList, type ReadNodeList } from './node-list.ts'
 import type { ClusterLog, ClusterSettings } from './options.ts'
 import { createOwnCall } from './probes.ts'
-import type { ListedNode, Topology } from './topology.ts'
+import {
+  type ListedNode,
+  parseNodeList,
+  parsePublishedList,
+  parseWholeNodeList,
+  type ReadNodeList,
+  type Topology,
+} from './topology.ts'
 
 /** Least time between two lists, so that clients that guess node names cause few calls. */
 const MIN_REFRESH_INTERVAL_MS = 5_000
@@ -19,7 +25,7 @@ const FIRST_LIST_TIMEOUT_MS = 5_000
  */
 const MIN_TAKEOVER_SHARE = 0.25
 
-export interface DiscoveryOptions {
+interface DiscoveryOptions {
   readonly call: CallNode
   /** Returns the name of the master. */
   readonly master: () => string
@@ -64,7 +70,7 @@ export function createDiscovery(
   })
 }
 
-export class Discovery {
+class Discovery {
   readonly #options: DiscoveryOptions
   readonly #stopped = new AbortController()
   #lastRefresh = Number.NEGATIVE_INFINITY

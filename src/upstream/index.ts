@@ -4,12 +4,11 @@ import type { EdgeRequest } from '../core/request.ts'
 import { createDiscovery } from './discovery.ts'
 import type { DrainedNodes } from './drains.ts'
 import { Layouts } from './layouts.ts'
-import type { ReadNodeList } from './node-list.ts'
 import { type ConnectionChanges, NodeRegistry } from './node-registry.ts'
 import { type ClusterOptions, type NodeSetting, type NodeStatus, withDefaults } from './options.ts'
 import { PassedOnCalls } from './passed-on-calls.ts'
 import type { Verification } from './tokens/token-calls.ts'
-import { checkNodes, createNodeVersions, isNodeName, Topology } from './topology.ts'
+import { checkNodes, createNodeVersions, isNodeName, type ReadNodeList, Topology } from './topology.ts'
 
 export type { ClusterLog, ClusterOptions, NodeCredentials, NodeSetting, NodeStatus, NodeTls } from './options.ts'
 
@@ -35,7 +34,7 @@ export interface Cluster {
 }
 
 /** The master's list of nodes, which one replica reads for all. */
-export interface SharedNodeList {
+interface SharedNodeList {
   /** Returns the list that this replica has read lately, to be published. */
   lastRead(): ReadNodeList | undefined
   /** Takes a list that another replica published `ago` milliseconds ago. It is checked like the response of a node. */

@@ -9,8 +9,7 @@ import type { Rejection } from './limiter.ts'
 import { isLogin, problemOf, provesExecution, STATUS_PROBE } from './node-problems.ts'
 import { BLOCKED, type CallFailure } from './node-response.ts'
 import type { ClusterLog, EjectionSettings, NodeStatus } from './options.ts'
-import { Recovery, type RecoveryOptions } from './recovery.ts'
-import { SilenceWatch } from './silence.ts'
+import { Recovery, type RecoveryOptions, SilenceWatch } from './silence.ts'
 
 type RecoveryPorts = Pick<RecoveryOptions, 'probe' | 'reserveAttempt'>
 

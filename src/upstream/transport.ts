@@ -6,17 +6,16 @@ import { createSecureContext, type SecureContext } from 'node:tls'
 import { buildConnector, Client, Pool } from 'undici'
 import type { NodeCall, NodeResult } from '../core/node-call.ts'
 import { startDeadline } from '../core/timing.ts'
-import { Exchange } from './exchange.ts'
+import { connectInTurns, Exchange } from './exchange.ts'
 import { notSent, type Send, type UpstreamCall } from './layer.ts'
 import type { NodeCredentials, NodeLimits, NodeTls, UntracedTraceparent } from './options.ts'
-import { connectInTurns } from './receive-turns.ts'
-import { basicAuthorization } from './tokens/accounts.ts'
+import { basicAuthorization } from './tokens/login.ts'
 
 /** Below the five seconds of a node, so that normally the edge closes idle connections first. */
 const KEEP_ALIVE_TIMEOUT_MS = 3_000
 const MAX_HEADER_BYTES = 16 * 1024
 
-export interface TransportOptions {
+interface TransportOptions {
   readonly url: string
   readonly tls: NodeTls
   readonly limits: () => Pick<NodeLimits, 'inFlight' | 'response'>

@@ -1,9 +1,14 @@
-/** One login at a node: the call, and what its response means. */
+/**
+ * One login at a node: the account that calls are sent for (that of the edge, or in mode `passthrough` those of the
+ * callers), the call, and the token in its response.
+ */
+
+import { createHmac, randomBytes } from 'node:crypto'
 import type { NodeCall, NodeFailure, NodeResponse } from '../../core/node-call.ts'
+import { ownField, parseJson } from '../../core/values.ts'
 import { notSent, type Send, type UpstreamCall } from '../layer.ts'
 import { PROBLEM_TYPE } from '../node-response.ts'
-import type { Account } from './accounts.ts'
-import { parseLogin, type Token, type TokenClock } from './token.ts'
+import type { NodeCredentials } from '../options.ts'
 
 export type LoginResult =
   | { readonly ok: true; readonly token: Token }
@@ -77,4 +82,118 @@ export class Login {
 /** The node is starting or stopping (400), blocks this address (403), is at its limit (429), or has a fault (5xx). */
 function isForEveryCall(status: number): boolean {
   return status === 400 || status === 403 || status === 429 || status >= 500
+}
+
+export interface Account {
+  /** A digest of name and password with a key of this process. */
+  readonly key: string
+  readonly username: string
+  /** The account of the edge. */
+  readonly isOwn: boolean
+  /** Returns the header of a login. A function, so that no dump of an object shows the password. */
+  basic(): string
+}
+
+type NameAndPassword = NonNullable<NodeCall['credentials']>
+
+/** Returns the account of a call; `undefined`: it has none, such as a probe of the edge in mode `passthrough`. */
+export type AccountOf = (call: Pick<NodeCall, 'credentials'>) => Account | undefined
+
+export function createAccounts(credentials: NodeCredentials): AccountOf {
+  const service = credentials.mode === 'service' ? createAccount(credentials, true) : undefined
+  return (call) => service ?? (call.credentials && createAccount(call.credentials, false))
+}
+
+const DIGEST_KEY = randomBytes(32)
+
+/** The length of the name comes first: without it, `a` + `bc` and `ab` + `c` would be the same account. */
+function createAccount({ username, password }: NameAndPassword, isOwn: boolean): Account {
+  const text = `${Buffer.byteLength(username)}:${username}${password}`
+  return {
+    key: createHmac('sha256', DIGEST_KEY).update(text).digest('base64'),
+    username,
+    isOwn,
+    basic: () => basicAuthorization({ username, password }),
+  }
+}
+
+/** Returns the header of HTTP Basic (RFC 7617). */
+export function basicAuthorization({ username, password }: NameAndPassword): string {
+  return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
+}
+
+/** Characters; a node of release 4.5 sends 398. A node refuses header lines of 8,190 bytes. */
+const MAX_TOKEN_LENGTH = 4096
+/** The compact form of a JWT (RFC 7519 section 3): three parts in base64url. */
+const TOKEN_FORM = /^[A-Za-z0-9_-]+\.([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]+$/
+/** Share of its lifetime after which a token is renewed while it is still in use. */
+const RENEWAL_SHARE = 0.8
+
+/** `elapsed`: monotonic milliseconds; `wall`: milliseconds since 1970. */
+export interface TokenClock {
+  elapsed(): number
+  wall(): number
+}
+
+/**
+ * A token of a node. Its text is foreign input, and a secret: it is in a private field, so that neither a log nor a
+ * dump of an object contains it.
+ */
+export class Token {
+  readonly #text: string
+  readonly #clock: TokenClock
+  readonly #renewAt: number
+  readonly #expiresAt: number
+  #acceptedAt: number
+
+  /** `lifetime` in milliseconds from now. */
+  constructor(text: string, lifetime: number, clock: TokenClock) {
+    this.#text = text
+    this.#clock = clock
+    this.#acceptedAt = clock.elapsed()
+    this.#renewAt = this.#acceptedAt + lifetime * RENEWAL_SHARE
+    this.#expiresAt = this.#acceptedAt + lifetime
+  }
+
+  header(): string {
+    return `Bearer ${this.#text}`
+  }
+
+  get isDueForRenewal(): boolean {
+    return this.#clock.elapsed() >= this.#renewAt
+  }
+
+  get hasExpired(): boolean {
+    return this.#clock.elapsed() >= this.#expiresAt
+  }
+
+  /** Milliseconds since the node has issued or accepted the token. */
+  get acceptedAgo(): number {
+    return this.#clock.elapsed() - this.#acceptedAt
+  }
+
+  recordAccepted(): void {
+    this.#acceptedAt = this.#clock.elapsed()
+  }
+}
+
+/** Returns the token in the body of a login, or `undefined` if the body has none of the right form. */
+export function parseLogin(body: Buffer, clock: TokenClock): Token | undefined {
+  const text = ownField(ownField(parseJson(body), 'data'), 'token')
+  if (typeof text !== 'string' || text.length > MAX_TOKEN_LENGTH) return undefined
+  const claims = TOKEN_FORM.exec(text)?.[1]
+  const lifetime = claims === undefined ? undefined : lifetimeOf(claims, clock)
+  return lifetime === undefined ? undefined : new Token(text, lifetime, clock)
+}
+
+/**
+ * Returns the milliseconds between `nbf` and `exp`: both are times of the clock of the node, which may differ from the
+ * clock here. The signature is not checked, since the claims decide nothing but the time of the renewal.
+ */
+function lifetimeOf(claims: string, clock: TokenClock): number | undefined {
+  const parsed = parseJson(Buffer.from(claims, 'base64url'))
+  const [exp, nbf] = [ownField(parsed, 'exp'), ownField(parsed, 'nbf') ?? clock.wall() / 1000]
+  if (typeof exp !== 'number' || typeof nbf !== 'number') return undefined
+  const lifetime = (exp - nbf) * 1000
+  return Number.isFinite(lifetime) && lifetime > 0 ? lifetime : undefined
 }

@@ -8,11 +8,17 @@ import type { NodeFault } from '../../core/node-faults.ts'
 import { withTimeout } from '../../core/timing.ts'
 import { notSent } from '../layer.ts'
 import type { ClusterLog } from '../options.ts'
-import type { Account } from './accounts.ts'
 import { FailedLogins } from './failed-logins.ts'
-import { Login, type LoginFailure, type LoginOptions, type LoginResult } from './login.ts'
+import {
+  type Account,
+  Login,
+  type LoginFailure,
+  type LoginOptions,
+  type LoginResult,
+  type Token,
+  type TokenClock,
+} from './login.ts'
 import { LoginMemory, LoginTurns } from './login-pace.ts'
-import type { Token, TokenClock } from './token.ts'
 
 export interface SessionOptions extends LoginOptions {
   readonly clock: TokenClock

@@ -4,12 +4,10 @@
  */
 import type { NodeCall, NodeFailure, NodeResult } from '../../core/node-call.ts'
 import { ANONYMOUS, notSent, type Send } from '../layer.ts'
-import type { Account, AccountOf } from './accounts.ts'
-import type { LoginFailure, LoginResult } from './login.ts'
+import type { Account, AccountOf, LoginFailure, LoginResult, Token } from './login.ts'
 import { type Patience, type SessionOptions, Sessions } from './sessions.ts'
-import type { Token } from './token.ts'
 
-export interface TokenCallOptions extends SessionOptions {
+interface TokenCallOptions extends SessionOptions {
   /** Returns the account of a call, by the credentials in use now. */
   accountOf: AccountOf
 }

@@ -6,8 +6,8 @@ import { findRows } from '../../../src/rows/find-rows.ts'
 import { createHeap } from '../../../src/rows/heap.ts'
 import { type MergeInput, mergeRows } from '../../../src/rows/merge.ts'
 import { createCollectionBody } from '../../../src/rows/page-writer.ts'
+import { connectInTurns } from '../../../src/upstream/exchange.ts'
 import { BodyCollector } from '../../../src/upstream/node-response.ts'
-import { connectInTurns } from '../../../src/upstream/receive-turns.ts'
 import { WrongResponseError } from '../verify.ts'
 /** Ways to build one page from the responses of many nodes, over the same keep-alive connections. */
 

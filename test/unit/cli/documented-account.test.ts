@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { findMissingRights } from '../../../src/cli/missing-rights.ts'
 import type { Config } from '../../../src/config/schema.ts'
 import { type NewerUser, startSimulator } from '../../../src/simulator/index.ts'
-import { type AccountRights, readAccountRights } from '../../../src/upstream/node-check.ts'
+import { type AccountRights, readAccountRights } from '../../../src/upstream/probes.ts'
 import { clusterOf } from '../upstream/fake-node.ts'
 
 type Roles = NonNullable<NewerUser['roles']>

@@ -3,7 +3,7 @@ import { catalogue } from '../../../src/catalogue/index.ts'
 import { accountRights } from '../../../src/catalogue/newer/account-rights.ts'
 import { findMissingRights } from '../../../src/cli/missing-rights.ts'
 import type { Config } from '../../../src/config/schema.ts'
-import type { Extent, Right } from '../../../src/upstream/node-check.ts'
+import type { Extent, Right } from '../../../src/upstream/probes.ts'
 
 /** The part of the settings that is read, with these roles of users. */
 const accessWith = (roles: Record<string, string[]>, issuers: object[] = [], customRoles = {}) =>

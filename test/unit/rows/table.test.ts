@@ -3,7 +3,7 @@ import { collect } from '../../../src/query/collect.ts'
 import { parseCollectionRequest } from '../../../src/query/request.ts'
 import { type Source, sources } from '../../../src/query/sources.ts'
 import type { Element } from '../../../src/query/value.ts'
-import { TableBuilder } from '../../../src/rows/table-builder.ts'
+import { TableBuilder } from '../../../src/rows/queried-rows.ts'
 
 const NOW = new Date('2026-11-20T12:00:00Z')
 const ROWS = 6000

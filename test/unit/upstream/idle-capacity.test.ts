@@ -1,7 +1,6 @@
 import t from 'tap'
 import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
-import { createIdleCapacityCheck } from '../../../src/upstream/idle-capacity.ts'
-import { createKinds } from '../../../src/upstream/kinds/index.ts'
+import { createIdleCapacityCheck, createKinds } from '../../../src/upstream/kinds/index.ts'
 import { edgeRequest } from '../../support/edge-requests.ts'
 import { routerOf } from './router-of.ts'
 

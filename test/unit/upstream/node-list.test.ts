@@ -1,7 +1,7 @@
 /** The list of nodes in responses of the master. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { parseNodeList, parseWholeNodeList } from '../../../src/upstream/node-list.ts'
+import { parseNodeList, parseWholeNodeList } from '../../../src/upstream/topology.ts'
 import { recorded } from './newer/recorded.ts'
 
 const nodes = [

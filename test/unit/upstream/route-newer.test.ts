@@ -1,8 +1,7 @@
 import t from 'tap'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
-import { createIdleCapacityCheck } from '../../../src/upstream/idle-capacity.ts'
-import { createKinds } from '../../../src/upstream/kinds/index.ts'
+import { createIdleCapacityCheck, createKinds } from '../../../src/upstream/kinds/index.ts'
 import { edgeRequest } from './edge-request.ts'
 import { routerOf } from './router-of.ts'
 

@@ -3,11 +3,10 @@
 import { itemDetails } from '../../../catalogue/classic-texts.ts'
 import type { AffectedRule } from '../../../catalogue/newer/translation.ts'
 import { ownEntry } from '../../../core/values.ts'
-import { RefusedError } from './classic-error.ts'
+import { listOf } from './bodies.ts'
 import type { Success } from './content.ts'
 import type { Conversation } from './conversation.ts'
-import { errorOf, meaningOf } from './errors.ts'
-import { listOf } from './lists.ts'
+import { errorOf, meaningOf, RefusedError } from './errors.ts'
 
 interface Failure {
   readonly id: string

@@ -5,11 +5,10 @@ import { uploadOf } from '../../../core/request.ts'
 import { ownEntry } from '../../../core/values.ts'
 import { parseSearch } from '../../../query/filter.ts'
 import { parseSort } from '../../../query/order.ts'
-import { createBody } from './bodies.ts'
-import { RefusedError } from './classic-error.ts'
+import { createBody, withLists } from './bodies.ts'
 import type { Conversation, NewerCall } from './conversation.ts'
+import { RefusedError } from './errors.ts'
 import { newerName, renameInSelect, renameInSort, translateQ, wordOf } from './field-names.ts'
-import { withLists } from './lists.ts'
 
 export interface Question {
   readonly call: NewerCall

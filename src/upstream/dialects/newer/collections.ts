@@ -6,8 +6,8 @@ import { type CollectionPage, DEFAULT_LIMIT, MAX_LIMIT, parseCollectionRequest }
 import { flattenRow, nestRow, pickFields } from '../../../query/select.ts'
 import { type Source, sources } from '../../../query/sources.ts'
 import { type Element, fieldValue, type Row } from '../../../query/value.ts'
-import { RefusedError } from './classic-error.ts'
 import type { Conversation } from './conversation.ts'
+import { RefusedError } from './errors.ts'
 
 /** The parameters that the edge evaluates; `undefined`: the node has evaluated all. */
 export type ByEdge = Readonly<Record<string, string>> | undefined

@@ -1,23 +1,29 @@
 /**
  * The newer layout (releases 4.x of the manager): asks a node of that layout on behalf of a classic request. What an
- * endpoint needs is in the translation of its record; this folder reads it.
+ * endpoint needs is in the translation of its record; this folder reads it. Releases of the newer layout differ in a
+ * few calls, which their records name; all other translations fit every release.
  */
-import type { Translation } from '../../../catalogue/newer/translation.ts'
+import type { CallTemplate, ParamRule, Plan, Release, Translation } from '../../../catalogue/newer/translation.ts'
 import { EdgeError } from '../../../core/errors.ts'
 import type { EdgeRequest } from '../../../core/request.ts'
-import { ownEntry } from '../../../core/values.ts'
+import { ownEntry, ownText } from '../../../core/values.ts'
 import { compilePredicates } from '../../../query/collect.ts'
 import { parseSorting } from '../../../query/order.ts'
 import { CollectionError, parseCollectionRequest } from '../../../query/request.ts'
 import { compileProjection } from '../../../query/select.ts'
 import { type Source, sources } from '../../../query/sources.ts'
 import type { Dialect, DialectResult } from '../dialect.ts'
-import { answerError } from './answer.ts'
-import { RefusedError } from './classic-error.ts'
+import { answerError, type RunPlan } from './answer.ts'
 import { CallFailedError, Conversation, UnreadableReplyError } from './conversation.ts'
-import { confirmRemoval } from './plans/delayed.ts'
-import { plans } from './plans/index.ts'
-import { dependsOnRelease, readVersion, variantsFor } from './releases.ts'
+import { RefusedError } from './errors.ts'
+import { allAgents } from './plans/all-agents.ts'
+import { confirmRemoval, removeAgent, upgradeResult } from './plans/delayed.ts'
+import { restart, verdict } from './plans/every-node.ts'
+import { deleteFile, readFile, writeFile } from './plans/files.ts'
+import { oneCall } from './plans/one-call.ts'
+import { configuration, download, info, lists, logs, rowsOfAgent } from './plans/reads.ts'
+import { removeGroups } from './plans/remove-groups.ts'
+import { agentCounts, summary } from './plans/summary.ts'
 
 export const newer: Dialect = {
   ask: async (request, candidate, tools): Promise<DialectResult> => {
@@ -92,4 +98,90 @@ function checkQuery({ query }: EdgeRequest, { call, response }: Translation): vo
     parseSorting(request.sort, source, source === sources.catalogue ? [''] : [])
   }
   compilePredicates(request, source)
+}
+
+function dependsOnRelease({ call }: Translation): boolean {
+  return boundariesOf(call).length > 0
+}
+
+export interface Variant {
+  readonly translation: Translation
+  /** A version whose nodes know the calls of the translation; `undefined`: the newest one. */
+  readonly version: string | undefined
+}
+
+/** Returns the translations for nodes of all releases, the one for this version first. */
+function variantsFor(translation: Translation, version: string | undefined): readonly Variant[] {
+  const boundaries = boundariesOf(translation.call)
+  const others = boundaries.flatMap((boundary) => [`4.${boundary}`, `4.${boundary - 1}`])
+  const variants = new Map<Translation, Variant>()
+  for (const known of [version, ...others]) {
+    const variant = variantFor(translation, known === undefined ? Number.POSITIVE_INFINITY : minorOf(known))
+    if (!variants.has(variant)) variants.set(variant, { translation: variant, version: known })
+  }
+  return [...variants.values()]
+}
+
+/** Asks the node for its version; every account may. Throws as `send` does. */
+async function readVersion(conversation: Conversation): Promise<string | undefined> {
+  const { content } = await conversation.send({ method: 'GET', path: '/', query: {} })
+  return content.kind === 'success' ? ownText(content.data, 'api_version') : undefined
+}
+
+/** Returns the minor version; Infinity for versions after 4, and for texts that are no version. */
+function minorOf(version: string): number {
+  const [, minor] = /^v?4\.(\d+)/.exec(version) ?? []
+  return minor === undefined ? Number.POSITIVE_INFINITY : Number(minor)
+}
+
+function boundariesOf({ since, params = {} }: CallTemplate): readonly number[] {
+  const releases = [since?.release, ...Object.values(params).map((rule) => rule.since)]
+  return releases.flatMap((release: Release | undefined) => (release === undefined ? [] : [minorOf(release)]))
+}
+
+const created = new WeakMap<Translation, Map<string, Translation>>()
+
+/** Returns the same object for all versions that need the same translation. */
+function variantFor(translation: Translation, minor: number): Translation {
+  const key = boundariesOf(translation.call)
+    .map((boundary) => Number(minor >= boundary))
+    .join('')
+  const known = created.get(translation) ?? new Map<string, Translation>()
+  created.set(translation, known)
+  const variant = known.get(key) ?? { ...translation, call: callFor(translation.call, minor) }
+  known.set(key, variant)
+  return variant
+}
+
+function callFor({ since, ...call }: CallTemplate, minor: number): CallTemplate {
+  const { params, ...others } = since !== undefined && minor >= minorOf(since.release) ? since.call : call
+  if (params === undefined) return others
+  const rules = Object.entries(params).map(([name, rule]) => [name, ruleFor(rule, minor)] as const)
+  return { ...others, params: Object.fromEntries(rules) }
+}
+
+function ruleFor({ since, ...rule }: ParamRule, minor: number): ParamRule {
+  return since === undefined || minor >= minorOf(since) ? rule : { ...rule, byEdge: true }
+}
+
+/** The plans of the newer layout: how many calls a request needs, and what they give together. */
+export const plans: Readonly<Record<Plan | 'oneCall', RunPlan>> = {
+  oneCall,
+  download,
+  allAgents,
+  removeAgent,
+  removeGroups,
+  rowsOfAgent,
+  summary,
+  agentCounts,
+  upgradeResult,
+  configuration,
+  info,
+  lists,
+  logs,
+  readFile,
+  writeFile,
+  deleteFile,
+  restart,
+  verdict,
 }

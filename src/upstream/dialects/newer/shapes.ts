@@ -1,33 +1,30 @@
 /** Shapes of `data` that only one kind of response has. */
-
 import type { OwnShape } from '../../../catalogue/newer/translation.ts'
 import { ownField, ownText } from '../../../core/values.ts'
-import { toClassicSections } from './configuration.ts'
 import type { FileText, Success } from './content.ts'
 import type { Conversation } from './conversation.ts'
-import { createRowConverter } from './rows.ts'
-import { values } from './values.ts'
+import { createRowConverter, values } from './rows.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
 /** Returns the only item in the classic form; an empty object if the component has no such settings. */
-export function toActiveConfiguration(_: Conversation, { items = [] }: Success): unknown {
+function toActiveConfiguration(_: Conversation, { items = [] }: Success): unknown {
   return isRow(items[0]) ? toClassicSections(items[0]) : {}
 }
 
 /** Returns one object with the counts of each tag. */
-export function toLogSummary(_: Conversation, { items = [] }: Success): unknown {
+function toLogSummary(_: Conversation, { items = [] }: Success): unknown {
   const counts = items.flatMap((item) => (isRow(item) ? Object.entries(item) : []))
   return Object.fromEntries(counts.map(([tag, count]) => [String(values.daemon(tag)), count]))
 }
 
 /** Returns the local node, which is the master for clients, also if a worker answers for it. */
-export function toLocalNode({ about }: Conversation, { items: [item] = [] }: Success): unknown {
+function toLocalNode({ about }: Conversation, { items: [item] = [] }: Success): unknown {
   return { node: about, cluster: ownField(item, 'cluster'), type: 'master' }
 }
 
 /** Returns the health of nodes by name. Only workers count as connected. */
-export function toHealth({ translation: { response } }: Conversation, { items = [] }: Success): unknown {
+function toHealth({ translation: { response } }: Conversation, { items = [] }: Success): unknown {
   const convert = createRowConverter('rows' in response ? response.rows : undefined)
   const nodes = items.filter(isRow).map((item) => convert(withExtraFiles(item)))
   const typeOf = (node: unknown) => ownField(ownField(node, 'info'), 'type')
@@ -99,4 +96,55 @@ function versionOf(data: unknown): string {
 function formatTime(time: Date): string {
   const [weekday, day, month, year, clock] = time.toUTCString().replace(',', '').split(' ')
   return `${weekday} ${month} ${day} ${year} ${clock} GMT+0000 (Coordinated Universal Time)`
+}
+
+type Section = Readonly<Record<string, unknown>>
+
+/**
+ * Forms of settings that differ in the newer layout. Settings that only one of the layouts has stay as they are.
+ * Returns sections of a configuration, each under its name, in the classic form.
+ */
+export function toClassicSections(sections: Section): Section {
+  return Object.fromEntries(Object.entries(sections).map(([name, section]) => [name, convertSection(name, section)]))
+}
+
+function convertSection(name: string, section: unknown): unknown {
+  if (name === 'remote' && Array.isArray(section)) return section.map(convertRemote)
+  if (name === 'auth' && isSection(section)) return convertAuth(section)
+  return section
+}
+
+/** A connection has a list of protocols in place of one. */
+function convertRemote(connection: unknown): unknown {
+  const protocols = ownField(connection, 'protocol')
+  return Array.isArray(protocols) ? { ...(connection as Section), protocol: protocols.join(',') } : connection
+}
+
+/**
+ * `force` says when a registration replaces an agent of the same name: `disconnected_time` after which the agent must be
+ * disconnected. The configuration in use has it in seconds, the file with a unit.
+ */
+function convertAuth({ force, ...auth }: Section): Section {
+  if (force === undefined) return auth
+  const time = ownField(force, 'disconnected_time')
+  const seconds = ownField(time, 'value')
+  const isInUse = seconds !== undefined
+  const isAlways = ownText(time, 'enabled') !== 'yes'
+  const always = isInUse ? 'always' : '0'
+  return {
+    ...auth,
+    force_insert: ownText(force, 'enabled') ?? 'no',
+    force_time: isAlways ? always : (seconds ?? toSeconds(ownText(time, 'item') ?? '0')),
+  }
+}
+
+const SECONDS_OF_UNIT: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 }
+
+function toSeconds(time: string): string {
+  const [, count, unit = 's'] = /^([0-9]{1,12})([smhdw]?)$/.exec(time) ?? []
+  return count === undefined ? time : String(Number(count) * (SECONDS_OF_UNIT[unit] ?? 1))
+}
+
+function isSection(value: unknown): value is Section {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

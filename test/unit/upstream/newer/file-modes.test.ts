@@ -1,6 +1,6 @@
 /** Permissions as letters become the digits of the mode of a regular file. */
 import t from 'tap'
-import { toFileMode } from '../../../../src/upstream/dialects/newer/values.ts'
+import { toFileMode } from '../../../../src/upstream/dialects/newer/rows.ts'
 
 /** The type of the file, in the mode that the system has. */
 const REGULAR_FILE = 0o100000

@@ -5,7 +5,7 @@ import type { Test } from 'tap'
 import { createCounters } from '../../../../src/core/counters.ts'
 import type { NodeCall, NodeResult } from '../../../../src/core/node-call.ts'
 import type { NodeCredentials } from '../../../../src/upstream/index.ts'
-import { type AccountOf, createAccounts } from '../../../../src/upstream/tokens/accounts.ts'
+import { type AccountOf, createAccounts } from '../../../../src/upstream/tokens/login.ts'
 import { TokenCalls } from '../../../../src/upstream/tokens/token-calls.ts'
 import { clusterOf, fakeNode } from '../fake-node.ts'
 

@@ -13,13 +13,12 @@ import type { Row } from '../../../../query/value.ts'
 import type { Answer } from '../../dialect.ts'
 import { answerError, answerOf } from '../answer.ts'
 import { ALL_ROWS, buildCall, withTies } from '../build-call.ts'
-import { classicError } from '../classic-error.ts'
 import type { Content, Success } from '../content.ts'
 import { type Conversation, type NewerCall, type Reply, UnreadableReplyError } from '../conversation.ts'
+import { classicError } from '../errors.ts'
 import { renameInSelect } from '../field-names.ts'
 import { createRowConverter } from '../rows.ts'
-import { AgentLists } from './agent-lists.ts'
-import { AllRowsCollector, MAX_ROWS, PageCollector, type RowCollector } from './agent-rows.ts'
+import { AgentLists, AllRowsCollector, MAX_ROWS, PageCollector, type RowCollector } from './agent-rows.ts'
 
 /** Throws 921 if the node has no room for all calls, 926 for rows that cannot be read within a minute, or held in memory. */
 export async function allAgents(conversation: Conversation): Promise<Answer> {

@@ -4,9 +4,9 @@ import { ownField } from '../../../../core/values.ts'
 import type { Answer, DialectResult } from '../../dialect.ts'
 import { answerError, answerOf } from '../answer.ts'
 import { buildCall } from '../build-call.ts'
-import { classicError } from '../classic-error.ts'
 import type { Content } from '../content.ts'
 import { CallFailedError, type Conversation, type Reply, UnreadableReplyError } from '../conversation.ts'
+import { classicError } from '../errors.ts'
 import { chunksOf } from '../request-line.ts'
 
 /** The request has no conditions, so this is the meaning of the code. */

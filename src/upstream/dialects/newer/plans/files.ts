@@ -8,8 +8,8 @@ import { uploadOf } from '../../../../core/request.ts'
 import { ownText } from '../../../../core/values.ts'
 import type { Answer } from '../../dialect.ts'
 import { answerData, answerError, answerOf } from '../answer.ts'
-import { classicError, RefusedError } from '../classic-error.ts'
 import type { Conversation, NewerCall, Reply } from '../conversation.ts'
+import { classicError, RefusedError } from '../errors.ts'
 
 const MAIN_CONFIGURATION = 'etc/ossec.conf'
 const UNREADABLE = 1005

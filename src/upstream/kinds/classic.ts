@@ -1,5 +1,9 @@
-/** The classic layout in mode `manager`: the nodes distribute requests themselves. */
+/**
+ * The classic layout: in mode `manager` the nodes distribute requests themselves; in mode `edge` each node answers for
+ * itself, and the edge distributes requests and joins.
+ */
 import type { Endpoint } from '../../catalogue/endpoint.ts'
+import { EdgeError } from '../../core/errors.ts'
 import type { ClusterView } from '../../core/node-call.ts'
 import { type EdgeRequest, nodeOf } from '../../core/request.ts'
 import {
@@ -84,3 +88,25 @@ function namedNodeFirst(
 function passedOn(candidate: Candidate): Candidate {
   return { ...candidate, mayBePassedOn: true }
 }
+
+/**
+ * Mode `edge`: each node answers from its own data, so no worker replaces the master. Requests that concern an agent
+ * arrive here with its owner as the only node.
+ */
+const routeByEdge: Router = (request, view) => {
+  const { path, target } = request.endpoint
+  const node = nodeOf(request)
+  if (node !== undefined) return onNode(node, path, view)
+  switch (target.kind) {
+    case 'master':
+      return [{ node: view.master().name, path }]
+    case 'anyNode':
+      return freeNodeFirst(request, view)
+    case 'node':
+      return onNode(nodeParamOf(request), target.twin, view)
+    default:
+      throw new EdgeError(949, '', { cause: new Error(`${path} has no node yet`) })
+  }
+}
+
+export const edge: ClusterKind = { name: 'edge', distribution: 'edge', route: routeByEdge, reads: CLASSIC_READS }
