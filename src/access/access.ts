@@ -7,7 +7,7 @@ import type { VerifyPassword } from './passwords.ts'
 import type { Revocations } from './revocations.ts'
 import type { CustomRoles, RoleAssignment } from './roles.ts'
 import type { Sessions, SignInClaims } from './sessions.ts'
-import type { SignIns } from './sign-ins.ts'
+import type { SignIns } from './signed-texts.ts'
 import type { ExternalIssuerSettings, UnsignedToken } from './token-issuers.ts'
 import type { VerifySignature } from './tokens.ts'
 

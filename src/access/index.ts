@@ -1,4 +1,12 @@
-/** Creates the access checks: from the users file, or by passing credentials through to the nodes. */
+/**
+ * Creates the access checks: from the users file, or by passing credentials through to the nodes. And the endpoints of the
+ * edge that issue and revoke tokens.
+ */
+
+import { envelopeOf } from '../core/envelope.ts'
+import { EdgeError } from '../core/errors.ts'
+import type { Caller, Handler } from '../core/request.ts'
+import { OF_EDGE } from '../core/response.ts'
 import type { Access, AccessOptions } from './access.ts'
 import { createFileAccess } from './file-access.ts'
 import { createPassthroughAccess } from './passthrough-access.ts'
@@ -17,4 +25,35 @@ function checkOptions({ realm, tokens }: AccessOptions): void {
   const lifetime = tokens.lifetime()
   if (!Number.isInteger(lifetime) || lifetime < 1 || lifetime > 900)
     throw new Error('access.tokens.lifetime: 1 to 900 seconds')
+}
+
+interface TokenActions {
+  /** Returns a signed token for the user of that name. */
+  issue(name: string): Promise<string>
+  /** Revokes all tokens of the caller. */
+  revoke(caller: Caller): Promise<void>
+}
+
+/** Responds `{error, data: {token}}` and `{error, data}`. Throws 902 for a caller that may not have a token. */
+export function createTokenOperations({ issue, revoke }: TokenActions): {
+  issueToken: Handler
+  revokeTokens: Handler
+} {
+  return {
+    async issueToken({ caller }) {
+      // If a token could be exchanged for a new one, a stolen token would never expire.
+      if (caller.token !== undefined) throw new EdgeError(902, '. A token is issued for Basic credentials only')
+      rejectPassthrough(caller)
+      return envelopeOf({ error: 0, data: { token: await issue(caller.name) } }, OF_EDGE)
+    },
+    async revokeTokens({ caller }) {
+      rejectPassthrough(caller)
+      await revoke(caller)
+      return envelopeOf({ error: 0, data: 'All tokens of the user were revoked' }, OF_EDGE)
+    },
+  }
+}
+
+function rejectPassthrough({ credentials }: Caller): void {
+  if (credentials !== undefined) throw new EdgeError(902, '. Mode passthrough has no tokens')
 }

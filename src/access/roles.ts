@@ -1,6 +1,9 @@
-/** The permissions of each user, resolved from the names of the user's roles. */
+/**
+ * The permissions of each user, resolved from the names of the user's roles; and how a claim of an outside issuer names
+ * roles: the same for Bearer tokens and for sign-ins to the console.
+ */
 import { allows, builtInRoles, PERMISSION_PATTERN } from '../core/access.ts'
-import { ownEntry } from '../core/values.ts'
+import { ownEntry, ownField } from '../core/values.ts'
 
 /** User name → names of roles. */
 export type RoleAssignment = Readonly<Record<string, readonly string[]>>
@@ -110,4 +113,29 @@ function findRole(name: string, customRoles: CustomRoles): readonly string[] | u
 
 function listRoles(customRoles: CustomRoles): string {
   return [...Object.keys(builtInRoles), ...Object.keys(customRoles)].join(', ')
+}
+
+export interface ClaimRoles {
+  /** The claim that names roles: a list, or words with spaces between. `realm_access.roles` reads a nested claim. */
+  readonly rolesClaim?: string
+  /** Words of that claim → roles of the edge. Absent: the words are the names of roles. */
+  readonly roles?: Readonly<Record<string, readonly string[]>>
+}
+
+const DEFAULT_CLAIM = 'roles'
+
+/** Returns the words of the claim that names roles; none if the claim is missing or has another type. */
+export function wordsOfClaim(claims: unknown, { rolesClaim = DEFAULT_CLAIM }: ClaimRoles): string[] {
+  const dot = rolesClaim.indexOf('.')
+  const isNested = dot > 0 && ownField(claims, rolesClaim) === undefined
+  const value = isNested
+    ? ownField(ownField(claims, rolesClaim.slice(0, dot)), rolesClaim.slice(dot + 1))
+    : ownField(claims, rolesClaim)
+  if (typeof value === 'string') return value.split(' ').filter((word) => word !== '')
+  return Array.isArray(value) ? value.filter((word) => typeof word === 'string') : []
+}
+
+/** Returns the names of roles. The roles need not exist. */
+export function rolesOfWords(words: readonly string[], { roles }: ClaimRoles): readonly string[] {
+  return roles === undefined ? words : words.flatMap((word) => ownEntry(roles, word) ?? [])
 }

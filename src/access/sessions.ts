@@ -7,10 +7,9 @@ import { hash, randomUUID } from 'node:crypto'
 import type { Caller } from '../core/request.ts'
 import type { Clock } from '../core/timing.ts'
 import { ownField, ownText } from '../core/values.ts'
-import { type ClaimRoles, rolesOfWords, wordsOfClaim } from './claim-roles.ts'
 import type { JsonObject } from './issuer-keys.ts'
 import { type Revocations, requireStored } from './revocations.ts'
-import { NO_PERMISSIONS, type Roles } from './roles.ts'
+import { type ClaimRoles, NO_PERMISSIONS, type Roles, rolesOfWords, wordsOfClaim } from './roles.ts'
 import type { SignedTexts } from './signed-texts.ts'
 
 /** What the edge reads from the claims of a user that an outside issuer signs in. */

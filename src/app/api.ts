@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Access } from '../access/access.ts'
-import { createTokenOperations } from '../access/token-operations.ts'
+import { createTokenOperations } from '../access/index.ts'
 import type { Audit } from '../audit/index.ts'
 import { type CacheOperationsPorts, cacheOperations } from '../cache/operations.ts'
 import { refuseWritesInTrial } from '../cache/trial.ts'

@@ -4,8 +4,7 @@
  * rotation, from the last complete record of the file.
  */
 import { type FileHandle, rename } from 'node:fs/promises'
-import { type FileLock, lockAuditFile } from './lock.ts'
-import { isOpenAt, openAuditFile, readChainEnd } from './open-file.ts'
+import { type FileLock, isOpenAt, lockAuditFile, openAuditFile, readChainEnd } from './open-file.ts'
 import { type AuditEvent, CHAIN_START, type ChainLink, formatRecord } from './record.ts'
 
 export interface AuditFileOptions {

@@ -15,8 +15,8 @@ import { compareTexts, inTurns, selectFirst } from '../core/turns.ts'
 import { collectInTurns } from '../query/collect.ts'
 import { CollectionError, parseCollectionRequest, parsePage } from '../query/request.ts'
 import type { ArraySource } from '../query/sources.ts'
-import { effectiveLifetimes } from './effective-lifetimes.ts'
 import { explain } from './explain.ts'
+import { effectiveLifetimes } from './lifetimes.ts'
 import { listPurged, type PurgePorts, policyByPath, purge, purgeCostOf, purgeScopeOf } from './purge.ts'
 
 export interface CacheOperationsPorts extends PurgePorts {

@@ -2,6 +2,8 @@
  * Purges by operators: of everything, a group, an endpoint, a tag, or named keys; what a purge would cost; and the purge
  * itself. The response of a key may be computed from a snapshot of its collection, so a purge of keys includes the snapshots.
  */
+
+import type { Endpoint, Tag } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { CacheEvent, InvalidationCause, Log } from '../core/events.ts'
@@ -10,8 +12,8 @@ import type { CacheIndex, IndexEntry, PurgeOutcome, PurgeScope } from '../core/r
 import { compareTexts, inTurns, selectFirst } from '../core/turns.ts'
 import { type ExplainPorts, snapshotKeyOf } from './explain.ts'
 import { type LifetimesOf, staleTimesOf } from './lifetimes.ts'
-import { type CompiledPolicy, compilePolicy } from './policy.ts'
-import { mayBeReadTag } from './read-tags.ts'
+import { type CompiledPolicy, compilePolicy, isText, parseTag } from './policy.ts'
+import { endpointTag } from './stores/epochs.ts'
 import { staleBound } from './stores/local-entries.ts'
 
 export interface PurgePorts {
@@ -167,4 +169,27 @@ export function purgeAfterLayoutChange(
   if (before === undefined) return
   void index?.purge({})
   log('info', 'stored responses discarded: the layout of a node changed', { node })
+}
+
+/** The tags that a stored response can have: those that the records of cacheable reads name, with any values. */
+const readTag = new RegExp(`^(?:${[...new Set(catalogue.flatMap(patternsOf))].join('|')})$`)
+
+export function mayBeReadTag(tag: Tag): boolean {
+  return readTag.test(tag)
+}
+
+/** A placeholder matches any value, `*` included: each family has a tag for all of its values. */
+function patternsOf(record: Endpoint): readonly string[] {
+  const policy = compilePolicy(record)
+  if (typeof policy === 'string' || !('cache' in record) || 'never' in record.cache) return []
+  const named = record.cache.tags.map((tag) =>
+    parseTag(tag)
+      .map((part) => (isText(part) ? escaped(part) : '.+'))
+      .join(''),
+  )
+  return [...['cache', `cache:${policy.group}`, endpointTag(record.path)].map(escaped), ...named, 'node:.+']
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/\W/g, '\\$&')
 }

@@ -19,7 +19,7 @@ import {
   type StoredResponse,
 } from '../core/response.ts'
 import type { FetchPorts, FetchResult, ReadContext } from './call-nodes.ts'
-import { createDivergenceCheck, type DivergenceCheck, type DivergenceCheckSettings } from './divergence-check.ts'
+import { createDivergenceCheck, type DivergenceCheck, type DivergenceCheckSettings } from './compare-responses.ts'
 import { createFetcher, type Fetcher } from './fetch.ts'
 import { EVERYONE, type ResolveTarget } from './key.ts'
 import { createRefreshAhead, type RefreshAhead, type RefreshAheadOptions } from './refresh-ahead.ts'

@@ -1,15 +1,13 @@
 /** Loads the configuration: the file, and the environment over it. The only reader of the environment. */
 import { dirname, resolve } from 'node:path'
-import { cacheRules } from './cache-rules.ts'
 import { type Deprecation, renameSettings } from './deprecated.ts'
 import { type Environment, readEnvironment } from './environment.ts'
 import { FaultList } from './faults.ts'
 import { NO_SOURCE, readConfigFile } from './file.ts'
 import { checkEncryptionKey, checkFiles, checkTraceHeaders, readPasswords } from './named-files.ts'
-import { processRules } from './process-rules.ts'
 import { type ListenerName, rules } from './rules.ts'
 import { type Config, schema } from './schema.ts'
-import { signInRules } from './sign-in-rules.ts'
+import { sectionRules } from './section-rules.ts'
 import { deepFreeze, isObject, type Path, setIn } from './tree.ts'
 import { parseValues, validate } from './validate.ts'
 
@@ -62,9 +60,7 @@ export async function loadConfig(options: { file?: string | undefined; env?: Env
 
 /** Applies the rules over several settings, and reads the files that the settings name. */
 async function checkAll(config: Config, list: FaultList, plainListeners: ReadonlySet<ListenerName>): Promise<Config> {
-  const applicable = [...rules, ...cacheRules, ...processRules, ...signInRules].filter(({ paths }) =>
-    paths.every((path) => list.isValid(path)),
-  )
+  const applicable = [...rules, ...sectionRules].filter(({ paths }) => paths.every((path) => list.isValid(path)))
   for (const { check } of applicable) check(config, list.report, { plainListeners, variableOf: list.variableOf })
   await checkFiles(config, list.report)
   await checkEncryptionKey(config, list.report)

@@ -2,9 +2,8 @@
 import { Cluster, type Redis } from 'ioredis'
 import type { RedisStepEvent } from '../core/events.ts'
 import { withTimeout } from '../core/timing.ts'
-import { createClient, type RedisClient } from './client.ts'
+import { createClient, type RedisClient, startReplyTimer } from './client.ts'
 import type { RedisConnectionOptions, RedisTimes } from './options.ts'
-import { startReplyTimer } from './reply-timer.ts'
 import type { Script } from './scripts.ts'
 
 /** The outcome of a command: commands never reject. */

@@ -5,10 +5,9 @@
  */
 import { randomUUID } from 'node:crypto'
 import { type RedisConnection, type RedisReply, TIMED_OUT } from './connection.ts'
-import { LocalLease } from './local-lease.ts'
 import { redisChannels, redisKeys } from './options.ts'
 import { HEARTBEAT } from './scripts.ts'
-import { type Outage, type Recovery, Trust, type TrustOptions } from './trust.ts'
+import { LocalLease, type Outage, type Recovery, Trust, type TrustOptions } from './trust.ts'
 
 /**
  * Values of HEARTBEAT in place of a lease. Only a replica that ends is removed: on a connection that was replaced, the

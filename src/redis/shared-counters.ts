@@ -5,8 +5,9 @@
  *
  * All keys have one hash tag, so that a step finds its keys on one node of a Redis Cluster.
  */
+
+import { createHmac } from 'node:crypto'
 import { type CounterRule, type CounterStep, type Counters, StoredTexts } from '../core/counters.ts'
-import { createDigest } from './digest.ts'
 import { redisKeys } from './options.ts'
 import type { RedisReplica } from './replica.ts'
 import { NOW, script } from './scripts.ts'
@@ -201,5 +202,17 @@ export class SharedCounters implements Counters {
       if (text !== known) this.#known.set(name, text, lifetime)
     }
     change.resolve()
+  }
+}
+
+/**
+ * Names and addresses are not stored as text: a user may type a password as a name. Returns 128 bits of a keyed digest. The
+ * length of each part precedes it. Without a key, anyone can compute it.
+ */
+function createDigest(key: Buffer | undefined): (...parts: readonly string[]) => string {
+  return (...parts) => {
+    const hmac = createHmac('sha256', key ?? 'manager-edge')
+    for (const part of parts) hmac.update(`${Buffer.byteLength(part)}:${part}`)
+    return hmac.digest('base64url').slice(0, 22)
   }
 }

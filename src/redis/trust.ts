@@ -1,4 +1,7 @@
-/** Whether Redis is reachable, and since when its data may be used. Nothing that was stored or read before is served. */
+/**
+ * Whether Redis is reachable, and since when its data may be used. Nothing that was stored or read before is served. And the
+ * lease of the local tier, which follows from heartbeats that came back over the subscription of this replica.
+ */
 import { explainFailure } from './failures.ts'
 import type { OnStoreEvent, RedisTimes } from './options.ts'
 
@@ -97,5 +100,56 @@ export class Trust {
     this.#isUp = true
     this.#lostAt = undefined
     this.#reported.clear()
+  }
+}
+
+/** Heartbeats whose return is awaited. One that returns later gives no lease worth having. */
+const MAX_IN_FLIGHT = 16
+
+export interface LocalLeaseOptions {
+  readonly times: RedisTimes
+  readonly elapsed: () => number
+}
+
+export class LocalLease {
+  readonly #options: LocalLeaseOptions
+  readonly #sent = new Map<string, number>()
+  #until = Number.NEGATIVE_INFINITY
+  #receivedAt: number
+
+  constructor(options: LocalLeaseOptions) {
+    this.#options = options
+    this.#receivedAt = options.elapsed()
+  }
+
+  covers(now: number): boolean {
+    return now < this.#until
+  }
+
+  /** No heartbeat has come back for a while. Writers would wait in vain for the acknowledgement of this replica. */
+  get isSilent(): boolean {
+    const { elapsed, times } = this.#options
+    return elapsed() - this.#receivedAt > times.lease + times.heartbeatInterval
+  }
+
+  /** A heartbeat that registers this replica is sent. */
+  request(nonce: string): void {
+    this.#sent.set(nonce, this.#options.elapsed())
+    for (const oldest of this.#sent.keys()) if (this.#sent.size > MAX_IN_FLIGHT) this.#sent.delete(oldest)
+  }
+
+  /** A heartbeat came back. If it may extend the lease, the lease runs from the time when it was sent. */
+  receive(nonce: string, mayExtend: boolean): void {
+    const { elapsed, times } = this.#options
+    const sentAt = this.#sent.get(nonce)
+    this.#receivedAt = elapsed()
+    if (sentAt === undefined || !mayExtend) return
+    this.#until = Math.max(this.#until, sentAt + times.lease)
+    for (const [older, at] of this.#sent) if (at <= sentAt) this.#sent.delete(older)
+  }
+
+  end(): void {
+    this.#until = Number.NEGATIVE_INFINITY
+    this.#sent.clear()
   }
 }

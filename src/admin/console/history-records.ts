@@ -22,7 +22,7 @@ export interface HistoryRecord {
 /** First member of each text. A version that changes the form takes another number. */
 const FORM = 1
 /** A longer text is none of ours: a record has at most 66 buckets. */
-export const MAX_RECORD_CHARS = 2048
+const MAX_RECORD_CHARS = 2048
 const MAX_NAME_CHARS = 200
 
 export function encodeRecord({ run, replica, at, sums, latencies }: HistoryRecord): string {

@@ -63,7 +63,7 @@ ${leave}`,
 }
 
 /** The text for a user without a session: the browser or a proxy sends the credentials with each request. */
-export const BROWSER_SIGN_OUT =
+const BROWSER_SIGN_OUT =
   'The browser, or a proxy in front of the edge, sends your password with each request. To sign out, close all windows of the browser.'
 
 /** The browser follows to the issuer, which ends its session too. */

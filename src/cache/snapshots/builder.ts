@@ -18,8 +18,7 @@ import {
   type SnapshotLimits,
   SnapshotRefusedError,
 } from './build.ts'
-import type { SnapshotDemands } from './builds.ts'
-import { snapshotSourceOf } from './derivation.ts'
+import { type SnapshotDemands, snapshotSourceOf } from './builds.ts'
 import { parseHead, type SnapshotHead, type SnapshotRows, toResponse } from './rows.ts'
 
 export interface SnapshotSettings extends SnapshotLimits {

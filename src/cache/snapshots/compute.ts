@@ -7,7 +7,7 @@ import { answerFrom, type QueriedRows } from '../../rows/queried-rows.ts'
 import type { CacheTarget } from '../key.ts'
 import { staleBound } from '../stores/local-entries.ts'
 import type { SnapshotPorts } from './builder.ts'
-import { type Derivation, selectsAllRows } from './derivation.ts'
+import { type Derivation, selectsAllRows } from './builds.ts'
 import { parseHead, type SnapshotHead } from './rows.ts'
 
 /** One request that a snapshot may answer. */

@@ -10,9 +10,8 @@ import { cachedOf, type EdgeResponse, type EnvelopeResponse, isPartial, type Loo
 import type { CacheTarget } from '../key.ts'
 import { callsFor, SnapshotRefusedError, totalOf } from './build.ts'
 import { createBuilder, type SnapshotPorts } from './builder.ts'
-import { SnapshotDemands } from './builds.ts'
+import { derivationOf, SnapshotDemands, selectsAllRows } from './builds.ts'
 import { type Computation, createComputations, type Derivable } from './compute.ts'
-import { derivationOf, selectsAllRows } from './derivation.ts'
 
 export interface Snapshots {
   /** Answers requests that the cache cannot answer: calls the nodes, for all rows or for the request itself. */

@@ -4,9 +4,8 @@ import { defaultResource, resourceFromAttributes } from '@opentelemetry/resource
 import { AlwaysOnSampler, RandomIdGenerator, TracerProvider } from '@opentelemetry/sdk-trace'
 import { rateBudget } from '../../core/timing.ts'
 import type { Span, SpanAttributes } from '../../core/trace.ts'
-import { createCollectorClient } from './collector-client.ts'
 import { formatTraceparent, parseTraceContext, traceIdOf } from './context.ts'
-import { createExporter, type SpanCounts, type TracesLog } from './exporter.ts'
+import { createCollectorClient, createExporter, type SpanCounts, type TracesLog } from './exporter.ts'
 import { startServerSpan, UnrecordedSpan } from './span.ts'
 
 export type { SpanCounts, TracesLog } from './exporter.ts'

@@ -2,6 +2,7 @@
  * A small edge on a real socket: authentication, the token endpoints, and `/who`, which returns the caller. `/miss` does
  * so too, and turns out to cost only in its handler.
  */
+
 import { mkdtemp, rm } from 'node:fs/promises'
 import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -9,9 +10,8 @@ import { join } from 'node:path'
 import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Test } from 'tap'
 import type { AccessOptions } from '../../../src/access/access.ts'
-import { createAccess } from '../../../src/access/index.ts'
+import { createAccess, createTokenOperations } from '../../../src/access/index.ts'
 import type { CountRequest } from '../../../src/access/request-counts.ts'
-import { createTokenOperations } from '../../../src/access/token-operations.ts'
 import { putUser } from '../../../src/access/users-file.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import type { EdgeRequest, Handler } from '../../../src/core/request.ts'

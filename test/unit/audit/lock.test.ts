@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createAuditFile } from '../../../src/audit/file.ts'
-import { lockAuditFile } from '../../../src/audit/lock.ts'
+import { lockAuditFile } from '../../../src/audit/open-file.ts'
 
 async function auditFile(t: Test) {
   const folder = await mkdtemp(join(tmpdir(), 'edge-audit-'))

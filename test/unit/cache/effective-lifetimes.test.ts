@@ -1,6 +1,5 @@
 import t from 'tap'
-import { effectiveLifetimes } from '../../../src/cache/effective-lifetimes.ts'
-import type { LifetimesOf } from '../../../src/cache/lifetimes.ts'
+import { effectiveLifetimes, type LifetimesOf } from '../../../src/cache/lifetimes.ts'
 import { compilePolicy } from '../../../src/cache/policy.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 

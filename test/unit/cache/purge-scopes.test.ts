@@ -1,6 +1,6 @@
 import t from 'tap'
 import { cacheOperations } from '../../../src/cache/operations.ts'
-import { mayBeReadTag } from '../../../src/cache/read-tags.ts'
+import { mayBeReadTag } from '../../../src/cache/purge.ts'
 import { createMemoryStore } from '../../../src/cache/stores/memory-store.ts'
 import type { CacheEvent } from '../../../src/core/events.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'

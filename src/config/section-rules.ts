@@ -1,15 +1,15 @@
-/** Rules over the settings of the cache: the Redis connection, and for how long stored responses may be used. */
+/** Rules over the settings of one section: the cache, several processes behind one port, sign-ins to the console. */
 import { isLoopback, isLoopbackUrl } from './formats.ts'
 import type { Report, Rule, RuleContext } from './rules.ts'
 import type { Config } from './schema.ts'
-import type { Path } from './tree.ts'
+import { type Path, pathOf } from './tree.ts'
 
 type RedisSettings = Config['cache']['redis']
 
 const at = (...keys: string[]): Path => ['cache', ...keys]
 const redis = at('redis')
 
-export const cacheRules: readonly Rule[] = [
+export const sectionRules: readonly Rule[] = [
   { paths: [redis], check: checkServer },
   { paths: [redis, at('trial'), at('enabled')], check: checkTrial },
   { paths: [redis], check: checkRedisTls },
@@ -19,10 +19,15 @@ export const cacheRules: readonly Rule[] = [
   { paths: [redis], check: checkRedisTimeout },
   { paths: [at('replicationLag')], check: checkReplicationLag },
   { paths: [at('localBytes')], check: checkLocalBytes },
+  {
+    paths: ['listen.processes', 'cache.redis', 'access.tokens', 'cluster.credentials'].map(pathOf),
+    check: checkProcesses,
+  },
+  { paths: [pathOf('operations.signIn'), pathOf('cluster.credentials')], check: checkSignIn },
 ]
 
 /** Returns which of the three ways to name a Redis are used; none: there is no Redis. */
-export function usedServers({ url, sentinels, cluster }: RedisSettings): string[] {
+function usedServers({ url, sentinels, cluster }: RedisSettings): string[] {
   const isUsed = { url: url !== undefined, sentinels: sentinels.length > 0, cluster: cluster.length > 0 }
   return Object.entries(isUsed).flatMap(([name, used]) => (used ? [name] : []))
 }
@@ -121,4 +126,45 @@ function checkReplicationLag({ cache }: Config, report: Report): void {
 function checkLocalBytes({ cache }: Config, report: Report): void {
   if (cache.localBytes >= MIB) return
   report(at('localBytes'), 'is under 1MiB; the copy in this process could not hold one page of rows')
+}
+
+/** Several processes behind one port need what several replicas need. `auto` needs the same on a machine with one core: a file that is valid on one machine is valid on all. */
+function checkProcesses({ listen, cache, access, cluster }: Config, report: Report): void {
+  if (listen.processes === 1) return
+  const path = ['listen', 'processes']
+  if (usedServers(cache.redis).length === 0) {
+    const reason = 'needs Redis, because processes that do not share one do not know of the writes of each other'
+    report(path, `${reason}; set cache.redis, or set listen.processes: 1`)
+  }
+  if (cluster.credentials.mode === 'service' && access.tokens.keys === undefined) {
+    const remedy = 'create a key with "manager-edge token key FOLDER", and name the folder there'
+    report(path, `needs access.tokens.keys, because each process would refuse the tokens of the others; ${remedy}`)
+  }
+}
+
+/** The route of the operations listener to which the issuer sends the browser back. */
+const CALLBACK_PATH = '/sign-in/callback'
+const MINUTE_MS = 60_000
+/** A session is checked against the users and roles of the edge, but not against those of the issuer. */
+const MAX_LIFETIME_MS = 24 * 60 * MINUTE_MS
+
+function checkSignIn({ operations: { signIn }, cluster }: Config, report: Report): void {
+  const path = ['operations', 'signIn']
+  const { lifetime, issuer, clientId, clientSecret, clientSecretFile, redirectUrl, scopes } = signIn
+  if (lifetime < MINUTE_MS || lifetime > MAX_LIFETIME_MS) report([...path, 'lifetime'], 'must be from 1m to 24h')
+  if (issuer === undefined) {
+    const orphan = Object.entries({ clientId, clientSecretFile, redirectUrl }).find(([, value]) => value !== undefined)
+    if (orphan) report([...path, orphan[0]], 'needs operations.signIn.issuer; set both or none')
+    return
+  }
+  if (cluster.credentials.mode === 'passthrough')
+    report([...path, 'issuer'], 'is not possible with cluster.credentials.mode: passthrough, which needs passwords')
+  if (clientId === undefined)
+    report(path, 'has no clientId; set the name of the client that the issuer has for the edge')
+  if (redirectUrl === undefined) report(path, `has no redirectUrl; set https://<console>${CALLBACK_PATH}`)
+  else if (new URL(redirectUrl).pathname !== CALLBACK_PATH || /[?#]/.test(redirectUrl))
+    report([...path, 'redirectUrl'], `must end with ${CALLBACK_PATH}`)
+  if (clientSecret !== undefined && clientSecretFile !== undefined)
+    report([...path, 'clientSecret'], 'is set together with clientSecretFile; keep one of the two')
+  if (!scopes.includes('openid')) report([...path, 'scopes'], 'must contain openid')
 }
