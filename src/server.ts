@@ -1,6 +1,7 @@
 /** A single process: starts the edge and shuts it down gracefully. */
+
+import { replicaNameOf } from './app/identity.ts'
 import { buildEdge, type Edge } from './app/index.ts'
-import { replicaNameOf } from './app/replica-name.ts'
 import type { Deprecation } from './config/deprecated.ts'
 import type { LoadResult } from './config/index.ts'
 import type { Config } from './config/schema.ts'

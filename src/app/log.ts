@@ -1,6 +1,7 @@
 /** The log of the process. Warnings and errors that repeat become one line per second and kind, with their number. */
 import { type DestinationStream, type LogFn, type Logger, pino } from 'pino'
 import type { ReloadableConfig } from '../config/reloadable.ts'
+import type { CacheEvent } from '../core/events.ts'
 
 /** `flushSync` writes the lines that are buffered. */
 export type LogDestination = DestinationStream & { flushSync?(): void }
@@ -128,4 +129,14 @@ function withCount([first, ...rest]: Parameters<LogFn>, count: number): Paramete
   const [fields, message] = typeof first === 'object' ? [first, rest] : [{}, [first, ...rest]]
   const named = fields instanceof Error ? { err: fields } : fields
   return [{ ...named, repeated: count }, ...message] as unknown as Parameters<LogFn>
+}
+
+/** Logs that the read-only trial (`cache.trial`) is on, and returns the listener that logs each response that would have differed. */
+export function createTrialLog(log: Logger): (event: CacheEvent) => void {
+  log.warn('read-only trial: the manager answers every read, and writes are rejected')
+  return (event) => {
+    if (event.kind !== 'trial' || event.difference === undefined) return
+    const { requestId: reqId, route, group, cache, difference } = event
+    log.info({ reqId, route, group, cache, difference }, 'trial: responses differ')
+  }
 }

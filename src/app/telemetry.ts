@@ -21,9 +21,8 @@ import type { RequestCounts } from '../telemetry/request-counts.ts'
 import type { Traces } from '../telemetry/traces/index.ts'
 import type { Cluster } from '../upstream/index.ts'
 import type { Certificates } from './certificates.ts'
-import { version } from './package.ts'
+import { replicaNameOf, version } from './identity.ts'
 import type { ReloadStatus } from './reload.ts'
-import { replicaNameOf } from './replica-name.ts'
 
 export interface MetricsParts {
   /** The name of this replica. */

@@ -3,8 +3,8 @@
  * The supervisor starts it and sends it messages in place of the signals that a single process receives.
  */
 import cluster from 'node:cluster'
+import { replicaNameOf } from '../app/identity.ts'
 import { buildEdge, type Edge } from '../app/index.ts'
-import { replicaNameOf } from '../app/replica-name.ts'
 import { type LoadResult, loadConfig } from '../config/index.ts'
 import { describeStartError, EXIT_CODES } from './exit.ts'
 import { createProcessLog } from './logs.ts'

@@ -1,0 +1,14 @@
+/** Which program this is, and the name of this process among the replicas. */
+import { readFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import type { Config } from '../config/schema.ts'
+
+const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+
+/** The version and description in package.json. */
+export const { version, description } = JSON.parse(text) as { readonly version: string; readonly description: string }
+
+/** Returns the setting `replica.name`, or host name and process id: replicas on one machine have different names. */
+export function replicaNameOf({ replica }: Pick<Config, 'replica'>): string {
+  return replica.name ?? `${hostname()}-${process.pid}`
+}

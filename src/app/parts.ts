@@ -1,0 +1,224 @@
+/** The parts of an edge in the order of their dependencies, and the way in which they end. */
+import { isDeepStrictEqual } from 'node:util'
+import type { Replicas } from '../admin/console/replicas.ts'
+import { type Readiness, readinessOf } from '../admin/readiness.ts'
+import { purgeAfterLayoutChange } from '../cache/purge.ts'
+import { weaknessOf } from '../config/named-files.ts'
+import type { ReloadableConfig } from '../config/reloadable.ts'
+import { requestLog } from '../http/request-log.ts'
+import type { OnStoreEvent } from '../redis/options.ts'
+import { createSharedDrains } from '../redis/shared-drains.ts'
+import { createSharedSlots } from '../redis/shared-slots.ts'
+import { countDivergence, createEdgeEvents } from '../telemetry/events.ts'
+import { RequestCounts } from '../telemetry/request-counts.ts'
+import { ContactProbes } from '../upstream/contact-probes.ts'
+import { warnOfUnusedDistribution } from '../upstream/distribution.ts'
+import { createDrains } from '../upstream/drains.ts'
+import type { ClusterOptions } from '../upstream/index.ts'
+import { NodeContacts } from '../upstream/node-contacts.ts'
+import { buildAccess } from './access.ts'
+import { type Api, buildApi } from './api.ts'
+import { createCertificates } from './certificates.ts'
+import { buildCluster } from './cluster.ts'
+import { buildReplicas } from './console.ts'
+import { buildHistory } from './history.ts'
+import { replicaNameOf } from './identity.ts'
+import { createTrialLog, type LogOutput, toLog } from './log.ts'
+import { buildOperations, createMonitors } from './operations.ts'
+import type { ProcessGroup } from './process-group.ts'
+import { buildReplica, createSharedAccess, readEncryptionKey } from './redis.ts'
+import type { Reloader } from './reload.ts'
+import { createStoreStatus } from './store-status.ts'
+import { buildAudit, buildMetrics, buildTraces } from './telemetry.ts'
+
+/** What the process gives to its parts. */
+export interface ProcessParts extends LogOutput {
+  readonly lifecycle: Lifecycle
+  readonly reloader: Pick<Reloader, 'status'>
+  readonly processGroup: ProcessGroup | undefined
+  readonly ejection: ClusterOptions['ejection'] | undefined
+}
+
+/** The state that changes while the edge runs. */
+export interface Lifecycle {
+  isDraining: boolean
+  /** The URL for clients; empty until the edge listens. */
+  url: string
+}
+
+/** Parts that earlier ones call, once they exist. */
+interface LaterParts {
+  api?: Api
+  replicas?: Replicas | undefined
+  probes?: ContactProbes
+}
+
+/** Time for the last spans at shutdown. Spans that the collector has not accepted by then are lost. */
+export const SPAN_FLUSH_MS = 2000
+
+/** `close` closes all parts. */
+export async function buildParts(settings: ReloadableConfig, process: ProcessParts) {
+  const { lifecycle, reloader, processGroup } = process
+  const config = settings.initial
+  const later: LaterParts = {}
+  const base = await buildBase(settings, process)
+  const { name, events, audit, traces, replica, shared, encryptionKey, onStoreEvent, log } = base
+  const { emit, requests } = events
+  const cluster = await connectCluster(settings, base, later, process.ejection)
+  const drains = createDrains({
+    cluster,
+    share: replica && ((onChange) => createSharedDrains({ replica, onChange, log: toLog(log) })),
+    verifiesUsersAtMaster: config.cluster.credentials.mode === 'passthrough',
+  })
+  const access = await buildAccess(settings, { cluster, shared, log, onFailedLogin: emit.failedLogin })
+  const counts = new RequestCounts()
+  const monitors = createMonitors(events, cluster, counts)
+  const history = buildHistory(settings, { name, events, traffic: monitors.traffic, replica })
+  const common = { name, drains, access, cluster, replica, shared, log, audit }
+  const { recordStages } = monitors.records
+  const api = await buildApi(settings, { ...common, encryptionKey, onStoreEvent, emit, traces, recordStages })
+  later.api = api
+  const { contacts, probes } = observeContacts(settings, events, cluster, later)
+  const ready = () =>
+    currentReadiness({ settings, lifecycle, contacts, cluster, reloader, storeStatus: base.storeStatus })
+  const replicas = buildReplicas({ name, replica, cluster, monitors, ready, contact: contacts.report })
+  later.replicas = replicas
+  const certificates = await createCertificates(settings)
+  const reload = reloader.status
+  const { exemplars } = config.traces
+  const measured = {
+    name,
+    events,
+    requests: counts,
+    cluster,
+    api,
+    audit,
+    traces,
+    certificates,
+    exemplars,
+    ready,
+    reload,
+  }
+  const metrics = buildMetrics(measured)
+  const { storeStatus, divergence } = base
+  const url = () => lifecycle.url
+  const shown = { api, storeStatus, monitors, history, metrics, divergence, ready, processGroup, replicas, reload }
+  const operations = await buildOperations(settings, { ...common, ...shown, certificates, url })
+  const close = async (spanFlushMs = SPAN_FLUSH_MS): Promise<void> => {
+    probes.stop()
+    drains.stop()
+    await Promise.all([api.app.close(), operations.app.close(), access.close(), cluster.close()])
+    // The stores come last, because requests in flight may still store or invalidate responses.
+    await api.closeCache()
+    requests.drain()
+    await audit.close()
+    await traces?.stop(spanFlushMs)
+    await history.close()
+    await replica?.close()
+    monitors.close()
+    await processGroup?.onClose(await metrics.values())
+    metrics.close()
+  }
+  const { uncaughtConnectionError: countUncaughtError } = emit
+  const flushLog = requests.drain
+  const started = { cluster, drains, shared, api, audit, probes, operations, history, monitors, metrics }
+  return { ...started, ready, countUncaughtError, flushLog, close }
+}
+
+/** Builds what all other parts report to, and what replicas share. */
+async function buildBase(settings: ReloadableConfig, { log, logTo, setEarlierLines, flush }: ProcessParts) {
+  const config = settings.initial
+  const events = createEdgeEvents((error, kind, requestId) =>
+    log.error({ err: error, reqId: requestId }, kind === 'request' ? 'request not reported' : `${kind} not reported`),
+  )
+  setEarlierLines(events.requests.drain)
+  events.on({ request: requestLog({ log, logTo }) })
+  const divergence = countDivergence(events)
+  const audit = buildAudit(settings, log, flush)
+  events.on({ nodeCall: audit.onNodeCall, request: audit.onRequest })
+  if (config.cache.trial) events.on({ cache: createTrialLog(log) })
+  const traces = await buildTraces(settings, log)
+  const storeStatus = createStoreStatus(
+    () => replica?.heartbeat.failure,
+    () => replica?.wrongTypes.keys ?? [],
+  )
+  const onStoreEvent: OnStoreEvent = (event, error) => {
+    const reason = storeStatus.record(event, error)
+    events.emit.storeEvent(event)
+    log.warn({ event, ...(reason && { reason }) }, 'cache store')
+  }
+  const replica = await buildReplica(config, { onEvent: onStoreEvent, onStep: events.emit.redisStep })
+  const encryptionKey = await readEncryptionKey(config)
+  const shared = replica && createSharedAccess({ replica, encryptionKey, log: toLog(log) })
+  const name = replicaNameOf(config)
+  return { name, log, events, divergence, audit, traces, storeStatus, onStoreEvent, replica, encryptionKey, shared }
+}
+
+type Base = Awaited<ReturnType<typeof buildBase>>
+
+function connectCluster(
+  settings: ReloadableConfig,
+  { log, events: { emit }, traces, replica, shared }: Base,
+  later: LaterParts,
+  ejection: ProcessParts['ejection'],
+) {
+  return buildCluster(settings, log, {
+    onCall: emit.nodeCall,
+    onEject: emit.ejection,
+    onRecover: (node) => later.probes?.probe(node),
+    onListRead: () => later.replicas?.publish(),
+    onLayoutChange: (change) => {
+      purgeAfterLayoutChange(change, later.api?.cache.index, toLog(log))
+      warnOfUnusedDistribution(change, settings.initial.cluster.distribution, toLog(log))
+    },
+    ...(ejection && { ejection }),
+    ...(traces && { untracedTraceparent: traces.untracedTraceparent }),
+    ...(replica && { slots: createSharedSlots(replica) }),
+    ...(shared && { counters: shared.counters }),
+  })
+}
+
+/** Returns what the replica knows of its contact with the nodes, and the probes that keep it true. */
+function observeContacts(
+  { initial, current, onReload }: ReloadableConfig,
+  events: Base['events'],
+  cluster: ConstructorParameters<typeof NodeContacts>[0]['cluster'],
+  later: LaterParts,
+) {
+  const hasOwnCredentials = initial.cluster.credentials.mode === 'service'
+  const contacts = new NodeContacts({ cluster, hasOwnCredentials, peers: () => later.replicas?.others() ?? [] })
+  const probes = new ContactProbes(contacts)
+  later.probes = probes
+  events.on({ nodeCall: contacts.onNodeCall, ejection: contacts.onEject })
+  onReload((next) => {
+    const isChanged = !isDeepStrictEqual(next.cluster.credentials, current().cluster.credentials)
+    return isChanged ? probes.probeAll : () => undefined
+  })
+  return { contacts, probes }
+}
+
+function currentReadiness({
+  settings,
+  lifecycle,
+  contacts,
+  cluster,
+  reloader,
+  storeStatus,
+}: Pick<ProcessParts, 'lifecycle' | 'reloader'> &
+  Pick<Base, 'storeStatus'> & {
+    readonly settings: ReloadableConfig
+    readonly contacts: NodeContacts
+    readonly cluster: Awaited<ReturnType<typeof buildCluster>>
+  }): Readiness {
+  return readinessOf({
+    isDraining: lifecycle.isDraining,
+    contacts,
+    addressed: cluster.view.nodes().filter((node) => node.addressed).length,
+    redis: storeStatus.current().faults,
+    others: {
+      weakCredentials: weaknessOf(settings.current().cluster.credentials) !== undefined,
+      configurationNotReloaded: reloader.status().fault !== undefined,
+      mixedLayouts: cluster.view.layoutMixture?.() !== undefined,
+    },
+  })
+}
