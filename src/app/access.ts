@@ -11,6 +11,7 @@ import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { FailedLoginReason } from '../core/events.ts'
+import { rulesOfSetting } from '../upstream/dialects/dialect.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { createVersionCall } from '../upstream/probes.ts'
 import { toLog } from './log.ts'
@@ -43,7 +44,7 @@ export async function buildAccess(
         ? {
             verify: verifyWithManager(cluster, () => current().cluster.limits.timeout),
             role: access.passthroughRole,
-            ...(nodes.layout !== 'classic' && { concurrentChecks: MAX_CONCURRENT_LOGINS }),
+            ...(rulesOfSetting(nodes.layout).hasTokens && { concurrentChecks: MAX_CONCURRENT_LOGINS }),
           }
         : { file: access.users ?? '' },
     roles: access.roles,

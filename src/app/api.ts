@@ -9,7 +9,6 @@ import { refuseWritesInTrial } from '../cache/trial.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { EventListeners } from '../core/events.ts'
-import type { ClusterView } from '../core/node-call.ts'
 import type { Handler } from '../core/request.ts'
 import type { CacheStoreState } from '../core/response.ts'
 import type { RecordStages } from '../core/trace.ts'
@@ -107,7 +106,7 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
     log,
     settings: current,
     clientAddress: addressOf,
-    managerVersion: () => contractVersion(cluster.view),
+    managerVersion: () => kindOf(cluster.view).clientVersion(cluster.view),
     authentication: async (instance) => {
       const authenticator = await createAuthenticator(instance, access, shared?.count)
       issueToken = tokenIssuer(instance, access)
@@ -124,13 +123,4 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
   })
   const { ports, state: storeState, close: closeCache } = cache
   return { listener, app: http.app, handler, cache: ports, description, storeState, closeCache }
-}
-
-/**
- * Returns the version that clients must have been made for; `undefined`: any. Nodes of the newer layout are of a release
- * that no client of the classic contract names.
- */
-function contractVersion({ master, layoutOf, nodes }: ClusterView): string | undefined {
-  if (layoutOf(master().name) === 'newer') return undefined
-  return nodes().find(({ version }) => version !== undefined)?.version
 }

@@ -16,6 +16,7 @@ import type { Caller, EdgeRead } from '../core/request.ts'
 import type { CacheIndex, CacheStoreState } from '../core/response.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
 import type { RedisReplica } from '../redis/replica.ts'
+import { rulesOfSetting } from '../upstream/dialects/dialect.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { createIdleCapacityCheck, createSilenceCheck, type KindOf } from '../upstream/kinds/index.ts'
 
@@ -60,8 +61,7 @@ export async function buildCache(settings: ReloadableConfig, parts: CacheParts):
   const keySettingsOf = ({ access, cluster: { credentials, layout } }: Config): KeySettings => ({
     secret: encryptionKey ?? DEFAULT_KEY_SECRET,
     policy: digestOf(access.customRoles),
-    // Also with `auto`, while the layout of the nodes is not known.
-    perUser: credentials.mode === 'passthrough' && layout !== 'classic',
+    perUser: credentials.mode === 'passthrough' && rulesOfSetting(layout).hasRights,
   })
   let key = keySettingsOf(initial)
   settings.onReload((next) => {

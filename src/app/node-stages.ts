@@ -7,8 +7,9 @@ import { catalogue } from '../catalogue/index.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import { timeLimitOf } from '../core/timing.ts'
 import { traced } from '../core/traced.ts'
-import { createAgentOwners, forwardToOwner } from '../join/agent-owners.ts'
-import { cutPages } from '../join/cut-page.ts'
+import { createAgentOwners } from '../join/agent-owners.ts'
+import { ownRowsOfNodes, rowsThroughMaster } from '../join/all-agents-modes.ts'
+import { cutPages, forwardToOwner } from '../join/forward-to-owner.ts'
 import { type JoinCollectionsPorts, joinCollections } from '../join/join-collections.ts'
 import { joinValidations, joinVerdicts, joinWrites } from '../join/join-results.ts'
 import type { MultiNodeHandlers, PipelineParts } from '../pipeline.ts'
@@ -64,17 +65,18 @@ export function buildNodeStages(
       const common = { read, view, owners, isDistributing }
       const kind = () => kindOf(view)
       const parts = { ...common, forward: forwardOne, endpoints }
-      const joined = joinCollections({ ...common, distribution: () => kind().distribution, limits, catalogue, onJoin })
+      const joinsPorts = { ...common, limits, catalogue, onJoin }
+      const joinedThroughMaster = joinCollections(joinsPorts, rowsThroughMaster)
       const handlers: Readonly<Record<ClusterKind['name'], MultiNodeHandlers>> = {
         manager: {
           forwardToOwner: cutPages(forwardOne),
-          joinCollections: joined,
+          joinCollections: joinedThroughMaster,
           joinVerdicts: joinValidations(parts),
           joinWrites: forwardOne,
         },
         edge: {
           forwardToOwner: cutPages(traced('owner', forwardToOwner(parts))),
-          joinCollections: joined,
+          joinCollections: joinCollections(joinsPorts, ownRowsOfNodes),
           joinVerdicts: joinVerdicts(parts),
           joinWrites: joinWrites(parts),
         },
@@ -82,7 +84,7 @@ export function buildNodeStages(
         newer: {
           forwardToOwner: forwardOne,
           joinCollections: (request) =>
-            request.endpoint.target.kind === 'everyNode' ? forwardOne(request) : joined(request),
+            request.endpoint.target.kind === 'everyNode' ? forwardOne(request) : joinedThroughMaster(request),
           joinVerdicts: forwardOne,
           joinWrites: forwardOne,
         },

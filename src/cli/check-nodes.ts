@@ -6,6 +6,7 @@ import type { Config } from '../config/schema.ts'
 import { type ErrorCode, errorTable } from '../core/errors.ts'
 import type { Layout, NodeResult } from '../core/node-call.ts'
 import { faultRules, type NodeFault } from '../core/node-faults.ts'
+import { layoutRules } from '../upstream/dialects/dialect.ts'
 import { type DistributionProbe, probeDistribution } from '../upstream/distribution.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { callVersion, errorCodeIn, readAccountRights, versionIn } from '../upstream/probes.ts'
@@ -37,12 +38,13 @@ export async function checkNodes(config: Config): Promise<number> {
     }
     const wrongLayout = findWrongLayout(layout, config.cluster.layout)
     const result = wrongLayout ?? describeResult(await callVersion(cluster, probe), { layout, mode: credentials.mode })
-    const isDistributing = result.ok && !isAlone && layout !== 'newer'
+    const rules = layoutRules[layout ?? 'classic']
+    const isDistributing = result.ok && !isAlone && !rules.distributes
     const wrong = isDistributing ? await findWrongDistribution(cluster, probe, config.cluster.distribution) : undefined
     const { ok, text } = wrong ?? result
     if (!ok) failed++
     print(`${name}: ${text}`)
-    if (ok && layout === 'newer' && type === 'master' && credentials.mode === 'service') {
+    if (ok && rules.hasRights && type === 'master' && credentials.mode === 'service') {
       for (const line of findMissingRights(config, await readAccountRights(cluster.call, probe))) print(line)
     }
   }
@@ -114,7 +116,7 @@ interface NodeCase {
 function describeResult(result: NodeResult, { layout, mode }: NodeCase): NodeCheck {
   if (!result.ok) return describeFailure(result, { layout, mode })
   const { response } = result
-  const reason = layout === 'newer' ? NOT_NOW[errorCodeIn(response)] : undefined
+  const reason = layout && layoutRules[layout].showsProblems ? NOT_NOW[errorCodeIn(response)] : undefined
   if (reason !== undefined) return { ok: false, text: `failed: ${reason}` }
   const version = layout && versionIn(response, layout)
   const facts = [layout && `${layout} layout`, version && `version ${version}`].filter(Boolean)
@@ -126,7 +128,7 @@ function describeFailure({ fault, detail }: Extract<NodeResult, { ok: false }>, 
     const facts = layout === undefined ? '' : `, ${layout} layout`
     return { ok: true, text: `ok (status 401, it requires credentials)${facts}` }
   }
-  const reason = layout === 'newer' ? NOT_NOW[NOT_NOW_FAULTS[fault] ?? 0] : undefined
+  const reason = layout && layoutRules[layout].showsProblems ? NOT_NOW[NOT_NOW_FAULTS[fault] ?? 0] : undefined
   if (reason !== undefined) return { ok: false, text: `failed: ${reason}` }
   const { code } = faultRules[fault]
   const remedy = WITHOUT_REMEDY.has(code) ? '' : `; ${errorTable[code].remedy}`

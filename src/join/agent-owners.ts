@@ -4,21 +4,21 @@
  *
  * Reads use a table that is refreshed in the background. Writes, and reads that found nothing, ask the master again.
  */
-import { isNotReadyError, parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { ClusterView } from '../core/node-call.ts'
-import type { EdgeRequest, Handler } from '../core/request.ts'
+import type { EdgeRequest } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
+import { withTimeout } from '../core/timing.ts'
 import {
   type AgentOwner,
   type AgentOwnerMap,
   createOwnerLookup,
   createOwnerUnknownError,
+  isOwnerUnknownError,
   MANAGER_AGENT_ID,
-  MasterNotReadyError,
+  type OwnerLookup,
   type OwnerLookupPorts,
 } from './owner-lookup.ts'
-import { createOwnerTable, type OwnerTablePorts } from './owner-table.ts'
 
 /** By agent id: the name of the node to call, or the error 931 with the reason why there is none. */
 export type NodeByAgent = Pick<ReadonlyMap<string, string | EdgeError>, 'get' | 'keys'>
@@ -40,9 +40,9 @@ export interface AgentOwners {
 }
 
 /** `errorResponse`: the error of the manager that the master returned. */
-export type GroupMembers = { readonly nodes: NodeByAgent } | { readonly errorResponse: EdgeResponse }
+type GroupMembers = { readonly nodes: NodeByAgent } | { readonly errorResponse: EdgeResponse }
 
-export interface AgentOwnersPorts extends OwnerLookupPorts {
+interface AgentOwnersPorts extends OwnerLookupPorts {
   readonly view: ClusterView
   readonly lifetimes: OwnerTablePorts['lifetimes']
   /** Monotonic milliseconds. */
@@ -100,70 +100,95 @@ function nodeOrThrow(node: string | EdgeError): string {
   return node
 }
 
-export interface ForwardToOwnerPorts {
-  readonly owners: Pick<AgentOwners, 'ownerOf' | 'verifiedOwner'>
-  readonly forward: Handler
+/** The table of all agents and their owners: read from the master, refreshed in the background, of bounded age. */
+interface OwnerTable {
+  /**
+   * Returns the table if it is fresh. From then to twice that age it is returned while it is refreshed; an older table is
+   * refreshed first, and returned only if the master cannot be asked. Throws 931.
+   */
+  current(request: EdgeRequest): Promise<AgentOwnerMap>
+  /** Sets the owner of one agent that was looked up since; `undefined`: the agent does not exist. */
+  correct(id: string, owner: AgentOwner | undefined): void
 }
 
-/**
- * Returns a handler that responds as the master does while it is not ready and `handler` needs it to find owners. Clients
- * wait until that error is over.
- */
-export function passNotReady<R extends EdgeRequest>(handler: Handler<R>): Handler<R> {
-  return async (request) => {
+interface OwnerTablePorts {
+  readonly lookup: Pick<OwnerLookup, 'findAll'>
+  readonly lifetimes: () => {
+    /** Milliseconds that responses about agents are fresh. */
+    readonly ttl: number
+    /** Milliseconds that the table may be older than its refresh interval while the master cannot be asked. */
+    readonly staleIfError: number
+  }
+  /** Monotonic milliseconds. */
+  readonly clock: () => number
+}
+
+interface Snapshot {
+  readonly owners: Map<string, AgentOwner>
+  /** The time of its oldest rows, by the clock. */
+  readonly asOf: number
+  /** Milliseconds until it is refreshed. */
+  readonly refreshInterval: number
+}
+
+/** A refresh takes at most a tenth of the time: for 100,000 agents it costs the master a hundred calls. */
+const MIN_INTERVAL_PER_DURATION = 10
+const MIN_REFRESH_INTERVAL_MS = 1000
+const PAUSE_AFTER_FAILURE_MS = 1000
+/** How long a request waits for a slow master before it takes the old table. */
+const MAX_REFRESH_WAIT_MS = 1000
+
+export function createOwnerTable({ lookup, lifetimes, clock }: OwnerTablePorts): OwnerTable {
+  let snapshot: Snapshot | undefined
+  let refreshing: Promise<Snapshot> | undefined
+  let refreshStartedAt = 0
+  let failure: { readonly error: EdgeError; readonly at: number } | undefined
+
+  const readSnapshot = async (request: EdgeRequest): Promise<Snapshot> => {
+    const startedAt = clock()
     try {
-      return await handler(request)
+      const { owners, age } = await lookup.findAll(request)
+      const duration = clock() - startedAt
+      const refreshInterval = Math.max(lifetimes().ttl, MIN_REFRESH_INTERVAL_MS, duration * MIN_INTERVAL_PER_DURATION)
+      snapshot = { owners, asOf: startedAt - age, refreshInterval }
+      return snapshot
     } catch (error) {
-      if (error instanceof MasterNotReadyError) return error.response
+      if (isOwnerUnknownError(error)) failure = { error, at: clock() }
       throw error
     }
   }
-}
-
-/** Returns the handler of endpoints for one agent. Throws 1701 and 931 as `AgentOwners` does, else as `forward` does. */
-export function forwardToOwner({ owners, forward }: ForwardToOwnerPorts): Handler {
-  return passNotReady(async (request: EdgeRequest) => {
-    const id = request.params.agent_id ?? ''
-    // A node that is not the owner would claim success for a write without doing anything.
-    if (request.kind === 'write') {
-      return forward({ ...request, extent: { node: await owners.verifiedOwner(id, request) } })
+  const refresh = (request: EdgeRequest): Promise<Snapshot> => {
+    if (failure !== undefined && clock() - failure.at < PAUSE_AFTER_FAILURE_MS) return Promise.reject(failure.error)
+    if (refreshing !== undefined) {
+      // A refusal of one caller is no failure of the master: the request tries with its own caller.
+      return refreshing.catch((error) => (isErrorOfCaller(error) ? refresh(request) : Promise.reject(error)))
     }
-    let node = await owners.ownerOf(id, request)
-    for (let moves = 0; moves < MAX_MOVES_PER_REQUEST; moves += 1) {
-      const response = await forward({ ...request, extent: { node } })
-      if (!mayBeOfOtherNode(response)) return response
-      const verified = await owners.verifiedOwner(id, request)
-      if (verified === node) return response
-      node = verified
-    }
-    throw createOwnerUnknownError(`${id}: it moves from node to node`)
-  })
+    refreshStartedAt = clock()
+    refreshing = readSnapshot(request).finally(() => {
+      refreshing = undefined
+    })
+    return refreshing
+  }
+  return {
+    current: async (request) => {
+      const old = snapshot
+      if (old === undefined) return (await refresh(request)).owners
+      const age = clock() - old.asOf
+      if (age < old.refreshInterval) return old.owners
+      const next = refresh(request)
+      if (age >= old.refreshInterval + lifetimes().staleIfError) return (await next).owners
+      const nextOrOld = next.catch(() => old)
+      if (age < 2 * old.refreshInterval) return old.owners
+      return (await withTimeout(nextOrOld, MAX_REFRESH_WAIT_MS - (clock() - refreshStartedAt), old)).owners
+    },
+    correct: (id, owner) => {
+      if (owner === undefined) snapshot?.owners.delete(id)
+      else snapshot?.owners.set(id, owner)
+    },
+  }
 }
 
-const MAX_MOVES_PER_REQUEST = 3
-
-/** What the manager writes for a time that it does not have. */
-const NO_TIME = 'ND'
-
-/** A longer response is not empty. */
-const MAX_EMPTY_BYTES = 512
-
-/**
- * Whether a node may have responded like this because the agent reports to another node: with an empty result, or with
- * an error other than those of the request (14xx, 1724), of an agent that does not exist (1701) and of a node that is
- * not ready.
- */
-function mayBeOfOtherNode(response: EdgeResponse): boolean {
-  if (response.kind === 'file' || response.body.length > MAX_EMPTY_BYTES) return false
-  const { error, data } = parseEnvelope(response)
-  if (error === 0) return isEmpty(data)
-  if (isNotReadyError(error)) return false
-  return error !== 1701 && error !== 1724 && (error < 1400 || error > 1499)
-}
-
-/** Whether a value contains nothing at any depth. A total above 0 means that another page has rows. */
-function isEmpty(value: unknown): boolean {
-  if (value === null || value === undefined || value === '' || value === 0 || value === NO_TIME) return true
-  if (Array.isArray(value)) return value.every(isEmpty)
-  return typeof value === 'object' && Object.values(value).every(isEmpty)
+/** Wrong credentials and rate limits concern one caller only. */
+function isErrorOfCaller(error: unknown): boolean {
+  return error instanceof EdgeError && (error.code === 901 || error.code === 903)
 }

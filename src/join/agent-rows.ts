@@ -9,6 +9,7 @@ import { compileProjection, flattenRow } from '../query/select.ts'
 import type { DatabaseSource } from '../query/sources.ts'
 import type { Row } from '../query/value.ts'
 import { printRows } from '../rows/rows.ts'
+import type { AgentCalls, AllAgentsMode } from './all-agents-modes.ts'
 import {
   checkTotal,
   type JoinedRead,
@@ -31,11 +32,6 @@ export interface AgentRowsKind {
   readonly isSingleObject: boolean
 }
 
-/**
- * Concurrent calls to each node in mode `edge`, and to the master in mode `manager`. A node takes four by default; half of
- * them stay free for other requests.
- */
-const CONCURRENT_CALLS = 2
 /** After this many failures the other agents of a node are skipped. */
 const MAX_FAILURES_PER_NODE = 3
 /** The concurrency limiter rejected the call: the node was not called, so this is no failure of the node. */
@@ -44,17 +40,20 @@ const TIMED_OUT = 922
 /** The agent was removed after the list of agents was read. */
 const AGENT_REMOVED = 1701
 
-/**
- * Fetches the rows of these agents. In distribution mode `edge` each is asked at its owner; in mode `manager` all are
- * asked through the master. Failures are recorded in the report under the node of the agent.
- */
+export interface AgentRowsRead {
+  readonly read: JoinedRead
+  readonly kind: AgentRowsKind
+  readonly mode: AllAgentsMode
+}
+
+/** Fetches the rows of these agents. Failures are recorded in the report under the node of the agent. */
 export async function readAgentRows(
-  read: JoinedRead,
-  kind: AgentRowsKind,
+  all: AgentRowsRead,
   agents: readonly OwnedAgent[],
-  concurrency = CONCURRENT_CALLS,
+  calls = all.mode.calls,
 ): Promise<readonly NodeRows[]> {
-  const { report, ports } = read
+  const { read, kind } = all
+  const { report } = read
   const failures = new Map<string, number>()
   const failuresOf = (node: string) => failures.get(node) ?? 0
   let total = 0
@@ -63,12 +62,12 @@ export async function readAgentRows(
     // Also stops the other calls of this read.
     checkTotal(read, total)
     if (failuresOf(node) >= MAX_FAILURES_PER_NODE) return undefined
-    const result = timeoutError(read) ?? (await fetchAgent(read, kind, agent))
+    const result = timeoutError(read) ?? (await fetchAgent(all, agent))
     failures.set(node, failuresOf(node) + failureWeight(result))
     if (isNodeRows(result)) total += result.total
     return result
   }
-  const results = await fetchByNode(agents, ports.distribution(), concurrency, fetchRows)
+  const results = await fetchByNode(agents, calls, fetchRows)
   for (const [{ node }, result] of results) {
     if (isError(result) && result.code !== AGENT_REMOVED) report.addError(node, result)
   }
@@ -82,15 +81,10 @@ function failureWeight(result: FetchResult): number {
   return result.code === TIMED_OUT ? MAX_FAILURES_PER_NODE : 1
 }
 
-/**
- * Returns the result for each agent. In mode `edge` each node has its own calls. In mode `manager` the master passes
- * calls to a node one by one, so there is only one call per node at a time: a second one for a node that hangs would take
- * the place of calls for other nodes. Calls that the limiter rejected are repeated at the end.
- */
+/** Returns the result for each agent. Calls that the limiter rejected are repeated at the end. */
 async function fetchByNode(
   agents: readonly OwnedAgent[],
-  distribution: 'manager' | 'edge',
-  concurrency: number,
+  calls: AgentCalls,
   fetchRows: (agent: OwnedAgent) => Promise<FetchResult | undefined>,
 ): Promise<ReadonlyMap<OwnedAgent, FetchResult | undefined>> {
   const results = new Map<OwnedAgent, FetchResult | undefined>()
@@ -98,8 +92,7 @@ async function fetchByNode(
     mapWithConcurrency(some, atOnce, async (agent) => results.set(agent, await fetchRows(agent)))
   const nodes = [...new Set(agents.map(({ node }) => node))]
   const byNode = nodes.map((name) => agents.filter(({ node }) => node === name))
-  if (distribution === 'edge') await Promise.all(byNode.map((some) => fetchAll(some, concurrency)))
-  else await mapWithConcurrency(byNode, concurrency, (some) => fetchAll(some, 1))
+  await mapWithConcurrency(byNode, calls.nodes, (some) => fetchAll(some, calls.perNode))
   const rejected = agents.filter((agent) => isError(results.get(agent), NOT_SENT))
   await fetchAll(rejected, 1)
   return results
@@ -130,9 +123,10 @@ function isSingleRow(result: FetchResult): result is SingleRow {
   return 'row' in result
 }
 
-async function fetchAgent(read: JoinedRead, kind: AgentRowsKind, { id, node }: OwnedAgent): Promise<FetchResult> {
-  const { request, fetchPart, fanOut, ports } = read
-  const extent = id === MANAGER_AGENT_ID && ports.distribution() === 'edge' ? { node } : 'whole'
+async function fetchAgent({ read, kind, mode }: AgentRowsRead, agent: OwnedAgent): Promise<FetchResult> {
+  const { request, fetchPart, fanOut } = read
+  const { id, node } = agent
+  const extent = mode.extentOf(agent)
   const part: EdgeRead = { ...request, extent, endpoint: kind.endpoint, params: { agent_id: id }, query: {} }
   // A call that hangs must leave time for the agents behind it.
   const deadline = Math.min(fanOut.deadline, performance.now() + (fanOut.deadline - fanOut.startedAt) / 4)

@@ -1,13 +1,22 @@
 /** What the distribution modes differ in when the rows of all agents are read. */
+import type { EdgeRead } from '../core/request.ts'
 import { withTimeout } from '../core/timing.ts'
+import { agentIdsOf, type Rows } from '../rows/rows.ts'
 import type { JoinedRead } from './joined-read.ts'
 import { type FirstPage, isWholeCluster, type NodeRows, nodeRowsOf } from './node-pages.ts'
 import { createPartError, type PartError } from './node-part.ts'
 import { MANAGER_AGENT_ID } from './owner-lookup.ts'
 import type { LoadedAgents, OwnedAgent, ReadAgents } from './read-agents.ts'
 
+/** Creates the mode of one read. */
+export type CreateAllAgentsMode = (read: JoinedRead) => AllAgentsMode
+
+export interface AgentCalls {
+  readonly nodes: number
+  readonly perNode: number
+}
+
 export interface AllAgentsMode {
-  readonly distribution: 'edge' | 'manager'
   /** The nodes whose pages are read. */
   readonly nodes: readonly string[]
   /** By performance.now(). */
@@ -22,21 +31,34 @@ export interface AllAgentsMode {
   rowsOf(first: FirstPage, node: string, agents: ReadAgents | undefined): NodeRows | undefined
   /** Returns the requested agents whose rows the page of a node would have. */
   agentsOf(node: string, agents: ReadAgents): readonly OwnedAgent[]
-  /** Returns the number of concurrent calls; `undefined`: as usual. */
-  concurrencyAfter(error: PartError | undefined): number | undefined
+  /** Returns the agents on a page for which the master is asked if they report to another node. */
+  checkedOn(page: Rows): readonly string[]
+  /** How many nodes of agents are called at once, and how many agents of each. */
+  readonly calls: AgentCalls
+  /** As `calls`, after this error of the page. */
+  callsAfter(error: PartError | undefined): AgentCalls
+  /** Returns the extent of a call for the rows of an agent. */
+  extentOf(agent: OwnedAgent): EdgeRead['extent']
+  /** Reports agents whose node is unknown, before agents are asked one by one. */
+  beforeAgents(agents: ReadAgents): void
+  /** The same, when all nodes were read. */
+  afterNodes(agents: ReadAgents): void
   /** Reports nodes whose rows cannot be read agent by agent. */
   reportMissing(agents: ReadAgents, rows: readonly NodeRows[], first: FirstPage | undefined): void
 }
 
-export function modeOf(read: JoinedRead): AllAgentsMode {
-  return read.ports.distribution() === 'edge' ? ownRowsOfNodes(read) : rowsThroughMaster(read)
-}
+/**
+ * Concurrent calls for agents to each node in mode `edge`, and to the master in mode `manager`. A node takes four by
+ * default; half of them stay free for other requests.
+ */
+const CONCURRENT_CALLS = 2
 
 /** Mode `edge`: each node returns the rows of its own agents. */
-function ownRowsOfNodes({ request, ports, fanOut }: JoinedRead): AllAgentsMode {
+export function ownRowsOfNodes({ request, ports, fanOut }: JoinedRead): AllAgentsMode {
+  const nodes = ports.view.nodes().map(({ name }) => name)
+  const calls = { nodes: Number.POSITIVE_INFINITY, perNode: CONCURRENT_CALLS }
   return {
-    distribution: 'edge',
-    nodes: ports.view.nodes().map(({ name }) => name),
+    nodes,
     skipsPage: async (node, loading) => (await ifReady(loading))?.agents?.exceedsList(node) === true,
     findFault: async (node) => {
       const asked = ports.isDistributing(node, request.caller.credentials)
@@ -47,7 +69,13 @@ function ownRowsOfNodes({ request, ports, fanOut }: JoinedRead): AllAgentsMode {
     rowsOf: ({ page, isWhole }, node, agents) =>
       isWhole && agents?.exceedsList(node) !== true ? nodeRowsOf(node, page) : undefined,
     agentsOf: (node, agents) => agents.of(node),
-    concurrencyAfter: () => undefined,
+    // Agent `000` of each node is the node itself.
+    checkedOn: (page) => agentIdsOf(page).filter((id) => id !== MANAGER_AGENT_ID),
+    calls,
+    callsAfter: () => calls,
+    extentOf: ({ id, node }) => (id === MANAGER_AGENT_ID ? { node } : 'whole'),
+    beforeAgents: () => {},
+    afterNodes: (agents) => agents.reportUnreachable((node) => nodes.includes(node)),
     reportMissing: () => {},
   }
 }
@@ -73,10 +101,11 @@ const MASTER_PAGE_SHARE = 0.5
  * Mode `manager`: the cluster joins by itself, but correctly on its first page only. The page of the master is used if it
  * is complete. If it is not, or if the cluster fails as a whole, agents are asked one by one.
  */
-function rowsThroughMaster(read: JoinedRead): AllAgentsMode {
+export function rowsThroughMaster(read: JoinedRead): AllAgentsMode {
   const master = read.ports.view.master().name
+  // The master passes calls to a node one by one: a second one for a node that hangs would take the place of others.
+  const calls = { nodes: CONCURRENT_CALLS, perNode: 1 }
   return {
-    distribution: 'manager',
     nodes: [master],
     pageDeadline: read.fanOut.deadlineAt(MASTER_PAGE_SHARE),
     skipsPage: async () => false,
@@ -89,7 +118,13 @@ function rowsThroughMaster(read: JoinedRead): AllAgentsMode {
       return { node, total, rows: page, isSorted: false }
     },
     agentsOf: (node, agents) => agents.inOrder(node),
-    concurrencyAfter: (error) => (error?.code === TIMED_OUT ? 1 : undefined),
+    checkedOn: () => [],
+    calls,
+    callsAfter: (error) => (error?.code === TIMED_OUT ? { nodes: 1, perNode: 1 } : calls),
+    extentOf: () => 'whole',
+    // The manager passes calls on to all nodes, whether the edge has addresses of them or not.
+    beforeAgents: (agents) => agents.reportUnreachable(() => true),
+    afterNodes: () => {},
     reportMissing: (agents, rows, first) => {
       if (agents.isRequested(MANAGER_AGENT_ID)) reportRowsOfWorkers(read, agents, rows, first)
     },

@@ -7,20 +7,22 @@ import type { Endpoint, ReadEndpoint } from '../catalogue/endpoint.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { traceAsync } from '../core/traced.ts'
 import { sources } from '../query/sources.ts'
-import { agentIdsOf } from '../rows/rows.ts'
-import { type AgentRowsKind, readAgentRows } from './agent-rows.ts'
-import { type AllAgentsMode, modeOf } from './all-agents-modes.ts'
+import { type AgentRowsKind, type AgentRowsRead, readAgentRows } from './agent-rows.ts'
+import type { AllAgentsMode, CreateAllAgentsMode } from './all-agents-modes.ts'
 import { checkTotal, type JoinedRead, pageWindowOf, selectWithSortFields, TooManyRowsError } from './joined-read.ts'
 import { type FirstPage, type NodeRows, readFirstPage } from './node-pages.ts'
 import type { PartError } from './node-part.ts'
-import { MANAGER_AGENT_ID } from './owner-lookup.ts'
 import { type ContentByNode, type LoadedAgents, loadAgents, type NodeContent } from './read-agents.ts'
 import { createAllRowsResponse, mergeCollection } from './rules/collection.ts'
 
 /** `ofAgent`: the endpoint for the same rows of one agent. */
-export async function joinAllAgents(read: JoinedRead, ofAgent: ReadEndpoint): Promise<EdgeResponse> {
+export async function joinAllAgents(
+  read: JoinedRead,
+  ofAgent: ReadEndpoint,
+  createMode: CreateAllAgentsMode,
+): Promise<EdgeResponse> {
   try {
-    return await joinRows(read, ofAgent)
+    return await joinRows(read, ofAgent, createMode(read))
   } catch (error) {
     if (!(error instanceof TooManyRowsError)) throw error
     // The total shows that the rows are not all rows.
@@ -28,13 +30,13 @@ export async function joinAllAgents(read: JoinedRead, ofAgent: ReadEndpoint): Pr
   }
 }
 
-async function joinRows(read: JoinedRead, ofAgent: ReadEndpoint): Promise<EdgeResponse> {
+async function joinRows(read: JoinedRead, ofAgent: ReadEndpoint, mode: AllAgentsMode): Promise<EdgeResponse> {
   const { request, isSnapshot, ports, report } = read
   const kind = kindOf(request.endpoint, ofAgent)
   const loading = loadAgents(read)
   // If the client leaves, no code below may await this promise. Mark the rejection as handled.
   loading.catch(() => undefined)
-  const rows = await readRows({ read, kind, loading, mode: modeOf(read) })
+  const rows = await readRows({ read, kind, loading, mode })
   const { error } = await loading
   const master = ports.view.master().name
   // Without the owners it is unknown which rows are missing.
@@ -60,32 +62,29 @@ function kindOf({ response: { rows } }: Endpoint, ofAgent: ReadEndpoint): AgentR
   return { source, endpoint: ofAgent, isSingleObject: ofAgent.response.data === 'object' }
 }
 
-interface AllAgentsRead {
-  readonly read: JoinedRead
-  readonly kind: AgentRowsKind
+interface AllAgentsRead extends AgentRowsRead {
   readonly loading: Promise<LoadedAgents>
-  readonly mode: AllAgentsMode
 }
 
 /** Nodes are read independently of each other: one that hangs must not take the time of the others. */
 async function readRows(all: AllAgentsRead): Promise<readonly NodeRows[]> {
-  const { read, kind, loading, mode } = all
+  const { loading, mode } = all
   const contents: ContentByNode = new Map(
     await Promise.all(mode.nodes.map(async (node) => [node, await readNode(all, node)] as const)),
   )
   const { agents } = await loading
   if (agents === undefined) return [...contents.values()].flatMap(({ rows }) => rows)
-  if (mode.distribution === 'edge') agents.reportUnreachable((node) => contents.has(node))
+  mode.afterNodes(agents)
   const rows = await Promise.all(
     [...contents].map(async ([node, content]) =>
-      agents.hasRowsOfOthers(node, contents) ? readAgentRows(read, kind, agents.of(node)) : content.rows,
+      agents.hasRowsOfOthers(node, contents) ? readAgentRows(all, agents.of(node)) : content.rows,
     ),
   )
-  return [...rows.flat(), ...(await readAgentRows(read, kind, agents.missingIn(contents)))]
+  return [...rows.flat(), ...(await readAgentRows(all, agents.missingIn(contents)))]
 }
 
 async function readNode(all: AllAgentsRead, node: string): Promise<NodeContent> {
-  const { read, kind, loading, mode } = all
+  const { read, loading, mode } = all
   const fail = (error: PartError): NodeContent => {
     read.report.addError(node, error)
     return { rows: [] }
@@ -96,11 +95,7 @@ async function readNode(all: AllAgentsRead, node: string): Promise<NodeContent> 
   if (pageError && !mode.survives(pageError)) return fail(pageError)
   if (first !== undefined) {
     const { agents } = await loading
-    // Agent `000` of each node is the node itself.
-    const ids =
-      mode.distribution === 'edge' && agents !== undefined
-        ? agentIdsOf(first.page).filter((id) => id !== MANAGER_AGENT_ID)
-        : []
+    const ids = agents === undefined ? [] : mode.checkedOn(first.page)
     const checked = await agents?.checkPage(ids, node)
     if (checked && 'code' in checked) return fail(checked)
     const rows = checked?.isOwn === false ? undefined : mode.rowsOf(first, node, agents)
@@ -111,9 +106,8 @@ async function readNode(all: AllAgentsRead, node: string): Promise<NodeContent> 
   const owned = mode.agentsOf(node, agents)
   const fault = owned.length > 0 ? await mode.findFault(node) : undefined
   if (fault) return fail(fault)
-  // The manager passes calls on to all nodes, whether the edge has addresses of them or not.
-  if (mode.distribution === 'manager') agents.reportUnreachable(() => true)
-  const rows = await readAgentRows(read, kind, owned, mode.concurrencyAfter(pageError))
+  mode.beforeAgents(agents)
+  const rows = await readAgentRows(all, owned, mode.callsAfter(pageError))
   mode.reportMissing(agents, rows, first)
   return { rows, ids: owned.map(({ id }) => id) }
 }

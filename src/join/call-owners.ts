@@ -16,7 +16,7 @@ const MAX_IDS_PER_CALL = 2000
 /** Six digits, quotes and a comma: 100,000 agents. */
 const BYTES_PER_ID = 9
 
-export interface CallOwnersPorts {
+interface CallOwnersPorts {
   /** Sends a request to one node. */
   readonly forward: Handler<EdgeWrite>
   readonly view: ClusterView

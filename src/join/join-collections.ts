@@ -1,9 +1,9 @@
 /** The handler of reads over many nodes: of the whole cluster, or of the nodes that the request names. */
 import type { Endpoint, ReadEndpoint } from '../catalogue/endpoint.ts'
 import type { EdgeRead, Handler } from '../core/request.ts'
-import type { EdgeResponse } from '../core/response.ts'
 import { CollectionError } from '../query/request.ts'
 import { joinAllAgents } from './all-agents.ts'
+import type { CreateAllAgentsMode } from './all-agents-modes.ts'
 import { type JoinCollectionsPorts, type JoinedRead, startJoinedRead } from './joined-read.ts'
 import { refuseRequest } from './rules/collection.ts'
 import { joinSeveralNodes } from './several-nodes.ts'
@@ -11,15 +11,17 @@ import { joinSeveralNodes } from './several-nodes.ts'
 export type { JoinCollectionsPorts } from './joined-read.ts'
 
 /**
- * Returns the handler. Responses have a `clusterStatus`; if nodes are missing, they are `partial` and name them in
+ * Returns the handler. `createMode`: how the rows of all agents are read. Responses have a `clusterStatus`; if nodes are missing, they are `partial` and name them in
  * `failed_nodes`. If all nodes fail, it rejects with the error of the first one. It also rejects when the client leaves.
  */
-export function joinCollections(ports: JoinCollectionsPorts): Handler<EdgeRead> {
+export function joinCollections(ports: JoinCollectionsPorts, createMode: CreateAllAgentsMode): Handler<EdgeRead> {
   const partEndpoints = findPartEndpoints(ports.catalogue)
   return async (request) => {
     const read = startJoinedRead(request, ports)
     try {
-      const response = await join(read, partEndpointOf(request.endpoint, partEndpoints))
+      const part = partEndpointOf(request.endpoint, partEndpoints)
+      const isOfNodes = request.endpoint.target.kind === 'severalNodes'
+      const response = await (isOfNodes ? joinSeveralNodes(read, part) : joinAllAgents(read, part, createMode))
       emitJoinEvent(read)
       return response
     } catch (error) {
@@ -31,10 +33,6 @@ export function joinCollections(ports: JoinCollectionsPorts): Handler<EdgeRead> 
       read.fanOut.end()
     }
   }
-}
-
-function join(read: JoinedRead, part: ReadEndpoint): Promise<EdgeResponse> {
-  return read.request.endpoint.target.kind === 'severalNodes' ? joinSeveralNodes(read, part) : joinAllAgents(read, part)
 }
 
 function emitJoinEvent({ request, ports, report, fanOut }: JoinedRead): void {

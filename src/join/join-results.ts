@@ -10,15 +10,22 @@ import type { ClusterView } from '../core/node-call.ts'
 import { type EdgeRead, type EdgeRequest, type EdgeWrite, fieldsOf, type Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { traceSync } from '../core/traced.ts'
-import { ownField } from '../core/values.ts'
-import { type AgentOwners, passNotReady } from './agent-owners.ts'
+import { ownField, ownText } from '../core/values.ts'
+import type { AgentOwners } from './agent-owners.ts'
 import { callOwners } from './call-owners.ts'
+import { passNotReady } from './forward-to-owner.ts'
 import type { IsDistributing } from './joined-read.ts'
-import { callNode } from './node-outcome.ts'
-import { mergeMessages } from './rules/message.ts'
-import { mergeVerdicts } from './rules/verdict.ts'
+import {
+  callNode,
+  clusterStatusOf,
+  createResponse,
+  type NodeOutcome,
+  respondWithRefusal,
+  withNodeName,
+} from './node-outcome.ts'
+import { originWith } from './node-report.ts'
 
-export interface JoinWritesPorts {
+interface JoinWritesPorts {
   /** Sends a write to one node. */
   readonly forward: Handler<EdgeWrite>
   readonly view: ClusterView
@@ -28,7 +35,7 @@ export interface JoinWritesPorts {
   readonly endpoints: { readonly restart: WriteEndpoint }
 }
 
-export interface JoinVerdictsPorts {
+interface JoinVerdictsPorts {
   /** The handler of reads, with its cache. */
   readonly read: Handler<EdgeRead>
   readonly view: ClusterView
@@ -142,4 +149,56 @@ async function restartAgents(
 function idsOf(request: EdgeWrite): readonly string[] {
   const ids = ownField(fieldsOf(request), 'ids')
   return [...new Set(Array.isArray(ids) ? ids.map(String) : String(ids ?? '').split(','))]
+}
+
+/**
+ * Merge rule `message`: all nodes carry out the same action, and the response is the message of the first node.
+ * Returns the message of the first node if all nodes succeeded. Throws 932 if only some did, and 933 if it is unknown
+ * whether others did; both name the nodes.
+ */
+function mergeMessages(outcomes: readonly NodeOutcome[]): EdgeResponse {
+  const [first] = outcomes
+  const clusterStatus = clusterStatusOf(outcomes)
+  if (first?.response && outcomes.every(({ succeeded }) => succeeded)) {
+    return { ...first.response, origin: originWith(clusterStatus) }
+  }
+  if (!outcomes.some(({ succeeded }) => succeeded)) return respondWithRefusal(outcomes)
+  const done = outcomes.filter(({ succeeded }) => succeeded).map(({ node }) => node)
+  const missing = outcomes
+    .filter(({ succeeded }) => !succeeded)
+    .map(({ node, error }) => `${node}: ${error?.code} ${error?.message}`)
+  const code = outcomes.some(({ isUnknown }) => isUnknown) ? 933 : 932
+  throw new EdgeError(code, ` (carried out on ${done.join(', ')}; not on ${missing.join('; ')})`, {
+    headers: { 'cluster-status': clusterStatus },
+  })
+}
+
+/** Merge rule `verdict`: all nodes check the same, and KO of one node is KO of all. Without all verdicts there is none. */
+function mergeVerdicts(outcomes: readonly NodeOutcome[]): EdgeResponse {
+  const failed = outcomes.find(({ succeeded }) => !succeeded)
+  if (failed !== undefined) return respondWithoutVerdict(outcomes, failed)
+  const refusing = outcomes.filter((outcome) => verdictOf(outcome) !== 'OK')
+  const details = refusing.flatMap(({ contents }) => listOf(ownField(contents.data, 'details')))
+  const clusterStatus = clusterStatusOf(outcomes, (outcome) => ({ detail: verdictOf(outcome) }))
+  const data = refusing.length === 0 ? { status: 'OK' } : { status: 'KO', details: [...new Set(details)] }
+  return createResponse(Buffer.from(JSON.stringify({ error: 0, data })), outcomes, clusterStatus)
+}
+
+/** Returns the response of all nodes if none gives a verdict, otherwise the error of the first one that does not. */
+function respondWithoutVerdict(
+  outcomes: readonly NodeOutcome[],
+  { response, edgeError, node, error }: NodeOutcome,
+): EdgeResponse {
+  if (!outcomes.some(({ succeeded }) => succeeded)) return respondWithRefusal(outcomes)
+  if (edgeError !== undefined || response === undefined) throw edgeError
+  return withNodeName(response, node, error, clusterStatusOf(outcomes))
+}
+
+/** Everything except OK is KO. */
+function verdictOf({ contents }: NodeOutcome): 'OK' | 'KO' {
+  return ownText(contents.data, 'status') === 'OK' ? 'OK' : 'KO'
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
 }

@@ -18,7 +18,6 @@ export interface JoinCollectionsPorts {
   readonly read: Handler<EdgeRead>
   readonly view: ClusterView
   readonly owners: Pick<AgentOwners, 'allOwners' | 'verifiedOwners'>
-  readonly distribution: () => 'manager' | 'edge'
   readonly limits: () => TimeLimits
   readonly isDistributing: IsDistributing
   readonly catalogue: readonly Endpoint[]
@@ -97,7 +96,7 @@ export function omitParameters(query: EdgeRead['query'], ...names: readonly stri
  * The deadlines of a fan-out. They are nested: client > request > fan-out > node, each with a margin in which the outer
  * one can still respond. A node that hangs costs its own rows only; those of the others are still in time.
  */
-export interface FanOut {
+interface FanOut {
   /** Aborted when the client leaves, or when the time for all parts is over. */
   readonly signal: AbortSignal
   /** By performance.now(). */

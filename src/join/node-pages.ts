@@ -14,7 +14,7 @@ import {
 import { MANAGER_AGENT_ID } from './owner-lookup.ts'
 
 /** The maximum number of rows that a node returns at once. */
-export const MAX_PAGE_ROWS = 1000
+const MAX_PAGE_ROWS = 1000
 
 /** The rows that a node contributes to a joined response. */
 export interface NodeRows extends MergeInput {
@@ -22,11 +22,9 @@ export interface NodeRows extends MergeInput {
   readonly total: number
 }
 
-export type NodeRowsResult =
-  | { readonly ok: true; readonly rows: NodeRows }
-  | { readonly ok: false; readonly error: PartError }
+type NodeRowsResult = { readonly ok: true; readonly rows: NodeRows } | { readonly ok: false; readonly error: PartError }
 
-export interface NodePagesRequest {
+interface NodePagesRequest {
   readonly node: string
   /** Without offset and limit; with the sort of the merge, or without a sort. */
   readonly request: EdgeRead

@@ -44,7 +44,7 @@ export class MasterNotReadyError extends EdgeError {
   }
 }
 
-export interface OwnerEndpoints {
+interface OwnerEndpoints {
   /** `GET /agents` */
   readonly agents: ReadEndpoint
   /** `GET /agents/groups/:group_id` */

@@ -6,6 +6,7 @@
 import { parseEnvelope } from '../core/envelope.ts'
 import type { CallNode, ClusterView, NodeCall, NodeResult } from '../core/node-call.ts'
 import { toEdgeResponse } from './dialects/classic.ts'
+import { layoutRules } from './dialects/dialect.ts'
 import type { ClusterLog, LayoutChange } from './options.ts'
 import { createOwnCall } from './probes.ts'
 
@@ -87,7 +88,7 @@ export function createDistributionCheck({ call, view, log, clock }: Distribution
   }
   return async (node, credentials) => {
     if (view.nodes().length < 2) return false
-    if (view.layoutOf(node) === 'newer') return true
+    if (layoutRules[view.layoutOf(node) ?? 'classic'].distributes) return true
     const known = answers.get(node)
     return known !== undefined && now() < known.until ? known.distributes : ask(node, credentials)
   }
@@ -101,6 +102,6 @@ export function warnOfUnusedDistribution(
   distribution: 'manager' | 'edge',
   log: ClusterLog,
 ): void {
-  if (isMaster && layout === 'newer' && distribution === 'edge')
+  if (isMaster && layoutRules[layout].distributes && distribution === 'edge')
     log('warn', 'mode edge has no effect: in the newer layout the master answers for all nodes', { setting: SETTING })
 }

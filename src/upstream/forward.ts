@@ -7,7 +7,7 @@ import type { EdgeRequest, Handler } from '../core/request.ts'
 import { type TimeLimits, timeLimitOf } from '../core/timing.ts'
 import { traceSync } from '../core/traced.ts'
 import { classic } from './dialects/classic.ts'
-import type { Answer, Dialect, DialectResult, DialectTools } from './dialects/dialect.ts'
+import { type Answer, type Dialect, type DialectResult, type DialectTools, layoutRules } from './dialects/dialect.ts'
 import { newer } from './dialects/newer/index.ts'
 import type { Candidate, KindOf } from './kinds/index.ts'
 import type { NodeLimits } from './options.ts'
@@ -122,12 +122,12 @@ async function askCandidate(
 
 /**
  * Whether a node of another layout may have answered. A refusal shows the layout, and that the node has not acted on the
- * call, which is the only one in the classic layout. An unreadable response shows neither. Otherwise a write is not sent
+ * call, if it is the only one. An unreadable response shows neither. Otherwise a write is not sent
  * again.
  */
 function mayHaveOtherLayout(result: DialectResult, used: Layout, { endpoint }: EdgeRequest): boolean {
   const isRead = endpoint.method === 'GET'
-  if (!result.ok && result.layout !== undefined) return result.layout !== used && (isRead || used === 'classic')
+  if (!result.ok && result.layout !== undefined) return result.layout !== used && (isRead || layoutRules[used].asksOnce)
   const isUnreadable = result.ok ? !result.translated.ok : result.fault === 'unreadable'
   return isUnreadable && isRead
 }

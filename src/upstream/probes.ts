@@ -4,7 +4,7 @@
  */
 import type { CallNode, ClusterView, Layout, NodeCall, NodeResponse, NodeResult } from '../core/node-call.ts'
 import { isAnswered, isHeldBack } from '../core/node-faults.ts'
-import { ownField, ownText, parseJson } from '../core/values.ts'
+import { ownField, parseJson } from '../core/values.ts'
 import { layoutRules } from './dialects/dialect.ts'
 import { ANONYMOUS, type Send } from './layer.ts'
 import { PROBLEM_TYPE } from './node-response.ts'
@@ -106,7 +106,7 @@ type NodeCheckOptions = Pick<OwnCall, 'node' | 'timeout' | 'caller' | 'credentia
 /** Returns the version without a leading `v`; `undefined` if the response does not contain one. */
 export function versionIn(response: NodeResponse, layout: Layout): string | undefined {
   const data = ownField(bodyOf(response), 'data')
-  const text = layout === 'newer' ? ownText(data, 'api_version') : data
+  const text = layoutRules[layout].versionIn(data)
   return typeof text === 'string' ? /^v?([0-9]+(?:\.[0-9]+){1,3})$/.exec(text)?.[1] : undefined
 }
 

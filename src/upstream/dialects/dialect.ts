@@ -15,6 +15,7 @@ import type {
 } from '../../core/node-call.ts'
 import type { EdgeRequest } from '../../core/request.ts'
 import type { EdgeResponse } from '../../core/response.ts'
+import { ownText } from '../../core/values.ts'
 import type { Candidate } from '../kinds/index.ts'
 import { PROBLEM_TYPE } from '../node-response.ts'
 
@@ -59,8 +60,15 @@ interface LayoutRules {
   readonly hasTokens: boolean
   /** Whether responses show that the node is at its limit, blocks the address of the edge, or hangs. */
   readonly showsProblems: boolean
-  /** The path of the cheapest read that every account may send; its response has the version. */
+  /** Whether responses depend on the rights of the account, which the node shows. */
+  readonly hasRights: boolean
+  /** Whether a node distributes requests by itself, whatever its settings are. */
+  readonly distributes: boolean
+  /** Whether a request is one call, so that a refused call means that nothing was done. */
+  readonly asksOnce: boolean
+  /** The path of the cheapest read that every account may send, and the version in the `data` of its response. */
   readonly versionPath: string
+  readonly versionIn: (data: unknown) => unknown
   /** Whether a node of the layout may have sent this response. */
   readonly mayAnswer: (response: Pick<NodeResponse, 'type' | 'status'>) => boolean
 }
@@ -70,16 +78,29 @@ export const layoutRules: Readonly<Record<Layout, LayoutRules>> = {
     perMinute: 0,
     hasTokens: false,
     showsProblems: false,
+    hasRights: false,
+    distributes: false,
+    asksOnce: true,
     versionPath: '/version',
+    versionIn: (data) => data,
     mayAnswer: ({ type }) => type !== PROBLEM_TYPE,
   },
   newer: {
     perMinute: 300,
     hasTokens: true,
     showsProblems: true,
+    hasRights: true,
+    distributes: true,
+    asksOnce: false,
     versionPath: '/',
+    versionIn: (data) => ownText(data, 'api_version'),
     mayAnswer: ({ type, status }) => status === 200 || status === 202 || type === PROBLEM_TYPE,
   },
+}
+
+/** Returns the rules of the setting `cluster.layout`. With `auto` nodes may have the newer layout, which needs more care. */
+export function rulesOfSetting(layout: Layout | 'auto'): LayoutRules {
+  return layoutRules[layout === 'auto' ? 'newer' : layout]
 }
 
 /** What a dialect decides about a call. `endpoint`: method and path template. `timeout` in milliseconds. */

@@ -8,7 +8,6 @@ import type { ClusterView } from '../../core/node-call.ts'
 import { type EdgeRequest, nodeOf } from '../../core/request.ts'
 import {
   type Candidate,
-  CLASSIC_READS,
   type ClusterKind,
   createNoNodeError,
   findNode,
@@ -50,11 +49,15 @@ const routeByManager: Router = (request, view) => {
   }
 }
 
+const ofClassicLayout: Pick<ClusterKind, 'clientVersion' | 'reads'> = {
+  clientVersion: (view) => view.nodes().find(({ version }) => version !== undefined)?.version,
+  reads: { rowsPerCall: 1000, joinsAgents: false },
+}
+
 export const manager: ClusterKind = {
   name: 'manager',
-  distribution: 'manager',
   route: routeByManager,
-  reads: CLASSIC_READS,
+  ...ofClassicLayout,
 }
 
 function pathThroughWorker(path: string, through: 'any' | 'twin' | 'none', view: ClusterView): string | undefined {
@@ -109,4 +112,4 @@ const routeByEdge: Router = (request, view) => {
   }
 }
 
-export const edge: ClusterKind = { name: 'edge', distribution: 'edge', route: routeByEdge, reads: CLASSIC_READS }
+export const edge: ClusterKind = { name: 'edge', route: routeByEdge, ...ofClassicLayout }

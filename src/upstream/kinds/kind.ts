@@ -26,17 +26,15 @@ export type Router = (request: EdgeRequest, view: ClusterView) => readonly Candi
 export interface ClusterKind {
   /** `manager` and `edge`: the mode of the classic layout. */
   readonly name: 'manager' | 'edge' | 'newer'
-  /** Which nodes have the rows of an agent: its owner alone, or also the master, which asks the owner. */
-  readonly distribution: 'manager' | 'edge'
   /** The nodes that can answer a request, in order of preference. */
   readonly route: Router
   /** Returns the node that is asked first, whatever the request is; absent: the request decides. */
   readonly firstNode?: (view: ClusterView) => string
+  /** Returns the version that clients must have been made for; `undefined`: any. */
+  readonly clientVersion: (view: ClusterView) => string | undefined
   /** Rows that one call returns at most, and whether the master returns those of all agents. */
   readonly reads: { readonly rowsPerCall: number; readonly joinsAgents: boolean }
 }
-
-export const CLASSIC_READS = { rowsPerCall: 1000, joinsAgents: false } as const
 
 /** All candidates share one deadline, so there are few. */
 export const MAX_FALLBACKS = 2

@@ -8,6 +8,7 @@ import {
   type Handler,
   nodeOf,
 } from '../../../src/core/request.ts'
+import { ownRowsOfNodes } from '../../../src/join/all-agents-modes.ts'
 import { joinCollections } from '../../../src/join/join-collections.ts'
 import { joinVerdicts, joinWrites } from '../../../src/join/join-results.ts'
 import { bodyOf, edgeRequest, fields, success } from '../../support/edge-requests.ts'
@@ -103,15 +104,17 @@ for (const seed of [1, 2]) {
     }
     const owners = { allOwners: async () => new Map(), verifiedOwners: async () => new Map() }
     const limits = () => ({ timeout: 60_000, slowTimeout: 60_000 })
-    const handle = joinCollections({
-      read,
-      view,
-      owners,
-      isDistributing,
-      distribution: () => 'edge',
-      catalogue,
-      limits,
-    })
+    const handle = joinCollections(
+      {
+        read,
+        view,
+        owners,
+        isDistributing,
+        catalogue,
+        limits,
+      },
+      ownRowsOfNodes,
+    )
     const all = sorted(rows)
     for (const offset of [0, Math.floor(random() * ELEMENTS), ELEMENTS - 500, ELEMENTS + 1]) {
       const query = { sort: '+timestamp', offset: `${offset}`, limit: '1000' }

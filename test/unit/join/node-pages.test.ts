@@ -3,6 +3,7 @@ import { catalogue } from '../../../src/catalogue/index.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
+import { ownRowsOfNodes } from '../../../src/join/all-agents-modes.ts'
 import { joinCollections } from '../../../src/join/join-collections.ts'
 import { isWholeCluster } from '../../../src/join/node-pages.ts'
 import { bodyOf, edgeRequest, jsonResponse, success } from '../../support/edge-requests.ts'
@@ -48,20 +49,22 @@ type RespondTo = (part: EdgeRequest, node: string) => EdgeResponse | undefined
 
 function nodes(respondTo: RespondTo = () => undefined) {
   const calls: string[] = []
-  const read = joinCollections({
-    view: viewOf(names),
-    read: async (part) => {
-      const node = part.params.node_id ?? ''
-      calls.push(`${node} ${part.query.offset ?? 0} ${part.query.sort ?? ''}`.trim())
-      const response = respondTo(part, node)
-      return response ?? pageOf(node, part.query)
+  const read = joinCollections(
+    {
+      view: viewOf(names),
+      read: async (part) => {
+        const node = part.params.node_id ?? ''
+        calls.push(`${node} ${part.query.offset ?? 0} ${part.query.sort ?? ''}`.trim())
+        const response = respondTo(part, node)
+        return response ?? pageOf(node, part.query)
+      },
+      owners: { allOwners: async () => new Map(), verifiedOwners: async () => new Map() },
+      isDistributing,
+      catalogue,
+      limits: () => ({ timeout: 20_000, slowTimeout: 20_000 }),
     },
-    owners: { allOwners: async () => new Map(), verifiedOwners: async () => new Map() },
-    isDistributing,
-    distribution: () => 'edge',
-    catalogue,
-    limits: () => ({ timeout: 20_000, slowTimeout: 20_000 }),
-  })
+    ownRowsOfNodes,
+  )
   const logs = (query: EdgeRequest['query']) =>
     read(edgeRequest('GET /cluster/:node_ids/logs', { params: { node_ids: '*' }, query }))
   return { logs, calls }
