@@ -10,11 +10,12 @@ import {
   type IndexEntry,
   OF_EDGE,
   type SnapshotState,
+  shownEntry,
 } from '../core/response.ts'
 import { compareTexts, inTurns, selectFirst } from '../core/turns.ts'
 import { collectInTurns } from '../query/collect.ts'
 import { CollectionError, parseCollectionRequest, parsePage } from '../query/request.ts'
-import type { ArraySource } from '../query/sources.ts'
+import { cacheEntries } from '../query/sources.ts'
 import { explain } from './explain.ts'
 import { effectiveLifetimes } from './lifetimes.ts'
 import { listPurged, type PurgePorts, policyByPath, purge, purgeCostOf, purgeScopeOf } from './purge.ts'
@@ -120,32 +121,18 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
       if (Object.keys(others).length > 0) {
         const entries = await listed.list(group?.toLowerCase())
         const request = parseCollectionRequest(query, new Date())
-        return success(await collectInTurns(entries, publicFields, request, entrySource))
+        return success(await collectInTurns(entries, shownEntry, request, cacheEntries))
       }
       const window = parsePage(
         parseCollectionRequest({ ...(offset && { offset }), ...(limit && { limit }) }, new Date()),
       )
       const { rows, total } = await listed.page({ ...window, ...(group && { group: group.toLowerCase() }) })
-      return success({ items: rows.map(publicFields), totalItems: total })
+      return success({ items: rows.map((row) => shownEntry(row)), totalItems: total })
     } catch (fault) {
       if (!(fault instanceof CollectionError)) throw fault
       return envelopeOf({ error: fault.code, message: fault.message }, OF_EDGE)
     }
   }
-}
-
-const entrySource: ArraySource = {
-  engine: 'array',
-  defaultSort: '+url',
-  sortable: ['url', 'group', 'endpoint', 'scope', 'key', 'size', 'age', 'timeLeft', 'hits', 'fetchTime'],
-  searchable: ['url', 'endpoint'],
-  filters: { tag: { by: 'equal', fields: ['tags'] } },
-}
-
-/** Times in whole milliseconds. Named one by one, since the store may add fields. */
-function publicFields({ key, url, group, endpoint, scope, tags, size, age, timeLeft, hits, fetchTime }: IndexEntry) {
-  const times = { age: Math.round(age), timeLeft: Math.round(timeLeft), hits, fetchTime: Math.round(fetchTime) }
-  return { key, url, group, endpoint, scope, tags, size, ...times }
 }
 
 function success(data: unknown): EnvelopeResponse<EdgeOrigin> {

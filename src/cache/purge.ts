@@ -8,7 +8,7 @@ import { catalogue } from '../catalogue/index.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { CacheEvent, InvalidationCause, Log } from '../core/events.ts'
 import type { Caller, EdgeRequest } from '../core/request.ts'
-import type { CacheIndex, IndexEntry, PurgeOutcome, PurgeScope } from '../core/response.ts'
+import type { CacheIndex, IndexEntry, PurgeCost, PurgeOutcome, PurgeScope } from '../core/response.ts'
 import { compareTexts, inTurns, selectFirst } from '../core/turns.ts'
 import { type ExplainPorts, snapshotKeyOf } from './explain.ts'
 import { type LifetimesOf, staleTimesOf } from './lifetimes.ts'
@@ -23,16 +23,6 @@ export interface PurgePorts {
   readonly onEvent?: (event: CacheEvent) => void
   /** Absent if the cache is off. */
   readonly explained?: ExplainPorts
-}
-
-/** What a purge would remove. */
-export interface PurgeCost {
-  readonly entries: number
-  readonly bytes: number
-  /** Node time, in seconds, that fetching the entries again would take. */
-  readonly seconds: number
-  /** Entries that are never served stale, with the URLs of the first ones. */
-  readonly neverStale: { readonly entries: number; readonly urls: readonly string[] }
 }
 
 /** The policies of all endpoints whose responses may be stored, by path. */

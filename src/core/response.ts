@@ -280,7 +280,10 @@ export interface CacheStoreState {
   readonly local: { readonly bytes: number; readonly entries: number }
 }
 
-/** One row of the index. Ages and times in milliseconds, sizes in bytes. */
+/**
+ * One row of the index. Ages and times in milliseconds, sizes in bytes. `timeLeft`: until the entry is removed. `fetchTime`:
+ * the node time that its fetch took.
+ */
 export interface IndexEntry extends StoredResponseInfo {
   readonly key: string
   readonly size: number
@@ -288,6 +291,13 @@ export interface IndexEntry extends StoredResponseInfo {
   readonly timeLeft: number
   readonly hits: number
   readonly fetchTime: number
+}
+
+/** Returns an entry as it is shown `elapsed` milliseconds after it was read. Named one by one, since a store may add fields. */
+export function shownEntry(entry: IndexEntry, elapsed = 0) {
+  const { key, url, group, endpoint, scope, tags, size, hits } = entry
+  const [age, timeLeft] = [Math.round(entry.age + elapsed), Math.round(entry.timeLeft - elapsed)]
+  return { key, url, group, endpoint, scope, tags, size, age, timeLeft, hits, fetchTime: Math.round(entry.fetchTime) }
 }
 
 /** A part of the index. Without a group, the groups follow each other by name. */
@@ -320,6 +330,16 @@ export interface PurgeScope {
  * reach Redis may serve the responses until then.
  */
 export type PurgeOutcome = 'done' | 'pending'
+
+/** What a purge would remove. */
+export interface PurgeCost {
+  readonly entries: number
+  readonly bytes: number
+  /** Node time, in seconds, that fetching the entries again would take. */
+  readonly seconds: number
+  /** Entries that are never served stale, with the URLs of the first ones: after a soft purge, the next request waits for a node. */
+  readonly neverStale: { readonly entries: number; readonly urls: readonly string[] }
+}
 
 /** The index of stored responses, the same through every replica and after a restart. */
 export interface CacheIndex {

@@ -101,6 +101,15 @@ export interface ArraySource extends CommonSource {
 
 export type Source = DatabaseSource | ArraySource
 
+/** The entries of the cache, for `/cache` and the console. */
+export const cacheEntries: ArraySource = {
+  engine: 'array',
+  defaultSort: '+url',
+  sortable: ['url', 'group', 'endpoint', 'scope', 'key', 'size', 'age', 'timeLeft', 'hits', 'fetchTime'],
+  searchable: ['url', 'endpoint'],
+  filters: { tag: { by: 'equal', fields: ['tags'] } },
+}
+
 type Fields = Readonly<Record<string, FieldKind>>
 
 function texts(...names: readonly string[]): Readonly<Record<string, 'text'>> {

@@ -87,7 +87,7 @@ const table: Readonly<Record<string, Room>> = {
     ],
   },
   admin: {
-    rooms: ['core', 'catalogue/endpoint', 'catalogue/items', 'catalogue/schemas/kinds'],
+    rooms: ['core', 'query', 'catalogue/endpoint', 'catalogue/items', 'catalogue/schemas/kinds'],
     packages: [
       'ajv',
       'fastify',

@@ -1,7 +1,10 @@
 /** The entries of the cache, searched, sorted and in pages, for the console. */
-import type { CacheIndex, IndexEntry } from '../../core/response.ts'
-import { type Compare, selectFirst } from '../../core/turns.ts'
-import type { EntryPage, EntrySummary } from './cache-types.ts'
+import { growingLru } from '../../core/recently-used.ts'
+import { type CacheIndex, type IndexEntry, shownEntry } from '../../core/response.ts'
+import { selectFirst } from '../../core/turns.ts'
+import { compileMatching } from '../../query/collect.ts'
+import { cacheEntries } from '../../query/sources.ts'
+import type { EntryPage } from './cache-types.ts'
 import { createIndexSnapshots, type IndexSnapshot } from './index-snapshots.ts'
 
 export interface EntryQuery {
@@ -10,7 +13,7 @@ export interface EntryQuery {
   readonly tag?: string | undefined
   readonly scope?: string | undefined
   readonly endpoint?: string | undefined
-  /** A field of `SORT_FIELDS`; a leading `-` sorts in descending order. */
+  /** A field by which `cacheEntries` is sorted; a leading `-` sorts in descending order. */
   readonly sort?: string | undefined
   readonly offset?: number | undefined
   readonly limit?: number | undefined
@@ -51,19 +54,6 @@ const MAX_PAGE_ENTRIES = 500
 const MIN_SORTED_ROWS = 1000
 const SORTED_PER_ASKED = 2
 
-export const SORT_FIELDS = [
-  'url',
-  'group',
-  'endpoint',
-  'scope',
-  'size',
-  'age',
-  'timeLeft',
-  'hits',
-  'fetchTime',
-] as const
-type SortField = (typeof SORT_FIELDS)[number]
-
 /** `clock`: monotonic milliseconds. */
 export function createEntryList(
   index: Pick<CacheIndex, 'list' | 'purgeCount'>,
@@ -89,7 +79,7 @@ export function createEntryList(
         all: snapshot.rows.length,
         bytes: found.bytes,
         offset,
-        items: found.rows.slice(offset, end).map((row) => summaryOf(row, age)),
+        items: found.rows.slice(offset, end).map((row) => shownEntry(row, age)),
       }
     },
     refresh: snapshots.refresh,
@@ -109,69 +99,47 @@ export function createEntryList(
   }
 }
 
-/** Returns the entry with its times `elapsed` milliseconds after it was read. */
-export function summaryOf(row: IndexEntry, elapsed: number): EntrySummary {
-  const { key, url, group, endpoint, scope, tags, size, hits } = row
-  const times = {
-    age: Math.round(row.age + elapsed),
-    timeLeft: Math.round(row.timeLeft - elapsed),
-    fetchTime: Math.round(row.fetchTime),
-  }
-  return { key, url, group, endpoint, scope, tags, size, hits, ...times }
-}
-
 /** Returns a search that remembers the last results of each snapshot. `asked`: the number of rows that it must sort. */
 function createSearch(): (snapshot: IndexSnapshot, query: EntryQuery, asked: number) => Promise<SearchResult> {
-  const searchesOf = new WeakMap<IndexSnapshot, Map<string, Search>>()
+  const searchesOf = new WeakMap<IndexSnapshot, ReturnType<typeof growingLru<string, Search>>>()
   return (snapshot, query, asked) => {
     const { offset: _, limit: __, refresh: ___, ...criteria } = query
     const id = JSON.stringify(criteria)
-    const searches = searchesOf.get(snapshot) ?? new Map<string, Search>()
+    const searches = searchesOf.get(snapshot) ?? growingLru<string, Search>(MAX_SEARCHES)
     searchesOf.set(snapshot, searches)
     const known = searches.get(id)
     if (known !== undefined && known.count >= Math.min(asked, snapshot.rows.length)) return known.result
     const count = Math.max(MIN_SORTED_ROWS, SORTED_PER_ASKED * asked)
     const result = find(snapshot.rows, query, count)
-    searches.delete(id)
-    const oldest = searches.keys().next()
-    if (searches.size >= MAX_SEARCHES && !oldest.done) searches.delete(oldest.value)
     searches.set(id, { count, result })
     return result
   }
 }
 
 async function find(all: readonly IndexEntry[], query: EntryQuery, count: number): Promise<SearchResult> {
-  const field = SORT_FIELDS.find((each) => each === query.sort?.replace(/^-/, '')) ?? 'url'
-  const matches = matcherOf(query)
+  const { search = '', group, tag, scope, endpoint, sort = 'url' } = query
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean)
+  const named = Object.entries({ group, tag, endpoint }).filter((filter): filter is [string, string] => !!filter[1])
+  // Equal entries are ordered by key, so that an entry appears on exactly one page.
+  const request = { filters: Object.fromEntries(named), sort: `${sort},key`, now: new Date() }
+  const { pick, compare } = compileMatching(request, cacheEntries, [], (entry: IndexEntry) => ({ ...entry }))
   let bytes = 0
-  const pick = (row: IndexEntry): IndexEntry | undefined => {
-    if (!matches(row)) return undefined
-    bytes += row.size
-    return row
+  const pickEntry = (entry: IndexEntry) => {
+    const match = isOfScope(entry, scope) && hasWords(entry, words) ? pick(entry) : undefined
+    if (match !== undefined) bytes += entry.size
+    return match
   }
-  const compare = comparatorOf(field, query.sort?.startsWith('-') ?? false)
-  const { first: rows, total } = await selectFirst(all, pick, compare, count)
-  return { rows, total, bytes }
+  const { first, total } = await selectFirst(all, pickEntry, compare, count)
+  return { rows: first.map(({ item }) => item), total, bytes }
 }
 
-function matcherOf({ search, group, tag, scope, endpoint }: EntryQuery): (row: IndexEntry) => boolean {
-  const words = (search ?? '').toLowerCase().split(/\s+/).filter(Boolean)
-  return (row) => {
-    if (group && row.group !== group) return false
-    if (endpoint && row.endpoint !== endpoint) return false
-    if (scope && (scope === 'everyone') !== (row.scope === 'everyone') && row.scope !== scope) return false
-    if (tag && !row.tags.includes(tag)) return false
-    const url = row.url.toLowerCase()
-    return words.every((word) => url.includes(word) || row.key.toLowerCase().startsWith(word))
-  }
+/** `scope`: `everyone`, or any other text for all entries of certain permissions. */
+function isOfScope(entry: IndexEntry, scope: string | undefined): boolean {
+  return !scope || (scope === 'everyone') === (entry.scope === 'everyone')
 }
 
-/** Equal entries are ordered by key, so that an entry appears on exactly one page. */
-function comparatorOf(field: SortField, descending: boolean): Compare<IndexEntry> {
-  const sign = descending ? -1 : 1
-  return (a, b) => {
-    const [left, right] = [a[field], b[field]]
-    if (left !== right) return left < right ? -sign : sign
-    return a.key < b.key ? -1 : 1
-  }
+function hasWords({ url, key }: IndexEntry, words: readonly string[]): boolean {
+  if (words.length === 0) return true
+  const [lowerUrl, lowerKey] = [url.toLowerCase(), key.toLowerCase()]
+  return words.every((word) => lowerUrl.includes(word) || lowerKey.startsWith(word))
 }

@@ -3,9 +3,10 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { EdgeError } from '../../core/errors.ts'
 import type { Caller } from '../../core/request.ts'
-import type { IndexEntry } from '../../core/response.ts'
+import { type IndexEntry, shownEntry } from '../../core/response.ts'
+import { cacheEntries } from '../../query/sources.ts'
 import { requirePermission } from '../sign-in.ts'
-import { createEntryList, type EntryQuery, SORT_FIELDS, summaryOf } from './cache-entries.ts'
+import { createEntryList, type EntryQuery } from './cache-entries.ts'
 import type {
   EntryBody,
   EntryDetails,
@@ -36,7 +37,7 @@ const entryQuery = Type.Object(
   {
     ...filters,
     refresh,
-    sort: Type.Optional(Type.String({ pattern: `^-?(?:${SORT_FIELDS.join('|')})$` })),
+    sort: Type.Optional(Type.String({ pattern: `^-?(?:${cacheEntries.sortable?.join('|')})$` })),
     offset: Type.Optional(Type.Integer({ minimum: 0 })),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500 })),
   },
@@ -153,7 +154,7 @@ function detailsOf(
   contents: EntryContents | EdgeError,
   permission: string,
 ): EntryDetails {
-  const summary = { ...summaryOf(row, age), permission }
+  const summary = { ...shownEntry(row, age), permission }
   if (contents instanceof EdgeError || contents.kind !== 'stored') {
     return {
       ...summary,

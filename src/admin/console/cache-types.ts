@@ -1,4 +1,10 @@
 /** JSON bodies of the console API of the cache. Times are milliseconds unless named otherwise, sizes are bytes. */
+import type { IndexEntry, PurgeCost, SnapshotState } from '../../core/response.ts'
+
+export type { PurgeCost } from '../../core/response.ts'
+export type EntrySummary = IndexEntry
+/** A snapshot of a collection in the memory of this replica. Counts since it was first used here. */
+export type SnapshotSummary = SnapshotState
 
 /** `GET /api/groups`. */
 export interface Groups {
@@ -10,18 +16,6 @@ export interface Groups {
   /** Endpoints that have an entry. */
   readonly endpoints: readonly string[]
   readonly snapshots: readonly SnapshotSummary[]
-}
-
-/** A snapshot of a collection in the memory of this replica. Counts since it was first used here. */
-export interface SnapshotSummary {
-  readonly url: string
-  readonly group: string
-  readonly rows: number
-  readonly bytes: number
-  /** Requests that were answered from it. Each saved one call. */
-  readonly queries: number
-  /** Calls to nodes that built it. */
-  readonly calls: number
 }
 
 export interface GroupSummary {
@@ -37,22 +31,6 @@ export interface GroupSummary {
   readonly refillCost: number
   /** Number of hits that were compared with the response of a node, and how many differed. */
   readonly divergence?: { readonly compared: number; readonly different: number }
-}
-
-export interface EntrySummary {
-  readonly key: string
-  readonly url: string
-  readonly group: string
-  readonly endpoint: string
-  readonly scope: string
-  readonly tags: readonly string[]
-  readonly size: number
-  readonly age: number
-  /** Time until the entry is removed. */
-  readonly timeLeft: number
-  readonly hits: number
-  /** Node time that the entry's fetch took. */
-  readonly fetchTime: number
 }
 
 /** `GET /api/entries`. */
@@ -126,16 +104,6 @@ export interface PurgeRequest extends PurgeNames {
   readonly preview: boolean
   /** Time since the preview whose keys these are. The result counts the entries that were stored after it. */
   readonly previewAge?: number
-}
-
-/** What a purge would remove. */
-export interface PurgeCost {
-  readonly entries: number
-  readonly bytes: number
-  /** Node time, in seconds, that fetching the entries again would take. */
-  readonly seconds: number
-  /** Entries that are never served stale: after a soft purge, the next request waits for a node. */
-  readonly neverStale: { readonly entries: number; readonly urls: readonly string[] }
 }
 
 /** Response of `POST /api/purge`. Of a purge, the cost is that of the entries when it began. */

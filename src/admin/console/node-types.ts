@@ -1,4 +1,5 @@
 /** JSON bodies of the console API of nodes and replicas. Times are milliseconds. */
+import type { NodeContribution } from '../../core/events.ts'
 
 /** `GET /api/nodes`. */
 export interface Nodes {
@@ -56,25 +57,14 @@ export interface JoinedResponse {
   readonly nodes: readonly NodePart[]
 }
 
-/** The contribution of one node to a joined response. */
-export interface NodePart {
-  readonly node: string
-  /** Rows on the page, and in total. Absent if the node contributed none. */
-  readonly rows?: number
-  readonly total?: number
-  /** Absent if the part came from the cache. */
-  readonly ms?: number
-  /** An error type of RFC 9209. */
-  readonly error?: string
-  /** Absent in reports of earlier releases. */
-  readonly errorKind?: NodeErrorKind
-}
+/** The contribution of one node to a joined response. Without `errorKind`: of an earlier release. */
+export type NodePart = NodeContribution
 
 /**
  * `failed`: there was no usable response. `answered`: the node answered with an error. `knownLimit`: rows that no node can
  * return, which is no fault (935).
  */
-export type NodeErrorKind = 'failed' | 'answered' | 'knownLimit'
+export type NodeErrorKind = NonNullable<NodePart['errorKind']>
 
 export interface ReplicaSummary {
   readonly name: string

@@ -176,10 +176,3 @@ export async function readJoined(
 interface JoinedData extends Readonly<Record<string, unknown>> {
   readonly totalItems: number
 }
-
-/** Returns the total in the text of a collection, near its beginning or its end; `undefined`: it is not there. */
-export function totalOf(body: Buffer): number | undefined {
-  const ends = [body.toString('latin1', 0, 64), body.toString('latin1', Math.max(0, body.length - 64))]
-  const [total] = ends.flatMap((text) => /"totalItems": ?(\d+)[,}]/.exec(text)?.[1] ?? [])
-  return total === undefined ? undefined : Number(total)
-}

@@ -6,12 +6,21 @@
  */
 import { isNodeFailure } from '../../core/envelope.ts'
 import { arrivalLimitOf, type EdgeRead, type Handler, NO_COST } from '../../core/request.ts'
-import { cachedOf, type EdgeResponse, type EnvelopeResponse, isPartial, type Lookup } from '../../core/response.ts'
+import {
+  cachedOf,
+  type EdgeResponse,
+  type EnvelopeResponse,
+  isPartial,
+  type Lookup,
+  nodeOriginOf,
+} from '../../core/response.ts'
+import { rowsOf } from '../../rows/rows.ts'
 import type { CacheTarget } from '../key.ts'
-import { callsFor, SnapshotRefusedError, totalOf } from './build.ts'
+import { callsFor, SnapshotRefusedError } from './build.ts'
 import { createBuilder, type SnapshotPorts } from './builder.ts'
 import { derivationOf, SnapshotDemands, selectsAllRows } from './builds.ts'
 import { type Computation, createComputations, type Derivable } from './compute.ts'
+import { parseHead } from './rows.ts'
 
 export interface Snapshots {
   /** Answers requests that the cache cannot answer: calls the nodes, for all rows or for the request itself. */
@@ -60,8 +69,8 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
     const { key, policy } = target
     const lookup = await store.lookup(key, target.tags)
     if (lookup.kind === 'unavailable' || lookup.epochs.fenced) return undefined
-    const total = lookup.kind === 'hit' ? totalOf(lookup.response.body) : undefined
-    if (total !== undefined) demands.noteTotal(key, total)
+    const head = lookup.kind === 'hit' ? parseHead(lookup.response) : undefined
+    if (head !== undefined) demands.noteTotal(key, head.totalItems)
     const { ttl } = lifetimesOf(policy.group, request.endpoint.path)
     demands.note(key, derivable.key, Number(request.query.offset ?? 0) > 0, ttl)
     if (!isServed(lookup, derivable) && !mayWait(derivable)) return undefined
@@ -115,9 +124,11 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
 
   async function callNode(request: EdgeRead): Promise<EdgeResponse> {
     const response = await next(request)
-    const total = response.kind === 'envelope' && selectsAllRows(request) ? totalOf(response.body) : undefined
-    const target = total === undefined ? undefined : derivableOf(ports, request)?.target
-    if (total !== undefined && target !== undefined) demands.noteTotal(target.key, total)
+    if (response.kind === 'file' || !selectsAllRows(request)) return response
+    const target = derivableOf(ports, request)?.target
+    if (target === undefined) return response
+    const found = rowsOf(response.body, nodeOriginOf(response.origin)?.rows)
+    if (found.ok) demands.noteTotal(target.key, found.rows.total)
     return response
   }
 }
