@@ -1,11 +1,14 @@
 FROM node:24-bookworm-slim AS build
 WORKDIR /edge
 COPY package.json package-lock.json .npmrc ./
+COPY packages/console/package.json ./packages/console/
+COPY packages/simulator/package.json ./packages/simulator/
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
-# The simulator serves only the demo and the tests.
-RUN npm run build && rm -r dist/simulator && npm prune --omit=dev --ignore-scripts
+COPY packages ./packages
+# The simulator serves only the demo and the tests. The packages of the repository are links.
+RUN npm run build && rm -r dist/simulator && npm prune --omit=dev --ignore-scripts && rm -r node_modules/@manager-edge
 
 FROM node:24-bookworm-slim
 LABEL org.opencontainers.image.title="manager-edge" org.opencontainers.image.licenses="Apache-2.0"

@@ -7,12 +7,12 @@ import semver from 'semver'
 /** The least supported release of each line. */
 const SUPPORTED = ['20.20.0', '22.22.2', '24.14.1']
 
-const text = readFileSync(process.argv[2] ?? 'package-lock.json', 'utf8')
-const { packages } = JSON.parse(text)
+const { packages } = JSON.parse(readFileSync(process.argv[2] ?? 'package-lock.json', 'utf8'))
 const faults = []
 
-if (text.includes('"resolved"')) faults.push('names registry addresses ("resolved"); .npmrc must omit them')
-for (const [path, { optionalDependencies = {}, engines, deprecated }] of Object.entries(packages)) {
+for (const [path, { resolved, link, optionalDependencies = {}, engines, deprecated }] of Object.entries(packages)) {
+  // A package of the repository is a link to its folder.
+  if (resolved && !(link && resolved.startsWith('packages/'))) faults.push(`${path} names a registry address ("resolved"); .npmrc must omit them`)
   for (const version of SUPPORTED) {
     if (!semver.satisfies(version, engines?.node ?? '*')) faults.push(`${path} needs Node ${engines.node}, not ${version}`)
   }

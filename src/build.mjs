@@ -31,6 +31,9 @@ const LIBRARIES = [
 ]
 /** One file per source, as tsc writes them. The suite and some benchmarks use these files; they are not installed. */
 const COMPILED = resolve('.compiled')
+const SOURCES = resolve('src')
+/** A package that the command line loads if it is installed (`src/cli/added-commands.ts`). */
+const SIMULATOR = resolve('packages/simulator/src')
 const BUILT = resolve('dist')
 const BUNDLES = join(BUILT, 'libraries')
 /** In the bundle, the code that this file would have Ajv write replaces it. */
@@ -95,17 +98,22 @@ function redirect(file) {
 }
 
 /**
- * Writes `dist/program` and, so that an image can leave it out, `dist/simulator`. Their files lie as deep in `dist` as a
- * compiled file lies in its room, so what the sources find by their own place is found from the bundle too.
+ * Writes `dist/program` and, so that an image can leave it out, `dist/simulator`. They share the code of the edge. Their files
+ * lie as deep in `dist` as a compiled file lies in its room, so what the sources find by their own place is found from the
+ * bundle too.
  */
 async function bundleProgram() {
+  // As seen from the folders of the bundle.
+  const libraryOf = (path) => ({ id: join('..', relative(BUILT, path)), external: true })
   const files = {
     name: 'files',
     resolveId: (id, importer) => {
       if (importer === undefined || id.startsWith('ajv/dist/runtime/')) return null
+      if (LIBRARIES.includes(id)) return libraryOf(join(BUNDLES, id, 'index.js'))
       if (!id.startsWith('.')) return { id, external: true }
       const path = resolve(dirname(importer), id)
-      return path.startsWith(BUNDLES) ? { id: path, external: true } : path
+      if (path.startsWith(BUNDLES)) return libraryOf(path)
+      return path.startsWith(SOURCES + sep) ? join(COMPILED, relative(SOURCES, path)).replace(/\.ts$/, '.js') : path
     },
     load: (id) => {
       if (id === SETTINGS_CHECKER) return settingsChecker
@@ -114,17 +122,17 @@ async function bundleProgram() {
         : null
     },
   }
-  const bundle = await rolldown({ input: { cli: join(COMPILED, 'cli.js') }, platform: 'node', plugins: [files] })
+  const input = { cli: join(COMPILED, 'cli.js'), commands: join(SIMULATOR, 'commands/index.ts') }
+  const fileName = ({ moduleIds, facadeModuleId }) =>
+    [...moduleIds, facadeModuleId].some((id) => id?.startsWith(SIMULATOR)) ? 'simulator/[name].js' : 'program/[name].js'
+  const bundle = await rolldown({ input, platform: 'node', plugins: [files] })
   await bundle.write({
     dir: BUILT,
     format: 'esm',
     comments: false,
     sourcemap: true,
-    entryFileNames: 'program/[name].js',
-    chunkFileNames: ({ moduleIds }) =>
-      moduleIds.some((id) => id.startsWith(join(COMPILED, 'simulator') + sep))
-        ? 'simulator/[name].js'
-        : 'program/[name].js',
+    entryFileNames: fileName,
+    chunkFileNames: fileName,
   })
   await bundle.close()
   const cli = join(BUILT, 'cli.js')

@@ -7,8 +7,9 @@ const [target] = process.argv.slice(2)
 const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'))
 const faults = []
 
-for (const [path, { version, dev, optional }] of Object.entries(packages)) {
-  if (path === '' || dev) continue
+for (const [path, { version, dev, link, optional }] of Object.entries(packages)) {
+  // The others are the packages of this repository.
+  if (!path.startsWith('node_modules/') || link || dev) continue
   const manifest = join(path, 'package.json')
   // An optional package that is not installed is for another platform.
   if (!existsSync(manifest) && optional) continue

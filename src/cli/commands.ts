@@ -1,16 +1,16 @@
 /** All commands with their help. The code of a command is loaded when the command runs. */
-import { Command, InvalidArgumentError, Option } from 'commander'
-import type { DemoOptions } from './demo.ts'
-import type { SimulateOptions } from './simulate.ts'
-import { CommandError } from './terminal.ts'
+import { Command } from 'commander'
+import { addedCommands } from './added-commands.ts'
+import { CommandError, parseInteger } from './terminal.ts'
 import type { WarmOptions } from './warm.ts'
 
 const config = ['--config <file>', 'configuration file (YAML); default: the file named by EDGE_CONFIG'] as const
 const usersFile = ['--file <file>', 'the users file (access.users)', 'users'] as const
 
 /** A wrong option is thrown as a `CommandError`, or reported by commander. */
-export function commands(version: string): Command[] {
-  return [start(), demo(), simulate(), check(), user(), token(), warm(), routes(), openApi(version), audit()]
+export async function commands(version: string): Promise<readonly Command[]> {
+  const added = await addedCommands()
+  return [start(), ...added, check(), user(), token(), warm(), routes(), openApi(version), audit()]
 }
 
 function start(): Command {
@@ -43,45 +43,6 @@ interface ProcessOptions {
   readonly number: number
   readonly edge: string
   readonly processes: string
-}
-
-function demo(): Command {
-  const port = parseInteger(0, 65_535)
-  const command = new Command('demo')
-    .description('run the edge in front of a simulated cluster')
-    .option('--port <n>', 'port of the API; 0: any free port', port, 55_000)
-    .option('--operations-port <n>', 'port of the operations listener; 0: any free port', port, 55_001)
-    .option('--replicas <n>', 'number of replicas; the ports of each are higher by 10', parseInteger(1, 10), 1)
-    .option('--redis', 'share the cache through the redis-server that is installed; starts one for the demo')
-    .option('--user-password <password>', 'password of all three users, for scripts; default: random passwords')
-    .action(async (options: DemoOptions) => {
-      process.exitCode = await (await import('./demo.ts')).demo(options)
-    })
-  return withClusterOptions(command)
-}
-
-function simulate(): Command {
-  const command = new Command('simulate')
-    .description('run a simulated cluster alone, and print the settings of an edge in front of it')
-    .option('--port <n>', 'port of the master, the workers use the next ones; 0: any', parseInteger(0, 65_500), 0)
-    .option('--username <name>', 'account of the edge on the nodes', 'edge')
-    .option('--password <password>', 'its password', 'simulated')
-    .action(async (options: SimulateOptions) => {
-      process.exitCode = await (await import('./simulate.ts')).simulate(options)
-    })
-  return withClusterOptions(command)
-}
-
-function withClusterOptions(command: Command): Command {
-  return command
-    .option('--agents <n>', 'number of agents', parseInteger(1, 100_000), 100)
-    .option('--workers <n>', 'number of workers besides the master', parseInteger(0, 50), 2)
-    .option('--seed <n>', 'seed of the data; the same seed gives the same cluster', parseInteger(0, 999_999_999), 1)
-    .addOption(
-      new Option('--layout <layout>', "layout of the nodes' API: that of releases 3.x or 4.x")
-        .choices(['classic', 'newer'])
-        .default('classic'),
-    )
 }
 
 function check(): Command {
@@ -179,13 +140,4 @@ export function manual(program: Command): Command {
     const { manualPage } = await import('./man-page.ts')
     process.stdout.write(manualPage(program))
   })
-}
-
-/** Returns a parser for an integer option. It throws an error that names the bounds. */
-function parseInteger(min: number, max: number): (text: string) => number {
-  return (text) => {
-    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
-    if (value >= min && value <= max) return value
-    throw new InvalidArgumentError(`Use an integer from ${min} to ${max}.`)
-  }
 }

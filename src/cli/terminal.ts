@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
+import { InvalidArgumentError } from 'commander'
 import { weaknessOf } from '../config/named-files.ts'
 import type { Config } from '../config/schema.ts'
 import { EXIT_CODES } from '../server/exit.ts'
@@ -21,6 +22,15 @@ export class CommandError extends Error {
   constructor(message: string, exitCode: number = EXIT_CODES.failed) {
     super(message)
     this.exitCode = exitCode
+  }
+}
+
+/** Returns a parser for an integer option. It throws an error that names the bounds. */
+export function parseInteger(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+    if (value >= min && value <= max) return value
+    throw new InvalidArgumentError(`Use an integer from ${min} to ${max}.`)
   }
 }
 

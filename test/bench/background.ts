@@ -3,7 +3,7 @@
  * nodes up, and with one worker down. The figures of docs/operations.md, "Background traffic", are those of this script.
  */
 import { setTimeout as wait } from 'node:timers/promises'
-import { startSimulator } from '../../src/simulator/index.ts'
+import { startSimulator } from '../../packages/simulator/src/index.ts'
 import { startEdge } from '../support/edge.ts'
 import { startRedis } from '../support/redis.ts'
 import { readOptions } from '../support/script-options.ts'

@@ -16,7 +16,7 @@
  *
  * Ends with code 1 if a row through the edge misses a goal, for example if a node got more calls than its limit.
  */
-import type { SimulatorOptions } from '../../src/simulator/index.ts'
+import type { SimulatorOptions } from '../../packages/simulator/src/index.ts'
 import { readOptions } from '../support/script-options.ts'
 import { measureEntries } from './clients/entries.ts'
 import { startEcho } from './clients/parties.ts'

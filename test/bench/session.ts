@@ -14,7 +14,7 @@
  *
  * Ends with code 1 if the calls with snapshots are not at least five times fewer, or after any error.
  */
-import type { SimulatorOptions } from '../../src/simulator/index.ts'
+import type { SimulatorOptions } from '../../packages/simulator/src/index.ts'
 import { readOptions } from '../support/script-options.ts'
 import { planOf } from './session/plan.ts'
 import { printCalls, printGoals, printRun } from './session/report.ts'

@@ -5,7 +5,7 @@
  */
 import http, { Agent } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { startSimulator } from '../../src/simulator/index.ts'
+import { startSimulator } from '../../packages/simulator/src/index.ts'
 import { startEdge } from '../support/edge.ts'
 import { readOptions } from '../support/script-options.ts'
 import { type Probe, verified, WrongResponseError } from './verify.ts'

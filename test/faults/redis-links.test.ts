@@ -1,6 +1,6 @@
 /** Two edges over one Redis, the writer behind a link with faults: what clients of both see. */
 import t from 'tap'
-import { startSimulator } from '../../src/simulator/index.ts'
+import { startSimulator } from '../../packages/simulator/src/index.ts'
 import { type RunningEdge, startEdge } from '../support/edge.ts'
 import { eventually } from '../support/eventually.ts'
 import { startRedis } from '../support/redis.ts'

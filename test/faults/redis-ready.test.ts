@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startSimulator } from '../../src/simulator/index.ts'
+import { startSimulator } from '../../packages/simulator/src/index.ts'
 import { startEdge } from '../support/edge.ts'
 import { eventually } from '../support/eventually.ts'
 import { startRedis } from '../support/redis.ts'

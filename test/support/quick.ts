@@ -10,7 +10,7 @@ import { readOptions } from './script-options.ts'
 /** More test files would take longer than half a minute on two cores. */
 const MAX_TESTS = 8
 const SOURCE = /\.tsx?$/
-const UNIT_TEST = /^test\/unit\/.*\.test\.ts$/
+const UNIT_TEST = /^(?:test\/unit|packages\/[\w-]+\/test)\/.*\.test\.ts$/
 
 const { values, rest, refuse } = readOptions({
   name: 'quick',
@@ -50,7 +50,7 @@ function changedFiles(): readonly string[] {
 }
 
 function sourceFiles(): readonly string[] {
-  return ['src', 'test'].flatMap((folder) =>
+  return ['src', 'test', 'packages'].flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter((path) => SOURCE.test(path))
       .map((path) => join(folder, path)),

@@ -1,6 +1,6 @@
 /** Starts an edge in front of a simulated cluster, as most journeys do. */
 import type { Test } from 'tap'
-import { type Simulator, type SimulatorOptions, startSimulator } from '../../src/simulator/index.ts'
+import { type Simulator, type SimulatorOptions, startSimulator } from '../../packages/simulator/src/index.ts'
 import { type EdgeUnderTest, type RunningEdge, startEdge } from './edge.ts'
 
 const PASSWORD = 'only-for-tests'

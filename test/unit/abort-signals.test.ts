@@ -5,10 +5,12 @@ import t from 'tap'
 t.test(
   'no source file uses AbortSignal.any: Node 20 may collect a composed signal that still has listeners',
   async (t) => {
-    const paths = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((path) => /\.tsx?$/.test(path))
+    const paths = ['src', 'packages']
+      .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)))
+      .filter((path) => /\.tsx?$/.test(path))
     t.ok(paths.length > 100, `${paths.length} files read`)
     const users = paths.filter((path) => {
-      const code = readFileSync(join('src', path), 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
+      const code = readFileSync(path, 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
       return code.includes('AbortSignal.any')
     })
     t.strictSame(users, [])

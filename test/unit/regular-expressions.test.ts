@@ -9,8 +9,8 @@ import t from 'tap'
 import ts from 'typescript'
 import { catalogue } from '../../src/catalogue/index.ts'
 
-/** Not part of the server: pages in a browser, commands of an operator, checks of the build, the simulated cluster. */
-const NO_SERVER = /^src\/(?:console|cli|simulator|catalogue\/checks)\/|^src\/cli\.ts$/
+/** Not part of the server: commands of an operator. */
+const NO_SERVER = /^src\/cli[/.]/
 
 /** Not linear, but no client, node or other user of Redis chooses the text, or its length is bounded: file and why. */
 const NO_FOREIGN_TEXT: Readonly<Record<string, string>> = {

@@ -1,8 +1,11 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { dirname, join } from 'node:path'
 import t from 'tap'
 
-/** What each room may import. A file directly in `src` is a room with the name of the file. */
+/**
+ * What each room may import. A file directly in `src` is a room with the name of the file. A package of the repository is a
+ * room, and its commands are another one.
+ */
 interface Room {
   readonly rooms: readonly string[]
   readonly packages: readonly string[]
@@ -99,16 +102,45 @@ const table: Readonly<Record<string, Room>> = {
     ],
   },
   // The operators' page runs in a browser. It knows the edge only by the types of the console API.
-  console: {
+  'packages/console': {
     rooms: ['admin/console/*-types'],
     packages: ['preact', '@preact/signals', 'uplot', '@tanstack/virtual-core'],
   },
   config: { rooms: ['core'], packages: ['yaml', 'typebox', 'ajv', 'fastest-levenshtein'] },
-  simulator: { rooms: ['core', 'catalogue', 'query'], packages: ['saxes'] },
+  // What a request means, not how the edge serves it: the simulated cluster stands for the manager.
+  'packages/simulator': {
+    rooms: [
+      'core/errors',
+      'core/values',
+      'catalogue/index',
+      'catalogue/endpoint',
+      'catalogue/classic-texts',
+      'catalogue/schemas/kinds',
+      'query',
+    ],
+    packages: ['saxes'],
+  },
+  // Start an edge as the command line does, with files of users and keys.
+  'packages/simulator/commands': {
+    rooms: [
+      'packages/simulator/index',
+      'access/signing-keys',
+      'access/users-file',
+      'cli/added-commands',
+      'cli/terminal',
+      'config/index',
+      'config/schema',
+      'server',
+    ],
+    packages: ['commander', 'yaml'],
+  },
 }
 
 /** The composition root, the process and the commands may import every room. */
 const UNRESTRICTED = ['app', 'server', 'cli']
+const PACKAGES = readdirSync('packages')
+/** The folders of all sources. */
+const SOURCES = ['src', ...PACKAGES.map((name) => `packages/${name}/src`)]
 const IMPORT =
   /^\s*(?:import|export)\s[^'"`]*?from\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)|^\s*import\s*['"]([^'"]+)['"]/gm
 
@@ -120,13 +152,20 @@ function sources(folder: string): string[] {
   })
 }
 
-/** `src/pipeline/ports.ts` → `pipeline/ports`; its room is the first segment. */
+/** `src/pipeline/ports.ts` → `pipeline/ports`, `packages/console/src/app.tsx` → `packages/console/app`. */
 function place(path: string): string {
-  return relative('src', path).replace(/\.tsx?$/, '')
+  return path
+    .replace(/^src\//, '')
+    .replace(/^(packages\/[\w-]+)\/src\//, '$1/')
+    .replace(/\.tsx?$/, '')
 }
 
+/** Returns the room of a place: its first segment, or the most particular row of a package. */
 function roomOf(path: string): string {
-  return place(path).split('/')[0] ?? ''
+  const target = place(path)
+  if (!target.startsWith('packages/')) return target.split('/')[0] ?? ''
+  const rows = Object.keys(table).filter((row) => isIn(target, row))
+  return rows.sort((a, b) => b.length - a.length)[0] ?? target
 }
 
 function importsOf(path: string): string[] {
@@ -156,13 +195,13 @@ function fault(path: string, specifier: string): string | undefined {
     return room.packages.includes(packageOf(specifier)) ? undefined : `${path} must not import the package ${specifier}`
   }
   const target = place(join(dirname(path), specifier))
-  const own = target.split('/')[0] === roomOf(path)
+  const own = roomOf(join(dirname(path), specifier)) === roomOf(path)
   const allowed = room.rooms.some((known) => isIn(target, known))
   return own || allowed ? undefined : `${path} must not import ${target}`
 }
 
 t.test('every import is one that the table of rooms allows', async (t) => {
-  const files = sources('src').filter((path) => !UNRESTRICTED.includes(roomOf(path)))
+  const files = SOURCES.flatMap(sources).filter((path) => !UNRESTRICTED.includes(roomOf(path)))
   t.ok(files.length > 30, `${files.length} files read`)
   for (const path of files) {
     for (const specifier of importsOf(path)) t.equal(fault(path, specifier), undefined, `${path} → ${specifier}`)
@@ -170,13 +209,13 @@ t.test('every import is one that the table of rooms allows', async (t) => {
 })
 
 t.test('the table has no row for a room that does not exist', async (t) => {
-  const rooms = new Set(sources('src').map(roomOf))
+  const rooms = new Set(SOURCES.flatMap(sources).map(roomOf))
   for (const room of Object.keys(table)) t.ok(rooms.has(room), room)
 })
 
 t.test('each import that the table allows is used', async (t) => {
   for (const [name, { rooms, packages }] of Object.entries(table)) {
-    const files = sources('src').filter((path) => roomOf(path) === name)
+    const files = SOURCES.flatMap(sources).filter((path) => roomOf(path) === name)
     const used = files.flatMap((path) =>
       importsOf(path).map((each) => (each.startsWith('.') ? place(join(dirname(path), each)) : each)),
     )
@@ -189,17 +228,48 @@ t.test('each import that the table allows is used', async (t) => {
 })
 
 t.test('only the settings read the environment, only the process and the commands touch process', async (t) => {
-  for (const path of sources('src')) {
+  for (const path of SOURCES.flatMap(sources)) {
     const code = readFileSync(path, 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
     const room = roomOf(path)
-    if (room !== 'config' && !UNRESTRICTED.includes(room)) t.notMatch(code, /\bprocess\.(?!hrtime|cwd)/, path)
+    if (room !== 'config' && !room.endsWith('/commands') && !UNRESTRICTED.includes(room))
+      t.notMatch(code, /\bprocess\.(?!hrtime|cwd)/, path)
     if (room !== 'config' && room !== 'cli' && room !== 'server') t.notMatch(code, /process\.env/, path)
   }
 })
+
+t.test('the edge imports no package of the repository', async (t) => {
+  for (const path of sources('src'))
+    for (const specifier of importsOf(path))
+      t.notMatch(
+        specifier.startsWith('.') ? join(dirname(path), specifier) : specifier,
+        /^(?:packages|@manager-edge)\//,
+        path,
+      )
+})
+
+t.test('each package declares what it imports, in the version of the edge', async (t) => {
+  const edge = declaredBy('package.json')
+  for (const name of PACKAGES) {
+    const declared = declaredBy(join('packages', name, 'package.json'))
+    const imported = sources(`packages/${name}/src`)
+      .flatMap(importsOf)
+      .filter((specifier) => !/^(?:node:|\.)/.test(specifier))
+    for (const each of new Set(imported.map(packageOf))) t.ok(declared[each], `packages/${name}/package.json: ${each}`)
+    for (const [each, version] of Object.entries(declared))
+      t.equal(edge[each] ?? version, version, `packages/${name}/package.json: ${each}`)
+  }
+})
+
+function declaredBy(manifest: string): Readonly<Record<string, string>> {
+  const { dependencies, devDependencies } = JSON.parse(readFileSync(manifest, 'utf8'))
+  return { ...dependencies, ...devDependencies }
+}
 
 t.test('an import that the table forbids is found', async (t) => {
   t.match(fault('src/pipeline.ts', 'fastify'), /must not import the package/)
   t.match(fault('src/catalogue/endpoint.ts', '../core/request.ts'), /must not import core/)
   t.match(fault('src/query/grammar.ts', 'node:http'), /must never import/)
-  t.match(fault('src/console/app.tsx', '../admin/console/ports.ts'), /must not import admin/)
+  t.match(fault('packages/console/src/app.tsx', '../../../src/admin/console/ports.ts'), /must not import admin/)
+  t.match(fault('packages/simulator/src/world.ts', '../../../src/core/request.ts'), /must not import core/)
+  t.match(fault('packages/simulator/src/world.ts', './commands/demo.ts'), /must not import packages/)
 })

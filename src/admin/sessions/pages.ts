@@ -118,7 +118,7 @@ function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
 }
 
-/** The colours of the console (src/console/style.css). */
+/** The colours of the console (packages/console/src/style.css). */
 export const style = `:root {
   color-scheme: light dark;
   --ground: light-dark(#fbfbfa, #14181b);

@@ -3,7 +3,7 @@
  * caller has always one call in flight, as a slot of the edge has under load, and the nodes' own caches are bypassed.
  */
 import { setTimeout as wait } from 'node:timers/promises'
-import type { NodeCapacity } from '../../../src/simulator/capacity.ts'
+import type { NodeCapacity } from '../../../packages/simulator/src/capacity.ts'
 import { Connections } from './connections.ts'
 import { basic, nodePassword, startCluster } from './parties.ts'
 import { CLIENT_TIMEOUT_MS } from './session.ts'

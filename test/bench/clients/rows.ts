@@ -1,7 +1,7 @@
 /** Measures one row of the table: a number of clients, without the edge or through it. */
 import { readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { SimulatorOptions } from '../../../src/simulator/index.ts'
+import type { SimulatorOptions } from '../../../packages/simulator/src/index.ts'
 import { type RedisServer, startRedis } from '../../support/redis.ts'
 import { cpuOf } from '../load.ts'
 import type { ClusterReport } from '../servers/cluster.ts'

@@ -1,5 +1,5 @@
 /** A simulated cluster with the capacity of a real one, in a separate process. */
-import { type Load, type SimulatorOptions, startSimulator } from '../../../src/simulator/index.ts'
+import { type Load, type SimulatorOptions, startSimulator } from '../../../packages/simulator/src/index.ts'
 
 /** The load of each node since the start. */
 export type ClusterReport = Readonly<Record<string, Load>>

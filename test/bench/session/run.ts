@@ -1,6 +1,7 @@
 /** One replay with its own cluster, Redis and two replicas, so that no run begins with the responses of another. */
+
+import type { SimulatorOptions } from '../../../packages/simulator/src/index.ts'
 import { cacheGroups } from '../../../src/config/schema.ts'
-import type { SimulatorOptions } from '../../../src/simulator/index.ts'
 import { createRandom } from '../../faults/coherence/random.ts'
 import { startRedis } from '../../support/redis.ts'
 import { basic, nodePassword, type RunningCluster, startCluster, startReplicas } from '../clients/parties.ts'

@@ -1,6 +1,6 @@
 /** An edge in front of a simulated cluster of either layout, in either mode of credentials. */
 import { Pool } from 'undici'
-import { type Layout, startSimulator } from '../../../src/simulator/index.ts'
+import { type Layout, startSimulator } from '../../../packages/simulator/src/index.ts'
 import { type RunningEdge, type Settings, startEdge } from '../../support/edge.ts'
 import type { ContractRequest } from './plain.ts'
 

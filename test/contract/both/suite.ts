@@ -1,6 +1,6 @@
 /** Sends every request of the contract through an edge in front of either layout. */
 import type { Test } from 'tap'
-import type { Layout } from '../../../src/simulator/index.ts'
+import type { Layout } from '../../../packages/simulator/src/index.ts'
 import { contract } from '../facts.ts'
 import { differenceOf, factsOf, faultsOf } from './check.ts'
 import { knownDifferences } from './differences.ts'

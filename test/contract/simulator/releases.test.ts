@@ -1,7 +1,7 @@
 /** The simulated cluster has the calls and parameters of the release that it is started as. */
 import t from 'tap'
-import { callsOf } from '../../../src/simulator/newer/calls/index.ts'
-import { startNewer } from '../../unit/simulator/newer/ask.ts'
+import { callsOf } from '../../../packages/simulator/src/newer/calls/index.ts'
+import { startNewer } from '../../../packages/simulator/test/newer/ask.ts'
 import { DESCRIBED, operationsOf } from '../newer/newer-contract.ts'
 
 const COMMON = ['pretty', 'wait_for_complete'] as const

@@ -1,6 +1,6 @@
 /** Sends recorded requests of a newer cluster to the simulator, and compares the shapes of the responses. */
 import { request as send } from 'node:http'
-import type { Simulator } from '../../../src/simulator/index.ts'
+import type { Simulator } from '../../../packages/simulator/src/index.ts'
 import { type NewerExchange, recordedNewer } from '../newer/exchanges.ts'
 import { startRecordedCluster, USERS } from './world.ts'
 

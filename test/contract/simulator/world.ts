@@ -1,7 +1,7 @@
 /** A simulated cluster with the agents, groups and users of the recorded one. */
 
-import { type Simulator, startSimulator } from '../../../src/simulator/index.ts'
-import type { SimAgent } from '../../../src/simulator/model.ts'
+import { type Simulator, startSimulator } from '../../../packages/simulator/src/index.ts'
+import type { SimAgent } from '../../../packages/simulator/src/model.ts'
 
 const DAY = 86_400_000
 

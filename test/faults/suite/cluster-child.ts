@@ -1,5 +1,5 @@
 /** The simulated cluster as a process: its faults and its counts are commands of the parent process. */
-import { type Fault, startSimulator } from '../../../src/simulator/index.ts'
+import { type Fault, startSimulator } from '../../../packages/simulator/src/index.ts'
 import type { ClusterCommand, ClusterReport } from './cluster-process.ts'
 
 const simulator = await startSimulator(JSON.parse(process.argv[2] ?? '{}'))

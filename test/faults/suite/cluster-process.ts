@@ -1,6 +1,6 @@
 /** Starts a simulated cluster as a process, with a fault proxy in front of each node. */
 import { once } from 'node:events'
-import type { Fault as NodeFault, SimulatorOptions } from '../../../src/simulator/index.ts'
+import type { Fault as NodeFault, SimulatorOptions } from '../../../packages/simulator/src/index.ts'
 import { forkScript } from '../../support/typescript/script.ts'
 import { type FaultProxy, startFaultProxy } from '../proxy.ts'
 import { PASSWORD } from './edge-process.ts'

@@ -14,7 +14,7 @@ const options = {
 } as const
 
 /** Folders with TypeScript. */
-const SOURCES: readonly string[] = ['src', 'test']
+const SOURCES: readonly string[] = ['src', 'test', 'packages']
 const NOT_LINKED: readonly string[] = [...SOURCES, '.git', 'node_modules']
 
 /**

@@ -18,7 +18,7 @@ const COMPILED = '.tests'
 
 const { values, rest } = readOptions({
   name: 'test',
-  purpose: 'Runs the test files of the folders (default: test).',
+  purpose: 'Runs the test files of the folders (default: test and packages).',
   options: {
     random: { kind: 'flag', meaning: 'in a random order' },
     seed: { kind: 'number', meaning: 'repeat the random order of an earlier run' },
@@ -27,7 +27,7 @@ const { values, rest } = readOptions({
 })
 const isRandom = values.random === true || values.seed !== undefined
 const { seed = Date.now() % 1_000_000 } = values
-const folders = rest.length > 0 ? rest : ['test']
+const folders = rest.length > 0 ? rest : ['test', 'packages']
 const { timeout, jobs, 'test-env': environment } = parse(readFileSync('.taprc', 'utf8'))
 
 const found = await Promise.all(

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import openapiTS, { astToString } from 'openapi-typescript'
 import t from 'tap'
-import { startSimulator } from '../../../src/simulator/index.ts'
+import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { startEdge } from '../../support/edge.ts'
 
 const programs = fileURLToPath(new URL('program', import.meta.url))

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import t from 'tap'
-import { startSimulator } from '../../../src/simulator/index.ts'
+import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { type RunningEdge, startEdge } from '../../support/edge.ts'
 
 const fixture = (name: string) => join(import.meta.dirname, '../../support/certificates', name)

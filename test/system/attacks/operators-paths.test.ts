@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startSimulator } from '../../../src/simulator/index.ts'
+import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { startEdge } from '../../support/edge.ts'
 
 t.test('the public listener serves no operations endpoint, and /cache needs its permission', async (t) => {

@@ -5,7 +5,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import t from 'tap'
 import { request } from 'undici'
-import { startSimulator } from '../../../src/simulator/index.ts'
+import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { type RunningEdge, startEdge } from '../../support/edge.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startRedis } from '../../support/redis.ts'

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import type { Test } from 'tap'
-import { startSimulator } from '../../../src/simulator/index.ts'
+import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { type RunningEdge, startEdge } from '../../support/edge.ts'
 import { type SocketResponse, sendRaw } from '../../support/raw.ts'
 

@@ -1,10 +1,10 @@
 /** Clusters of several replicas that share one real Redis and one simulated manager, with short intervals. */
 import type { Test } from 'tap'
+import { type Simulator, startSimulator } from '../../../packages/simulator/src/index.ts'
 import type { Replicas } from '../../../src/admin/console/replicas.ts'
 import { buildReplicas } from '../../../src/app/console.ts'
 import { createMonitors } from '../../../src/app/operations.ts'
 import { RedisReplica } from '../../../src/redis/replica.ts'
-import { type Simulator, startSimulator } from '../../../src/simulator/index.ts'
 import { createEdgeEvents } from '../../../src/telemetry/events.ts'
 import { RequestCounts } from '../../../src/telemetry/request-counts.ts'
 import { type Cluster, createCluster } from '../../../src/upstream/index.ts'

@@ -1,7 +1,7 @@
 /** An edge with the console in front of a simulated cluster. */
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { type Simulator, startSimulator } from '../../../src/simulator/index.ts'
+import { type Simulator, startSimulator } from '../../../packages/simulator/src/index.ts'
 import { type EdgeUnderTest, type RunningEdge, startEdge } from '../../support/edge.ts'
 
 /** Of the edge's account on the simulated nodes. */
@@ -51,5 +51,5 @@ export async function sendRequests({ get }: ConsoleEdge, rounds = 3): Promise<vo
 
 /** Builds the page if `npm test` has not built it. */
 export function buildPage(): void {
-  if (!existsSync('dist/console/index.html')) execFileSync(process.execPath, ['src/console/build.mjs'])
+  if (!existsSync('dist/console/index.html')) execFileSync(process.execPath, ['packages/console/build.mjs'])
 }

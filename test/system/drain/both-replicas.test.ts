@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { SeenRequest } from '../../../src/simulator/model.ts'
+import type { SeenRequest } from '../../../packages/simulator/src/model.ts'
 import { eventually } from '../../support/eventually.ts'
 import { drain, drainRecords, putBack, read, startReplicas, stateOf } from './replicas.ts'
 

@@ -1,6 +1,6 @@
 /** Two replicas with one Redis in front of a simulated cluster, and the requests that drain its nodes. */
 import type { Test } from 'tap'
-import { type Simulator, type SimulatorOptions, startSimulator } from '../../../src/simulator/index.ts'
+import { type Simulator, type SimulatorOptions, startSimulator } from '../../../packages/simulator/src/index.ts'
 import { type RunningEdge, type Settings, startEdge } from '../../support/edge.ts'
 import { type RedisServer, startRedis } from '../../support/redis.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { statusOf } from '../../../src/simulator/agent-state.ts'
+import { statusOf } from '../../../packages/simulator/src/agent-state.ts'
 import { allRows, expected, joinedCluster, kinds, pathOf } from './cluster.ts'
 
 /** A manager returns no more rows than this at once. */

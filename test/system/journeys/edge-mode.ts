@@ -1,6 +1,6 @@
 /** An edge in distribution mode `edge` in front of a simulated cluster whose nodes do not distribute. */
 import type { Test } from 'tap'
-import type { Simulator } from '../../../src/simulator/index.ts'
+import type { Simulator } from '../../../packages/simulator/src/index.ts'
 import type { RunningEdge } from '../../support/edge.ts'
 import { simulated } from '../../support/simulated.ts'
 

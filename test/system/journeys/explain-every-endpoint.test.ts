@@ -1,7 +1,7 @@
 import t from 'tap'
+import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { exampleOf } from '../../../src/admin/openapi/example.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
-import { startSimulator } from '../../../src/simulator/index.ts'
 import { startEdge } from '../../support/edge.ts'
 
 interface Explained {

@@ -1,6 +1,6 @@
 /** Three simulated nodes, each behind a proxy that injects faults, and an edge in distribution mode `edge`. */
 import type { Test } from 'tap'
-import { type Fault as NodeFault, type Simulator, startSimulator } from '../../../src/simulator/index.ts'
+import { type Fault as NodeFault, type Simulator, startSimulator } from '../../../packages/simulator/src/index.ts'
 import { type FaultProxy, type Fault as ProxyFault, startFaultProxy } from '../../faults/proxy.ts'
 import { type RunningEdge, startEdge } from '../../support/edge.ts'
 

@@ -1,6 +1,6 @@
 /** Rows of agents that report to another node: because an address leads to the wrong node, or because an agent moves. */
 import t from 'tap'
-import { startSimulator } from '../../../src/simulator/index.ts'
+import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { startFaultProxy } from '../../faults/proxy.ts'
 import { startEdge } from '../../support/edge.ts'
 import { ask, edgeMode, type Reply } from './edge-mode.ts'

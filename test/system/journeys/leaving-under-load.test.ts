@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { hash } from '@node-rs/bcrypt'
 import t from 'tap'
 import { stringify } from 'yaml'
-import { startSimulator } from '../../../src/simulator/index.ts'
+import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const CLIENTS = 60

@@ -3,7 +3,7 @@
  * that is silent. All times of the edge are a fifth of those that apply; test/faults/suite has the whole ones.
  */
 import t, { type Test } from 'tap'
-import { startSimulator } from '../../../src/simulator/index.ts'
+import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { type RunningEdge, startEdge } from '../../support/edge.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Hang, type NodeDoor, startNodeDoor } from '../../support/node-door.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import type { Fault } from '../../../src/simulator/faults.ts'
+import type { Fault } from '../../../packages/simulator/src/faults.ts'
 import { simulated } from '../../support/simulated.ts'
 import { ask } from './edge-mode.ts'
 

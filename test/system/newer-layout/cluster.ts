@@ -1,6 +1,6 @@
 /** An edge in front of a simulated cluster of the newer layout, and its classic clients. */
 import type { Test } from 'tap'
-import type { SimulatorOptions } from '../../../src/simulator/index.ts'
+import type { SimulatorOptions } from '../../../packages/simulator/src/index.ts'
 import type { EdgeUnderTest } from '../../support/edge.ts'
 import { simulated } from '../../support/simulated.ts'
 

@@ -3,9 +3,9 @@
  * without `secrets:read` no endpoint returns one, and with it no response that has one is stored.
  */
 import t, { type Test } from 'tap'
+import { secretOf } from '../../../packages/simulator/src/agent-state.ts'
+import type { Simulator } from '../../../packages/simulator/src/index.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
-import { secretOf } from '../../../src/simulator/agent-state.ts'
-import type { Simulator } from '../../../src/simulator/index.ts'
 import { simulated } from '../../support/simulated.ts'
 
 const world = { layout: 'newer', workers: 1, agents: 5 } as const

@@ -1,6 +1,6 @@
 /** Nodes of the newer layout with a limit of requests per minute: what clients get, and what the nodes get. */
 import t, { type Test } from 'tap'
-import { startSimulator } from '../../../src/simulator/index.ts'
+import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { type RunningEdge, startEdge } from '../../support/edge.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startRedis } from '../../support/redis.ts'

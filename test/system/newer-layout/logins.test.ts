@@ -2,7 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { startSimulator } from '../../../src/simulator/index.ts'
+import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { startEdge } from '../../support/edge.ts'
 import { eventually } from '../../support/eventually.ts'
 import { simulated } from '../../support/simulated.ts'

@@ -3,7 +3,7 @@
  * whatever the cache does.
  */
 import t from 'tap'
-import { startSimulator } from '../../../src/simulator/index.ts'
+import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { type Settings, startEdge } from '../../support/edge.ts'
 import { startRedis } from '../../support/redis.ts'
 

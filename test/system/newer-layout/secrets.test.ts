@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { type Simulator, startSimulator } from '../../../src/simulator/index.ts'
+import { type Simulator, startSimulator } from '../../../packages/simulator/src/index.ts'
 import { type RunningEdge, type Settings, startEdge } from '../../support/edge.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type RedisServer, startRedis } from '../../support/redis.ts'

@@ -3,7 +3,7 @@
  * edges with a cache, in front of equal simulated clusters, get the same requests.
  */
 import t, { type Test } from 'tap'
-import { startSimulator } from '../../../src/simulator/index.ts'
+import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { startEdge } from '../../support/edge.ts'
 
 const now = new Date('2026-11-22T10:00:00Z')

@@ -1,6 +1,6 @@
 /** `cluster.layout: auto`: clients of the edge while the cluster behind it is upgraded. */
 import t, { type Test } from 'tap'
-import { startSimulator } from '../../../src/simulator/index.ts'
+import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { type EdgeUnderTest, startEdge } from '../../support/edge.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startRedis } from '../../support/redis.ts'

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { stringify } from 'yaml'
-import { startSimulator } from '../../../src/simulator/index.ts'
+import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { program } from '../process/program.ts'
 
 const isInstalled = (name: string): boolean =>
@@ -66,15 +66,17 @@ t.test('the Debian package', { skip: noTools }, async (t) => {
       t.strictSame(others, [])
       const inProgram = paths.filter((path) => path.startsWith('/usr/lib/manager-edge/'))
       t.strictSame(
-        inProgram.filter((path) => /^\/usr\/lib\/manager-edge\/(?:src|test|dist\/simulator)/.test(path)),
+        inProgram.filter((path) =>
+          /^\/usr\/lib\/manager-edge\/(?:src|test|packages|node_modules\/@manager-edge|dist\/simulator)/.test(path),
+        ),
         [],
       )
       const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
       for (const name of Object.keys(dependencies))
         t.ok(inProgram.includes(`/usr/lib/manager-edge/node_modules/${name}/package.json`), name)
       const { devDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
-      const forDevelopment = ['tap', 'typescript', '@biomejs/biome', 'vite'].filter((name) => name in devDependencies)
-      t.equal(forDevelopment.length, 4)
+      const forDevelopment = ['tap', 'typescript', '@biomejs/biome'].filter((name) => name in devDependencies)
+      t.equal(forDevelopment.length, 3)
       for (const name of forDevelopment)
         t.notOk(paths.includes(`/usr/lib/manager-edge/node_modules/${name}/package.json`), name)
       const { engines } = JSON.parse(readFileSync('package.json', 'utf8'))

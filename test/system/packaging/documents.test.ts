@@ -16,8 +16,8 @@ import { documents, textOf } from '../../support/documents/list.ts'
 const all = documents()
 /** Documents that describe the product as it is now. */
 const current = all.filter(({ path }) => path !== 'CHANGELOG.md' && !path.startsWith('docs/decisions/'))
-const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
-  .map((name) => join('src', name))
+const sources = ['src', 'packages']
+  .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)))
   .filter((name) => statSync(name).isFile())
   .map((name) => readFileSync(name, 'utf8'))
   .join('\n')
@@ -83,7 +83,7 @@ t.test('every setting that an example configuration or a remedy names exists', a
 t.test('every script and command that a document names exists', async (t) => {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> }
   // The last two describe the program itself and are added to the program.
-  const known = [...commands('1').map((command) => command.name()), 'completion', 'man']
+  const known = [...(await commands('1')).map((command) => command.name()), 'completion', 'man']
   let count = 0
   for (const { path, text } of all) {
     for (const [, name = ''] of text.matchAll(/npm run ([\w:]+)/g)) t.ok(scripts[name], `${path}: npm run ${name}`)

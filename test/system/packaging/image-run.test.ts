@@ -7,8 +7,8 @@ import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { stringify } from 'yaml'
+import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { putUser } from '../../../src/access/users-file.ts'
-import { startSimulator } from '../../../src/simulator/index.ts'
 
 const IMAGE = 'manager-edge:under-test'
 const docker = promisify(execFile)

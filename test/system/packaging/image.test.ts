@@ -30,12 +30,13 @@ t.test('the image has no simulator, and only the commands that simulate a cluste
   const importers = files.filter(
     (name) => name.endsWith('.js') && /['"][./]+simulator\//.test(readFileSync(join(folder, 'dist', name), 'utf8')),
   )
-  t.equal(importers.length, 1, 'no other file imports it')
-  t.match(importers, [/^program\/simulate/])
+  t.strictSame(importers, ['program/cli.js'], 'only the command line names its entry')
 
-  const demo = await runCli(folder, ['demo'])
-  t.equal(demo.code, 1)
-  t.match(demo.err, /^the simulated cluster is not included in this installation.*npm run demo/)
+  for (const args of [['demo'], ['demo', '--agents', '3'], ['simulate', '--layout', 'newer']]) {
+    const missing = await runCli(folder, args)
+    t.equal(missing.code, 1)
+    t.match(missing.err, /^the simulated cluster is not included in this installation.*npm run demo/)
+  }
   t.match((await runCli(folder, ['routes'])).out, /^METHOD +PATH/)
   const start = await runCli(folder, ['start', '--config', join(folder, 'missing.yaml')])
   t.equal(start.code, 2)

@@ -151,7 +151,7 @@ t.test('the lock file is complete, names no registry, and npm ci prints no warni
     Object.assign(packages[binary] ?? {}, { resolved: 'https://registry.example/x' }),
   )
   t.equal(resolved.code, 1)
-  t.match(resolved.output, 'names registry addresses')
+  t.match(resolved.output, 'names a registry address')
   for (const [entry, fault] of [
     [{ engines: { node: '>=22' } }, 'needs Node >=22, not 20.20.0'],
     [{ engines: { node: '^20 || ^24' } }, 'needs Node ^20 || ^24, not 22.22.2'],

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { hash } from '@node-rs/bcrypt'
 import t from 'tap'
 import { stringify } from 'yaml'
+import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { verifyAudit } from '../../../src/audit/verify.ts'
-import { startSimulator } from '../../../src/simulator/index.ts'
 import { program, result } from './program.ts'
 
 t.test(

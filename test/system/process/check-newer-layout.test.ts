@@ -1,6 +1,6 @@
 /** `check --connect` in front of nodes with the newer layout. */
 import t, { type Test } from 'tap'
-import type { NewerOptions } from '../../../src/simulator/index.ts'
+import type { NewerOptions } from '../../../packages/simulator/src/index.ts'
 import { account, configFolder } from './config.ts'
 import { result } from './program.ts'
 

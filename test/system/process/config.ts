@@ -3,9 +3,9 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { stringify } from 'yaml'
+import { type SimulatorOptions, startSimulator } from '../../../packages/simulator/src/index.ts'
 import { createKeyFile } from '../../../src/access/signing-keys.ts'
 import { putUser } from '../../../src/access/users-file.ts'
-import { type SimulatorOptions, startSimulator } from '../../../src/simulator/index.ts'
 
 export const account = { username: 'edge', password: 'only-for-tests' }
 

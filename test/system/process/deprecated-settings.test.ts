@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { hash } from '@node-rs/bcrypt'
 import t, { type Test } from 'tap'
 import { parse, stringify } from 'yaml'
+import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { renamedSettings } from '../../../src/config/deprecated.ts'
-import { startSimulator } from '../../../src/simulator/index.ts'
 import { program, result } from './program.ts'
 
 const account = { username: 'edge', password: 'only-for-tests' }

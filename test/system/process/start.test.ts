@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { hash } from '@node-rs/bcrypt'
 import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
+import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { formatLine } from '../../../src/server/logs.ts'
-import { startSimulator } from '../../../src/simulator/index.ts'
 import { program } from './program.ts'
 
 const account = { username: 'edge', password: 'only-for-tests' }

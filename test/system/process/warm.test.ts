@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { classify } from '../../../src/cli/warm-requests.ts'
-import { startSimulator } from '../../../src/simulator/index.ts'
 import { startEdge } from '../../support/edge.ts'
 import { result } from './program.ts'
 

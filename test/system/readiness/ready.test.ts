@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { startSimulator } from '../../../src/simulator/index.ts'
+import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { startFaultProxy } from '../../faults/proxy.ts'
 import { type EdgeUnderTest, type RunningEdge, startEdge } from '../../support/edge.ts'
 import { eventually } from '../../support/eventually.ts'

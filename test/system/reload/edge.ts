@@ -3,8 +3,8 @@ import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { parse, stringify } from 'yaml'
+import type { SimulatorOptions } from '../../../packages/simulator/src/index.ts'
 import { pathOf, setIn } from '../../../src/config/tree.ts'
-import type { SimulatorOptions } from '../../../src/simulator/index.ts'
 import { simulated } from '../../support/simulated.ts'
 
 export interface Line {

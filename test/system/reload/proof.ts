@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 import type { Test } from 'tap'
-import type { SimulatorOptions } from '../../../src/simulator/index.ts'
+import type { SimulatorOptions } from '../../../packages/simulator/src/index.ts'
 import type { Reloadable } from './edge.ts'
 
 /** What a client or an operator sees of a setting. The values before and after the change must differ. */

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
+import { type Simulator, startSimulator } from '../../../packages/simulator/src/index.ts'
 import { cacheGroups } from '../../../src/config/schema.ts'
-import { type Simulator, startSimulator } from '../../../src/simulator/index.ts'
 import { type RunningEdge, startEdge } from '../../support/edge.ts'
 import { startRedis } from '../../support/redis.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startSimulator } from '../../../src/simulator/index.ts'
+import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { startEdge } from '../../support/edge.ts'
 
 t.test('clients that prefer a minimal response of /cache get counts instead of URLs', async (t) => {

@@ -1,9 +1,9 @@
 /** The policies in docs/newer-layout.md are enough for the roles of the edge that they are meant for, and no more. */
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
+import { type NewerUser, startSimulator } from '../../../packages/simulator/src/index.ts'
 import { findMissingRights } from '../../../src/cli/missing-rights.ts'
 import type { Config } from '../../../src/config/schema.ts'
-import { type NewerUser, startSimulator } from '../../../src/simulator/index.ts'
 import { type AccountRights, readAccountRights } from '../../../src/upstream/probes.ts'
 import { clusterOf } from '../upstream/fake-node.ts'
 

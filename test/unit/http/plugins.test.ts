@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 
 const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
-  .filter((name) => name.endsWith('.ts') && !name.startsWith('console'))
+  .filter((name) => name.endsWith('.ts'))
   .map((name) => ({ name, text: readFileSync(join('src', name), 'utf8') }))
 const namesOf = (pattern: RegExp) => files.filter(({ text }) => pattern.test(text)).map(({ name }) => name)
 

@@ -1,6 +1,6 @@
 /** States of a node of the newer layout that its responses show: its address block, and its process that hangs. */
 import t, { type Test } from 'tap'
-import { type NewerOptions, startSimulator } from '../../../src/simulator/index.ts'
+import { type NewerOptions, startSimulator } from '../../../packages/simulator/src/index.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type ClusterTestOptions, clusterOf, get } from './fake-node.ts'
 

@@ -1,7 +1,7 @@
 /** Calls that the master of the newer layout passes on to a worker, which is cut off: with a simulated cluster. */
 import t, { type Test } from 'tap'
+import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
-import { startSimulator } from '../../../src/simulator/index.ts'
 import { forward } from '../../../src/upstream/forward.ts'
 import { createKinds } from '../../../src/upstream/kinds/index.ts'
 import { eventually } from '../../support/eventually.ts'

@@ -1,5 +1,5 @@
 /** R7 and R8: one node of a cluster is black-holed or responds with garbage, and the edge joins the others. */
-import type { Fault as NodeFault } from '../../../../src/simulator/index.ts'
+import type { Fault as NodeFault } from '../../../../packages/simulator/src/index.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { sumOf } from '../../../support/scrape.ts'
 import type { Fault as ProxyFault } from '../../proxy.ts'

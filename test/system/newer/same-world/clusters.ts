@@ -1,6 +1,6 @@
 /** The same cluster twice, once in each layout, each behind an edge without cache. */
 import type { Test } from 'tap'
-import { type Simulator, startSimulator } from '../../../../src/simulator/index.ts'
+import { type Simulator, startSimulator } from '../../../../packages/simulator/src/index.ts'
 import { startEdge } from '../../../support/edge.ts'
 import type { Write } from './writes.ts'
 

@@ -4,11 +4,11 @@
  */
 import fc from 'fast-check'
 import type { Test } from 'tap'
+import { type Layout, startSimulator } from '../../../../packages/simulator/src/index.ts'
 import { compilePolicy } from '../../../../src/cache/policy.ts'
 import type { Endpoint } from '../../../../src/catalogue/endpoint.ts'
 import { catalogue } from '../../../../src/catalogue/index.ts'
 import { cacheGroups } from '../../../../src/config/schema.ts'
-import { type Layout, startSimulator } from '../../../../src/simulator/index.ts'
 import { type RunningEdge, startEdge } from '../../../support/edge.ts'
 import { engineCollectionOf } from '../../../support/engine/collections.ts'
 import type { EngineItem } from '../../../support/engine/outcome.ts'

@@ -4,7 +4,7 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Test } from 'tap'
-import type { Simulator } from '../../../../src/simulator/index.ts'
+import type { Simulator } from '../../../../packages/simulator/src/index.ts'
 import {
   createEngine,
   type Engine,

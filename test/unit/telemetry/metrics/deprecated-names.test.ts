@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
-import { startSimulator } from '../../../../src/simulator/index.ts'
+import { startSimulator } from '../../../../packages/simulator/src/index.ts'
 import { startEdge } from '../../../support/edge.ts'
 import { type Sample, samplesOf, sumOf } from '../../../support/scrape.ts'
 

@@ -1,6 +1,6 @@
 /** An edge with traces on, a simulated cluster and a collector. */
 import type { Test } from 'tap'
-import type { SimulatorOptions } from '../../../../src/simulator/index.ts'
+import type { SimulatorOptions } from '../../../../packages/simulator/src/index.ts'
 import { simulated } from '../../../support/simulated.ts'
 import { startCollector } from './collector.ts'
 

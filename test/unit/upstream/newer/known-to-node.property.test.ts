@@ -5,10 +5,10 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { request as send } from 'undici'
+import { startNewer } from '../../../../packages/simulator/test/newer/ask.ts'
 import { EdgeError } from '../../../../src/core/errors.ts'
 import type { CallNode } from '../../../../src/core/node-call.ts'
 import { newer } from '../../../../src/upstream/dialects/newer/index.ts'
-import { startNewer } from '../../simulator/newer/ask.ts'
 import { edgeRequest } from '../edge-request.ts'
 import { anyRead, reads } from './classic-reads.ts'
 

@@ -1,6 +1,6 @@
 /** A read that needs several calls is not begun if the limit per minute of the node does not permit all of them. */
 import t from 'tap'
-import { startSimulator } from '../../../../src/simulator/index.ts'
+import { startSimulator } from '../../../../packages/simulator/src/index.ts'
 import { forward } from '../../../../src/upstream/forward.ts'
 import { createKinds } from '../../../../src/upstream/kinds/index.ts'
 import { edgeRequest } from '../edge-request.ts'

@@ -1,0 +1,16 @@
+/** The names of events in the charts and in the list below them. */
+import type { EventKind, HistoryEvent } from '../../../src/admin/console/history-types.ts'
+
+/** The letter of each kind in the charts. */
+export const eventLetters: Readonly<Record<EventKind, string>> = { start: 'S', purge: 'P', ejection: 'E', reload: 'R' }
+
+const titles: Readonly<Record<EventKind, string>> = {
+  start: 'Replica started',
+  purge: 'Purge',
+  ejection: 'Node ejected',
+  reload: 'Settings reloaded',
+}
+
+export function eventTitle({ kind, text }: HistoryEvent): string {
+  return text === undefined ? titles[kind] : `${titles[kind]}: ${text}`
+}

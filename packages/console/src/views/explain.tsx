@@ -1,0 +1,113 @@
+/** Explains what the cache does with the next request for a URL. */
+import { useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import type { Explanation } from '../../../../src/admin/console/cache-types.ts'
+import { callApi } from '../api.ts'
+import { formatDuration } from '../format.ts'
+import { Property } from '../property.tsx'
+import { replaceQuery, route } from '../route.ts'
+import { parseExplainedUrl } from './explained-url.ts'
+
+export function Explain({ edgeUrl }: { readonly edgeUrl: string }) {
+  const url = route.value.query.get('url') ?? ''
+  const found = useSignal<Explanation | undefined>(undefined)
+  const failure = useSignal<string | undefined>(undefined)
+  const notes = useSignal<readonly string[]>([])
+  const asked = useRef(0)
+  const field = useRef<HTMLInputElement>(null)
+  const explain = async (text: string): Promise<void> => {
+    asked.current += 1
+    const question = asked.current
+    found.value = undefined
+    failure.value = undefined
+    notes.value = []
+    try {
+      const parsed = parseExplainedUrl(text, edgeUrl)
+      // Not the text: it may contain a password.
+      replaceQuery({ url: parsed.target })
+      if (field.current !== null) field.current.value = parsed.target
+      const answer = await callApi<Explanation>(`/api/explain?url=${encodeURIComponent(parsed.target)}`)
+      // The answer to an earlier question may arrive after that to a later one.
+      if (question !== asked.current) return
+      notes.value = parsed.notes
+      found.value = answer
+    } catch (error) {
+      if (question === asked.current) failure.value = (error as Error).message
+    }
+  }
+  // Runs once, if the address contains a URL.
+  useEffect(() => void (url !== '' && explain(url)), [])
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault()
+    void explain(String(new FormData(event.currentTarget as HTMLFormElement).get('url') ?? ''))
+  }
+  return (
+    <>
+      <form class="filters" onSubmit={submit}>
+        <label class="wide">
+          URL, or path and query of a GET
+          <input
+            ref={field}
+            name="url"
+            defaultValue={url}
+            placeholder="/agents?status=active&limit=20"
+            data-search=""
+            spellcheck={false}
+            required
+          />
+        </label>
+        <button type="submit">Explain</button>
+      </form>
+      <div role="status">
+        {notes.value.map((note) => (
+          <p key={note} class="quiet">
+            {note}
+          </p>
+        ))}
+        {failure.value !== undefined && <p class="warning">{failure.value}</p>}
+        {found.value !== undefined && <ExplanationDetails found={found.value} />}
+      </div>
+    </>
+  )
+}
+
+function ExplanationDetails({ found }: { readonly found: Explanation }) {
+  const { endpoint, cacheable, reason, url, group, scope, tags, key, next, invalidatedBy = [] } = found
+  return (
+    <>
+      <p class="verdict">
+        <span class={`pill ${next?.hit ? 'good' : cacheable ? 'warn' : ''}`}>
+          {next?.hit ? 'hit' : cacheable ? 'miss' : 'never stored'}
+        </span>
+        {cacheable ? next?.reason : reason}
+      </p>
+      <dl class="pairs codes">
+        {endpoint !== undefined && <Property name="Endpoint" value={endpoint} />}
+        {url !== undefined && <Property name="Canonical URL" value={url} />}
+        {next?.age !== undefined && <Property name="Age" value={formatDuration(next.age)} />}
+        {next?.timeLeft !== undefined && (
+          <Property
+            name={next.timeLeft > 0 ? 'Fresh for' : 'Stale since'}
+            value={formatDuration(Math.abs(next.timeLeft))}
+          />
+        )}
+        {group !== undefined && <Property name="Group" value={group} />}
+        {scope !== undefined && <Property name="Scope" value={scope} />}
+        {tags !== undefined && <Property name="Tags" value={tags.join(' ')} />}
+        {key !== undefined && <Property name="Key" value={key} />}
+      </dl>
+      {invalidatedBy.length > 0 && (
+        <>
+          <h2>Invalidated by</h2>
+          <ul class="mono">
+            {invalidatedBy.map(({ write, when }) => (
+              <li key={write}>
+                {write} {when !== undefined && <span class="quiet">if {when.join(' or ')}</span>}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </>
+  )
+}

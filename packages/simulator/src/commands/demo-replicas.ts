@@ -1,0 +1,97 @@
+/** What a demo with several replicas starts besides its own process: a Redis, and the other replicas. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { createInterface } from 'node:readline'
+import { setTimeout as wait } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { CommandError } from '../../../../src/cli/terminal.ts'
+import { formatLine } from '../../../../src/server/logs.ts'
+import type { Urls } from '../../../../src/server.ts'
+
+export interface Started<T> {
+  readonly value: T
+  stop(): Promise<void>
+}
+
+/** Redis without persistence is ready within a second; a busy machine needs longer. */
+const REDIS_READY_LIMIT_MS = 30_000
+const PROGRAM = fileURLToPath(new URL('../cli.js', import.meta.url))
+
+/**
+ * Starts the installed `redis-server` on 127.0.0.1, without persistence. Resolves to its URL. `limit`: milliseconds until it
+ * must accept connections.
+ */
+export async function startRedis(folder: string, limit = REDIS_READY_LIMIT_MS): Promise<Started<string>> {
+  const port = await freePort()
+  const settings = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder]
+  const child = start('redis-server', settings)
+  try {
+    const ready = untilLine(child, /Ready to accept connections/)
+    await Promise.race([ready, once(child, 'error').then(fail), failAfter(limit, 'redis-server is not ready')])
+  } catch (error) {
+    child.kill('SIGKILL')
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    throw new CommandError(
+      'redis-server is not installed; install it (on Debian: apt-get install redis-server), or omit --redis and --replicas',
+    )
+  }
+  return { value: `redis://127.0.0.1:${port}`, stop: () => stop(child) }
+}
+
+/** Starts a replica as a process of its own with a configuration file. Its log lines begin with its name. */
+export async function startReplica(name: string, file: string): Promise<Started<Urls>> {
+  const child = start(process.execPath, [PROGRAM, 'start', '--config', file])
+  const line = await untilLine(child, /"msg":"listening"/, (each) =>
+    process.stdout.write(`${name}: ${formatLine(each)}`),
+  )
+  const { url, operationsUrl } = JSON.parse(line) as Urls
+  return { value: { url, operationsUrl }, stop: () => stop(child) }
+}
+
+/** Ctrl-C in a terminal ends only the demo, which ends these processes in the right order. */
+function start(command: string, args: readonly string[]): ChildProcess {
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'], detached: true })
+  process.once('exit', () => child.kill('SIGKILL'))
+  return child
+}
+
+function fail([error]: unknown[]): never {
+  throw error
+}
+
+/** Rejects after `ms` milliseconds. */
+async function failAfter(ms: number, what: string): Promise<never> {
+  await wait(ms, undefined, { ref: false })
+  throw new CommandError(`${what} after ${ms / 1000} s`)
+}
+
+/** Resolves to the first line of output that matches. Rejects if the process ends before. `onLine` receives all lines. */
+function untilLine(child: ChildProcess, pattern: RegExp, onLine?: (line: string) => void): Promise<string> {
+  const { stdout } = child
+  if (stdout === null) throw new Error('the process has no standard output')
+  return new Promise((resolve, reject) => {
+    createInterface({ input: stdout }).on('line', (line) => {
+      onLine?.(line)
+      if (pattern.test(line)) resolve(line)
+    })
+    child.once('exit', (code) => reject(new CommandError(`${child.spawnargs.join(' ')} ended with exit code ${code}`)))
+  })
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = once(child, 'exit')
+  child.kill('SIGTERM')
+  await ended
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('the server has no port')
+  return address.port
+}

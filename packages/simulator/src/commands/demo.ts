@@ -1,0 +1,149 @@
+/** `manager-edge demo`: runs the edge in front of a simulated cluster in this process, on 127.0.0.1 only. */
+import { randomBytes } from 'node:crypto'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import { createKeyFile } from '../../../../src/access/signing-keys.ts'
+import { putUser } from '../../../../src/access/users-file.ts'
+import { CommandError, print } from '../../../../src/cli/terminal.ts'
+import { loadConfig } from '../../../../src/config/index.ts'
+import type { Config } from '../../../../src/config/schema.ts'
+import { EXIT_CODES } from '../../../../src/server/exit.ts'
+import { run, type Urls } from '../../../../src/server.ts'
+import type { Simulator } from '../index.ts'
+import { startRedis, startReplica } from './demo-replicas.ts'
+import { type ClusterOptions, startCluster } from './simulate.ts'
+
+export interface DemoOptions extends ClusterOptions {
+  /** Port of the API; 0: a free one. Each further replica uses ports that are higher by ten. */
+  readonly port: number
+  readonly operationsPort: number
+  readonly replicas: number
+  /** Share the cache through the Redis server that is installed. */
+  readonly redis?: true
+  readonly userPassword?: string
+}
+
+/** User name → role. */
+const USERS = { admin: 'administrator', operator: 'operator', reader: 'reader' } as const
+const PORT_STEP = 10
+/** The folder of the signing keys. All replicas accept the tokens of each other. */
+const KEYS = 'keys'
+
+export async function demo(options: DemoOptions): Promise<number> {
+  if (options.replicas > 1 && !options.redis) {
+    throw new CommandError('replicas share the cache through Redis; add --redis', EXIT_CODES.configuration)
+  }
+  const account = { username: 'edge', password: randomPassword() }
+  const folder = await mkdtemp(join(tmpdir(), 'manager-edge-demo-'))
+  /** What was started, in the order of the starts. */
+  const started: { stop(): Promise<void> }[] = [{ stop: () => rm(folder, { recursive: true, force: true }) }]
+  try {
+    const cluster = await startCluster(options, account)
+    started.push({ stop: () => cluster.close() })
+    const redis = options.redis && (await startRedis(folder))
+    if (redis) started.push(redis)
+    await mkdir(join(folder, KEYS))
+    await createKeyFile(join(folder, KEYS))
+    const passwords = await addUsers(join(folder, 'users'), options.userPassword)
+    const site = { folder, cluster, account, redis: redis?.value, options }
+    const urls: Urls[] = []
+    for (let replica = 2; replica <= options.replicas; replica++) {
+      const other = await startReplica(`replica-${replica}`, await writeSettings(replica, site))
+      started.push(other)
+      urls.push(other.value)
+    }
+    const config = await loadSettings(await writeSettings(1, site))
+    return await run(config, { onListening: (own) => print(formatWelcome([own, ...urls], passwords, options)) })
+  } finally {
+    for (const each of started.reverse()) await each.stop()
+  }
+}
+
+async function addUsers(file: string, password: string | undefined): Promise<Map<string, string>> {
+  const passwords = new Map(Object.keys(USERS).map((user) => [user, password ?? randomPassword()]))
+  for (const [user, each] of passwords) await putUser(file, user, each)
+  return passwords
+}
+
+interface Site {
+  readonly folder: string
+  readonly cluster: Simulator
+  readonly account: { readonly username: string; readonly password: string }
+  readonly redis: string | undefined
+  readonly options: DemoOptions
+}
+
+/** Writes a real configuration file, so that the demo starts as an edge does. Returns its path. */
+async function writeSettings(replica: number, { folder, cluster, account, redis, options }: Site): Promise<string> {
+  const file = join(folder, `edge-${replica}.yaml`)
+  const host = '127.0.0.1'
+  const portOf = (first: number): number => (first === 0 ? 0 : first + (replica - 1) * PORT_STEP)
+  const nodes = cluster.nodes.map(({ name, type, url }) => ({ name, type, url }))
+  const settings = {
+    replica: { name: `replica-${replica}` },
+    // There is no balancer that must notice the drain.
+    listen: { host, port: portOf(options.port), drain: { delay: '0s' } },
+    operations: { host, port: portOf(options.operationsPort) },
+    cluster: { layout: options.layout, nodes, credentials: account },
+    ...(redis !== undefined && { cache: { redis: { url: redis } } }),
+    access: {
+      users: 'users',
+      tokens: { keys: KEYS },
+      roles: Object.fromEntries(Object.entries(USERS).map(([user, role]) => [user, [role]])),
+    },
+    // The demo reads the lines of the other replicas.
+    log: { format: replica === 1 ? 'text' : 'json' },
+  }
+  await writeFile(file, stringify(settings), { mode: 0o600 })
+  return file
+}
+
+/** Ignores the environment. */
+async function loadSettings(file: string): Promise<Config> {
+  const loaded = await loadConfig({ file, env: {} })
+  if (!loaded.ok) throw new CommandError(loaded.faults.join('\n'))
+  return loaded.config
+}
+
+function formatWelcome(
+  [own, ...others]: readonly Urls[],
+  passwords: ReadonlyMap<string, string>,
+  { workers, agents, layout }: DemoOptions,
+): string {
+  if (own === undefined) return ''
+  const { url, operationsUrl } = own
+  const admin = `-u admin:${passwords.get('admin')}`
+  const users = Object.entries(USERS).map(([user, role]) => `  ${user.padEnd(9)} ${passwords.get(user)}   (${role})`)
+  const replicas = others.map(
+    (other) => `Another replica listens on ${other.url}, operations on ${other.operationsUrl}\n`,
+  )
+  return `
+Manager Edge listens on ${url}, operations on ${operationsUrl}
+${replicas.join('')}in front of a simulated cluster in the ${layout} layout: one master, ${workers} workers, ${agents} agents.
+
+Users and their passwords:
+${users.join('\n')}
+
+Try it:
+  curl ${admin} '${url}/agents?limit=3&pretty'
+  curl ${operationsUrl}/readyz
+  ${operationsUrl}/console/   in a browser, as admin or operator
+${others.map((other) => formatCoherence(admin, url, other.url)).join('')}
+Press Ctrl-C to stop.
+`
+}
+
+/** Two calls that show that a write through one replica is visible through the other at once. */
+function formatCoherence(admin: string, url: string, other: string): string {
+  return `
+See the shared cache: this replica stores a response, the other one changes the data, and the next read has the change.
+  curl ${admin} '${url}/agents/001?select=id,group'
+  curl ${admin} -X PUT ${other}/agents/001/group/dmz && curl ${admin} '${url}/agents/001?select=id,group'
+`
+}
+
+function randomPassword(): string {
+  return randomBytes(9).toString('base64url')
+}

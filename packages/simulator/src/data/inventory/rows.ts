@@ -1,0 +1,43 @@
+/** The inventory in the database of an agent: a table for each kind with flat column names. */
+import type { InventoryKind } from '../../../../../src/catalogue/endpoint.ts'
+import type { Row } from '../../model.ts'
+import type { Machine } from '../machine.ts'
+import { memo } from '../memo.ts'
+import { inventoryStamp } from '../times.ts'
+import { hardware, system } from './host.ts'
+import { addresses, interfaces, protocols } from './network.ts'
+import { hotfixes, packages } from './packages.ts'
+import { ports, processes } from './processes.ts'
+
+const tables = {
+  hardware: (machine) => [hardware(machine)],
+  os: (machine) => [system(machine)],
+  netaddr: addresses,
+  netiface: interfaces,
+  netproto: protocols,
+  packages,
+  ports,
+  processes,
+  hotfixes,
+} satisfies Readonly<Record<InventoryKind, (machine: Machine) => Row[]>>
+
+export const inventoryKinds = Object.keys(tables) as readonly InventoryKind[]
+
+/** The three network tables share one scan; addresses and protocols have no time. */
+const withoutTime: ReadonlySet<InventoryKind> = new Set(['netaddr', 'netproto'])
+
+// Rows are pure functions of their key, and reads over all agents need the same rows repeatedly.
+const madeOnce = memo<readonly Row[]>(4000)
+
+/** Returns the rows of one kind in scan order; the same array until the next scan. */
+export function inventoryRows(seed: number, machine: Machine, kind: InventoryKind): readonly Row[] {
+  const { host, address, os, scanned } = machine
+  const key = [seed, machine.key, kind, scanned.getTime(), host, address, os.name, os.version].join('\u0000')
+  return madeOnce(key, () => {
+    const scan = {
+      scan_id: machine.passing(kind.startsWith('net') ? 'net scan' : `${kind} scan`).int(1, 2147483647),
+      ...(withoutTime.has(kind) ? {} : { scan_time: inventoryStamp(scanned) }),
+    }
+    return tables[kind](machine).map((row) => ({ ...scan, ...row }))
+  })
+}

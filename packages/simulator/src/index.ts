@@ -1,0 +1,173 @@
+/**
+ * A manager cluster in one process for the demo, the tests and the benchmarks. It answers like a real cluster, stores
+ * what clients write, and fails on demand.
+ */
+import type { Endpoint } from '../../../src/catalogue/endpoint.ts'
+import { catalogue } from '../../../src/catalogue/index.ts'
+import { type CapacityModel, createCapacityModels, type Load, type NodeCapacity } from './capacity.ts'
+import { handlerKey } from './distribute.ts'
+import { type Fault, type Faults, faultTable, isAway, listens } from './faults.ts'
+import { handlers } from './handlers/index.ts'
+import { type Listener, listen, type Tls } from './listener.ts'
+import { addWorker, moveAgent, promote, removeWorker } from './membership.ts'
+import type { SeenRequest, SimNode, World } from './model.ts'
+import { createNewerLayout, type NewerControls, type NewerOptions } from './newer/index.ts'
+import { nodeApi } from './node.ts'
+import { routeTable } from './routes.ts'
+import { createWorld, type WorldOptions } from './world.ts'
+
+export type { Load, NodeCapacity as Frailty } from './capacity.ts'
+export type { Fault, Faults } from './faults.ts'
+export type { NewerControls, NewerOptions, NewerUser } from './newer/index.ts'
+
+export type Layout = 'classic' | 'newer'
+
+export interface SimulatorOptions extends WorldOptions {
+  /** The layout of the nodes' API; default `classic`. */
+  readonly layout?: Layout
+  /** Options of the newer layout. */
+  readonly newer?: NewerOptions
+  /** Serve `/experimental/…`; default true. */
+  readonly experimental?: boolean
+  /** Basic credentials; default `edge` and `simulated`. */
+  readonly username?: string
+  readonly password?: string
+  readonly tls?: Tls
+  /** Port of the master. The workers use the following ports. 0 or absent: free ports. */
+  readonly port?: number
+  /** Record requests in `seen`; default true. */
+  readonly remember?: boolean
+  /** Makes each node as slow as a real one under load; absent: as fast as this process. */
+  readonly capacity?: NodeCapacity
+}
+
+export interface Simulator {
+  readonly world: World
+  /** Master first. */
+  readonly nodes: readonly { readonly name: string; readonly type: 'master' | 'worker'; readonly url: string }[]
+  /** All requests to any node, in the order of arrival. */
+  readonly seen: SeenRequest[]
+  /** Unexpected exceptions of handlers, each answered as error 1000: empty unless the simulator has a defect. */
+  readonly thrown: unknown[]
+  readonly faults: Faults
+  /** Changes what only the newer layout has; no effect on nodes of the classic one. */
+  readonly newer: NewerControls
+  /** Changes the layout of a node's API, as an upgrade of the node does. */
+  setLayout(node: string, layout: Layout): void
+  /** Returns the load of a node. */
+  load(node: string): Load
+  /** Makes the agent report to that node. */
+  moveAgent(id: string, node: string): void
+  /** Adds a worker that accepts requests. */
+  join(): Promise<Simulator['nodes'][number]>
+  /** Removes a worker: its API is down and the cluster forgets it; its agents still name it until they are moved. */
+  leave(worker: string): Promise<void>
+  /** Makes the node the master; the previous master becomes a worker. */
+  promote(worker: string): void
+  close(): Promise<void>
+}
+
+/** Starts every node on 127.0.0.1. Throws if an endpoint of the catalogue has no handler. */
+export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
+  const {
+    experimental = true,
+    username = 'edge',
+    password = 'simulated',
+    remember = true,
+    layout = 'classic',
+  } = options
+  const endpoints = catalogue.filter((endpoint) => served(endpoint, experimental))
+  refuseGaps(endpoints)
+  const world = createWorld({ version: VERSIONS[layout], ...options })
+  const listeners = new Map<string, Listener>()
+  const capacities = new Map<string, CapacityModel>()
+  const createCapacity = createCapacityModels(options.capacity)
+  const capacityOf = (name: string) => capacities.get(name) ?? createCapacityModels(undefined)()
+  const faults = faultTable(
+    () => world.nodes.map((node) => node.name),
+    async (name, fault) => {
+      await strikeNode(world, listeners, name, fault)
+      // The API starts again afterwards, without what its process knew.
+      if (fault.apiDown === true || fault.nodeDown === true) newer.controls.restartApi(name)
+    },
+  )
+  const seen: SeenRequest[] = []
+  const thrown: unknown[] = []
+  const shared = {
+    cluster: { world, handlers, faults, forwarded: (name: string) => capacityOf(name).carryOut() },
+    authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`,
+    findRoute: routeTable(endpoints),
+    see: (request: SeenRequest) => remember && seen.push(request),
+    thrown: (fault: unknown) => thrown.push(fault),
+  }
+  const layouts = new Map<string, Layout>()
+  const layoutOf = (name: string) => layouts.get(name) ?? layout
+  const scale = options.capacity === undefined ? {} : { scale: options.capacity.scale ?? 1 }
+  const site = { world, faults, username, password, experimental, see: shared.see, thrown: shared.thrown, ...scale }
+  const newer = createNewerLayout(site, options.newer)
+  const serve = async (node: SimNode) => {
+    const capacity = createCapacity()
+    const apis = { classic: nodeApi({ ...shared, node, capacity }), newer: newer.apiOf(node) }
+    const at = world.nodes.indexOf(node)
+    const listener = await listen((request, response) => apis[layoutOf(node.name)](request, response), {
+      ...(options.tls && { tls: options.tls }),
+      port: options.port ? options.port + at : 0,
+    })
+    capacities.set(node.name, capacity)
+    listeners.set(node.name, listener)
+    node.url = listener.url
+    return node
+  }
+  for (const node of world.nodes) await serve(node)
+  return {
+    world,
+    nodes: world.nodes,
+    seen,
+    thrown,
+    faults,
+    newer: newer.controls,
+    setLayout: (name, changed) => layouts.set(name, changed),
+    load: (name) => (layoutOf(name) === 'newer' ? newer.load(name) : capacityOf(name).load),
+    ...membership(world, { serve, shut: async (name) => listeners.get(name)?.shut() }),
+    close: async () => {
+      await Promise.all([...listeners.values()].map((listener) => listener.shut()))
+    },
+  }
+}
+
+/** The versions of nodes without an own one. */
+const VERSIONS = { classic: '3.11.5', newer: '4.5.4' } as const
+
+interface Doors {
+  serve(node: SimNode): Promise<SimNode>
+  shut(name: string): Promise<void>
+}
+
+function membership(world: World, { serve, shut }: Doors): Pick<Simulator, 'moveAgent' | 'join' | 'leave' | 'promote'> {
+  return {
+    moveAgent: (id, node) => moveAgent(world, id, node),
+    join: () => serve(addWorker(world)),
+    leave: async (name) => {
+      removeWorker(world, name)
+      await shut(name)
+    },
+    promote: (name) => promote(world, name),
+  }
+}
+
+function served({ target, experimental }: Endpoint, withExperimental: boolean): boolean {
+  return target.kind !== 'edge' && target.kind !== 'severalNodes' && (withExperimental || experimental !== true)
+}
+
+function refuseGaps(endpoints: readonly Endpoint[]): void {
+  const missing = endpoints.map(handlerKey).filter((key) => handlers[key] === undefined)
+  if (missing.length > 0)
+    throw new Error(`Write a handler in packages/simulator/src/handlers for ${missing.join(', ')}`)
+}
+
+async function strikeNode(world: World, listeners: Map<string, Listener>, name: string, fault: Fault): Promise<void> {
+  const node = world.nodes.find((known) => known.name === name)
+  if (node !== undefined) node.clusterDaemonDown = isAway(fault)
+  const listener = listeners.get(name)
+  await (listens(fault) ? listener?.open() : listener?.shut())
+}

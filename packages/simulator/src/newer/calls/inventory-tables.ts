@@ -1,0 +1,199 @@
+/** The inventories of agents: their fields, their filters, and their rows. */
+import type { InventoryKind } from '../../../../../src/catalogue/endpoint.ts'
+import { inventoryRows } from '../../data/inventory/rows.ts'
+import type { Machine } from '../../data/machine.ts'
+import { assessments } from '../../data/scans/ciscat.ts'
+import type { Row, SimAgent, World } from '../../model.ts'
+import type { Texts } from '../answers.ts'
+import type { Item } from '../collection.ts'
+import { choice, integer, type Params, text } from '../parameters.ts'
+import { isBefore, isoOf, releaseOf } from '../rows.ts'
+
+export interface Inventory {
+  readonly path: string
+  readonly fields: readonly string[]
+  /** Filters of one agent's call, and those that only the call over several agents has. */
+  readonly filters: Params
+  readonly filtersOfAll?: Params
+  /** Filters of one agent's call that the call over several agents does not have. */
+  readonly onlyOne?: readonly string[]
+  /** One row for each agent: no paging. */
+  readonly single?: true
+  readonly action: 'syscollector:read' | 'ciscat:read'
+  readonly texts: Texts
+  readonly cost: number
+  rowsOf(world: World, machine: Machine, agent: SimAgent): Item[]
+}
+
+const texts: Texts = {
+  all: 'All specified syscollector information was returned',
+  some: 'Some syscollector information was not returned',
+  none: 'No syscollector information was returned',
+}
+
+const words = (...names: readonly string[]): Params => Object.fromEntries(names.map((name) => [name, text()]))
+const numbers = (...names: readonly string[]): Params => Object.fromEntries(names.map((name) => [name, integer()]))
+
+/** The newer names of the columns: `ram_free` → `ram.free`. */
+const NESTED = /^(scan|os|ram|cpu|local|remote|tx|rx)_(.+)$/
+/** Columns that are no parts of an object, although their names look so. */
+const FLAT = new Set(['tx_queue', 'rx_queue'])
+
+function pathOf(column: string): readonly string[] {
+  const [, outer = '', inner = ''] = FLAT.has(column) ? [] : (NESTED.exec(column) ?? [])
+  return outer === '' ? [column] : [outer, inner]
+}
+
+/**
+ * Agents of the newer release do not number their scans, and report blanks for what they do not know. `isNested`: the
+ * fields of the inventory are in objects.
+ */
+function newerRow(row: Row, agent: SimAgent, isNested: boolean): Item {
+  const own = !isClassicAgent(agent)
+  const item: Record<string, Record<string, unknown> | unknown> = {}
+  for (const [column, value] of Object.entries(row)) {
+    if (value === undefined) continue
+    const [outer = '', inner] = isNested ? pathOf(column) : [column]
+    const shown = column === 'scan_time' ? isoOf(String(value)) : column === 'scan_id' && own ? 0 : value
+    if (inner === undefined) item[outer] = shown
+    else item[outer] = { ...(item[outer] as Item | undefined), [inner]: shown }
+  }
+  return { ...item, agent_id: agent.id }
+}
+
+/** Whether the agent has a release before 4. */
+export function isClassicAgent(agent: SimAgent): boolean {
+  const release = releaseOf(agent)
+  return release !== undefined && isBefore(release, [4, 0, 0])
+}
+
+type Adapt = (item: Item, agent: SimAgent) => Item
+
+/** Differences in what agents of the newer release report. */
+const adaptations: Partial<Record<InventoryKind, Adapt>> = {
+  hardware: (item, agent) => {
+    if (isClassicAgent(agent)) return item
+    const { mhz, ...cpu } = item.cpu as Readonly<Record<string, number>>
+    const serial = item.board_serial === 'unknown' ? ' ' : item.board_serial
+    return { ...item, cpu: { ...cpu, mhz: Math.floor(mhz ?? 0) }, board_serial: serial }
+  },
+  packages: (item, agent) => {
+    if (isClassicAgent(agent)) return { location: '', ...item }
+    return { location: ' ', install_time: ' ', ...item }
+  },
+  ports: (item, agent) => (isClassicAgent(agent) ? item : { pid: 0, ...item }),
+}
+
+const scan = ['scan.id', 'scan.time']
+
+const inventories: Readonly<Record<InventoryKind, Pick<Inventory, 'fields' | 'filters'> & Partial<Inventory>>> = {
+  hardware: {
+    fields: [...['board_serial', 'cpu.name', 'cpu.cores', 'cpu.mhz', 'ram.total', 'ram.free', 'ram.usage'], ...scan],
+    filters: {},
+    filtersOfAll: {
+      ...numbers('ram.free', 'ram.total', 'cpu.cores'),
+      ...words('cpu.mhz', 'cpu.name', 'board_serial'),
+    },
+    single: true,
+  },
+  os: {
+    fields: [
+      ...['hostname', 'os.version', 'os.name', 'architecture', 'os.major', 'os.minor', 'os.build', 'version'],
+      ...['scan.time', 'scan.id', 'os_release', 'os.display_version', 'os.codename', 'os.platform', 'sysname'],
+      'release',
+    ],
+    filters: {},
+    filtersOfAll: { ...words('os.name', 'architecture', 'os.version', 'version', 'release') },
+    single: true,
+  },
+  netaddr: {
+    fields: ['scan.id', 'iface', 'proto', 'address', 'netmask', 'broadcast'],
+    filters: words('iface', 'proto', 'address', 'broadcast', 'netmask'),
+    onlyOne: ['iface'],
+  },
+  netiface: {
+    fields: [
+      ...scan,
+      ...['name', 'adapter', 'type', 'state', 'mtu', 'mac', 'tx.packets', 'rx.packets', 'tx.bytes', 'rx.bytes'],
+      ...['tx.errors', 'rx.errors', 'tx.dropped', 'rx.dropped'],
+    ],
+    filters: {
+      ...words('name', 'adapter', 'type', 'state'),
+      ...numbers('mtu', 'tx.packets', 'rx.packets', 'tx.bytes', 'rx.bytes'),
+      ...numbers('tx.errors', 'rx.errors', 'tx.dropped', 'rx.dropped'),
+    },
+  },
+  netproto: {
+    fields: ['scan.id', 'iface', 'type', 'gateway', 'dhcp'],
+    filters: { ...words('iface', 'type', 'gateway'), dhcp: choice('enabled', 'disabled', 'unknown', 'BOOTP') },
+  },
+  packages: {
+    fields: [
+      ...scan,
+      ...['format', 'name', 'priority', 'section', 'size', 'vendor', 'install_time', 'version', 'architecture'],
+      ...['multiarch', 'source', 'description', 'location'],
+    ],
+    filters: words('vendor', 'name', 'architecture', 'format', 'version'),
+    cost: 185,
+  },
+  ports: {
+    fields: [
+      ...scan,
+      ...['protocol', 'local.port', 'remote.ip', 'remote.port', 'tx_queue', 'rx_queue', 'inode', 'state', 'pid'],
+      ...['process', 'local.ip'],
+    ],
+    filters: {
+      ...words('pid', 'protocol', 'local.ip', 'local.port', 'remote.ip', 'tx_queue', 'state', 'process'),
+    },
+  },
+  processes: {
+    fields: [
+      ...scan,
+      ...['pid', 'name', 'state', 'ppid', 'utime', 'stime', 'cmd', 'argvs', 'euser', 'ruser', 'suser', 'egroup'],
+      ...['rgroup', 'sgroup', 'fgroup', 'priority', 'nice', 'size', 'vm_size', 'resident', 'share', 'start_time'],
+      ...['pgrp', 'session', 'nlwp', 'tgid', 'tty', 'processor'],
+    ],
+    filters: {
+      ...words('pid', 'state', 'egroup', 'euser', 'fgroup', 'name', 'pgrp', 'rgroup', 'ruser', 'sgroup', 'suser'),
+      ...numbers('ppid', 'nlwp', 'priority'),
+    },
+  },
+  // The only inventory without objects in its rows.
+  hotfixes: { fields: ['scan_id', 'scan_time', 'hotfix'], filters: words('hotfix') },
+}
+
+export function inventory(kind: InventoryKind): Inventory {
+  const isNested = inventories[kind].fields.includes('scan.id')
+  return {
+    path: `/syscollector/{agent_id}/${kind}`,
+    action: 'syscollector:read',
+    texts,
+    cost: 12,
+    ...inventories[kind],
+    rowsOf: (world, machine, agent) => {
+      const adapt = adaptations[kind] ?? ((item) => item)
+      return inventoryRows(world.seed, machine, kind).map((row) => adapt(newerRow(row, agent, isNested), agent))
+    },
+  }
+}
+
+export const ciscat: Inventory = {
+  path: '/ciscat/{agent_id}/results',
+  fields: [...scan, 'benchmark', 'profile', 'pass', 'fail', 'error', 'notchecked', 'unknown', 'score'],
+  filters: {
+    ...words('benchmark', 'profile'),
+    ...numbers('pass', 'fail', 'error', 'notchecked', 'unknown', 'score'),
+  },
+  action: 'ciscat:read',
+  texts: {
+    all: 'All CISCAT results were returned',
+    some: 'Some CISCAT results were not returned',
+    none: 'No CISCAT results were returned',
+  },
+  cost: 12,
+  // The agent's own text of the time is stored.
+  rowsOf: (_, machine, agent) =>
+    assessments(machine).map(({ scan_id, scan_time, ...rest }) => {
+      return { scan: { id: scan_id, time: scan_time }, ...rest, agent_id: agent.id }
+    }),
+}

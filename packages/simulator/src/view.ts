@@ -1,0 +1,58 @@
+/** The cluster as one node sees it: each node knows its own agents, and `000` is the node itself. */
+import type { Endpoint } from '../../../src/catalogue/endpoint.ts'
+import type { SimAgent, SimNode, World } from './model.ts'
+import { managerAgent } from './world.ts'
+
+export type Sight =
+  /** The view of the whole cluster, with the agents of other nodes. */
+  | 'whole'
+  /** As `cluster`, but `000` is this node. */
+  | 'local'
+  /** Without the reports of other nodes: their agents appear as never connected. */
+  | 'own'
+  /** Agents of other nodes appear as its own, and operations on them have no effect. */
+  | 'claiming'
+  /** A copy: writes are lost, and agents of other nodes appear as agents of this node. */
+  | 'deluded'
+
+/**
+ * The view of a node that executes everything itself. The master has the reports of all agents but only the data of its
+ * own; a worker has neither of other nodes' agents.
+ */
+export function sightAlone({ target, method }: Endpoint, entry: SimNode): Sight {
+  if (target.kind === 'everyNode') return 'local'
+  const reads = method === 'GET'
+  const perAgent = target.kind === 'agentOwner' || target.kind === 'agentOwners'
+  if (perAgent && !reads) return 'claiming'
+  if (entry.type === 'master') return 'whole'
+  return reads ? 'own' : 'deluded'
+}
+
+/** Returns the view for a request that `node` executes; the same object if nothing differs. */
+export function seenFrom(node: SimNode, world: World, sight: Sight): World {
+  if (sight === 'whole' || (sight === 'local' && node.type === 'master')) return world
+  const see = sights[sight]
+  const agents = new Map([...world.agents].map(([id, agent]) => [id, see(agent, node)]))
+  agents.set('000', managerAgent(node, world))
+  return { ...world, agents, groups: sight === 'deluded' ? new Map(world.groups) : world.groups }
+}
+
+const sights: Readonly<Record<Exclude<Sight, 'whole'>, (agent: SimAgent, node: SimNode) => SimAgent>> = {
+  local: (agent) => agent,
+  own: (agent, node) => (agent.node === node.name ? agent : unreported(agent)),
+  claiming: (agent, node) => (agent.node === node.name ? agent : adopted(agent, node)),
+  deluded: adopted,
+}
+
+/** A worker without distribution shows agents of other nodes like this, as recorded. */
+function unreported({ id, name, ip, registerIP, key, groups, cleared }: SimAgent): SimAgent {
+  return { id, name, ip, registerIP, key, groups: [...groups], cleared, dateAdd: new Date(0), restarts: 0 }
+}
+
+/** Returns a copy that appears to report to this node, unless the agent never connected. */
+function adopted(agent: SimAgent, { name }: SimNode): SimAgent {
+  const { node: _, ...rest } = agent
+  const node = agent.lastKeepAlive === undefined ? agent.node : name
+  const changed = { groups: [...agent.groups], cleared: new Set(agent.cleared) }
+  return { ...rest, ...changed, ...(node === undefined ? {} : { node }) }
+}
