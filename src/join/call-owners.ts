@@ -1,12 +1,11 @@
 /** Sends a write to the owners of many agents: each owner gets the ids of its own agents, in bodies that nodes accept. */
 
-import { type CooperativeTask, PAUSE, runTask } from '../core/cooperative.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { ClusterView } from '../core/node-call.ts'
 import type { EdgeWrite, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { traceAsync } from '../core/traced.ts'
-import { isTurnOver, waitForJsonTurn } from '../core/turns.ts'
+import { type CooperativeTask, isTurnOver, PAUSE, runTask, waitForJsonTurn } from '../core/turns.ts'
 import type { NodeByAgent } from './agent-owners.ts'
 import { callNode, createUnsentOutcome, type NodeOutcome } from './node-outcome.ts'
 import { mergeAffected, type OwnerOutcome } from './rules/affected.ts'

@@ -7,8 +7,7 @@
  * sorts all rows of that input first. Long merges yield to the event loop every few milliseconds.
  */
 
-import { type CooperativeTask, PAUSE, runTask } from '../core/cooperative.ts'
-import { isTurnOver } from '../core/turns.ts'
+import { type CooperativeTask, isTurnOver, PAUSE, runTask } from '../core/turns.ts'
 import { parseSorting } from '../query/order.ts'
 import type { Source } from '../query/sources.ts'
 import type { Element } from '../query/value.ts'

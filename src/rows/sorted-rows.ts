@@ -2,8 +2,7 @@
  * The sorted sequences that a merge reads from: the pages of an input that its node has sorted, read row by row, or a run
  * of rows that the edge has sorted.
  */
-import { type CooperativeTask, PAUSE } from '../core/cooperative.ts'
-import { isTurnOver, isTurnOverNow } from '../core/turns.ts'
+import { type CooperativeTask, isTurnOver, isTurnOverNow, PAUSE } from '../core/turns.ts'
 import type { Rows } from './rows.ts'
 import { advanceRow, createRowCursor, type RowCursor, UnreadableRowsError } from './rows.ts'
 import { compareSortKeys, type SortKeyReader, type SortKeys } from './sort-keys.ts'

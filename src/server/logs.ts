@@ -1,7 +1,8 @@
 /** Destinations of the log: JSON lines (`log.format: json`) and text for people (`log.format: text`). */
 import { Writable } from 'node:stream'
-import { type DestinationStream, pino } from 'pino'
+import { type DestinationStream, type Logger, pino } from 'pino'
 import type { LogDestination } from '../app/log.ts'
+import type { Config } from '../config/schema.ts'
 
 /**
  * Creates the log of this process on standard output. The last lines are written however the process ends, except by
@@ -95,4 +96,30 @@ function formatValue(value: unknown): string {
 
 function formatMessage(text: string): string {
   return /[\x00-\x1f\x7f-\x9f]/.test(text) ? JSON.stringify(text) : text
+}
+
+/** The log of the supervisor, with the settings that the processes use. */
+export class SupervisorLog {
+  #settings: Config['log']
+  #current: Logger
+
+  constructor(settings: Config['log']) {
+    this.#settings = settings
+    this.#current = createLog(settings)
+  }
+
+  get current(): Logger {
+    return this.#current
+  }
+
+  /** Takes settings that a process has reloaded or started with. */
+  use(settings: Config['log']): void {
+    if (settings.format !== this.#settings.format) this.#current = createLog(settings)
+    this.#current.level = settings.level
+    this.#settings = settings
+  }
+}
+
+function createLog({ level, format }: Config['log']): Logger {
+  return pino({ level, base: null }, createProcessLog(format))
 }

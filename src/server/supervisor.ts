@@ -8,13 +8,13 @@ import { hostname } from 'node:os'
 import type { Config } from '../config/schema.ts'
 import { EXIT_CODES } from './exit.ts'
 import { endOf } from './handoffs.ts'
+import { SupervisorLog } from './logs.ts'
 import type { DrainRequest, FromProcess, FromSupervisor, ProcessState, StartFailure } from './messages.ts'
 import { processArguments } from './process-count.ts'
 import { Questions } from './questions.ts'
 import { RollingRestart } from './rolling-restart.ts'
 import { firstSignal } from './signals.ts'
 import { beginProcess, createSlot, isReady, killIfSilent, nextRestartDelay, type Slot, workersOf } from './slot.ts'
-import { SupervisorLog } from './supervisor-log.ts'
 
 export interface SupervisorOptions {
   /** Number of processes. */

@@ -3,10 +3,9 @@
  * There may be 100,000 agents, so the work is linear and yields to the event loop.
  */
 
-import { type CooperativeTask, PAUSE, runTask } from '../../core/cooperative.ts'
 import { EdgeError } from '../../core/errors.ts'
 import type { EdgeResponse } from '../../core/response.ts'
-import { isTurnOver, isTurnOverNow } from '../../core/turns.ts'
+import { type CooperativeTask, isTurnOver, isTurnOverNow, PAUSE, runTask } from '../../core/turns.ts'
 import { ownField, ownText } from '../../core/values.ts'
 import { clusterStatusOf, createResponse, type NodeOutcome, respondWithRefusal } from '../node-outcome.ts'
 
