@@ -3,7 +3,7 @@
  * removing the types in each process would take half of the CPU time of the suite.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { transformSync } from 'rolldown/utils'
 
 const options = {
@@ -52,9 +52,18 @@ function compile(source: string, target: string): void {
   const [error] = errors
   if (error !== undefined) throw new SyntaxError(`${source}: ${error.message}`)
   writeFileSync(`${target}.map`, JSON.stringify(map))
-  writeFileSync(target, `${code}\n//# sourceMappingURL=${target.split('/').at(-1)}.map\n`)
+  writeFileSync(
+    target,
+    `${source.endsWith('.test.ts') ? withOwnRoot(source, code) : code}\n//# sourceMappingURL=${target.split('/').at(-1)}.map\n`,
+  )
   // Code that asks whether the build is newer than the sources also sees this file.
   const { atime, mtime } = statSync(source)
   utimesSync(target, atime, mtime)
   utimesSync(`${target}.map`, atime, mtime)
+}
+
+/** Returns the code of a test file with its own root test ({@link file://./root.ts}) instead of the one of tap. */
+function withOwnRoot(source: string, code: string): string {
+  const root = relative(dirname(source), 'test/support/suite/root.js')
+  return code.replace(/^import t from "tap";$/m, `import { root as t } from "${root}?${source}";`)
 }

@@ -1,6 +1,6 @@
 /**
- * Runs the test files (`npm test`), each as a process of compiled files, long ones first. With `--random` or a seed the order
- * is random (`npm run test:random`). The seed is printed, and repeats the order. `npx tap FILE` runs single files without
+ * Runs the compiled test files (`npm test`), long ones first: those that can share a process in workers, the others each as
+ * a process. With `--random` or a seed the order is random (`npm run test:random`). The seed is printed, and repeats the order. `npx tap FILE` runs single files without
  * this.
  */
 import { readFileSync } from 'node:fs'
@@ -11,10 +11,15 @@ import { parse } from 'yaml'
 import { createRandom } from '../../faults/coherence/random.ts'
 import { readOptions } from '../script-options.ts'
 import { compileSuite } from './compile.ts'
+import { reasonForIsolation } from './isolation.ts'
 import { startOrder } from './order.ts'
+import { createPool, runInPool } from './pool.ts'
 
 /** The folder of compiled files. */
 const COMPILED = '.tests'
+
+/** Enough for sockets and children on busy cores. */
+const CLOSE_TIMEOUT_MS = 15_000
 
 const { values, rest } = readOptions({
   name: 'test',
@@ -46,11 +51,24 @@ t.setTimeout(0)
 // Each file reads its own limit from the environment, as when tap starts it.
 const limits = { TAP_TIMEOUT: String(timeout) }
 const env = { ...Object.fromEntries((environment as string[]).map((line) => line.split('='))), ...limits }
+const pool = createPool(join(COMPILED, 'test/support/suite/worker.js'), {
+  execArgv: ['--enable-source-maps'],
+  env: withoutHooks({ ...process.env, ...env }),
+})
+t.teardown(pool.close)
+const limitsOfFile = { timeoutMs: timeout * 1000, closeTimeoutMs: CLOSE_TIMEOUT_MS }
 for (const file of files) {
-  const options = { buffered: true, timeout: timeout * 1000, env: { ...process.env, ...env } }
-  const compiled = join(COMPILED, file.replace(/\.ts$/, '.js'))
-  // tap sets NODE_OPTIONS to load hooks for coverage into all processes, which the suite does not measure.
-  t.spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, '--enable-source-maps', compiled], options, file)
+  const path = join(COMPILED, file.replace(/\.ts$/, '.js'))
+  if (reasonForIsolation(file) === undefined) runInPool(t, pool, { path, name: file, ...limitsOfFile })
+  else {
+    const options = { buffered: true, timeout: timeout * 1000, env: { ...process.env, ...env } }
+    t.spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, '--enable-source-maps', path], options, file)
+  }
+}
+
+/** tap sets NODE_OPTIONS to load hooks for coverage into all processes, which the suite does not measure. */
+function withoutHooks({ NODE_OPTIONS: _, ...env }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return env
 }
 
 /** Fisher-Yates. */

@@ -33,5 +33,6 @@ t.test('a response that closes the connection ends it by destroySoon alone', asy
 t.test('no listener of Node continues a response after CONNECT', async (t) => {
   const bytes = 'GET / HTTP/1.1\r\nHost: a\r\n\r\nCONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n'
   const [, socket] = await send(t, createServer(), bytes, 'connect')
+  t.teardown(() => (socket as Socket).destroy())
   t.equal((socket as Socket).listenerCount('drain'), 0)
 })

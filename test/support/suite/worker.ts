@@ -1,0 +1,114 @@
+/**
+ * Runs test files in one process, one after the other, as the suite names them. Each file has a root test of its own. What
+ * a file leaves behind would reach the next one, so the worker reports it and the suite fails the file.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { inspect, isDeepStrictEqual } from 'node:util'
+import { Test } from 'tap'
+import type { Agent } from 'undici'
+import { running } from './running.ts'
+
+type TestOptions = NonNullable<ConstructorParameters<typeof Test>[0]>
+
+/** A message to the worker. */
+export interface FileToRun {
+  /** The compiled file. */
+  readonly path: string
+  readonly name: string
+  readonly timeoutMs: number
+  /** How long a file may take to close what is open after its last test, such as sockets and children. */
+  readonly closeTimeoutMs: number
+}
+
+export interface EndOfFile {
+  /** What the file left behind: open handles, and changes of the process. */
+  readonly leftovers: readonly string[]
+  readonly rssBytes: number
+}
+
+/** A message of the worker: some text of the report in TAP, or the end of the file. */
+export type Report = { readonly tap: string } | EndOfFile
+
+const POLL_INTERVAL_MS = 5
+
+function report(message: Report): void {
+  process.send?.(message)
+}
+
+/** What all files of a worker share, besides the modules. Modules listen to the end of the process once, for their children. */
+function processState() {
+  const events = process.eventNames().filter((event) => !/^(exit|SIG.*)$/.test(String(event)))
+  return {
+    environment: { ...process.env },
+    folder: process.cwd(),
+    exitCode: process.exitCode,
+    listeners: events.map((event) => `${String(event)}: ${process.listenerCount(event)}`),
+  }
+}
+
+type ProcessState = ReturnType<typeof processState>
+
+function changesSince(before: ProcessState): string[] {
+  const after = processState()
+  const names = Object.keys(before) as (keyof ProcessState)[]
+  const changed = names.filter((name) => !isDeepStrictEqual(before[name], after[name]))
+  return changed.map(
+    (name) => `changed ${name} of the process from ${inspect(before[name])} to ${inspect(after[name])}`,
+  )
+}
+
+/** Returns the types of handles, requests and timers that have kept the process alive since then. */
+function openedSince(before: readonly string[]): string[] {
+  const open = process.getActiveResourcesInfo()
+  for (const type of before) {
+    const at = open.indexOf(type)
+    if (at >= 0) open.splice(at, 1)
+  }
+  return open.map((type) => `open ${type}`)
+}
+
+/** Waits until all is closed that would have kept a process of the file alive. Returns what still is open at the end. */
+async function openAtEnd(before: readonly string[], timeoutMs: number): Promise<string[]> {
+  const end = performance.now() + timeoutMs
+  let open = openedSince(before)
+  while (open.length > 0 && performance.now() < end) {
+    await delay(POLL_INTERVAL_MS)
+    open = openedSince(before)
+  }
+  return open
+}
+
+/** The agent of `fetch`, which Node.js and the library undici share. */
+const FETCH_AGENT = Symbol.for('undici.globalDispatcher.1')
+
+/** Closes the connections of `fetch`, as the end of a process does: also those with a response that no test has read. */
+async function closeFetch(): Promise<void> {
+  const agent: Agent | undefined = Reflect.get(globalThis, FETCH_AGENT)
+  if (agent === undefined) return
+  const AgentClass = agent.constructor as new () => Agent
+  Reflect.set(globalThis, FETCH_AGENT, new AgentClass())
+  await agent.destroy()
+}
+
+async function runFile({ path, name, timeoutMs, closeTimeoutMs }: FileToRun): Promise<void> {
+  const state = processState()
+  const resources = process.getActiveResourcesInfo()
+  const options: TestOptions = { name, cb: () => import(pathToFileURL(path).href) }
+  const root = new Test(options)
+  running.root = root
+  // tap derives the names of folders of fixtures from the script.
+  process.argv[1] = path
+  const ended = new Promise<void>((resolve) => root.on('end', () => resolve()))
+  root.on('data', (tap: string) => report({ tap }))
+  root.runMain(() => {})
+  root.setTimeout(timeoutMs)
+  await ended
+  running.root = undefined
+  await closeFetch()
+  const leftovers = [...(await openAtEnd(resources, closeTimeoutMs)), ...changesSince(state)]
+  report({ leftovers, rssBytes: process.memoryUsage.rss() })
+}
+
+process.on('message', (file: FileToRun) => void runFile(file))
+process.on('disconnect', () => process.exit())
