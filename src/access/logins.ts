@@ -6,6 +6,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FailedLoginReason } from '../core/events.ts'
 import { growingLru } from '../core/recently-used.ts'
+import { Semaphore, type SlotWait } from '../core/semaphore.ts'
 import type { Clock } from '../core/timing.ts'
 import type { LoginAttempts } from './login-attempts.ts'
 import type { VerifyPassword } from './passwords.ts'
@@ -152,34 +153,27 @@ export interface LoginQueueOptions {
 
 /** Limits concurrent password checks. Known users have a separate lane, which unknown users cannot fill. */
 export class LoginQueue {
-  readonly #options: LoginQueueOptions
-  readonly #knownLane: (() => void)[] = []
-  readonly #unknownLane: (() => void)[] = []
-  #running = 0
+  readonly #maxQueued: number
+  readonly #slots: Semaphore
 
-  constructor(options: LoginQueueOptions) {
-    this.#options = options
+  constructor({ concurrency, maxQueued }: LoginQueueOptions) {
+    this.#maxQueued = maxQueued
+    this.#slots = new Semaphore(() => concurrency, 2)
   }
 
   /** Runs the check as soon as a slot is free. Returns `undefined` at once if its lane is full. */
   run<T>(check: () => Promise<T>, isKnown: boolean): Promise<T> | undefined {
-    const lane = isKnown ? this.#knownLane : this.#unknownLane
-    if (this.#running < this.#options.concurrency) {
-      this.#running++
-      return this.#runInSlot(check)
-    }
-    if (lane.length >= this.#options.maxQueued) return undefined
-    return new Promise<void>((resolve) => lane.push(resolve)).then(() => this.#runInSlot(check))
+    const lane = isKnown ? 0 : 1
+    if (!this.#slots.isFree && this.#slots.waiting(lane) >= this.#maxQueued) return undefined
+    return this.#runInSlot(check, this.#slots.take(lane))
   }
 
-  /** Passes its slot on to the next check in the queue, so that no new check can take the slot in between. */
-  async #runInSlot<T>(check: () => Promise<T>): Promise<T> {
+  async #runInSlot<T>(check: () => Promise<T>, wait: SlotWait | undefined): Promise<T> {
+    if (wait !== undefined) await wait.taken
     try {
       return await check()
     } finally {
-      const next = this.#knownLane.shift() ?? this.#unknownLane.shift()
-      if (next === undefined) this.#running--
-      else next()
+      this.#slots.release()
     }
   }
 }

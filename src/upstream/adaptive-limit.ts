@@ -10,7 +10,7 @@
  */
 
 /** How many times longer than expected calls took; 1 while unknown. */
-export interface LatencyRatio {
+interface LatencyRatio {
   /** This call. */
   readonly own: number
   /** The least slowed of the slowest three quarters of the recent calls. */

@@ -18,7 +18,7 @@ const MAX_PAUSE_MS = 1_000
 
 const NONE: PermitCounts = { read: 0, reserved: 0 }
 
-export interface CallBudgetOptions {
+interface CallBudgetOptions {
   readonly permits: NodePermits
   /** Returns the calls per minute; 0: no limit. */
   readonly limit: () => number

@@ -7,7 +7,7 @@ import type { NodeContacts } from './node-contacts.ts'
 import { callVersion } from './probes.ts'
 
 /** Milliseconds. */
-export interface ProbeTimes {
+interface ProbeTimes {
   /** Time between two rounds while a replica must find out by itself whether it reaches a node. */
   readonly interval: number
   /** For less urgent calls: a node handles few calls per second, and some accounts are locked after failed logins. */

@@ -5,7 +5,7 @@
  */
 import type { CallNode, NodeCall, NodeResult } from '../core/node-call.ts'
 import { withTimeout } from '../core/timing.ts'
-import type { ClusterLog, ClusterSettings } from './options.ts'
+import type { ClusterSettings } from './options.ts'
 import { createOwnCall } from './probes.ts'
 import {
   type ListedNode,
@@ -25,53 +25,19 @@ const FIRST_LIST_TIMEOUT_MS = 5_000
  */
 const MIN_TAKEOVER_SHARE = 0.25
 
-interface DiscoveryOptions {
-  readonly call: CallNode
-  /** Returns the name of the master. */
-  readonly master: () => string
-  readonly onList: (list: readonly ListedNode[]) => void
-  /** Called when this replica has read a list by itself, so that it is published to the others. */
-  readonly onRead: () => void
-  readonly interval: number
-  readonly timeout: () => number
-  readonly log: ClusterLog
-  readonly clock: () => number
-}
-
 /** Creates the discovery of a cluster, which updates the topology. Returns `undefined` if it is off or impossible. */
-export function createDiscovery(
-  { discover, credentials, discoverInterval: interval, limits, log, clock, onListRead }: ClusterSettings,
-  topology: Topology,
-  call: CallNode,
-): Discovery | undefined {
+export function createDiscovery(settings: ClusterSettings, topology: Topology, call: CallNode): Discovery | undefined {
+  const { discover, credentials, log } = settings
   if (!discover) return undefined
-  if (credentials.mode === 'passthrough') {
-    log('warn', 'nodes are not discovered: that needs credentials of the edge', { setting: 'cluster.discover' })
-    return undefined
-  }
-  const onList = (list: readonly ListedNode[]) => {
-    const { added, removed } = topology.updateList(list)
-    if (added.length + removed.length > 0) log('info', 'nodes discovered', { added, removed })
-    const listed = list.find(({ type }) => type === 'master')?.name
-    const configured = topology.master().name
-    if (listed !== undefined && listed !== configured && added.includes(listed)) {
-      log('warn', 'the master has another name; use it in cluster.nodes', { configured, listed })
-    }
-  }
-  return new Discovery({
-    call,
-    master: () => topology.master().name,
-    onList,
-    onRead: onListRead,
-    interval,
-    timeout: () => limits().timeout,
-    log,
-    clock,
-  })
+  if (credentials.mode === 'service') return new Discovery(settings, topology, call)
+  log('warn', 'nodes are not discovered: that needs credentials of the edge', { setting: 'cluster.discover' })
+  return undefined
 }
 
 class Discovery {
-  readonly #options: DiscoveryOptions
+  readonly #settings: ClusterSettings
+  readonly #topology: Topology
+  readonly #call: CallNode
   readonly #stopped = new AbortController()
   #lastRefresh = Number.NEGATIVE_INFINITY
   /** When the list in use was read, by this replica or another one. */
@@ -82,8 +48,10 @@ class Discovery {
   #isFailing = false
   #timer: NodeJS.Timeout | undefined
 
-  constructor(options: DiscoveryOptions) {
-    this.#options = options
+  constructor(settings: ClusterSettings, topology: Topology, call: CallNode) {
+    this.#settings = settings
+    this.#topology = topology
+    this.#call = call
   }
 
   /** Starts the periodic refresh with a list that this replica reads by itself. Resolves after the first list, or after five seconds without one. */
@@ -99,7 +67,7 @@ class Discovery {
   /** Refreshes the list in the background, because a request named an unknown node. The request does not wait. */
   requestRefresh(): void {
     if (this.#isRefreshing || this.#stopped.signal.aborted) return
-    if (this.#options.clock() - Math.max(this.#lastRefresh, this.#listReadAt) < MIN_REFRESH_INTERVAL_MS) return
+    if (this.#settings.clock() - Math.max(this.#lastRefresh, this.#listReadAt) < MIN_REFRESH_INTERVAL_MS) return
     void this.#refresh()
   }
 
@@ -107,8 +75,8 @@ class Discovery {
   lastRead(): ReadNodeList | undefined {
     if (this.#ownList === undefined) return undefined
     const { nodes, readAt } = this.#ownList
-    const ago = this.#options.clock() - readAt
-    return ago < this.#options.interval ? { nodes, ago } : undefined
+    const ago = this.#settings.clock() - readAt
+    return ago < this.#settings.discoverInterval ? { nodes, ago } : undefined
   }
 
   /** Takes a list that another replica published, if it is valid and younger than the list in use. */
@@ -116,8 +84,8 @@ class Discovery {
     const list = parsePublishedList(published)
     if (list === undefined || this.#stopped.signal.aborted) return
     const ago = list.ago + Math.max(0, publishedAgo)
-    const readAt = this.#options.clock() - ago
-    if (!(ago < this.#options.interval) || readAt <= this.#listReadAt) return
+    const readAt = this.#settings.clock() - ago
+    if (!(ago < this.#settings.discoverInterval) || readAt <= this.#listReadAt) return
     this.#takeList(list.nodes, readAt)
   }
 
@@ -128,21 +96,32 @@ class Discovery {
   }
 
   #takeOwnList(nodes: readonly ListedNode[]): void {
-    this.#ownList = { nodes, readAt: this.#options.clock() }
+    this.#ownList = { nodes, readAt: this.#settings.clock() }
     this.#takeList(nodes, this.#ownList.readAt)
   }
 
   #takeList(nodes: readonly ListedNode[], readAt: number): void {
     this.#isFailing = false
     this.#listReadAt = readAt
-    this.#options.onList(nodes)
+    this.#updateTopology(nodes)
     this.#schedule()
+  }
+
+  #updateTopology(nodes: readonly ListedNode[]): void {
+    const { log } = this.#settings
+    const { added, removed } = this.#topology.updateList(nodes)
+    if (added.length + removed.length > 0) log('info', 'nodes discovered', { added, removed })
+    const listed = nodes.find(({ type }) => type === 'master')?.name
+    const configured = this.#topology.master().name
+    if (listed !== undefined && listed !== configured && added.includes(listed)) {
+      log('warn', 'the master has another name; use it in cluster.nodes', { configured, listed })
+    }
   }
 
   #schedule(): void {
     clearTimeout(this.#timer)
     if (this.#stopped.signal.aborted) return
-    const { interval, clock } = this.#options
+    const { discoverInterval: interval, clock } = this.#settings
     const isOwn = (this.#ownList?.readAt ?? Number.NEGATIVE_INFINITY) >= this.#listReadAt
     const takeover = isOwn ? 0 : interval * (MIN_TAKEOVER_SHARE + (1 - MIN_TAKEOVER_SHARE) * Math.random())
     const due = Math.max(this.#lastRefresh, this.#listReadAt) + interval + takeover
@@ -152,9 +131,9 @@ class Discovery {
   async #refresh(): Promise<void> {
     if (this.#isRefreshing) return
     this.#isRefreshing = true
-    this.#lastRefresh = this.#options.clock()
+    this.#lastRefresh = this.#settings.clock()
     try {
-      this.#handleResult(await this.#options.call(this.#listCall()))
+      this.#handleResult(await this.#call(this.#listCall()))
     } finally {
       this.#isRefreshing = false
       this.#schedule()
@@ -170,23 +149,23 @@ class Discovery {
     if (list !== undefined) {
       this.#takeOwnList(list)
       // Not for the lists of clients, which may come every second: the next regular report has them.
-      this.#options.onRead()
+      this.#settings.onListRead()
       return
     }
     // The known nodes stay in use. Only the first of consecutive failures is logged.
     if (!this.#isFailing) {
       const reason = result.ok ? 'the response is not a list of nodes' : `${result.fault}: ${result.detail}`
-      this.#options.log('warn', 'nodes not discovered', { node: this.#options.master(), reason })
+      this.#settings.log('warn', 'nodes not discovered', { node: this.#topology.master().name, reason })
     }
     this.#isFailing = true
   }
 
   #listCall(): NodeCall {
     return createOwnCall({
-      node: this.#options.master(),
+      node: this.#topology.master().name,
       path: '/cluster/nodes?limit=1000',
       endpoint: 'GET /cluster/nodes',
-      timeout: this.#options.timeout(),
+      timeout: this.#settings.limits().timeout,
       signal: this.#stopped.signal,
       caller: 'discovery',
       requestId: 'discovery',

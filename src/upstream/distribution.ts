@@ -48,9 +48,9 @@ async function errorNumberIn(result: NodeResult): Promise<number | undefined> {
 }
 
 /** Resolves to whether the node is known to distribute requests itself. Never rejects. */
-export type DistributionCheck = (node: string, credentials: NodeCall['credentials']) => Promise<boolean>
+type DistributionCheck = (node: string, credentials: NodeCall['credentials']) => Promise<boolean>
 
-export interface DistributionCheckPorts {
+interface DistributionCheckPorts {
   readonly call: CallNode
   readonly view: Pick<ClusterView, 'nodes' | 'layoutOf'>
   readonly log: ClusterLog

@@ -14,7 +14,7 @@ const DETAIL = 'drained for maintenance'
 
 type LogInfo = (level: 'info', message: string, fields: Readonly<Record<string, string>>) => void
 
-export interface DrainChange {
+interface DrainChange {
   readonly drained: readonly string[]
   readonly putBack: readonly string[]
 }

@@ -12,7 +12,7 @@ import { newer } from './dialects/newer/index.ts'
 import type { Candidate, KindOf } from './kinds/index.ts'
 import type { NodeLimits } from './options.ts'
 
-export interface ForwardOptions {
+interface ForwardOptions {
   readonly call: CallNode
   readonly view: ClusterView
   readonly kindOf: KindOf

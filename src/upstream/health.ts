@@ -34,7 +34,7 @@ export type HealthAdmission =
   | { readonly ok: false; readonly retryAfter: number }
 
 /** Why a node is ejected. `hanging`: the process behind its API does not carry out calls. `silent`: nothing is answered. */
-export type EjectionCause = 'failures' | 'hanging' | 'silent' | 'blocked'
+type EjectionCause = 'failures' | 'hanging' | 'silent' | 'blocked'
 
 /** These ejections end by a probe of the edge only. */
 const ENDED_BY_OWN_PROBE: ReadonlySet<EjectionCause | undefined> = new Set(['silent', 'blocked'] as const)

@@ -90,6 +90,18 @@ export function queue(
   }
 }
 
+/** The layer that ends a call which hangs because of another node. `isSilent`: the asked node does not answer at all. */
+export function limitHang(isSilent: () => boolean, clock: () => number): Layer {
+  return (next) => async (call) => {
+    const { hangsAfter = Number.POSITIVE_INFINITY, deadline } = call
+    if (deadline === undefined || hangsAfter >= deadline.remaining()) return next(call)
+    const earlier = startDeadline(hangsAfter, call.signal, clock)
+    const result = await next({ ...call, deadline: earlier })
+    onEnd(call, result, earlier.end)
+    return !result.ok && result.fault === 'timeout' && !isSilent() ? { ...result, hung: true } : result
+  }
+}
+
 /** Starts the span of the time in the queue. Returns the function that ends it; `fault`: why the call was not sent. */
 export function startQueueSpan({ trace, node }: NodeCall): (fault?: NodeFault) => void {
   const span = trace?.recorded ? trace.startSpan('queue', { node }) : undefined

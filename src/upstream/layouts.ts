@@ -10,7 +10,7 @@ import type { ClusterLog, LayoutChange } from './options.ts'
 import type { Recognition } from './probes.ts'
 import type { Verify } from './tokens/token-calls.ts'
 
-export interface LayoutOptions {
+interface LayoutOptions {
   /** `auto`: that of each node is recognised. */
   readonly layout: Layout | 'auto'
   /** Returns the names of the nodes with an address. */

@@ -4,16 +4,18 @@
  * their own, and use half of the slots at most. After one that hangs, calls for the same node fail at once, for a time
  * that doubles with each further hang. Then one call is the probe.
  */
-import type { ClusterView, NodeCall, NodeFailure, NodeInfo, NodeResult } from '../core/node-call.ts'
-import { startDeadline } from '../core/timing.ts'
+import type { ClusterView, NodeCall, NodeInfo, NodeResult } from '../core/node-call.ts'
+import { growingLru } from '../core/recently-used.ts'
+import { Semaphore } from '../core/semaphore.ts'
+import { withTimeout } from '../core/timing.ts'
+import { ownField, parseJson } from '../core/values.ts'
+import { encode } from './dialects/dialect.ts'
 import { type DrainedNodes, passedOnToDrained } from './drains.ts'
 import { Health } from './health.ts'
-import { type Layer, notSent, onEnd, type Send } from './layer.ts'
+import { type Layer, notSent, type Send } from './layer.ts'
 import { isTimeoutInside } from './node-problems.ts'
 import type { ClusterLog, FailureSettings, NodeLimits } from './options.ts'
-import { OwnerNames } from './owner-names.ts'
 import { createOwnCall } from './probes.ts'
-import { type Turn, Turns } from './turns.ts'
 
 export interface PassedOnCallsPorts {
   readonly view: Pick<ClusterView, 'nodes' | 'master'>
@@ -29,6 +31,10 @@ export interface PassedOnCallsPorts {
 /** One hang is enough. The cluster itself notices after 110 seconds. */
 const SUSPICION: FailureSettings = { failures: 1, refusals: 1, hangs: 1, baseTime: 15_000, maxTime: 120_000 }
 
+const MAX_KNOWN_OWNERS = 10_000
+const OWNER_LIFETIME_MS = 60_000
+const OWNER_TIMEOUT_MS = 5_000
+
 /** A node by its name, or an agent whose node is not known, as `agent 001`. */
 type Target = string
 
@@ -36,14 +42,14 @@ type Admission = { readonly target: Target; readonly health: Health; readonly is
 
 export class PassedOnCalls {
   readonly #ports: PassedOnCallsPorts
-  readonly #owners: OwnerNames
-  readonly #turns: Turns
+  /** The nodes that agents report to, as the master names them in the newer layout, by the id of the agent. */
+  readonly #owners = growingLru<string, { readonly node: string; readonly until: number }>(MAX_KNOWN_OWNERS)
+  readonly #slots: Semaphore
   readonly #suspects = new Map<Target, Health>()
 
   constructor(ports: PassedOnCallsPorts) {
     this.#ports = ports
-    this.#owners = new OwnerNames(ports.clock)
-    this.#turns = new Turns(() => Math.ceil(ports.limits().inFlight / 2))
+    this.#slots = new Semaphore(() => Math.ceil(ports.limits().inFlight / 2))
   }
 
   /** Milliseconds until the node is probed; `undefined`: calls for it are sent. */
@@ -62,23 +68,39 @@ export class PassedOnCalls {
       const admission = health?.admit()
       if (health === undefined || admission === undefined) continue
       if (!admission.ok) {
-        for (const each of admissions) if (each.isProbe) each.health.abandonProbe()
-        return rejectionOf(call, target, admission.retryAfter)
+        abandonProbes(admissions)
+        const detail = `${target} does not answer calls that ${call.node} passes on`
+        return notSent(call, { fault: 'timeout', detail, retryAfter: admission.retryAfter })
       }
       admissions.push({ target, health, isProbe: admission.isProbe })
     }
-    const turn = await this.#turns.take(call)
-    if (!turn.ok) {
-      for (const each of admissions) if (each.isProbe) each.health.abandonProbe()
-      return rejectedInTurn(call, turn)
+    const fault = await this.#takeSlot(call)
+    if (fault !== undefined) {
+      abandonProbes(admissions)
+      const detail = fault === 'cancelled' ? 'client disconnected' : 'calls for other nodes are queued'
+      return notSent(call, { fault, detail, ...(fault === 'overloaded' && { retryAfter: 1 }) })
     }
     try {
       const result = await next(isLimited(call) ? { ...call, hangsAfter: this.#ports.hangTimeout } : call)
       await this.#learn(call, result, admissions, next)
       return result
     } finally {
-      turn.end()
+      this.#slots.release()
     }
+  }
+
+  /** Waits for a slot, at most until the timeout of the call or until its client disconnects. Returns why it has none. */
+  async #takeSlot({
+    timeout = Number.POSITIVE_INFINITY,
+    signal,
+  }: NodeCall): Promise<'overloaded' | 'cancelled' | undefined> {
+    const wait = this.#slots.take()
+    if (wait === undefined) return undefined
+    const fault = await withTimeout(wait.taken, timeout, 'overloaded' as const, signal).catch(
+      () => 'cancelled' as const,
+    )
+    if (fault !== undefined) wait.leave()
+    return fault
   }
 
   /** Returns the drained node that the call names. Calls for an agent or several nodes name none: the manager decides. */
@@ -99,18 +121,40 @@ export class PassedOnCalls {
 
   async #targetsOfAgent({ agent }: { readonly agent: string }, call: NodeCall, next: Send): Promise<readonly Target[]> {
     const unknown = `agent ${agent}`
-    const owner = await this.#owners.find(agent, call, next)
+    const owner = await this.#findOwner(agent, call, next)
     return owner === undefined ? [unknown] : owner === call.node ? [] : [owner, unknown]
+  }
+
+  /** Returns `undefined` if the node that `call` asks does not answer, or does not know. `call`: on whose behalf. */
+  async #findOwner(
+    agent: string,
+    { node: asked, credentials, signal }: NodeCall,
+    next: Send,
+  ): Promise<string | undefined> {
+    const { clock } = this.#ports
+    const known = this.#owners.get(agent)
+    if (known !== undefined && clock() < known.until) return known.node
+    const own = createOwnCall({
+      node: asked,
+      path: `/agents?agents_list=${encode(agent)}&select=node_name`,
+      endpoint: 'GET /agents',
+      timeout: OWNER_TIMEOUT_MS,
+      caller: 'owners',
+      requestId: 'owners',
+      signal,
+      ...(credentials && { credentials }),
+    })
+    const node = ownerIn(await next(own))
+    if (node !== undefined) this.#owners.set(agent, { node, until: clock() + OWNER_LIFETIME_MS })
+    return node
   }
 
   /** Records what the result shows about the nodes that the call concerns. */
   async #learn(call: NodeCall, result: NodeResult, admissions: readonly Admission[], next: Send): Promise<void> {
     const isHang = result.ok ? isTimeoutInside(result.response, call.node) : result.hung === true
     if (!isHang) {
-      for (const { target, health, isProbe } of admissions) {
-        if (result.ok) this.#clear(target, health)
-        else if (isProbe) health.abandonProbe()
-      }
+      if (result.ok) for (const { target, health } of admissions) this.#clear(target, health)
+      else abandonProbes(admissions)
       return
     }
     const { passedOnTo: target } = call
@@ -122,8 +166,7 @@ export class PassedOnCalls {
 
   /** Asks for the status of each worker, and suspects those for which the call hangs as well. */
   async #findCutOff({ node, credentials }: NodeCall, next: Send): Promise<void> {
-    const { hangTimeout } = this.#ports
-    const { view, drains } = this.#ports
+    const { hangTimeout, view, drains } = this.#ports
     const isAsked = ({ name, type }: NodeInfo) => type === 'worker' && name !== node && !drains.has(name)
     const workers = view.nodes().filter(isAsked)
     await Promise.all(
@@ -169,24 +212,13 @@ function isLimited({ timeout, passedOnTo, method }: NodeCall): boolean {
   return timeout !== undefined && (passedOnTo !== 'several' || method === 'GET')
 }
 
-function rejectionOf(call: NodeCall, target: Target, retryAfter: number): NodeFailure {
-  const detail = `${target} does not answer calls that ${call.node} passes on`
-  return notSent(call, { fault: 'timeout', detail, retryAfter })
+function abandonProbes(admissions: readonly Admission[]): void {
+  for (const { isProbe, health } of admissions) if (isProbe) health.abandonProbe()
 }
 
-function rejectedInTurn(call: NodeCall, { fault }: Extract<Turn, { ok: false }>): NodeFailure {
-  const detail = fault === 'cancelled' ? 'client disconnected' : 'calls for other nodes are queued'
-  return notSent(call, { fault, detail, ...(fault === 'overloaded' && { retryAfter: 1 }) })
-}
-
-/** The layer that ends a call which hangs because of another node. `isSilent`: the asked node does not answer at all. */
-export function limitHang(isSilent: () => boolean, clock: () => number): Layer {
-  return (next) => async (call) => {
-    const { hangsAfter = Number.POSITIVE_INFINITY, deadline } = call
-    if (deadline === undefined || hangsAfter >= deadline.remaining()) return next(call)
-    const earlier = startDeadline(hangsAfter, call.signal, clock)
-    const result = await next({ ...call, deadline: earlier })
-    onEnd(call, result, earlier.end)
-    return !result.ok && result.fault === 'timeout' && !isSilent() ? { ...result, hung: true } : result
-  }
+function ownerIn(result: NodeResult): string | undefined {
+  if (!result.ok || result.response.status !== 200 || !Buffer.isBuffer(result.response.body)) return undefined
+  const items = ownField(ownField(parseJson(result.response.body), 'data'), 'affected_items')
+  const name = Array.isArray(items) ? ownField(items[0], 'node_name') : undefined
+  return typeof name === 'string' && name !== '' && name !== 'unknown' ? name : undefined
 }

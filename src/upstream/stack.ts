@@ -10,6 +10,7 @@ import { type Send, stack } from './layer.ts'
 import {
   authorise,
   count,
+  limitHang,
   nameLayout,
   queue,
   refuseDrained,
@@ -22,7 +23,7 @@ import type { Layouts } from './layouts.ts'
 import type { ConcurrencyLimiter } from './limiter.ts'
 import type { NodeHealth } from './node-health.ts'
 import type { NodeLimits } from './options.ts'
-import { limitHang, type PassedOnCalls } from './passed-on-calls.ts'
+import type { PassedOnCalls } from './passed-on-calls.ts'
 import { type TokensOf, type Verify, verifyBy } from './tokens/token-calls.ts'
 
 export interface StackParts {

@@ -1,5 +1,6 @@
 /** How often the edge logs in at one node: logins follow each other, and failed ones are remembered for a short time. */
 import { LRUCache } from 'lru-cache'
+import { Semaphore } from '../../core/semaphore.ts'
 import type { LoginFailure } from './login.ts'
 
 /**
@@ -19,8 +20,8 @@ export interface TurnTimes {
 export class LoginTurns {
   readonly #times: TurnTimes
   #lastStart = Number.NEGATIVE_INFINITY
+  readonly #turn = new Semaphore(() => 1)
   #waiting = 0
-  #tail: Promise<unknown> = Promise.resolve()
 
   constructor(times: TurnTimes) {
     this.#times = times
@@ -33,20 +34,19 @@ export class LoginTurns {
   }
 
   /** Runs `work` in its turn, if it is still wanted then; otherwise resolves to `undefined`. */
-  run<T>(work: () => Promise<T>, isWanted: () => boolean): Promise<T | undefined> {
+  async run<T>(work: () => Promise<T>, isWanted: () => boolean): Promise<T | undefined> {
     this.#waiting += 1
-    const result = this.#tail.then(() => this.#runNext(work, isWanted))
-    this.#tail = result.catch(() => undefined)
-    return result
-  }
-
-  async #runNext<T>(work: () => Promise<T>, isWanted: () => boolean): Promise<T | undefined> {
-    const pause = isWanted() ? this.#untilNext() : 0
-    if (pause > 0) await this.#times.sleep(pause)
-    this.#waiting -= 1
-    if (!isWanted()) return undefined
-    this.#lastStart = this.#times.clock()
-    return work()
+    await this.#turn.take()?.taken
+    try {
+      const pause = isWanted() ? this.#untilNext() : 0
+      if (pause > 0) await this.#times.sleep(pause)
+      this.#waiting -= 1
+      if (!isWanted()) return undefined
+      this.#lastStart = this.#times.clock()
+      return await work()
+    } finally {
+      this.#turn.release()
+    }
   }
 
   #untilNext(): number {
