@@ -49,7 +49,7 @@ const RETRY_PAUSE_MS = 1000
  * nodes: the next fetch may be slow to fail.
  */
 const RECENT_FAILURE_MS = 5000
-const MAX_EXPIRING_KEYS = 10_000
+const MAX_KEYS = 10_000
 
 /** The error of a failed fetch, and when it ended. */
 interface Failure {
@@ -63,17 +63,13 @@ const nothingToRefresh = Promise.resolve()
 export function createFetcher(ports: FetchPorts, next: Handler<EdgeRead>, findSnapshot: Snapshots['find']): Fetcher {
   const flights = new SingleFlight<FetchResult>()
   const computations = new SingleFlight<FetchResult | undefined>()
-  const failures = growingLru<string, Failure>(MAX_EXPIRING_KEYS)
-  const failedWithin = (key: string, ms: number) =>
-    ports.clock() - (failures.get(key)?.at ?? Number.NEGATIVE_INFINITY) < ms
-  const refusals = createExpiringKeys(ports.clock)
-  const incomplete = createExpiringKeys(ports.clock)
+  const outcomes = new Outcomes(ports.clock)
   const refreshing = new Set<string>()
   const refreshHandler = tracedSeparately('refresh', next)
   return {
     recentFailure: ({ target: { key } }) =>
-      failedWithin(key, RECENT_FAILURE_MS) || refreshing.has(key) ? failures.get(key)?.code : undefined,
-    wasRefused: ({ target }) => refusals.has(target.key),
+      refreshing.has(key) ? outcomes.lastFailure(key) : outcomes.lastFailure(key, RECENT_FAILURE_MS),
+    wasRefused: ({ target }) => outcomes.isRefused(target.key),
     fetchShared: async (context) => {
       const computed = await computeShared(context)
       if (computed !== undefined) return computed
@@ -90,7 +86,7 @@ export function createFetcher(ports: FetchPorts, next: Handler<EdgeRead>, findSn
     refresh: (context) => {
       const { key } = context.target
       // Each stale hit comes here, so it must cost little while the refresh is under way.
-      if (refreshing.has(key) || failedWithin(key, RETRY_PAUSE_MS) || incomplete.has(key)) return nothingToRefresh
+      if (refreshing.has(key) || outcomes.isPaused(key)) return nothingToRefresh
       refreshing.add(key)
       const limited = { ...context, request: { ...context.request, waitForComplete: false } }
       const run = async (own: ReadContext) =>
@@ -112,7 +108,7 @@ export function createFetcher(ports: FetchPorts, next: Handler<EdgeRead>, findSn
       const fetchTime = ports.clock() - started
       const fetched = storeResponse(ports, context, { lookup: context.lookup, response, fetchTime })
       // The next request must compute it again, but each stale hit until then must not.
-      if (fetched.storing === undefined) incomplete.add(context.target.key, RETRY_PAUSE_MS)
+      if (fetched.storing === undefined) outcomes.pause(context.target.key)
       return awaitStore(fetched)
     }
     const onStart = () => {
@@ -123,41 +119,73 @@ export function createFetcher(ports: FetchPorts, next: Handler<EdgeRead>, findSn
   }
 
   async function fetchAndNoteFailure(handler: Handler<EdgeRead>, context: ReadContext): Promise<FetchResult> {
-    const { key } = context.target
     try {
       const result = await fetchOverReplicas(ports, handler, context)
-      const failure = reportedNodeFailure(result.response)
-      if (failure !== undefined) {
-        noteFailure(context, failure)
-        return result
-      }
-      failures.delete(key)
-      if (result.entry !== undefined) refusals.delete(key)
-      else if (errorNumberOf(result.response) !== 0) noteRefusal(context)
-      else incomplete.add(key, RETRY_PAUSE_MS)
+      outcomes.note(context, result)
       return result
     } catch (fault) {
-      if (isNodeFailure(fault)) noteFailure(context, fault.code)
+      if (isNodeFailure(fault)) outcomes.noteFailure(context, fault.code)
       throw fault
     }
-  }
-
-  function noteFailure(context: ReadContext, code: number): void {
-    failures.set(context.target.key, { code, at: ports.clock() })
-    if (context.target.policy.stale === 'whileHot') noteRefusal(context)
-  }
-
-  /** Until the stored response expires: a shorter time would serve old responses and errors in turn. */
-  function noteRefusal({ target, lookup }: ReadContext): void {
-    if (lookup.kind !== 'hit') return
-    const { response } = lookup
-    refusals.add(target.key, Math.max(0, localLifetime(response) - response.age))
   }
 
   function resultOf({ value, collapsed }: Shared<FetchResult>, { target }: ReadContext): FetchResult {
     if (!collapsed) return value
     ports.onEvent({ kind: 'collapsed', group: target.policy.group })
     return { ...value, collapsed }
+  }
+}
+
+/** How the last fetch of each response ended. */
+class Outcomes {
+  readonly #clock: () => number
+  readonly #failures = growingLru<string, Failure>(MAX_KEYS)
+  readonly #refusedUntil = growingLru<string, number>(MAX_KEYS)
+  readonly #pausedUntil = growingLru<string, number>(MAX_KEYS)
+
+  constructor(clock: () => number) {
+    this.#clock = clock
+  }
+
+  /** Returns the error of the last fetch, if it failed within this time. */
+  lastFailure(key: string, ms = Number.POSITIVE_INFINITY): number | undefined {
+    const failure = this.#failures.get(key)
+    return failure !== undefined && this.#clock() - failure.at < ms ? failure.code : undefined
+  }
+
+  isRefused(key: string): boolean {
+    return this.#clock() < (this.#refusedUntil.get(key) ?? 0)
+  }
+
+  /** Whether the next refresh must not begin yet. */
+  isPaused(key: string): boolean {
+    return this.lastFailure(key, RETRY_PAUSE_MS) !== undefined || this.#clock() < (this.#pausedUntil.get(key) ?? 0)
+  }
+
+  pause(key: string): void {
+    this.#pausedUntil.set(key, this.#clock() + RETRY_PAUSE_MS)
+  }
+
+  note(context: ReadContext, { response, entry }: FetchResult): void {
+    const { key } = context.target
+    const failure = reportedNodeFailure(response)
+    if (failure === undefined) this.#failures.delete(key)
+    if (failure !== undefined) this.noteFailure(context, failure)
+    else if (entry !== undefined) this.#refusedUntil.delete(key)
+    else if (errorNumberOf(response) !== 0) this.#noteRefusal(context)
+    else this.pause(key)
+  }
+
+  noteFailure(context: ReadContext, code: number): void {
+    this.#failures.set(context.target.key, { code, at: this.#clock() })
+    if (context.target.policy.stale === 'whileHot') this.#noteRefusal(context)
+  }
+
+  /** Until the stored response expires: a shorter time would serve old responses and errors in turn. */
+  #noteRefusal({ target, lookup }: ReadContext): void {
+    if (lookup.kind !== 'hit') return
+    const { response } = lookup
+    this.#refusedUntil.set(target.key, this.#clock() + Math.max(0, localLifetime(response) - response.age))
   }
 }
 
@@ -234,26 +262,4 @@ function storedMeanwhile(lookup: Lookup, known: StoredResponse | undefined): Fet
 /** A newer response may be older than `known` was when it was looked up: its fetch may have taken longer. */
 function isOfSameFetch(entry: StoredResponse, known: StoredResponse): boolean {
   return entry.fetchTime === known.fetchTime && entry.etag === known.etag && entry.age >= known.age
-}
-
-/** A bounded set of keys, each with its own expiry. */
-function createExpiringKeys(clock: () => number) {
-  const expiry = new Map<string, number>()
-  return {
-    /** `ms`: milliseconds from now. */
-    add: (key: string, ms: number): void => {
-      if (expiry.size >= MAX_EXPIRING_KEYS) expiry.clear()
-      expiry.set(key, clock() + ms)
-    },
-    delete: (key: string): void => {
-      expiry.delete(key)
-    },
-    has: (key: string): boolean => {
-      const end = expiry.get(key)
-      if (end === undefined) return false
-      if (clock() < end) return true
-      expiry.delete(key)
-      return false
-    },
-  }
 }

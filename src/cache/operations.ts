@@ -113,25 +113,23 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
     const headers = { 'preference-applied': 'return=minimal' }
     return envelopeOf({ error: 0, data: { all, groups: Object.fromEntries(groups) } }, { ...OF_EDGE, headers })
   }
+}
 
-  /** A page costs as much as its rows, unless all rows must be compared: for a sort, a search or a filter by tag. */
-  async function details(listed: ListedEntries, { details: _, ...query }: EdgeRequest['query']): Promise<EdgeResponse> {
-    const { group, offset, limit, ...others } = query
-    try {
-      if (Object.keys(others).length > 0) {
-        const entries = await listed.list(group?.toLowerCase())
-        const request = parseCollectionRequest(query, new Date())
-        return success(await collectInTurns(entries, shownEntry, request, cacheEntries))
-      }
-      const window = parsePage(
-        parseCollectionRequest({ ...(offset && { offset }), ...(limit && { limit }) }, new Date()),
-      )
-      const { rows, total } = await listed.page({ ...window, ...(group && { group: group.toLowerCase() }) })
-      return success({ items: rows.map((row) => shownEntry(row)), totalItems: total })
-    } catch (fault) {
-      if (!(fault instanceof CollectionError)) throw fault
-      return envelopeOf({ error: fault.code, message: fault.message }, OF_EDGE)
+/** A page costs as much as its rows, unless all rows must be compared: for a sort, a search or a filter by tag. */
+async function details(listed: ListedEntries, { details: _, ...query }: EdgeRequest['query']): Promise<EdgeResponse> {
+  const { group, offset, limit, ...others } = query
+  try {
+    if (Object.keys(others).length > 0) {
+      const entries = await listed.list(group?.toLowerCase())
+      const request = parseCollectionRequest(query, new Date())
+      return success(await collectInTurns(entries, shownEntry, request, cacheEntries))
     }
+    const window = parsePage(parseCollectionRequest({ ...(offset && { offset }), ...(limit && { limit }) }, new Date()))
+    const { rows, total } = await listed.page({ ...window, ...(group && { group: group.toLowerCase() }) })
+    return success({ items: rows.map((row) => shownEntry(row)), totalItems: total })
+  } catch (fault) {
+    if (!(fault instanceof CollectionError)) throw fault
+    return envelopeOf({ error: fault.code, message: fault.message }, OF_EDGE)
   }
 }
 

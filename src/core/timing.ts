@@ -21,6 +21,27 @@ export function timeLimitOf(
   return endpoint.slow === true ? slowTimeout : timeout
 }
 
+/**
+ * Returns a function that runs `work`, which must not reject. Calls during a run share it and one more run: what the work
+ * reads may have changed since the first one began.
+ */
+export function oneRunAtATime(work: () => Promise<unknown>): () => Promise<void> {
+  let running: Promise<void> | undefined
+  let isRepeated = false
+  const runAll = async (): Promise<void> => {
+    do {
+      isRepeated = false
+      await work()
+    } while (isRepeated)
+    running = undefined
+  }
+  return () => {
+    isRepeated = running !== undefined
+    running ??= runAll()
+    return running
+  }
+}
+
 /** When a call ends: at its timeout or when its client disconnects, whichever is first. */
 export interface Deadline {
   readonly signal: AbortSignal

@@ -12,6 +12,7 @@ import {
   type SharedDrains,
 } from '../core/drains.ts'
 import type { Log } from '../core/events.ts'
+import { oneRunAtATime } from '../core/timing.ts'
 import { redisChannels, redisKeys } from './options.ts'
 import type { RedisReplica } from './replica.ts'
 import { script } from './scripts.ts'
@@ -56,8 +57,6 @@ export function createSharedDrains(options: SharedDrainsOptions): SharedDrains {
   const { commands, times } = replica
   let known = NO_DRAINS
   let isForeignReported = false
-  let reading: Promise<void> | undefined
-  let isOutdated = false
   let timer: NodeJS.Timeout | undefined
 
   const run = <Value>(command: typeof READ, args: readonly string[]) =>
@@ -87,25 +86,11 @@ export function createSharedDrains(options: SharedDrainsOptions): SharedDrains {
     return run<number>(REPLACE, [text, formatDrainState(state), redisChannels.drains])
   }
 
-  async function readAndRestore(): Promise<void> {
+  /** Reads once more if a message arrived during a read. */
+  const refresh = oneRunAtATime(async () => {
     const found = await read()
     if (found?.isOlder && known.revision > 0) await replace(found.text, known)
-  }
-
-  /** Reads once more if a message arrived during a read. */
-  async function readAll(): Promise<void> {
-    do {
-      isOutdated = false
-      await readAndRestore()
-    } while (isOutdated)
-    reading = undefined
-  }
-
-  function refresh(): Promise<void> {
-    isOutdated = reading !== undefined
-    reading ??= readAll()
-    return reading
-  }
+  })
 
   replica.subscribe(redisChannels.drains, () => void refresh())
   commands.onReady(() => void refresh())

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto'
 import { createRevocationList, type Revocation, type RevocationList, type Revocations } from '../access/revocations.ts'
 import type { Log } from '../core/events.ts'
-import type { Clock } from '../core/timing.ts'
+import { type Clock, oneRunAtATime } from '../core/timing.ts'
 import { redisChannels, redisKeys } from './options.ts'
 import type { RedisReplica } from './replica.ts'
 import { script } from './scripts.ts'
@@ -124,8 +124,6 @@ export function createSharedRevocations({ replica, clock, log }: SharedRevocatio
 
   /** `mayHaveForgotten`: Redis was unreachable, or another server may have taken its place. */
   const state = { born: '', place: '0', mayHaveForgotten: true }
-  let reading: Promise<void> | undefined
-  let isOutdated = false
 
   async function readRevocations(): Promise<boolean> {
     const args = [randomUUID(), state.born, state.place, MAX_BATCH]
@@ -148,28 +146,16 @@ export function createSharedRevocations({ replica, clock, log }: SharedRevocatio
     return revoked.length < MAX_BATCH || readRevocations()
   }
 
-  async function readAll(): Promise<void> {
-    do {
-      isOutdated = false
-      const isComplete = await readRevocations()
-      if (!isComplete) state.mayHaveForgotten = true
-      if (!isComplete) break
-    } while (isOutdated)
-    reading = undefined
-  }
-  function read(): Promise<void> {
-    reading ??= readAll()
-    return reading
-  }
-
+  const read = oneRunAtATime(async () => {
+    const isComplete = await readRevocations()
+    if (!isComplete) state.mayHaveForgotten = true
+  })
   heartbeat.onBeat(() => void read())
   commands.onReady(() => {
     state.mayHaveForgotten = true
   })
   replica.subscribe(redisChannels.revocations, (writer) => {
-    if (writer === replica.id) return
-    isOutdated = true
-    void read()
+    if (writer !== replica.id) void read()
   })
   return {
     revoke: known.revoke,

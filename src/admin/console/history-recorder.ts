@@ -4,7 +4,6 @@ import {
   addRecord,
   encodeEvent,
   encodeRecord,
-  type HistoryRecord,
   type HistorySeries,
   type HistoryStore,
   SERIES,
@@ -46,8 +45,10 @@ interface OwnRecord extends TimedRecord {
   isWritten: boolean
 }
 
+type OwnRecords = Record<HistorySeries['name'], OwnRecord[]>
+
 export function createRecorder({ name, run, traffic, store, now }: RecorderOptions): Recorder {
-  const records: Record<HistorySeries['name'], OwnRecord[]> = { intervals: [], minutes: [], events: [] }
+  const records: OwnRecords = { intervals: [], minutes: [], events: [] }
   const lastEvents = new Map<string, number>()
   const currentInterval = () => Math.floor(now() / INTERVAL_MS)
   /** The oldest interval that is not recorded. */
@@ -70,13 +71,7 @@ export function createRecorder({ name, run, traffic, store, now }: RecorderOptio
   }
   const closeInterval = (at: number): void => {
     const slot = traffic.interval(at)
-    const record: HistoryRecord = {
-      run,
-      replica: name,
-      at,
-      sums: slot ?? emptySums(),
-      latencies: slot?.times.pairs() ?? [],
-    }
+    const record = { run, replica: name, at, sums: slot ?? emptySums(), latencies: slot?.times.pairs() ?? [] }
     keep(SERIES.intervals, (at * INTERVAL_MS) / 1000, encodeRecord(record))
     const ofMinute = Math.floor(at / INTERVALS_PER_MINUTE)
     if (minute.at !== ofMinute) {
@@ -94,20 +89,9 @@ export function createRecorder({ name, run, traffic, store, now }: RecorderOptio
     for (let at = Math.max(next, current - INTERVALS); at < current; at++) closeInterval(at)
     next = current
   }
-  const writeAll = async (to: HistoryStore): Promise<void> => {
-    for (const series of Object.values(SERIES)) {
-      for (;;) {
-        const batch = records[series.name].filter(({ isWritten }) => !isWritten).slice(0, MAX_RECORDS_PER_WRITE)
-        if (batch.length === 0) break
-        // A later update writes the remaining records, if they are still in memory.
-        if (!(await to.add(series, batch))) return
-        for (const record of batch) record.isWritten = true
-      }
-    }
-  }
   const write = (): Promise<void> => {
     if (store === undefined) return Promise.resolve()
-    writing ??= writeAll(store).finally(() => {
+    writing ??= writeAll(records, store).finally(() => {
       writing = undefined
     })
     return writing
@@ -137,6 +121,19 @@ export function createRecorder({ name, run, traffic, store, now }: RecorderOptio
       await writing
       await write()
     },
+  }
+}
+
+/** Writes what is not written yet, in the order of the series. */
+async function writeAll(records: OwnRecords, store: HistoryStore): Promise<void> {
+  for (const series of Object.values(SERIES)) {
+    for (;;) {
+      const batch = records[series.name].filter(({ isWritten }) => !isWritten).slice(0, MAX_RECORDS_PER_WRITE)
+      if (batch.length === 0) break
+      // A later update writes the remaining records, if they are still in memory.
+      if (!(await store.add(series, batch))) return
+      for (const record of batch) record.isWritten = true
+    }
   }
 }
 

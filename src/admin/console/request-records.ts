@@ -79,73 +79,28 @@ export function createRequestRecords(
   requests: LastRequests,
   { clock = Date.now, elapsed = () => performance.now() }: RecordsOptions = {},
 ): RequestRecords {
-  const running = new Map<string, RequestRecord>()
-  const others = new Map<string, RequestRecord>()
-  let bytes = 0
+  const book = new RecordBook(elapsed)
+  const { running, others } = book
+  const oldestTime = () => clock() - MAX_AGE_MS
   let onEnd: Parameters<RequestRecords['observe']>[0]
-  const timer = setInterval(() => sweep(), SWEEP_INTERVAL_MS)
+  const timer = setInterval(() => {
+    requests.forget(oldestTime())
+    book.discardEndedBefore(oldestTime())
+  }, SWEEP_INTERVAL_MS)
   timer.unref()
-
-  const grow = (record: RequestRecord, by: number): void => {
-    record.bytes += by
-    bytes += by
-    while (bytes > MAX_BYTES && discardOldest(others.size > 0 ? others : running));
-  }
-  const discardOldest = (records: Map<string, RequestRecord>): boolean => {
-    const { value: oldest } = records.values().next()
-    if (oldest === undefined) return false
-    discard(records, oldest)
-    return true
-  }
-  const discard = (records: Map<string, RequestRecord>, record: RequestRecord): void => {
-    // Also one that is discarded already: the oldest record must leave the map, or the search for room would not end.
-    if (records.get(record.id) === record) records.delete(record.id)
-    if (record.isDiscarded) return
-    record.isDiscarded = true
-    bytes -= record.bytes
-  }
-  const recordOf = (id: string): RequestRecord => {
-    const known = running.get(id)
-    if (known !== undefined) return known
-    const record: RequestRecord = { id, startedAt: elapsed(), stages: [], calls: [], omitted: 0, bytes: 0 }
-    running.set(id, record)
-    grow(record, RECORD_BYTES)
-    if (running.size > MAX_IN_PROGRESS) discardOldest(running)
-    return record
-  }
-  const addItem = <Item>(record: RequestRecord, items: Item[], item: Item): void => {
-    if (record.isDiscarded) return
-    if (record.stages.length + record.calls.length >= MAX_ITEMS) record.omitted += 1
-    else {
-      items.push(item)
-      grow(record, ITEM_BYTES)
-    }
-  }
-  const sweep = (): void => {
-    const [oldestAt, now] = [clock() - MAX_AGE_MS, elapsed()]
-    requests.forget(oldestAt)
-    for (const { finished } of others.values()) {
-      if (finished === undefined || finished.at >= oldestAt) break
-      discardOldest(others)
-    }
-    for (const { startedAt } of running.values()) {
-      if (startedAt >= now - MAX_AGE_MS) break
-      discardOldest(running)
-    }
-  }
   return {
     nodeCall(event) {
-      const record = others.get(event.requestId) ?? recordOf(event.requestId)
-      addItem(record, record.calls, { at: elapsed(), event })
+      const record = book.of(event.requestId)
+      book.addItem(record, record.calls, { at: elapsed(), event })
     },
     join(event) {
-      const record = others.get(event.requestId) ?? recordOf(event.requestId)
+      const record = book.of(event.requestId)
       record.join = event
-      grow(record, PART_BYTES * event.nodes.length)
+      book.grow(record, PART_BYTES * event.nodes.length)
     },
     recordStages(requestId, trace) {
-      const record = recordOf(requestId)
-      const addStage = (stage: StageRecord) => addItem(record, record.stages, stage)
+      const record = book.runningOf(requestId)
+      const addStage = (stage: StageRecord) => book.addItem(record, record.stages, stage)
       return recordStagesIn({ now: elapsed, addStage }, trace)
     },
     observe: (next) => {
@@ -155,22 +110,17 @@ export function createRequestRecords(
       if (event.cache === 'hit') {
         // Prepared hits, which are most of them, have no record.
         const record = running.size === 0 ? undefined : running.get(event.requestId)
-        if (record !== undefined) discard(running, record)
+        if (record !== undefined) book.discard(running, record)
         onEnd?.(event, undefined)
         return
       }
-      const record = recordOf(event.requestId)
-      running.delete(record.id)
-      const earlier = others.get(record.id)
-      if (earlier !== undefined) discard(others, earlier)
-      record.finished = { ...event }
-      others.set(record.id, record)
-      if (others.size > MAX_OTHERS) discardOldest(others)
+      const record = book.runningOf(event.requestId)
+      book.end(record, event)
       onEnd?.(event, record)
     },
     last(matches, limit) {
       requests.drain()
-      const oldestAt = clock() - MAX_AGE_MS
+      const oldestAt = oldestTime()
       const found: TailRequest[] = []
       for (const event of requests.newest(oldestAt)) {
         if (event.cache !== 'hit') continue
@@ -192,7 +142,7 @@ export function createRequestRecords(
     },
     find(id) {
       requests.drain()
-      const oldestAt = clock() - MAX_AGE_MS
+      const oldestAt = oldestTime()
       const record = others.get(id)
       const event = record?.finished ?? requests.find(id)
       // Of another request than a hit, nothing is left if its record was discarded.
@@ -202,6 +152,86 @@ export function createRequestRecords(
       return measured === undefined ? { event } : { event, measured }
     },
     close: () => clearInterval(timer),
+  }
+}
+
+/** The records of requests in progress, and of ended ones other than hits, bounded in number, bytes and age. */
+class RecordBook {
+  readonly running = new Map<string, RequestRecord>()
+  readonly others = new Map<string, RequestRecord>()
+  readonly #elapsed: () => number
+  #bytes = 0
+
+  constructor(elapsed: () => number) {
+    this.#elapsed = elapsed
+  }
+
+  /** Returns the record of a request, which may have ended; a new one if there is none. */
+  of(id: string): RequestRecord {
+    return this.others.get(id) ?? this.runningOf(id)
+  }
+
+  /** A request that has ended may have begun again under the same id. */
+  runningOf(id: string): RequestRecord {
+    const known = this.running.get(id)
+    if (known !== undefined) return known
+    const record: RequestRecord = { id, startedAt: this.#elapsed(), stages: [], calls: [], omitted: 0, bytes: 0 }
+    this.running.set(id, record)
+    this.grow(record, RECORD_BYTES)
+    if (this.running.size > MAX_IN_PROGRESS) this.discardOldest(this.running)
+    return record
+  }
+
+  addItem<Item>(record: RequestRecord, items: Item[], item: Item): void {
+    if (record.isDiscarded) return
+    if (record.stages.length + record.calls.length >= MAX_ITEMS) record.omitted += 1
+    else {
+      items.push(item)
+      this.grow(record, ITEM_BYTES)
+    }
+  }
+
+  grow(record: RequestRecord, by: number): void {
+    record.bytes += by
+    this.#bytes += by
+    while (this.#bytes > MAX_BYTES && this.discardOldest(this.others.size > 0 ? this.others : this.running));
+  }
+
+  discardOldest(records: Map<string, RequestRecord>): boolean {
+    const { value: oldest } = records.values().next()
+    if (oldest === undefined) return false
+    this.discard(records, oldest)
+    return true
+  }
+
+  discard(records: Map<string, RequestRecord>, record: RequestRecord): void {
+    // Also one that is discarded already: the oldest record must leave the map, or the search for room would not end.
+    if (records.get(record.id) === record) records.delete(record.id)
+    if (record.isDiscarded) return
+    record.isDiscarded = true
+    this.#bytes -= record.bytes
+  }
+
+  end(record: RequestRecord, event: RequestEvent): void {
+    this.running.delete(record.id)
+    const earlier = this.others.get(record.id)
+    if (earlier !== undefined) this.discard(this.others, earlier)
+    record.finished = { ...event }
+    this.others.set(record.id, record)
+    if (this.others.size > MAX_OTHERS) this.discardOldest(this.others)
+  }
+
+  /** `oldestAt`: milliseconds since 1970. */
+  discardEndedBefore(oldestAt: number): void {
+    for (const { finished } of this.others.values()) {
+      if (finished === undefined || finished.at >= oldestAt) break
+      this.discardOldest(this.others)
+    }
+    const startedAt = this.#elapsed() - MAX_AGE_MS
+    for (const record of this.running.values()) {
+      if (record.startedAt >= startedAt) break
+      this.discardOldest(this.running)
+    }
   }
 }
 

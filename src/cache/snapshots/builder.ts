@@ -50,7 +50,7 @@ export function createBuilder(
   demands: SnapshotDemands,
   next: Handler<EdgeRead>,
 ): Handler<EdgeRead> {
-  const { store, clock, onEvent, hasIdleCapacity, snapshots, rows } = ports
+  const { clock, onEvent, rows } = ports
 
   return async (request) => {
     const target = ports.resolveTarget(request)
@@ -72,7 +72,7 @@ export function createBuilder(
       onEvent({ kind: 'snapshotBuild', group: target.policy.group, outcome, calls, ms: clock() - started })
     }
     try {
-      const response = await build(request, target, source, counted)
+      const response = await build({ ports, demands, call: counted }, { request, target, source })
       emit('built')
       return response
     } catch (fault) {
@@ -83,66 +83,71 @@ export function createBuilder(
       throw fault
     }
   }
+}
 
-  async function build(
-    request: EdgeRead,
-    target: CacheTarget,
-    source: Source,
-    call: Handler<EdgeRead>,
-  ): Promise<EdgeResponse> {
-    const started = clock()
-    const { maxRows, maxBytes, localBytes } = snapshots()
-    const nodeReads = ports.nodeReads()
-    const { rowsPerCall } = nodeReads
-    const limits = { maxRows, maxBytes: Math.min(maxBytes, localBytes), rowsPerCall }
-    const check = (total: number) => {
-      demands.noteTotal(target.key, total)
-      if (callsFor(total, nodeReads) === 1) return
-      if (!demands.paysFor(target.key)) throw new SnapshotRefusedError('demand', 'it takes more calls than it saves')
-      if (!hasIdleCapacity(request)) throw new SnapshotRefusedError('busy', 'the nodes have no idle capacity')
-    }
-    const total = demands.totalOf(target.key)
-    const { isJoined } = target.policy
-    // Rows that each page needs are read whatever they cost.
-    if (total !== undefined && (!isJoined || nodeReads.joinsAgents)) check(total)
-    if (isJoined) {
-      const { joined, ...collection } = await readJoined(call, request, limits)
-      demands.noteTotal(target.key, collection.totalItems)
-      const head = await add(collection, {
-        request,
-        target,
-        source,
-        started,
-        isShared: joined.completeness !== 'partial',
-      })
-      return toResponse(head, joined)
-    }
-    // A client waits at most for one call of its own. Others are work for later requests.
-    const paged: EdgeRead =
-      total !== undefined && callsFor(total, nodeReads) === 1 ? request : { ...request, priority: 'bulk' }
-    const collection = await readCollection(call, paged, limits, check)
-    // The total of such a collection is that of the page.
-    const countsPage = source.engine === 'array' && source.offsetFirst === true
-    if (countsPage && collection.totalItems >= rowsPerCall) {
-      throw new SnapshotRefusedError('tooManyRows', 'its first page is full, and may not be all')
-    }
-    return toResponse(await add(collection, { request, target, source, started, isShared: true }))
-  }
+interface BuildPorts {
+  readonly ports: SnapshotPorts
+  readonly demands: SnapshotDemands
+  readonly call: Handler<EdgeRead>
+}
 
-  /** Stores the rows for as long as the response may be served. */
-  async function add(
-    collection: CollectionRows,
-    { request, target, source, started, isShared }: NewSnapshot,
-  ): Promise<SnapshotHead> {
-    const { key, tags, policy } = target
-    const lifetimes = ports.lifetimesOf(policy.group, request.endpoint.path)
-    const ms = lifetimes.ttl + staleBound(staleTimesOf(policy, lifetimes, clock() - started)) + SPARE_MS
-    const present = await store.lookup(key, tags)
-    const replaced = present.kind === 'hit' ? parseHead(present.response) : undefined
-    const head = await rows.add(target, collection, source, { ms, replaced, isShared })
-    if (head === undefined) throw new SnapshotRefusedError('notStored', 'its rows cannot be stored for all replicas')
-    return head
+async function build(
+  { ports, demands, call }: BuildPorts,
+  { request, target, source }: Pick<NewSnapshot, 'request' | 'target' | 'source'>,
+): Promise<EdgeResponse> {
+  const started = ports.clock()
+  const { maxRows, maxBytes, localBytes } = ports.snapshots()
+  const nodeReads = ports.nodeReads()
+  const { rowsPerCall } = nodeReads
+  const limits = { maxRows, maxBytes: Math.min(maxBytes, localBytes), rowsPerCall }
+  const check = (total: number) => {
+    demands.noteTotal(target.key, total)
+    if (callsFor(total, nodeReads) === 1) return
+    if (!demands.paysFor(target.key)) throw new SnapshotRefusedError('demand', 'it takes more calls than it saves')
+    if (!ports.hasIdleCapacity(request)) throw new SnapshotRefusedError('busy', 'the nodes have no idle capacity')
   }
+  const total = demands.totalOf(target.key)
+  const { isJoined } = target.policy
+  // Rows that each page needs are read whatever they cost.
+  if (total !== undefined && (!isJoined || nodeReads.joinsAgents)) check(total)
+  if (isJoined) {
+    const { joined, ...collection } = await readJoined(call, request, limits)
+    demands.noteTotal(target.key, collection.totalItems)
+    const head = await add(ports, collection, {
+      request,
+      target,
+      source,
+      started,
+      isShared: joined.completeness !== 'partial',
+    })
+    return toResponse(head, joined)
+  }
+  // A client waits at most for one call of its own. Others are work for later requests.
+  const paged: EdgeRead =
+    total !== undefined && callsFor(total, nodeReads) === 1 ? request : { ...request, priority: 'bulk' }
+  const collection = await readCollection(call, paged, limits, check)
+  // The total of such a collection is that of the page.
+  const countsPage = source.engine === 'array' && source.offsetFirst === true
+  if (countsPage && collection.totalItems >= rowsPerCall) {
+    throw new SnapshotRefusedError('tooManyRows', 'its first page is full, and may not be all')
+  }
+  return toResponse(await add(ports, collection, { request, target, source, started, isShared: true }))
+}
+
+/** Stores the rows for as long as the response may be served. */
+async function add(
+  { store, clock, rows, lifetimesOf }: SnapshotPorts,
+  collection: CollectionRows,
+  { request, target, source, started, isShared }: NewSnapshot,
+): Promise<SnapshotHead> {
+  const { key, tags, policy } = target
+  const lifetimes = lifetimesOf(policy.group, request.endpoint.path)
+  const ms = lifetimes.ttl + staleBound(staleTimesOf(policy, lifetimes, clock() - started)) + SPARE_MS
+  const present = await store.lookup(key, tags)
+  const replaced = present.kind === 'hit' ? parseHead(present.response) : undefined
+  const head = await rows.add(target, collection, source, { ms, replaced, isShared })
+  if (head === undefined) throw new SnapshotRefusedError('notStored', 'its rows cannot be stored for all replicas')
+  return head
 }
 
 interface NewSnapshot {

@@ -78,20 +78,16 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
     return response === undefined ? undefined : prepare(derivable, response)
   }
 
-  /** Whether a page can be cut only from all rows, so that it takes as many calls as the snapshot. */
-  function needsAllRows({ isJoined }: CacheTarget['policy']): boolean {
-    return isJoined && !ports.nodeReads().joinsAgents
-  }
-
   /** Whether a client waits for a new snapshot: only if it takes as many calls as the request itself does. */
   function mayWait({ target: { key, policy }, snapshot, request }: Derivable): boolean {
     const { maxRows } = ports.snapshots()
     const total = demands.totalOf(key)
     // Each request for such a page has to collect all rows anyway.
-    if (needsAllRows(policy) && selectsAllRows(request)) return !demands.isRefused(key) && (total ?? 0) <= maxRows
+    if (needsAllRows(ports, policy) && selectsAllRows(request))
+      return !demands.isRefused(key) && (total ?? 0) <= maxRows
     if (!demands.isWanted(key)) return false
     if (total !== undefined && callsFor(total, ports.nodeReads()) === 1) return true
-    if (!needsAllRows(policy)) buildInBackground(snapshot, key)
+    if (!needsAllRows(ports, policy)) buildInBackground(snapshot, key)
     return false
   }
 
@@ -117,7 +113,8 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
       return cachedOf(response) !== undefined || isPartial(response) ? response : undefined
     } catch (fault) {
       // A node that cannot return all rows may still return the page.
-      if (fault instanceof SnapshotRefusedError || (isNodeFailure(fault) && !needsAllRows(policy))) return undefined
+      if (fault instanceof SnapshotRefusedError || (isNodeFailure(fault) && !needsAllRows(ports, policy)))
+        return undefined
       throw fault
     }
   }
@@ -131,6 +128,11 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
     if (found.ok) demands.noteTotal(target.key, found.rows.total)
     return response
   }
+}
+
+/** Whether a page can be cut only from all rows, so that it takes as many calls as the snapshot. */
+function needsAllRows({ nodeReads }: Pick<SnapshotPorts, 'nodeReads'>, { isJoined }: CacheTarget['policy']): boolean {
+  return isJoined && !nodeReads().joinsAgents
 }
 
 /**
