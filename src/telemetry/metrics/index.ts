@@ -2,7 +2,7 @@
 
 import { performance } from 'node:perf_hooks'
 import { collectDefaultMetrics, Histogram, Registry, Summary } from '@platformatic/prom-client'
-import type { CacheEvent, EventListeners } from '../../core/events.ts'
+import type { EventListeners } from '../../core/events.ts'
 import type { EdgeEvents } from '../events.ts'
 import { type EventCounter, type MetricsRegistry, registerEventSeries, registerStateSeries } from './series.ts'
 import type { MetricFamily, ProcessMetrics } from './sum.ts'
@@ -62,43 +62,31 @@ function withLabels(family: MetricFamily): MetricFamily {
   return { ...family, values: family.values.map((sample) => ({ ...sample, labels: sample.labels ?? {} })) }
 }
 
-type Count = (event: unknown) => void
-
 function createCounters(registry: MetricsRegistry, sources: MetricsSources) {
   const counters = new Map<string, EventCounter[]>()
   for (const row of eventSeries) {
     if (row.when?.(sources) === false) continue
     counters.set(row.on, [...(counters.get(row.on) ?? []), registerEventSeries(registry, row, sources)])
   }
-  const all = (name: string): Count => {
-    const rows = counters.get(name) ?? []
-    return (event) => {
-      // The table types each row by the event that it names.
-      for (const { count } of rows) count(event as never)
-    }
+  // The table types each row by the event that it names. An event without a row is not counted.
+  const count = (name: string, event: unknown): void => {
+    for (const row of counters.get(name) ?? []) row.count(event as never)
   }
+  const all =
+    (name: string) =>
+    (event: unknown): void =>
+      count(name, event)
   const events = new Set(sources.storeEvents)
-  const countStoreEvent = all('storeEvent')
-  const cacheCounts: Readonly<Record<CacheEvent['kind'], Count>> = {
-    fetch: all('cache.fetch'),
-    collapsed: all('cache.collapsed'),
-    invalidated: all('cache.invalidated'),
-    verified: all('cache.verified'),
-    trial: all('cache.trial'),
-    snapshotBuild: all('cache.snapshotBuild'),
-    snapshotQuery: all('cache.snapshotQuery'),
-  }
-  const countCell = all('request')
   const countRequests = (): void => {
     for (const { reset } of counters.get('request') ?? []) reset()
-    for (const cell of sources.requests.cells) countCell(cell)
+    for (const cell of sources.requests.cells) count('request', cell)
   }
   const listeners: EventListeners = {
     nodeCall: all('nodeCall'),
     failedLogin: all('failedLogin'),
     redisStep: all('redisStep'),
-    cache: (event) => cacheCounts[event.kind](event),
-    storeEvent: (event) => countStoreEvent(events.has(event) ? event : 'other'),
+    cache: (event) => count(`cache.${event.kind}`, event),
+    storeEvent: (event) => count('storeEvent', events.has(event) ? event : 'other'),
     uncaughtConnectionError: all('uncaughtConnectionError'),
   }
   return { listeners, countRequests }

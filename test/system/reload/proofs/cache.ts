@@ -15,7 +15,8 @@ const isFreshForLong =
   (path: string): Proof['observe'] =>
   async ({ get }) => {
     const response = await get(`${path}${path.includes('?') ? '&' : '?'}pretty`, { 'cache-control': 'no-cache' })
-    await response.arrayBuffer()
+    const body = await response.text()
+    if (response.status !== 200) throw new Error(`${path}: ${response.status} ${body.slice(0, 200)}`)
     return Number(/ttl=(\d+)/.exec(response.headers.get('cache-status') ?? '')?.[1]) > 70
   }
 

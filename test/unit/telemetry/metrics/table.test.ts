@@ -111,6 +111,14 @@ t.test('each event counts in all of its rows', async (t) => {
   }
 })
 
+t.test('an event without a row changes no metric and fails nothing', async (t) => {
+  const { events, scrape } = start()
+  const counted = async () => (await scrape()).filter(({ name }) => name.startsWith('edge_cache'))
+  const before = await counted()
+  t.doesNotThrow(() => events.emit.cache({ kind: 'of a later release' } as never))
+  t.strictSame(await counted(), before)
+})
+
 t.test('series of known label values exist with 0 before the first event', async (t) => {
   const { events, scrape } = start()
   const count = async (name: string) => (await scrape()).filter((sample) => sample.name === name).length
