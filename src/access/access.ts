@@ -39,10 +39,11 @@ export interface AccessOptions {
     readonly audience: string
     readonly issuers: readonly ExternalIssuerSettings[]
   }
-  /** Sessions of the operators' console. Absent: they last for an hour, and no outside issuer signs users in. */
-  readonly sessions?: {
+  /** Sessions of the operators' console. */
+  readonly sessions: {
     /** Milliseconds. */
     lifetime(): number
+    /** Undefined: no outside issuer signs users in. */
     signIn(): SignInClaims | undefined
   }
   readonly limits: {

@@ -23,7 +23,6 @@ import { watchUsers } from './users-file.ts'
 /** Each hash occupies a thread of libuv's pool of four, which file reads need too. */
 const MAX_CONCURRENT_HASHES = Math.min(3, availableParallelism())
 const MAX_QUEUED_HASHES = 64
-const DEFAULT_SESSION_MS = 3_600_000
 
 interface Parts {
   readonly users: Users
@@ -59,8 +58,7 @@ export async function createFileAccess(options: AccessOptions, file: string, rol
     roles,
     credentialVersion: users.hashOf,
     externalName: externalUserName,
-    lifetime: () => options.sessions?.lifetime() ?? DEFAULT_SESSION_MS,
-    signIn: () => options.sessions?.signIn(),
+    ...options.sessions,
     clock,
   })
   const parts: Parts = { users, roles, own, external, revocations, sessions, clock, log }

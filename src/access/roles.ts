@@ -117,15 +117,13 @@ function listRoles(customRoles: CustomRoles): string {
 
 export interface ClaimRoles {
   /** The claim that names roles: a list, or words with spaces between. `realm_access.roles` reads a nested claim. */
-  readonly rolesClaim?: string
+  readonly rolesClaim: string
   /** Words of that claim → roles of the edge. Absent: the words are the names of roles. */
   readonly roles?: Readonly<Record<string, readonly string[]>>
 }
 
-const DEFAULT_CLAIM = 'roles'
-
 /** Returns the words of the claim that names roles; none if the claim is missing or has another type. */
-export function wordsOfClaim(claims: unknown, { rolesClaim = DEFAULT_CLAIM }: ClaimRoles): string[] {
+export function wordsOfClaim(claims: unknown, { rolesClaim }: ClaimRoles): string[] {
   const dot = rolesClaim.indexOf('.')
   const isNested = dot > 0 && ownField(claims, rolesClaim) === undefined
   const value = isNested

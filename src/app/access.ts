@@ -72,7 +72,7 @@ export async function buildAccess(
 function signInClaims({ operations: { signIn } }: Config): SignInClaims | undefined {
   const { issuer, userClaim, rolesClaim, roles } = signIn
   if (issuer === undefined) return undefined
-  return { issuer, userClaim, ...(rolesClaim !== undefined && { rolesClaim }), ...(roles !== undefined && { roles }) }
+  return { issuer, userClaim, rolesClaim, ...(roles !== undefined && { roles }) }
 }
 
 function issuersOf({ access }: Config): readonly ExternalIssuerSettings[] {

@@ -17,8 +17,8 @@ export function findMissingRights(
 }
 
 function rolesInUse({ roles, customRoles, tokens }: Config['access']): readonly string[] {
-  // Tokens of an issuer with a claim of roles may have any role.
-  if (tokens.issuers.some(({ rolesClaim }) => rolesClaim !== undefined)) {
+  // The words of a claim are the names of roles, unless the setting maps them: its tokens may have any role.
+  if (tokens.issuers.some((issuer) => issuer.roles === undefined)) {
     return [...Object.keys(builtInRoles), ...Object.keys(customRoles)]
   }
   const ofIssuers = tokens.issuers.flatMap((issuer) => Object.values(issuer.roles ?? {}).flat())

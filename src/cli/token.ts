@@ -16,7 +16,7 @@ export async function createKey(folder: string): Promise<void> {
 
 /** Prints only the token to standard output, so that a script can read it. */
 export async function issueToken(user: string, { config: file }: { config?: string }): Promise<void> {
-  const { cluster, access } = await loadCommandConfig(file)
+  const { cluster, access, operations } = await loadCommandConfig(file)
   const { users, tokens } = access
   if (cluster.credentials.mode === 'passthrough' || users === undefined) {
     throw new CommandError('there are no tokens with cluster.credentials.mode: passthrough')
@@ -38,6 +38,7 @@ export async function issueToken(user: string, { config: file }: { config?: stri
       audience: identity.audience,
       issuers: [],
     },
+    sessions: { lifetime: () => operations.signIn.lifetime, signIn: () => undefined },
     limits: { failedLogins: () => access.limits.failedLogins },
     log: (_level, message) => printError(message),
   })

@@ -209,7 +209,7 @@ const issuer = record({
   algorithms: list(algorithm, ['RS256', 'ES256', 'EdDSA']),
   lifetime: duration('1h'),
   jti: oneOf(['required', 'optional']),
-  rolesClaim: Type.Optional(text()),
+  rolesClaim: text({ default: 'roles' }),
   roles: Type.Optional(tableOf(list(text()))),
 })
 
@@ -223,7 +223,7 @@ const signIn = group({
   redirectUrl: Type.Optional(text({ format: 'url' })),
   scopes: list(text(), ['openid']),
   userClaim: text({ default: 'sub' }),
-  rolesClaim: Type.Optional(text()),
+  rolesClaim: text({ default: 'roles' }),
   roles: Type.Optional(tableOf(list(text()))),
 })
 

@@ -41,6 +41,7 @@ export const issuerDefaults = {
   algorithms: ['RS256', 'ES256', 'EdDSA'],
   lifetime: 3600,
   jti: 'required',
+  rolesClaim: 'roles',
 } as const
 
 export async function folder(t: Pick<Test, 'teardown'>): Promise<string> {
@@ -75,6 +76,7 @@ export async function startEdge(
     customRoles: {},
     tokens: { lifetime: () => 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] },
     limits: { failedLogins: () => 5 },
+    sessions: { lifetime: () => 3_600_000, signIn: () => undefined },
     log: (level, message, facts) => logged.push(JSON.stringify({ level, message, ...facts })),
     ...settings,
   })

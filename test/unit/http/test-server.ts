@@ -116,6 +116,7 @@ export async function startServer(
     users: { file: users },
     roles: { alice: ['administrator'], bob: ['reader'] },
     customRoles: {},
+    sessions: { lifetime: () => 3_600_000, signIn: () => undefined },
     tokens: { lifetime: () => 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] },
     limits: { failedLogins: () => 100_000, ...rates },
     log: () => undefined,
