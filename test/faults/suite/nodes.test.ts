@@ -1,5 +1,4 @@
 import t from 'tap'
-import { testPlanted, testPromises } from './short.ts'
+import { testPromises } from './short.ts'
 
 testPromises(t, ['R7'])
-testPlanted(t, ['R7'])

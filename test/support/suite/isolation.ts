@@ -14,7 +14,7 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
 ]
 
 /** Folders of files that share processes. The others start processes and measure them. */
-const SHARING = /^test\/(unit|contract|system)\//
+const SHARING = /^(test\/(unit|contract|system)|packages)\//
 
 /** Returns why the file needs its own process, or nothing if it can share one. `read` returns the text of a file. */
 export function reasonForIsolation(file: string, read = readSource): string | undefined {
@@ -39,7 +39,7 @@ function testModules(file: string, read: typeof readSource): ReadonlyMap<string,
     modules.set(path, text)
     for (const [, imported = ''] of text.matchAll(/^(?:import|export|\} from) (?!type )(?:.*from )?'(\.[^']+)'/gm)) {
       const target = join(dirname(path), imported)
-      if (target.startsWith('test/')) add(target)
+      if (/^(packages\/[^/]+\/)?test\//.test(target)) add(target)
     }
   }
   add(file)

@@ -1,7 +1,7 @@
 /**
  * Runs the compiled test files (`npm test`), long ones first: those that can share a process in workers, the others each as
- * a process. With `--random` or a seed the order is random (`npm run test:random`). The seed is printed, and repeats the order. `npx tap FILE` runs single files without
- * this.
+ * a process. The proofs are a run of their own (`npm run test:proofs`). With `--random` or a seed the order is random
+ * (`npm run test:random`). The seed is printed, and repeats the order. `npx tap FILE` runs single files without this.
  */
 import { readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
@@ -14,6 +14,7 @@ import { compileSuite } from './compile.ts'
 import { reasonForIsolation } from './isolation.ts'
 import { startOrder } from './order.ts'
 import { createPool, runInPool } from './pool.ts'
+import { isProof, requireProofs } from './proofs.ts'
 
 /** The folder of compiled files. */
 const COMPILED = '.tests'
@@ -23,8 +24,9 @@ const CLOSE_TIMEOUT_MS = 15_000
 
 const { values, rest } = readOptions({
   name: 'test',
-  purpose: 'Runs the test files of the folders (default: test and packages).',
+  purpose: 'Runs the test files of the folders (default: test and packages, without the proofs).',
   options: {
+    proofs: { kind: 'flag', meaning: 'the proofs only' },
     random: { kind: 'flag', meaning: 'in a random order' },
     seed: { kind: 'number', meaning: 'repeat the random order of an earlier run' },
   },
@@ -42,7 +44,9 @@ const sorted = found
   .flat()
   .filter((file) => file.endsWith('.test.ts') && !file.includes('.tap'))
   .sort()
-const files = isRandom ? shuffle(sorted) : startOrder(sorted)
+if (rest.length === 0) requireProofs(sorted)
+const chosen = rest.length > 0 ? sorted : sorted.filter((file) => isProof(file) === (values.proofs === true))
+const files = isRandom ? shuffle(chosen) : startOrder(chosen)
 t.comment(`${compileSuite(COMPILED)} files compiled, ${files.length} of them are run`)
 if (isRandom) t.comment(`random order; repeat with: npm run test:random -- --seed ${[seed, ...rest].join(' ')}`)
 t.jobs = jobs
