@@ -1,10 +1,11 @@
 /**
  * Prints how many files and functions one real request enters, for the flows that docs/architecture.md names, and the
  * sizes of the source files. The counts come from V8's precise coverage of a built edge in front of the simulator; the
- * simulator itself is not counted. Work of timers is left out: only functions that every one of `ROUNDS` equal
+ * simulator runs in another thread, so that what it shares with the edge is not counted. Work of timers is left out: only functions that every one of `ROUNDS` equal
  * requests entered are counted.
  */
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { Session } from 'node:inspector/promises'
@@ -12,6 +13,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
+import { Worker } from 'node:worker_threads'
 import { hash } from '@node-rs/bcrypt'
 import { stringify } from 'yaml'
 import type { startSimulator } from '../../packages/simulator/src/index.ts'
@@ -92,15 +94,15 @@ async function measureApart(build: string): Promise<readonly Entered[]> {
 }
 
 async function measure(build: string): Promise<readonly Entered[]> {
-  const load = async <Module>(...names: string[]): Promise<Module> => {
+  const find = (...names: string[]): string => {
     const file = names.map((name) => join(build, name)).find((path) => existsSync(path))
     if (file === undefined) throw new Error(`${build} has no ${names.join(' or ')}: run "npm run build" first`)
-    return (await import(pathToFileURL(file).href)) as Module
+    return pathToFileURL(file).href
   }
+  const load = async <Module>(...names: string[]): Promise<Module> => (await import(find(...names))) as Module
   const app = await load<{ buildEdge: typeof buildEdge }>('app/index.js', 'app.js')
   const config = await load<{ loadConfig: typeof loadConfig }>('config/index.js', 'config.js')
-  const simulator = await load<{ startSimulator: typeof startSimulator }>('simulator/index.js')
-  const cluster = await simulator.startSimulator({ workers: 2, agents: 30, password: PASSWORD })
+  const cluster = await startCluster(find('simulator/index.js'))
   const folder = await mkdtemp(join(tmpdir(), 'manager-edge-flows-'))
   await writeFile(join(folder, 'users'), `admin:${await hash(PASSWORD, 4)}\n`, { mode: 0o600 })
   const file = join(folder, 'edge.yaml')
@@ -113,13 +115,34 @@ async function measure(build: string): Promise<readonly Entered[]> {
     return await measureFlows(url, build)
   } finally {
     await edge.drain(0)
-    await cluster.close()
+    await cluster.thread.terminate()
     await rm(folder, { recursive: true, force: true })
   }
 }
 
+interface ClusterThread {
+  readonly thread: Worker
+  readonly nodes: readonly SimulatedNode[]
+}
+
+type SimulatedNode = Pick<Awaited<ReturnType<typeof startSimulator>>['nodes'][number], 'name' | 'type' | 'url'>
+
+/** Starts the simulator, the module `url`, in another thread. */
+async function startCluster(url: string): Promise<ClusterThread> {
+  const script = `
+    const { parentPort, workerData: { url, options } } = require('node:worker_threads')
+    import(url).then(async ({ startSimulator }) => {
+      const { nodes } = await startSimulator(options)
+      parentPort.postMessage(nodes.map(({ name, type, url }) => ({ name, type, url })))
+    })`
+  const options = { workers: 2, agents: 30, password: PASSWORD }
+  const thread = new Worker(script, { eval: true, execArgv: [], workerData: { url, options } })
+  const [nodes] = (await once(thread, 'message')) as [readonly SimulatedNode[]]
+  return { thread, nodes }
+}
+
 /** Uses the setting names of release 0.1.0, because `--than` may measure a build of it. */
-function settings(nodes: readonly { readonly name: string; readonly type: string; readonly url: string }[]): object {
+function settings(nodes: readonly SimulatedNode[]): object {
   return {
     listen: { host: '127.0.0.1', port: 0, drain: { notice: '0s', limit: '2s' } },
     operations: { host: '127.0.0.1', port: 0 },
@@ -183,12 +206,12 @@ interface ScriptCoverage {
   }[]
 }
 
-/** `file offset` of each function of the build that was called, without the simulator. */
+/** `file offset` of each function of the build that was called. */
 function calledFunctions(scripts: readonly ScriptCoverage[], build: string): Set<string> {
   const root = `${pathToFileURL(build).href}/`
   const called = new Set<string>()
   for (const { url, functions } of scripts) {
-    if (!url.startsWith(root) || url.startsWith(`${root}simulator/`)) continue
+    if (!url.startsWith(root)) continue
     for (const { ranges } of functions) {
       const [range] = ranges
       if (range !== undefined && range.count > 0) called.add(`${url.slice(root.length)} ${range.startOffset}`)
