@@ -68,7 +68,9 @@ export class NodeReport {
 
   /** The first error of each node that failed. */
   get firstErrors(): readonly { readonly node: string; readonly error: PartError }[] {
-    return [...this.#nodes].flatMap(([node, { errors }]) => errors.slice(0, 1).map((error) => ({ node, error })))
+    const found: { readonly node: string; readonly error: PartError }[] = []
+    for (const [node, { errors }] of this.#nodes) if (errors[0] !== undefined) found.push({ node, error: errors[0] })
+    return found
   }
 
   get failedNodes(): readonly FailedNode[] {
@@ -89,10 +91,13 @@ export class NodeReport {
    * only. `knownGaps`: rows are missing that no node can return.
    */
   get #completeness(): MadeOfParts['completeness'] {
-    const entries = [...this.#nodes.values()]
-    const isPartial = entries.some(({ errors, stale }) => !errors.every(isKnownGap) || stale !== undefined)
-    if (isPartial || this.#personal) return 'partial'
-    return entries.some(({ errors }) => errors.length > 0) ? 'knownGaps' : 'complete'
+    let hasGaps = false
+    for (const { errors, stale } of this.#nodes.values()) {
+      if (stale !== undefined || !errors.every(isKnownGap)) return 'partial'
+      hasGaps ||= errors.length > 0
+    }
+    if (this.#personal) return 'partial'
+    return hasGaps ? 'knownGaps' : 'complete'
   }
 
   /** Parts that did not come from the cache. */
@@ -109,16 +114,19 @@ export class NodeReport {
 
   /** The value of the header `Cluster-Status`. */
   get clusterStatus(): string {
-    return formatClusterStatus(this.#involved.map(([node, entry]) => toNodeStatus(node, entry)))
+    return formatClusterStatus(this.#ofInvolved(toNodeStatus))
   }
 
   /** The same for metrics and the console. */
   get contributions(): readonly NodeContribution[] {
-    return this.#involved.map(([node, entry]) => toContribution(node, entry))
+    return this.#ofInvolved(toContribution)
   }
 
-  get #involved(): readonly (readonly [string, NodeEntry])[] {
-    return [...this.#nodes].filter(([, { parts, errors }]) => parts + errors.length > 0)
+  #ofInvolved<T>(describe: (node: string, entry: NodeEntry) => T): readonly T[] {
+    const found: T[] = []
+    for (const [node, entry] of this.#nodes)
+      if (entry.parts + entry.errors.length > 0) found.push(describe(node, entry))
+    return found
   }
 
   #entryOf(node: string): NodeEntry {

@@ -11,7 +11,6 @@ import { type CooperativeTask, isTurnOver, PAUSE, runTask } from '../core/turns.
 import { parseSorting } from '../query/order.ts'
 import type { Source } from '../query/sources.ts'
 import type { Element } from '../query/value.ts'
-import { createHeap } from './heap.ts'
 import { createPageWriter, type InjectedMembers } from './page-writer.ts'
 import type { Rows } from './rows.ts'
 import { advanceRow, createRowCursor } from './rows.ts'
@@ -22,6 +21,7 @@ import {
   createRunRows,
   type FetchedPages,
   fetchAllPages,
+  Heap,
   InputError,
   readInput,
   type SortedRows,
@@ -131,7 +131,7 @@ function firstRow(inputs: readonly MergeInput[]): Element[] {
 function* tryMerge(state: MergeState, sortAll: boolean): CooperativeTask<MergedRows | undefined> {
   const { inputs, options } = state
   const sequences = yield* openSequences(state, sortAll)
-  const heap = createHeap<SortedRows>((a, b) => isBefore(a, b, state))
+  const heap = new Heap<SortedRows>((a, b) => isBefore(a, b, state))
   for (const rows of sequences) {
     if ((yield* fetchUntilRow(state, rows, rows.step())) === 'row') heap.push(rows)
     // There may be thousands of agents.

@@ -2,7 +2,7 @@
 import type { CallNode, ClusterView, NodeCall, NodeInfo, NodeResponse } from '../core/node-call.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import { createDiscovery } from './discovery.ts'
-import type { DrainedNodes } from './drains.ts'
+import { DRAINED, type DrainedNodes } from './drains.ts'
 import { Layouts } from './layouts.ts'
 import { type ConnectionChanges, NodeRegistry } from './node-registry.ts'
 import { type ClusterOptions, type NodeSetting, type NodeStatus, withDefaults } from './options.ts'
@@ -72,8 +72,9 @@ export function createCluster(options: ClusterOptions): Cluster {
   let current = options.nodes
   registry.replace(options.nodes)
   drains.onChange(({ drained, putBack }) => {
-    for (const name of drained) registry.find(name)?.rejectQueued()
-    for (const name of putBack) registry.find(name)?.forgetFailures()
+    // Calls in flight finish. The failures before a maintenance show nothing about the node after it.
+    for (const name of drained) registry.find(name)?.limiter.rejectQueued(DRAINED)
+    for (const name of putBack) registry.find(name)?.health.forget()
     layouts.askAgain(putBack)
   })
   const call: CallNode = (nodeCall) => registry.call(nodeCall)
@@ -142,7 +143,7 @@ function createView(
     layoutOf: (name) => layouts.of(name),
     layoutMixture: () => layouts.mixture(),
     confirmLayout: (...response) => layouts.confirm(...response),
-    isSilent: (name) => registry.find(name)?.isSilent ?? false,
+    isSilent: (name) => registry.find(name)?.health.isSilent ?? false,
     versions: createNodeVersions((name) => topology.find(name)?.version, clock),
     isAvailable: (name) => registry.find(name)?.isAvailable ?? false,
     freeSlots: (name) => registry.find(name)?.freeSlots ?? 0,

@@ -132,7 +132,7 @@ export class NodeRegistry {
     const probe = async () => {
       const call = { node, ...STATUS_PROBE, timeout: HANG_PROBE_TIMEOUT_MS, caller: 'probe', requestId: 'probe' }
       const result = await this.call(createOwnCall(call))
-      if (!result.ok && this.#nodes.get(node)?.isHanging) this.#probeHanging(node, PROBE_PAUSE_MS)
+      if (!result.ok && this.#nodes.get(node)?.health.isHanging) this.#probeHanging(node, PROBE_PAUSE_MS)
     }
     setTimeout(() => void probe(), probeIn).unref()
   }

@@ -2,7 +2,6 @@
 import type { Layout } from '../core/node-call.ts'
 import { CallBudget } from './budget.ts'
 import { layoutRules } from './dialects/dialect.ts'
-import { DRAINED } from './drains.ts'
 import type { Send } from './layer.ts'
 import type { Layouts } from './layouts.ts'
 import { ConcurrencyLimiter } from './limiter.ts'
@@ -36,9 +35,9 @@ export class UpstreamNode {
   readonly verify: CallStack['verify']
   readonly #attempt: Send
   readonly #options: UpstreamNodeOptions
-  readonly #limiter: ConcurrencyLimiter
+  readonly limiter: ConcurrencyLimiter
   readonly #budget: CallBudget
-  readonly #health: NodeHealth
+  readonly health: NodeHealth
   #tokens: TokenCalls | undefined
 
   constructor(options: UpstreamNodeOptions) {
@@ -54,15 +53,15 @@ export class UpstreamNode {
     this.#budget = new CallBudget({ permits, limit: perMinute, clock })
     const openSlots: OpenSlots = (kind, limit, onChange) =>
       slots.open(kind === 'all' ? name : `${name}:${kind}`, limit, onChange)
-    this.#limiter = new ConcurrencyLimiter(limits, clock, openSlots, this.#budget)
-    this.#health = new NodeHealth({
+    this.limiter = new ConcurrencyLimiter(limits, clock, openSlots, this.#budget)
+    this.health = new NodeHealth({
       node: name,
       ejection,
       log,
       clock,
       showsProblems,
       onEject: (rejection, begins) => {
-        this.#limiter.rejectQueued(rejection)
+        this.limiter.rejectQueued(rejection)
         if (begins) options.onEject?.(name)
       },
       ...(onHang && { onHang }),
@@ -74,8 +73,8 @@ export class UpstreamNode {
       ...options,
       layout,
       showsProblems,
-      health: this.#health,
-      limiter: this.#limiter,
+      health: this.health,
+      limiter: this.limiter,
       budget: this.#budget,
       send: options.transport.send,
       tokensOf: (send) => (rulesOf('classic').hasTokens ? this.#tokensFor(send) : undefined),
@@ -94,22 +93,12 @@ export class UpstreamNode {
   /** Whether a call may be sent now: the node is neither drained nor ejected, and its queue has space. */
   get isAvailable(): boolean {
     if (this.#options.isDrained()) return false
-    return this.#health.isAdmitting && this.#limiter.hasQueueSpace
-  }
-
-  /** Whether the node was found not to answer at all. */
-  get isSilent(): boolean {
-    return this.#health.isSilent
-  }
-
-  /** Whether the node is ejected because its process hangs. */
-  get isHanging(): boolean {
-    return this.#health.isHanging
+    return this.health.isAdmitting && this.limiter.hasQueueSpace
   }
 
   /** Calls that would start without queueing, on slots that no replica uses; 0 if the node is not available. */
   get freeSlots(): number {
-    return this.isAvailable ? this.#limiter.free : 0
+    return this.isAvailable ? this.limiter.free : 0
   }
 
   /** Milliseconds until the limit per minute permits this number of reads; Infinity: it never does. */
@@ -123,9 +112,9 @@ export class UpstreamNode {
   }
 
   status(): Pick<NodeStatus, 'inFlight' | 'limit' | 'slots' | 'queue' | 'budget' | 'ejectedUntil' | 'lastFailure'> {
-    const { inFlight, limit, usable, queue } = this.#limiter
+    const { inFlight, limit, usable, queue } = this.limiter
     const budget = this.#budget.state
-    const { ejectedFor, lastFailure } = this.#health
+    const { ejectedFor, lastFailure } = this.health
     return {
       inFlight,
       limit,
@@ -139,35 +128,25 @@ export class UpstreamNode {
 
   /** Applies changed limits, and uses these options for new connections. */
   reconfigure(changes: TransportChanges): void {
-    this.#limiter.applyLimits()
+    this.limiter.applyLimits()
     this.#options.transport.reconfigure(changes)
-  }
-
-  /** Rejects the queued calls, because the node was drained. Calls in flight finish. */
-  rejectQueued(): void {
-    this.#limiter.rejectQueued(DRAINED)
-  }
-
-  /** Forgets the failures before a maintenance. */
-  forgetFailures(): void {
-    this.#health.forget()
   }
 
   /** Rejects new calls, and queued ones after a grace period. Calls in flight finish. */
   async retire(): Promise<void> {
-    this.#health.retire()
+    this.health.retire()
     await new Promise((resolve) => setTimeout(resolve, RETIREMENT_GRACE_MS).unref())
-    this.#limiter.rejectQueued(this.#health.rejection(1))
+    this.limiter.rejectQueued(this.health.rejection(1))
     await this.#options.transport.close()
-    await this.#limiter.close()
+    await this.limiter.close()
     this.#budget.close()
   }
 
   /** Rejects queued calls and aborts the calls in flight. */
   async destroy(): Promise<void> {
-    this.#health.retire()
-    this.#limiter.rejectQueued(this.#health.rejection(1))
+    this.health.retire()
+    this.limiter.rejectQueued(this.health.rejection(1))
     this.#budget.close()
-    await Promise.all([this.#options.transport.destroy(), this.#limiter.close()])
+    await Promise.all([this.#options.transport.destroy(), this.limiter.close()])
   }
 }

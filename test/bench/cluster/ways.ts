@@ -3,9 +3,9 @@ import { buildConnector, Client, type Dispatcher } from 'undici'
 import { sources } from '../../../src/query/sources.ts'
 import type { Row } from '../../../src/query/value.ts'
 import { findRows } from '../../../src/rows/find-rows.ts'
-import { createHeap } from '../../../src/rows/heap.ts'
 import { type MergeInput, mergeRows } from '../../../src/rows/merge.ts'
 import { createCollectionBody } from '../../../src/rows/page-writer.ts'
+import { Heap } from '../../../src/rows/sorted-rows.ts'
 import { connectInTurns } from '../../../src/upstream/exchange.ts'
 import { BodyCollector } from '../../../src/upstream/node-response.ts'
 import { WrongResponseError } from '../verify.ts'
@@ -133,7 +133,7 @@ async function parsed(clients: readonly Client[], { offset, limit }: Page): Prom
 }
 
 function firstRows(responses: readonly Parsed[], count: number): Row[] {
-  const heap = createHeap<{ at: number; id: number; readonly node: number; readonly items: readonly Row[] }>((a, b) => {
+  const heap = new Heap<{ at: number; id: number; readonly node: number; readonly items: readonly Row[] }>((a, b) => {
     return a.id !== b.id ? a.id < b.id : a.node < b.node
   })
   for (const [node, { data }] of responses.entries())
