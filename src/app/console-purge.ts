@@ -5,10 +5,10 @@ import type { ConsolePorts } from '../admin/console/ports.ts'
 import { listPurged, type PurgePorts, purgeCostOf, purgeScopeOf } from '../cache/purge.ts'
 import type { EdgeOperation, WriteEndpoint } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
+import type { IndexEntry } from '../core/cache-index.ts'
 import { errorNumberOf } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import { type EdgeWrite, type Handler, NO_BODY, priorityOf } from '../core/request.ts'
-import type { IndexEntry } from '../core/response.ts'
 
 /** Purges of the console are requests to the same endpoints that clients use, through the same pipeline. */
 export function createPurge(handler: Handler, cache: PurgePorts): ConsolePorts['purge'] {

@@ -1,7 +1,9 @@
 /** Builds the cache: a stage around reads, a stage around writes, and what explains it. */
+
+import type { SnapshotState } from '../core/cache-index.ts'
 import type { CacheEvent } from '../core/events.ts'
 import type { Caller, EdgeRead, EdgeRequest, EdgeWrite, Stage } from '../core/request.ts'
-import type { CacheIndex, SnapshotState } from '../core/response.ts'
+import type { CacheIndex } from '../core/response.ts'
 import { type TimeLimits, timeLimitOf } from '../core/timing.ts'
 import type { DivergenceCheckSettings } from './compare-responses.ts'
 import { createReplicationLag, invalidate } from './invalidate.ts'

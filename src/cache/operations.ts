@@ -1,5 +1,6 @@
 /** The `/cache` endpoints. The shapes and the name `redisClient` are those of the manager's own cache. */
 import { allows, READ_CACHE } from '../core/access.ts'
+import { type IndexEntry, type SnapshotState, shownEntry } from '../core/cache-index.ts'
 import { envelopeOf } from '../core/envelope.ts'
 import type { Caller, EdgeRequest, Handler } from '../core/request.ts'
 import {
@@ -7,10 +8,7 @@ import {
   type EdgeOrigin,
   type EdgeResponse,
   type EnvelopeResponse,
-  type IndexEntry,
   OF_EDGE,
-  type SnapshotState,
-  shownEntry,
 } from '../core/response.ts'
 import { compareTexts, inTurns, selectFirst } from '../core/turns.ts'
 import { collectInTurns } from '../query/collect.ts'

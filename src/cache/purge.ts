@@ -5,10 +5,11 @@
 
 import type { Endpoint, Tag } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
+import type { IndexEntry, PurgeCost, PurgeOutcome, PurgeScope } from '../core/cache-index.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { CacheEvent, InvalidationCause, Log } from '../core/events.ts'
 import type { Caller, EdgeRequest } from '../core/request.ts'
-import type { CacheIndex, IndexEntry, PurgeCost, PurgeOutcome, PurgeScope } from '../core/response.ts'
+import type { CacheIndex } from '../core/response.ts'
 import { compareTexts, inTurns, selectFirst } from '../core/turns.ts'
 import { type ExplainPorts, snapshotKeyOf } from './explain.ts'
 import { type LifetimesOf, staleTimesOf } from './lifetimes.ts'

@@ -1,4 +1,6 @@
 /** The stage around reads: serves stored responses, fetches the others, and refreshes much-used ones ahead of expiry. */
+
+import { type CacheStatus, isStaleIfError } from '../core/cache-status.ts'
 import { isNodeFailure, reportedNodeFailure } from '../core/envelope.ts'
 import {
   arrivalLimitOf,
@@ -8,15 +10,13 @@ import {
   type RequestClient,
   type Stage,
 } from '../core/request.ts'
-import {
-  type CacheIndex,
-  type CacheStatus,
-  type EdgeResponse,
-  type EnvelopeResponse,
-  isStaleIfError,
-  type Lookup,
-  type StoredOrigin,
-  type StoredResponse,
+import type {
+  CacheIndex,
+  EdgeResponse,
+  EnvelopeResponse,
+  Lookup,
+  StoredOrigin,
+  StoredResponse,
 } from '../core/response.ts'
 import type { FetchPorts, FetchResult, ReadContext } from './call-nodes.ts'
 import { createDivergenceCheck, type DivergenceCheck, type DivergenceCheckSettings } from './compare-responses.ts'

@@ -2,18 +2,12 @@
  * The read-only trial (`cache.trial`): the nodes answer every read, and the response that the cache would have served is
  * compared with theirs. The cache itself works as always, so that its hits, refreshes and snapshots are the real ones.
  */
+
+import { type CacheOutcome, cacheOutcomeOf, type TrialComparison } from '../core/cache-status.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { CacheEvent } from '../core/events.ts'
 import type { EdgeRead, EdgeWrite, Handler, Stage } from '../core/request.ts'
-import {
-  type CacheIndex,
-  type CacheOutcome,
-  cachedOf,
-  cacheOutcomeOf,
-  type EdgeResponse,
-  type Origin,
-  type TrialComparison,
-} from '../core/response.ts'
+import { type CacheIndex, cachedOf, type EdgeResponse, type Origin } from '../core/response.ts'
 import { type Comparison, compareResponses } from './compare-responses.ts'
 import type { CacheTarget, ResolveTarget } from './key.ts'
 

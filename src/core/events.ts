@@ -3,8 +3,9 @@
  * value, a header or a body, and of a URL nothing but `path`. Listeners must not block. They run synchronously and must
  * not throw, except for `request`.
  */
+
+import type { CacheOutcome, CacheStatus, TrialComparison } from './cache-status.ts'
 import { faultRules, isHeldBack, type NodeFault } from './node-faults.ts'
-import type { CacheOutcome, CacheStatus, TrialComparison } from './response.ts'
 
 export interface EventListeners {
   /** Called at the end of the turn of the event loop; the event is used again after the call (`telemetry/request-ring.ts`). */

@@ -1,5 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { Tag } from '../catalogue/endpoint.ts'
+import type { IndexEntry, IndexPage, IndexWindow, PurgeOutcome, PurgeScope } from './cache-index.ts'
+import type { CacheStatus, StaleIfError } from './cache-status.ts'
 import type { StoredForms } from './stored-forms.ts'
 
 export type EdgeResponse = FileResponse | EnvelopeResponse
@@ -174,31 +176,6 @@ export interface RowRanges {
   readonly total: number | undefined
 }
 
-/** The detail of a stale response that is served because nodes fail, with the code of their error (a token, RFC 9651). */
-export type StaleIfError = `stale-if-error/${number}`
-
-export function isStaleIfError(detail: string | undefined): detail is StaleIfError {
-  return detail?.startsWith('stale-if-error/') === true
-}
-
-/** Why a response is not from the cache: the words of RFC 9211 section 2.2, and what they mean. */
-export const forwardReasons = {
-  'uri-miss': { outcome: 'miss', text: 'No response was stored.' },
-  stale: { outcome: 'miss', text: 'The stored response had expired.' },
-  request: { outcome: 'bypass', text: 'The client asked for a new response with Cache-Control.' },
-  bypass: { outcome: 'bypass', text: 'The cache was not used.' },
-} as const
-
-/** How the cache handled a request, in the words of RFC 9211 section 2. `ttl` in milliseconds; negative if stale. */
-export interface CacheStatus {
-  readonly hit?: true
-  readonly fwd?: keyof typeof forwardReasons
-  readonly stored?: true
-  readonly collapsed?: true
-  readonly ttl?: number
-  readonly detail?: string
-}
-
 /**
  * The version counters of some tags at one moment. If they are equal at two moments, no write to the data happened in
  * between: a response whose fetch started at the first moment may be served at the second.
@@ -249,98 +226,6 @@ export type Lookup =
   | { readonly kind: 'miss'; readonly epochs: TagEpochs; readonly changed: boolean }
   | { readonly kind: 'hit'; readonly epochs: TagEpochs; readonly response: StoredResponse; readonly isLocal: boolean }
 
-/** What `/cache` shows of a stored response. */
-export interface StoredResponseInfo {
-  /** Canonical path and query, such as `/agents?limit=500&offset=0`. */
-  readonly url: string
-  readonly group: string
-  /** The route template. */
-  readonly endpoint: string
-  /** `everyone`, or a digest of the permissions that it was fetched for. */
-  readonly scope: string
-  readonly tags: readonly Tag[]
-}
-
-/** A snapshot whose rows this process has. Counts since it was first used here. */
-export interface SnapshotState {
-  /** As in the index. */
-  readonly url: string
-  readonly group: string
-  readonly rows: number
-  readonly bytes: number
-  /** Requests that were answered from a stored snapshot: each saved one call. */
-  readonly queries: number
-  /** Calls to nodes that built it, each time. */
-  readonly calls: number
-}
-
-/** `up`: the shared store is reachable; always true without one. */
-export interface CacheStoreState {
-  readonly up: boolean
-  readonly local: { readonly bytes: number; readonly entries: number }
-}
-
-/**
- * One row of the index. Ages and times in milliseconds, sizes in bytes. `timeLeft`: until the entry is removed. `fetchTime`:
- * the node time that its fetch took.
- */
-export interface IndexEntry extends StoredResponseInfo {
-  readonly key: string
-  readonly size: number
-  readonly age: number
-  readonly timeLeft: number
-  readonly hits: number
-  readonly fetchTime: number
-}
-
-/** Returns an entry as it is shown `elapsed` milliseconds after it was read. Named one by one, since a store may add fields. */
-export function shownEntry(entry: IndexEntry, elapsed = 0) {
-  const { key, url, group, endpoint, scope, tags, size, hits } = entry
-  const [age, timeLeft] = [Math.round(entry.age + elapsed), Math.round(entry.timeLeft - elapsed)]
-  return { key, url, group, endpoint, scope, tags, size, age, timeLeft, hits, fetchTime: Math.round(entry.fetchTime) }
-}
-
-/** A part of the index. Without a group, the groups follow each other by name. */
-export interface IndexWindow {
-  readonly group?: string
-  readonly offset: number
-  readonly limit: number
-}
-
-/** `total`: the rows that `count` counts. */
-export interface IndexPage {
-  readonly rows: readonly IndexEntry[]
-  readonly total: number
-}
-
-/** What a purge removes: everything, or what one of the fields names. */
-export interface PurgeScope {
-  readonly group?: string
-  /** The route template of an endpoint. */
-  readonly endpoint?: string
-  readonly tag?: Tag
-  /** Removes these stored responses only. Every other scope includes responses that are being fetched. */
-  readonly keys?: readonly string[]
-  /** Marks as stale instead of removing. */
-  readonly soft?: boolean
-}
-
-/**
- * `pending`: Redis is unreachable. This replica sends the invalidation before it uses Redis again; other replicas that
- * reach Redis may serve the responses until then.
- */
-export type PurgeOutcome = 'done' | 'pending'
-
-/** What a purge would remove. */
-export interface PurgeCost {
-  readonly entries: number
-  readonly bytes: number
-  /** Node time, in seconds, that fetching the entries again would take. */
-  readonly seconds: number
-  /** Entries that are never served stale, with the URLs of the first ones: after a soft purge, the next request waits for a node. */
-  readonly neverStale: { readonly entries: number; readonly urls: readonly string[] }
-}
-
 /** The index of stored responses, the same through every replica and after a restart. */
 export interface CacheIndex {
   /** As a lookup, but neither counted as a hit nor as a use of the stored response. */
@@ -360,18 +245,4 @@ export interface CacheIndex {
   purge(what: PurgeScope): Promise<PurgeOutcome>
   /** Returns how many purges, of any replica, this process has received. What it listed before one is outdated. */
   purgeCount(): number
-}
-
-/** `bypass`: not cacheable, or the cache was not used; `none`: the request was rejected or failed before the cache. */
-export const CACHE_OUTCOMES = ['hit', 'stale', 'miss', 'bypass', 'none'] as const
-export type CacheOutcome = (typeof CACHE_OUTCOMES)[number]
-
-/** `none`: the cache would not have answered, so there is nothing to compare. */
-export type TrialComparison = 'same' | 'different' | 'inconclusive' | 'none'
-
-/** Returns a cache status as one word. */
-export function cacheOutcomeOf({ hit, fwd, detail }: CacheStatus): CacheOutcome {
-  if (detail?.startsWith('stale-')) return 'stale'
-  if (hit) return 'hit'
-  return forwardReasons[fwd ?? 'bypass'].outcome
 }

@@ -3,8 +3,8 @@
  * hit has neither and pays nothing for it.
  */
 
+import type { CacheOutcome } from './cache-status.ts'
 import type { NodeFault } from './node-faults.ts'
-import type { CacheOutcome } from './response.ts'
 
 /**
  * All that a span may contain: names of the catalogue and of the configuration, numbers, and closed sets of words. There

@@ -1,8 +1,10 @@
 /** Spans around handlers and other work. */
+
+import { cacheOutcomeOf } from './cache-status.ts'
 import { EdgeError } from './errors.ts'
 import { type EdgeRequest, type Handler, nodeOf } from './request.ts'
 import type { EdgeResponse } from './response.ts'
-import { cachedOf, cacheOutcomeOf, isPartial } from './response.ts'
+import { cachedOf, isPartial } from './response.ts'
 import type { Span, SpanAttributes, StageName, Trace } from './trace.ts'
 
 /** Returns the handler with a span around it. Without a trace, a synchronous handler stays synchronous. */

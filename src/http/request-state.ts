@@ -5,16 +5,11 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
+import { cacheOutcomeOf } from '../core/cache-status.ts'
 import type { EdgeError } from '../core/errors.ts'
 import type { RequestEvent, RequestMessage } from '../core/events.ts'
 import type { Caller } from '../core/request.ts'
-import {
-  cachedOf,
-  cacheOutcomeOf,
-  type EdgeResponse,
-  type EnvelopeResponse,
-  type StoredOrigin,
-} from '../core/response.ts'
+import { cachedOf, type EdgeResponse, type EnvelopeResponse, type StoredOrigin } from '../core/response.ts'
 import type { Span, SpanAttributes, StageName } from '../core/trace.ts'
 import { type RejectedRequest, rejectionBody } from '../listener/reject.ts'
 import { type Flags, NO_FLAGS } from './parameters.ts'

@@ -1,5 +1,6 @@
 /** The cache headers of responses: for this cache (RFC 9211), and for caches between edge and client (RFC 9110, RFC 9111). */
-import type { CachedResponse, CacheStatus } from '../core/response.ts'
+import type { CacheStatus } from '../core/cache-status.ts'
+import type { CachedResponse } from '../core/response.ts'
 import { serializeItem } from '../core/values.ts'
 
 /** Only the client may store it, and must revalidate it on each use: it does not learn of writes. */

@@ -1,6 +1,8 @@
 /** The entries of the cache, searched, sorted and in pages, for the console. */
+
+import { type IndexEntry, shownEntry } from '../../core/cache-index.ts'
 import { growingLru } from '../../core/recently-used.ts'
-import { type CacheIndex, type IndexEntry, shownEntry } from '../../core/response.ts'
+import type { CacheIndex } from '../../core/response.ts'
 import { selectFirst } from '../../core/turns.ts'
 import { compileMatching } from '../../query/collect.ts'
 import { cacheEntries } from '../../query/sources.ts'

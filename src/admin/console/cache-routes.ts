@@ -1,9 +1,9 @@
 /** Console API of the cache: groups, entries, one entry in detail, explain, and purge. */
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
+import { type IndexEntry, shownEntry } from '../../core/cache-index.ts'
 import { EdgeError } from '../../core/errors.ts'
 import type { Caller } from '../../core/request.ts'
-import { type IndexEntry, shownEntry } from '../../core/response.ts'
 import { cacheEntries } from '../../query/sources.ts'
 import { requirePermission } from '../sign-in.ts'
 import { createEntryList, type EntryQuery } from './cache-entries.ts'

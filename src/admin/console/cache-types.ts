@@ -1,7 +1,7 @@
 /** JSON bodies of the console API of the cache. Times are milliseconds unless named otherwise, sizes are bytes. */
-import type { IndexEntry, PurgeCost, SnapshotState } from '../../core/response.ts'
+import type { IndexEntry, PurgeCost, SnapshotState } from '../../core/cache-index.ts'
 
-export type { PurgeCost } from '../../core/response.ts'
+export type { PurgeCost } from '../../core/cache-index.ts'
 export type EntrySummary = IndexEntry
 /** A snapshot of a collection in the memory of this replica. Counts since it was first used here. */
 export type SnapshotSummary = SnapshotState

@@ -1,6 +1,8 @@
 /** What the console reads from the rest of the edge. The composition root provides it. */
+
+import type { IndexEntry, SnapshotState } from '../../core/cache-index.ts'
 import type { Caller } from '../../core/request.ts'
-import type { CacheIndex, IndexEntry, SnapshotState } from '../../core/response.ts'
+import type { CacheIndex } from '../../core/response.ts'
 import type { Readiness } from '../readiness.ts'
 import type { CacheState, CertificateState, GrowingQueue } from './api-types.ts'
 import type { Explanation, PurgeCost, PurgeRequest, PurgeResult } from './cache-types.ts'

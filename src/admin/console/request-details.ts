@@ -1,7 +1,8 @@
 /** Derives the details of a request from its record, when an operator opens it. */
+
+import { forwardReasons, isStaleIfError } from '../../core/cache-status.ts'
 import { type ErrorCode, errorTable } from '../../core/errors.ts'
 import type { NodeCallEvent, RequestEvent } from '../../core/events.ts'
-import { forwardReasons, isStaleIfError } from '../../core/response.ts'
 import type { SpanAttributes } from '../../core/trace.ts'
 import { type FoundRequest, type Measurements, tailRequestOf } from './request-records.ts'
 import type { CacheDecision, CallTime, RequestDetails, StageTime } from './request-types.ts'

@@ -1,7 +1,9 @@
 /** Computes the response of one request from the snapshot that was found for it. */
+
+import { isStaleIfError } from '../../core/cache-status.ts'
 import { envelopeOf } from '../../core/envelope.ts'
 import type { EdgeRead } from '../../core/request.ts'
-import { cachedOf, type EnvelopeResponse, isStaleIfError, type MadeOfParts, partsOf } from '../../core/response.ts'
+import { cachedOf, type EnvelopeResponse, type MadeOfParts, partsOf } from '../../core/response.ts'
 import { CollectionError, MAX_LIMIT } from '../../query/request.ts'
 import { answerFrom, type QueriedRows } from '../../rows/queried-rows.ts'
 import type { CacheTarget } from '../key.ts'

@@ -5,9 +5,10 @@
  */
 import { randomUUID } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
+import type { SnapshotState } from '../../core/cache-index.ts'
 import { envelopeOf, parseBody } from '../../core/envelope.ts'
 import { RecentlyUsed } from '../../core/recently-used.ts'
-import { type EnvelopeResponse, NO_PARTS, type SnapshotOrigin, type SnapshotState } from '../../core/response.ts'
+import { type EnvelopeResponse, NO_PARTS, type SnapshotOrigin } from '../../core/response.ts'
 import type { Source } from '../../query/sources.ts'
 import { type QueriedRows, readParts } from '../../rows/queried-rows.ts'
 import type { CacheTarget } from '../key.ts'

@@ -5,7 +5,8 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { PurgeScope, TagEpochs } from '../../core/response.ts'
+import type { PurgeScope } from '../../core/cache-index.ts'
+import type { TagEpochs } from '../../core/response.ts'
 
 /** The epoch of a tag that was never invalidated in this generation. */
 export const INITIAL_EPOCH = '0~0'

@@ -2,7 +2,7 @@
  * One listing of the index. There may be a hundred thousand rows. They are read in pages that block neither Redis nor
  * this process, each requested while the page before is processed.
  */
-import type { IndexEntry } from '../../core/response.ts'
+import type { IndexEntry } from '../../core/cache-index.ts'
 import { NOW, script } from '../../redis/scripts.ts'
 import { compareWithCurrent, type IndexRow, type IndexRowsOptions, readIndex, toIndexEntry } from './index-rows.ts'
 import type { InvalidationSequence } from './redis-tier.ts'

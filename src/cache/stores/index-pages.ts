@@ -2,7 +2,7 @@
  * Counts, pages and single rows of the index in Redis, each at the cost of what is asked, however many rows there are.
  * Rows are counted by group. Rows that have expired, or that a write has invalidated, are removed where they are found.
  */
-import type { IndexEntry, IndexPage, IndexWindow } from '../../core/response.ts'
+import type { IndexEntry, IndexPage, IndexWindow } from '../../core/cache-index.ts'
 import { redisKeys } from '../../redis/options.ts'
 import { NOW, type Script, script } from '../../redis/scripts.ts'
 import {

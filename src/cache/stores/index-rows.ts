@@ -1,6 +1,6 @@
 /** Rows of the index in Redis: decodes them, and finds those whose tags were invalidated. */
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { IndexEntry, StoredResponseInfo } from '../../core/response.ts'
+import type { IndexEntry, StoredResponseInfo } from '../../core/cache-index.ts'
 import type { RedisReply } from '../../redis/connection.ts'
 import { redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'

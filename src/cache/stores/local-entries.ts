@@ -1,7 +1,8 @@
 /** Entries in the memory of this process, bounded in bytes: the local tier and the memory store consist of them. */
 import { LRUCache } from 'lru-cache'
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { StoredResponse, StoredResponseInfo, TagEpochs } from '../../core/response.ts'
+import type { StoredResponseInfo } from '../../core/cache-index.ts'
+import type { StoredResponse, TagEpochs } from '../../core/response.ts'
 import type { NewStoredResponse } from './contract.ts'
 
 export interface LocalEntry {

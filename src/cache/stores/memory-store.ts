@@ -1,16 +1,14 @@
 /** The store of a single process: the same contract as the store over Redis, but it is never unavailable. */
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type {
-  CacheIndex,
   CacheStoreState,
   IndexEntry,
   IndexPage,
   IndexWindow,
-  Lookup,
   PurgeOutcome,
   PurgeScope,
-  TagEpochs,
-} from '../../core/response.ts'
+} from '../../core/cache-index.ts'
+import type { CacheIndex, Lookup, TagEpochs } from '../../core/response.ts'
 import { WRITE_FENCE_LEASE_MS } from '../../core/timing.ts'
 import { waitForTurn } from '../../core/turns.ts'
 import type { CacheStore, FetchLock, NewStoredResponse, WriteFence } from './contract.ts'

@@ -1,6 +1,7 @@
 /** The store that all replicas share over Redis: one round trip for a lookup, none within the lease of the local tier. */
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { CacheIndex, CacheStoreState, Lookup, PurgeOutcome, PurgeScope } from '../../core/response.ts'
+import type { CacheStoreState, PurgeOutcome, PurgeScope } from '../../core/cache-index.ts'
+import type { CacheIndex, Lookup } from '../../core/response.ts'
 import { type OnStoreEvent, redisChannels } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
 import type { CacheStore, NewStoredResponse, SharedParts } from './contract.ts'

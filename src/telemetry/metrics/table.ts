@@ -6,6 +6,9 @@
  * Label values are bounded: names of the catalogue and of the settings, numbers and closed sets of words. No label takes
  * a value that a client chooses.
  */
+
+import type { SnapshotState } from '../../core/cache-index.ts'
+import { CACHE_OUTCOMES } from '../../core/cache-status.ts'
 import {
   type CacheEvent,
   type EventListeners,
@@ -14,7 +17,6 @@ import {
   UNSENT_FAULTS,
   wasSent,
 } from '../../core/events.ts'
-import { CACHE_OUTCOMES, type SnapshotState } from '../../core/response.ts'
 import { durationsOf, REQUEST_SECONDS, type RequestCell, type RequestCounts } from '../request-counts.ts'
 import type { HistogramCounts, LabelValue } from './plain-histogram.ts'
 

@@ -10,14 +10,9 @@ import type { AccessOptions } from '../../../src/access/access.ts'
 import { createAccess } from '../../../src/access/index.ts'
 import { putUser } from '../../../src/access/users-file.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
+import type { CacheStatus } from '../../../src/core/cache-status.ts'
 import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
-import {
-  type CacheStatus,
-  type EdgeResponse,
-  type EnvelopeResponse,
-  OF_NODE,
-  type StoredOrigin,
-} from '../../../src/core/response.ts'
+import { type EdgeResponse, type EnvelopeResponse, OF_NODE, type StoredOrigin } from '../../../src/core/response.ts'
 import { StoredForms } from '../../../src/core/stored-forms.ts'
 import { createAuthenticator } from '../../../src/http/authenticate.ts'
 import { createHttp, type Http, type HttpOptions } from '../../../src/http/index.ts'

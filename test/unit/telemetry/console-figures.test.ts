@@ -1,8 +1,8 @@
 /** The console and /metrics show the same figures, whatever the outcome of requests and calls to nodes. */
 import t from 'tap'
 import { createMonitors } from '../../../src/app/operations.ts'
+import type { CacheOutcome } from '../../../src/core/cache-status.ts'
 import type { NodeFault } from '../../../src/core/node-faults.ts'
-import type { CacheOutcome } from '../../../src/core/response.ts'
 import { createEdgeEvents } from '../../../src/telemetry/events.ts'
 import { createMetrics } from '../../../src/telemetry/metrics/index.ts'
 import { RequestCounts } from '../../../src/telemetry/request-counts.ts'

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createRecentJoins } from '../../../../src/admin/console/traffic.ts'
+import type { CacheOutcome } from '../../../../src/core/cache-status.ts'
 import type { NodeCallEvent, RequestEvent } from '../../../../src/core/events.ts'
-import type { CacheOutcome } from '../../../../src/core/response.ts'
 import { requestEvent } from '../../../support/request-event.ts'
 import { trafficOf } from '../../../support/traffic.ts'
 
