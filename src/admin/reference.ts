@@ -1,20 +1,8 @@
 /** The reference of the public API: `/openapi.json` for programs, and Swagger UI under `/docs` for people. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { StaticDocumentSpec } from '@fastify/swagger'
-import { registerLatePages } from './late-pages.ts'
+import { pagePolicy, registerLatePages } from './late-pages.ts'
 import type { OperationsPart } from './listener.ts'
-
-/** Swagger UI comes from its package. Inline scripts, inline styles and other hosts stay forbidden. */
-const contentSecurityPolicy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
 
 /** The API has another origin than this page, so the controls for sending requests are hidden. */
 const css = `.swagger-ui .scheme-container, .swagger-ui .authorization__btn { display: none }
@@ -54,7 +42,8 @@ export function referencePart({ document, represent }: ReferenceOptions): Operat
       })
       await pages.register(swaggerUi, {
         routePrefix: '/docs',
-        staticCSP: contentSecurityPolicy,
+        // Swagger UI comes from its package. Inline scripts, inline styles and other hosts stay forbidden.
+        staticCSP: pagePolicy(),
         theme: {
           title: 'Manager Edge: API reference',
           css: [{ filename: 'edge.css', content: css }],

@@ -3,13 +3,12 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { EdgeError } from '../../core/errors.ts'
 import type { Caller } from '../../core/request.ts'
-import { registerLatePages } from '../late-pages.ts'
+import { pagePolicy, registerLatePages } from '../late-pages.ts'
 import type { OperationsPart } from '../listener.ts'
 import type { Account } from './api-types.ts'
 import { registerCacheRoutes } from './cache-routes.ts'
 import { type History, RANGES, type Range } from './history-types.ts'
-import { registerLiveRoutes } from './live-routes.ts'
-import { registerNodeRoutes } from './node-routes.ts'
+import { registerLiveRoutes, registerNodeRoutes } from './live-routes.ts'
 import type { ConsolePorts } from './ports.ts'
 import { requestDetailsOf } from './request-details.ts'
 import type { RequestDetails } from './request-types.ts'
@@ -25,19 +24,6 @@ export function consolePart(ports: ConsolePorts, folder: string | undefined): Op
     registerPage(app, folder)
   }
 }
-
-/** Forbids inline scripts and styles, other hosts, and embedding. */
-const contentSecurityPolicy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "font-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
 
 function registerPage(app: FastifyInstance, folder: string | undefined): void {
   app.get('/', async (_request, reply) => reply.redirect('/console/'))
@@ -59,7 +45,7 @@ function registerPage(app: FastifyInstance, folder: string | undefined): void {
       preCompressed: true,
       cacheControl: false,
       setHeaders: (reply, path) => {
-        reply.header('content-security-policy', contentSecurityPolicy)
+        reply.header('content-security-policy', pagePolicy("font-src 'self'"))
         reply.header('cross-origin-opener-policy', 'same-origin')
         // The name of an asset changes with its contents.
         const isAsset = /[\\/]assets[\\/]/.test(path)

@@ -1,5 +1,4 @@
 /** What the pages and the routes of a sign-in share: headers, paths, the link to the issuer, and errors as pages for people. */
-
 import type { FastifyRequest } from 'fastify'
 import { allows } from '../../core/access.ts'
 import type { EdgeError } from '../../core/errors.ts'
@@ -9,7 +8,6 @@ import { READ_PERMISSION } from '../sign-in.ts'
 import { readCookie, SESSION_COOKIE } from './cookies.ts'
 import type { Issuer } from './issuer.ts'
 import { errorPage, noAccessPage, type PageIssuer, signInPage } from './pages.ts'
-import type { SessionPorts } from './ports.ts'
 
 export const START_PATH = '/sign-in/issuer'
 export const CALLBACK_PATH = '/sign-in/callback'
@@ -99,4 +97,39 @@ function messageOf(request: FastifyRequest, { code, message, headers }: EdgeErro
   if (request.method === 'POST') return { message: 'User name or password is wrong.', isFailure: true }
   const hadSession = readCookie(request, SESSION_COOKIE) !== undefined
   return hadSession ? { message: 'Your session has ended. Sign in again.' } : {}
+}
+
+export interface NewSession {
+  /** The value of the cookie. */
+  readonly text: string
+  readonly user: string
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number
+}
+
+/** What sign-ins to the console need of the rest of the edge. The composition root provides it. */
+export interface SessionPorts {
+  /** Sent to browsers with 401 instead of a challenge for Basic, which opens the browser's own dialog. */
+  readonly challenge: string
+  /** Rejects with 901, 903 or 904. */
+  startWithPassword(
+    request: FastifyRequest,
+    login: { readonly name: string; readonly password: string },
+  ): Promise<NewSession>
+  /** `claims`: verified claims of an outside issuer. */
+  startWithClaims(
+    claims: Readonly<Record<string, unknown>>,
+  ): Promise<{ readonly ok: true; readonly session: NewSession } | { readonly ok: false; readonly reason: string }>
+  find(text: string): Caller | undefined
+  /** Ends the session on all replicas. Rejects with 944 if only this replica refuses it so far. */
+  end(caller: Caller): Promise<void>
+  /** Returns a signed text for a cookie. */
+  remember(progress: Readonly<Record<string, unknown>>): string
+  /** Returns what `remember` got, once. `complete` takes it on all replicas. */
+  take(text: string): { readonly progress: Readonly<Record<string, unknown>>; complete(): Promise<void> } | undefined
+  /** The outside issuer. Read for each request: a reload may change it. */
+  issuer(): Issuer | undefined
+  /** Counts a request without a caller against its address. Rejects with 903. */
+  countAddress(request: FastifyRequest): Promise<void>
+  log(level: 'info' | 'warn', message: string, fields: object): void
 }

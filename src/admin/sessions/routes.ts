@@ -6,9 +6,17 @@ import type { OperationsPart } from '../listener.ts'
 import { requireOwnPage } from '../sign-in.ts'
 import { clearCookie, ID_TOKEN_COOKIE, readCookie, SESSION_COOKIE, SIGN_IN_COOKIE, setCookie } from './cookies.ts'
 import { type Issuer, type Progress, SignInFault } from './issuer.ts'
-import { CALLBACK_PATH, originOf, pageHeaders, pageIssuer, returnPath, START_PATH } from './page-parts.ts'
+import {
+  CALLBACK_PATH,
+  type NewSession,
+  originOf,
+  pageHeaders,
+  pageIssuer,
+  returnPath,
+  type SessionPorts,
+  START_PATH,
+} from './page-parts.ts'
 import { STYLE_PATH, signedOutPage, signInPage, style } from './pages.ts'
-import type { NewSession, SessionPorts } from './ports.ts'
 
 /** These routes are served before a sign-in. */
 const open = { config: { isOpen: true } } as const

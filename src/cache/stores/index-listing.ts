@@ -4,9 +4,16 @@
  */
 import type { IndexEntry } from '../../core/cache-index.ts'
 import { NOW, script } from '../../redis/scripts.ts'
-import { compareWithCurrent, type IndexRow, type IndexRowsOptions, readIndex, toIndexEntry } from './index-rows.ts'
+import {
+  compareWithCurrent,
+  type IndexRow,
+  type IndexRowsOptions,
+  type RememberedRow,
+  type RememberedRows,
+  readIndex,
+  toIndexEntry,
+} from './index-rows.ts'
 import type { InvalidationSequence } from './redis-tier.ts'
-import type { RememberedRow, RememberedRows } from './remembered-rows.ts'
 
 /** Rows of one command, which takes Redis some tenths of a millisecond. */
 const KEYS_PER_COMMAND = 256

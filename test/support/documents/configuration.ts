@@ -4,9 +4,9 @@
  */
 import { readFileSync } from 'node:fs'
 import { renamedSettings } from '../../../src/config/deprecated.ts'
-import { type Effect, effectOf } from '../../../src/config/effects.ts'
 import { toVariable } from '../../../src/config/environment.ts'
 import { formats } from '../../../src/config/formats.ts'
+import { type Effect, effectOf } from '../../../src/config/reloadable.ts'
 import { schema } from '../../../src/config/schema.ts'
 import { getIn, listLeaves, type SchemaNode } from '../../../src/config/tree.ts'
 

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { effectOf } from '../../../src/config/effects.ts'
+import { effectOf } from '../../../src/config/reloadable.ts'
 import { schema } from '../../../src/config/schema.ts'
 import { getIn, listLeaves, pathOf, setIn } from '../../../src/config/tree.ts'
 import { type Reloadable, reloadable } from './edge.ts'

@@ -1,7 +1,6 @@
 import t from 'tap'
-import { effectOf, settingEffects } from '../../../src/config/effects.ts'
 import { loadConfig } from '../../../src/config/index.ts'
-import { createReloadableConfig } from '../../../src/config/reloadable.ts'
+import { createReloadableConfig, effectOf, settingEffects } from '../../../src/config/reloadable.ts'
 import { type Config, schema } from '../../../src/config/schema.ts'
 import { getIn, listLeaves, type Path } from '../../../src/config/tree.ts'
 
