@@ -189,20 +189,3 @@ function dropExpired(permits: number[], now: number): number[] {
   while ((permits[0] ?? Number.POSITIVE_INFINITY) <= now) permits.shift()
   return permits
 }
-
-/** The part of the budget of a node that its limiter uses. */
-export type LimiterBudget = Pick<
-  CallBudget,
-  'isOff' | 'allows' | 'take' | 'want' | 'waitFor' | 'refusal' | 'idle' | 'onChange'
->
-
-export const unlimited: LimiterBudget = {
-  isOff: true,
-  allows: () => true,
-  take: () => undefined,
-  want: () => undefined,
-  waitFor: () => 0,
-  refusal: () => ({ detail: 'no limit', retryAfter: 1 }),
-  idle: Number.POSITIVE_INFINITY,
-  onChange: () => undefined,
-}

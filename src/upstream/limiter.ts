@@ -8,11 +8,11 @@ import type { NodeCall } from '../core/node-call.ts'
 import type { NodeFault } from '../core/node-faults.ts'
 import type { Deadline } from '../core/timing.ts'
 import { AdaptiveLimit, LatencyBaseline } from './adaptive-limit.ts'
-import { type LimiterBudget, unlimited } from './budget.ts'
+import type { CallBudget } from './budget.ts'
 import type { HealthSignal } from './health.ts'
 import type { NodeLimits } from './options.ts'
 import { CallQueue, PRIORITIES, type Queueable, ServiceTime } from './queue.ts'
-import { type OpenSlots, openOwnSlots, SlotsInUse } from './slots-in-use.ts'
+import { type OpenSlots, SlotsInUse } from './slots-in-use.ts'
 
 export interface Rejection {
   readonly ok: false
@@ -49,7 +49,7 @@ export class ConcurrencyLimiter {
   readonly #limits: () => Pick<NodeLimits, 'inFlight' | 'queue' | 'perCaller'>
   readonly #clock: () => number
   readonly #slots: SlotsInUse
-  readonly #budget: LimiterBudget
+  readonly #budget: CallBudget
   readonly #queue = new CallQueue<QueuedCall>()
   readonly #serviceTime = new ServiceTime()
   readonly #baseline = new LatencyBaseline()
@@ -57,8 +57,8 @@ export class ConcurrencyLimiter {
   constructor(
     limits: () => Pick<NodeLimits, 'inFlight' | 'queue' | 'perCaller'>,
     clock: () => number,
-    openSlots: OpenSlots = openOwnSlots,
-    budget: LimiterBudget = unlimited,
+    openSlots: OpenSlots,
+    budget: CallBudget,
   ) {
     this.#limit = new AdaptiveLimit(limits().inFlight)
     this.#limits = limits

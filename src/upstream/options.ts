@@ -171,28 +171,20 @@ export interface NodeStatus {
   readonly lastFailure?: { readonly fault: NodeFault; readonly detail: string; readonly at: number }
 }
 
-type WithDefault =
-  | 'layout'
-  | 'onLayoutChange'
-  | 'layoutInterval'
-  | 'discoverInterval'
-  | 'onListRead'
-  | 'connectTimeout'
-  | 'hangTimeout'
-  | 'tls'
-  | 'allowedAddresses'
-  | 'log'
-  | 'slots'
-  | 'counters'
-  | 'clock'
-
-/** The options with all defaults filled in. */
-export interface ClusterSettings
-  extends Omit<ClusterOptions, WithDefault | 'ejection'>,
-    Required<Pick<ClusterOptions, WithDefault>> {
-  readonly ejection: EjectionSettings
-  readonly drains: DrainedNodes
-}
+const DEFAULTS = {
+  layout: 'classic',
+  onLayoutChange: () => undefined,
+  layoutInterval: 30_000,
+  discoverInterval: 30_000,
+  onListRead: () => undefined,
+  connectTimeout: 3_000,
+  hangTimeout: 12_000,
+  tls: {},
+  allowedAddresses: [],
+  log: () => undefined,
+  slots: ownSlots,
+  clock: systemClock.elapsed,
+} as const satisfies Partial<ClusterOptions>
 
 const EJECTION: EjectionSettings = {
   failures: 5,
@@ -206,25 +198,22 @@ const EJECTION: EjectionSettings = {
   block: { interval: 5_000, minPause: 10_000, maxPause: 160_000 },
 }
 
+type WithDefault = keyof typeof DEFAULTS | 'counters'
+
+/** The options with all defaults filled in. */
+export interface ClusterSettings
+  extends Omit<ClusterOptions, WithDefault | 'ejection'>,
+    Required<Pick<ClusterOptions, WithDefault>> {
+  readonly ejection: EjectionSettings
+  readonly drains: DrainedNodes
+}
+
 export function withDefaults(options: ClusterOptions): ClusterSettings {
-  const clock = options.clock ?? systemClock.elapsed
-  const log = options.log ?? (() => undefined)
+  const settings: Omit<ClusterSettings, 'counters' | 'ejection' | 'drains'> = { ...DEFAULTS, ...options }
   return {
-    ...options,
-    layout: options.layout ?? 'classic',
-    onLayoutChange: options.onLayoutChange ?? (() => undefined),
-    layoutInterval: options.layoutInterval ?? 30_000,
-    discoverInterval: options.discoverInterval ?? 30_000,
-    onListRead: options.onListRead ?? (() => undefined),
-    connectTimeout: options.connectTimeout ?? 3_000,
-    hangTimeout: options.hangTimeout ?? 12_000,
-    tls: options.tls ?? {},
+    ...settings,
     ejection: { ...EJECTION, ...options.ejection },
-    allowedAddresses: options.allowedAddresses ?? [],
-    log,
-    drains: new DrainedNodes(log),
-    slots: options.slots ?? ownSlots,
-    counters: options.counters ?? createCounters(clock),
-    clock,
+    drains: new DrainedNodes(settings.log),
+    counters: options.counters ?? createCounters(settings.clock),
   }
 }

@@ -1,6 +1,6 @@
 /** The calls of this process in flight on one node, and the slots on which further calls may start. */
 
-import { type NodeSlots, ownSlots } from '../core/slots.ts'
+import type { NodeSlots } from '../core/slots.ts'
 import type { NodeLimits } from './options.ts'
 import type { PermitCounts } from './permits.ts'
 import type { CallQueue, Queueable } from './queue.ts'
@@ -13,9 +13,6 @@ const BULK_SHARE = 0.5
 
 /** Opens one of two kinds of slots. Each call takes one of `all`; a bulk call takes one of `bulk` in addition. */
 export type OpenSlots = (kind: 'all' | 'bulk', limit: () => number, onChange: () => void) => NodeSlots
-
-/** The slots of a process that shares with no other. */
-export const openOwnSlots: OpenSlots = (kind, limit, onChange) => ownSlots.open(kind, limit, onChange)
 
 interface SlotsInUseOptions {
   readonly limits: () => Pick<NodeLimits, 'inFlight' | 'perCaller'>

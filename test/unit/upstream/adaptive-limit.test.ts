@@ -1,14 +1,15 @@
 /** A slowdown of the whole node lowers its limit before calls time out; a changing mixture of calls does not. */
 import t from 'tap'
 import type { Deadline } from '../../../src/core/timing.ts'
-import { ConcurrencyLimiter, type LimitedCall } from '../../../src/upstream/limiter.ts'
+import type { LimitedCall } from '../../../src/upstream/limiter.ts'
+import { createLimiter } from './limiter-simulation.ts'
 
 const names = ['agents', 'rules', 'logs', 'info', 'sca']
 const expectedMs = [200, 300, 400, 250, 1_000]
 
 function simulateNode() {
   let now = 0
-  const limiter = new ConcurrencyLimiter(
+  const limiter = createLimiter(
     () => ({ inFlight: 4, queue: 10, perCaller: 4 }),
     () => now,
   )
