@@ -237,13 +237,6 @@ t.test('only the settings read the environment, only the process and the command
   }
 })
 
-t.test('the console uses nothing of Node, whose types the types of its API need', async (t) => {
-  for (const path of sources('packages/console/src')) {
-    const code = readFileSync(path, 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
-    t.notMatch(code, /\b(?:Buffer|setImmediate|global|process|require|NodeJS)\b(?=[.([])|['"]node:/, path)
-  }
-})
-
 t.test('the edge imports no package of the repository', async (t) => {
   for (const path of sources('src'))
     for (const specifier of importsOf(path))
