@@ -6,11 +6,12 @@
 import { readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Base } from 'tap'
 import { parse } from 'yaml'
 import { createRandom } from '../../faults/coherence/random.ts'
 import { readOptions } from '../script-options.ts'
 import { compileSuite } from './compile.ts'
+import { costsOf } from './costs.ts'
 import { reasonForIsolation } from './isolation.ts'
 import { startOrder } from './order.ts'
 import { createPool, runInPool } from './pool.ts'
@@ -27,6 +28,7 @@ const { values, rest } = readOptions({
   purpose: 'Runs the test files of the folders (default: test and packages, without the proofs).',
   options: {
     proofs: { kind: 'flag', meaning: 'the proofs only' },
+    jobs: { kind: 'number', meaning: 'files at the same time (default: as in .taprc)' },
     random: { kind: 'flag', meaning: 'in a random order' },
     seed: { kind: 'number', meaning: 'repeat the random order of an earlier run' },
   },
@@ -49,7 +51,7 @@ const chosen = rest.length > 0 ? sorted : sorted.filter((file) => isProof(file) 
 const files = isRandom ? shuffle(chosen) : startOrder(chosen)
 t.comment(`${compileSuite(COMPILED)} files compiled, ${files.length} of them are run`)
 if (isRandom) t.comment(`random order; repeat with: npm run test:random -- --seed ${[seed, ...rest].join(' ')}`)
-t.jobs = jobs
+t.jobs = values.jobs ?? jobs
 // Each file has its own time limit; the default limit of a tap program would end the whole run.
 t.setTimeout(0)
 // Each file reads its own limit from the environment, as when tap starts it.
@@ -60,6 +62,12 @@ const pool = createPool(join(COMPILED, 'test/support/suite/worker.js'), {
   env: withoutHooks({ ...process.env, ...env }),
 })
 t.teardown(pool.close)
+const started: Base[] = []
+t.on('subtestAdd', (file: Base) => started.push(file))
+// At this time all child processes have ended.
+process.on('exit', () => {
+  for (const line of costsOf(started)) console.log(`# ${line}`)
+})
 const limitsOfFile = { timeoutMs: timeout * 1000, closeTimeoutMs: CLOSE_TIMEOUT_MS }
 for (const file of files) {
   const path = join(COMPILED, file.replace(/\.ts$/, '.js'))
