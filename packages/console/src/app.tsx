@@ -1,5 +1,6 @@
 /** The frame around the views: navigation, state of the edge, and its problems. */
 import { useSignal } from '@preact/signals'
+import type { ComponentType } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { Now } from '../../../src/admin/console/api-types.ts'
 import { AccountButton } from './account.tsx'
@@ -7,7 +8,7 @@ import { contact, usePoll } from './api.ts'
 import { Dialog } from './dialog.tsx'
 import { onKey, SHORTCUTS } from './keys.ts'
 import { Banner, countProblems, currentProblems, useTabTitle } from './problems.tsx'
-import { navigate, route, titles, views } from './route.ts'
+import { navigate, route, titles, type View, views } from './route.ts'
 import { isDark, toggleTheme } from './theme.ts'
 import { CacheView } from './views/cache.tsx'
 import { NodesView } from './views/nodes.tsx'
@@ -15,11 +16,18 @@ import { NowView } from './views/now.tsx'
 import { RequestsView } from './views/requests.tsx'
 
 const POLL_INTERVAL_MS = 2000
+const contents: Readonly<Record<View, ComponentType<{ now: Now | undefined }>>> = {
+  now: NowView,
+  cache: CacheView,
+  nodes: NodesView,
+  requests: RequestsView,
+}
 
 export function App() {
   const now = usePoll<Now>('/api/now', POLL_INTERVAL_MS)
   const help = useSignal(false)
   const { view } = route.value
+  const Content = contents[view]
   useEffect(
     () =>
       onKey({
@@ -48,10 +56,7 @@ export function App() {
       />
       <Banner problems={problems} />
       <main id="main" tabIndex={-1}>
-        {view === 'now' && <NowView now={now.data} />}
-        {view === 'cache' && <CacheView now={now.data} />}
-        {view === 'nodes' && <NodesView now={now.data} />}
-        {view === 'requests' && <RequestsView />}
+        <Content now={now.data} />
       </main>
       {help.value && (
         <Help

@@ -1,13 +1,16 @@
 /** Writes the generated documents: `npm run docs:reference`. */
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { readOptions } from '../script-options.ts'
 import { configurationReference } from './configuration.ts'
 import { errorReference } from './errors.ts'
+import { OPERATION_IDS, withNewOperations } from './operation-ids.ts'
 
 readOptions({
   name: 'docs:reference',
-  purpose: 'Writes docs/configuration.md and docs/errors.md from the code.',
+  purpose: `Writes docs/configuration.md and docs/errors.md from the code, and adds new operations to ${OPERATION_IDS}.`,
   options: {},
 })
 writeFileSync('docs/configuration.md', configurationReference())
 writeFileSync('docs/errors.md', errorReference())
+const pinned = readFileSync(OPERATION_IDS, 'utf8').trim().split('\n')
+writeFileSync(OPERATION_IDS, `${withNewOperations(pinned).join('\n')}\n`)

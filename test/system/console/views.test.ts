@@ -22,12 +22,18 @@ t.test('every view is accessible and fits in light and dark colours and on a nar
   ]
   for (const { name: mode, options } of modes) {
     const { page, complaints, screenshot, close } = await openConsole(browser, edge.operationsUrl, options)
+    const visited = new Set<string | undefined>()
     for (const { name, open, shows } of tour) {
       await open(page, `${edge.operationsUrl}/console/`)
       if (shows !== undefined) t.match(await page.locator('body').innerText(), shows, `${mode} ${name}: content`)
       t.strictSame(await faultsOf(page), [], `${mode} ${name}: accessible, and no wider than the page`)
       await screenshot(`${name}-${mode}`)
+      visited.add(/^#\/\w+/.exec(new URL(page.url()).hash)?.[0])
     }
+    const links = await page
+      .locator('nav[aria-label=Views] a')
+      .evaluateAll((all) => all.map((a) => a.getAttribute('href')))
+    for (const link of links) t.ok(visited.has(link ?? ''), `test/system/console/tour.ts visits ${link}`)
     t.strictSame(complaints, [], `${mode}: no error, no policy violation, no request to another host`)
     await close()
   }

@@ -36,6 +36,7 @@ t.test(
     t.strictSame(
       failing.map(([code]) => code).filter((code) => !codes.includes(code)),
       [],
+      'docs/troubleshooting.md has a row for each code',
     )
   },
 )
@@ -113,7 +114,8 @@ t.test('every metric and log line that a document names is in the code', async (
 
 t.test('docs/monitoring.md names every metric of the edge', async (t) => {
   const document = textOf('docs/monitoring.md')
-  for (const { name } of [...eventSeries, ...stateSeries]) t.match(document, new RegExp(`\`${name}[\`{]`), name)
+  for (const { name } of [...eventSeries, ...stateSeries])
+    t.match(document, new RegExp(`\`${name}[\`{]`), `docs/monitoring.md: ${name}`)
 })
 
 t.test('the start faults that troubleshooting lists are texts of the code', async (t) => {

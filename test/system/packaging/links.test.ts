@@ -47,9 +47,12 @@ t.test('every file of the repository that a document names in code exists', asyn
   let count = 0
   for (const { path, text } of documents()) {
     if (path === 'CHANGELOG.md') continue
-    const inline = text.matchAll(/`((?:docs|config|test|src)\/[\w./-]+|[A-Z]+\.md|Dockerfile)`/g)
+    const inline = text.matchAll(/`((?:docs|config|test|src|packages)\/[\w./-]+|[A-Z]+\.md|Dockerfile)`/g)
     const commands = [...text.matchAll(/```sh\n(.*?)```/gs)].map(([, block = '']) => block).join('')
-    for (const [, file = ''] of [...inline, ...commands.matchAll(/(?:^|[ =])((?:config|test|src)\/[\w./-]+)/gm)]) {
+    for (const [, file = ''] of [
+      ...inline,
+      ...commands.matchAll(/(?:^|[ =])((?:config|test|src|packages)\/[\w./-]+)/gm),
+    ]) {
       // Folders that an operator creates.
       if (/^config\/(?:edge|secrets)\b/.test(file)) continue
       count++

@@ -10,8 +10,8 @@ const configuration = readFileSync('docs/configuration.md', 'utf8')
 const errors = readFileSync('docs/errors.md', 'utf8')
 
 t.test('the committed references equal what "npm run docs:reference" writes', async (t) => {
-  t.equal(configuration, configurationReference(), 'docs/configuration.md')
-  t.equal(errors, errorReference(), 'docs/errors.md')
+  t.equal(configuration, configurationReference(), 'docs/configuration.md: run "npm run docs:reference"')
+  t.equal(errors, errorReference(), 'docs/errors.md: run "npm run docs:reference"')
 })
 
 t.test('the configuration reference has one row with a meaning for each setting, and no other row', async (t) => {

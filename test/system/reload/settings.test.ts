@@ -24,7 +24,7 @@ t.test('each setting that a reload changes has a row here', async (t) => {
   const reloaded = names.filter((name) => effectOf(pathOf(name)) !== 'restart')
   const changed = proofs.map(({ changes }) => treeOf(changes))
   const isProved = (name: string) => changed.some((tree) => getIn(tree, pathOf(name)) !== undefined)
-  t.strictSame(names.filter(isProved), reloaded)
+  t.strictSame(names.filter(isProved), reloaded, 'proofs in test/system/reload/proofs')
 })
 
 async function start(t: Test, { start: options }: Proof): Promise<Reloadable> {

@@ -20,7 +20,11 @@ t.test('default.yaml names every setting of the schema with its default, and no 
   for (const [name, { path, schema }] of known) {
     // `tls: null` represents its two members.
     const found = getIn(written, path) === undefined ? path.slice(0, -1) : path
-    t.strictSame(getIn(written, found), schema.default ?? null, `${name} is written with its default`)
+    t.strictSame(
+      getIn(written, found),
+      schema.default ?? null,
+      `config/default.yaml: ${name} is written with its default`,
+    )
   }
   for (const path of leaves(written).keys()) {
     const isKnown = (name: string) => name === path || name.startsWith(`${path}.`) || path.startsWith(`${name}.`)
