@@ -77,7 +77,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     layout = 'classic',
   } = options
   const endpoints = catalogue.filter((endpoint) => served(endpoint, experimental))
-  refuseGaps(endpoints)
+  refuseGaps(catalogue.filter((endpoint) => served(endpoint, true)))
   const world = createWorld({ version: VERSIONS[layout], ...options })
   const listeners = new Map<string, Listener>()
   const capacities = new Map<string, CapacityModel>()

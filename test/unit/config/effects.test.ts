@@ -7,7 +7,7 @@ import { getIn, listLeaves, type Path } from '../../../src/config/tree.ts'
 const leaves = listLeaves(schema).map(({ path }) => path)
 
 t.test('the table of effects has every setting, and nothing else', async (t) => {
-  for (const path of leaves) t.doesNotThrow(() => effectOf(path), `src/config/effects.ts: ${path.join('.')}`)
+  for (const path of leaves) t.doesNotThrow(() => effectOf(path), `src/config/reloadable.ts: ${path.join('.')}`)
   for (const row of Object.keys(settingEffects)) {
     const keys = row.split('.')
     t.ok(

@@ -7,7 +7,6 @@ import { clusterHandlers } from './cluster.ts'
 import { fileHandlers } from './files.ts'
 import { groupConfigHandlers } from './group-config.ts'
 import { groupHandlers } from './groups.ts'
-import { hotfixHandlers } from './hotfixes.ts'
 import { inventoryHandlers } from './inventory.ts'
 import { listHandlers } from './lists.ts'
 import { managerHandlers } from './manager.ts'
@@ -32,7 +31,6 @@ export const handlers: SimHandlers = {
   ...fileHandlers,
   ...rulesetHandlers,
   ...listHandlers,
-  ...hotfixHandlers,
   ...inventoryHandlers,
   ...scanHandlers,
   ...scaHandlers,
