@@ -148,17 +148,17 @@ type Freshness = Pick<StoredResponse, 'age' | 'ttl' | 'fetchTime'>
 const COUNTED_SHARE = 0.5
 
 /** Returns the milliseconds for which a response is fresh after its arrival. */
-export function lifetimeAfterArrival({ ttl, fetchTime }: Freshness): number {
+function lifetimeAfterArrival({ ttl, fetchTime }: Freshness): number {
   return ttl - fetchTime
 }
 
 /** Whether a fresh response is in the second half of its lifetime. */
-export function isCounted(stored: Freshness): boolean {
+function isCounted(stored: Freshness): boolean {
   return stored.ttl - stored.age <= lifetimeAfterArrival(stored) * COUNTED_SHARE
 }
 
 /** The hits of one stored response in this lifetime and in the one before. */
-export class Demand {
+class Demand {
   /** A refresh ahead of the end of this lifetime has started. */
   isRefreshed = false
   hits = 0
@@ -209,7 +209,7 @@ function endOf({ ttl, age }: Freshness, now: number): number {
   return now + ttl - age
 }
 
-export class Demands {
+class Demands {
   readonly #demands = new RecentlyUsed<Demand>(MAX_IN_USE)
 
   /** Whether a response has this many hits in the second half of its lifetime, which may be over. */
