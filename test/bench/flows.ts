@@ -94,15 +94,14 @@ async function measureApart(build: string): Promise<readonly Entered[]> {
 }
 
 async function measure(build: string): Promise<readonly Entered[]> {
-  const find = (...names: string[]): string => {
+  const load = async <Module>(...names: string[]): Promise<Module> => {
     const file = names.map((name) => join(build, name)).find((path) => existsSync(path))
     if (file === undefined) throw new Error(`${build} has no ${names.join(' or ')}: run "npm run build" first`)
-    return pathToFileURL(file).href
+    return (await import(pathToFileURL(file).href)) as Module
   }
-  const load = async <Module>(...names: string[]): Promise<Module> => (await import(find(...names))) as Module
   const app = await load<{ buildEdge: typeof buildEdge }>('app/index.js', 'app.js')
   const config = await load<{ loadConfig: typeof loadConfig }>('config/index.js', 'config.js')
-  const cluster = await startCluster(find('simulator/index.js'))
+  const cluster = await startCluster()
   const folder = await mkdtemp(join(tmpdir(), 'manager-edge-flows-'))
   await writeFile(join(folder, 'users'), `admin:${await hash(PASSWORD, 4)}\n`, { mode: 0o600 })
   const file = join(folder, 'edge.yaml')
@@ -127,16 +126,18 @@ interface ClusterThread {
 
 type SimulatedNode = Pick<Awaited<ReturnType<typeof startSimulator>>['nodes'][number], 'name' | 'type' | 'url'>
 
-/** Starts the simulator, the module `url`, in another thread. */
-async function startCluster(url: string): Promise<ClusterThread> {
+/** Starts the simulator from its source, in another thread. */
+async function startCluster(): Promise<ClusterThread> {
+  const url = pathToFileURL(resolve('packages/simulator/src/index.ts')).href
   const script = `
-    const { parentPort, workerData: { url, options } } = require('node:worker_threads')
-    import(url).then(async ({ startSimulator }) => {
+    const { parentPort, workerData: { register, url, options } } = require('node:worker_threads')
+    import(register).then(() => import(url)).then(async ({ startSimulator }) => {
       const { nodes } = await startSimulator(options)
       parentPort.postMessage(nodes.map(({ name, type, url }) => ({ name, type, url })))
     })`
+  const register = pathToFileURL(resolve('test/support/typescript/register.mjs')).href
   const options = { workers: 2, agents: 30, password: PASSWORD }
-  const thread = new Worker(script, { eval: true, execArgv: [], workerData: { url, options } })
+  const thread = new Worker(script, { eval: true, workerData: { register, url, options } })
   const [nodes] = (await once(thread, 'message')) as [readonly SimulatedNode[]]
   return { thread, nodes }
 }
