@@ -5,7 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { inspect, isDeepStrictEqual } from 'node:util'
-import { Test } from 'tap'
+import t, { Test } from 'tap'
 import type { Agent } from 'undici'
 import { running } from './running.ts'
 
@@ -110,5 +110,7 @@ async function runFile({ path, name, timeoutMs, closeTimeoutMs }: FileToRun): Pr
   report({ leftovers, rssBytes: process.memoryUsage.rss() })
 }
 
+// Each file has its own time limit. That of the root test, which the modules of all files share, would end the worker.
+t.setTimeout(0)
 process.on('message', (file: FileToRun) => void runFile(file))
 process.on('disconnect', () => process.exit())

@@ -14,9 +14,13 @@ const execArgv = isCompiled ? ['--enable-source-maps'] : [`--import=${new URL('t
 /** A worker starts within twice the second limit. */
 const LIMITS = { timeoutMs: 2000, closeTimeoutMs: 4000 }
 
+/** As in the suite, the environment has the limit of one file. It must not end the worker, which runs many. */
+const WORKER_LIMIT_S = 1
+
 /** Each file runs in the order of these names, in one worker unless a file ends it. */
 const FILES: Readonly<Record<string, string>> = {
   'passes.mjs': "t.test('a', async (t) => t.ok(true))",
+  'passes-late.mjs': `t.test('j', async (t) => {\n  await new Promise((resolve) => setTimeout(resolve, ${1.2 * WORKER_LIMIT_S * 1000}))\n  t.ok(true)\n})`,
   'fails.mjs': "t.test('b', async (t) => {\n  t.equal(1, 2, 'one is two')\n})",
   'throws.mjs': "throw new Error('while it is loaded')",
   'throws-later.mjs':
@@ -38,7 +42,8 @@ t.test('each file has its own result', { timeout: 120_000 }, async (t) => {
       Object.entries(FILES).map(([name, code]) => [name, `import { root as t } from '${root}?${name}.ts'\n${code}\n`]),
     ),
   )
-  const pool = createPool(fileURLToPath(worker), { execArgv, env: { ...process.env, NODE_OPTIONS: '' } })
+  const env = { ...process.env, NODE_OPTIONS: '', TAP_TIMEOUT: String(WORKER_LIMIT_S) }
+  const pool = createPool(fileURLToPath(worker), { execArgv, env })
   t.teardown(pool.close)
   const suite: Test = new Test({ name: 'suite', timeout: 0 } as ConstructorParameters<typeof Test>[0])
   let report = ''
