@@ -104,6 +104,8 @@ async function runFile({ path, name, timeoutMs, closeTimeoutMs }: FileToRun): Pr
   root.runMain(() => {})
   root.setTimeout(timeoutMs)
   await ended
+  // tap leaves the timer, which would report the file once more.
+  root.setTimeout(0)
   running.root = undefined
   await closeFetch()
   const leftovers = [...(await openAtEnd(resources, closeTimeoutMs)), ...changesSince(state)]
