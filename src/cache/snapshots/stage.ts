@@ -6,15 +6,7 @@
  */
 import { isNodeFailure } from '../../core/envelope.ts'
 import { arrivalLimitOf, type EdgeRead, type Handler, NO_COST } from '../../core/request.ts'
-import {
-  cachedOf,
-  type EdgeResponse,
-  type EnvelopeResponse,
-  isPartial,
-  type Lookup,
-  nodeOriginOf,
-} from '../../core/response.ts'
-import { rowsOf } from '../../rows/rows.ts'
+import { cachedOf, type EdgeResponse, type EnvelopeResponse, isPartial, type Lookup } from '../../core/response.ts'
 import type { CacheTarget } from '../key.ts'
 import { callsFor, SnapshotRefusedError } from './build.ts'
 import { createBuilder, type SnapshotPorts } from './builder.ts'
@@ -121,13 +113,21 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
 
   async function callNode(request: EdgeRead): Promise<EdgeResponse> {
     const response = await next(request)
-    if (response.kind === 'file' || !selectsAllRows(request)) return response
-    const target = derivableOf(ports, request)?.target
-    if (target === undefined) return response
-    const found = rowsOf(response.body, nodeOriginOf(response.origin)?.rows)
-    if (found.ok) demands.noteTotal(target.key, found.rows.total)
+    const total = response.kind === 'envelope' && selectsAllRows(request) ? totalOf(response.body) : undefined
+    const target = total === undefined ? undefined : derivableOf(ports, request)?.target
+    if (total !== undefined && target !== undefined) demands.noteTotal(target.key, total)
     return response
   }
+}
+
+/**
+ * Returns the total in the text of a collection, near its beginning or its end; `undefined`: it is not there. It may be wrong
+ * for a hostile body, whose rows no snapshot accepts; to find the rows of one would block the event loop.
+ */
+function totalOf(body: Buffer): number | undefined {
+  const ends = [body.toString('latin1', 0, 64), body.toString('latin1', Math.max(0, body.length - 64))]
+  const [total] = ends.flatMap((text) => /"totalItems": ?(\d+)[,}]/.exec(text)?.[1] ?? [])
+  return total === undefined ? undefined : Number(total)
 }
 
 /** Whether a page can be cut only from all rows, so that it takes as many calls as the snapshot. */
