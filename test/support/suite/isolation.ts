@@ -9,6 +9,7 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
   [/from 'node:test'/, 'replaces timers'],
   [/from '.*\/event-loop\.ts'|eventLoopUtilization|monitorEventLoopDelay/, 'measures turns of the event loop'],
   [/process\.(cpuUsage|memoryUsage|resourceUsage)|from 'node:v8'/, 'measures the process'],
+  [/createRequire\([^)]*\)\.cache|\{ cache \} = createRequire/, 'sees which modules are loaded'],
   [/getActiveResourcesInfo/, 'counts what is open in the process'],
   [/from 'node:(async_hooks|diagnostics_channel|cluster|inspector)'/, 'sees what other files do in the process'],
 ]
