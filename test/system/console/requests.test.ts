@@ -45,7 +45,8 @@ t.test('the view of requests', async (t) => {
     t.strictSame(await accessibilityViolations(page), [])
     await page.keyboard.press('Escape')
     t.equal(await page.getByRole('dialog').count(), 0)
-    t.match(page.url(), /#\/requests\?endpoint=node_ids$/, 'the filter remains')
+    // The page goes back in its history, which takes effect later.
+    await t.resolves(page.waitForURL(/#\/requests\?endpoint=node_ids$/), 'the filter remains')
   })
 
   await t.test('a request is found by the id that its client received', async () => {
