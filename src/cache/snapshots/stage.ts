@@ -12,7 +12,6 @@ import { callsFor, SnapshotRefusedError } from './build.ts'
 import { createBuilder, type SnapshotPorts } from './builder.ts'
 import { derivationOf, SnapshotDemands, selectsAllRows } from './builds.ts'
 import { type Computation, createComputations, type Derivable } from './compute.ts'
-import { parseHead } from './rows.ts'
 
 export interface Snapshots {
   /** Answers requests that the cache cannot answer: calls the nodes, for all rows or for the request itself. */
@@ -61,8 +60,8 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
     const { key, policy } = target
     const lookup = await store.lookup(key, target.tags)
     if (lookup.kind === 'unavailable' || lookup.epochs.fenced) return undefined
-    const head = lookup.kind === 'hit' ? parseHead(lookup.response) : undefined
-    if (head !== undefined) demands.noteTotal(key, head.totalItems)
+    const total = lookup.kind === 'hit' ? totalOf(lookup.response.body) : undefined
+    if (total !== undefined) demands.noteTotal(key, total)
     const { ttl } = lifetimesOf(policy.group, request.endpoint.path)
     demands.note(key, derivable.key, Number(request.query.offset ?? 0) > 0, ttl)
     if (!isServed(lookup, derivable) && !mayWait(derivable)) return undefined
