@@ -144,7 +144,8 @@ function chunkOf(random: Random): string {
 function changed(text: string, random: Random): string {
   const at = random.below(text.length)
   const line = text.slice(text.lastIndexOf('\n', at - 1) + 1)
-  const isRoute = /^[A-Z]+ \//.test(line) && /Content-Length|Transfer-Encoding/.test(text)
+  // A request line may follow the body of the request before, which ends without a line break.
+  const isRoute = /^[^\n]*?[A-Z]+ \//.test(line) && /Content-Length|Transfer-Encoding/.test(text)
   if (isRoute || text.includes(POST) || text[at] === '=') return text
   return text.slice(0, at) + random.of([' ', '\r', '\n', 'x', ':', '\0', '/']) + text.slice(at + 1)
 }
