@@ -3,8 +3,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Replicas } from '../admin/console/replicas.ts'
 import { type Readiness, readinessOf } from '../admin/readiness.ts'
 import { purgeAfterLayoutChange } from '../cache/purge.ts'
-import { weaknessOf } from '../config/named-files.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
+import { weaknessOf } from '../config/weak-password.ts'
 import { requestLog } from '../http/request-log.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
 import { createSharedDrains } from '../redis/shared-drains.ts'
@@ -57,14 +57,15 @@ interface LaterParts {
 export const SPAN_FLUSH_MS = 2000
 
 /** `close` closes all parts. */
-export async function buildParts(settings: ReloadableConfig, process: ProcessParts) {
-  const { lifecycle, reloader, processGroup } = process
+export async function buildParts(settings: ReloadableConfig, given: ProcessParts) {
+  const { lifecycle, reloader, processGroup, ejection } = given
   const config = settings.initial
   const later: LaterParts = {}
-  const base = await buildBase(settings, process)
-  const { name, events, audit, traces, replica, shared, encryptionKey, onStoreEvent, log } = base
+  const base = await buildBase(settings, given)
+  const { name, log, events, audit, traces, replica, shared, encryptionKey, onStoreEvent, storeStatus, divergence } =
+    base
   const { emit, requests } = events
-  const cluster = await connectCluster(settings, base, later, process.ejection)
+  const cluster = await connectCluster(settings, base, later, ejection)
   const drains = createDrains({
     cluster,
     share: replica && ((onChange) => createSharedDrains({ replica, onChange, log: toLog(log) })),
@@ -79,8 +80,7 @@ export async function buildParts(settings: ReloadableConfig, process: ProcessPar
   const api = await buildApi(settings, { ...common, encryptionKey, onStoreEvent, emit, traces, recordStages })
   later.api = api
   const { contacts, probes } = observeContacts(settings, events, cluster, later)
-  const ready = () =>
-    currentReadiness({ settings, lifecycle, contacts, cluster, reloader, storeStatus: base.storeStatus })
+  const ready = () => currentReadiness({ settings, lifecycle, contacts, cluster, reloader, storeStatus })
   const replicas = buildReplicas({ name, replica, cluster, monitors, ready, contact: contacts.report })
   later.replicas = replicas
   const certificates = await createCertificates(settings)
@@ -100,7 +100,6 @@ export async function buildParts(settings: ReloadableConfig, process: ProcessPar
     reload,
   }
   const metrics = buildMetrics(measured)
-  const { storeStatus, divergence } = base
   const url = () => lifecycle.url
   const shown = { api, storeStatus, monitors, history, metrics, divergence, ready, processGroup, replicas, reload }
   const operations = await buildOperations(settings, { ...common, ...shown, certificates, url })

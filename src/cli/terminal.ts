@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { InvalidArgumentError } from 'commander'
-import { weaknessOf } from '../config/named-files.ts'
 import type { Config } from '../config/schema.ts'
+import { weaknessOf } from '../config/weak-password.ts'
 import { EXIT_CODES } from '../server/exit.ts'
 
 export function print(line: string): void {

@@ -11,8 +11,9 @@ import { joinSeveralNodes } from './several-nodes.ts'
 export type { JoinCollectionsPorts } from './joined-read.ts'
 
 /**
- * Returns the handler. `createMode`: how the rows of all agents are read. Responses have a `clusterStatus`; if nodes are missing, they are `partial` and name them in
- * `failed_nodes`. If all nodes fail, it rejects with the error of the first one. It also rejects when the client leaves.
+ * Returns the handler. `createMode`: how the rows of all agents are read. Responses have a `clusterStatus`; if nodes are
+ * missing, they are `partial` and name them in `failed_nodes`. If all nodes fail, it rejects with the error of the first one.
+ * It also rejects when the client leaves.
  */
 export function joinCollections(ports: JoinCollectionsPorts, createMode: CreateAllAgentsMode): Handler<EdgeRead> {
   const partEndpoints = findPartEndpoints(ports.catalogue)

@@ -134,7 +134,6 @@ export async function sortByRank(
 }
 
 /** One field of many rows. Values that occur often are stored once, so that they are compared and sorted once. */
-
 export interface Column {
   /** All values; undefined is one of them if a row has none. */
   readonly values: readonly unknown[]

@@ -107,7 +107,7 @@ const table: Readonly<Record<string, Room>> = {
     packages: ['preact', '@preact/signals', 'uplot', '@tanstack/virtual-core'],
   },
   config: { rooms: ['core'], packages: ['yaml', 'typebox', 'ajv', 'fastest-levenshtein'] },
-  // What a request means, not how the edge serves it: the simulated cluster stands for the manager.
+  // What a request means, not how the edge serves it: the simulated cluster takes the place of the manager.
   'packages/simulator': {
     rooms: [
       'core/errors',
