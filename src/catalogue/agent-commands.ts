@@ -1,6 +1,5 @@
 /** Records of commands that a node sends to its agents: restart, upgrade, active response. */
 import type { Endpoint } from './endpoint.ts'
-import * as newer from './newer/agent-commands.ts'
 import { write } from './record.ts'
 import { agentId, filter, groupId } from './schemas/params.ts'
 import { affected, agentIdList, fieldTypes, message } from './schemas/responses.ts'
@@ -13,7 +12,6 @@ const restarts: readonly Endpoint[] = [
     path: '/agents/restart',
     summary: 'Restart a list of agents',
     ...restarting,
-    newer: newer.restartAgents,
     target: { kind: 'agentOwners', merge: 'affected', ids: 'body' },
     body: {
       kind: 'fields',
@@ -27,7 +25,6 @@ const restarts: readonly Endpoint[] = [
     path: '/agents/restart',
     summary: 'Restart all agents',
     ...restarting,
-    newer: newer.restartAllAgents,
     target: everyNode('message', 'fail'),
     response: message,
     invalidates: ['agent:*', ...liveAgents],
@@ -36,7 +33,6 @@ const restarts: readonly Endpoint[] = [
     path: '/agents/:agent_id/restart',
     summary: 'Restart an agent',
     ...restarting,
-    newer: newer.restartAgent,
     params: { agent_id: agentId },
     target: agentOwner,
     response: affected,
@@ -46,7 +42,6 @@ const restarts: readonly Endpoint[] = [
     path: '/agents/groups/:group_id/restart',
     summary: 'Restart the agents of a group',
     ...restarting,
-    newer: newer.restartGroup,
     section: 'Agent groups',
     params: { group_id: groupId },
     target: { kind: 'agentOwners', merge: 'affected', ids: 'group' },
@@ -69,7 +64,6 @@ const upgrades: readonly Endpoint[] = [
     path: '/agents/:agent_id/upgrade',
     summary: 'Upgrade an agent from a repository',
     ...upgrading,
-    newer: newer.upgradeAgent,
     params: { agent_id: agentId },
     query: {
       wpk_repo: {
@@ -87,7 +81,6 @@ const upgrades: readonly Endpoint[] = [
     path: '/agents/:agent_id/upgrade_custom',
     summary: 'Upgrade an agent from a package on its node',
     ...upgrading,
-    newer: newer.upgradeAgentCustom,
     params: { agent_id: agentId },
     query: {
       file_path: {
@@ -107,7 +100,6 @@ export const activeResponse: readonly Endpoint[] = [
   write('PUT', {
     path: '/active-response/:agent_id',
     summary: 'Send an active-response command to an agent',
-    newer: newer.activeResponse,
     section: 'Active response',
     params: { agent_id: agentId },
     body: {

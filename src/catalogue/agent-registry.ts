@@ -1,5 +1,4 @@
 import type { ConditionalTags, Endpoint, Field } from './endpoint.ts'
-import * as newer from './newer/agent-registry.ts'
 import { write } from './record.ts'
 import { agentId, agentIds, agentName, agentStatus, filter, olderThan } from './schemas/params.ts'
 import { affected, fieldTypes, objectOf } from './schemas/responses.ts'
@@ -39,7 +38,6 @@ const adding: readonly Endpoint[] = [
   write('POST', {
     path: '/agents',
     summary: 'Add an agent',
-    newer: newer.addAgent,
     section,
     permission: 'agents:write',
     target: master,
@@ -52,7 +50,6 @@ const adding: readonly Endpoint[] = [
   write('PUT', {
     path: '/agents/:agent_name',
     summary: 'Add an agent, quick method',
-    newer: newer.addAgentQuickly,
     section,
     params: { agent_name: agentName },
     permission: 'agents:write',
@@ -65,7 +62,6 @@ const adding: readonly Endpoint[] = [
   write('POST', {
     path: '/agents/insert',
     summary: 'Insert an agent with its id and key',
-    newer: newer.insertAgent,
     section,
     permission: 'agents:write',
     target: master,
@@ -99,7 +95,6 @@ const removing: readonly Endpoint[] = [
   write('DELETE', {
     path: '/agents',
     summary: 'Remove agents',
-    newer: newer.removeAgents,
     section,
     query: {
       ids: agentIds,
@@ -117,7 +112,6 @@ const removing: readonly Endpoint[] = [
   write('DELETE', {
     path: '/agents/:agent_id',
     summary: 'Remove an agent',
-    newer: newer.removeAgent,
     section,
     params: { agent_id: agentId },
     query: { purge: { ...filter('flag', 'delete from the key store'), default: false } },

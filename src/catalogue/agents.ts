@@ -1,5 +1,4 @@
 import type { Endpoint } from './endpoint.ts'
-import * as newer from './newer/agents.ts'
 import { read } from './record.ts'
 import {
   agentId,
@@ -32,7 +31,6 @@ export const agents: readonly Endpoint[] = [
     path: '/agents',
     summary: 'All agents',
     ...reading,
-    newer: newer.agents,
     query: {
       ...list,
       q,
@@ -57,7 +55,6 @@ export const agents: readonly Endpoint[] = [
     path: '/agents/:agent_id',
     summary: 'One agent',
     ...reading,
-    newer: newer.agent,
     params: { agent_id: agentId },
     query: { select },
     strictQuery: true,
@@ -68,7 +65,6 @@ export const agents: readonly Endpoint[] = [
     path: '/agents/name/:agent_name',
     summary: 'One agent, by its name',
     ...reading,
-    newer: newer.agentByName,
     params: { agent_name: agentName },
     query: { select },
     strictQuery: true,
@@ -79,7 +75,6 @@ export const agents: readonly Endpoint[] = [
     path: '/agents/no_group',
     summary: 'Agents without a group',
     ...reading,
-    newer: newer.agentsWithoutGroup,
     query: { ...list, q, status: { ...agentStatus, beyondSeed: true }, select },
     strictQuery: true,
     response: collectionOf('Agent'),
@@ -89,7 +84,6 @@ export const agents: readonly Endpoint[] = [
     path: '/agents/outdated',
     summary: 'Outdated agents',
     ...reading,
-    newer: newer.outdatedAgents,
     query: { offset, limit, sort, search: hiddenSearch, q, select: hiddenSelect },
     strictQuery: true,
     response: collectionOf('OutdatedAgent'),
@@ -99,7 +93,6 @@ export const agents: readonly Endpoint[] = [
     path: '/agents/summary',
     summary: 'Agents counted by status',
     ...reading,
-    newer: newer.agentSummary,
     response: objectOf('AgentSummary'),
     cache: keep,
   }),
@@ -107,7 +100,6 @@ export const agents: readonly Endpoint[] = [
     path: '/agents/summary/os',
     summary: 'Platforms of the agents',
     ...reading,
-    newer: newer.agentPlatforms,
     query: { ...list, q },
     strictQuery: true,
     response: collectionOf('Platform'),
@@ -117,7 +109,6 @@ export const agents: readonly Endpoint[] = [
     path: '/agents/stats/distinct',
     summary: 'Distinct combinations of agent fields, counted',
     ...reading,
-    newer: newer.distinctAgents,
     query: { ...list, q, fields: { ...filter('select', 'fields combined'), note: 'absent: every field' }, select },
     strictQuery: true,
     // Without `fields` the manager returns all fields, including the key of each agent.
@@ -129,7 +120,6 @@ export const agents: readonly Endpoint[] = [
     path: '/agents/:agent_id/key',
     summary: 'Key of an agent',
     ...reading,
-    newer: newer.agentKey,
     params: { agent_id: agentId },
     secret: 'always',
     response: textOf('AgentKey'),
@@ -139,7 +129,6 @@ export const agents: readonly Endpoint[] = [
     path: '/agents/:agent_id/config/:component/:configuration',
     summary: 'Active configuration of an agent',
     ...reading,
-    newer: newer.agentConfiguration,
     params: { agent_id: agentId, component, configuration },
     target: agentOwner,
     secret: 'possible',
@@ -150,7 +139,6 @@ export const agents: readonly Endpoint[] = [
     path: '/agents/:agent_id/group/is_sync',
     summary: 'Has the agent the files of its groups?',
     ...reading,
-    newer: newer.agentGroupSync,
     params: { agent_id: agentId },
     strictQuery: true,
     response: objectOf('GroupSync'),
@@ -160,7 +148,6 @@ export const agents: readonly Endpoint[] = [
     path: '/agents/:agent_id/upgrade_result',
     summary: 'Outcome of an upgrade',
     ...reading,
-    newer: newer.upgradeResult,
     params: { agent_id: agentId },
     query: {
       timeout: {

@@ -1,6 +1,5 @@
 /** Records of the security configuration assessment (SCA) and of CIS-CAT results. */
 import type { Endpoint } from './endpoint.ts'
-import * as newer from './newer/assessments.ts'
 import { read } from './record.ts'
 import { agentFilter, agentId, filter, hiddenQ, hiddenSelect, list, q, select } from './schemas/params.ts'
 import { collectionOf, ofEachAgent } from './schemas/responses.ts'
@@ -28,7 +27,6 @@ export const sca: readonly Endpoint[] = [
       references: filter('alphanumeric', 'references'),
       select: hiddenSelect,
     },
-    newer: newer.sca,
     response: collectionOf('ScaPolicy'),
     cache: withSnapshot('sca', reading.cache),
   }),
@@ -52,7 +50,6 @@ export const sca: readonly Endpoint[] = [
       result: filter('alphanumeric', 'result'),
       select: hiddenSelect,
     },
-    newer: newer.scaChecks,
     response: collectionOf('ScaCheck'),
   }),
 ]
@@ -81,7 +78,6 @@ export const ciscat: readonly Endpoint[] = [
     params: { agent_id: agentId },
     query: { ...list, q: hiddenQ, ...filters, select },
     target: agentOwner,
-    newer: newer.ciscat,
     response: collectionOf('CiscatResult', 'ciscat'),
     cache: withSnapshot('ciscat', cacheIn('ciscat', ...ofAgent('ciscat'))),
   }),
@@ -91,7 +87,6 @@ export const ciscat: readonly Endpoint[] = [
     ...both,
     query: { ...list, q: hiddenQ, agent_id: agentFilter, ...filters, select },
     target: allAgents('/ciscat/:agent_id/results'),
-    newer: newer.ciscatOfAll,
     response: ofEachAgent(collectionOf('CiscatResult', 'ciscat')),
     cache: withSnapshot('ciscat', cacheIn('ciscat', 'collection:ciscat')),
     experimental: true,

@@ -1,5 +1,4 @@
 import type { Endpoint } from './endpoint.ts'
-import * as newer from './newer/cluster.ts'
 import { read, write } from './record.ts'
 import { filter, hiddenQ, hiddenSelect, list, select } from './schemas/params.ts'
 import { collectionOf, message, objectOf } from './schemas/responses.ts'
@@ -19,7 +18,6 @@ export const cluster: readonly Endpoint[] = [
     ...reading,
     target: masterItself,
     secret: 'always',
-    newer: newer.config,
     response: objectOf('ClusterConfiguration'),
     cache: { never: 'contains the cluster key' },
   }),
@@ -27,7 +25,6 @@ export const cluster: readonly Endpoint[] = [
     path: '/cluster/status',
     summary: 'Is the cluster enabled and running?',
     ...reading,
-    newer: newer.status,
     response: objectOf('ClusterStatus'),
     priority: 'health',
   }),
@@ -37,7 +34,6 @@ export const cluster: readonly Endpoint[] = [
     ...reading,
     query: { node: { ...filter('names', 'node-name filter'), note: 'an unknown name gives an empty list' } },
     strictQuery: true,
-    newer: newer.healthcheck,
     response: objectOf('ClusterHealth'),
     priority: 'health',
   }),
@@ -46,7 +42,6 @@ export const cluster: readonly Endpoint[] = [
     summary: 'The node that answers: the master',
     ...reading,
     target: masterItself,
-    newer: newer.node,
     response: objectOf('LocalNode'),
     priority: 'health',
   }),
@@ -66,7 +61,6 @@ export const cluster: readonly Endpoint[] = [
       select,
     },
     strictQuery: true,
-    newer: newer.nodes,
     response: collectionOf('Node'),
     cache: withSnapshot('nodes', statusOfNow),
     listsNodes: ['limit', 'sort'],
@@ -78,7 +72,6 @@ export const cluster: readonly Endpoint[] = [
     params: { node_name: filter('names', 'node name') },
     query: { select: { ...hiddenSelect, note: 'no effect', selectsNothing: true } },
     strictQuery: true,
-    newer: newer.namedNode,
     response: objectOf('Node'),
   }),
   read({
@@ -88,7 +81,6 @@ export const cluster: readonly Endpoint[] = [
     section: 'Manager and cluster nodes',
     // Clients restart all nodes if the verdict is OK, so a missing node must fail the request.
     target: everyNode('verdict', 'fail'),
-    newer: newer.validation,
     response: objectOf('ValidationResult'),
     cache: neverStale(cacheIn('validation', 'validation')),
     slow: true,
@@ -99,7 +91,6 @@ export const cluster: readonly Endpoint[] = [
     section,
     permission: 'cluster:restart',
     target: everyNode('message', 'fail'),
-    newer: newer.restart,
     response: message,
     invalidates: ['node:*', 'collection:nodes', 'cluster', 'validation', 'agent:*', 'collection:agents'],
     slow: true,

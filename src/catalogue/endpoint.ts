@@ -267,7 +267,7 @@ export type Permission = `${string}:${string}`
  */
 export interface ResponseShape {
   readonly data: 'collection' | 'object' | 'array' | 'message' | 'affected' | 'text' | 'document'
-  /** The schema of `data`, or of each element of a collection or an array (`items/index.ts`). */
+  /** The schema of `data`, or of each element of a collection or an array (`items/schemas.json`). */
   readonly schema: SchemaName
   /** A field that each element has besides those of the schema. */
   readonly adds?: 'agent_id' | 'node_name'

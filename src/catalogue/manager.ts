@@ -1,5 +1,4 @@
 import type { ConditionalTags, Endpoint, Tag } from './endpoint.ts'
-import * as newer from './newer/manager.ts'
 import {
   component,
   configuration,
@@ -28,43 +27,37 @@ const ignoredNumber = { ...filter('numbers', 'no effect'), beyondSeed: true } as
 const statusOfNow = { isStatus: true, priority: 'health' } as const
 
 const facts = [
-  { part: 'info', summary: 'Basic information', newer: newer.info, response: objectOf('ManagerInfo') },
+  { part: 'info', summary: 'Basic information', response: objectOf('ManagerInfo') },
   {
     part: 'status',
     summary: 'Status of the daemons',
-    newer: newer.status,
     response: objectOf('DaemonStatus'),
     ...statusOfNow,
   },
   {
     part: 'logs/summary',
     summary: 'Log entries counted by tag',
-    newer: newer.logSummary,
     response: objectOf('LogSummary'),
   },
   {
     part: 'stats/hourly',
     summary: 'Averages of each hour',
-    newer: newer.hourly,
     response: objectOf('HourlyAverages'),
   },
   {
     part: 'stats/weekly',
     summary: 'Averages of each hour of the week',
-    newer: newer.weekly,
     response: objectOf('WeeklyAverages'),
   },
   {
     part: 'stats/analysisd',
     summary: 'Counters of analysisd',
-    newer: newer.analysisd,
     response: objectOf('AnalysisdStats'),
     isMixedByCluster: true,
   },
   {
     part: 'stats/remoted',
     summary: 'Counters of remoted',
-    newer: newer.remoted,
     response: objectOf('RemotedStats'),
     isMixedByCluster: true,
   },
@@ -89,7 +82,6 @@ const reads: readonly Endpoint[] = [
     },
     permission,
     ...settings,
-    newer: newer.configuration,
     response: objectOf('Configuration'),
   }),
   ...readTwins({
@@ -98,14 +90,12 @@ const reads: readonly Endpoint[] = [
     params: { component, configuration },
     permission,
     ...settings,
-    newer: newer.activeConfiguration,
     response: objectOf('Configuration'),
   }),
   ...readTwins({
     part: 'configuration/validation',
     summary: 'Is the configuration valid?',
     permission,
-    newer: newer.validation,
     response: objectOf('ValidationResult'),
     cache: neverStale(cacheIn('validation', 'validation')),
     slow: true,
@@ -125,7 +115,6 @@ const reads: readonly Endpoint[] = [
       select: failingSelect,
     },
     permission,
-    newer: newer.logs,
     response: collectionOf('LogEntry', 'logs'),
   }),
   ...readTwins({
@@ -133,7 +122,6 @@ const reads: readonly Endpoint[] = [
     summary: 'Statistics of each hour of a day',
     query: { date: { ...filter('dates', 'date String YYYYMMDD'), note: 'absent: today, by the clock of the node' } },
     permission,
-    newer: newer.stats,
     response: { data: 'array', schema: 'HourStats' },
   }),
   ...readTwins({
@@ -151,7 +139,6 @@ const reads: readonly Endpoint[] = [
     },
     permission: 'files:read',
     secret: 'possible',
-    newer: newer.readFile,
     response: textOf('FileContents'),
     cache: { never: 'the contents of a file' },
   }),
@@ -200,7 +187,6 @@ const writes: readonly Endpoint[] = [
       xmlWhen: { query: 'path', matches: '^(?!etc/lists/)' },
     },
     permission: 'files:write',
-    newer: newer.writeFile,
     response: message,
     invalidates: staleByFile,
     writeLock: (node) => `file:${node}:{query.path}`,
@@ -210,7 +196,6 @@ const writes: readonly Endpoint[] = [
     summary: 'Delete a file',
     query: { path: deletePath },
     permission: 'files:delete',
-    newer: newer.deleteFile,
     response: message,
     invalidates: staleByFile,
     writeLock: (node) => `file:${node}:{query.path}`,
@@ -219,7 +204,6 @@ const writes: readonly Endpoint[] = [
     part: 'restart',
     summary: 'Restart',
     permission: 'manager:restart',
-    newer: newer.restart,
     response: message,
     // Agents reconnect, possibly to another node.
     invalidates: (node) => [node, 'collection:nodes', 'cluster', 'validation', 'agent:*', 'collection:agents'],

@@ -1,6 +1,5 @@
 /** Records of rules, decoders and CDB lists. The cluster synchronises rules and decoders, so any node can answer. */
 import type { Endpoint } from './endpoint.ts'
-import * as newer from './newer/ruleset.ts'
 import { read } from './record.ts'
 import {
   download,
@@ -30,13 +29,11 @@ const requirements = ['pci', 'gdpr', 'hipaa', 'nist-800-53', 'gpg13'] as const
 const requirementFilters = Object.fromEntries(requirements.map((name) => [name, filter('alphanumeric', name)]))
 
 const catalogues: readonly Endpoint[] = (['groups', ...requirements] as const).map((name) =>
-  read<string>({
-    path: `/rules/${name}`,
+  read({
+    path: `/rules/${name}` as const,
     summary: `All values of ${name} in the rules`,
     ...readingRules,
-    params: {},
     query: list,
-    newer: newer.ruleTexts[name],
     response: collectionOf('RuleText'),
     cache: withSnapshot('catalogue', readingRules.cache),
   }),
@@ -58,7 +55,6 @@ export const rules: readonly Endpoint[] = [
       ...requirementFilters,
       select: failingSelect,
     },
-    newer: newer.rules,
     response: collectionOf('Rule'),
     cache: withSnapshot('rules', readingRules.cache),
   }),
@@ -68,7 +64,6 @@ export const rules: readonly Endpoint[] = [
     ...readingRules,
     params: { rule_id: filter('numbers', 'rule id') },
     query: list,
-    newer: newer.rule,
     response: collectionOf('Rule'),
     cache: withSnapshot('rules', readingRules.cache),
   }),
@@ -77,7 +72,6 @@ export const rules: readonly Endpoint[] = [
     summary: 'Rule files',
     ...readingRules,
     query: filesOfRuleset,
-    newer: newer.ruleFiles,
     response: { ...collectionOf('RuleFile'), raw: { when: 'download', type: 'text/xml' } },
     cache: withSnapshot('ruleFiles', readingRules.cache),
   }),
@@ -105,7 +99,6 @@ export const decoders: readonly Endpoint[] = [
       file: rulesetFile,
       select: failingSelect,
     },
-    newer: newer.decoders,
     response: collectionOf('Decoder'),
     cache: withSnapshot('decoders', readingDecoders.cache),
   }),
@@ -114,7 +107,6 @@ export const decoders: readonly Endpoint[] = [
     summary: 'Decoder files',
     ...readingDecoders,
     query: filesOfRuleset,
-    newer: newer.decoderFiles,
     response: { ...collectionOf('DecoderFile'), raw: { when: 'download', type: 'text/xml' } },
     cache: withSnapshot('decoderFiles', readingDecoders.cache),
   }),
@@ -123,7 +115,6 @@ export const decoders: readonly Endpoint[] = [
     summary: 'Parent decoders',
     ...readingDecoders,
     query: list,
-    newer: newer.parentDecoders,
     response: collectionOf('Decoder'),
     cache: withSnapshot('decoders', readingDecoders.cache),
   }),
@@ -133,7 +124,6 @@ export const decoders: readonly Endpoint[] = [
     ...readingDecoders,
     params: { decoder_name: filter('names', 'decoder name') },
     query: list,
-    newer: newer.decoder,
     response: collectionOf('Decoder'),
     cache: withSnapshot('decoders', readingDecoders.cache),
   }),
@@ -159,7 +149,6 @@ export const lists: readonly Endpoint[] = [
         note: 'outside etc/lists gives 1801, a missing file 1006; the manager checks it',
       },
     },
-    newer: newer.lists,
     response: collectionOf('ListContents'),
   }),
   read({
@@ -167,7 +156,6 @@ export const lists: readonly Endpoint[] = [
     summary: 'Files of the lists',
     ...readingLists,
     query: unboundedList,
-    newer: newer.listFiles,
     response: collectionOf('ListFile'),
     cache: withSnapshot('listFiles', readingLists.cache),
   }),

@@ -1,6 +1,5 @@
 /** Records of file integrity (syscheck) and rootkit detection (rootcheck). A scan request of either starts both scans. */
 import type { Endpoint } from './endpoint.ts'
-import * as newer from './newer/scans.ts'
 import { read, write } from './record.ts'
 import { agentId, failingQ, filter, hiddenQ, hiddenSelect, list, select } from './schemas/params.ts'
 import { collectionOf, message, scanTimes } from './schemas/responses.ts'
@@ -33,7 +32,6 @@ export const syscheck: readonly Endpoint[] = [
       select,
     },
     strictQuery: true,
-    newer: newer.syscheck,
     response: collectionOf('SyscheckFile'),
     cache: withSnapshot('syscheck', reading.cache),
   }),
@@ -41,7 +39,6 @@ export const syscheck: readonly Endpoint[] = [
     path: '/syscheck/:agent_id/last_scan',
     summary: 'Times of the last syscheck scan of an agent',
     ...reading,
-    newer: newer.lastSyscheckScan,
     response: scanTimes,
   }),
   write('DELETE', {
@@ -49,7 +46,6 @@ export const syscheck: readonly Endpoint[] = [
     summary: 'Clear the syscheck data of an agent',
     ...ofOne,
     permission: 'syscheck:clear',
-    newer: newer.clearSyscheck,
     response: message,
     invalidates: ['syscheck:{agent_id}'],
   }),
@@ -59,7 +55,6 @@ export const syscheck: readonly Endpoint[] = [
     section,
     permission: 'syscheck:clear',
     target: everyNode('message', 'fail'),
-    newer: newer.clearSyscheckOfAll,
     response: message,
     invalidates: ['syscheck:*'],
     experimental: true,
@@ -71,7 +66,6 @@ export const syscheck: readonly Endpoint[] = [
     section,
     permission: 'syscheck:run',
     target: everyNode('message', 'fail'),
-    newer: newer.runSyscheckOnAll,
     response: message,
     invalidates: ['syscheck:*', 'rootcheck:*'],
     priority: 'bulk',
@@ -81,7 +75,6 @@ export const syscheck: readonly Endpoint[] = [
     summary: 'Scan an agent',
     ...ofOne,
     permission: 'syscheck:run',
-    newer: newer.runSyscheck,
     response: message,
     invalidates: ['syscheck:{agent_id}', 'rootcheck:{agent_id}'],
   }),
@@ -114,7 +107,6 @@ export const rootcheck: readonly Endpoint[] = [
       select: hiddenSelect,
     },
     strictQuery: true,
-    newer: newer.rootcheck,
     response: collectionOf('RootcheckEvent'),
     cache: withSnapshot('rootcheck', readingFindings.cache),
   }),
@@ -124,7 +116,6 @@ export const rootcheck: readonly Endpoint[] = [
     ...readingFindings,
     query: { ...list, q: failingQ },
     strictQuery: true,
-    newer: newer.rootcheckCis,
     response: collectionOf('RootcheckRequirement'),
     cache: withSnapshot('requirements', readingFindings.cache),
   }),
@@ -134,7 +125,6 @@ export const rootcheck: readonly Endpoint[] = [
     ...readingFindings,
     query: { ...list, q: failingQ },
     strictQuery: true,
-    newer: newer.rootcheckPci,
     response: collectionOf('RootcheckRequirement'),
     cache: withSnapshot('requirements', readingFindings.cache),
   }),
@@ -142,7 +132,6 @@ export const rootcheck: readonly Endpoint[] = [
     path: '/rootcheck/:agent_id/last_scan',
     summary: 'Times of the last rootcheck scan of an agent',
     ...readingFindings,
-    newer: newer.lastRootcheckScan,
     response: scanTimes,
   }),
   write('DELETE', {
@@ -151,7 +140,6 @@ export const rootcheck: readonly Endpoint[] = [
     section: rootcheckSection,
     permission: 'rootcheck:clear',
     target: everyNode('message', 'fail'),
-    newer: newer.clearRootcheckOfAll,
     response: message,
     invalidates: ['rootcheck:*'],
     priority: 'bulk',
@@ -161,7 +149,6 @@ export const rootcheck: readonly Endpoint[] = [
     summary: 'Clear the rootcheck data of an agent',
     ...rootcheckOfAgent,
     permission: 'rootcheck:clear',
-    newer: newer.clearRootcheck,
     response: message,
     invalidates: ['rootcheck:{agent_id}'],
   }),
@@ -171,7 +158,6 @@ export const rootcheck: readonly Endpoint[] = [
     section: rootcheckSection,
     permission: 'rootcheck:run',
     target: everyNode('message', 'fail'),
-    newer: newer.runRootcheckOnAll,
     response: message,
     invalidates: ['rootcheck:*', 'syscheck:*'],
     priority: 'bulk',
@@ -181,7 +167,6 @@ export const rootcheck: readonly Endpoint[] = [
     summary: 'Scan an agent',
     ...rootcheckOfAgent,
     permission: 'rootcheck:run',
-    newer: newer.runRootcheck,
     response: message,
     invalidates: ['rootcheck:{agent_id}', 'syscheck:{agent_id}'],
   }),

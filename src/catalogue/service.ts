@@ -1,6 +1,5 @@
 /** Records of the service itself: welcome, version, summary of all agents, and the tokens of the edge. */
 import type { Endpoint } from './endpoint.ts'
-import * as newer from './newer/service.ts'
 import { read, write } from './record.ts'
 import { message, objectOf, textOf } from './schemas/responses.ts'
 import { anyNode, cacheIn, master, masterItself, memberships } from './schemas/targets.ts'
@@ -12,7 +11,6 @@ export const service: readonly Endpoint[] = [
     path: '/',
     summary: 'Welcome',
     ...common,
-    newer: newer.welcome,
     target: masterItself,
     response: objectOf('Welcome'),
     cache: { never: 'contains the time of the response' },
@@ -21,7 +19,6 @@ export const service: readonly Endpoint[] = [
     path: '/version',
     summary: 'Version of the API',
     ...common,
-    newer: newer.version,
     target: anyNode,
     response: textOf('Version'),
     cache: cacheIn('manager', 'cluster'),
@@ -41,7 +38,6 @@ export const summary: readonly Endpoint[] = [
   read({
     path: '/summary/agents',
     summary: 'Summary of all agents',
-    newer: newer.summary,
     section: 'Summary',
     permission: 'summary:read',
     target: master,

@@ -1,8 +1,8 @@
 /** Compares the rights of the edge's account on the manager with what the roles of the edge promise to users. */
-import { accountRights } from '../catalogue/newer/account-rights.ts'
+import accountRights from '../catalogue/newer/account-rights.json' with { type: 'json' }
 import type { Config } from '../config/schema.ts'
 import { allows, builtInRoles } from '../core/access.ts'
-import type { AccountRights, Right } from '../upstream/probes.ts'
+import type { AccountRights } from '../upstream/probes.ts'
 
 /** Returns a line for each role in use that promises more than the account may do, or why that is not known. */
 export function findMissingRights(
@@ -27,9 +27,13 @@ function rolesInUse({ roles, customRoles, tokens }: Config['access']): readonly 
 
 function describeRole(role: string, granted: readonly string[], rights: AccountRights): readonly string[] {
   const promised = Object.entries(accountRights).filter(([permission]) => allows(granted, permission))
-  const needed = new Map(promised.flatMap(([, list]) => list.map((right) => [nameOf(right), right] as const)))
+  const needed = [...new Set(promised.flatMap(([, names]) => names))]
   const having = (extent: 'some' | 'none') =>
-    [...needed].flatMap(([name, right]) => (rights(right) === extent ? [name] : []))
+    needed.flatMap((name) => {
+      // An action on all objects of a type, as policies of the manager name both.
+      const [action = '', on = ''] = name.split(' on ')
+      return rights({ action, on }) === extent ? [`${name}:*`] : []
+    })
   const [none, some] = [having('none'), having('some')]
   return [
     ...(none.length > 0
@@ -41,8 +45,4 @@ function describeRole(role: string, granted: readonly string[], rights: AccountR
         ]
       : []),
   ]
-}
-
-function nameOf({ action, on }: Right): string {
-  return `${action} on ${on}:*`
 }

@@ -1,10 +1,7 @@
 /** The named schemas of the document: what the records name, and everything that these refer to. */
 import type { Endpoint, ResponseShape } from '../../catalogue/endpoint.ts'
-import { schemas } from '../../catalogue/items/index.ts'
-import { ofAgent, ofNode } from '../../catalogue/items/manager.ts'
-import { type Fields, object, type Schema } from '../../catalogue/items/schema.ts'
+import { type Schema, schemaOf, schemas } from '../../catalogue/items/index.ts'
 
-const tables: Readonly<Record<string, Schema>> = schemas
 const PREFIX = '#/components/schemas/'
 
 /** Whether a request may select some of the fields. */
@@ -21,7 +18,7 @@ export function componentName({ schema, adds }: ResponseShape): string {
 
 /** Returns the schema with all fields that a response has without `select`. */
 export function completeSchema({ schema, adds }: ResponseShape): Schema {
-  const base = tables[schema] ?? {}
+  const base = schemas[schema] ?? {}
   return adds === undefined ? base : withField(base, adds)
 }
 
@@ -31,7 +28,7 @@ export function componentsOf(catalogue: readonly Endpoint[]): Readonly<Record<st
   const add = (name: string, schema: Schema): void => {
     if (components.has(name)) return
     components.set(name, schema)
-    for (const referred of referredNames(schema)) add(referred, tables[referred] ?? {})
+    for (const referred of referredNames(schema)) add(referred, schemas[referred] ?? {})
   }
   for (const { response } of catalogue) add(componentName(response), completeSchema(response))
   for (const { response } of catalogue.filter(hasSelect)) {
@@ -41,16 +38,23 @@ export function componentsOf(catalogue: readonly Endpoint[]): Readonly<Record<st
   return Object.fromEntries([...components].sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
+/** The field that the edge adds to each item of a joined response. */
+const ADDED_FIELDS = {
+  agent_id: schemaOf('string: The agent that the item belongs to.'),
+  node_name: schemaOf('string: The node that returned the item.'),
+} as const
+
+type Fields = Readonly<Record<string, Schema>>
+
 /** A value that is not an object becomes a field of one, as in `join/several-nodes.ts`. */
-function withField(base: Schema, adds: NonNullable<ResponseShape['adds']>): Schema {
-  const field: Fields = adds === 'agent_id' ? ofAgent : ofNode
-  if (base.type === 'string') return object({ ...field, contents: base })
+function withField(value: Schema, adds: NonNullable<ResponseShape['adds']>): Schema {
+  const base: Schema = value.type === 'string' ? { properties: { contents: value }, required: ['contents'] } : value
   const { properties = {}, required = [] } = base as { properties?: Fields; required?: readonly string[] }
   return {
-    additionalProperties: true,
+    additionalProperties: value.type !== 'string',
     ...base,
     type: 'object',
-    properties: { ...field, ...properties },
+    properties: { [adds]: ADDED_FIELDS[adds], ...properties },
     required: [adds, ...required],
   }
 }

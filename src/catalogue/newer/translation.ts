@@ -10,6 +10,8 @@
 export type Release = `4.${number}`
 
 export interface Translation {
+  /** Why the rules are as they are, for the reader. */
+  readonly note?: string
   readonly call: CallTemplate
   /** How several calls give the response. Absent: one call. */
   readonly plan?: Plan
@@ -44,8 +46,8 @@ export interface CallTemplate {
   readonly allRows?: true
   /** The call takes no `wait_for_complete`: it has no time limit of its own. */
   readonly endless?: true
-  /** Instead, if all of these parameters of path and query have these values; `undefined`: is absent. */
-  readonly when?: { readonly values: Readonly<Record<string, string | undefined>> } & Pick<
+  /** Instead, if all of these parameters of path and query have these values; `null`: is absent. */
+  readonly when?: { readonly values: Readonly<Record<string, string | null>> } & Pick<
     CallTemplate,
     'path' | 'isFile' | 'fixed'
   >

@@ -7,21 +7,26 @@ import type {
   CachePolicy,
   ConditionalTags,
   Endpoint,
+  Method,
   NodeTarget,
   Param,
   Permission,
   Priority,
   ReadEndpoint,
+  ReadMethod,
   ResponseShape,
   Secret,
   Tag,
   WriteEndpoint,
+  WriteMethod,
 } from '../endpoint.ts'
-import type { Translation } from '../newer/translation.ts'
-import { read, write } from '../record.ts'
+import { read, type Translated, translationOf, write } from '../record.ts'
 import { list, nodeId, nodeIds } from './params.ts'
 import { collectionOf } from './responses.ts'
 import { cacheIn, masterByTwin, staleWhileHot } from './targets.ts'
+
+/** What follows `/manager/` in the table of translations, which the twins share. */
+type Part<Verb extends string, Key = Translated> = Key extends `${Verb} /manager/${infer Rest}` ? Rest : never
 
 interface Described {
   /** The path behind `/manager/` and `/cluster/:node_id/`. */
@@ -32,7 +37,6 @@ interface Described {
   readonly query?: Readonly<Record<string, Param>>
   readonly permission: Permission
   readonly secret?: Secret
-  readonly newer: Translation
   readonly response: ResponseShape
   readonly slow?: true
   readonly priority?: Priority
@@ -41,13 +45,15 @@ interface Described {
 }
 
 interface DescribedRead extends Described {
+  readonly part: Part<ReadMethod>
   /** Absent: stored as facts of the node. */
   readonly cache?: CachePolicy
   /** The status of the node, which clients act on. */
   readonly isStatus?: true
 }
 
-interface DescribedWrite extends Described {
+interface DescribedWrite<Verb extends WriteMethod> extends Described {
+  readonly part: Part<Verb>
   readonly body?: NonNullable<WriteEndpoint['body']>
   /** `node` is the tag of the written node. */
   readonly invalidates: (node: Tag) => readonly (Tag | ConditionalTags)[]
@@ -83,18 +89,21 @@ const sides: readonly Side[] = [
 export function readTwins({ cache, isStatus, ...described }: DescribedRead): readonly Endpoint[] {
   return sides.map((side) => {
     const facts = cacheIn(side.group, `node:${side.node}`, 'node:*')
-    return read<string>({ ...recordOf(side, described), cache: cache ?? (isStatus ? staleWhileHot(facts) : facts) })
+    return read<string>({
+      ...recordOf(side, 'GET', described),
+      cache: cache ?? (isStatus ? staleWhileHot(facts) : facts),
+    })
   })
 }
 
 /** Returns the two records of an operation on a node. */
-export function writeTwins(
-  method: WriteEndpoint['method'],
-  { invalidates, writeLock, body, ...described }: DescribedWrite,
+export function writeTwins<Verb extends WriteMethod>(
+  method: Verb,
+  { invalidates, writeLock, body, ...described }: DescribedWrite<Verb>,
 ): readonly Endpoint[] {
   return sides.map((side) =>
     write<string>(method, {
-      ...recordOf(side, described),
+      ...recordOf(side, method, described),
       ...(body && { body }),
       invalidates: invalidates(`node:${side.node}`),
       ...(writeLock && { writeLock: writeLock(side.node) }),
@@ -102,10 +111,11 @@ export function writeTwins(
   )
 }
 
-function recordOf(side: Side, all: Described) {
+function recordOf(side: Side, method: Method, all: Described) {
   const { part, params, isMixedByCluster: _, ...described } = all
   return {
     ...described,
+    newer: translationOf(`${method} /manager/${part}` as Translated),
     path: `${side.root}/${part}`,
     section: 'Manager and cluster nodes',
     params: { ...side.params, ...params },

@@ -229,7 +229,8 @@ t.test('incorrect records are rejected, with the remedy', async (t) => {
 
 t.test('records are frozen deeply', async (t) => {
   const frozen = (value: object): boolean =>
-    Object.isFrozen(value) && Object.values(value).every((part) => typeof part !== 'object' || frozen(part))
+    Object.isFrozen(value) &&
+    Object.values(value).every((part) => typeof part !== 'object' || part === null || frozen(part))
   t.ok(Object.isFrozen(catalogue))
   for (const record of catalogue) t.ok(frozen(record), record.path)
 })

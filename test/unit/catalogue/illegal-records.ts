@@ -37,7 +37,7 @@ read({ ...facts, target: { kind: 'edge', operation: 'cacheIndex' }, newer, respo
 
 // @ts-expect-error a response has a schema
 read({ ...common, cache, path: '/a', response: { data: 'object' } })
-// @ts-expect-error the schema is one of items/index.ts
+// @ts-expect-error the schema is one of items/schemas.json
 read({ ...common, cache, path: '/a', response: collectionOf('Aegnt') })
 // @ts-expect-error a read states whether it may be stored
 read({ ...common, path: '/a', response: collectionOf('Agent') })

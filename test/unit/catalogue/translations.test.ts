@@ -1,5 +1,6 @@
 /** Translations for the newer layout refer to what their records have. */
 import t from 'tap'
+import ts from 'typescript'
 import type { Endpoint } from '../../../src/catalogue/endpoint.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import type { Translation } from '../../../src/catalogue/newer/translation.ts'
@@ -76,4 +77,30 @@ t.test('a write about a list of agents sends the list, or nothing', async (t) =>
     const hasIds = fieldsOf(endpoint).includes('ids') || endpoint.query.ids?.kind === 'array_numbers'
     if (hasIds) t.equal(call.list?.as, 'agents_list', nameOf(endpoint))
   }
+})
+
+t.test('the compiler accepts the table: no unknown word, no missing member', async (t) => {
+  const at = 'src/catalogue/newer/checked.ts'
+  const check = (written: object): readonly string[] => {
+    const text = `import type { Translation } from './translation.ts'
+export const all: readonly Translation[] = ${JSON.stringify(written)}`
+    const options = {
+      noEmit: true,
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      types: [],
+      lib: ['lib.es2023.d.ts'],
+    }
+    const compilerOptions = { ...options, allowImportingTsExtensions: true, module: ts.ModuleKind.ESNext }
+    const host = ts.createCompilerHost(compilerOptions)
+    const { getSourceFile } = host
+    host.getSourceFile = (name, ...rest) =>
+      name === at ? ts.createSourceFile(at, text, ts.ScriptTarget.ES2023) : getSourceFile(name, ...rest)
+    const diagnostics = ts.getPreEmitDiagnostics(ts.createProgram([at], compilerOptions, host))
+    return diagnostics.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '))
+  }
+  t.strictSame(check(translated.map(([, translation]) => translation)), [])
+  t.match(check([{ call: { path: '/a', maxBody: 1 }, response: { kind: 'object' } }]), [/maxBody/])
+  t.match(check([{ call: { path: '/a' }, response: { kind: 'thing' } }]), [/thing/])
+  t.match(check([{ call: {}, response: { kind: 'object' } }]), [/path/])
 })

@@ -76,7 +76,7 @@ export function buildCall(conversation: Conversation): Question {
 function templateFor({ request, translation: { call } }: Conversation): CallTemplate {
   const { when } = call
   if (when === undefined) return call
-  const read = (name: string) => ownEntry(request.query, name) ?? ownEntry(request.params, name)
+  const read = (name: string) => ownEntry(request.query, name) ?? ownEntry(request.params, name) ?? null
   if (Object.entries(when.values).some(([name, value]) => read(name) !== value)) return call
   const { values: _, ...parts } = when
   return { ...call, ...parts }
