@@ -12,7 +12,6 @@ import type { EdgeResponse } from '../core/response.ts'
 import { traceSync } from '../core/traced.ts'
 import { ownField, ownText } from '../core/values.ts'
 import type { AgentOwners } from './agent-owners.ts'
-import { callOwners } from './call-owners.ts'
 import { passNotReady } from './forward-to-owner.ts'
 import type { IsDistributing } from './joined-read.ts'
 import {
@@ -24,6 +23,7 @@ import {
   withNodeName,
 } from './node-outcome.ts'
 import { originWith } from './node-report.ts'
+import { callOwners } from './rules/affected.ts'
 
 interface JoinWritesPorts {
   /** Sends a write to one node. */

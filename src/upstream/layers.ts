@@ -1,16 +1,15 @@
-/** The layers of a call within its node that need no state of their own file: `stack.ts` is their order. */
+/** The layers of a call within its node that need no state of their own file: `node.ts` has their order. */
 import { Readable } from 'node:stream'
 import type { NodeCallEvent } from '../core/events.ts'
 import type { Layout, NodeCall, NodeFailure } from '../core/node-call.ts'
 import type { NodeFault } from '../core/node-faults.ts'
 import { startDeadline } from '../core/timing.ts'
-import type { CallBudget } from './budget.ts'
+import type { CallBudget } from './call-budget.ts'
 import type { HealthSignal } from './health.ts'
 import { type CallEnd, type Layer, notSent, onEnd, type UpstreamCall } from './layer.ts'
 import { type ConcurrencyLimiter, loadSignalOf, type Rejection } from './limiter.ts'
 import { problemOf } from './node-problems.ts'
 import { BLOCKED, detailOf, PROBLEM_TYPE } from './node-response.ts'
-import type { TokensOf } from './tokens/token-calls.ts'
 
 type EmitCall = ((event: NodeCallEvent) => void) | undefined
 
@@ -44,11 +43,6 @@ function emit(
 ): void {
   const { requestId, node, method } = call
   onCall?.({ requestId, node, method, route: routeOf(call), ...outcome })
-}
-
-/** Authorises calls as the layout of the node needs it. */
-export function authorise(tokensOf: TokensOf): Layer {
-  return (next) => (call) => tokensOf(next)?.call(call) ?? next(call)
 }
 
 /** Adds to the detail of a failure that its node has another layout than expected. */

@@ -6,13 +6,13 @@
 
 import type { NodeCall } from '../core/node-call.ts'
 import type { NodeFault } from '../core/node-faults.ts'
+import type { NodeSlots, SharedSlots } from '../core/slots.ts'
 import type { Deadline } from '../core/timing.ts'
 import { AdaptiveLimit, LatencyBaseline } from './adaptive-limit.ts'
-import type { CallBudget } from './budget.ts'
+import type { CallBudget, PermitCounts } from './call-budget.ts'
 import type { HealthSignal } from './health.ts'
 import type { NodeLimits } from './options.ts'
 import { CallQueue, PRIORITIES, type Queueable, ServiceTime } from './queue.ts'
-import { type OpenSlots, SlotsInUse } from './slots-in-use.ts'
 
 export interface Rejection {
   readonly ok: false
@@ -44,27 +44,42 @@ interface QueuedCall extends Queueable {
   settle(result: Acquisition): void
 }
 
+interface LimiterOptions {
+  readonly limits: () => Pick<NodeLimits, 'inFlight' | 'queue' | 'perCaller'>
+  /** Monotonic milliseconds. */
+  readonly clock: () => number
+  readonly budget: CallBudget
+}
+
+/**
+ * The share of the slots that `bulk` calls may use. Of two or more slots they never use the last one, so calls of other
+ * priorities always find a slot.
+ */
+const BULK_SHARE = 0.5
+
 export class ConcurrencyLimiter {
-  readonly #limit: AdaptiveLimit
-  readonly #limits: () => Pick<NodeLimits, 'inFlight' | 'queue' | 'perCaller'>
-  readonly #clock: () => number
-  readonly #slots: SlotsInUse
+  readonly #options: LimiterOptions
   readonly #budget: CallBudget
+  readonly #limit: AdaptiveLimit
+  /** Each call takes one of these slots; a bulk call takes one of `#bulkSlots` in addition. */
+  readonly #slots: NodeSlots
+  readonly #bulkSlots: NodeSlots
+  /** The calls of this process in flight, by caller. */
+  readonly #callsOf = new Map<string, number>()
+  #calls = 0
+  #bulkCalls = 0
   readonly #queue = new CallQueue<QueuedCall>()
   readonly #serviceTime = new ServiceTime()
   readonly #baseline = new LatencyBaseline()
 
-  constructor(
-    limits: () => Pick<NodeLimits, 'inFlight' | 'queue' | 'perCaller'>,
-    clock: () => number,
-    openSlots: OpenSlots,
-    budget: CallBudget,
-  ) {
-    this.#limit = new AdaptiveLimit(limits().inFlight)
-    this.#limits = limits
-    this.#clock = clock
-    this.#slots = new SlotsInUse({ limits, limit: this.#limit, openSlots, onChange: () => this.#startQueued() })
+  constructor(node: string, slots: SharedSlots, options: LimiterOptions) {
+    const { limits, budget } = options
+    const onChange = () => this.#startQueued()
+    this.#options = options
     this.#budget = budget
+    this.#limit = new AdaptiveLimit(limits().inFlight)
+    this.#slots = slots.open(node, () => limits().inFlight, onChange)
+    this.#bulkSlots = slots.open(`${node}:bulk`, () => bulkShareOf(limits().inFlight), onChange)
     budget.onChange(() => {
       this.#startQueued()
       this.#rejectHopeless()
@@ -72,7 +87,7 @@ export class ConcurrencyLimiter {
   }
 
   get inFlight(): number {
-    return this.#slots.calls
+    return this.#calls
   }
 
   /** The limit of the node for all replicas together, as far as this replica has measured it. */
@@ -82,7 +97,7 @@ export class ConcurrencyLimiter {
 
   /** Calls that this replica may have in flight now. */
   get usable(): number {
-    return this.#slots.usable
+    return Math.min(this.#limit.value, this.#slots.usable)
   }
 
   /** Calls that would start without queueing, on slots of the node that no replica uses, and within its budget. */
@@ -91,7 +106,16 @@ export class ConcurrencyLimiter {
   }
 
   get #freeSlots(): number {
-    return Math.max(0, this.#slots.available - this.#slots.calls - this.#queue.size)
+    return Math.max(0, Math.min(this.#limit.value, this.#slots.available) - this.#calls - this.#queue.size)
+  }
+
+  /** Calls that may be in flight over time, for estimates. */
+  get #expectedSlots(): number {
+    return Math.min(this.#limit.value, this.#slots.expected)
+  }
+
+  get #maxBulkCalls(): number {
+    return Math.min(bulkShareOf(this.#limit.value), this.#bulkSlots.usable)
   }
 
   /** The number of queued calls. */
@@ -100,7 +124,7 @@ export class ConcurrencyLimiter {
   }
 
   get hasQueueSpace(): boolean {
-    return this.#queue.size < this.#limits().queue
+    return this.#queue.size < this.#options.limits().queue
   }
 
   /**
@@ -110,9 +134,8 @@ export class ConcurrencyLimiter {
   acquire(call: LimitedCall, deadline: Deadline): Promise<Acquisition> {
     if (deadline.signal.aborted) return Promise.resolve(this.#rejectAborted(call, deadline))
     // If a slot is free while calls are queued, these are bulk calls beyond their share.
-    if (this.#slots.canStart(call) && this.#budget.allows(call.priority)) {
-      this.#slots.take(call)
-      this.#budget.take(call.priority)
+    if (this.#calls < this.usable && this.#isAllowed(call.priority)) {
+      this.#take(call)
       this.#reportDemand()
       return Promise.resolve({ ok: true })
     }
@@ -133,10 +156,14 @@ export class ConcurrencyLimiter {
 
   /** Returns the slot of a call that acquired it at `start`, and starts queued calls. */
   release(call: LimitedCall, start: number, signal: LoadSignal): void {
-    this.#slots.free(call)
+    this.#calls -= 1
+    if (call.priority === 'bulk') this.#bulkCalls -= 1
+    const ofCaller = (this.#callsOf.get(call.caller) ?? 0) - 1
+    if (ofCaller > 0) this.#callsOf.set(call.caller, ofCaller)
+    else this.#callsOf.delete(call.caller)
     // Before a queued call starts: another replica may be due for the slot.
     this.#reportDemand()
-    const now = this.#clock()
+    const now = this.#options.clock()
     if (signal !== 'none') this.#serviceTime.record(now - start)
     if (signal === 'success') this.#recordSuccess(call, start, now)
     if (signal === 'overload') this.#limit.recordOverload(start, now)
@@ -145,22 +172,29 @@ export class ConcurrencyLimiter {
 
   /** Applies a changed `inFlight`. The other limits are read for each call. */
   applyLimits(): void {
-    this.#limit.setMax(this.#limits().inFlight)
+    this.#limit.setMax(this.#options.limits().inFlight)
     this.#startQueued()
   }
 
   /** Returns the slots to the other replicas. */
-  close(): Promise<void> {
-    return this.#slots.close()
+  async close(): Promise<void> {
+    await Promise.all([this.#slots.close(), this.#bulkSlots.close()])
+  }
+
+  #take({ priority, caller }: Queueable): void {
+    this.#calls += 1
+    if (priority === 'bulk') this.#bulkCalls += 1
+    this.#callsOf.set(caller, (this.#callsOf.get(caller) ?? 0) + 1)
+    this.#budget.take(priority)
   }
 
   #startQueued(): void {
-    while (this.#slots.calls < this.#slots.usable) {
-      const next = this.#queue.takeNext(this.#isAllowed, (caller) => this.#slots.hasShare(caller))
+    const hasShare = (caller: string) => (this.#callsOf.get(caller) ?? 0) >= this.#options.limits().perCaller
+    while (this.#calls < this.usable) {
+      const next = this.#queue.takeNext(this.#isAllowed, hasShare)
       if (next === undefined) break
       if (next.isInTime()) {
-        this.#slots.take(next)
-        this.#budget.take(next.priority)
+        this.#take(next)
         next.settle({ ok: true })
       } else next.settle(this.#rejectOverloaded(next, 'too little time left after queueing'))
     }
@@ -168,11 +202,25 @@ export class ConcurrencyLimiter {
   }
 
   readonly #isAllowed = (priority: Queueable['priority']): boolean =>
-    (priority !== 'bulk' || this.#slots.isBulkAllowed) && this.#budget.allows(priority)
+    (priority !== 'bulk' || this.#bulkCalls < this.#maxBulkCalls) && this.#budget.allows(priority)
 
+  /** Must be called after each change of the queue or of the calls. Queued bulk calls count as far as they may start. */
   #reportDemand(): void {
-    this.#slots.reportDemand(this.#queue)
-    if (!this.#budget.isOff) this.#budget.want(this.#slots.startable(this.#queue))
+    const limit = this.#limit.value
+    const queuedBulk = this.#queue.sizeOf('bulk')
+    const bulk = Math.min(this.#bulkCalls + queuedBulk, Math.max(this.#bulkCalls, bulkShareOf(limit)))
+    this.#bulkSlots.update(this.#bulkCalls, bulk)
+    const startableBulk = Math.min(queuedBulk, Math.max(0, this.#maxBulkCalls - this.#bulkCalls))
+    const demand = this.#calls + this.#queue.size - queuedBulk + startableBulk
+    this.#slots.update(this.#calls, Math.max(this.#calls, Math.min(demand, limit)))
+    if (!this.#budget.isOff) this.#budget.want(this.#startable(startableBulk))
+  }
+
+  /** Returns how many queued calls would start now on the slots that are free here. */
+  #startable(bulk: number): PermitCounts {
+    const free = Math.max(0, this.usable - this.#calls)
+    const reserved = Math.min(free, this.#queue.sizeOf('health') + this.#queue.sizeOf('write'))
+    return { reserved, read: Math.min(free - reserved, this.#queue.sizeOf('interactive') + bulk) }
   }
 
   /** Rejects the queued calls that the budget does not permit before their deadline, for example after the node refused a call. */
@@ -231,11 +279,11 @@ export class ConcurrencyLimiter {
   #expectedWait(call: Queueable): number {
     // A slot that no replica uses costs this replica one step over Redis.
     if (call.priority !== 'bulk' && this.#freeSlots > 0) return 0
-    return this.#serviceTime.waitFor(this.#queue.countAhead(call), this.#slots.expected)
+    return this.#serviceTime.waitFor(this.#queue.countAhead(call), this.#expectedSlots)
   }
 
   #rejectOverloaded(call: Queueable, detail: string): Rejection {
-    const retryAfter = this.#serviceTime.retryAfter(this.#queue.countAhead(call), this.#slots.expected)
+    const retryAfter = this.#serviceTime.retryAfter(this.#queue.countAhead(call), this.#expectedSlots)
     return { ok: false, fault: 'overloaded', detail, retryAfter }
   }
 
@@ -250,4 +298,8 @@ export class ConcurrencyLimiter {
     }
     return { ok: false, fault: 'cancelled', detail: 'client disconnected', retryAfter: 1 }
   }
+}
+
+function bulkShareOf(slots: number): number {
+  return Math.max(1, Math.min(slots - 1, Math.ceil(slots * BULK_SHARE)))
 }

@@ -9,15 +9,12 @@ import type { Rejection } from './limiter.ts'
 import { isLogin, problemOf, provesExecution, STATUS_PROBE } from './node-problems.ts'
 import { BLOCKED, type CallFailure } from './node-response.ts'
 import type { ClusterLog, EjectionSettings, NodeStatus } from './options.ts'
-import { Recovery, type RecoveryOptions, SilenceWatch } from './silence.ts'
+import { ProbeSchedule, type ProbeScheduleOptions } from './probe-schedule.ts'
 
-type RecoveryPorts = Pick<RecoveryOptions, 'probe' | 'reserveAttempt'>
-
-export interface NodeHealthOptions extends RecoveryPorts {
+export interface NodeHealthOptions extends Pick<ProbeScheduleOptions, 'probe' | 'reserveAttempt' | 'clock'> {
   readonly node: string
   readonly ejection: EjectionSettings
   readonly log: ClusterLog
-  readonly clock: () => number
   /** Called when an ejection begins or is prolonged. */
   readonly onEject: (rejection: Rejection, begins: boolean) => void
   /**
@@ -37,23 +34,17 @@ const HANGS: CallFailure = { fault: 'timeout', detail: 'calls are not carried ou
 export class NodeHealth {
   readonly #options: NodeHealthOptions
   readonly #health: Health
-  readonly #silence: SilenceWatch
-  readonly #recovery: Recovery
+  readonly #probes: ProbeSchedule
   #lastFailure: NodeStatus['lastFailure']
   #isRetired = false
 
   constructor(options: NodeHealthOptions) {
-    const { ejection, probe, clock, reserveAttempt } = options
-    const { silence, block } = ejection
+    const { ejection, clock } = options
     this.#options = options
     this.#health = new Health(ejection, clock)
-    this.#silence = new SilenceWatch({ settings: silence, probe, clock, onSilent: () => this.#recovery.awaitAnswer() })
-    this.#recovery = new Recovery({
-      silence,
-      block,
-      probe,
-      reserveAttempt,
-      clock,
+    this.#probes = new ProbeSchedule({
+      ...options,
+      settings: ejection,
       onAnswer: () => this.#recover(),
       onSilent: (nextProbeIn) => this.#ejectUntilProbed('silent', SILENT, nextProbeIn),
       onBlocked: (nextAttemptIn) => this.#ejectUntilProbed('blocked', BLOCKED, nextAttemptIn),
@@ -94,7 +85,7 @@ export class NodeHealth {
     return (next) => async (call) => {
       const { deadline, retryable, endpoint } = call
       const start = clock()
-      const end = deadline && this.#silence.begin({ isRead: retryable, deadline, usualTime: usualTime(endpoint) })
+      const end = deadline && this.#probes.begin({ isRead: retryable, deadline, usualTime: usualTime(endpoint) })
       const result = await next(call)
       end?.(result.ok || isAnswered(result))
       onEnd(call, result, (ended) => this.#record(call, ended, clock() - start))
@@ -114,15 +105,14 @@ export class NodeHealth {
   forget(): void {
     this.#health.recordSuccess()
     this.#health.end()
-    this.#recovery.stop()
+    this.#probes.stop()
     this.#lastFailure = undefined
   }
 
   /** The node is no longer called. */
   retire(): void {
     this.#isRetired = true
-    this.#silence.stop()
-    this.#recovery.stop()
+    this.#probes.retire()
   }
 
   /** Whether the node was found not to answer at all. */
@@ -177,7 +167,7 @@ export class NodeHealth {
     switch (signal) {
       case 'success':
         if (this.#health.recordSuccess(isExecuted)) {
-          this.#recovery.stop()
+          this.#probes.stop()
           log('info', 'node answers again', { node })
         } else if (isProbe) this.#health.abandonProbe()
         return false
@@ -185,7 +175,7 @@ export class NodeHealth {
         if (isProbe) this.#health.abandonProbe()
         return false
       case 'blocked':
-        this.#recovery.awaitUnblocking()
+        this.#probes.awaitUnblocking()
         return false
       case 'hang':
         return this.#health.recordHang(isProbe)

@@ -1,7 +1,6 @@
 /** The nodes with an address: created from the settings, reused over a reload, retired when the settings drop them. */
 import { lookup as resolveHost } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { NodeCall, NodeResult } from '../core/node-call.ts'
 import { normalizeAddress, parseAddressRange } from '../core/values.ts'
 import { notSent } from './layer.ts'
@@ -13,7 +12,7 @@ import type { PassedOnCalls } from './passed-on-calls.ts'
 import { createOwnCall } from './probes.ts'
 import { reserveAttemptAt } from './tokens/failed-logins.ts'
 import { type AccountOf, createAccounts } from './tokens/login.ts'
-import { TokenCalls, type Verification } from './tokens/token-calls.ts'
+import type { Verification } from './tokens/token-calls.ts'
 import { createContext, createRequestHeaders, createTransport, type RequestHeaders } from './transport.ts'
 
 /** What may change of the connections to all nodes. */
@@ -138,7 +137,7 @@ export class NodeRegistry {
   }
 
   #createNode(setting: NodeSetting): UpstreamNode {
-    const { limits, connectTimeout, log, clock, counters, drains, credentials } = this.#settings
+    const { limits, connectTimeout, counters, credentials } = this.#settings
     const { name, url } = setting
     const { tls, allowed, headers } = this.#connecting
     // Without an account of the edge, the probe is a call of a client.
@@ -148,20 +147,9 @@ export class NodeRegistry {
       ...this.#layers,
       setting,
       transport: createTransport({ url, tls, limits, connectTimeout, lookup: allowed.lookup, headers }),
-      isDrained: () => drains.has(name),
       reserveAttempt: (pause) => reserveAttemptAt(name, pause, counters),
       ...(credentials.mode === 'service' && { onHang: probe }),
-      createTokens: (send) =>
-        new TokenCalls({
-          node: name,
-          send,
-          accountOf: (call) => this.#connecting.accountOf(call),
-          timeout: () => limits().timeout,
-          clock: { elapsed: clock, wall: () => Date.now() },
-          sleep: (ms) => sleep(ms),
-          log,
-          counters,
-        }),
+      accountOf: (call) => this.#connecting.accountOf(call),
     })
   }
 }

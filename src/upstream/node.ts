@@ -1,29 +1,38 @@
-/** One node with an address: the state that the layers of its calls share. */
+/** One node with an address: the state that the layers of its calls share, and the order of the layers. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Layout } from '../core/node-call.ts'
-import { CallBudget } from './budget.ts'
+import { CallBudget } from './call-budget.ts'
 import { layoutRules } from './dialects/dialect.ts'
-import type { Send } from './layer.ts'
+import { DRAINED } from './drains.ts'
+import { type Layer, type Send, stack } from './layer.ts'
+import {
+  count,
+  limitHang,
+  nameLayout,
+  queue,
+  refuseDrained,
+  rejecting,
+  report,
+  retryOnce,
+  traceAttempt,
+} from './layers.ts'
 import type { Layouts } from './layouts.ts'
 import { ConcurrencyLimiter } from './limiter.ts'
 import { NodeHealth, type NodeHealthOptions } from './node-health.ts'
 import type { ClusterSettings, NodeSetting, NodeStatus } from './options.ts'
 import type { PassedOnCalls } from './passed-on-calls.ts'
-import { NodePermits } from './permits.ts'
 import { probeAlive, type Recognition, recogniseLayout } from './probes.ts'
-import type { OpenSlots } from './slots-in-use.ts'
-import { buildStack, type CallStack } from './stack.ts'
-import type { TokenCalls } from './tokens/token-calls.ts'
+import type { AccountOf } from './tokens/login.ts'
+import { TokenCalls, type Verify, verifyBy } from './tokens/token-calls.ts'
 import type { Transport, TransportChanges } from './transport.ts'
 
 export interface UpstreamNodeOptions extends ClusterSettings, Pick<NodeHealthOptions, 'onHang' | 'reserveAttempt'> {
-  /** Whether an operator has drained the node. */
-  readonly isDrained: () => boolean
   readonly setting: NodeSetting
   readonly transport: Transport
   readonly layouts: Layouts
   readonly passedOn: PassedOnCalls
-  /** Creates the tokens of the node, whose logins are sent by `send`. Newer layout only. */
-  readonly createTokens: (send: Send) => TokenCalls
+  /** Returns the account of a call, by the credentials in use now. */
+  readonly accountOf: AccountOf
 }
 
 /** Time in which queued calls of a retired node may still start. */
@@ -32,68 +41,86 @@ const RETIREMENT_GRACE_MS = 800
 export class UpstreamNode {
   readonly setting: NodeSetting
   readonly call: Send
-  readonly verify: CallStack['verify']
+  /** Checks the credentials of a call, which is a read that every account may send. */
+  readonly verify: Verify
+  /** Sends a probe past the health and the concurrency limit of the node. */
   readonly #attempt: Send
   readonly #options: UpstreamNodeOptions
   readonly limiter: ConcurrencyLimiter
   readonly #budget: CallBudget
   readonly health: NodeHealth
+  /** The tokens of a node end with it: a token is valid at its node only. */
   #tokens: TokenCalls | undefined
 
   constructor(options: UpstreamNodeOptions) {
-    const { setting, slots, counters, limits, layouts, clock, ejection, log, reserveAttempt, onHang } = options
+    const { setting, slots, counters, limits, layouts, passedOn, drains, clock, onCall } = options
     const { name } = setting
     this.setting = setting
     this.#options = options
     const layout = () => layouts.of(name)
     const rulesOf = (otherwise: Layout) => layoutRules[layout() ?? otherwise]
-    const perMinute = () => limits().perMinute ?? rulesOf('newer').perMinute
     const showsProblems = () => rulesOf('newer').showsProblems
-    const permits = new NodePermits({ counters, node: name, limit: perMinute })
-    this.#budget = new CallBudget({ permits, limit: perMinute, clock })
-    const openSlots: OpenSlots = (kind, limit, onChange) =>
-      slots.open(kind === 'all' ? name : `${name}:${kind}`, limit, onChange)
-    this.limiter = new ConcurrencyLimiter(limits, clock, openSlots, this.#budget)
-    this.health = new NodeHealth({
+    const perMinute = () => limits().perMinute ?? rulesOf('newer').perMinute
+    const budget = new CallBudget({ counters, node: name, limit: perMinute, clock })
+    const limiter = new ConcurrencyLimiter(name, slots, { limits, clock, budget })
+    const health = new NodeHealth({
+      ...options,
       node: name,
-      ejection,
-      log,
-      clock,
       showsProblems,
       onEject: (rejection, begins) => {
-        this.limiter.rejectQueued(rejection)
+        limiter.rejectQueued(rejection)
         if (begins) options.onEject?.(name)
       },
-      ...(onHang && { onHang }),
       onRecover: () => options.onRecover?.(name),
-      reserveAttempt,
-      probe: () => probeAlive(this.#attempt, name, ejection.silence.probeTimeout),
+      probe: () => probeAlive(attempt, name, options.ejection.silence.probeTimeout),
     })
-    const { call, verify, attempt } = buildStack({
-      ...options,
-      layout,
-      showsProblems,
-      health: this.health,
-      limiter: this.limiter,
-      budget: this.#budget,
-      send: options.transport.send,
-      tokensOf: (send) => (rulesOf('classic').hasTokens ? this.#tokensFor(send) : undefined),
-    })
-    this.call = call
-    this.verify = verify
+    const tokens = () => (rulesOf('classic').hasTokens ? this.#tokensFor(onNode) : undefined)
+    const authorise: Layer = (next) => (call) => tokens()?.call(call) ?? next(call)
+    const reject = rejecting(onCall)
+
+    // The order of a call: calls of clients enter at the top, logins at `onNode`, probes at `attempt`.
+    const attempt = stack([count(budget, showsProblems)], options.transport.send)
+    const onNode = stack(
+      [
+        nameLayout(layout),
+        refuseDrained(() => drains.has(name), DRAINED, reject),
+        health.eject(reject),
+        queue(limiter, (...end) => health.signalOf(...end), reject, clock),
+        limitHang(() => health.isSilent, clock),
+        report(onCall, clock),
+        health.observe((endpoint) => limiter.expectedTime(endpoint)),
+        retryOnce(() => limits().inFlight),
+        traceAttempt,
+      ],
+      attempt,
+    )
+    this.call = stack([passedOn.limit, layouts.require, authorise], onNode)
+    this.verify = layouts.requireToVerify(verifyBy(tokens, onNode))
+
     this.#attempt = attempt
+    this.#budget = budget
+    this.limiter = limiter
+    this.health = health
   }
 
-  /** The tokens of a node end with it: a token is valid at its node only. */
   #tokensFor(send: Send): TokenCalls {
-    this.#tokens ??= this.#options.createTokens(send)
+    const { setting, clock, limits, accountOf, log, counters } = this.#options
+    this.#tokens ??= new TokenCalls({
+      node: setting.name,
+      send,
+      accountOf,
+      timeout: () => limits().timeout,
+      clock: { elapsed: clock, wall: () => Date.now() },
+      sleep: (ms) => sleep(ms),
+      log,
+      counters,
+    })
     return this.#tokens
   }
 
   /** Whether a call may be sent now: the node is neither drained nor ejected, and its queue has space. */
   get isAvailable(): boolean {
-    if (this.#options.isDrained()) return false
-    return this.health.isAdmitting && this.limiter.hasQueueSpace
+    return !this.#options.drains.has(this.setting.name) && this.health.isAdmitting && this.limiter.hasQueueSpace
   }
 
   /** Calls that would start without queueing, on slots that no replica uses; 0 if the node is not available. */

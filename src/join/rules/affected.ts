@@ -1,18 +1,103 @@
 /**
- * Merge rule `affected`: each owner acts on its own agents, and one response lists the affected and the failed ones.
- * There may be 100,000 agents, so the work is linear and yields to the event loop.
+ * Merge rule `affected`: each owner of agents acts on its own agents, and one response lists the affected and the failed
+ * ones. There may be 100,000 agents, so the work is linear and yields to the event loop.
  */
-
 import { EdgeError } from '../../core/errors.ts'
+import type { ClusterView } from '../../core/node-call.ts'
+import type { EdgeWrite, Handler } from '../../core/request.ts'
 import type { EdgeResponse } from '../../core/response.ts'
-import { type CooperativeTask, isTurnOver, isTurnOverNow, PAUSE, runTask } from '../../core/turns.ts'
+import { traceAsync } from '../../core/traced.ts'
+import { type CooperativeTask, isTurnOver, isTurnOverNow, PAUSE, runTask, waitForJsonTurn } from '../../core/turns.ts'
 import { ownField, ownText } from '../../core/values.ts'
-import { clusterStatusOf, createResponse, type NodeOutcome, respondWithRefusal } from '../node-outcome.ts'
+import type { NodeByAgent } from '../agent-owners.ts'
+import {
+  callNode,
+  clusterStatusOf,
+  createResponse,
+  createUnsentOutcome,
+  type NodeOutcome,
+  respondWithRefusal,
+} from '../node-outcome.ts'
 
 /** The outcome of a call to an owner, with the requested agents that it was sent for. */
-export interface OwnerOutcome {
+interface OwnerOutcome {
   readonly ids: readonly string[]
   readonly outcome: NodeOutcome
+}
+
+/** A node rejects JSON bodies over 100 KiB (701), and its response about this many agents is parsed in a few milliseconds. */
+const MAX_IDS_PER_CALL = 2000
+/** Six digits, quotes and a comma: 100,000 agents. */
+const BYTES_PER_ID = 9
+
+interface CallOwnersPorts {
+  /** Sends a request to one node. */
+  readonly forward: Handler<EdgeWrite>
+  readonly view: ClusterView
+}
+
+/** Returns the joined response for `ids`, in their order. Agents without a known owner are not sent and listed as failed. */
+export async function callOwners(
+  ports: CallOwnersPorts,
+  request: EdgeWrite,
+  ids: readonly string[],
+  nodes: NodeByAgent,
+): Promise<EdgeResponse> {
+  const { idsByNode, unsent } = await runTask(groupByNode(ids, nodes, ports.view))
+  const sent = await Promise.all([...idsByNode].map(([node, own]) => callOwner(ports.forward, request, node, own)))
+  return traceAsync(request.trace, 'merge', async () => mergeAffected(ids, [...sent.flat(), ...unsent]))
+}
+
+interface GroupedIds {
+  /** In the order of the nodes. */
+  readonly idsByNode: ReadonlyMap<string, readonly string[]>
+  readonly unsent: readonly OwnerOutcome[]
+}
+
+function* groupByNode(ids: readonly string[], nodes: NodeByAgent, view: ClusterView): CooperativeTask<GroupedIds> {
+  const master = view.master().name
+  const idsByNode = new Map<string, string[]>(view.nodes().map(({ name }) => [name, []]))
+  const unsent: OwnerOutcome[] = []
+  for (const id of ids) {
+    const node = nodes.get(id) ?? master
+    if (node instanceof EdgeError) unsent.push({ ids: [id], outcome: createUnsentOutcome(node) })
+    else addTo(idsByNode, node, id)
+    if (isTurnOver()) yield PAUSE
+  }
+  return { idsByNode, unsent }
+}
+
+function addTo(idsByNode: Map<string, string[]>, node: string, id: string): void {
+  const ids = idsByNode.get(node)
+  if (ids === undefined) idsByNode.set(node, [id])
+  else ids.push(id)
+}
+
+/** Calls of one node follow each other. After a call without a response, the rest is not sent. */
+async function callOwner(
+  forward: Handler<EdgeWrite>,
+  request: EdgeWrite,
+  node: string,
+  ids: readonly string[],
+): Promise<readonly OwnerOutcome[]> {
+  const outcomes: OwnerOutcome[] = []
+  for (let at = 0; at < ids.length; at += MAX_IDS_PER_CALL) {
+    const some = ids.slice(at, at + MAX_IDS_PER_CALL)
+    await waitForJsonTurn(some.length * BYTES_PER_ID)
+    const body = { kind: 'fields', fields: { ids: some } } as const
+    const outcome = await callNode(forward, node, { ...request, body, extent: { node } })
+    outcomes.push({ ids: some, outcome })
+    const rest = ids.slice(at + MAX_IDS_PER_CALL)
+    if (outcome.edgeError !== undefined && rest.length > 0) {
+      return [...outcomes, { ids: rest, outcome: createUnsentOutcome(errorOfRest(outcome, outcome.edgeError)) }]
+    }
+  }
+  return outcomes
+}
+
+/** The first call may have reached the node. The others were not sent, and their error must say so. */
+function errorOfRest({ node, isUnknown }: NodeOutcome, error: EdgeError): EdgeError {
+  return isUnknown ? new EdgeError(920, ` (${node}: not sent after error ${error.code})`) : error
 }
 
 /** The texts of the manager. */
@@ -20,10 +105,7 @@ const ALL_RESTARTED = 'All selected agents were restarted'
 const SOME_NOT_RESTARTED = 'Some agents were not restarted'
 
 /** `ids`: the requested agents, each in one of the outcomes; the response has their order. */
-export function mergeAffected(
-  ids: readonly string[],
-  byOwner: readonly OwnerOutcome[],
-): EdgeResponse | Promise<EdgeResponse> {
+function mergeAffected(ids: readonly string[], byOwner: readonly OwnerOutcome[]): EdgeResponse | Promise<EdgeResponse> {
   const outcomes = byOwner.map(({ outcome }) => outcome)
   if (!outcomes.some(({ succeeded }) => succeeded)) return respondWithRefusal(outcomes)
   return runTask(merge(ids, byOwner, outcomes))

@@ -5,9 +5,9 @@
 import type { NodeCall, NodeFailure, NodeResult } from '../../core/node-call.ts'
 import { ANONYMOUS, notSent, type Send } from '../layer.ts'
 import type { Account, AccountOf, LoginFailure, LoginResult, Token } from './login.ts'
-import { type Patience, type SessionOptions, Sessions } from './sessions.ts'
+import { type Patience, TokenCache, type TokenCacheOptions } from './token-cache.ts'
 
-interface TokenCallOptions extends SessionOptions {
+interface TokenCallOptions extends TokenCacheOptions {
   /** Returns the account of a call, by the credentials in use now. */
   accountOf: AccountOf
 }
@@ -21,13 +21,10 @@ export type Verification = { readonly ok: true } | NodeFailure
 /** Checks the credentials of a call, which is a read that every account may send. */
 export type Verify = (call: NodeCall) => Promise<Verification>
 
-/** Returns the tokens of a node, whose logins are sent by `send`; `undefined`: its layout has none. */
-export type TokensOf = (send: Send) => TokenCalls | undefined
-
-/** Without tokens, a node checks the credentials of each call. */
-export function verifyBy(tokensOf: TokensOf, send: Send): Verify {
+/** `tokensOf`: returns the tokens of the node. Without tokens, a node checks the credentials of each call. */
+export function verifyBy(tokensOf: () => TokenCalls | undefined, send: Send): Verify {
   return async (call) => {
-    const tokens = tokensOf(send)
+    const tokens = tokensOf()
     if (tokens !== undefined) return tokens.verify(call)
     const result = await send(call)
     if (!result.ok || result.response.status === 200) return result
@@ -37,11 +34,11 @@ export function verifyBy(tokensOf: TokensOf, send: Send): Verify {
 
 export class TokenCalls {
   readonly #options: TokenCallOptions
-  readonly #sessions: Sessions
+  readonly #cache: TokenCache
 
   constructor(options: TokenCallOptions) {
     this.#options = options
-    this.#sessions = new Sessions(options)
+    this.#cache = new TokenCache(options)
   }
 
   async call(call: NodeCall): Promise<NodeResult> {
@@ -52,19 +49,19 @@ export class TokenCalls {
     if (!login.ok) return resultOf(login)
     const result = await this.#send(call, { token: login.token, patience, isRenewable: true })
     if (!isRefused(result)) return result
-    this.#sessions.drop(account, login.token)
+    this.#cache.drop(account, login.token)
     // Another call of the account may have a new token already.
     const again = await this.#authorize(call, account, patience)
     if (!again.ok) return resultOf(again)
     const second = await this.#send(call, { token: again.token, patience, isRenewable: false })
-    if (isRefused(second)) this.#sessions.reject(account, again.token)
+    if (isRefused(second)) this.#cache.reject(account, again.token)
     return second
   }
 
   /** Checks by a login, or by the call itself if there is a token that the node has not accepted lately. */
   async verify(call: NodeCall): Promise<Verification> {
     const account = this.#options.accountOf(call)
-    const token = account && this.#sessions.find(account)
+    const token = account && this.#cache.find(account)
     if (account === undefined || (token !== undefined && token.acceptedAgo >= VERIFIED_MS)) {
       return verificationOf(await this.call(call))
     }
@@ -74,10 +71,10 @@ export class TokenCalls {
 
   /** Returns the token of the account, or logs in. */
   async #authorize(call: NodeCall, account: Account, patience: Patience): Promise<LoginResult> {
-    const token = this.#sessions.find(account)
+    const token = this.#cache.find(account)
     if (token !== undefined) return { ok: true, token }
     const span = call.trace?.recorded ? call.trace.startSpan('login', { node: call.node }) : undefined
-    const login = await this.#sessions.logIn(account, patience)
+    const login = await this.#cache.logIn(account, patience)
     span?.end(login.ok || 'response' in login ? {} : { fault: login.failure.fault })
     return login
   }

@@ -2,14 +2,13 @@
 import { createCounters } from '../../../src/core/counters.ts'
 import { ownSlots } from '../../../src/core/slots.ts'
 import type { Deadline } from '../../../src/core/timing.ts'
-import { CallBudget } from '../../../src/upstream/budget.ts'
+import { CallBudget } from '../../../src/upstream/call-budget.ts'
 import {
   type Acquisition,
   ConcurrencyLimiter,
   type LimitedCall,
   type LoadSignal,
 } from '../../../src/upstream/limiter.ts'
-import { NodePermits } from '../../../src/upstream/permits.ts'
 
 export interface Arrival extends Partial<LimitedCall> {
   readonly at: number
@@ -39,9 +38,8 @@ const limits = { inFlight: 4, queue: 256, perCaller: 2 }
 
 /** Creates the limiter of a node that a process shares with no other, and that has no limit of calls per minute. */
 export function createLimiter(limitsOf: () => typeof limits, clock: () => number): ConcurrencyLimiter {
-  const limit = () => 0
-  const permits = new NodePermits({ counters: createCounters(clock), node: 'node', limit })
-  return new ConcurrencyLimiter(limitsOf, clock, ownSlots.open, new CallBudget({ permits, limit, clock }))
+  const budget = new CallBudget({ counters: createCounters(clock), node: 'node', limit: () => 0, clock })
+  return new ConcurrencyLimiter('node', ownSlots, { limits: limitsOf, clock, budget })
 }
 
 export async function run(arrivals: readonly Arrival[], overrides: Partial<typeof limits> = {}): Promise<Report> {

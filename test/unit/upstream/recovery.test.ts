@@ -2,7 +2,7 @@
 import { mock } from 'node:test'
 import t, { type Test } from 'tap'
 import { createCounters } from '../../../src/core/counters.ts'
-import { Recovery } from '../../../src/upstream/silence.ts'
+import { ProbeSchedule } from '../../../src/upstream/probe-schedule.ts'
 import { reserveAttemptAt } from '../../../src/upstream/tokens/failed-logins.ts'
 
 const SECOND = 1_000
@@ -19,9 +19,8 @@ function start(t: Test, replicas: number) {
   const answered: number[] = []
   const counters = { ...createCounters(() => now), replicas }
   for (let replica = 0; replica < replicas; replica += 1) {
-    new Recovery({
-      silence,
-      block,
+    new ProbeSchedule({
+      settings: { silence, block },
       clock: () => now,
       reserveAttempt: (pause) => reserveAttemptAt('master', pause, counters),
       probe: async () => {

@@ -1,16 +1,25 @@
 /**
- * Probes of a node that answers nothing, or that blocks the address of the edge: they find its silence, and end its
- * ejection.
+ * When the edge probes a node by itself: while the node owes responses and answers nothing, to find its silence, and while
+ * it is silent or blocks the address of the edge, to end its ejection.
  */
 import type { Deadline } from '../core/timing.ts'
-import type { BlockSettings, SilenceSettings } from './options.ts'
+import type { EjectionSettings } from './options.ts'
 import type { ProbeOutcome } from './probes.ts'
 
-interface SilenceOptions {
-  readonly settings: SilenceSettings
+export interface ProbeScheduleOptions {
+  readonly settings: Pick<EjectionSettings, 'silence' | 'block'>
   readonly probe: () => Promise<ProbeOutcome>
-  /** Called when the node is found to be silent. The reads in flight have ended. */
-  readonly onSilent: () => void
+  /**
+   * Reserves an attempt at a node that blocks the address. Resolves to `undefined` if a replica has made one within
+   * `pause` milliseconds; otherwise to the function that ends the reservation, so that the other replicas try at once.
+   */
+  readonly reserveAttempt: (pause: number) => Promise<(() => Promise<void>) | undefined>
+  /** Called when a node that was silent or blocked the address has answered. */
+  readonly onAnswer: () => void
+  /** Called when the node blocks the address, with the milliseconds until the next attempt may be made. */
+  readonly onBlocked: (nextAttemptIn: number) => void
+  /** Called when the node is found to be silent, and after each probe of a silent one. The reads in flight have ended. */
+  readonly onSilent: (nextProbeIn: number) => void
   /** Monotonic milliseconds. */
   readonly clock: () => number
 }
@@ -27,46 +36,54 @@ interface InFlightCall {
 const LATE_FACTOR = 2
 
 /**
- * Finds out whether a node that owes responses still answers at all. While calls are in flight and no response comes
- * for longer than they usually take, the node is probed. If the probes get no response either, the node is silent: its
- * process hangs, or its packets are lost. A call that is late alone decides nothing, since another node may be the
- * cause, to which this one has passed the call on.
+ * While calls are in flight and no response comes for longer than they usually take, the node is probed. If the probes get
+ * no response either, the node is silent: its process hangs, or its packets are lost. A call that is late alone decides
+ * nothing, since another node may be the cause, to which this one has passed the call on.
+ *
+ * A silent node is then probed continuously. A block lasts 300 s by default, but a node may have a shorter one: it is tried
+ * again by one replica for all, after pauses that grow with the time that the block lasts.
  */
-export class SilenceWatch {
-  readonly #options: SilenceOptions
+export class ProbeSchedule {
+  readonly #options: ProbeScheduleOptions
   /** The calls in flight, with the time of their start. */
   readonly #inFlight = new Map<InFlightCall, number>()
   #lastResponse = Number.NEGATIVE_INFINITY
-  #timer: NodeJS.Timeout | undefined
+  /** Of the next look at the calls in flight. */
+  #watchTimer: NodeJS.Timeout | undefined
   #isProbing = false
-  #isStopped = false
+  #isRetired = false
+  /** Of the next probe that may end the ejection. */
+  #recoveryTimer: NodeJS.Timeout | undefined
+  #blockedSince: number | undefined
+  #lastAttempt = Number.NEGATIVE_INFINITY
 
-  constructor(options: SilenceOptions) {
+  constructor(options: ProbeScheduleOptions) {
     this.#options = options
   }
 
   /** To be called when a call is sent. Returns the function that is called at its end. */
   begin(call: InFlightCall): (hasResponse: boolean) => void {
-    if (this.#isStopped) return () => undefined
+    if (this.#isRetired) return () => undefined
     this.#inFlight.set(call, this.#options.clock())
-    if (this.#timer === undefined && !this.#isProbing) this.#checkIn(this.#waitOf(call))
+    if (this.#watchTimer === undefined && !this.#isProbing) this.#checkIn(this.#waitOf(call))
     return (hasResponse) => {
       this.#inFlight.delete(call)
       if (hasResponse) this.#lastResponse = this.#options.clock()
     }
   }
 
-  /** Ends the watch for good. */
-  stop(): void {
-    this.#isStopped = true
-    clearTimeout(this.#timer)
-    this.#timer = undefined
+  /** Ends all probes for good. */
+  retire(): void {
+    this.#isRetired = true
+    clearTimeout(this.#watchTimer)
+    this.#watchTimer = undefined
     this.#inFlight.clear()
+    this.stop()
   }
 
   #checkIn(ms: number): void {
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined
+    this.#watchTimer = setTimeout(() => {
+      this.#watchTimer = undefined
       this.#check()
     }, ms).unref()
   }
@@ -88,7 +105,7 @@ export class SilenceWatch {
   }
 
   #waitOf({ usualTime }: InFlightCall): number {
-    const { minWait, maxWait } = this.#options.settings
+    const { minWait, maxWait } = this.#options.settings.silence
     return Math.min(maxWait, Math.max(minWait, LATE_FACTOR * usualTime))
   }
 
@@ -97,18 +114,18 @@ export class SilenceWatch {
     const isSilent = await this.#isSilent()
     this.#isProbing = false
     // Nothing would end the probes of a retired node.
-    if (this.#isStopped) return
+    if (this.#isRetired) return
     if (!isSilent) this.#check()
     else {
       for (const { isRead, deadline } of this.#inFlight.keys()) if (isRead) deadline.expire()
-      this.#options.onSilent()
+      this.#awaitAnswer()
     }
   }
 
   async #isSilent(): Promise<boolean> {
     const { settings, probe, clock } = this.#options
     const began = clock()
-    for (let sent = 0; sent < settings.probes; sent += 1) {
+    for (let sent = 0; sent < settings.silence.probes; sent += 1) {
       const outcome = await probe()
       if (outcome === 'none' && this.#lastResponse < began) continue
       // Without a response to the probe, the silence is measured again from now on.
@@ -118,46 +135,11 @@ export class SilenceWatch {
     // All calls have ended meanwhile, for example because their clients disconnected: the probes are evidence enough.
     return true
   }
-}
-
-export interface RecoveryOptions {
-  readonly silence: SilenceSettings
-  readonly block: BlockSettings
-  readonly probe: () => Promise<ProbeOutcome>
-  /**
-   * Reserves an attempt at a node that blocks the address. Resolves to `undefined` if a replica has made one within
-   * `pause` milliseconds; otherwise to the function that ends the reservation, so that the other replicas try at once.
-   */
-  readonly reserveAttempt: (pause: number) => Promise<(() => Promise<void>) | undefined>
-  /** Called when the node has answered. */
-  readonly onAnswer: () => void
-  /** Called when the node blocks the address, with the milliseconds until the next attempt may be made. */
-  readonly onBlocked: (nextAttemptIn: number) => void
-  /** Called when the node was silent again. */
-  readonly onSilent: (nextProbeIn: number) => void
-  /** Monotonic milliseconds. */
-  readonly clock: () => number
-}
-
-/**
- * Probes that end the ejection of a node which is silent, or which blocks the address of the edge. A silent node is
- * probed continuously. A block lasts 300 s by default, but a node may have a shorter one: it is tried again by one
- * replica for all, after pauses that grow with the time that the block lasts.
- */
-export class Recovery {
-  readonly #options: RecoveryOptions
-  #timer: NodeJS.Timeout | undefined
-  #blockedSince: number | undefined
-  #lastAttempt = Number.NEGATIVE_INFINITY
-
-  constructor(options: RecoveryOptions) {
-    this.#options = options
-  }
 
   /** Probes a silent node until it answers. */
-  awaitAnswer(): void {
+  #awaitAnswer(): void {
     this.#blockedSince = undefined
-    const { pause, probeTimeout } = this.#options.silence
+    const { pause, probeTimeout } = this.#options.settings.silence
     this.#options.onSilent(pause + probeTimeout)
     this.#repeat(pause, async (isCurrent) => {
       const outcome = await this.#options.probe()
@@ -171,22 +153,29 @@ export class Recovery {
   /** Tries a node that blocks the address of the edge until it answers. The block began now at the latest. */
   awaitUnblocking(): void {
     if (this.#blockedSince !== undefined) return
-    const { block, clock } = this.#options
+    const {
+      settings: { block },
+      clock,
+    } = this.#options
     this.#blockedSince = clock()
     this.#lastAttempt = clock()
     this.#options.onBlocked(block.minPause)
     this.#repeat(block.interval, (isCurrent) => this.#attempt(isCurrent))
   }
 
-  /** Ends the probes, because the ejection has ended otherwise. */
+  /** Ends the probes that would end the ejection, because it has ended otherwise. */
   stop(): void {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
+    clearTimeout(this.#recoveryTimer)
+    this.#recoveryTimer = undefined
     this.#blockedSince = undefined
   }
 
   async #attempt(isCurrent: () => boolean): Promise<void> {
-    const { block, clock, reserveAttempt } = this.#options
+    const {
+      settings: { block },
+      clock,
+      reserveAttempt,
+    } = this.#options
     const elapsed = clock() - (this.#blockedSince ?? clock())
     const pause = Math.min(block.maxPause, Math.max(block.minPause, elapsed / 2))
     if (clock() < this.#lastAttempt + pause) return
@@ -211,12 +200,12 @@ export class Recovery {
    * not eject the node again: no probe would end that ejection.
    */
   #repeat(interval: number, work: (isCurrent: () => boolean) => Promise<void>): void {
-    clearTimeout(this.#timer)
-    const isCurrent = (): boolean => this.#timer === timer
+    clearTimeout(this.#recoveryTimer)
+    const isCurrent = (): boolean => this.#recoveryTimer === timer
     const timer = setTimeout(async () => {
       await work(isCurrent)
       if (isCurrent()) this.#repeat(interval, work)
     }, interval).unref()
-    this.#timer = timer
+    this.#recoveryTimer = timer
   }
 }

@@ -1,0 +1,218 @@
+/**
+ * The tokens of one node: one record for each account. Calls of one account share a login, and a failed login is remembered
+ * for a short time, so that the calls which follow do not repeat it.
+ */
+import { LRUCache } from 'lru-cache'
+import type { Counters } from '../../core/counters.ts'
+import type { NodeFault } from '../../core/node-faults.ts'
+import { Semaphore } from '../../core/semaphore.ts'
+import { withTimeout } from '../../core/timing.ts'
+import { notSent } from '../layer.ts'
+import type { ClusterLog } from '../options.ts'
+import { FailedLogins } from './failed-logins.ts'
+import { type Account, Login, type LoginFailure, type LoginOptions, type LoginResult, type Token } from './login.ts'
+
+export interface TokenCacheOptions extends LoginOptions {
+  sleep(ms: number): Promise<void>
+  readonly log: ClusterLog
+  readonly counters: Counters
+}
+
+/** What limits the wait for a login. */
+export interface Patience {
+  /** Milliseconds; Infinity: no limit. */
+  readonly remaining: number
+  readonly signal: AbortSignal
+}
+
+interface PendingLogin {
+  readonly result: Promise<LoginResult | undefined>
+  /** Calls that wait for it; a renewal counts as one. */
+  waiting: number
+}
+
+interface AccountRecord {
+  token?: Token | undefined
+  /** Whether the node accepted the last login. */
+  isAccepted: boolean
+  /** The failure of the last login, which calls get until then. */
+  failed?: { readonly failure: LoginFailure; readonly until: number } | undefined
+  /** Consecutive refusals. */
+  refusals: number
+  login?: PendingLogin | undefined
+}
+
+const MAX_ACCOUNTS = 1000
+/** A call waits at least this long for its turn to log in, and a renewal as well: its token is still good. */
+const MIN_PATIENCE_MS = 1000
+const MAX_RETRY_AFTER_MS = 60_000
+/**
+ * A login costs a node 130 ms of CPU in its only login process, so a storm of logins, as after a restart, would delay all
+ * calls: they are sent one after another, at least a second apart.
+ */
+const MIN_INTERVAL_MS = 1000
+/** Logins that wait. Each waits a second for each one before it. */
+const MAX_WAITING = 64
+/** A failure of the node, which shows nothing about the credentials, is remembered until the next login may start. */
+const FAULT_MEMORY_MS = 1000
+/** How long refused credentials are remembered: the first time, and at most. Each further refusal doubles the time. */
+const REFUSAL_MEMORY_MS = 5_000
+const MAX_REFUSAL_MEMORY_MS = 60_000
+
+export class TokenCache {
+  readonly #options: TokenCacheOptions
+  readonly #login: Login
+  readonly #failedLogins: FailedLogins
+  /** A record begins with a login, so a flood of wrong credentials displaces no tokens: few logins are sent. */
+  readonly #records = new LRUCache<string, AccountRecord>({ max: MAX_ACCOUNTS })
+  readonly #turn = new Semaphore(() => 1)
+  #lastLogin = Number.NEGATIVE_INFINITY
+  /** Logins that wait for their turn. */
+  #waiting = 0
+
+  constructor(options: TokenCacheOptions) {
+    this.#options = options
+    this.#login = new Login(options)
+    this.#failedLogins = new FailedLogins(options.node, options.counters)
+  }
+
+  /** Returns the token of the account, which is renewed in the background when it is due. */
+  find(account: Account): Token | undefined {
+    const { token, login } = this.#records.get(account.key) ?? {}
+    if (token === undefined || token.hasExpired) return undefined
+    if (token.isDueForRenewal && login === undefined && this.#rejection(account, 0) === undefined) {
+      this.#start(account).waiting += 1
+    }
+    return token
+  }
+
+  /** Removes a token that its node has refused. */
+  drop({ key }: Account, token: Token): void {
+    const record = this.#records.get(key)
+    if (record?.token === token) record.token = undefined
+  }
+
+  /** Removes a token that its node refused right after it was issued. The next login is sent later. */
+  reject(account: Account, token: Token): void {
+    this.drop(account, token)
+    this.#recordRefusal(this.#recordOf(account), this.#failure('refusedCredentials', 'the node refuses its own token'))
+  }
+
+  /** Logs in, together with the other calls of the account that wait for a login. */
+  async logIn(account: Account, patience: Patience): Promise<LoginResult> {
+    const pending = this.#records.get(account.key)?.login
+    const login = pending ?? this.#rejection(account, patience.remaining) ?? this.#start(account)
+    if ('ok' in login) return login
+    login.waiting += 1
+    try {
+      const late = this.#failure('timeout', 'timed out during the login')
+      const result = await withTimeout(login.result, patience.remaining, late, patience.signal)
+      return result ?? this.#failure('cancelled', 'the login was not sent')
+    } catch {
+      // Logins never reject, so this is the abort of the signal.
+      return this.#failure('cancelled', 'client disconnected')
+    } finally {
+      login.waiting -= 1
+    }
+  }
+
+  /** Returns why no login is sent now. */
+  #rejection(account: Account, remaining: number): LoginFailure | undefined {
+    const failed = this.#records.get(account.key)?.failed
+    if (failed !== undefined && failed.until > this.#options.clock.elapsed()) return failed.failure
+    const blockedFor = this.#failedLogins.blockedFor(account.username, this.#isTrusted(account))
+    if (blockedFor > 0) return this.#blocked(blockedFor)
+    const wait =
+      this.#waiting >= MAX_WAITING ? Number.POSITIVE_INFINITY : this.#untilNext() + this.#waiting * MIN_INTERVAL_MS
+    if (wait <= Math.max(remaining, MIN_PATIENCE_MS) && Number.isFinite(wait)) return undefined
+    return this.#failure('overloaded', 'logins are queued', Math.min(wait, MAX_RETRY_AFTER_MS))
+  }
+
+  /** Only the operator enters the password of the edge, and a password that was right is wrong only after a change. */
+  #isTrusted({ key, isOwn }: Account): boolean {
+    return isOwn || this.#records.get(key)?.isAccepted === true
+  }
+
+  #untilNext(): number {
+    return Math.max(0, this.#lastLogin + MIN_INTERVAL_MS - this.#options.clock.elapsed())
+  }
+
+  #start(account: Account): PendingLogin {
+    const record = this.#recordOf(account)
+    // The login starts in a later turn of the event loop.
+    const login: PendingLogin = { result: this.#logInTurn(account, record, () => login.waiting > 0), waiting: 0 }
+    record.login = login
+    return login
+  }
+
+  /** Logs in when it is the turn of the account, if a call waits for it then; otherwise resolves to `undefined`. */
+  async #logInTurn(account: Account, record: AccountRecord, isWanted: () => boolean): Promise<LoginResult | undefined> {
+    this.#waiting += 1
+    await this.#turn.take()?.taken
+    try {
+      const pause = isWanted() ? this.#untilNext() : 0
+      if (pause > 0) await this.#options.sleep(pause)
+      this.#waiting -= 1
+      if (!isWanted()) return undefined
+      this.#lastLogin = this.#options.clock.elapsed()
+      const outcome = await this.#send(account)
+      this.#record(account, record, outcome)
+      return outcome
+    } finally {
+      // At once, so that no further call joins a login that has ended, or is not sent.
+      record.login = undefined
+      this.#turn.release()
+    }
+  }
+
+  async #send(account: Account): Promise<LoginResult> {
+    const counted = await this.#failedLogins.count(account.username, this.#isTrusted(account))
+    if (counted.isBlocked) return this.#blocked(counted.blockedFor)
+    const outcome = await this.#login.send(account)
+    if (!isRefusal(outcome)) await counted.cancel()
+    return outcome
+  }
+
+  #record({ key }: Account, record: AccountRecord, outcome: LoginResult): void {
+    // It may have been displaced meanwhile.
+    this.#records.set(key, record)
+    if (outcome.ok) Object.assign(record, { token: outcome.token, isAccepted: true, failed: undefined, refusals: 0 })
+    else if (isRefusal(outcome)) {
+      Object.assign(record, { token: undefined, isAccepted: false })
+      this.#recordRefusal(record, outcome)
+    } else this.#remember(record, outcome, FAULT_MEMORY_MS)
+  }
+
+  #recordRefusal(record: AccountRecord, failure: LoginFailure): void {
+    record.refusals += 1
+    const ms = Math.min(MAX_REFUSAL_MEMORY_MS, REFUSAL_MEMORY_MS * 2 ** (record.refusals - 1))
+    this.#remember(record, failure, ms)
+    const { node, log } = this.#options
+    log('warn', 'login refused by node', { node, seconds: ms / 1000 })
+  }
+
+  #remember(record: AccountRecord, failure: LoginFailure, ms: number): void {
+    record.failed = { failure, until: this.#options.clock.elapsed() + ms }
+  }
+
+  #recordOf({ key }: Account): AccountRecord {
+    const record = this.#records.get(key) ?? { isAccepted: false, refusals: 0 }
+    this.#records.set(key, record)
+    return record
+  }
+
+  #blocked(ms: number): LoginFailure {
+    return this.#failure('loginsBlocked', 'too many failed logins at the node', ms)
+  }
+
+  /** `waitMs`: milliseconds until another request may succeed. */
+  #failure(fault: NodeFault, detail: string, waitMs?: number): LoginFailure {
+    const retryAfter = waitMs === undefined ? undefined : Math.max(1, Math.ceil(waitMs / 1000))
+    const failure = { fault, detail, ...(retryAfter !== undefined && { retryAfter }) }
+    return { ok: false, failure: notSent(this.#options, failure) }
+  }
+}
+
+function isRefusal(outcome: LoginResult): outcome is LoginFailure {
+  return !outcome.ok && 'failure' in outcome && outcome.failure.fault === 'refusedCredentials'
+}
