@@ -3,13 +3,12 @@ import type { Counters } from '../core/counters.ts'
 import type { FailedLoginReason, Log } from '../core/events.ts'
 import type { Caller } from '../core/request.ts'
 import type { Clock } from '../core/timing.ts'
-import type { VerifyPassword } from './passwords.ts'
 import type { Revocations } from './revocations.ts'
 import type { CustomRoles, RoleAssignment } from './roles.ts'
-import type { Sessions, SignInClaims } from './sessions.ts'
-import type { SignIns } from './signed-texts.ts'
+import type { Sessions, SignInClaims, SignIns } from './sessions.ts'
 import type { ExternalIssuerSettings, UnsignedToken } from './token-issuers.ts'
 import type { VerifySignature } from './tokens.ts'
+import type { VerifyPassword } from './users-file.ts'
 
 export interface RateLimit {
   /** Returns the limit of requests in the window. */

@@ -10,15 +10,13 @@ import { type Clock, systemClock } from '../core/timing.ts'
 import type { Access, AccessOptions, AuthResult, Recheck } from './access.ts'
 import { createLoginAttempts } from './login-attempts.ts'
 import { LoginQueue, PasswordLogins } from './logins.ts'
-import { createPasswordVerifier, type Users } from './passwords.ts'
 import { createRevocationList, type Revocations, requireStored } from './revocations.ts'
 import { NO_PERMISSIONS, type Roles } from './roles.ts'
-import { createSessions, type Sessions } from './sessions.ts'
-import { createSignedTexts, createSignIns } from './signed-texts.ts'
+import { createSessions, createSignedTexts, createSignIns, type Sessions } from './sessions.ts'
 import { createEphemeralKeys, type KeyRing, watchSigningKeys } from './signing-keys.ts'
 import { createExternalIssuers, createOwnIssuer, type ExternalIssuers, type OwnIssuer } from './token-issuers.ts'
 import { CLOCK_TOLERANCE_S, type TokenIssuer, type TokenResult, TokenVerifier, type VerifySignature } from './tokens.ts'
-import { watchUsers } from './users-file.ts'
+import { createPasswordVerifier, type Users, watchUsers } from './users-file.ts'
 
 /** Each hash occupies a thread of libuv's pool of four, which file reads need too. */
 const MAX_CONCURRENT_HASHES = Math.min(3, availableParallelism())

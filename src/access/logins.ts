@@ -9,7 +9,7 @@ import { growingLru } from '../core/recently-used.ts'
 import { Semaphore, type SlotWait } from '../core/semaphore.ts'
 import type { Clock } from '../core/timing.ts'
 import type { LoginAttempts } from './login-attempts.ts'
-import type { VerifyPassword } from './passwords.ts'
+import type { VerifyPassword } from './users-file.ts'
 
 export type LoginResult =
   /** `isCurrent`: the same credentials are still valid without another check, from this address. */

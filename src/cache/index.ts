@@ -1,5 +1,4 @@
 /** Builds the cache: a stage around reads, a stage around writes, and what explains it. */
-
 import type { SnapshotState } from '../core/cache-index.ts'
 import type { CacheEvent } from '../core/events.ts'
 import type { Caller, EdgeRead, EdgeRequest, EdgeWrite, Stage } from '../core/request.ts'
@@ -11,8 +10,8 @@ import { type CacheTarget, createTargetResolver, type KeySettings, type ResolveT
 import type { LifetimesOf } from './lifetimes.ts'
 import { readThrough } from './read-through.ts'
 import type { RefreshAheadOptions } from './refresh-ahead.ts'
-import { CLASSIC_READS, type NodeReads } from './snapshots/build.ts'
-import type { SnapshotSettings } from './snapshots/builder.ts'
+import type { SnapshotSettings } from './snapshots/build.ts'
+import { CLASSIC_READS, type NodeReads } from './snapshots/builds.ts'
 import { SnapshotRows } from './snapshots/rows.ts'
 import { derivableOf } from './snapshots/stage.ts'
 import type { CacheStore } from './stores/contract.ts'

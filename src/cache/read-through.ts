@@ -1,5 +1,4 @@
 /** The stage around reads: serves stored responses, fetches the others, and refreshes much-used ones ahead of expiry. */
-
 import { type CacheStatus, isStaleIfError } from '../core/cache-status.ts'
 import { isNodeFailure, reportedNodeFailure } from '../core/envelope.ts'
 import {
@@ -23,7 +22,7 @@ import { createDivergenceCheck, type DivergenceCheck, type DivergenceCheckSettin
 import { createFetcher, type Fetcher } from './fetch.ts'
 import { EVERYONE, type ResolveTarget } from './key.ts'
 import { createRefreshAhead, type RefreshAhead, type RefreshAheadOptions } from './refresh-ahead.ts'
-import type { SnapshotPorts } from './snapshots/builder.ts'
+import type { SnapshotPorts } from './snapshots/build.ts'
 import { createSnapshots } from './snapshots/stage.ts'
 import type { CacheStore } from './stores/contract.ts'
 

@@ -72,7 +72,7 @@ export interface JoinedOrigin extends MadeOfParts {
 /** All rows of a joined collection, which are not in the body. */
 export interface AllRowsOrigin extends MadeOfParts {
   readonly kind: 'allRows'
-  /** The rows, in parts as of rows/parts.ts. */
+  /** The rows, in parts as `PartWriter` in rows/page-writer.ts writes them. */
   readonly rowParts: readonly Buffer[]
   /** The number of calls to nodes that returned rows. */
   readonly fetchedParts: number

@@ -1,11 +1,18 @@
 /** Predicates for the conditions of `q`, and for single values by the kind of their field. */
 import { ownEntry } from '../core/values.ts'
 import { type Operator, parseQuery, type Query, type QueryLimits } from './grammar.ts'
-import { type Predicate, testValue } from './predicate.ts'
 import { CollectionError } from './request.ts'
 import type { DatabaseSource, FieldKind, Source } from './sources.ts'
-import type { Element } from './value.ts'
-import { compareSortValues, createLikeMatcher, type SortValue, toDatabaseNumber, toNumber, toText } from './value.ts'
+import {
+  compareSortValues,
+  createLikeMatcher,
+  type Element,
+  fieldValue,
+  type SortValue,
+  toDatabaseNumber,
+  toNumber,
+  toText,
+} from './value.ts'
 
 const SECONDS_PER_UNIT = { d: 86_400, h: 3_600, m: 60, s: 1 } as const
 type Unit = keyof typeof SECONDS_PER_UNIT
@@ -166,5 +173,61 @@ function comparing(operator: Comparison): (a: SortValue, b: SortValue) => boolea
       return (a, b) => compareSortValues(a, b) < 0
     case '>':
       return (a, b) => compareSortValues(a, b) > 0
+  }
+}
+
+/**
+ * What a row must satisfy, in parts that read one field each: the same test serves rows, and columns in which each
+ * different value is stored, and tested, once.
+ */
+
+export type Predicate =
+  /** `holds` receives `fieldValue` of a row, so undefined for a missing value. It depends on nothing else. */
+  | { readonly kind: 'field'; readonly field: string; readonly holds: (value: unknown) => boolean }
+  /** Reads more than one field, or elements that are texts. */
+  | { readonly kind: 'element'; readonly holds: RowPredicate }
+  | { readonly kind: 'every' | 'some'; readonly of: readonly Predicate[] }
+  | { readonly kind: 'not'; readonly of: Predicate }
+type RowPredicate = (element: Element) => boolean
+
+/** Returns the test of a field that a row without a value never satisfies. */
+export function testValue(field: string, test: (value: unknown) => boolean): Predicate {
+  return { kind: 'field', field, holds: (value) => value !== undefined && test(value) }
+}
+
+export function toRowPredicate(predicate: Predicate): RowPredicate {
+  switch (predicate.kind) {
+    case 'field': {
+      const { field, holds } = predicate
+      return (element) => holds(fieldValue(element, field))
+    }
+    case 'element':
+      return predicate.holds
+    case 'every': {
+      const parts = predicate.of.map(toRowPredicate)
+      return (element) => parts.every((part) => part(element))
+    }
+    case 'some': {
+      const parts = predicate.of.map(toRowPredicate)
+      return (element) => parts.some((part) => part(element))
+    }
+    case 'not': {
+      const part = toRowPredicate(predicate.of)
+      return (element) => !part(element)
+    }
+  }
+}
+
+/** Returns how many tests of values a predicate consists of. */
+export function countTests(predicate: Predicate): number {
+  switch (predicate.kind) {
+    case 'field':
+    case 'element':
+      return 1
+    case 'every':
+    case 'some':
+      return predicate.of.reduce((sum, part) => sum + countTests(part), 0)
+    case 'not':
+      return countTests(predicate.of)
   }
 }

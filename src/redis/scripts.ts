@@ -10,30 +10,6 @@
  */
 import { createHash } from 'node:crypto'
 
-/** The commands of the scripts for revocations and counters: what the ACL of the Redis user must allow, besides those of the store. */
-export const ACCESS_COMMANDS_USED: readonly string[] = [
-  'del',
-  'eval',
-  'evalsha',
-  'get',
-  'hdel',
-  'hget',
-  'hset',
-  'publish',
-  'set',
-  'time',
-  'zadd',
-  'zrange',
-  'zrem',
-  // Version 0.1.0 uses these: during a rollout and after a rollback, both versions run with the same Redis user.
-  'exists',
-  'incrby',
-  'pexpire',
-  'pttl',
-  'zcard',
-  'zremrangebyscore',
-]
-
 export interface Script {
   readonly lua: string
   readonly sha: string

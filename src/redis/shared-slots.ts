@@ -6,11 +6,11 @@
  * If Redis is unreachable, a replica goes on with its slots, at least one, until its lease would have expired. Then it uses
  * its share: the limit divided by the replicas last seen, at least one.
  */
-import type { SharedSlots } from '../core/slots.ts'
+import type { NodeSlots, SharedSlots } from '../core/slots.ts'
 import { ownField, ownText } from '../core/values.ts'
 import { redisChannels } from './options.ts'
 import { parseMessage, type RedisReplica } from './replica.ts'
-import { SlotLease } from './slot-lease.ts'
+import { distributeSlots, mustYield } from './slot-script.ts'
 
 /** Must be called before the replica starts. */
 export function createSharedSlots(replica: RedisReplica): SharedSlots {
@@ -38,5 +38,209 @@ export function createSharedSlots(replica: RedisReplica): SharedSlots {
       leases.add(lease)
       return lease
     },
+  }
+}
+
+export interface SlotLeaseOptions {
+  readonly replica: Pick<RedisReplica, 'commands' | 'heartbeat' | 'elapsed' | 'times'>
+  /** Name of the node. */
+  readonly name: string
+  /** Unique over all replicas. */
+  readonly holder: string
+  /** Returns the limit of the node for all replicas together. */
+  readonly limit: () => number
+  /** The number of usable slots may have changed. */
+  readonly onChange: () => void
+  readonly onClose: () => void
+}
+
+/** What the last reply of Redis reported. */
+interface Distribution {
+  readonly at: number
+  /** Slots of other holders. */
+  readonly others: number
+  readonly holders: number
+}
+
+export class SlotLease implements NodeSlots {
+  readonly name: string
+  readonly holder: string
+  readonly #options: SlotLeaseOptions
+  #inFlight = 0
+  /** Calls in flight, and queued calls that a further slot would start. */
+  #demand = 0
+  /** The highest demand since the last heartbeat. */
+  #peak = 0
+  #granted = 0
+  #grantedUntil = Number.NEGATIVE_INFINITY
+  /** While a step is in flight: the slots that this replica did not return with it. */
+  #kept: number | undefined
+  /** This holder wants more slots than it has, and the others know. */
+  #isWaiting = false
+  /** Another holder waits. */
+  #othersWait = false
+  /** Another holder waits that has so few slots that this one lets it go first: each call that ends returns its slot. */
+  #yields = false
+  /** Unused slots that were free already when Redis last granted them. They need not be returned before they are used. */
+  #unused = 0
+  #distribution: Distribution | undefined
+  /** When the steps over Redis began to fail; undefined after a step that was carried out. */
+  #failedAt: number | undefined
+  #isStepRequested = false
+  #isObserved = false
+  #isClosed = false
+
+  constructor(options: SlotLeaseOptions) {
+    this.#options = options
+    this.name = options.name
+    this.holder = options.holder
+  }
+
+  get usable(): number {
+    const { replica, limit } = this.#options
+    const { lostAt } = replica.heartbeat
+    const leased = Math.min(this.#leased, limit())
+    const since = lostAt ?? this.#failedAt
+    if (since === undefined) return this.#isShared ? leased : this.#share
+    if (replica.elapsed() - since >= replica.times.lease) return Math.max(leased, this.#share)
+    // The other replicas go on with their leases meanwhile. No call waits for a slow Redis, but a call that would have to
+    // wait for a slot still does.
+    const isFull = lostAt === undefined && (this.#current?.others ?? 0) >= limit()
+    return Math.max(leased, isFull ? 0 : 1)
+  }
+
+  /** Slots that the other replicas leave free. If it is not known, all: a call is still sent with a slot only. */
+  get available(): number {
+    this.#isObserved = true
+    if (!this.#isShared) return this.usable
+    const known = this.#current
+    if (known === undefined) return this.#options.limit()
+    return Math.max(0, this.#othersWait ? this.#leased : this.#options.limit() - known.others)
+  }
+
+  /** Slots to expect over time, for estimates. May be a fraction, if replicas take turns. */
+  get expected(): number {
+    if (!this.#isShared) return Math.max(this.usable, this.#share)
+    const known = this.#current
+    return Math.max(this.#leased, this.#options.limit() / Math.max(1, known?.holders ?? 1))
+  }
+
+  update(inFlight: number, demand: number): void {
+    this.#inFlight = inFlight
+    this.#demand = demand
+    this.#peak = Math.max(this.#peak, demand)
+    this.#unused = Math.min(this.#unused, Math.max(0, this.#granted - inFlight))
+    this.#stepIfDue()
+  }
+
+  /** Runs with each heartbeat. */
+  renew(): void {
+    this.#expire()
+    const isUsed = this.#granted > 0 || this.#demand > 0 || this.#isObserved || this.#failedAt !== undefined
+    this.#isObserved = false
+    if (isUsed && this.#kept === undefined) void this.#step()
+    this.#peak = this.#demand
+  }
+
+  /** Redis granted a slot for which this holder waited. */
+  onGrant(): void {
+    if (!this.#isShared || this.#isClosed) return
+    if (this.#kept === undefined) void this.#step()
+    else this.#isStepRequested = true
+  }
+
+  /** Another holder begins to wait. */
+  onWaiting(): void {
+    this.#othersWait = true
+    this.#yields = this.#granted > 0
+    if (this.#granted > this.#inFlight) this.onGrant()
+  }
+
+  /** Returns all slots. Resolves when Redis has them, or after the command timeout. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#options.onClose()
+    if (this.#granted > 0 || this.#isWaiting || this.#kept !== undefined) await this.#send(0, this.#granted, 0)
+  }
+
+  /** Redis is reachable, and the slots of all replicas are known there. */
+  get #isShared(): boolean {
+    return this.#options.replica.heartbeat.hasLeases
+  }
+
+  get #share(): number {
+    return Math.max(1, Math.floor(this.#options.limit() / this.#options.replica.heartbeat.replicas))
+  }
+
+  get #leased(): number {
+    return this.#options.replica.elapsed() < this.#grantedUntil ? (this.#kept ?? this.#granted) : 0
+  }
+
+  /** Undefined if it is older than a lease. */
+  get #current(): Distribution | undefined {
+    const { elapsed, times } = this.#options.replica
+    const known = this.#distribution
+    return known !== undefined && elapsed() - known.at < times.lease ? known : undefined
+  }
+
+  /** After a lease without renewal, Redis has given the slots to others. */
+  #expire(): void {
+    if (this.#options.replica.elapsed() < this.#grantedUntil) return
+    this.#granted = 0
+    this.#unused = 0
+    this.#isWaiting = false
+    this.#othersWait = false
+    this.#yields = false
+  }
+
+  #stepIfDue(): void {
+    if (this.#kept !== undefined || this.#failedAt !== undefined || this.#isClosed || !this.#isShared) return
+    this.#expire()
+    const isAsking = this.#demand > this.#granted && !this.#isWaiting
+    const isYielding = this.#yields && this.#granted - this.#inFlight > this.#unused
+    const isReturning = this.#othersWait && this.#demand < this.#granted
+    if (isAsking || isYielding || isReturning) void this.#step()
+  }
+
+  /** Returns slots, renews the others, and asks for more. One step at a time, so that no reply overtakes another. */
+  async #step(): Promise<void> {
+    const { limit, replica, onChange } = this.#options
+    const most = this.#isShared ? limit() : this.#share
+    const sought = this.#yields ? this.#inFlight : this.#othersWait ? this.#demand : this.#peak
+    const kept = Math.max(this.#inFlight, Math.min(this.#granted, most, sought))
+    const wanted = Math.max(kept, Math.min(this.#demand, most))
+    this.#kept = kept
+    this.#isStepRequested = false
+    const sentAt = replica.elapsed()
+    const reply = await this.#send(this.#inFlight, Math.max(0, this.#granted - kept), wanted)
+    // A step that fails again is no news: each report of a failure causes a heartbeat, which repeats the step.
+    if (reply.ok || this.#failedAt === undefined) replica.heartbeat.reportReply(reply)
+    this.#kept = undefined
+    this.#failedAt = reply.ok ? undefined : (this.#failedAt ?? sentAt)
+    if (reply.ok) {
+      const [granted, others, poorest, holders] = reply.value
+      this.#granted = granted
+      this.#grantedUntil = sentAt + replica.times.lease
+      this.#distribution = { at: sentAt, others, holders }
+      this.#isWaiting = wanted > granted
+      this.#othersWait = poorest >= 0
+      this.#yields = mustYield(reply.value, limit())
+    } else {
+      // Redis may have carried out the step.
+      this.#granted = Math.min(this.#granted, kept)
+      this.#isWaiting = false
+    }
+    this.#unused = Math.max(0, this.#granted - this.#inFlight)
+    if (this.#isClosed) return
+    onChange()
+    if (this.#isStepRequested) this.onGrant()
+    else this.#stepIfDue()
+  }
+
+  #send(inFlight: number, returned: number, wanted: number) {
+    const { replica, limit } = this.#options
+    const { name: node, holder } = this
+    return distributeSlots(replica, { node, holder, limit: limit(), share: this.#share, inFlight, returned, wanted })
   }
 }

@@ -3,8 +3,8 @@
  * once, and then rows are placed by the ranks of their values.
  */
 import { inTurns, selectFirst, waitForTurn } from '../core/turns.ts'
+import type { Predicate } from '../query/condition.ts'
 import type { SortField } from '../query/order.ts'
-import type { Predicate } from '../query/predicate.ts'
 import { compareSortValues, type Element, type SortValue } from '../query/value.ts'
 
 interface MatchedTable {

@@ -6,14 +6,13 @@
  * An input that its node has sorted is merged as it comes. If one of its rows is out of order, the merge starts again and
  * sorts all rows of that input first. Long merges yield to the event loop every few milliseconds.
  */
-
 import { type CooperativeTask, isTurnOver, PAUSE, runTask } from '../core/turns.ts'
 import { parseSorting } from '../query/order.ts'
 import type { Source } from '../query/sources.ts'
 import type { Element } from '../query/value.ts'
 import { createPageWriter, type InjectedMembers } from './page-writer.ts'
-import type { Rows } from './rows.ts'
-import { advanceRow, createRowCursor } from './rows.ts'
+import { advanceRow, createRowCursor, type Rows } from './rows.ts'
+
 import { compareSortKeys, createSortKeyReader, parseRow, type SortKeyReader } from './sort-keys.ts'
 import {
   createFetchedPages,
@@ -53,7 +52,7 @@ export interface MergeOptions {
   readonly limit: number
   /** Fields that were requested only to sort by them, and are removed from the rows. */
   readonly drop?: readonly string[]
-  /** Whether the rows are returned in parts (rows/parts.ts). */
+  /** Whether the rows are returned in parts (PartWriter). */
   readonly inParts?: boolean
 }
 

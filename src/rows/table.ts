@@ -4,8 +4,8 @@
  */
 import { waitForTurn } from '../core/turns.ts'
 import { compilePredicates } from '../query/collect.ts'
+import { countTests, type Predicate } from '../query/condition.ts'
 import { parseSort, parseSorting, type SortField, type Sorting, sortedValue } from '../query/order.ts'
-import { countTests, type Predicate } from '../query/predicate.ts'
 import { CollectionError, type CollectionRequest, parsePage } from '../query/request.ts'
 import type { Source } from '../query/sources.ts'
 import { type Element, fieldValue } from '../query/value.ts'

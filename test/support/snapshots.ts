@@ -1,7 +1,6 @@
 /** Snapshots of collections as the edge stores them. */
-
 import type { Source } from '../../src/query/sources.ts'
-import { BYTES_PER_PART, ROW_SEPARATOR } from '../../src/rows/parts.ts'
+import { BYTES_PER_PART, ROW_SEPARATOR } from '../../src/rows/page-writer.ts'
 import { type QueriedRows, readParts } from '../../src/rows/queried-rows.ts'
 
 /** Returns the rows in parts as the edge cuts them, or in shorter ones. */

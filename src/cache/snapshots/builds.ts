@@ -8,7 +8,22 @@ import { isComputable } from '../../query/computable.ts'
 import { type CollectionRequest, parseCollectionRequest } from '../../query/request.ts'
 import { type Source, sources } from '../../query/sources.ts'
 import { compilePolicy } from '../policy.ts'
-import { callsFor, type NodeReads } from './build.ts'
+
+/** What the nodes' API allows, which depends on its layout. */
+export interface NodeReads {
+  /** The maximum number of rows of one call. */
+  readonly rowsPerCall: number
+  /** Whether nodes join the rows of all agents. Otherwise the edge joins them, and each page takes all rows. */
+  readonly joinsAgents: boolean
+}
+
+/** The classic layout. */
+export const CLASSIC_READS: NodeReads = { rowsPerCall: 1000, joinsAgents: false }
+
+/** Returns the number of calls that read this number of rows. */
+export function callsFor(total: number, { rowsPerCall }: NodeReads): number {
+  return Math.max(1, Math.ceil(total / rowsPerCall))
+}
 
 interface KnownCollection {
   /** The first query of this window, and when the window ends; the clock in milliseconds. */

@@ -13,7 +13,14 @@ import type { Source } from '../../query/sources.ts'
 import { type QueriedRows, readParts } from '../../rows/queried-rows.ts'
 import type { CacheTarget } from '../key.ts'
 import type { SharedParts } from '../stores/contract.ts'
-import type { CollectionRows } from './build.ts'
+
+/** All rows of a collection as JSON lists of some rows each. */
+export interface CollectionRows {
+  readonly totalItems: number
+  readonly parts: readonly Buffer[]
+  /** The sum of the parts. */
+  readonly bytes: number
+}
 
 /** What the stored response of a snapshot names. */
 export interface SnapshotHead {

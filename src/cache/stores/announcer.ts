@@ -4,13 +4,13 @@
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
 import type { Tag } from '../../catalogue/endpoint.ts'
 import { type RedisReply, TIMED_OUT } from '../../redis/connection.ts'
 import { type OnStoreEvent, type RedisTimes, redisChannels, redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
-import { Acknowledgements } from './invalidation-subscriber.ts'
+import { GENERATION, GENERATION_AGE, LEASES, NOW, script } from '../../redis/scripts.ts'
 import type { KnownEpochs } from './local-tier.ts'
-import { BUMP_EPOCHS } from './scripts.ts'
 
 /** A lease may last this many times longer by the clock of another machine. */
 const CLOCK_DRIFT = 1.05
@@ -109,4 +109,94 @@ export class Announcer {
 
 function toWellFormed(_: string, value: unknown): unknown {
   return typeof value === 'string' ? Buffer.from(value).toString() : value
+}
+
+/**
+ * Increments epochs, adds and removes write fences, and publishes the invalidation. KEYS: hash. ARGV: new random part
+ * of the generation, channel, id of the writer, JSON of {bump, fence, lift, id, lease, soft}. Returns generation,
+ * sequence, age of the generation in milliseconds, then the id and the remaining lease of each other replica.
+ */
+export const BUMP_EPOCHS = script(
+  NOW,
+  GENERATION,
+  GENERATION_AGE,
+  LEASES,
+  `
+local want = cjson.decode(ARGV[4])
+local known = redis.call('HMGET', KEYS[1], 'g', 'b')
+local current = generation(known[1])
+local age = generationAge(current, known[2])
+for _, tag in ipairs(want.bump) do
+  local writes, soft = string.match(redis.call('HGET', KEYS[1], 't:' .. tag) or '', '^(%d+)~(%d+)$')
+  writes, soft = tonumber(writes or '0'), tonumber(soft or '0')
+  if want.soft then soft = soft + 1 else writes = writes + 1 end
+  redis.call('HSET', KEYS[1], 't:' .. tag, string.format('%.0f~%.0f', writes, soft))
+end
+local function fence(tag, more)
+  local field = 'f:' .. tag
+  local text = unexpired(redis.call('HGET', KEYS[1], field), want.id, now) .. more
+  if text == '' then redis.call('HDEL', KEYS[1], field) else redis.call('HSET', KEYS[1], field, text) end
+end
+for _, tag in ipairs(want.lift) do fence(tag, '') end
+for _, tag in ipairs(want.fence) do fence(tag, want.id .. '=' .. string.format('%.0f', now + want.lease) .. ';') end
+local sequence = redis.call('HGET', KEYS[1], 'q') or '0'
+if #want.bump > 0 then
+  sequence = redis.call('HINCRBY', KEYS[1], 'q', 1)
+  redis.call('PUBLISH', ARGV[2], cjson.encode({g = current, q = tostring(sequence), w = ARGV[3], tags = want.bump}))
+end
+local out = {current, tostring(sequence), age}
+for name, till in string.gmatch(redis.call('HGET', KEYS[1], 'r') or '', '([^=;]+)=(%d+);') do
+  if name ~= ARGV[3] and tonumber(till) > now then
+    out[#out + 1] = name
+    out[#out + 1] = tonumber(till) - now
+  end
+end
+return out`,
+)
+
+/** A place in the sequence of invalidations. */
+interface Invalidation {
+  readonly generation: string
+  readonly sequence: number
+}
+
+/** More than the replicas that run at the same time. Each start of a process is another replica. */
+const MAX_REPLICAS = 1000
+
+/** The last invalidation that each replica acknowledged. It includes all before it: after a gap, replicas discard all. */
+export class Acknowledgements {
+  readonly #last = new LRUCache<string, Invalidation>({ max: MAX_REPLICAS })
+  readonly #listeners = new Set<() => void>()
+
+  add(replica: string, sequence: number, generation: string): void {
+    this.#last.set(replica, { generation, sequence })
+    for (const listener of [...this.#listeners]) listener()
+  }
+
+  /**
+   * Resolves with true when all `others` have acknowledged the invalidation, with false when their leases at the time
+   * of the invalidation have expired. A later heartbeat cannot extend them: it arrives over the same channel, after
+   * the invalidation. `others`: replicas with the milliseconds left of their leases.
+   */
+  wait(invalidation: Invalidation, others: ReadonlyMap<string, number>): Promise<boolean> {
+    const isMissing = () => [...others.keys()].some((replica) => !this.#has(replica, invalidation))
+    if (!isMissing()) return Promise.resolve(true)
+    return new Promise((resolve) => {
+      const end = (isComplete: boolean) => {
+        clearTimeout(timer)
+        this.#listeners.delete(listener)
+        resolve(isComplete)
+      }
+      const listener = () => {
+        if (!isMissing()) end(true)
+      }
+      const timer = setTimeout(end, Math.max(...others.values()) + 1, false)
+      this.#listeners.add(listener)
+    })
+  }
+
+  #has(replica: string, { generation, sequence }: Invalidation): boolean {
+    const last = this.#last.get(replica)
+    return last !== undefined && last.generation === generation && last.sequence >= sequence
+  }
 }

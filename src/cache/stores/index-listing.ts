@@ -8,12 +8,12 @@ import {
   compareWithCurrent,
   type IndexRow,
   type IndexRowsOptions,
+  type InvalidationSequence,
   type RememberedRow,
   type RememberedRows,
   readIndex,
   toIndexEntry,
 } from './index-rows.ts'
-import type { InvalidationSequence } from './redis-tier.ts'
 
 /** Rows of one command, which takes Redis some tenths of a millisecond. */
 const KEYS_PER_COMMAND = 256

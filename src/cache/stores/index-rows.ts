@@ -4,11 +4,10 @@ import type { IndexEntry, StoredResponseInfo } from '../../core/cache-index.ts'
 import type { RedisReply } from '../../redis/connection.ts'
 import { redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
-import type { Script } from '../../redis/scripts.ts'
+import { type Script, script } from '../../redis/scripts.ts'
 import type { EntryCodec } from './entry-codec.ts'
 import { compareEpochs, INITIAL_EPOCH } from './epochs.ts'
 import { isNumber, isRecord, isResponseInfo, isStringArray } from './redis-entries.ts'
-import { READ_EPOCHS_OF_TAGS } from './scripts.ts'
 
 const TAGS_PER_COMMAND = 1024
 /** How often a command is tried: without one page, all pages after it would be missing. */
@@ -19,6 +18,12 @@ const MAX_SHARED_TEXTS = 4096
 export interface IndexRowsOptions {
   readonly replica: RedisReplica
   readonly codec: EntryCodec
+}
+
+/** While both are the same, no epoch has changed. */
+export interface InvalidationSequence {
+  readonly generation: string
+  readonly sequence: string
 }
 
 /** What Redis stores of a response in the index. Ages follow from its lifetime and the time that it has left. */
@@ -216,3 +221,15 @@ export class RememberedRows {
     this.#idleTimer.unref()
   }
 }
+
+/**
+ * Reads the epochs of many tags. KEYS: hash. ARGV: tags as one JSON text, since a command of many arguments costs the
+ * client more than everything else. Returns the epochs as one text with a space between two of them, for the same
+ * reason; the epoch of a tag that was never invalidated is empty.
+ */
+export const READ_EPOCHS_OF_TAGS = script(`
+local fields = cjson.decode(ARGV[1])
+for at = 1, #fields do fields[at] = 't:' .. fields[at] end
+local epochs = redis.call('HMGET', KEYS[1], unpack(fields))
+for at = 1, #fields do epochs[at] = epochs[at] or '' end
+return table.concat(epochs, ' ')`)

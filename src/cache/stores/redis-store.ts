@@ -1,19 +1,21 @@
 /** The store that all replicas share over Redis: one round trip for a lookup, none within the lease of the local tier. */
+import { randomUUID } from 'node:crypto'
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type { CacheStoreState, PurgeOutcome, PurgeScope } from '../../core/cache-index.ts'
-import type { CacheIndex, Lookup } from '../../core/response.ts'
-import { type OnStoreEvent, redisChannels } from '../../redis/options.ts'
+import type { CacheIndex, Lookup, TagEpochs } from '../../core/response.ts'
+import { type OnStoreEvent, redisChannels, redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
+import { GENERATION, LEASES, NOW, script } from '../../redis/scripts.ts'
 import type { CacheStore, NewStoredResponse, SharedParts } from './contract.ts'
 import { createEntryCodec } from './entry-codec.ts'
-import { compareEpochs, purgeTags, readTimeOf } from './epochs.ts'
+import { compareEpochs, keyTag, purgeTags, readTimeOf, TimedEpochs, withKeyEpoch } from './epochs.ts'
 import { FetchLocks } from './fetch-locks.ts'
+import type { InvalidationSequence } from './index-rows.ts'
 import { InvalidationSubscriber } from './invalidation-subscriber.ts'
 import { Invalidator } from './invalidator.ts'
-import { LocalEntries, toLocalEntry } from './local-entries.ts'
+import { LocalEntries, type LocalEntry, toLocalEntry, toStoredResponse } from './local-entries.ts'
 import { KnownEpochs, knownEpochsOf, LocalTier, localLookup } from './local-tier.ts'
 import { createRedisParts, RedisEntries } from './redis-entries.ts'
-import { RedisTier } from './redis-tier.ts'
 import { ResponseIndex } from './response-index.ts'
 
 export interface RedisStoreOptions {
@@ -186,3 +188,123 @@ class RedisCache {
     this.#local.clear()
   }
 }
+
+export interface RedisTierOptions {
+  readonly replica: RedisReplica
+  readonly known: KnownEpochs
+  readonly entries: RedisEntries
+}
+
+/** `entry` is there for a hit. */
+interface TierLookup {
+  readonly lookup: Lookup
+  readonly entry?: LocalEntry
+}
+
+export class RedisTier {
+  readonly #options: RedisTierOptions
+  readonly #unsent = new Map<string, Promise<TierLookup>>()
+
+  constructor(options: RedisTierOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Looks up an entry in one round trip. Equal lookups of one turn of the event loop share it: thousands of identical
+   * requests at once must not slow down Redis. It is sent after all of them have arrived, because the reply to an
+   * earlier lookup might be older than a write that the later client has seen.
+   */
+  lookup(key: string, tags: readonly Tag[]): Promise<TierLookup> {
+    if (!this.#options.replica.heartbeat.isTrusted) return Promise.resolve({ lookup: { kind: 'unavailable' } })
+    const name = `${key} ${tags.join(' ')}`
+    const unsent = this.#unsent.get(name)
+    if (unsent !== undefined) return unsent
+    const lookup = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
+      this.#unsent.delete(name)
+      return this.#lookup(key, tags)
+    })
+    this.#unsent.set(name, lookup)
+    return lookup
+  }
+
+  async #lookup(key: string, tags: readonly Tag[]): Promise<TierLookup> {
+    const { replica, entries } = this.#options
+    const { heartbeat, elapsed } = replica
+    if (!heartbeat.isTrusted) return { lookup: { kind: 'unavailable' } }
+    const [epochs, entry] = await Promise.all([this.readEpochs(key, tags), entries.get(key)])
+    // Checked again: meanwhile a heartbeat may have found that all fences were lost before this lookup.
+    if (epochs === undefined || !heartbeat.isTrusted) return { lookup: { kind: 'unavailable' } }
+    if (entry === undefined) return { lookup: { kind: 'miss', epochs, changed: false } }
+    const comparison = compareEpochs(entry, epochs)
+    if (comparison === 'changed') return { lookup: { kind: 'miss', epochs, changed: true } }
+    const response = toStoredResponse(entry, elapsed(), comparison === 'stale')
+    return { lookup: { kind: 'hit', epochs, response, isLocal: false }, entry }
+  }
+
+  /** Reads the epochs of an entry's tags and key. Undefined: Redis is unreachable. */
+  async readEpochs(key: string, tags: readonly Tag[]): Promise<TagEpochs | undefined> {
+    const start = this.#options.replica.elapsed()
+    const epochs = await this.readTagEpochs([...tags, keyTag(key)])
+    return epochs === undefined ? undefined : new TimedEpochs(withKeyEpoch(epochs), start)
+  }
+
+  /** Reads the epochs of tags, and remembers them. Undefined: Redis is unreachable. */
+  async readTagEpochs(tags: readonly Tag[]): Promise<TagEpochs | undefined> {
+    const { known } = this.#options
+    const read = known.beginRead(tags)
+    const reply = await this.#readEpochs(tags)
+    if (reply === undefined) {
+      known.endRead(read)
+      return undefined
+    }
+    const [generation, , fenced, ...values] = reply
+    const epochs = { generation: String(generation), epochs: values.map(String), fenced: fenced === 1 }
+    known.endRead(read, epochs)
+    return epochs
+  }
+
+  /** Reads the place in the sequence of invalidations. Undefined: Redis is unreachable. */
+  async readSequence(): Promise<InvalidationSequence | undefined> {
+    const reply = await this.#readEpochs([])
+    return reply && { generation: String(reply[0]), sequence: String(reply[1]) }
+  }
+
+  /** Returns the reply of READ_EPOCHS. */
+  async #readEpochs(tags: readonly Tag[]): Promise<readonly (string | number)[] | undefined> {
+    const { commands, heartbeat, times } = this.#options.replica
+    const args = [randomUUID(), ...tags]
+    const reply = await commands.runScript<(string | number)[]>(
+      READ_EPOCHS,
+      [redisKeys.epochs],
+      args,
+      times.commandTimeout,
+    )
+    heartbeat.reportReply(reply)
+    return reply.ok && heartbeat.observeGeneration(String(reply.value[0])) ? reply.value : undefined
+  }
+}
+
+/**
+ * Reads the epochs of a lookup. KEYS: hash. ARGV: new random part of the generation, tags. Returns generation,
+ * sequence, fenced (0 or 1), one epoch per tag.
+ */
+export const READ_EPOCHS = script(
+  NOW,
+  GENERATION,
+  LEASES,
+  `
+local fields = {'g', 'q'}
+for at = 2, #ARGV do
+  fields[#fields + 1] = 't:' .. ARGV[at]
+  fields[#fields + 1] = 'f:' .. ARGV[at]
+end
+local got = redis.call('HMGET', KEYS[1], unpack(fields))
+local fenced = 0
+local out = {generation(got[1]), got[2] or '0', 0}
+for at = 3, #fields, 2 do
+  out[#out + 1] = got[at] or '0~0'
+  if got[at + 1] and unexpired(got[at + 1], '', now) ~= '' then fenced = 1 end
+end
+out[3] = fenced
+return out`,
+)

@@ -10,9 +10,9 @@ import { NOW, script } from '../../redis/scripts.ts'
 import type { EntryCodec } from './entry-codec.ts'
 import { IndexListing } from './index-listing.ts'
 import { countRows, IndexPages } from './index-pages.ts'
-import { RememberedRows } from './index-rows.ts'
+import { type InvalidationSequence, RememberedRows } from './index-rows.ts'
+
 import { type LocalEntry, storageLifetime, storedBytes } from './local-entries.ts'
-import type { InvalidationSequence } from './redis-tier.ts'
 
 /**
  * Adds a row and removes up to 64 that have expired. KEYS (of one group): keys by expiry, rows, hits. ARGV: key, row,

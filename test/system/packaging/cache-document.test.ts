@@ -3,15 +3,14 @@ import t from 'tap'
 import { parse } from 'yaml'
 import { createLoginAttempts } from '../../../src/access/login-attempts.ts'
 import { createSharedAccess } from '../../../src/app/redis.ts'
-import { COMMANDS_USED } from '../../../src/cache/stores/scripts.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { schema } from '../../../src/config/schema.ts'
 import { listLeaves } from '../../../src/config/tree.ts'
 import { StoredForms } from '../../../src/core/stored-forms.ts'
 import { RedisReplica } from '../../../src/redis/replica.ts'
-import { ACCESS_COMMANDS_USED } from '../../../src/redis/scripts.ts'
 import { startRedis } from '../../support/redis.ts'
+import { ACCESS_COMMANDS, STORE_COMMANDS } from '../../support/redis-commands.ts'
 import { openRedisStore } from '../../support/redis-store.ts'
 
 const document = readFileSync('docs/cache.md', 'utf8')
@@ -37,7 +36,7 @@ t.test('docs/cache.md names every endpoint of the cache and each of its paramete
 })
 
 t.test('the ACL user of docs/cache.md is allowed exactly the commands that the edge uses', async (t) => {
-  const used = new Set([...COMMANDS_USED, ...ACCESS_COMMANDS_USED])
+  const used = new Set([...STORE_COMMANDS, ...ACCESS_COMMANDS])
   // The whole of CLUSTER could take a cluster apart.
   used.delete('cluster')
   const written = [...rules.matchAll(/\+(\S+)/g)].map(([, name]) => name)

@@ -4,8 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { createAuditFile } from '../../../src/audit/file.ts'
-import { lockAuditFile } from '../../../src/audit/open-file.ts'
+import { createAuditFile, lockAuditFile } from '../../../src/audit/file.ts'
 
 async function auditFile(t: Test) {
   const folder = await mkdtemp(join(tmpdir(), 'edge-audit-'))

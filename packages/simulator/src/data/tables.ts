@@ -4,10 +4,9 @@
  */
 import { ownEntry } from '../../../../src/core/values.ts'
 import { collect, matchRows } from '../../../../src/query/collect.ts'
-import { compileConditions } from '../../../../src/query/condition.ts'
+import { compileConditions, toRowPredicate } from '../../../../src/query/condition.ts'
 import { compileFilter, compileSearch } from '../../../../src/query/filter.ts'
 import { parseQuery, printQuery, type Query } from '../../../../src/query/grammar.ts'
-import { toRowPredicate } from '../../../../src/query/predicate.ts'
 import {
   CollectionError,
   type CollectionPage,

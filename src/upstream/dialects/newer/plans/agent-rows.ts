@@ -9,7 +9,7 @@ import { type CollectionRequest, parsePage } from '../../../../query/request.ts'
 import { compileProjection, flattenRow } from '../../../../query/select.ts'
 import type { DatabaseSource } from '../../../../query/sources.ts'
 import type { Row } from '../../../../query/value.ts'
-import { BYTES_PER_PART, PartWriter } from '../../../../rows/parts.ts'
+import { BYTES_PER_PART, PartWriter } from '../../../../rows/page-writer.ts'
 import { encode } from '../../dialect.ts'
 import { MAX_REQUEST_LINE } from '../request-line.ts'
 

@@ -1,0 +1,63 @@
+/** The commands of Redis that the edge uses: what the ACL user of docs/cache.md is allowed. */
+
+/** Every command that the store sends and that its scripts call: what the ACL of its Redis user must allow. */
+export const STORE_COMMANDS: readonly string[] = [
+  // Sent
+  'evalsha',
+  'eval',
+  'get',
+  'pttl',
+  'set',
+  'unlink',
+  'smembers',
+  'sadd',
+  'publish',
+  'subscribe',
+  'unsubscribe',
+  // Called by scripts
+  'time',
+  'info',
+  'hget',
+  'hmget',
+  'hset',
+  'hdel',
+  'hexists',
+  'hincrby',
+  'del',
+  'pexpire',
+  'zadd',
+  'zcard',
+  'zrem',
+  'zrangebyscore',
+  // Of the connection
+  'hello',
+  'auth',
+  'select',
+  'quit',
+  'asking',
+  'cluster',
+]
+
+/** The commands of the scripts for revocations and counters: what the ACL of the Redis user must allow, besides those of the store. */
+export const ACCESS_COMMANDS: readonly string[] = [
+  'del',
+  'eval',
+  'evalsha',
+  'get',
+  'hdel',
+  'hget',
+  'hset',
+  'publish',
+  'set',
+  'time',
+  'zadd',
+  'zrange',
+  'zrem',
+  // Version 0.1.0 uses these: during a rollout and after a rollback, both versions run with the same Redis user.
+  'exists',
+  'incrby',
+  'pexpire',
+  'pttl',
+  'zcard',
+  'zremrangebyscore',
+]
