@@ -68,7 +68,7 @@ const table: Readonly<Record<string, Room>> = {
     rooms: [
       'core',
       'catalogue/endpoint',
-      'catalogue/classic-texts',
+      'catalogue/classic-texts.json',
       'catalogue/newer/translation',
       'catalogue/schemas/kinds',
       'query',
@@ -114,7 +114,7 @@ const table: Readonly<Record<string, Room>> = {
       'core/values',
       'catalogue/index',
       'catalogue/endpoint',
-      'catalogue/classic-texts',
+      'catalogue/classic-texts.json',
       'catalogue/schemas/kinds',
       'query',
     ],

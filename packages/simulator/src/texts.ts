@@ -1,9 +1,10 @@
 /** The error messages of the framework, word for word as in a real manager. */
-import { classicTexts } from '../../../src/catalogue/classic-texts.ts'
+import classic from '../../../src/catalogue/classic-texts.json' with { type: 'json' }
+import type { CodeOf } from '../../../src/core/errors.ts'
 import { FrameworkError } from './model.ts'
 
-export const texts = {
-  ...classicTexts,
+const written = {
+  ...classic.texts,
   1000: 'Wazuh Internal Error',
   1017: 'Some Wazuh daemons are not ready yet in node',
   1717: 'Cannot upgrade to a version higher than the manager',
@@ -15,7 +16,8 @@ export const texts = {
   3012: 'Cluster is not running',
 } as const
 
-export type FrameworkCode = keyof typeof texts
+export type FrameworkCode = CodeOf<keyof typeof written>
+export const texts: Readonly<Record<FrameworkCode, string>> = written
 
 /** Returns an error of the framework; `extra` follows after a colon. */
 export function refusal(code: FrameworkCode, extra?: string): FrameworkError {

@@ -1,6 +1,7 @@
 /** An example request for each endpoint, with values that its record accepts, and an example response. */
 
 import type { Endpoint, Field, Param } from '../../catalogue/endpoint.ts'
+import values from '../../catalogue/items/example-values.json' with { type: 'json' }
 import recorded from '../../catalogue/items/examples.json' with { type: 'json' }
 import type { Kind } from '../../catalogue/schemas/kinds.ts'
 
@@ -16,58 +17,11 @@ export interface Example {
 }
 
 /** A test checks these values against the patterns of their kinds. */
-const valueByKind: Readonly<Record<Kind, string>> = {
-  numbers: '1',
-  array_numbers: '001,002',
-  names: 'default',
-  array_names: 'web,database',
-  node_names: '*',
-  paths: 'etc/rules/local_rules.xml',
-  dates: '20261121',
-  ips: 'any',
-  alphanumeric: 'active',
-  sort: '-id',
-  search: 'web',
-  select: 'id,name',
-  ranges: '2-5',
-  hashes: 'd41d8cd98f00b204e9800998ecf8427e',
-  key: 'a1b2c3d4',
-  timeframe: '7d',
-  empty_boolean: 'true',
-  yes_no: 'yes',
-  boolean: 'true',
-  query: 'id>1',
-  format: 'json',
-  flag: '',
-  command: '!restart.sh',
-  url: '/agents?limit=5',
-  tag: 'agent:001',
-}
-
-/** Parameters and fields that mean the same in every endpoint. */
-const valueByName: Readonly<Record<string, string>> = {
-  agent_id: '001',
-  agent_name: 'web-1',
-  name: 'web-1',
-  group_id: 'default',
-  filename: 'agent.conf',
-  file_name: 'agent.conf',
-  node_id: 'worker-1',
-  node_name: 'worker-1',
-  component: 'analysis',
-  configuration: 'global',
-  rule_id: '5710',
-  decoder_name: 'sshd',
-  policy_id: 'cis_debian',
-  group: 'agents',
-  wpk_repo: 'packages.wazuh.com/wpk/',
-  file_path: '/var/ossec/var/upgrade/agent.wpk',
-}
-
-/** Parameters for which the value by name is not valid in this path. */
-const valueByPath: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  '/agents/:agent_id/config/:component/:configuration': { component: 'agent', configuration: 'client' },
-}
+const valueByKind: Readonly<Record<Kind, string>> = values.byKind
+/** Of parameters and fields that mean the same in every endpoint. */
+const valueByName: Readonly<Record<string, string>> = values.byName
+/** Of parameters for which the value by name is not valid in this path. */
+const valueByPath: Readonly<Record<string, Readonly<Record<string, string>>>> = values.byPath
 
 export function exampleOf(endpoint: Endpoint): Example {
   const { method, path } = endpoint

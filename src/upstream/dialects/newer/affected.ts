@@ -1,6 +1,6 @@
 /** `{msg, affected_agents, failed_ids}`: what was done to items, and what failed. */
 
-import { itemDetails } from '../../../catalogue/classic-texts.ts'
+import classic from '../../../catalogue/classic-texts.json' with { type: 'json' }
 import type { AffectedRule } from '../../../catalogue/newer/translation.ts'
 import { ownEntry } from '../../../core/values.ts'
 import { listOf } from './bodies.ts'
@@ -73,6 +73,8 @@ export function itemError(
   { id, code, message }: FailedItem,
 ): { readonly message: string; readonly code: number } {
   const { message: text } = errorOf(meaning, code, message)
-  const detail = conversation.fill(ownEntry(itemDetails, String(meaning)) ?? '').replace('{id}', () => id)
+  const detail = conversation
+    .fill(ownEntry<string>(classic.itemDetails, String(meaning)) ?? '')
+    .replace('{id}', () => id)
   return { message: text + detail, code: meaning }
 }

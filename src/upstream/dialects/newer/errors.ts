@@ -1,6 +1,6 @@
 /** Errors of the newer layout as errors of the classic one. */
 
-import { classicTexts } from '../../../catalogue/classic-texts.ts'
+import classic from '../../../catalogue/classic-texts.json' with { type: 'json' }
 import type { Endpoint } from '../../../catalogue/endpoint.ts'
 import type { ErrorRule, NoError } from '../../../catalogue/newer/translation.ts'
 import { type Kind, kinds } from '../../../catalogue/schemas/kinds.ts'
@@ -91,7 +91,7 @@ export class RefusedError extends Error {
 /** Returns the error with its classic text, or with the text of the newer layout if no classic one is known. */
 export function classicError(code: number, newerText = ''): ClassicError {
   const known = Object.hasOwn(errorTable, code) ? errorTable[code as ErrorCode] : undefined
-  const text = known?.message ?? ownEntry<string>(classicTexts, String(code)) ?? cutAtColon(newerText)
+  const text = known?.message ?? ownEntry<string>(classic.texts, String(code)) ?? cutAtColon(newerText)
   return { code, message: text, status: known?.status ?? statusOf(code) }
 }
 
