@@ -1,7 +1,7 @@
 /**
  * Reloads the whole configuration: within a second of a change of its files, and on SIGHUP. A configuration with a fault
  * is loaded again each second: it may name a file that appears later. A reload takes effect as a whole or not at all.
- * What needs a restart is reported by name. src/config/reloadable.ts states the effect of each setting.
+ * What needs a restart is reported by name. src/config/schema.ts states the effect of each setting.
  */
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'

@@ -1,10 +1,15 @@
 /**
- * Every setting of the edge, with its default. This is the only place that states defaults: validation, the names of
- * environment variables, the type `Config` and the test of config/default.yaml all use this schema.
+ * Every setting of the edge, with its default, and when a changed value takes effect. This is the only place that states
+ * these: validation, reloads, the names of environment variables, the type `Config` and docs/configuration.md use this schema.
  */
 import Type, { type Static, type TSchema } from 'typebox'
 import { PERMISSION_PATTERN, TOKEN_ALGORITHMS, type TokenAlgorithm } from '../core/access.ts'
 import type { SchemaNode } from './tree.ts'
+
+/** A changed value takes effect with the next start of the process; all other values with the next reload. */
+const restart = <T extends TSchema>(schema: T): T => Object.assign(schema, { effect: 'restart' })
+/** A reload takes effect, but adding the setting where there was none, or removing it, needs a restart. An empty list counts as none. */
+const reloadIfSet = <T extends TSchema>(schema: T): T => Object.assign(schema, { effect: 'reloadIfSet' })
 
 /** Written `750ms`, `5s`, `2m` or `1h`; parsed to milliseconds. */
 const duration = (value: string) => Type.Unsafe<number>({ type: 'string', format: 'duration', default: value })
@@ -97,19 +102,23 @@ const delays = <Name extends string>(pattern: string, value: object) =>
 const address = record({ host: text({ format: 'host' }), port: Type.Integer({ minimum: 1, maximum: 65_535 }) })
 
 const cache = group({
-  enabled: flag(true),
-  trial: flag(false),
-  redis: group({
-    url: Type.Optional(text({ format: 'redisUrl' })),
-    sentinels: list(address),
-    name: Type.Optional(text()),
-    cluster: list(address),
-    username: Type.Optional(text()),
-    password: Type.Optional(text({ secret: true })),
-    passwordFile: Type.Optional(path()),
-    tls: group({ ca: Type.Optional(path()), required: flag(true) }),
-    timeout: duration('50ms'),
-  }),
+  enabled: restart(flag(true)),
+  // The pipeline is built with or without the trial.
+  trial: restart(flag(false)),
+  // Another Redis is another cache, with other write fences: replicas change to it one after the other.
+  redis: restart(
+    group({
+      url: Type.Optional(text({ format: 'redisUrl' })),
+      sentinels: list(address),
+      name: Type.Optional(text()),
+      cluster: list(address),
+      username: Type.Optional(text()),
+      password: Type.Optional(text({ secret: true })),
+      passwordFile: Type.Optional(path()),
+      tls: group({ ca: Type.Optional(path()), required: flag(true) }),
+      timeout: duration('50ms'),
+    }),
+  ),
   writesWithoutRedis: oneOf(['refuse', 'sendAndRiskStaleReads']),
   localBytes: size('64MiB'),
   defaultTtl: delay('750ms'),
@@ -117,7 +126,7 @@ const cache = group({
   endpoints: delays<`/${string}`>('^/[^\\x00-\\x20]{0,255}$', ENDPOINT_TTLS),
   staleWhileRevalidate: delays<CacheGroup>(`^(?:${cacheGroups.join('|')})$`, {}),
   staleIfError: delay('60s'),
-  encryptionKeyFile: Type.Optional(path()),
+  encryptionKeyFile: restart(Type.Optional(path())),
   replicationLag: delay('18s'),
   compressionMinBytes: size('1KiB'),
   snapshots: group({
@@ -130,12 +139,14 @@ const cache = group({
 })
 
 /** `off` instead of this group means plain HTTP on purpose (removed before the validation, index.ts). */
-const certificate = () => Type.Optional(record({ cert: path(), key: path() }, 'off, or a group of cert and key'))
+const certificate = () =>
+  reloadIfSet(Type.Optional(record({ cert: path(), key: path() }, 'off, or a group of cert and key')))
 
 const listen = group({
-  host: text({ default: '127.0.0.1', format: 'host' }),
-  port: port(55_000),
-  processes: processes(),
+  host: restart(text({ default: '127.0.0.1', format: 'host' })),
+  port: restart(port(55_000)),
+  // The first process runs alone, or supervises the others.
+  processes: restart(processes()),
   hosts: list(text({ format: 'host' })),
   tls: certificate(),
   trustedProxies: list(text({ format: 'cidr' })),
@@ -156,7 +167,8 @@ const listen = group({
     idle: duration('72s'),
   }),
   drain: group({ delay: delay('5s'), limit: duration('30s') }),
-  cors: group({ origins: list(text({ format: 'origin' })) }),
+  // With CORS, each response has other headers, and preflight requests have a route.
+  cors: reloadIfSet(group({ origins: list(text({ format: 'origin' })) })),
 })
 
 const node = record({
@@ -169,15 +181,17 @@ const node = record({
 })
 
 const cluster = group({
-  distribution: oneOf(['manager', 'edge']),
-  layout: oneOf(['classic', 'newer', 'auto']),
+  // The pipeline is built for one distribution and one layout.
+  distribution: restart(oneOf(['manager', 'edge'])),
+  layout: restart(oneOf(['classic', 'newer', 'auto'])),
   experimental: flag(true),
   discover: flag(true),
   nodes: list(node),
   credentials: group({
-    mode: oneOf(['service', 'passthrough']),
-    username: Type.Optional(text()),
-    password: Type.Optional(text({ secret: true })),
+    // Who the callers are, and whose credentials the nodes receive, changes only as a whole.
+    mode: restart(oneOf(['service', 'passthrough'])),
+    username: reloadIfSet(Type.Optional(text())),
+    password: reloadIfSet(Type.Optional(text({ secret: true }))),
     passwordFile: Type.Optional(path()),
   }),
   tls: group({
@@ -233,12 +247,13 @@ const permission = Type.String({
 })
 
 const access = group({
-  users: Type.Optional(path()),
+  // The contents of these files are reloaded when they change.
+  users: restart(Type.Optional(path())),
   roles: table(list(text())),
   customRoles: table(list(permission)),
   tokens: group({
     lifetime: duration('900s'),
-    keys: Type.Optional(path()),
+    keys: restart(Type.Optional(path())),
     issuers: list(issuer),
   }),
   limits: group({ requestsPerSecond: count(500), hitsPerSecond: count(20_000), failedLogins: count(10) }),
@@ -246,18 +261,19 @@ const access = group({
 })
 
 const audit = group({
-  file: Type.Optional(path()),
+  // A chain of audit records belongs to one file.
+  file: restart(Type.Optional(path())),
   onFailure: oneOf(['refuse', 'log']),
   sync: flag(true),
   rotateAt: size('64MiB'),
 })
 
 const traces = group({
-  endpoint: Type.Optional(text({ format: 'collector' })),
-  headersFile: Type.Optional(path()),
+  endpoint: restart(Type.Optional(text({ format: 'collector' }))),
+  headersFile: restart(Type.Optional(path())),
   sampleRatio: amount(0.01, 1),
   maxPerSecond: amount(10, 10_000),
-  exemplars: flag(false),
+  exemplars: restart(flag(false)),
 })
 
 const log = group({
@@ -266,20 +282,21 @@ const log = group({
     enum: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
     default: 'info',
   }),
-  format: oneOf(['json', 'text']),
+  format: restart(oneOf(['json', 'text'])),
 })
 
-const replica = group({ name: Type.Optional(text({ format: 'replicaName' })) })
+// The console, the log and the audit chain name a process as long as it runs.
+const replica = group({ name: restart(Type.Optional(text({ format: 'replicaName' }))) })
 
 /** The whole configuration. An unknown key is a fault. */
 export const settings = record({
   replica,
   listen,
   operations: group({
-    host: text({ default: '127.0.0.1', format: 'host' }),
-    port: port(55_001),
+    host: restart(text({ default: '127.0.0.1', format: 'host' })),
+    port: restart(port(55_001)),
     tls: certificate(),
-    metrics: oneOf(['signedIn', 'open']),
+    metrics: restart(oneOf(['signedIn', 'open'])),
     signIn,
   }),
   cluster,

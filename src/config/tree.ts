@@ -3,11 +3,16 @@ import { ownEntry } from '../core/values.ts'
 
 export type Path = readonly (string | number)[]
 
+/** When a changed setting takes effect: with the next reload, only if it was set before and is set after it, or with the next start. */
+export type Effect = 'reload' | 'reloadIfSet' | 'restart'
+
 /** The parts of a JSON Schema that these functions read. */
 export interface SchemaNode {
   readonly type?: string
   readonly format?: string
   readonly default?: unknown
+  /** Absent: that of the group around it; `reload` if no group states one. */
+  readonly effect?: Effect
   readonly secret?: boolean
   /** Follows "must be" in a message. */
   readonly description?: string

@@ -6,9 +6,9 @@ import { readFileSync } from 'node:fs'
 import { renamedSettings } from '../../../src/config/deprecated.ts'
 import { toVariable } from '../../../src/config/environment.ts'
 import { formats } from '../../../src/config/formats.ts'
-import { type Effect, effectOf } from '../../../src/config/reloadable.ts'
+import { effectOf } from '../../../src/config/reloadable.ts'
 import { schema } from '../../../src/config/schema.ts'
-import { getIn, listLeaves, type SchemaNode } from '../../../src/config/tree.ts'
+import { type Effect, getIn, listLeaves, type SchemaNode } from '../../../src/config/tree.ts'
 
 const INTRODUCTION = `# Configuration reference
 

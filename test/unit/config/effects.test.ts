@@ -1,21 +1,10 @@
 import t from 'tap'
 import { loadConfig } from '../../../src/config/index.ts'
-import { createReloadableConfig, effectOf, settingEffects } from '../../../src/config/reloadable.ts'
+import { createReloadableConfig, effectOf } from '../../../src/config/reloadable.ts'
 import { type Config, schema } from '../../../src/config/schema.ts'
 import { getIn, listLeaves, type Path } from '../../../src/config/tree.ts'
 
 const leaves = listLeaves(schema).map(({ path }) => path)
-
-t.test('the table of effects has every setting, and nothing else', async (t) => {
-  for (const path of leaves) t.doesNotThrow(() => effectOf(path), `src/config/reloadable.ts: ${path.join('.')}`)
-  for (const row of Object.keys(settingEffects)) {
-    const keys = row.split('.')
-    t.ok(
-      leaves.some((path) => keys.every((key, at) => path[at] === key)),
-      `${row} is a setting or a group`,
-    )
-  }
-})
 
 /** A copy with this value. The value has no valid type: `apply` compares, and parts are not built here. */
 function withValue<Tree>(tree: Tree, [key, ...rest]: Path, value: unknown): Tree {
