@@ -26,41 +26,16 @@ const ignoredNumber = { ...filter('numbers', 'no effect'), beyondSeed: true } as
 /** Clients decide by it whether the manager is ready. */
 const statusOfNow = { isStatus: true, priority: 'health' } as const
 
+const mixed = { isMixedByCluster: true } as const
+
 const facts = [
   { part: 'info', summary: 'Basic information', response: objectOf('ManagerInfo') },
-  {
-    part: 'status',
-    summary: 'Status of the daemons',
-    response: objectOf('DaemonStatus'),
-    ...statusOfNow,
-  },
-  {
-    part: 'logs/summary',
-    summary: 'Log entries counted by tag',
-    response: objectOf('LogSummary'),
-  },
-  {
-    part: 'stats/hourly',
-    summary: 'Averages of each hour',
-    response: objectOf('HourlyAverages'),
-  },
-  {
-    part: 'stats/weekly',
-    summary: 'Averages of each hour of the week',
-    response: objectOf('WeeklyAverages'),
-  },
-  {
-    part: 'stats/analysisd',
-    summary: 'Counters of analysisd',
-    response: objectOf('AnalysisdStats'),
-    isMixedByCluster: true,
-  },
-  {
-    part: 'stats/remoted',
-    summary: 'Counters of remoted',
-    response: objectOf('RemotedStats'),
-    isMixedByCluster: true,
-  },
+  { part: 'status', summary: 'Status of the daemons', response: objectOf('DaemonStatus'), ...statusOfNow },
+  { part: 'logs/summary', summary: 'Log entries counted by tag', response: objectOf('LogSummary') },
+  { part: 'stats/hourly', summary: 'Averages of each hour', response: objectOf('HourlyAverages') },
+  { part: 'stats/weekly', summary: 'Averages of each hour of the week', response: objectOf('WeeklyAverages') },
+  { part: 'stats/analysisd', summary: 'Counters of analysisd', response: objectOf('AnalysisdStats'), ...mixed },
+  { part: 'stats/remoted', summary: 'Counters of remoted', response: objectOf('RemotedStats'), ...mixed },
 ] as const
 
 const reads: readonly Endpoint[] = [

@@ -15,13 +15,8 @@ import {
 import { collectionOf } from './schemas/responses.ts'
 import { anyNode, cacheIn, master, withSnapshot } from './schemas/targets.ts'
 
-const readingRules = {
-  section: 'Decoders, rules, lists',
-  strictQuery: true,
-  permission: 'rules:read',
-  target: anyNode,
-  cache: cacheIn('rules', 'rules'),
-} as const
+const reading = { section: 'Decoders, rules, lists', strictQuery: true, target: anyNode } as const
+const readingRules = { ...reading, permission: 'rules:read', cache: cacheIn('rules', 'rules') } as const
 
 const filesOfRuleset = { ...list, status: rulesetStatus, download, path: rulesetPath, file: rulesetFile }
 
@@ -78,13 +73,7 @@ export const rules: readonly Endpoint[] = [
   ...catalogues,
 ]
 
-const readingDecoders = {
-  section: 'Decoders, rules, lists',
-  strictQuery: true,
-  permission: 'decoders:read',
-  target: anyNode,
-  cache: cacheIn('decoders', 'decoders'),
-} as const
+const readingDecoders = { ...reading, permission: 'decoders:read', cache: cacheIn('decoders', 'decoders') } as const
 
 export const decoders: readonly Endpoint[] = [
   read({
@@ -130,10 +119,9 @@ export const decoders: readonly Endpoint[] = [
 ]
 
 const readingLists = {
-  section: 'Decoders, rules, lists',
-  strictQuery: true,
-  permission: 'lists:read',
+  ...reading,
   target: master,
+  permission: 'lists:read',
   cache: cacheIn('lists', 'lists'),
 } as const
 

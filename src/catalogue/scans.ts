@@ -80,10 +80,8 @@ export const syscheck: readonly Endpoint[] = [
   }),
 ]
 
-const rootcheckSection = 'Rootcheck, syscheck, SCA'
-const rootcheckOfAgent = { section: rootcheckSection, params: { agent_id: agentId }, target: agentOwner } as const
 const readingFindings = {
-  ...rootcheckOfAgent,
+  ...ofOne,
   permission: 'rootcheck:read',
   cache: cacheIn('rootcheck', ...ofAgent('rootcheck')),
 } as const
@@ -137,7 +135,7 @@ export const rootcheck: readonly Endpoint[] = [
   write('DELETE', {
     path: '/rootcheck',
     summary: 'Clear the rootcheck data of all agents',
-    section: rootcheckSection,
+    section,
     permission: 'rootcheck:clear',
     target: everyNode('message', 'fail'),
     response: message,
@@ -147,7 +145,7 @@ export const rootcheck: readonly Endpoint[] = [
   write('DELETE', {
     path: '/rootcheck/:agent_id',
     summary: 'Clear the rootcheck data of an agent',
-    ...rootcheckOfAgent,
+    ...ofOne,
     permission: 'rootcheck:clear',
     response: message,
     invalidates: ['rootcheck:{agent_id}'],
@@ -155,7 +153,7 @@ export const rootcheck: readonly Endpoint[] = [
   write('PUT', {
     path: '/rootcheck',
     summary: 'Scan all agents',
-    section: rootcheckSection,
+    section,
     permission: 'rootcheck:run',
     target: everyNode('message', 'fail'),
     response: message,
@@ -165,7 +163,7 @@ export const rootcheck: readonly Endpoint[] = [
   write('PUT', {
     path: '/rootcheck/:agent_id',
     summary: 'Scan an agent',
-    ...rootcheckOfAgent,
+    ...ofOne,
     permission: 'rootcheck:run',
     response: message,
     invalidates: ['rootcheck:{agent_id}', 'syscheck:{agent_id}'],

@@ -319,180 +319,135 @@ export const eventSeries: readonly EventSeries[] = [
 const hasSpans = ({ spans }: MetricsSources) => spans !== undefined
 
 export const stateSeries: readonly StateSeries[] = [
-  {
-    type: 'gauge',
-    processes: 'max',
-    name: 'edge_ready',
-    help: '1: the edge accepts requests.',
-    read: ({ ready }) => Number(ready()),
-  },
-  {
-    type: 'gauge',
-    processes: 'max',
-    name: 'edge_degraded',
-    help: '1: the edge may be ready, but this does not work; GET /readyz?verbose has details.',
-    labels: ['reason'],
-    read: ({ degraded }) => degraded().map(([reason, isDegraded]) => [{ reason }, Number(isDegraded)]),
-  },
-  {
-    type: 'gauge',
-    processes: 'min',
-    name: 'edge_config_reload_success',
-    help: '0: the latest reload of the configuration failed, and the last valid one is in use.',
-    read: ({ reload }) => Number(reload().fault === undefined),
-  },
-  {
-    type: 'gauge',
-    processes: 'min',
-    name: 'edge_config_reload_timestamp_seconds',
-    help: 'When a configuration was last put to use.',
-    read: ({ reload }) => reload().succeededAt / 1000,
-  },
-  {
-    type: 'counter',
-    name: 'edge_config_reloads_total',
-    help: 'Reloads that changed the configuration, and reloads that failed; the same fault is counted once.',
-    labels: ['outcome'],
-    read: ({ reload }) => Object.entries(reload().counts).map(([outcome, count]) => [{ outcome }, count]),
-  },
-  {
-    type: 'gauge',
-    processes: 'min',
-    name: 'edge_certificate_expiry_timestamp_seconds',
-    help: 'When the certificate of this setting ends; of a file of authorities, when its last one ends.',
-    labels: ['setting'],
-    read: ({ certificates }) => certificates().map(({ setting, validTo }) => [{ setting }, validTo / 1000]),
-  },
-  {
-    type: 'gauge',
-    processes: 'max',
-    name: 'edge_config_pending_restart',
-    help: 'Changed settings that take effect after a restart only.',
-    read: ({ reload }) => reload().pendingRestart.length,
-  },
-  {
-    type: 'gauge',
-    name: 'edge_cache_local_bytes',
-    help: 'Bytes of stored responses in the local tier of this replica.',
-    deprecated: 'edge_cache_near_bytes',
-    read: ({ store }) => store?.().local.bytes ?? 0,
-  },
-  {
-    type: 'gauge',
-    name: 'edge_cache_local_entries',
-    help: 'Stored responses in the local tier of this replica.',
-    deprecated: 'edge_cache_near_entries',
-    read: ({ store }) => store?.().local.entries ?? 0,
-  },
+  gauge('edge_ready', '1: the edge accepts requests.', ({ ready }) => Number(ready()), { processes: 'max' }),
+  gauge(
+    'edge_degraded',
+    '1: the edge may be ready, but this does not work; GET /readyz?verbose has details.',
+    ({ degraded }) => degraded().map(([reason, isDegraded]) => [{ reason }, Number(isDegraded)]),
+    { labels: ['reason'], processes: 'max' },
+  ),
+  gauge(
+    'edge_config_reload_success',
+    '0: the latest reload of the configuration failed, and the last valid one is in use.',
+    ({ reload }) => Number(reload().fault === undefined),
+    { processes: 'min' },
+  ),
+  gauge(
+    'edge_config_reload_timestamp_seconds',
+    'When a configuration was last put to use.',
+    ({ reload }) => reload().succeededAt / 1000,
+    { processes: 'min' },
+  ),
+  counter(
+    'edge_config_reloads_total',
+    'Reloads that changed the configuration, and reloads that failed; the same fault is counted once.',
+    ({ reload }) => Object.entries(reload().counts).map(([outcome, count]) => [{ outcome }, count]),
+    { labels: ['outcome'] },
+  ),
+  gauge(
+    'edge_certificate_expiry_timestamp_seconds',
+    'When the certificate of this setting ends; of a file of authorities, when its last one ends.',
+    ({ certificates }) => certificates().map(({ setting, validTo }) => [{ setting }, validTo / 1000]),
+    { labels: ['setting'], processes: 'min' },
+  ),
+  gauge(
+    'edge_config_pending_restart',
+    'Changed settings that take effect after a restart only.',
+    ({ reload }) => reload().pendingRestart.length,
+    { processes: 'max' },
+  ),
+  gauge(
+    'edge_cache_local_bytes',
+    'Bytes of stored responses in the local tier of this replica.',
+    ({ store }) => store?.().local.bytes ?? 0,
+    { deprecated: 'edge_cache_near_bytes' },
+  ),
+  gauge(
+    'edge_cache_local_entries',
+    'Stored responses in the local tier of this replica.',
+    ({ store }) => store?.().local.entries ?? 0,
+    { deprecated: 'edge_cache_near_entries' },
+  ),
   ofSnapshots('edge_cache_snapshots', 'Snapshots of collections in the memory of this replica.', () => 1),
   ofSnapshots('edge_cache_snapshot_rows', 'Rows of these snapshots.', ({ rows }) => rows),
   ofSnapshots('edge_cache_snapshot_bytes', 'Bytes of these rows, as text.', ({ bytes }) => bytes),
-  {
-    type: 'gauge',
-    processes: 'min',
-    name: 'edge_redis_up',
-    help: '0: Redis is unreachable, and responses stored there are not served.',
-    read: ({ store }) => Number(store?.().up ?? false),
-    when: ({ redis, store }) => redis && store !== undefined,
-  },
-  {
-    type: 'gauge',
-    processes: 'max',
-    name: 'edge_build_info',
-    help: 'The running release, and the name of this replica.',
-    labels: ['version', 'replica'],
-    read: ({ version, replica }) => [[{ version, replica }, 1]],
-  },
+  gauge(
+    'edge_redis_up',
+    '0: Redis is unreachable, and responses stored there are not served.',
+    ({ store }) => Number(store?.().up ?? false),
+    { processes: 'min', when: ({ redis, store }) => redis && store !== undefined },
+  ),
+  gauge(
+    'edge_build_info',
+    'The running release, and the name of this replica.',
+    ({ version, replica }) => [[{ version, replica }, 1]],
+    { labels: ['version', 'replica'], processes: 'max' },
+  ),
   perNode('edge_node_in_flight', 'Calls in flight on the node.', ({ inFlight }) => inFlight),
-  {
-    ...perNode(
-      'edge_node_limit',
-      'Current limit of concurrent calls of all replicas to the node.',
-      ({ limit }) => limit,
-    ),
-    processes: 'max',
-  },
+  perNode(
+    'edge_node_limit',
+    'Current limit of concurrent calls of all replicas to the node.',
+    ({ limit }) => limit,
+    'max',
+  ),
   perNode('edge_node_slots', 'Slots of the limit of the node that this replica may use now.', ({ slots }) => slots),
   perNode('edge_node_queue', 'Calls in the queue of the node.', ({ queue }) => queue),
-  ofBudget(
+  // All replicas share the count and the limit.
+  perNode(
     'edge_node_budget_used',
     'Calls of the last minute to the node, of all replicas; for nodes with a limit per minute.',
-    ({ used }) => used,
+    ({ budget }) => budget?.used,
+    'max',
   ),
-  ofBudget('edge_node_budget_limit', 'Calls per minute that the node answers.', ({ limit }) => limit),
-  {
-    ...perNode('edge_node_available', '1: calls may be sent to the node.', ({ available }) => Number(available)),
-    processes: 'min',
-  },
-  {
-    ...perNode('edge_node_ejected', '1: the node is ejected after failures.', ({ ejected }) => Number(ejected)),
-    processes: 'max',
-  },
-  {
-    ...perNode('edge_node_drained', '1: an operator has drained the node for maintenance.', ({ drained }) =>
-      Number(drained),
-    ),
-    processes: 'max',
-  },
-  {
-    type: 'counter',
-    name: 'edge_audit_records_total',
-    help: 'Audit records written.',
+  perNode('edge_node_budget_limit', 'Calls per minute that the node answers.', ({ budget }) => budget?.limit, 'max'),
+  perNode('edge_node_available', '1: calls may be sent to the node.', ({ available }) => Number(available), 'min'),
+  perNode('edge_node_ejected', '1: the node is ejected after failures.', ({ ejected }) => Number(ejected), 'max'),
+  perNode(
+    'edge_node_drained',
+    '1: an operator has drained the node for maintenance.',
+    ({ drained }) => Number(drained),
+    'max',
+  ),
+  counter('edge_audit_records_total', 'Audit records written.', ({ audit }) => audit().records, {
     deprecated: 'edge_audit_lines_total',
-    read: ({ audit }) => audit().records,
-  },
-  {
-    type: 'counter',
-    name: 'edge_audit_failures_total',
-    help: 'Audit records that could not be written.',
-    read: ({ audit }) => audit().failures,
-  },
-  {
-    type: 'counter',
-    name: 'edge_trace_spans_sent_total',
-    help: 'Spans that the collector accepted.',
-    read: ({ spans }) => spans?.().sent ?? 0,
+  }),
+  counter('edge_audit_failures_total', 'Audit records that could not be written.', ({ audit }) => audit().failures),
+  counter('edge_trace_spans_sent_total', 'Spans that the collector accepted.', ({ spans }) => spans?.().sent ?? 0, {
     when: hasSpans,
-  },
-  {
-    type: 'counter',
-    name: 'edge_trace_spans_dropped_total',
-    help: 'Spans that the collector did not accept, or that exceeded the buffer.',
-    read: ({ spans }) => spans?.().dropped ?? 0,
-    when: hasSpans,
-  },
+  }),
+  counter(
+    'edge_trace_spans_dropped_total',
+    'Spans that the collector did not accept, or that exceeded the buffer.',
+    ({ spans }) => spans?.().dropped ?? 0,
+    { when: hasSpans },
+  ),
 ]
 
-function ofSnapshots(name: string, help: string, amountOf: (snapshot: SnapshotState) => number): StateSeries {
-  const read = ({ snapshots }: MetricsSources) => snapshots().reduce((sum, snapshot) => sum + amountOf(snapshot), 0)
-  return { type: 'gauge', name, help, read }
+type StateOptions = Omit<StateSeries, 'type' | 'name' | 'help' | 'read'>
+
+function gauge(name: string, help: string, read: StateSeries['read'], options: StateOptions = {}): StateSeries {
+  return { type: 'gauge', name, help, read, ...options }
 }
 
-function ofBudget(
+function counter(name: string, help: string, read: StateSeries['read'], options: StateOptions = {}): StateSeries {
+  return { type: 'counter', name, help, read, ...options }
+}
+
+function ofSnapshots(name: string, help: string, amountOf: (snapshot: SnapshotState) => number): StateSeries {
+  return gauge(name, help, ({ snapshots }) => snapshots().reduce((sum, snapshot) => sum + amountOf(snapshot), 0))
+}
+
+/** `value` returns `undefined` for a node without such a value. */
+function perNode(
   name: string,
   help: string,
-  value: (budget: NonNullable<NodeSample['budget']>) => number,
+  value: (node: NodeSample) => number | undefined,
+  processes?: 'min' | 'max',
 ): StateSeries {
-  return {
-    type: 'gauge',
-    name,
-    help,
-    // All replicas share the count and the limit.
-    processes: 'max',
-    labels: ['node', 'type'],
-    read: ({ nodes }) =>
-      nodes().flatMap(({ name: node, type, budget }) =>
-        budget === undefined ? [] : [[{ node, type }, value(budget)] as const],
-      ),
-  }
-}
-
-function perNode(name: string, help: string, value: (node: NodeSample) => number): StateSeries {
-  return {
-    type: 'gauge',
-    name,
-    help,
-    labels: ['node', 'type'],
-    read: ({ nodes }) => nodes().map((node) => [{ node: node.name, type: node.type }, value(node)] as const),
-  }
+  const read = ({ nodes }: MetricsSources) =>
+    nodes().flatMap((node) => {
+      const sample = value(node)
+      return sample === undefined ? [] : [[{ node: node.name, type: node.type }, sample] as const]
+    })
+  return gauge(name, help, read, { labels: ['node', 'type'], ...(processes && { processes }) })
 }
