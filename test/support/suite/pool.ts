@@ -4,7 +4,8 @@ import { Base, type Test } from 'tap'
 import type { EndOfFile, FileToRun, Report } from './worker.ts'
 
 /** Modules and compiled code of earlier files stay in memory. A worker with more than this ends. */
-const MAX_RSS_BYTES = 700e6
+const MAX_RSS_BYTES = 1e9
+
 export interface Pool {
   /** Runs a file in a free worker. The process ends with the file if the file failed or left something behind. */
   readonly run: (file: FileToRun, to: Listener) => void

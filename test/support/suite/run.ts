@@ -20,6 +20,12 @@ import { isProof, requireProofs } from './proofs.ts'
 /** The folder of compiled files. */
 const COMPILED = '.tests'
 
+/**
+ * Tests and starting edges make much that is short-lived. With the default of 16 MB of V8, the garbage collector copies it
+ * more often, which takes a tenth of the CPU time of the workers.
+ */
+const SEMI_SPACE_MB = 64
+
 /** Enough for sockets and children on busy cores. */
 const CLOSE_TIMEOUT_MS = 15_000
 
@@ -58,7 +64,7 @@ t.setTimeout(0)
 const limits = { TAP_TIMEOUT: String(timeout) }
 const env = { ...Object.fromEntries((environment as string[]).map((line) => line.split('='))), ...limits }
 const pool = createPool(join(COMPILED, 'test/support/suite/worker.js'), {
-  execArgv: ['--enable-source-maps'],
+  execArgv: ['--enable-source-maps', `--max-semi-space-size=${SEMI_SPACE_MB}`],
   env: withoutHooks({ ...process.env, ...env }),
 })
 t.teardown(pool.close)

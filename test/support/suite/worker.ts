@@ -2,6 +2,8 @@
  * Runs test files in one process, one after the other, as the suite names them. Each file has a root test of its own. What
  * a file leaves behind would reach the next one, so the worker reports it and the suite fails the file.
  */
+// Before tap.
+import './error-domains.ts'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { inspect, isDeepStrictEqual } from 'node:util'
