@@ -7,8 +7,10 @@ import { forge } from '../access/forge.ts'
 
 export const ISSUER = 'https://id.example'
 
+/** One for all issuers of a process: making an RSA key takes up to a second. */
+const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+
 export async function startProvider(t: Pick<Test, 'teardown'>) {
-  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   let fetches = 0
   const server = createServer((_request, response) => {
     fetches += 1

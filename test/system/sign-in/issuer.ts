@@ -2,7 +2,7 @@
  * An OpenID Connect issuer on loopback, as a process of its own would be: discovery, keys, a page for signing in, codes
  * with PKCE that are accepted once, signed ID tokens, and a page that ends its session. Faults are set by the test.
  */
-import { createHash, createHmac, generateKeyPairSync, randomBytes } from 'node:crypto'
+import { createHash, createHmac, generateKeyPairSync, type KeyPairKeyObjectResult, randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
@@ -58,8 +58,8 @@ interface Grant {
 }
 
 export async function startIssuer(t: Pick<Test, 'teardown'>): Promise<IssuerUnderTest> {
-  let key = newKey('one')
-  const other = newKey('one')
+  let key = keyOf('one', 'signs')
+  const other = keyOf('one', 'unknown to the edge')
   const grants = new Map<string, Grant>()
   const requests: string[] = []
   const ended: URLSearchParams[] = []
@@ -177,7 +177,7 @@ export async function startIssuer(t: Pick<Test, 'teardown'>): Promise<IssuerUnde
     requests,
     ended,
     rotate: () => {
-      key = newKey('two')
+      key = keyOf('two', 'signs after a rotation')
     },
   }
   return issuer
@@ -199,8 +199,12 @@ function faultyClaims(now: number): Partial<Record<TokenFault, object>> {
   }
 }
 
-function newKey(kid: string) {
-  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+/** Making an RSA key takes up to a second, so all issuers of a process share their keys. */
+const keys = new Map<string, KeyPairKeyObjectResult>()
+
+function keyOf(kid: string, purpose: string) {
+  const { publicKey, privateKey } = keys.get(purpose) ?? generateKeyPairSync('rsa', { modulusLength: 2048 })
+  keys.set(purpose, { publicKey, privateKey })
   return { kid, privateKey, jwk: publicKey.export({ format: 'jwk' }) }
 }
 
