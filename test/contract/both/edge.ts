@@ -42,6 +42,7 @@ export async function startContractEdge(layout: Layout, mode: Mode, now: Date): 
   return {
     thrown: simulator.thrown,
     async send({ endpoint, url, body }) {
+      const from = simulator.seen.length
       const {
         statusCode,
         headers,
@@ -54,7 +55,7 @@ export async function startContractEdge(layout: Layout, mode: Mode, now: Date): 
       })
       const text = await received.text()
       const id = headers['x-request-id']
-      const calls = simulator.seen.filter((seen) => seen.headers['x-request-id'] === id)
+      const calls = simulator.seen.slice(from).filter((seen) => seen.headers['x-request-id'] === id)
       return {
         status: statusCode,
         type: String(headers['content-type']),

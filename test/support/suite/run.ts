@@ -62,7 +62,8 @@ t.jobs = values.jobs ?? jobs
 t.setTimeout(0)
 // Each file reads its own limit from the environment, as when tap starts it.
 const limits = { TAP_TIMEOUT: String(timeout) }
-const env = { ...Object.fromEntries((environment as string[]).map((line) => line.split('='))), ...limits }
+const browser = await startSharedBrowser()
+const env = { ...Object.fromEntries((environment as string[]).map((line) => line.split('='))), ...limits, ...browser }
 const pool = createPool(join(COMPILED, 'test/support/suite/worker.js'), {
   execArgv: ['--enable-source-maps', `--max-semi-space-size=${SEMI_SPACE_MB}`],
   env: withoutHooks({ ...process.env, ...env }),
@@ -82,6 +83,15 @@ for (const file of files) {
     const options = { buffered: true, timeout: timeout * 1000, env: { ...process.env, ...env } }
     t.spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, '--enable-source-maps', path], options, file)
   }
+}
+
+/** Returns the variable that names the browser, if a file uses one. */
+async function startSharedBrowser(): Promise<Readonly<Record<string, string>>> {
+  if (!files.some((file) => /\bstartBrowser\(\)/.test(readFileSync(file, 'utf8')))) return {}
+  const { BROWSER_VARIABLE, startBrowserServer } = await import('../../system/console/browser.ts')
+  const { address, close } = await startBrowserServer()
+  t.teardown(close)
+  return { [BROWSER_VARIABLE]: address }
 }
 
 /** tap sets NODE_OPTIONS to load hooks for coverage into all processes, which the suite does not measure. */

@@ -18,10 +18,23 @@ const flags = [
   '--no-first-run',
 ]
 
-/** Throws an error with instructions if no browser is installed. */
+/** The address of a browser that all files of a run share ({@link startBrowserServer}); absent: each file starts one. */
+export const BROWSER_VARIABLE = 'TEST_BROWSER'
+
+function launchOptions() {
+  return { executablePath: installed({ variable: 'CHROMIUM', names, package: 'chromium' }), args: flags }
+}
+
+/** Throws an error with instructions if no browser is installed. Closing a shared browser closes the contexts of the file. */
 export function startBrowser(): Promise<Browser> {
-  const executablePath = installed({ variable: 'CHROMIUM', names, package: 'chromium' })
-  return chromium.launch({ executablePath, args: flags })
+  const shared = process.env[BROWSER_VARIABLE]
+  return shared === undefined ? chromium.launch(launchOptions()) : chromium.connect(shared)
+}
+
+/** Starts a browser for several processes: a start takes more than a second of CPU time. */
+export async function startBrowserServer(): Promise<{ readonly address: string; close(): Promise<void> }> {
+  const server = await chromium.launchServer(launchOptions())
+  return { address: server.wsEndpoint(), close: () => server.close() }
 }
 
 /** Opens a context whose waits end after two minutes, not after Playwright's 30 s. */
