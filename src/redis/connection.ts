@@ -94,7 +94,12 @@ export class RedisConnection {
   }
 
   /** As `runScript`, with Buffers in the reply. */
-  runScriptForBuffers<Value>(script: Script, keys: readonly string[], args: readonly (string | number)[], ms: number) {
+  runScriptForBuffers<Value>(
+    script: Script,
+    keys: readonly string[],
+    args: readonly (string | number | Buffer)[],
+    ms: number,
+  ) {
     const shape = [keys.length, ...keys, ...args] as const
     return this.send(ms, (client) =>
       client

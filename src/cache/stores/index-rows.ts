@@ -4,7 +4,7 @@ import type { IndexEntry, StoredResponseInfo } from '../../core/cache-index.ts'
 import type { RedisReply } from '../../redis/connection.ts'
 import { redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
-import { type Script, script } from '../../redis/scripts.ts'
+import { script } from '../../redis/scripts.ts'
 import type { EntryCodec } from './entry-codec.ts'
 import { compareEpochs, INITIAL_EPOCH } from './epochs.ts'
 import { isNumber, isRecord, isResponseInfo, isStringArray } from './redis-entries.ts'
@@ -96,19 +96,6 @@ function withoutKeyEpoch(epoch: string): string {
   return slash < 0 ? epoch : epoch.slice(0, slash)
 }
 
-/** Runs a script on the index of a group. Returns no values if Redis is unreachable. */
-export async function readIndex(
-  { replica: { bodies, times } }: IndexRowsOptions,
-  script: Script,
-  group: string,
-  args: readonly (string | number)[],
-): Promise<readonly (Buffer | number | null)[]> {
-  type Values = readonly (Buffer | number | null)[]
-  const keys = redisKeys.index(group)
-  const reply = await retried(() => bodies.runScriptForBuffers<Values>(script, keys, args, times.bulkTimeout))
-  return reply.ok ? reply.value : []
-}
-
 /** `invalidated`: a write has changed the data; the row is never valid again. `unknown`: Redis is unreachable. */
 export type Validity = 'valid' | 'invalidated' | 'unknown'
 
@@ -153,9 +140,6 @@ export interface RememberedRow {
   row: IndexRow | undefined
   /** Generation and sequence of invalidations up to which the row is valid. */
   comparedAt: string
-  /** The last listing that found the row, and its place there. */
-  listing: number
-  place: number
 }
 
 const IDLE_MS = 60_000
@@ -168,9 +152,8 @@ const IDLE_MS = 60_000
 export class RememberedRows {
   readonly #codec: EntryCodec
   readonly #idleTime: number
-  readonly #rows = new Map<string, Map<string, RememberedRow>>()
+  readonly #rows = new Map<string, ReadonlyMap<string, RememberedRow>>()
   #decoder: RowDecoder
-  #listings = 0
   #idleTimer: NodeJS.Timeout | undefined
 
   /** `idleTime`: milliseconds without a listing after which the rows are discarded. */
@@ -184,41 +167,24 @@ export class RememberedRows {
     return this.#decoder
   }
 
-  /** Returns the number of a new listing. */
-  beginListing(): number {
-    this.#startIdleTime()
-    this.#listings += 1
-    return this.#listings
+  /** Returns the rows of a group, by key. */
+  of(group: string): ReadonlyMap<string, RememberedRow> | undefined {
+    return this.#rows.get(group)
   }
 
-  /** The rows of a group, by key. */
-  of(group: string): Map<string, RememberedRow> {
-    const known = this.#rows.get(group)
-    if (known !== undefined) return known
-    const rows = new Map<string, RememberedRow>()
-    this.#rows.set(group, rows)
-    return rows
-  }
-
-  /** Discards the rows of a group that the listing did not find. Called at the end of each group. */
-  forgetOthers(group: string, listing: number): void {
-    // A listing may take longer than the idle time: without this, its last rows would never be discarded.
-    this.#startIdleTime()
-    const rows = this.of(group)
-    for (const [key, each] of rows) if (each.listing !== listing) rows.delete(key)
-    if (rows.size === 0) this.#rows.delete(group)
+  /** Replaces the rows of a group by those that a listing has found. */
+  set(group: string, rows: ReadonlyMap<string, RememberedRow>): void {
+    if (rows.size > 0) this.#rows.set(group, rows)
+    else this.#rows.delete(group)
+    clearTimeout(this.#idleTimer)
+    this.#idleTimer = setTimeout(() => this.discard(), this.#idleTime)
+    this.#idleTimer.unref()
   }
 
   discard(): void {
     clearTimeout(this.#idleTimer)
     this.#rows.clear()
     this.#decoder = new RowDecoder(this.#codec)
-  }
-
-  #startIdleTime(): void {
-    clearTimeout(this.#idleTimer)
-    this.#idleTimer = setTimeout(() => this.discard(), this.#idleTime)
-    this.#idleTimer.unref()
   }
 }
 

@@ -8,8 +8,7 @@ import { redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
 import { NOW, script } from '../../redis/scripts.ts'
 import type { EntryCodec } from './entry-codec.ts'
-import { IndexListing } from './index-listing.ts'
-import { countRows, IndexPages } from './index-pages.ts'
+import { countRows, IndexReader } from './index-reader.ts'
 import { type InvalidationSequence, RememberedRows } from './index-rows.ts'
 
 import { type LocalEntry, storageLifetime, storedBytes } from './local-entries.ts'
@@ -129,12 +128,8 @@ export class ResponseIndex {
   }
 
   async #list(group?: string, onProgress?: (entries: readonly IndexEntry[]) => void): Promise<readonly IndexEntry[]> {
-    await this.flushHits()
-    const sequence = await this.#options.readSequence()
-    if (sequence === undefined) return []
-    const listing = new IndexListing(this.#options, sequence, this.#remembered)
-    for (const each of group === undefined ? await this.#groups() : [group]) await listing.read(each, onProgress)
-    return listing.entries
+    const reader = await this.#reader()
+    return reader?.list(await this.#groups(group), this.#remembered, onProgress) ?? []
   }
 
   async count(): Promise<ReadonlyMap<string, number>> {
@@ -142,26 +137,24 @@ export class ResponseIndex {
   }
 
   async page(window: IndexWindow): Promise<IndexPage> {
-    const pages = await this.#pages()
-    if (pages === undefined) return { rows: [], total: 0 }
-    return pages.page(window, window.group === undefined ? await this.#groups() : [window.group])
+    const reader = await this.#reader()
+    return reader?.page(window, await this.#groups(window.group)) ?? { rows: [], total: 0 }
   }
 
   async find(key: string): Promise<IndexEntry | undefined> {
-    return (await this.#pages())?.find(key, await this.#groups())
+    return (await this.#reader())?.find(key, await this.#groups())
   }
 
   /** Undefined: Redis is unreachable. */
-  async #pages(): Promise<IndexPages | undefined> {
+  async #reader(): Promise<IndexReader | undefined> {
     await this.flushHits()
     const sequence = await this.#options.readSequence()
-    return sequence && new IndexPages(this.#options, sequence.generation)
+    return sequence && new IndexReader(this.#options, sequence)
   }
 
   /** Removes the rows of some keys, or all rows of a group. Without a group, of every group. */
   async remove({ group, keys }: Pick<PurgeScope, 'group' | 'keys'>): Promise<void> {
-    const groups = group === undefined ? await this.#groups() : [group]
-    await Promise.all(groups.map((each) => this.#removeFrom(each, keys)))
+    await Promise.all((await this.#groups(group)).map((each) => this.#removeFrom(each, keys)))
   }
 
   async #removeFrom(group: string, keys: readonly string[] | undefined): Promise<void> {
@@ -178,7 +171,9 @@ export class ResponseIndex {
     this.#remembered.discard()
   }
 
-  async #groups(): Promise<string[]> {
+  /** Returns the named group, or all. */
+  async #groups(only?: string): Promise<readonly string[]> {
+    if (only !== undefined) return [only]
     const { bodies, times } = this.#options.replica
     const reply = await bodies.send(times.bulkTimeout, (client) => client.smembers(redisKeys.groups))
     return reply.ok ? reply.value.sort() : []

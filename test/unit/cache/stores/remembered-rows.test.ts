@@ -121,23 +121,21 @@ t.test('a row that expires is listed no more', async (t) => {
   t.strictSame(await keysOf(one), ['long'])
 })
 
-/** `listing`: the listing that found the row. */
-const rowOf = (listing: number) => ({ expiry: '1', row: undefined, comparedAt: '', listing, place: -1 })
+const found = (key: string) => new Map([[key, { expiry: '1', row: undefined, comparedAt: '' }]])
 
 t.test('without further listings, the rows are discarded', async (t) => {
   const remembered = new RememberedRows(createEntryCodec(), 20)
-  remembered.of('agents').set('k', rowOf(remembered.beginListing()))
-  await eventually(() => remembered.of('agents').size === 0)
+  remembered.set('agents', found('k'))
+  t.ok(remembered.of('agents')?.has('k'))
+  await eventually(() => remembered.of('agents') === undefined)
   t.pass('the rows are discarded')
 })
 
 t.test('so are the rows that a listing finds after a longer time than that', async (t) => {
   const remembered = new RememberedRows(createEntryCodec(), 20)
-  const listing = remembered.beginListing()
-  remembered.of('agents').set('first', rowOf(listing))
-  await eventually(() => remembered.of('agents').size === 0)
-  remembered.of('agents').set('last', rowOf(listing))
-  remembered.forgetOthers('agents', listing)
-  t.equal(remembered.of('agents').size, 1)
-  await eventually(() => remembered.of('agents').size === 0)
+  remembered.set('agents', found('first'))
+  await eventually(() => remembered.of('agents') === undefined)
+  remembered.set('agents', found('last'))
+  t.equal(remembered.of('agents')?.size, 1)
+  await eventually(() => remembered.of('agents') === undefined)
 })
