@@ -3,20 +3,24 @@
 import { etagOf, isStorable } from '../core/envelope.ts'
 import type { CacheEvent } from '../core/events.ts'
 import type { EdgeRead, Handler } from '../core/request.ts'
-import { type EdgeResponse, type Lookup, partsOf, type StoredResponse } from '../core/response.ts'
+import { type CacheIndex, type EdgeResponse, type Lookup, partsOf, type StoredResponse } from '../core/response.ts'
 import { StoredForms } from '../core/stored-forms.ts'
 import { withTimeout } from '../core/timing.ts'
 import type { ReplicationLag } from './invalidate.ts'
-import type { CacheTarget } from './key.ts'
+import type { CacheTarget, ResolveTarget } from './key.ts'
 import { type FreshnessLifetimes, type LifetimesOf, staleTimesOf } from './lifetimes.ts'
 import type { CacheStore } from './stores/contract.ts'
 
-export interface FetchPorts {
-  readonly store: CacheStore
+/** What the parts of the cache share. */
+export interface CachePorts {
+  readonly store: CacheStore & Pick<CacheIndex, 'peek'>
+  readonly resolveTarget: ResolveTarget
   readonly lifetimesOf: LifetimesOf
   readonly replicationLag: ReplicationLag
   /** Milliseconds after which a holder of a fetch lock on another replica counts as dead. */
   readonly lockTimeout: (request: EdgeRead) => number
+  /** Whether the nodes have capacity for a call that no client waits for. */
+  readonly hasIdleCapacity: (request: EdgeRead) => boolean
   /** Milliseconds, monotonic. */
   readonly clock: () => number
   readonly onEvent: (event: CacheEvent) => void
@@ -56,7 +60,7 @@ const STORE_WAIT_MS = 50
  * the data may be that old. It is fresh for the TTL after its arrival, but a joined response not longer than its parts.
  */
 export async function callNodes(
-  ports: FetchPorts,
+  ports: CachePorts,
   next: Handler<EdgeRead>,
   context: ReadContext,
   lookup: Lookup,
@@ -86,7 +90,7 @@ interface NewResponse {
 
 /** Stores a response if it may be stored, under the epochs of the lookup. */
 export function storeResponse(
-  ports: FetchPorts,
+  ports: CachePorts,
   context: ReadContext,
   { lookup, response, fetchTime }: NewResponse,
 ): Fetched {
@@ -107,12 +111,12 @@ export function storeResponse(
   return { result, storing: ports.store.store({ key, tags, epochs, response: entry, initialAge, info }) }
 }
 
-function lifetimesOf(ports: FetchPorts, { target, request }: ReadContext): FreshnessLifetimes {
+function lifetimesOf(ports: CachePorts, { target, request }: ReadContext): FreshnessLifetimes {
   return ports.lifetimesOf(target.policy.group, request.endpoint.path)
 }
 
 /** Returns the request as the nodes get it. */
-function nodeRequest(ports: FetchPorts, context: ReadContext, lookup: Lookup): EdgeRead {
+function nodeRequest(ports: CachePorts, context: ReadContext, lookup: Lookup): EdgeRead {
   const { policy, tags } = context.target
   if (policy.isReplicated) return { ...context.request, copies: ports.replicationLag.stateOf(tags, lookup) }
   const { request, lookup: first } = context

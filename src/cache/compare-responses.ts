@@ -5,12 +5,12 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { isStorable, reportedNodeFailure } from '../core/envelope.ts'
-import type { CacheDifference, CacheEvent } from '../core/events.ts'
+import type { CacheDifference } from '../core/events.ts'
 import { type EdgeRead, type Handler, NO_COST } from '../core/request.ts'
 import { type CacheIndex, type EdgeResponse, isPartial, type Lookup, type TagEpochs } from '../core/response.ts'
 import { rateBudget } from '../core/timing.ts'
 import { tracedSeparately } from '../core/traced.ts'
-import type { ReadContext } from './call-nodes.ts'
+import type { CachePorts, ReadContext } from './call-nodes.ts'
 import type { CacheTarget } from './key.ts'
 
 /** `inconclusive`: a write, a failure or the length of the responses prevented the comparison. */
@@ -103,11 +103,8 @@ export interface DivergenceCheckSettings {
   readonly maxPerSecond: number
 }
 
-export interface DivergenceCheckPorts {
+export interface DivergenceCheckPorts extends Pick<CachePorts, 'hasIdleCapacity' | 'clock' | 'onEvent'> {
   readonly store: Pick<CacheIndex, 'peek'>
-  readonly hasIdleCapacity: (request: EdgeRead) => boolean
-  readonly clock: () => number
-  readonly onEvent: (event: CacheEvent) => void
   readonly divergenceCheck?: () => DivergenceCheckSettings
 }
 

@@ -11,8 +11,8 @@ import { withTimeout } from '../core/timing.ts'
 import { tracedSeparately } from '../core/traced.ts'
 import {
   awaitStore,
+  type CachePorts,
   callNodes,
-  type FetchPorts,
   type FetchResult,
   type ReadContext,
   storeResponse,
@@ -60,7 +60,7 @@ interface Failure {
 const nothingToRefresh = Promise.resolve()
 
 /** `findSnapshot`: finds what can answer a request without a call to the nodes. */
-export function createFetcher(ports: FetchPorts, next: Handler<EdgeRead>, findSnapshot: Snapshots['find']): Fetcher {
+export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, findSnapshot: Snapshots['find']): Fetcher {
   const flights = new SingleFlight<FetchResult>()
   const computations = new SingleFlight<FetchResult | undefined>()
   const outcomes = new Outcomes(ports.clock)
@@ -212,13 +212,13 @@ function flightId({ request, target }: ReadContext, epochs: string): string {
   return `${target.key} ${epochs} ${request.waitForComplete} ${owner}`
 }
 
-function lookUp({ store }: FetchPorts, { target }: ReadContext): Lookup | Promise<Lookup> {
+function lookUp({ store }: CachePorts, { target }: ReadContext): Lookup | Promise<Lookup> {
   return store.lookup(target.key, target.tags)
 }
 
 /** Fetches under the fetch lock, or returns what the replica that holds the lock has stored. */
 async function fetchOverReplicas(
-  ports: FetchPorts,
+  ports: CachePorts,
   next: Handler<EdgeRead>,
   context: ReadContext,
 ): Promise<FetchResult> {

@@ -1,49 +1,38 @@
 /** Builds the cache: a stage around reads, a stage around writes, and what explains it. */
 import type { SnapshotState } from '../core/cache-index.ts'
-import type { CacheEvent } from '../core/events.ts'
 import type { Caller, EdgeRead, EdgeRequest, EdgeWrite, Stage } from '../core/request.ts'
-import type { CacheIndex } from '../core/response.ts'
 import { type TimeLimits, timeLimitOf } from '../core/timing.ts'
-import type { DivergenceCheckSettings } from './compare-responses.ts'
+import type { CachePorts } from './call-nodes.ts'
 import { createReplicationLag, invalidate } from './invalidate.ts'
 import { type CacheTarget, createTargetResolver, type KeySettings, type ResolveTarget, scopesOf } from './key.ts'
-import type { LifetimesOf } from './lifetimes.ts'
-import { readThrough } from './read-through.ts'
+import { type ReadThroughPorts, readThrough } from './read-through.ts'
 import type { RefreshAheadOptions } from './refresh-ahead.ts'
 import type { SnapshotSettings } from './snapshots/build.ts'
 import { CLASSIC_READS, type NodeReads } from './snapshots/builds.ts'
 import { SnapshotRows } from './snapshots/rows.ts'
 import { derivableOf } from './snapshots/stage.ts'
-import type { CacheStore } from './stores/contract.ts'
 import { trial } from './trial.ts'
 
 export type { FreshnessLifetimes } from './lifetimes.ts'
 
-export interface CacheOptions {
-  readonly store: CacheStore & Pick<CacheIndex, 'peek'>
+/** Absent: no node is known to be silent, events are not observed, and hits are not verified. */
+type OptionalPorts = Partial<
+  Pick<ReadThroughPorts, 'isSilent' | 'clock' | 'onEvent' | 'refreshAhead' | 'divergenceCheck'>
+>
+
+export interface CacheOptions extends Pick<CachePorts, 'store' | 'lifetimesOf' | 'hasIdleCapacity'>, OptionalPorts {
   readonly key: () => KeySettings
-  readonly lifetimesOf: LifetimesOf
   /** Returns all nodes, master first. */
   readonly nodes: () => readonly { readonly name: string }[]
   readonly limits: () => TimeLimits
   /** Read for each request: the layout of the nodes may change. Absent: the classic one. */
   readonly nodeReads?: () => NodeReads
-  /** Whether the nodes have capacity for a call that no client waits for. */
-  readonly hasIdleCapacity: (request: EdgeRead) => boolean
-  /** Whether the node that would be called is known not to answer at all. Absent: never. */
-  readonly isSilent?: (request: EdgeRead) => boolean
-  readonly refreshAhead?: RefreshAheadOptions
   /** Milliseconds after a write for which reads of replicated data go to the master only. */
   readonly replicationLag?: () => number
-  readonly onEvent?: (event: CacheEvent) => void
-  /** Absent: hits are not verified. */
-  readonly divergenceCheck?: () => DivergenceCheckSettings
   /** Absent: no response is computed from a snapshot of its collection. */
   readonly snapshots?: () => SnapshotSettings
   /** Reads are answered by the nodes and compared with what the cache would have served. */
   readonly trial?: boolean
-  /** Milliseconds, monotonic. */
-  readonly clock?: () => number
 }
 
 export interface CacheStages {

@@ -9,29 +9,18 @@ import {
   type RequestClient,
   type Stage,
 } from '../core/request.ts'
-import type {
-  CacheIndex,
-  EdgeResponse,
-  EnvelopeResponse,
-  Lookup,
-  StoredOrigin,
-  StoredResponse,
-} from '../core/response.ts'
-import type { FetchPorts, FetchResult, ReadContext } from './call-nodes.ts'
+import type { EdgeResponse, EnvelopeResponse, Lookup, StoredOrigin, StoredResponse } from '../core/response.ts'
+import type { CachePorts, FetchResult, ReadContext } from './call-nodes.ts'
 import { createDivergenceCheck, type DivergenceCheck, type DivergenceCheckSettings } from './compare-responses.ts'
 import { createFetcher, type Fetcher } from './fetch.ts'
-import { EVERYONE, type ResolveTarget } from './key.ts'
+import { EVERYONE } from './key.ts'
 import { createRefreshAhead, type RefreshAhead, type RefreshAheadOptions } from './refresh-ahead.ts'
 import type { SnapshotPorts } from './snapshots/build.ts'
 import { createSnapshots } from './snapshots/stage.ts'
 import type { CacheStore } from './stores/contract.ts'
 
-export interface ReadThroughPorts extends FetchPorts {
-  readonly store: CacheStore & Pick<CacheIndex, 'peek'>
-  readonly resolveTarget: ResolveTarget
+export interface ReadThroughPorts extends CachePorts {
   readonly refreshAhead: RefreshAheadOptions
-  /** Whether the nodes have capacity for a call that no client waits for. */
-  readonly hasIdleCapacity: (request: EdgeRead) => boolean
   /** Whether the node that would be called is known not to answer at all. */
   readonly isSilent: (request: EdgeRead) => boolean
   readonly divergenceCheck?: () => DivergenceCheckSettings

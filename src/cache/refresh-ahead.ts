@@ -5,9 +5,9 @@
  */
 
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
-import type { EdgeRead } from '../core/request.ts'
+
 import type { StoredResponse } from '../core/response.ts'
-import type { ReadContext } from './call-nodes.ts'
+import type { CachePorts, ReadContext } from './call-nodes.ts'
 
 export interface RefreshAheadOptions {
   /** Refreshes at the same time. */
@@ -18,10 +18,7 @@ export interface RefreshAheadOptions {
   readonly runLater?: (run: () => void, ms: number) => void
 }
 
-export interface RefreshAheadPorts {
-  /** Milliseconds, monotonic. */
-  readonly clock: () => number
-  readonly hasIdleCapacity: (request: EdgeRead) => boolean
+export interface RefreshAheadPorts extends Pick<CachePorts, 'clock' | 'hasIdleCapacity'> {
   /** Fetches for later requests. Never rejects. */
   readonly refresh: (context: ReadContext) => Promise<void>
 }

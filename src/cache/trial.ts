@@ -5,16 +5,14 @@
 
 import { type CacheOutcome, cacheOutcomeOf, type TrialComparison } from '../core/cache-status.ts'
 import { EdgeError } from '../core/errors.ts'
-import type { CacheEvent } from '../core/events.ts'
 import type { EdgeRead, EdgeWrite, Handler, Stage } from '../core/request.ts'
 import { type CacheIndex, cachedOf, type EdgeResponse, type Origin } from '../core/response.ts'
+import type { CachePorts } from './call-nodes.ts'
 import { type Comparison, compareResponses } from './compare-responses.ts'
-import type { CacheTarget, ResolveTarget } from './key.ts'
+import type { CacheTarget } from './key.ts'
 
-export interface TrialPorts {
+export interface TrialPorts extends Pick<CachePorts, 'resolveTarget' | 'onEvent'> {
   readonly store: Pick<CacheIndex, 'peek'>
-  readonly resolveTarget: ResolveTarget
-  readonly onEvent: (event: CacheEvent) => void
 }
 
 /** `cache` is the stage around reads; it must not share the call of another request (`neverCollapses`). */

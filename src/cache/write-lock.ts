@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import { EdgeError } from '../core/errors.ts'
 import type { EdgeWrite, Stage } from '../core/request.ts'
 import type { TagEpochs } from '../core/response.ts'
+import { Semaphore } from '../core/semaphore.ts'
 import { withTimeout } from '../core/timing.ts'
 import { lockNameOf } from './policy.ts'
 import type { CacheStore } from './stores/contract.ts'
@@ -56,13 +57,20 @@ const LOCK_PREFIX = 'turn:'
 
 /** `acquireShared`: the locks of the store that replicas share; absent: locks of this process only. */
 export function createWriteLocks(acquireShared?: CacheStore['acquireFetchLock'], leaseMs = LEASE_MS): WriteLocks {
-  const queues = new Map<string, Promise<void>>()
+  const queues = new Map<string, Semaphore>()
   return {
     acquire: async (name, timeout, signal) => {
       const deadline = performance.now() + timeout
-      const { turn, leave } = enqueue(queues, name)
+      const queue = queues.get(name) ?? new Semaphore(() => 1)
+      queues.set(name, queue)
+      const turn = queue.take()
+      const leave = (): undefined => {
+        if (turn === undefined) queue.release()
+        else turn.leave()
+        if (queue.isFree) queues.delete(name)
+      }
       try {
-        if (!(await settlesInTime(turn, deadline, signal))) return leave()
+        if (turn !== undefined && !(await settlesInTime(turn.taken, deadline, signal))) return leave()
         const release = await acquireInStore(name, deadline, signal)
         if (release === undefined) return leave()
         return {
@@ -90,32 +98,7 @@ export function createWriteLocks(acquireShared?: CacheStore['acquireFetchLock'],
   }
 }
 
-interface QueuePlace {
-  /** Resolves when all before have left the queue. */
-  readonly turn: Promise<void>
-  leave(): undefined
-}
-
-/** Takes a place at the end of the queue. Leaving before the turn does not let those behind pass those before. */
-function enqueue(queues: Map<string, Promise<void>>, name: string): QueuePlace {
-  const turn = queues.get(name) ?? Promise.resolve()
-  let resolveLeft = () => {}
-  const left = new Promise<void>((resolve) => {
-    resolveLeft = resolve
-  })
-  const end = turn.then(() => left)
-  queues.set(name, end)
-  void end.then(() => {
-    if (queues.get(name) === end) queues.delete(name)
-  })
-  const leave = () => {
-    resolveLeft()
-    return undefined
-  }
-  return { turn, leave }
-}
-
-function settlesInTime(settled: Promise<void>, deadline: number, signal: AbortSignal): Promise<boolean> {
+function settlesInTime(settled: Promise<unknown>, deadline: number, signal: AbortSignal): Promise<boolean> {
   const inTime = settled.then(() => true)
   return withTimeout(inTime, Math.max(0, deadline - performance.now()), false, signal)
 }

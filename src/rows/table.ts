@@ -2,6 +2,7 @@
  * The rows of a collection in a form that is queried without reading each row: columns with their different values. The
  * matches of a filter and the order of a sort are computed once, and remembered for the next pages.
  */
+import { growingLru } from '../core/recently-used.ts'
 import { waitForTurn } from '../core/turns.ts'
 import { compilePredicates } from '../query/collect.ts'
 import { countTests, type Predicate } from '../query/condition.ts'
@@ -40,8 +41,8 @@ export class Table {
   readonly #elements: readonly Element[]
   readonly #columns: Map<string, Column>
   readonly #ranks = new Map<string, Promise<Ranks>>()
-  readonly #orders = new Remembered<Uint32Array>()
-  readonly #matches = new Remembered<Matches>()
+  readonly #orders: Remembered<Uint32Array> = growingLru(MAX_REMEMBERED)
+  readonly #matches: Remembered<Matches> = growingLru(MAX_REMEMBERED)
 
   constructor({ source, length, columns, elements }: TableParts) {
     this.#source = source
@@ -81,7 +82,7 @@ export class Table {
     const predicates = compilePredicates(request, this.#source)
     const sorting = request.sort === undefined ? undefined : this.#sortingOf(request.sort)
     const { isMatch, total } = await this.#match(request, predicates)
-    const order = sorting && (await this.#orders.get(request.sort ?? '', () => this.#orderOf(sorting)))
+    const order = sorting && (await remember(this.#orders, request.sort ?? '', () => this.#orderOf(sorting)))
     // Many requests may have waited for the same filter or sort.
     await waitForTurn()
     if (!cutsFirst) return { rows: placesOf(this.length, order, isMatch, offset, limit), totalItems: total }
@@ -113,7 +114,7 @@ export class Table {
 
   #match(request: CollectionRequest, predicates: readonly Predicate[]): Matches | Promise<Matches> {
     if (predicates.length === 0) return { isMatch: undefined, total: this.length }
-    return this.#matches.get(keyOf(request), async () => {
+    return remember(this.#matches, keyOf(request), async () => {
       const { length } = this
       const table = { length, elements: this.#elements, columnOf: (field: string) => this.#columnOf(field) }
       const isMatch = await matchesOf({ kind: 'every', of: predicates }, table)
@@ -197,22 +198,14 @@ function placesOf(
   return rows
 }
 
-/** The results of the latest computations. Requests for the same one share it. */
-class Remembered<Value> {
-  readonly #byKey = new Map<string, Promise<Value>>()
+type Remembered<Value> = ReturnType<typeof growingLru<string, Promise<Value>>>
 
-  has(key: string): boolean {
-    return this.#byKey.has(key)
-  }
-
-  get(key: string, compute: () => Promise<Value>): Promise<Value> {
-    const known = this.#byKey.get(key)
-    const value = known ?? compute()
-    if (known === undefined) value.catch(() => this.#byKey.delete(key))
-    this.#byKey.delete(key)
-    this.#byKey.set(key, value)
-    const [oldest] = this.#byKey.keys()
-    if (this.#byKey.size > MAX_REMEMBERED && oldest !== undefined) this.#byKey.delete(oldest)
-    return value
-  }
+/** Returns the result of one of the latest computations. Requests for the same one share it. */
+function remember<Value>(known: Remembered<Value>, key: string, compute: () => Promise<Value>): Promise<Value> {
+  const found = known.get(key)
+  if (found !== undefined) return found
+  const value = compute()
+  value.catch(() => known.delete(key))
+  known.set(key, value)
+  return value
 }

@@ -4,15 +4,16 @@
  */
 import type { CacheGroup } from '../../catalogue/endpoint.ts'
 import { isNodeFailure, parseBody } from '../../core/envelope.ts'
-import type { CacheEvent, SnapshotRefusal } from '../../core/events.ts'
+import type { SnapshotRefusal } from '../../core/events.ts'
 import type { EdgeRead, Handler } from '../../core/request.ts'
 import { type EdgeResponse, isPartial, type MadeOfParts, partsOf } from '../../core/response.ts'
 import { waitForJsonTurn } from '../../core/turns.ts'
 import type { Source } from '../../query/sources.ts'
 import type { Element } from '../../query/value.ts'
 import { BYTES_PER_PART, PartWriter } from '../../rows/page-writer.ts'
-import type { CacheTarget, ResolveTarget } from '../key.ts'
-import { type LifetimesOf, staleTimesOf } from '../lifetimes.ts'
+import type { CachePorts } from '../call-nodes.ts'
+import type { CacheTarget } from '../key.ts'
+import { staleTimesOf } from '../lifetimes.ts'
 import type { CacheStore } from '../stores/contract.ts'
 import { staleBound } from '../stores/local-entries.ts'
 import { callsFor, type NodeReads, type SnapshotDemands, snapshotSourceOf } from './builds.ts'
@@ -172,14 +173,9 @@ export interface SnapshotSettings extends SnapshotLimits {
   readonly localBytes: number
 }
 
-export interface SnapshotPorts {
+export interface SnapshotPorts
+  extends Pick<CachePorts, 'resolveTarget' | 'lifetimesOf' | 'hasIdleCapacity' | 'clock' | 'onEvent'> {
   readonly store: Pick<CacheStore, 'lookup' | 'parts'>
-  readonly resolveTarget: ResolveTarget
-  readonly lifetimesOf: LifetimesOf
-  readonly hasIdleCapacity: (request: EdgeRead) => boolean
-  /** Milliseconds, monotonic. */
-  readonly clock: () => number
-  readonly onEvent: (event: CacheEvent) => void
   readonly snapshots: () => SnapshotSettings
   readonly rows: SnapshotRows
   readonly nodeReads: () => NodeReads

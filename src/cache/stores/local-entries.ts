@@ -1,9 +1,13 @@
-/** Entries in the memory of this process, bounded in bytes: the local tier and the memory store consist of them. */
+/**
+ * Entries in the memory of this process, bounded in bytes: the memory store and the local tier (L1) consist of them. An entry
+ * of the local tier is served only within the lease of the heartbeat, and while the known epochs are those of the entry.
+ */
 import { LRUCache } from 'lru-cache'
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type { StoredResponseInfo } from '../../core/cache-index.ts'
-import type { StoredResponse, TagEpochs } from '../../core/response.ts'
+import type { Lookup, StoredResponse, TagEpochs } from '../../core/response.ts'
 import type { NewStoredResponse } from './contract.ts'
+import { compareEpochs, type KnownEpochs, keyTag, MAX_EVICTIONS, TimedEpochs, withKeyEpoch } from './epochs.ts'
 
 export interface LocalEntry {
   readonly response: Omit<StoredResponse, 'age'>
@@ -90,9 +94,6 @@ export function toLocalEntry(
   return { response, info, tags, generation, epochs, fetchedAt, expiresAt: fetchedAt + localLifetime(response) }
 }
 
-/** Maximum number of entries that are evicted at once: after a reload with a smaller bound, later entries evict the rest. */
-export const MAX_EVICTIONS = 1000
-
 /** A use is noted once in this time: to note it costs a tenth of a hit. So the order of evictions is exact to a second. */
 const USE_INTERVAL_MS = 1000
 
@@ -177,4 +178,80 @@ const OVERHEAD_BYTES = 512
 
 function sizeOf({ info, epochs, response }: LocalEntry, key: string): number {
   return response.body.length + info.url.length + key.length + 32 * epochs.length + OVERHEAD_BYTES
+}
+
+export interface LocalHit {
+  readonly entry: LocalEntry
+  readonly epochs: TagEpochs
+}
+
+export class LocalTier {
+  readonly #entries: LocalEntries
+  readonly #known: KnownEpochs
+
+  constructor(entries: LocalEntries, known: KnownEpochs) {
+    this.#entries = entries
+    this.#known = known
+  }
+
+  /** Returns the entry and the current epochs of its tags; undefined if there is no entry or its epochs are unknown. */
+  find(key: string, tags: readonly Tag[], now: number): LocalHit | undefined {
+    return this.#validHit(key, tags, this.#entries.get(key, now))
+  }
+
+  /** As `find`, without counting as a use of the entry. */
+  peek(key: string, tags: readonly Tag[], now: number): LocalHit | undefined {
+    return this.#validHit(key, tags, this.#entries.peek(key, now))
+  }
+
+  put(key: string, entry: LocalEntry): void {
+    this.#entries.set(key, entry)
+  }
+
+  delete(key: string): void {
+    this.#entries.delete(key)
+  }
+
+  get size(): { readonly bytes: number; readonly entries: number } {
+    return { bytes: this.#entries.bytes, entries: this.#entries.count }
+  }
+
+  clear(): void {
+    this.#entries.clear()
+  }
+
+  #validHit(key: string, tags: readonly Tag[], entry: LocalEntry | undefined): LocalHit | undefined {
+    if (entry === undefined) return undefined
+    if (!areEqual(entry.tags, tags)) return undefined
+    // A comparison is valid until something is invalidated.
+    const { version } = this.#known
+    if (entry.compared?.version === version) return { entry, epochs: entry.compared.epochs }
+    const epochs = knownEpochsOf(key, tags, this.#known)
+    // After a soft invalidation, Redis may have a newer entry.
+    if (epochs === undefined || compareEpochs(entry, epochs) !== 'same') return undefined
+    entry.compared = { version, epochs }
+    return { entry, epochs }
+  }
+}
+
+export function localLookup({ entry, epochs }: LocalHit, now: number): Lookup {
+  return {
+    kind: 'hit',
+    epochs: new TimedEpochs(epochs, now),
+    response: toStoredResponse(entry, now, false),
+    isLocal: true,
+  }
+}
+
+/** Returns the epochs of an entry's tags and key if all of them are known. */
+export function knownEpochsOf(key: string, tags: readonly Tag[], known: KnownEpochs): TagEpochs | undefined {
+  const epochs = known.get([...tags, keyTag(key)])
+  return epochs === undefined ? undefined : withKeyEpoch(epochs)
+}
+
+export function areEqual(some: readonly Tag[], others: readonly Tag[]): boolean {
+  if (some === others) return true
+  if (some.length !== others.length) return false
+  for (let at = 0; at < some.length; at += 1) if (some[at] !== others[at]) return false
+  return true
 }

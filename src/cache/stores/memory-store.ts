@@ -14,14 +14,15 @@ import { waitForTurn } from '../../core/turns.ts'
 import type { CacheStore, FetchLock, NewStoredResponse, WriteFence } from './contract.ts'
 import { compareEpochs, EpochTable, purgeTags, readTimeOf } from './epochs.ts'
 import {
+  areEqual,
   LocalEntries,
   type LocalEntry,
   localLifetime,
+  localLookup,
   storedBytes,
   toLocalEntry,
   toStoredResponse,
 } from './local-entries.ts'
-import { areEqual, localLookup } from './local-tier.ts'
 
 export interface MemoryStoreOptions {
   /** Bytes beyond which the least recently used entries are evicted. */

@@ -54,16 +54,10 @@ export class RedisEntries {
   }
 
   /** Returns whether Redis stored the entry. */
-  async set(key: string, entry: LocalEntry): Promise<boolean> {
-    const { replica, codec, onEvent } = this.#options
-    const { bodies, times, elapsed } = replica
-    const left = Math.floor(storageLifetime(entry.response) - (elapsed() - entry.fetchedAt))
-    if (left < 1) return false
-    const name = redisKeys.entry(key)
-    const bytes = codec.encode(name, encodeHead(entry), entry.response.body)
-    const reply = await bodies.send(times.bulkTimeout, (client) => client.set(name, bytes, 'PX', left))
-    if (!reply.ok && reply.error.startsWith('OOM')) onEvent('full', reply.error)
-    return reply.ok
+  set(key: string, entry: LocalEntry): Promise<boolean> {
+    const { elapsed } = this.#options.replica
+    const left = storageLifetime(entry.response) - (elapsed() - entry.fetchedAt)
+    return writeValue(this.#options, redisKeys.entry(key), encodeHead(entry), entry.response.body, left)
   }
 
   /** One command for each key: on a Redis Cluster, they are in different slots. */
@@ -73,6 +67,22 @@ export class RedisEntries {
       keys.map((key) => bodies.send(times.bulkTimeout, (client) => client.unlink(redisKeys.entry(key)))),
     )
   }
+}
+
+/** Stores a value for `ms` milliseconds. Returns whether Redis stored it. */
+async function writeValue(
+  { replica: { bodies, times }, codec, onEvent }: RedisEntriesOptions,
+  name: string,
+  head: unknown,
+  body: Buffer,
+  ms: number,
+): Promise<boolean> {
+  const left = Math.floor(ms)
+  if (left < 1) return false
+  const bytes = codec.encode(name, head, body)
+  const reply = await bodies.send(times.bulkTimeout, (client) => client.set(name, bytes, 'PX', left))
+  if (!reply.ok && reply.error.startsWith('OOM')) onEvent('full', reply.error)
+  return reply.ok
 }
 
 function reportCorrupt(onEvent: OnStoreEvent): undefined {
@@ -152,18 +162,11 @@ export function isNumber(value: unknown): value is number {
  * Parts of values that are too large for one entry in Redis: one long value would delay all other commands. A part
  * that is missing, damaged or of another value is not there.
  */
-export function createRedisParts({ replica, codec, onEvent }: RedisEntriesOptions): SharedParts {
+export function createRedisParts(options: RedisEntriesOptions): SharedParts {
+  const { replica, codec, onEvent } = options
   const { bodies, times } = replica
   return {
-    async set(name, id, bytes, ms) {
-      const left = Math.floor(ms)
-      if (left < 1) return false
-      const key = redisKeys.part(name)
-      const part = codec.encode(key, { id }, bytes)
-      const reply = await bodies.send(times.bulkTimeout, (client) => client.set(key, part, 'PX', left))
-      if (!reply.ok && reply.error.startsWith('OOM')) onEvent('full', reply.error)
-      return reply.ok
-    },
+    set: (name, id, bytes, ms) => writeValue(options, redisKeys.part(name), { id }, bytes, ms),
     async get(name, id) {
       const key = redisKeys.part(name)
       const reply = await bodies.send(times.bulkTimeout, (client) => client.getBuffer(key))

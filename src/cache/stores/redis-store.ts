@@ -6,15 +6,22 @@ import type { CacheIndex, Lookup, TagEpochs } from '../../core/response.ts'
 import { type OnStoreEvent, redisChannels, redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
 import { GENERATION, LEASES, NOW, script } from '../../redis/scripts.ts'
+import { InvalidationSubscriber } from './announcer.ts'
 import type { CacheStore, NewStoredResponse, SharedParts } from './contract.ts'
 import { createEntryCodec } from './entry-codec.ts'
-import { compareEpochs, keyTag, purgeTags, readTimeOf, TimedEpochs, withKeyEpoch } from './epochs.ts'
+import { compareEpochs, KnownEpochs, keyTag, purgeTags, readTimeOf, TimedEpochs, withKeyEpoch } from './epochs.ts'
 import { FetchLocks } from './fetch-locks.ts'
 import type { InvalidationSequence } from './index-rows.ts'
-import { InvalidationSubscriber } from './invalidation-subscriber.ts'
 import { Invalidator } from './invalidator.ts'
-import { LocalEntries, type LocalEntry, toLocalEntry, toStoredResponse } from './local-entries.ts'
-import { KnownEpochs, knownEpochsOf, LocalTier, localLookup } from './local-tier.ts'
+import {
+  knownEpochsOf,
+  LocalEntries,
+  type LocalEntry,
+  LocalTier,
+  localLookup,
+  toLocalEntry,
+  toStoredResponse,
+} from './local-entries.ts'
 import { createRedisParts, RedisEntries } from './redis-entries.ts'
 import { ResponseIndex } from './response-index.ts'
 

@@ -2,13 +2,14 @@ import { createConnection, type Socket } from 'node:net'
 import { buildConnector, Client, type Dispatcher } from 'undici'
 import { sources } from '../../../src/query/sources.ts'
 import type { Row } from '../../../src/query/value.ts'
-import { findRows } from '../../../src/rows/find-rows.ts'
 import { type MergeInput, mergeRows } from '../../../src/rows/merge.ts'
 import { createCollectionBody } from '../../../src/rows/page-writer.ts'
+import { findRows } from '../../../src/rows/rows.ts'
 import { Heap } from '../../../src/rows/sorted-rows.ts'
 import { connectInTurns } from '../../../src/upstream/exchange.ts'
 import { BodyCollector } from '../../../src/upstream/node-response.ts'
 import { WrongResponseError } from '../verify.ts'
+
 /** Ways to build one page from the responses of many nodes, over the same keep-alive connections. */
 
 export interface Page {

@@ -4,8 +4,8 @@ import { readEnvelopeInTurns } from '../../../src/core/envelope.ts'
 import { compareTexts, selectFirst } from '../../../src/core/turns.ts'
 import { checkList } from '../../../src/http/upload.ts'
 import { sources } from '../../../src/query/sources.ts'
-import { findRows } from '../../../src/rows/find-rows.ts'
 import { mergeRows } from '../../../src/rows/merge.ts'
+import { findRows } from '../../../src/rows/rows.ts'
 import { measureBestRun } from '../../support/event-loop.ts'
 
 const ROWS = 100_000

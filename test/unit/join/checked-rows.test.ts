@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { readEnvelopeInTurns } from '../../../src/core/envelope.ts'
-import { findRows } from '../../../src/rows/find-rows.ts'
-import { countRows, iterateRows, type Rows, rowsOf } from '../../../src/rows/rows.ts'
+import { countRows, findRows, iterateRows, type Rows, rowsOf } from '../../../src/rows/rows.ts'
 
 const row = fc.oneof(
   fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 })),

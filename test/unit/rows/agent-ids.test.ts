@@ -1,6 +1,5 @@
 import t from 'tap'
-import { findRows } from '../../../src/rows/find-rows.ts'
-import { agentIdsOf } from '../../../src/rows/rows.ts'
+import { agentIdsOf, findRows } from '../../../src/rows/rows.ts'
 
 t.test('all agents on a page are found, wherever their ids are in the rows', async (t) => {
   const rows = [

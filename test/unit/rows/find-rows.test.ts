@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { findRows } from '../../../src/rows/find-rows.ts'
-import { countRows, iterateRows, UnreadableRowsError } from '../../../src/rows/rows.ts'
+import { countRows, findRows, iterateRows, UnreadableRowsError } from '../../../src/rows/rows.ts'
 
 /** Writes JSON with arbitrary white space. */
 function spaced(value: unknown, spaces: readonly string[]): string {

@@ -2,10 +2,9 @@
 import fc from 'fast-check'
 import type { ArraySource, DatabaseSource, Source } from '../../../src/query/sources.ts'
 import type { Row } from '../../../src/query/value.ts'
-import { findRows } from '../../../src/rows/find-rows.ts'
 import { type MergeInput, type MergeOptions, mergeRows } from '../../../src/rows/merge.ts'
 import { createCollectionBody } from '../../../src/rows/page-writer.ts'
-import type { Rows } from '../../../src/rows/rows.ts'
+import { findRows, type Rows } from '../../../src/rows/rows.ts'
 import { type ReferenceCollection, referencePage } from '../../support/reference-collection.ts'
 
 export const flat: DatabaseSource = {

@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import t from 'tap'
 import { collect } from '../../../src/query/collect.ts'
 import { sources } from '../../../src/query/sources.ts'
-import { findRows } from '../../../src/rows/find-rows.ts'
 import { type MergeOptions, mergeRows } from '../../../src/rows/merge.ts'
 import { createCollectionBody, type InjectedMembers } from '../../../src/rows/page-writer.ts'
+import { findRows } from '../../../src/rows/rows.ts'
 import { flat, listed, partOf, value } from './merge-cases.ts'
 
 const how: MergeOptions = { sort: '+b', source: flat, offset: 0, limit: 100 }

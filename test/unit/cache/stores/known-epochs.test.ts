@@ -1,6 +1,6 @@
 import t from 'tap'
-import { LocalEntries } from '../../../../src/cache/stores/local-entries.ts'
-import { KnownEpochs, LocalTier } from '../../../../src/cache/stores/local-tier.ts'
+import { KnownEpochs } from '../../../../src/cache/stores/epochs.ts'
+import { LocalEntries, LocalTier } from '../../../../src/cache/stores/local-entries.ts'
 import { StoredForms } from '../../../../src/core/stored-forms.ts'
 
 const LOCAL_BYTES = 256 << 20
