@@ -23,7 +23,16 @@ export function routeUrl({ path, params }: Pick<Endpoint, 'path' | 'params'>): s
   )
 }
 
+const routeSchemas = new WeakMap<Endpoint, RouteSchema>()
+
+/** Makes the schemas of an endpoint once, for the routes of Fastify and for `resolveUrl`. */
 export function routeSchema(endpoint: Endpoint): RouteSchema {
+  const schema = routeSchemas.get(endpoint) ?? makeRouteSchema(endpoint)
+  routeSchemas.set(endpoint, schema)
+  return schema
+}
+
+function makeRouteSchema(endpoint: Endpoint): RouteSchema {
   const params = Object.entries(endpoint.params)
   return {
     ...(params.length > 0 && { params: valuesSchema(params) }),
