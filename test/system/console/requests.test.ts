@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { eventually } from '../../support/eventually.ts'
 import { accessibilityViolations, openConsole, startBrowser } from './browser.ts'
@@ -21,7 +21,7 @@ t.test('the view of requests', async (t) => {
         page.getByRole('button', { name: `as ${format}` }).click(),
       ])
       t.match(download.suggestedFilename(), new RegExp(`^manager-edge-requests-\\d{8}T\\d{6}Z\\.${format}$`, 'i'))
-      return readFileSync(await download.path(), 'utf8')
+      return text(await download.createReadStream())
     }
     const [names = '', line = ''] = (await save('CSV')).split('\r\n')
     t.match(names, /^"time","method","path","status",/)
@@ -128,7 +128,7 @@ t.test('the view of requests', async (t) => {
       page.waitForEvent('download'),
       page.getByRole('button', { name: 'Export Entries as JSON' }).click(),
     ])
-    const entries = JSON.parse(readFileSync(await download.path(), 'utf8')) as Record<string, unknown>[]
+    const entries = JSON.parse(await text(await download.createReadStream())) as Record<string, unknown>[]
     t.match(entries, [{ url: '/agents/000', group: 'agents', endpoint: '/agents/:agent_id' }])
     for (const [view, table] of [
       ['cache/groups', 'Groups'],
@@ -141,7 +141,7 @@ t.test('the view of requests', async (t) => {
         page.waitForEvent('download'),
         page.getByRole('button', { name: `Export ${table} as CSV` }).click(),
       ])
-      t.ok(readFileSync(await saved.path(), 'utf8').split('\r\n').length > 2, `${table} has rows`)
+      t.ok((await text(await saved.createReadStream())).split('\r\n').length > 2, `${table} has rows`)
     }
   })
 
