@@ -23,6 +23,8 @@ async function busyMaster(t: Test, worker: RequestListener = envelope, options: 
       else envelope(request, response)
     },
     { limits: { inFlight: 1 }, ...options },
+    // On a busy machine, an answer takes longer than in the tests of timeouts.
+    { timeout: 20_000, slowTimeout: 20_000 },
   )
   const first = nodes.handler(edgeRequest('GET', '/agents'))
   await eventually(() => nodes.master.seen.length === 1)

@@ -6,8 +6,16 @@ import { type Fault, startFaultProxy } from '../../faults/proxy.ts'
 import { edgeRequest } from './edge-request.ts'
 import { type ClusterTestOptions, clusterOf, envelope, fakeNode } from './fake-node.ts'
 
+/** For tests in which a node does not respond in time. */
+const SHORT = { timeout: 400, slowTimeout: 1_500 }
+
 /** Starts a master and a worker, each behind a fault proxy, and a forwarding handler for them. */
-export async function startForwarding(t: Test, listener: RequestListener = envelope, options: ClusterTestOptions = {}) {
+export async function startForwarding(
+  t: Test,
+  listener: RequestListener = envelope,
+  options: ClusterTestOptions = {},
+  times: ReturnType<Parameters<typeof forward>[0]['limits']> = SHORT,
+) {
   const startNode = async () => {
     const node = await fakeNode(t, listener)
     const proxy = await startFaultProxy(node.port)
@@ -27,7 +35,7 @@ export async function startForwarding(t: Test, listener: RequestListener = envel
     call,
     view,
     kindOf: createKinds('manager'),
-    limits: () => ({ timeout: 400, slowTimeout: 1_500 }),
+    limits: () => times,
   })
   const urls = (node: typeof master) => node.seen.map(({ method, url }) => `${method} ${url}`)
   return { master, worker, handler, cluster, urls }
