@@ -6,7 +6,7 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { FastifySchemaValidationError } from 'fastify'
 import type { Endpoint, Field, Param, PrefixSetting } from '../catalogue/endpoint.ts'
 import { type Kind, kinds } from '../catalogue/schemas/kinds.ts'
-import { EdgeError } from '../core/errors.ts'
+import { EdgeError, type ErrorCode } from '../core/errors.ts'
 import { parseQuery } from '../query/grammar.ts'
 import { printable, type Values } from './parameters.ts'
 import type { JsonSchema } from './schema.ts'
@@ -135,7 +135,8 @@ export function validationError(endpoint: Endpoint, part: Part, error: SchemaErr
 /** "Param not valid. Integer expected.  Field: limit": two spaces before the field, as the real API writes it. */
 export function badValue(kind: Kind, name: string): EdgeError {
   const { code, message } = kinds[kind]
-  return new EdgeError(code, `.${message === '' ? '' : ` ${message}`}  Field: ${printable(name)}`)
+  // A test finds a kind whose code is no error of the edge.
+  return new EdgeError(code as ErrorCode, `.${message === '' ? '' : ` ${message}`}  Field: ${printable(name)}`)
 }
 
 function describedBy(endpoint: Endpoint, part: Part): Described {
