@@ -4,23 +4,10 @@ import { readSecret } from './environment.ts'
 import type { FaultList } from './faults.ts'
 import { codeOf } from './file.ts'
 import type { Report } from './rules.ts'
-import type { Config } from './schema.ts'
-import { getIn, type Path, pathOf } from './tree.ts'
+import { type Config, schema } from './schema.ts'
+import { getIn, listLeaves, type Path } from './tree.ts'
 
-const FILE_SETTINGS = [
-  'listen.tls.cert',
-  'listen.tls.key',
-  'operations.tls.cert',
-  'operations.tls.key',
-  'cluster.tls.ca',
-  'cluster.tls.cert',
-  'cluster.tls.key',
-  'cache.redis.tls.ca',
-  'cache.encryptionKeyFile',
-  'access.users',
-  'access.tokens.keys',
-  'traces.headersFile',
-].map(pathOf)
+const FILE_SETTINGS = listLeaves(schema).flatMap(({ path, schema: { readable } }) => (readable ? [path] : []))
 
 const MAKE_READABLE = 'create it, or let the user of this process read it'
 /** AES-256 is no stronger than the text that its key is derived from. */

@@ -31,6 +31,8 @@ const processes = (maximum = 64) =>
 const port = (value: number) => Type.Integer({ minimum: 0, maximum: 65_535, default: value })
 const flag = (value: boolean) => Type.Boolean({ default: value })
 const path = () => Type.String({ format: 'path', minLength: 1 })
+/** The path of a file that must be readable when the configuration is loaded. */
+const file = () => Object.assign(path(), { readable: true })
 const text = (options: { default?: string; format?: string; secret?: true } = {}) =>
   Type.String({ minLength: 1, maxLength: 4096, ...options })
 const list = <T extends TSchema>(items: T, value: string[] = []) =>
@@ -115,7 +117,7 @@ const cache = group({
       username: Type.Optional(text()),
       password: Type.Optional(text({ secret: true })),
       passwordFile: Type.Optional(path()),
-      tls: group({ ca: Type.Optional(path()), required: flag(true) }),
+      tls: group({ ca: Type.Optional(file()), required: flag(true) }),
       timeout: duration('50ms'),
     }),
   ),
@@ -126,7 +128,7 @@ const cache = group({
   endpoints: delays<`/${string}`>('^/[^\\x00-\\x20]{0,255}$', ENDPOINT_TTLS),
   staleWhileRevalidate: delays<CacheGroup>(`^(?:${cacheGroups.join('|')})$`, {}),
   staleIfError: delay('60s'),
-  encryptionKeyFile: restart(Type.Optional(path())),
+  encryptionKeyFile: restart(Type.Optional(file())),
   replicationLag: delay('18s'),
   compressionMinBytes: size('1KiB'),
   snapshots: group({
@@ -140,7 +142,7 @@ const cache = group({
 
 /** `off` instead of this group means plain HTTP on purpose (removed before the validation, index.ts). */
 const certificate = () =>
-  reloadIfSet(Type.Optional(record({ cert: path(), key: path() }, 'off, or a group of cert and key')))
+  reloadIfSet(Type.Optional(record({ cert: file(), key: file() }, 'off, or a group of cert and key')))
 
 const listen = group({
   host: restart(text({ default: '127.0.0.1', format: 'host' })),
@@ -195,9 +197,9 @@ const cluster = group({
     passwordFile: Type.Optional(path()),
   }),
   tls: group({
-    ca: Type.Optional(path()),
-    cert: Type.Optional(path()),
-    key: Type.Optional(path()),
+    ca: Type.Optional(file()),
+    cert: Type.Optional(file()),
+    key: Type.Optional(file()),
     required: flag(true),
   }),
   limits: group({
@@ -248,12 +250,12 @@ const permission = Type.String({
 
 const access = group({
   // The contents of these files are reloaded when they change.
-  users: restart(Type.Optional(path())),
+  users: restart(Type.Optional(file())),
   roles: table(list(text())),
   customRoles: table(list(permission)),
   tokens: group({
     lifetime: duration('900s'),
-    keys: restart(Type.Optional(path())),
+    keys: restart(Type.Optional(file())),
     issuers: list(issuer),
   }),
   limits: group({ requestsPerSecond: count(500), hitsPerSecond: count(20_000), failedLogins: count(10) }),
@@ -270,7 +272,7 @@ const audit = group({
 
 const traces = group({
   endpoint: restart(Type.Optional(text({ format: 'collector' }))),
-  headersFile: restart(Type.Optional(path())),
+  headersFile: restart(Type.Optional(file())),
   sampleRatio: amount(0.01, 1),
   maxPerSecond: amount(10, 10_000),
   exemplars: restart(flag(false)),

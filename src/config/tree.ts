@@ -14,6 +14,8 @@ export interface SchemaNode {
   /** Absent: that of the group around it; `reload` if no group states one. */
   readonly effect?: Effect
   readonly secret?: boolean
+  /** The file of this path must be readable. */
+  readonly readable?: boolean
   /** Follows "must be" in a message. */
   readonly description?: string
   readonly enum?: readonly unknown[]
