@@ -2,7 +2,7 @@
 /** The command line: runs one command. An error becomes one line and an exit code. */
 import addCompletion from '@bomb.sh/tab/commander'
 import { Command, CommanderError } from 'commander'
-import { description, version } from './app/identity.ts'
+import { description, version } from './app/process.ts'
 import { commands, manual, oneOfSeveral } from './cli/commands.ts'
 import { CommandError, printError } from './cli/terminal.ts'
 import { EXIT_CODES } from './server/exit.ts'

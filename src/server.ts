@@ -1,13 +1,12 @@
 /** A single process: starts the edge and shuts it down gracefully. */
 
-import { replicaNameOf } from './app/identity.ts'
 import { buildEdge, type Edge } from './app/index.ts'
+import { replicaNameOf } from './app/process.ts'
 import type { Deprecation } from './config/deprecated.ts'
 import type { LoadResult } from './config/index.ts'
 import type { Config } from './config/schema.ts'
-import { describeStartError, EXIT_CODES } from './server/exit.ts'
+import { describeStartError, EXIT_CODES, firstSignal, reloadAll } from './server/exit.ts'
 import { createProcessLog } from './server/logs.ts'
-import { firstSignal, reloadAll } from './server/signals.ts'
 import { guardProcess } from './server/uncaught-errors.ts'
 
 export interface Urls {

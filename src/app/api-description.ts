@@ -8,7 +8,7 @@ import type { EnvelopeResponse } from '../core/response.ts'
 import { StoredForms } from '../core/stored-forms.ts'
 import { NO_FLAGS } from '../http/parameters.ts'
 import { preferencesOf, type Representation, represent } from '../representation/represent.ts'
-import { version } from './identity.ts'
+import { version } from './process.ts'
 
 export interface ApiDescription {
   /** Answers `GET /openapi.json` of the listener for clients. */

@@ -18,18 +18,7 @@ import { toLog } from './log.ts'
 export async function buildCluster(
   { initial, current, onReload }: ReloadableConfig,
   log: Logger,
-  ports: Pick<
-    ClusterOptions,
-    | 'onCall'
-    | 'onEject'
-    | 'onRecover'
-    | 'ejection'
-    | 'onListRead'
-    | 'onLayoutChange'
-    | 'untracedTraceparent'
-    | 'slots'
-    | 'counters'
-  > = {},
+  ports: Partial<Omit<ClusterOptions, keyof ClusterChanges | 'layout' | 'limits' | 'log'>> = {},
 ): Promise<Cluster> {
   let used = await connectionsOf(initial)
   const built = createCluster({

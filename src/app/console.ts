@@ -25,35 +25,15 @@ import type { Api } from './api.ts'
 import type { Certificates } from './certificates.ts'
 import { createNodeDrains, nodeStates } from './console-nodes.ts'
 import { createPurge } from './console-purge.ts'
-import { version } from './identity.ts'
-import type { ProcessGroup } from './process-group.ts'
+import type { ProcessGroup } from './process.ts'
+import { version } from './process.ts'
 import type { SharedAccess } from './redis.ts'
 import type { ReloadStatus } from './reload.ts'
 import type { StoreStatus } from './store-status.ts'
 
-type ConsoleParts = Pick<
-  OperationsParts,
-  | 'name'
-  | 'audit'
-  | 'drains'
-  | 'replica'
-  | 'replicas'
-  | 'monitors'
-  | 'history'
-  | 'cluster'
-  | 'api'
-  | 'storeStatus'
-  | 'ready'
-  | 'processGroup'
-  | 'url'
-  | 'divergence'
-  | 'reload'
-  | 'certificates'
->
-
 /** Returns `undefined` if replicas share nothing. `interval`: milliseconds between two reports. */
 export function buildReplicas(
-  parts: Pick<ConsoleParts, 'name' | 'replica' | 'cluster' | 'monitors' | 'ready'> & {
+  parts: Pick<OperationsParts, 'name' | 'replica' | 'cluster' | 'monitors' | 'ready'> & {
     readonly contact: NodeContacts['report']
   },
   interval?: number,
@@ -73,7 +53,7 @@ export function buildReplicas(
   return createReplicas(self, (text) => replica.exchangeDescriptions(text), interval)
 }
 
-export function buildConsolePorts({ current }: ReloadableConfig, parts: ConsoleParts): ConsolePorts {
+export function buildConsolePorts({ current }: ReloadableConfig, parts: OperationsParts): ConsolePorts {
   const {
     name,
     replicas,

@@ -17,7 +17,7 @@ import type { ProcessMetrics } from '../telemetry/metrics/sum.ts'
 import type { ClusterOptions } from '../upstream/index.ts'
 import { createLog, type LogDestination } from './log.ts'
 import { buildParts, type Lifecycle, SPAN_FLUSH_MS } from './parts.ts'
-import type { ProcessGroup } from './process-group.ts'
+import type { ProcessGroup } from './process.ts'
 import { createDeprecationLog, createReloader, type ReloadStatus } from './reload.ts'
 
 export interface EdgeOptions {

@@ -1,5 +1,6 @@
 /** The parts of an edge in the order of their dependencies, and the way in which they end. */
 import { isDeepStrictEqual } from 'node:util'
+import { createHistory } from '../admin/console/history.ts'
 import type { Replicas } from '../admin/console/replicas.ts'
 import { type Readiness, readinessOf } from '../admin/readiness.ts'
 import { purgeAfterLayoutChange } from '../cache/purge.ts'
@@ -8,6 +9,7 @@ import { weaknessOf } from '../config/weak-password.ts'
 import { requestLog } from '../http/request-log.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
 import { createSharedDrains } from '../redis/shared-drains.ts'
+import { createSharedHistory } from '../redis/shared-history.ts'
 import { createSharedSlots } from '../redis/shared-slots.ts'
 import { countDivergence, createEdgeEvents } from '../telemetry/events.ts'
 import { RequestCounts } from '../telemetry/request-counts.ts'
@@ -21,11 +23,10 @@ import { type Api, buildApi } from './api.ts'
 import { createCertificates } from './certificates.ts'
 import { buildCluster } from './cluster.ts'
 import { buildReplicas } from './console.ts'
-import { buildHistory } from './history.ts'
-import { replicaNameOf } from './identity.ts'
 import { createTrialLog, type LogOutput, toLog } from './log.ts'
 import { buildOperations, createMonitors } from './operations.ts'
-import type { ProcessGroup } from './process-group.ts'
+import type { ProcessGroup } from './process.ts'
+import { replicaNameOf } from './process.ts'
 import { buildReplica, createSharedAccess, readEncryptionKey } from './redis.ts'
 import type { Reloader } from './reload.ts'
 import { createStoreStatus } from './store-status.ts'
@@ -74,7 +75,13 @@ export async function buildParts(settings: ReloadableConfig, given: ProcessParts
   const access = await buildAccess(settings, { cluster, shared, log, onFailedLogin: emit.failedLogin })
   const counts = new RequestCounts()
   const monitors = createMonitors(events, cluster, counts)
-  const history = buildHistory(settings, { name, events, traffic: monitors.traffic, replica })
+  const store = replica && createSharedHistory(replica)
+  const history = createHistory({ name, traffic: monitors.traffic, store })
+  events.on(history.listeners)
+  settings.onReload((next) => {
+    const isChanged = !isDeepStrictEqual(next, settings.current())
+    return isChanged ? () => history.recordEvent({ kind: 'reload' }) : () => undefined
+  })
   const common = { name, drains, access, cluster, replica, shared, log, audit }
   const { recordStages } = monitors.records
   const api = await buildApi(settings, { ...common, encryptionKey, onStoreEvent, emit, traces, recordStages })

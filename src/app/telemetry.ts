@@ -21,7 +21,7 @@ import type { RequestCounts } from '../telemetry/request-counts.ts'
 import type { Traces } from '../telemetry/traces/index.ts'
 import type { Cluster } from '../upstream/index.ts'
 import type { Certificates } from './certificates.ts'
-import { replicaNameOf, version } from './identity.ts'
+import { replicaNameOf, version } from './process.ts'
 import type { ReloadStatus } from './reload.ts'
 
 export interface MetricsParts {

@@ -1,7 +1,7 @@
 /** Connects one process of an edge with the others, through the supervisor. */
 import type { RequestDetails } from '../admin/console/request-types.ts'
 import { NOT_READY, type Readiness } from '../admin/readiness.ts'
-import type { ProcessGroup } from '../app/process-group.ts'
+import type { ProcessGroup } from '../app/process.ts'
 import type { ProcessMetrics } from '../telemetry/metrics/sum.ts'
 import type { FromProcess, FromSupervisor, GroupState } from './messages.ts'
 

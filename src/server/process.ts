@@ -3,15 +3,14 @@
  * The supervisor starts it and sends it messages in place of the signals that a single process receives.
  */
 import cluster from 'node:cluster'
-import { replicaNameOf } from '../app/identity.ts'
 import { buildEdge, type Edge } from '../app/index.ts'
+import { replicaNameOf } from '../app/process.ts'
 import { type LoadResult, loadConfig } from '../config/index.ts'
-import { describeStartError, EXIT_CODES } from './exit.ts'
+import { describeStartError, EXIT_CODES, reloadAll } from './exit.ts'
 import { createProcessLog } from './logs.ts'
 import type { DrainRequest, FromProcess, FromSupervisor, ProcessState, StartFailure } from './messages.ts'
 import { configOfProcess, type ProcessIdentity } from './process-count.ts'
 import { SupervisedGroup } from './process-group.ts'
-import { reloadAll } from './signals.ts'
 import { guardProcess } from './uncaught-errors.ts'
 
 /** Milliseconds between two comparisons of the state with the one that the supervisor knows. */

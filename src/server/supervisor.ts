@@ -6,15 +6,22 @@
 import cluster, { type Worker } from 'node:cluster'
 import { hostname } from 'node:os'
 import type { Config } from '../config/schema.ts'
-import { EXIT_CODES } from './exit.ts'
+import { EXIT_CODES, firstSignal } from './exit.ts'
 import { endOf } from './handoffs.ts'
 import { SupervisorLog } from './logs.ts'
 import type { DrainRequest, FromProcess, FromSupervisor, ProcessState, StartFailure } from './messages.ts'
 import { processArguments } from './process-count.ts'
 import { Questions } from './questions.ts'
-import { RollingRestart } from './rolling-restart.ts'
-import { firstSignal } from './signals.ts'
-import { beginProcess, createSlot, isReady, killIfSilent, nextRestartDelay, type Slot, workersOf } from './slot.ts'
+import {
+  beginProcess,
+  createSlot,
+  isReady,
+  killIfSilent,
+  nextRestartDelay,
+  RollingRestart,
+  type Slot,
+  workersOf,
+} from './slot.ts'
 
 export interface SupervisorOptions {
   /** Number of processes. */

@@ -1,4 +1,5 @@
 /** Records the rates and events of this process, in its memory and in the history that replicas share. */
+import type { EventListeners, InvalidationCause } from '../../core/events.ts'
 import { LatencyHistogram } from '../../core/latency-histogram.ts'
 import {
   addRecord,
@@ -29,6 +30,8 @@ export interface Recorder {
   /** Records the intervals that have ended, and writes what is not written yet. */
   update(): Promise<void>
   recordEvent(event: Pick<HistoryEvent, 'kind' | 'text'>): void
+  /** Records ejections and purges. */
+  readonly listeners: Required<Pick<EventListeners, 'ejection' | 'cache'>>
   /** Returns the texts of this process in this time (seconds since 1970), oldest first. */
   own(series: HistorySeries, from: number, to: number): readonly string[]
   /** Records the present interval and minute as far as they have passed. */
@@ -40,6 +43,16 @@ const MAX_RECORDS_PER_WRITE = 64
 const MAX_OWN_EVENTS = 200
 /** The same event again within this time is not recorded: a purge of several parts is one event. */
 const EVENT_PAUSE_MS = 10_000
+
+/** What a purge removed, for the event in the charts. Absent: the cause is no purge. */
+const PURGES: Readonly<Partial<Record<InvalidationCause, string>>> = {
+  purgeAll: 'everything',
+  purgeGroup: 'a group',
+  purgeEndpoint: 'an endpoint',
+  purgeTag: 'a tag',
+  purgeKey: 'entries by key',
+  softPurge: 'marked as stale',
+}
 
 interface OwnRecord extends TimedRecord {
   isWritten: boolean
@@ -97,19 +110,28 @@ export function createRecorder({ name, run, traffic, store, now }: RecorderOptio
     return writing
   }
 
+  const recordEvent: Recorder['recordEvent'] = ({ kind, text }) => {
+    const at = now()
+    const same = `${kind} ${text}`
+    if (at - (lastEvents.get(same) ?? Number.NEGATIVE_INFINITY) < EVENT_PAUSE_MS) return
+    if (lastEvents.size >= MAX_OWN_EVENTS) lastEvents.clear()
+    lastEvents.set(same, at)
+    const event = { at, replica: name, kind, ...(text !== undefined && { text }) }
+    keep(SERIES.events, at / 1000, encodeEvent(run, event))
+  }
+
   return {
     update: () => {
       closeIntervals()
       return write()
     },
-    recordEvent: ({ kind, text }) => {
-      const at = now()
-      const same = `${kind} ${text}`
-      if (at - (lastEvents.get(same) ?? Number.NEGATIVE_INFINITY) < EVENT_PAUSE_MS) return
-      if (lastEvents.size >= MAX_OWN_EVENTS) lastEvents.clear()
-      lastEvents.set(same, at)
-      const event = { at, replica: name, kind, ...(text !== undefined && { text }) }
-      keep(SERIES.events, at / 1000, encodeEvent(run, event))
+    recordEvent,
+    listeners: {
+      ejection: (node) => recordEvent({ kind: 'ejection', text: node }),
+      cache: (event) => {
+        const text = event.kind === 'invalidated' ? PURGES[event.cause] : undefined
+        if (text !== undefined) recordEvent({ kind: 'purge', text })
+      },
     },
     own: (series, from, to) =>
       records[series.name].filter(({ seconds }) => seconds >= from && seconds <= to).map(({ text }) => text),

@@ -27,7 +27,7 @@ export interface HistoryOptions {
   readonly now?: () => number
 }
 
-export interface ConsoleHistory extends Pick<Recorder, 'update' | 'recordEvent'> {
+export interface ConsoleHistory extends Pick<Recorder, 'update' | 'recordEvent' | 'listeners'> {
   /** Returns the sum of all replicas, or one replica by its name. Never rejects because of Redis. */
   read(range: Range, replica?: string): Promise<History>
   /** Records until now, and ends. */
@@ -118,6 +118,7 @@ export function createHistory({ traffic, store, now = Date.now, ...options }: Hi
   return {
     update: recorder.update,
     recordEvent: recorder.recordEvent,
+    listeners: recorder.listeners,
     read: async (range, replica) => {
       const shape = SHAPES[range]
       const seconds = shape.intervalSeconds

@@ -2,13 +2,13 @@ import type { Worker } from 'node:cluster'
 import { pino } from 'pino'
 import t from 'tap'
 import type { ProcessState } from '../../../src/server/messages.ts'
-import { RollingRestart } from '../../../src/server/rolling-restart.ts'
 import {
   createSlot,
   isReady,
   killIfSilent,
   MAX_READY_SILENT_SECONDS,
   nextRestartDelay,
+  RollingRestart,
   type Slot,
 } from '../../../src/server/slot.ts'
 
