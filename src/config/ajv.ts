@@ -10,7 +10,7 @@ export function createAjv(code: NonNullable<Options['code']>): Ajv {
     strict: true,
     validateSchema: false,
     meta: false,
-    keywords: ['secret', 'effect', 'readable'],
+    keywords: ['secret', 'effect', 'readable', 'bounds'],
     code,
   })
   for (const [name, { validate }] of Object.entries(formats)) ajv.addFormat(name, { validate })

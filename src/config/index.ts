@@ -9,7 +9,7 @@ import { type ListenerName, rules } from './rules.ts'
 import { type Config, schema } from './schema.ts'
 import { sectionRules } from './section-rules.ts'
 import { deepFreeze, isObject, type Path, setIn } from './tree.ts'
-import { parseValues, validate } from './validate.ts'
+import { checkBounds, parseValues, validate } from './validate.ts'
 
 /**
  * `file`: the source; absent if the environment is the only source. `deprecations`: settings that have their old name,
@@ -60,6 +60,7 @@ export async function loadConfig(options: { file?: string | undefined; env?: Env
 
 /** Applies the rules over several settings, and reads the files that the settings name. */
 async function checkAll(config: Config, list: FaultList, plainListeners: ReadonlySet<ListenerName>): Promise<Config> {
+  checkBounds(schema, config, list)
   const applicable = [...rules, ...sectionRules].filter(({ paths }) => paths.every((path) => list.isValid(path)))
   for (const { check } of applicable) check(config, list.report, { plainListeners, variableOf: list.variableOf })
   await checkFiles(config, list.report)

@@ -4,12 +4,26 @@
  */
 import Type, { type Static, type TSchema } from 'typebox'
 import { PERMISSION_PATTERN, TOKEN_ALGORITHMS, type TokenAlgorithm } from '../core/access.ts'
-import type { SchemaNode } from './tree.ts'
+import type { Bounds, SchemaNode } from './tree.ts'
 
 /** A changed value takes effect with the next start of the process; all other values with the next reload. */
 const restart = <T extends TSchema>(schema: T): T => Object.assign(schema, { effect: 'restart' })
 /** A reload takes effect, but adding the setting where there was none, or removing it, needs a restart. An empty list counts as none. */
 const reloadIfSet = <T extends TSchema>(schema: T): T => Object.assign(schema, { effect: 'reloadIfSet' })
+
+/** Bounds of the parsed value: milliseconds or bytes. */
+const bounded = <T extends TSchema>(schema: T, bounds: Bounds): T => Object.assign(schema, { bounds })
+
+const SECOND_MS = 1000
+const HOUR_MS = 3_600_000
+const TTL_BOUNDS: Bounds = {
+  max: HOUR_MS,
+  message: 'is over 1h; changes made on the manager itself would be visible that late',
+}
+const STALE_BOUNDS: Bounds = {
+  max: 60 * SECOND_MS,
+  message: 'is over 60s; a stale response may be used for a minute at most',
+}
 
 /** Written `750ms`, `5s`, `2m` or `1h`; parsed to milliseconds. */
 const duration = (value: string) => Type.Unsafe<number>({ type: 'string', format: 'duration', default: value })
@@ -88,15 +102,14 @@ const ENDPOINT_TTLS = {
   '/cluster/:node_id/stats/weekly': '10s',
 }
 
-const anyDelay = Type.Unsafe<number>({ type: 'string', format: 'delay' })
-const groupTtls = Object.fromEntries(Object.entries(GROUP_TTLS).map(([name, value]) => [name, delay(value)])) as Record<
-  keyof typeof GROUP_TTLS,
-  ReturnType<typeof delay>
->
-const delays = <Name extends string>(pattern: string, value: object) =>
+const delayWithin = (bounds: Bounds) => Type.Unsafe<number>({ type: 'string', format: 'delay', bounds })
+const groupTtls = Object.fromEntries(
+  Object.entries(GROUP_TTLS).map(([name, value]) => [name, bounded(delay(value), TTL_BOUNDS)]),
+) as Record<keyof typeof GROUP_TTLS, ReturnType<typeof delay>>
+const delays = <Name extends string>(pattern: string, value: object, bounds: Bounds) =>
   Type.Unsafe<Partial<Record<Name, number>>>({
     type: 'object',
-    patternProperties: { [pattern]: anyDelay },
+    patternProperties: { [pattern]: delayWithin(bounds) },
     additionalProperties: false,
     default: value,
   })
@@ -118,18 +131,28 @@ const cache = group({
       password: Type.Optional(text({ secret: true })),
       passwordFile: Type.Optional(path()),
       tls: group({ ca: Type.Optional(file()), required: flag(true) }),
-      timeout: duration('50ms'),
+      timeout: bounded(duration('50ms'), {
+        min: 5,
+        max: SECOND_MS,
+        message: 'must be from 5ms to 1s: if Redis is unreachable, each lookup waits that long',
+      }),
     }),
   ),
   writesWithoutRedis: oneOf(['refuse', 'sendAndRiskStaleReads']),
-  localBytes: size('64MiB'),
-  defaultTtl: delay('750ms'),
-  ttl: group({ ...groupTtls, validation: Type.Optional(anyDelay) }),
-  endpoints: delays<`/${string}`>('^/[^\\x00-\\x20]{0,255}$', ENDPOINT_TTLS),
-  staleWhileRevalidate: delays<CacheGroup>(`^(?:${cacheGroups.join('|')})$`, {}),
-  staleIfError: delay('60s'),
+  localBytes: bounded(size('64MiB'), {
+    min: 1024 ** 2,
+    message: 'is under 1MiB; the copy in this process could not hold one page of rows',
+  }),
+  defaultTtl: bounded(delay('750ms'), TTL_BOUNDS),
+  ttl: group({ ...groupTtls, validation: Type.Optional(delayWithin(TTL_BOUNDS)) }),
+  endpoints: delays<`/${string}`>('^/[^\\x00-\\x20]{0,255}$', ENDPOINT_TTLS, TTL_BOUNDS),
+  staleWhileRevalidate: delays<CacheGroup>(`^(?:${cacheGroups.join('|')})$`, {}, STALE_BOUNDS),
+  staleIfError: bounded(delay('60s'), STALE_BOUNDS),
   encryptionKeyFile: restart(Type.Optional(file())),
-  replicationLag: delay('18s'),
+  replicationLag: bounded(delay('18s'), {
+    max: 600 * SECOND_MS,
+    message: 'is over 10m; two periods of the synchronisation between the nodes take seconds',
+  }),
   compressionMinBytes: size('1KiB'),
   snapshots: group({
     groups: list(Type.Unsafe<CacheGroup>({ type: 'string', enum: [...cacheGroups] }), [...cacheGroups]),
@@ -223,7 +246,7 @@ const issuer = record({
   jwks: text({ format: 'url' }),
   audience: text(),
   algorithms: list(algorithm, ['RS256', 'ES256', 'EdDSA']),
-  lifetime: duration('1h'),
+  lifetime: bounded(duration('1h'), { min: SECOND_MS, max: 24 * HOUR_MS, message: 'must be from 1s to 24h' }),
   jti: oneOf(['required', 'optional']),
   rolesClaim: text({ default: 'roles' }),
   roles: Type.Optional(tableOf(list(text()))),
@@ -231,7 +254,8 @@ const issuer = record({
 
 /** Sign-in to the console. The members from `issuer` on describe an outside issuer (OpenID Connect). */
 const signIn = group({
-  lifetime: duration('8h'),
+  // A session is checked against the users and roles of the edge, but not against those of the issuer.
+  lifetime: bounded(duration('8h'), { min: 60 * SECOND_MS, max: 24 * HOUR_MS, message: 'must be from 1m to 24h' }),
   issuer: Type.Optional(text({ format: 'url' })),
   clientId: Type.Optional(text()),
   clientSecret: Type.Optional(text({ secret: true })),

@@ -14,11 +14,6 @@ export const sectionRules: readonly Rule[] = [
   { paths: [redis, at('trial'), at('enabled')], check: checkTrial },
   { paths: [redis], check: checkRedisTls },
   { paths: [redis], check: checkRedisPassword },
-  { paths: [at('ttl'), at('defaultTtl'), at('endpoints')], check: checkTtls },
-  { paths: [at('staleWhileRevalidate'), at('staleIfError')], check: checkStale },
-  { paths: [redis], check: checkRedisTimeout },
-  { paths: [at('replicationLag')], check: checkReplicationLag },
-  { paths: [at('localBytes')], check: checkLocalBytes },
   {
     paths: ['listen.processes', 'cache.redis', 'access.tokens', 'cluster.credentials'].map(pathOf),
     check: checkProcesses,
@@ -90,44 +85,6 @@ function checkRedisPassword({ cache }: Config, report: Report, { variableOf }: R
   }
 }
 
-const SECOND_MS = 1000
-const HOUR_MS = 3_600_000
-const MIB = 1024 ** 2
-
-/** A change on the manager itself, past the edge, is visible after this time only. */
-function checkTtls({ cache }: Config, report: Report): void {
-  const message = 'is over 1h; changes made on the manager itself would be visible that late'
-  if (cache.defaultTtl > HOUR_MS) report(at('defaultTtl'), message)
-  for (const table of ['ttl', 'endpoints'] as const) {
-    for (const [name, value] of Object.entries(cache[table]))
-      if (value !== undefined && value > HOUR_MS) report(at(table, name), message)
-  }
-}
-
-function checkStale({ cache }: Config, report: Report): void {
-  const message = 'is over 60s; a stale response may be used for a minute at most'
-  if (cache.staleIfError > 60 * SECOND_MS) report(at('staleIfError'), message)
-  for (const [group, value] of Object.entries(cache.staleWhileRevalidate)) {
-    if (value !== undefined && value > 60 * SECOND_MS) report(at('staleWhileRevalidate', group), message)
-  }
-}
-
-function checkRedisTimeout({ cache }: Config, report: Report): void {
-  const { timeout } = cache.redis
-  if (timeout >= 5 && timeout <= SECOND_MS) return
-  report([...redis, 'timeout'], 'must be from 5ms to 1s: if Redis is unreachable, each lookup waits that long')
-}
-
-function checkReplicationLag({ cache }: Config, report: Report): void {
-  if (cache.replicationLag <= 600 * SECOND_MS) return
-  report(at('replicationLag'), 'is over 10m; two periods of the synchronisation between the nodes take seconds')
-}
-
-function checkLocalBytes({ cache }: Config, report: Report): void {
-  if (cache.localBytes >= MIB) return
-  report(at('localBytes'), 'is under 1MiB; the copy in this process could not hold one page of rows')
-}
-
 /** Several processes behind one port need what several replicas need. `auto` needs the same on a machine with one core: a file that is valid on one machine is valid on all. */
 function checkProcesses({ listen, cache, access, cluster }: Config, report: Report): void {
   if (listen.processes === 1) return
@@ -144,14 +101,10 @@ function checkProcesses({ listen, cache, access, cluster }: Config, report: Repo
 
 /** The route of the operations listener to which the issuer sends the browser back. */
 const CALLBACK_PATH = '/sign-in/callback'
-const MINUTE_MS = 60_000
-/** A session is checked against the users and roles of the edge, but not against those of the issuer. */
-const MAX_LIFETIME_MS = 24 * 60 * MINUTE_MS
 
 function checkSignIn({ operations: { signIn }, cluster }: Config, report: Report): void {
   const path = ['operations', 'signIn']
-  const { lifetime, issuer, clientId, clientSecret, clientSecretFile, redirectUrl, scopes } = signIn
-  if (lifetime < MINUTE_MS || lifetime > MAX_LIFETIME_MS) report([...path, 'lifetime'], 'must be from 1m to 24h')
+  const { issuer, clientId, clientSecret, clientSecretFile, redirectUrl, scopes } = signIn
   if (issuer === undefined) {
     const orphan = Object.entries({ clientId, clientSecretFile, redirectUrl }).find(([, value]) => value !== undefined)
     if (orphan) report([...path, orphan[0]], 'needs operations.signIn.issuer; set both or none')

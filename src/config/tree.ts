@@ -6,6 +6,13 @@ export type Path = readonly (string | number)[]
 /** When a changed setting takes effect: with the next reload, only if it was set before and is set after it, or with the next start. */
 export type Effect = 'reload' | 'reloadIfSet' | 'restart'
 
+/** `message`: what is reported of a value beyond the bounds. */
+export interface Bounds {
+  readonly min?: number
+  readonly max?: number
+  readonly message: string
+}
+
 /** The parts of a JSON Schema that these functions read. */
 export interface SchemaNode {
   readonly type?: string
@@ -16,6 +23,7 @@ export interface SchemaNode {
   readonly secret?: boolean
   /** The file of this path must be readable. */
   readonly readable?: boolean
+  readonly bounds?: Bounds
   /** Follows "must be" in a message. */
   readonly description?: string
   readonly enum?: readonly unknown[]

@@ -1,7 +1,7 @@
 /** Validates settings against the schema and parses their values. */
 import type { ErrorObject } from 'ajv'
 import { settingsChecker } from './checker.ts'
-import { formatSuggestion } from './faults.ts'
+import { type FaultList, formatSuggestion } from './faults.ts'
 import { formats } from './formats.ts'
 import { schema } from './schema.ts'
 import { getIn, isObject, type Path, type SchemaNode, schemaAt, tableValueSchema } from './tree.ts'
@@ -110,6 +110,20 @@ export function parseValues(
   const format = schema.format === undefined ? undefined : formats[schema.format]
   if (typeof value !== 'string' || !format?.parse || !format.validate(value)) return value
   return format.parse(value, baseOf(path))
+}
+
+/** Reports values beyond the bounds of the schema, but not of faulty settings. `value`: parsed. */
+export function checkBounds(node: SchemaNode, value: unknown, list: FaultList, path: Path = []): void {
+  const { bounds, items, properties } = node
+  if (bounds !== undefined && typeof value === 'number') {
+    const { min = value, max = value, message } = bounds
+    if ((value < min || value > max) && list.isValid(path)) list.report(path, message)
+  } else if (Array.isArray(value)) {
+    for (const [at, item] of value.entries()) checkBounds(items ?? {}, item, list, [...path, at])
+  } else if (isObject(value)) {
+    for (const [key, member] of Object.entries(value))
+      checkBounds(properties?.[key] ?? tableValueSchema(node) ?? {}, member, list, [...path, key])
+  }
 }
 
 /** Tables have no prototype, so that a user named `constructor` does not inherit roles. */

@@ -4,6 +4,7 @@
  * everything, `*` (or `*:*`) is everything. What is not granted is denied.
  */
 import type { Endpoint } from '../catalogue/endpoint.ts'
+import roles from './roles.json' with { type: 'json' }
 
 /** The form of a permission that a role may grant. */
 export const PERMISSION_PATTERN = /^(?:\*|(?:\*|[a-z][a-z-]*):(?:\*|[a-z][a-z-]*))$/
@@ -19,44 +20,7 @@ export const PERMISSION_PATTERN = /^(?:\*|(?:\*|[a-z][a-z-]*):(?:\*|[a-z][a-z-]*
  * - `passthrough` does what the manager itself authorises, request by request, and reads its own stored responses. The
  *   manager does not authorise the operations of the edge, so the role has none that shows or touches what others do.
  */
-export const builtInRoles: Readonly<
-  Record<'reader' | 'operator' | 'administrator' | 'passthrough', readonly string[]>
-> = {
-  reader: ['*:read'],
-  operator: [
-    '*:read',
-    'secrets:read',
-    'operations:read',
-    'agents:write',
-    'agents:delete',
-    'agents:restart',
-    'groups:write',
-    'groups:delete',
-    'rootcheck:run',
-    'syscheck:run',
-    'cache:purge',
-  ],
-  administrator: ['*'],
-  passthrough: [
-    'active-response:*',
-    'agents:*',
-    'ciscat:*',
-    'cluster:*',
-    'decoders:*',
-    'files:*',
-    'groups:*',
-    'lists:*',
-    'manager:*',
-    'rootcheck:*',
-    'rules:*',
-    'sca:*',
-    'secrets:*',
-    'summary:*',
-    'syscheck:*',
-    'syscollector:*',
-    'cache:read-own',
-  ],
-}
+export const builtInRoles: Readonly<Record<keyof typeof roles, readonly string[]>> = roles
 
 /** Every stored response, of whatever permission scope. */
 export const READ_CACHE = 'cache:read'
