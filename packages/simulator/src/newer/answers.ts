@@ -19,12 +19,14 @@ export interface Affected {
   /** Of all pages. */
   readonly total: number
   readonly failed: readonly Failed[]
+  /** In place of the texts of the call. */
+  readonly texts?: Texts
 }
 
 export type Answer =
   | Affected
   /** `data` is this value. */
-  | { readonly kind: 'data'; readonly data: unknown }
+  | { readonly kind: 'data'; readonly data: unknown; readonly message?: string }
   /** No data, only a message. */
   | { readonly kind: 'text'; readonly message: string }
   | { readonly kind: 'file'; readonly text: string; readonly type: 'application/xml' | 'text/plain' }
@@ -57,10 +59,13 @@ export function toJson(value: unknown): string {
 }
 
 /** Returns the body of a successful response; `error` says whether all, some or no targets succeeded. */
-export function envelopeOf(answer: Exclude<Answer, { kind: 'file' }>, texts: Texts): unknown {
+export function envelopeOf(answer: Exclude<Answer, { kind: 'file' }>, callTexts: Texts): unknown {
   if (answer.kind === 'text') return { message: answer.message, error: 0 }
-  if (answer.kind === 'data') return { data: answer.data, error: 0 }
-  const { items, total, failed } = answer
+  if (answer.kind === 'data') {
+    const { data, message } = answer
+    return { data, ...(message !== undefined && { message }), error: 0 }
+  }
+  const { items, total, failed, texts = callTexts } = answer
   const data = {
     affected_items: items,
     total_affected_items: total,

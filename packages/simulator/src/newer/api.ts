@@ -4,18 +4,17 @@ import { receive } from '../receive.ts'
 import { disfigured, send } from '../send.ts'
 import type { Outgoing } from '../wire.ts'
 import { letTimePass } from '../world.ts'
-import { checkJson, checkSize, checkUpload, type Fields } from './bodies.ts'
-import { minorOf } from './calls/index.ts'
+import { checkJson, checkMembers, checkSize, checkUpload, type Fields } from './bodies.ts'
 import { execute, requireMaster } from './distribute.ts'
 import { NewerError, Refusal } from './errors.ts'
 import { faultOf } from './execution.ts'
 import { logInCall } from './log-in.ts'
-import type { Call } from './model.ts'
+import type { Operation } from './model.ts'
 import { checkPath, checkQuery, isTrue, type Texts } from './parameters.ts'
 import type { NewerParts } from './parts.ts'
 import { agentFilter, nameFilter, permit } from './permit.ts'
-import type { Account } from './security.ts'
-import { crashed, failure, redirect, success, tooLong } from './wire.ts'
+import { minorOf } from './releases.ts'
+import { crashed, failure, linkedTo, redirect, success, tooLong } from './wire.ts'
 
 /** The request line may not be longer. */
 const MAX_URL_BYTES = 8190
@@ -49,7 +48,11 @@ async function serve(
   const { bytes, fault } = received
   const body = bytes.toString('utf8')
   const outgoing =
-    disfigured(fault) ?? (await parts.costs.countInFlight(() => respond(parts, cached, request, body, fault.error)))
+    disfigured(fault) ??
+    linkedTo(
+      await parts.costs.countInFlight(() => respond(parts, cached, request, body, fault.error)),
+      minorOf(parts.node.version ?? parts.cluster.world.version),
+    )
   send(response, outgoing, fault)
 }
 
@@ -105,7 +108,7 @@ interface Incoming {
 }
 
 /** Checks run in the order of the real API: token, parameters, body, permissions. */
-async function answer(parts: NewerParts, call: Call, incoming: Incoming): Promise<Outgoing> {
+async function answer(parts: NewerParts, call: Operation, incoming: Incoming): Promise<Outgoing> {
   const { node, cluster, security } = parts
   const { request } = incoming
   const { world } = cluster
@@ -116,14 +119,12 @@ async function answer(parts: NewerParts, call: Call, incoming: Incoming): Promis
   const fails = incoming.error === undefined ? undefined : faultOf(incoming.error, call, node.name)
   if (fails !== undefined) throw fails
   requireMaster(node, world)
-  const account = security.authenticate(authorization, node.name)
+  const session = security.authenticate(authorization, node.name)
+  const { query, params, fields, text } = check(call, incoming)
   if (!parts.experimental && call.path.startsWith('/experimental/')) throw new NewerError(1122, '', { inApi: true })
-  const query = checkQuery(call.query ?? {}, incoming.search, call.without)
-  checkPath(call.params ?? {}, incoming.params)
-  const { fields, text } = readBody(call, request, incoming.body)
   letTimePass(world)
-  const asked = { params: incoming.params, query, fields }
-  const { rights } = account
+  const asked = { params, query, fields }
+  const { rights } = session
   const permitted = permit(call, asked, rights, world, node.name)
   const answered = await execute(
     cluster,
@@ -133,15 +134,15 @@ async function answer(parts: NewerParts, call: Call, incoming: Incoming): Promis
       query: permitted.query,
       text,
       world,
-      user: account.name,
+      session,
       rights,
+      security,
       tasks: parts.tasks,
       allows: agentFilter(call, rights),
       allowsNamed: nameFilter(call, rights),
     },
     node,
   )
-  afterwards(parts, call, account, fields)
   const merged =
     answered.answer.kind === 'affected' && permitted.failed.length > 0
       ? { ...answered.answer, failed: [...answered.answer.failed, ...permitted.failed] }
@@ -152,22 +153,18 @@ async function answer(parts: NewerParts, call: Call, incoming: Incoming): Promis
   return isAccepted ? { ...outgoing, status: 202 } : outgoing
 }
 
-function readBody(call: Call, request: IncomingMessage, body: string): { fields: Fields; text: string } {
+/** Checks the types of a body, then the parameters, then the media type and the other members of the body. */
+function check(call: Operation, { request, params, search, body }: Incoming) {
   checkSize(Buffer.byteLength(body))
-  const [type] = (request.headers['content-type'] ?? '').toLowerCase().split(';')
-  if (call.body === undefined) return { fields: {}, text: '' }
-  if (call.body.type !== 'application/json') return { fields: {}, text: checkUpload(call.body.type, type, body) }
-  const fields = checkJson(call.body.fields, type, body)
-  if (call.crashes?.(fields) === true) throw new ApiCrash(call.path)
-  return { fields, text: '' }
-}
-
-/** Effects of calls on the sessions of users. */
-function afterwards({ security }: NewerParts, { path, method }: Call, account: Account, fields: Fields): void {
-  if (path === '/security/user/authenticate' && method === 'DELETE') security.logOut(account)
-  if (path === '/security/user/revoke') for (const each of security.accounts.values()) security.logOut(each)
-  if (path !== '/security/config') return
-  const { auth_token_exp_timeout: lifetime } = fields
-  if (typeof lifetime === 'number') security.tokenLifetime = lifetime
-  for (const each of security.accounts.values()) security.logOut(each)
+  // Without a media type, the HTTP framework takes a body for a file.
+  const [type = ''] = (request.headers['content-type'] ?? 'application/octet-stream').toLowerCase().split(';')
+  const expected = call.body
+  const isJson = expected?.type === 'application/json'
+  if (isJson && call.crashes?.(body) === true) throw new ApiCrash(call.path)
+  const fields: Fields = isJson ? checkJson(expected.fields, body) : {}
+  const query = checkQuery(call.query, search, call.without)
+  const checked = { query, params: checkPath(call.params, params), fields }
+  if (isJson) checkMembers(expected.fields, type, fields)
+  const text = expected === undefined || isJson ? '' : checkUpload(expected.type, type, body)
+  return { ...checked, text }
 }

@@ -1,5 +1,7 @@
 /** The errors of the newer layout: code, text and remediation, word for word where they were recorded. */
 
+import { securityErrorTexts } from './rbac/error-texts.ts'
+
 export interface ErrorText {
   readonly message: string
   readonly remediation?: string
@@ -17,6 +19,7 @@ const LOGS =
   'Please, check `WAZUH_HOME/logs/ossec.log`, `WAZUH_HOME/logs/cluster.log` and `WAZUH_HOME/logs/api.log` to get more information about the error'
 
 export const errorTexts = {
+  ...securityErrorTexts,
   1000: { message: 'Wazuh Internal Error', remediation: LOGS },
   1006: {
     message: 'File/directory does not exist or there is a problem with the permissions',

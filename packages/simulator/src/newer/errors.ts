@@ -5,7 +5,7 @@ export { type ErrorCode, errorTexts } from './error-texts.ts'
 
 const kinds: readonly (readonly [codes: readonly ErrorCode[], status: number, title: string])[] = [
   [[4000, 6000, 6004], 403, 'Permission Denied'],
-  [[1122, 1701, 1710], 404, 'Resource Not Found'],
+  [[1122, 1701, 1710, 5001], 404, 'Resource Not Found'],
   [[6002], 406, 'Not Acceptable'],
   [[6001], 429, 'Too Many Requests'],
   [[1000, 3012, 3020, 3021], 500, 'Wazuh Internal Error'],

@@ -3,16 +3,17 @@ import type { RequestListener } from 'node:http'
 import type { Load } from '../capacity.ts'
 import type { FaultTable } from '../faults.ts'
 import type { SeenRequest, SimNode, World } from '../model.ts'
-import type { NewerUser } from './access.ts'
 import { newerNodeApi } from './api.ts'
 import { callsOf } from './calls/index.ts'
 import { createCosts, type NodeCosts } from './costs.ts'
 import type { Cluster } from './execution.ts'
+import { MAX_FAILED_LOGINS, NodeLimits } from './limits.ts'
+import type { NewerUser } from './rbac/access.ts'
+import { Security } from './rbac/security.ts'
 import { createRouter, type FindCall } from './router.ts'
-import { MAX_FAILED_LOGINS, NodeLimits, Security } from './security.ts'
 import { Tasks, type UpgradeBehavior } from './tasks.ts'
 
-export type { NewerUser, Policy, RoleName } from './access.ts'
+export type { NewerUser, Policy, RoleName } from './rbac/access.ts'
 export type { UpgradeBehavior } from './tasks.ts'
 
 export interface NewerOptions {
@@ -69,13 +70,16 @@ export interface NewerSite {
 const EXECUTION_LIMIT_MS = 10_000
 const OWN_CACHE_MS = 750
 const TOKEN_LIFETIME_S = 900
+/** The second administrator of every installation. */
+const INTERFACE_USER = 'wazuh-wui'
 
 export function createNewerLayout(site: NewerSite, options: NewerOptions = {}): NewerLayout {
   const { world, faults, username, password } = site
   const { requestsPerMinute = 0, ownCacheMs = OWN_CACHE_MS, executionLimit = EXECUTION_LIMIT_MS } = options
   const now = () => world.now()
+  const administrator: NewerUser = { password, roles: ['administrator'], runAs: true }
   const security = new Security({
-    users: { [username]: { password, roles: ['administrator'], runAs: true }, ...options.users },
+    users: { [username]: administrator, [INTERFACE_USER]: administrator, ...options.users },
     tokenLifetime: options.tokenLifetime ?? TOKEN_LIFETIME_S,
     now,
   })

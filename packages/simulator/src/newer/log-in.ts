@@ -1,34 +1,37 @@
 /** Logging in with Basic credentials, also on behalf of another context (`run_as`). */
 import type { IncomingMessage } from 'node:http'
+import { checkJson } from './bodies.ts'
 import { requireMaster } from './distribute.ts'
 import { NewerError } from './errors.ts'
 import { notReady } from './execution.ts'
-import type { Call } from './model.ts'
+import type { Operation } from './model.ts'
 import { checkQuery, isTrue } from './parameters.ts'
 import type { NewerParts } from './parts.ts'
-import { unauthorized } from './security.ts'
+import { unauthorized } from './rbac/security.ts'
 import { json, plain } from './wire.ts'
 
 interface LogIn {
   readonly request: IncomingMessage
   readonly search: string
+  readonly body: string
   readonly error: number | undefined
 }
 
 /** Every failure counts as a failed login of the address, also a request without credentials. */
-export async function logInCall(parts: NewerParts, call: Call, { request, search, error }: LogIn) {
+export async function logInCall(parts: NewerParts, call: Operation, { request, search, body, error }: LogIn) {
   const { node, cluster, security, limits, costs } = parts
   if (error === 1017 || node.startedAt > cluster.world.now()) throw notReady(node.name)
   requireMaster(node, cluster.world)
-  const account = security.checkPassword(request.headers.authorization)
-  if (account === undefined) {
+  const user = security.checkPassword(request.headers.authorization)
+  if (user === undefined) {
     limits.fail(request)
     throw unauthorized('Invalid credentials')
   }
   await costs.logIn()
-  const query = checkQuery(call.query ?? {}, search)
   const runAs = call.path.endsWith('/run_as')
-  if (runAs && !account.runAs) throw new NewerError(6004)
-  const token = security.issue(account, node.name, runAs)
+  const context = runAs ? checkJson(undefined, body) : undefined
+  const query = checkQuery(call.query, search, call.without)
+  if (runAs && !user.runAs) throw new NewerError(6004)
+  const token = security.issue(user, node.name, context)
   return isTrue(query.raw) ? plain(token) : json(200, { data: { token }, error: 0 })
 }

@@ -1,9 +1,11 @@
 /** Calls of the newer API as data, and requests as their handlers receive them. */
 import type { SimAgent, SimNode, World } from '../model.ts'
-import type { Action, ResourceType, Rights } from './access.ts'
 import type { Answer, Texts as AnswerTexts } from './answers.ts'
-import type { CallBody, Fields } from './bodies.ts'
-import type { CommonParam, Params, Texts } from './parameters.ts'
+import type { Fields } from './bodies.ts'
+import type { Accepted } from './operations/index.ts'
+import type { Texts } from './parameters.ts'
+import type { Action, ResourceType, Rights } from './rbac/access.ts'
+import type { Security, Session } from './rbac/security.ts'
 import type { Tasks } from './tasks.ts'
 
 /** A request after all checks of the API. */
@@ -17,8 +19,9 @@ export interface Asked {
   readonly fields: Fields
   /** The text of an upload. */
   readonly text: string
-  readonly user: string
+  readonly session: Session
   readonly rights: Rights
+  readonly security: Security
   readonly tasks: Tasks
   /** Whether the user may do what the call does with an agent. */
   allows(agent: SimAgent): boolean
@@ -45,18 +48,10 @@ export type Runs = 'here' | 'master' | 'owner' | 'owners' | 'node' | 'nodes'
 
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** With parameters in braces. */
+  /** With parameters in braces. What it accepts is in `operations`. */
   readonly path: string
-  /** The minor versions of the first and the last release that have the call. Absent: all. */
-  readonly since?: number
-  readonly until?: number
   /** The minor version since which a success has status 202. Absent: it has 200. */
   readonly acceptedSince?: number
-  readonly params?: Params
-  readonly query?: Params
-  /** The parameters of every call that this one does not take. */
-  readonly without?: readonly CommonParam[]
-  readonly body?: CallBody
   readonly runs: Runs
   readonly needs: readonly Need[]
   /** Messages of the answer; some name an object of the request. */
@@ -71,10 +66,13 @@ export interface Call {
   readonly hangsOver?: number
   /** Milliseconds of processor time; default 9. */
   readonly cost?: number
-  /** Whether the API fails with 500 and no code for the fields of a body. */
-  readonly crashes?: (fields: Fields) => boolean
+  /** Whether the API fails with 500 and no code for a body. */
+  readonly crashes?: (body: string) => boolean
   readonly run: (asked: Asked) => Answer
 }
+
+/** A call with what its release accepts. */
+export type Operation = Call & Accepted
 
 /** Texts of calls that answer data or a message only. */
 export const NO_TEXTS: AnswerTexts = { all: '', some: '', none: '' }

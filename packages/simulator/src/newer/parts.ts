@@ -2,8 +2,9 @@
 import type { SeenRequest, SimNode } from '../model.ts'
 import type { NodeCosts } from './costs.ts'
 import type { Cluster } from './execution.ts'
+import type { NodeLimits } from './limits.ts'
+import type { Security } from './rbac/security.ts'
 import type { FindCall } from './router.ts'
-import type { NodeLimits, Security } from './security.ts'
 import type { Tasks } from './tasks.ts'
 
 export interface NewerParts {

@@ -1,11 +1,11 @@
 /** Applies the permissions of a user: names that are not allowed fail, and collections are cut to what is allowed. */
 import type { SimAgent, World } from '../model.ts'
-import type { Rights } from './access.ts'
 import type { Failed } from './answers.ts'
 import type { Fields } from './bodies.ts'
 import { NewerError } from './errors.ts'
 import type { Call, Need } from './model.ts'
 import { membersOf, type Texts } from './parameters.ts'
+import type { Rights } from './rbac/access.ts'
 
 export interface Request {
   readonly params: Texts
@@ -29,8 +29,8 @@ export function permit(call: Call, request: Request, rights: Rights, world: Worl
     const denied = named.filter((name) => !mayNamed(rights, need, name, world))
     if (denied.length === 0) continue
     const error = new NewerError(4000, `Resource type: ${need.type}`)
-    // The API process itself refuses reads, before a node executes the call.
-    error.nodes = { [call.method === 'GET' ? 'unknown-node' : node]: error.message }
+    // The API process itself refuses, before a node executes the call.
+    error.nodes = { 'unknown-node': error.message }
     if (denied.length === named.length) throw error
     failed.push(...denied.map((id) => ({ id, error })))
     if (typeof need.named === 'object') {

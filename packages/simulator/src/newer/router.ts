@@ -1,22 +1,22 @@
 /** Finds the call of a request. Paths are matched with case; one slash at the end is ignored. */
 import { Refusal } from './errors.ts'
-import type { Call } from './model.ts'
+import type { Operation } from './model.ts'
 import type { Texts } from './parameters.ts'
 
 export interface Match {
-  readonly call: Call
+  readonly call: Operation
   readonly params: Texts
 }
 
 export type FindCall = (method: string, path: string) => Match
 
 interface Route {
-  readonly call: Call
+  readonly call: Operation
   readonly segments: readonly string[]
 }
 
 /** Throws 404 for an unknown path and 405 for a method that the path does not have, both before any other check. */
-export function createRouter(calls: readonly Call[]): FindCall {
+export function createRouter(calls: readonly Operation[]): FindCall {
   const routes = new Map<number, Route[]>()
   for (const call of calls) {
     const segments = call.path.split('/')

@@ -32,9 +32,12 @@ export function plain(text: string): Outgoing {
 export function failure(error: NewerError | Refusal, node: string): Outgoing {
   if (!(error instanceof NewerError)) return problem(error.status, { title: error.title, detail: error.message })
   const { code, status, title, message, remediation, namesNodes } = error
+  const inLog = code === 1000 ? '. See log for more detail' : ''
   const nodes = Object.keys(error.nodes).length > 0 ? error.nodes : { [node]: message }
   const logfile = status === 500 ? { logfile: 'WAZUH_HOME/logs/api.log' } : {}
-  const named = Object.fromEntries(Object.entries(nodes).map(([name, text]) => [name, { error: text, ...logfile }]))
+  const named = Object.fromEntries(
+    Object.entries(nodes).map(([name, text]) => [name, { error: text + inLog, ...logfile }]),
+  )
   return problem(status, {
     title,
     detail: message.trimEnd(),
@@ -63,6 +66,17 @@ export function tooLong(url: string): Outgoing {
 
 export function redirect(location: string): Outgoing {
   return { status: 308, headers: { ...always, location, 'content-length': '0' }, body: Buffer.alloc(0) }
+}
+
+const DOCUMENTATION = 'https://documentation.wazuh.com/current/'
+
+/** Makes links in texts lead to the documentation of the release: `4.5`. */
+export function linkedTo(outgoing: Outgoing, minor: number): Outgoing {
+  const { body, headers } = outgoing
+  if (!Number.isFinite(minor) || !body.includes(DOCUMENTATION)) return outgoing
+  const text = body.toString('utf8').replaceAll(DOCUMENTATION, DOCUMENTATION.replace('current', `4.${minor}`))
+  const linked = Buffer.from(text)
+  return { ...outgoing, headers: { ...headers, 'content-length': `${linked.length}` }, body: linked }
 }
 
 /** The body of every problem ends with a line feed. */

@@ -79,7 +79,7 @@ export function upgrade(command: Task['command']) {
     const ids = (membersOf(query.agents_list) ?? []).filter((id) => query.whole === undefined || id !== '000')
     const wanted = (query.upgrade_version ?? world.version).toLowerCase().replace(/^(?:wazuh )?v?/, '')
     const answer = eachAgent(asked, ids, (agent) => {
-      const unmet = Object.keys(agentFilters).find((name) => {
+      const unmet = agentFilters.find((name) => {
         const value = query[name]
         return value !== undefined && filterAgents([agent], { ...asked, query: { [name]: value } }).length === 0
       })

@@ -4,7 +4,7 @@ import { affected, type Failed } from '../answers.ts'
 import { fieldOf, type Table } from '../collection.ts'
 import { NewerError } from '../errors.ts'
 import type { Asked } from '../model.ts'
-import { choice, list, membersOf, type Params, text } from '../parameters.ts'
+import { membersOf } from '../parameters.ts'
 import { agentRows, isSynced, statusWord } from '../rows.ts'
 
 export const agentTable: Table = {
@@ -25,24 +25,11 @@ export const agentTable: Table = {
 /** `internal_key` is searched, but it is shown only if it is selected. */
 export const shownFields = agentTable.fields.filter((field) => field !== 'internal_key')
 
-/** Filters of agents by name of the parameter. */
-export const agentFilters: Params = {
-  ...Object.fromEntries(['os.platform', 'os.version', 'os.name', 'manager', 'version'].map((name) => [name, text()])),
-  group: text('group_names'),
-  ...Object.fromEntries(['node_name', 'name', 'ip', 'registerIP'].map((name) => [name, text()])),
-}
-
-export const statusList = list(undefined, {
-  values: ['active', 'pending', 'never_connected', 'disconnected'],
-  anyCase: true,
-})
-
-export const filters: Params = {
-  ...agentFilters,
-  status: statusList,
-  older_than: text('timeframe'),
-  group_config_status: { ...choice('synced', 'not synced'), since: 5 },
-}
+/** Filters of agents whose values must be equal, but for case. */
+const equalFilters = ['os.platform', 'os.version', 'os.name', 'manager', 'node_name', 'name', 'ip', 'registerIP']
+export const agentFilters = ['os.platform', 'os.version', 'os.name', 'manager', 'version', 'group', 'node_name'].concat(
+  [...['name', 'ip', 'registerIP']],
+)
 
 const PERIODS: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000, '': 1000 }
 
@@ -56,8 +43,7 @@ export function isOlderThan(agent: SimAgent, period: string, now: Date): boolean
 export function filterAgents(agents: readonly SimAgent[], { world, query }: Asked): SimAgent[] {
   const now = world.now()
   const { group, status, older_than: olderThan, version, group_config_status: synced } = query
-  const equal = Object.keys(agentFilters).filter((name) => name !== 'group' && name !== 'version')
-  const asked = equal.filter((name) => query[name] !== undefined)
+  const asked = equalFilters.filter((name) => query[name] !== undefined)
   const statuses = membersOf(status?.toLowerCase())
   const rows = asked.length === 0 ? undefined : agentRows(agents, world)
   return agents.filter((agent, at) => {

@@ -1,6 +1,5 @@
 /** The calls that read agents. */
 import { type Call, NO_TEXTS } from '../model.ts'
-import { agentId, agentsList, list, paging, querying, selecting } from '../parameters.ts'
 import {
   activeConfiguration,
   all,
@@ -12,8 +11,6 @@ import {
   platforms,
   statusCounts,
 } from './agent-reads.ts'
-import { filters } from './agent-table.ts'
-import { activeConfigurationParams } from './component-names.ts'
 
 const readsAgents = {
   action: 'agent:read',
@@ -32,7 +29,6 @@ export const agentCalls: readonly Call[] = [
   {
     method: 'GET',
     path: '/agents',
-    query: { agents_list: agentsList, ...paging(), ...selecting, ...querying, ...filters },
     runs: 'master',
     needs: [readsAgents],
     texts: agentTexts,
@@ -42,7 +38,6 @@ export const agentCalls: readonly Call[] = [
   {
     method: 'GET',
     path: '/agents/no_group',
-    query: { ...paging(), ...selecting, ...querying },
     runs: 'master',
     needs: [readsAgents],
     texts: agentTexts,
@@ -51,7 +46,6 @@ export const agentCalls: readonly Call[] = [
   {
     method: 'GET',
     path: '/agents/outdated',
-    query: { ...paging(), ...querying },
     runs: 'master',
     needs: [readsAgents],
     texts: agentTexts,
@@ -60,7 +54,6 @@ export const agentCalls: readonly Call[] = [
   {
     method: 'GET',
     path: '/agents/stats/distinct',
-    query: { fields: list('names'), ...paging(), ...querying },
     runs: 'master',
     needs: [readsAgents],
     texts: agentTexts,
@@ -89,7 +82,6 @@ export const agentCalls: readonly Call[] = [
   {
     method: 'GET',
     path: '/agents/{agent_id}/key',
-    params: { agent_id: agentId },
     runs: 'master',
     needs: [readsAgent],
     texts: {
@@ -102,7 +94,6 @@ export const agentCalls: readonly Call[] = [
   {
     method: 'GET',
     path: '/agents/{agent_id}/group/is_sync',
-    params: { agent_id: agentId },
     runs: 'master',
     needs: [readsAgent],
     texts: {
@@ -115,7 +106,6 @@ export const agentCalls: readonly Call[] = [
   {
     method: 'GET',
     path: '/agents/{agent_id}/config/{component}/{configuration}',
-    params: { agent_id: agentId, ...activeConfigurationParams },
     runs: 'owner',
     needs: [readsAgent],
     texts: NO_TEXTS,

@@ -7,7 +7,7 @@ import { collectRows, type Table } from '../collection.ts'
 import { connectedNodes } from '../distribute.ts'
 import { NewerError } from '../errors.ts'
 import { type Asked, type Call, NO_TEXTS } from '../model.ts'
-import { choice, membersOf, nodesList, paging, querying, selecting } from '../parameters.ts'
+import { membersOf } from '../parameters.ts'
 import { isActive } from '../rows.ts'
 
 const CLUSTER = 'cluster'
@@ -96,7 +96,6 @@ export const clusterCalls: readonly Call[] = [
   {
     method: 'GET',
     path: '/',
-    without: ['wait_for_complete'],
     runs: 'here',
     needs: [],
     texts: NO_TEXTS,
@@ -133,13 +132,6 @@ export const clusterCalls: readonly Call[] = [
   {
     method: 'GET',
     path: '/cluster/nodes',
-    query: {
-      nodes_list: nodesList,
-      ...paging(),
-      ...selecting,
-      ...querying,
-      type: choice('worker', 'master'),
-    },
     runs: 'master',
     needs: [{ action: 'cluster:read', type: 'node:id', named: { in: 'query', as: 'nodes_list' } }],
     texts: {
@@ -153,7 +145,6 @@ export const clusterCalls: readonly Call[] = [
   {
     method: 'GET',
     path: '/cluster/healthcheck',
-    query: { nodes_list: nodesList },
     runs: 'master',
     needs: [{ action: 'cluster:read', type: 'node:id', named: { in: 'query', as: 'nodes_list' } }],
     texts: {

@@ -1,6 +1,5 @@
 /** The calls that send commands to agents. */
 import type { Call } from '../model.ts'
-import { agentId, agentsList, agentsListOrAll, flag, querying, required, text } from '../parameters.ts'
 import {
   activeResponse,
   restart,
@@ -11,8 +10,6 @@ import {
   upgrade,
   upgradeResults,
 } from './agent-commands.ts'
-import { agentFilters } from './agent-table.ts'
-import { groupId } from './group-members.ts'
 
 const listed = { in: 'query', as: 'agents_list' } as const
 const upgradeTexts = {
@@ -25,7 +22,6 @@ export const commandCalls: readonly Call[] = [
   {
     method: 'PUT',
     path: '/agents/restart',
-    query: { agents_list: agentsList },
     runs: 'owners',
     needs: [{ action: 'agent:restart', type: 'agent:id', named: listed }],
     texts: restarted,
@@ -34,7 +30,6 @@ export const commandCalls: readonly Call[] = [
   {
     method: 'PUT',
     path: '/agents/{agent_id}/restart',
-    params: { agent_id: agentId },
     runs: 'owner',
     needs: [{ action: 'agent:restart', type: 'agent:id', named: { in: 'path', as: 'agent_id' } }],
     texts: restarted,
@@ -43,7 +38,6 @@ export const commandCalls: readonly Call[] = [
   {
     method: 'PUT',
     path: '/agents/group/{group_id}/restart',
-    params: { group_id: groupId },
     runs: 'master',
     needs: [{ action: 'agent:restart', type: 'agent:id', named: 'none' }],
     texts: restarted,
@@ -52,16 +46,6 @@ export const commandCalls: readonly Call[] = [
   {
     method: 'PUT',
     path: '/active-response',
-    query: { agents_list: agentsList },
-    body: {
-      type: 'application/json',
-      fields: {
-        command: { type: 'string', format: 'active_response_command', required: true },
-        arguments: { type: 'array' },
-        alert: { type: 'object' },
-        custom: { type: 'boolean' },
-      },
-    },
     runs: 'owners',
     needs: [{ action: 'active-response:command', type: 'agent:id', named: listed }],
     texts: {
@@ -74,15 +58,6 @@ export const commandCalls: readonly Call[] = [
   {
     method: 'PUT',
     path: '/agents/upgrade',
-    query: {
-      agents_list: required(agentsListOrAll),
-      upgrade_version: text('wazuh_version'),
-      wpk_repo: text('path'),
-      use_http: flag,
-      force: flag,
-      ...querying,
-      ...agentFilters,
-    },
     runs: 'owners',
     needs: [{ action: 'agent:upgrade', type: 'agent:id', named: listed }],
     texts: upgradeTexts,
@@ -91,13 +66,6 @@ export const commandCalls: readonly Call[] = [
   {
     method: 'PUT',
     path: '/agents/upgrade_custom',
-    query: {
-      agents_list: required(agentsListOrAll),
-      file_path: required(text('wpk_path')),
-      installer: text('alphanumeric'),
-      ...querying,
-      ...agentFilters,
-    },
     runs: 'owners',
     needs: [{ action: 'agent:upgrade', type: 'agent:id', named: listed }],
     texts: upgradeTexts,
@@ -106,7 +74,6 @@ export const commandCalls: readonly Call[] = [
   {
     method: 'GET',
     path: '/agents/upgrade_result',
-    query: { agents_list: agentsList, ...querying, ...agentFilters },
     runs: 'owners',
     needs: [{ action: 'agent:upgrade', type: 'agent:id', named: listed }],
     texts: {

@@ -7,7 +7,7 @@ import type { SimNode } from '../../model.ts'
 import { type Answer, affected } from '../answers.ts'
 import { NewerError } from '../errors.ts'
 import type { Asked, Call } from '../model.ts'
-import { activeConfigurationParams, CONFIGURATIONS_OF } from './component-names.ts'
+import { CONFIGURATIONS_OF } from './component-names.ts'
 import { newerValue } from './component-values.ts'
 import { bothOf, ofNode } from './manager.ts'
 
@@ -83,7 +83,6 @@ function activeConfiguration(asked: Asked): Answer {
 
 export const componentCalls: readonly Call[] = bothOf({
   path: '/configuration/{component}/{configuration}',
-  params: activeConfigurationParams,
   texts: {
     all: 'Active configuration was successfully read in specified node',
     some: 'Could not read active configuration in some nodes',

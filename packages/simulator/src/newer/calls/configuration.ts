@@ -1,8 +1,7 @@
 /** The calls about the main configuration of nodes, its validation, and the restart of nodes. */
 import { type Answer, affected } from '../answers.ts'
 import type { Asked, Call } from '../model.ts'
-import { choice, flag, nodesList, text } from '../parameters.ts'
-import { read, SECTIONS, validation, write } from './main-configuration.ts'
+import { read, validation, write } from './main-configuration.ts'
 import { bothOf, ofNode } from './manager.ts'
 
 /** Responds at once; the node is not ready for a while. */
@@ -33,14 +32,12 @@ const updated = {
 }
 const put = {
   method: 'PUT',
-  body: { type: 'application/octet-stream' },
   needs: nodeNeed('update_config', 'node'),
 } as const
 
 export const configurationCalls: readonly Call[] = [
   ...bothOf({
     path: '/configuration',
-    query: { section: choice(...SECTIONS), field: text('names'), raw: flag },
     texts: {
       all: 'Configuration was successfully read in specified node',
       some: 'Could not read configuration in some nodes',
@@ -52,7 +49,6 @@ export const configurationCalls: readonly Call[] = [
   {
     ...put,
     path: '/cluster/{node_id}/configuration',
-    params: { node_id: text('names') },
     runs: 'node',
     texts: updated,
     run: write,
@@ -69,7 +65,6 @@ export const configurationCalls: readonly Call[] = [
   {
     method: 'GET',
     path: '/cluster/configuration/validation',
-    query: { nodes_list: nodesList },
     runs: 'nodes',
     needs: nodeNeed('read', 'nodes_list'),
     texts: validationTexts,
@@ -79,7 +74,6 @@ export const configurationCalls: readonly Call[] = [
   {
     method: 'PUT',
     path: '/manager/restart',
-    without: ['wait_for_complete'],
     acceptedSince: 14,
     runs: 'here',
     needs: nodeNeed('restart', 'node'),
@@ -91,9 +85,7 @@ export const configurationCalls: readonly Call[] = [
   {
     method: 'PUT',
     path: '/cluster/restart',
-    without: ['wait_for_complete'],
     acceptedSince: 14,
-    query: { nodes_list: nodesList },
     runs: 'nodes',
     needs: nodeNeed('restart', 'nodes_list'),
     texts: restartTexts,

@@ -5,7 +5,7 @@ import type { SimNode, World } from '../../model.ts'
 import { type Answer, affected } from '../answers.ts'
 import { type ErrorCode, NewerError } from '../errors.ts'
 import type { Asked, Call } from '../model.ts'
-import { flag, isTrue, type Param, text } from '../parameters.ts'
+import { isTrue } from '../parameters.ts'
 import { later } from './later.ts'
 
 interface Kind {
@@ -16,7 +16,6 @@ interface Kind {
   readonly missing: ErrorCode
   readonly resource: 'rule:file' | 'decoder:file' | 'list:file'
   readonly actions: 'rules' | 'decoders' | 'lists'
-  readonly name: Param
   readonly texts: Readonly<Record<'read' | 'notRead' | 'put' | 'notPut' | 'deleted' | 'notDeleted', string>>
   /** The node's own cache holds what it read. */
   readonly cached?: true
@@ -64,7 +63,6 @@ const kinds: readonly Kind[] = [
     missing: 1415,
     resource: 'rule:file',
     actions: 'rules',
-    name: text('xml_filename_path'),
     texts: {
       read: 'Selected rule was returned',
       notRead: 'No rule was returned',
@@ -84,7 +82,6 @@ const kinds: readonly Kind[] = [
     missing: 1503,
     resource: 'decoder:file',
     actions: 'decoders',
-    name: text('xml_filename_path'),
     texts: {
       read: 'Selected decoder was returned',
       notRead: 'No decoder was returned',
@@ -103,7 +100,6 @@ const kinds: readonly Kind[] = [
     missing: 1802,
     resource: 'list:file',
     actions: 'lists',
-    name: text('cdb_filename_path'),
     texts: {
       read: 'CDB list was returned',
       notRead: 'No list was returned',
@@ -169,15 +165,14 @@ function change(world: World, master: SimNode, act: (holder: SimNode) => void): 
 }
 
 function callsOf(kind: Kind): Call[] {
-  const { path, resource, actions, texts, name } = kind
+  const { path, resource, actions, texts } = kind
   const named = { type: resource, named: { in: 'path', as: 'filename' } } as const
-  const common = { path: `${path}/{filename}`, params: { filename: name } } as const
+  const common = { path: `${path}/{filename}` } as const
   const said = (all: string, none: string) => ({ all, some: none, none })
   return [
     {
       ...common,
       method: 'GET',
-      query: { raw: flag },
       runs: 'here',
       needs: [{ action: `${actions}:read`, ...named }],
       texts: said(texts.read, texts.notRead),
@@ -187,8 +182,6 @@ function callsOf(kind: Kind): Call[] {
     {
       ...common,
       method: 'PUT',
-      query: { overwrite: flag },
-      body: { type: 'application/octet-stream' },
       runs: 'master',
       needs: [{ action: `${actions}:update`, type: '*:*', named: 'whole' }],
       texts: said(texts.put, texts.notPut),

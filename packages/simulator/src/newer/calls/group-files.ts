@@ -7,8 +7,9 @@ import { type Answer, affected } from '../answers.ts'
 import { collectRows, type Table } from '../collection.ts'
 import { NewerError } from '../errors.ts'
 import { type Asked, type Call, NO_TEXTS } from '../model.ts'
-import { flag, integer, isTrue, list, type Params, paging, repr, text } from '../parameters.ts'
-import { groupId, hashParam, requireGroup } from './group-members.ts'
+import { isTrue } from '../parameters.ts'
+import { repr } from '../python.ts'
+import { requireGroup } from './group-members.ts'
 
 const CONF = 'agent.conf'
 
@@ -140,16 +141,12 @@ function parsed(content: string) {
   }
 }
 
-const inPath: Params = { group_id: groupId }
 const reads = { action: 'group:read', type: 'group:id', named: { in: 'path', as: 'group_id' } } as const
-const typeParam = list(undefined, { values: ['conf', 'rootkit_files', 'rootkit_trojans', 'rcl'] })
 
 export const groupFileCalls: readonly Call[] = [
   {
     method: 'GET',
     path: '/groups/{group_id}/files',
-    params: inPath,
-    query: { ...paging(), hash: hashParam },
     runs: 'master',
     needs: [reads],
     texts: {
@@ -162,8 +159,6 @@ export const groupFileCalls: readonly Call[] = [
   {
     method: 'GET',
     path: '/groups/{group_id}/configuration',
-    params: inPath,
-    query: { offset: integer(0), limit: integer(1, 100_000) },
     runs: 'master',
     needs: [reads],
     texts: NO_TEXTS,
@@ -172,8 +167,6 @@ export const groupFileCalls: readonly Call[] = [
   {
     method: 'PUT',
     path: '/groups/{group_id}/configuration',
-    params: inPath,
-    body: { type: 'application/xml' },
     runs: 'master',
     needs: [{ action: 'group:update_config', type: 'group:id', named: { in: 'path', as: 'group_id' } }],
     texts: NO_TEXTS,
@@ -183,9 +176,6 @@ export const groupFileCalls: readonly Call[] = [
     (format): Call => ({
       method: 'GET',
       path: `/groups/{group_id}/files/{file_name}/${format}`,
-      params: { ...inPath, file_name: text('names') },
-      until: 7,
-      query: { type: typeParam },
       runs: 'master',
       needs: [reads],
       texts: NO_TEXTS,
@@ -195,9 +185,6 @@ export const groupFileCalls: readonly Call[] = [
   {
     method: 'GET',
     path: '/groups/{group_id}/files/{file_name}',
-    params: { ...inPath, file_name: text('names') },
-    since: 8,
-    query: { type: typeParam, raw: flag },
     runs: 'master',
     needs: [reads],
     texts: NO_TEXTS,

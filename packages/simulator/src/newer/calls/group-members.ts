@@ -6,16 +6,9 @@ import { affected, type Failed } from '../answers.ts'
 import { collectRows, type Table } from '../collection.ts'
 import { NewerError } from '../errors.ts'
 import type { Asked } from '../model.ts'
-import { choice, isTrue, membersOf, text } from '../parameters.ts'
+import { isTrue, membersOf } from '../parameters.ts'
 import { collectAgents } from './agent-reads.ts'
 import { canonical, eachAgent } from './agent-table.ts'
-
-const HASHES = [
-  ...['md5', 'sha1', 'sha224', 'sha256', 'sha384', 'sha512', 'blake2b', 'blake2s'],
-  ...['sha3_224', 'sha3_256', 'sha3_384', 'sha3_512'],
-]
-export const hashParam = choice(...HASHES)
-export const groupId = text('group_names')
 
 const groupTable: Table = {
   kind: 'database',

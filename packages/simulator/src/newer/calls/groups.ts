@@ -1,26 +1,12 @@
 /** The calls about groups and their members. */
 import { type Call, NO_TEXTS } from '../model.ts'
-import {
-  agentId,
-  agentsList,
-  agentsListOrAll,
-  flag,
-  isTrue,
-  list,
-  paging,
-  querying,
-  required,
-  selecting,
-} from '../parameters.ts'
-import { statusList } from './agent-table.ts'
+import { isTrue } from '../parameters.ts'
 import { agentTexts } from './agents.ts'
 import {
   allGroups,
   assignMany,
   assignOne,
   create,
-  groupId,
-  hashParam,
   members,
   remove,
   unassignAll,
@@ -51,7 +37,6 @@ export const groupCalls: readonly Call[] = [
   {
     method: 'GET',
     path: '/groups',
-    query: { groups_list: list('group_names'), ...paging(), hash: hashParam },
     runs: 'master',
     needs: [{ action: 'group:read', type: 'group:id', named: { in: 'query', as: 'groups_list' } }],
     texts: {
@@ -64,10 +49,6 @@ export const groupCalls: readonly Call[] = [
   {
     method: 'POST',
     path: '/groups',
-    body: {
-      type: 'application/json',
-      fields: { group_id: { type: 'string', format: 'group_names', maxLength: 128, required: true } },
-    },
     runs: 'master',
     needs: [{ action: 'group:create', type: '*:*', named: 'whole' }],
     texts: NO_TEXTS,
@@ -76,7 +57,6 @@ export const groupCalls: readonly Call[] = [
   {
     method: 'DELETE',
     path: '/groups',
-    query: { groups_list: required(list('group_names_or_all')) },
     runs: 'master',
     needs: [{ action: 'group:delete', type: 'group:id', named: { in: 'query', as: 'groups_list' } }],
     texts: {
@@ -89,8 +69,6 @@ export const groupCalls: readonly Call[] = [
   {
     method: 'GET',
     path: '/groups/{group_id}/agents',
-    params: { group_id: groupId },
-    query: { ...paging(), ...selecting, ...querying, status: statusList },
     runs: 'master',
     needs: [
       { action: 'group:read', type: 'group:id', named: inPath },
@@ -102,7 +80,6 @@ export const groupCalls: readonly Call[] = [
   {
     method: 'PUT',
     path: '/agents/group',
-    query: { agents_list: agentsList, group_id: required(groupId), force_single_group: flag },
     runs: 'master',
     needs: [{ action: 'group:modify_assignments', type: 'group:id', named: inQuery }, modifiesList],
     texts: assigned,
@@ -111,7 +88,6 @@ export const groupCalls: readonly Call[] = [
   {
     method: 'DELETE',
     path: '/agents/group',
-    query: { agents_list: required(agentsListOrAll), group_id: required(groupId) },
     runs: 'master',
     needs: [{ action: 'group:modify_assignments', type: 'group:id', named: inQuery }, modifiesList],
     texts: ({ query }) => ({
@@ -124,8 +100,6 @@ export const groupCalls: readonly Call[] = [
   {
     method: 'PUT',
     path: '/agents/{agent_id}/group/{group_id}',
-    params: { agent_id: agentId, group_id: groupId },
-    query: { force_single_group: flag },
     runs: 'master',
     needs: [{ action: 'group:modify_assignments', type: 'group:id', named: inPath }, modifiesPath],
     texts: assigned,
@@ -134,7 +108,6 @@ export const groupCalls: readonly Call[] = [
   {
     method: 'DELETE',
     path: '/agents/{agent_id}/group/{group_id}',
-    params: { agent_id: agentId, group_id: groupId },
     runs: 'master',
     needs: [{ action: 'group:modify_assignments', type: 'group:id', named: inPath }, modifiesPath],
     texts: NO_TEXTS,
@@ -143,8 +116,6 @@ export const groupCalls: readonly Call[] = [
   {
     method: 'DELETE',
     path: '/agents/{agent_id}/group',
-    params: { agent_id: agentId },
-    query: { groups_list: list('group_names') },
     runs: 'master',
     needs: [modifiesPath],
     texts: {

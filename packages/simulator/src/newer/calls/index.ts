@@ -1,6 +1,7 @@
 /** The calls of the newer API that the simulator answers, by release. */
-import type { Call } from '../model.ts'
-import type { Params } from '../parameters.ts'
+import type { Call, Operation } from '../model.ts'
+import { acceptedBy } from '../operations/index.ts'
+import { minorOf } from '../releases.ts'
 import { agentCalls } from './agents.ts'
 import { clusterCalls } from './cluster.ts'
 import { commandCalls } from './commands.ts'
@@ -16,7 +17,7 @@ import { registryCalls } from './registry.ts'
 import { rulesetCalls } from './ruleset.ts'
 import { scaCalls } from './sca.ts'
 import { scanCalls } from './scans.ts'
-import { securityCalls } from './security.ts'
+import { securityCalls } from './security/index.ts'
 import { summaryCalls } from './summary.ts'
 
 const calls: readonly Call[] = [
@@ -39,21 +40,11 @@ const calls: readonly Call[] = [
   ...fileCalls,
 ]
 
-/** Returns the calls of a release, each with the parameters that it has there. `version`: `4.5.4`. */
-export function callsOf(version: string): readonly Call[] {
+/** Returns the calls of a release, each with what it accepts there. `version`: `4.5.4`. */
+export function callsOf(version: string): readonly Operation[] {
   const minor = minorOf(version)
   return calls.flatMap((call) => {
-    if (minor < (call.since ?? 0) || minor > (call.until ?? NEWEST)) return []
-    return [{ ...call, ...(call.query && { query: paramsIn(minor, call.query) }) }]
+    const accepted = acceptedBy(`${call.method} ${call.path}`, minor)
+    return accepted === undefined ? [] : [{ ...call, ...accepted }]
   })
-}
-
-const NEWEST = Number.POSITIVE_INFINITY
-
-export function minorOf(version: string): number {
-  return Number(/^v?4\.(\d+)/.exec(version)?.[1] ?? NEWEST)
-}
-
-function paramsIn(minor: number, params: Params): Params {
-  return Object.fromEntries(Object.entries(params).filter(([, { since = 0 }]) => minor >= since))
 }

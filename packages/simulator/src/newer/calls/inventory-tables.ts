@@ -6,19 +6,11 @@ import { assessments } from '../../data/scans/ciscat.ts'
 import type { Row, SimAgent, World } from '../../model.ts'
 import type { Texts } from '../answers.ts'
 import type { Item } from '../collection.ts'
-import { choice, integer, type Params, text } from '../parameters.ts'
 import { isBefore, isoOf, releaseOf } from '../rows.ts'
 
 export interface Inventory {
   readonly path: string
   readonly fields: readonly string[]
-  /** Filters of one agent's call, and those that only the call over several agents has. */
-  readonly filters: Params
-  readonly filtersOfAll?: Params
-  /** Filters of one agent's call that the call over several agents does not have. */
-  readonly onlyOne?: readonly string[]
-  /** One row for each agent: no paging. */
-  readonly single?: true
   readonly action: 'syscollector:read' | 'ciscat:read'
   readonly texts: Texts
   readonly cost: number
@@ -30,9 +22,6 @@ const texts: Texts = {
   some: 'Some syscollector information was not returned',
   none: 'No syscollector information was returned',
 }
-
-const words = (...names: readonly string[]): Params => Object.fromEntries(names.map((name) => [name, text()]))
-const numbers = (...names: readonly string[]): Params => Object.fromEntries(names.map((name) => [name, integer()]))
 
 /** The newer names of the columns: `ram_free` → `ram.free`. */
 const NESTED = /^(scan|os|ram|cpu|local|remote|tx|rx)_(.+)$/
@@ -86,15 +75,9 @@ const adaptations: Partial<Record<InventoryKind, Adapt>> = {
 
 const scan = ['scan.id', 'scan.time']
 
-const inventories: Readonly<Record<InventoryKind, Pick<Inventory, 'fields' | 'filters'> & Partial<Inventory>>> = {
+const inventories: Readonly<Record<InventoryKind, Pick<Inventory, 'fields'> & Partial<Inventory>>> = {
   hardware: {
     fields: [...['board_serial', 'cpu.name', 'cpu.cores', 'cpu.mhz', 'ram.total', 'ram.free', 'ram.usage'], ...scan],
-    filters: {},
-    filtersOfAll: {
-      ...numbers('ram.free', 'ram.total', 'cpu.cores'),
-      ...words('cpu.mhz', 'cpu.name', 'board_serial'),
-    },
-    single: true,
   },
   os: {
     fields: [
@@ -102,38 +85,22 @@ const inventories: Readonly<Record<InventoryKind, Pick<Inventory, 'fields' | 'fi
       ...['scan.time', 'scan.id', 'os_release', 'os.display_version', 'os.codename', 'os.platform', 'sysname'],
       'release',
     ],
-    filters: {},
-    filtersOfAll: { ...words('os.name', 'architecture', 'os.version', 'version', 'release') },
-    single: true,
   },
-  netaddr: {
-    fields: ['scan.id', 'iface', 'proto', 'address', 'netmask', 'broadcast'],
-    filters: words('iface', 'proto', 'address', 'broadcast', 'netmask'),
-    onlyOne: ['iface'],
-  },
+  netaddr: { fields: ['scan.id', 'iface', 'proto', 'address', 'netmask', 'broadcast'] },
   netiface: {
     fields: [
       ...scan,
       ...['name', 'adapter', 'type', 'state', 'mtu', 'mac', 'tx.packets', 'rx.packets', 'tx.bytes', 'rx.bytes'],
       ...['tx.errors', 'rx.errors', 'tx.dropped', 'rx.dropped'],
     ],
-    filters: {
-      ...words('name', 'adapter', 'type', 'state'),
-      ...numbers('mtu', 'tx.packets', 'rx.packets', 'tx.bytes', 'rx.bytes'),
-      ...numbers('tx.errors', 'rx.errors', 'tx.dropped', 'rx.dropped'),
-    },
   },
-  netproto: {
-    fields: ['scan.id', 'iface', 'type', 'gateway', 'dhcp'],
-    filters: { ...words('iface', 'type', 'gateway'), dhcp: choice('enabled', 'disabled', 'unknown', 'BOOTP') },
-  },
+  netproto: { fields: ['scan.id', 'iface', 'type', 'gateway', 'dhcp'] },
   packages: {
     fields: [
       ...scan,
       ...['format', 'name', 'priority', 'section', 'size', 'vendor', 'install_time', 'version', 'architecture'],
       ...['multiarch', 'source', 'description', 'location'],
     ],
-    filters: words('vendor', 'name', 'architecture', 'format', 'version'),
     cost: 185,
   },
   ports: {
@@ -142,9 +109,6 @@ const inventories: Readonly<Record<InventoryKind, Pick<Inventory, 'fields' | 'fi
       ...['protocol', 'local.port', 'remote.ip', 'remote.port', 'tx_queue', 'rx_queue', 'inode', 'state', 'pid'],
       ...['process', 'local.ip'],
     ],
-    filters: {
-      ...words('pid', 'protocol', 'local.ip', 'local.port', 'remote.ip', 'tx_queue', 'state', 'process'),
-    },
   },
   processes: {
     fields: [
@@ -153,13 +117,9 @@ const inventories: Readonly<Record<InventoryKind, Pick<Inventory, 'fields' | 'fi
       ...['rgroup', 'sgroup', 'fgroup', 'priority', 'nice', 'size', 'vm_size', 'resident', 'share', 'start_time'],
       ...['pgrp', 'session', 'nlwp', 'tgid', 'tty', 'processor'],
     ],
-    filters: {
-      ...words('pid', 'state', 'egroup', 'euser', 'fgroup', 'name', 'pgrp', 'rgroup', 'ruser', 'sgroup', 'suser'),
-      ...numbers('ppid', 'nlwp', 'priority'),
-    },
   },
   // The only inventory without objects in its rows.
-  hotfixes: { fields: ['scan_id', 'scan_time', 'hotfix'], filters: words('hotfix') },
+  hotfixes: { fields: ['scan_id', 'scan_time', 'hotfix'] },
 }
 
 export function inventory(kind: InventoryKind): Inventory {
@@ -180,10 +140,6 @@ export function inventory(kind: InventoryKind): Inventory {
 export const ciscat: Inventory = {
   path: '/ciscat/{agent_id}/results',
   fields: [...scan, 'benchmark', 'profile', 'pass', 'fail', 'error', 'notchecked', 'unknown', 'score'],
-  filters: {
-    ...words('benchmark', 'profile'),
-    ...numbers('pass', 'fail', 'error', 'notchecked', 'unknown', 'score'),
-  },
   action: 'ciscat:read',
   texts: {
     all: 'All CISCAT results were returned',

@@ -6,7 +6,7 @@ import { affected, type Failed } from '../answers.ts'
 import { collectRows, type Item, type Table } from '../collection.ts'
 import { NewerError } from '../errors.ts'
 import type { Asked, Call } from '../model.ts'
-import { agentId, agentsList, membersOf, type Params, paging, querying, selecting } from '../parameters.ts'
+import { filtersOf, membersOf } from '../parameters.ts'
 import { canonical } from './agent-table.ts'
 import { ciscat, type Inventory, inventory } from './inventory-tables.ts'
 
@@ -43,10 +43,9 @@ function tableOf({ fields }: Inventory): Table {
 }
 
 /** Filters of texts find parts of `os.name`, and whole values elsewhere. */
-function matchesFilters(row: Item, filters: Params, query: Asked['query']): boolean {
-  return Object.keys(filters).every((name) => {
-    const asked = query[name]?.toLowerCase()
-    if (asked === undefined) return true
+function matchesFilters(row: Item, query: Asked['query']): boolean {
+  return filtersOf(query).every(([name, wanted]) => {
+    const asked = wanted.toLowerCase()
     const value = String(nestedValue(row, name) ?? '').toLowerCase()
     return name === 'os.name' ? value.includes(asked) : value === asked
   })
@@ -58,10 +57,10 @@ function nestedValue(row: Item, name: string): unknown {
   return inner === undefined ? value : (value as Item | undefined)?.[inner]
 }
 
-function pageOf(inventory: Inventory, agent: SimAgent, { world, node, query }: Asked, filters: Params) {
+function pageOf(inventory: Inventory, agent: SimAgent, { world, node, query }: Asked) {
   const machine = machineWithDatabase(world, node, agent)
   const all = machine === undefined ? [] : inventory.rowsOf(world, machine, agent)
-  const rows = all.filter((row) => matchesFilters(row, filters, query))
+  const rows = all.filter((row) => matchesFilters(row, query))
   return collectRows(rows, tableOf(inventory), query, world.now())
 }
 
@@ -70,13 +69,13 @@ function ofAgent(inventory: Inventory): Call['run'] {
     const id = asked.params.agent_id ?? ''
     const agent = asked.world.agents.get(canonical(id))
     if (agent === undefined) return affected([], { failed: [{ id, error: new NewerError(1701) }] })
-    const { items, total } = pageOf(inventory, agent, asked, inventory.filters)
+    const { items, total } = pageOf(inventory, agent, asked)
     return affected(items, { total })
   }
 }
 
 /** `limit` and `offset` count the rows of each agent. One agent without a database fails the whole call. */
-function ofAgents(inventory: Inventory, filters: Params): Call['run'] {
+function ofAgents(inventory: Inventory): Call['run'] {
   return (asked) => {
     const items: unknown[] = []
     const failed: Failed[] = []
@@ -87,7 +86,7 @@ function ofAgents(inventory: Inventory, filters: Params): Call['run'] {
         failed.push({ id, error: new NewerError(1701) })
         continue
       }
-      const page = pageOf(inventory, agent, asked, filters)
+      const page = pageOf(inventory, agent, asked)
       items.push(...page.items)
       total += page.total
     }
@@ -96,15 +95,11 @@ function ofAgents(inventory: Inventory, filters: Params): Call['run'] {
 }
 
 function callsOf(inventory: Inventory): Call[] {
-  const { path, filters, filtersOfAll = filters, single, action, texts: said, cost, onlyOne = [] } = inventory
-  const ofAll = Object.fromEntries(Object.entries(filtersOfAll).filter(([name]) => !onlyOne.includes(name)))
-  const whole: Params = { ...paging(), ...querying }
+  const { path, action, texts: said, cost } = inventory
   return [
     {
       method: 'GET',
       path,
-      params: { agent_id: agentId },
-      query: { ...selecting, ...filters, ...(single ? {} : whole) },
       runs: 'owner',
       needs: [{ action, type: 'agent:id', named: { in: 'path', as: 'agent_id' } }],
       texts: said,
@@ -114,12 +109,11 @@ function callsOf(inventory: Inventory): Call[] {
     {
       method: 'GET',
       path: `/experimental${path.replace('/{agent_id}', '')}`,
-      query: { agents_list: agentsList, ...selecting, ...paging(), ...ofAll },
       runs: 'owners',
       needs: [{ action, type: 'agent:id', named: { in: 'query', as: 'agents_list' } }],
       texts: said,
       cost: 4 * cost,
-      run: ofAgents(inventory, ofAll),
+      run: ofAgents(inventory),
     },
   ]
 }

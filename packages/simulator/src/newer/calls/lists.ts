@@ -4,7 +4,7 @@ import type { SimNode } from '../../model.ts'
 import { affected } from '../answers.ts'
 import { collectRows, type Item, type Table } from '../collection.ts'
 import type { Asked, Call } from '../model.ts'
-import { list, membersOf, paging, selecting, text } from '../parameters.ts'
+import { membersOf } from '../parameters.ts'
 
 const FOLDER = 'etc/lists/'
 
@@ -52,13 +52,11 @@ function listFiles(asked: Asked) {
 }
 
 const reads = { action: 'lists:read', type: 'list:file', named: 'none' } as const
-const filters = { relative_dirname: text('get_dirnames_path'), filename: list('cdb_filename_path') }
 
 export const listCalls: readonly Call[] = [
   {
     method: 'GET',
     path: '/lists',
-    query: { ...paging(), ...selecting, ...filters },
     runs: 'here',
     needs: [reads],
     texts: {
@@ -71,7 +69,6 @@ export const listCalls: readonly Call[] = [
   {
     method: 'GET',
     path: '/lists/files',
-    query: { ...paging(), ...filters },
     runs: 'here',
     needs: [reads],
     texts: {

@@ -11,13 +11,6 @@ import { ofNode } from './manager.ts'
 
 const MAIN = 'etc/ossec.conf'
 
-export const SECTIONS = [
-  ...['active-response', 'agentless', 'alerts', 'auth', 'client', 'client_buffer', 'cluster', 'command'],
-  ...['database_output', 'email_alerts', 'global', 'integration', 'labels', 'localfile', 'logging', 'remote'],
-  ...['reports', 'rootcheck', 'ruleset', 'sca', 'socket', 'syscheck', 'syslog_output', 'aws-s3', 'azure-logs'],
-  ...['cis-cat', 'docker-listener', 'open-scap', 'osquery', 'syscollector', 'vulnerability-detector'],
-]
-
 /** Sections that no manager takes. */
 const NOT_OF_MANAGERS = ['client_buffer']
 

@@ -7,14 +7,11 @@ import { type Answer, affected, Float, type Texts } from '../answers.ts'
 import { collectRows, type Item, type Table } from '../collection.ts'
 import { NewerError } from '../errors.ts'
 import type { Asked, Call } from '../model.ts'
-import { choice, type Params, paging, querying, text } from '../parameters.ts'
 import { zuluOf } from '../rows.ts'
 
 /** A call that exists twice. */
 interface TwinCall {
   readonly path: string
-  readonly params?: Params
-  readonly query?: Params
   readonly texts: Texts
   readonly duringRestart?: true
   readonly run: (asked: Asked) => Answer
@@ -23,11 +20,11 @@ interface TwinCall {
 const nodeRead = { action: 'cluster:read', type: 'node:id', named: 'node' } as const
 
 /** Returns the call at the asked node and its twin at the named one. */
-export function bothOf({ path, params = {}, ...rest }: TwinCall): Call[] {
+export function bothOf({ path, ...rest }: TwinCall): Call[] {
   const call = { method: 'GET', needs: [nodeRead], ...rest } as const
   return [
-    { ...call, path: `/manager${path}`, params, runs: 'here' },
-    { ...call, path: `/cluster/{node_id}${path}`, params: { node_id: text('names'), ...params }, runs: 'node' },
+    { ...call, path: `/manager${path}`, runs: 'here' },
+    { ...call, path: `/cluster/{node_id}${path}`, runs: 'node' },
   ]
 }
 
@@ -154,17 +151,11 @@ export const managerCalls: readonly Call[] = [
   }),
   ...bothOf({
     path: '/logs',
-    query: {
-      ...paging(500),
-      ...querying,
-      level: choice('critical', 'debug', 'debug2', 'error', 'info', 'warning'),
-      tag: text(),
-    },
     texts: logTexts,
     run: logs,
   }),
   ...bothOf({ path: '/logs/summary', texts: logTexts, run: logSummary }),
-  ...bothOf({ path: '/stats', query: { date: text('date') }, texts: statTexts(''), run: ofDay }),
+  ...bothOf({ path: '/stats', texts: statTexts(''), run: ofDay }),
   ...bothOf({
     path: '/stats/hourly',
     texts: statTexts('per hour '),

@@ -6,7 +6,7 @@ import { affected } from '../answers.ts'
 import { collectRows, collectTexts, type Item, type Table } from '../collection.ts'
 import { NewerError } from '../errors.ts'
 import type { Asked } from '../model.ts'
-import { choice, membersOf } from '../parameters.ts'
+import { membersOf } from '../parameters.ts'
 
 /** Options of rules and decoders whose text is an object with its pattern. */
 const PLAIN = new Set([
@@ -96,8 +96,6 @@ const fileTable: Table = {
   fields: ['filename', 'relative_dirname', 'status'],
   order: '+filename',
 }
-
-export const statusParam = choice('enabled', 'disabled', 'all')
 
 /** Requirements by name of the path, and the field of a rule. */
 export const standards = {

@@ -2,8 +2,7 @@
 import { decoderFilesOf, ruleFilesOf } from '../../data/ruleset.ts'
 import type { Texts } from '../answers.ts'
 import type { Call } from '../model.ts'
-import { choice, list, paging, querying, ruleIds, selecting, text } from '../parameters.ts'
-import { decoders, files, requirement, rules, standards, statusParam, valuesOf } from './ruleset-rows.ts'
+import { decoders, files, requirement, rules, valuesOf } from './ruleset-rows.ts'
 
 const readsRules = { action: 'rules:read', type: 'rule:file', named: 'none' } as const
 const readsDecoders = { action: 'decoders:read', type: 'decoder:file', named: 'none' } as const
@@ -17,26 +16,11 @@ const decoderTexts: Texts = {
   some: 'Some decoders were not returned',
   none: 'No decoder was returned',
 }
-const fileFilters = {
-  status: statusParam,
-  relative_dirname: text('get_dirnames_path'),
-  filename: text('xml_filename'),
-}
 
 export const rulesetCalls: readonly Call[] = [
   {
     method: 'GET',
     path: '/rules',
-    query: {
-      rule_ids: ruleIds,
-      ...paging(),
-      ...selecting,
-      ...querying,
-      ...fileFilters,
-      group: text('alphanumeric'),
-      level: text('range'),
-      ...Object.fromEntries(Object.keys(standards).map((name) => [name, text('alphanumeric')])),
-    },
     runs: 'here',
     needs: [readsRules],
     texts: ruleTexts,
@@ -47,7 +31,6 @@ export const rulesetCalls: readonly Call[] = [
   {
     method: 'GET',
     path: '/rules/groups',
-    query: paging(),
     runs: 'here',
     needs: [readsRules],
     texts: {
@@ -62,8 +45,6 @@ export const rulesetCalls: readonly Call[] = [
   {
     method: 'GET',
     path: '/rules/requirement/{requirement}',
-    params: { requirement: choice(...Object.keys(standards)) },
-    query: paging(),
     runs: 'here',
     needs: [readsRules],
     texts: ruleTexts,
@@ -74,7 +55,6 @@ export const rulesetCalls: readonly Call[] = [
   {
     method: 'GET',
     path: '/rules/files',
-    query: { ...paging(), ...fileFilters },
     runs: 'here',
     needs: [readsRules],
     texts: {
@@ -88,7 +68,6 @@ export const rulesetCalls: readonly Call[] = [
   {
     method: 'GET',
     path: '/decoders',
-    query: { decoder_names: list('names'), ...paging(), ...selecting, ...querying, ...fileFilters },
     runs: 'here',
     needs: [readsDecoders],
     texts: decoderTexts,
@@ -98,7 +77,6 @@ export const rulesetCalls: readonly Call[] = [
   {
     method: 'GET',
     path: '/decoders/parents',
-    query: { ...paging(), ...selecting },
     runs: 'here',
     needs: [readsDecoders],
     texts: decoderTexts,
@@ -108,7 +86,6 @@ export const rulesetCalls: readonly Call[] = [
   {
     method: 'GET',
     path: '/decoders/files',
-    query: { ...paging(), ...fileFilters },
     runs: 'here',
     needs: [readsDecoders],
     texts: {

@@ -6,7 +6,6 @@ import { type Answer, affected } from '../answers.ts'
 import { collectRows, type Item, type Table } from '../collection.ts'
 import { NewerError } from '../errors.ts'
 import type { Asked, Call } from '../model.ts'
-import { agentId, flag, list, type Params, paging, querying, text } from '../parameters.ts'
 import { isoOf } from '../rows.ts'
 import { canonical } from './agent-table.ts'
 import { machineWithDatabase } from './inventory.ts'
@@ -77,17 +76,12 @@ function checks(asked: Asked, agent: SimAgent): Answer {
   return page(newer, checkFilters, checkTable, asked)
 }
 
-/** Since release 4.5. */
-const since45: Params = { select: list('names', { since: 5 }), distinct: { ...flag, since: 5 } }
-const textParams = (names: readonly string[]): Params => Object.fromEntries(names.map((name) => [name, text()]))
 const reads = { action: 'sca:read', type: 'agent:id', named: { in: 'path', as: 'agent_id' } } as const
 
 export const scaCalls: readonly Call[] = [
   {
     method: 'GET',
     path: '/sca/{agent_id}',
-    params: { agent_id: agentId },
-    query: { ...paging(), ...querying, ...since45, ...textParams(policyFilters) },
     runs: 'owner',
     needs: [reads],
     texts: {
@@ -100,8 +94,6 @@ export const scaCalls: readonly Call[] = [
   {
     method: 'GET',
     path: '/sca/{agent_id}/checks/{policy_id}',
-    params: { agent_id: agentId, policy_id: text('names') },
-    query: { ...paging(), ...querying, ...since45, ...textParams(checkFilters) },
     runs: 'owner',
     needs: [reads],
     texts: {

@@ -1,18 +1,5 @@
 /** The calls about scans of agents. */
 import type { Call } from '../model.ts'
-import {
-  agentId,
-  agentsList,
-  agentsListOrAll,
-  choice,
-  flag,
-  list,
-  paging,
-  querying,
-  required,
-  selecting,
-  text,
-} from '../parameters.ts'
 import { isoOf, zuluOf } from '../rows.ts'
 import { clearMany, clearOne, files, lastScan, policyFindings, run, type Scan } from './scan-rows.ts'
 
@@ -20,7 +7,7 @@ const inPath = { in: 'path', as: 'agent_id' } as const
 const inQuery = { in: 'query', as: 'agents_list' } as const
 
 function callsOf(scan: Scan, name: string, format: (stamp: string) => string): Call[] {
-  const agent = { params: { agent_id: agentId }, runs: 'owner' } as const
+  const agent = { runs: 'owner' } as const
   const need = (action: 'read' | 'clear' | 'run', named: typeof inPath | typeof inQuery) => {
     return [{ action: `${scan}:${action}`, type: 'agent:id', named } as const]
   }
@@ -41,7 +28,6 @@ function callsOf(scan: Scan, name: string, format: (stamp: string) => string): C
     {
       method: 'PUT',
       path: `/${scan}`,
-      query: { agents_list: agentsList },
       runs: 'owners',
       needs: need('run', inQuery),
       texts: {
@@ -62,7 +48,6 @@ function callsOf(scan: Scan, name: string, format: (stamp: string) => string): C
     {
       method: 'DELETE',
       path: `/experimental/${scan}`,
-      query: { agents_list: required(agentsListOrAll) },
       runs: 'owners',
       needs: need('clear', inQuery),
       texts: cleared,
@@ -77,23 +62,6 @@ export const scanCalls: readonly Call[] = [
   {
     method: 'GET',
     path: '/syscheck/{agent_id}',
-    params: { agent_id: agentId },
-    query: {
-      ...paging(),
-      ...selecting,
-      ...querying,
-      file: text('path'),
-      arch: list(undefined, { values: ['[x32]', '[x64]'] }),
-      'value.name': text(),
-      'value.type': text(),
-      type: choice('file', 'registry_key', 'registry_value'),
-      summary: flag,
-      md5: text('hash'),
-      sha1: text('hash'),
-      sha256: text('hash'),
-      hash: text('hash'),
-      distinct: flag,
-    },
     runs: 'owner',
     needs: [{ action: 'syscheck:read', type: 'agent:id', named: inPath }],
     texts: {
@@ -108,16 +76,6 @@ export const scanCalls: readonly Call[] = [
   {
     method: 'GET',
     path: '/rootcheck/{agent_id}',
-    params: { agent_id: agentId },
-    query: {
-      ...paging(),
-      ...selecting,
-      ...querying,
-      distinct: flag,
-      status: text(),
-      pci_dss: text('alphanumeric'),
-      cis: text('alphanumeric'),
-    },
     runs: 'owner',
     needs: [{ action: 'rootcheck:read', type: 'agent:id', named: inPath }],
     texts: {

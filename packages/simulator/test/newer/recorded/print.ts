@@ -1,0 +1,12 @@
+/** Prints how many recorded exchanges of the newer contract the simulated cluster answers alike. */
+import { replay } from './replay.ts'
+
+const { exchanges, differences, thrown } = await replay()
+if (process.argv.includes('--all')) {
+  for (const { line, request, texts } of differences) console.log(`${line} ${request}\n   ${texts.join('\n   ')}`)
+}
+const byOperation = new Map<string, number>()
+for (const { operation } of differences) byOperation.set(operation, (byOperation.get(operation) ?? 0) + 1)
+for (const [operation, count] of byOperation) console.log(`${operation}: ${count}`)
+for (const fault of thrown) console.log(fault)
+console.log(`${exchanges - differences.length} of ${exchanges} exchanges agree`)

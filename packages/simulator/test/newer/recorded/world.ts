@@ -1,0 +1,88 @@
+/** A simulated cluster with the agents, groups and users of the recorded one. */
+import { type Simulator, startSimulator } from '../../../src/index.ts'
+import type { SimAgent } from '../../../src/model.ts'
+import { parseBody, type RecordedExchange } from './exchanges.ts'
+
+export const PASSWORD = 'Recorded-Pa55word'
+
+interface Row {
+  readonly id: string
+  readonly name: string
+  readonly ip: string
+  readonly registerIP: string
+  readonly status: string
+  readonly dateAdd: string
+  readonly lastKeepAlive?: string
+  readonly version?: string
+  readonly node_name: string
+  readonly group?: readonly string[]
+  readonly os?: Readonly<Record<string, string>>
+  readonly configSum?: string
+  readonly mergedSum?: string
+}
+
+/** `now`: the time of the cluster. */
+export async function startRecordedCluster(
+  exchanges: readonly RecordedExchange[],
+  now: () => Date,
+): Promise<Simulator> {
+  const rowsOf = (path: string) => {
+    const found = exchanges.find(
+      ({ request, user }) => request.path === path && request.method === 'GET' && user === 'administrator',
+    )
+    return (parseBody(found?.response.body ?? '')?.data?.affected_items ?? []) as readonly Row[]
+  }
+  const recorded = rowsOf('/agents')
+  const simulator = await startSimulator({
+    layout: 'newer',
+    agents: 0,
+    workers: 2,
+    seed: 5,
+    now,
+    username: 'wazuh',
+    password: PASSWORD,
+    newer: {
+      executionLimit: 50,
+      ownCacheMs: 0,
+    },
+  })
+  const { world } = simulator
+  const shared = world.groups.get('default')
+  world.groups.clear()
+  for (const { name } of rowsOf('/groups')) {
+    const files = new Map([['agent.conf', CONF]])
+    if (name === 'default') for (const [file, text] of shared?.files ?? []) files.set(file, text)
+    world.groups.set(name, { name, files })
+  }
+  const manager = world.agents.get('000')
+  const system = recorded.find(({ id }) => id === '000')?.os
+  if (manager !== undefined && system !== undefined) manager.os = system
+  for (const row of recorded) if (row.id !== '000') world.agents.set(row.id, toAgent(row, world.now()))
+  return simulator
+}
+
+function toAgent(row: Row, now: Date): SimAgent {
+  const { id, name, ip, registerIP, status, version, os, group = [], configSum, mergedSum } = row
+  // The recording is from another day: ages count, not dates.
+  const age = status === 'active' || status === 'pending' ? 0 : 86_400_000
+  const seen = new Date(Math.floor((now.getTime() - age) / 1000) * 1000)
+  return {
+    id,
+    name,
+    ip,
+    registerIP,
+    key: Buffer.from(`${id} ${name} ${ip} ${'0'.repeat(64)}`).toString('base64'),
+    dateAdd: new Date(seen.getTime() - 3_600_000),
+    groups: [...group],
+    cleared: new Set(),
+    restarts: 0,
+    lastKeepAlive: seen,
+    node: row.node_name,
+    ...(version && { version }),
+    ...(os && { os }),
+    ...(configSum && { configSum }),
+    ...(mergedSum && { mergedSum }),
+  }
+}
+
+const CONF = '<agent_config>\n\n  <!-- Shared agent configuration here -->\n\n</agent_config>\n'
