@@ -72,6 +72,8 @@ export interface World {
   readonly databaseDelay?: number
   /** Newer layout: milliseconds after which workers have a file that was written on the master; absent: none. */
   readonly copyDelay?: number
+  /** Newer layout: false: nodes have not downloaded the data about MITRE and vulnerabilities. Absent: they have. */
+  readonly hasFeeds?: boolean
   now(): Date
 }
 

@@ -16,6 +16,7 @@ export interface WorldOptions {
   readonly restartTakes?: number
   readonly databaseDelay?: number
   readonly copyDelay?: number
+  readonly hasFeeds?: boolean
   readonly now?: () => Date
 }
 
@@ -40,6 +41,7 @@ export function createWorld(options: WorldOptions = {}): World {
     restartTakes,
     databaseDelay,
     copyDelay,
+    hasFeeds: options.hasFeeds ?? true,
     now,
   }
   const [master] = nodes

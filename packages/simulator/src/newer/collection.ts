@@ -73,8 +73,9 @@ export function sortRows(rows: readonly Item[], table: Table, sort = table.order
   })
 }
 
+/** Lists in memory name the fields in the remediation. */
 function unknownSort(table: Table, sortable: readonly string[], unknown: readonly string[]): NewerError {
-  if (table.sortsAsDecoders !== true) {
+  if (table.kind === 'database') {
     const allowed = sortable.toSorted().map((field) => `'${field}'`)
     return new NewerError(1403, `Allowed sort fields: [${allowed.join(', ')}]. Fields: ${unknown.join(', ').trim()}`)
   }

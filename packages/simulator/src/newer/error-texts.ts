@@ -55,7 +55,7 @@ export const errorTexts = {
     remediation: 'Stats files are usually generated at 12 PM on a daily basis',
   },
   1403: { message: 'Not a valid sort field ', remediation: 'Please, use only allowed sort fields' },
-  1407: { message: 'Query does not match expected format', remediation: 'Please, use only allowed operators' },
+  1407: { message: 'Query does not match expected format' },
   1408: { message: 'Field does not exist.' },
   1412: { message: 'Date filter not valid. Valid formats are YYYY-MM-DD HH:mm:ss or YYYY-MM-DD' },
   1415: {
@@ -143,6 +143,8 @@ export const errorTexts = {
   2003: { message: 'Error in wazuhdb request', remediation: 'Make sure the request is correct' },
   2007: { message: 'Error retrieving data from Wazuh DB' },
   1015: { message: 'Agent version is null. Was the agent ever connected?' },
+  1310: { message: 'Invalid agent ID', remediation: 'This component only exists in real agents' },
+  8011: { message: 'This module is disabled' },
   3012: { message: 'Cluster is not running' },
   3020: { message: 'Timeout sending request' },
   3021: { message: 'Timeout executing API request' },

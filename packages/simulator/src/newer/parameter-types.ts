@@ -39,7 +39,7 @@ export function parseType(text: string): Param {
 function parse(text: string): Param {
   const [, list] = /^list of (.+)$/.exec(text) ?? []
   if (list !== undefined) {
-    const { required, since, until, ...items } = parse(list)
+    const { required, since, until, minItems, ...items } = parse(list)
     return { type: 'list', items, ...conditionsOf(text) }
   }
   const base = text

@@ -28,9 +28,11 @@ export function compileQuery<Row>(text: string, compile: (condition: Condition) 
 }
 
 class Reader {
+  readonly all: string
   rest: string
   conditions = 0
   constructor(text: string) {
+    this.all = text
     this.rest = text
   }
 
@@ -56,14 +58,14 @@ function readAll<Row>(reader: Reader, compile: (condition: Condition) => Holds<R
 function readTerm<Row>(reader: Reader, compile: (condition: Condition) => Holds<Row>): Holds<Row> {
   if (reader.take(/^\(/) !== undefined) {
     const inner = readAny(reader, compile)
-    if (reader.take(/^\)/) === undefined) throw invalid(reader.rest)
+    if (reader.take(/^\)/) === undefined) throw invalid(reader.all)
     return inner
   }
   const field = reader.take(/^[\w.-]+/)
   const operator = reader.take(/^(?:!=|=|<|>|~)/) as Condition['operator'] | undefined
   // A parenthesis in a value must be closed again.
   const value = reader.take(/^(?:\([^()]*\)|[^;,()])+/)
-  if (field === undefined || operator === undefined || value === undefined) throw invalid(reader.rest)
+  if (field === undefined || operator === undefined || value === undefined) throw invalid(reader.all)
   reader.conditions += 1
   return compile({ field, operator, value })
 }

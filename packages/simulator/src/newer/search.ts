@@ -22,8 +22,6 @@ export interface Table {
   readonly order?: string
   /** Fields that are sorted by whole numbers of others. */
   readonly sortedBy?: Readonly<Record<string, readonly string[]>>
-  /** The error of a field that cannot be sorted by names the fields in the remediation. */
-  readonly sortsAsDecoders?: true
 }
 
 export interface CollectionQuery {
@@ -58,10 +56,21 @@ export function matching(
     found = found.filter((row) => texts(row).some(contains) !== negated)
   }
   if (q !== undefined) {
-    const holds = compileQuery(q, (condition) => conditionOf(condition, table, now))
+    const holds = compiled(q, table, now)
     found = found.filter(holds)
   }
   return found
+}
+
+/** Lists in memory name the parameter in the text of a syntax error. */
+function compiled(q: string, table: Table, now: Date): (row: Item) => boolean {
+  try {
+    return compileQuery(q, (condition) => conditionOf(condition, table, now))
+  } catch (error) {
+    const isSyntax = error instanceof NewerError && error.code === 1407
+    if (!isSyntax || table.kind === 'database') throw error
+    throw new NewerError(1407, `Parameter 'q' is not valid: '${q}'`)
+  }
 }
 
 /** A leading `-` negates; quotes are removed, as in the real API. */

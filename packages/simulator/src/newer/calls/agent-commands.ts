@@ -3,12 +3,13 @@ import { justNow } from '../../agent-state.ts'
 import { AR_CONF } from '../../group-files.ts'
 import type { SimAgent } from '../../model.ts'
 import { affected } from '../answers.ts'
+import { collectRows, type Item, matching, type Table } from '../collection.ts'
 import { NewerError } from '../errors.ts'
 import type { Asked } from '../model.ts'
-import { isTrue, membersOf } from '../parameters.ts'
+import { filtersOf, isTrue, membersOf } from '../parameters.ts'
 import { isActive, isBefore, releaseOf } from '../rows.ts'
 import type { Task } from '../tasks.ts'
-import { agentFilters, eachAgent, filterAgents } from './agent-table.ts'
+import { agentFilters, agentTable, eachAgent, filterAgents } from './agent-table.ts'
 import { requireGroup } from './group-members.ts'
 
 export const restarted = {
@@ -52,6 +53,28 @@ export function restartGroup(asked: Asked) {
     activeOnly(
       asked,
       members.map(({ id }) => id),
+    ),
+  )
+}
+
+/** Without a list, only active agents are asked to connect anew. */
+export function reconnect(asked: Asked) {
+  const ids = membersOf(asked.query.agents_list) ?? []
+  return eachAgent(asked, asked.query.whole === undefined ? ids : activeOnly(asked, ids), (agent) => {
+    requireActive(agent, asked)
+    return agent.id
+  })
+}
+
+/** Restarts the agents that report to the node. */
+export function restartOfNode(asked: Asked) {
+  const { world, node } = asked
+  const own = [...world.agents.values()].filter((agent) => agent.node === node.name && asked.allows(agent))
+  return restart(
+    asked,
+    activeOnly(
+      asked,
+      own.map(({ id }) => id),
     ),
   )
 }
@@ -108,6 +131,8 @@ const zulu = (moment: Date) => `${moment.toISOString().slice(0, 19)}Z`
 /** Each read brings the task nearer to its end. */
 export function upgradeResults(asked: Asked) {
   const { world, tasks, query } = asked
+  // A bad query is refused even without agents.
+  if (query.q !== undefined) matching([], agentTable, { q: query.q }, world.now())
   const all = tasks.all().map(({ agent }) => agent)
   const listed = membersOf(query.agents_list) ?? []
   const ids = query.whole === undefined ? listed : listed.filter((id) => all.includes(id))
@@ -137,17 +162,35 @@ function finish(task: Task, agent: SimAgent): void {
   task.done = true
 }
 
-export function taskStates({ tasks }: Asked) {
-  return affected(
-    tasks.all().map((task) => ({
-      task_id: task.id,
-      command: task.command,
-      last_update_time: zulu(task.created),
-      agent_id: task.agent,
-      create_time: zulu(task.created),
-      status: !task.done ? 'In progress' : task.fails === undefined ? 'Done' : 'Failed',
-      node: task.node,
-      module: 'upgrade_module',
-    })),
-  )
+const taskTable: Table = {
+  kind: 'database',
+  fields: [
+    ...['task_id', 'agent_id', 'node', 'module', 'command', 'create_time', 'last_update_time', 'status'],
+    'error_message',
+  ],
+  times: ['create_time', 'last_update_time'],
+}
+
+export function taskStates({ tasks, query, world }: Asked) {
+  const agents = membersOf(query.agents_list)
+  const ids = membersOf(query.tasks_list)
+  const filters = filtersOf(query).filter(([name]) => name !== 'tasks_list')
+  const rows = tasks
+    .all()
+    .filter(({ agent, id }) => (agents?.includes(agent) ?? true) && (ids?.includes(String(id)) ?? true))
+    .map(
+      (task): Item => ({
+        task_id: task.id,
+        command: task.command,
+        last_update_time: zulu(task.created),
+        agent_id: task.agent,
+        create_time: zulu(task.created),
+        status: !task.done ? 'In progress' : task.fails === undefined ? 'Done' : 'Failed',
+        node: task.node,
+        module: 'upgrade_module',
+      }),
+    )
+    .filter((row) => filters.every(([name, value]) => String(row[name]).toLowerCase() === value.toLowerCase()))
+  const { items, total } = collectRows(rows, taskTable, query, world.now())
+  return affected(items, { total })
 }

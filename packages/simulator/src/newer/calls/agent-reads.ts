@@ -8,7 +8,7 @@ import { NewerError } from '../errors.ts'
 import type { Asked } from '../model.ts'
 import { membersOf } from '../parameters.ts'
 import { agentRows, isActive, isBefore, isSynced, releaseOf, statusWord } from '../rows.ts'
-import { agentTable, canonical, eachAgent, filterAgents, shownFields } from './agent-table.ts'
+import { agentTable, canonical, eachAgent, filterAgents } from './agent-table.ts'
 import { newerValue } from './component-values.ts'
 
 /** Returns the agents that the user may see: the listed ones, or all. */
@@ -62,7 +62,7 @@ const UNKNOWN = 'unknown'
 /** A field without a value is `unknown`; the total counts agents, not rows. */
 export function distinct(asked: Asked) {
   const { world, query } = asked
-  const fields = membersOf(query.fields) ?? shownFields
+  const fields = membersOf(query.fields) ?? agentTable.fields
   const unknown = fields.filter((field) => !agentTable.fields.includes(field))
   if (unknown.length > 0) {
     throw new NewerError(1724, `Allowed select fields: ${agentTable.fields.join(', ')}. Fields ${unknown.join(', ')}`)
@@ -111,6 +111,21 @@ export function statusCounts(asked: Asked) {
   for (const agent of agents) connection[statusWord(agent, now)] += 1
   const synced = agents.filter((agent) => isSynced(agent, asked.world)).length
   return { connection, configuration: { synced, total: agents.length, not_synced: agents.length - synced } }
+}
+
+/** Returns the counts of agents by state, system and group. */
+export function overallCounts(asked: Asked) {
+  const agents = seenAgents(asked).agents.filter(({ id }) => id !== '000')
+  const count = (names: readonly string[]) => {
+    const counts: Record<string, number> = {}
+    for (const name of names) counts[name] = (counts[name] ?? 0) + 1
+    return counts
+  }
+  return {
+    agents_by_status: statusCounts(asked).connection,
+    agents_by_os: count(agents.flatMap(({ os }) => os?.platform ?? [])),
+    agents_by_groups: count(agents.flatMap(({ groups }) => groups)),
+  }
 }
 
 export function platforms(asked: Asked) {

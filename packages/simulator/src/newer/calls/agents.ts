@@ -8,6 +8,7 @@ import {
   keys,
   noGroup,
   outdated,
+  overallCounts,
   platforms,
   statusCounts,
 } from './agent-reads.ts'
@@ -78,6 +79,22 @@ export const agentCalls: readonly Call[] = [
       none: 'Could not get the operative system of the agents',
     },
     run: platforms,
+  },
+  {
+    method: 'GET',
+    path: '/agents/summary',
+    runs: 'master',
+    needs: [readsAgents],
+    texts: NO_TEXTS,
+    run: (asked) => ({ kind: 'data', data: overallCounts(asked) }),
+  },
+  {
+    method: 'GET',
+    path: '/agents/uninstall',
+    runs: 'master',
+    needs: [{ action: 'agent:uninstall', type: '*:*', named: 'whole' }],
+    texts: NO_TEXTS,
+    run: () => ({ kind: 'text', message: 'User has permission to uninstall agents' }),
   },
   {
     method: 'GET',

@@ -12,7 +12,7 @@ import { isActive } from '../rows.ts'
 
 const CLUSTER = 'cluster'
 
-const nodeTable: Table = { kind: 'list', fields: ['name', 'type', 'version', 'ip'] }
+const nodeTable: Table = { kind: 'list', fields: ['name', 'version', 'ip', 'type'] }
 
 function factsOf({ name, type, ip, version }: SimNode, world: World) {
   return { name, type, version: version ?? world.version, ip }

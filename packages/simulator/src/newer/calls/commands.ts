@@ -2,10 +2,12 @@
 import type { Call } from '../model.ts'
 import {
   activeResponse,
+  reconnect,
   restart,
   restarted,
   restartGroup,
   restartMany,
+  restartOfNode,
   taskStates,
   upgrade,
   upgradeResults,
@@ -42,6 +44,29 @@ export const commandCalls: readonly Call[] = [
     needs: [{ action: 'agent:restart', type: 'agent:id', named: 'none' }],
     texts: restarted,
     run: restartGroup,
+  },
+  {
+    method: 'PUT',
+    path: '/agents/node/{node_id}/restart',
+    runs: 'node',
+    needs: [
+      { action: 'cluster:read', type: 'node:id', named: { in: 'path', as: 'node_id' } },
+      { action: 'agent:restart', type: 'agent:id', named: 'none' },
+    ],
+    texts: restarted,
+    run: restartOfNode,
+  },
+  {
+    method: 'PUT',
+    path: '/agents/reconnect',
+    runs: 'owners',
+    needs: [{ action: 'agent:reconnect', type: 'agent:id', named: listed }],
+    texts: {
+      all: 'Force reconnect command was sent to all agents',
+      some: 'Force reconnect command was not sent to some agents',
+      none: 'Force reconnect command was not sent to any agent',
+    },
+    run: reconnect,
   },
   {
     method: 'PUT',

@@ -138,13 +138,13 @@ function read(kind: Kind, { node, params, query }: Asked): Answer {
 function put(kind: Kind, { world, node, params, query, text: content }: Asked): Answer {
   if (content === '') throw new NewerError(1912)
   const path = `${kind.own}/${params.filename}`
-  if (node.files.has(path) && !isTrue(query.overwrite)) return failed(path, 1905)
   try {
     kind.check(content)
   } catch (error) {
     if (!(error instanceof NewerError)) throw error
     return affected([], { failed: [{ id: path, error }] })
   }
+  if (node.files.has(path) && !isTrue(query.overwrite)) return failed(path, 1905)
   change(world, node, (holder) => holder.files.set(path, content))
   return affected([path])
 }

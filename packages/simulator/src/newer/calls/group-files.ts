@@ -4,7 +4,7 @@ import { digest, filesOf } from '../../group-files.ts'
 import { AGENT_SECTIONS, parseConf } from '../../handlers/group-config.ts'
 import { parseRootkitFiles, parseRootkitTrojans } from '../../handlers/group-texts.ts'
 import { type Answer, affected } from '../answers.ts'
-import { collectRows, type Table } from '../collection.ts'
+import { collectRows, cut, type Table } from '../collection.ts'
 import { NewerError } from '../errors.ts'
 import { type Asked, type Call, NO_TEXTS } from '../model.ts'
 import { isTrue } from '../parameters.ts'
@@ -42,7 +42,18 @@ function newerSections({ labels, ...sections }: Readonly<Record<string, unknown>
 /** Page parameters have no effect. */
 function configuration(asked: Asked) {
   const group = requireGroup(asked, asked.params.group_id ?? '')
-  return { kind: 'data', data: confOf(group.files.get(CONF) ?? '') } as const
+  const { affected_items: items, ...rest } = confOf(group.files.get(CONF) ?? '')
+  return { kind: 'data', data: { ...rest, affected_items: cut(items, asked.query) } } as const
+}
+
+/** Lines of another form are left out. */
+function rootkitFilesOf(content: string) {
+  return parseRootkitFiles(
+    content
+      .split('\n')
+      .filter((line) => /!.*::/.test(line))
+      .join('\n'),
+  )
 }
 
 function trojansOf(content: string) {
@@ -80,14 +91,14 @@ function controlOf(name: string, condition: string, reference: string) {
 
 const parsers: Readonly<Record<string, (content: string) => unknown>> = {
   conf: confOf,
-  rootkit_files: parseRootkitFiles,
+  rootkit_files: rootkitFilesOf,
   rootkit_trojans: trojansOf,
   rcl: testsOf,
 }
 
 const byName: Readonly<Record<string, (content: string) => unknown>> = {
   [CONF]: confOf,
-  'rootkit_files.txt': parseRootkitFiles,
+  'rootkit_files.txt': rootkitFilesOf,
   'rootkit_trojans.txt': trojansOf,
   'ar.conf': (content) => content.split('\n').filter((line) => line !== ''),
 }
@@ -110,7 +121,8 @@ function asJson(asked: Asked): Answer {
 /** Only agent.conf is XML; other files are written as values of the API's language, with the type of XML. */
 function asXml(asked: Asked): Answer {
   const { name, content, parse } = readFile(asked)
-  return { kind: 'file', type: 'application/xml', text: name === CONF ? content : repr(parse(content)) }
+  const isConf = name === CONF && (asked.query.type ?? 'conf') === 'conf'
+  return { kind: 'file', type: 'application/xml', text: isConf ? content : repr(parse(content)) }
 }
 
 function asText(asked: Asked): Answer {

@@ -7,18 +7,23 @@ import { clusterCalls } from './cluster.ts'
 import { commandCalls } from './commands.ts'
 import { componentCalls } from './components.ts'
 import { configurationCalls } from './configuration.ts'
+import { daemonStatCalls } from './daemon-stats.ts'
 import { fileCalls } from './files.ts'
 import { groupFileCalls } from './group-files.ts'
 import { groupCalls } from './groups.ts'
 import { inventoryCalls } from './inventory.ts'
 import { listCalls } from './lists.ts'
+import { logtestCalls } from './logtest.ts'
 import { managerCalls } from './manager.ts'
+import { mitreCalls } from './mitre.ts'
+import { nodeStateCalls } from './node-state.ts'
 import { registryCalls } from './registry.ts'
 import { rulesetCalls } from './ruleset.ts'
 import { scaCalls } from './sca.ts'
 import { scanCalls } from './scans.ts'
 import { securityCalls } from './security/index.ts'
 import { summaryCalls } from './summary.ts'
+import { vulnerabilityCalls } from './vulnerabilities.ts'
 
 const calls: readonly Call[] = [
   ...clusterCalls,
@@ -38,6 +43,11 @@ const calls: readonly Call[] = [
   ...rulesetCalls,
   ...listCalls,
   ...fileCalls,
+  ...mitreCalls,
+  ...vulnerabilityCalls,
+  ...logtestCalls,
+  ...daemonStatCalls,
+  ...nodeStateCalls,
 ]
 
 /** Returns the calls of a release, each with what it accepts there. `version`: `4.5.4`. */

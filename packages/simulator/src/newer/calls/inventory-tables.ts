@@ -11,6 +11,8 @@ import { isBefore, isoOf, releaseOf } from '../rows.ts'
 export interface Inventory {
   readonly path: string
   readonly fields: readonly string[]
+  /** There is no call over several agents. */
+  readonly ofOneOnly?: true
   readonly action: 'syscollector:read' | 'ciscat:read'
   readonly texts: Texts
   readonly cost: number

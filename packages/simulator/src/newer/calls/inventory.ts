@@ -9,6 +9,7 @@ import type { Asked, Call } from '../model.ts'
 import { filtersOf, membersOf } from '../parameters.ts'
 import { canonical } from './agent-table.ts'
 import { ciscat, type Inventory, inventory } from './inventory-tables.ts'
+import { laterInventories } from './later-inventory.ts'
 
 /** Agents that never reported but have an empty database. */
 const created = new WeakMap<World, Set<SimAgent>>()
@@ -96,26 +97,28 @@ function ofAgents(inventory: Inventory): Call['run'] {
 
 function callsOf(inventory: Inventory): Call[] {
   const { path, action, texts: said, cost } = inventory
-  return [
-    {
-      method: 'GET',
-      path,
-      runs: 'owner',
-      needs: [{ action, type: 'agent:id', named: { in: 'path', as: 'agent_id' } }],
-      texts: said,
-      cost,
-      run: ofAgent(inventory),
-    },
-    {
-      method: 'GET',
-      path: `/experimental${path.replace('/{agent_id}', '')}`,
-      runs: 'owners',
-      needs: [{ action, type: 'agent:id', named: { in: 'query', as: 'agents_list' } }],
-      texts: said,
-      cost: 4 * cost,
-      run: ofAgents(inventory),
-    },
-  ]
+  const ofOne: Call = {
+    method: 'GET',
+    path,
+    runs: 'owner',
+    needs: [{ action, type: 'agent:id', named: { in: 'path', as: 'agent_id' } }],
+    texts: said,
+    cost,
+    run: ofAgent(inventory),
+  }
+  if (inventory.ofOneOnly) return [ofOne]
+  const ofMany: Call = {
+    method: 'GET',
+    path: `/experimental${path.replace('/{agent_id}', '')}`,
+    runs: 'owners',
+    needs: [{ action, type: 'agent:id', named: { in: 'query', as: 'agents_list' } }],
+    texts: said,
+    cost: 4 * cost,
+    run: ofAgents(inventory),
+  }
+  return [ofOne, ofMany]
 }
 
-export const inventoryCalls: readonly Call[] = [...inventoryKinds.map(inventory), ciscat].flatMap(callsOf)
+export const inventoryCalls: readonly Call[] = [...inventoryKinds.map(inventory), ciscat, ...laterInventories].flatMap(
+  callsOf,
+)

@@ -11,10 +11,10 @@ const FOLDER = 'etc/lists/'
 const listTable: Table = {
   kind: 'list',
   fields: ['relative_dirname', 'filename', 'items'],
-  sortable: ['relative_dirname', 'filename'],
+  sortable: ['filename', 'relative_dirname'],
   keys: ['relative_dirname'],
 }
-const fileTable: Table = { kind: 'list', fields: ['relative_dirname', 'filename'] }
+const fileTable: Table = { kind: 'list', fields: ['filename', 'relative_dirname'] }
 
 /** Files first, then those of folders. */
 function listPaths({ files }: SimNode): string[] {

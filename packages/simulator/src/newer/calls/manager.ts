@@ -154,7 +154,11 @@ export const managerCalls: readonly Call[] = [
     texts: logTexts,
     run: logs,
   }),
-  ...bothOf({ path: '/logs/summary', texts: logTexts, run: logSummary }),
+  ...bothOf({
+    path: '/logs/summary',
+    texts: { ...logTexts, all: 'Log was successfully summarized in specified node' },
+    run: logSummary,
+  }),
   ...bothOf({ path: '/stats', texts: statTexts(''), run: ofDay }),
   ...bothOf({
     path: '/stats/hourly',

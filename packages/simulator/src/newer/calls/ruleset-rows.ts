@@ -78,7 +78,7 @@ const ruleTable: Table = {
     ...['filename', 'relative_dirname', 'id', 'level', 'status', 'details', 'pci_dss', 'gpg13', 'gdpr', 'hipaa'],
     ...['nist_800_53', 'tsc', 'mitre', 'groups', 'description'],
   ],
-  sortable: ['filename', 'relative_dirname', 'description', 'id', 'level', 'status'],
+  sortable: ['level', 'status', 'id', 'description', 'filename', 'relative_dirname'],
   keys: ['id'],
   order: '+id',
 }
@@ -86,14 +86,14 @@ const ruleTable: Table = {
 const decoderTable: Table = {
   kind: 'list',
   fields: ['filename', 'relative_dirname', 'name', 'position', 'status', 'details'],
-  sortable: ['filename', 'status', 'name', 'relative_dirname', 'position'],
+  sortable: ['status', 'position', 'relative_dirname', 'filename', 'name'],
   keys: ['filename', 'position'],
-  sortsAsDecoders: true,
 }
 
 const fileTable: Table = {
   kind: 'list',
   fields: ['filename', 'relative_dirname', 'status'],
+  sortable: ['filename', 'status', 'relative_dirname'],
   order: '+filename',
 }
 

@@ -17,12 +17,19 @@ export function compareOutcome({ response }: RecordedExchange, simulated: Respon
   const pairs: readonly (readonly [aspect: string, recorded: unknown, simulated: unknown])[] = [
     ['status', response.status, simulated.status],
     ['type', mediaType(response.headers['content-type']), mediaType(simulated.type)],
-    ['outcome', recorded && outcomeOf(recorded), found && outcomeOf(found)],
+    // The recording has only the beginning of long bodies.
+    ...(isCut(response.body)
+      ? []
+      : ([['outcome', recorded && outcomeOf(recorded), found && outcomeOf(found)]] as const)),
   ]
   return pairs.flatMap(([aspect, expected, actual]) => {
     const [a, b] = [JSON.stringify(expected), JSON.stringify(actual)]
     return a === b ? [] : [`${aspect}: ${a} != ${b}`]
   })
+}
+
+export function isCut(body: string): boolean {
+  return body.endsWith('…cut')
 }
 
 function mediaType(type: string | undefined): string {

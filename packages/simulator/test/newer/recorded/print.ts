@@ -1,9 +1,13 @@
 /** Prints how many recorded exchanges of the newer contract the simulated cluster answers alike. */
+import { explain } from './differences.ts'
 import { replay } from './replay.ts'
 
 const { exchanges, differences, thrown } = await replay()
 if (process.argv.includes('--all')) {
   for (const { line, request, texts } of differences) console.log(`${line} ${request}\n   ${texts.join('\n   ')}`)
+}
+for (const difference of differences) {
+  if (explain(difference) === undefined) console.log(`not explained: ${difference.line} ${difference.request}`)
 }
 const byOperation = new Map<string, number>()
 for (const { operation } of differences) byOperation.set(operation, (byOperation.get(operation) ?? 0) + 1)

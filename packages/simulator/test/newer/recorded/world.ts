@@ -39,11 +39,11 @@ export async function startRecordedCluster(
     workers: 2,
     seed: 5,
     now,
+    hasFeeds: false,
     username: 'wazuh',
     password: PASSWORD,
     newer: {
       executionLimit: 50,
-      ownCacheMs: 0,
     },
   })
   const { world } = simulator
@@ -64,7 +64,7 @@ export async function startRecordedCluster(
 function toAgent(row: Row, now: Date): SimAgent {
   const { id, name, ip, registerIP, status, version, os, group = [], configSum, mergedSum } = row
   // The recording is from another day: ages count, not dates.
-  const age = status === 'active' || status === 'pending' ? 0 : 86_400_000
+  const age = status === 'active' ? 0 : 86_400_000
   const seen = new Date(Math.floor((now.getTime() - age) / 1000) * 1000)
   return {
     id,

@@ -22,7 +22,6 @@ const named = (more: string): Table => ({
   fields: ['id', 'name', ...more.split(' ')],
   sortable: ['id', 'name'],
   keys: ['id'],
-  sortsAsDecoders: true,
 })
 
 export const kinds: Readonly<Record<Kind, KindOf>> = {
@@ -35,7 +34,6 @@ export const kinds: Readonly<Record<Kind, KindOf>> = {
       fields: ['id', 'username', 'allow_run_as', 'roles'],
       sortable: ['username', 'id'],
       keys: ['id'],
-      sortsAsDecoders: true,
     },
     itemOf: ({ users }, id) => {
       const user = users.get(id)

@@ -1,0 +1,88 @@
+/** Where the simulated cluster differs from the recorded one on purpose. */
+import type { Difference } from './replay.ts'
+
+interface Reason {
+  readonly why: string
+  readonly operations: RegExp
+  /** What differs: the texts of the comparison. Absent: anything. */
+  readonly texts?: RegExp
+}
+
+export const reasons: readonly Reason[] = [
+  {
+    why: 'made-up rows of the recorded inventories: other members, and other values for the filters and pages',
+    operations: /^GET \/(?:experimental\/)?(?:syscollector|ciscat)/,
+    texts: /^(?:missing|extra|outcome: \{"error":0,)/,
+  },
+  {
+    why: 'made-up files, checks and findings of the recorded agent',
+    operations: /^GET \/(?:syscheck|sca|rootcheck)\//,
+    texts: /^(?:missing|extra|outcome: \{"error":0,)/,
+  },
+  {
+    why: 'options of the recorded configuration files, and what they make the daemons log',
+    operations: /^GET \/(?:manager|cluster\/\{node_id\})\/(?:configuration|logs|logs\/summary)$/,
+  },
+  {
+    why: 'a recorded node had an invalid configuration',
+    operations: /^GET \/cluster\/configuration\/validation$/,
+  },
+  {
+    why: 'the recorded nodes had statistics of no day but that of the recording',
+    operations: /^GET \/(?:manager|cluster\/\{node_id\})\/stats$/,
+  },
+  {
+    why: 'the simulated ruleset and lists are smaller',
+    operations: /^GET \/(?:rules|decoders|lists)/,
+    texts: /^(?:missing|extra|outcome: \{"error":0,)/,
+  },
+  {
+    why: 'recorded agents that were inserted in the database have columns that agents which connect do not have',
+    operations: /^GET \/(?:agents|groups\/\{group_id\}\/agents|agents\/no_group|overview\/agents)/,
+    texts: /^(?:missing|extra)/,
+  },
+  {
+    why: 'the recorded cluster had copied no custom files',
+    operations: /^GET \/cluster\/healthcheck$/,
+    texts: /extra_valid/,
+  },
+  { why: 'the text lists the operations in another order', operations: /^GET \/security\/actions$/, texts: /4020/ },
+  {
+    why: 'a parenthesis that is not closed reaches the database there',
+    operations: /^GET \/(?:groups\/\{group_id\}\/agents|agents\/no_group|agents\/outdated|agents\/stats\/distinct)$/,
+    texts: /near \\"\)\\": syntax error|q/,
+  },
+  {
+    why: 'the nodes of the agents check the query, and not the master',
+    operations: /^GET \/agents\/upgrade_result$/,
+    texts: /expected format/,
+  },
+  {
+    why: 'fields of the error in another order',
+    operations: /^GET \/sca\/\{agent_id\}\/checks\/\{policy_id\}$/,
+    texts: /Field does not exist/,
+  },
+  {
+    why: 'the text of an exception as the log of the node has it',
+    operations: /^GET \/rootcheck\/\{agent_id\}$/,
+    texts: /Invalid status/,
+  },
+  {
+    why: 'the refusal of the other node could not be parsed there: a defect of that release',
+    operations: /^DELETE \/(?:rootcheck|syscheck)\/\{agent_id\}$/,
+    texts: /status: 500 != 403|couldn't be loaded/,
+  },
+  {
+    why: 'other agents were registered and connected in the recorded cluster at that time',
+    operations: /^PUT \/(?:active-response|rootcheck|syscheck|agents\/group)$/,
+    texts: /^outcome: \{"error":2,/,
+  },
+]
+
+/** Returns the reasons that explain each text of a difference; undefined: it is not explained. */
+export function explain({ operation, texts }: Difference): Reason[] | undefined {
+  const found = texts.map((text) =>
+    reasons.find((one) => one.operations.test(operation) && (one.texts?.test(text) ?? true)),
+  )
+  return found.every((one) => one !== undefined) ? found : undefined
+}
