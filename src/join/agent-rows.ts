@@ -36,7 +36,7 @@ export interface AgentRowsKind {
 const MAX_FAILURES_PER_NODE = 3
 /** The concurrency limiter rejected the call: the node was not called, so this is no failure of the node. */
 const NOT_SENT = 921
-const TIMED_OUT = 922
+export const TIMED_OUT = 922
 /** The agent was removed after the list of agents was read. */
 const AGENT_REMOVED = 1701
 

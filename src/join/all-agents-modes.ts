@@ -1,4 +1,4 @@
-/** What the distribution modes differ in when the rows of all agents are read. */
+/** What the distribution modes differ in when the rows of all agents are read. A mode leaves out what it does not need. */
 import type { EdgeRead } from '../core/request.ts'
 import { withTimeout } from '../core/timing.ts'
 import { agentIdsOf, type Rows } from '../rows/rows.ts'
@@ -22,29 +22,29 @@ export interface AllAgentsMode {
   /** By performance.now(). */
   readonly pageDeadline?: number
   /** Whether the page of a node would be incomplete, if that is known without waiting. */
-  skipsPage(node: string, loading: Promise<LoadedAgents>): Promise<boolean>
+  readonly skipsPage?: (node: string, loading: Promise<LoadedAgents>) => Promise<boolean>
   /** Returns the error of a node whose rows are not its own, or not its own only. */
-  findFault(node: string): Promise<PartError | undefined>
+  readonly findFault?: (node: string) => Promise<PartError | undefined>
   /** Whether agents may still be asked one by one after this error of the page. */
-  survives(error: PartError): boolean
+  readonly survives?: (error: PartError) => boolean
   /** Returns the rows of a page that is complete. `agents` is absent if the owners are unknown. */
   rowsOf(first: FirstPage, node: string, agents: ReadAgents | undefined): NodeRows | undefined
   /** Returns the requested agents whose rows the page of a node would have. */
   agentsOf(node: string, agents: ReadAgents): readonly OwnedAgent[]
   /** Returns the agents on a page for which the master is asked if they report to another node. */
-  checkedOn(page: Rows): readonly string[]
+  readonly checkedOn?: (page: Rows) => readonly string[]
   /** How many nodes of agents are called at once, and how many agents of each. */
   readonly calls: AgentCalls
-  /** As `calls`, after this error of the page. */
-  callsAfter(error: PartError | undefined): AgentCalls
+  /** As `calls`, after the page of the node has failed with a timeout. Absent: the same. */
+  readonly callsAfterTimeout?: AgentCalls
   /** Returns the extent of a call for the rows of an agent. */
   extentOf(agent: OwnedAgent): EdgeRead['extent']
   /** Reports agents whose node is unknown, before agents are asked one by one. */
-  beforeAgents(agents: ReadAgents): void
+  readonly beforeAgents?: (agents: ReadAgents) => void
   /** The same, when all nodes were read. */
-  afterNodes(agents: ReadAgents): void
+  readonly afterNodes?: (agents: ReadAgents) => void
   /** Reports nodes whose rows cannot be read agent by agent. */
-  reportMissing(agents: ReadAgents, rows: readonly NodeRows[], first: FirstPage | undefined): void
+  readonly reportMissing?: (agents: ReadAgents, rows: readonly NodeRows[], first: FirstPage | undefined) => void
 }
 
 /**
@@ -56,7 +56,6 @@ const CONCURRENT_CALLS = 2
 /** Mode `edge`: each node returns the rows of its own agents. */
 export function ownRowsOfNodes({ request, ports, fanOut }: JoinedRead): AllAgentsMode {
   const nodes = ports.view.nodes().map(({ name }) => name)
-  const calls = { nodes: Number.POSITIVE_INFINITY, perNode: CONCURRENT_CALLS }
   return {
     nodes,
     skipsPage: async (node, loading) => (await ifReady(loading))?.agents?.exceedsList(node) === true,
@@ -65,18 +64,14 @@ export function ownRowsOfNodes({ request, ports, fanOut }: JoinedRead): AllAgent
       const isDistributing = await withTimeout(asked, fanOut.deadline - performance.now(), false)
       return isDistributing ? createPartError(937, ` (${node})`) : undefined
     },
-    survives: () => false,
     rowsOf: ({ page, isWhole }, node, agents) =>
       isWhole && agents?.exceedsList(node) !== true ? nodeRowsOf(node, page) : undefined,
     agentsOf: (node, agents) => agents.of(node),
     // Agent `000` of each node is the node itself.
     checkedOn: (page) => agentIdsOf(page).filter((id) => id !== MANAGER_AGENT_ID),
-    calls,
-    callsAfter: () => calls,
+    calls: { nodes: Number.POSITIVE_INFINITY, perNode: CONCURRENT_CALLS },
     extentOf: ({ id, node }) => (id === MANAGER_AGENT_ID ? { node } : 'whole'),
-    beforeAgents: () => {},
     afterNodes: (agents) => agents.reportUnreachable((node) => nodes.includes(node)),
-    reportMissing: () => {},
   }
 }
 
@@ -92,8 +87,6 @@ function ifReady(loading: Promise<LoadedAgents>): Promise<LoadedAgents | undefin
 const WHOLE_CLUSTER_ERRORS: ReadonlySet<number> = new Set([
   922, 1000, 1017, 3000, 3009, 3016, 3018, 3020, 3021, 3022, 3023,
 ])
-/** A node hangs: concurrent calls to it would take the time of calls to others. */
-const TIMED_OUT = 922
 /** The share of the time that the page of the master may take; the rest is for single agents. */
 const MASTER_PAGE_SHARE = 0.5
 
@@ -103,13 +96,9 @@ const MASTER_PAGE_SHARE = 0.5
  */
 export function rowsThroughMaster(read: JoinedRead): AllAgentsMode {
   const master = read.ports.view.master().name
-  // The master passes calls to a node one by one: a second one for a node that hangs would take the place of others.
-  const calls = { nodes: CONCURRENT_CALLS, perNode: 1 }
   return {
     nodes: [master],
     pageDeadline: read.fanOut.deadlineAt(MASTER_PAGE_SHARE),
-    skipsPage: async () => false,
-    findFault: async () => undefined,
     survives: ({ code }) => WHOLE_CLUSTER_ERRORS.has(code),
     rowsOf: (first, node, agents) => {
       const { page, count: total } = first
@@ -118,13 +107,13 @@ export function rowsThroughMaster(read: JoinedRead): AllAgentsMode {
       return { node, total, rows: page, isSorted: false }
     },
     agentsOf: (node, agents) => agents.inOrder(node),
-    checkedOn: () => [],
-    calls,
-    callsAfter: (error) => (error?.code === TIMED_OUT ? { nodes: 1, perNode: 1 } : calls),
+    // The master passes calls to a node one by one: a second one for a node that hangs would take the place of others.
+    calls: { nodes: CONCURRENT_CALLS, perNode: 1 },
+    // A node hangs: concurrent calls to it would take the time of calls to others.
+    callsAfterTimeout: { nodes: 1, perNode: 1 },
     extentOf: () => 'whole',
     // The manager passes calls on to all nodes, whether the edge has addresses of them or not.
     beforeAgents: (agents) => agents.reportUnreachable(() => true),
-    afterNodes: () => {},
     reportMissing: (agents, rows, first) => {
       if (agents.isRequested(MANAGER_AGENT_ID)) reportRowsOfWorkers(read, agents, rows, first)
     },

@@ -7,7 +7,7 @@ import type { Endpoint, ReadEndpoint } from '../catalogue/endpoint.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { traceAsync } from '../core/traced.ts'
 import { sources } from '../query/sources.ts'
-import { type AgentRowsKind, type AgentRowsRead, readAgentRows } from './agent-rows.ts'
+import { type AgentRowsKind, type AgentRowsRead, readAgentRows, TIMED_OUT } from './agent-rows.ts'
 import type { AllAgentsMode, CreateAllAgentsMode } from './all-agents-modes.ts'
 import { checkTotal, type JoinedRead, pageWindowOf, selectWithSortFields, TooManyRowsError } from './joined-read.ts'
 import { type FirstPage, type NodeRows, readFirstPage } from './node-pages.ts'
@@ -74,7 +74,7 @@ async function readRows(all: AllAgentsRead): Promise<readonly NodeRows[]> {
   )
   const { agents } = await loading
   if (agents === undefined) return [...contents.values()].flatMap(({ rows }) => rows)
-  mode.afterNodes(agents)
+  mode.afterNodes?.(agents)
   const rows = await Promise.all(
     [...contents].map(async ([node, content]) =>
       agents.hasRowsOfOthers(node, contents) ? readAgentRows(all, agents.of(node)) : content.rows,
@@ -91,11 +91,11 @@ async function readNode(all: AllAgentsRead, node: string): Promise<NodeContent> 
   }
   const namesAgents = read.request.query.agent_id !== undefined
   const { first, error: pageError } =
-    namesAgents || (await mode.skipsPage(node, loading)) ? {} : await readPage(all, node)
-  if (pageError && !mode.survives(pageError)) return fail(pageError)
+    namesAgents || (await mode.skipsPage?.(node, loading)) ? {} : await readPage(all, node)
+  if (pageError && mode.survives?.(pageError) !== true) return fail(pageError)
   if (first !== undefined) {
     const { agents } = await loading
-    const ids = agents === undefined ? [] : mode.checkedOn(first.page)
+    const ids = (agents && mode.checkedOn?.(first.page)) ?? []
     const checked = await agents?.checkPage(ids, node)
     if (checked && 'code' in checked) return fail(checked)
     const rows = checked?.isOwn === false ? undefined : mode.rowsOf(first, node, agents)
@@ -104,11 +104,11 @@ async function readNode(all: AllAgentsRead, node: string): Promise<NodeContent> 
   const { agents, error } = await loading
   if (agents === undefined) return fail(pageError ?? error)
   const owned = mode.agentsOf(node, agents)
-  const fault = owned.length > 0 ? await mode.findFault(node) : undefined
+  const fault = owned.length > 0 ? await mode.findFault?.(node) : undefined
   if (fault) return fail(fault)
-  mode.beforeAgents(agents)
-  const rows = await readAgentRows(all, owned, mode.callsAfter(pageError))
-  mode.reportMissing(agents, rows, first)
+  mode.beforeAgents?.(agents)
+  const rows = await readAgentRows(all, owned, pageError?.code === TIMED_OUT ? mode.callsAfterTimeout : undefined)
+  mode.reportMissing?.(agents, rows, first)
   return { rows, ids: owned.map(({ id }) => id) }
 }
 
@@ -118,7 +118,7 @@ async function readPage(
 ): Promise<{ readonly first?: FirstPage; readonly error?: PartError }> {
   const first = await readFirstPage(read, kind.source, node, mode.pageDeadline)
   if (first.page === undefined) return first
-  const error = await mode.findFault(node)
+  const error = await mode.findFault?.(node)
   if (error !== undefined) return { error }
   checkTotal(read, first.page.total)
   return { first }

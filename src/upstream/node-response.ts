@@ -8,7 +8,7 @@ import type { Layout, NodeFailure } from '../core/node-call.ts'
 /** Why one attempt failed. */
 export type CallFailure = Omit<NodeFailure, 'ok' | 'node' | 'sent'>
 
-/** The node refuses every call of this address. `retryAfter`: no attempt is made before; see `BlockSettings`. */
+/** The node refuses every call of this address. `retryAfter`: no attempt is made before; see `block` in `EjectionSettings`. */
 export const BLOCKED: CallFailure = {
   fault: 'blocked',
   detail: 'the node refuses the address of the edge after failed logins',

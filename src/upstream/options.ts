@@ -60,32 +60,28 @@ export interface FailureSettings {
 
 export interface EjectionSettings extends FailureSettings {
   /** When a node that answers nothing is found, and when it is tried again. All in milliseconds. */
-  readonly silence: SilenceSettings
+  readonly silence: {
+    /**
+     * A node is probed if it has calls in flight and has answered nothing for twice their usual time, but at least and at
+     * most this long.
+     */
+    readonly minWait: number
+    readonly maxWait: number
+    /** Time limit of a probe. */
+    readonly probeTimeout: number
+    /** Probes without a response, one after another, after which the node is ejected. */
+    readonly probes: number
+    /** Pause between two probes of a silent node. */
+    readonly pause: number
+  }
   /** When a node that blocks the address of the edge is tried again. All in milliseconds. */
-  readonly block: BlockSettings
-}
-
-export interface SilenceSettings {
-  /**
-   * A node is probed if it has calls in flight and has answered nothing for twice their usual time, but at least and at
-   * most this long.
-   */
-  readonly minWait: number
-  readonly maxWait: number
-  /** Time limit of a probe. */
-  readonly probeTimeout: number
-  /** Probes without a response, one after another, after which the node is ejected. */
-  readonly probes: number
-  /** Pause between two probes of a silent node. */
-  readonly pause: number
-}
-
-export interface BlockSettings {
-  /** Time between two checks whether the node may be tried again. */
-  readonly interval: number
-  /** Bounds of the time between two attempts of all replicas together. It is half of the time that the block lasts. */
-  readonly minPause: number
-  readonly maxPause: number
+  readonly block: {
+    /** Time between two checks whether the node may be tried again. */
+    readonly interval: number
+    /** Bounds of the time between two attempts of all replicas together. It is half of the time that the block lasts. */
+    readonly minPause: number
+    readonly maxPause: number
+  }
 }
 
 export type ClusterLog = (level: 'info' | 'warn', message: string, fields: Readonly<Record<string, unknown>>) => void

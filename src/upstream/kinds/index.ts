@@ -1,20 +1,11 @@
 /**
- * The kind of the cluster, by its mode and its layout, and what a mixture of layouts allows; the kind of the newer
- * layout; and what the cache asks about the nodes that a request would go to.
+ * The kind of the cluster, by its mode and its layout, and what a mixture of layouts allows; and what the cache asks
+ * about the nodes that a request would go to.
  */
 import { EdgeError } from '../../core/errors.ts'
 import type { ClusterView, Layout } from '../../core/node-call.ts'
 import { type EdgeRequest, type EdgeWrite, nodeOf, type Stage } from '../../core/request.ts'
-import { edge, manager } from './classic.ts'
-import {
-  type ClusterKind,
-  copiesOf,
-  createNoNodeError,
-  findNode,
-  masterFirst,
-  nodeParamOf,
-  type Router,
-} from './kind.ts'
+import { type ClusterKind, edge, manager, newer } from './kind.ts'
 
 export type { Candidate, ClusterKind, Router } from './kind.ts'
 
@@ -72,30 +63,6 @@ export function refuseWritesInMixture(view: Pick<ClusterView, 'layoutMixture'>):
     const detail = ` (classic: ${classic.join(', ')}; newer: ${newer.join(', ')})`
     throw new EdgeError(939, detail, { headers: { 'retry-after': RETRY_AFTER } })
   }
-}
-
-/**
- * Newer layout: the master answers everything, also for other nodes, whose names the calls contain. A worker answers
- * nothing without the master, and each of its answers takes three to five times as long.
- */
-const routeByMaster: Router = (request, view) => {
-  const { path, target } = request.endpoint
-  if (target.kind === 'edge' || target.kind === 'severalNodes') throw createNoNodeError(path)
-  const named = nodeOf(request) ?? (target.kind === 'node' ? nodeParamOf(request) : view.master().name)
-  findNode(named, view)
-  // Of data that a worker copies from the master, it may still have an older copy.
-  const [master, ...workers] = masterFirst(request, view, copiesOf(request) === 'lagging' ? undefined : path)
-  return [master, ...workers.map((worker) => ({ ...worker, replacesMaster: true as const }))]
-}
-
-export const newer: ClusterKind = {
-  name: 'newer',
-  route: routeByMaster,
-  firstNode: (view) => view.master().name,
-  // Its nodes are of a release that no client of the classic contract names.
-  clientVersion: () => undefined,
-  // A node returns up to 100,000 rows, but works ten seconds at most, in which it reads some thousand.
-  reads: { rowsPerCall: 5000, joinsAgents: true },
 }
 
 interface KindPorts {

@@ -1,7 +1,12 @@
-/** What differs by kind of cluster, as one object, and the candidates of which the three kinds choose. */
+/**
+ * What differs by kind of cluster, as one object, and the three kinds. The classic layout has two: in mode `manager` the
+ * nodes distribute requests themselves; in mode `edge` each node answers for itself, and the edge distributes requests and
+ * joins.
+ */
+import type { Endpoint } from '../../catalogue/endpoint.ts'
 import { EdgeError } from '../../core/errors.ts'
 import type { ClusterView, NodeInfo } from '../../core/node-call.ts'
-import type { CopyState, EdgeRequest } from '../../core/request.ts'
+import { type CopyState, type EdgeRequest, nodeOf } from '../../core/request.ts'
 
 export interface Candidate {
   readonly node: string
@@ -37,14 +42,14 @@ export interface ClusterKind {
 }
 
 /** All candidates share one deadline, so there are few. */
-export const MAX_FALLBACKS = 2
+const MAX_FALLBACKS = 2
 
-export function createNoNodeError(path: string): EdgeError {
+function createNoNodeError(path: string): EdgeError {
   return new EdgeError(949, '', { cause: new Error(`${path} has no single node`) })
 }
 
 /** `workerPath`: the path on a worker that replaces the master; `undefined`: no worker may. */
-export function masterFirst(
+function masterFirst(
   request: EdgeRequest,
   view: ClusterView,
   workerPath: string | undefined,
@@ -61,7 +66,7 @@ export function masterFirst(
  * the master, because the worker could keep it forever. A read that a worker would hand on to the master gets no such
  * candidate, because it costs the master as much as before, and the worker too.
  */
-export function freeNodeFirst(request: EdgeRequest, view: ClusterView): readonly Candidate[] {
+function freeNodeFirst(request: EdgeRequest, view: ClusterView): readonly Candidate[] {
   const { path } = request.endpoint
   const copies = copiesOf(request)
   if (copies === 'lagging') return masterFirst(request, view, undefined)
@@ -73,24 +78,24 @@ export function freeNodeFirst(request: EdgeRequest, view: ClusterView): readonly
   return [{ node: free, path, relievesMaster: true }, ...candidates.filter(({ node }) => node !== free)]
 }
 
-export function copiesOf(request: EdgeRequest): CopyState {
+function copiesOf(request: EdgeRequest): CopyState {
   return request.kind === 'read' ? request.copies : 'unknown'
 }
 
 /** The available workers. Requests start with different ones, so that the load of a failed node spreads over all. */
-export function workersInTurn({ requestId }: EdgeRequest, view: ClusterView): readonly NodeInfo[] {
+function workersInTurn({ requestId }: EdgeRequest, view: ClusterView): readonly NodeInfo[] {
   const workers = view.nodes().filter(({ type, name }) => type === 'worker' && isReachable(name, view))
   const sum = [...requestId].reduce((total, char) => total + char.charCodeAt(0), 0)
   const start = sum % Math.max(1, workers.length)
   return [...workers.slice(start), ...workers.slice(0, start)]
 }
 
-export function isReachable(name: string, view: ClusterView): boolean {
+function isReachable(name: string, view: ClusterView): boolean {
   return view.find(name)?.addressed === true && view.isAvailable(name)
 }
 
 /** The named node is the only candidate. */
-export function onNode(name: string | undefined, path: string, view: ClusterView): readonly Candidate[] {
+function onNode(name: string | undefined, path: string, view: ClusterView): readonly Candidate[] {
   const node = findNode(name, view)
   if (!node.addressed) throw new EdgeError(924, ` (${node.name}: it has no address in cluster.nodes)`)
   return [{ node: node.name, path }]
@@ -104,4 +109,121 @@ export function findNode(name: string | undefined, view: ClusterView): NodeInfo 
   const node = name === undefined ? undefined : view.find(name)
   if (node === undefined) throw new EdgeError(3022)
   return node
+}
+
+/**
+ * Mode `manager`: the manager distributes requests itself. What concerns agents or all nodes goes to the master, or to a
+ * worker, which passes it on.
+ */
+const routeByManager: Router = (request, view) => {
+  const { path, target } = request.endpoint
+  // The response of all nodes together comes from the master and is stored as its node part.
+  const node = nodeOf(request)
+  if (node !== undefined && target.kind !== 'everyNode') return onNode(node, path, view)
+  switch (target.kind) {
+    case 'master': {
+      const [master, ...workers] = masterFirst(request, view, pathThroughWorker(path, target.through, view))
+      return [master, ...workers.map(passedOn)]
+    }
+    case 'anyNode':
+      return freeNodeFirst(request, view)
+    case 'agentOwner':
+    case 'agentOwners':
+    case 'everyNode':
+      return masterFirst(request, view, path).map(passedOn)
+    case 'node':
+      return namedNodeFirst(request, view, path, target)
+    case 'severalNodes':
+    case 'edge':
+      throw createNoNodeError(path)
+  }
+}
+
+const ofClassicLayout: Pick<ClusterKind, 'clientVersion' | 'reads'> = {
+  clientVersion: (view) => view.nodes().find(({ version }) => version !== undefined)?.version,
+  reads: { rowsPerCall: 1000, joinsAgents: false },
+}
+
+export const manager: ClusterKind = {
+  name: 'manager',
+  route: routeByManager,
+  ...ofClassicLayout,
+}
+
+function pathThroughWorker(path: string, through: 'any' | 'twin' | 'none', view: ClusterView): string | undefined {
+  if (through === 'any') return path
+  // On a worker /manager/… concerns the worker. The path with the master's name concerns the master.
+  if (through === 'twin') return path.replace(/^\/manager(?=\/)/, `/cluster/${view.master().name}`)
+  return undefined
+}
+
+/**
+ * The named node first, under its own path. Its API process may be down while the node is part of the cluster: then
+ * another node passes the request on. A node that hangs gets no detour: the calls would occupy that other node too.
+ */
+function namedNodeFirst(
+  request: EdgeRequest,
+  view: ClusterView,
+  path: Endpoint['path'],
+  { twin, throughOthers }: Extract<Endpoint['target'], { kind: 'node' }>,
+): readonly Candidate[] {
+  const node = findNode(nodeParamOf(request), view)
+  if (!node.addressed) return masterFirst(request, view, throughOthers ? path : undefined).map(passedOn)
+  const first = { node: node.name, path: twin }
+  if (!throughOthers) return [first]
+  const master = view
+    .nodes()
+    .filter(({ name, type }) => type === 'master' && name !== node.name && isReachable(name, view))
+  const others = [...master, ...workersInTurn(request, view).filter(({ name }) => name !== node.name)]
+  return [first, ...others.slice(0, MAX_FALLBACKS).map(({ name }) => passedOn({ node: name, path, isDetour: true }))]
+}
+
+function passedOn(candidate: Candidate): Candidate {
+  return { ...candidate, mayBePassedOn: true }
+}
+
+/**
+ * Mode `edge`: each node answers from its own data, so no worker replaces the master. Requests that concern an agent
+ * arrive here with its owner as the only node.
+ */
+const routeByEdge: Router = (request, view) => {
+  const { path, target } = request.endpoint
+  const node = nodeOf(request)
+  if (node !== undefined) return onNode(node, path, view)
+  switch (target.kind) {
+    case 'master':
+      return [{ node: view.master().name, path }]
+    case 'anyNode':
+      return freeNodeFirst(request, view)
+    case 'node':
+      return onNode(nodeParamOf(request), target.twin, view)
+    default:
+      throw new EdgeError(949, '', { cause: new Error(`${path} has no node yet`) })
+  }
+}
+
+export const edge: ClusterKind = { name: 'edge', route: routeByEdge, ...ofClassicLayout }
+
+/**
+ * Newer layout: the master answers everything, also for other nodes, whose names the calls contain. A worker answers
+ * nothing without the master, and each of its answers takes three to five times as long.
+ */
+const routeByMaster: Router = (request, view) => {
+  const { path, target } = request.endpoint
+  if (target.kind === 'edge' || target.kind === 'severalNodes') throw createNoNodeError(path)
+  const named = nodeOf(request) ?? (target.kind === 'node' ? nodeParamOf(request) : view.master().name)
+  findNode(named, view)
+  // Of data that a worker copies from the master, it may still have an older copy.
+  const [master, ...workers] = masterFirst(request, view, copiesOf(request) === 'lagging' ? undefined : path)
+  return [master, ...workers.map((worker) => ({ ...worker, replacesMaster: true as const }))]
+}
+
+export const newer: ClusterKind = {
+  name: 'newer',
+  route: routeByMaster,
+  firstNode: (view) => view.master().name,
+  // Its nodes are of a release that no client of the classic contract names.
+  clientVersion: () => undefined,
+  // A node returns up to 100,000 rows, but works ten seconds at most, in which it reads some thousand.
+  reads: { rowsPerCall: 5000, joinsAgents: true },
 }

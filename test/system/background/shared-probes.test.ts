@@ -3,9 +3,8 @@ import { createServer } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { startSimulator } from '../../../packages/simulator/src/index.ts'
-import { ContactProbes } from '../../../src/upstream/contact-probes.ts'
 import { type Cluster, createCluster } from '../../../src/upstream/index.ts'
-import { NodeContacts } from '../../../src/upstream/node-contacts.ts'
+import { ContactProbes, NodeContacts } from '../../../src/upstream/node-contacts.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const times = { interval: 50, slowInterval: 500, timeout: 2000, takeover: 1500 }

@@ -1,5 +1,12 @@
 /** Makes the classic response of a request from the replies of the node. */
-import type { ErrorRule, NoError, ResponseRule, TextVariant } from '../../../catalogue/newer/translation.ts'
+import classic from '../../../catalogue/classic-texts.json' with { type: 'json' }
+import type {
+  AffectedRule,
+  ErrorRule,
+  NoError,
+  ResponseRule,
+  TextVariant,
+} from '../../../catalogue/newer/translation.ts'
 import { envelopeOf } from '../../../core/envelope.ts'
 import type { NodeResponse } from '../../../core/node-call.ts'
 import { OF_NODE } from '../../../core/response.ts'
@@ -7,12 +14,11 @@ import { ownEntry } from '../../../core/values.ts'
 import { pickFields } from '../../../query/select.ts'
 import type { Row } from '../../../query/value.ts'
 import type { Answer } from '../dialect.ts'
-import { affectedOf } from './affected.ts'
-import { listOf } from './bodies.ts'
+import { listOf } from './build-call.ts'
 import { type ByEdge, collectionOf, oneOf } from './collections.ts'
 import type { Problem, Success } from './content.ts'
 import { type Conversation, NO_ROWS, type Reply, UnreadableReplyError } from './conversation.ts'
-import { type ClassicError, errorOf, errorOfProblem, meaningOf } from './errors.ts'
+import { type ClassicError, errorOf, errorOfProblem, meaningOf, RefusedError } from './errors.ts'
 import { createRowConverter } from './rows.ts'
 import { shapes } from './shapes.ts'
 
@@ -110,7 +116,7 @@ export function dataOf(
   byEdge: ByEdge,
 ): unknown {
   const { response: rule } = conversation.translation
-  const convert = createRowConverter('rows' in rule ? rule.rows : undefined)
+  const convert = createRowConverter(conversation.rows)
   const items = content.items ?? []
   switch (rule.kind) {
     case 'collection':
@@ -145,4 +151,75 @@ function textOf(
     (part === undefined || message?.includes(part) === true) &&
     (error === undefined || error === code)
   return variants.find(applies)?.text ?? text
+}
+
+interface Failure {
+  readonly id: string
+  /** The element of `failed_ids`. */
+  readonly listed: unknown
+}
+
+/**
+ * Returns the classic data, in the order of the requested list if there is one. Items whose error is success count as
+ * affected. Throws RefusedError.
+ */
+function affectedOf(conversation: Conversation, { items = [], failed }: Success, rule: AffectedRule): unknown {
+  const affected = items.map(String)
+  const failures: Failure[] = []
+  for (const { code, message, ids } of failed) {
+    const meaning = meaningOf(code, conversation.translation.errors)
+    if (meaning === 'success') affected.push(...ids)
+    if (meaning === 'success' || meaning === 'empty') continue
+    const classic = meaning === 'failedItems' ? code : meaning
+    for (const id of ids) failures.push({ id, listed: listed(conversation, rule, classic, { id, code, message }) })
+  }
+  const isNone = affected.length === 0 && failures.length === 0
+  if (isNone && typeof rule.none === 'number') throw new RefusedError(rule.none)
+  const text = failures.length > 0 ? rule.some : isNone ? (rule.none ?? rule.all) : rule.all
+  const placeOf = placesIn(conversation)
+  return {
+    msg: conversation.fill(String(text)),
+    affected_agents: affected.sort((a, b) => placeOf(a) - placeOf(b)),
+    ...(failures.length > 0 && {
+      failed_ids: failures.sort((a, b) => placeOf(a.id) - placeOf(b.id)).map((failure) => failure.listed),
+    }),
+    ...(rule.totals && totalsOf(conversation, affected.length, failures.length)),
+  }
+}
+
+interface FailedItem {
+  readonly id: string
+  readonly code: number
+  readonly message: string
+}
+
+function listed(conversation: Conversation, rule: AffectedRule, meaning: number, item: FailedItem): unknown {
+  return rule.failed === 'ids' ? item.id : { id: item.id, error: itemError(conversation, meaning, item) }
+}
+
+/** Returns the place of an id in the list of the request. Without a list the order of the node stays. */
+function placesIn(conversation: Conversation): (id: string) => number {
+  const places = new Map(listOf(conversation)?.map((id, place) => [id, place]))
+  return (id) => places.get(id) ?? 0
+}
+
+function totalsOf(conversation: Conversation, affected: number, failed: number): object {
+  return {
+    older_than: conversation.fill('{query.older_than|7d}'),
+    total_affected_agents: affected,
+    ...(failed > 0 && { total_failed_ids: failed }),
+  }
+}
+
+/** Returns the error of a failed item, with the detail that only the texts of items have. */
+export function itemError(
+  conversation: Conversation,
+  meaning: number,
+  { id, code, message }: FailedItem,
+): { readonly message: string; readonly code: number } {
+  const { message: text } = errorOf(meaning, code, message)
+  const detail = conversation
+    .fill(ownEntry<string>(classic.itemDetails, String(meaning)) ?? '')
+    .replace('{id}', () => id)
+  return { message: text + detail, code: meaning }
 }

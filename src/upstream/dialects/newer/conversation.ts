@@ -1,13 +1,12 @@
 /** What a plan of the newer layout works with: one request, and calls to one node on its behalf. */
-import type { CallTemplate, Translation } from '../../../catalogue/newer/translation.ts'
+import type { CallTemplate, RowRule, Translation } from '../../../catalogue/newer/translation.ts'
 import { EdgeError } from '../../../core/errors.ts'
 import type { NodeCall, NodeFailure, NodeResponse, PassedOnTo } from '../../../core/node-call.ts'
 import { type EdgeRequest, nodeOf } from '../../../core/request.ts'
 import { ownEntry } from '../../../core/values.ts'
 import type { Candidate } from '../../kinds/index.ts'
 import { createNodeCall, type DialectTools, encode, fillPath, layoutRules } from '../dialect.ts'
-import { type Content, isUnknownCall, readContent } from './content.ts'
-import { formatQuery, MAX_REQUEST_LINE } from './request-line.ts'
+import { type Content, isUnknownCall, readContent, type Success } from './content.ts'
 
 /** A call of the newer layout, with values that are not encoded. */
 export interface NewerCall extends Pick<CallTemplate, 'path'> {
@@ -35,6 +34,23 @@ export class CallFailedError extends Error {
     this.name = 'CallFailedError'
     this.failure = failure
   }
+}
+
+/** The node has not done what a plan needs: what it answered is the answer to the request. */
+export class NotDoneError extends Error {
+  readonly reply: Reply
+
+  constructor(reply: Reply) {
+    super('the node has not carried out the call')
+    this.name = 'NotDoneError'
+    this.reply = reply
+  }
+}
+
+/** Returns the content of a success. Throws `NotDoneError` for other replies. */
+export function successOf(reply: Reply): Success {
+  if (reply.content.kind !== 'success') throw new NotDoneError(reply)
+  return reply.content
 }
 
 /** The body of a response is not one of the API. */
@@ -76,6 +92,12 @@ export class Conversation {
     this.#tools = tools
     this.#replacesMaster = replacesMaster === true
     this.#end = tools.timeout === undefined ? Number.POSITIVE_INFINITY : performance.now() + tools.timeout
+  }
+
+  /** The rule for the rows of the response, if it has rows. */
+  get rows(): RowRule | undefined {
+    const { response } = this.translation
+    return 'rows' in response ? response.rows : undefined
   }
 
   /** Whether the asked node is another one than the request is about. */
@@ -143,6 +165,11 @@ export class Conversation {
     const reply = await this.send(call)
     const isWithoutRows = reply.content.kind === 'success' && reply.content.items === undefined
     return isWithoutRows ? this.#failUnread(call, reply.response, NO_ROWS) : reply
+  }
+
+  /** Reads the fields of agents. Throws as `sendForRows` does, and `NotDoneError`. */
+  async readAgents(query: NewerCall['query']): Promise<readonly unknown[]> {
+    return successOf(await this.sendForRows({ method: 'GET', path: LIST_OF_AGENTS, query })).items ?? []
   }
 
   #failUnread({ method }: NewerCall, response: NodeResponse, reason: string): never {
@@ -231,6 +258,41 @@ export class Conversation {
     const root = this.isElsewhere ? `/cluster/${encode(this.about)}` : '/manager'
     return root + path.slice('{node}'.length)
   }
+}
+
+/**
+ * Returns the query of a call with its question mark, or nothing. Commas stay as they are: a list of ids is half as long
+ * again with encoded ones, and the request line is limited.
+ */
+function formatQuery(query: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(query).map(([name, value]) => `${encode(name)}=${encode(value).replaceAll('%2C', ',')}`)
+  return pairs.length === 0 ? '' : `?${pairs.join('&')}`
+}
+
+/** The longest request line that a node accepts, in bytes. It answers longer ones with a text instead of JSON. */
+export const MAX_REQUEST_LINE = 8190
+
+/** About as many ids of three digits fit into a request line. */
+const MAX_IDS = 2_000
+/** Bytes of the list; the rest is for path, other parameters and the words of the request line. */
+const MAX_LIST_BYTES = 7_000
+
+/** Returns the ids in texts that fit into a request line each, separated by commas. Ids are ASCII. */
+export function chunksOf(ids: readonly string[], maxBytes = MAX_LIST_BYTES): string[] {
+  const chunks: string[] = []
+  let chunk: string[] = []
+  let bytes = 0
+  for (const id of ids) {
+    if (chunk.length === MAX_IDS || (chunk.length > 0 && bytes + id.length > maxBytes)) {
+      chunks.push(chunk.join(','))
+      chunk = []
+      bytes = 0
+    }
+    chunk.push(id)
+    bytes += id.length + 1
+  }
+  if (chunk.length > 0) chunks.push(chunk.join(','))
+  return chunks
 }
 
 export const NO_ROWS = 'no affected_items'

@@ -5,7 +5,6 @@
  */
 import type { CallTemplate, ParamRule, Plan, Release, Translation } from '../../../catalogue/newer/translation.ts'
 import { EdgeError } from '../../../core/errors.ts'
-import type { EdgeRequest } from '../../../core/request.ts'
 import { ownEntry, ownText } from '../../../core/values.ts'
 import { compilePredicates } from '../../../query/collect.ts'
 import { parseSorting } from '../../../query/order.ts'
@@ -13,16 +12,15 @@ import { CollectionError, parseCollectionRequest } from '../../../query/request.
 import { compileProjection } from '../../../query/select.ts'
 import { type Source, sources } from '../../../query/sources.ts'
 import type { Dialect, DialectResult } from '../dialect.ts'
-import { answerError, type RunPlan } from './answer.ts'
-import { CallFailedError, Conversation, UnreadableReplyError } from './conversation.ts'
+import { answerError, answerOf, type RunPlan } from './answer.ts'
+import { CallFailedError, Conversation, NotDoneError, UnreadableReplyError } from './conversation.ts'
 import { RefusedError } from './errors.ts'
 import { allAgents } from './plans/all-agents.ts'
-import { confirmRemoval, removeAgent, upgradeResult } from './plans/delayed.ts'
 import { restart, verdict } from './plans/every-node.ts'
 import { deleteFile, readFile, writeFile } from './plans/files.ts'
-import { oneCall } from './plans/one-call.ts'
 import { configuration, download, info, lists, logs, rowsOfAgent } from './plans/reads.ts'
 import { removeGroups } from './plans/remove-groups.ts'
+import { confirmRemoval, oneCall, removeAgent, upgradeResult } from './plans/repeated-calls.ts'
 import { agentCounts, summary } from './plans/summary.ts'
 
 export const newer: Dialect = {
@@ -31,7 +29,7 @@ export const newer: Dialect = {
     if (translation === undefined) throw new EdgeError(949, '', { cause: new Error(`${path} has no translation`) })
     const conversation = new Conversation(request, translation, candidate, tools)
     try {
-      checkQuery(request, translation)
+      checkQuery(conversation)
       if (dependsOnRelease(translation)) return await askByRelease(conversation)
       return await run(conversation, translation)
     } catch (error) {
@@ -48,7 +46,10 @@ export const newer: Dialect = {
 }
 
 async function run(conversation: Conversation, { plan, confirmsRemoval }: Translation): Promise<DialectResult> {
-  const result = await plans[plan ?? 'oneCall'](conversation)
+  const result = await plans[plan ?? 'oneCall'](conversation).catch((error) => {
+    if (error instanceof NotDoneError) return answerOf(conversation, error.reply)
+    throw error
+  })
   if (confirmsRemoval) await confirmRemoval(conversation, result)
   return result
 }
@@ -86,8 +87,7 @@ async function noteVersion(conversation: Conversation): Promise<string | undefin
 }
 
 /** Throws CollectionError with the code of the classic layout. Rows without a known source are not checked. */
-function checkQuery({ query }: EdgeRequest, { call, response }: Translation): void {
-  const rows = 'rows' in response ? response.rows : undefined
+function checkQuery({ rows, request: { query }, translation: { call } }: Conversation): void {
   const source = ownEntry<Source>(sources, rows?.source ?? '')
   if (source === undefined) return
   const request = parseCollectionRequest(query, new Date())

@@ -1,7 +1,7 @@
 /** Rows of the newer layout as rows of the classic one. */
 import type { FieldRule, RowRule, ValueRule } from '../../../catalogue/newer/translation.ts'
 
-type Row = Record<string, unknown>
+export type Row = Record<string, unknown>
 
 interface Field {
   readonly path: readonly string[]
@@ -107,7 +107,7 @@ function removeUnknown(row: Row, kept: ReadonlySet<string>): void {
 
 const NOTHING: ReadonlySet<string> = new Set()
 
-function isRow(value: unknown): value is Row {
+export function isRow(value: unknown): value is Row {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

@@ -3,9 +3,7 @@ import type { OwnShape } from '../../../catalogue/newer/translation.ts'
 import { ownField, ownText } from '../../../core/values.ts'
 import type { FileText, Success } from './content.ts'
 import type { Conversation } from './conversation.ts'
-import { createRowConverter, values } from './rows.ts'
-
-type Row = Readonly<Record<string, unknown>>
+import { createRowConverter, isRow, type Row, values } from './rows.ts'
 
 /** Returns the only item in the classic form; an empty object if the component has no such settings. */
 function toActiveConfiguration(_: Conversation, { items = [] }: Success): unknown {
@@ -24,8 +22,8 @@ function toLocalNode({ about }: Conversation, { items: [item] = [] }: Success): 
 }
 
 /** Returns the health of nodes by name. Only workers count as connected. */
-function toHealth({ translation: { response } }: Conversation, { items = [] }: Success): unknown {
-  const convert = createRowConverter('rows' in response ? response.rows : undefined)
+function toHealth({ rows }: Conversation, { items = [] }: Success): unknown {
+  const convert = createRowConverter(rows)
   const nodes = items.filter(isRow).map((item) => convert(withExtraFiles(item)))
   const typeOf = (node: unknown) => ownField(ownField(node, 'info'), 'type')
   const nameOf = (node: unknown) => String(ownField(ownField(node, 'info'), 'name'))
@@ -49,10 +47,6 @@ function withExtraFiles(item: Row): Row {
     ...item,
     status: { ...status, last_sync_integrity: { ...sync, total_files }, sync_extravalid_free: true },
   }
-}
-
-function isRow(value: unknown): value is Row {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 type MakeData = (conversation: Conversation, content: Success | FileText) => unknown
@@ -110,7 +104,7 @@ export function toClassicSections(sections: Section): Section {
 
 function convertSection(name: string, section: unknown): unknown {
   if (name === 'remote' && Array.isArray(section)) return section.map(convertRemote)
-  if (name === 'auth' && isSection(section)) return convertAuth(section)
+  if (name === 'auth' && isRow(section)) return convertAuth(section)
   return section
 }
 
@@ -143,8 +137,4 @@ const SECONDS_OF_UNIT: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600
 function toSeconds(time: string): string {
   const [, count, unit = 's'] = /^([0-9]{1,12})([smhdw]?)$/.exec(time) ?? []
   return count === undefined ? time : String(Number(count) * (SECONDS_OF_UNIT[unit] ?? 1))
-}
-
-function isSection(value: unknown): value is Section {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,31 +1,41 @@
 /**
  * Rows of all agents. Without a list of agents a call fails as a whole if one agent has no inventory, and the node applies
  * offset and limit to each agent. So the edge names the agents in lists, asks for the first rows of each, and joins, sorts
- * and cuts them itself.
+ * and cuts them itself: one page, or all rows in parts. Rows arrive list by list, in the order of the agents' numbers, and
+ * those of one agent in the order of the call.
  */
 import { envelopeOf } from '../../../../core/envelope.ts'
 import { EdgeError } from '../../../../core/errors.ts'
 import { NO_PARTS } from '../../../../core/response.ts'
+import { selectFirst, waitForJsonTurn } from '../../../../core/turns.ts'
+import { ownEntry } from '../../../../core/values.ts'
+import { compileMatching, type Match, type Matching } from '../../../../query/collect.ts'
 import { sortFieldsOf } from '../../../../query/order.ts'
-import { parseCollectionRequest } from '../../../../query/request.ts'
+import { type CollectionRequest, parseCollectionRequest, parsePage } from '../../../../query/request.ts'
+import { compileProjection, flattenRow } from '../../../../query/select.ts'
 import { type DatabaseSource, type Source, sources } from '../../../../query/sources.ts'
 import type { Row } from '../../../../query/value.ts'
-import type { Answer } from '../../dialect.ts'
+import { BYTES_PER_PART, PartWriter } from '../../../../rows/page-writer.ts'
+import { type Answer, encode } from '../../dialect.ts'
 import { answerError, answerOf } from '../answer.ts'
 import { ALL_ROWS, buildCall, withTies } from '../build-call.ts'
 import type { Content, Success } from '../content.ts'
-import { type Conversation, type NewerCall, type Reply, UnreadableReplyError } from '../conversation.ts'
+import {
+  type Conversation,
+  MAX_REQUEST_LINE,
+  type NewerCall,
+  type Reply,
+  UnreadableReplyError,
+} from '../conversation.ts'
 import { classicError } from '../errors.ts'
 import { renameInSelect } from '../field-names.ts'
 import { createRowConverter } from '../rows.ts'
-import { AgentLists, AllRowsCollector, MAX_ROWS, PageCollector, type RowCollector } from './agent-rows.ts'
 
 /** Throws 921 if the node has no room for all calls, 926 for rows that cannot be read within a minute, or held in memory. */
 export async function allAgents(conversation: Conversation): Promise<Answer> {
-  const listed = await readAgentIds(conversation)
-  if (!Array.isArray(listed)) return listed
+  const ids = await readAgentIds(conversation)
   const { call, collector } = createRead(conversation)
-  const outcome = await collect(conversation, { call, collector, ids: listed })
+  const outcome = await collect(conversation, { call, collector, ids })
   if ('translated' in outcome) return outcome
   const { reply, failedNodes, calls } = outcome
   const named = failedNodes.length > 0 ? { failed_nodes: failedNodes } : {}
@@ -40,24 +50,19 @@ export async function allAgents(conversation: Conversation): Promise<Answer> {
 }
 
 /** Returns the ids that the request names, or those of all agents that may have an inventory, by number. */
-async function readAgentIds(conversation: Conversation): Promise<string[] | Answer> {
+async function readAgentIds(conversation: Conversation): Promise<readonly string[]> {
   const { query, waitForComplete } = conversation.request
   if (query.agent_id !== undefined) return byNumber(query.agent_id.split(','))
-  const reply = await conversation.sendForRows({
-    method: 'GET',
-    path: '/agents',
-    query: {
-      select: 'id',
-      status: 'active,disconnected',
-      limit: ALL_ROWS,
-      ...(waitForComplete && { wait_for_complete: 'true' }),
-    },
+  const agents = await conversation.readAgents({
+    select: 'id',
+    status: 'active,disconnected',
+    limit: ALL_ROWS,
+    ...(waitForComplete && { wait_for_complete: 'true' }),
   })
-  if (reply.content.kind !== 'success') return answerOf(conversation, reply)
-  return byNumber((reply.content.items ?? []).map((row) => String((row as Row).id)))
+  return byNumber(agents.map((row) => String((row as Row).id)))
 }
 
-function byNumber(ids: readonly string[]): string[] {
+function byNumber(ids: readonly string[]): readonly string[] {
   return [...new Set(ids)].sort((a, b) => Number(a) - Number(b))
 }
 
@@ -79,26 +84,19 @@ function createRead(conversation: Conversation): Read {
     return { call: { ...call, query: parameters }, collector: new AllRowsCollector(Number(request.query.limit)) }
   }
   const { offset, limit, sort, select } = request.query
-  if (select !== undefined && byEdge === undefined) parameters.select = selectWithSort(conversation, select, source)
+  if (select !== undefined && byEdge === undefined) {
+    // The newer names of the selected fields and of those that the edge sorts by.
+    parameters.select = renameInSelect([select, ...sortFieldsOf(sort, source)].join(','), conversation.rows)
+  }
   const page = Object.entries({ offset, limit, sort, select }).filter(([, value]) => value !== undefined)
   const evaluated = parseCollectionRequest(byEdge ?? (Object.fromEntries(page) as Record<string, string>), new Date())
   return { call: { ...call, query: parameters }, collector: new PageCollector(evaluated, source, byEdge !== undefined) }
 }
 
-function sourceOf({ request: { endpoint }, translation: { response } }: Conversation): DatabaseSource {
-  const name = 'rows' in response ? response.rows?.source : undefined
-  const source: Source | undefined = name === undefined ? undefined : (sources as Record<string, Source>)[name]
+function sourceOf({ request: { endpoint }, rows }: Conversation): DatabaseSource {
+  const source = ownEntry<Source>(sources, rows?.source ?? '')
   if (source?.engine !== 'database') throw new Error(`the rows of ${endpoint.path} are not a database table`)
   return source
-}
-
-/** Returns the newer names of the selected fields and of those that the edge sorts by. */
-function selectWithSort({ request, translation }: Conversation, select: string, source: DatabaseSource): string {
-  const { response } = translation
-  return renameInSelect(
-    [select, ...sortFieldsOf(request.query.sort, source)].join(','),
-    'rows' in response ? response.rows : undefined,
-  )
 }
 
 /** A member of `failed_nodes`. */
@@ -119,8 +117,8 @@ async function collect(
   conversation: Conversation,
   { call, collector, ids }: Read & { readonly ids: readonly string[] },
 ): Promise<Outcome | Answer> {
-  const { node, translation } = conversation
-  const convert = createRowConverter('rows' in translation.response ? translation.response.rows : undefined)
+  const { node, rows: rule } = conversation
+  const convert = createRowConverter(rule)
   const withAgents = (agents: readonly string[]): NewerCall => ({
     ...call,
     query: { ...call.query, limit: String(collector.rowsPerAgent), agents_list: agents.join(',') },
@@ -188,5 +186,170 @@ function noteLostNodes({ failed }: Success, failedNodes: Map<string, FailedNode>
     if (code !== UNKNOWN_NODE) continue
     for (const node of ids)
       failedNodes.set(node, { node, error: { code, message: classicError(code, message).message } })
+  }
+}
+
+/** Rows that are in memory at once. */
+const MAX_ROWS = 100_000
+
+interface RowCollector {
+  /** The most rows that are needed of each agent, in the order of the call. */
+  readonly rowsPerAgent: number
+  /** `total`: the number of rows of the agents, of which the call may have returned some only. */
+  add(rows: readonly Row[], total: number): Promise<void>
+  readonly total: number
+  /** Whether the rows are more than can be collected. */
+  readonly isExceeded: boolean
+}
+
+/** The field that each row has besides those of its kind. */
+const AGENT = 'agent_id'
+
+function agentOf(row: Row): number {
+  return Number(row[AGENT] ?? 0)
+}
+
+/** Collects the rows of a page: those that match, sorted, the first ones only. */
+class PageCollector implements RowCollector {
+  readonly rowsPerAgent: number
+  readonly #offset: number
+  readonly #isFiltered: boolean
+  readonly #matching: Matching<Row>
+  readonly #project: (row: Row) => unknown
+  readonly #wanted: number
+  #first: readonly Match<Row>[] = []
+  #total = 0
+
+  /** `isFiltered`: the edge filters, so all rows are needed. Throws CollectionError. */
+  constructor(request: CollectionRequest, source: DatabaseSource, isFiltered: boolean) {
+    const { offset, limit } = parsePage(request)
+    this.#isFiltered = isFiltered
+    this.#matching = compileMatching(request, source, [], flattenRow)
+    this.#project = compileProjection(request.select, { ...source, alwaysSelected: [AGENT] })
+    this.#offset = offset
+    this.#wanted = offset + limit
+    this.rowsPerAgent = isFiltered ? MAX_ROWS : Math.min(this.#wanted, MAX_ROWS)
+  }
+
+  get total(): number {
+    return this.#total
+  }
+
+  get isExceeded(): boolean {
+    return this.#wanted > MAX_ROWS && this.#total > MAX_ROWS
+  }
+
+  async add(rows: readonly Row[], total: number): Promise<void> {
+    const { pick, compare } = this.#matching
+    // Rows with equal sort fields have the order of their agents.
+    const byAgent: typeof compare = (a, b) => compare(a, b) || agentOf(a.item) - agentOf(b.item)
+    const found = await selectFirst(rows, pick, byAgent, Math.min(this.#wanted, MAX_ROWS), this.#first)
+    this.#total += this.#isFiltered ? found.total : total
+    this.#first = found.first
+  }
+
+  /** Returns the rows of the page, as clients get them. */
+  page(): readonly unknown[] {
+    return this.#first.slice(this.#offset).map(({ item }) => this.#project(flattenRow(item)))
+  }
+}
+
+/** Collects all rows in parts. */
+class AllRowsCollector implements RowCollector {
+  readonly rowsPerAgent: number
+  readonly #writer = new PartWriter()
+  #total = 0
+
+  /** `maxRows`: with more rows there is no result. */
+  constructor(maxRows: number) {
+    this.rowsPerAgent = Math.min(maxRows, MAX_ROWS)
+  }
+
+  get parts(): readonly Buffer[] {
+    return this.#writer.end()
+  }
+
+  get total(): number {
+    return this.#total
+  }
+
+  get isExceeded(): boolean {
+    return this.#total > this.rowsPerAgent
+  }
+
+  async add(rows: readonly Row[], total: number): Promise<void> {
+    this.#total += total
+    for (const row of rows.toSorted((a, b) => agentOf(a) - agentOf(b))) {
+      if (this.#writer.add(Buffer.from(JSON.stringify(row)))) await waitForJsonTurn(BYTES_PER_PART)
+    }
+  }
+}
+
+/** The most ids in a list. */
+const MAX_AGENTS_PER_CALL = 2000
+/** A node reads some thousand rows in the ten seconds that it works on a call. */
+const ROWS_PER_CALL = 5000
+/** How many rows each agent may have, before the first response. */
+const EXPECTED_ROWS = 100
+
+const SEPARATOR_BYTES = encode(',').length
+
+interface AgentListOptions {
+  /** In the order of their numbers. */
+  readonly ids: readonly string[]
+  /** The most rows that a call asks of each agent. */
+  readonly rowsPerAgent: number
+  /** The bytes of the request line without ids. */
+  readonly lineBytes: number
+}
+
+/** Divides the agents into lists. Their size depends on how many rows the agents of earlier lists had. */
+class AgentLists {
+  readonly #ids: readonly string[]
+  readonly #rowsPerAgent: number
+  readonly #maxBytes: number
+  #at = 0
+  #agents = 0
+  #rows = 0
+
+  constructor({ ids, rowsPerAgent, lineBytes }: AgentListOptions) {
+    this.#ids = ids
+    this.#rowsPerAgent = rowsPerAgent
+    this.#maxBytes = MAX_REQUEST_LINE - lineBytes
+  }
+
+  /** Agents in no list yet. */
+  get remaining(): number {
+    return this.#ids.length - this.#at
+  }
+
+  /** Returns the next list; empty: there are no more agents. */
+  next(): readonly string[] {
+    const from = this.#at
+    const most = Math.min(this.#ids.length, from + this.#agentsPerCall)
+    let bytes = 0
+    while (this.#at < most) {
+      bytes += encode(this.#ids[this.#at] ?? '').length + SEPARATOR_BYTES
+      if (bytes > this.#maxBytes && this.#at > from) break
+      this.#at += 1
+    }
+    return this.#ids.slice(from, this.#at)
+  }
+
+  /** To be called with the number of rows that a list of agents had. */
+  noteRows(agents: number, rows: number): void {
+    this.#agents += agents
+    this.#rows += rows
+  }
+
+  /** About how many calls the remaining agents need; 0 before the first response. */
+  get expectedCalls(): number {
+    return this.#agents === 0 ? 0 : Math.ceil(this.remaining / this.#agentsPerCall)
+  }
+
+  get #agentsPerCall(): number {
+    const average = this.#agents === 0 ? EXPECTED_ROWS : Math.max(1, this.#rows / this.#agents)
+    const rows = Math.min(average, this.#rowsPerAgent)
+    return Math.max(1, Math.min(MAX_AGENTS_PER_CALL, Math.floor(ROWS_PER_CALL / rows)))
   }
 }

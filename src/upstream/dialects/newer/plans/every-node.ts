@@ -9,7 +9,7 @@ import type { Answer } from '../../dialect.ts'
 import { answerData, answerError, answerOf } from '../answer.ts'
 import { buildCall } from '../build-call.ts'
 import type { FailedItems, Success } from '../content.ts'
-import type { Conversation } from '../conversation.ts'
+import { type Conversation, successOf } from '../conversation.ts'
 import { errorOf, meaningOf } from '../errors.ts'
 
 const MISSING = 'missing in the response of the cluster'
@@ -36,8 +36,7 @@ const INVALID_CONFIGURATION = 1908
 /** Without the verdicts of all nodes there is none. Throws 924 for nodes that are missing. */
 export async function verdict(conversation: Conversation): Promise<Answer> {
   const reply = await conversation.send(buildCall(conversation).call)
-  const { content } = reply
-  if (content.kind !== 'success') return answerOf(conversation, reply)
+  const content = successOf(reply)
   const { items = [], failed } = content
   const fault = failed.find(({ code }) => code !== INVALID_CONFIGURATION)
   if (fault !== undefined) return answerError(reply, errorOfNode(fault, conversation))

@@ -7,11 +7,11 @@ import type { Answer } from '../../dialect.ts'
 import { answerData, answerError, answerOf } from '../answer.ts'
 import { buildCall } from '../build-call.ts'
 import { collectByEdge } from '../collections.ts'
-import type { Conversation, NewerCall, Reply } from '../conversation.ts'
+import { type Conversation, type NewerCall, type Reply, successOf } from '../conversation.ts'
 import { classicError, errorOfProblem, RefusedError } from '../errors.ts'
 import { createRowConverter } from '../rows.ts'
 import { toClassicSections } from '../shapes.ts'
-import { oneCall } from './one-call.ts'
+import { oneCall } from './repeated-calls.ts'
 
 /** Returns the first of the items of a reply if it is an object. */
 function firstItem({ content }: Reply): Readonly<Record<string, unknown>> | undefined {
@@ -59,7 +59,7 @@ export async function configuration(conversation: Conversation): Promise<Answer>
  * cluster, so that only the name of the cluster is missing.
  */
 export async function info(conversation: Conversation): Promise<Answer> {
-  const { about, translation, isElsewhere } = conversation
+  const { about, rows, isElsewhere } = conversation
   const own = await conversation.send(buildCall(conversation).call)
   const item = firstItem(own)
   if (item === undefined) return answerOf(conversation, own)
@@ -68,7 +68,6 @@ export async function info(conversation: Conversation): Promise<Answer> {
   const { enabled, running } = state === undefined ? IN_CLUSTER : statusOf(state)
   const local = enabled === 'yes' ? await conversation.send(readOf('/cluster/local/info')) : undefined
   if (local !== undefined && firstItem(local) === undefined) return answerOf(conversation, local)
-  const rows = 'rows' in translation.response ? translation.response.rows : undefined
   const { tz_offset, tz_name, ...facts } = createRowConverter(rows)(item) as Readonly<Record<string, unknown>>
   const data = {
     ...facts,
@@ -120,8 +119,7 @@ export async function lists(conversation: Conversation): Promise<Answer> {
   if (/^\.*$/.test(name.filename)) throw new RefusedError(NO_FILE)
   const wait = waitForComplete && { wait_for_complete: 'true' }
   const reply = await conversation.send({ method: 'GET', path: '/lists', query: { ...name, ...wait } })
-  if (reply.content.kind !== 'success') return answerOf(conversation, reply)
-  const list = reply.content.items?.[0] as Row | undefined
+  const list = successOf(reply).items?.[0] as Row | undefined
   if (list === undefined) throw new RefusedError(NO_FILE)
   const rows: Element[] = [{ path, items: list.items }]
   const items = collectByEdge(rows, others, 'lists').items.map((row) => (row as Row).items)

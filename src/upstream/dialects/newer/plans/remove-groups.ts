@@ -4,13 +4,11 @@
  */
 import { ownText } from '../../../../core/values.ts'
 import type { Answer } from '../../dialect.ts'
-import { itemError } from '../affected.ts'
-import { answerData, answerOf } from '../answer.ts'
+import { answerData, itemError } from '../answer.ts'
 import { ALL_ROWS, buildCall } from '../build-call.ts'
 import type { Success } from '../content.ts'
-import type { Conversation, Reply } from '../conversation.ts'
+import { type Conversation, chunksOf, successOf } from '../conversation.ts'
 import { meaningOf, RefusedError } from '../errors.ts'
-import { chunksOf } from '../request-line.ts'
 
 const DEFAULT_GROUP = 'default'
 /** For the node this word means every group. No group can have this name there. */
@@ -32,10 +30,8 @@ export async function removeGroups(conversation: Conversation): Promise<Answer> 
   const unknown = names.filter((name) => name === EVERY_GROUP).map((id) => failureOf(conversation, id, 1710, ''))
   if (removed.length === 0) return answerData({}, dataOf(conversation, { failures: unknown, groups: [], agents: [] }))
   const members = await readMembers(conversation, removed)
-  if ('answer' in members) return members.answer
   const reply = await conversation.send({ ...call, query: { ...call.query, groups_list: removed.join(',') } })
-  if (reply.content.kind !== 'success') return answerOf(conversation, reply)
-  return answerData(reply, resultOf(conversation, reply.content, unknown, members.groups))
+  return answerData(reply, resultOf(conversation, successOf(reply), unknown, members))
 }
 
 function resultOf(
@@ -75,29 +71,22 @@ function dataOf(
   }
 }
 
-type Members = { readonly groups: ReadonlyMap<string, ReadonlySet<string>> } | { readonly answer: Answer }
-
-/** Returns the groups of each member, by its id; or the answer of a node that does not return them. */
-async function readMembers(conversation: Conversation, names: readonly string[]): Promise<Members> {
+/** Returns the groups of each member, by its id. */
+async function readMembers(
+  conversation: Conversation,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const groups = new Map<string, ReadonlySet<string>>()
   for (const chunk of chunksOf(names, MAX_NAMES_BYTES)) {
-    const reply = await conversation.sendForRows(membersCall(chunk.split(',')))
-    if (reply.content.kind !== 'success') return { answer: answerOf(conversation, reply) }
-    addMembers(groups, reply)
+    const q = chunk
+      .split(',')
+      .map((name) => `group=${name}`)
+      .join(',')
+    for (const item of await conversation.readAgents({ q, select: 'id,group', limit: ALL_ROWS })) {
+      const id = ownText(item, 'id')
+      const memberOf = typeof item === 'object' && item !== null && 'group' in item ? item.group : undefined
+      if (id !== undefined && Array.isArray(memberOf)) groups.set(id, new Set(memberOf.map(String)))
+    }
   }
-  return { groups }
-}
-
-function membersCall(names: readonly string[]) {
-  const q = names.map((name) => `group=${name}`).join(',')
-  return { method: 'GET', path: '/agents', query: { q, select: 'id,group', limit: ALL_ROWS } } as const
-}
-
-function addMembers(groups: Map<string, ReadonlySet<string>>, { content }: Reply): void {
-  const items = content.kind === 'success' ? (content.items ?? []) : []
-  for (const item of items) {
-    const id = ownText(item, 'id')
-    const memberOf = typeof item === 'object' && item !== null && 'group' in item ? item.group : undefined
-    if (id !== undefined && Array.isArray(memberOf)) groups.set(id, new Set(memberOf.map(String)))
-  }
+  return groups
 }

@@ -7,10 +7,8 @@ import type { Answer } from '../../dialect.ts'
 import type { RunPlan } from '../answer.ts'
 import { answerData, answerOf } from '../answer.ts'
 import { buildCall } from '../build-call.ts'
-import type { Conversation, Reply } from '../conversation.ts'
-import { createRowConverter } from '../rows.ts'
-
-type Row = Record<string, unknown>
+import { type Conversation, type Reply, successOf } from '../conversation.ts'
+import { createRowConverter, type Row } from '../rows.ts'
 
 type MakeData = (conversation: Conversation, data: unknown, manager: Row | undefined) => unknown
 
@@ -23,11 +21,11 @@ function withManager(select: string, makeData: MakeData): RunPlan {
   return async (conversation): Promise<Answer> => {
     conversation.checkRoom(2)
     const reply = await conversation.send(buildCall(conversation).call)
-    if (reply.content.kind !== 'success') return answerOf(conversation, reply)
+    const { data } = successOf(reply)
     const manager = await conversation.send({ method: 'GET', path: '/agents', query: { agents_list: '000', select } })
     const isReadable = manager.content.kind === 'success' || isDenied(manager)
     if (!isReadable) return answerOf(conversation, manager)
-    return answerData(reply, makeData(conversation, reply.content.data, managerOf(manager)))
+    return answerData(reply, makeData(conversation, data, managerOf(manager)))
   }
 }
 
@@ -54,8 +52,8 @@ function countsOf(counts: unknown, manager: Row | undefined): unknown {
   }
 }
 
-function overviewOf({ translation: { response } }: Conversation, data: unknown, manager: Row | undefined): unknown {
-  const convert = createRowConverter('rows' in response ? response.rows : undefined)
+function overviewOf({ rows }: Conversation, data: unknown, manager: Row | undefined): unknown {
+  const convert = createRowConverter(rows)
   const counted = (name: string, fields: readonly string[]) => countedWith(rowsOf(data, name), fields, manager)
   const groups = rowsOf(data, 'groups')
   const [last] = rowsOf(data, 'last_registered_agent')

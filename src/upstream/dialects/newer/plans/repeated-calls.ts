@@ -1,13 +1,61 @@
-/** Plans that send a call again, because the node does its work a moment later. */
+/** Plans that send a call several times: for each part of a list, or again because the node does its work a moment later. */
+import { EdgeError } from '../../../../core/errors.ts'
 import { withTimeout } from '../../../../core/timing.ts'
 import { ownField } from '../../../../core/values.ts'
 import type { Answer, DialectResult } from '../../dialect.ts'
 import { answerError, answerOf } from '../answer.ts'
 import { buildCall } from '../build-call.ts'
-import type { Content } from '../content.ts'
-import { CallFailedError, type Conversation, type Reply, UnreadableReplyError } from '../conversation.ts'
+import type { Content, Success } from '../content.ts'
+import {
+  CallFailedError,
+  type Conversation,
+  chunksOf,
+  type NewerCall,
+  type Reply,
+  UnreadableReplyError,
+} from '../conversation.ts'
 import { classicError } from '../errors.ts'
-import { chunksOf } from '../request-line.ts'
+
+/** One call, or the same call for each part of a list that does not fit into one request line. */
+export async function oneCall(conversation: Conversation): Promise<Answer> {
+  const { call, further = [], byEdge } = buildCall(conversation)
+  let reply = await conversation.send(call)
+  for (const [index, next] of further.entries()) {
+    if (reply.content.kind !== 'success') break
+    reply = joinReplies(reply.content, await sendFurther(conversation, next, index + 1, further.length + 1))
+  }
+  return answerOf(conversation, reply, byEdge)
+}
+
+/** Throws 932 or 933: calls before this one were carried out. `done`: their number. */
+async function sendFurther(
+  conversation: Conversation,
+  call: NewerCall,
+  done: number,
+  all: number,
+): Promise<Reply & { readonly content: Success }> {
+  const fail = (reason: string, isUnknown: boolean): never => {
+    throw new EdgeError(
+      isUnknown ? 933 : 932,
+      ` (${conversation.node}: ${done} of ${all} parts of the list; ${reason})`,
+    )
+  }
+  try {
+    const { response, content } = await conversation.send(call)
+    if (content.kind === 'success') return { response, content }
+    return fail(content.kind === 'problem' ? content.detail : 'a file instead of a result', false)
+  } catch (error) {
+    if (error instanceof CallFailedError) return fail(error.failure.detail, error.failure.sent)
+    if (error instanceof UnreadableReplyError) return fail(error.message, true)
+    throw error
+  }
+}
+
+function joinReplies(before: Success, { response, content }: Reply & { readonly content: Success }): Reply {
+  const items = [...(before.items ?? []), ...(content.items ?? [])]
+  const failed = [...before.failed, ...content.failed]
+  return { response, content: { ...content, items, failed, total: before.total + content.total } }
+}
 
 /** The request has no conditions, so this is the meaning of the code. */
 const NOT_ELIGIBLE = 1731
