@@ -11,8 +11,6 @@ export interface UpstreamCall extends NodeCall {
   readonly authorization?: Authorization
   /** The outcome decides whether the ejection of the node ends. */
   readonly isProbe?: boolean
-  /** Milliseconds in the queue of the edge. */
-  readonly queueTime?: number
   /** Absent: the transport starts it. */
   readonly deadline?: Deadline
   /** A connection that has never been idle. Absent: one of the pool. */

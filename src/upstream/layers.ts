@@ -23,19 +23,6 @@ export function rejecting(onCall: EmitCall): Reject {
   }
 }
 
-/** Emits the event of a call that was sent. */
-export function report(onCall: EmitCall, clock: () => number): Layer {
-  return (next) => async (call) => {
-    const start = clock()
-    const result = await next(call)
-    onEnd(call, result, ({ failure, status }) => {
-      const outcome = status === undefined ? failure && { fault: failure.fault } : { status }
-      emit(onCall, call, { queueTime: call.queueTime ?? 0, ms: clock() - start, ...outcome })
-    })
-    return result
-  }
-}
-
 function emit(
   onCall: EmitCall,
   call: NodeCall,
@@ -57,28 +44,39 @@ export function refuseDrained(isDrained: () => boolean, rejection: Rejection, re
   return (next) => async (call) => (isDrained() ? reject(call, rejection) : next(call))
 }
 
-/** A call waits for a slot, and holds it until its end. */
-export function queue(
-  limiter: ConcurrencyLimiter,
-  signalOf: (call: UpstreamCall, end: CallEnd, elapsed: number) => HealthSignal,
-  reject: Reject,
-  clock: () => number,
-): Layer {
+interface QueueParts {
+  readonly limiter: ConcurrencyLimiter
+  /** Returns what the end of a call shows that took `elapsed` milliseconds on the node. */
+  readonly signalOf: (call: UpstreamCall, end: CallEnd, elapsed: number) => HealthSignal
+  readonly onCall: EmitCall
+  readonly clock: () => number
+}
+
+/** A call waits for a slot, and holds it until its end. Emits the event of a call that was sent. */
+export function queue({ limiter, signalOf, onCall, clock }: QueueParts, reject: Reject): Layer {
   return (next) => async (call) => {
     const arrival = clock()
     const endSpan = startQueueSpan(call)
     const deadline = startDeadline(call.timeout, call.signal, clock)
     const slot = await limiter.acquire(call, deadline)
     const start = clock()
+    const queueTime = start - arrival
     endSpan(slot.ok ? undefined : slot.fault)
     if (!slot.ok) {
       deadline.end()
-      return reject(call, slot, start - arrival)
+      return reject(call, slot, queueTime)
     }
-    const result = await next({ ...call, deadline, queueTime: start - arrival })
+    const result = await next({ ...call, deadline })
     onEnd(call, result, (end) => {
       deadline.end()
-      limiter.release(call, start, loadSignalOf(signalOf(call, end, clock() - start)))
+      const { failure, status } = end
+      const ms = clock() - start
+      emit(onCall, call, {
+        queueTime,
+        ms,
+        ...(status === undefined ? failure && { fault: failure.fault } : { status }),
+      })
+      limiter.release(call, start, loadSignalOf(signalOf(call, end, ms)))
     })
     return result
   }

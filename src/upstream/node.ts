@@ -5,17 +5,7 @@ import { CallBudget } from './call-budget.ts'
 import { layoutRules } from './dialects/dialect.ts'
 import { DRAINED } from './drains.ts'
 import { type Layer, type Send, stack } from './layer.ts'
-import {
-  count,
-  limitHang,
-  nameLayout,
-  queue,
-  refuseDrained,
-  rejecting,
-  report,
-  retryOnce,
-  traceAttempt,
-} from './layers.ts'
+import { count, limitHang, nameLayout, queue, refuseDrained, rejecting, retryOnce, traceAttempt } from './layers.ts'
 import type { Layouts } from './layouts.ts'
 import { ConcurrencyLimiter } from './limiter.ts'
 import { NodeHealth, type NodeHealthOptions } from './node-health.ts'
@@ -85,9 +75,8 @@ export class UpstreamNode {
         nameLayout(layout),
         refuseDrained(() => drains.has(name), DRAINED, reject),
         health.eject(reject),
-        queue(limiter, (...end) => health.signalOf(...end), reject, clock),
+        queue({ limiter, signalOf: (...end) => health.signalOf(...end), onCall, clock }, reject),
         limitHang(() => health.isSilent, clock),
-        report(onCall, clock),
         health.observe((endpoint) => limiter.expectedTime(endpoint)),
         retryOnce(() => limits().inFlight),
         traceAttempt,
