@@ -236,8 +236,9 @@ export class CallBudget {
   }
 
   #change(change: Change): Promise<void> {
-    this.#last = this.#last.then(() => this.#step(change))
-    return this.#last as Promise<void>
+    const step = this.#last.then(() => this.#step(change))
+    this.#last = step.catch(() => undefined)
+    return step
   }
 
   async #step(change: Change): Promise<void> {

@@ -8,8 +8,7 @@ import type { CallBudget } from './call-budget.ts'
 import type { HealthSignal } from './health.ts'
 import { type CallEnd, type Layer, notSent, onEnd, type UpstreamCall } from './layer.ts'
 import { type ConcurrencyLimiter, loadSignalOf, type Rejection } from './limiter.ts'
-import { problemOf } from './node-problems.ts'
-import { BLOCKED, detailOf, PROBLEM_TYPE } from './node-response.ts'
+import { BLOCKED, detailOf, PROBLEM_TYPE, problemOf } from './node-response.ts'
 
 type EmitCall = ((event: NodeCallEvent) => void) | undefined
 

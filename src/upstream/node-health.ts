@@ -6,8 +6,7 @@ import { Health, type HealthAdmission, type HealthSignal, healthSignalOf } from 
 import { type CallEnd, type Layer, onEnd, type UpstreamCall } from './layer.ts'
 import { type Reject, startQueueSpan } from './layers.ts'
 import type { Rejection } from './limiter.ts'
-import { isLogin, problemOf, provesExecution, STATUS_PROBE } from './node-problems.ts'
-import { BLOCKED, type CallFailure } from './node-response.ts'
+import { BLOCKED, type CallFailure, isLogin, problemOf, provesExecution, STATUS_PROBE } from './node-response.ts'
 import type { ClusterLog, EjectionSettings, NodeStatus } from './options.ts'
 import { ProbeSchedule, type ProbeScheduleOptions } from './probe-schedule.ts'
 

@@ -13,7 +13,7 @@ import { encode } from './dialects/dialect.ts'
 import { type DrainedNodes, passedOnToDrained } from './drains.ts'
 import { Health } from './health.ts'
 import { type Layer, notSent, type Send } from './layer.ts'
-import { isTimeoutInside } from './node-problems.ts'
+import { isTimeoutInside } from './node-response.ts'
 import type { ClusterLog, FailureSettings, NodeLimits } from './options.ts'
 import { createOwnCall } from './probes.ts'
 

@@ -47,13 +47,13 @@ export class TokenCalls {
     const patience = this.#patienceOf(call)
     const login = await this.#authorize(call, account, patience)
     if (!login.ok) return resultOf(login)
-    const result = await this.#send(call, { token: login.token, patience, isRenewable: true })
+    const result = await this.#send(call, login.token, patience, true)
     if (!isRefused(result)) return result
     this.#cache.drop(account, login.token)
     // Another call of the account may have a new token already.
     const again = await this.#authorize(call, account, patience)
     if (!again.ok) return resultOf(again)
-    const second = await this.#send(call, { token: again.token, patience, isRenewable: false })
+    const second = await this.#send(call, again.token, patience, false)
     if (isRefused(second)) this.#cache.reject(account, again.token)
     return second
   }
@@ -91,15 +91,7 @@ export class TokenCalls {
     }
   }
 
-  async #send(
-    call: NodeCall,
-    {
-      token,
-      patience,
-      isRenewable,
-    }: { readonly token: Token; readonly patience: Patience; readonly isRenewable: boolean },
-  ): Promise<NodeResult> {
-    const { remaining } = patience
+  async #send(call: NodeCall, token: Token, { remaining }: Patience, isRenewable: boolean): Promise<NodeResult> {
     if (remaining <= 0) return notSent(call, { fault: 'timeout', detail: 'timed out during the login' })
     const result = await this.#options.send({
       ...call,
