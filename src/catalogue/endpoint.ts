@@ -6,11 +6,15 @@
  */
 import type { SchemaName } from './items/index.ts'
 import type { Translation } from './newer/translation.ts'
+import type { Releases, Value } from './newer-contract/value.ts'
 import type { Kind } from './schemas/kinds.ts'
 
 export type ReadMethod = 'GET'
 export type WriteMethod = 'POST' | 'PUT' | 'DELETE'
 export type Method = ReadMethod | WriteMethod
+
+/** The contract that clients speak: `classic` is that of the interface description, `newer` that of releases 4.x. */
+export type Contract = 'classic' | 'newer'
 
 /** The names after `:` in a path: `/cluster/:node_id/config/:component` gives `node_id | component`. */
 export type ParamsOf<Path extends string> = string extends Path
@@ -30,6 +34,8 @@ export type PrefixSetting = 'upgradeRepositories' | 'packageFolders'
 /** A path or query parameter. Values are texts; `kind` defines which texts are valid. */
 export interface Param {
   readonly kind: Kind
+  /** Of the newer contract, whose `kind` is `described`: the values as the manager describes them. */
+  readonly value?: Value
   /** The description in the API documentation. */
   readonly role: string
   /** The manager's default. It is part of the cache key and is never sent. */
@@ -62,6 +68,8 @@ export interface Param {
 export interface Field {
   readonly type: 'string' | 'integer' | 'boolean' | 'strings'
   readonly kind?: Kind
+  /** Of the newer contract: the value as the manager describes it. */
+  readonly value?: Value
   readonly role: string
   readonly required?: 604
   readonly maxLength?: number
@@ -83,6 +91,8 @@ export type Body =
       readonly kind: 'fields'
       readonly types: readonly FieldsType[]
       readonly fields: Readonly<Record<string, Field>>
+      /** Other fields are valid too. */
+      readonly open?: true
       /**
        * The names that error 604 lists if a mandatory field is missing, as the real API lists them. Absent: the mandatory
        * fields in the order of `fields`.
@@ -156,6 +166,8 @@ export type EdgeOperation =
   | 'cacheConfig'
   | 'cacheExplain'
   | 'describeApi'
+  | 'logIn'
+  | 'logOut'
 
 /**
  * The node that can answer.
@@ -166,7 +178,8 @@ export type Target = NodeTarget | EdgeTarget
 
 /** A node answers, or several nodes with one request each. */
 export type NodeTarget =
-  | { readonly kind: 'master'; readonly through: 'any' | 'twin' | 'none' }
+  /** `passesOnTo`, of the newer contract: where the master passes the call on to. */
+  | { readonly kind: 'master'; readonly through: 'any' | 'twin' | 'none'; readonly passesOnTo?: PassesOnTo }
   | { readonly kind: 'anyNode' }
   /**
    * `throughOthers`: whether another node can answer for the named node, under the path of this record. It cannot where the
@@ -185,6 +198,9 @@ export type NodeTarget =
        */
       readonly ofAgent?: `/${string}/:agent_id/${string}`
     }
+
+/** The owner of the agent in the path, the node in the path, or nodes that the path does not name. */
+export type PassesOnTo = 'agentOwner' | 'node' | 'several'
 
 /** The edge answers, itself or with requests under other paths. */
 export type EdgeTarget =
@@ -262,11 +278,11 @@ export type Secret = 'none' | 'always' | 'possible'
 export type Permission = `${string}:${string}`
 
 /**
- * The shape of `data` in the response; `document`: the response has no envelope. `raw`: with the query parameter `when`
+ * The shape of `data` in the response; `document`: the response has no envelope; `items`: the newer contract. `raw`: with the query parameter `when`
  * the response is the file itself.
  */
 export interface ResponseShape {
-  readonly data: 'collection' | 'object' | 'array' | 'message' | 'affected' | 'text' | 'document'
+  readonly data: 'collection' | 'object' | 'array' | 'message' | 'affected' | 'text' | 'document' | 'items'
   /** The schema of `data`, or of each element of a collection or an array (`items/schemas.json`). */
   readonly schema: SchemaName
   /** A field that each element has besides those of the schema. */
@@ -279,7 +295,14 @@ export interface ResponseShape {
 }
 
 interface Common<Path extends string> {
+  readonly contract: Contract
   readonly path: Path
+  /** Of the newer contract: the releases that serve the path. */
+  readonly releases?: Releases
+  /** Of the newer contract: the flags that every operation takes, but this one does not. */
+  readonly withoutFlags?: readonly string[]
+  /** Of the newer contract: what the manager checks, as `action on resource`. All of them are needed. */
+  readonly rights?: readonly string[]
   readonly section: string
   readonly summary: string
   readonly params: Readonly<Record<ParamsOf<Path>, Param>>

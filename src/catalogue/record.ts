@@ -4,7 +4,7 @@ import type { RowRule, Translation } from './newer/translation.ts'
 import table from './newer/translations.json' with { type: 'json' }
 
 /** Fields that a record may omit: no query, unknown names ignored, no secret. */
-type Defaults = 'query' | 'strictQuery' | 'secret' | 'method' | 'params'
+type Defaults = 'contract' | 'query' | 'strictQuery' | 'secret' | 'method' | 'params'
 /** Method and path of the records with a row in `newer/translations.json`. */
 export type Translated = keyof typeof table.translations
 /** What a node answers has a translation for nodes of the newer layout: its row of the table, or one that is passed. */
@@ -38,7 +38,16 @@ export function write<const Path extends string, const Verb extends WriteMethod 
 function complete(method: Method, record: { readonly path: string }): object {
   const key = `${method} ${record.path}`
   const newer = key in table.translations ? { newer: translationOf(key as Translated) } : {}
-  return frozen({ query: {}, strictQuery: false, secret: 'none', params: {}, ...newer, ...record, method })
+  return frozen({
+    contract: 'classic',
+    query: {},
+    strictQuery: false,
+    secret: 'none',
+    params: {},
+    ...newer,
+    ...record,
+    method,
+  })
 }
 
 /** Returns a row of the table. Several rows share their rules for rows of a collection, by name. */
@@ -52,7 +61,7 @@ export function translationOf(key: Translated): Translation {
 }
 
 /** Freezes the value deeply: records share parts, so a change of one would change many. */
-function frozen<T extends object>(value: T): T {
+export function frozen<T extends object>(value: T): T {
   for (const part of Object.values(value)) {
     if (typeof part === 'object' && part !== null && !Object.isFrozen(part)) frozen(part)
   }

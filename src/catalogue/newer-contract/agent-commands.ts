@@ -1,0 +1,24 @@
+/** Records of commands on agents. */
+import type { Endpoint } from '../endpoint.ts'
+import { agentsList } from './params.ts'
+import { master, write } from './record.ts'
+import { json, list, object, text } from './values.ts'
+
+export const agentCommands: readonly Endpoint[] = [
+  write('PUT', {
+    path: '/active-response',
+    section: 'Active-response',
+    summary: 'Run or change active response',
+    permission: 'active-response:run',
+    rights: ['active-response:command on agent:id:{agent_list}'],
+    target: master('several'),
+    query: { agents_list: agentsList },
+    body: json({
+      'arguments?': list(text()),
+      command: text('active_response_command'),
+      'alert?': object({ 'data?': object() }),
+    }),
+    invalidates: [],
+    invalidatesNothingBecause: 'an active response changes no data of the manager',
+  }),
+]

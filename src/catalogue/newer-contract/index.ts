@@ -1,0 +1,35 @@
+/** All records of the newer contract, by section. */
+import type { Endpoint } from '../endpoint.ts'
+import { agentCommands } from './agent-commands.ts'
+import { agentWrites } from './agent-writes.ts'
+import { agents } from './agents.ts'
+import { cluster } from './cluster.ts'
+import { experimental } from './experimental.ts'
+import { groups } from './groups.ts'
+import { manager } from './manager.ts'
+import { mitre } from './mitre.ts'
+import { ruleset } from './ruleset.ts'
+import { scans } from './scans.ts'
+import { securityReads } from './security-reads.ts'
+import { securityWrites } from './security-writes.ts'
+import { service } from './service.ts'
+import { syscollector } from './syscollector.ts'
+import { vulnerability } from './vulnerability.ts'
+
+export const newerContract: readonly Endpoint[] = Object.freeze([
+  ...service,
+  ...agentCommands,
+  ...agentWrites,
+  ...agents,
+  ...groups,
+  ...scans,
+  ...cluster,
+  ...ruleset,
+  ...manager,
+  ...mitre,
+  ...experimental,
+  ...syscollector,
+  ...securityReads,
+  ...securityWrites,
+  ...vulnerability,
+])

@@ -1,0 +1,70 @@
+/** Builds the values and parameters of the records of the newer contract. */
+import type { Body, Field, Param } from '../endpoint.ts'
+import type { Bool, Format, List, Numeric, Releases, Text, Value, Values } from './value.ts'
+
+type Limits<T extends Value> = Omit<T, 'type' | 'format' | 'words' | 'items' | 'members'>
+
+export function text(format?: Format, limits: Limits<Text> = {}): Text {
+  return { type: 'string', ...(format && { format }), ...limits }
+}
+
+export function oneOf(...words: readonly string[]): Text {
+  return { type: 'string', words }
+}
+
+export function integer(limits: Limits<Numeric> = {}): Numeric {
+  return { type: 'integer', ...limits }
+}
+
+export function number(limits: Limits<Numeric> = {}): Numeric {
+  return { type: 'number', ...limits }
+}
+
+export function bool(byDefault?: boolean): Bool {
+  return { type: 'boolean', ...(byDefault !== undefined && { default: byDefault }) }
+}
+
+export function list(items: Text | Numeric, limits: Limits<List> = {}): List {
+  return { type: 'array', items, ...limits }
+}
+
+export function object(members?: Readonly<Record<string, Value>>): Values {
+  return { type: 'object', ...(members && { members }) }
+}
+
+/** Returns the value as only some releases have it. */
+export function since<V extends Value>(release: NonNullable<Releases['since']>, value: V): V {
+  return { ...value, releases: { since: release } }
+}
+
+/** Returns a parameter of path or query. */
+export function param(role: string, value: Value): Param {
+  return { kind: 'described', role, value, ...(value.default !== undefined && { default: value.default }) }
+}
+
+/** Returns a parameter without which the manager refuses the request. */
+export function required(role: string, value: Value): Param {
+  return { ...param(role, value), required: 604 }
+}
+
+/** Returns a JSON body with these members. A name with `?` may be missing. `open`: other members are valid too. */
+export function json(members: Readonly<Record<string, Value>>, { open }: { readonly open?: true } = {}): Body {
+  const fields = Object.entries(members).map(([name, value]): [string, Field] => {
+    const isOptional = name.endsWith('?')
+    const type =
+      value.type === 'array'
+        ? 'strings'
+        : value.type === 'object'
+          ? 'string'
+          : value.type === 'number'
+            ? 'integer'
+            : value.type
+    return [name.replace('?', ''), { type, role: '', value, ...(!isOptional && { required: 604 }) }]
+  })
+  return { kind: 'fields', types: ['application/json'], fields: Object.fromEntries(fields), ...(open && { open }) }
+}
+
+/** Returns a body that is a file. */
+export function file(type: 'application/xml' | 'application/octet-stream'): Body {
+  return { kind: 'upload', types: [type], wrongType: 607 }
+}
