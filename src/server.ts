@@ -1,6 +1,6 @@
 /** A single process: starts the edge and shuts it down gracefully. */
 
-import { buildEdge, type Edge } from './app/index.ts'
+import { buildEdge, type Edge, type Urls } from './app/index.ts'
 import { replicaNameOf } from './app/process.ts'
 import type { Deprecation } from './config/deprecated.ts'
 import type { LoadResult } from './config/index.ts'
@@ -9,10 +9,7 @@ import { describeStartError, EXIT_CODES, firstSignal, reloadAll } from './server
 import { createProcessLog } from './server/logs.ts'
 import { guardProcess } from './server/uncaught-errors.ts'
 
-export interface Urls {
-  readonly url: string
-  readonly operationsUrl: string
-}
+export type { Urls } from './app/index.ts'
 
 export interface RunOptions {
   /** Loads the configuration again, for reloads. */

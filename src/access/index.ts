@@ -2,11 +2,11 @@
  * Creates the access checks: from the users file, or by passing credentials through to the nodes. And the endpoints of the
  * edge that issue and revoke tokens.
  */
-
+import { Readable } from 'node:stream'
 import { envelopeOf } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { Caller, Handler } from '../core/request.ts'
-import { OF_EDGE } from '../core/response.ts'
+import { type EnvelopeResponse, OF_EDGE } from '../core/response.ts'
 import type { Access, AccessOptions } from './access.ts'
 import { createFileAccess } from './file-access.ts'
 import { createPassthroughAccess } from './passthrough-access.ts'
@@ -38,8 +38,22 @@ interface TokenActions {
 export function createTokenOperations({ issue, revoke }: TokenActions): {
   issueToken: Handler
   revokeTokens: Handler
+  logIn: Handler
+  logOut: Handler
 } {
   return {
+    async logIn({ caller, query }) {
+      const token = await issue(caller.name)
+      if (query.raw === 'true') {
+        const stream = Readable.from([token])
+        return { kind: 'file', status: 200, type: 'text/plain; charset=utf-8', length: token.length, stream }
+      }
+      return newerResponse({ data: { token }, error: 0 })
+    },
+    async logOut({ caller }) {
+      await revoke(caller)
+      return newerResponse({ message: `User ${caller.name} was successfully logged out`, error: 0 })
+    },
     async issueToken({ caller }) {
       // If a token could be exchanged for a new one, a stolen token would never expire.
       if (caller.token !== undefined) throw new EdgeError(902, '. A token is issued for Basic credentials only')
@@ -52,6 +66,10 @@ export function createTokenOperations({ issue, revoke }: TokenActions): {
       return envelopeOf({ error: 0, data: 'All tokens of the user were revoked' }, OF_EDGE)
     },
   }
+}
+
+function newerResponse(contents: object): EnvelopeResponse {
+  return { kind: 'envelope', status: 200, body: Buffer.from(JSON.stringify(contents)), errorNumber: 0, origin: OF_EDGE }
 }
 
 function rejectPassthrough({ credentials }: Caller): void {

@@ -1,21 +1,27 @@
 /** Builds the listener for clients and the pipeline behind it. */
-import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Access } from '../access/access.ts'
 import { createTokenOperations } from '../access/index.ts'
 import type { Audit } from '../audit/index.ts'
 import { type CacheOperationsPorts, cacheOperations } from '../cache/operations.ts'
 import { refuseWritesInTrial } from '../cache/trial.ts'
+import type { Contract } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
+import { newerContract as newerRecords } from '../catalogue/newer-contract/index.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
+import type { Config } from '../config/schema.ts'
 import type { CacheStoreState } from '../core/cache-index.ts'
 import type { EventListeners } from '../core/events.ts'
 import type { Handler } from '../core/request.ts'
 import type { RecordStages } from '../core/trace.ts'
 import { createAuthenticator, tokenIssuer } from '../http/authenticate.ts'
+import { classicContract } from '../http/classic.ts'
 import { addressOfRequests } from '../http/client-address.ts'
+import type { CreateContract } from '../http/contract.ts'
 import { createHttp, type Http } from '../http/index.ts'
+import { newerContract } from '../http/newer/contract.ts'
 import { rejectionReporter } from '../http/request-log.ts'
+import type { ResolveUrl } from '../http/routes.ts'
 import { createListener, type Listener } from '../listener/listener.ts'
 import { buildPipeline } from '../pipeline.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
@@ -45,8 +51,8 @@ export interface ApiParts {
 }
 
 export interface Api {
-  readonly listener: Listener
-  readonly app: FastifyInstance
+  /** The listeners for clients, with one contract each. The first one is that of `listen.port`. */
+  readonly fronts: readonly Front[]
   /** The whole pipeline, for requests of the console in the name of a caller. */
   readonly handler: Handler
   readonly cache: CacheOperationsPorts
@@ -54,6 +60,22 @@ export interface Api {
   /** Absent: there is no cache store. */
   readonly storeState?: (() => CacheStoreState) | undefined
   closeCache(): Promise<void>
+}
+
+/** A port for clients of one contract. */
+export interface Front extends Http {
+  readonly listener: Listener
+  readonly port: number
+}
+
+interface FrontSettings {
+  readonly contract: Contract
+  readonly port: number
+}
+
+function frontsOf({ contract, port, secondPort }: Config['listen']): readonly FrontSettings[] {
+  const other = contract === 'classic' ? 'newer' : 'classic'
+  return [{ contract, port }, ...(secondPort === undefined ? [] : [{ contract: other, port: secondPort } as const])]
 }
 
 /** Rejects with an `Error` for the operator if the certificate or a setting cannot be used. */
@@ -64,10 +86,9 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
   const addressOf = addressOfRequests(current)
   const onReject = rejectionReporter(addressOf, emit.request)
   const { listen, cluster: nodes } = initial
-  const listener = await createListener({ ...listen, cors: listen.cors.origins.length > 0, log, onReject })
-  // The pipeline needs these two, but they come from the HTTP application, which needs the pipeline.
+  // The pipeline needs these two, but they come from the HTTP applications, which need the pipeline.
   let issueToken: (name: string) => Promise<string> = async () => ''
-  let http: Http | undefined
+  let resolveUrl: ResolveUrl | undefined
   const kindOf = createKinds(nodes.distribution)
   const cache = await buildCache(settings, {
     cluster,
@@ -77,8 +98,8 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
     onStoreEvent,
     emit,
     resolveUrl: async (url, caller) => {
-      if (http === undefined) throw new Error('the HTTP application is not created yet')
-      return http.resolveUrl(url, caller)
+      if (resolveUrl === undefined) throw new Error('the HTTP application is not created yet')
+      return resolveUrl(url, caller)
     },
   })
   const description = createApiDescription(current)
@@ -96,31 +117,43 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
     ...(initial.cache.trial && { refuseWrites: refuseWritesInTrial }),
   })
   const handler = audit.stage(pipeline)
-  http = await createHttp({
-    catalogue,
-    handle: handler,
-    observe: emit.request,
-    ...(traces && { beginTrace: createTraceStarter(current, traces) }),
-    recordStages,
-    server: listener.fastify,
-    log,
-    settings: current,
-    clientAddress: addressOf,
-    managerVersion: () => kindOf(cluster.view).clientVersion(cluster.view),
-    authentication: async (instance) => {
-      const authenticator = await createAuthenticator(instance, access, shared?.count)
-      issueToken = tokenIssuer(instance, access)
-      return authenticator
-    },
-  })
-  const { forgetUrls } = http
+  const contracts: Readonly<Record<Contract, CreateContract>> = {
+    classic: classicContract(catalogue),
+    newer: newerContract({
+      catalogue: newerRecords,
+      release: () => cluster.view.versions?.of(cluster.view.master().name),
+    }),
+  }
+  const createFront = async ({ contract, port }: FrontSettings): Promise<Front> => {
+    const listener = await createListener({ ...listen, cors: listen.cors.origins.length > 0, log, onReject })
+    const http = await createHttp({
+      contract: contracts[contract],
+      handle: handler,
+      observe: emit.request,
+      ...(traces && { beginTrace: createTraceStarter(current, traces) }),
+      recordStages,
+      server: listener.fastify,
+      log,
+      settings: current,
+      clientAddress: addressOf,
+      managerVersion: () => kindOf(cluster.view).clientVersion(cluster.view),
+      authentication: async (instance) => {
+        const authenticator = await createAuthenticator(instance, access, shared?.count)
+        issueToken = tokenIssuer(instance, access)
+        return authenticator
+      },
+    })
+    return { ...http, listener, port }
+  }
+  const fronts = await Promise.all(frontsOf(listen).map(createFront))
+  resolveUrl = fronts[0]?.resolveUrl
   settings.onReload(async (next) => {
-    const apply = await listener.prepareReload(next.listen)
+    const reloads = await Promise.all(fronts.map(({ listener }) => listener.prepareReload(next.listen)))
     return () => {
-      apply()
-      forgetUrls()
+      for (const apply of reloads) apply()
+      for (const { forgetUrls } of fronts) forgetUrls()
     }
   })
   const { ports, state: storeState, close: closeCache } = cache
-  return { listener, app: http.app, handler, cache: ports, description, storeState, closeCache }
+  return { fronts, handler, cache: ports, description, storeState, closeCache }
 }

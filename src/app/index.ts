@@ -15,6 +15,7 @@ import { weaknessOf } from '../config/weak-password.ts'
 import type { DrainOptions } from '../listener/drain.ts'
 import type { ProcessMetrics } from '../telemetry/metrics/sum.ts'
 import type { ClusterOptions } from '../upstream/index.ts'
+import type { Front } from './api.ts'
 import { createLog, type LogDestination } from './log.ts'
 import { buildParts, type Lifecycle, SPAN_FLUSH_MS } from './parts.ts'
 import type { ProcessGroup } from './process.ts'
@@ -35,9 +36,16 @@ export interface EdgeOptions {
   readonly ejection?: ClusterOptions['ejection']
 }
 
+export interface Urls {
+  readonly url: string
+  /** Of the port for the other contract, if there is one. */
+  readonly secondUrl?: string
+  readonly operationsUrl: string
+}
+
 export interface Edge {
-  /** Listens on both ports. If a port is in use, it closes everything and rejects. */
-  start(): Promise<{ readonly url: string; readonly operationsUrl: string }>
+  /** Listens on all ports. If a port is in use, it closes everything and rejects. */
+  start(): Promise<Urls>
   /** Becomes not ready, completes the requests in flight, and ends. Resolves to `false` if connections were cut. */
   drain(delayMs?: number, options?: Pick<DrainOptions, 'isPortShared'>): Promise<boolean>
   /** Whether this process is ready. */
@@ -97,7 +105,7 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
     reload: () => reloader.reload(),
     reopenAudit: () => audit.reopen(),
     closeFailedConnection: (error) =>
-      [api.listener, operations.listener].some((listener) => listener.closeFailedConnection(error)),
+      [...api.fronts, operations].some(({ listener }) => listener.closeFailedConnection(error)),
     countUncaughtError: parts.countUncaughtError,
     flushLog: parts.flushLog,
     start: async () => {
@@ -110,9 +118,11 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
           audit.open(),
         ])
         const operationsUrl = await listen(operations.app, initial.operations)
-        lifecycle.url = await listen(api.app, initial.listen, (text) => log.info(text))
+        const open = ({ app, port }: Front) => listen(app, { ...initial.listen, port }, (text) => log.info(text))
+        const [url = '', secondUrl] = await Promise.all(api.fronts.map(open))
+        lifecycle.url = url
         history.recordEvent({ kind: 'start' })
-        return { operationsUrl, url: lifecycle.url }
+        return { operationsUrl, url, ...(secondUrl !== undefined && { secondUrl }) }
       } catch (error) {
         await close()
         throw error
@@ -122,7 +132,8 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
       lifecycle.isDraining = true
       const { limit } = current().listen.drain
       const deadline = performance.now() + limit
-      const isComplete = await api.listener.drain({ delay, limit, isPortShared })
+      const drains = api.fronts.map(({ listener }) => listener.drain({ delay, limit, isPortShared }))
+      const isComplete = (await Promise.all(drains)).every(Boolean)
       // Probes and scrapes end as well: they must not notice that this process is replaced.
       if (isPortShared) await operations.listener.drain({ delay: 0, limit: OPERATIONS_DRAIN_MS, isPortShared })
       await close(Math.min(SPAN_FLUSH_MS, Math.max(0, deadline - performance.now())))

@@ -112,7 +112,12 @@ export async function buildParts(settings: ReloadableConfig, given: ProcessParts
   const close = async (spanFlushMs = SPAN_FLUSH_MS): Promise<void> => {
     probes.stop()
     drains.stop()
-    await Promise.all([api.app.close(), operations.app.close(), access.close(), cluster.close()])
+    await Promise.all([
+      ...api.fronts.map(({ app }) => app.close()),
+      operations.app.close(),
+      access.close(),
+      cluster.close(),
+    ])
     // The stores come last, because requests in flight may still store or invalidate responses.
     await api.closeCache()
     requests.drain()

@@ -170,6 +170,8 @@ const certificate = () =>
 const listen = group({
   host: restart(text({ default: '127.0.0.1', format: 'host' })),
   port: restart(port(55_000)),
+  contract: restart(oneOf(['classic', 'newer'])),
+  secondPort: restart(Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535 }))),
   // The first process runs alone, or supervises the others.
   processes: restart(processes()),
   hosts: list(text({ format: 'host' })),

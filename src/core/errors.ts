@@ -32,3 +32,33 @@ export class EdgeError extends Error {
     this.headers = options.headers ?? {}
   }
 }
+
+/** What the newer contract says of an error. `number`: its member `error`. */
+interface ProblemText {
+  readonly title: string
+  readonly detail: string
+  readonly remediation?: string
+  readonly number?: number
+  /** Absent: that of the code. */
+  readonly status?: number
+  readonly headers?: Record<string, string>
+}
+
+/** An error in the words of the newer contract. The log and the counts have its code of the classic one. */
+export class Problem extends EdgeError {
+  override readonly status: number
+  readonly title: string
+  readonly detail: string
+  readonly remediation: string | undefined
+  readonly number: number | undefined
+
+  constructor(code: ErrorCode, { title, detail, remediation, number, status, headers }: ProblemText) {
+    super(code, `: ${detail}`, { ...(headers && { headers }) })
+    this.name = 'Problem'
+    this.status = status ?? errorTable[code].status
+    this.title = title
+    this.detail = detail
+    this.remediation = remediation
+    this.number = number
+  }
+}

@@ -22,6 +22,8 @@ export interface EnvelopeResponse<From extends Origin = Origin> {
   readonly body: Buffer
   /** The error number of the body; 0: success. */
   readonly errorNumber: number
+  /** The media type; absent: JSON. */
+  readonly type?: string
   readonly origin: From
 }
 

@@ -8,7 +8,7 @@ import { allows, namesSecret } from '../core/access.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { Caller } from '../core/request.ts'
 import type { Authenticator } from './authenticate.ts'
-import { checkContentHeaders } from './body.ts'
+import type { HttpContract } from './contract.ts'
 import type { Values } from './parameters.ts'
 
 /** The endpoint of a request and what its admission depends on. */
@@ -23,14 +23,16 @@ const READS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 export interface AdmissionParts {
   readonly authenticator: Pick<Authenticator, 'authenticate'>
   readonly managerVersion: () => string | undefined
+  readonly contract: Pick<HttpContract, 'checkContentHeaders' | 'refuseEarly'>
   /** Throws 603 and 604. */
   readonly targetOf: (request: FastifyRequest) => AdmissionTarget
 }
 
 /** Returns the hook that admits a request. It rejects with the error of the first check that fails. */
-export function createAdmission({ authenticator, managerVersion, targetOf }: AdmissionParts) {
+export function createAdmission({ authenticator, managerVersion, contract, targetOf }: AdmissionParts) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { edge, headers } = request
+    contract.refuseEarly?.(request)
     edge.nextStage('authenticate')
     // Whether a read costs is known in the pipeline. A write certainly costs, and pays before anything else is decided:
     // each write that is refused later is an audit record.
@@ -41,7 +43,7 @@ export function createAdmission({ authenticator, managerVersion, targetOf }: Adm
     checkAppVersion(headers['wazuh-app-version'], managerVersion)
     authorise(edge.caller, target)
     const takesBody = 'body' in target.endpoint
-    if (takesBody || headers['content-encoding'] !== undefined) checkContentHeaders(headers, target.endpoint)
+    if (takesBody || headers['content-encoding'] !== undefined) contract.checkContentHeaders(headers, target.endpoint)
     edge.nextStage('validate')
   }
 }

@@ -22,6 +22,7 @@ const MEDIA_TYPES = [
 /** A media type, optionally with the charset UTF-8 and no other parameter. */
 const CONTENT_TYPE = /^([a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+)[ \t]*(?:;[ \t]*charset=(?:"utf-8"|utf-8)[ \t]*)?$/i
 
+type ParseBody = (endpoint: Endpoint, type: string, bytes: Buffer) => unknown
 type Parse = (endpoint: Endpoint, bytes: Buffer) => unknown
 
 const parsers: Readonly<Record<string, Parse>> = {
@@ -47,13 +48,20 @@ export interface BodyLimits {
   readonly upload: number
 }
 
-export function registerBodyParser(app: FastifyInstance, limits: () => BodyLimits): void {
+export function registerBodyParser(app: FastifyInstance, parse: ParseBody, limits: () => BodyLimits): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', async (request: FastifyRequest) => {
     const bytes = await readBody(request, limits)
     const endpoint = request.routeOptions.config.endpoint
-    return endpoint !== undefined && bodyOf(endpoint) ? parsers[mediaTypeOf(request)]?.(endpoint, bytes) : bytes
+    return endpoint !== undefined && bodyOf(endpoint) ? parse(endpoint, mediaTypeOf(request), bytes) : bytes
   })
+}
+
+/** Returns the contents of a body of the classic contract. */
+export function parseBody(endpoint: Endpoint, type: string, bytes: Buffer): unknown {
+  const parse = parsers[type]
+  if (parse !== undefined) return parse(endpoint, bytes)
+  return bytes.length === 0 ? {} : undefined
 }
 
 /** Before the validation: sets an empty body, or drops one that the endpoint does not take. */
@@ -61,12 +69,11 @@ export async function completeBody(
   endpoint: Endpoint,
   request: FastifyRequest,
   reply: FastifyReply,
-  limits: () => BodyLimits,
+  { parse, limits }: { readonly parse: ParseBody; readonly limits: () => BodyLimits },
 ): Promise<void> {
   if (bodyOf(endpoint) === undefined) await dropBody(request, reply, limits)
   // Fastify runs no parser for a request without a body, but an empty upload must be rejected too.
-  else if (request.body === undefined)
-    request.body = await (parsers[mediaTypeOf(request)] ?? (() => ({})))(endpoint, Buffer.alloc(0))
+  else if (request.body === undefined) request.body = await parse(endpoint, mediaTypeOf(request), Buffer.alloc(0))
 }
 
 /**

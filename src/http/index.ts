@@ -18,18 +18,12 @@ import { createAdmission } from './admit.ts'
 import type { Authenticator } from './authenticate.ts'
 import { registerBodyParser } from './body.ts'
 import type { AddressOf } from './client-address.ts'
+import type { CreateContract, HttpContract } from './contract.ts'
 import { PreparedHits } from './prepared-hits.ts'
-import { addHeaders, handleErrors, NO_STORE, sendError, toEdgeError } from './reply.ts'
+import { addHeaders, handleErrors, NO_STORE, sendError } from './reply.ts'
 import { RequestLog, reportAtEnd } from './request-log.ts'
 import { type BeginTrace, type RequestEventListener, RequestState } from './request-state.ts'
-import {
-  admissionTarget,
-  createUrlResolver,
-  type ResolveUrl,
-  ROUTER_OPTIONS,
-  type RouteOptions,
-  registerRoutes,
-} from './routes.ts'
+import { admissionTarget, createUrlResolver, type ResolveUrl, type RouteOptions, registerRoutes } from './routes.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -42,6 +36,7 @@ declare module 'fastify' {
 }
 
 export interface HttpOptions extends RouteOptions {
+  readonly contract: CreateContract
   /** The options that put Fastify behind a listener. */
   readonly server: Pick<FastifyServerOptions, 'serverFactory' | 'clientErrorHandler'>
   readonly log: FastifyBaseLogger
@@ -66,7 +61,8 @@ export interface Http {
 }
 
 export async function createHttp(options: HttpOptions): Promise<Http> {
-  const app = createApp(options)
+  const contract = options.contract(options.settings)
+  const app = createApp(options, contract)
   app.decorateRequest('edge')
   app.addHook('onRequest', (request, _reply, done) => {
     request.edge = new RequestState(options.clientAddress(request), options.beginTrace?.(request))
@@ -79,7 +75,7 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
       methods: ['GET', 'HEAD', 'PUT', 'POST', 'DELETE'],
     })
   }
-  handleErrors(app, options.log)
+  handleErrors(app, contract, options.log)
   const authenticator = await options.authentication(app)
   const hits = new PreparedHits(options, authenticator)
   app.addHook('onRequest', (request, reply, done) =>
@@ -91,21 +87,22 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
       done(error)
     }),
   )
-  const targetOf = (request: FastifyRequest) => admissionTarget(request, options)
-  app.addHook('onRequest', createAdmission({ authenticator, managerVersion: options.managerVersion, targetOf }))
-  registerBodyParser(app, () => options.settings().listen.limits)
+  const targetOf = (request: FastifyRequest) => admissionTarget(request, contract)
+  const { managerVersion } = options
+  app.addHook('onRequest', createAdmission({ authenticator, managerVersion, contract, targetOf }))
+  registerBodyParser(app, contract.parseBody, () => options.settings().listen.limits)
   // A separate scope: its hooks run after those of the app, so no plugin in it runs before a 401.
   const routes: FastifyPluginAsync = async (scope) => {
     // The plugin sets it on each response without a `Cache-Control`. It also answers 304 for a tag that was set by its
     // `reply.etag`, whatever the URL and the caller: the edge never calls that function.
     await scope.register(caching, { privacy: NO_STORE })
-    registerRoutes(scope, options, { hits, charge: authenticator.charge })
+    registerRoutes(scope, contract, options, { hits, charge: authenticator.charge })
   }
   await app.register(routes)
-  return { app, resolveUrl: createUrlResolver(options), forgetUrls: () => hits.clear() }
+  return { app, resolveUrl: createUrlResolver(contract), forgetUrls: () => hits.clear() }
 }
 
-function createApp(options: HttpOptions): FastifyInstance {
+function createApp(options: HttpOptions, contract: HttpContract): FastifyInstance {
   return Fastify({
     ...options.server,
     logController: new RequestLog(options.log),
@@ -113,14 +110,14 @@ function createApp(options: HttpOptions): FastifyInstance {
     requestIdHeader: false,
     exposeHeadRoutes: false,
     return503OnClosing: false,
-    routerOptions: ROUTER_OPTIONS,
+    routerOptions: contract.router,
     // Fastify runs no hook for an error of the router.
     frameworkErrors: (error, request, reply) => {
       request.edge = new RequestState(options.clientAddress(request), undefined)
       reportAtEnd(request, reply, options.log, options.observe)
       addHeaders(reply, commonHeaders(request.id))
       reply.header('cache-control', NO_STORE)
-      sendError(request, reply, toEdgeError(error))
+      sendError(request, reply, contract.errorOf(error, request), contract)
     },
   })
 }

@@ -26,8 +26,8 @@ export function parseParameters(text: string, limits: ParameterLimits): Values {
   for (const pair of pairs) {
     if (pair === '') continue
     const equals = pair.indexOf('=')
-    const name = decode(equals < 0 ? pair : pair.slice(0, equals))
-    const value = equals < 0 ? '' : decode(pair.slice(equals + 1))
+    const name = decodeText(equals < 0 ? pair : pair.slice(0, equals))
+    const value = equals < 0 ? '' : decodeText(pair.slice(equals + 1))
     const before = values[name]
     values[name] = before === undefined ? value : `${before},${value}`
   }
@@ -38,7 +38,7 @@ export function parseParameters(text: string, limits: ParameterLimits): Values {
  * Decodes a name or a value. A text that cannot be decoded stays as it is, as in the real API: `search=100%` searches for
  * `100%`. The text is decoded once and is encoded again for the node, so `%zz` never becomes another text there.
  */
-function decode(text: string): string {
+export function decodeText(text: string): string {
   const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text
   try {
     return decodeURIComponent(spaced)

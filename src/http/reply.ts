@@ -2,10 +2,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { EdgeError } from '../core/errors.ts'
 import type { EdgeResponse } from '../core/response.ts'
-import { pretty } from '../representation/pretty.ts'
-import { JSON_TYPE, preferencesOf, represent } from '../representation/represent.ts'
+import { preferencesOf, represent } from '../representation/represent.ts'
+import type { HttpContract } from './contract.ts'
 import type { RequestLogger } from './request-log.ts'
-import { type SchemaError, validationError } from './validation.ts'
 
 /** The `Cache-Control` of everything that no cache may store: secrets, errors, writes. */
 export const NO_STORE = 'no-store'
@@ -43,42 +42,31 @@ function addHeader(reply: FastifyReply, name: string, value: string): void {
   reply.header(name, before === undefined ? value : `${before}, ${value}`)
 }
 
-/** Sends an error of the edge as `{error, message}`; 401 as the text of the real API, unless the client accepts JSON by name. */
-export function sendError(request: FastifyRequest, reply: FastifyReply, error: EdgeError): FastifyReply {
+/** Sends an error of the edge in the form of the contract. */
+export function sendError(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  error: EdgeError,
+  contract: Pick<HttpContract, 'sendError'>,
+): FastifyReply {
   const { edge } = request
   edge.nextStage('respond', { error: error.code, ...(error.status >= 500 && { fault: 'error' }) })
   edge.error = error
   reply.code(error.status).header('cache-control', NO_STORE).headers(error.headers)
-  if (error.status === 401 && !acceptsJson(request.headers.accept)) {
-    return reply.type('text/plain').send('401 Unauthorized')
-  }
-  const text = JSON.stringify({ error: error.code, message: error.message })
-  return reply.header('content-type', JSON_TYPE).send(edge.flags.pretty ? pretty(text) : text)
-}
-
-function acceptsJson(accept: string | undefined): boolean {
-  return accept?.split(',').some((range) => /^\s*application\/json\s*(?:;|$)/i.test(range)) ?? false
+  return contract.sendError(request, reply, error)
 }
 
 /** Turns every error of a handler, a hook or Fastify itself into an error of the contract, in one place. */
-export function handleErrors(app: FastifyInstance, log: RequestLogger): void {
-  app.setNotFoundHandler((request, reply) => sendError(request, reply, new EdgeError(603)))
+export function handleErrors(app: FastifyInstance, contract: HttpContract, log: RequestLogger): void {
+  app.setNotFoundHandler((request, reply) => sendError(request, reply, contract.notFound(), contract))
   app.setErrorHandler((thrown: Error & { validation?: unknown }, request, reply) => {
-    const error = contractError(thrown, request)
+    const error = contract.errorOf(thrown, request)
     // If the client has disconnected, its call was cancelled on purpose. That is no failure to log.
     if (error.status >= 500 && !reply.raw.destroyed) {
       log.warn({ reqId: request.id, code: error.code, err: error.cause }, error.message)
     }
-    return sendError(request, reply, error)
+    return sendError(request, reply, error, contract)
   })
-}
-
-function contractError(thrown: unknown, request: FastifyRequest): EdgeError {
-  const endpoint = request.routeOptions.config.endpoint
-  const { validation, validationContext = '' } = thrown as { validation?: SchemaError[]; validationContext?: string }
-  const first = validation?.[0]
-  if (first !== undefined && endpoint !== undefined) return validationError(endpoint, validationContext, first)
-  return toEdgeError(thrown)
 }
 
 /** Returns the contract's error for an error of Fastify. Any unexpected error becomes 949, with the original as its cause. */

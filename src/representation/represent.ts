@@ -96,11 +96,11 @@ export function represent(
 
 /** Without a `Cache-Control` the response gets `no-store` (`http/index.ts`). */
 function representUncached(response: EnvelopeResponse, preferences: Preferences): Representation {
-  const { status, body, origin } = response
+  const { status, body, origin, type } = response
   const bytes = preferences.pretty ? indentWithin(body) : body
   const headers = origin.kind === 'edge' ? Object.entries(origin.headers).flat() : []
   const { clusterStatus } = partsOf(origin)
-  const stableHeaders = [...headers, ...clusterHeaders(clusterStatus), ...contentHeaders(bytes)]
+  const stableHeaders = [...headers, ...clusterHeaders(clusterStatus), ...contentHeaders(bytes, type)]
   const ownHeaders = origin.kind === 'trial' ? ['cache-status', cacheStatus(origin.status)] : []
   return { status, stableHeaders, ownHeaders, bytes }
 }
@@ -148,8 +148,9 @@ function clusterHeaders(clusterStatus = ''): readonly string[] {
   return clusterStatus === '' ? [] : ['cluster-status', clusterStatus]
 }
 
-function contentHeaders(bytes: Buffer): readonly string[] {
-  return ['content-type', JSON_TYPE, 'content-length', String(bytes.length)]
+function contentHeaders(bytes: Buffer, type?: string): readonly string[] {
+  const contentType = type === undefined ? JSON_TYPE : `${type}; charset=utf-8`
+  return ['content-type', contentType, 'content-length', String(bytes.length)]
 }
 
 function codingHeaders(coding: Coding | undefined): readonly string[] {

@@ -1,4 +1,6 @@
 /** The innermost handler: sends a request to one node and returns its response, or the error of the failed call. */
+
+import type { Contract } from '../catalogue/endpoint.ts'
 import { errorNumberOf, isNotReadyError } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { CallNode, ClusterView, Layout, NodeFailure, NodeResponse } from '../core/node-call.ts'
@@ -9,6 +11,7 @@ import { traceSync } from '../core/traced.ts'
 import { classic } from './dialects/classic.ts'
 import { type Answer, type Dialect, type DialectResult, type DialectTools, layoutRules } from './dialects/dialect.ts'
 import { newer } from './dialects/newer/index.ts'
+import { newerContract, refused } from './dialects/newer-contract.ts'
 import type { Candidate, KindOf } from './kinds/index.ts'
 import type { NodeLimits } from './options.ts'
 
@@ -22,8 +25,11 @@ interface ForwardOptions {
   readonly onResponse?: (request: EdgeRequest, response: NodeResponse) => void
 }
 
-/** The dialect of each layout. */
-export const dialects: Readonly<Record<Layout, Dialect>> = { classic, newer }
+/** How contracts and layouts meet: the dialect of the contract of a request, for the layout of a node. */
+export const dialects: Readonly<Record<Contract, Readonly<Record<Layout, Dialect>>>> = {
+  classic: { classic, newer },
+  newer: { classic: refused, newer: newerContract },
+}
 
 /** Retry-After for a second request without timeout of the same caller. */
 const RETRY_AFTER_SECONDS = '10'
@@ -110,14 +116,15 @@ async function askCandidate(
   tools: DialectTools,
 ): Promise<DialectResult> {
   const { node } = candidate
-  const layout = view.layoutOf(node) ?? 'classic'
+  const { contract } = request.endpoint
+  const layout = view.layoutOf(node) ?? contract
   const started = performance.now()
-  const result = await dialects[layout].ask(request, candidate, tools)
+  const result = await dialects[contract][layout].ask(request, candidate, tools)
   if (view.confirmLayout === undefined || !mayHaveOtherLayout(result, layout, request)) return result
   if (!(await view.confirmLayout(node, layout, result.ok ? undefined : result.layout))) return result
   const timeout = tools.timeout === undefined ? undefined : tools.timeout - (performance.now() - started)
   if (timeout !== undefined && timeout <= 0) return result
-  return dialects[view.layoutOf(node) ?? layout].ask(request, candidate, { ...tools, timeout })
+  return dialects[contract][view.layoutOf(node) ?? layout].ask(request, candidate, { ...tools, timeout })
 }
 
 /**

@@ -33,6 +33,8 @@ export type Settings = { readonly [key: string]: unknown }
 
 export interface RunningEdge {
   readonly url: string
+  /** Of the port for the other contract, if the settings have one. */
+  readonly secondUrl?: string
   readonly operationsUrl: string
   readonly edge: Edge
   /** Folder of the users file, the keys and so on. */

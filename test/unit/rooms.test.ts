@@ -28,6 +28,8 @@ const table: Readonly<Record<string, Room>> = {
     rooms: [
       'core',
       'catalogue/endpoint',
+      'catalogue/newer-contract/value',
+      'catalogue/newer-contract/values',
       'catalogue/schemas/kinds',
       'query/grammar',
       'access',

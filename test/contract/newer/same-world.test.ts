@@ -70,7 +70,7 @@ t.test('the same responses in both layouts', async (t) => {
       return { ok: true, response: { node, status: response.statusCode, type, body } }
     }
     const tools = { call, timeout: 60_000, master: 'master', view }
-    const result = await dialects[layout].ask(request, { node: 'master', path: request.endpoint.path }, tools)
+    const result = await dialects.classic[layout].ask(request, { node: 'master', path: request.endpoint.path }, tools)
     if (!result.ok || !result.translated.ok || result.translated.response.kind !== 'envelope') return 'unreadable'
     return outcomeOf(JSON.parse(result.translated.response.body.toString()) as object)
   }

@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import t from 'tap'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
+import { classicContract } from '../../../src/http/classic.ts'
 import { createHttp } from '../../../src/http/index.ts'
 import { createChecks } from '../../../src/http/validation.ts'
 
@@ -12,7 +13,7 @@ const log = pino(new Writable({ write: (line, _encoding, done) => done(void logg
 
 t.test('an unexpected error is logged in full, and the client gets 949 without details', async (t) => {
   const { app } = await createHttp({
-    catalogue,
+    contract: classicContract(catalogue),
     handle: async () => {
       throw new TypeError('a detail of the inside')
     },

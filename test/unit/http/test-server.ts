@@ -15,6 +15,7 @@ import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
 import { type EdgeResponse, type EnvelopeResponse, OF_NODE, type StoredOrigin } from '../../../src/core/response.ts'
 import { StoredForms } from '../../../src/core/stored-forms.ts'
 import { createAuthenticator } from '../../../src/http/authenticate.ts'
+import { classicContract } from '../../../src/http/classic.ts'
 import { createHttp, type Http, type HttpOptions } from '../../../src/http/index.ts'
 import { requestLog } from '../../../src/http/request-log.ts'
 import { createListener, type Listener } from '../../../src/listener/listener.ts'
@@ -127,7 +128,7 @@ export async function startServer(
   events.on({ request: requestLog({ log, logTo: { write: (line) => void logLines.push(line) } }) })
   const requests: EdgeRequest[] = []
   const { app, resolveUrl, forgetUrls } = await createHttp({
-    catalogue,
+    contract: classicContract(catalogue),
     handle: (request) => {
       requests.push(request)
       return handle(request)

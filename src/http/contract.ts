@@ -1,0 +1,72 @@
+/** What the HTTP server does in its own way for each of the two contracts. `classic.ts` and `newer/` implement it. */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Endpoint } from '../catalogue/endpoint.ts'
+import type { EdgeError } from '../core/errors.ts'
+import type { RequestBody } from '../core/request.ts'
+import type { BodyLimits } from './body.ts'
+import type { ValidatedUrl } from './edge-request.ts'
+import type { Flags, Values } from './parameters.ts'
+import type { RouteSchema } from './schema.ts'
+import type { Prefixes } from './validation.ts'
+
+/** The settings that requests depend on. */
+export interface HttpSettings {
+  readonly listen: {
+    /** `queryParameters`: greatest number of them. */
+    readonly limits: BodyLimits & { readonly queryParameters: number }
+    readonly cors: { readonly origins: readonly string[] }
+  }
+  /** `experimental`: whether experimental endpoints are served. */
+  readonly cluster: Prefixes & { readonly experimental: boolean }
+  /** Shorter bodies are not compressed. */
+  readonly cache: { readonly compressionMinBytes: number }
+}
+
+/** How the router matches paths. */
+export interface RouterOptions {
+  readonly caseSensitive: boolean
+  readonly ignoreTrailingSlash: boolean
+  readonly ignoreDuplicateSlashes: boolean
+  readonly maxParamLength: number
+  readonly querystringParser: () => Record<string, unknown>
+}
+
+/** A query, and the flags that every endpoint takes. */
+export interface ParsedQuery {
+  readonly query: Values
+  readonly flags: Flags
+}
+
+/** `settings` returns the settings in use. */
+export type CreateContract = (settings: () => HttpSettings) => HttpContract
+
+export interface HttpContract {
+  readonly catalogue: readonly Endpoint[]
+  readonly router: RouterOptions
+  /** The methods of the route of an endpoint. */
+  readonly methodsOf: (endpoint: Endpoint) => string[]
+  /** Throws for a request that is refused whatever its credentials are. Absent: there are none. */
+  readonly refuseEarly?: (request: FastifyRequest) => void
+  /** Throws for more parameters than the limit. */
+  readonly parseQuery: (url: string, endpoint: Endpoint | undefined) => ParsedQuery
+  /** Returns the endpoint if it is served under this URL, or throws. */
+  readonly served: <E extends Endpoint>(endpoint: E | undefined, method: string, url: string) => E
+  /** The schemas that Fastify validates by. Absent: `check` validates everything. */
+  readonly schemaOf?: (endpoint: Endpoint) => RouteSchema
+  /** Checks Content-Type and Content-Encoding before a body is read. */
+  readonly checkContentHeaders: (headers: IncomingHttpHeaders, endpoint: Endpoint) => void
+  /** Returns the contents of the body of an endpoint that takes one. */
+  readonly parseBody: (endpoint: Endpoint, type: string, bytes: Buffer) => unknown
+  /** Throws for a request that passes the schemas and is invalid all the same. */
+  readonly check: (endpoint: Endpoint, request: FastifyRequest) => void
+  /** As the schemas and `check`, for a URL alone. */
+  readonly checkUrl: (endpoint: Endpoint, params: Values, query: Values) => void
+  readonly validatedUrl: (endpoint: Endpoint, params: Values, query: Values, flags: Flags) => ValidatedUrl
+  readonly requestBody: (endpoint: Endpoint, request: FastifyRequest, clientAddress: string) => RequestBody
+  /** Returns the error of the contract for an error of a handler, a hook or Fastify. */
+  readonly errorOf: (thrown: unknown, request: FastifyRequest) => EdgeError
+  readonly notFound: () => EdgeError
+  /** Sends the error as the contract writes it. Status and `Cache-Control` are set. */
+  readonly sendError: (request: FastifyRequest, reply: FastifyReply, error: EdgeError) => FastifyReply
+}

@@ -1,0 +1,63 @@
+/** Bodies of the newer contract: JSON objects and files. */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Endpoint } from '../../catalogue/endpoint.ts'
+import { EdgeError } from '../../core/errors.ts'
+import { printable } from '../parameters.ts'
+import { parseStrictValue } from '../strict-json.ts'
+import { checkFields, invalidFields } from './check-values.ts'
+import { badRequest, wrongBodyType } from './problem.ts'
+import { printed } from './python.ts'
+
+/** Types whose body the manager reads as JSON before it compares the type. */
+const JSON_TYPES: ReadonlySet<string> = new Set(['application/json', 'application/x-www-form-urlencoded'])
+
+/** Replaces Content-Type by the media type in lower case. The manager compares it after the parameters (`checkBodyType`). */
+export function plainContentType(headers: IncomingHttpHeaders): void {
+  const coding = headers['content-encoding']
+  if (coding !== undefined && coding.trim().toLowerCase() !== 'identity') throw wrongBodyType()
+  const [type] = (headers['content-type'] ?? '').toLowerCase().split(';')
+  headers['content-type'] = type?.trim() ?? ''
+}
+
+/** Returns the object, the bytes of a file, or `undefined` for a body of another type. */
+export function parseNewerBody(endpoint: Endpoint, type: string, bytes: Buffer): unknown {
+  const body = 'body' in endpoint ? endpoint.body : undefined
+  if (body?.kind !== 'fields') return bytes
+  if (!JSON_TYPES.has(type)) return undefined
+  if (bytes.length === 0) throw notObject('None')
+  const value = parseJson(bytes)
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (!isObject) throw notObject(printed(value))
+  return value
+}
+
+/** A text that is no JSON stays a text. JSON that other parsers might read in another way is refused. */
+function parseJson(bytes: Buffer): unknown {
+  try {
+    return parseStrictValue(bytes)
+  } catch (error) {
+    if (error instanceof EdgeError && error.cause instanceof SyntaxError) return bytes.toString('utf8')
+    throw error
+  }
+}
+
+function notObject(text: string): EdgeError {
+  return badRequest(`${printable(text)} is not of type 'object'`)
+}
+
+/** Checks the fields of a JSON body, which the manager does before the parameters. */
+export function checkBody(endpoint: Endpoint, sent: unknown): void {
+  const body = 'body' in endpoint ? endpoint.body : undefined
+  if (body?.kind === 'fields' && sent !== undefined) checkFields(body.fields, sent as Readonly<Record<string, unknown>>)
+}
+
+/** Checks the media type and unknown fields, which the manager does after the parameters. */
+export function checkBodyType(endpoint: Endpoint, type: string, sent: unknown): void {
+  const body = 'body' in endpoint ? endpoint.body : undefined
+  if (body === undefined) return
+  const types: readonly string[] = body.types
+  if (!types.includes(type)) throw wrongBodyType()
+  if (body.kind !== 'fields' || body.open) return
+  const unknown = Object.keys(sent as object).filter((name) => !Object.hasOwn(body.fields, name))
+  if (unknown.length > 0) throw invalidFields(unknown)
+}

@@ -1,0 +1,161 @@
+/**
+ * The newer contract: tokens, exact paths, values in the manager's own types, and errors as `application/problem+json`. The
+ * checks run in the order of the manager: path and method, token, fields of the body, query, path values, type of the body.
+ */
+import type { FastifyRequest } from 'fastify'
+import createRouter from 'find-my-way'
+import type { Endpoint, Param } from '../../catalogue/endpoint.ts'
+import type { Releases } from '../../catalogue/newer-contract/value.ts'
+import { type EdgeError, Problem } from '../../core/errors.ts'
+import { NO_BODY } from '../../core/request.ts'
+import type { HttpContract, HttpSettings, RouterOptions } from '../contract.ts'
+import type { Values } from '../parameters.ts'
+import { routeUrl } from '../schema.ts'
+import { checkBody, checkBodyType, parseNewerBody, plainContentType } from './body.ts'
+import { checkParam } from './check-values.ts'
+import { badRequest, methodNotAllowed, notFound, problemOf, sendProblem, unauthorized } from './problem.ts'
+import { FLAGS, parseNewerQuery } from './query.ts'
+
+const router: RouterOptions = {
+  caseSensitive: true,
+  ignoreTrailingSlash: true,
+  ignoreDuplicateSlashes: false,
+  maxParamLength: 16_384,
+  querystringParser: () => ({}),
+}
+
+export interface NewerContractOptions {
+  readonly catalogue: readonly Endpoint[]
+  /** Returns the release of the nodes, such as `4.5.4`; `undefined`: not known, so all releases count. */
+  readonly release: () => string | undefined
+}
+
+export function newerContract({ catalogue, release }: NewerContractOptions) {
+  return (settings: () => HttpSettings): HttpContract => {
+    const isInRelease = ({ since, until }: Releases = {}): boolean => {
+      const minor = minorOf(release())
+      if (minor === undefined) return true
+      return (minorOf(since) ?? 0) <= minor && minor <= (minorOf(until) ?? Number.POSITIVE_INFINITY)
+    }
+    const hasPath = pathFinder(catalogue)
+    const checkUrl = (endpoint: Endpoint, params: Values, query: Values): void => {
+      checkNames(endpoint, query, isInRelease)
+      checkValues(endpoint.query, query, 'query')
+      checkFlags(endpoint, query)
+      checkValues(endpoint.params, params, 'path')
+    }
+    return {
+      catalogue,
+      router,
+      methodsOf: ({ method }) => [method],
+      refuseEarly: (request) => {
+        const { raw, routeOptions } = request
+        const { url = '' } = raw
+        if (url.startsWith('//')) throw movedTo(url.replace(/^\/+/, '/'))
+        const { endpoint } = routeOptions.config
+        if (endpoint === undefined) throw hasPath(url) ? methodNotAllowed() : notFound()
+        if (!isInRelease(endpoint.releases)) throw notFound()
+        checkScheme(request, endpoint)
+      },
+      parseQuery: (url, endpoint) => parseNewerQuery(url, endpoint, settings().listen.limits.queryParameters),
+      served: (endpoint) => {
+        if (endpoint === undefined || !isInRelease(endpoint.releases)) throw notFound()
+        if (endpoint.experimental && !settings().cluster.experimental) throw experimentalDisabled()
+        return endpoint
+      },
+      checkContentHeaders: plainContentType,
+      parseBody: parseNewerBody,
+      check: (endpoint, { params, query, body, headers }) => {
+        checkBody(endpoint, body)
+        checkUrl(endpoint, params as Values, query as Values)
+        checkBodyType(endpoint, headers['content-type'] ?? '', body)
+      },
+      checkUrl,
+      validatedUrl: (endpoint, params, query, flags) => ({
+        endpoint,
+        params: valuesOf(endpoint.params, params),
+        query: valuesOf(endpoint.query, query),
+        flags,
+      }),
+      requestBody: (endpoint, { body, headers }) => {
+        const kind = 'body' in endpoint ? endpoint.body?.kind : undefined
+        if (kind === undefined) return NO_BODY
+        if (kind === 'fields') return { kind, fields: body as Readonly<Record<string, unknown>> }
+        const isXml = headers['content-type'] === 'application/xml'
+        return { kind, type: isXml ? 'application/xml' : 'application/octet-stream', bytes: body as Buffer }
+      },
+      errorOf: problemOf,
+      notFound,
+      sendError: sendProblem,
+    }
+  }
+}
+
+/** Returns whether any method serves the path of a URL. */
+function pathFinder(catalogue: readonly Endpoint[]): (url: string) => boolean {
+  const paths = createRouter({ ...router, onBadUrl: () => undefined })
+  for (const url of new Set(catalogue.map(routeUrl))) paths.on('GET', url, () => undefined, true)
+  return (url) => paths.find('GET', url)?.store === true
+}
+
+function movedTo(url: string): EdgeError {
+  const problem = { title: 'Permanent Redirect', detail: `308: ${url}`, status: 308, headers: { location: url } }
+  return new Problem(900, problem)
+}
+
+function experimentalDisabled(): EdgeError {
+  const detail = 'Experimental features are disabled'
+  const remediation = 'Enable the setting cluster.experimental'
+  return new Problem(603, { title: 'Resource Not Found', detail, remediation, number: 1122 })
+}
+
+const BASIC = /^Basic /i
+const BEARER = /^Bearer /i
+
+/** Only a login takes a name and a password, and everything else a token. */
+function checkScheme({ headers: { authorization = '' } }: FastifyRequest, { target }: Endpoint): void {
+  const isLogIn = target.kind === 'edge' && target.operation === 'logIn'
+  if (isLogIn && !BASIC.test(authorization)) throw unauthorized('Invalid credentials')
+  if (!isLogIn && !BEARER.test(authorization)) throw unauthorized('No authorization token provided')
+}
+
+/** Throws 400 for names that the release does not have, and for mandatory ones that are missing. */
+function checkNames(endpoint: Endpoint, query: Values, isInRelease: (releases?: Releases) => boolean): void {
+  const isKnown = (name: string): boolean => {
+    if (name in FLAGS) return !endpoint.withoutFlags?.includes(name)
+    return Object.hasOwn(endpoint.query, name) && isInRelease(endpoint.query[name]?.value?.releases)
+  }
+  const extra = Object.keys(query).filter((name) => !isKnown(name))
+  if (extra.length > 0) throw badRequest(`Extra query parameter(s) ${extra.join(', ')} not in spec`)
+}
+
+/** Replaces the values by their canonical texts. */
+function checkValues(described: Readonly<Record<string, Param>>, values: Values, place: 'query' | 'path'): void {
+  for (const [name, param] of Object.entries(described)) {
+    const text = values[name]
+    if (text !== undefined) values[name] = checkParam(name, param, text, place)
+    else if (param.required !== undefined) throw badRequest(`Missing ${place} parameter '${name}'`)
+  }
+}
+
+function checkFlags(endpoint: Endpoint, query: Values): void {
+  for (const [name, param] of Object.entries(FLAGS)) {
+    const text = query[name]
+    if (text !== undefined && !endpoint.withoutFlags?.includes(name)) checkParam(name, param, text, 'query')
+  }
+}
+
+/** Returns the values that the record names, in its order. A value that is the default is left out. */
+function valuesOf(described: Readonly<Record<string, Param>>, values: Values): Record<string, string> {
+  const found: Record<string, string> = {}
+  for (const [name, param] of Object.entries(described)) {
+    const text = values[name]
+    if (text !== undefined && text !== String(param.default)) found[name] = text
+  }
+  return found
+}
+
+function minorOf(release: string | undefined): number | undefined {
+  const [, minor] = /^v?4\.(\d+)/.exec(release ?? '') ?? []
+  return minor === undefined ? undefined : Number(minor)
+}

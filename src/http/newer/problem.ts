@@ -1,0 +1,75 @@
+/** The errors of the newer contract: `application/problem+json` with `title`, `detail` and, for some, `remediation` and `error`. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type EdgeError, type ErrorCode, Problem } from '../../core/errors.ts'
+import { pretty } from '../../representation/pretty.ts'
+import { toEdgeError } from '../reply.ts'
+
+const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
+
+const TITLES: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Permission Denied',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  406: 'Not Acceptable',
+  413: 'Request Entity Too Large',
+  429: 'Too Many Requests',
+}
+const SERVER_TITLE = 'Wazuh Internal Error'
+
+/** The codes that the newer contract has for errors of the edge. All others keep their own. */
+const CODES: Partial<Record<ErrorCode, number>> = { 902: 4000, 903: 6001, 904: 6000 }
+
+/** Codes of the classic contract that the newer one writes without a number. */
+const WITHOUT_CODE: ReadonlySet<number> = new Set([901, 603, 905, 701])
+
+export function sendProblem({ edge }: FastifyRequest, reply: FastifyReply, error: EdgeError): FastifyReply {
+  const text = `${JSON.stringify(contentsOf(error))}\n`
+  reply.code(statusOf(error)).header('content-type', PROBLEM_TYPE)
+  return reply.send(edge.flags.pretty ? pretty(text) : text)
+}
+
+/** A fault of a parameter or a body has 400 in both contracts; what the classic one answers with 200 has 400 here. */
+function statusOf(error: EdgeError): number {
+  if (error.code === 701) return 413
+  return error.status === 200 ? 400 : error.status
+}
+
+function contentsOf(error: EdgeError): object {
+  if (error instanceof Problem) {
+    const { title, detail, remediation, number } = error
+    return { title, detail, ...(remediation && { remediation }), ...(number !== undefined && { error: number }) }
+  }
+  const title = TITLES[statusOf(error)] ?? SERVER_TITLE
+  const code = WITHOUT_CODE.has(error.code) ? undefined : (CODES[error.code] ?? error.code)
+  return { title, detail: error.message, ...(code !== undefined && { error: code }) }
+}
+
+export function notFound(): EdgeError {
+  return new Problem(603, { title: 'Not Found', detail: '404: Not Found' })
+}
+
+export function methodNotAllowed(): EdgeError {
+  return new Problem(905, { title: 'Method Not Allowed', detail: '405: Method Not Allowed' })
+}
+
+export function unauthorized(detail: string): EdgeError {
+  return new Problem(901, { title: 'Unauthorized', detail })
+}
+
+export function badRequest(detail: string): EdgeError {
+  return new Problem(614, { title: 'Bad Request', detail })
+}
+
+export function wrongBodyType(): EdgeError {
+  const detail = 'The body type is not the one specified in the content-type'
+  return new Problem(607, { title: 'Not Acceptable', detail, number: 6002, status: 406 })
+}
+
+/** Returns the error of the newer contract for an error of a handler, a hook or Fastify. */
+export function problemOf(thrown: unknown): EdgeError {
+  const error = toEdgeError(thrown)
+  if (error instanceof Problem || error.code !== 614) return error
+  return badRequest(error.message)
+}
