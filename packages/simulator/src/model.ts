@@ -74,6 +74,11 @@ export interface World {
   readonly copyDelay?: number
   /** Newer layout: false: nodes have not downloaded the data about MITRE and vulnerabilities. Absent: they have. */
   readonly hasFeeds?: boolean
+  /**
+   * Newer layout: rows of inventories in place of generated ones, by path of the call and agent:
+   * `/syscollector/{agent_id}/packages 001`.
+   */
+  readonly reported?: ReadonlyMap<string, readonly Readonly<Record<string, unknown>>[]>
   now(): Date
 }
 

@@ -17,6 +17,7 @@ export interface WorldOptions {
   readonly databaseDelay?: number
   readonly copyDelay?: number
   readonly hasFeeds?: boolean
+  readonly reported?: World['reported']
   readonly now?: () => Date
 }
 
@@ -42,6 +43,7 @@ export function createWorld(options: WorldOptions = {}): World {
     databaseDelay,
     copyDelay,
     hasFeeds: options.hasFeeds ?? true,
+    ...(options.reported && { reported: options.reported }),
     now,
   }
   const [master] = nodes

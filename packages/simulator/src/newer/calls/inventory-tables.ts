@@ -16,6 +16,8 @@ export interface Inventory {
   readonly action: 'syscollector:read' | 'ciscat:read'
   readonly texts: Texts
   readonly cost: number
+  /** A page without rows has no total. */
+  readonly countsPages?: true
   rowsOf(world: World, machine: Machine, agent: SimAgent): Item[]
 }
 
@@ -149,6 +151,7 @@ export const ciscat: Inventory = {
     none: 'No CISCAT results were returned',
   },
   cost: 12,
+  countsPages: true,
   // The agent's own text of the time is stored.
   rowsOf: (_, machine, agent) =>
     assessments(machine).map(({ scan_id, scan_time, ...rest }) => {

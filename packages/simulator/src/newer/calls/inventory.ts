@@ -58,11 +58,20 @@ function nestedValue(row: Item, name: string): unknown {
   return inner === undefined ? value : (value as Item | undefined)?.[inner]
 }
 
-function pageOf(inventory: Inventory, agent: SimAgent, { world, node, query }: Asked) {
+function generatedRows(inventory: Inventory, agent: SimAgent, world: World, node: SimNode): Item[] {
   const machine = machineWithDatabase(world, node, agent)
-  const all = machine === undefined ? [] : inventory.rowsOf(world, machine, agent)
+  return machine === undefined ? [] : inventory.rowsOf(world, machine, agent)
+}
+
+function pageOf(inventory: Inventory, agent: SimAgent, { world, node, query }: Asked) {
+  const { reported } = world
+  const all =
+    reported === undefined
+      ? generatedRows(inventory, agent, world, node)
+      : (reported.get(`${inventory.path} ${agent.id}`) ?? [])
   const rows = all.filter((row) => matchesFilters(row, query))
-  return collectRows(rows, tableOf(inventory), query, world.now())
+  const page = collectRows(rows, tableOf(inventory), query, world.now())
+  return inventory.countsPages && page.items.length === 0 ? { ...page, total: 0 } : page
 }
 
 function ofAgent(inventory: Inventory): Call['run'] {

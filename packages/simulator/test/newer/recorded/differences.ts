@@ -4,15 +4,28 @@ import type { Difference } from './replay.ts'
 interface Reason {
   readonly why: string
   readonly operations: RegExp
+  /** Absent: all requests of the operations. */
+  readonly requests?: RegExp
   /** What differs: the texts of the comparison. Absent: anything. */
   readonly texts?: RegExp
 }
 
 export const reasons: readonly Reason[] = [
   {
-    why: 'made-up rows of the recorded inventories: other members, and other values for the filters and pages',
-    operations: /^GET \/(?:experimental\/)?(?:syscollector|ciscat)/,
-    texts: /^(?:missing|extra|outcome: \{"error":0,)/,
+    why: 'these filters of several agents have no effect there; the edge relies on them',
+    operations: /^GET \/experimental\/syscollector\/(?:netiface|os)$/,
+    requests: /\?(?:name|os\.name|os\.version)=/,
+  },
+  {
+    why: 'the recorded database read the names from an index, in its order',
+    operations: /^GET \/syscollector\/\{agent_id\}\/packages$/,
+    requests: /select=name/,
+    texts: /^content/,
+  },
+  {
+    why: 'the recording has pages of the packages of other agents only',
+    operations: /^GET \/experimental\/syscollector\/packages$/,
+    texts: /^(?:content|outcome: \{"error":0,)/,
   },
   {
     why: 'made-up files, checks and findings of the recorded agent',
@@ -80,9 +93,8 @@ export const reasons: readonly Reason[] = [
 ]
 
 /** Returns the reasons that explain each text of a difference; undefined: it is not explained. */
-export function explain({ operation, texts }: Difference): Reason[] | undefined {
-  const found = texts.map((text) =>
-    reasons.find((one) => one.operations.test(operation) && (one.texts?.test(text) ?? true)),
-  )
+export function explain({ operation, request, texts }: Difference): Reason[] | undefined {
+  const known = reasons.filter((one) => one.operations.test(operation) && (one.requests?.test(request) ?? true))
+  const found = texts.map((text) => known.find((one) => one.texts?.test(text) ?? true))
   return found.every((one) => one !== undefined) ? found : undefined
 }

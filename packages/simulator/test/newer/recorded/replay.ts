@@ -40,7 +40,7 @@ const PARTS = [
 const PACE_MS = 150
 
 /** Calls whose items and totals follow from the requests alone. */
-const DETERMINISTIC = /^(?:GET|POST|PUT|DELETE) \/security\//
+const DETERMINISTIC = /^(?:GET|POST|PUT|DELETE) \/(?:security|(?:experimental\/)?(?:syscollector|ciscat))\//
 
 export async function replay(): Promise<Replayed> {
   const exchanges = recordedContract()

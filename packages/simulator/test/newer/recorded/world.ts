@@ -40,6 +40,7 @@ export async function startRecordedCluster(
     seed: 5,
     now,
     hasFeeds: false,
+    reported: reportedRows(exchanges),
     username: 'wazuh',
     password: PASSWORD,
     newer: {
@@ -60,6 +61,30 @@ export async function startRecordedCluster(
   for (const row of recorded) if (row.id !== '000') world.agents.set(row.id, toAgent(row, world.now()))
   return simulator
 }
+
+/** Returns the rows of all inventories that the recording shows, by path of the call and agent. */
+function reportedRows(exchanges: readonly RecordedExchange[]) {
+  const reported = new Map<string, Readonly<Record<string, unknown>>[]>()
+  const paths = new Set<string>()
+  // The calls over all agents show more rows than those of one agent.
+  for (const isOfAll of [true, false]) {
+    for (const { request, user, response } of exchanges) {
+      const [, all, group = '', kind = ''] = PLAIN_INVENTORY.exec(request.path) ?? []
+      const path = `/${group}/{agent_id}/${kind}`
+      if (kind === '' || user !== 'administrator' || response.status !== 200 || paths.has(path)) continue
+      if ((all !== undefined) !== isOfAll) continue
+      paths.add(path)
+      const items = parseBody(response.body)?.data?.affected_items as Readonly<Record<string, unknown>>[]
+      for (const item of items) {
+        const key = `${path} ${item.agent_id}`
+        reported.set(key, [...(reported.get(key) ?? []), item])
+      }
+    }
+  }
+  return reported
+}
+
+const PLAIN_INVENTORY = /^(\/experimental)?\/(syscollector|ciscat)\/(?:\d+\/)?([a-z]+)(?:\?wait_for_complete=\w+)?$/
 
 function toAgent(row: Row, now: Date): SimAgent {
   const { id, name, ip, registerIP, status, version, os, group = [], configSum, mergedSum } = row
