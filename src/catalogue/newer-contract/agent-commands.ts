@@ -8,7 +8,7 @@ export const agentCommands: readonly Endpoint[] = [
   write('PUT', {
     path: '/active-response',
     section: 'Active-response',
-    summary: 'Run or change active response',
+    summary: 'Run a command on agents',
     permission: 'active-response:run',
     rights: ['active-response:command on agent:id:{agent_list}'],
     target: master('several'),

@@ -8,16 +8,16 @@ export const agentWrites: readonly Endpoint[] = [
   write('DELETE', {
     path: '/agents',
     section: 'Agents',
-    summary: 'Remove agents',
+    summary: 'Delete agents',
     permission: 'agents:delete',
     rights: ['agent:delete on agent:id:{agent_list}'],
     target: master(),
     query: {
       ...agentFilters,
       agents_list: agentsOrAll,
-      purge: param('remove the keys too', bool(false)),
+      purge: param('remove the agent from the key file too', bool(false)),
       status: required(
-        'status',
+        'status of the agents',
         list(oneOf('all', 'active', 'pending', 'never_connected', 'disconnected'), { minItems: 1 }),
       ),
       older_than: param('last seen before', text('timeframe', { default: '7d' })),
@@ -46,7 +46,7 @@ export const agentWrites: readonly Endpoint[] = [
   write('POST', {
     path: '/agents',
     section: 'Agents',
-    summary: 'Add agents',
+    summary: 'Add an agent',
     permission: 'agents:write',
     rights: ['agent:create on *:*:*'],
     secret: 'always',
@@ -57,7 +57,7 @@ export const agentWrites: readonly Endpoint[] = [
   write('DELETE', {
     path: '/agents/:agent_id/group',
     section: 'Agents',
-    summary: 'Remove agents group, of one agent',
+    summary: 'Remove an agent from all groups or a list of groups',
     permission: 'groups:write',
     rights: ['agent:modify_group on agent:id:{agent_list}', 'group:modify_assignments on group:id:{group_list}'],
     target: master(),
@@ -68,7 +68,7 @@ export const agentWrites: readonly Endpoint[] = [
   write('DELETE', {
     path: '/agents/:agent_id/group/:group_id',
     section: 'Agents',
-    summary: 'Remove agents group, of one agent and group',
+    summary: 'Remove an agent from a group',
     permission: 'groups:write',
     rights: ['group:modify_assignments on group:id:{group_list}', 'agent:modify_group on agent:id:{agent_list}'],
     target: master(),
@@ -78,7 +78,7 @@ export const agentWrites: readonly Endpoint[] = [
   write('PUT', {
     path: '/agents/:agent_id/group/:group_id',
     section: 'Agents',
-    summary: 'Run or change agents group, of one agent and group',
+    summary: 'Assign an agent to a group',
     permission: 'groups:write',
     rights: [
       'group:modify_assignments on group:id:{replace_list}',
@@ -87,13 +87,13 @@ export const agentWrites: readonly Endpoint[] = [
     ],
     target: master(),
     params: { agent_id: agentId, group_id: groupId },
-    query: { force_single_group: param('replace the other groups', bool()) },
+    query: { force_single_group: param('remove the agents from their other groups', bool()) },
     invalidates: ['agent:{agent_id}', 'group:{group_id}', 'collection:agents', 'collection:groups'],
   }),
   write('PUT', {
     path: '/agents/:agent_id/restart',
     section: 'Agents',
-    summary: 'Run or change agents restart, of one agent',
+    summary: 'Restart an agent',
     permission: 'agents:restart',
     rights: ['agent:restart on agent:id:{agent_list}'],
     target: master('agentOwner'),
@@ -103,18 +103,18 @@ export const agentWrites: readonly Endpoint[] = [
   write('PUT', {
     path: '/agents/upgrade',
     section: 'Agents',
-    summary: 'Run or change agents upgrade',
+    summary: 'Upgrade agents from a repository',
     permission: 'agents:upgrade',
     rights: ['agent:upgrade on agent:id:{agent_list}'],
     target: master('several'),
     query: {
       ...agentFilters,
       agents_list: agentsOrAll,
-      wpk_repo: param('wpk repo', text('path')),
-      upgrade_version: param('upgrade version', text('wazuh_version')),
-      use_http: param('use http', bool(false)),
-      force: param('force', bool(false)),
-      package_type: param('package type', since('4.9', oneOf('rpm', 'deb'))),
+      wpk_repo: param('repository of the packages', text('path')),
+      upgrade_version: param('release to install', text('wazuh_version')),
+      use_http: param('download with HTTP instead of HTTPS', bool(false)),
+      force: param('upgrade even if the release is not newer', bool(false)),
+      package_type: param('type of the package', since('4.9', oneOf('rpm', 'deb'))),
       q,
     },
     invalidates: ['agent:*', 'collection:agents', 'syscollector:*', 'collection:syscollector'],
@@ -123,15 +123,15 @@ export const agentWrites: readonly Endpoint[] = [
   write('PUT', {
     path: '/agents/upgrade_custom',
     section: 'Agents',
-    summary: 'Run or change agents upgrade custom',
+    summary: 'Upgrade agents from a file on their nodes',
     permission: 'agents:upgrade',
     rights: ['agent:upgrade on agent:id:{agent_list}'],
     target: master('several'),
     query: {
       ...agentFilters,
       agents_list: agentsOrAll,
-      file_path: required('file path', text('wpk_path')),
-      installer: param('installer', text('alphanumeric')),
+      file_path: required('path of the package on the node', text('wpk_path')),
+      installer: param('installation script in the package', text('alphanumeric')),
       q,
     },
     invalidates: ['agent:*', 'collection:agents', 'syscollector:*', 'collection:syscollector'],
@@ -140,11 +140,11 @@ export const agentWrites: readonly Endpoint[] = [
   write('DELETE', {
     path: '/agents/group',
     section: 'Agents',
-    summary: 'Remove agents group',
+    summary: 'Remove agents from a group',
     permission: 'groups:write',
     rights: ['group:modify_assignments on group:id:{group_list}', 'agent:modify_group on agent:id:{agent_list}'],
     target: master(),
-    query: { agents_list: agentsOrAll, group_id: required('group', text('group_names')) },
+    query: { agents_list: agentsOrAll, group_id: required('name of the group', text('group_names')) },
     invalidates: [
       'agent:{query.agents_list}',
       'agent:{answer.affected_items}',
@@ -156,7 +156,7 @@ export const agentWrites: readonly Endpoint[] = [
   write('PUT', {
     path: '/agents/group',
     section: 'Agents',
-    summary: 'Run or change agents group',
+    summary: 'Assign agents to a group',
     permission: 'groups:write',
     rights: [
       'group:modify_assignments on group:id:{replace_list}',
@@ -166,8 +166,8 @@ export const agentWrites: readonly Endpoint[] = [
     target: master(),
     query: {
       agents_list: agentsList,
-      group_id: required('group', text('group_names')),
-      force_single_group: param('replace the other groups', bool()),
+      group_id: required('name of the group', text('group_names')),
+      force_single_group: param('remove the agents from their other groups', bool()),
     },
     invalidates: [
       'agent:{query.agents_list}',
@@ -180,7 +180,7 @@ export const agentWrites: readonly Endpoint[] = [
   write('PUT', {
     path: '/agents/group/:group_id/restart',
     section: 'Agents',
-    summary: 'Run or change agents group restart, of one group',
+    summary: 'Restart the agents of a group',
     permission: 'agents:restart',
     rights: ['group:read on group:id:{group_list}', 'agent:read on agent:id:{agent_list}'],
     target: master('several'),
@@ -190,7 +190,7 @@ export const agentWrites: readonly Endpoint[] = [
   write('POST', {
     path: '/agents/insert',
     section: 'Agents',
-    summary: 'Add agents insert',
+    summary: 'Add an agent with its id and key',
     permission: 'agents:write',
     rights: ['agent:create on *:*:*'],
     secret: 'always',
@@ -224,18 +224,18 @@ export const agentWrites: readonly Endpoint[] = [
   write('POST', {
     path: '/agents/insert/quick',
     section: 'Agents',
-    summary: 'Add agents insert quick',
+    summary: 'Add an agent by its name only',
     permission: 'agents:write',
     rights: ['agent:create on *:*:*'],
     secret: 'always',
     target: master(),
-    query: { agent_name: required('agent name', text('names', { maxLength: 128 })) },
+    query: { agent_name: required('name of the agent', text('names', { maxLength: 128 })) },
     invalidates: ['agent:{answer.id}', 'collection:agents', 'collection:groups'],
   }),
   write('PUT', {
     path: '/agents/node/:node_id/restart',
     section: 'Agents',
-    summary: 'Run or change agents node restart, of one node',
+    summary: 'Restart the agents of a node',
     permission: 'agents:restart',
     rights: ['cluster:read on node:id:{node_id}'],
     target: master('node'),
@@ -245,7 +245,7 @@ export const agentWrites: readonly Endpoint[] = [
   write('PUT', {
     path: '/agents/reconnect',
     section: 'Agents',
-    summary: 'Run or change agents reconnect',
+    summary: 'Have agents connect again',
     permission: 'agents:restart',
     rights: ['agent:reconnect on agent:id:{agent_list}'],
     target: master('several'),
@@ -255,7 +255,7 @@ export const agentWrites: readonly Endpoint[] = [
   write('PUT', {
     path: '/agents/restart',
     section: 'Agents',
-    summary: 'Run or change agents restart',
+    summary: 'Restart agents',
     permission: 'agents:restart',
     rights: ['agent:restart on agent:id:{agent_list}'],
     target: master('several'),

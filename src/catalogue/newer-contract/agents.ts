@@ -21,7 +21,7 @@ export const agents: readonly Endpoint[] = [
   read({
     path: '/agents',
     section: 'Agents',
-    summary: 'Read agents',
+    summary: 'List agents',
     permission: 'agents:read',
     rights: ['agent:read on agent:id:{agent_list}'],
     target: master(),
@@ -33,7 +33,10 @@ export const agents: readonly Endpoint[] = [
       status: agentStatus,
       q,
       older_than: param('last seen before', text('timeframe')),
-      group_config_status: param('group config status', since('4.5', oneOf('synced', 'not synced'))),
+      group_config_status: param(
+        'whether the agents have the configuration of their groups',
+        since('4.5', oneOf('synced', 'not synced')),
+      ),
       distinct: distinctSince47,
     },
     cache: cacheIn('agents', 'collection:agents', 'collection:groups'),
@@ -41,7 +44,7 @@ export const agents: readonly Endpoint[] = [
   read({
     path: '/agents/:agent_id/config/:component/:configuration',
     section: 'Agents',
-    summary: 'Read agents config, of one agent and component and configuration',
+    summary: 'Get the active configuration of an agent',
     permission: 'agents:read',
     rights: ['agent:read on agent:id:{agent_list}'],
     secret: 'possible',
@@ -52,7 +55,7 @@ export const agents: readonly Endpoint[] = [
   read({
     path: '/agents/:agent_id/group/is_sync',
     section: 'Agents',
-    summary: 'Read agents group is sync, of one agent',
+    summary: 'Check whether an agent has the configuration of its groups',
     permission: 'agents:read',
     rights: ['agent:read on agent:id:{agent_list}'],
     target: master(),
@@ -62,7 +65,7 @@ export const agents: readonly Endpoint[] = [
   read({
     path: '/agents/:agent_id/key',
     section: 'Agents',
-    summary: 'Read agents key, of one agent',
+    summary: 'Get the key of an agent',
     permission: 'agents:read',
     rights: ['agent:read on agent:id:{agent_list}'],
     secret: 'always',
@@ -73,17 +76,17 @@ export const agents: readonly Endpoint[] = [
   read({
     path: '/agents/:agent_id/stats/:component',
     section: 'Agents',
-    summary: 'Read agents stats, of one agent and component',
+    summary: 'Get the statistics of a component of an agent',
     permission: 'agents:read',
     rights: ['agent:read on agent:id:{agent_list}'],
     target: master('agentOwner'),
-    params: { agent_id: agentId, component: param('component', oneOf('logcollector', 'agent')) },
+    params: { agent_id: agentId, component: param('component of the agent', oneOf('logcollector', 'agent')) },
     cache: cacheIn('agents', 'agent:{agent_id}', 'agent:*'),
   }),
   read({
     path: '/agents/upgrade_result',
     section: 'Agents',
-    summary: 'Read agents upgrade result',
+    summary: 'Get the results of upgrades of agents',
     permission: 'agents:upgrade',
     rights: ['agent:upgrade on agent:id:{agent_list}'],
     target: master(),
@@ -93,7 +96,7 @@ export const agents: readonly Endpoint[] = [
   read({
     path: '/agents/no_group',
     section: 'Agents',
-    summary: 'Read agents no group',
+    summary: 'List agents without a group',
     permission: 'agents:read',
     rights: ['agent:read on agent:id:{agent_list}'],
     target: master(),
@@ -103,7 +106,7 @@ export const agents: readonly Endpoint[] = [
   read({
     path: '/agents/outdated',
     section: 'Agents',
-    summary: 'Read agents outdated',
+    summary: 'List outdated agents',
     permission: 'agents:read',
     rights: ['agent:read on agent:id:{agent_list}'],
     target: master(),
@@ -113,17 +116,17 @@ export const agents: readonly Endpoint[] = [
   read({
     path: '/agents/stats/distinct',
     section: 'Agents',
-    summary: 'Read agents stats distinct',
+    summary: 'Count agents by the values of fields',
     permission: 'agents:read',
     rights: ['agent:read on agent:id:{agent_list}'],
     target: master(),
-    query: { ...rows, fields: param('fields', list(text('names'))), q },
+    query: { ...rows, fields: param('fields whose values are counted', list(text('names'))), q },
     cache: cacheIn('agents', 'collection:agents', 'collection:groups'),
   }),
   read({
     path: '/agents/summary/os',
     section: 'Agents',
-    summary: 'Read agents summary os',
+    summary: 'List the operating systems of agents',
     permission: 'agents:read',
     rights: ['agent:read on agent:id:{agent_list}'],
     target: master(),
@@ -132,7 +135,7 @@ export const agents: readonly Endpoint[] = [
   read({
     path: '/agents/summary/status',
     section: 'Agents',
-    summary: 'Read agents summary status',
+    summary: 'Count agents by status',
     permission: 'agents:read',
     rights: ['agent:read on agent:id:{agent_list}'],
     target: master(),
@@ -141,7 +144,7 @@ export const agents: readonly Endpoint[] = [
   read({
     path: '/agents/:agent_id/daemons/stats',
     section: 'Agents',
-    summary: 'Read agents daemons stats, of one agent',
+    summary: 'Get the statistics of the daemons about an agent',
     releases: { since: '4.5' },
     permission: 'agents:read',
     rights: ['agent:read on agent:id:{agent_list}'],
@@ -153,7 +156,7 @@ export const agents: readonly Endpoint[] = [
   read({
     path: '/agents/uninstall',
     section: 'Agents',
-    summary: 'Read agents uninstall',
+    summary: 'Check the permission to uninstall agents',
     releases: { since: '4.12' },
     permission: 'agents:delete',
     rights: ['agent:uninstall on *:*:*'],
@@ -163,7 +166,7 @@ export const agents: readonly Endpoint[] = [
   read({
     path: '/agents/summary',
     section: 'Agents',
-    summary: 'Read agents summary',
+    summary: 'Count agents by status, group and operating system',
     releases: { since: '4.14' },
     permission: 'agents:read',
     rights: ['agent:read on agent:id:{agent_list}'],

@@ -30,7 +30,7 @@ export const cluster: readonly Endpoint[] = [
   read({
     path: '/cluster/local/info',
     section: 'Cluster',
-    summary: 'Read cluster local info',
+    summary: 'Get the cluster information of the answering node',
     permission: 'cluster:read',
     rights: ['cluster:read on node:id:{node_id}'],
     target: master(),
@@ -40,14 +40,14 @@ export const cluster: readonly Endpoint[] = [
   read({
     path: '/cluster/nodes',
     section: 'Cluster',
-    summary: 'Read cluster nodes',
+    summary: 'List the nodes of the cluster',
     permission: 'cluster:read',
     rights: ['cluster:read on node:id:{filter_node}'],
     target: master(),
     query: {
       ...rows,
       select,
-      type: param('type', oneOf('worker', 'master')),
+      type: param('type of the nodes', oneOf('worker', 'master')),
       nodes_list: nodesList,
       q,
       distinct: distinctSince47,
@@ -58,7 +58,7 @@ export const cluster: readonly Endpoint[] = [
   read({
     path: '/cluster/healthcheck',
     section: 'Cluster',
-    summary: 'Read cluster healthcheck',
+    summary: 'Get the health of the nodes',
     permission: 'cluster:read',
     rights: ['cluster:read on node:id:{filter_node}'],
     target: master(),
@@ -69,7 +69,7 @@ export const cluster: readonly Endpoint[] = [
   read({
     path: '/cluster/status',
     section: 'Cluster',
-    summary: 'Read cluster status',
+    summary: 'Get the status of the cluster',
     permission: 'cluster:read',
     rights: ['cluster:status on *:*:*'],
     target: master(),
@@ -79,7 +79,7 @@ export const cluster: readonly Endpoint[] = [
   read({
     path: '/cluster/local/config',
     section: 'Cluster',
-    summary: 'Read cluster local config',
+    summary: 'Get the cluster configuration of the answering node',
     permission: 'cluster:read',
     rights: ['cluster:read on node:id:{node_id}'],
     secret: 'always',
@@ -89,7 +89,7 @@ export const cluster: readonly Endpoint[] = [
   read({
     path: '/cluster/api/config',
     section: 'Cluster',
-    summary: 'Read cluster api config',
+    summary: 'Get the API configuration of nodes',
     permission: 'cluster:read',
     rights: ['cluster:read_api_config on node:id:{node_id}, *:*:*'],
     target: master('several'),
@@ -99,7 +99,7 @@ export const cluster: readonly Endpoint[] = [
   read({
     path: '/cluster/:node_id/status',
     section: 'Cluster',
-    summary: 'Read cluster status, of one node',
+    summary: 'Get the status of the daemons of a node',
     permission: 'manager:read',
     rights: ['cluster:read on node:id:{node_id}, *:*:*'],
     target: master('node'),
@@ -110,7 +110,7 @@ export const cluster: readonly Endpoint[] = [
   read({
     path: '/cluster/:node_id/info',
     section: 'Cluster',
-    summary: 'Read cluster info, of one node',
+    summary: 'Get basic information about a node',
     permission: 'manager:read',
     rights: ['cluster:read on node:id:{node_id}, *:*:*'],
     target: master('node'),
@@ -120,7 +120,7 @@ export const cluster: readonly Endpoint[] = [
   read({
     path: '/cluster/:node_id/configuration',
     section: 'Cluster',
-    summary: 'Read cluster configuration, of one node',
+    summary: 'Get the configuration file of a node',
     permission: 'manager:read',
     rights: ['cluster:read on node:id:{node_id}, *:*:*'],
     secret: 'possible',
@@ -133,7 +133,7 @@ export const cluster: readonly Endpoint[] = [
   write('PUT', {
     path: '/cluster/:node_id/configuration',
     section: 'Cluster',
-    summary: 'Run or change cluster configuration, of one node',
+    summary: 'Replace the configuration file of a node',
     permission: 'files:write',
     rights: ['cluster:update_config on node:id:{node_id}, *:*:*'],
     target: master('node'),
@@ -146,7 +146,7 @@ export const cluster: readonly Endpoint[] = [
   read({
     path: '/cluster/:node_id/stats',
     section: 'Cluster',
-    summary: 'Read cluster stats, of one node',
+    summary: 'Get the statistics of a node for a day',
     permission: 'manager:read',
     rights: ['cluster:read on node:id:{node_id}, *:*:*'],
     target: master('node'),
@@ -157,7 +157,7 @@ export const cluster: readonly Endpoint[] = [
   read({
     path: '/cluster/:node_id/stats/hourly',
     section: 'Cluster',
-    summary: 'Read cluster stats hourly, of one node',
+    summary: 'Get the hourly averages of a node',
     permission: 'manager:read',
     rights: ['cluster:read on node:id:{node_id}, *:*:*'],
     target: master('node'),
@@ -167,7 +167,7 @@ export const cluster: readonly Endpoint[] = [
   read({
     path: '/cluster/:node_id/stats/weekly',
     section: 'Cluster',
-    summary: 'Read cluster stats weekly, of one node',
+    summary: 'Get the weekly averages of a node',
     permission: 'manager:read',
     rights: ['cluster:read on node:id:{node_id}, *:*:*'],
     target: master('node'),
@@ -177,7 +177,7 @@ export const cluster: readonly Endpoint[] = [
   read({
     path: '/cluster/:node_id/stats/analysisd',
     section: 'Cluster',
-    summary: 'Read cluster stats analysisd, of one node',
+    summary: 'Get the counters of analysisd on a node',
     permission: 'manager:read',
     rights: ['cluster:read on node:id:{node_id}, *:*:*'],
     target: master('node'),
@@ -187,7 +187,7 @@ export const cluster: readonly Endpoint[] = [
   read({
     path: '/cluster/:node_id/stats/remoted',
     section: 'Cluster',
-    summary: 'Read cluster stats remoted, of one node',
+    summary: 'Get the counters of remoted on a node',
     permission: 'manager:read',
     rights: ['cluster:read on node:id:{node_id}, *:*:*'],
     target: master('node'),
@@ -197,7 +197,7 @@ export const cluster: readonly Endpoint[] = [
   read({
     path: '/cluster/:node_id/logs',
     section: 'Cluster',
-    summary: 'Read cluster logs, of one node',
+    summary: 'List the log entries of a node',
     permission: 'manager:read',
     rights: ['cluster:read on node:id:{node_id}, *:*:*'],
     target: master('node'),
@@ -218,7 +218,7 @@ export const cluster: readonly Endpoint[] = [
   read({
     path: '/cluster/:node_id/logs/summary',
     section: 'Cluster',
-    summary: 'Read cluster logs summary, of one node',
+    summary: 'Count the log entries of a node by level',
     permission: 'manager:read',
     rights: ['cluster:read on node:id:{node_id}, *:*:*'],
     target: master('node'),
@@ -228,7 +228,7 @@ export const cluster: readonly Endpoint[] = [
   write('PUT', {
     path: '/cluster/restart',
     section: 'Cluster',
-    summary: 'Run or change cluster restart',
+    summary: 'Restart nodes',
     permission: 'cluster:restart',
     rights: ['cluster:read on node:id:{node_id}, *:*:*', 'cluster:restart on node:id:{node_id}, *:*:*'],
     target: master(),
@@ -240,7 +240,7 @@ export const cluster: readonly Endpoint[] = [
   read({
     path: '/cluster/configuration/validation',
     section: 'Cluster',
-    summary: 'Read cluster configuration validation',
+    summary: 'Check the configuration of nodes',
     permission: 'cluster:read',
     rights: ['cluster:read on node:id:{node_id}, *:*:*'],
     target: master('several'),
@@ -251,7 +251,7 @@ export const cluster: readonly Endpoint[] = [
   read({
     path: '/cluster/:node_id/configuration/:component/:configuration',
     section: 'Cluster',
-    summary: 'Read cluster configuration, of one node and component and configuration',
+    summary: 'Get the active configuration of a node',
     permission: 'manager:read',
     rights: ['cluster:read on node:id:{node_id}, *:*:*'],
     secret: 'possible',
@@ -262,7 +262,7 @@ export const cluster: readonly Endpoint[] = [
   read({
     path: '/cluster/ruleset/synchronization',
     section: 'Cluster',
-    summary: 'Read cluster ruleset synchronization',
+    summary: 'Check whether nodes have the ruleset of the master',
     releases: { since: '4.5' },
     permission: 'cluster:read',
     rights: ['cluster:read on node:id:{node_id}'],
@@ -273,7 +273,7 @@ export const cluster: readonly Endpoint[] = [
   read({
     path: '/cluster/:node_id/daemons/stats',
     section: 'Cluster',
-    summary: 'Read cluster daemons stats, of one node',
+    summary: 'Get the statistics of the daemons of a node',
     releases: { since: '4.5' },
     permission: 'manager:read',
     rights: ['cluster:read on node:id:{node_id}, *:*:*'],
@@ -285,7 +285,7 @@ export const cluster: readonly Endpoint[] = [
   write('PUT', {
     path: '/cluster/analysisd/reload',
     section: 'Cluster',
-    summary: 'Run or change cluster analysisd reload',
+    summary: 'Reload the ruleset of analysisd on nodes',
     releases: { since: '4.14' },
     permission: 'cluster:restart',
     rights: ['cluster:read on node:id:{node_id}, *:*:*', 'cluster:restart on node:id:{node_id}, *:*:*'],

@@ -26,7 +26,7 @@ export const manager: readonly Endpoint[] = [
   read({
     path: '/manager/status',
     section: 'Manager',
-    summary: 'Read manager status',
+    summary: 'Get the status of the daemons',
     permission: 'manager:read',
     rights: ['cluster:read on node:id:{node_id}, *:*:*'],
     target: master(),
@@ -36,7 +36,7 @@ export const manager: readonly Endpoint[] = [
   read({
     path: '/manager/info',
     section: 'Manager',
-    summary: 'Read manager info',
+    summary: 'Get basic information about the manager',
     permission: 'manager:read',
     rights: ['cluster:read on node:id:{node_id}, *:*:*'],
     target: master(),
@@ -45,7 +45,7 @@ export const manager: readonly Endpoint[] = [
   read({
     path: '/manager/configuration',
     section: 'Manager',
-    summary: 'Read manager configuration',
+    summary: 'Get the configuration file',
     permission: 'manager:read',
     rights: ['cluster:read on node:id:{node_id}, *:*:*'],
     secret: 'possible',
@@ -57,7 +57,7 @@ export const manager: readonly Endpoint[] = [
   write('PUT', {
     path: '/manager/configuration',
     section: 'Manager',
-    summary: 'Run or change manager configuration',
+    summary: 'Replace the configuration file',
     permission: 'files:write',
     rights: ['cluster:update_config on node:id:{node_id}, *:*:*'],
     target: master(),
@@ -69,7 +69,7 @@ export const manager: readonly Endpoint[] = [
   read({
     path: '/manager/stats',
     section: 'Manager',
-    summary: 'Read manager stats',
+    summary: 'Get the statistics of a day',
     permission: 'manager:read',
     rights: ['cluster:read on node:id:{node_id}, *:*:*'],
     target: master(),
@@ -79,7 +79,7 @@ export const manager: readonly Endpoint[] = [
   read({
     path: '/manager/stats/hourly',
     section: 'Manager',
-    summary: 'Read manager stats hourly',
+    summary: 'Get the hourly averages',
     permission: 'manager:read',
     rights: ['cluster:read on node:id:{node_id}, *:*:*'],
     target: master(),
@@ -88,7 +88,7 @@ export const manager: readonly Endpoint[] = [
   read({
     path: '/manager/stats/weekly',
     section: 'Manager',
-    summary: 'Read manager stats weekly',
+    summary: 'Get the weekly averages',
     permission: 'manager:read',
     rights: ['cluster:read on node:id:{node_id}, *:*:*'],
     target: master(),
@@ -97,7 +97,7 @@ export const manager: readonly Endpoint[] = [
   read({
     path: '/manager/stats/analysisd',
     section: 'Manager',
-    summary: 'Read manager stats analysisd',
+    summary: 'Get the counters of analysisd',
     permission: 'manager:read',
     rights: ['cluster:read on node:id:{node_id}, *:*:*'],
     target: master(),
@@ -106,7 +106,7 @@ export const manager: readonly Endpoint[] = [
   read({
     path: '/manager/stats/remoted',
     section: 'Manager',
-    summary: 'Read manager stats remoted',
+    summary: 'Get the counters of remoted',
     permission: 'manager:read',
     rights: ['cluster:read on node:id:{node_id}, *:*:*'],
     target: master(),
@@ -115,7 +115,7 @@ export const manager: readonly Endpoint[] = [
   read({
     path: '/manager/logs',
     section: 'Manager',
-    summary: 'Read manager logs',
+    summary: 'List log entries',
     permission: 'manager:read',
     rights: ['cluster:read on node:id:{node_id}, *:*:*'],
     target: master(),
@@ -135,7 +135,7 @@ export const manager: readonly Endpoint[] = [
   read({
     path: '/manager/logs/summary',
     section: 'Manager',
-    summary: 'Read manager logs summary',
+    summary: 'Count log entries by level',
     permission: 'manager:read',
     rights: ['cluster:read on node:id:{node_id}, *:*:*'],
     target: master(),
@@ -144,7 +144,7 @@ export const manager: readonly Endpoint[] = [
   read({
     path: '/manager/api/config',
     section: 'Manager',
-    summary: 'Read manager api config',
+    summary: 'Get the API configuration',
     permission: 'manager:read',
     rights: ['cluster:read_api_config on node:id:{node_id}, *:*:*'],
     target: master(),
@@ -153,7 +153,7 @@ export const manager: readonly Endpoint[] = [
   write('PUT', {
     path: '/manager/restart',
     section: 'Manager',
-    summary: 'Run or change manager restart',
+    summary: 'Restart the manager',
     permission: 'manager:restart',
     rights: ['cluster:read on node:id:{node_id}, *:*:*', 'cluster:restart on node:id:{node_id}, *:*:*'],
     target: master(),
@@ -164,7 +164,7 @@ export const manager: readonly Endpoint[] = [
   read({
     path: '/manager/configuration/validation',
     section: 'Manager',
-    summary: 'Read manager configuration validation',
+    summary: 'Check the configuration',
     permission: 'manager:read',
     rights: ['cluster:read on node:id:{node_id}, *:*:*'],
     target: master(),
@@ -174,7 +174,7 @@ export const manager: readonly Endpoint[] = [
   read({
     path: '/manager/configuration/:component/:configuration',
     section: 'Manager',
-    summary: 'Read manager configuration, of one component and configuration',
+    summary: 'Get the active configuration',
     permission: 'manager:read',
     rights: ['cluster:read on node:id:{node_id}, *:*:*'],
     secret: 'possible',
@@ -185,7 +185,7 @@ export const manager: readonly Endpoint[] = [
   read({
     path: '/manager/daemons/stats',
     section: 'Manager',
-    summary: 'Read manager daemons stats',
+    summary: 'Get the statistics of the daemons',
     releases: { since: '4.5' },
     permission: 'manager:read',
     rights: ['cluster:read on node:id:{node_id}, *:*:*'],
@@ -196,18 +196,18 @@ export const manager: readonly Endpoint[] = [
   read({
     path: '/manager/version/check',
     section: 'Manager',
-    summary: 'Read manager version check',
+    summary: 'Check for newer releases',
     releases: { since: '4.9' },
     permission: 'manager:read',
     target: master(),
-    query: { force_query: param('force query', bool(false)) },
+    query: { force_query: param('ask again instead of reading the last result', bool(false)) },
     withoutFlags: ['wait_for_complete'],
     cache: cacheIn('manager', 'node:{master}', 'node:*'),
   }),
   write('PUT', {
     path: '/manager/analysisd/reload',
     section: 'Manager',
-    summary: 'Run or change manager analysisd reload',
+    summary: 'Reload the ruleset of analysisd',
     releases: { since: '4.14' },
     permission: 'manager:restart',
     rights: ['cluster:read on node:id:{node_id}, *:*:*', 'cluster:restart on node:id:{node_id}, *:*:*'],

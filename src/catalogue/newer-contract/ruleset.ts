@@ -25,7 +25,7 @@ export const ruleset: readonly Endpoint[] = [
   read({
     path: '/lists',
     section: 'Lists',
-    summary: 'Read lists',
+    summary: 'List the contents of CDB lists',
     permission: 'lists:read',
     rights: ['lists:read on list:file:{filename}'],
     target: master(),
@@ -35,7 +35,7 @@ export const ruleset: readonly Endpoint[] = [
   read({
     path: '/lists/files/:filename',
     section: 'Lists',
-    summary: 'Read lists files, of one filename',
+    summary: 'Get a CDB list file',
     permission: 'files:read',
     rights: ['lists:read on list:file:{filename}'],
     secret: 'possible',
@@ -48,7 +48,7 @@ export const ruleset: readonly Endpoint[] = [
   write('PUT', {
     path: '/lists/files/:filename',
     section: 'Lists',
-    summary: 'Run or change lists files, of one filename',
+    summary: 'Upload a CDB list file',
     permission: 'files:write',
     rights: ['lists:update on *:*:*'],
     target: master(),
@@ -61,7 +61,7 @@ export const ruleset: readonly Endpoint[] = [
   write('DELETE', {
     path: '/lists/files/:filename',
     section: 'Lists',
-    summary: 'Remove lists files, of one filename',
+    summary: 'Delete a CDB list file',
     permission: 'files:delete',
     rights: ['lists:delete on list:file:{filename}'],
     target: master(),
@@ -72,7 +72,7 @@ export const ruleset: readonly Endpoint[] = [
   read({
     path: '/lists/files',
     section: 'Lists',
-    summary: 'Read lists files',
+    summary: 'List CDB list files',
     permission: 'lists:read',
     rights: ['lists:read on list:file:{filename}'],
     target: master(),
@@ -82,25 +82,25 @@ export const ruleset: readonly Endpoint[] = [
   read({
     path: '/rules',
     section: 'Rules',
-    summary: 'Read rules',
+    summary: 'List rules',
     permission: 'rules:read',
     target: anyNode,
     query: {
       ...rows,
-      rule_ids: param('rules', list(integer({ minimum: 1 }))),
+      rule_ids: param('ids of rules', list(integer({ minimum: 1 }))),
       select,
       q,
       status: fileStatus,
-      group: param('group', text('alphanumeric')),
-      level: param('level', text('range')),
+      group: param('group of the rules', text('alphanumeric')),
+      level: param('level of the rules, or a range such as 2-4', text('range')),
       filename: files,
       relative_dirname: folder,
-      pci_dss: param('pci dss', text('alphanumeric')),
-      gdpr: param('gdpr', text('alphanumeric')),
-      gpg13: param('gpg13', text('alphanumeric')),
-      hipaa: param('hipaa', text('alphanumeric')),
-      tsc: param('tsc', text('alphanumeric')),
-      mitre: param('mitre', text('alphanumeric')),
+      pci_dss: param('requirement of PCI DSS', text('alphanumeric')),
+      gdpr: param('requirement of GDPR', text('alphanumeric')),
+      gpg13: param('requirement of GPG 13', text('alphanumeric')),
+      hipaa: param('requirement of HIPAA', text('alphanumeric')),
+      tsc: param('requirement of TSC', text('alphanumeric')),
+      mitre: param('id of a MITRE technique', text('alphanumeric')),
       distinct: distinctSince47,
     },
     cache: cacheIn('rules', 'rules'),
@@ -108,7 +108,7 @@ export const ruleset: readonly Endpoint[] = [
   read({
     path: '/rules/groups',
     section: 'Rules',
-    summary: 'Read rules groups',
+    summary: 'List the groups of rules',
     permission: 'rules:read',
     target: anyNode,
     query: { ...rows },
@@ -117,11 +117,14 @@ export const ruleset: readonly Endpoint[] = [
   read({
     path: '/rules/requirement/:requirement',
     section: 'Rules',
-    summary: 'Read rules requirement, of one requirement',
+    summary: 'List the values of a compliance requirement in rules',
     permission: 'rules:read',
     target: anyNode,
     params: {
-      requirement: param('requirement', oneOf('pci_dss', 'gdpr', 'hipaa', 'nist-800-53', 'gpg13', 'tsc', 'mitre')),
+      requirement: param(
+        'compliance standard',
+        oneOf('pci_dss', 'gdpr', 'hipaa', 'nist-800-53', 'gpg13', 'tsc', 'mitre'),
+      ),
     },
     query: { ...rows },
     cache: cacheIn('rules', 'rules'),
@@ -129,7 +132,7 @@ export const ruleset: readonly Endpoint[] = [
   read({
     path: '/rules/files',
     section: 'Rules',
-    summary: 'Read rules files',
+    summary: 'List rule files',
     permission: 'rules:read',
     rights: ['rules:read on rule:file:{filename}'],
     target: anyNode,
@@ -147,7 +150,7 @@ export const ruleset: readonly Endpoint[] = [
   read({
     path: '/rules/files/:filename',
     section: 'Rules',
-    summary: 'Read rules files, of one filename',
+    summary: 'Get a rule file',
     permission: 'files:read',
     secret: 'possible',
     target: master(),
@@ -159,7 +162,7 @@ export const ruleset: readonly Endpoint[] = [
   write('PUT', {
     path: '/rules/files/:filename',
     section: 'Rules',
-    summary: 'Run or change rules files, of one filename',
+    summary: 'Upload a rule file',
     permission: 'files:write',
     rights: ['rules:update on *:*:*'],
     target: master(),
@@ -172,7 +175,7 @@ export const ruleset: readonly Endpoint[] = [
   write('DELETE', {
     path: '/rules/files/:filename',
     section: 'Rules',
-    summary: 'Remove rules files, of one filename',
+    summary: 'Delete a rule file',
     permission: 'files:delete',
     rights: ['rules:delete on rule:file:{filename}'],
     target: master(),
@@ -184,12 +187,12 @@ export const ruleset: readonly Endpoint[] = [
   read({
     path: '/decoders',
     section: 'Decoders',
-    summary: 'Read decoders',
+    summary: 'List decoders',
     permission: 'decoders:read',
     target: anyNode,
     query: {
       ...rows,
-      decoder_names: param('decoder names', list(text('names'))),
+      decoder_names: param('names of decoders', list(text('names'))),
       select,
       q,
       filename: files,
@@ -202,7 +205,7 @@ export const ruleset: readonly Endpoint[] = [
   read({
     path: '/decoders/files',
     section: 'Decoders',
-    summary: 'Read decoders files',
+    summary: 'List decoder files',
     permission: 'decoders:read',
     rights: ['decoders:read on decoder:file:{filename}'],
     target: anyNode,
@@ -220,7 +223,7 @@ export const ruleset: readonly Endpoint[] = [
   read({
     path: '/decoders/files/:filename',
     section: 'Decoders',
-    summary: 'Read decoders files, of one filename',
+    summary: 'Get a decoder file',
     permission: 'files:read',
     secret: 'possible',
     target: master(),
@@ -232,7 +235,7 @@ export const ruleset: readonly Endpoint[] = [
   write('PUT', {
     path: '/decoders/files/:filename',
     section: 'Decoders',
-    summary: 'Run or change decoders files, of one filename',
+    summary: 'Upload a decoder file',
     permission: 'files:write',
     rights: ['decoders:update on *:*:*'],
     target: master(),
@@ -245,7 +248,7 @@ export const ruleset: readonly Endpoint[] = [
   write('DELETE', {
     path: '/decoders/files/:filename',
     section: 'Decoders',
-    summary: 'Remove decoders files, of one filename',
+    summary: 'Delete a decoder file',
     permission: 'files:delete',
     rights: ['decoders:delete on decoder:file:{filename}'],
     target: master(),
@@ -257,7 +260,7 @@ export const ruleset: readonly Endpoint[] = [
   read({
     path: '/decoders/parents',
     section: 'Decoders',
-    summary: 'Read decoders parents',
+    summary: 'List parent decoders',
     permission: 'decoders:read',
     target: anyNode,
     query: { ...rows, select },

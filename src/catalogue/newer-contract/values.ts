@@ -12,6 +12,11 @@ export function oneOf(...words: readonly string[]): Text {
   return { type: 'string', words }
 }
 
+/** Returns a text that is one of many words, which blanks separate. */
+export function wordOf(words: string): Text {
+  return oneOf(...words.trim().split(/\s+/))
+}
+
 export function integer(limits: Limits<Numeric> = {}): Numeric {
   return { type: 'integer', ...limits }
 }
