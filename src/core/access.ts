@@ -12,10 +12,10 @@ export const PERMISSION_PATTERN = /^(?:\*|(?:\*|[a-z][a-z-]*):(?:\*|[a-z][a-z-]*
 /**
  * The roles that exist without any setting.
  * - `reader` reads everything except secrets and the operations listener.
- * - `operator` does the everyday work on agents and groups (add, change, remove and restart agents), starts scans and
- *   purges the cache. It reads secrets, because registering an agent involves its key. It does not upgrade agents or
- *   run commands on them (both act as root on every host), restart the manager or the cluster, write or delete files
- *   of the manager, or clear scan results, which are evidence.
+ * - `operator` does the everyday work on agents and groups (add, change, remove and restart agents), starts scans, tests
+ *   rules and purges the cache. It reads secrets, because registering an agent involves its key. It does not upgrade
+ *   agents or run commands on them (both act as root on every host), restart the manager or the cluster, write or delete
+ *   files of the manager, change its users and roles, send it events, or clear scan results, which are evidence.
  * - `administrator` does everything.
  * - `passthrough` does what the manager itself authorises, request by request, and reads its own stored responses. The
  *   manager does not authorise the operations of the edge, so the role has none that shows or touches what others do.
@@ -53,8 +53,8 @@ export function allows(granted: readonly string[], needed: string): boolean {
 /** Fields of the manager's tables that hold agent keys. Sorting or filtering by such a field reveals it bit by bit. */
 const secretFields = ['internal_key']
 
-/** Kinds of value that contain field names. */
-const FIELD_NAMING_KINDS: ReadonlySet<string> = new Set(['sort', 'query', 'select'])
+/** Kinds of value that contain field names. Of the newer contract all values count. */
+const FIELD_NAMING_KINDS: ReadonlySet<string> = new Set(['sort', 'query', 'select', 'described'])
 
 /**
  * Returns whether a parameter names a secret field. Such a request needs `secrets:read`, and its response is never

@@ -1,8 +1,17 @@
 /** Records of writes of agents. */
-import type { Endpoint } from '../endpoint.ts'
+import type { Endpoint, Tag } from '../endpoint.ts'
+import { wholeAgent as dataOfAgent, overAllAgents } from '../schemas/targets.ts'
 import { agentFilters, agentId, agentsList, agentsOrAll, groupId, groupsList, nodeId, q } from './params.ts'
 import { master, write } from './record.ts'
 import { bool, json, list, object, oneOf, param, required, since, text } from './values.ts'
+
+/** Returns the tags of all data of agents. Only releases before 4.8 store vulnerabilities. */
+function wholeAgent(ids: string): readonly Tag[] {
+  return [...dataOfAgent(ids), `vulnerability:${ids}`]
+}
+
+/** A new agent replaces one with the same name or address (`force` is the default), which the response does not name. */
+const replacing: readonly Tag[] = [...wholeAgent('*'), ...overAllAgents]
 
 export const agentWrites: readonly Endpoint[] = [
   write('DELETE', {
@@ -23,25 +32,7 @@ export const agentWrites: readonly Endpoint[] = [
       older_than: param('last seen before', text('timeframe', { default: '7d' })),
       q,
     },
-    invalidates: [
-      'agent:{query.agents_list}',
-      'syscheck:{query.agents_list}',
-      'rootcheck:{query.agents_list}',
-      'sca:{query.agents_list}',
-      'syscollector:{query.agents_list}',
-      'ciscat:{query.agents_list}',
-      'agent:{answer.affected_items}',
-      'syscheck:{answer.affected_items}',
-      'rootcheck:{answer.affected_items}',
-      'sca:{answer.affected_items}',
-      'syscollector:{answer.affected_items}',
-      'ciscat:{answer.affected_items}',
-      'collection:agents',
-      'collection:groups',
-      'collection:syscollector',
-      'collection:ciscat',
-      'cluster',
-    ],
+    invalidates: [...wholeAgent('{query.agents_list}'), ...wholeAgent('{answer.affected_items}'), ...overAllAgents],
   }),
   write('POST', {
     path: '/agents',
@@ -52,7 +43,7 @@ export const agentWrites: readonly Endpoint[] = [
     secret: 'always',
     target: master(),
     body: json({ name: text('names'), 'ip?': text('alphanumeric_symbols') }),
-    invalidates: ['agent:{answer.id}', 'collection:agents', 'collection:groups'],
+    invalidates: replacing,
   }),
   write('DELETE', {
     path: '/agents/:agent_id/group',
@@ -206,20 +197,7 @@ export const agentWrites: readonly Endpoint[] = [
         'after_registration_time?': text('timeframe', { default: '1h' }),
       }),
     }),
-    invalidates: [
-      'agent:{body.id}',
-      'syscheck:{body.id}',
-      'rootcheck:{body.id}',
-      'sca:{body.id}',
-      'syscollector:{body.id}',
-      'ciscat:{body.id}',
-      'agent:{answer.id}',
-      'collection:agents',
-      'collection:groups',
-      'collection:syscollector',
-      'collection:ciscat',
-      'cluster',
-    ],
+    invalidates: replacing,
   }),
   write('POST', {
     path: '/agents/insert/quick',

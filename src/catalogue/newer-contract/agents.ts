@@ -119,9 +119,11 @@ export const agents: readonly Endpoint[] = [
     summary: 'Count agents by the values of fields',
     permission: 'agents:read',
     rights: ['agent:read on agent:id:{agent_list}'],
+    // Without `fields` the manager returns all fields, including the key of each agent.
+    secret: 'possible',
     target: master(),
     query: { ...rows, fields: param('fields whose values are counted', list(text('names'))), q },
-    cache: cacheIn('agents', 'collection:agents', 'collection:groups'),
+    cache: { never: 'contains agent keys' },
   }),
   read({
     path: '/agents/summary/os',

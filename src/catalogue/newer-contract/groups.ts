@@ -72,7 +72,7 @@ export const groups: readonly Endpoint[] = [
     target: master(),
     params: { group_id: groupId },
     query: { ...rows, select, status: agentStatus, q, distinct: distinctSince47 },
-    cache: cacheIn('agents', 'group:{group_id}', 'collection:agents'),
+    cache: cacheIn('agents', 'group:{group_id}', 'group:*', 'collection:agents'),
   }),
   read({
     path: '/groups/:group_id/configuration',
@@ -106,7 +106,7 @@ export const groups: readonly Endpoint[] = [
     target: master(),
     params: { group_id: groupId },
     query: { ...rows, hash: hashFunction, q: qSince47, select: selectSince47, distinct: distinctSince47 },
-    cache: cacheIn('agents', 'group:{group_id}'),
+    cache: cacheIn('agents', 'group:{group_id}', 'group:*'),
   }),
   read({
     path: '/groups/:group_id/files/:file_name/json',

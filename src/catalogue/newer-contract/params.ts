@@ -1,14 +1,22 @@
 /** Parameters that several operations of the newer contract take. */
+import type { Param } from '../endpoint.ts'
 import { bool, integer, list, oneOf, param, required, since, text, wordOf } from './values.ts'
 
 export const agentDaemons = param('names of daemons', list(oneOf('wazuh-analysisd', 'wazuh-remoted')))
-export const agentId = param('id of the agent', text('numbers', { minLength: 3 }))
+/** `0001` is agent 001 too. */
+export const agentId: Param = { ...param('id of the agent', text('numbers', { minLength: 3 })), canonical: 'agentId' }
 export const agentStatus = param(
   'status of the agents',
   list(oneOf('active', 'pending', 'never_connected', 'disconnected'), { minItems: 1 }),
 )
-export const agentsList = param('ids of agents', list(text('numbers', { minLength: 3 })))
-export const agentsOrAll = required('ids of agents, or all', list(text('numbers_or_all', { minLength: 3 })))
+export const agentsList: Param = {
+  ...param('ids of agents', list(text('numbers', { minLength: 3 }))),
+  canonical: 'agentIds',
+}
+export const agentsOrAll: Param = {
+  ...required('ids of agents, or all', list(text('numbers_or_all', { minLength: 3 }))),
+  canonical: 'agentIds',
+}
 export const component = param(
   'component',
   wordOf(`

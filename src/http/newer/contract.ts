@@ -9,7 +9,7 @@ import type { Releases } from '../../catalogue/newer-contract/value.ts'
 import { type EdgeError, Problem } from '../../core/errors.ts'
 import { NO_BODY } from '../../core/request.ts'
 import type { HttpContract, HttpSettings, RouterOptions } from '../contract.ts'
-import type { Values } from '../parameters.ts'
+import { canonicalText, type Values } from '../parameters.ts'
 import { routeUrl } from '../schema.ts'
 import { checkBody, checkBodyType, parseNewerBody, plainContentType } from './body.ts'
 import { checkParam } from './check-values.ts'
@@ -150,7 +150,7 @@ function valuesOf(described: Readonly<Record<string, Param>>, values: Values): R
   const found: Record<string, string> = {}
   for (const [name, param] of Object.entries(described)) {
     const text = values[name]
-    if (text !== undefined && text !== String(param.default)) found[name] = text
+    if (text !== undefined && text !== String(param.default)) found[name] = canonicalText(param.canonical, text)
   }
   return found
 }

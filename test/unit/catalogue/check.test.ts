@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { Endpoint, ReadEndpoint, WriteEndpoint } from '../../../src/catalogue/endpoint.ts'
 import { catalogue, permissions } from '../../../src/catalogue/index.ts'
+import { newerContract } from '../../../src/catalogue/newer-contract/index.ts'
 import { read, write } from '../../../src/catalogue/record.ts'
 import { agentId, filter, list, nodeId, select } from '../../../src/catalogue/schemas/params.ts'
 import { collectionOf, message, objectOf, textOf } from '../../../src/catalogue/schemas/responses.ts'
@@ -235,11 +236,11 @@ t.test('records are frozen deeply', async (t) => {
   for (const record of catalogue) t.ok(frozen(record), record.path)
 })
 
-t.test('the permissions are those of the records and three more', async (t) => {
+t.test('the permissions are those of the records of both contracts and four more', async (t) => {
   t.ok(permissions.includes('secrets:read') && permissions.includes('operations:read'))
   t.ok(permissions.includes('nodes:drain'))
   t.notOk(permissions.includes('signedIn'))
   t.strictSame([...permissions], [...new Set(permissions)].sort())
-  for (const { permission } of catalogue)
+  for (const { permission } of [...catalogue, ...newerContract])
     t.ok(permission === 'signedIn' || permissions.includes(permission), permission)
 })

@@ -1,6 +1,9 @@
 /** Checks which responses may be stored, and that writes invalidate everything that they change. */
 import type { Endpoint, StaleLimit, Tag, WriteEndpoint } from '../../../../src/catalogue/endpoint.ts'
 import { type Check, faults, fieldsOf, idOf, isRead, isWrite, partOf, pathNames } from './record-facts.ts'
+/** `src/cache/policy.ts` gives this tag to each stored response. */
+export const OF_ALL: Tag = 'cache'
+
 export const checkCachePolicy: Check = (record, all) => {
   if (!isRead(record) || 'never' in record.cache) return []
   const { tags } = record.cache
@@ -76,7 +79,8 @@ function conditions(record: WriteEndpoint): readonly (readonly [boolean, string]
   })
 }
 
-function tagsOf(record: WriteEndpoint): readonly Tag[] {
+/** Returns the tags that a write invalidates, under whatever condition. */
+export function tagsOf(record: WriteEndpoint): readonly Tag[] {
   return record.invalidates.flatMap((entry) => (typeof entry === 'string' ? [entry] : entry.tags))
 }
 
@@ -119,6 +123,7 @@ function wholeOf(tag: Tag): Tag {
 
 function hasTag(record: Endpoint, tag: Tag): boolean {
   if (!isRead(record) || 'never' in record.cache) return false
+  if (tag === OF_ALL) return true
   return record.cache.tags.some((own) => familyOf(own) === familyOf(tag))
 }
 

@@ -35,7 +35,7 @@ export const checkNames: Check = (record) => {
     [unknown.length > 0, `oneOf names ${unknown.join(', ')}, which is not in query; add it there`],
     [raw !== undefined && !query.includes(raw.when), `raw.when is not a parameter of query; name one`],
     [
-      !inOrder(query),
+      record.contract === 'classic' && !inOrder(query),
       `the query is out of order; write ${FIRST_NAMES.join(', ')} first and select last, as 604 lists them`,
     ],
   )
@@ -96,6 +96,9 @@ export const checkBody: Check = (record) => {
     ],
     [body !== undefined && record.method === 'DELETE', 'a DELETE has no body; use query parameters'],
     [body?.types.length === 0, 'the body has no types; list its media types'],
-    [body?.kind === 'fields' && fieldsOf(record).length === 0, 'the body has no fields; add them or remove the body'],
+    [
+      body?.kind === 'fields' && !body.open && fieldsOf(record).length === 0,
+      'the body has no fields; add them or remove the body',
+    ],
   )
 }
