@@ -7,11 +7,12 @@ import { cluster } from './cluster.ts'
 import type { Endpoint } from './endpoint.ts'
 import { groups } from './groups.ts'
 import { manager } from './manager.ts'
+import { newerContract } from './newer-contract/index.ts'
 import { decoders, lists, rules } from './ruleset.ts'
 import { rootcheck, syscheck } from './scans.ts'
 import { service, summary, tokens } from './service.ts'
 import { syscollector } from './syscollector.ts'
-/** The catalogue: every endpoint that the edge serves, and every permission that a role can grant. */
+/** The catalogue: every endpoint of the classic contract, and every permission that a role can grant. */
 
 /** All records by section. If two paths match, the router prefers a literal segment to a parameter. */
 export const catalogue: readonly Endpoint[] = Object.freeze([
@@ -39,9 +40,9 @@ export const catalogue: readonly Endpoint[] = Object.freeze([
 /** Permissions that no record names: secrets, stored responses of other scopes, the operations listener, draining nodes. */
 const permissionsWithoutRecord = ['secrets:read', 'cache:read', 'operations:read', 'nodes:drain']
 
-/** Every permission that a role may list, sorted. */
+/** Every permission that a role may list, sorted: those of both contracts. */
 export const permissions: readonly string[] = Object.freeze(
-  [...new Set([...catalogue.map(({ permission }) => permission), ...permissionsWithoutRecord])]
+  [...new Set([...[...catalogue, ...newerContract].map(({ permission }) => permission), ...permissionsWithoutRecord])]
     .filter((permission) => permission !== 'signedIn')
     .sort(),
 )

@@ -35,11 +35,13 @@ t.test('the built-in roles grant exactly these permissions of the catalogue', as
     'active-response:run',
     'agents:upgrade',
     'cluster:restart',
+    'events:write',
     'files:delete',
     'files:write',
     'manager:restart',
     'nodes:drain',
     'rootcheck:clear',
+    'security:write',
     'syscheck:clear',
   ])
   t.same(
