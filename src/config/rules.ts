@@ -29,7 +29,11 @@ export const rules: readonly Rule[] = [
   requireTls('operations', 'if only trusted operators use that network'),
   { paths: [pathOf('listen.trustedProxies')], check: checkTrustedProxies },
   { paths: [pathOf('listen.drain')], check: checkDrain },
-  { paths: [pathOf('listen.port'), pathOf('listen.host'), pathOf('operations')], check: checkPorts },
+  {
+    paths: ['listen.port', 'listen.secondPort', 'listen.host', 'operations'].map(pathOf),
+    check: checkPorts,
+  },
+  { paths: ['listen.contract', 'listen.secondPort', 'cluster.layout'].map(pathOf), check: checkContracts },
   { paths: [pathOf('cluster.nodes')], check: checkNodes },
   { paths: [pathOf('cluster.nodes'), pathOf('cluster.tls')], check: checkNodeTls },
   { paths: [pathOf('cluster.tls')], check: checkClientCertificate },
@@ -70,9 +74,23 @@ function checkDrain({ listen: { drain } }: Config, report: Report): void {
   report(['listen', 'drain', 'delay'], 'is longer than listen.drain.limit; shorten it, or raise the limit')
 }
 
-function checkPorts({ listen, operations }: Config, report: Report): void {
-  if (listen.port === 0 || listen.port !== operations.port || listen.host !== operations.host) return
+/** Port 0 is a free one, so several listeners may have it. */
+function checkPorts({ listen: { host, port, secondPort }, operations }: Config, report: Report): void {
+  if (secondPort !== undefined && secondPort !== 0 && secondPort === port) {
+    report(['listen', 'secondPort'], `${port} is also listen.port; choose another one`)
+  }
+  if (operations.port === 0 || host !== operations.host || ![port, secondPort].includes(operations.port)) return
   report(['operations', 'port'], `${operations.port} is also the port of listen; choose another one`)
+}
+
+/** Nodes of the classic layout lack most of what clients of the newer contract ask for. */
+function checkContracts({ listen: { contract, secondPort }, cluster: { layout } }: Config, report: Report): void {
+  const name = contract === 'newer' ? 'contract' : secondPort === undefined ? undefined : 'secondPort'
+  if (layout !== 'classic' || name === undefined) return
+  report(
+    ['listen', name],
+    'serves the newer contract, which nodes of the classic layout cannot answer; set cluster.layout to newer or auto, or remove this setting',
+  )
 }
 
 function checkNodes({ cluster }: Config, report: Report): void {

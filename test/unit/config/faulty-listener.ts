@@ -1,5 +1,5 @@
 /** Configurations with one fault in the listener, the log or the file itself, and the message of each. */
-import { file, type Row } from './settings-text.ts'
+import { file, type Row, withGroup } from './settings-text.ts'
 
 const listen = (text: string) => file({ listen: text })
 const duration = 'must be a duration such as 750ms, 30s or 2m, got'
@@ -19,6 +19,31 @@ export const front: readonly Row[] = [
   ],
   ['not a number', listen('port: many'), 'edge.yaml:2:9 listen.port: must be an integer, got "many"'],
   ['a port too high', listen('port: 70000'), 'edge.yaml:2:9 listen.port: must be at most 65535, got 70000'],
+  [
+    'the newer contract in front of classic nodes',
+    listen('contract: newer'),
+    'edge.yaml:2:13 listen.contract: serves the newer contract, which nodes of the classic layout cannot answer; set cluster.layout to newer or auto, or remove this setting',
+  ],
+  [
+    'a second port in front of classic nodes',
+    listen('secondPort: 55002'),
+    'edge.yaml:2:15 listen.secondPort: serves the newer contract, which nodes of the classic layout cannot answer; set cluster.layout to newer or auto',
+  ],
+  [
+    'both in front of classic nodes',
+    listen('{ contract: newer, secondPort: 55002 }'),
+    'edge.yaml:2:15 listen.contract: serves the newer contract',
+  ],
+  [
+    'one port for both contracts',
+    file({ listen: 'secondPort: 55000', cluster: withGroup('layout: newer') }),
+    'edge.yaml:2:15 listen.secondPort: 55000 is also listen.port; choose another one',
+  ],
+  [
+    'the second port is that of the operations listener',
+    file({ listen: 'secondPort: 55001', cluster: withGroup('layout: auto') }),
+    'edge.yaml:1:1 operations.port: 55001 is also the port of listen; choose another one',
+  ],
   [
     'a limit of nothing',
     listen('limits: { queryParameters: 0 }'),

@@ -5,7 +5,7 @@ import { loadConfig } from '../../../src/config/index.ts'
 import { clusterAndAccess } from './faulty-cluster.ts'
 import { front } from './faulty-listener.ts'
 import { signInFaults, validSignIn } from './faulty-sign-in.ts'
-import { account, file, nodes } from './settings-text.ts'
+import { account, file, nodes, withGroup } from './settings-text.ts'
 
 async function faultsOf(t: Test, text: string, env: Record<string, string> = {}): Promise<string[]> {
   const folder = t.testdir({ users: '', keys: {} })
@@ -60,6 +60,11 @@ t.test('unusual settings that are valid', async (t) => {
     'plain HTTP to this machine': file({ cluster: nodes("{ name: m, type: master, url: 'http://127.0.0.1:1' }") }),
     'plain HTTP to nodes on purpose': file({
       cluster: `${nodes("{ name: m, type: master, url: 'http://10.0.0.1:1' }")}\n  tls: { required: false }`,
+    }),
+    'both contracts in front of newer nodes': file({ listen: 'secondPort: 0', cluster: withGroup('layout: newer') }),
+    'the newer contract while nodes are upgraded': file({
+      listen: 'contract: newer',
+      cluster: withGroup('layout: auto'),
     }),
     'keys without values': file({ listen: 'tls:\n  host:' }),
     'a user named like a member of objects': file({
