@@ -4,7 +4,7 @@
  * so that no value can imitate a delimiter, and the whole passes through an HMAC, so that clients cannot choose a key.
  */
 import { createHash, createHmac } from 'node:crypto'
-import type { Param, Tag } from '../catalogue/endpoint.ts'
+import type { Contract, Param, Tag } from '../catalogue/endpoint.ts'
 import { namesSecret } from '../core/access.ts'
 import type { StoredResponseInfo } from '../core/cache-index.ts'
 import { type Caller, type EdgeRead, nodeOf } from '../core/request.ts'
@@ -99,6 +99,8 @@ type NamedValues = readonly (readonly [string, string])[]
 
 /** A request in the one form that all its spellings share: defaults filled in, names sorted. */
 interface CanonicalRequest {
+  /** The contracts share paths, and their responses differ. */
+  readonly contract: Contract
   readonly path: string
   readonly params: NamedValues
   readonly query: NamedValues
@@ -116,6 +118,7 @@ function canonicalRequest(request: EdgeRead, policy: CompiledPolicy, { settings,
   const node = nodeOf(request)
   const isSnapshot = extent === 'allRows'
   return {
+    contract: endpoint.contract,
     path: endpoint.path,
     params: canonicalValues(policy.params, params),
     query: isSnapshot ? [] : canonicalValues(policy.query, query),
@@ -168,9 +171,10 @@ function digestPermissions(permissions: readonly string[], policy: string): stri
 const RESPONSE_FORMAT = '2'
 
 /** Returns a text that two requests share only if they are equal. */
-function serialize({ path, params, query, scope, node = '', nodes, isSnapshot }: CanonicalRequest): string {
+function serialize({ contract, path, params, query, scope, node = '', nodes, isSnapshot }: CanonicalRequest): string {
   const values = [lengthPrefixed(params.flat()), lengthPrefixed(query.flat())]
-  return lengthPrefixed([RESPONSE_FORMAT, path, scope, ...values, node, nodes, ...(isSnapshot ? ['snapshot'] : [])])
+  const kind = isSnapshot ? ['snapshot'] : contract === 'newer' ? ['newer'] : []
+  return lengthPrefixed([RESPONSE_FORMAT, path, scope, ...values, node, nodes, ...kind])
 }
 
 function lengthPrefixed(fields: readonly string[]): string {

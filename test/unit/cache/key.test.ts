@@ -29,6 +29,12 @@ const values = fc.dictionary(fc.constantFrom(...names), fc.string({ unit: 'binar
 /** The manager's defaults. */
 const defaults: Readonly<Record<string, string>> = { offset: '0', limit: '500' }
 
+t.test('the contracts share no stored response, whatever the records have in common', async (t) => {
+  const request = edgeRequest('GET /agents')
+  const newer: EdgeRead = { ...request, endpoint: { ...request.endpoint, contract: 'newer' } }
+  t.not(keyOf(newer), keyOf(request))
+})
+
 t.test('equal requests share a key, in every spelling', async (t) => {
   fc.assert(
     fc.property(values, fc.array(fc.nat()), (query, order) => {
