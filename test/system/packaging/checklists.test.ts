@@ -3,6 +3,7 @@ import t from 'tap'
 
 const KINDS = [
   'An endpoint',
+  'An operation of the newer contract',
   'A parameter',
   'A setting',
   'A metric',
