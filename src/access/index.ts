@@ -28,8 +28,8 @@ function checkOptions({ realm, tokens }: AccessOptions): void {
 }
 
 interface TokenActions {
-  /** Returns a signed token for the user of that name. */
-  issue(name: string): Promise<string>
+  /** Returns a token for the caller: one that the edge has signed, or one of the node for a user of the manager. */
+  issue(caller: Caller): Promise<string>
   /** Revokes all tokens of the caller. */
   revoke(caller: Caller): Promise<void>
 }
@@ -43,7 +43,7 @@ export function createTokenOperations({ issue, revoke }: TokenActions): {
 } {
   return {
     async logIn({ caller, query }) {
-      const token = await issue(caller.name)
+      const token = await issue(caller)
       if (query.raw === 'true') {
         const stream = Readable.from([token])
         return { kind: 'file', status: 200, type: 'text/plain; charset=utf-8', length: token.length, stream }
@@ -58,7 +58,7 @@ export function createTokenOperations({ issue, revoke }: TokenActions): {
       // If a token could be exchanged for a new one, a stolen token would never expire.
       if (caller.token !== undefined) throw new EdgeError(902, '. A token is issued for Basic credentials only')
       rejectPassthrough(caller)
-      return envelopeOf({ error: 0, data: { token: await issue(caller.name) } }, OF_EDGE)
+      return envelopeOf({ error: 0, data: { token: await issue(caller) } }, OF_EDGE)
     },
     async revokeTokens({ caller }) {
       rejectPassthrough(caller)

@@ -42,6 +42,7 @@ export function createPassthroughAccess(
     realm: options.realm,
     limits,
     acceptsTokens: false,
+    permissionsOf,
     async authenticatePassword(address, name, password) {
       const login = await logins.login(address, name, password)
       const caller = (secret: string) => ({

@@ -7,7 +7,7 @@ import { type CacheOperationsPorts, cacheOperations } from '../cache/operations.
 import { refuseWritesInTrial } from '../cache/trial.ts'
 import type { Contract } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
-import { newerContract as newerRecords } from '../catalogue/newer-contract/index.ts'
+import { newerContract as newerRecords, withManagerUsers } from '../catalogue/newer-contract/index.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import type { CacheStoreState } from '../core/cache-index.ts'
@@ -30,6 +30,7 @@ import type { Cluster } from '../upstream/index.ts'
 import { createKinds } from '../upstream/kinds/index.ts'
 import { type ApiDescription, createApiDescription } from './api-description.ts'
 import { buildCache } from './cache.ts'
+import { checkTokensAtNode, issueManagerToken } from './manager-tokens.ts'
 import { buildNodeStages } from './node-stages.ts'
 import type { SharedAccess } from './redis.ts'
 import { createTraceStarter, type Traces } from './telemetry.ts'
@@ -106,7 +107,10 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
   const pipeline = buildPipeline({
     operations: {
       ...createTokenOperations({
-        issue: (name) => issueToken(name),
+        issue: ({ name, credentials }) =>
+          credentials === undefined
+            ? issueToken(name)
+            : issueManagerToken(cluster, name, credentials, current().cluster.limits.timeout),
         revoke: (caller) => access.revokeTokens(caller),
       }),
       ...cacheOperations(cache.ports),
@@ -117,10 +121,16 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
     ...(initial.cache.trial && { refuseWrites: refuseWritesInTrial }),
   })
   const handler = audit.stage(pipeline)
+  const usesManagerUsers = nodes.credentials.mode === 'passthrough'
+  const managerTokens = checkTokensAtNode(access, {
+    cluster,
+    accepted: cache.acceptedTokens,
+    timeout: () => current().cluster.limits.timeout,
+  })
   const contracts: Readonly<Record<Contract, CreateContract>> = {
     classic: classicContract(catalogue),
     newer: newerContract({
-      catalogue: newerRecords,
+      catalogue: usesManagerUsers ? withManagerUsers(newerRecords) : newerRecords,
       release: () => cluster.view.versions?.of(cluster.view.master().name),
     }),
   }
@@ -138,8 +148,9 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
       clientAddress: addressOf,
       managerVersion: () => kindOf(cluster.view).clientVersion(cluster.view),
       authentication: async (instance) => {
-        const authenticator = await createAuthenticator(instance, access, shared?.count)
-        issueToken = tokenIssuer(instance, access)
+        const checks = contract === 'newer' && usesManagerUsers ? managerTokens : access
+        const authenticator = await createAuthenticator(instance, checks, shared?.count)
+        if (!usesManagerUsers) issueToken = tokenIssuer(instance, access)
         return authenticator
       },
     })

@@ -1,5 +1,6 @@
 /** Builds the cache from the configuration: its store, its stages and the endpoints of `/cache`. */
 import { hash } from 'node:crypto'
+import { type AcceptedTokens, createAcceptedTokens } from '../cache/accepted-tokens.ts'
 import { type CacheStages, createCache } from '../cache/index.ts'
 import type { KeySettings } from '../cache/key.ts'
 import type { LifetimesOf } from '../cache/lifetimes.ts'
@@ -28,6 +29,8 @@ export interface BuiltCache {
   readonly ports: CacheOperationsPorts
   /** The fetch locks of the store; shared by all replicas if there is Redis. */
   readonly acquireFetchLock: CacheStore['acquireFetchLock'] | undefined
+  /** Absent: nothing is stored. */
+  readonly acceptedTokens?: AcceptedTokens
   /** Absent: there is no store. */
   readonly state?: () => CacheStoreState
   close(): Promise<void>
@@ -113,7 +116,12 @@ export async function buildCache(settings: ReloadableConfig, parts: CacheParts):
       resolveUrl,
     },
   }
-  return { stages, ports, acquireFetchLock: store.acquireFetchLock, state: store.state, close }
+  const acceptedTokens = createAcceptedTokens({
+    store,
+    secret: () => key.secret,
+    lifetime: () => current().access.tokens.recheck,
+  })
+  return { stages, ports, acquireFetchLock: store.acquireFetchLock, acceptedTokens, state: store.state, close }
 }
 
 async function createStore(

@@ -6,7 +6,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isStorable, reportedNodeFailure } from '../core/envelope.ts'
 import type { CacheDifference } from '../core/events.ts'
-import { type EdgeRead, type Handler, NO_COST } from '../core/request.ts'
+import { actsAsItself, type EdgeRead, type Handler, NO_COST } from '../core/request.ts'
 import { type CacheIndex, type EdgeResponse, isPartial, type Lookup, type TagEpochs } from '../core/response.ts'
 import { rateBudget } from '../core/timing.ts'
 import { tracedSeparately } from '../core/traced.ts'
@@ -128,7 +128,7 @@ export function createDivergenceCheck(
     if (sampleRatio <= 0 || maxPerSecond <= 0 || Math.random() >= sampleRatio) return
     const { request, target } = context
     // With the caller's own credentials, the call would be made in the caller's name without the caller's request.
-    if (request.extent === 'allRows' || request.caller.credentials !== undefined) return
+    if (request.extent === 'allRows' || actsAsItself(request.caller)) return
     if (hit.response.body.length > MAX_COMPARED_BYTES) return
     if (running.has(target.key) || !ports.hasIdleCapacity(request) || !takeFromBudget()) return
     running.add(target.key)

@@ -5,7 +5,7 @@
  */
 import { errorNumberOf, isNodeFailure, reportedNodeFailure } from '../core/envelope.ts'
 import { growingLru } from '../core/recently-used.ts'
-import { type EdgeRead, type Handler, NO_COST } from '../core/request.ts'
+import { actsAsItself, type EdgeRead, type Handler, NO_COST } from '../core/request.ts'
 import type { Lookup, StoredResponse } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
 import { tracedSeparately } from '../core/traced.ts'
@@ -208,7 +208,7 @@ function sharedId(context: ReadContext): string {
 
 /** Calls without a time limit, and calls with the caller's own credentials, are shared only among their like. */
 function flightId({ request, target }: ReadContext, epochs: string): string {
-  const owner = request.caller.credentials === undefined ? '' : request.caller.name
+  const owner = actsAsItself(request.caller) ? request.caller.name : ''
   return `${target.key} ${epochs} ${request.waitForComplete} ${owner}`
 }
 

@@ -151,8 +151,9 @@ function scopeOf(caller: Caller, policy: CompiledPolicy, settings: KeySettings):
   return policy.scope === 'everyone' && !settings.perUser ? EVERYONE : ownScopeOf(caller, settings)
 }
 
-function ownScopeOf({ name, permissions }: Caller, { perUser, policy: roles }: KeySettings): string {
-  return digestPermissions(permissions, perUser ? lengthPrefixed([roles, 'user', name]) : roles)
+function ownScopeOf({ name, permissions, rights }: Caller, { perUser, policy: roles }: KeySettings): string {
+  const owner = rights === undefined ? ['user', name] : ['rights', rights]
+  return digestPermissions(permissions, perUser ? lengthPrefixed([roles, ...owner]) : roles)
 }
 
 /** Returns the scopes of the stored responses that the caller may be served. */

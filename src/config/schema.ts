@@ -281,6 +281,7 @@ const access = group({
   customRoles: table(list(permission)),
   tokens: group({
     lifetime: duration('900s'),
+    recheck: restart(duration('10s')),
     keys: restart(Type.Optional(file())),
     issuers: list(issuer),
   }),

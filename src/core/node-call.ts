@@ -32,6 +32,15 @@ export interface NodeCall {
   readonly hangsAfter?: number
   readonly trace?: Trace
   readonly credentials?: { readonly username: string; readonly password: string }
+  /** The token of the caller, which is sent instead of one of an account. */
+  readonly token?: NodeToken
+}
+
+/** A token that a node has issued; no other node accepts it. */
+export interface NodeToken {
+  readonly node: string
+  /** Returns the header that contains it. A function, so that no dump of an object shows the token. */
+  header(): string
 }
 
 /** A node, the owner of an agent, or several nodes that the call does not name. */

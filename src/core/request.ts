@@ -1,5 +1,6 @@
 import { randomFillSync } from 'node:crypto'
 import type { Endpoint, Priority, ReadEndpoint, WriteEndpoint } from '../catalogue/endpoint.ts'
+import type { NodeToken } from './node-call.ts'
 import type { EdgeResponse } from './response.ts'
 import type { Trace } from './trace.ts'
 
@@ -96,10 +97,19 @@ export interface Caller {
   readonly name: string
   readonly permissions: readonly string[]
   readonly credentials?: { readonly username: string; readonly password: string }
+  /** The caller's own token of a node: the newer contract in access mode `passthrough`. */
+  readonly nodeToken?: NodeToken
+  /** Callers with the same text get the same responses of nodes that cut them to rights. Absent: only the same user does. */
+  readonly rights?: string
   /** The token of the request, for revocation. */
   readonly token?: { readonly jti: string; readonly issuer: string; readonly expiresAt: number }
   /** The console session of the request. */
   readonly session?: CallerSession
+}
+
+/** Whether calls are sent with the caller's own credentials, so that their responses are the caller's. */
+export function actsAsItself({ credentials, nodeToken }: Caller): boolean {
+  return credentials !== undefined || nodeToken !== undefined
 }
 
 /** A session of the operators' console, from a sign-in to a sign-out. */

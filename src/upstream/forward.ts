@@ -5,7 +5,7 @@ import { errorNumberOf, isNotReadyError } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { CallNode, ClusterView, Layout, NodeFailure, NodeResponse } from '../core/node-call.ts'
 import { errorCodeOf, faultRules } from '../core/node-faults.ts'
-import type { EdgeRequest, Handler } from '../core/request.ts'
+import { actsAsItself, type EdgeRequest, type Handler } from '../core/request.ts'
 import { type TimeLimits, timeLimitOf } from '../core/timing.ts'
 import { traceSync } from '../core/traced.ts'
 import { classic } from './dialects/classic.ts'
@@ -74,13 +74,13 @@ function limitUnlimitedRequests(): <T>(request: EdgeRequest, work: () => Promise
 
 /** Calls the candidates in order until one responds. If none does, throws the error of the first candidate. */
 async function callCandidates(options: ForwardOptions, request: EdgeRequest): Promise<Answer> {
-  const { call, view, kindOf } = options
+  const { call, view } = options
   const limits = options.limits()
   const { perMinute } = limits
   const latest = performance.now() + timeLimitOf(request, limits)
   const deadline = request.kind === 'read' ? Math.min(latest, request.deadline) : latest
   let first: NodeFailure | undefined
-  for (const candidate of traceSync(request.trace, 'route', () => kindOf(view).route(request, view))) {
+  for (const candidate of traceSync(request.trace, 'route', () => candidatesOf(request, options))) {
     const remaining = deadline - performance.now()
     if (first !== undefined && remaining <= 0 && !request.waitForComplete) break
     if (first !== undefined && !mayFollow(first, candidate, request)) break
@@ -103,6 +103,13 @@ async function callCandidates(options: ForwardOptions, request: EdgeRequest): Pr
     first ??= result
   }
   throw first === undefined ? new EdgeError(920) : errorOf(first, request)
+}
+
+/** A token of the caller is good at its node only. */
+function candidatesOf(request: EdgeRequest, { view, kindOf }: ForwardOptions): readonly Candidate[] {
+  const { caller, endpoint } = request
+  const { nodeToken } = caller
+  return nodeToken === undefined ? kindOf(view).route(request, view) : [{ node: nodeToken.node, path: endpoint.path }]
 }
 
 /**
@@ -181,6 +188,6 @@ function errorOf(failure: NodeFailure, request: EdgeRequest): unknown {
   if (failure.fault === 'cancelled') return client.signal.reason ?? new EdgeError(949, ' (call cancelled)')
   const { node, detail, retryAfter } = failure
   const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }
-  const code = errorCodeOf(failure, { isRead: endpoint.method === 'GET', ofCaller: caller.credentials !== undefined })
+  const code = errorCodeOf(failure, { isRead: endpoint.method === 'GET', ofCaller: actsAsItself(caller) })
   return new EdgeError(code, ` (${node}: ${detail})`, { headers, cause: failure })
 }

@@ -12,7 +12,7 @@ import type { PassedOnCalls } from './passed-on-calls.ts'
 import { createOwnCall } from './probes.ts'
 import { reserveAttemptAt } from './tokens/failed-logins.ts'
 import { type AccountOf, createAccounts } from './tokens/login.ts'
-import type { Verification } from './tokens/token-calls.ts'
+import type { Issued, Verification } from './tokens/token-calls.ts'
 import { createContext, createRequestHeaders, createTransport, type RequestHeaders } from './transport.ts'
 
 /** What may change of the connections to all nodes. */
@@ -72,6 +72,10 @@ export class NodeRegistry {
   }
 
   /** Checks the credentials of the call, which is a read that every account may send. */
+  async issue(call: NodeCall): Promise<Issued> {
+    return this.#nodes.get(call.node)?.issue(call) ?? notSent(call, NO_ADDRESS)
+  }
+
   async verify(call: NodeCall): Promise<Verification> {
     return this.#nodes.get(call.node)?.verify(call) ?? notSent(call, NO_ADDRESS)
   }

@@ -6,7 +6,7 @@
  */
 import { isStaleIfError } from '../../core/cache-status.ts'
 import { envelopeOf, isNodeFailure } from '../../core/envelope.ts'
-import { arrivalLimitOf, type EdgeRead, type Handler, NO_COST } from '../../core/request.ts'
+import { actsAsItself, arrivalLimitOf, type EdgeRead, type Handler, NO_COST } from '../../core/request.ts'
 import {
   cachedOf,
   type EdgeResponse,
@@ -95,7 +95,7 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
 
   /** Not in the name of a caller, who has not asked for all rows. */
   function buildInBackground(snapshot: EdgeRead, key: string): void {
-    if (building.has(key) || snapshot.caller.credentials !== undefined || !hasIdleCapacity(snapshot)) return
+    if (building.has(key) || actsAsItself(snapshot.caller) || !hasIdleCapacity(snapshot)) return
     building.add(key)
     const { trace, ...request } = snapshot
     void Promise.resolve(read({ ...request, reuse: 'allowed', cost: NO_COST, client: new AbortController() }))

@@ -8,6 +8,7 @@ import { experimental } from './experimental.ts'
 import { groups } from './groups.ts'
 import { manager } from './manager.ts'
 import { mitre } from './mitre.ts'
+import { master } from './record.ts'
 import { ruleset } from './ruleset.ts'
 import { scans } from './scans.ts'
 import { securityReads } from './security-reads.ts'
@@ -33,3 +34,10 @@ export const newerContract: readonly Endpoint[] = Object.freeze([
   ...securityWrites,
   ...vulnerability,
 ])
+
+/** Returns the records where clients log in as users of the manager: the node logs them out, and so ends their tokens. */
+export function withManagerUsers(records: readonly Endpoint[]): readonly Endpoint[] {
+  return records.map((record) =>
+    record.target.kind === 'edge' && record.target.operation === 'logOut' ? { ...record, target: master() } : record,
+  )
+}

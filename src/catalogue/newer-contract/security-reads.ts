@@ -22,7 +22,7 @@ export const securityReads: readonly Endpoint[] = [
     summary: 'Get the user of the token',
     permission: 'signedIn',
     target: master(),
-    cache: cacheIn('manager', 'security'),
+    cache: { never: 'the response is about the caller' },
   }),
   read({
     path: '/security/users/me/policies',
@@ -31,7 +31,7 @@ export const securityReads: readonly Endpoint[] = [
     permission: 'signedIn',
     target: master(),
     withoutFlags: ['wait_for_complete'],
-    cache: cacheIn('manager', 'security'),
+    cache: { never: 'the response is about the caller' },
   }),
   read({
     path: '/security/actions',

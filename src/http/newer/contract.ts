@@ -13,7 +13,15 @@ import { canonicalText, type Values } from '../parameters.ts'
 import { routeUrl } from '../schema.ts'
 import { checkBody, checkBodyType, parseNewerBody, plainContentType } from './body.ts'
 import { checkParam } from './check-values.ts'
-import { badRequest, methodNotAllowed, notFound, problemOf, sendProblem, unauthorized } from './problem.ts'
+import {
+  badRequest,
+  methodNotAllowed,
+  notFound,
+  problemOf,
+  sendProblem,
+  takesPassword,
+  unauthorized,
+} from './problem.ts'
 import { FLAGS, parseNewerQuery } from './query.ts'
 
 const router: RouterOptions = {
@@ -55,7 +63,7 @@ export function newerContract({ catalogue, release }: NewerContractOptions) {
         const { endpoint } = routeOptions.config
         if (endpoint === undefined) throw hasPath(url) ? methodNotAllowed() : notFound()
         if (!isInRelease(endpoint.releases)) throw notFound()
-        checkScheme(request, endpoint)
+        checkScheme(request)
       },
       parseQuery: (url, endpoint) => parseNewerQuery(url, endpoint, settings().listen.limits.queryParameters),
       served: (endpoint) => {
@@ -113,8 +121,9 @@ const BASIC = /^Basic /i
 const BEARER = /^Bearer /i
 
 /** Only a login takes a name and a password, and everything else a token. */
-function checkScheme({ headers: { authorization = '' } }: FastifyRequest, { target }: Endpoint): void {
-  const isLogIn = target.kind === 'edge' && target.operation === 'logIn'
+function checkScheme(request: FastifyRequest): void {
+  const { authorization = '' } = request.headers
+  const isLogIn = takesPassword(request)
   if (isLogIn && !BASIC.test(authorization)) throw unauthorized('Invalid credentials')
   if (!isLogIn && !BEARER.test(authorization)) throw unauthorized('No authorization token provided')
 }

@@ -24,10 +24,19 @@ const CODES: Partial<Record<ErrorCode, number>> = { 902: 4000, 903: 6001, 904: 6
 /** Codes of the classic contract that the newer one writes without a number. */
 const WITHOUT_CODE: ReadonlySet<number> = new Set([901, 603, 905, 701])
 
-export function sendProblem({ edge }: FastifyRequest, reply: FastifyReply, error: EdgeError): FastifyReply {
+export function sendProblem(request: FastifyRequest, reply: FastifyReply, thrown: EdgeError): FastifyReply {
+  const { edge } = request
+  const isUnnamed = thrown.code === 901 && !(thrown instanceof Problem)
+  const error = isUnnamed ? unauthorized(takesPassword(request) ? 'Invalid credentials' : 'Invalid token') : thrown
   const text = `${JSON.stringify(contentsOf(error))}\n`
   reply.code(statusOf(error)).header('content-type', PROBLEM_TYPE)
   return reply.send(edge.flags.pretty ? pretty(text) : text)
+}
+
+/** Whether the request is a login, which has a name and a password; all others have a token. */
+export function takesPassword({ routeOptions }: FastifyRequest): boolean {
+  const target = routeOptions.config?.endpoint?.target
+  return target?.kind === 'edge' && target.operation === 'logIn'
 }
 
 /** A fault of a parameter or a body has 400 in both contracts; what the classic one answers with 200 has 400 here. */

@@ -124,6 +124,7 @@ export function createNodeCall(request: EdgeRequest, { timeout, passedOnTo, ...c
     caller: request.caller.name,
     ...(request.trace && { trace: request.trace }),
     ...(request.caller.credentials && { credentials: request.caller.credentials }),
+    ...(request.caller.nodeToken && { token: request.caller.nodeToken }),
   }
 }
 

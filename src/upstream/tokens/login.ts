@@ -142,6 +142,7 @@ export interface TokenClock {
 export class Token {
   readonly #text: string
   readonly #clock: TokenClock
+  readonly #issuedAt: number
   readonly #renewAt: number
   readonly #expiresAt: number
   #acceptedAt: number
@@ -151,12 +152,18 @@ export class Token {
     this.#text = text
     this.#clock = clock
     this.#acceptedAt = clock.elapsed()
+    this.#issuedAt = this.#acceptedAt
     this.#renewAt = this.#acceptedAt + lifetime * RENEWAL_SHARE
     this.#expiresAt = this.#acceptedAt + lifetime
   }
 
   header(): string {
     return `Bearer ${this.#text}`
+  }
+
+  /** Whether more than half of its lifetime is left. */
+  get isYoung(): boolean {
+    return this.#clock.elapsed() - this.#issuedAt < this.#expiresAt - this.#clock.elapsed()
   }
 
   get isDueForRenewal(): boolean {

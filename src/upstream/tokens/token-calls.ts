@@ -32,6 +32,9 @@ export function verifyBy(tokensOf: () => TokenCalls | undefined, send: Send): Ve
   }
 }
 
+/** A token for a user of the manager, or why there is none. */
+export type Issued = { readonly ok: true; readonly token: Pick<Token, 'header'> } | NodeFailure
+
 export class TokenCalls {
   readonly #options: TokenCallOptions
   readonly #cache: TokenCache
@@ -42,6 +45,10 @@ export class TokenCalls {
   }
 
   async call(call: NodeCall): Promise<NodeResult> {
+    const { token } = call
+    if (token !== undefined) {
+      return this.#options.send({ ...call, authorization: { header: () => token.header(), isRenewable: false } })
+    }
     const account = this.#options.accountOf(call)
     if (account === undefined) return this.#options.send({ ...call, authorization: ANONYMOUS })
     const patience = this.#patienceOf(call)
@@ -67,6 +74,19 @@ export class TokenCalls {
     }
     const login = await this.#authorize(call, account, this.#patienceOf(call))
     return login.ok ? { ok: true } : verificationOf(resultOf(login))
+  }
+
+  /** Returns a token for the user whose credentials the call has. One that is not new is replaced by another login. */
+  async issue(call: NodeCall): Promise<Issued> {
+    const account = this.#options.accountOf(call)
+    if (account === undefined) return notSent(call, { fault: 'refusedCredentials', detail: 'no credentials' })
+    const known = this.#cache.find(account)
+    if (known?.isYoung) return { ok: true, token: known }
+    const login = await this.#cache.logIn(account, this.#patienceOf(call))
+    if (login.ok) return login
+    return 'response' in login
+      ? notSent(call, { fault: 'unreachable', detail: `status ${login.response.status} for the login` })
+      : login.failure
   }
 
   /** Returns the token of the account, or logs in. */

@@ -94,8 +94,9 @@ export async function startEdge(
     const { status, headers, code } = error instanceof EdgeError ? error : new EdgeError(949, '', { cause: error })
     return reply.code(status).headers(headers).send({ error: code })
   })
+  const issue = tokenIssuer(app, access)
   const { issueToken, revokeTokens } = createTokenOperations({
-    issue: tokenIssuer(app, access),
+    issue: ({ name }) => issue(name),
     revoke: access.revokeTokens,
   })
   app.get('/who', async (request) => request.caller)

@@ -1,0 +1,106 @@
+/**
+ * Clients of the newer contract log in as users of the manager, in front of nodes that cut responses to the rights of a
+ * user: users with the same roles share responses, others never do, and a token ends everywhere when the manager ends it.
+ */
+import t, { type Test } from 'tap'
+import { startSimulator } from '../../../packages/simulator/src/index.ts'
+import { type Settings, startEdge } from '../../support/edge.ts'
+import { startRedis } from '../../support/redis.ts'
+
+const only001 = [{ actions: ['agent:read', 'syscollector:read'], resources: ['agent:id:001'] }] as const
+const users = {
+  ann: { password: 'ann-pw', roles: ['administrator'] },
+  amy: { password: 'amy-pw', roles: ['administrator'] },
+  bob: { password: 'bob-pw', roles: only001 },
+  eve: { password: 'eve-pw', roles: ['readonly'] },
+  nil: { password: 'nil-pw' },
+} as const
+
+type User = keyof typeof users
+
+const settings: Settings = {
+  listen: { contract: 'newer' },
+  cluster: { layout: 'newer', discover: false, credentials: { mode: 'passthrough', username: null, password: null } },
+  access: { users: null, roles: null },
+}
+
+interface Body {
+  readonly data?: { readonly token?: string; readonly total_affected_items?: number }
+  readonly title?: string
+  readonly detail?: string
+}
+
+/** Starts two replicas, and returns functions that send requests of users to one of them. */
+async function twoReplicas(t: Test) {
+  const simulator = await startSimulator({ layout: 'newer', workers: 1, agents: 6, newer: { users } })
+  t.teardown(() => simulator.close())
+  const redis = await startRedis()
+  t.teardown(() => redis.close())
+  const shared = { ...settings, cache: { redis: { url: redis.url } } }
+  const edges = [
+    await startEdge({ nodes: simulator.nodes, settings: shared }),
+    await startEdge({ nodes: simulator.nodes, settings: shared }),
+  ]
+  t.teardown(() => Promise.all(edges.map((edge) => edge.close())))
+  const send = async (at: number, path: string, authorization: string | undefined, method = 'GET') => {
+    const headers = authorization === undefined ? {} : { authorization }
+    const response = await fetch(`${edges[at]?.url}${path}`, { method, headers })
+    const body = (await response.json()) as Body
+    return { status: response.status, cache: response.headers.get('cache-status') ?? '', body }
+  }
+  const logIn = async (user: User, at = 0) => {
+    const basic = `Basic ${btoa(`${user}:${users[user].password}`)}`
+    const { status, body } = await send(at, '/security/user/authenticate', basic, 'POST')
+    t.equal(status, 200, `login of ${user}: ${JSON.stringify(body)}`)
+    return `Bearer ${body.data?.token}`
+  }
+  return { send, logIn }
+}
+
+t.test('users with the same roles share responses, and no user gets those of others', async (t) => {
+  const { send, logIn } = await twoReplicas(t)
+  const tokens = new Map<User, string>()
+  for (const user of Object.keys(users) as User[]) tokens.set(user, await logIn(user))
+  const totals: Readonly<Record<User, number>> = { ann: 7, amy: 7, bob: 1, eve: 7, nil: 0 }
+  for (const at of [0, 1, 0]) {
+    for (const [user, token] of tokens) {
+      for (const path of ['/agents', '/agents?limit=2', '/agents?sort=-id']) {
+        const { status, body } = await send(at, path, token)
+        t.equal(status, 200, `${user} ${path}`)
+        t.equal(body.data?.total_affected_items, totals[user], `${user} ${path}`)
+      }
+    }
+  }
+  const first = await send(0, '/agents?offset=1', tokens.get('ann'))
+  t.notMatch(first.cache, /hit/)
+  t.match((await send(1, '/agents?offset=1', tokens.get('amy'))).cache, /hit/, 'another user with the same roles')
+  t.notMatch((await send(0, '/agents?offset=1', tokens.get('eve'))).cache, /hit/, 'a user with other roles')
+})
+
+t.test('a log-out ends the tokens of the user on all replicas at once', async (t) => {
+  const { send, logIn } = await twoReplicas(t)
+  const [ann, eve] = [await logIn('ann'), await logIn('eve')]
+  for (const at of [0, 1]) t.equal((await send(at, '/agents', ann)).status, 200)
+  // A token that is issued in the second of the log-out stays good at the node.
+  await new Promise((resolve) => setTimeout(resolve, 1100))
+  t.equal((await send(0, '/security/user/authenticate', ann, 'DELETE')).status, 200)
+  for (const at of [1, 0]) {
+    const { status, body } = await send(at, '/agents', ann)
+    t.equal(status, 401, `replica ${at}`)
+    t.strictSame(body, { title: 'Unauthorized', detail: 'Invalid token' })
+    t.equal((await send(at, '/agents', eve)).status, 200, 'the token of another user stays good')
+  }
+})
+
+t.test('tokens that the manager did not issue, and wrong passwords, are refused', async (t) => {
+  const { send, logIn } = await twoReplicas(t)
+  const token = await logIn('eve')
+  const forged = `${token.slice(0, -8)}AAAAAAAA`
+  t.equal((await send(0, '/agents', forged)).status, 401)
+  t.equal((await send(0, '/agents', 'Bearer abc')).status, 401)
+  t.equal((await send(0, '/agents', undefined)).body.detail, 'No authorization token provided')
+  const basic = `Basic ${btoa('eve:wrong')}`
+  const refused = await send(0, '/security/user/authenticate', basic, 'POST')
+  t.equal(refused.status, 401)
+  t.equal(refused.body.detail, 'Invalid credentials')
+})
