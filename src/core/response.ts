@@ -22,8 +22,6 @@ export interface EnvelopeResponse<From extends Origin = Origin> {
   readonly body: Buffer
   /** The error number of the body; 0: success. */
   readonly errorNumber: number
-  /** The media type; absent: JSON. */
-  readonly type?: string
   readonly origin: From
 }
 
@@ -47,6 +45,8 @@ export interface NodeOrigin {
   readonly isPersonal: boolean
   /** The rows of the last list `items` in `data`, so that a join need not search for them; `undefined`: not known. */
   readonly rows: RowRanges | undefined
+  /** The body is `application/problem+json`, by which the newer contract reports errors. */
+  readonly isProblem: boolean
 }
 
 /** What the parts say about the response that was made of them. */
@@ -125,7 +125,7 @@ export interface TrialOrigin {
 }
 
 export const OF_EDGE: EdgeOrigin = { kind: 'edge', headers: {}, isUnfinished: false }
-export const OF_NODE: NodeOrigin = { kind: 'node', isPersonal: false, rows: undefined }
+export const OF_NODE: NodeOrigin = { kind: 'node', isPersonal: false, rows: undefined, isProblem: false }
 /** A response that is its only part. */
 export const NO_PARTS: MadeOfParts = {
   clusterStatus: '',

@@ -2,7 +2,7 @@
  * Selects the representation of a response: as stored, indented or compressed, or no body at all because the copy of
  * the client is still valid.
  */
-import { type CachedResponse, cachedOf, type EnvelopeResponse, partsOf } from '../core/response.ts'
+import { type CachedResponse, cachedOf, type EnvelopeResponse, nodeOriginOf, partsOf } from '../core/response.ts'
 import type { Coding, PreparedHead, StoredForm } from '../core/stored-forms.ts'
 import { headerText } from '../core/values.ts'
 import {
@@ -43,6 +43,7 @@ export interface Representation {
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
+export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 
 export function preferencesOf(
   headers: RequestedForm,
@@ -96,11 +97,15 @@ export function represent(
 
 /** Without a `Cache-Control` the response gets `no-store` (`http/index.ts`). */
 function representUncached(response: EnvelopeResponse, preferences: Preferences): Representation {
-  const { status, body, origin, type } = response
+  const { status, body, origin } = response
   const bytes = preferences.pretty ? indentWithin(body) : body
   const headers = origin.kind === 'edge' ? Object.entries(origin.headers).flat() : []
   const { clusterStatus } = partsOf(origin)
-  const stableHeaders = [...headers, ...clusterHeaders(clusterStatus), ...contentHeaders(bytes, type)]
+  const stableHeaders = [
+    ...headers,
+    ...clusterHeaders(clusterStatus),
+    ...contentHeaders(bytes, nodeOriginOf(origin)?.isProblem),
+  ]
   const ownHeaders = origin.kind === 'trial' ? ['cache-status', cacheStatus(origin.status)] : []
   return { status, stableHeaders, ownHeaders, bytes }
 }
@@ -148,9 +153,8 @@ function clusterHeaders(clusterStatus = ''): readonly string[] {
   return clusterStatus === '' ? [] : ['cluster-status', clusterStatus]
 }
 
-function contentHeaders(bytes: Buffer, type?: string): readonly string[] {
-  const contentType = type === undefined ? JSON_TYPE : `${type}; charset=utf-8`
-  return ['content-type', contentType, 'content-length', String(bytes.length)]
+function contentHeaders(bytes: Buffer, isProblem = false): readonly string[] {
+  return ['content-type', isProblem ? PROBLEM_TYPE : JSON_TYPE, 'content-length', String(bytes.length)]
 }
 
 function codingHeaders(coding: Coding | undefined): readonly string[] {

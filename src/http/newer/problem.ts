@@ -2,9 +2,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type EdgeError, type ErrorCode, Problem } from '../../core/errors.ts'
 import { pretty } from '../../representation/pretty.ts'
+import { PROBLEM_TYPE } from '../../representation/represent.ts'
 import { toEdgeError } from '../reply.ts'
-
-const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 
 const TITLES: Readonly<Record<number, string>> = {
   400: 'Bad Request',

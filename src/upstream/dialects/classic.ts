@@ -64,7 +64,7 @@ export async function toEdgeResponse({
   }
   const envelope = await readEnvelopeInTurns(body)
   if (!envelope.ok) return envelope
-  const origin = { kind: 'node', isPersonal: personal === true, rows: envelope.rows } as const
+  const origin = { kind: 'node', isPersonal: personal === true, rows: envelope.rows, isProblem: false } as const
   return { ok: true, response: { kind: 'envelope', status, body, errorNumber: envelope.error, origin } }
 }
 

@@ -64,11 +64,12 @@ async function toResponse({ status, type, length, personal, body }: NodeResponse
   if (body instanceof Readable) {
     return { ok: true, response: { kind: 'file', status, type, ...(length !== undefined && { length }), stream: body } }
   }
-  const origin = { kind: 'node', isPersonal: personal === true, rows: undefined } as const
-  if (type === PROBLEM_TYPE) {
+  const isProblem = type === PROBLEM_TYPE
+  const origin = { kind: 'node', isPersonal: personal === true, rows: undefined, isProblem } as const
+  if (isProblem) {
     const errorNumber = errorNumberOf(body, status)
     if (errorNumber === undefined) return { ok: false, reason: 'the problem has no title' }
-    return { ok: true, response: { kind: 'envelope', status, body, errorNumber, origin, type } }
+    return { ok: true, response: { kind: 'envelope', status, body, errorNumber, origin } }
   }
   const envelope = await readEnvelopeInTurns(body)
   if (!envelope.ok) return envelope

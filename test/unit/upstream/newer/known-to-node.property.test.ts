@@ -17,7 +17,7 @@ const RUNS_PER_ENDPOINT = 12
 const UNKNOWN = /^(?:Extra query|Missing query|Wrong type|Invalid field|404|405)|required property/
 
 /** A text where the node wants a number is a value that no row has. */
-const TEXT_FOR_NUMBER = /expected 'integer'/
+const TEXT_FOR_NUMBER = /expected '(?:integer|number)'/
 const NO_ROWS = '{"error":0,"data":{"items":[],"totalItems":0}}'
 
 t.test('a node knows everything that the edge asks', async (t) => {
