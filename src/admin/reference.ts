@@ -1,4 +1,7 @@
-/** The reference of the public API: `/openapi.json` for programs, and Swagger UI under `/docs` for people. */
+/**
+ * The reference of the public API: `/openapi.json` and, of the newer contract, `/openapi-newer.json` for programs, and Swagger
+ * UI under `/docs` for people.
+ */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { StaticDocumentSpec } from '@fastify/swagger'
 import { pagePolicy, registerLatePages } from './late-pages.ts'
@@ -18,21 +21,30 @@ apply()
 /** The OpenAPI document, which is built at its first use. */
 export interface ReferenceOptions {
   readonly document: () => Promise<object>
-  /** Returns the response with the document: with an entity tag, and compressed if the client accepts it. */
-  readonly represent: (headers: IncomingHttpHeaders) => Promise<{
-    readonly status: number
-    readonly stableHeaders: readonly string[]
-    readonly bytes?: Buffer
-  }>
+  readonly represent: RepresentDocument
+  /** The same for the document of the newer contract. */
+  readonly representNewer: RepresentDocument
 }
 
-export function referencePart({ document, represent }: ReferenceOptions): OperationsPart {
+/** Returns the response with a document: with an entity tag, and compressed if the client accepts it. */
+type RepresentDocument = (headers: IncomingHttpHeaders) => Promise<{
+  readonly status: number
+  readonly stableHeaders: readonly string[]
+  readonly bytes?: Buffer
+}>
+
+export function referencePart({ document, represent, representNewer }: ReferenceOptions): OperationsPart {
   return (app) => {
-    app.get('/openapi.json', async ({ headers }, reply) => {
-      const { status, stableHeaders: pairs, bytes } = await represent(headers)
-      for (let at = 0; at < pairs.length; at += 2) reply.header(pairs[at] ?? '', pairs[at + 1])
-      return reply.code(status).send(bytes)
-    })
+    for (const [path, response] of [
+      ['/openapi.json', represent],
+      ['/openapi-newer.json', representNewer],
+    ] as const) {
+      app.get(path, async ({ headers }, reply) => {
+        const { status, stableHeaders: pairs, bytes } = await response(headers)
+        for (let at = 0; at < pairs.length; at += 2) reply.header(pairs[at] ?? '', pairs[at + 1])
+        return reply.code(status).send(bytes)
+      })
+    }
     registerLatePages(app, ['/docs', '/docs/*'], async (pages) => {
       const { default: swagger } = await import('@fastify/swagger')
       const { default: swaggerUi } = await import('@fastify/swagger-ui')

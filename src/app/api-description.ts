@@ -1,6 +1,7 @@
-/** The OpenAPI document of the API, on both listeners. It is built at its first use and then stays in memory. */
+/** The OpenAPI documents of the two contracts. Each is built at its first use and then stays in memory. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { catalogue } from '../catalogue/index.ts'
+import { newerContract } from '../catalogue/newer-contract/index.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import { etagOf } from '../core/envelope.ts'
 import type { Handler } from '../core/request.ts'
@@ -16,25 +17,42 @@ export interface ApiDescription {
   readonly document: () => Promise<object>
   /** Returns the same response for another listener. */
   readonly represent: (headers: IncomingHttpHeaders) => Promise<Representation>
+  /** The same of the newer contract. */
+  readonly representNewer: (headers: IncomingHttpHeaders) => Promise<Representation>
+}
+
+interface Description {
+  readonly document: object
+  readonly response: EnvelopeResponse
 }
 
 export function createApiDescription(current: ReloadableConfig['current']): ApiDescription {
-  let built: Promise<{ readonly document: object; readonly response: EnvelopeResponse }> | undefined
-  const build = async () => {
-    // Loaded here: at start, nothing needs the schemas and examples.
+  // Loaded here: at start, nothing needs the schemas and examples.
+  const classic = describeOnce(async () => {
     const { openApiDocument } = await import('../admin/openapi/document.ts')
-    const document = openApiDocument(catalogue, { version })
-    return { document, response: responseOf(Buffer.from(JSON.stringify(document))) }
-  }
-  const get = () => {
-    built ??= build()
-    return built
-  }
+    return openApiDocument(catalogue, { version })
+  })
+  const newer = describeOnce(async () => {
+    const { newerOpenApiDocument } = await import('../admin/openapi/newer-document.ts')
+    return newerOpenApiDocument(newerContract, { version })
+  })
+  const representer =
+    (get: () => Promise<Description>): ApiDescription['represent'] =>
+    async (headers) =>
+      represent((await get()).response, preferencesOf(headers, NO_FLAGS, current().cache.compressionMinBytes))
   return {
-    handler: async () => (await get()).response,
-    document: async () => (await get()).document,
-    represent: async (headers) =>
-      represent((await get()).response, preferencesOf(headers, NO_FLAGS, current().cache.compressionMinBytes)),
+    handler: async () => (await classic()).response,
+    document: async () => (await classic()).document,
+    represent: representer(classic),
+    representNewer: representer(newer),
+  }
+}
+
+function describeOnce(build: () => Promise<object>): () => Promise<Description> {
+  let built: Promise<Description> | undefined
+  return () => {
+    built ??= build().then((document) => ({ document, response: responseOf(Buffer.from(JSON.stringify(document))) }))
+    return built
   }
 }
 

@@ -92,7 +92,14 @@ const table: Readonly<Record<string, Room>> = {
     ],
   },
   admin: {
-    rooms: ['core', 'query', 'catalogue/endpoint', 'catalogue/items', 'catalogue/schemas/kinds'],
+    rooms: [
+      'core',
+      'query',
+      'catalogue/endpoint',
+      'catalogue/items',
+      'catalogue/newer-contract/value',
+      'catalogue/schemas/kinds',
+    ],
     packages: [
       'ajv',
       'fastify',

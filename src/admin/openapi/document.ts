@@ -129,12 +129,14 @@ function describe(endpoint: Endpoint): string {
     strictQuery ? 'other query names are refused (604)' : 'other query names are ignored',
     slow && 'may take long',
   )
-  const facts = [
-    `**Permission:** ${describePermission(endpoint)}`,
-    `**Target:** ${describeTarget(endpoint.target)}`,
-    describeCache(endpoint),
-  ].map((fact) => `- ${fact}`)
-  return [notes, facts.join('\n'), `\`\`\`\n${curlOf(endpoint)}\n\`\`\``].join('\n\n')
+  return [notes, factsOf(endpoint), `\`\`\`\n${curlOf(endpoint)}\n\`\`\``].join('\n\n')
+}
+
+/** Returns permission, target and cache policy in words, as a list in Markdown. */
+export function factsOf(endpoint: Endpoint): string {
+  const permission = `**Permission:** ${describePermission(endpoint)}`
+  const target = `**Target:** ${describeTarget(endpoint.target)}`
+  return [permission, target, describeCache(endpoint)].map((fact) => `- ${fact}`).join('\n')
 }
 
 function describePermission({ permission, secret }: Endpoint): string {
@@ -191,7 +193,7 @@ function quoted(text: string): string {
 }
 
 /** `GET /agents/:agent_id/key` → `getAgentsByAgentIdKey`. */
-function operationId({ method, path }: Endpoint): string {
+export function operationId({ method, path }: Endpoint): string {
   const words = path.split('/').filter((segment) => segment !== '')
   const named = words.map((word) => (word.startsWith(':') ? `By${camelCase(word.slice(1))}` : camelCase(word)))
   return method.toLowerCase() + (named.join('') || 'Root')

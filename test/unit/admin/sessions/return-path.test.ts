@@ -2,7 +2,14 @@ import t from 'tap'
 import { returnPath } from '../../../../src/admin/sessions/page-parts.ts'
 
 t.test('a sign-in returns to the page that the operator opened', async (t) => {
-  for (const path of ['/console/', '/console/#/cache/entries?q=a%20b', '/docs', '/metrics', '/openapi.json'])
+  for (const path of [
+    '/console/',
+    '/console/#/cache/entries?q=a%20b',
+    '/docs',
+    '/metrics',
+    '/openapi.json',
+    '/openapi-newer.json',
+  ])
     t.equal(returnPath(path), path)
 })
 

@@ -1,0 +1,75 @@
+/** The document of the newer contract: valid, complete, and served to operators. */
+import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { newerOpenApiDocument } from '../../../../src/admin/openapi/newer-document.ts'
+import { newerContract } from '../../../../src/catalogue/newer-contract/index.ts'
+import { startEdge } from '../../../support/edge.ts'
+
+interface Operation {
+  readonly operationId: string
+  readonly security?: unknown
+  readonly parameters: readonly { readonly $ref?: string; readonly name?: string; readonly schema?: unknown }[]
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: unknown }>> }
+  readonly responses: Readonly<Record<string, unknown>>
+  readonly 'x-releases'?: unknown
+}
+
+const text = JSON.stringify(newerOpenApiDocument(newerContract, { version: '1.2.3', server: 'https://edge.example' }))
+const { paths } = JSON.parse(text) as { readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>> }
+const operations = Object.values(paths).flatMap((methods) => Object.values(methods))
+
+t.test('the document has no error under the recommended rules of redocly', async (t) => {
+  const file = join(t.testdir(), 'openapi.json')
+  writeFileSync(file, text)
+  const lint = ['node_modules/@redocly/cli/bin/cli.js', 'lint', file, '--extends=recommended', '--format=json']
+  const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true', CI: 'true' }
+  const run = promisify(execFile)(process.execPath, lint, { env, maxBuffer: 64 * 1024 * 1024 })
+  const { stdout } = await run.catch((error: { stdout: string }) => error)
+  const { problems } = JSON.parse(stdout) as { problems: { severity: string }[] }
+  const errors = problems.filter(({ severity }) => severity === 'error')
+  t.same(errors, [])
+})
+
+t.test('each operation appears once, with its parameters', async (t) => {
+  t.equal(operations.length, newerContract.length)
+  t.equal(new Set(operations.map(({ operationId }) => operationId)).size, newerContract.length)
+  for (const record of newerContract) {
+    const { method, path, query, params, withoutFlags = [] } = record
+    const operation = paths[path.replaceAll(/:([^/]+)/g, '{$1}')]?.[method.toLowerCase()]
+    const names = operation?.parameters.map(({ name, $ref }) => name ?? $ref?.split('/').at(-1)) ?? []
+    const flags = ['pretty', 'wait_for_complete'].filter((name) => !withoutFlags.includes(name))
+    t.same(names.toSorted(), [...Object.keys(params), ...Object.keys(query), ...flags].sort(), `${method} ${path}`)
+    t.same(operation?.['x-releases'], record.releases, `${method} ${path}`)
+  }
+})
+
+t.test('values are JSON schemas, and only a login takes a password', async (t) => {
+  const agents = paths['/agents']
+  const schemaOf = (name: string) => agents?.get?.parameters.find((each) => each.name === name)?.schema
+  t.same(schemaOf('limit'), { type: 'integer', minimum: 1, maximum: 100_000, default: 500 })
+  t.match(schemaOf('status'), { type: 'array', minItems: 1, items: { enum: ['active', 'pending'] } })
+  const body = paths['/security/users']?.post?.requestBody?.content['application/json']?.schema
+  t.match(body, { required: ['username', 'password'], additionalProperties: false })
+  t.match(agents?.get?.responses['4XX'], { $ref: '#/components/responses/Problem' })
+  const withBasic = operations.filter(({ security }) => JSON.stringify(security) === '[{"basic":[]}]')
+  t.same(withBasic.map(({ operationId }) => operationId).sort(), [
+    'getSecurityUserAuthenticate',
+    'postSecurityUserAuthenticate',
+    'postSecurityUserAuthenticateRunAs',
+  ])
+})
+
+t.test('the operations listener serves it to operators', async (t) => {
+  const edge = await startEdge({ nodes: [{ name: 'master', type: 'master', url: 'http://127.0.0.1:9' }] })
+  t.teardown(() => edge.close())
+  const get = (user: string) =>
+    fetch(`${edge.operationsUrl}/openapi-newer.json`, { headers: { authorization: edge.authorization(user) } })
+  const response = await get('operator')
+  t.equal(response.status, 200)
+  t.ok(response.headers.get('etag'))
+  t.match(await response.json(), { openapi: '3.1.0', paths: { '/mitre/tactics': {} } })
+  t.equal((await get('reader')).status, 403)
+})
