@@ -65,7 +65,7 @@ function compile(record: Endpoint): CompiledPolicy | string {
     params: Object.entries(params).sort(byName),
     query: Object.entries(record.query).sort(byName),
     tagsOf: compileReadTags(policy, record.path),
-    ...(raw !== undefined && { rawWhen: raw.when }),
+    ...(raw?.when !== undefined && { rawWhen: raw.when }),
     isJoined: record.target.kind === 'everyNode' || record.target.kind === 'severalNodes',
     isReplicated: record.target.kind === 'anyNode',
     ...(policy.snapshot !== undefined && !policy.tags.some(dependsOnQuery) && { snapshot: policy.snapshot }),

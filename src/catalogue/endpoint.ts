@@ -279,7 +279,7 @@ export type Permission = `${string}:${string}`
 
 /**
  * The shape of `data` in the response; `document`: the response has no envelope; `items`: the newer contract. `raw`: with the query parameter `when`
- * the response is the file itself.
+ * the response is the file itself; without `when` it always is.
  */
 export interface ResponseShape {
   readonly data: 'collection' | 'object' | 'array' | 'message' | 'affected' | 'text' | 'document' | 'items'
@@ -291,7 +291,7 @@ export interface ResponseShape {
   readonly rows?: RowsOf
   /** Why a success may have status 202 instead of 200. */
   readonly accepted?: string
-  readonly raw?: { readonly when: string; readonly type: 'text/xml' }
+  readonly raw?: { readonly when?: string; readonly type: 'text/xml' | 'application/xml' | 'text/plain' }
 }
 
 interface Common<Path extends string> {

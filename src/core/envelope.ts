@@ -78,7 +78,7 @@ export function parseErrorNumber(error: unknown): number | undefined {
 }
 
 /** The manager's number for an error without a number. */
-const UNKNOWN_ERROR = 1000
+export const UNKNOWN_ERROR = 1000
 
 /** Returns the error number of a response; 0: success, or a file. */
 export function errorNumberOf(response: EdgeResponse): number {
@@ -194,7 +194,12 @@ function namesFailedNodes(body: Buffer, rows: RowRanges | undefined): boolean {
  */
 export function reportedNodeFailure(response: EdgeResponse): number | undefined {
   const error = errorNumberOf(response)
-  return NODE_FAILURES.has(error) ? error : undefined
+  return isNodeFailureError(error) ? error : undefined
+}
+
+/** Whether a response with this error is worse than a stale one. */
+export function isNodeFailureError(error: number): boolean {
+  return NODE_FAILURES.has(error)
 }
 
 export function isNodeFailure(fault: unknown): fault is EdgeError {

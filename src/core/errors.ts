@@ -24,7 +24,11 @@ export class EdgeError extends Error {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
 
-  constructor(code: ErrorCode, detail = '', options: { headers?: Record<string, string>; cause?: unknown } = {}) {
+  constructor(
+    code: ErrorCode,
+    detail = '',
+    options: { headers?: Readonly<Record<string, string>>; cause?: unknown } = {},
+  ) {
     super(errorTable[code].message + detail, { cause: options.cause })
     this.name = 'EdgeError'
     this.code = code
@@ -41,7 +45,7 @@ interface ProblemText {
   readonly number?: number
   /** Absent: that of the code. */
   readonly status?: number
-  readonly headers?: Record<string, string>
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** An error in the words of the newer contract. The log and the counts have its code of the classic one. */

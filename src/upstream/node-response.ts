@@ -38,6 +38,9 @@ export interface ResponseExpectation {
   readonly maxBytes: number
 }
 
+/** Rules and settings are XML, lists are text. */
+const FILE_TYPES: ReadonlySet<string> = new Set(['text/xml', 'application/xml', 'text/plain'])
+
 /** Parses status and headers. Returns a failure if the response must not be used. */
 export function parseResponseHead(
   status: number,
@@ -56,7 +59,7 @@ export function parseResponseHead(
   if (length === 'unclear') return unreadable('length of the body is not clear')
   if (length !== undefined && length > maxBytes) return tooLarge(maxBytes)
   const type = parseMediaType(header('content-type'))
-  const isStreamed = expect === 'stream' && status === 200 && (type === 'text/xml' || type === 'application/xml')
+  const isStreamed = expect === 'stream' && status === 200 && FILE_TYPES.has(type)
   if (!isStreamed && !isReadable(type, status, expect)) return unreadable(`content type ${type}`)
   const personal = header('set-cookie') !== undefined || header('authorization') !== undefined
   return { status, type, ...(length !== undefined && { length }), isStreamed, personal }

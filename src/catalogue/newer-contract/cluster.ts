@@ -127,7 +127,7 @@ export const cluster: readonly Endpoint[] = [
     target: master('node'),
     params: { node_id: nodeId },
     query: { raw, section, field },
-    response: { data: 'items', schema: 'NewerItem', raw: { when: 'raw', type: 'text/xml' } },
+    response: { data: 'items', schema: 'NewerItem', raw: { when: 'raw', type: 'application/xml' } },
     cache: { never: 'settings may contain keys and credentials' },
   }),
   write('PUT', {
@@ -233,7 +233,6 @@ export const cluster: readonly Endpoint[] = [
     rights: ['cluster:read on node:id:{node_id}, *:*:*', 'cluster:restart on node:id:{node_id}, *:*:*'],
     target: master(),
     query: { nodes_list: nodesList },
-    withoutFlags: ['wait_for_complete'],
     invalidates: ['node:*', 'collection:nodes', 'cluster', 'validation', 'agent:*', 'collection:agents'],
     slow: true,
   }),

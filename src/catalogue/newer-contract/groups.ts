@@ -130,6 +130,7 @@ export const groups: readonly Endpoint[] = [
     target: master(),
     params: { group_id: groupId, file_name: param('name of the file', text('alphanumeric')) },
     query: { type: groupFileType },
+    response: { data: 'items', schema: 'NewerItem', raw: { type: 'application/xml' } },
     cache: { never: 'files of groups may contain credentials' },
   }),
   read({
@@ -143,7 +144,7 @@ export const groups: readonly Endpoint[] = [
     target: master(),
     params: { group_id: groupId, file_name: param('name of the file', text('alphanumeric')) },
     query: { type: groupFileType, raw },
-    response: { data: 'items', schema: 'NewerItem', raw: { when: 'raw', type: 'text/xml' } },
+    response: { data: 'items', schema: 'NewerItem', raw: { when: 'raw', type: 'application/xml' } },
     cache: { never: 'files of groups may contain credentials' },
   }),
 ]

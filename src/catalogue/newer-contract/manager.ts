@@ -51,7 +51,7 @@ export const manager: readonly Endpoint[] = [
     secret: 'possible',
     target: master(),
     query: { raw, section, field, distinct: distinctSince47 },
-    response: { data: 'items', schema: 'NewerItem', raw: { when: 'raw', type: 'text/xml' } },
+    response: { data: 'items', schema: 'NewerItem', raw: { when: 'raw', type: 'application/xml' } },
     cache: { never: 'settings may contain keys and credentials' },
   }),
   write('PUT', {
@@ -157,7 +157,6 @@ export const manager: readonly Endpoint[] = [
     permission: 'manager:restart',
     rights: ['cluster:read on node:id:{node_id}, *:*:*', 'cluster:restart on node:id:{node_id}, *:*:*'],
     target: master(),
-    withoutFlags: ['wait_for_complete'],
     invalidates: ['node:{master}', 'collection:nodes', 'cluster', 'validation', 'agent:*', 'collection:agents'],
     slow: true,
   }),

@@ -42,7 +42,7 @@ export const ruleset: readonly Endpoint[] = [
     target: master(),
     params: { filename: listFile },
     query: { raw },
-    response: { data: 'items', schema: 'NewerItem', raw: { when: 'raw', type: 'text/xml' } },
+    response: { data: 'items', schema: 'NewerItem', raw: { when: 'raw', type: 'text/plain' } },
     cache: { never: 'the contents of a file' },
   }),
   write('PUT', {
@@ -99,6 +99,7 @@ export const ruleset: readonly Endpoint[] = [
       gdpr: param('requirement of GDPR', text('alphanumeric')),
       gpg13: param('requirement of GPG 13', text('alphanumeric')),
       hipaa: param('requirement of HIPAA', text('alphanumeric')),
+      'nist-800-53': param('requirement of NIST 800-53', text('alphanumeric')),
       tsc: param('requirement of TSC', text('alphanumeric')),
       mitre: param('id of a MITRE technique', text('alphanumeric')),
       distinct: distinctSince47,
@@ -156,7 +157,7 @@ export const ruleset: readonly Endpoint[] = [
     target: master(),
     params: { filename: xmlFile },
     query: { raw, relative_dirname: folderSince47 },
-    response: { data: 'items', schema: 'NewerItem', raw: { when: 'raw', type: 'text/xml' } },
+    response: { data: 'items', schema: 'NewerItem', raw: { when: 'raw', type: 'application/xml' } },
     cache: { never: 'the contents of a file' },
   }),
   write('PUT', {
@@ -229,7 +230,7 @@ export const ruleset: readonly Endpoint[] = [
     target: master(),
     params: { filename: xmlFile },
     query: { raw, relative_dirname: folderSince47 },
-    response: { data: 'items', schema: 'NewerItem', raw: { when: 'raw', type: 'text/xml' } },
+    response: { data: 'items', schema: 'NewerItem', raw: { when: 'raw', type: 'application/xml' } },
     cache: { never: 'the contents of a file' },
   }),
   write('PUT', {

@@ -71,7 +71,7 @@ export async function toEdgeResponse({
 /** Returns whether the request is for a file as such, not for an envelope. */
 function isRawFile({ endpoint, query }: EdgeRequest): boolean {
   const raw: Endpoint['response']['raw'] = endpoint.response.raw
-  return raw !== undefined && Object.hasOwn(query, raw.when)
+  return raw?.when !== undefined && Object.hasOwn(query, raw.when)
 }
 
 /** Parameters are in the order of the endpoint record. With `wait_for_complete` the node lifts its own timeouts. */

@@ -4,10 +4,11 @@
  */
 import { Readable } from 'node:stream'
 import type { PassesOnTo } from '../../catalogue/endpoint.ts'
-import { readEnvelopeInTurns } from '../../core/envelope.ts'
+import { isNodeFailureError, isUnfinishedError, readEnvelopeInTurns, UNKNOWN_ERROR } from '../../core/envelope.ts'
 import { EdgeError } from '../../core/errors.ts'
 import type { NodeResponse, PassedOnTo } from '../../core/node-call.ts'
 import type { EdgeRequest } from '../../core/request.ts'
+import { waitForJsonTurn } from '../../core/turns.ts'
 import { ownField, ownText } from '../../core/values.ts'
 import { PROBLEM_TYPE } from '../node-response.ts'
 import { createNodeCall, type Dialect, fillPath, formatBody, type TranslatedResponse } from './dialect.ts'
@@ -36,7 +37,7 @@ export const newerContract: Dialect = {
       }),
     )
     if (!result.ok) return result
-    return { ok: true, response: result.response, translated: await toResponse(result.response) }
+    return { ok: true, response: result.response, translated: await toResponse(result.response, request.kind) }
   },
 }
 
@@ -49,7 +50,7 @@ export const refused: Dialect = {
 
 function isFile({ endpoint, query }: EdgeRequest): boolean {
   const { raw } = endpoint.response
-  return raw !== undefined && query[raw.when] === 'true'
+  return raw !== undefined && (raw.when === undefined || query[raw.when] === 'true')
 }
 
 function passedOnTo({ endpoint: { target }, params }: EdgeRequest, master: string): PassedOnTo | undefined {
@@ -60,9 +61,21 @@ function passedOnTo({ endpoint: { target }, params }: EdgeRequest, master: strin
 }
 
 /** Returns the response with unchanged bytes, or the reason why they are not one of the API. */
-async function toResponse({ status, type, length, personal, body }: NodeResponse): Promise<TranslatedResponse> {
+async function toResponse(
+  { status, type, length, personal, body }: NodeResponse,
+  kind: EdgeRequest['kind'],
+): Promise<TranslatedResponse> {
   if (body instanceof Readable) {
-    return { ok: true, response: { kind: 'file', status, type, ...(length !== undefined && { length }), stream: body } }
+    return {
+      ok: true,
+      response: {
+        kind: 'file',
+        status,
+        type: `${type}; charset=utf-8`,
+        ...(length !== undefined && { length }),
+        stream: body,
+      },
+    }
   }
   const isProblem = type === PROBLEM_TYPE
   const origin = { kind: 'node', isPersonal: personal === true, rows: undefined, isProblem } as const
@@ -73,7 +86,29 @@ async function toResponse({ status, type, length, personal, body }: NodeResponse
   }
   const envelope = await readEnvelopeInTurns(body)
   if (!envelope.ok) return envelope
-  return { ok: true, response: { kind: 'envelope', status, body, errorNumber: envelope.error, origin } }
+  const errorNumber = SUMMARIES.has(envelope.error)
+    ? await errorNumberOfItems(envelope.error, body, kind)
+    : envelope.error
+  return { ok: true, response: { kind: 'envelope', status, body, errorNumber, origin } }
+}
+
+/** The values of `error` that summarise the items: all of them failed, or some. */
+const SUMMARIES: ReadonlySet<number> = new Set([1, 2])
+const SOME_FAILED = 2
+
+/**
+ * Returns the error of an item, first of one whose node failed, so that its work may still be in progress. A write that was
+ * done for some items is no failure: it has changed data. A read without some of its items is not stored.
+ */
+async function errorNumberOfItems(summary: number, body: Buffer, kind: EdgeRequest['kind']): Promise<number> {
+  await waitForJsonTurn(body.length)
+  const { data } = JSON.parse(body.toString()) as { readonly data?: unknown }
+  const items = ownField(data, 'failed_items')
+  const errors = (Array.isArray(items) ? items : []).map((item) => Number(ownField(ownField(item, 'error'), 'code')))
+  const ofNode = errors.find(isUnfinishedError) ?? errors.find(isNodeFailureError)
+  if (ofNode !== undefined) return ofNode
+  if (summary === SOME_FAILED && kind === 'write') return 0
+  return errors.find((code) => code > 0) ?? UNKNOWN_ERROR
 }
 
 /** The longest problem that is read. */

@@ -33,7 +33,7 @@ export const checkNames: Check = (record) => {
     ...described.map((name) => [!inPath.includes(name), `no :${name} in the path; remove it from params`] as const),
     ...FLAGS.map((name) => [query.includes(name), `${name} is a flag of every request; remove it from query`] as const),
     [unknown.length > 0, `oneOf names ${unknown.join(', ')}, which is not in query; add it there`],
-    [raw !== undefined && !query.includes(raw.when), `raw.when is not a parameter of query; name one`],
+    [raw?.when !== undefined && !query.includes(raw.when), `raw.when is not a parameter of query; name one`],
     [
       record.contract === 'classic' && !inOrder(query),
       `the query is out of order; write ${FIRST_NAMES.join(', ')} first and select last, as 604 lists them`,

@@ -162,7 +162,7 @@ function pageOf(call: NewerCall, offset: number, limit: number): NewerCall {
 export async function download(conversation: Conversation): Promise<Answer> {
   const { request, translation } = conversation
   const { raw } = request.endpoint.response
-  const name = raw && ownEntry(request.query, raw.when)
+  const name = raw?.when && ownEntry(request.query, raw.when)
   if (raw === undefined || name === undefined || translation.file === undefined) return oneCall(conversation)
   const params = { file: name }
   const response = await conversation.open({ method: 'GET', path: translation.file, params, query: { raw: 'true' } })
