@@ -20,6 +20,7 @@ import { addressOfRequests } from '../http/client-address.ts'
 import type { CreateContract } from '../http/contract.ts'
 import { createHttp, type Http } from '../http/index.ts'
 import { newerContract } from '../http/newer/contract.ts'
+import { problemForm } from '../http/newer/problem.ts'
 import { rejectionReporter } from '../http/request-log.ts'
 import type { ResolveUrl } from '../http/routes.ts'
 import { createListener, type Listener } from '../listener/listener.ts'
@@ -135,7 +136,8 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
     }),
   }
   const createFront = async ({ contract, port }: FrontSettings): Promise<Front> => {
-    const listener = await createListener({ ...listen, cors: listen.cors.origins.length > 0, log, onReject })
+    const form = contract === 'newer' && { rejectionForm: problemForm }
+    const listener = await createListener({ ...listen, cors: listen.cors.origins.length > 0, log, onReject, ...form })
     const http = await createHttp({
       contract: contracts[contract],
       handle: handler,

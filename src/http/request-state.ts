@@ -11,7 +11,7 @@ import type { RequestEvent, RequestMessage } from '../core/events.ts'
 import type { Caller } from '../core/request.ts'
 import { cachedOf, type EdgeResponse, type EnvelopeResponse, type StoredOrigin } from '../core/response.ts'
 import type { Span, SpanAttributes, StageName } from '../core/trace.ts'
-import { type RejectedRequest, rejectionBody } from '../listener/reject.ts'
+import type { RejectedRequest } from '../listener/reject.ts'
 import { type Flags, NO_FLAGS } from './parameters.ts'
 
 export type RequestEventListener = (event: RequestEvent) => void
@@ -111,7 +111,7 @@ export function eventOf(request: FastifyRequest, reply: FastifyReply, message?: 
 
 /** The event of a request that the listener rejected. The time is 0: the listener decides at once. */
 export function eventOfRejected(
-  { id, request, error }: RejectedRequest,
+  { id, request, error, bytes = 0 }: RejectedRequest,
   client: string,
   message: RequestMessage | undefined,
 ): RequestEvent {
@@ -126,7 +126,7 @@ export function eventOfRejected(
     group: groupOf(undefined),
     status: error?.status ?? 0,
     ms: 0,
-    bytes: error === undefined || request?.method === 'HEAD' ? 0 : Buffer.byteLength(rejectionBody(error)),
+    bytes,
     ...cacheFields(undefined),
     errorCode: error?.code,
     caller: undefined,

@@ -9,7 +9,7 @@ import type { Drain } from './drain.ts'
 import { type FramingRules, framingError } from './framing.ts'
 import { continueAfterDrain } from './node-internals.ts'
 import type { ListenerOptions, ListenerSettings } from './options.ts'
-import { parserError, rejectRequest, rejectSocket } from './reject.ts'
+import { parserError, type Rejection, rejectionOf, rejectRequest, rejectSocket } from './reject.ts'
 import { continueRequest, rejectUnlessReceived } from './slow-clients.ts'
 
 /** The code of a request that was not received in time. */
@@ -25,22 +25,25 @@ export interface AttachOptions {
   readonly drain: Drain
   /** Receives each other request. */
   readonly onReject: ListenerOptions['onReject']
+  readonly rejectionForm: ListenerOptions['rejectionForm']
 }
 
 /** Attaches the listeners to the server. */
 export function attach(server: Server, options: AttachOptions): void {
-  const { connections, rules, drain, onReject } = options
+  const { connections, rules, drain, onReject, rejectionForm } = options
   const handle: RequestListener = (request, response) => {
     const error = framingError(request, rules.current)
     if (error) {
       const id = newRequestId()
-      rejectRequest(response, error, id)
-      onReject?.({ id, request, error, socket: request.socket })
+      const rejection = rejectionOf(error, rejectionForm)
+      rejectRequest(response, rejection, id)
+      const bytes = request.method === 'HEAD' ? 0 : Buffer.byteLength(rejection.body)
+      onReject?.({ id, request, error, bytes, socket: request.socket })
       return
     }
     if (request.headers.expect !== undefined && request.httpVersion === '1.1')
       continueRequest(request, response, rules.current.timeouts.expect, () =>
-        rejectCurrent(request, new EdgeError(LATE)),
+        rejectCurrent(request, rejectionOf(new EdgeError(LATE), rejectionForm)),
       )
     if (drain.isRunning) drain.handle(request, response, options.handle)
     else options.handle(request, response)
@@ -48,9 +51,11 @@ export function attach(server: Server, options: AttachOptions): void {
   /** Rejects on the bare socket. `request`: absent if it could not be parsed. */
   const reject = (socket: Socket, error: EdgeError, request?: IncomingMessage): void => {
     const id = newRequestId()
-    const wasSent = rejectSocket(socket, error, id)
+    const rejection = rejectionOf(error, rejectionForm)
+    const wasSent = rejectSocket(socket, rejection, id)
+    const bytes = Buffer.byteLength(rejection.body)
     // A connection that was opened and never used is no request.
-    if (wasSent && socket.bytesRead > 0) onReject?.({ id, error, socket, ...(request && { request }) })
+    if (wasSent && socket.bytesRead > 0) onReject?.({ id, error, bytes, socket, ...(request && { request }) })
   }
   const connectionOptions = {
     maxPipelined: () => rules.current.limits.pipelined,
@@ -88,7 +93,9 @@ export function attach(server: Server, options: AttachOptions): void {
     const { limits, timeouts } = rules.current
     const error = parserError(fault, limits.url)
     const rejectIt = (): void =>
-      connection.rejectAfterResponses((current) => (current ? rejectCurrent(current, error) : reject(socket, error)))
+      connection.rejectAfterResponses((current) =>
+        current ? rejectCurrent(current, rejectionOf(error, rejectionForm)) : reject(socket, error),
+      )
     if (error.code === LATE) rejectUnlessReceived(connection, timeouts, rejectIt)
     else rejectIt()
   })
@@ -107,6 +114,6 @@ function closeOnFault(socket: Socket): void {
 }
 
 /** Rejects a request that is being handled. The handler reports it, as it reports its own responses. */
-function rejectCurrent(request: IncomingMessage, error: EdgeError): void {
-  if (rejectSocket(request.socket, error)) request.rejectedWith = error
+function rejectCurrent(request: IncomingMessage, rejection: Rejection): void {
+  if (rejectSocket(request.socket, rejection)) request.rejectedWith = rejection.error
 }

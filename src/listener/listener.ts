@@ -35,7 +35,7 @@ const CHECK_INTERVAL_MS = 1000
 
 /** Makes the listener. If the certificate cannot be used, throws an Error that names its files. */
 export async function createListener(options: ListenerOptions): Promise<Listener> {
-  const { tls, log, cors, onReject, interval = CHECK_INTERVAL_MS } = options
+  const { tls, log, cors, onReject, rejectionForm, interval = CHECK_INTERVAL_MS } = options
   const servers: (HttpServer | TlsServer)[] = []
   const connections = new Map<Socket, Connection>()
   const rules = { current: withRules<ListenerSettings>(options, cors) }
@@ -57,7 +57,7 @@ export async function createListener(options: ListenerOptions): Promise<Listener
     const server = certificate ? createTlsServer({ ...settings, ...certificate.current() }) : createHttpServer(settings)
     // Node would drop headers beyond this number silently; framing.ts counts them and rejects the request.
     server.maxHeadersCount = 0
-    attach(server, { connections, handle: handler, drain, rules, onReject })
+    attach(server, { connections, handle: handler, drain, rules, onReject, rejectionForm })
     servers.push(server)
     server.once('close', stop)
     return server

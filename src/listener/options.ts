@@ -1,6 +1,6 @@
 /** The options of a listener. */
 import type { FramingLimits } from './framing.ts'
-import type { RejectedRequest } from './reject.ts'
+import type { RejectedRequest, RejectionForm } from './reject.ts'
 
 /** What a reload may change. */
 export interface ListenerSettings {
@@ -17,6 +17,8 @@ export interface ListenerOptions extends ListenerSettings {
   /** OPTIONS is served (preflight requests of browsers). */
   readonly cors: boolean
   readonly log: ListenerLog
+  /** How errors are written; absent: as in the classic contract. */
+  readonly rejectionForm?: RejectionForm | undefined
   /** Called for each request that is not passed on. */
   readonly onReject?: (rejected: RejectedRequest) => void
   /** Milliseconds between two checks for slow connections. */

@@ -1,4 +1,4 @@
-/** Error responses in front of Fastify: `{"error":n,"message":"…"}`, after which the connection is closed. */
+/** Error responses in front of Fastify, after which the connection is closed. */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { EdgeError } from '../core/errors.ts'
@@ -19,23 +19,50 @@ export interface RejectedRequest {
   readonly request?: IncomingMessage
   /** Absent: the request was dropped with its connection, without a response; `nth` counts those of one connection. */
   readonly error?: EdgeError
+  /** Bytes of the body of the response. */
+  readonly bytes?: number
   readonly nth?: number
 }
 
+/** How the body of such a response is written. */
+export interface RejectionForm {
+  /** The media type. */
+  readonly type: string
+  readonly bodyOf: (error: EdgeError) => string
+}
+
+/** `{"error":n,"message":"…"}` */
+const classicForm: RejectionForm = {
+  type: 'application/json; charset=utf-8',
+  bodyOf: ({ code, message }) => JSON.stringify({ error: code, message }),
+}
+
+/** An error as it is sent. */
+export interface Rejection {
+  readonly error: EdgeError
+  readonly type: string
+  readonly body: string
+}
+
+export function rejectionOf(error: EdgeError, { type, bodyOf } = classicForm): Rejection {
+  return { error, type, body: bodyOf(error) }
+}
+
 /** Answers a request that was parsed. */
-export function rejectRequest(response: ServerResponse, error: EdgeError, id: string): void {
-  response.writeHead(error.status, headersOf(error, id))
-  response.end(rejectionBody(error))
+export function rejectRequest(response: ServerResponse, rejection: Rejection, id: string): void {
+  response.writeHead(rejection.error.status, headersOf(rejection, id))
+  response.end(rejection.body)
 }
 
 /** Writes to the bare socket, if there is no response object or it can no longer be used. Returns `false` if the client has disconnected. */
-export function rejectSocket(socket: Socket, error: EdgeError, id?: string): boolean {
+export function rejectSocket(socket: Socket, rejection: Rejection, id?: string): boolean {
   if (!socket.writable) {
     socket.destroy()
     return false
   }
-  const lines = Object.entries(headersOf(error, id)).map(([name, value]) => `${name}: ${value}\r\n`)
-  socket.write(`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines.join('')}\r\n${rejectionBody(error)}`)
+  const { status } = rejection.error
+  const lines = Object.entries(headersOf(rejection, id)).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${rejection.body}`)
   closeGracefully(socket)
   return true
 }
@@ -59,21 +86,16 @@ function isLongUrl(chunk: string, maxUrlBytes: number): boolean {
   return isUrl && !(isWhole && url.length <= maxUrlBytes)
 }
 
-function headersOf(error: EdgeError, id?: string): Record<string, string> {
+function headersOf({ error, type, body }: Rejection, id?: string): Record<string, string> {
   return {
     ...(id !== undefined && { 'x-request-id': id }),
     ...error.headers,
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': String(Buffer.byteLength(rejectionBody(error))),
+    'content-type': type,
+    'content-length': String(Buffer.byteLength(body)),
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
     connection: 'close',
   }
-}
-
-/** Returns the body of such a response, as sent. */
-export function rejectionBody(error: EdgeError): string {
-  return JSON.stringify({ error: error.code, message: error.message })
 }
 
 const MAX_CLOSE_MS = 2000

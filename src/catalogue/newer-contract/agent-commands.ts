@@ -2,7 +2,7 @@
 import type { Endpoint } from '../endpoint.ts'
 import { agentsList } from './params.ts'
 import { master, write } from './record.ts'
-import { json, list, object, text } from './values.ts'
+import { bool, json, list, object, text } from './values.ts'
 
 export const agentCommands: readonly Endpoint[] = [
   write('PUT', {
@@ -16,6 +16,7 @@ export const agentCommands: readonly Endpoint[] = [
     body: json({
       'arguments?': list(text()),
       command: text('active_response_command'),
+      'custom?': bool(),
       'alert?': object({ 'data?': object() }),
     }),
     invalidates: [],

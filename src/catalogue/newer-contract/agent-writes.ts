@@ -13,6 +13,13 @@ function wholeAgent(ids: string): readonly Tag[] {
 /** A new agent replaces one with the same name or address (`force` is the default), which the response does not name. */
 const replacing: readonly Tag[] = [...wholeAgent('*'), ...overAllAgents]
 
+/** When a new agent replaces one with the same name or address. */
+const force = object({
+  'enabled?': bool(true),
+  'disconnected_time?': object({ 'enabled?': bool(true), 'value?': text('timeframe', { default: '1h' }) }),
+  'after_registration_time?': text('timeframe', { default: '1h' }),
+})
+
 export const agentWrites: readonly Endpoint[] = [
   write('DELETE', {
     path: '/agents',
@@ -42,7 +49,7 @@ export const agentWrites: readonly Endpoint[] = [
     rights: ['agent:create on *:*:*'],
     secret: 'always',
     target: master(),
-    body: json({ name: text('names'), 'ip?': text('alphanumeric_symbols') }),
+    body: json({ name: text('names'), 'ip?': text('alphanumeric_symbols'), 'force?': force }),
     invalidates: replacing,
   }),
   write('DELETE', {
@@ -191,11 +198,7 @@ export const agentWrites: readonly Endpoint[] = [
       'key?': text('wazuh_key', { minLength: 64, maxLength: 64 }),
       name: text('names'),
       'ip?': text('alphanumeric_symbols'),
-      'force?': object({
-        'enabled?': bool(true),
-        'disconnected_time?': object({ 'enabled?': bool(true), 'value?': text('timeframe', { default: '1h' }) }),
-        'after_registration_time?': text('timeframe', { default: '1h' }),
-      }),
+      'force?': force,
     }),
     invalidates: replacing,
   }),

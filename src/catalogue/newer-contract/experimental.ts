@@ -133,7 +133,11 @@ export const experimental: readonly Endpoint[] = [
       iface: param('network interface', text('alphanumeric')),
       type: param('type of the protocol', text('alphanumeric')),
       gateway: param('gateway', text('alphanumeric')),
-      dhcp: param('whether DHCP is used', oneOf('enabled', 'disabled', 'unknown', 'BOOTP')),
+      dhcp: param('whether DHCP is used', {
+        ...oneOf('enabled', 'disabled', 'unknown', 'BOOTP'),
+        description: 'DHCP status',
+        reference: 'dhcp',
+      }),
     },
     cache: cacheIn('syscollector', 'collection:syscollector', 'syscollector:*'),
   }),

@@ -10,7 +10,7 @@ export const agentStatus = param(
   list(oneOf('active', 'pending', 'never_connected', 'disconnected'), { minItems: 1 }),
 )
 export const agentsList: Param = {
-  ...param('ids of agents', list(text('numbers', { minLength: 3 }))),
+  ...param('ids of agents', list(text('numbers', { minLength: 3, description: 'Agent ID', reference: 'agents_list' }))),
   canonical: 'agentIds',
 }
 export const agentsOrAll: Param = {
@@ -42,13 +42,16 @@ export const fieldWords = param(
     cve name version architecture detection_time severity cvss2_score cvss3_score external_references type status
     condition title published updated`),
 )
-export const fileStatus = param('status of the files', oneOf('enabled', 'disabled', 'all'))
+export const fileStatus = param('status of the files', { ...oneOf('enabled', 'disabled', 'all'), minItems: 1 })
 export const files = param('names of files', list(text('alphanumeric')))
 export const folder = param('folder of the files', text('get_dirnames_path'))
 export const folderSince47 = param('folder of the file', since('4.7', text('get_dirnames_path')))
 export const groupFileType = param('type of the file', list(oneOf('conf', 'rootkit_files', 'rootkit_trojans', 'rcl')))
 export const groupId = param('name of the group', text('group_names'))
-export const groupsList = param('names of groups', list(text('group_names')))
+export const groupsList = param(
+  'names of groups',
+  list(text('group_names', { description: 'Group name', reference: 'groups_list' })),
+)
 export const hashFunction = param(
   'hash function of the checksums',
   wordOf('md5 sha1 sha224 sha256 sha384 sha512 blake2b blake2s sha3_224 sha3_256 sha3_384 sha3_512'),
@@ -61,7 +64,10 @@ export const nodeId = param('name of the node', text('names'))
 export const nodesList = param('names of nodes', list(text()))
 export const offset = param('first row', integer({ minimum: 0, default: 0 }))
 export const overwrite = param('replace a file of the same name', bool(false))
-export const policyId = param('id of the policy', text('numbers'))
+export const policyId = param(
+  'id of the policy',
+  text('numbers', { description: 'Policy ID', reference: 'policy_id_rbac' }),
+)
 export const q = param('query filter', text())
 export const qSince47 = param('query filter', since('4.7', text()))
 export const raw = param('the response is the text itself, without JSON', bool())
@@ -72,13 +78,18 @@ export const resourceWords = param(
 export const roleId = param('id of the role', text('numbers'))
 export const ruleId = param('id of the security rule', text('numbers'))
 export const search = param('text that a row contains; a leading - excludes it', text('search'))
-export const section = param(
-  'section of the file',
-  wordOf(`
-    active-response agentless alerts auth client client_buffer cluster command database_output email_alerts global
-    integration labels localfile logging remote reports rootcheck ruleset sca socket syscheck syslog_output
-    vulnerability-detection indexer aws-s3 azure-logs cis-cat docker-listener open-scap osquery syscollector`),
-)
+export const section = param('section of the file', {
+  ...wordOf(`
+      active-response agentless alerts auth client client_buffer cluster command database_output email_alerts global
+      integration labels localfile logging remote reports rootcheck ruleset sca socket syscheck syslog_output
+      vulnerability-detection indexer aws-s3 azure-logs cis-cat docker-listener open-scap osquery syscollector
+      vulnerability-detector`),
+  wordReleases: {
+    'vulnerability-detection': { since: '4.8' },
+    indexer: { since: '4.8' },
+    'vulnerability-detector': { until: '4.7' },
+  },
+})
 export const select = param('fields of each row', list(text('names')))
 export const selectSince45 = param('fields of each row', since('4.5', list(text('names'))))
 export const selectSince47 = param('fields of each row', since('4.7', list(text('names'))))
@@ -99,7 +110,10 @@ export const agentFilters = {
   'os.name': param('name of the operating system', text('alphanumeric')),
   manager: param('name of the manager that the agent reports to', text('alphanumeric')),
   version: param('release of the agent', text('alphanumeric')),
-  group: param('name of a group of the agent', text('group_names')),
+  group: param(
+    'name of a group of the agent',
+    text('group_names', { description: 'Group name', reference: 'agent_group' }),
+  ),
   node_name: param('name of the node that the agent reports to', text('names')),
   name: param('name of the agent', text('alphanumeric')),
   ip: param('address of the agent', text('alphanumeric')),

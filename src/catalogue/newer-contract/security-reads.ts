@@ -62,7 +62,7 @@ export const securityReads: readonly Endpoint[] = [
     target: master(),
     query: {
       ...rows,
-      user_ids: param('ids of users', list(text('numbers'))),
+      user_ids: param('ids of users', list(text('numbers', { description: 'User ID', reference: 'user_ids' }))),
       select,
       q: qSince47,
       distinct: distinctSince47,
@@ -78,7 +78,7 @@ export const securityReads: readonly Endpoint[] = [
     target: master(),
     query: {
       ...rows,
-      role_ids: param('ids of roles', list(text('numbers'))),
+      role_ids: param('ids of roles', list(text('numbers', { description: 'Role ID', reference: 'role_ids' }))),
       select,
       q: qSince47,
       distinct: distinctSince47,
@@ -94,7 +94,10 @@ export const securityReads: readonly Endpoint[] = [
     target: master(),
     query: {
       ...rows,
-      rule_ids: param('ids of security rules', list(text('numbers'))),
+      rule_ids: param(
+        'ids of security rules',
+        list(text('numbers', { description: 'Security rule ID', reference: 'security_rule_ids' })),
+      ),
       select,
       q: qSince47,
       distinct: distinctSince47,
@@ -110,7 +113,10 @@ export const securityReads: readonly Endpoint[] = [
     target: master(),
     query: {
       ...rows,
-      policy_ids: param('ids of policies', list(text('numbers'))),
+      policy_ids: param(
+        'ids of policies',
+        list(text('numbers', { description: 'Policy ID', reference: 'policy_ids_rbac' })),
+      ),
       select,
       q: qSince47,
       distinct: distinctSince47,

@@ -91,7 +91,11 @@ export const syscollector: readonly Endpoint[] = [
       iface: param('network interface', text('alphanumeric')),
       type: param('type of the protocol', text('alphanumeric')),
       gateway: param('gateway', text('alphanumeric')),
-      dhcp: param('whether DHCP is used', oneOf('enabled', 'disabled', 'unknown', 'BOOTP')),
+      dhcp: param('whether DHCP is used', {
+        ...oneOf('enabled', 'disabled', 'unknown', 'BOOTP'),
+        description: 'DHCP status',
+        reference: 'dhcp',
+      }),
       q,
       distinct: distinctSince47,
     },

@@ -53,11 +53,15 @@ export interface Text extends Described {
   readonly format?: Format
   /** The only texts that are valid. */
   readonly words?: readonly string[]
+  /** Of words that only some releases have. */
+  readonly wordReleases?: Readonly<Record<string, Releases>>
   readonly minLength?: number
   readonly maxLength?: number
   /** What the manager's description adds to the schema, which its error texts contain: a text, and the name of a parameter. */
   readonly description?: string
   readonly reference?: string
+  /** Of no effect on a text. */
+  readonly minItems?: number
 }
 
 export interface Numeric extends Described {

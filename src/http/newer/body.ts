@@ -15,16 +15,18 @@ const JSON_TYPES: ReadonlySet<string> = new Set(['application/json', 'applicatio
 export function plainContentType(headers: IncomingHttpHeaders): void {
   const coding = headers['content-encoding']
   if (coding !== undefined && coding.trim().toLowerCase() !== 'identity') throw wrongBodyType()
-  const [type] = (headers['content-type'] ?? '').toLowerCase().split(';')
-  headers['content-type'] = type?.trim() ?? ''
+  const [type = ''] = (headers['content-type'] ?? '').toLowerCase().split(';')
+  // Fastify refuses a header that is no media type, before anything else is checked.
+  if (/^[\w.+-]+\/[\w.+-]+$/.test(type.trim())) headers['content-type'] = type.trim()
+  else delete headers['content-type']
 }
 
-/** Returns the object, the bytes of a file, or `undefined` for a body of another type. */
+/** Returns the object, or the bytes of a file and of a body that is no JSON. */
 export function parseNewerBody(endpoint: Endpoint, type: string, bytes: Buffer): unknown {
   const body = 'body' in endpoint ? endpoint.body : undefined
   if (body?.kind !== 'fields') return bytes
-  if (!JSON_TYPES.has(type)) return undefined
   if (bytes.length === 0) throw notObject('None')
+  if (!JSON_TYPES.has(type)) return bytes
   const value = parseJson(bytes)
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
   if (!isObject) throw notObject(printed(value))
@@ -48,15 +50,19 @@ function notObject(text: string): EdgeError {
 /** Checks the fields of a JSON body, which the manager does before the parameters. */
 export function checkBody(endpoint: Endpoint, sent: unknown): void {
   const body = 'body' in endpoint ? endpoint.body : undefined
-  if (body?.kind === 'fields' && sent !== undefined) checkFields(body.fields, sent as Readonly<Record<string, unknown>>)
+  if (body?.kind !== 'fields' || Buffer.isBuffer(sent)) return
+  checkFields(body.fields, sent as Readonly<Record<string, unknown>>)
 }
+
+/** The type of a body that declares none. */
+const UNTYPED = 'application/octet-stream'
 
 /** Checks the media type and unknown fields, which the manager does after the parameters. */
 export function checkBodyType(endpoint: Endpoint, type: string, sent: unknown): void {
   const body = 'body' in endpoint ? endpoint.body : undefined
   if (body === undefined) return
   const types: readonly string[] = body.types
-  if (!types.includes(type)) throw wrongBodyType()
+  if (!types.includes(type === '' ? UNTYPED : type)) throw wrongBodyType()
   if (body.kind !== 'fields' || body.open) return
   const unknown = Object.keys(sent as object).filter((name) => !Object.hasOwn(body.fields, name))
   if (unknown.length > 0) throw invalidFields(unknown)

@@ -3,7 +3,7 @@
  * failed keyword is reported.
  */
 import type { Field, Param } from '../../catalogue/endpoint.ts'
-import type { List, Numeric, Text, Value, Values } from '../../catalogue/newer-contract/value.ts'
+import type { List, Numeric, Releases, Text, Value, Values } from '../../catalogue/newer-contract/value.ts'
 import type { EdgeError } from '../../core/errors.ts'
 import { hasFormat } from './formats.ts'
 import { badRequest } from './problem.ts'
@@ -15,11 +15,21 @@ type Place = 'query' | 'path'
 const INTEGER = /^\s*[+-]?\d+(?:_\d+)*\s*$/
 const NUMBER = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\s*$/
 
+/** Returns whether the nodes have something of these releases. */
+export type IsInRelease = (releases?: Releases) => boolean
+
+/** A text of the URL. */
+interface Sent {
+  readonly name: string
+  readonly text: string
+  readonly place: Place
+}
+
 /**
  * Returns the value of a parameter in its canonical text: integers without signs and zeros in front, Booleans in lower
  * case. Throws 400 for an invalid one.
  */
-export function checkParam(name: string, { value }: Param, text: string, place: Place): string {
+export function checkParam({ value }: Param, { name, text, place }: Sent, isInRelease: IsInRelease): string {
   if (value === undefined) return text
   switch (value.type) {
     case 'boolean':
@@ -27,11 +37,11 @@ export function checkParam(name: string, { value }: Param, text: string, place: 
       return text.toLowerCase()
     case 'integer':
     case 'number':
-      return checkNumber(value, text, () => wrongType(value.type, place, name))
+      return checkNumber(value, text, '', () => wrongType(value.type, place, name))
     case 'array':
-      return checkList(value, text)
+      return checkList(value, text, isInRelease)
     case 'string':
-      checkText(value, text, '')
+      checkText(ofRelease(value, isInRelease), text, '')
       return text
     case 'object':
       return text
@@ -42,25 +52,32 @@ function wrongType(type: string, place: Place, name: string): EdgeError {
   return badRequest(`Wrong type, expected '${type}' for ${place} parameter '${name}'`)
 }
 
-function checkNumber(value: Numeric, text: string, invalid: () => EdgeError): string {
+/** Leaves out words that only other releases have. */
+function ofRelease(value: Text, isInRelease: IsInRelease): Text {
+  const { words, wordReleases } = value
+  if (words === undefined || wordReleases === undefined) return value
+  return { ...value, words: words.filter((word) => isInRelease(wordReleases[word])) }
+}
+
+function checkNumber(value: Numeric, text: string, at: string, invalid: () => EdgeError): string {
   const isNumber = (value.type === 'integer' ? INTEGER : NUMBER).test(text)
   if (!isNumber) throw invalid()
   const number = Number(text.replaceAll('_', ''))
   const limit = limitOf(value, number)
-  if (limit !== undefined) throw failed(number, limit, value, '')
+  if (limit !== undefined) throw failed(number, limit, value, at)
   return String(number)
 }
 
-function checkList(list: List, text: string): string {
+function checkList(list: List, text: string, isInRelease: IsInRelease): string {
   const parts = text.split(',')
   const { items } = list
   const values = parts.map((part, index) => {
     const at = `[${index}]`
     if (items.type !== 'string') {
       const notNumber = () => failed(part, ['type', `is not of type '${items.type}'`], items, at)
-      return checkNumber(items, part, notNumber)
+      return checkNumber(items, part, at, notNumber)
     }
-    checkText(items, part, at)
+    checkText(ofRelease(items, isInRelease), part, at)
     return part
   })
   return values.join(',')
@@ -101,7 +118,7 @@ function failed(instance: unknown, [keyword, words]: Fault, value: Text | Numeri
 function schemaOf(value: Text | Numeric): object {
   const { type, releases: _, ...others } = value
   if (value.type !== 'string') return { type, format: value.type === 'integer' ? 'int32' : 'float', ...others }
-  const { words, description, reference, ...limits } = others as Omit<Text, 'type'>
+  const { words, wordReleases: __, description, reference, ...limits } = others as Omit<Text, 'type'>
   return {
     type,
     ...(words && { enum: words }),

@@ -5,14 +5,13 @@
 import type { FastifyRequest } from 'fastify'
 import createRouter from 'find-my-way'
 import type { Endpoint, Param } from '../../catalogue/endpoint.ts'
-import type { Releases } from '../../catalogue/newer-contract/value.ts'
 import { type EdgeError, Problem } from '../../core/errors.ts'
 import { NO_BODY } from '../../core/request.ts'
 import type { HttpContract, HttpSettings, RouterOptions } from '../contract.ts'
 import { canonicalText, type Values } from '../parameters.ts'
 import { routeUrl } from '../schema.ts'
 import { checkBody, checkBodyType, parseNewerBody, plainContentType } from './body.ts'
-import { checkParam } from './check-values.ts'
+import { checkParam, type IsInRelease } from './check-values.ts'
 import {
   badRequest,
   methodNotAllowed,
@@ -40,7 +39,7 @@ export interface NewerContractOptions {
 
 export function newerContract({ catalogue, release }: NewerContractOptions) {
   return (settings: () => HttpSettings): HttpContract => {
-    const isInRelease = ({ since, until }: Releases = {}): boolean => {
+    const isInRelease: IsInRelease = ({ since, until } = {}) => {
       const minor = minorOf(release())
       if (minor === undefined) return true
       return (minorOf(since) ?? 0) <= minor && minor <= (minorOf(until) ?? Number.POSITIVE_INFINITY)
@@ -48,9 +47,9 @@ export function newerContract({ catalogue, release }: NewerContractOptions) {
     const hasPath = pathFinder(catalogue)
     const checkUrl = (endpoint: Endpoint, params: Values, query: Values): void => {
       checkNames(endpoint, query, isInRelease)
-      checkValues(endpoint.query, query, 'query')
-      checkFlags(endpoint, query)
-      checkValues(endpoint.params, params, 'path')
+      checkValues(endpoint.query, query, 'query', isInRelease)
+      checkFlags(endpoint, query, isInRelease)
+      checkValues(endpoint.params, params, 'path', isInRelease)
     }
     return {
       catalogue,
@@ -129,7 +128,7 @@ function checkScheme(request: FastifyRequest): void {
 }
 
 /** Throws 400 for names that the release does not have, and for mandatory ones that are missing. */
-function checkNames(endpoint: Endpoint, query: Values, isInRelease: (releases?: Releases) => boolean): void {
+function checkNames(endpoint: Endpoint, query: Values, isInRelease: IsInRelease): void {
   const isKnown = (name: string): boolean => {
     if (name in FLAGS) return !endpoint.withoutFlags?.includes(name)
     return Object.hasOwn(endpoint.query, name) && isInRelease(endpoint.query[name]?.value?.releases)
@@ -139,18 +138,24 @@ function checkNames(endpoint: Endpoint, query: Values, isInRelease: (releases?: 
 }
 
 /** Replaces the values by their canonical texts. */
-function checkValues(described: Readonly<Record<string, Param>>, values: Values, place: 'query' | 'path'): void {
+function checkValues(
+  described: Readonly<Record<string, Param>>,
+  values: Values,
+  place: 'query' | 'path',
+  isInRelease: IsInRelease,
+): void {
   for (const [name, param] of Object.entries(described)) {
     const text = values[name]
-    if (text !== undefined) values[name] = checkParam(name, param, text, place)
+    if (text !== undefined) values[name] = checkParam(param, { name, text, place }, isInRelease)
     else if (param.required !== undefined) throw badRequest(`Missing ${place} parameter '${name}'`)
   }
 }
 
-function checkFlags(endpoint: Endpoint, query: Values): void {
+function checkFlags(endpoint: Endpoint, query: Values, isInRelease: IsInRelease): void {
   for (const [name, param] of Object.entries(FLAGS)) {
     const text = query[name]
-    if (text !== undefined && !endpoint.withoutFlags?.includes(name)) checkParam(name, param, text, 'query')
+    if (text !== undefined && !endpoint.withoutFlags?.includes(name))
+      checkParam(param, { name, text, place: 'query' }, isInRelease)
   }
 }
 

@@ -1,6 +1,7 @@
 /** The errors of the newer contract: `application/problem+json` with `title`, `detail` and, for some, `remediation` and `error`. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type EdgeError, type ErrorCode, Problem } from '../../core/errors.ts'
+import type { RejectionForm } from '../../listener/reject.ts'
 import { pretty } from '../../representation/pretty.ts'
 import { PROBLEM_TYPE } from '../../representation/represent.ts'
 import { toEdgeError } from '../reply.ts'
@@ -27,9 +28,19 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, thrown
   const { edge } = request
   const isUnnamed = thrown.code === 901 && !(thrown instanceof Problem)
   const error = isUnnamed ? unauthorized(takesPassword(request) ? 'Invalid credentials' : 'Invalid token') : thrown
-  const text = `${JSON.stringify(contentsOf(error))}\n`
+  const text = textOf(error)
   reply.code(statusOf(error)).header('content-type', PROBLEM_TYPE)
   return reply.send(edge.flags.pretty ? pretty(text) : text)
+}
+
+function textOf(error: EdgeError): string {
+  return `${JSON.stringify(contentsOf(error))}\n`
+}
+
+/** For errors that the listener sends. */
+export const problemForm: RejectionForm = {
+  type: PROBLEM_TYPE,
+  bodyOf: (error) => textOf(error.code === 905 ? methodNotAllowed() : error),
 }
 
 /** Whether the request is a login, which has a name and a password; all others have a token. */
