@@ -1,0 +1,69 @@
+/** The exchanges of a real cluster in the newer contract, and which of them the manager refused before it did anything. */
+import { readFileSync } from 'node:fs'
+
+export interface ContractExchange {
+  /** The place in the file, from 1: tests name an exchange by it. */
+  readonly line: number
+  /** Method and path template; `null`: the exchange is about logins, users or routing. */
+  readonly operation: string | null
+  readonly node: string
+  /** The account of the client; `null`: no credentials, or credentials that are not valid; `basic`: a name and a password. */
+  readonly user: string | null
+  readonly note: string | null
+  readonly request: {
+    readonly method: string
+    readonly path: string
+    readonly contentType?: string
+    readonly body?: string
+  }
+  readonly response: {
+    readonly status: number
+    readonly headers: Readonly<Record<string, string>>
+    readonly body: string
+  }
+}
+
+export interface ProblemBody {
+  readonly title?: string
+  readonly detail?: string
+  readonly error?: number
+}
+
+export function recordedExchanges(): ContractExchange[] {
+  const text = readFileSync(new URL('../exchanges/newer-contract.jsonl', import.meta.url), 'utf8')
+  return text
+    .split('\n')
+    .flatMap((line, index) =>
+      line === '' ? [] : [whole({ ...(JSON.parse(line) as ContractExchange), line: index + 1 })],
+    )
+}
+
+/** The recording has only the beginning of long responses. Another body takes their place. */
+function whole(exchange: ContractExchange): ContractExchange {
+  const { response } = exchange
+  if (!response.body.endsWith('…cut')) return exchange
+  const data = { affected_items: [{ id: 1 }], total_affected_items: 1, total_failed_items: 0, failed_items: [] }
+  return {
+    ...exchange,
+    response: { ...response, body: JSON.stringify({ data, message: 'All were returned', error: 0 }) },
+  }
+}
+
+/** A request that the manager refused because of its credentials, its path, its method, its parameters or its body. */
+export function isRefusal({ response: { status, body } }: ContractExchange): boolean {
+  if (status === 406) return true
+  return [400, 401, 404, 405, 413].includes(status) && problemOf(body).error === undefined
+}
+
+/** Returns the members of a problem; of a body that is no JSON none. */
+export function problemOf(body: string): ProblemBody {
+  try {
+    return JSON.parse(body) as ProblemBody
+  } catch {
+    return {}
+  }
+}
+
+export function nameOf({ line, request: { method, path, body }, note }: ContractExchange): string {
+  return `line ${line}: ${method} ${path.slice(0, 120)}${body === undefined ? '' : ` ${body.slice(0, 60)}`} (${note})`
+}
