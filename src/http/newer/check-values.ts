@@ -60,12 +60,16 @@ function ofRelease(value: Text, isInRelease: IsInRelease): Text {
 }
 
 function checkNumber(value: Numeric, text: string, at: string, invalid: () => EdgeError): string {
-  const isNumber = (value.type === 'integer' ? INTEGER : NUMBER).test(text)
-  if (!isNumber) throw invalid()
-  const number = Number(text.replaceAll('_', ''))
+  const isInteger = value.type === 'integer'
+  if (!(isInteger ? INTEGER : NUMBER).test(text)) throw invalid()
+  const digits = text.trim().replace(/^\+/, '').replaceAll('_', '')
+  const number = Number(digits)
+  if (!isInteger && !Number.isFinite(number)) throw invalid()
+  // A long integer keeps all its digits, as in the manager.
+  const exact = isInteger && !Number.isSafeInteger(number) ? BigInt(digits) : number
   const limit = limitOf(value, number)
-  if (limit !== undefined) throw failed(number, limit, value, at)
-  return String(number)
+  if (limit !== undefined) throw failed(exact, limit, value, at)
+  return String(exact)
 }
 
 function checkList(list: List, text: string, isInRelease: IsInRelease): string {
