@@ -4,7 +4,7 @@
  */
 import { Readable } from 'node:stream'
 import { envelopeOf } from '../core/envelope.ts'
-import { EdgeError } from '../core/errors.ts'
+import { EdgeError, Problem } from '../core/errors.ts'
 import type { Caller, Handler } from '../core/request.ts'
 import { type EnvelopeResponse, OF_EDGE } from '../core/response.ts'
 import type { Access, AccessOptions } from './access.ts'
@@ -42,7 +42,10 @@ export function createTokenOperations({ issue, revoke }: TokenActions): {
   logOut: Handler
 } {
   return {
-    async logIn({ caller, query }) {
+    async logIn(request) {
+      const { caller, query } = request
+      // The token would have the roles of the user, who may do more than the context is meant for.
+      if ('body' in request && request.body.kind === 'fields') throw runAsRefused()
       const token = await issue(caller)
       if (query.raw === 'true') {
         const stream = Readable.from([token])
@@ -66,6 +69,12 @@ export function createTokenOperations({ issue, revoke }: TokenActions): {
       return envelopeOf({ error: 0, data: 'All tokens of the user were revoked' }, OF_EDGE)
     },
   }
+}
+
+/** No user of the edge may use authorization contexts, and tokens of the manager are not issued for them. */
+function runAsRefused(): EdgeError {
+  const detail = 'The current user does not have authentication enabled through authorization context'
+  return new Problem(902, { title: 'Permission Denied', detail, number: 6004 })
 }
 
 function newerResponse(contents: object): EnvelopeResponse {
