@@ -5,7 +5,7 @@
 import { Readable } from 'node:stream'
 import { envelopeOf } from '../core/envelope.ts'
 import { EdgeError, Problem } from '../core/errors.ts'
-import type { Caller, Handler } from '../core/request.ts'
+import type { Caller, EdgeRequest, Handler } from '../core/request.ts'
 import { type EnvelopeResponse, OF_EDGE } from '../core/response.ts'
 import type { Access, AccessOptions } from './access.ts'
 import { createFileAccess } from './file-access.ts'
@@ -28,8 +28,8 @@ function checkOptions({ realm, tokens }: AccessOptions): void {
 }
 
 interface TokenActions {
-  /** Returns a token for the caller: one that the edge has signed, or one of the node for a user of the manager. */
-  issue(caller: Caller): Promise<string>
+  /** Returns a token for the caller of a request: one that the edge has signed, or one of the node for a user of the manager. */
+  issue(request: EdgeRequest): Promise<string>
   /** Revokes all tokens of the caller. */
   revoke(caller: Caller): Promise<void>
 }
@@ -44,9 +44,10 @@ export function createTokenOperations({ issue, revoke }: TokenActions): {
   return {
     async logIn(request) {
       const { caller, query } = request
-      // The token would have the roles of the user, who may do more than the context is meant for.
-      if ('body' in request && request.body.kind === 'fields') throw runAsRefused()
-      const token = await issue(caller)
+      const isRunAs = 'body' in request && request.body.kind === 'fields'
+      // The token would have the roles of the user, who may do more than the context is meant for. A node decides it.
+      if (isRunAs && caller.credentials === undefined) throw runAsRefused()
+      const token = await issue(request)
       if (query.raw === 'true') {
         const stream = Readable.from([token])
         return { kind: 'file', status: 200, type: 'text/plain; charset=utf-8', length: token.length, stream }
@@ -57,11 +58,12 @@ export function createTokenOperations({ issue, revoke }: TokenActions): {
       await revoke(caller)
       return newerResponse({ message: `User ${caller.name} was successfully logged out`, error: 0 })
     },
-    async issueToken({ caller }) {
+    async issueToken(request) {
+      const { caller } = request
       // If a token could be exchanged for a new one, a stolen token would never expire.
       if (caller.token !== undefined) throw new EdgeError(902, '. A token is issued for Basic credentials only')
       rejectPassthrough(caller)
-      return envelopeOf({ error: 0, data: { token: await issue(caller) } }, OF_EDGE)
+      return envelopeOf({ error: 0, data: { token: await issue(request) } }, OF_EDGE)
     },
     async revokeTokens({ caller }) {
       rejectPassthrough(caller)

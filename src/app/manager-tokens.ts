@@ -2,9 +2,10 @@
 import type { Access } from '../access/access.ts'
 import { createManagerTokenAccess } from '../access/manager-tokens.ts'
 import type { AcceptedTokens } from '../cache/accepted-tokens.ts'
-import { EdgeError } from '../core/errors.ts'
-import type { NodeFailure } from '../core/node-call.ts'
-import type { Caller } from '../core/request.ts'
+import { EdgeError, Problem } from '../core/errors.ts'
+import type { NodeCall, NodeFailure } from '../core/node-call.ts'
+import { type EdgeRequest, fieldsOf } from '../core/request.ts'
+import { ownField, ownText, parseJson } from '../core/values.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { createVersionCall } from '../upstream/probes.ts'
 
@@ -41,18 +42,48 @@ export function checkTokensAtNode(access: Access, { cluster, accepted, timeout }
   })
 }
 
-/** Returns the text of a token of the master for a user of the manager, whose password was checked. */
-export async function issueManagerToken(
-  cluster: Cluster,
-  name: string,
-  credentials: NonNullable<Caller['credentials']>,
-  timeout: number,
-): Promise<string> {
+const RUN_AS = '/security/user/authenticate/run_as'
+
+/**
+ * Returns the text of a token of the master for a user of the manager, whose password was checked. With an authorization
+ * context (`run_as`), the master decides about the roles each time.
+ */
+export async function issueManagerToken(cluster: Cluster, request: EdgeRequest, timeout: number): Promise<string> {
+  const { caller, endpoint } = request
+  const { name, credentials } = caller
   const node = cluster.view.master().name
-  const result = await cluster.issue(createVersionCall(cluster, { node, timeout, caller: name, credentials }))
+  const call = createVersionCall(cluster, { node, timeout, caller: name, ...(credentials && { credentials }) })
+  if (endpoint.path === RUN_AS) return runAs(cluster, request, call)
+  const result = await cluster.issue(call)
   if (result.ok) return result.token.header().slice('Bearer '.length)
   if (result.fault === 'refusedCredentials') throw new EdgeError(901)
   throw unreachable(result, 'for a token')
+}
+
+async function runAs(cluster: Cluster, request: EdgeRequest, call: NodeCall): Promise<string> {
+  const { username = '', password = '' } = request.caller.credentials ?? {}
+  const header = () => `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
+  const result = await cluster.call({
+    ...call,
+    method: 'POST',
+    path: RUN_AS,
+    endpoint: `POST ${RUN_AS}`,
+    retryable: false,
+    body: { type: 'application/json', bytes: Buffer.from(JSON.stringify(fieldsOf(request))) },
+    token: { node: call.node, header },
+  })
+  if (!result.ok) {
+    if (result.fault === 'refusedCredentials') throw new EdgeError(901)
+    throw unreachable(result, 'for a token')
+  }
+  const { status, body } = result.response
+  const content = Buffer.isBuffer(body) ? parseJson(body) : undefined
+  const token = ownText(ownField(content, 'data'), 'token')
+  if (status === 200 && token !== undefined) return token
+  const title = ownText(content, 'title') ?? 'Permission Denied'
+  const number = ownField(content, 'error')
+  const detail = ownText(content, 'detail') ?? `status ${status}`
+  throw new Problem(902, { title, detail, status, ...(typeof number === 'number' && { number }) })
 }
 
 function unreachable({ detail, retryAfter }: NodeFailure, purpose: string): EdgeError {

@@ -96,7 +96,7 @@ export async function startEdge(
   })
   const issue = tokenIssuer(app, access)
   const { issueToken, revokeTokens } = createTokenOperations({
-    issue: ({ name }) => issue(name),
+    issue: ({ caller }) => issue(caller.name),
     revoke: access.revokeTokens,
   })
   app.get('/who', async (request) => request.caller)

@@ -9,7 +9,7 @@ import { startRedis } from '../../support/redis.ts'
 
 const only001 = [{ actions: ['agent:read', 'syscollector:read'], resources: ['agent:id:001'] }] as const
 const users = {
-  ann: { password: 'ann-pw', roles: ['administrator'] },
+  ann: { password: 'ann-pw', roles: ['administrator'], runAs: true },
   amy: { password: 'amy-pw', roles: ['administrator'] },
   bob: { password: 'bob-pw', roles: only001 },
   eve: { password: 'eve-pw', roles: ['readonly'] },
@@ -54,7 +54,7 @@ async function twoReplicas(t: Test) {
     t.equal(status, 200, `login of ${user}: ${JSON.stringify(body)}`)
     return `Bearer ${body.data?.token}`
   }
-  return { send, logIn }
+  return { edges, send, logIn }
 }
 
 t.test('users with the same roles share responses, and no user gets those of others', async (t) => {
@@ -103,4 +103,24 @@ t.test('tokens that the manager did not issue, and wrong passwords, are refused'
   const refused = await send(0, '/security/user/authenticate', basic, 'POST')
   t.equal(refused.status, 401)
   t.equal(refused.body.detail, 'Invalid credentials')
+})
+
+t.test('a login with an authorization context gets a token of the node, if the user may', async (t) => {
+  const { edges } = await twoReplicas(t)
+  const logIn = async (user: User) => {
+    const response = await fetch(`${edges[0]?.url}/security/user/authenticate/run_as`, {
+      method: 'POST',
+      headers: {
+        authorization: `Basic ${btoa(`${user}:${users[user].password}`)}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify({ name: 'x' }),
+    })
+    return { status: response.status, body: (await response.json()) as Body & { readonly error?: number } }
+  }
+  const { status, body } = await logIn('ann')
+  t.equal(status, 200, JSON.stringify(body))
+  const claims = JSON.parse(Buffer.from(body.data?.token?.split('.')[1] ?? '', 'base64url').toString())
+  t.match(claims, { sub: 'ann', run_as: true })
+  t.match(await logIn('eve'), { status: 403, body: { error: 6004 } })
 })

@@ -1,0 +1,122 @@
+/** Builds the ports for clients: a listener and an HTTP application for each contract. */
+import type { Logger } from 'pino'
+import type { Access } from '../access/access.ts'
+
+import type { AcceptedTokens } from '../cache/accepted-tokens.ts'
+import type { Contract } from '../catalogue/endpoint.ts'
+import { catalogue } from '../catalogue/index.ts'
+import { newerContract as newerRecords, withManagerUsers } from '../catalogue/newer-contract/index.ts'
+import type { ReloadableConfig } from '../config/reloadable.ts'
+import type { Config } from '../config/schema.ts'
+import type { EventListeners } from '../core/events.ts'
+import type { Handler } from '../core/request.ts'
+import type { RecordStages } from '../core/trace.ts'
+import { createAuthenticator, tokenIssuer } from '../http/authenticate.ts'
+import { classicContract } from '../http/classic.ts'
+import { addressOfRequests } from '../http/client-address.ts'
+import type { CreateContract } from '../http/contract.ts'
+import { createHttp, type Http } from '../http/index.ts'
+import { newerContract } from '../http/newer/contract.ts'
+import { problemForm } from '../http/newer/problem.ts'
+import { rejectionReporter } from '../http/request-log.ts'
+import type { ResolveUrl } from '../http/routes.ts'
+import { createListener, type Listener } from '../listener/listener.ts'
+import type { Cluster } from '../upstream/index.ts'
+import type { KindOf } from '../upstream/kinds/index.ts'
+import { checkTokensAtNode } from './manager-tokens.ts'
+import type { SharedAccess } from './redis.ts'
+import { createTraceStarter, type Traces } from './telemetry.ts'
+
+/** A port for clients of one contract. */
+export interface Front extends Http {
+  readonly listener: Listener
+  readonly port: number
+}
+
+export interface Fronts {
+  /** The first one is that of `listen.port`. */
+  readonly all: readonly Front[]
+  /** Of the first one. */
+  readonly resolveUrl: ResolveUrl
+  /** Returns a signed token for a user of the edge. */
+  readonly issueToken: (name: string) => Promise<string>
+}
+
+export interface FrontParts {
+  readonly access: Access
+  readonly cluster: Cluster
+  readonly shared: SharedAccess | undefined
+  readonly log: Logger
+  readonly emit: Required<EventListeners>
+  readonly traces: Traces | undefined
+  readonly recordStages: RecordStages
+  readonly kindOf: KindOf
+  readonly handler: Handler
+  readonly acceptedTokens: AcceptedTokens | undefined
+}
+
+interface FrontSettings {
+  readonly contract: Contract
+  readonly port: number
+}
+
+/** Rejects with an `Error` for the operator if the certificate or a setting cannot be used. */
+export async function buildFronts(settings: ReloadableConfig, parts: FrontParts): Promise<Fronts> {
+  const { initial, current } = settings
+  const { access, cluster, shared, log, emit, traces, recordStages, kindOf, handler, acceptedTokens } = parts
+  const { listen } = initial
+  const addressOf = addressOfRequests(current)
+  const onReject = rejectionReporter(addressOf, emit.request)
+  const usesManagerUsers = initial.cluster.credentials.mode === 'passthrough'
+  const timeout = () => current().cluster.limits.timeout
+  const accessOf: Readonly<Record<Contract, typeof access>> = {
+    classic: access,
+    newer: usesManagerUsers ? checkTokensAtNode(access, { cluster, accepted: acceptedTokens, timeout }) : access,
+  }
+  const contracts: Readonly<Record<Contract, CreateContract>> = {
+    classic: classicContract(catalogue),
+    newer: newerContract({
+      catalogue: usesManagerUsers ? withManagerUsers(newerRecords) : newerRecords,
+      release: () => cluster.view.versions?.of(cluster.view.master().name),
+    }),
+  }
+  let issueToken: Fronts['issueToken'] = async () => ''
+  const createFront = async ({ contract, port }: FrontSettings): Promise<Front> => {
+    const form = contract === 'newer' && { rejectionForm: problemForm }
+    const listener = await createListener({ ...listen, cors: listen.cors.origins.length > 0, log, onReject, ...form })
+    const http = await createHttp({
+      contract: contracts[contract],
+      handle: handler,
+      observe: emit.request,
+      ...(traces && { beginTrace: createTraceStarter(current, traces) }),
+      recordStages,
+      server: listener.fastify,
+      log,
+      settings: current,
+      clientAddress: addressOf,
+      managerVersion: () => kindOf(cluster.view).clientVersion(cluster.view),
+      authentication: async (instance) => {
+        const authenticator = await createAuthenticator(instance, accessOf[contract], shared?.count)
+        if (!usesManagerUsers) issueToken = tokenIssuer(instance, access)
+        return authenticator
+      },
+    })
+    return { ...http, listener, port }
+  }
+  const all = await Promise.all(portsOf(listen).map(createFront))
+  settings.onReload(async (next) => {
+    const reloads = await Promise.all(all.map(({ listener }) => listener.prepareReload(next.listen)))
+    return () => {
+      for (const apply of reloads) apply()
+      for (const { forgetUrls } of all) forgetUrls()
+    }
+  })
+  const [first] = all
+  if (first === undefined) throw new Error('there is no port for clients')
+  return { all, resolveUrl: first.resolveUrl, issueToken }
+}
+
+function portsOf({ contract, port, secondPort }: Config['listen']): readonly FrontSettings[] {
+  const other = contract === 'classic' ? 'newer' : 'classic'
+  return [{ contract, port }, ...(secondPort === undefined ? [] : [{ contract: other, port: secondPort } as const])]
+}
