@@ -102,8 +102,11 @@ export interface Access {
   readonly acceptsTokens: boolean
   /** Checks name and password from a normalised address. Rejects only if the manager is unreachable (passthrough). */
   authenticatePassword(address: string, name: string, password: string): Promise<AuthResult>
-  /** Checks a Bearer token; `verifySignature` checks its signature with the key that it is given. */
-  authenticateToken(token: string, verifySignature: VerifySignature): Promise<AuthResult>
+  /**
+   * Checks a Bearer token from a normalised address; `verifySignature` checks its signature with the key that it is given.
+   * Rejects with 904 and 920 if a node has to check it.
+   */
+  authenticateToken(token: string, verifySignature: VerifySignature, address: string): Promise<AuthResult>
   /** Returns a new token for a user of the file, to be signed. */
   prepareToken(name: string): Promise<UnsignedToken>
   /** Sessions of the operators' console. Absent in mode passthrough: a session has no password to forward. */

@@ -3,22 +3,28 @@
  * issued a token is the only one that can check it, so the edge asks it, and remembers the answer for a short time. The
  * claims of a token are foreign input until the node has accepted it.
  */
+import { EdgeError } from '../core/errors.ts'
 import { systemClock } from '../core/timing.ts'
 import { ownField, parseJson } from '../core/values.ts'
 import type { Access, AuthResult, Recheck } from './access.ts'
+import type { LoginAttempts } from './login-attempts.ts'
 
 export interface ManagerTokenPorts {
   /** The node that has issued the tokens: logins are sent to it. */
   readonly node: () => string
   /** Whether the token was accepted lately; never asks a node or Redis. */
   readonly isAccepted: (token: string) => boolean
-  /** Whether the node accepts the token. Rejects with 920 if the node does not answer. */
-  readonly check: (token: string) => Promise<boolean>
+  /** Whether the node accepts the token. `guard` runs the call if the node is asked. Rejects with 920 if it does not answer. */
+  readonly check: (token: string, guard: GuardCall) => Promise<boolean>
+  readonly attempts: LoginAttempts
   /** Returns the permissions that the settings give to a user. */
   readonly permissionsOf: (name: string) => readonly string[]
   /** Milliseconds since 1970. */
   readonly now?: () => number
 }
+
+/** Runs the call that checks a token, or rejects with 904. */
+export type GuardCall = (ask: () => Promise<boolean>) => Promise<boolean>
 
 const MAX_TOKEN_LENGTH = 4096
 /** The compact form of a JWT (RFC 7519 section 3). */
@@ -28,15 +34,15 @@ const INVALID: AuthResult = { ok: false, reason: 'invalid' }
 
 /** `access` checks names and passwords, for logins. */
 export function createManagerTokenAccess(access: Access, ports: ManagerTokenPorts): Access {
-  const { node, isAccepted, check, permissionsOf, now = systemClock.wall } = ports
+  const { node, isAccepted, check, attempts, permissionsOf, now = systemClock.wall } = ports
   return {
     ...access,
     acceptsTokens: true,
-    authenticateToken: async (token) => {
+    authenticateToken: async (token, _verifySignature, address) => {
       const claims = claimsOf(token)
       if (claims === undefined || claims.expiresAt <= now()) return INVALID
-      if (!(await check(token))) return INVALID
       const { name, rights, expiresAt } = claims
+      if (!(await check(token, countFailures(attempts, address, name)))) return INVALID
       const issuer = node()
       const callerOf = (text: string) => ({
         name,
@@ -51,6 +57,28 @@ export function createManagerTokenAccess(access: Access, ports: ManagerTokenPort
       }
       return { ok: true, caller: callerOf(token), recheck }
     },
+  }
+}
+
+/**
+ * The edge cannot see that a token is forged, so each one costs a call. Refusals count as failed logins do: a client that
+ * sends made-up tokens is blocked, and spends no further calls.
+ */
+function countFailures(attempts: LoginAttempts, address: string, name: string): GuardCall {
+  return async (ask) => {
+    const decision = await attempts.count(address, name)
+    if (!decision.allowed) {
+      const seconds = Math.max(1, Math.ceil(decision.retryAfterMs / 1000))
+      throw new EdgeError(904, '', { headers: { 'retry-after': String(seconds) } })
+    }
+    try {
+      const isAccepted = await ask()
+      if (isAccepted) await attempts.succeed(address, name)
+      return isAccepted
+    } catch (error) {
+      await attempts.cancel(address, name)
+      throw error
+    }
   }
 }
 

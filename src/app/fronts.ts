@@ -71,7 +71,9 @@ export async function buildFronts(settings: ReloadableConfig, parts: FrontParts)
   const timeout = () => current().cluster.limits.timeout
   const accessOf: Readonly<Record<Contract, typeof access>> = {
     classic: access,
-    newer: usesManagerUsers ? checkTokensAtNode(access, { cluster, accepted: acceptedTokens, timeout }) : access,
+    newer: usesManagerUsers
+      ? checkTokensAtNode(access, { cluster, accepted: acceptedTokens, timeout, counters: shared?.counters })
+      : access,
   }
   const contracts: Readonly<Record<Contract, CreateContract>> = {
     classic: classicContract(catalogue),

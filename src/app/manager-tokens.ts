@@ -1,10 +1,13 @@
 /** Connects the manager's own users and tokens with the nodes that issue and check them. */
 import type { Access } from '../access/access.ts'
+import { createLoginAttempts } from '../access/login-attempts.ts'
 import { createManagerTokenAccess } from '../access/manager-tokens.ts'
 import type { AcceptedTokens } from '../cache/accepted-tokens.ts'
+import { type Counters, createCounters } from '../core/counters.ts'
 import { EdgeError, Problem } from '../core/errors.ts'
 import type { NodeCall, NodeFailure } from '../core/node-call.ts'
 import { type EdgeRequest, fieldsOf } from '../core/request.ts'
+import { systemClock } from '../core/timing.ts'
 import { ownField, ownText, parseJson } from '../core/values.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { createVersionCall } from '../upstream/probes.ts'
@@ -15,10 +18,12 @@ interface TokenCheckParts {
   readonly accepted: AcceptedTokens | undefined
   /** Milliseconds. */
   readonly timeout: () => number
+  /** Shared by replicas. Absent: in memory. */
+  readonly counters: Counters | undefined
 }
 
 /** Returns the access that asks the master whether it accepts a token. */
-export function checkTokensAtNode(access: Access, { cluster, accepted, timeout }: TokenCheckParts): Access {
+export function checkTokensAtNode(access: Access, { cluster, accepted, timeout, counters }: TokenCheckParts): Access {
   const node = () => cluster.view.master().name
   const ask = async (text: string): Promise<boolean> => {
     const token = { node: node(), header: () => `Bearer ${text}` }
@@ -37,7 +42,14 @@ export function checkTokensAtNode(access: Access, { cluster, accepted, timeout }
   return createManagerTokenAccess(access, {
     node,
     isAccepted: (token) => accepted?.isAccepted(token) ?? false,
-    check: (token) => accepted?.check(token, () => ask(token)) ?? ask(token),
+    check: (token, guard) => {
+      const guarded = () => guard(() => ask(token))
+      return accepted?.check(token, guarded) ?? guarded()
+    },
+    attempts: createLoginAttempts({
+      failedLogins: access.limits.failedLogins,
+      counters: counters ?? createCounters(() => systemClock.elapsed()),
+    }),
     permissionsOf: (name) => access.permissionsOf?.(name) ?? [],
   })
 }

@@ -8,7 +8,7 @@ import fastifyJwt from '@fastify/jwt'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Access, AuthFailure, AuthResult, Recheck } from '../access/access.ts'
 import type { CountRequest } from '../access/request-counts.ts'
-import { CLOCK_TOLERANCE_S } from '../access/tokens.ts'
+import { CLOCK_TOLERANCE_S, type VerifySignature } from '../access/tokens.ts'
 import { OWN_TOKEN_ALGORITHM } from '../core/access.ts'
 import { EdgeError } from '../core/errors.ts'
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
@@ -192,8 +192,8 @@ async function registerBearer(app: FastifyInstance, access: Access): Promise<Sch
     // No cache: verified credentials are remembered above, where revoked tokens and removed users are also seen.
     verify: { cache: false, clockTolerance: CLOCK_TOLERANCE_S * 1000 },
   })
-  return (request, _reply, token) =>
-    access.authenticateToken(token, async (pem, algorithm) => {
+  return (request, _reply, token) => {
+    const verifySignature: VerifySignature = async (pem, algorithm) => {
       request.authentication.tokenKey = pem
       try {
         await request.jwtVerify({ algorithms: [algorithm] })
@@ -201,7 +201,9 @@ async function registerBearer(app: FastifyInstance, access: Access): Promise<Sch
       } catch {
         return false
       }
-    })
+    }
+    return access.authenticateToken(token, verifySignature, networkOf(request.authentication.clientAddress))
+  }
 }
 
 const RETRY_LATER_CODES = { blocked: 904, busy: 903, unavailable: 911 } as const

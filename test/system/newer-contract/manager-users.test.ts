@@ -54,7 +54,7 @@ async function twoReplicas(t: Test) {
     t.equal(status, 200, `login of ${user}: ${JSON.stringify(body)}`)
     return `Bearer ${body.data?.token}`
   }
-  return { edges, send, logIn }
+  return { simulator, edges, send, logIn }
 }
 
 t.test('users with the same roles share responses, and no user gets those of others', async (t) => {
@@ -123,4 +123,18 @@ t.test('a login with an authorization context gets a token of the node, if the u
   const claims = JSON.parse(Buffer.from(body.data?.token?.split('.')[1] ?? '', 'base64url').toString())
   t.match(claims, { sub: 'ann', run_as: true })
   t.match(await logIn('eve'), { status: 403, body: { error: 6004 } })
+})
+
+t.test('a client that sends made-up tokens is blocked, and its requests reach no node any more', async (t) => {
+  const { simulator, send } = await twoReplicas(t)
+  const part = (claims: object) => Buffer.from(JSON.stringify(claims)).toString('base64url')
+  const exp = Math.floor(Date.now() / 1000) + 600
+  const claims = { sub: 'ann', exp, rbac_roles: [1], rbac_mode: 'white' }
+  const forged = (nth: number) => `Bearer ${part({ alg: 'ES512' })}.${part({ ...claims, nth })}.AAAA`
+  const statuses = new Set<number>()
+  for (let nth = 0; nth < 40; nth += 1) statuses.add((await send(0, '/agents', forged(nth))).status)
+  t.same([...statuses].sort(), [401, 429])
+  const calls = simulator.seen.length
+  t.equal((await send(0, '/agents', forged(40))).status, 429)
+  t.equal(simulator.seen.length, calls)
 })
