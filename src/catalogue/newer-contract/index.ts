@@ -6,15 +6,16 @@ import { agents } from './agents.ts'
 import { cluster } from './cluster.ts'
 import { experimental } from './experimental.ts'
 import { groups } from './groups.ts'
+import { inventory } from './inventory.ts'
 import { manager } from './manager.ts'
 import { mitre } from './mitre.ts'
+import { nodes } from './nodes.ts'
 import { master } from './record.ts'
 import { ruleset } from './ruleset.ts'
 import { scans } from './scans.ts'
 import { securityReads } from './security-reads.ts'
 import { securityWrites } from './security-writes.ts'
 import { service } from './service.ts'
-import { syscollector } from './syscollector.ts'
 import { vulnerability } from './vulnerability.ts'
 
 export const newerContract: readonly Endpoint[] = Object.freeze([
@@ -27,9 +28,10 @@ export const newerContract: readonly Endpoint[] = Object.freeze([
   ...cluster,
   ...ruleset,
   ...manager,
+  ...nodes,
   ...mitre,
   ...experimental,
-  ...syscollector,
+  ...inventory,
   ...securityReads,
   ...securityWrites,
   ...vulnerability,

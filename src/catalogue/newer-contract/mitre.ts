@@ -1,78 +1,33 @@
 /** Records of the MITRE ATT&CK tables. */
-import type { Endpoint } from '../endpoint.ts'
+import type { Endpoint, Param } from '../endpoint.ts'
 import { anyNode } from '../schemas/targets.ts'
 import { distinctSince47, q, rows, select } from './params.ts'
 import { cacheIn, read } from './record.ts'
 import { list, param, text } from './values.ts'
 
+const reading = {
+  section: 'MITRE',
+  permission: 'mitre:read',
+  rights: ['mitre:read on *:*:*'],
+  target: anyNode,
+  cache: cacheIn('rules', 'mitre'),
+} as const
+const distinct = { distinct: distinctSince47 }
+
 export const mitre: readonly Endpoint[] = [
-  read({
-    path: '/mitre/groups',
-    section: 'MITRE',
-    summary: 'List MITRE groups',
-    permission: 'mitre:read',
-    rights: ['mitre:read on *:*:*'],
-    target: anyNode,
-    query: { ...rows, group_ids: param('ids of MITRE groups', list(text())), select, q, distinct: distinctSince47 },
-    cache: cacheIn('rules', 'mitre'),
-  }),
-  read({
-    path: '/mitre/metadata',
-    section: 'MITRE',
-    summary: 'Get the metadata of the MITRE database',
-    permission: 'mitre:read',
-    rights: ['mitre:read on *:*:*'],
-    target: anyNode,
-    cache: cacheIn('rules', 'mitre'),
-  }),
-  read({
-    path: '/mitre/mitigations',
-    section: 'MITRE',
-    summary: 'List MITRE mitigations',
-    permission: 'mitre:read',
-    rights: ['mitre:read on *:*:*'],
-    target: anyNode,
-    query: { ...rows, mitigation_ids: param('ids of mitigations', list(text())), select, q, distinct: distinctSince47 },
-    cache: cacheIn('rules', 'mitre'),
-  }),
-  read({
-    path: '/mitre/references',
-    section: 'MITRE',
-    summary: 'List MITRE references',
-    permission: 'mitre:read',
-    rights: ['mitre:read on *:*:*'],
-    target: anyNode,
-    query: { ...rows, reference_ids: param('ids of references', list(text())), select, q },
-    cache: cacheIn('rules', 'mitre'),
-  }),
-  read({
-    path: '/mitre/software',
-    section: 'MITRE',
-    summary: 'List MITRE software',
-    permission: 'mitre:read',
-    rights: ['mitre:read on *:*:*'],
-    target: anyNode,
-    query: { ...rows, software_ids: param('ids of software', list(text())), select, q, distinct: distinctSince47 },
-    cache: cacheIn('rules', 'mitre'),
-  }),
-  read({
-    path: '/mitre/tactics',
-    section: 'MITRE',
-    summary: 'List MITRE tactics',
-    permission: 'mitre:read',
-    rights: ['mitre:read on *:*:*'],
-    target: anyNode,
-    query: { ...rows, tactic_ids: param('ids of tactics', list(text())), select, q, distinct: distinctSince47 },
-    cache: cacheIn('rules', 'mitre'),
-  }),
-  read({
-    path: '/mitre/techniques',
-    section: 'MITRE',
-    summary: 'List MITRE techniques',
-    permission: 'mitre:read',
-    rights: ['mitre:read on *:*:*'],
-    target: anyNode,
-    query: { ...rows, technique_ids: param('ids of techniques', list(text())), select, q, distinct: distinctSince47 },
-    cache: cacheIn('rules', 'mitre'),
-  }),
+  read({ ...reading, path: '/mitre/metadata', summary: 'Get the metadata of the MITRE database' }),
+  table('/mitre/groups', 'List MITRE groups', { group_ids: idsOf('MITRE groups'), ...distinct }),
+  table('/mitre/mitigations', 'List MITRE mitigations', { mitigation_ids: idsOf('mitigations'), ...distinct }),
+  table('/mitre/references', 'List MITRE references', { reference_ids: idsOf('references') }),
+  table('/mitre/software', 'List MITRE software', { software_ids: idsOf('software'), ...distinct }),
+  table('/mitre/tactics', 'List MITRE tactics', { tactic_ids: idsOf('tactics'), ...distinct }),
+  table('/mitre/techniques', 'List MITRE techniques', { technique_ids: idsOf('techniques'), ...distinct }),
 ]
+
+function table(path: `/mitre/${string}`, summary: string, query: Readonly<Record<string, Param>>): Endpoint {
+  return read<string>({ ...reading, path, summary, params: {}, query: { ...rows, ...query, select, q } })
+}
+
+function idsOf(what: string): Param {
+  return param(`ids of ${what}`, list(text()))
+}

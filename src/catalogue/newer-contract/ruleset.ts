@@ -1,5 +1,5 @@
 /** Records of rules, decoders and lists. */
-import type { Endpoint } from '../endpoint.ts'
+import type { Endpoint, Param } from '../endpoint.ts'
 import { anyNode } from '../schemas/targets.ts'
 import {
   distinctSince47,
@@ -21,6 +21,8 @@ import {
 import { cacheIn, master, read, write } from './record.ts'
 import { file, integer, list, oneOf, param, text } from './values.ts'
 
+const xml = { type: 'application/xml', folder: { relative_dirname: folderSince47 } } as const
+
 export const ruleset: readonly Endpoint[] = [
   read({
     path: '/lists',
@@ -31,43 +33,6 @@ export const ruleset: readonly Endpoint[] = [
     target: master(),
     query: { ...rows, select, relative_dirname: folder, filename: files, q: qSince47, distinct: distinctSince47 },
     cache: cacheIn('lists', 'lists'),
-  }),
-  read({
-    path: '/lists/files/:filename',
-    section: 'Lists',
-    summary: 'Get a CDB list file',
-    permission: 'files:read',
-    rights: ['lists:read on list:file:{filename}'],
-    secret: 'possible',
-    target: master(),
-    params: { filename: listFile },
-    query: { raw },
-    response: { data: 'items', schema: 'NewerItem', raw: { when: 'raw', type: 'text/plain' } },
-    cache: { never: 'the contents of a file' },
-  }),
-  write('PUT', {
-    path: '/lists/files/:filename',
-    section: 'Lists',
-    summary: 'Upload a CDB list file',
-    permission: 'files:write',
-    rights: ['lists:update on *:*:*'],
-    target: master(),
-    params: { filename: listFile },
-    query: { overwrite },
-    body: file('application/octet-stream'),
-    invalidates: ['validation', 'lists'],
-    writeLock: 'file:lists:{filename}',
-  }),
-  write('DELETE', {
-    path: '/lists/files/:filename',
-    section: 'Lists',
-    summary: 'Delete a CDB list file',
-    permission: 'files:delete',
-    rights: ['lists:delete on list:file:{filename}'],
-    target: master(),
-    params: { filename: listFile },
-    invalidates: ['validation', 'lists'],
-    writeLock: 'file:lists:{filename}',
   }),
   read({
     path: '/lists/files',
@@ -149,43 +114,6 @@ export const ruleset: readonly Endpoint[] = [
     cache: cacheIn('rules', 'rules'),
   }),
   read({
-    path: '/rules/files/:filename',
-    section: 'Rules',
-    summary: 'Get a rule file',
-    permission: 'files:read',
-    secret: 'possible',
-    target: master(),
-    params: { filename: xmlFile },
-    query: { raw, relative_dirname: folderSince47 },
-    response: { data: 'items', schema: 'NewerItem', raw: { when: 'raw', type: 'application/xml' } },
-    cache: { never: 'the contents of a file' },
-  }),
-  write('PUT', {
-    path: '/rules/files/:filename',
-    section: 'Rules',
-    summary: 'Upload a rule file',
-    permission: 'files:write',
-    rights: ['rules:update on *:*:*'],
-    target: master(),
-    params: { filename: xmlFile },
-    query: { overwrite, relative_dirname: folderSince47 },
-    body: file('application/octet-stream'),
-    invalidates: ['validation', 'rules'],
-    writeLock: 'file:rules:{filename}',
-  }),
-  write('DELETE', {
-    path: '/rules/files/:filename',
-    section: 'Rules',
-    summary: 'Delete a rule file',
-    permission: 'files:delete',
-    rights: ['rules:delete on rule:file:{filename}'],
-    target: master(),
-    params: { filename: xmlFile },
-    query: { relative_dirname: folderSince47 },
-    invalidates: ['validation', 'rules'],
-    writeLock: 'file:rules:{filename}',
-  }),
-  read({
     path: '/decoders',
     section: 'Decoders',
     summary: 'List decoders',
@@ -222,43 +150,6 @@ export const ruleset: readonly Endpoint[] = [
     cache: cacheIn('decoders', 'decoders'),
   }),
   read({
-    path: '/decoders/files/:filename',
-    section: 'Decoders',
-    summary: 'Get a decoder file',
-    permission: 'files:read',
-    secret: 'possible',
-    target: master(),
-    params: { filename: xmlFile },
-    query: { raw, relative_dirname: folderSince47 },
-    response: { data: 'items', schema: 'NewerItem', raw: { when: 'raw', type: 'application/xml' } },
-    cache: { never: 'the contents of a file' },
-  }),
-  write('PUT', {
-    path: '/decoders/files/:filename',
-    section: 'Decoders',
-    summary: 'Upload a decoder file',
-    permission: 'files:write',
-    rights: ['decoders:update on *:*:*'],
-    target: master(),
-    params: { filename: xmlFile },
-    query: { overwrite, relative_dirname: folderSince47 },
-    body: file('application/octet-stream'),
-    invalidates: ['validation', 'decoders'],
-    writeLock: 'file:decoders:{filename}',
-  }),
-  write('DELETE', {
-    path: '/decoders/files/:filename',
-    section: 'Decoders',
-    summary: 'Delete a decoder file',
-    permission: 'files:delete',
-    rights: ['decoders:delete on decoder:file:{filename}'],
-    target: master(),
-    params: { filename: xmlFile },
-    query: { relative_dirname: folderSince47 },
-    invalidates: ['validation', 'decoders'],
-    writeLock: 'file:decoders:{filename}',
-  }),
-  read({
     path: '/decoders/parents',
     section: 'Decoders',
     summary: 'List parent decoders',
@@ -267,4 +158,54 @@ export const ruleset: readonly Endpoint[] = [
     query: { ...rows, select },
     cache: cacheIn('decoders', 'decoders'),
   }),
+  ...fileRecords('lists', { section: 'Lists', what: 'CDB list file', filename: listFile, type: 'text/plain' }),
+  ...fileRecords('rules', { section: 'Rules', what: 'rule file', filename: xmlFile, ...xml }),
+  ...fileRecords('decoders', { section: 'Decoders', what: 'decoder file', filename: xmlFile, ...xml }),
 ]
+
+interface Files {
+  readonly section: string
+  readonly what: string
+  readonly filename: Param
+  readonly type: 'text/plain' | 'application/xml'
+  /** Parameters that name the folder. Absent: there is one folder. */
+  readonly folder?: Readonly<Record<string, Param>>
+}
+
+/** Returns the records of one file of a kind. */
+function fileRecords(kind: 'lists' | 'rules' | 'decoders', { section, what, filename, type, folder }: Files) {
+  const common = {
+    section,
+    path: `/${kind}/files/:filename` as const,
+    target: master(),
+    params: { filename },
+  } as const
+  const changing = { ...common, invalidates: ['validation', kind], writeLock: `file:${kind}:{filename}` } as const
+  return [
+    read({
+      ...common,
+      summary: `Get a ${what}`,
+      permission: 'files:read',
+      ...(kind === 'lists' && { rights: ['lists:read on list:file:{filename}'] }),
+      secret: 'possible',
+      query: { raw, ...folder },
+      response: { data: 'items', schema: 'NewerItem', raw: { when: 'raw', type } },
+      cache: { never: 'the contents of a file' },
+    }),
+    write('PUT', {
+      ...changing,
+      summary: `Upload a ${what}`,
+      permission: 'files:write',
+      rights: [`${kind}:update on *:*:*`],
+      query: { overwrite, ...folder },
+      body: file('application/octet-stream'),
+    }),
+    write('DELETE', {
+      ...changing,
+      summary: `Delete a ${what}`,
+      permission: 'files:delete',
+      rights: [`${kind}:delete on ${kind.slice(0, -1)}:file:{filename}`],
+      query: { ...folder },
+    }),
+  ]
+}

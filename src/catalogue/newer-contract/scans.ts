@@ -4,6 +4,30 @@ import { agentId, agentsList, distinct, distinctSince45, q, rows, select, select
 import { cacheIn, master, read, write } from './record.ts'
 import { bool, integer, oneOf, param, text } from './values.ts'
 
+const ofRootcheck = {
+  section: 'Rootcheck',
+  permission: 'rootcheck:read',
+  rights: ['rootcheck:read on agent:id:{agent_list}'],
+  target: master('agentOwner'),
+  params: { agent_id: agentId },
+  cache: cacheIn('rootcheck', 'rootcheck:{agent_id}', 'rootcheck:*'),
+} as const
+const ofSyscheck = {
+  section: 'Syscheck',
+  permission: 'syscheck:read',
+  rights: ['syscheck:read on agent:id:{agent_list}'],
+  target: master('agentOwner'),
+  params: { agent_id: agentId },
+  cache: cacheIn('syscheck', 'syscheck:{agent_id}', 'syscheck:*'),
+} as const
+const ofSca = {
+  section: 'SCA',
+  permission: 'sca:read',
+  rights: ['sca:read on agent:id:{agent_list}'],
+  target: master('agentOwner'),
+  cache: cacheIn('sca', 'sca:{agent_id}', 'sca:*'),
+} as const
+
 export const scans: readonly Endpoint[] = [
   read({
     path: '/ciscat/:agent_id/results',
@@ -39,13 +63,9 @@ export const scans: readonly Endpoint[] = [
     invalidates: ['rootcheck:*', 'syscheck:*'],
   }),
   read({
+    ...ofRootcheck,
     path: '/rootcheck/:agent_id',
-    section: 'Rootcheck',
     summary: 'List the rootcheck results of an agent',
-    permission: 'rootcheck:read',
-    rights: ['rootcheck:read on agent:id:{agent_list}'],
-    target: master('agentOwner'),
-    params: { agent_id: agentId },
     query: {
       ...rows,
       select,
@@ -55,7 +75,6 @@ export const scans: readonly Endpoint[] = [
       pci_dss: param('requirement of PCI DSS', text('alphanumeric')),
       cis: param('requirement of CIS', text('alphanumeric')),
     },
-    cache: cacheIn('rootcheck', 'rootcheck:{agent_id}', 'rootcheck:*'),
   }),
   write('DELETE', {
     path: '/rootcheck/:agent_id',
@@ -68,22 +87,14 @@ export const scans: readonly Endpoint[] = [
     invalidates: ['rootcheck:{agent_id}'],
   }),
   read({
+    ...ofRootcheck,
     path: '/rootcheck/:agent_id/last_scan',
-    section: 'Rootcheck',
     summary: 'Get the times of the last rootcheck scan of an agent',
-    permission: 'rootcheck:read',
-    rights: ['rootcheck:read on agent:id:{agent_list}'],
-    target: master('agentOwner'),
-    params: { agent_id: agentId },
-    cache: cacheIn('rootcheck', 'rootcheck:{agent_id}', 'rootcheck:*'),
   }),
   read({
+    ...ofSca,
     path: '/sca/:agent_id',
-    section: 'SCA',
     summary: 'List the SCA policies of an agent',
-    permission: 'sca:read',
-    rights: ['sca:read on agent:id:{agent_list}'],
-    target: master('agentOwner'),
     params: { agent_id: agentId },
     query: {
       ...rows,
@@ -94,15 +105,11 @@ export const scans: readonly Endpoint[] = [
       q,
       distinct: distinctSince45,
     },
-    cache: cacheIn('sca', 'sca:{agent_id}', 'sca:*'),
   }),
   read({
+    ...ofSca,
     path: '/sca/:agent_id/checks/:policy_id',
-    section: 'SCA',
     summary: 'List the checks of an SCA policy of an agent',
-    permission: 'sca:read',
-    rights: ['sca:read on agent:id:{agent_list}'],
-    target: master('agentOwner'),
     params: { agent_id: agentId, policy_id: param('id of the policy', text('alphanumeric')) },
     query: {
       ...rows,
@@ -123,7 +130,6 @@ export const scans: readonly Endpoint[] = [
       q,
       distinct: distinctSince45,
     },
-    cache: cacheIn('sca', 'sca:{agent_id}', 'sca:*'),
   }),
   write('PUT', {
     path: '/syscheck',
@@ -136,13 +142,9 @@ export const scans: readonly Endpoint[] = [
     invalidates: ['syscheck:*', 'rootcheck:*'],
   }),
   read({
+    ...ofSyscheck,
     path: '/syscheck/:agent_id',
-    section: 'Syscheck',
     summary: 'List the syscheck results of an agent',
-    permission: 'syscheck:read',
-    rights: ['syscheck:read on agent:id:{agent_list}'],
-    target: master('agentOwner'),
-    params: { agent_id: agentId },
     query: {
       ...rows,
       select,
@@ -159,7 +161,6 @@ export const scans: readonly Endpoint[] = [
       distinct,
       q,
     },
-    cache: cacheIn('syscheck', 'syscheck:{agent_id}', 'syscheck:*'),
   }),
   write('DELETE', {
     path: '/syscheck/:agent_id',
@@ -172,13 +173,8 @@ export const scans: readonly Endpoint[] = [
     invalidates: ['syscheck:{agent_id}'],
   }),
   read({
+    ...ofSyscheck,
     path: '/syscheck/:agent_id/last_scan',
-    section: 'Syscheck',
     summary: 'Get the times of the last syscheck scan of an agent',
-    permission: 'syscheck:read',
-    rights: ['syscheck:read on agent:id:{agent_list}'],
-    target: master('agentOwner'),
-    params: { agent_id: agentId },
-    cache: cacheIn('syscheck', 'syscheck:{agent_id}', 'syscheck:*'),
   }),
 ]

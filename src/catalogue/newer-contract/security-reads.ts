@@ -5,6 +5,21 @@ import { distinctSince47, qSince47, raw, resourceWords, rows, select } from './p
 import { cacheIn, master, read } from './record.ts'
 import { list, param, text } from './values.ts'
 
+const reading = {
+  section: 'Security',
+  permission: 'security:read',
+  target: master(),
+  cache: cacheIn('manager', 'security'),
+} as const
+/** The same at each node. */
+const ofEveryNode = {
+  section: 'Security',
+  permission: 'security:read',
+  target: anyNode,
+  withoutFlags: ['wait_for_complete'],
+  cache: cacheIn('manager', 'security'),
+} as const
+
 export const securityReads: readonly Endpoint[] = [
   read({
     path: '/security/user/authenticate',
@@ -34,32 +49,22 @@ export const securityReads: readonly Endpoint[] = [
     cache: { never: 'the response is about the caller' },
   }),
   read({
+    ...ofEveryNode,
     path: '/security/actions',
-    section: 'Security',
     summary: 'List the actions of permissions',
-    permission: 'security:read',
-    target: anyNode,
     query: { endpoint: param('method and path of an operation', text()) },
-    withoutFlags: ['wait_for_complete'],
-    cache: cacheIn('manager', 'security'),
   }),
   read({
+    ...ofEveryNode,
     path: '/security/resources',
-    section: 'Security',
     summary: 'List the resources of permissions',
-    permission: 'security:read',
-    target: anyNode,
     query: { resource: resourceWords },
-    withoutFlags: ['wait_for_complete'],
-    cache: cacheIn('manager', 'security'),
   }),
   read({
+    ...reading,
     path: '/security/users',
-    section: 'Security',
     summary: 'List users',
-    permission: 'security:read',
     rights: ['security:read on user:id:{user_ids}'],
-    target: master(),
     query: {
       ...rows,
       user_ids: param('ids of users', list(text('numbers', { description: 'User ID', reference: 'user_ids' }))),
@@ -67,15 +72,12 @@ export const securityReads: readonly Endpoint[] = [
       q: qSince47,
       distinct: distinctSince47,
     },
-    cache: cacheIn('manager', 'security'),
   }),
   read({
+    ...reading,
     path: '/security/roles',
-    section: 'Security',
     summary: 'List roles',
-    permission: 'security:read',
     rights: ['security:read on role:id:{role_ids}'],
-    target: master(),
     query: {
       ...rows,
       role_ids: param('ids of roles', list(text('numbers', { description: 'Role ID', reference: 'role_ids' }))),
@@ -83,15 +85,12 @@ export const securityReads: readonly Endpoint[] = [
       q: qSince47,
       distinct: distinctSince47,
     },
-    cache: cacheIn('manager', 'security'),
   }),
   read({
+    ...reading,
     path: '/security/rules',
-    section: 'Security',
     summary: 'List security rules',
-    permission: 'security:read',
     rights: ['security:read on rule:id:{rule_ids}'],
-    target: master(),
     query: {
       ...rows,
       rule_ids: param(
@@ -102,15 +101,12 @@ export const securityReads: readonly Endpoint[] = [
       q: qSince47,
       distinct: distinctSince47,
     },
-    cache: cacheIn('manager', 'security'),
   }),
   read({
+    ...reading,
     path: '/security/policies',
-    section: 'Security',
     summary: 'List policies',
-    permission: 'security:read',
     rights: ['security:read on policy:id:{policy_ids}'],
-    target: master(),
     query: {
       ...rows,
       policy_ids: param(
@@ -121,15 +117,11 @@ export const securityReads: readonly Endpoint[] = [
       q: qSince47,
       distinct: distinctSince47,
     },
-    cache: cacheIn('manager', 'security'),
   }),
   read({
+    ...reading,
     path: '/security/config',
-    section: 'Security',
     summary: 'Get the security configuration',
-    permission: 'security:read',
     rights: ['security:read_config on *:*:*'],
-    target: master(),
-    cache: cacheIn('manager', 'security'),
   }),
 ]

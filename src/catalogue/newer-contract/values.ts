@@ -52,19 +52,24 @@ export function required(role: string, value: Value): Param {
   return { ...param(role, value), required: 604 }
 }
 
+/** The type of a field in the words of the classic contract. The newer one is validated by `value`. */
+const FIELD_TYPES: Readonly<Record<Value['type'], Field['type']>> = {
+  string: 'string',
+  boolean: 'boolean',
+  integer: 'integer',
+  number: 'integer',
+  array: 'strings',
+  object: 'string',
+}
+
 /** Returns a JSON body with these members. A name with `?` may be missing. `open`: other members are valid too. */
 export function json(members: Readonly<Record<string, Value>>, { open }: { readonly open?: true } = {}): Body {
   const fields = Object.entries(members).map(([name, value]): [string, Field] => {
     const isOptional = name.endsWith('?')
-    const type =
-      value.type === 'array'
-        ? 'strings'
-        : value.type === 'object'
-          ? 'string'
-          : value.type === 'number'
-            ? 'integer'
-            : value.type
-    return [name.replace('?', ''), { type, role: '', value, ...(!isOptional && { required: 604 }) }]
+    return [
+      name.replace('?', ''),
+      { type: FIELD_TYPES[value.type], role: '', value, ...(!isOptional && { required: 604 }) },
+    ]
   })
   return { kind: 'fields', types: ['application/json'], fields: Object.fromEntries(fields), ...(open && { open }) }
 }
