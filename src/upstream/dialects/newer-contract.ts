@@ -8,10 +8,9 @@ import { isNodeFailureError, isUnfinishedError, readEnvelopeInTurns, UNKNOWN_ERR
 import { EdgeError } from '../../core/errors.ts'
 import type { NodeResponse, PassedOnTo } from '../../core/node-call.ts'
 import type { EdgeRequest } from '../../core/request.ts'
-import { waitForJsonTurn } from '../../core/turns.ts'
-import { ownField, ownText } from '../../core/values.ts'
 import { PROBLEM_TYPE } from '../node-response.ts'
 import { createNodeCall, type Dialect, fillPath, formatBody, type TranslatedResponse } from './dialect.ts'
+import { type Content, readContent } from './newer/content.ts'
 import { formatQuery, MAX_REQUEST_LINE } from './newer/conversation.ts'
 
 export const newerContract: Dialect = {
@@ -61,10 +60,8 @@ function passedOnTo({ endpoint: { target }, params }: EdgeRequest, master: strin
 }
 
 /** Returns the response with unchanged bytes, or the reason why they are not one of the API. */
-async function toResponse(
-  { status, type, length, personal, body }: NodeResponse,
-  kind: EdgeRequest['kind'],
-): Promise<TranslatedResponse> {
+async function toResponse(response: NodeResponse, kind: EdgeRequest['kind']): Promise<TranslatedResponse> {
+  const { status, type, length, personal, body } = response
   if (body instanceof Readable) {
     return {
       ok: true,
@@ -80,15 +77,14 @@ async function toResponse(
   const isProblem = type === PROBLEM_TYPE
   const origin = { kind: 'node', isPersonal: personal === true, rows: undefined, isProblem } as const
   if (isProblem) {
-    const errorNumber = errorNumberOf(body, status)
-    if (errorNumber === undefined) return { ok: false, reason: 'the problem has no title' }
-    return { ok: true, response: { kind: 'envelope', status, body, errorNumber, origin } }
+    const problem = await readContent(response)
+    if (typeof problem === 'string') return { ok: false, reason: problem }
+    return { ok: true, response: { kind: 'envelope', status, body, errorNumber: errorNumberOf(problem, kind), origin } }
   }
   const envelope = await readEnvelopeInTurns(body)
   if (!envelope.ok) return envelope
-  const errorNumber = SUMMARIES.has(envelope.error)
-    ? await errorNumberOfItems(envelope.error, body, kind)
-    : envelope.error
+  const { error } = envelope
+  const errorNumber = SUMMARIES.has(error) ? errorNumberOf(await readContent(response), kind) : error
   return { ok: true, response: { kind: 'envelope', status, body, errorNumber, origin } }
 }
 
@@ -97,32 +93,16 @@ const SUMMARIES: ReadonlySet<number> = new Set([1, 2])
 const SOME_FAILED = 2
 
 /**
- * Returns the error of an item, first of one whose node failed, so that its work may still be in progress. A write that was
- * done for some items is no failure: it has changed data. A read without some of its items is not stored.
+ * Returns the error of a problem, or its status where the node has no number. Of items that failed, the error of one whose
+ * node failed comes first, because its work may still be in progress. A write that was done for some items is no failure: it
+ * has changed data. A read without some of its items is not stored.
  */
-async function errorNumberOfItems(summary: number, body: Buffer, kind: EdgeRequest['kind']): Promise<number> {
-  await waitForJsonTurn(body.length)
-  const { data } = JSON.parse(body.toString()) as { readonly data?: unknown }
-  const items = ownField(data, 'failed_items')
-  const errors = (Array.isArray(items) ? items : []).map((item) => Number(ownField(ownField(item, 'error'), 'code')))
+function errorNumberOf(content: Content | string, kind: EdgeRequest['kind']): number {
+  if (typeof content === 'string' || content.kind === 'file') return UNKNOWN_ERROR
+  if (content.kind === 'problem') return content.code ?? content.status
+  const errors = content.failed.map(({ code }) => code)
   const ofNode = errors.find(isUnfinishedError) ?? errors.find(isNodeFailureError)
   if (ofNode !== undefined) return ofNode
-  if (summary === SOME_FAILED && kind === 'write') return 0
+  if (content.error === SOME_FAILED && kind === 'write') return 0
   return errors.find((code) => code > 0) ?? UNKNOWN_ERROR
-}
-
-/** The longest problem that is read. */
-const MAX_PROBLEM_BYTES = 1024 * 1024
-
-/** Returns the member `error`, or the status where the node has no number; `undefined`: the body is no problem. */
-function errorNumberOf(body: Buffer, status: number): number | undefined {
-  if (body.length > MAX_PROBLEM_BYTES) return undefined
-  try {
-    const problem: unknown = JSON.parse(body.toString())
-    if (ownText(problem, 'title') === undefined) return undefined
-    const number = ownField(problem, 'error')
-    return Number.isSafeInteger(number) ? Number(number) : status
-  } catch {
-    return undefined
-  }
 }
