@@ -81,7 +81,8 @@ export interface Claims extends TokenIdentity {
 /** Seconds by which the clocks of issuer and edge may differ. */
 export const CLOCK_TOLERANCE_S = 5
 
-const SUBJECT_PATTERN = /^[^\p{Cc}]{1,256}$/u
+/** The name of a user in a token. */
+export const SUBJECT_PATTERN = /^[^\p{Cc}]{1,256}$/u
 
 /** Returns the claims; `undefined` if one is missing, has the wrong type or breaks a rule. `now` in milliseconds. */
 function checkClaims(payload: JsonObject, rules: ClaimRules, now: number): Claims | undefined {

@@ -9,12 +9,12 @@ import type { VerifyPassword } from '../access/users-file.ts'
 import { permissions } from '../catalogue/index.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
-import { EdgeError } from '../core/errors.ts'
 import type { FailedLoginReason } from '../core/events.ts'
 import { rulesOfSetting } from '../upstream/dialects/dialect.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { createVersionCall } from '../upstream/probes.ts'
 import { toLog } from './log.ts'
+import { checkFailure } from './manager-tokens.ts'
 import type { SharedAccess } from './redis.ts'
 
 /** The name of the edge for clients that must log in, and in its own tokens. */
@@ -86,10 +86,7 @@ function verifyWithManager(cluster: Cluster, timeout: () => number): VerifyPassw
     const call = { node, timeout: timeout(), caller: username, credentials: { username, password } }
     const result = await cluster.verify(createVersionCall(cluster, call))
     if (result.ok) return true
-    const { fault, detail, retryAfter } = result
-    if (fault === 'refusedCredentials') return false
-    const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }
-    if (fault === 'loginsBlocked') throw new EdgeError(904, '', { headers })
-    throw new EdgeError(920, ` to check the credentials: ${detail}`, { headers })
+    if (result.fault === 'refusedCredentials') return false
+    throw checkFailure(result, 'to check the credentials')
   }
 }

@@ -11,6 +11,7 @@ import { systemClock } from '../core/timing.ts'
 import { ownField, ownText, parseJson } from '../core/values.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { createVersionCall } from '../upstream/probes.ts'
+import { basicAuthorization } from '../upstream/tokens/login.ts'
 
 interface TokenCheckParts {
   readonly cluster: Cluster
@@ -33,7 +34,7 @@ export function checkTokensAtNode(access: Access, { cluster, accepted, timeout, 
     })
     if (!result.ok) {
       if (result.fault === 'refusedCredentials') return false
-      throw unreachable(result, 'to check the token')
+      throw checkFailure(result, 'to check the token')
     }
     const { status } = result.response
     if (status === 200) return true
@@ -41,10 +42,11 @@ export function checkTokensAtNode(access: Access, { cluster, accepted, timeout, 
   }
   return createManagerTokenAccess(access, {
     node,
-    isAccepted: (token) => accepted?.isAccepted(token) ?? false,
-    check: (token, guard) => {
+    check: async (token, guard) => {
       const guarded = () => guard(() => ask(token))
-      return accepted?.check(token, guarded) ?? guarded()
+      // Without a store, the node is asked for each request.
+      if (accepted === undefined) return (await guarded()) ? () => false : undefined
+      return (await accepted.check(token, guarded))?.holds
     },
     attempts: createLoginAttempts({
       failedLogins: access.limits.failedLogins,
@@ -69,12 +71,12 @@ export async function issueManagerToken(cluster: Cluster, request: EdgeRequest, 
   const result = await cluster.issue(call)
   if (result.ok) return result.token.header().slice('Bearer '.length)
   if (result.fault === 'refusedCredentials') throw new EdgeError(901)
-  throw unreachable(result, 'for a token')
+  throw checkFailure(result, 'for a token')
 }
 
 async function runAs(cluster: Cluster, request: EdgeRequest, call: NodeCall): Promise<string> {
   const { username = '', password = '' } = request.caller.credentials ?? {}
-  const header = () => `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
+  const header = () => basicAuthorization({ username, password })
   const result = await cluster.call({
     ...call,
     method: 'POST',
@@ -86,7 +88,7 @@ async function runAs(cluster: Cluster, request: EdgeRequest, call: NodeCall): Pr
   })
   if (!result.ok) {
     if (result.fault === 'refusedCredentials') throw new EdgeError(901)
-    throw unreachable(result, 'for a token')
+    throw checkFailure(result, 'for a token')
   }
   const { status, body } = result.response
   const content = Buffer.isBuffer(body) ? parseJson(body) : undefined
@@ -98,7 +100,9 @@ async function runAs(cluster: Cluster, request: EdgeRequest, call: NodeCall): Pr
   throw new Problem(902, { title, detail, status, ...(typeof number === 'number' && { number }) })
 }
 
-function unreachable({ detail, retryAfter }: NodeFailure, purpose: string): EdgeError {
+/** Returns the error for a call that could not check what it was sent for: 904 while logins are blocked, otherwise 920. */
+export function checkFailure({ fault, detail, retryAfter }: NodeFailure, purpose: string): EdgeError {
   const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }
+  if (fault === 'loginsBlocked') return new EdgeError(904, '', { headers })
   return new EdgeError(920, ` ${purpose}: ${detail}`, { headers })
 }

@@ -13,10 +13,17 @@ const BODY = Buffer.from('{}')
 const PATH = '/security/user/authenticate'
 
 export interface AcceptedTokens {
-  /** Whether a node has accepted the token lately, without asking Redis. */
-  isAccepted(token: string): boolean
-  /** The same for all replicas; otherwise `ask` asks the node, which is remembered. */
-  check(token: string, ask: () => Promise<boolean>): Promise<boolean>
+  /**
+   * Resolves to the acceptance of a token: of any replica, or what `ask` gets from the node now. Resolves to `undefined` for
+   * a token that the node refuses, and rejects as `ask` does.
+   */
+  check(token: string, ask: () => Promise<boolean>): Promise<Acceptance | undefined>
+}
+
+/** The answer of a node about a token. */
+export interface Acceptance {
+  /** Whether it still holds, as far as this process knows. Never asks a node or Redis. */
+  holds(): boolean
 }
 
 export interface AcceptedTokensOptions {
@@ -28,7 +35,6 @@ export interface AcceptedTokensOptions {
 
 export function createAcceptedTokens({ store, secret, lifetime }: AcceptedTokensOptions): AcceptedTokens {
   const pending = new Map<string, Promise<boolean>>()
-  const keyOf = (token: string) => createHmac('sha256', secret()).update(`token ${token}`).digest('base64url')
   const isFresh = (lookup: Awaited<ReturnType<CacheStore['lookup']>> | undefined): boolean =>
     lookup?.kind === 'hit' && !lookup.epochs.fenced && lookup.response.age < lookup.response.ttl
   const ask = async (key: string, askNode: () => Promise<boolean>): Promise<boolean> => {
@@ -52,12 +58,11 @@ export function createAcceptedTokens({ store, secret, lifetime }: AcceptedTokens
     return isAccepted
   }
   return {
-    isAccepted: (token) => isFresh(store.lookupLocal(keyOf(token), TAGS)),
-    check: (token, askNode) => {
-      const key = keyOf(token)
+    check: async (token, askNode) => {
+      const key = createHmac('sha256', secret()).update(`token ${token}`).digest('base64url')
       const begun = pending.get(key) ?? ask(key, askNode).finally(() => pending.delete(key))
       pending.set(key, begun)
-      return begun
+      return (await begun) ? { holds: () => isFresh(store.lookupLocal(key, TAGS)) } : undefined
     },
   }
 }
