@@ -23,7 +23,7 @@ const READS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 export interface AdmissionParts {
   readonly authenticator: Pick<Authenticator, 'authenticate'>
   readonly managerVersion: () => string | undefined
-  readonly contract: Pick<HttpContract, 'checkContentHeaders' | 'refuseEarly'>
+  readonly contract: Pick<HttpContract, 'checkContentHeaders' | 'comparesAppVersion' | 'refuseEarly'>
   /** Throws 603 and 604. */
   readonly targetOf: (request: FastifyRequest) => AdmissionTarget
 }
@@ -40,7 +40,7 @@ export function createAdmission({ authenticator, managerVersion, contract, targe
     edge.caller = await authenticator.authenticate(request, reply, edge.clientAddress, costs)
     edge.nextStage('authorise')
     const target = targetOf(request)
-    checkAppVersion(headers['wazuh-app-version'], managerVersion)
+    if (contract.comparesAppVersion) checkAppVersion(headers['wazuh-app-version'], managerVersion)
     authorise(edge.caller, target)
     const takesBody = 'body' in target.endpoint
     if (takesBody || headers['content-encoding'] !== undefined) contract.checkContentHeaders(headers, target.endpoint)

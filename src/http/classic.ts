@@ -31,6 +31,7 @@ function createClassicContract(catalogue: readonly Endpoint[], settings: () => H
   return {
     catalogue,
     router,
+    comparesAppVersion: true,
     methodsOf: ({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]),
     parseQuery: (url) => {
       const limits = { count: settings().listen.limits.queryParameters, tooMany: 604 } as const

@@ -46,6 +46,8 @@ export interface HttpContract {
   readonly router: RouterOptions
   /** The methods of the route of an endpoint. */
   readonly methodsOf: (endpoint: Endpoint) => string[]
+  /** Whether the header `wazuh-app-version` must fit the manager. Releases 4.x ignore it. */
+  readonly comparesAppVersion: boolean
   /** Throws for a request that is refused whatever its credentials are. Absent: there are none. */
   readonly refuseEarly?: (request: FastifyRequest) => void
   /** Throws for more parameters than the limit. */

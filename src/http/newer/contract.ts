@@ -54,6 +54,7 @@ export function newerContract({ catalogue, release }: NewerContractOptions) {
     return {
       catalogue,
       router,
+      comparesAppVersion: false,
       methodsOf: ({ method }) => [method],
       refuseEarly: (request) => {
         const { raw, routeOptions } = request

@@ -32,6 +32,8 @@ t.test('a client of the newer contract logs in, reads and writes; a classic clie
     detail: "Wrong type, expected 'integer' for query parameter 'limit'",
   })
   t.equal((await fetch(`${url}/agents`)).status, 401)
+  const ofApp = await fetch(`${url}/agents`, { headers: { ...headers, 'wazuh-app-version': 'x' } })
+  t.equal(ofApp.status, 200, 'releases 4.x ignore the version of an app')
   t.equal((await fetch(`${url}/nope`)).status, 404)
   t.equal((await fetch(`${url}/agents`, { method: 'PATCH' })).status, 405)
   const classic = async () => {
