@@ -114,16 +114,13 @@ export function parseValues(
 
 /** Reports values beyond the bounds of the schema, but not of faulty settings. `value`: parsed. */
 export function checkBounds(node: SchemaNode, value: unknown, list: FaultList, path: Path = []): void {
-  const { bounds, items, properties } = node
+  const { bounds } = node
   if (bounds !== undefined && typeof value === 'number') {
     const { min = value, max = value, message } = bounds
     if ((value < min || value > max) && list.isValid(path)) list.report(path, message)
-  } else if (Array.isArray(value)) {
-    for (const [at, item] of value.entries()) checkBounds(items ?? {}, item, list, [...path, at])
-  } else if (isObject(value)) {
-    for (const [key, member] of Object.entries(value))
-      checkBounds(properties?.[key] ?? tableValueSchema(node) ?? {}, member, list, [...path, key])
   }
+  const members = Array.isArray(value) ? [...value.entries()] : isObject(value) ? Object.entries(value) : []
+  for (const [key, member] of members) checkBounds(schemaAt(node, [key]) ?? {}, member, list, [...path, key])
 }
 
 /** Tables have no prototype, so that a user named `constructor` does not inherit roles. */
