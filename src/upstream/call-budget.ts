@@ -25,7 +25,8 @@ const PERMIT_LIFETIME_MS = 500
 const OWN_CALLS_SECONDS = 65
 const STORED_MS = 24 * 3600 * 1000
 
-const SHARES = ['read', 'reserved'] as const satisfies readonly BudgetShare[]
+/** In the order in which they get permits. */
+const SHARES = ['reserved', 'read'] as const satisfies readonly BudgetShare[]
 const NONE: PermitCounts = { read: 0, reserved: 0 }
 
 /** Changes the count. Returns whether it has changed. `weight`: how often each call counts. */
@@ -148,7 +149,7 @@ export class CallBudget {
     const taken = { read: 0, reserved: 0 }
     await this.#change((window, now, weight) => {
       const limit = this.#options.limit()
-      for (const share of ['reserved', 'read'] as const) {
+      for (const share of SHARES) {
         taken[share] = 0
         while (taken[share] < wanted[share] && window.take(share, limit, now, weight)) taken[share] += 1
       }
