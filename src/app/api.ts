@@ -1,3 +1,4 @@
+/** Builds the pipeline, and the ports for clients in front of it. */
 import { createTokenOperations } from '../access/index.ts'
 import type { Audit } from '../audit/index.ts'
 import { type CacheOperationsPorts, cacheOperations } from '../cache/operations.ts'

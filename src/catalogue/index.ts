@@ -1,3 +1,4 @@
+/** The catalogue: every endpoint of the classic contract, and every permission that a role can grant. */
 import { activeResponse, agentCommands } from './agent-commands.ts'
 import { agentRegistry } from './agent-registry.ts'
 import { agents } from './agents.ts'
@@ -12,7 +13,6 @@ import { decoders, lists, rules } from './ruleset.ts'
 import { rootcheck, syscheck } from './scans.ts'
 import { service, summary, tokens } from './service.ts'
 import { syscollector } from './syscollector.ts'
-/** The catalogue: every endpoint of the classic contract, and every permission that a role can grant. */
 
 /** All records by section. If two paths match, the router prefers a literal segment to a parameter. */
 export const catalogue: readonly Endpoint[] = Object.freeze([

@@ -1,4 +1,4 @@
-/** The layers of a call within its node that need no state of their own file: `node.ts` has their order. */
+/** The layers of a call within its node, except those of health and tokens. `node.ts` has the order of all. */
 import { Readable } from 'node:stream'
 import type { NodeCallEvent } from '../core/events.ts'
 import type { Layout, NodeCall, NodeFailure } from '../core/node-call.ts'

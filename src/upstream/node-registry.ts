@@ -72,12 +72,13 @@ export class NodeRegistry {
   }
 
   /** Checks the credentials of the call, which is a read that every account may send. */
-  async issue(call: NodeCall): Promise<Issued> {
-    return this.#nodes.get(call.node)?.issue(call) ?? notSent(call, NO_ADDRESS)
-  }
-
   async verify(call: NodeCall): Promise<Verification> {
     return this.#nodes.get(call.node)?.verify(call) ?? notSent(call, NO_ADDRESS)
+  }
+
+  /** Returns a token of the node for the user whose credentials the call has. */
+  async issue(call: NodeCall): Promise<Issued> {
+    return this.#nodes.get(call.node)?.issue(call) ?? notSent(call, NO_ADDRESS)
   }
 
   /** Throws with a remedy for an invalid URL, and for an address outside the allowed ranges. */

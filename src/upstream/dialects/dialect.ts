@@ -1,7 +1,6 @@
 /**
- * A dialect translates between the classic layout, in which clients and all rooms of the edge speak, and the layout of the
- * API of a node. There is one dialect for each layout. Calls are made of the parsed values of a request; no bytes of the
- * client's request are copied.
+ * A dialect sends a request of a contract to a node of a layout, and reads the response; `forward.ts` has the table of all.
+ * Calls are made of the parsed values of a request; no bytes of the client's request are copied.
  */
 import { EdgeError } from '../../core/errors.ts'
 import type {
