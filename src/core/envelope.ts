@@ -21,10 +21,11 @@ const CHECK_COST = 1 / 3
  * Checks that the bytes are one complete response of a manager: a JSON object with `error` and `data` or `message`.
  * Truncated responses, HTML pages, other encodings, trailing bytes, values that are nested too deeply and members of which
  * readers might take one or the other are invalid. A long response is checked in several turns of the event loop.
+ * `rowsName`: the list in `data` whose rows are found.
  */
-export async function readEnvelopeInTurns(bytes: Buffer): Promise<Envelope> {
+export async function readEnvelopeInTurns(bytes: Buffer, rowsName?: string): Promise<Envelope> {
   if (!isUtf8(bytes)) return invalid('not UTF-8')
-  const scan = new EnvelopeScan(bytes)
+  const scan = new EnvelopeScan(bytes, rowsName)
   for (let rest = bytes.length; ; rest -= BYTES_PER_PIECE) {
     await waitForJsonTurn(Math.min(rest, BYTES_PER_PIECE) * CHECK_COST)
     if (scan.advance(BYTES_PER_PIECE)) return resultOf(scan, bytes)

@@ -8,9 +8,11 @@ import { isNodeFailureError, isUnfinishedError, readEnvelopeInTurns, UNKNOWN_ERR
 import { EdgeError } from '../../core/errors.ts'
 import type { NodeResponse, PassedOnTo } from '../../core/node-call.ts'
 import type { EdgeRequest } from '../../core/request.ts'
+import type { RowRanges } from '../../core/response.ts'
+import { waitForJsonTurn } from '../../core/turns.ts'
+import { ownField, ownText, parseJson } from '../../core/values.ts'
 import { PROBLEM_TYPE } from '../node-response.ts'
 import { createNodeCall, type Dialect, fillPath, formatBody, type TranslatedResponse } from './dialect.ts'
-import { type Content, readContent } from './newer/content.ts'
 import { formatQuery, MAX_REQUEST_LINE } from './newer/conversation.ts'
 
 export const newerContract: Dialect = {
@@ -60,8 +62,10 @@ function passedOnTo({ endpoint: { target }, params }: EdgeRequest, master: strin
 }
 
 /** Returns the response with unchanged bytes, or the reason why they are not one of the API. */
-async function toResponse(response: NodeResponse, kind: EdgeRequest['kind']): Promise<TranslatedResponse> {
-  const { status, type, length, personal, body } = response
+async function toResponse(
+  { status, type, length, personal, body }: NodeResponse,
+  kind: EdgeRequest['kind'],
+): Promise<TranslatedResponse> {
   if (body instanceof Readable) {
     return {
       ok: true,
@@ -77,14 +81,14 @@ async function toResponse(response: NodeResponse, kind: EdgeRequest['kind']): Pr
   const isProblem = type === PROBLEM_TYPE
   const origin = { kind: 'node', isPersonal: personal === true, rows: undefined, isProblem } as const
   if (isProblem) {
-    const problem = await readContent(response)
-    if (typeof problem === 'string') return { ok: false, reason: problem }
-    return { ok: true, response: { kind: 'envelope', status, body, errorNumber: errorNumberOf(problem, kind), origin } }
+    const errorNumber = numberOfProblem(body, status)
+    if (errorNumber === undefined) return { ok: false, reason: 'the problem has no title' }
+    return { ok: true, response: { kind: 'envelope', status, body, errorNumber, origin } }
   }
-  const envelope = await readEnvelopeInTurns(body)
+  const envelope = await readEnvelopeInTurns(body, 'failed_items')
   if (!envelope.ok) return envelope
-  const { error } = envelope
-  const errorNumber = SUMMARIES.has(error) ? errorNumberOf(await readContent(response), kind) : error
+  const { error, rows } = envelope
+  const errorNumber = SUMMARIES.has(error) ? numberOfItems(error, await parseList(body, rows), kind) : error
   return { ok: true, response: { kind: 'envelope', status, body, errorNumber, origin } }
 }
 
@@ -92,17 +96,32 @@ async function toResponse(response: NodeResponse, kind: EdgeRequest['kind']): Pr
 const SUMMARIES: ReadonlySet<number> = new Set([1, 2])
 const SOME_FAILED = 2
 
+/** Parses a list within the body. The rest of the body, such as 100,000 rows, is not parsed. */
+async function parseList(body: Buffer, list: RowRanges | undefined): Promise<readonly unknown[]> {
+  if (list === undefined) return []
+  await waitForJsonTurn(list.to - list.from)
+  return JSON.parse(`[${body.subarray(list.from, list.to)}]`)
+}
+
 /**
- * Returns the error of a problem, or its status where the node has no number. Of items that failed, the error of one whose
- * node failed comes first, because its work may still be in progress. A write that was done for some items is no failure: it
- * has changed data. A read without some of its items is not stored.
+ * Returns the error of a failed item, first of one whose node failed, so that its work may still be in progress. A write
+ * that was done for some items is no failure: it has changed data. A read without some of its items is not stored.
  */
-function errorNumberOf(content: Content | string, kind: EdgeRequest['kind']): number {
-  if (typeof content === 'string' || content.kind === 'file') return UNKNOWN_ERROR
-  if (content.kind === 'problem') return content.code ?? content.status
-  const errors = content.failed.map(({ code }) => code)
+function numberOfItems(summary: number, failed: readonly unknown[], kind: EdgeRequest['kind']): number {
+  const errors = failed.map((item) => Number(ownField(ownField(item, 'error'), 'code')))
   const ofNode = errors.find(isUnfinishedError) ?? errors.find(isNodeFailureError)
   if (ofNode !== undefined) return ofNode
-  if (content.error === SOME_FAILED && kind === 'write') return 0
+  if (summary === SOME_FAILED && kind === 'write') return 0
   return errors.find((code) => code > 0) ?? UNKNOWN_ERROR
+}
+
+/** The longest problem that is read. */
+const MAX_PROBLEM_BYTES = 1024 * 1024
+
+/** Returns the member `error`, or the status where the node has no number; `undefined`: the body is no problem. */
+function numberOfProblem(body: Buffer, status: number): number | undefined {
+  const problem = body.length > MAX_PROBLEM_BYTES ? undefined : parseJson(body)
+  if (ownText(problem, 'title') === undefined) return undefined
+  const number = ownField(problem, 'error')
+  return Number.isSafeInteger(number) ? Number(number) : status
 }
