@@ -13,7 +13,7 @@ import { waitForJsonTurn } from '../../core/turns.ts'
 import { ownField, ownText, parseJson } from '../../core/values.ts'
 import { PROBLEM_TYPE } from '../node-response.ts'
 import { createNodeCall, type Dialect, fillPath, formatBody, type TranslatedResponse } from './dialect.ts'
-import { formatQuery, MAX_REQUEST_LINE } from './newer/conversation.ts'
+import { checkRequestLine, formatQuery } from './newer/conversation.ts'
 
 export const newerContract: Dialect = {
   ask: async (request, { node, replacesMaster }, { call, timeout, master }) => {
@@ -21,9 +21,7 @@ export const newerContract: Dialect = {
     const { method, path } = endpoint
     const sent = waitForComplete ? { ...query, wait_for_complete: 'true' } : query
     const url = fillPath(path, params) + formatQuery(sent)
-    if (`${method} ${url} HTTP/1.1`.length > MAX_REQUEST_LINE) {
-      throw new EdgeError(908, ` (${node}: a request line has at most ${MAX_REQUEST_LINE} bytes)`)
-    }
+    checkRequestLine(node, method, url)
     const body = formatBody(request)
     const result = await call(
       createNodeCall(request, {

@@ -67,6 +67,11 @@ t.test('a problem has the number of the node, or its status', async (t) => {
   t.equal(await problem({ title: 'x', detail: 'x'.repeat(1024 * 1024) }), 'the problem has no title', 'too long')
 })
 
+t.test('a request line that no node accepts is error 908, and nothing is sent', async (t) => {
+  const query = { search: 'ä'.repeat(1400) }
+  await t.rejects(numberOf({ ...read, query }, bodyOf(0, [])), { code: 908, status: 414 })
+})
+
 t.test('100,000 rows of which one failed do not occupy the event loop', async (t) => {
   const rows = Array.from({ length: 100_000 }, (_, id) => ({
     id,

@@ -189,19 +189,17 @@ export class Conversation {
     return { response, content }
   }
 
-  /** Throws 908 for a request line that the node does not accept: encoded, texts are up to three times as long. */
   async #call(call: NewerCall, expect: NodeCall['expect']): Promise<NodeResponse> {
-    const { method, path, params, query, body } = call
+    const { method, path, body } = call
     const { request, node } = this
-    if (this.lineBytesOf(call) > MAX_REQUEST_LINE) {
-      throw new EdgeError(908, ` (${node}: the request line of the call has more than ${MAX_REQUEST_LINE} bytes)`)
-    }
+    const url = this.#urlOf(call)
+    checkRequestLine(node, method, url)
     if (method !== 'GET') this.#hasWritten = true
     const result = await this.#tools.call(
       createNodeCall(request, {
         node,
         method,
-        path: this.#pathOf(path, params) + formatQuery(query),
+        path: url,
         ...(body && { body }),
         expect,
         timeout: this.#tools.timeout === undefined ? undefined : this.remaining,
@@ -231,12 +229,12 @@ export class Conversation {
   }
 
   /** Returns the bytes of the request line of a call. */
-  lineBytesOf({ method, path, params, query }: NewerCall): number {
-    return `${method} ${this.#pathOf(path, params)}${formatQuery(query)} HTTP/1.1`.length
+  lineBytesOf(call: NewerCall): number {
+    return lineBytesOf(call.method, this.#urlOf(call))
   }
 
-  #pathOf(path: string, params: NewerCall['params']): string {
-    return fillPath(this.#resolveNode(path), params ?? this.request.params)
+  #urlOf({ path, params, query }: NewerCall): string {
+    return fillPath(this.#resolveNode(path), params ?? this.request.params) + formatQuery(query)
   }
 
   /** Fills the placeholders of a template of a value. */
@@ -271,6 +269,17 @@ export function formatQuery(query: Readonly<Record<string, string>>): string {
 
 /** The longest request line that a node accepts, in bytes. It answers longer ones with a text instead of JSON. */
 export const MAX_REQUEST_LINE = 8190
+
+/** `url`: path and query, encoded, so each character is a byte. */
+function lineBytesOf(method: string, url: string): number {
+  return `${method} ${url} HTTP/1.1`.length
+}
+
+/** Throws 908 for a request line that the node does not accept: encoded, texts are up to three times as long. */
+export function checkRequestLine(node: string, method: string, url: string): void {
+  if (lineBytesOf(method, url) <= MAX_REQUEST_LINE) return
+  throw new EdgeError(908, ` (${node}: the request line of the call has more than ${MAX_REQUEST_LINE} bytes)`)
+}
 
 /** About as many ids of three digits fit into a request line. */
 const MAX_IDS = 2_000
