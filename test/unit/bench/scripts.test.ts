@@ -6,7 +6,7 @@ import { nodeArguments } from './node-arguments.ts'
 const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> }
 /** The scripts that are TypeScript files: their names, and the files without `npm run build` in front. */
 const files = Object.entries(scripts).flatMap(([name, command]) => {
-  const file = /register\.mjs (test\/\S+\.ts)$/.exec(command)?.[1]
+  const file = /register\.mjs ((?:test|packages)\/\S+\.ts)$/.exec(command)?.[1]
   return file === undefined ? [] : [[name, file] as const]
 })
 

@@ -1,9 +1,15 @@
 /** Prints how many recorded exchanges of the newer contract the simulated cluster answers alike. */
+import { readOptions } from '../../../../../test/support/script-options.ts'
 import { explain } from './differences.ts'
 import { replay } from './replay.ts'
 
+const { values } = readOptions({
+  name: 'check:recorded',
+  purpose: 'Replays the recorded exchanges of the newer contract at the simulated cluster, and counts what differs.',
+  options: { all: { kind: 'flag', meaning: 'also print each difference' } },
+})
 const { exchanges, differences, thrown } = await replay()
-if (process.argv.includes('--all')) {
+if (values.all) {
   for (const { line, request, texts } of differences) console.log(`${line} ${request}\n   ${texts.join('\n   ')}`)
 }
 for (const difference of differences) {
