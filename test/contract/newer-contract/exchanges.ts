@@ -1,8 +1,8 @@
-/** The exchanges of a real cluster in the newer contract, and which of them the manager refused before it did anything. */
+/** The exchanges of a real cluster of release 4.5.4 in the newer contract, and which of them the manager refused before it did anything. */
 import { readFileSync } from 'node:fs'
 
 export interface ContractExchange {
-  /** The place in the file, from 1: tests name an exchange by it. */
+  /** The place in the file, from 1: tests and tables of differences name an exchange by it. */
   readonly line: number
   /** Method and path template; `null`: the exchange is about logins, users or routing. */
   readonly operation: string | null
@@ -29,24 +29,33 @@ export interface ProblemBody {
   readonly error?: number
 }
 
-export function recordedExchanges(): ContractExchange[] {
+/** Returns the exchanges as they were recorded: long responses are cut, and end with `…cut`. */
+export function recordedContract(): ContractExchange[] {
   const text = readFileSync(new URL('../exchanges/newer-contract.jsonl', import.meta.url), 'utf8')
   return text
     .split('\n')
-    .flatMap((line, index) =>
-      line === '' ? [] : [whole({ ...(JSON.parse(line) as ContractExchange), line: index + 1 })],
-    )
+    .flatMap((line, index) => (line === '' ? [] : [{ ...(JSON.parse(line) as ContractExchange), line: index + 1 }]))
 }
 
-/** The recording has only the beginning of long responses. Another body takes their place. */
+/** Returns the exchanges with whole responses, which a node can give. */
+export function recordedExchanges(): ContractExchange[] {
+  return recordedContract().map(whole)
+}
+
+/** Another body takes the place of one that was cut. */
 function whole(exchange: ContractExchange): ContractExchange {
   const { response } = exchange
-  if (!response.body.endsWith('…cut')) return exchange
+  if (!isCut(response.body)) return exchange
   const data = { affected_items: [{ id: 1 }], total_affected_items: 1, total_failed_items: 0, failed_items: [] }
   return {
     ...exchange,
     response: { ...response, body: JSON.stringify({ data, message: 'All were returned', error: 0 }) },
   }
+}
+
+/** Whether the recording has only the beginning of a body. */
+export function isCut(body: string): boolean {
+  return body.endsWith('…cut')
 }
 
 /** A request that the manager refused because of its credentials, its path, its method, its parameters or its body. */

@@ -1,30 +1,22 @@
 /** Sends recorded requests of a newer cluster to the simulator, and compares the shapes of the responses. */
-import { request as send } from 'node:http'
 import type { Simulator } from '../../../packages/simulator/src/index.ts'
+import { basic, call, type NewerReply, parseBody } from '../../../packages/simulator/test/newer/ask.ts'
 import { type NewerExchange, recordedNewer } from '../newer/exchanges.ts'
 import { startRecordedCluster, USERS } from './world.ts'
 
 /** The outcome of a response: HTTP status, code of the error or `error`, and the codes of failed items. */
 function outcomeOf(status: number, body: string): string {
-  const json = parse(body)
+  const json = parseBody(body)
   if (json === undefined) return `${status} text`
-  const { error = '-', data } = json as { error?: number; data?: { failed_items?: { error: { code: number } }[] } }
+  const { error = '-', data } = json
   const failed = (data?.failed_items ?? []).map((item) => item.error.code).sort()
   return `${status}/${error}${failed.map((code) => ` f${code}`).join('')}`
 }
 
-function parse(body: string): unknown {
-  try {
-    return JSON.parse(body)
-  } catch {
-    return undefined
-  }
-}
-
 /** Adds `field: type` for each field of a successful response, with `[]` for the members of lists. */
 function addShape(into: Set<string>, body: string): void {
-  const json = parse(body) as Record<string, unknown> | undefined
-  if (json?.data !== undefined) addValue(into, 'data', json.data)
+  const data = parseBody(body)?.data
+  if (data !== undefined) addValue(into, 'data', data)
 }
 
 function addValue(into: Set<string>, path: string, value: unknown): void {
@@ -52,7 +44,7 @@ function templateOf({ request }: NewerExchange): string {
 }
 
 interface Client {
-  ask(exchange: NewerExchange): Promise<{ readonly status: number; readonly body: string }>
+  ask(exchange: NewerExchange): Promise<NewerReply>
 }
 
 /** Logs each user in at each node once. */
@@ -61,9 +53,8 @@ function createClient(simulator: Simulator): Client {
   const urlOf = (name: string) => simulator.nodes.find((node) => node.name === name)?.url ?? ''
   const logIn = async (user: string, node: string) => {
     const known = Object.entries(USERS).find(([name]) => name === user)?.[1].password
-    const credentials = known === undefined ? 'edge:simulated' : `${user}:${known}`
-    const headers = { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` }
-    return (await call(`${urlOf(node)}/security/user/authenticate?raw=true`, 'POST', headers, '')).body
+    const authorization = known === undefined ? basic('edge', 'simulated') : basic(user, known)
+    return (await call(`${urlOf(node)}/security/user/authenticate?raw=true`, 'POST', { authorization })).text
   }
   return {
     ask: async ({ node, user, request }) => {
@@ -71,7 +62,8 @@ function createClient(simulator: Simulator): Client {
       const token = tokens.get(key) ?? logIn(user, node)
       tokens.set(key, token)
       const headers = { ...request.headers, authorization: `Bearer ${await token}` }
-      return call(urlOf(node) + request.path, request.method, headers, bodyOf(request.body ?? ''))
+      const path = request.path.replaceAll('cis_debian11', 'cis_debian9_L1')
+      return call(urlOf(node) + path, request.method, headers, bodyOf(request.body ?? ''))
     },
   }
 }
@@ -81,29 +73,6 @@ function bodyOf(body: string): string {
   const [, bytes] = /^<(\d+) bytes>$/.exec(body) ?? []
   if (bytes !== undefined) return 'x'.repeat(Number(bytes))
   return body.replaceAll('<CLUSTER_KEY>', 'c'.repeat(32))
-}
-
-function call(url: string, method: string, headers: Record<string, string>, body: string) {
-  const { origin } = new URL(url)
-  const sent = body === '' ? headers : { ...headers, 'content-length': `${Buffer.byteLength(body)}` }
-  return new Promise<{ readonly status: number; readonly body: string }>((resolve, reject) => {
-    const options = {
-      method,
-      headers: sent,
-      agent: false,
-      path: url.slice(origin.length).replaceAll('cis_debian11', 'cis_debian9_L1'),
-    }
-    const request = send(origin, options, (response) => {
-      const chunks: Buffer[] = []
-      response.on('data', (chunk: Buffer) => chunks.push(chunk))
-      response.on('error', reject)
-      response.on('end', () => {
-        resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') })
-      })
-    })
-    request.on('error', reject)
-    request.end(body)
-  })
 }
 
 export interface Difference {
@@ -142,9 +111,9 @@ export async function replay(): Promise<Replayed> {
       const client = createClient(simulator)
       for (const exchange of part) {
         await setState(simulator, exchange)
-        const { status, body } = await client.ask(exchange)
+        const { status, text } = await client.ask(exchange)
         const recorded = exchange.response
-        const [expected, found] = [outcomeOf(recorded.status, recorded.body ?? ''), outcomeOf(status, body)]
+        const [expected, found] = [outcomeOf(recorded.status, recorded.body ?? ''), outcomeOf(status, text)]
         const { method, path } = exchange.request
         if (expected !== found) {
           differences.push({ line: exchange.line, request: `${method} ${path}`, recorded: expected, simulated: found })
@@ -153,7 +122,7 @@ export async function replay(): Promise<Replayed> {
         const template = templateOf(exchange)
         const shape = shapes.get(template) ?? { recorded: new Set(), simulated: new Set() }
         addShape(shape.recorded, recorded.body ?? '')
-        addShape(shape.simulated, body)
+        addShape(shape.simulated, text)
         shapes.set(template, shape)
       }
     } finally {

@@ -1,11 +1,11 @@
 /** A client of the simulated newer layout, which logs in at each node on its own. */
-import { request as send } from 'node:http'
+import { type IncomingHttpHeaders, request as send } from 'node:http'
 import type { Test } from 'tap'
 import { type Simulator, type SimulatorOptions, startSimulator } from '../../src/index.ts'
 
 export interface NewerReply {
   readonly status: number
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly headers: IncomingHttpHeaders
   readonly text: string
   /** Undefined if the body is not JSON. */
   readonly json: NewerBody | undefined
@@ -21,6 +21,7 @@ export interface NewerBody {
   readonly message?: string
   readonly title?: string
   readonly detail?: string
+  readonly remediation?: string
 }
 
 export interface NewerAskOptions {
@@ -69,25 +70,36 @@ export function basic(user: string, password: string): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
 }
 
-/** `fetch` would not send some methods and headers. */
-function call(url: string, method: string, headers: Record<string, string>, body = ''): Promise<NewerReply> {
+/** `fetch` would not send some methods and headers. The path is sent as it is, such as `//agents`. */
+export function call(
+  url: string,
+  method: string,
+  headers: Readonly<Record<string, string>>,
+  body = '',
+): Promise<NewerReply> {
+  const { origin } = new URL(url)
   const sent = body === '' ? headers : { ...headers, 'content-length': `${Buffer.byteLength(body)}` }
   return new Promise((resolve, reject) => {
-    const request = send(url, { method, headers: sent, agent: false }, (response) => {
-      const chunks: Buffer[] = []
-      response.on('data', (chunk: Buffer) => chunks.push(chunk))
-      response.on('error', reject)
-      response.on('end', () => {
-        const text = Buffer.concat(chunks).toString('utf8')
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json: read(text) })
-      })
-    })
+    const request = send(
+      origin,
+      { path: url.slice(origin.length), method, headers: sent, agent: false },
+      (response) => {
+        const chunks: Buffer[] = []
+        response.on('data', (chunk: Buffer) => chunks.push(chunk))
+        response.on('error', reject)
+        response.on('end', () => {
+          const text = Buffer.concat(chunks).toString('utf8')
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json: parseBody(text) })
+        })
+      },
+    )
     request.on('error', reject)
     request.end(body)
   })
 }
 
-function read(text: string): NewerBody | undefined {
+/** Returns the parsed body; undefined if it is not JSON. */
+export function parseBody(text: string): NewerBody | undefined {
   try {
     return JSON.parse(text) as NewerBody
   } catch {

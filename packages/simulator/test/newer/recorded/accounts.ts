@@ -1,7 +1,7 @@
 /** Creates the users, roles and policies that the recorded cluster had, through the API. */
+import type { ContractExchange } from '../../../../../test/contract/newer-contract/exchanges.ts'
 import type { Simulator } from '../../../src/index.ts'
-import { call } from './client.ts'
-import { type Envelope, parseBody, type RecordedExchange } from './exchanges.ts'
+import { basic, call, parseBody } from '../ask.ts'
 import { PASSWORD } from './world.ts'
 
 interface Named {
@@ -28,18 +28,17 @@ const FIRST_OWN = 100
 /** `users`: those beside the administrators, in the order of their numbers. */
 export async function createAccounts(
   simulator: Simulator,
-  exchanges: readonly RecordedExchange[],
+  exchanges: readonly ContractExchange[],
   users: readonly User[],
 ): Promise<void> {
   const url = simulator.nodes[0]?.url ?? ''
-  const basic = `Basic ${Buffer.from(`wazuh:${PASSWORD}`).toString('base64')}`
-  const token = (await call(`${url}/security/user/authenticate?raw=true`, 'POST', { authorization: basic }, '')).body
+  const authorization = basic('wazuh', PASSWORD)
+  const token = (await call(`${url}/security/user/authenticate?raw=true`, 'POST', { authorization })).text
   const post = async (path: string, body?: unknown) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     const text = body === undefined ? '' : JSON.stringify(body)
     const response = await call(`${url}/security/${path}`, 'POST', headers, text)
-    const envelope: Envelope | undefined = parseBody(response.body)
-    if (envelope?.error !== 0) throw new Error(`POST ${path} ${text}: ${response.body}`)
+    if (response.json?.error !== 0) throw new Error(`POST ${path} ${text}: ${response.text}`)
   }
   for (const { name, policy } of ownOf<Policy>(exchanges, 'policies')) await post('policies', { name, policy })
   for (const { id, name, policies } of ownOf<Role>(exchanges, 'roles')) {
@@ -53,7 +52,7 @@ export async function createAccounts(
 }
 
 /** Returns the recorded objects that do not belong to every installation. */
-function ownOf<T extends Named>(exchanges: readonly RecordedExchange[], kind: string): readonly T[] {
+function ownOf<T extends Named>(exchanges: readonly ContractExchange[], kind: string): readonly T[] {
   const found = exchanges.find(({ request: { method, path }, user }) => {
     return method === 'GET' && path === `/security/${kind}` && user === 'administrator'
   })

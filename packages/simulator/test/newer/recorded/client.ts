@@ -1,12 +1,11 @@
 /** Sends recorded requests to a simulated cluster, with the credentials that each of them had. */
-import { request as send } from 'node:http'
+import type { ContractExchange } from '../../../../../test/contract/newer-contract/exchanges.ts'
 import type { Simulator } from '../../../src/index.ts'
-import type { Response } from './compare.ts'
-import type { RecordedExchange } from './exchanges.ts'
+import { basic, call, type NewerReply } from '../ask.ts'
 import { PASSWORD } from './world.ts'
 
 export interface Client {
-  ask(exchange: RecordedExchange): Promise<Response>
+  ask(exchange: ContractExchange): Promise<NewerReply>
 }
 
 const ADMINISTRATOR = 'wazuh'
@@ -15,15 +14,14 @@ const ADMINISTRATOR = 'wazuh'
 export function createClient(simulator: Simulator): Client {
   const tokens = new Map<string, string>()
   const urlOf = (name: string) => simulator.nodes.find((node) => node.name === name)?.url ?? ''
-  const basicOf = (user: string) => `Basic ${Buffer.from(`${user}:${PASSWORD}`).toString('base64')}`
   const logIn = async (user: string, node: string) => {
     const url = `${urlOf(node)}/security/user/authenticate?raw=true`
-    const { status, body } = await call(url, 'POST', { authorization: basicOf(user) }, '')
-    if (status === 200) tokens.set(`${user} ${node}`, body)
-    return status === 200 ? body : 'none'
+    const { status, text } = await call(url, 'POST', { authorization: basic(user, PASSWORD) })
+    if (status === 200) tokens.set(`${user} ${node}`, text)
+    return status === 200 ? text : 'none'
   }
-  const authorizationOf = async ({ user, node, note }: RecordedExchange): Promise<string | undefined> => {
-    if (user === 'basic') return basicOf(ADMINISTRATOR)
+  const authorizationOf = async ({ user, node, note }: ContractExchange): Promise<string | undefined> => {
+    if (user === 'basic') return basic(ADMINISTRATOR, PASSWORD)
     if (user !== null) {
       const name = user === 'administrator' ? ADMINISTRATOR : user
       return `Bearer ${tokens.get(`${name} ${node}`) ?? (await logIn(name, node))}`
@@ -32,7 +30,7 @@ export function createClient(simulator: Simulator): Client {
     if (note === 'garbage token') return 'Bearer x.y.z'
     return note?.startsWith('no ') ? undefined : `Bearer ${tokens.get('probe0 master') ?? 'x'}`
   }
-  const askOnce = async (exchange: RecordedExchange) => {
+  const askOnce = async (exchange: ContractExchange) => {
     const { node, request } = exchange
     const authorization = await authorizationOf(exchange)
     const body = (request.body ?? '').replaceAll('<PASSWORD>', PASSWORD)
@@ -44,7 +42,8 @@ export function createClient(simulator: Simulator): Client {
     const path = request.path.replace('/checks/cis_debian12', '/checks/cis_debian9_L1')
     const response = await call(urlOf(node) + path, request.method, headers, body)
     // A client follows this redirection.
-    return response.location === undefined ? response : call(urlOf(node) + response.location, 'GET', headers, '')
+    const { location } = response.headers
+    return location === undefined ? response : call(urlOf(node) + location, 'GET', headers)
   }
   return {
     ask: async (exchange) => {
@@ -57,27 +56,4 @@ export function createClient(simulator: Simulator): Client {
       return askOnce(exchange)
     },
   }
-}
-
-export function call(url: string, method: string, headers: Record<string, string>, body: string) {
-  const { origin } = new URL(url)
-  const sent = body === '' ? headers : { ...headers, 'content-length': `${Buffer.byteLength(body)}` }
-  return new Promise<Response & { readonly location?: string }>((resolve, reject) => {
-    const request = send(origin, { method, headers: sent, path: url.slice(origin.length) }, (response) => {
-      const chunks: Buffer[] = []
-      response.on('data', (chunk: Buffer) => chunks.push(chunk))
-      response.on('error', reject)
-      response.on('end', () => {
-        const { location } = response.headers
-        resolve({
-          status: response.statusCode ?? 0,
-          type: response.headers['content-type'] ?? '',
-          body: Buffer.concat(chunks).toString('utf8'),
-          ...(location === undefined ? {} : { location }),
-        })
-      })
-    })
-    request.on('error', reject)
-    request.end(body)
-  })
 }

@@ -1,22 +1,17 @@
 /** Compares a simulated response with a recorded one. */
-import { type Envelope, parseBody, type RecordedExchange } from './exchanges.ts'
-
-export interface Response {
-  readonly status: number
-  readonly type: string
-  readonly body: string
-}
+import { type ContractExchange, isCut } from '../../../../../test/contract/newer-contract/exchanges.ts'
+import { type NewerBody, type NewerReply, parseBody } from '../ask.ts'
 
 /** Member paths of the items with their types: `os.name: string`. */
 export type Shape = ReadonlySet<string>
 
 /** Returns what differs, one text for each aspect; `[]`: the responses agree. */
-export function compareOutcome({ response }: RecordedExchange, simulated: Response): string[] {
+export function compareOutcome({ response }: ContractExchange, simulated: NewerReply): string[] {
   const recorded = parseBody(response.body)
-  const found = parseBody(simulated.body)
+  const found = simulated.json
   const pairs: readonly (readonly [aspect: string, recorded: unknown, simulated: unknown])[] = [
     ['status', response.status, simulated.status],
-    ['type', mediaType(response.headers['content-type']), mediaType(simulated.type)],
+    ['type', mediaType(response.headers['content-type']), mediaType(simulated.headers['content-type'])],
     // The recording has only the beginning of long bodies.
     ...(isCut(response.body)
       ? []
@@ -28,16 +23,12 @@ export function compareOutcome({ response }: RecordedExchange, simulated: Respon
   })
 }
 
-export function isCut(body: string): boolean {
-  return body.endsWith('…cut')
-}
-
 function mediaType(type: string | undefined): string {
   return (type ?? '').split(';')[0] ?? ''
 }
 
 /** Everything of a response but its rows. Folders, hosts and moments are those of the recorded machine. */
-function outcomeOf(body: Envelope): unknown {
+function outcomeOf(body: NewerBody): unknown {
   const { title, detail, remediation, message, error, data } = body
   const failed = data?.failed_items?.map(({ error, id }) => ({ ...sorted(error), id }))
   return sorted({
@@ -53,7 +44,7 @@ function outcomeOf(body: Envelope): unknown {
 }
 
 /** Which process refuses for want of a permission depends on the installation: two real ones differ. */
-function nodesOf(body: Envelope): unknown {
+function nodesOf(body: NewerBody): unknown {
   return body.error === 4000 ? undefined : sorted((body as { dapi_errors?: object }).dapi_errors ?? {})
 }
 
@@ -61,7 +52,7 @@ function sorted(value: object): object {
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** Adds the members of the items of a successful response. */
+/** Returns the members of the items of a successful response. */
 export function shapeOf(body: string): Shape {
   const shape = new Set<string>()
   const data = parseBody(body)?.data
@@ -86,7 +77,7 @@ export function contentOf(body: string): string {
   return canonical(data ?? null)
 }
 
-export function canonical(value: unknown): string {
+function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))

@@ -1,8 +1,13 @@
 /** Replays the recorded exchanges of the newer contract against simulated clusters. */
+import {
+  type ContractExchange,
+  isCut,
+  recordedContract,
+} from '../../../../../test/contract/newer-contract/exchanges.ts'
+import type { NewerReply } from '../ask.ts'
 import { createAccounts } from './accounts.ts'
 import { createClient } from './client.ts'
-import { compareOutcome, contentOf, isCut, shapeOf } from './compare.ts'
-import { type RecordedExchange, recordedContract } from './exchanges.ts'
+import { compareOutcome, contentOf, shapeOf } from './compare.ts'
 import { startRecordedCluster } from './world.ts'
 
 export interface Difference {
@@ -70,17 +75,17 @@ export async function replay(): Promise<Replayed> {
   return { exchanges: exchanges.length, differences, thrown }
 }
 
-function compare(exchange: RecordedExchange, simulated: Awaited<ReturnType<ReturnType<typeof createClient>['ask']>>) {
+function compare(exchange: ContractExchange, simulated: NewerReply) {
   const texts = compareOutcome(exchange, simulated)
   const { response, request } = exchange
   if (texts.length > 0 || response.status !== 200 || isCut(response.body)) return texts
-  const [recorded, found] = [shapeOf(response.body), shapeOf(simulated.body)]
+  const [recorded, found] = [shapeOf(response.body), shapeOf(simulated.text)]
   const missing = [...recorded].filter((member) => !found.has(member))
   const extra = [...found].filter((member) => !recorded.has(member))
   if (missing.length > 0) texts.push(`missing: ${missing.join(' ')}`)
   if (extra.length > 0) texts.push(`extra: ${extra.join(' ')}`)
   if (DETERMINISTIC.test(`${request.method} ${request.path}`) && !request.path.includes('authenticate')) {
-    const [expected, actual] = [contentOf(response.body), contentOf(simulated.body)]
+    const [expected, actual] = [contentOf(response.body), contentOf(simulated.text)]
     if (expected !== actual) texts.push(`content: ${expected.slice(0, 300)} != ${actual.slice(0, 300)}`)
   }
   return texts

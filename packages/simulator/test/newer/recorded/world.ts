@@ -1,7 +1,8 @@
 /** A simulated cluster with the agents, groups and users of the recorded one. */
+import type { ContractExchange } from '../../../../../test/contract/newer-contract/exchanges.ts'
 import { type Simulator, startSimulator } from '../../../src/index.ts'
 import type { SimAgent } from '../../../src/model.ts'
-import { parseBody, type RecordedExchange } from './exchanges.ts'
+import { parseBody } from '../ask.ts'
 
 export const PASSWORD = 'Recorded-Pa55word'
 
@@ -23,14 +24,15 @@ interface Row {
 
 /** `now`: the time of the cluster. */
 export async function startRecordedCluster(
-  exchanges: readonly RecordedExchange[],
+  exchanges: readonly ContractExchange[],
   now: () => Date,
 ): Promise<Simulator> {
   const rowsOf = (path: string) => {
     const found = exchanges.find(
       ({ request, user }) => request.path === path && request.method === 'GET' && user === 'administrator',
     )
-    return (parseBody(found?.response.body ?? '')?.data?.affected_items ?? []) as readonly Row[]
+    const items: readonly unknown[] = parseBody(found?.response.body ?? '')?.data?.affected_items ?? []
+    return items as readonly Row[]
   }
   const recorded = rowsOf('/agents')
   const simulator = await startSimulator({
@@ -43,9 +45,7 @@ export async function startRecordedCluster(
     reported: reportedRows(exchanges),
     username: 'wazuh',
     password: PASSWORD,
-    newer: {
-      executionLimit: 50,
-    },
+    newer: { executionLimit: 50 },
   })
   const { world } = simulator
   const shared = world.groups.get('default')
@@ -63,7 +63,7 @@ export async function startRecordedCluster(
 }
 
 /** Returns the rows of all inventories that the recording shows, by path of the call and agent. */
-function reportedRows(exchanges: readonly RecordedExchange[]) {
+function reportedRows(exchanges: readonly ContractExchange[]) {
   const reported = new Map<string, Readonly<Record<string, unknown>>[]>()
   const paths = new Set<string>()
   // The calls over all agents show more rows than those of one agent.
@@ -74,8 +74,7 @@ function reportedRows(exchanges: readonly RecordedExchange[]) {
       if (kind === '' || user !== 'administrator' || response.status !== 200 || paths.has(path)) continue
       if ((all !== undefined) !== isOfAll) continue
       paths.add(path)
-      const items = parseBody(response.body)?.data?.affected_items as Readonly<Record<string, unknown>>[]
-      for (const item of items) {
+      for (const item of parseBody(response.body)?.data?.affected_items ?? []) {
         const key = `${path} ${item.agent_id}`
         reported.set(key, [...(reported.get(key) ?? []), item])
       }
