@@ -14,6 +14,16 @@ export function zuluOf(stamp: string): string {
   return `${stamp.replace(' ', 'T')}Z`
 }
 
+/** `2026-11-22T10:00:00+00:00` */
+export function isoAt(time: Date): string {
+  return `${time.toISOString().slice(0, 19)}+00:00`
+}
+
+/** `2026-11-22T10:00:00Z` */
+export function zuluAt(time: Date): string {
+  return `${time.toISOString().slice(0, 19)}Z`
+}
+
 const words = {
   Active: 'active',
   Disconnected: 'disconnected',

@@ -7,7 +7,7 @@ import { collectRows, type Item, matching, type Table } from '../collection.ts'
 import { NewerError } from '../errors.ts'
 import type { Asked } from '../model.ts'
 import { filtersOf, isTrue, membersOf } from '../parameters.ts'
-import { isActive, isBefore, releaseOf } from '../rows.ts'
+import { isActive, isBefore, releaseOf, zuluAt } from '../rows.ts'
 import type { Task } from '../tasks.ts'
 import { agentFilters, agentTable, eachAgent, filterAgents } from './agent-table.ts'
 import { requireGroup } from './group-members.ts'
@@ -126,8 +126,6 @@ function requirementOf(name: string, value: string): string {
   return `some of the requirements are not met -> ${name}: ${shown}`
 }
 
-const zulu = (moment: Date) => `${moment.toISOString().slice(0, 19)}Z`
-
 /** Each read brings the task nearer to its end. */
 export function upgradeResults(asked: Asked) {
   const { world, tasks, query } = asked
@@ -151,8 +149,8 @@ export function upgradeResults(asked: Asked) {
       command: task.command,
       status: !task.done ? 'Updating' : task.fails === undefined ? 'Updated' : 'Error',
       ...(task.done && task.fails !== undefined ? { error_msg: task.fails } : {}),
-      create_time: zulu(task.created),
-      update_time: zulu(world.now()),
+      create_time: zuluAt(task.created),
+      update_time: zuluAt(world.now()),
     }
   })
 }
@@ -182,9 +180,9 @@ export function taskStates({ tasks, query, world }: Asked) {
       (task): Item => ({
         task_id: task.id,
         command: task.command,
-        last_update_time: zulu(task.created),
+        last_update_time: zuluAt(task.created),
         agent_id: task.agent,
-        create_time: zulu(task.created),
+        create_time: zuluAt(task.created),
         status: !task.done ? 'In progress' : task.fails === undefined ? 'Done' : 'Failed',
         node: task.node,
         module: 'upgrade_module',

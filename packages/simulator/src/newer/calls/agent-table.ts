@@ -1,9 +1,9 @@
 /** What calls about agents share: the fields and filters of agents, and how named agents fail one by one. */
 import type { SimAgent } from '../../model.ts'
-import { affected, type Failed } from '../answers.ts'
+import { type Answer, affected, type Failed } from '../answers.ts'
 import { fieldOf, type Table } from '../collection.ts'
 import { NewerError } from '../errors.ts'
-import type { Asked } from '../model.ts'
+import type { Asked, Call } from '../model.ts'
 import { membersOf } from '../parameters.ts'
 import { agentRows, isSynced, statusWord } from '../rows.ts'
 
@@ -75,6 +75,15 @@ function sameVersion(version: string | undefined, asked: string): boolean {
 /** `0001` is the agent `001`. */
 export function canonical(id: string): string {
   return id.replace(/^0+(?=\d{3,}$)/, '')
+}
+
+/** Runs for the agent of the path; an unknown agent is a failed item. */
+export function ofAgent(run: (asked: Asked, agent: SimAgent) => Answer): Call['run'] {
+  return (asked) => {
+    const id = asked.params.agent_id ?? ''
+    const agent = asked.world.agents.get(canonical(id))
+    return agent === undefined ? affected([], { failed: [{ id, error: new NewerError(1701) }] }) : run(asked, agent)
+  }
 }
 
 /** Returns the items of each named agent; what `itemOf` throws fails the agent alone. */

@@ -8,7 +8,7 @@ import { connectedNodes } from '../distribute.ts'
 import { NewerError } from '../errors.ts'
 import { type Asked, type Call, NO_TEXTS } from '../model.ts'
 import { membersOf } from '../parameters.ts'
-import { isActive } from '../rows.ts'
+import { isActive, zuluAt } from '../rows.ts'
 
 const CLUSTER = 'cluster'
 
@@ -80,7 +80,7 @@ function welcome({ world, node }: Asked) {
     license_name: 'GPL 2.0',
     license_url: `https://github.com/wazuh/wazuh/blob/v${world.version}/LICENSE`,
     hostname: node.name,
-    timestamp: `${world.now().toISOString().slice(0, 19)}Z`,
+    timestamp: zuluAt(world.now()),
   }
   return { kind: 'data', data } as const
 }

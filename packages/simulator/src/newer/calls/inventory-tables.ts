@@ -21,7 +21,7 @@ export interface Inventory {
   rowsOf(world: World, machine: Machine, agent: SimAgent): Item[]
 }
 
-const texts: Texts = {
+export const syscollectorTexts: Texts = {
   all: 'All specified syscollector information was returned',
   some: 'Some syscollector information was not returned',
   none: 'No syscollector information was returned',
@@ -77,11 +77,14 @@ const adaptations: Partial<Record<InventoryKind, Adapt>> = {
   ports: (item, agent) => (isClassicAgent(agent) ? item : { pid: 0, ...item }),
 }
 
-const scan = ['scan.id', 'scan.time']
+export const scanFields = ['scan.id', 'scan.time'] as const
 
 const inventories: Readonly<Record<InventoryKind, Pick<Inventory, 'fields'> & Partial<Inventory>>> = {
   hardware: {
-    fields: [...['board_serial', 'cpu.name', 'cpu.cores', 'cpu.mhz', 'ram.total', 'ram.free', 'ram.usage'], ...scan],
+    fields: [
+      ...['board_serial', 'cpu.name', 'cpu.cores', 'cpu.mhz', 'ram.total', 'ram.free', 'ram.usage'],
+      ...scanFields,
+    ],
   },
   os: {
     fields: [
@@ -93,7 +96,7 @@ const inventories: Readonly<Record<InventoryKind, Pick<Inventory, 'fields'> & Pa
   netaddr: { fields: ['scan.id', 'iface', 'proto', 'address', 'netmask', 'broadcast'] },
   netiface: {
     fields: [
-      ...scan,
+      ...scanFields,
       ...['name', 'adapter', 'type', 'state', 'mtu', 'mac', 'tx.packets', 'rx.packets', 'tx.bytes', 'rx.bytes'],
       ...['tx.errors', 'rx.errors', 'tx.dropped', 'rx.dropped'],
     ],
@@ -101,7 +104,7 @@ const inventories: Readonly<Record<InventoryKind, Pick<Inventory, 'fields'> & Pa
   netproto: { fields: ['scan.id', 'iface', 'type', 'gateway', 'dhcp'] },
   packages: {
     fields: [
-      ...scan,
+      ...scanFields,
       ...['format', 'name', 'priority', 'section', 'size', 'vendor', 'install_time', 'version', 'architecture'],
       ...['multiarch', 'source', 'description', 'location'],
     ],
@@ -109,14 +112,14 @@ const inventories: Readonly<Record<InventoryKind, Pick<Inventory, 'fields'> & Pa
   },
   ports: {
     fields: [
-      ...scan,
+      ...scanFields,
       ...['protocol', 'local.port', 'remote.ip', 'remote.port', 'tx_queue', 'rx_queue', 'inode', 'state', 'pid'],
       ...['process', 'local.ip'],
     ],
   },
   processes: {
     fields: [
-      ...scan,
+      ...scanFields,
       ...['pid', 'name', 'state', 'ppid', 'utime', 'stime', 'cmd', 'argvs', 'euser', 'ruser', 'suser', 'egroup'],
       ...['rgroup', 'sgroup', 'fgroup', 'priority', 'nice', 'size', 'vm_size', 'resident', 'share', 'start_time'],
       ...['pgrp', 'session', 'nlwp', 'tgid', 'tty', 'processor'],
@@ -131,7 +134,7 @@ export function inventory(kind: InventoryKind): Inventory {
   return {
     path: `/syscollector/{agent_id}/${kind}`,
     action: 'syscollector:read',
-    texts,
+    texts: syscollectorTexts,
     cost: 12,
     ...inventories[kind],
     rowsOf: (world, machine, agent) => {
@@ -143,7 +146,7 @@ export function inventory(kind: InventoryKind): Inventory {
 
 export const ciscat: Inventory = {
   path: '/ciscat/{agent_id}/results',
-  fields: [...scan, 'benchmark', 'profile', 'pass', 'fail', 'error', 'notchecked', 'unknown', 'score'],
+  fields: [...scanFields, 'benchmark', 'profile', 'pass', 'fail', 'error', 'notchecked', 'unknown', 'score'],
   action: 'ciscat:read',
   texts: {
     all: 'All CISCAT results were returned',

@@ -7,7 +7,7 @@ import { collectRows, type Item, type Table } from '../collection.ts'
 import { NewerError } from '../errors.ts'
 import type { Asked, Call } from '../model.ts'
 import { filtersOf, membersOf } from '../parameters.ts'
-import { canonical } from './agent-table.ts'
+import { canonical, ofAgent } from './agent-table.ts'
 import { ciscat, type Inventory, inventory } from './inventory-tables.ts'
 import { laterInventories } from './later-inventory.ts'
 
@@ -74,14 +74,11 @@ function pageOf(inventory: Inventory, agent: SimAgent, { world, node, query }: A
   return inventory.countsPages && page.items.length === 0 ? { ...page, total: 0 } : page
 }
 
-function ofAgent(inventory: Inventory): Call['run'] {
-  return (asked) => {
-    const id = asked.params.agent_id ?? ''
-    const agent = asked.world.agents.get(canonical(id))
-    if (agent === undefined) return affected([], { failed: [{ id, error: new NewerError(1701) }] })
+function ofOneAgent(inventory: Inventory): Call['run'] {
+  return ofAgent((asked, agent) => {
     const { items, total } = pageOf(inventory, agent, asked)
     return affected(items, { total })
-  }
+  })
 }
 
 /** `limit` and `offset` count the rows of each agent. One agent without a database fails the whole call. */
@@ -113,7 +110,7 @@ function callsOf(inventory: Inventory): Call[] {
     needs: [{ action, type: 'agent:id', named: { in: 'path', as: 'agent_id' } }],
     texts: said,
     cost,
-    run: ofAgent(inventory),
+    run: ofOneAgent(inventory),
   }
   if (inventory.ofOneOnly) return [ofOne]
   const ofMany: Call = {

@@ -2,8 +2,8 @@
 import { randomFor } from '../../data/random.ts'
 import type { SimAgent, World } from '../../model.ts'
 import type { Item } from '../collection.ts'
-import { isoOf } from '../rows.ts'
-import type { Inventory } from './inventory-tables.ts'
+import { isoAt } from '../rows.ts'
+import { type Inventory, scanFields, syscollectorTexts } from './inventory-tables.ts'
 
 const ACCOUNTS = ['root', 'daemon', 'www-data', 'backup', 'operator'] as const
 const SERVICES = ['cron', 'ssh', 'rsyslog', 'systemd-journald', 'unattended-upgrades'] as const
@@ -36,23 +36,17 @@ const services: RowsOf = (agent, world) =>
     return { service: { id, name: id, state: active ? 'ACTIVE' : 'INACTIVE', start_type: 'enabled', type: 'service' } }
   })
 
-const texts = {
-  all: 'All specified syscollector information was returned',
-  some: 'Some syscollector information was not returned',
-  none: 'No syscollector information was returned',
-}
-const scan = ['scan.id', 'scan.time']
 const under = (outer: string, names: string) => names.split(' ').map((name) => `${outer}.${name}`)
 
 const inventory = (kind: string, fields: readonly string[], rowsOf: RowsOf): Inventory => ({
   path: `/syscollector/{agent_id}/${kind}`,
   ofOneOnly: true,
-  fields: [...scan, ...fields],
+  fields: [...scanFields, ...fields],
   action: 'syscollector:read',
-  texts,
+  texts: syscollectorTexts,
   cost: 12,
   rowsOf: (world, machine, agent) => {
-    const time = isoOf(machine.scanned.toISOString().slice(0, 19).replace('T', ' '))
+    const time = isoAt(machine.scanned)
     return rowsOf(agent, world).map((row) => ({ ...row, scan: { id: 0, time }, agent_id: agent.id }))
   },
 })

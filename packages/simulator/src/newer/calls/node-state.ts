@@ -2,6 +2,7 @@
 import type { SimNode, World } from '../../model.ts'
 import { affected } from '../answers.ts'
 import { type Asked, type Call, NO_TEXTS } from '../model.ts'
+import { isoAt } from '../rows.ts'
 
 const SSL = '/var/ossec/api/configuration/ssl'
 
@@ -125,7 +126,7 @@ export const nodeStateCalls: readonly Call[] = [
       kind: 'data',
       data: {
         uuid: '00000000-0000-4000-8000-000000000001',
-        last_check_date: `${world.now().toISOString().slice(0, 19)}+00:00`,
+        last_check_date: isoAt(world.now()),
         current_version: `v${node.version ?? world.version}`,
         update_check: true,
         last_available_major: {},

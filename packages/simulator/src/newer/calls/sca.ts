@@ -4,10 +4,9 @@ import { scanStart, scanStateOf } from '../../data/scans/state.ts'
 import type { SimAgent } from '../../model.ts'
 import { type Answer, affected } from '../answers.ts'
 import { collectRows, type Item, type Table } from '../collection.ts'
-import { NewerError } from '../errors.ts'
 import type { Asked, Call } from '../model.ts'
 import { isoOf } from '../rows.ts'
-import { canonical } from './agent-table.ts'
+import { ofAgent } from './agent-table.ts'
 import { machineWithDatabase } from './inventory.ts'
 
 const policyTable: Table = {
@@ -35,16 +34,6 @@ const checkFilters = [
   ...['title', 'description', 'rationale', 'remediation', 'command', 'reason', 'file', 'process', 'directory'],
   ...['registry', 'references', 'result', 'condition'],
 ]
-
-/** Runs for the agent of the path; an unknown agent is a failed item. */
-function ofAgent(run: (asked: Asked, agent: SimAgent) => Answer): Call['run'] {
-  return (asked) => {
-    const id = asked.params.agent_id ?? ''
-    const agent = asked.world.agents.get(canonical(id))
-    if (agent === undefined) return affected([], { failed: [{ id, error: new NewerError(1701) }] })
-    return run(asked, agent)
-  }
-}
 
 function page(rows: readonly Item[], filters: readonly string[], table: Table, { query, world }: Asked): Answer {
   const found = rows.filter((row) =>

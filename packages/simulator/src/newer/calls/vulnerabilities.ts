@@ -8,7 +8,7 @@ import { NewerError } from '../errors.ts'
 import { type Asked, type Call, NO_TEXTS } from '../model.ts'
 import { filtersOf } from '../parameters.ts'
 import { isoOf } from '../rows.ts'
-import { canonical } from './agent-table.ts'
+import { ofAgent } from './agent-table.ts'
 import { machineWithDatabase } from './inventory.ts'
 
 const table: Table = {
@@ -51,15 +51,6 @@ function rowsOf({ world, node }: Asked, agent: SimAgent): Item[] {
       updated: '2023-02-01',
     }
   })
-}
-
-/** Runs for the agent of the path; an unknown agent is a failed item. */
-function ofAgent(run: (asked: Asked, agent: SimAgent) => ReturnType<Call['run']>): Call['run'] {
-  return (asked) => {
-    const id = asked.params.agent_id ?? ''
-    const agent = asked.world.agents.get(canonical(id))
-    return agent === undefined ? affected([], { failed: [{ id, error: new NewerError(1701) }] }) : run(asked, agent)
-  }
 }
 
 const list = ofAgent((asked, agent) => {
