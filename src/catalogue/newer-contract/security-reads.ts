@@ -46,7 +46,7 @@ export const securityReads: readonly Endpoint[] = [
     permission: 'signedIn',
     target: master(),
     withoutFlags: ['wait_for_complete'],
-    cache: { never: 'the response is about the caller' },
+    cache: cacheIn('manager', 'security'),
   }),
   read({
     ...ofEveryNode,

@@ -13,7 +13,7 @@ export const service: readonly Endpoint[] = [
     permission: 'signedIn',
     target: anyNode,
     withoutFlags: ['wait_for_complete'],
-    cache: { never: 'contains the time of the response' },
+    cache: cacheIn('manager', 'cluster'),
   }),
   write('PUT', {
     path: '/logtest',

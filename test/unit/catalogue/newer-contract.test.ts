@@ -107,6 +107,9 @@ t.test('a stored read depends on what the classic read with the same call depend
   }
 })
 
+/** Dashboards of releases 4.x send it at each page load, so it is stored, although it contains the time of the response. */
+const CHECK_OF_DASHBOARDS = 'GET /'
+
 t.test('a response that may contain a secret is one in both contracts, and is never stored', async (t) => {
   const withSecret = pairs.filter(({ classic }) => classic.secret !== 'none')
   t.ok(withSecret.length > 10, `${withSecret.length} pairs`)
@@ -115,7 +118,8 @@ t.test('a response that may contain a secret is one in both contracts, and is ne
     if (record.secret !== 'none') t.ok('never' in record.cache, idOf(record))
   }
   for (const { classic, newer } of pairs) {
-    if (!isRead(classic) || !isRead(newer) || !('never' in classic.cache)) continue
+    if (!isRead(classic) || !isRead(newer) || !('never' in classic.cache) || idOf(newer) === CHECK_OF_DASHBOARDS)
+      continue
     t.ok('never' in newer.cache, `${idOf(newer)} is never stored, as ${idOf(classic)}`)
   }
 })
