@@ -55,7 +55,7 @@ export function master(passesOnTo?: PassesOnTo): NodeTarget {
   return { kind: 'master', through: 'any', ...(passesOnTo && { passesOnTo }) }
 }
 
-/** Lists are cut to what the roles of the caller allow, so callers with other rights get other responses. */
+/** The nodes cut lists to the rights of the account. `KeySettings.perUser` separates the callers if it is their own account. */
 export function cacheIn(group: Extract<CachePolicy, { group: string }>['group'], ...tags: readonly Tag[]): CachePolicy {
-  return { group, tags, scope: 'rights' }
+  return { group, tags, scope: 'everyone' }
 }
