@@ -1,9 +1,8 @@
 /** The greatest age that the edge declares for a response, from the settings of the replicas and the measured fetch time. */
 import { staleTimesOf } from '../../../src/cache/lifetimes.ts'
 import { compilePolicy } from '../../../src/cache/policy.ts'
-import { catalogue } from '../../../src/catalogue/index.ts'
 import type { Config } from '../../../src/config/schema.ts'
-import { DASHBOARD } from './session.ts'
+import type { Session } from './session.ts'
 
 /** The declared bound of a GET of the session. */
 export interface AgeBound {
@@ -13,8 +12,8 @@ export interface AgeBound {
 }
 
 /** Returns the bounds in the order of the session. Throws if the cache may not store one of the responses. */
-export function ageBounds({ cache }: Config): readonly AgeBound[] {
-  return DASHBOARD.map(({ path }) => {
+export function ageBounds({ gets, catalogue }: Session, { cache }: Config): readonly AgeBound[] {
+  return gets.map(({ path }) => {
     const record = catalogue.find((each) => each.method === 'GET' && each.path === path)
     const policy = record === undefined ? 'it is no endpoint' : compilePolicy(record)
     if (typeof policy === 'string') throw new Error(`${path} has no response that may be stored: ${policy}`)

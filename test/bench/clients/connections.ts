@@ -4,6 +4,15 @@
  */
 import { connect, type Socket } from 'node:net'
 
+export interface Request {
+  readonly method: 'GET' | 'POST'
+  readonly target: string
+  /** The value of the header. Absent: it is one of the headers of the pool, or there is none. */
+  readonly authorization?: string
+  /** Bytes of the body that `beginning` has at most. Absent: a few. */
+  readonly bodyBytes?: number
+}
+
 /** A response, or the reason why there is none. */
 export interface Received {
   readonly status: number
@@ -11,8 +20,9 @@ export interface Received {
   readonly head: string
   /** Bytes of the body. */
   readonly length: number
-  /** The beginning of the body. */
+  /** The first and the last bytes of the body. */
   readonly beginning: string
+  readonly ending: string
   readonly fault?: string
 }
 
@@ -28,7 +38,7 @@ export interface ConnectionOptions {
 }
 
 const END_OF_HEAD = '\r\n\r\n'
-const BEGINNING_BYTES = 16
+const SHOWN_BYTES = 16
 
 export class Connections {
   readonly #options: ConnectionOptions
@@ -50,10 +60,18 @@ export class Connections {
   }
 
   /** Calls `done` once. */
-  get(target: string, done: Done): void {
+  send({ method, target, authorization, bodyBytes = SHOWN_BYTES }: Request, done: Done): void {
     const connection = this.#idle.pop() ?? this.#open()
     const { headers, timeoutMs } = this.#options
-    connection.send(`GET ${target} HTTP/1.1\r\n${headers}\r\n`, timeoutMs, done)
+    const credentials = authorization === undefined ? '' : `Authorization: ${authorization}\r\n`
+    const length = method === 'POST' ? 'Content-Length: 0\r\n' : ''
+    const head = `${method} ${target} HTTP/1.1\r\n${headers}${credentials}${length}\r\n`
+    connection.send(head, { timeoutMs, bodyBytes, done })
+  }
+
+  /** Calls `done` once. */
+  get(target: string, done: Done): void {
+    this.send({ method: 'GET', target }, done)
   }
 
   close(): void {
@@ -75,6 +93,12 @@ export class Connections {
   }
 }
 
+interface SendOptions {
+  readonly timeoutMs: number
+  readonly bodyBytes: number
+  readonly done: Done
+}
+
 class Connection {
   readonly #socket: Socket
   readonly #onIdle: () => void
@@ -84,6 +108,8 @@ class Connection {
   #partial: Buffer | undefined
   #head = ''
   #beginning = ''
+  #ending = ''
+  #bodyBytes = SHOWN_BYTES
   #length = 0
   #missing = 0
 
@@ -98,8 +124,11 @@ class Connection {
     })
   }
 
-  send(request: string, timeoutMs: number, done: Done): void {
+  send(request: string, { timeoutMs, bodyBytes, done }: SendOptions): void {
     this.#done = done
+    this.#bodyBytes = bodyBytes
+    this.#beginning = ''
+    this.#ending = ''
     this.#timer = setTimeout(() => this.#fail('timeout'), timeoutMs)
     this.#socket.write(request, 'latin1')
   }
@@ -111,7 +140,7 @@ class Connection {
   #receive(chunk: Buffer): void {
     if (this.#done === undefined) this.#fail('unexpected bytes')
     else if (this.#head === '') this.#receiveHead(chunk)
-    else this.#count(chunk.length)
+    else this.#count(chunk)
   }
 
   #receiveHead(chunk: Buffer): void {
@@ -128,26 +157,29 @@ class Connection {
       this.#fail('no Content-Length')
       return
     }
-    const start = end + END_OF_HEAD.length
     this.#length = Number(length)
     this.#missing = this.#length
-    this.#beginning = bytes.toString('latin1', start, start + BEGINNING_BYTES)
-    this.#count(bytes.length - start)
+    this.#count(bytes.subarray(end + END_OF_HEAD.length))
   }
 
-  #count(bytes: number): void {
-    this.#missing -= bytes
+  #count(bytes: Buffer): void {
+    this.#missing -= bytes.length
+    const room = this.#bodyBytes - this.#beginning.length
+    if (room > 0) this.#beginning += bytes.toString('latin1', 0, room)
+    const last = bytes.toString('latin1', Math.max(0, bytes.length - SHOWN_BYTES))
+    this.#ending = (this.#ending + last).slice(-SHOWN_BYTES)
     if (this.#missing < 0) this.#fail('more bytes than Content-Length')
     if (this.#missing !== 0) return
     const head = this.#head
     this.#head = ''
-    this.#end({ status: Number(head.slice(9, 12)), head, length: this.#length, beginning: this.#beginning })
+    const [status, length] = [Number(head.slice(9, 12)), this.#length]
+    this.#end({ status, head, length, beginning: this.#beginning, ending: this.#ending })
     this.#onIdle()
   }
 
   #fail(fault: string): void {
     this.#socket.destroy()
-    this.#end({ status: 0, head: '', length: 0, beginning: '', fault })
+    this.#end({ status: 0, head: '', length: 0, beginning: '', ending: '', fault })
   }
 
   #end(received: Received): void {

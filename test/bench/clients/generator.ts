@@ -1,13 +1,15 @@
-/** Runs the clients of the session, and measures the delay that the generator and the machine add themselves. */
-import { Connections } from './connections.ts'
-import { CLIENT_TIMEOUT_MS, DASHBOARD, thinkTime } from './session.ts'
-import { emptyTaken, record, type Taken } from './taken.ts'
+/** Runs the clients of a session, and measures the delay that the generator and the machine add themselves. */
+import { Connections, type Received } from './connections.ts'
+import { CLIENT_TIMEOUT_MS, LOGIN_INTERVAL_MS, type Session, thinkTime } from './session.ts'
+import { emptyTaken, record, recordLogin, type Taken } from './taken.ts'
 
 export interface SessionOptions {
+  readonly session: Session
   /** The clients are divided evenly among these servers. */
   readonly urls: readonly string[]
   readonly clients: number
-  readonly authorization: string
+  /** Basic credentials, divided evenly among the clients. Clients of the newer contract log in with them. */
+  readonly credentials: readonly string[]
   /** Whether answers must have `Age` and `Cache-Status`. */
   readonly throughEdge: boolean
   /** The address of the server that answers at once. */
@@ -40,12 +42,11 @@ interface Phase {
   readonly own: OwnDelay
 }
 
-const newPhase = (): Phase => ({ taken: emptyTaken(DASHBOARD.length), own: { echo: [], late: [] } })
-
 /** Starts the clients evenly within `rampMs`, each at another place of the session. */
 export function startSession(options: SessionOptions, rampMs: number): RunningSession {
-  const { urls, clients, authorization, throughEdge, echo } = options
-  const headers = `Host: manager\r\nAuthorization: ${authorization}\r\nwazuh-app-version: 3.11.5\r\n`
+  const { session, urls, clients, credentials, throughEdge, echo } = options
+  const { gets, contract } = session
+  const headers = `Host: manager\r\n${contract === 'classic' ? 'wazuh-app-version: 3.11.5\r\n' : ''}`
   const keepAlive = throughEdge
   const pools = urls.map(
     (url) =>
@@ -56,6 +57,7 @@ export function startSession(options: SessionOptions, rampMs: number): RunningSe
         timeoutMs: CLIENT_TIMEOUT_MS,
       }),
   )
+  const newPhase = (): Phase => ({ taken: emptyTaken(gets.length), own: { echo: [], late: [] } })
   let phase = newPhase()
   let isStopped = false
   let inFlight = 0
@@ -64,26 +66,50 @@ export function startSession(options: SessionOptions, rampMs: number): RunningSe
 
   const startClient = (number: number): void => {
     const pool = pools[number % pools.length]
-    let place = number % DASHBOARD.length
+    const basic = credentials[number % credentials.length] ?? ''
+    let authorization = contract === 'newer' ? undefined : basic
+    let nextLogin = Number.POSITIVE_INFINITY
+    let place = number % gets.length
     let due = performance.now()
-    const next = (): void => {
-      const get = place
-      place = (place + 1) % DASHBOARD.length
-      if (isStopped) return
+
+    /** Counts a request until its answer, and then sends the next one after the time to think. */
+    const exchange = (request: Parameters<Connections['send']>[0], onAnswer: Answered): void => {
       const start = performance.now()
       const own = phase
       sent += 1
       if (sent % LATE_SAMPLE === 0) own.own.late.push(start - due)
       inFlight += 1
-      pool?.get(DASHBOARD[get]?.target ?? '/', (received) => {
+      pool?.send(request, (received) => {
         const end = performance.now()
         inFlight -= 1
-        record(own.taken, get, end - start, received, throughEdge)
-        if (!isStopped) phase.taken.arrived += 1
+        onAnswer(own.taken, end - start, received)
         if (isStopped && inFlight === 0) idle?.()
         const think = thinkTime()
         due = end + think
         setTimeout(next, think)
+      })
+    }
+    const logIn = (): void => {
+      const isFirst = nextLogin === Number.POSITIVE_INFINITY
+      // The first interval is shortened: clients that have been there for a while log in at any time.
+      nextLogin = performance.now() + LOGIN_INTERVAL_MS * (isFirst ? Math.random() : 1)
+      exchange({ ...LOGIN, authorization: basic }, (taken, ms, received) => {
+        const token = recordLogin(taken, ms, received)
+        authorization = token === undefined ? undefined : `Bearer ${token}`
+      })
+    }
+    const next = (): void => {
+      if (isStopped) return
+      if (authorization === undefined || performance.now() > nextLogin) {
+        logIn()
+        return
+      }
+      const get = place
+      place = (place + 1) % gets.length
+      exchange({ method: 'GET', target: gets[get]?.target ?? '/', authorization }, (taken, ms, received) => {
+        record(taken, get, ms, received, { throughEdge, success: session.success })
+        if (!isStopped) phase.taken.arrived += 1
+        if (received.status === 401 && contract === 'newer') authorization = undefined
       })
     }
     next()
@@ -107,6 +133,11 @@ export function startSession(options: SessionOptions, rampMs: number): RunningSe
     },
   }
 }
+
+type Answered = (taken: Taken, ms: number, received: Received) => void
+
+/** The answer is the token, of less than 4 KB. */
+const LOGIN = { method: 'POST', target: '/security/user/authenticate?raw=true', bodyBytes: 4096 } as const
 
 function startEcho(url: string, onAnswer: (ms: number) => void): () => void {
   const pool = new Connections({ url, headers: 'Host: echo\r\n', keepAlive: true, timeoutMs: CLIENT_TIMEOUT_MS })

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { hash } from '@node-rs/bcrypt'
 import { stringify } from 'yaml'
 import type { Layout, SimulatorOptions } from '../../../packages/simulator/src/index.ts'
+import type { Contract } from '../../../src/catalogue/endpoint.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import type { Config } from '../../../src/config/schema.ts'
 import { freePort } from '../../support/redis.ts'
@@ -28,6 +29,8 @@ export interface RunningCluster {
 
 export interface Replicas {
   readonly urls: readonly string[]
+  /** Of the first replica, for classic clients. */
+  readonly classicUrl: string
   readonly pids: readonly number[]
   /** The configuration of the first replica. */
   readonly config: Config
@@ -39,6 +42,8 @@ export interface ReplicaOptions {
   readonly redis: string
   /** Default: classic. */
   readonly layout?: Layout
+  /** Of `urls`; default classic. Clients of the newer contract are users of the manager. */
+  readonly contract?: Contract
   /** Settings of the cache besides Redis; default none. */
   readonly cache?: object
 }
@@ -46,6 +51,14 @@ export interface ReplicaOptions {
 export const nodePassword = 'only-for-tests'
 export const basic = (user: string, password = `${user}-pw`): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
+
+/** Users of the manager, of which half have each of two roles. */
+export const dashboardUsers = Object.fromEntries(
+  Array.from({ length: 20 }, (_, at) => {
+    const roles = at % 2 === 0 ? (['administrator'] as const) : (['readonly'] as const)
+    return [`dashboard-${at}`, { password: `dashboard-${at}-pw`, roles }]
+  }),
+)
 
 export async function startCluster(options: SimulatorOptions): Promise<RunningCluster> {
   const child = forkScript(new URL('../servers/cluster.ts', import.meta.url), [
@@ -89,10 +102,11 @@ export async function startReplicas(count: number, options: ReplicaOptions): Pro
   const children: ChildProcess[] = []
   const urls: string[] = []
   const files: string[] = []
+  const secondPort = options.contract === 'newer' ? await freePort() : undefined
   for (let i = 0; i < count; i += 1) {
     const port = await freePort()
     const file = join(folder, `edge-${i}.yaml`)
-    await writeFile(file, stringify(settingsOf(port, options)))
+    await writeFile(file, stringify(settingsOf(port, i === 0 ? secondPort : undefined, options)))
     const child = forkScript(new URL('../../faults/coherence/replica.ts', import.meta.url), [file, ''])
     await nextMessage(child)
     children.push(child)
@@ -103,6 +117,7 @@ export async function startReplicas(count: number, options: ReplicaOptions): Pro
   if (!loaded.ok) throw new Error(loaded.faults.join('\n'))
   return {
     urls,
+    classicUrl: secondPort === undefined ? (urls[0] ?? '') : `http://127.0.0.1:${secondPort}`,
     pids: children.map(({ pid }) => pid ?? 0),
     config: loaded.config,
     close: async () => {
@@ -113,14 +128,19 @@ export async function startReplicas(count: number, options: ReplicaOptions): Pro
 }
 
 /** The default settings, besides those without which an edge cannot run. */
-function settingsOf(port: number, { nodes, redis, layout = 'classic', cache }: ReplicaOptions): object {
+function settingsOf(port: number, secondPort: number | undefined, options: ReplicaOptions): object {
+  const { nodes, redis, layout = 'classic', contract = 'classic', cache } = options
+  const listen = { host: '127.0.0.1', port, contract, ...(secondPort !== undefined && { secondPort }) }
+  const ofManager = contract === 'newer'
+  const credentials = ofManager ? { mode: 'passthrough' } : { username: 'edge', password: nodePassword }
+  // A user interface of releases 3.x sends the requests of all its users as one caller.
+  const users = { users: 'users', roles: { browser: ['reader'], writer: ['administrator'] } }
   return {
-    listen: { host: '127.0.0.1', port },
+    listen,
     operations: { host: '127.0.0.1', port: 0 },
-    cluster: { nodes, layout, credentials: { username: 'edge', password: nodePassword } },
+    cluster: { nodes, layout, credentials },
     cache: { redis: { url: redis }, ...cache },
-    // A user interface sends the requests of all its users as one caller.
-    access: { users: 'users', roles: { browser: ['reader'], writer: ['administrator'] } },
+    access: ofManager ? { passthroughRole: 'administrator' } : users,
   }
 }
 

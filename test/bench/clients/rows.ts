@@ -8,11 +8,20 @@ import type { ClusterReport } from '../servers/cluster.ts'
 import { ageBounds } from './bounds.ts'
 import { collectFetchTimes, type FetchTimes } from './fetch-times.ts'
 import { type OwnDelay, startSession } from './generator.ts'
-import { basic, nodePassword, type Replicas, type RunningCluster, startCluster, startReplicas } from './parties.ts'
-import { DASHBOARD } from './session.ts'
+import {
+  basic,
+  dashboardUsers,
+  nodePassword,
+  type Replicas,
+  type RunningCluster,
+  startCluster,
+  startReplicas,
+} from './parties.ts'
+import type { Session } from './session.ts'
 import type { Taken } from './taken.ts'
 
 export interface RowOptions {
+  readonly session: Session
   readonly way: 'direct' | 'edge'
   readonly clients: number
   readonly seconds: number
@@ -47,7 +56,7 @@ export interface Row extends RowOptions {
   readonly ages: readonly AgeFigures[]
 }
 
-/** Ages of the answers to one GET in seconds. */
+/** Ages of the answers to one GET in seconds. `bound`: 0 if no answer was stored. */
 export interface AgeFigures {
   readonly target: string
   readonly group: string
@@ -64,7 +73,9 @@ interface Edge {
 
 /** Starts all processes for this row only, so that no row begins with the responses of another. */
 export async function measure(options: RowOptions): Promise<Row> {
-  const cluster = await startCluster(options.cluster)
+  const { contract } = options.session
+  const users = contract === 'newer' ? { newer: { ...options.cluster.newer, users: dashboardUsers } } : {}
+  const cluster = await startCluster({ ...options.cluster, ...users })
   const edge = options.way === 'edge' ? await startEdge(cluster, options) : undefined
   try {
     return await measureOn(options, cluster, edge)
@@ -75,28 +86,34 @@ export async function measure(options: RowOptions): Promise<Row> {
   }
 }
 
-async function startEdge({ nodes }: RunningCluster, { cluster, ttl }: RowOptions): Promise<Edge> {
+async function startEdge(
+  { nodes }: RunningCluster,
+  { cluster, ttl, session: { contract } }: RowOptions,
+): Promise<Edge> {
   const redis = await startRedis()
   const { layout = 'classic' } = cluster
   const cache = ttl === undefined ? {} : { ttl: { manager: `${ttl}s`, cluster: `${ttl}s` } }
-  return { redis, replicas: await startReplicas(2, { nodes, layout, redis: redis.url, cache }) }
+  return { redis, replicas: await startReplicas(2, { nodes, layout, contract, redis: redis.url, cache }) }
 }
 
 async function measureOn(options: RowOptions, cluster: RunningCluster, edge: Edge | undefined): Promise<Row> {
   const master = cluster.nodes.filter(({ type }) => type === 'master').map(({ url }) => url)
   const { clients, seconds, warmUp, echo } = options
+  const isNewer = options.session.contract === 'newer'
   const session = startSession(
     {
+      session: options.session,
       urls: edge?.replicas.urls ?? master,
       clients,
-      authorization: edge === undefined ? basic('edge', nodePassword) : basic('browser'),
+      credentials: credentialsOf(isNewer, edge),
       throughEdge: edge !== undefined,
       echo,
     },
     // The clients have all started before the measured time, and the first fetches are complete.
     (1000 * warmUp) / 2,
   )
-  const endCollection = edge && collectFetchTimes(edge.replicas.urls[0] ?? '', basic('writer'))
+  const operator = isNewer ? basic('edge', nodePassword) : basic('writer')
+  const endCollection = edge && collectFetchTimes(edge.replicas.classicUrl, operator)
   await wait(1000 * warmUp)
   const { taken: warm } = session.nextPhase()
   const before = await cluster.report()
@@ -129,8 +146,16 @@ async function measureOn(options: RowOptions, cluster: RunningCluster, edge: Edg
       redis: share('redis'),
       machine: share('machine'),
     },
-    ages: edge === undefined || fetchTimes === undefined ? [] : ageFigures(taken, edge.replicas, fetchTimes),
+    ages:
+      edge === undefined || fetchTimes === undefined
+        ? []
+        : ageFigures(options.session, taken, edge.replicas, fetchTimes),
   }
+}
+
+function credentialsOf(isNewer: boolean, edge: Edge | undefined): readonly string[] {
+  if (isNewer) return Object.entries(dashboardUsers).map(([name, { password }]) => basic(name, password))
+  return [edge === undefined ? basic('edge', nodePassword) : basic('browser')]
 }
 
 function nodeFigures(
@@ -144,12 +169,12 @@ function nodeFigures(
 }
 
 /** The fetch time is the longest of the endpoint in the whole run, because each answer has the age of another fetch. */
-function ageFigures({ gets }: Taken, replicas: Replicas, fetchTimes: FetchTimes): AgeFigures[] {
-  return ageBounds(replicas.config).map(({ group, seconds }, get) => {
-    const { target = '', path = '' } = DASHBOARD[get] ?? {}
+function ageFigures(session: Session, { gets }: Taken, replicas: Replicas, fetchTimes: FetchTimes): AgeFigures[] {
+  return ageBounds(session, replicas.config).map(({ group, seconds }, get) => {
+    const { target = '', path = '' } = session.gets[get] ?? {}
     const fetchMs = fetchTimes.get(path)
-    if (fetchMs === undefined) throw new Error(`${path} was never stored`)
-    return { target, group, fetchSeconds: fetchMs / 1000, oldest: gets[get]?.oldest ?? 0, bound: seconds(fetchMs) }
+    const bound = fetchMs === undefined ? 0 : seconds(fetchMs)
+    return { target, group, fetchSeconds: (fetchMs ?? 0) / 1000, oldest: gets[get]?.oldest ?? 0, bound }
   })
 }
 

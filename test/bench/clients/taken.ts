@@ -1,5 +1,6 @@
 /** What the clients of one run received. */
 import { AGE, CACHE_STATUS, headerOf, type Received } from './connections.ts'
+import type { Session } from './session.ts'
 
 /**
  * How the edge answered, by `Cache-Status`. `snapshot`: computed from a snapshot of the collection; `bypass`: without the
@@ -33,6 +34,8 @@ export interface Taken {
   readonly sources: Map<Source, number>
   /** By the position of the GET in the session. */
   readonly gets: readonly TakenGet[]
+  /** Milliseconds of each login of the newer contract. */
+  readonly logins: number[]
 }
 
 export function emptyTaken(gets: number): Taken {
@@ -42,14 +45,22 @@ export function emptyTaken(gets: number): Taken {
     errors: new Map(),
     sources: new Map(),
     gets: Array.from({ length: gets }, () => ({ waited: [], oldest: 0 })),
+    logins: [],
   }
 }
 
-export function record(taken: Taken, get: number, ms: number, received: Received, throughEdge: boolean): void {
+/** What answers of a run must be. */
+export interface Expected {
+  readonly success: Session['success']
+  /** Whether they must have `Age` and `Cache-Status`. */
+  readonly throughEdge: boolean
+}
+
+export function record(taken: Taken, get: number, ms: number, received: Received, expected: Expected): void {
   taken.times.push(ms)
-  const fault = faultOf(received, throughEdge)
+  const fault = faultOf(received, expected)
   if (fault !== '') increment(taken.errors, fault)
-  if (!throughEdge || fault !== '') return
+  if (!expected.throughEdge || fault !== '') return
   const source = sourceOf(headerOf(received.head, CACHE_STATUS) ?? '')
   increment(taken.sources, source)
   const own = taken.gets[get]
@@ -58,14 +69,26 @@ export function record(taken: Taken, get: number, ms: number, received: Received
   own.oldest = Math.max(own.oldest, Number(headerOf(received.head, AGE) ?? 0))
 }
 
-const SUCCESS = '{"error":0,'
+/** Records a login, whose answer is a token. Returns the token, if there is one. */
+export function recordLogin(taken: Taken, ms: number, received: Received): string | undefined {
+  const { status, beginning, length, fault } = received
+  taken.logins.push(ms)
+  const isToken = fault === undefined && status === 200 && beginning.length === length && TOKEN.test(beginning)
+  if (isToken) return beginning
+  increment(taken.errors, `login: ${fault ?? `status ${status}`}`)
+  return undefined
+}
+
+const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
 /** Returns what is wrong with an answer, in a few words that many answers share, or an empty text. */
-function faultOf({ status, head, length, beginning, fault }: Received, throughEdge: boolean): string {
+function faultOf(received: Received, { success, throughEdge }: Expected): string {
+  const { status, head, length, beginning, ending, fault } = received
   if (fault !== undefined) return fault
   if (status !== 200) return `status ${status}`
   if (length === 0) return 'empty'
-  if (!beginning.startsWith(SUCCESS)) return beginning.split(',', 1)[0] ?? 'other body'
+  if (!beginning.startsWith(success.beginning)) return beginning.split(',', 1)[0] ?? 'other body'
+  if (!ending.endsWith(success.ending)) return `other end: ${ending}`
   if (!throughEdge) return ''
   if (headerOf(head, CACHE_STATUS) === undefined) return 'no Cache-Status'
   return Number.isInteger(Number(headerOf(head, AGE) ?? Number.NaN)) ? '' : 'no Age'

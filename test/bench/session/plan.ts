@@ -4,7 +4,7 @@
  * requests.
  */
 import { createRandom, type Random } from '../../faults/coherence/random.ts'
-import { DASHBOARD } from '../clients/session.ts'
+import { sessions } from '../clients/session.ts'
 
 export interface PlannedRequest {
   /** Path and query. */
@@ -77,7 +77,7 @@ export function planOf({ clients, seconds, seed, think, viewedAgents }: PlanOpti
     let thought = 0
     while (thought < 1000 * seconds) {
       // The dashboard sends its requests one after the other, without a user in between.
-      const dashboard = DASHBOARD.map(({ target }) => ({ target, thinkMs: 0 }))
+      const dashboard = sessions.classic.gets.map(({ target }) => ({ target, thinkMs: 0 }))
       const steps = stepsIn(random.of(TABLES), random, viewedAgents).map((target) => {
         return { target, thinkMs: 1000 * think * (1 - THINK_SPREAD + (2 * THINK_SPREAD * random.below(1000)) / 1000) }
       })

@@ -4,14 +4,16 @@ import t, { type Test } from 'tap'
 import { Connections, type Received } from '../../bench/clients/connections.ts'
 import { printGoals } from '../../bench/clients/report.ts'
 import type { Row } from '../../bench/clients/rows.ts'
+import { sessions } from '../../bench/clients/session.ts'
 import { emptyTaken, record, type Taken } from '../../bench/clients/taken.ts'
 
 const HEAD = 'HTTP/1.1 200 OK\r\nContent-Length: 12\r\nAge: 3\r\nCache-Status: manager-edge; hit; ttl=1'
-const right: Received = { status: 200, head: HEAD, length: 12, beginning: '{"error":0,}' }
+const right: Received = { status: 200, head: HEAD, length: 12, beginning: '{"error":0,}', ending: '{"error":0,}' }
+const expected = { success: sessions.classic.success, throughEdge: true }
 
 function takenOf(...answers: readonly Received[]): Taken {
   const taken = emptyTaken(1)
-  for (const answer of answers) record(taken, 0, 1, answer, true)
+  for (const answer of answers) record(taken, 0, 1, answer, expected)
   return taken
 }
 
@@ -23,6 +25,7 @@ t.test('each kind of wrong answer is an error', async (t) => {
     [{ status: 429 }, 'status 429'],
     [{ length: 0 }, 'empty'],
     [{ beginning: '{"error":1017,"me' }, '{"error":1017'],
+    [{ ending: '{"error":0,' }, 'other end: {"error":0,'],
     [{ head: 'HTTP/1.1 200 OK\r\nAge: 3' }, 'no Cache-Status'],
     [{ head: 'HTTP/1.1 200 OK\r\nCache-Status: manager-edge; hit' }, 'no Age'],
     [{ fault: 'timeout' }, 'timeout'],
@@ -68,6 +71,7 @@ t.test('a row that misses one goal fails the command', async (t) => {
   const ages = [{ target: '/x', group: 'x', fetchSeconds: 1, oldest: 3, bound: 3.5 }]
   const nodes = [{ name: 'master', callsPerSecond: 4, most: 4, minute: 300, refused: 0 }]
   const row: Row = {
+    session: sessions.classic,
     way: 'edge',
     clients: 1_000,
     seconds: 1,
