@@ -1,30 +1,36 @@
 /**
  * Access of the manager's own users with the manager's tokens: the newer contract in mode `passthrough`. The node that has
- * issued a token is the only one that can check it, so the edge asks it, and remembers the answer for a short time. The
- * claims of a token are foreign input until the node has accepted it.
+ * issued a token is the only one that can check it, so the edge asks it, and remembers the answer for a short time
+ * (cache/accepted-tokens.ts). The claims of a token are foreign input until the node has accepted it.
  */
 import { type Clock, systemClock } from '../core/timing.ts'
 import { ownField } from '../core/values.ts'
 import type { Access, AuthResult, Recheck } from './access.ts'
+import type { JsonObject } from './issuer-keys.ts'
 import type { LoginAttempts } from './login-attempts.ts'
 import { parseToken, SUBJECT_PATTERN } from './tokens.ts'
+
+/** The acceptance of a token by the node. */
+export interface TokenAcceptance {
+  /** To be called when the node has answered a call that carried the token. */
+  readonly noteAnswer: () => void
+  /** Returns the function for a further request; `undefined`: the token must be checked again. */
+  current(): (() => void) | undefined
+}
 
 export interface ManagerTokenPorts {
   /** The node that has issued the tokens: logins are sent to it. */
   readonly node: () => string
-  /**
-   * Resolves to the function that tells whether the acceptance of the token still holds; `undefined`: the node refuses it.
-   * `guard` runs the call if the node is asked. Rejects with 920 if the node does not answer, and as `guard` does.
-   */
-  readonly check: (token: string, guard: GuardCall) => Promise<(() => boolean) | undefined>
+  /** Resolves to `undefined` if the node refuses the token. Rejects with 920 if it does not answer, and as `limit` does. */
+  readonly check: (token: ManagerToken, limit: LimitRefusals) => Promise<TokenAcceptance | undefined>
   readonly attempts: LoginAttempts
   /** Returns the permissions that the settings give to a user. */
   readonly permissionsOf: (name: string) => readonly string[]
   readonly clock?: Pick<Clock, 'wall'>
 }
 
-/** Runs the call that checks a token, or rejects without it. */
-export type GuardCall = (ask: () => Promise<boolean>) => Promise<boolean>
+/** Runs a call that checks a token, or rejects without it. */
+export type LimitRefusals = (ask: () => Promise<boolean>) => Promise<boolean>
 
 const INVALID: AuthResult = { ok: false, reason: 'invalid' }
 
@@ -34,26 +40,26 @@ export function createManagerTokenAccess(access: Access, ports: ManagerTokenPort
   return {
     ...access,
     acceptsTokens: true,
-    authenticateToken: async (token, _verifySignature, address) => {
-      const claims = claimsOf(token)
-      if (claims === undefined || claims.expiresAt <= clock.wall()) return INVALID
-      const { name, rights, expiresAt } = claims
+    authenticateToken: async (text, _verifySignature, address) => {
       const issuer = node()
-      const callerOf = (text: string) => ({
-        name,
-        permissions: permissionsOf(name),
+      const token = readManagerToken(text, issuer)
+      if (token === undefined || token.expiresAt <= clock.wall()) return INVALID
+      const { user, rights, expiresAt } = token
+      const callerOf = (own: string, noteAnswer: () => void) => ({
+        name: user,
+        permissions: permissionsOf(user),
         rights,
-        nodeToken: { node: issuer, header: () => `Bearer ${text}` },
+        nodeToken: { node: issuer, header: () => `Bearer ${own}`, noteAnswer },
       })
       try {
-        const holds = await check(token, countFailures(attempts, address, name))
-        if (holds === undefined) return INVALID
+        const acceptance = await check(token, countFailures(attempts, address, user))
+        if (acceptance === undefined) return INVALID
         // The token is read from the header again, so that it does not stay in memory after the request.
-        const recheck: Recheck = (authorization) =>
-          expiresAt > clock.wall() && holds()
-            ? callerOf(authorization.slice(authorization.indexOf(' ') + 1))
-            : undefined
-        return { ok: true, caller: callerOf(token), recheck }
+        const recheck: Recheck = (authorization) => {
+          const noteAnswer = expiresAt > clock.wall() ? acceptance.current() : undefined
+          return noteAnswer && callerOf(authorization.slice(authorization.indexOf(' ') + 1), noteAnswer)
+        }
+        return { ok: true, caller: callerOf(text, acceptance.noteAnswer), recheck }
       } catch (error) {
         if (error instanceof BlockedError) return { ok: false, reason: 'blocked', retryAfterMs: error.retryAfterMs }
         throw error
@@ -77,7 +83,7 @@ class BlockedError extends Error {
  * The edge cannot see that a token is forged, so each one costs a call. Refusals count as failed logins do: a client that
  * sends made-up tokens is blocked, and spends no further calls.
  */
-function countFailures(attempts: LoginAttempts, address: string, name: string): GuardCall {
+function countFailures(attempts: LoginAttempts, address: string, name: string): LimitRefusals {
   return async (ask) => {
     const decision = await attempts.count(address, name)
     if (!decision.allowed) throw new BlockedError(decision.retryAfterMs)
@@ -92,21 +98,43 @@ function countFailures(attempts: LoginAttempts, address: string, name: string): 
   }
 }
 
-interface Claims {
-  readonly name: string
+/** A token whose claims were read, but not verified. */
+export interface ManagerToken {
+  readonly text: string
+  /** The node that can have issued it. */
+  readonly node: string
+  readonly user: string
   /** Roles and mode: users with the same ones get the same responses. */
   readonly rights: string
+  /** The same text for all tokens with equal claims but for their times. */
+  readonly series: string
+  /** Seconds since 1970. */
+  readonly issuedAt: number
   /** Milliseconds since 1970. */
   readonly expiresAt: number
 }
 
 /** Returns the claims of a token; `undefined`: it has not the form of one of the manager. */
-function claimsOf(token: string): Claims | undefined {
-  const payload = parseToken(token)?.payload
-  const [name, exp] = [ownField(payload, 'sub'), ownField(payload, 'exp')]
+export function readManagerToken(text: string, node: string): ManagerToken | undefined {
+  const payload = parseToken(text)?.payload
+  const [user, exp, nbf] = [ownField(payload, 'sub'), ownField(payload, 'exp'), ownField(payload, 'nbf') ?? 0]
   const [roles, mode] = [ownField(payload, 'rbac_roles'), ownField(payload, 'rbac_mode')]
-  if (typeof name !== 'string' || !SUBJECT_PATTERN.test(name) || typeof exp !== 'number') return undefined
+  if (typeof user !== 'string' || !SUBJECT_PATTERN.test(user)) return undefined
+  if (typeof exp !== 'number' || typeof nbf !== 'number') return undefined
   if (!Array.isArray(roles) || !roles.every(Number.isSafeInteger) || typeof mode !== 'string') return undefined
-  const sorted = [...new Set(roles as number[])].sort((a, b) => a - b)
-  return { name, rights: `${mode} ${sorted.join(',')}`, expiresAt: exp * 1000 }
+  // In the order of the token: of two policies about one thing, that of the later role counts.
+  const rights = `${mode} ${roles.join(',')}`
+  return { text, node, user, rights, series: seriesOf(payload, nbf), issuedAt: nbf, expiresAt: exp * 1000 }
+}
+
+/** The claims that are times (RFC 7519 section 4.1). */
+const TIMES: ReadonlySet<string> = new Set(['nbf', 'exp', 'iat'])
+
+/** Times count from `nbf` on: the manager ends tokens of another lifetime than the configured one. */
+function seriesOf(payload: JsonObject | undefined, nbf: number): string {
+  const claims = Object.entries(payload ?? {}).map(([name, value]) => [
+    name,
+    TIMES.has(name) && typeof value === 'number' ? value - nbf : value,
+  ])
+  return JSON.stringify(claims.sort(([a], [b]) => (String(a) < String(b) ? -1 : 1)))
 }

@@ -29,12 +29,14 @@ export interface AccessParts {
   readonly shared: SharedAccess | undefined
   readonly log: Logger
   readonly onFailedLogin: (reason: FailedLoginReason) => void
+  /** Called before the manager checks a name and a password. */
+  readonly onManagerLogin: (name: string) => Promise<void>
 }
 
 /** Rejects with an `Error` for the operator if the users file, the keys or the roles are invalid. */
 export async function buildAccess(
   { initial, current, onReload }: ReloadableConfig,
-  { cluster, shared, log, onFailedLogin }: AccessParts,
+  { cluster, shared, log, onFailedLogin, onManagerLogin }: AccessParts,
 ): Promise<Access> {
   const { access, cluster: nodes } = initial
   const built = await createAccess({
@@ -42,7 +44,7 @@ export async function buildAccess(
     users:
       nodes.credentials.mode === 'passthrough'
         ? {
-            verify: verifyWithManager(cluster, () => current().cluster.limits.timeout),
+            verify: verifyWithManager(cluster, () => current().cluster.limits.timeout, onManagerLogin),
             role: access.passthroughRole,
             ...(rulesOfSetting(nodes.layout).hasTokens && { concurrentChecks: MAX_CONCURRENT_LOGINS }),
           }
@@ -80,8 +82,13 @@ function issuersOf({ access }: Config): readonly ExternalIssuerSettings[] {
 }
 
 /** Mode passthrough: credentials are right if the manager accepts a call or a login with them. */
-function verifyWithManager(cluster: Cluster, timeout: () => number): VerifyPassword {
+function verifyWithManager(
+  cluster: Cluster,
+  timeout: () => number,
+  onLogin: AccessParts['onManagerLogin'],
+): VerifyPassword {
   return async (username, password) => {
+    await onLogin(username)
     const node = cluster.view.master().name
     const call = { node, timeout: timeout(), caller: username, credentials: { username, password } }
     const result = await cluster.verify(createVersionCall(cluster, call))

@@ -1,6 +1,7 @@
 /** Builds the pipeline, and the ports for clients in front of it. */
 import { createTokenOperations } from '../access/index.ts'
 import type { Audit } from '../audit/index.ts'
+import type { AcceptedTokens } from '../cache/accepted-tokens.ts'
 import { type CacheOperationsPorts, cacheOperations } from '../cache/operations.ts'
 import { refuseWritesInTrial } from '../cache/trial.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
@@ -12,7 +13,7 @@ import type { RedisReplica } from '../redis/replica.ts'
 import { createKinds } from '../upstream/kinds/index.ts'
 import { type ApiDescription, createApiDescription } from './api-description.ts'
 import { buildCache } from './cache.ts'
-import { buildFronts, type Front, type FrontParts, type Fronts } from './fronts.ts'
+import { buildFronts, type Front, type FrontParts, type Fronts, servesNewerContract } from './fronts.ts'
 import { issueManagerToken } from './manager-tokens.ts'
 import { buildNodeStages } from './node-stages.ts'
 
@@ -34,6 +35,9 @@ export interface Api {
   readonly description: ApiDescription
   /** Absent: there is no cache store. */
   readonly storeState?: (() => CacheStoreState) | undefined
+  readonly acceptedTokens: AcceptedTokens | undefined
+  /** Returns the milliseconds after which tokens of the manager's users are checked again. Absent: there are none. */
+  readonly recheckInterval?: () => number
   closeCache(): Promise<void>
 }
 
@@ -64,7 +68,11 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
         issue: (request) =>
           request.caller.credentials === undefined
             ? ofFronts().issueToken(request.caller.name)
-            : issueManagerToken(cluster, request, current().cluster.limits.timeout),
+            : issueManagerToken(request, {
+                cluster,
+                accepted: cache.acceptedTokens,
+                timeout: current().cluster.limits.timeout,
+              }),
         revoke: (caller) => access.revokeTokens(caller),
       }),
       ...cacheOperations(cache.ports),
@@ -75,8 +83,18 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
     ...(initial.cache.trial && { refuseWrites: refuseWritesInTrial }),
   })
   const handler = audit.stage(pipeline)
-  const { acceptedTokens } = cache
+  const { acceptedTokens, recheckPace } = cache
   fronts = await buildFronts(settings, { ...parts, kindOf, handler, acceptedTokens })
   const { ports, state: storeState, close: closeCache } = cache
-  return { fronts: fronts.all, handler, cache: ports, description, storeState, closeCache }
+  const usesManagerTokens = initial.cluster.credentials.mode === 'passthrough' && servesNewerContract(initial.listen)
+  return {
+    fronts: fronts.all,
+    handler,
+    cache: ports,
+    description,
+    storeState,
+    acceptedTokens,
+    ...(usesManagerTokens && recheckPace && { recheckInterval: () => recheckPace.interval() }),
+    closeCache,
+  }
 }

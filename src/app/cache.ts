@@ -1,11 +1,12 @@
 /** Builds the cache from the configuration: its store, its stages and the endpoints of `/cache`. */
 import { hash } from 'node:crypto'
-import { type AcceptedTokens, createAcceptedTokens } from '../cache/accepted-tokens.ts'
+import { type AcceptedTokens, createAcceptedTokens, type RecheckPace } from '../cache/accepted-tokens.ts'
 import { type CacheStages, createCache } from '../cache/index.ts'
 import type { KeySettings } from '../cache/key.ts'
 import type { LifetimesOf } from '../cache/lifetimes.ts'
 import { type CacheOperationsPorts, disabledCache } from '../cache/operations.ts'
 import { compilePolicy } from '../cache/policy.ts'
+import { createRecheckPace } from '../cache/recheck-pace.ts'
 import type { CacheStore } from '../cache/stores/contract.ts'
 import { createMemoryStore } from '../cache/stores/memory-store.ts'
 import { createRedisStore } from '../cache/stores/redis-store.ts'
@@ -18,7 +19,7 @@ import type { Caller, EdgeRead } from '../core/request.ts'
 import type { CacheIndex } from '../core/response.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
 import type { RedisReplica } from '../redis/replica.ts'
-import { rulesOfSetting } from '../upstream/dialects/dialect.ts'
+import { layoutRules, rulesOfSetting } from '../upstream/dialects/dialect.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { createIdleCapacityCheck, createSilenceCheck, type KindOf } from '../upstream/kinds/index.ts'
 
@@ -31,6 +32,7 @@ export interface BuiltCache {
   readonly acquireFetchLock: CacheStore['acquireFetchLock'] | undefined
   /** Absent: nothing is stored. */
   readonly acceptedTokens?: AcceptedTokens
+  readonly recheckPace?: RecheckPace
   /** Absent: there is no store. */
   readonly state?: () => CacheStoreState
   close(): Promise<void>
@@ -116,12 +118,15 @@ export async function buildCache(settings: ReloadableConfig, parts: CacheParts):
       resolveUrl,
     },
   }
-  const acceptedTokens = createAcceptedTokens({
-    store,
-    secret: () => key.secret,
-    lifetime: () => current().access.tokens.recheck,
+  const recheckPace = createRecheckPace({
+    recheck: () => initial.access.tokens.recheck,
+    recheckMax: () => initial.access.tokens.recheckMax,
+    perMinute: () => current().cluster.limits.perMinute ?? layoutRules.newer.perMinute,
+    replicas: () => replica?.heartbeat.replicas ?? 1,
   })
-  return { stages, ports, acquireFetchLock: store.acquireFetchLock, acceptedTokens, state: store.state, close }
+  const acceptedTokens = createAcceptedTokens({ store, secret: () => key.secret, pace: recheckPace })
+  const { acquireFetchLock, state } = store
+  return { stages, ports, acquireFetchLock, acceptedTokens, recheckPace, state, close }
 }
 
 async function createStore(

@@ -52,7 +52,7 @@ export function buildReplicas(
   return createReplicas(self, (text) => replica.exchangeDescriptions(text), interval)
 }
 
-export function buildConsolePorts({ current }: ReloadableConfig, parts: OperationsParts): ConsolePorts {
+export function buildConsolePorts({ initial, current }: ReloadableConfig, parts: OperationsParts): ConsolePorts {
   const {
     name,
     replicas,
@@ -68,7 +68,7 @@ export function buildConsolePorts({ current }: ReloadableConfig, parts: Operatio
     reload,
     processGroup,
   } = parts
-  const { cache, handler } = api
+  const { cache, handler, recheckInterval } = api
   const { explained } = cache
   const permissions = new Map<string, string>(
     catalogue.filter(({ method }) => method === 'GET').map(({ path, permission }) => [path, permission]),
@@ -94,6 +94,9 @@ export function buildConsolePorts({ current }: ReloadableConfig, parts: Operatio
     nodes: () => nodeStates(cluster),
     queueLimit: () => current().cluster.limits.queue,
     growingQueues: monitors.queues.growing,
+    ...(recheckInterval && {
+      tokenRecheck: () => ({ interval: recheckInterval(), configured: initial.access.tokens.recheck }),
+    }),
     certificates: certificates.current,
     ...(replicas && { replicas: replicas.others }),
     drains: createNodeDrains(parts),
@@ -143,7 +146,7 @@ export interface OperationsParts {
   readonly history: ConsoleHistory
   readonly access: Access
   readonly cluster: Cluster
-  readonly api: Pick<Api, 'handler' | 'cache' | 'description'>
+  readonly api: Pick<Api, 'handler' | 'cache' | 'description' | 'recheckInterval'>
   readonly storeStatus: StoreStatus
   /** Absent: replicas share nothing. */
   readonly replica: RedisReplica | undefined

@@ -1,7 +1,6 @@
 /** Builds the ports for clients: a listener and an HTTP application for each contract. */
 import type { Logger } from 'pino'
 import type { Access } from '../access/access.ts'
-
 import type { AcceptedTokens } from '../cache/accepted-tokens.ts'
 import type { Contract } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
@@ -116,6 +115,10 @@ export async function buildFronts(settings: ReloadableConfig, parts: FrontParts)
   const [first] = all
   if (first === undefined) throw new Error('there is no port for clients')
   return { all, resolveUrl: first.resolveUrl, issueToken }
+}
+
+export function servesNewerContract(listen: Config['listen']): boolean {
+  return portsOf(listen).some(({ contract }) => contract === 'newer')
 }
 
 function portsOf({ contract, port, secondPort }: Config['listen']): readonly FrontSettings[] {

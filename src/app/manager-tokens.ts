@@ -1,7 +1,12 @@
 /** Connects the manager's own users and tokens with the nodes that issue and check them. */
 import type { Access } from '../access/access.ts'
 import { createLoginAttempts } from '../access/login-attempts.ts'
-import { createManagerTokenAccess } from '../access/manager-tokens.ts'
+import {
+  createManagerTokenAccess,
+  type ManagerToken,
+  readManagerToken,
+  type TokenAcceptance,
+} from '../access/manager-tokens.ts'
 import type { AcceptedTokens } from '../cache/accepted-tokens.ts'
 import { type Counters, createCounters } from '../core/counters.ts'
 import { EdgeError, Problem } from '../core/errors.ts'
@@ -12,6 +17,7 @@ import { ownField, ownText, parseJson } from '../core/values.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { createVersionCall } from '../upstream/probes.ts'
 import { basicAuthorization } from '../upstream/tokens/login.ts'
+import type { Issued } from '../upstream/tokens/token-calls.ts'
 
 interface TokenCheckParts {
   readonly cluster: Cluster
@@ -25,28 +31,13 @@ interface TokenCheckParts {
 
 /** Returns the access that asks the master whether it accepts a token. */
 export function checkTokensAtNode(access: Access, { cluster, accepted, timeout, counters }: TokenCheckParts): Access {
-  const node = () => cluster.view.master().name
-  const ask = async (text: string): Promise<boolean> => {
-    const token = { node: node(), header: () => `Bearer ${text}` }
-    const result = await cluster.call({
-      ...createVersionCall(cluster, { node: node(), timeout: timeout(), caller: 'token' }),
-      token,
-    })
-    if (!result.ok) {
-      if (result.fault === 'refusedCredentials') return false
-      throw checkFailure(result, 'to check the token')
-    }
-    const { status } = result.response
-    if (status === 200) return true
-    throw new EdgeError(920, ` to check the token: status ${status}`)
-  }
   return createManagerTokenAccess(access, {
-    node,
-    check: async (token, guard) => {
-      const guarded = () => guard(() => ask(token))
-      // Without a store, the node is asked for each request.
-      if (accepted === undefined) return (await guarded()) ? () => false : undefined
-      return (await accepted.check(token, guarded))?.holds
+    node: () => cluster.view.master().name,
+    check: async (token, limit) => {
+      const ask = () => askMaster(cluster, token, timeout())
+      const askOfUnknown = () => limit(ask)
+      if (accepted !== undefined) return accepted.check(token, { ask, askOfUnknown })
+      return (await askOfUnknown()) ? NOT_REMEMBERED : undefined
     },
     attempts: createLoginAttempts({
       failedLogins: access.limits.failedLogins,
@@ -56,23 +47,90 @@ export function checkTokensAtNode(access: Access, { cluster, accepted, timeout, 
   })
 }
 
-const RUN_AS = '/security/user/authenticate/run_as'
+const NOT_REMEMBERED: TokenAcceptance = { noteAnswer: () => undefined, current: () => undefined }
+
+/** Checks wait in the queue like reads: those of many users must not use up what is reserved for writes. */
+async function askMaster(cluster: Cluster, { text, user, node }: ManagerToken, timeout: number): Promise<boolean> {
+  const call = createVersionCall(cluster, { node, timeout, caller: user })
+  const result = await cluster.call({
+    ...call,
+    priority: 'interactive',
+    token: { node, header: () => `Bearer ${text}` },
+  })
+  if (!result.ok) {
+    if (result.fault === 'refusedCredentials') return false
+    throw checkFailure(result, 'to check the token')
+  }
+  const { status } = result.response
+  if (status === 200) return true
+  throw new EdgeError(920, ` to check the token: status ${status}`)
+}
+
+interface IssueParts extends Pick<TokenCheckParts, 'cluster' | 'accepted'> {
+  /** Milliseconds. */
+  readonly timeout: number
+}
 
 /**
  * Returns the text of a token of the master for a user of the manager, whose password was checked. With an authorization
  * context (`run_as`), the master decides about the roles each time.
  */
-export async function issueManagerToken(cluster: Cluster, request: EdgeRequest, timeout: number): Promise<string> {
+export async function issueManagerToken(
+  request: EdgeRequest,
+  { cluster, accepted, timeout }: IssueParts,
+): Promise<string> {
   const { caller, endpoint } = request
   const { name, credentials } = caller
   const node = cluster.view.master().name
   const call = createVersionCall(cluster, { node, timeout, caller: name, ...(credentials && { credentials }) })
-  if (endpoint.path === RUN_AS) return runAs(cluster, request, call)
-  const result = await cluster.issue(call)
-  if (result.ok) return result.token.header().slice('Bearer '.length)
+  if (endpoint.path === RUN_AS) {
+    await accepted?.beginLogin(name)
+    const text = await runAs(cluster, request, call)
+    await noteIssued(accepted, text, node, 0)
+    return text
+  }
+  const first = await issue(cluster, call)
+  if (await isGood(first)) return textOf(first)
+  // The token of an earlier login was ended meanwhile, by a changed role or a log-out.
+  await accepted?.beginLogin(name)
+  const second = await issue(cluster, call, first)
+  await noteIssued(accepted, textOf(second), node, second.acceptedAgo)
+  return textOf(second)
+
+  async function isGood(token: IssuedToken): Promise<boolean> {
+    const claimed = await noteIssued(accepted, textOf(token), node, token.acceptedAgo)
+    if (accepted === undefined || claimed === undefined) return true
+    const ask = () => askMaster(cluster, claimed, timeout)
+    return (await accepted.check(claimed, { ask, askOfUnknown: ask })) !== undefined
+  }
+}
+
+type IssuedToken = Extract<Issued, { readonly ok: true }>['token']
+
+async function issue(cluster: Cluster, call: NodeCall, refused?: IssuedToken): Promise<IssuedToken> {
+  const result = await cluster.issue(call, refused)
+  if (result.ok) return result.token
   if (result.fault === 'refusedCredentials') throw new EdgeError(901)
   throw checkFailure(result, 'for a token')
 }
+
+function textOf(token: IssuedToken): string {
+  return token.header().slice('Bearer '.length)
+}
+
+/** `acceptedAgo`: milliseconds since the login, or a later call with the token. */
+async function noteIssued(
+  accepted: AcceptedTokens | undefined,
+  text: string,
+  node: string,
+  acceptedAgo: number,
+): Promise<ManagerToken | undefined> {
+  const token = readManagerToken(text, node)
+  if (token !== undefined) await accepted?.noteIssued(token, acceptedAgo)
+  return token
+}
+
+const RUN_AS = '/security/user/authenticate/run_as'
 
 async function runAs(cluster: Cluster, request: EdgeRequest, call: NodeCall): Promise<string> {
   const { username = '', password = '' } = request.caller.credentials ?? {}

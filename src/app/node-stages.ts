@@ -41,7 +41,7 @@ export function buildNodeStages(
     log: toLog(log),
   })
   return {
-    forward: forward({ call, view, kindOf, limits, onResponse: cluster.nodeList.observe }),
+    forward: forward({ call, view, kindOf, limits, onResponse: onResponseTo(cluster) }),
     refuseWrites: refuseWritesInMixture(view),
     writeLock: writeLockStage({
       locks: createWriteLocks(acquireFetchLock),
@@ -96,6 +96,15 @@ export function buildNodeStages(
         joinWrites: (request) => handlers[kind().name].joinWrites(request),
       }
     },
+  }
+}
+
+/** An answer to a call with the caller's own token shows that the node accepts the token. */
+function onResponseTo({ nodeList }: Cluster): NonNullable<Parameters<typeof forward>[0]['onResponse']> {
+  return (request, response) => {
+    nodeList.observe(request, response)
+    const { endpoint, caller } = request
+    if (response.status === 200 && endpoint.answeredByNodeCache !== true) caller.nodeToken?.noteAnswer?.()
   }
 }
 

@@ -70,7 +70,13 @@ export async function buildParts(settings: ReloadableConfig, given: ProcessParts
     share: replica && ((onChange) => createSharedDrains({ replica, onChange, log: toLog(log) })),
     verifiesUsersAtMaster: config.cluster.credentials.mode === 'passthrough',
   })
-  const access = await buildAccess(settings, { cluster, shared, log, onFailedLogin: emit.failedLogin })
+  const access = await buildAccess(settings, {
+    cluster,
+    shared,
+    log,
+    onFailedLogin: emit.failedLogin,
+    onManagerLogin: async (name) => later.api?.acceptedTokens?.beginLogin(name),
+  })
   const counts = new RequestCounts()
   const monitors = createMonitors(events, cluster, counts)
   const store = replica && createSharedHistory(replica)

@@ -30,7 +30,11 @@ export interface MetricsParts {
   readonly events: EdgeEvents
   readonly requests: RequestCounts
   readonly cluster: Cluster
-  readonly api: { readonly cache: CacheOperationsPorts; readonly storeState?: (() => CacheStoreState) | undefined }
+  readonly api: {
+    readonly cache: CacheOperationsPorts
+    readonly storeState?: (() => CacheStoreState) | undefined
+    readonly recheckInterval?: () => number
+  }
   readonly audit: Pick<Audit, 'state'>
   readonly traces: Pick<Traces, 'counts'> | undefined
   readonly certificates: Certificates
@@ -56,6 +60,7 @@ export function buildMetrics({ name, events, requests, cluster, api, audit, trac
     redis: cache.sharedThroughRedis,
     ...(storeState && { store: storeState }),
     snapshots: () => cache.snapshots?.() ?? [],
+    ...(api.recheckInterval && { recheckInterval: api.recheckInterval }),
     audit: audit.state,
     ...(traces && { spans: traces.counts }),
     ready: () => ready().ok,

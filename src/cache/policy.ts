@@ -151,9 +151,12 @@ export function parseTag(tag: Tag): readonly TemplatePart[] {
   return pieces.map((piece) => (piece.startsWith('{') ? parsePlace(piece.slice(1, -1)) : piece))
 }
 
-/** `body.ids` is the field `ids` of the body, `agent_id` is in the path, `master` is the name of the master node. */
+/**
+ * `body.ids` is the field `ids` of the body, `agent_id` is in the path, `master` is the name of the master node, `caller` that of
+ * the user.
+ */
 function parsePlace(place: string): Exclude<TemplatePart, string> {
-  if (place === 'master') return { from: 'master', name: '' }
+  if (place === 'master' || place === 'caller') return { from: place, name: '' }
   const dot = place.indexOf('.')
   return dot < 0 ? { from: 'path', name: place } : { from: place.slice(0, dot), name: place.slice(dot + 1) }
 }
@@ -188,6 +191,7 @@ function valuesOf(
   isList: boolean,
 ): readonly string[] {
   if (from === 'master') return [master]
+  if (from === 'caller') return [request.caller.name]
   if (from === 'path') return textsOf(ownField(request.params, name))
   if (from === 'body') return textsOf(ownField(fieldsOf(request), name))
   if (from === 'answer') return responseValues(ownField(data, name))

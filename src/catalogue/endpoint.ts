@@ -231,9 +231,8 @@ export type CacheGroup =
  *
  * Placeholders: `{x}` is a path parameter; `{query.x}`, `{body.x}` and `{answer.x}` come from the query, the body and
  * the response. A list gives one tag for each element, a missing value none. `{master}` is the name of the master, so
- * that
- * `/manager/…` and `/cluster/<master>/…` have the same tags. Without a successful response `{answer.x}` becomes `*`: a
- * write with an unknown outcome may have changed any of them.
+ * that `/manager/…` and `/cluster/<master>/…` have the same tags; `{caller}` is the name of the user. Without a successful
+ * response `{answer.x}` becomes `*`: a write with an unknown outcome may have changed any of them.
  */
 export type Tag = string
 
@@ -325,6 +324,10 @@ interface Common<Path extends string> {
   readonly experimental?: true
   /** What the response is with `Prefer: return=minimal` (RFC 7240); absent: the preference has no effect. */
   readonly minimal?: string
+  /**
+   * Of the newer contract: a node answers equal calls from a cache in front of its check of tokens and rights, for 0.75 s.
+   */
+  readonly answeredByNodeCache?: true
   /** Uses `cluster.limits.slowTimeout` (upgrades, validation). */
   readonly slow?: true
   /** Absent: reads are `interactive`, writes `write`. */

@@ -282,6 +282,7 @@ const access = group({
   tokens: group({
     lifetime: duration('900s'),
     recheck: restart(duration('10s')),
+    recheckMax: restart(duration('600s')),
     keys: restart(Type.Optional(file())),
     issuers: list(issuer),
   }),

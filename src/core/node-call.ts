@@ -41,6 +41,8 @@ export interface NodeToken {
   readonly node: string
   /** Returns the header that contains it. A function, so that no dump of an object shows the token. */
   header(): string
+  /** To be called when the node has answered a call that carried the token: it has accepted the token. */
+  noteAnswer?(): void
 }
 
 /** A node, the owner of an agent, or several nodes that the call does not name. */

@@ -7,7 +7,7 @@ import { Layouts } from './layouts.ts'
 import { type ConnectionChanges, NodeRegistry } from './node-registry.ts'
 import { type ClusterOptions, type NodeSetting, type NodeStatus, withDefaults } from './options.ts'
 import { PassedOnCalls } from './passed-on-calls.ts'
-import type { Issued, Verification } from './tokens/token-calls.ts'
+import type { Issue, Verification } from './tokens/token-calls.ts'
 import { checkNodes, createNodeVersions, isNodeName, type ReadNodeList, Topology } from './topology.ts'
 
 export type { ClusterLog, ClusterOptions, NodeCredentials, NodeSetting, NodeStatus, NodeTls } from './options.ts'
@@ -16,8 +16,8 @@ export interface Cluster {
   readonly call: CallNode
   /** Checks the credentials of the call, which is a read that every account may send. */
   verify(call: NodeCall): Promise<Verification>
-  /** Returns a token of the node for the user whose credentials the call has. */
-  issue(call: NodeCall): Promise<Issued>
+  /** Returns a token of the node for the user whose credentials the call has; `refused`: the node refuses this one. */
+  readonly issue: Issue
   readonly view: ClusterView
   /** Waits a few seconds for the first list of nodes. The start succeeds without it. */
   start(): Promise<void>
@@ -90,7 +90,7 @@ export function createCluster(options: ClusterOptions): Cluster {
   return {
     call,
     verify: (nodeCall) => registry.verify(nodeCall),
-    issue: (nodeCall) => registry.issue(nodeCall),
+    issue: (nodeCall, refused) => registry.issue(nodeCall, refused),
     view: createView(layouts, topology, registry, clock, () => discovery?.requestRefresh()),
     start: async () => {
       await layouts.start()

@@ -12,7 +12,7 @@ import type { PassedOnCalls } from './passed-on-calls.ts'
 import { createOwnCall } from './probes.ts'
 import { reserveAttemptAt } from './tokens/failed-logins.ts'
 import { type AccountOf, createAccounts } from './tokens/login.ts'
-import type { Issued, Verification } from './tokens/token-calls.ts'
+import type { Issue, Issued, Verification } from './tokens/token-calls.ts'
 import { createContext, createRequestHeaders, createTransport, type RequestHeaders } from './transport.ts'
 
 /** What may change of the connections to all nodes. */
@@ -77,8 +77,8 @@ export class NodeRegistry {
   }
 
   /** Returns a token of the node for the user whose credentials the call has. */
-  async issue(call: NodeCall): Promise<Issued> {
-    return this.#nodes.get(call.node)?.issue(call) ?? notSent(call, NO_ADDRESS)
+  async issue(call: NodeCall, refused?: Parameters<Issue>[1]): Promise<Issued> {
+    return this.#nodes.get(call.node)?.issue(call, refused) ?? notSent(call, NO_ADDRESS)
   }
 
   /** Throws with a remedy for an invalid URL, and for an address outside the allowed ranges. */

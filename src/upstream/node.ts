@@ -1,6 +1,6 @@
 /** One node with an address: the state that the layers of its calls share, and the order of the layers. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Layout, NodeCall } from '../core/node-call.ts'
+import type { Layout } from '../core/node-call.ts'
 import { CallBudget } from './call-budget.ts'
 import { layoutRules } from './dialects/dialect.ts'
 import { DRAINED } from './drains.ts'
@@ -13,7 +13,7 @@ import type { ClusterSettings, NodeSetting, NodeStatus } from './options.ts'
 import type { PassedOnCalls } from './passed-on-calls.ts'
 import { probeAlive, type Recognition, recogniseLayout } from './probes.ts'
 import type { AccountOf } from './tokens/login.ts'
-import { type Issued, TokenCalls, type Verify, verifyBy } from './tokens/token-calls.ts'
+import { type Issue, TokenCalls, type Verify, verifyBy } from './tokens/token-calls.ts'
 import type { Transport, TransportChanges } from './transport.ts'
 
 export interface UpstreamNodeOptions extends ClusterSettings, Pick<NodeHealthOptions, 'onHang' | 'reserveAttempt'> {
@@ -36,7 +36,7 @@ export class UpstreamNode {
   /** Checks the credentials of a call, which is a read that every account may send. */
   readonly verify: Verify
   /** Returns a token for the user whose credentials the call has. */
-  readonly issue: (call: NodeCall) => Promise<Issued>
+  readonly issue: Issue
   /** Sends a probe past the health and the concurrency limit of the node. */
   readonly #attempt: Send
   readonly #options: UpstreamNodeOptions
@@ -89,7 +89,7 @@ export class UpstreamNode {
     )
     this.call = stack([passedOn.limit, layouts.require, authorise], onNode)
     this.verify = layouts.requireToVerify(verifyBy(tokens, onNode))
-    this.issue = async (call) => tokens()?.issue(call) ?? notSent(call, NO_TOKENS)
+    this.issue = async (call, refused) => tokens()?.issue(call, refused) ?? notSent(call, NO_TOKENS)
 
     this.#attempt = attempt
     this.#budget = budget

@@ -89,6 +89,7 @@ export type ProblemKind =
   | 'queueFull'
   | 'queueGrowing'
   | 'budgetUsedUp'
+  | 'tokensCheckedLate'
   | 'redisUnreachable'
   | 'redisSlow'
   | 'redisFull'

@@ -40,6 +40,11 @@ export interface ConsolePorts {
   /** Returns how many calls to one node may be queued. */
   queueLimit(): number
   growingQueues(): readonly GrowingQueue[]
+  /**
+   * Returns after how many milliseconds tokens of the manager's users are checked again, now and by the settings. Absent:
+   * there are none.
+   */
+  readonly tokenRecheck?: () => { readonly interval: number; readonly configured: number }
   /** Returns the certificates that the edge presents, and the authorities that it trusts. */
   certificates(): readonly CertificateState[]
   readonly drains: NodeDrains

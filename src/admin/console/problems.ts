@@ -15,6 +15,7 @@ export type ProblemSources = Pick<
   | 'nodes'
   | 'queueLimit'
   | 'growingQueues'
+  | 'tokenRecheck'
   | 'layoutMixture'
   | 'certificates'
   | 'replicas'
@@ -36,6 +37,7 @@ export function problemsOf(sources: ProblemSources, now: number = Date.now()): P
     ...nodeProblems(nodes),
     ...queueProblems(sources, nodes),
     ...budgetProblems(nodes),
+    ...tokenProblems(sources),
     ...redisProblems(sources),
     ...certificateProblems(sources, now),
     ...configurationProblems(sources),
@@ -138,6 +140,17 @@ function budgetProblems(nodes: readonly NodeState[]): Problem[] {
     summary: `Calls per minute used up: ${namesOf(usedUp)}`,
     detail: 'Reads are queued until the node permits more (cluster.limits.perMinute).',
     view: 'nodes',
+  })
+}
+
+function tokenProblems({ tokenRecheck }: ProblemSources): Problem[] {
+  const { interval, configured } = tokenRecheck?.() ?? { interval: 0, configured: 0 }
+  return when(interval > configured, {
+    kind: 'tokensCheckedLate',
+    severity: 'notice',
+    summary: 'Tokens are checked less often than access.tokens.recheck',
+    detail:
+      'Many users of the manager are in use. If the manager ends a token past the edge, the edge notices it later, after access.tokens.recheckMax at the latest.',
   })
 }
 

@@ -50,6 +50,7 @@ export const ruleset: readonly Endpoint[] = [
     summary: 'List rules',
     permission: 'rules:read',
     target: anyNode,
+    answeredByNodeCache: true,
     query: {
       ...rows,
       rule_ids: param('ids of rules', list(integer({ minimum: 1 }))),
@@ -77,6 +78,7 @@ export const ruleset: readonly Endpoint[] = [
     summary: 'List the groups of rules',
     permission: 'rules:read',
     target: anyNode,
+    answeredByNodeCache: true,
     query: { ...rows },
     cache: cacheIn('rules', 'rules'),
   }),
@@ -86,6 +88,7 @@ export const ruleset: readonly Endpoint[] = [
     summary: 'List the values of a compliance requirement in rules',
     permission: 'rules:read',
     target: anyNode,
+    answeredByNodeCache: true,
     params: {
       requirement: param(
         'compliance standard',
@@ -102,6 +105,7 @@ export const ruleset: readonly Endpoint[] = [
     permission: 'rules:read',
     rights: ['rules:read on rule:file:{filename}'],
     target: anyNode,
+    answeredByNodeCache: true,
     query: {
       ...rows,
       relative_dirname: folder,
@@ -187,6 +191,7 @@ function fileRecords(kind: 'lists' | 'rules' | 'decoders', { section, what, file
       summary: `Get a ${what}`,
       permission: 'files:read',
       ...(kind === 'lists' && { rights: ['lists:read on list:file:{filename}'] }),
+      ...(kind === 'rules' && { answeredByNodeCache: true }),
       secret: 'possible',
       query: { raw, ...folder },
       response: { data: 'items', schema: 'NewerItem', raw: { when: 'raw', type } },

@@ -4,10 +4,12 @@ import { policyId, raw, roleId, ruleId, userId } from './params.ts'
 import { master, write } from './record.ts'
 import { bool, integer, json, list, object, oneOf, param, required, text } from './values.ts'
 
-/** What a role may see is part of each response, and which tokens are good. */
-const rights = ['security', 'cache'] as const
+/** What a role may see is part of each response. `rights` ends the acceptance of all tokens. */
+const rights = ['security', 'rights', 'cache'] as const
 
 const writing = { section: 'Security', permission: 'security:write', target: master(), invalidates: rights } as const
+/** A new object has no effect until it is added to a user or a role. */
+const creating = { ...writing, invalidates: ['security'] } as const
 
 export const securityWrites: readonly Endpoint[] = [
   write('DELETE', {
@@ -17,7 +19,7 @@ export const securityWrites: readonly Endpoint[] = [
     permission: 'signedIn',
     target: { kind: 'edge', operation: 'logOut' },
     withoutFlags: ['pretty', 'wait_for_complete'],
-    invalidates: ['security'],
+    invalidates: ['tokens:{caller}'],
   }),
   write('POST', {
     path: '/security/user/authenticate/run_as',
@@ -50,7 +52,7 @@ export const securityWrites: readonly Endpoint[] = [
     query: { allow_run_as: param('whether the user may use authorization contexts', bool(false)) },
   }),
   write('POST', {
-    ...writing,
+    ...creating,
     path: '/security/users',
     summary: 'Create a user',
     rights: ['security:create_user on *:*:*'],
@@ -72,7 +74,7 @@ export const securityWrites: readonly Endpoint[] = [
     body: json({ 'password?': text('password') }),
   }),
   write('POST', {
-    ...writing,
+    ...creating,
     path: '/security/roles',
     summary: 'Create a role',
     rights: ['security:create on *:*:*'],
@@ -94,7 +96,7 @@ export const securityWrites: readonly Endpoint[] = [
     body: json({ 'name?': text('names', { maxLength: 64 }) }),
   }),
   write('POST', {
-    ...writing,
+    ...creating,
     path: '/security/rules',
     summary: 'Create a security rule',
     rights: ['security:create on *:*:*'],
@@ -116,7 +118,7 @@ export const securityWrites: readonly Endpoint[] = [
     body: json({ 'name?': text('names', { maxLength: 64 }), 'rule?': object() }),
   }),
   write('POST', {
-    ...writing,
+    ...creating,
     path: '/security/policies',
     summary: 'Create a policy',
     rights: ['security:create on *:*:*'],

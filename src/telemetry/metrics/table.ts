@@ -51,6 +51,8 @@ export interface MetricsSources {
   readonly store?: () => { readonly up: boolean; readonly local: { readonly bytes: number; readonly entries: number } }
   /** The snapshots whose rows this process has. */
   snapshots(): readonly SnapshotState[]
+  /** Returns the milliseconds after which tokens of the manager's users are checked again. Absent: there are none. */
+  readonly recheckInterval?: () => number
   /** Audit records written, and records that could not be written. */
   audit(): { readonly records: number; readonly failures: number }
   /** Spans that the collector accepted, and spans that were lost; absent if traces are off. */
@@ -407,6 +409,12 @@ export const stateSeries: readonly StateSeries[] = [
     '1: an operator has drained the node for maintenance.',
     ({ drained }) => Number(drained),
     'max',
+  ),
+  gauge(
+    'edge_token_recheck_seconds',
+    'Time after which the manager checks an accepted token of one of its users again; access.tokens.recheck unless many users are in use.',
+    ({ recheckInterval }) => (recheckInterval?.() ?? 0) / 1000,
+    { processes: 'max', when: ({ recheckInterval }) => recheckInterval !== undefined },
   ),
   counter('edge_audit_records_total', 'Audit records written.', ({ audit }) => audit().records, {
     deprecated: 'edge_audit_lines_total',

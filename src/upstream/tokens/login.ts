@@ -42,6 +42,7 @@ export class Login {
 
   async send(account: Account): Promise<LoginResult> {
     const { node, send, clock } = this.#options
+    const sentAt = clock.elapsed()
     const first = await send(this.#call(account))
     const isOlder = first.ok && first.response.status === METHOD_NOT_ALLOWED && this.#method === 'POST'
     if (isOlder) this.#method = 'GET'
@@ -50,7 +51,10 @@ export class Login {
     const { response } = result
     const { status, type, body } = response
     const token = status === 200 && Buffer.isBuffer(body) ? parseLogin(body, clock) : undefined
-    if (token !== undefined) return { ok: true, token }
+    if (token !== undefined) {
+      token.recordAccepted(sentAt)
+      return { ok: true, token }
+    }
     if (isForEveryCall(status)) return { ok: false, response }
     const unknown = type === PROBLEM_TYPE ? '' : ', which its API does not have; check cluster.layout'
     const detail = status === 200 ? 'no token in the response to the login' : `status ${status} for the login${unknown}`
@@ -174,13 +178,14 @@ export class Token {
     return this.#clock.elapsed() >= this.#expiresAt
   }
 
-  /** Milliseconds since the node has issued or accepted the token. */
+  /** Milliseconds since the call began that has issued the token, or that the node has accepted it for. */
   get acceptedAgo(): number {
     return this.#clock.elapsed() - this.#acceptedAt
   }
 
-  recordAccepted(): void {
-    this.#acceptedAt = this.#clock.elapsed()
+  /** `sentAt`: when the call began, by the clock of `elapsed`. */
+  recordAccepted(sentAt: number): void {
+    this.#acceptedAt = sentAt
   }
 }
 

@@ -33,7 +33,10 @@ export function verifyBy(tokensOf: () => TokenCalls | undefined, send: Send): Ve
 }
 
 /** A token for a user of the manager, or why there is none. */
-export type Issued = { readonly ok: true; readonly token: Pick<Token, 'header'> } | NodeFailure
+export type Issued = { readonly ok: true; readonly token: Pick<Token, 'header' | 'acceptedAgo'> } | NodeFailure
+
+/** Returns a token for the user whose credentials the call has; `refused`: the node refuses this one. */
+export type Issue = (call: NodeCall, refused?: Pick<Token, 'header'>) => Promise<Issued>
 
 export class TokenCalls {
   readonly #options: TokenCallOptions
@@ -76,12 +79,16 @@ export class TokenCalls {
     return login.ok ? { ok: true } : verificationOf(resultOf(login))
   }
 
-  /** Returns a token for the user whose credentials the call has. One that is not new is replaced by another login. */
-  async issue(call: NodeCall): Promise<Issued> {
+  /**
+   * Returns a token for the user whose credentials the call has. One that is not new, or that is the refused one, is replaced
+   * by another login.
+   */
+  async issue(call: NodeCall, refused?: Pick<Token, 'header'>): Promise<Issued> {
     const account = this.#options.accountOf(call)
     if (account === undefined) return notSent(call, { fault: 'refusedCredentials', detail: 'no credentials' })
     const known = this.#cache.find(account)
-    if (known?.isYoung) return { ok: true, token: known }
+    if (known?.isYoung && known !== refused) return { ok: true, token: known }
+    if (known !== undefined && known === refused) this.#cache.drop(account, known)
     const login = await this.#cache.logIn(account, this.#patienceOf(call))
     if (login.ok) return login
     return 'response' in login
@@ -113,12 +120,13 @@ export class TokenCalls {
 
   async #send(call: NodeCall, token: Token, { remaining }: Patience, isRenewable: boolean): Promise<NodeResult> {
     if (remaining <= 0) return notSent(call, { fault: 'timeout', detail: 'timed out during the login' })
+    const sentAt = this.#options.clock.elapsed()
     const result = await this.#options.send({
       ...call,
       ...(Number.isFinite(remaining) && { timeout: remaining }),
       authorization: { header: () => token.header(), isRenewable },
     })
-    if (result.ok) token.recordAccepted()
+    if (result.ok) token.recordAccepted(sentAt)
     return result
   }
 }

@@ -2,60 +2,8 @@
  * Clients of the newer contract log in as users of the manager, in front of nodes that cut responses to the rights of a
  * user: users with the same roles share responses, others never do, and a token ends everywhere when the manager ends it.
  */
-import t, { type Test } from 'tap'
-import { startSimulator } from '../../../packages/simulator/src/index.ts'
-import { type Settings, startEdge } from '../../support/edge.ts'
-import { startRedis } from '../../support/redis.ts'
-
-const only001 = [{ actions: ['agent:read', 'syscollector:read'], resources: ['agent:id:001'] }] as const
-const users = {
-  ann: { password: 'ann-pw', roles: ['administrator'], runAs: true },
-  amy: { password: 'amy-pw', roles: ['administrator'] },
-  bob: { password: 'bob-pw', roles: only001 },
-  eve: { password: 'eve-pw', roles: ['readonly'] },
-  nil: { password: 'nil-pw' },
-} as const
-
-type User = keyof typeof users
-
-const settings: Settings = {
-  listen: { contract: 'newer' },
-  cluster: { layout: 'newer', discover: false, credentials: { mode: 'passthrough', username: null, password: null } },
-  access: { users: null, roles: null },
-}
-
-interface Body {
-  readonly data?: { readonly token?: string; readonly total_affected_items?: number }
-  readonly title?: string
-  readonly detail?: string
-}
-
-/** Starts two replicas, and returns functions that send requests of users to one of them. */
-async function twoReplicas(t: Test) {
-  const simulator = await startSimulator({ layout: 'newer', workers: 1, agents: 6, newer: { users } })
-  t.teardown(() => simulator.close())
-  const redis = await startRedis()
-  t.teardown(() => redis.close())
-  const shared = { ...settings, cache: { redis: { url: redis.url } } }
-  const edges = [
-    await startEdge({ nodes: simulator.nodes, settings: shared }),
-    await startEdge({ nodes: simulator.nodes, settings: shared }),
-  ]
-  t.teardown(() => Promise.all(edges.map((edge) => edge.close())))
-  const send = async (at: number, path: string, authorization: string | undefined, method = 'GET') => {
-    const headers = authorization === undefined ? {} : { authorization }
-    const response = await fetch(`${edges[at]?.url}${path}`, { method, headers })
-    const body = (await response.json()) as Body
-    return { status: response.status, cache: response.headers.get('cache-status') ?? '', body }
-  }
-  const logIn = async (user: User, at = 0) => {
-    const basic = `Basic ${btoa(`${user}:${users[user].password}`)}`
-    const { status, body } = await send(at, '/security/user/authenticate', basic, 'POST')
-    t.equal(status, 200, `login of ${user}: ${JSON.stringify(body)}`)
-    return `Bearer ${body.data?.token}`
-  }
-  return { simulator, edges, send, logIn }
-}
+import t from 'tap'
+import { type Body, twoReplicas, type User, users } from './two-replicas.ts'
 
 t.test('users with the same roles share responses, and no user gets those of others', async (t) => {
   const { send, logIn } = await twoReplicas(t)

@@ -38,6 +38,8 @@ const unwritten: Readonly<Record<string, string>> = {
 const newerOnly: Readonly<Record<string, string>> = {
   mitre: 'the classic contract has no MITRE tables',
   security: 'the classic contract has no users, roles and policies',
+  rights: 'the accepted tokens of the manager',
+  'tokens:': 'the accepted tokens of one user',
   'vulnerability:': 'the classic contract has no vulnerabilities',
   [OF_ALL]: 'each stored response has it',
 }

@@ -57,6 +57,12 @@ t.test('a node that is cut off, and a budget that is used up', async (t) => {
   t.strictSame(kinds({ nodes: () => [used(270)] }), ['budgetUsedUp'])
 })
 
+t.test('tokens that are checked less often than the settings say', async (t) => {
+  const checkedEvery = (interval: number) => kinds({ tokenRecheck: () => ({ interval, configured: 10_000 }) })
+  t.strictSame(checkedEvery(10_000), [])
+  t.strictSame(checkedEvery(11_000), ['tokensCheckedLate'])
+})
+
 t.test('a queue that grows is a warning, a full one is an error', async (t) => {
   const growing = { growingQueues: () => [{ node: 'worker-1', from: 3, to: 40 }] }
   t.match(problems(growing), [{ kind: 'queueGrowing', severity: 'warning', summary: /worker-1 3 → 40 calls/ }])

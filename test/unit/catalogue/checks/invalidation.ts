@@ -92,7 +92,7 @@ function placeholders(tag: Tag): readonly string[] {
  * Returns whether every placeholder is known when the tag is filled. The tags of a read are filled before its response.
  */
 export function fills(tag: Tag, record: Endpoint): boolean {
-  return placeholders(tag).every((name) => name === 'master' || known(name, record))
+  return placeholders(tag).every((name) => name === 'master' || name === 'caller' || known(name, record))
 }
 
 function known(name: string, record: Endpoint): boolean {
@@ -121,9 +121,12 @@ function wholeOf(tag: Tag): Tag {
   return tag.replaceAll(/\{[^}]*\}/g, '*')
 }
 
+/** The accepted tokens of the manager's users (cache/accepted-tokens.ts) are stored with these tags. */
+const OF_TOKENS: ReadonlySet<Tag> = new Set(['rights', 'tokens:{caller}'])
+
 function hasTag(record: Endpoint, tag: Tag): boolean {
   if (!isRead(record) || 'never' in record.cache) return false
-  if (tag === OF_ALL) return true
+  if (tag === OF_ALL || OF_TOKENS.has(tag)) return true
   return record.cache.tags.some((own) => familyOf(own) === familyOf(tag))
 }
 
