@@ -12,8 +12,10 @@ import { preferencesOf, type Representation, represent } from '../representation
 import { version } from './process.ts'
 
 export interface ApiDescription {
-  /** Answers `GET /openapi.json` of the listener for clients. */
+  /** Answers `GET /openapi.json` of the listeners for clients. */
   readonly handler: Handler
+  /** Answers `GET /openapi-newer.json` of the listeners for clients. */
+  readonly newerHandler: Handler
   readonly document: () => Promise<object>
   /** Returns the same response for another listener. */
   readonly represent: (headers: IncomingHttpHeaders) => Promise<Representation>
@@ -42,6 +44,7 @@ export function createApiDescription(current: ReloadableConfig['current']): ApiD
       represent((await get()).response, preferencesOf(headers, NO_FLAGS, current().cache.compressionMinBytes))
   return {
     handler: async () => (await classic()).response,
+    newerHandler: async () => (await newer()).response,
     document: async () => (await classic()).document,
     represent: representer(classic),
     representNewer: representer(newer),

@@ -77,6 +77,7 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
       }),
       ...cacheOperations(cache.ports),
       describeApi: description.handler,
+      describeNewerApi: description.newerHandler,
     },
     ...cache.stages,
     ...buildNodeStages(settings, { cluster, kindOf, log, onJoin: emit.join, acquireFetchLock: cache.acquireFetchLock }),

@@ -5,12 +5,11 @@ import { type CacheStages, createCache } from '../cache/index.ts'
 import type { KeySettings } from '../cache/key.ts'
 import type { LifetimesOf } from '../cache/lifetimes.ts'
 import { type CacheOperationsPorts, disabledCache } from '../cache/operations.ts'
-import { compilePolicy } from '../cache/policy.ts'
+import { policyByName } from '../cache/purge.ts'
 import { createRecheckPace } from '../cache/recheck-pace.ts'
 import type { CacheStore } from '../cache/stores/contract.ts'
 import { createMemoryStore } from '../cache/stores/memory-store.ts'
 import { createRedisStore } from '../cache/stores/redis-store.ts'
-import { catalogue } from '../catalogue/index.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import type { CacheStoreState } from '../core/cache-index.ts'
@@ -22,6 +21,7 @@ import type { RedisReplica } from '../redis/replica.ts'
 import { layoutRules, rulesOfSetting } from '../upstream/dialects/dialect.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { createIdleCapacityCheck, createSilenceCheck, type KindOf } from '../upstream/kinds/index.ts'
+import { servedRecords } from './fronts.ts'
 
 export interface BuiltCache {
   /** Absent: there is no cache, and no other replica to invalidate responses of. */
@@ -113,7 +113,7 @@ export async function buildCache(settings: ReloadableConfig, parts: CacheParts):
       resolveTarget: stages.resolveTarget,
       snapshotTargetOf: stages.snapshotTargetOf,
       index: store,
-      catalogue,
+      catalogue: servedRecords(initial),
       isNode: (name) => cluster.view.find(name) !== undefined,
       resolveUrl,
     },
@@ -145,10 +145,10 @@ async function createStore(
 }
 
 function readLifetimes({ current }: ReloadableConfig): LifetimesOf {
-  return (group, endpoint) => {
+  return (group, name) => {
     const { endpoints, ttl, defaultTtl, staleWhileRevalidate, staleIfError } = current().cache
     return {
-      ttl: endpoints[`/${endpoint.slice(1)}`] ?? ttl[group] ?? defaultTtl,
+      ttl: endpoints[name as keyof typeof endpoints] ?? ttl[group] ?? defaultTtl,
       staleWhileRevalidate: staleWhileRevalidate[group] ?? 'automatic',
       staleIfError,
     }
@@ -156,9 +156,8 @@ function readLifetimes({ current }: ReloadableConfig): LifetimesOf {
 }
 
 /** Checked here, because `config/` does not have the catalogue. */
-function checkEndpoints(paths: readonly string[]): void {
-  const storable = catalogue.filter((endpoint) => typeof compilePolicy(endpoint) !== 'string').map(({ path }) => path)
-  const unknown = paths.find((path) => !storable.includes(path))
+function checkEndpoints(names: readonly string[]): void {
+  const unknown = names.find((name) => !policyByName.has(name))
   if (unknown === undefined) return
   const remedy = '"manager-edge routes" lists all endpoints'
   throw new Error(`cache.endpoints: ${unknown} is not a GET endpoint whose responses are stored; ${remedy}`)

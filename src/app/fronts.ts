@@ -2,11 +2,13 @@
 import type { Logger } from 'pino'
 import type { Access } from '../access/access.ts'
 import type { AcceptedTokens } from '../cache/accepted-tokens.ts'
-import type { Contract } from '../catalogue/endpoint.ts'
-import { catalogue } from '../catalogue/index.ts'
+import type { Contract, Endpoint } from '../catalogue/endpoint.ts'
+import { bothContracts, catalogue } from '../catalogue/index.ts'
+import { parseName } from '../catalogue/names.ts'
 import { newerContract as newerRecords, withManagerUsers } from '../catalogue/newer-contract/index.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
+import { EdgeError, Problem } from '../core/errors.ts'
 import type { EventListeners } from '../core/events.ts'
 import type { Handler } from '../core/request.ts'
 import type { RecordStages } from '../core/trace.ts'
@@ -30,12 +32,13 @@ import { createTraceStarter, type Traces } from './telemetry.ts'
 export interface Front extends Http {
   readonly listener: Listener
   readonly port: number
+  readonly contract: Contract
 }
 
 export interface Fronts {
   /** The first one is that of `listen.port`. */
   readonly all: readonly Front[]
-  /** Of the first one. */
+  /** Resolves the name of a URL at the port of its contract. Throws 604 if there is none, or the caller may not use it. */
   readonly resolveUrl: ResolveUrl
   /** Returns a signed token for a user of the edge. */
   readonly issueToken: (name: string) => Promise<string>
@@ -102,7 +105,7 @@ export async function buildFronts(settings: ReloadableConfig, parts: FrontParts)
         return authenticator
       },
     })
-    return { ...http, listener, port }
+    return { ...http, listener, port, contract }
   }
   const all = await Promise.all(portsOf(listen).map(createFront))
   settings.onReload(async (next) => {
@@ -112,9 +115,32 @@ export async function buildFronts(settings: ReloadableConfig, parts: FrontParts)
       for (const { forgetUrls } of all) forgetUrls()
     }
   })
-  const [first] = all
-  if (first === undefined) throw new Error('there is no port for clients')
-  return { all, resolveUrl: first.resolveUrl, issueToken }
+  return { all, resolveUrl: resolverOf(all), issueToken }
+}
+
+/** In mode passthrough, the credentials of a caller are those of one contract, and so are its stored responses. */
+function resolverOf(fronts: readonly Front[]): ResolveUrl {
+  return (name, caller) => {
+    const { contract, path } = parseName(name)
+    const front = fronts.find((each) => each.contract === contract)
+    if (front === undefined) throw new EdgeError(604, `. No port of this edge serves the ${contract} contract`)
+    const ofOther = contract === 'newer' ? caller.credentials : caller.nodeToken
+    if (ofOther !== undefined) throw new EdgeError(604, `. Explain this url at the port of the ${contract} contract`)
+    try {
+      return front.resolveUrl(path, caller)
+    } catch (error) {
+      // The url is a parameter of the request that is answered.
+      if (error instanceof Problem && error.code === 614)
+        throw new Problem(604, { title: error.title, detail: error.detail })
+      throw error
+    }
+  }
+}
+
+/** Returns the records of the contracts that clients can use. */
+export function servedRecords({ listen }: Pick<Config, 'listen'>): readonly Endpoint[] {
+  const contracts = new Set(portsOf(listen).map(({ contract }) => contract))
+  return bothContracts.filter(({ contract }) => contracts.has(contract))
 }
 
 export function servesNewerContract(listen: Config['listen']): boolean {

@@ -111,8 +111,8 @@ export function storeResponse(
   return { result, storing: ports.store.store({ key, tags, epochs, response: entry, initialAge, info }) }
 }
 
-function lifetimesOf(ports: CachePorts, { target, request }: ReadContext): FreshnessLifetimes {
-  return ports.lifetimesOf(target.policy.group, request.endpoint.path)
+function lifetimesOf(ports: CachePorts, { target }: ReadContext): FreshnessLifetimes {
+  return ports.lifetimesOf(target.policy.group, target.policy.name)
 }
 
 /** Returns the request as the nodes get it. */

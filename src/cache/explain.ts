@@ -1,5 +1,6 @@
 /** Explains to operators why the next request of a URL is a hit or a miss, and which writes invalidate its response. */
 import type { ConditionalTags, Endpoint, Tag, WriteEndpoint } from '../catalogue/endpoint.ts'
+import { nameOf } from '../catalogue/names.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { Caller, EdgeRead } from '../core/request.ts'
 import type { CacheIndex, Lookup } from '../core/response.ts'
@@ -11,9 +12,10 @@ export interface ExplainPorts {
   /** Returns the place of the snapshot that can answer a request; `undefined`: there is none. */
   readonly snapshotTargetOf?: (request: EdgeRead) => CacheTarget | undefined
   readonly index: Pick<CacheIndex, 'peek'>
+  /** The records of the contracts that clients can use. */
   readonly catalogue: readonly Endpoint[]
   readonly isNode: (name: string) => boolean
-  /** Returns the validated GET request of a path and query. Throws the EdgeError that the request would get. */
+  /** Returns the validated GET request of the name of a path and query. Throws the EdgeError that the request would get. */
   resolveUrl(url: string, caller: Caller): Promise<EdgeRead>
 }
 
@@ -83,7 +85,7 @@ function decodeNode(encoded: string): string {
 /** Explains a URL as the index shows it. Throws as `resolveIndexUrl` does. */
 export async function explain(ports: ExplainPorts, indexUrl: string, caller: Caller): Promise<Explanation> {
   const request = await resolveIndexUrl(ports, indexUrl, caller)
-  const endpoint = `${request.endpoint.method} ${request.endpoint.path}`
+  const endpoint = `${request.endpoint.method} ${nameOf(request.endpoint)}`
   const target = ports.resolveTarget(request)
   if (typeof target === 'string') {
     return {
@@ -161,12 +163,16 @@ function invalidatingWrites(catalogue: readonly Endpoint[], tags: readonly Tag[]
   }
 
   function describeWrite(
-    { method, path }: WriteEndpoint,
+    record: WriteEndpoint,
     always: readonly Tag[],
     conditional: readonly ConditionalTags[],
   ): InvalidatingWrite {
     const when = always.length > 0 ? [] : conditional.map(({ value, matches }) => `${value} matches ${matches}`)
     const matching = [...always, ...conditional.flatMap((entry) => entry.tags.filter(matchesTags))]
-    return { write: `${method} ${path}`, tags: [...new Set(matching)], ...(when.length > 0 && { when }) }
+    return {
+      write: `${record.method} ${nameOf(record)}`,
+      tags: [...new Set(matching)],
+      ...(when.length > 0 && { when }),
+    }
   }
 }

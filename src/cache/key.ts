@@ -5,6 +5,7 @@
  */
 import { createHash, createHmac } from 'node:crypto'
 import type { Contract, Param, Tag } from '../catalogue/endpoint.ts'
+import { nameOf } from '../catalogue/names.ts'
 import { namesSecret } from '../core/access.ts'
 import type { StoredResponseInfo } from '../core/cache-index.ts'
 import { type Caller, type EdgeRead, nodeOf } from '../core/request.ts'
@@ -64,7 +65,7 @@ export function createTargetResolver({ key, nodes, lifetimesOf }: TargetOptions)
     if (typeof policy === 'string') return policy
     if (policy.rawWhen !== undefined && Object.hasOwn(query, policy.rawWhen)) return 'a file is streamed, not stored'
     if (namesSecret(endpoint, query)) return 'it names a field that holds a secret'
-    if (lifetimesOf(policy.group, endpoint.path).ttl <= 0) return 'its TTL is set to 0'
+    if (lifetimesOf(policy.group, policy.name).ttl <= 0) return 'its TTL is set to 0'
     const basis = basisNow()
     return { ...resolve(request, policy, basis), isCurrent: () => basisNow() === basis }
   }
@@ -90,8 +91,8 @@ function resolve(request: EdgeRead, policy: CompiledPolicy, basis: KeyBasis): Om
   const { settings, master } = basis
   const canonical = canonicalRequest(request, policy, basis)
   const tags = policy.tagsOf(request, master)
-  const { path, scope } = canonical
-  const info = { url: urlOf(canonical), group: policy.group, endpoint: path, scope, tags }
+  const { scope } = canonical
+  const info = { url: urlOf(canonical), group: policy.group, endpoint: policy.name, scope, tags }
   return { policy, key: hashKey(serialize(canonical), settings.secret), tags, info }
 }
 
@@ -132,10 +133,15 @@ function canonicalRequest(request: EdgeRead, policy: CompiledPolicy, { settings,
 function canonicalValues(params: CompiledPolicy['query'], values: EdgeRead['query']): NamedValues {
   const found: (readonly [string, string])[] = []
   for (const [name, param] of params) {
-    const value = ownEntry(values, name) ?? param.default
+    const value = ownEntry(values, name) ?? defaultOf(param)
     if (value !== undefined) found.push([name, canonicalValue(String(value), param)])
   }
   return found
+}
+
+/** A parameter that only some releases have is left out: the URL of the entry must be one that the others accept. */
+function defaultOf({ default: preset, value }: Param): Param['default'] {
+  return value?.releases === undefined ? preset : undefined
 }
 
 /** Numbers without leading zeros, and an ascending sort without `+`: the manager reads both spellings as the same. */
@@ -190,10 +196,10 @@ function hashKey(text: string, secret: Buffer | string): string {
 /** What `/cache` shows after the path of a snapshot. No node has such a name. */
 export const SNAPSHOT_MARK = '#*'
 
-/** Returns path and query as `/cache` shows them; after `#` the node whose part of a joined response it is. */
-function urlOf({ path, params, query, node, isSnapshot }: CanonicalRequest): string {
+/** Returns the name of path and query as `/cache` shows it; after `#` the node whose part of a joined response it is. */
+function urlOf({ contract, path, params, query, node, isSnapshot }: CanonicalRequest): string {
   const values = new Map(params)
-  const filled = path.replaceAll(/:([^/]+)/g, (_, name: string) => encode(values.get(name) ?? ''))
+  const filled = nameOf({ contract, path }).replaceAll(/:([^/]+)/g, (_, name: string) => encode(values.get(name) ?? ''))
   const text = query.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&')
   if (isSnapshot) return filled + SNAPSHOT_MARK
   const url = text === '' ? filled : `${filled}?${text}`

@@ -1,22 +1,19 @@
-/** The `/cache` endpoints. The shapes and the name `redisClient` are those of the manager's own cache. */
+/** The `/cache` endpoints of both contracts. What they return is computed here; `operation-forms.ts` writes it. */
+import type { Contract } from '../catalogue/endpoint.ts'
+import { nameFor, nameOf, parseName } from '../catalogue/names.ts'
 import { allows, READ_CACHE } from '../core/access.ts'
-import { type IndexEntry, type SnapshotState, shownEntry } from '../core/cache-index.ts'
-import { envelopeOf } from '../core/envelope.ts'
+import type { IndexEntry, PurgeScope, SnapshotState } from '../core/cache-index.ts'
 import type { Caller, EdgeRequest, Handler } from '../core/request.ts'
-import {
-  type CacheIndex,
-  type EdgeOrigin,
-  type EdgeResponse,
-  type EnvelopeResponse,
-  OF_EDGE,
-} from '../core/response.ts'
-import { compareTexts, inTurns, selectFirst } from '../core/turns.ts'
+import type { CacheIndex, EdgeResponse } from '../core/response.ts'
+import { inTurns } from '../core/turns.ts'
 import { collectInTurns } from '../query/collect.ts'
-import { CollectionError, parseCollectionRequest, parsePage } from '../query/request.ts'
+import { CollectionError, type CollectionPage, parseCollectionRequest, parsePage } from '../query/request.ts'
 import { cacheEntries } from '../query/sources.ts'
+import type { Element } from '../query/value.ts'
 import { explain } from './explain.ts'
 import { effectiveLifetimes } from './lifetimes.ts'
-import { listPurged, type PurgePorts, policyByPath, purge, purgeCostOf, purgeScopeOf } from './purge.ts'
+import { type CacheForm, classicForm, type FoundResponses, type ListedEntries, newerForm } from './operation-forms.ts'
+import { listPurged, type PurgePorts, policyByName, purge, purgeCostOf, purgeScopeOf } from './purge.ts'
 
 export interface CacheOperationsPorts extends PurgePorts {
   /** Returns the scopes of the stored responses that the caller may be served. Absent: there are no stored responses. */
@@ -46,48 +43,81 @@ export const disabledCache: CacheOperationsPorts = {
   sharedThroughRedis: false,
 }
 
-type ListedEntries = Pick<CacheIndex, 'list' | 'count' | 'page'>
+type CacheOperation =
+  | 'cacheIndex'
+  | 'cacheEntries'
+  | 'cacheGroups'
+  | 'cacheClear'
+  | 'cacheClearGroup'
+  | 'cacheConfig'
+  | 'cacheExplain'
 
-type CacheOperation = 'cacheIndex' | 'cacheClear' | 'cacheClearGroup' | 'cacheConfig' | 'cacheExplain'
+const forms: Readonly<Record<Contract, CacheForm>> = { classic: classicForm, newer: newerForm }
 
 export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<CacheOperation, Handler>> {
   const { index, enabled, sharedThroughRedis, explained } = ports
   return {
-    cacheIndex: async ({ query, caller, returnMinimal }) => {
-      const entries = readableBy(caller)
-      return query.details === 'true' ? details(entries, query) : listing(entries, returnMinimal)
+    cacheIndex: async (request) => {
+      const { details, ...query } = request.query
+      const entries = readableBy(request.caller)
+      return details === 'true' ? page(request, query) : classicForm.listing(entries, request.returnMinimal)
     },
+    cacheEntries: async (request) => page(request, request.query),
+    cacheGroups: async ({ caller }) => newerForm.groups(await readableBy(caller).count()),
     cacheClear: clear,
     cacheClearGroup: clear,
-    cacheConfig: async () =>
-      success({
+    cacheConfig: async ({ endpoint: { contract } }) =>
+      forms[contract].configuration({
         debug: false,
         defaultDuration: ports.defaultDuration(),
         enabled,
         appendKey: [],
         jsonp: false,
         redisClient: sharedThroughRedis,
-        ...(enabled && effectiveLifetimes(policyByPath, ports.lifetimesOf)),
+        ...(enabled && effectiveLifetimes(policiesOf(contract), ports.lifetimesOf)),
       }),
-    cacheExplain: async ({ query, caller }) => {
-      if (explained === undefined) return success({ cacheable: false, reason: 'the cache is off' })
-      return success(await explain(explained, query.url ?? '/', caller))
+    cacheExplain: async ({ query, caller, endpoint: { contract } }) => {
+      const form = forms[contract]
+      if (explained === undefined) return form.explanation({ cacheable: false, reason: 'the cache is off' })
+      const name = nameOf(parseName(query.url ?? '/', contract))
+      return form.explanation(await explain(explained, name, caller))
     },
   }
 
-  async function clear(request: EdgeRequest): Promise<EdgeResponse> {
-    const { query, returnMinimal, caller } = request
-    const entries = readableBy(caller)
-    const scope = purgeScopeOf(request)
-    if (query.preview === 'true') {
-      const scopes = readableScopes(caller)
-      const mayName = ({ scope: ofEntry }: IndexEntry) => scopes?.has(ofEntry) ?? true
-      return success(await purgeCostOf(await listPurged(ports, scope, caller), ports.lifetimesOf, mayName))
+  async function page(request: EdgeRequest, query: EdgeRequest['query']): Promise<EdgeResponse> {
+    const { contract } = request.endpoint
+    const form = forms[contract]
+    try {
+      return await form.page(await pageOf(readableBy(request.caller), query, contract))
+    } catch (fault) {
+      if (!(fault instanceof CollectionError)) throw fault
+      return form.refused(fault, query)
     }
-    const outcome = await purge(ports, scope, caller)
-    const response = await listing(entries, returnMinimal)
-    if (outcome === 'done') return response
+  }
+
+  async function clear(request: EdgeRequest): Promise<EdgeResponse> {
+    const { query, caller, endpoint } = request
+    const form = forms[endpoint.contract]
+    const scope = purgeScopeOf(request)
+    const isPreview = query.preview === 'true'
+    const found = isPreview || form.namesPurged ? await findPurged(scope, caller) : undefined
+    const outcome = isPreview ? 'preview' : await purge(ports, scope, caller)
+    const response = await form.purged({ request, outcome, found, left: readableBy(caller) })
+    if (outcome !== 'pending') return response
     return { ...response, status: 202, origin: { ...response.origin, isUnfinished: true } }
+  }
+
+  async function findPurged(scope: PurgeScope, caller: Caller): Promise<FoundResponses> {
+    const scopes = readableScopes(caller)
+    const mayName = ({ scope: ofEntry }: IndexEntry) => scopes?.has(ofEntry) ?? true
+    const rows = await listPurged(ports, scope, caller)
+    const keys = new Set(scope.keys)
+    for (const { key } of rows) keys.delete(key)
+    return {
+      cost: await purgeCostOf(rows, ports.lifetimesOf, mayName),
+      readable: rows.filter(mayName),
+      unknownKeys: [...keys],
+    }
   }
 
   function readableBy(caller: Caller): ListedEntries {
@@ -99,76 +129,37 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
   function readableScopes(caller: Caller): ReadonlySet<string> | undefined {
     return allows(caller.permissions, READ_CACHE) ? undefined : (ports.scopesOf?.(caller) ?? new Set())
   }
-
-  async function listing(entries: ListedEntries, isMinimal: boolean): Promise<EnvelopeResponse<EdgeOrigin>> {
-    return isMinimal ? counts(entries) : urlsOf(await entries.list())
-  }
-
-  /** Counts instead of URLs (`Prefer: return=minimal`, RFC 7240): of all entries, the cost does not depend on their number. */
-  async function counts(entries: ListedEntries): Promise<EnvelopeResponse<EdgeOrigin>> {
-    const groups = await entries.count()
-    const all = [...groups.values()].reduce((sum, count) => sum + count, 0)
-    const headers = { 'preference-applied': 'return=minimal' }
-    return envelopeOf({ error: 0, data: { all, groups: Object.fromEntries(groups) } }, { ...OF_EDGE, headers })
-  }
 }
 
-/** A page costs as much as its rows, unless all rows must be compared: for a sort, a search or a filter by tag. */
-async function details(listed: ListedEntries, { details: _, ...query }: EdgeRequest['query']): Promise<EdgeResponse> {
-  const { group, offset, limit, ...others } = query
-  try {
-    if (Object.keys(others).length > 0) {
-      const entries = await listed.list(group?.toLowerCase())
-      const request = parseCollectionRequest(query, new Date())
-      return success(await collectInTurns(entries, shownEntry, request, cacheEntries))
-    }
-    const window = parsePage(parseCollectionRequest({ ...(offset && { offset }), ...(limit && { limit }) }, new Date()))
-    const { rows, total } = await listed.page({ ...window, ...(group && { group: group.toLowerCase() }) })
-    return success({ items: rows.map((row) => shownEntry(row)), totalItems: total })
-  } catch (fault) {
-    if (!(fault instanceof CollectionError)) throw fault
-    return envelopeOf({ error: fault.code, message: fault.message }, OF_EDGE)
-  }
-}
-
-function success(data: unknown): EnvelopeResponse<EdgeOrigin> {
-  return envelopeOf({ error: 0, data }, OF_EDGE)
+function policiesOf(contract: Contract): typeof policyByName {
+  return new Map([...policyByName].filter(([name]) => parseName(name).contract === contract))
 }
 
 /**
- * Returns the response of `GET /cache`: the URLs of all stored responses, also by group. There may be a hundred thousand.
- * Each URL is listed once, though it may be stored for several scopes. Serves other events of the loop meanwhile.
+ * A page costs as much as its rows, unless all rows must be compared: for a sort, a search or a filter by tag. Throws
+ * CollectionError.
  */
-async function urlsOf(entries: readonly IndexEntry[]): Promise<EnvelopeResponse<EdgeOrigin>> {
-  const all = new Set<string>()
-  const groups = new Map<string, Set<string>>()
-  for await (const part of inTurns(entries)) {
-    for (const { group, url } of part) {
-      all.add(url)
-      const urls = groups.get(group)
-      if (urls === undefined) groups.set(group, new Set([url]))
-      else urls.add(url)
+async function pageOf(listed: ListedEntries, query: EdgeRequest['query'], contract: Contract): Promise<CollectionPage> {
+  const { toRow, maxLimit, searchOf } = forms[contract]
+  const { group, offset, limit, ...others } = query
+  if (Object.keys(others).length > 0) {
+    const { endpoint, search } = others
+    const entries = await listed.list(group?.toLowerCase())
+    const parsed = {
+      ...query,
+      ...(search !== undefined && { search: searchOf(search) }),
+      ...(endpoint !== undefined && { endpoint: nameFor(contract, nameOf(parseName(endpoint, contract))) }),
     }
+    return collectInTurns(entries, toRow, parseCollectionRequest(parsed, new Date()), cacheEntries, maxLimit)
   }
-  const parts = [Buffer.from('{"error":0,"data":{"all":'), ...(await listOf(all)), Buffer.from(',"groups":{')]
-  for (const [at, group] of [...groups.keys()].sort().entries()) {
-    parts.push(
-      Buffer.from(`${at === 0 ? '' : ','}${JSON.stringify(group)}:`),
-      ...(await listOf(groups.get(group) ?? [])),
-    )
-  }
-  parts.push(Buffer.from('}}}'))
-  return { kind: 'envelope', status: 200, body: Buffer.concat(parts), errorNumber: 0, origin: OF_EDGE }
-}
-
-/** Returns a JSON list of the sorted texts, in parts. */
-async function listOf(texts: Iterable<string>): Promise<readonly Buffer[]> {
-  const { first: sorted } = await selectFirst([...texts], (text) => text, compareTexts, Number.POSITIVE_INFINITY)
-  const parts: Buffer[] = []
-  for await (const part of inTurns(sorted)) {
-    parts.push(Buffer.from(parts.length === 0 ? '[' : ','), Buffer.from(JSON.stringify(part).slice(1, -1)))
-  }
-  return parts.length === 0 ? [Buffer.from('[]')] : [...parts, Buffer.from(']')]
+  const window = parsePage(
+    parseCollectionRequest({ ...(offset && { offset }), ...(limit && { limit }) }, new Date()),
+    maxLimit,
+  )
+  const { rows, total } = await listed.page({ ...window, ...(group && { group: group.toLowerCase() }) })
+  const items: Element[] = []
+  for await (const part of inTurns(rows)) items.push(...part.map(toRow))
+  return { items, totalItems: total }
 }
 
 /**

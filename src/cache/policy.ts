@@ -13,11 +13,14 @@ import type {
   Tag,
   WriteEndpoint,
 } from '../catalogue/endpoint.ts'
+import { nameOf } from '../catalogue/names.ts'
 import { type EdgeRead, type EdgeRequest, type EdgeWrite, fieldsOf, nodeOf } from '../core/request.ts'
 import { ownField } from '../core/values.ts'
 import { endpointTag } from './stores/epochs.ts'
 
 export interface CompiledPolicy {
+  /** The name of the endpoint, which the settings of lifetimes and purges have. */
+  readonly name: string
   readonly group: CacheGroup
   /** `rights`: the response depends on the permissions of the caller. */
   readonly scope: 'everyone' | 'rights'
@@ -58,13 +61,15 @@ function compile(record: Endpoint): CompiledPolicy | string {
   if (record.target.kind === 'edge') return 'the edge answers it itself'
   const raw: Endpoint['response']['raw'] = record.response.raw
   const params: Readonly<Record<string, Param>> = record.params
+  const name = nameOf(record)
   return {
+    name,
     group: policy.group,
     scope: policy.scope,
     stale: policy.stale ?? 'allowed',
     params: Object.entries(params).sort(byName),
     query: Object.entries(record.query).sort(byName),
-    tagsOf: compileReadTags(policy, record.path),
+    tagsOf: compileReadTags(policy, name),
     ...(raw?.when !== undefined && { rawWhen: raw.when }),
     isJoined: record.target.kind === 'everyNode' || record.target.kind === 'severalNodes',
     isReplicated: record.target.kind === 'anyNode',
@@ -97,13 +102,13 @@ interface TemplateValues {
  */
 function compileReadTags(
   policy: Extract<CachePolicy, { tags: readonly Tag[] }>,
-  path: string,
+  name: string,
 ): CompiledPolicy['tagsOf'] {
   const templates = policy.tags.map(parseTag)
   const families = templates
     .filter((parts) => !parts.every(isText))
     .map((parts) => parts.map((part) => (isText(part) ? part : '*')).join(''))
-  const fixed = ['cache', `cache:${policy.group}`, endpointTag(path), ...families]
+  const fixed = ['cache', `cache:${policy.group}`, endpointTag(name), ...families]
   return (request, master) => {
     const node = nodeOf(request)
     // The part of one node in a joined response is data of that node, not of the master.

@@ -4,7 +4,8 @@
  */
 
 import type { Endpoint, Tag } from '../catalogue/endpoint.ts'
-import { catalogue } from '../catalogue/index.ts'
+import { bothContracts } from '../catalogue/index.ts'
+import { nameOf, parseName } from '../catalogue/names.ts'
 import type { IndexEntry, PurgeCost, PurgeOutcome, PurgeScope } from '../core/cache-index.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { CacheEvent, InvalidationCause, Log } from '../core/events.ts'
@@ -26,32 +27,37 @@ export interface PurgePorts {
   readonly explained?: ExplainPorts
 }
 
-/** The policies of all endpoints whose responses may be stored, by path. */
-export const policyByPath: ReadonlyMap<string, CompiledPolicy> = new Map(
-  catalogue.flatMap((endpoint) => {
+/** The policies of all endpoints whose responses may be stored, by name. */
+export const policyByName: ReadonlyMap<string, CompiledPolicy> = new Map(
+  bothContracts.flatMap((endpoint) => {
     const policy = compilePolicy(endpoint)
-    return typeof policy === 'string' ? [] : [[endpoint.path as string, policy] as const]
+    return typeof policy === 'string' ? [] : [[policy.name, policy] as const]
   }),
 )
-const groups: ReadonlySet<string> = new Set([...policyByPath.values()].map(({ group }) => group))
+const groups: ReadonlySet<string> = new Set([...policyByName.values()].map(({ group }) => group))
 /** URLs of responses that a soft purge cannot mark; a preview names no more of them. */
 const MAX_PREVIEWED_URLS = 100
 /** The form of keys: a SHA-256 digest in base64url. */
 const KEY = /^[A-Za-z0-9_-]{43}$/
 
-/** Returns what a request to purge names. Throws 604 for more than one name, an unknown endpoint, or an impossible tag. */
-export function purgeScopeOf({ params, query }: Pick<EdgeRequest, 'params' | 'query'>): PurgeScope {
-  const { key, endpoint, tag } = query
+/**
+ * Returns what a request to purge names. A path without a prefix is one of the contract of the request. Throws 604 for more
+ * than one name, an unknown endpoint, or an impossible tag.
+ */
+export function purgeScopeOf(request: Pick<EdgeRequest, 'endpoint' | 'params' | 'query'>): PurgeScope {
+  const { params, query } = request
+  const { key, tag } = query
+  const endpoint = query.endpoint && nameOf(parseName(query.endpoint, request.endpoint.contract))
   const soft = query.soft === 'true'
   if (params.group !== undefined) return { group: params.group.toLowerCase(), soft }
   if ([key, endpoint, tag].filter((name) => name !== undefined).length > 1) {
     throw new EdgeError(604, '. Give only one of key, endpoint and tag')
   }
-  if (endpoint !== undefined && !policyByPath.has(endpoint)) {
-    throw new EdgeError(604, '. No response of this endpoint is stored: GET /cache?details=true names endpoints')
+  if (endpoint !== undefined && !policyByName.has(endpoint)) {
+    throw new EdgeError(604, '. No response of this endpoint is stored: see the details of GET /cache')
   }
   if (tag !== undefined && !mayBeReadTag(tag)) {
-    throw new EdgeError(604, '. No stored response can have this tag: GET /cache?details=true names tags')
+    throw new EdgeError(604, '. No stored response can have this tag: see the details of GET /cache')
   }
   if (key !== undefined) return { keys: key.split(','), soft }
   return { ...(endpoint !== undefined && { endpoint }), ...(tag !== undefined && { tag }), soft }
@@ -65,7 +71,7 @@ export async function listPurged(ports: PurgePorts, scope: PurgeScope, caller: C
     return withSnapshots(ports, found, caller)
   }
   if (endpoint !== undefined) {
-    const listed = await ports.index.list(policyByPath.get(endpoint)?.group)
+    const listed = await ports.index.list(policyByName.get(endpoint)?.group)
     return listed.filter((entry) => entry.endpoint === endpoint)
   }
   const listed = await ports.index.list(group)
@@ -135,7 +141,7 @@ export async function purgeCostOf(
 
 /** Whether a response is served once more after a soft purge. */
 function mayBeStale(endpoint: string, lifetimesOf: LifetimesOf): boolean {
-  const policy = policyByPath.get(endpoint)
+  const policy = policyByName.get(endpoint)
   return policy !== undefined && staleBound(staleTimesOf(policy, lifetimesOf(policy.group, endpoint), 0)) > 0
 }
 
@@ -163,7 +169,7 @@ export function purgeAfterLayoutChange(
 }
 
 /** The tags that a stored response can have: those that the records of cacheable reads name, with any values. */
-const readTag = new RegExp(`^(?:${[...new Set(catalogue.flatMap(patternsOf))].join('|')})$`)
+const readTag = new RegExp(`^(?:${[...new Set(bothContracts.flatMap(patternsOf))].join('|')})$`)
 
 export function mayBeReadTag(tag: Tag): boolean {
   return readTag.test(tag)
@@ -178,7 +184,7 @@ function patternsOf(record: Endpoint): readonly string[] {
       .map((part) => (isText(part) ? escaped(part) : '.+'))
       .join(''),
   )
-  return [...['cache', `cache:${policy.group}`, endpointTag(record.path)].map(escaped), ...named, 'node:.+']
+  return [...['cache', `cache:${policy.group}`, endpointTag(policy.name)].map(escaped), ...named, 'node:.+']
 }
 
 function escaped(text: string): string {

@@ -1,4 +1,4 @@
-/** The catalogue: every endpoint of the classic contract, and every permission that a role can grant. */
+/** The catalogue: every endpoint of the classic contract, those of both contracts, and every permission that a role can grant. */
 import { activeResponse, agentCommands } from './agent-commands.ts'
 import { agentRegistry } from './agent-registry.ts'
 import { agents } from './agents.ts'
@@ -37,12 +37,15 @@ export const catalogue: readonly Endpoint[] = Object.freeze([
   ...tokens,
 ])
 
+/** The records of both contracts. */
+export const bothContracts: readonly Endpoint[] = Object.freeze([...catalogue, ...newerContract])
+
 /** Permissions that no record names: secrets, stored responses of other scopes, the operations listener, draining nodes. */
 const permissionsWithoutRecord = ['secrets:read', 'cache:read', 'operations:read', 'nodes:drain']
 
 /** Every permission that a role may list, sorted: those of both contracts. */
 export const permissions: readonly string[] = Object.freeze(
-  [...new Set([...[...catalogue, ...newerContract].map(({ permission }) => permission), ...permissionsWithoutRecord])]
+  [...new Set([...bothContracts.map(({ permission }) => permission), ...permissionsWithoutRecord])]
     .filter((permission) => permission !== 'signedIn')
     .sort(),
 )

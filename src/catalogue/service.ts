@@ -6,6 +6,11 @@ import { anyNode, cacheIn, master, masterItself, memberships } from './schemas/t
 
 const common = { section: 'Service', permission: 'signedIn', beyondSeed: true } as const
 
+const description = {
+  response: { data: 'document', schema: 'OpenApiDocument' },
+  cache: { never: 'part of the edge: revalidated by its entity tag' },
+} as const
+
 export const service: readonly Endpoint[] = [
   read({
     path: '/',
@@ -28,9 +33,15 @@ export const service: readonly Endpoint[] = [
     path: '/openapi.json',
     summary: 'The description of this API (OpenAPI 3.1)',
     ...common,
+    ...description,
     target: { kind: 'edge', operation: 'describeApi' },
-    response: { data: 'document', schema: 'OpenApiDocument' },
-    cache: { never: 'part of the edge: revalidated by its entity tag' },
+  }),
+  read({
+    path: '/openapi-newer.json',
+    summary: 'The description of the API for clients of releases 4.x (OpenAPI 3.1)',
+    ...common,
+    ...description,
+    target: { kind: 'edge', operation: 'describeNewerApi' },
   }),
 ]
 

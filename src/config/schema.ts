@@ -100,6 +100,12 @@ const ENDPOINT_TTLS = {
   '/cluster/:node_id/info': '10s',
   '/cluster/:node_id/stats/hourly': '10s',
   '/cluster/:node_id/stats/weekly': '10s',
+  'newer:/manager/info': '10s',
+  'newer:/manager/stats/hourly': '10s',
+  'newer:/manager/stats/weekly': '10s',
+  'newer:/cluster/:node_id/info': '10s',
+  'newer:/cluster/:node_id/stats/hourly': '10s',
+  'newer:/cluster/:node_id/stats/weekly': '10s',
 }
 
 const delayWithin = (bounds: Bounds) => Type.Unsafe<number>({ type: 'string', format: 'delay', bounds })
@@ -145,7 +151,11 @@ const cache = group({
   }),
   defaultTtl: bounded(delay('750ms'), TTL_BOUNDS),
   ttl: group({ ...groupTtls, validation: Type.Optional(delayWithin(TTL_BOUNDS)) }),
-  endpoints: delays<`/${string}`>('^/[^\\x00-\\x20]{0,255}$', ENDPOINT_TTLS, TTL_BOUNDS),
+  endpoints: delays<`/${string}` | `newer:/${string}`>(
+    '^(?:newer:)?/[^\\x00-\\x20]{0,255}$',
+    ENDPOINT_TTLS,
+    TTL_BOUNDS,
+  ),
   staleWhileRevalidate: delays<CacheGroup>(`^(?:${cacheGroups.join('|')})$`, {}, STALE_BOUNDS),
   staleIfError: bounded(delay('60s'), STALE_BOUNDS),
   encryptionKeyFile: restart(Type.Optional(file())),

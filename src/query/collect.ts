@@ -29,14 +29,18 @@ export function collect(rows: readonly Element[], request: CollectionRequest, so
   return { items, totalItems: offsetFirst ? items.length : matches.length }
 }
 
-/** Returns what `collect` returns for the rows of the items, in turns of a few milliseconds. Throws CollectionError before any item is read. */
+/**
+ * Returns what `collect` returns for the rows of the items, in turns of a few milliseconds. Throws CollectionError before any
+ * item is read.
+ */
 export async function collectInTurns<Item>(
   items: readonly Item[],
   toRow: (item: Item) => Row,
   request: CollectionRequest,
   source: DatabaseSource | Omit<ArraySource, 'offsetFirst'>,
+  maxLimit?: number,
 ): Promise<CollectionPage> {
-  const { offset, limit } = parsePage(request)
+  const { offset, limit } = parsePage(request, maxLimit)
   const project = compileProjection(request.select, source)
   const { pick, compare } = compileMatching(request, source, items.slice(0, 1).map(toRow), toRow)
   const { first, total } = await selectFirst(items, pick, compare, offset + limit)

@@ -106,6 +106,7 @@ export const cacheEntries: ArraySource = {
   engine: 'array',
   defaultSort: '+url',
   sortable: ['url', 'group', 'endpoint', 'scope', 'key', 'size', 'age', 'timeLeft', 'hits', 'fetchTime'],
+  selectable: ['url', 'group', 'endpoint', 'scope', 'key', 'tags', 'size', 'age', 'timeLeft', 'hits', 'fetchTime'],
   searchable: ['url', 'endpoint'],
   filters: { tag: { by: 'equal', fields: ['tags'] } },
 }

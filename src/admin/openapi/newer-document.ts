@@ -124,6 +124,7 @@ function describe(record: Endpoint): string {
   const notes = sentences(
     inReleases(record.releases),
     record.experimental && 'served only if cluster.experimental is on (404 otherwise)',
+    record.beyondSeed && 'an operation of the edge; the manager does not have it',
     record.slow && 'may take long',
   )
   return [notes, factsOf(record)].filter((part) => part !== '').join('\n\n')

@@ -278,10 +278,10 @@ async function build(
 async function add(
   { store, clock, rows, lifetimesOf }: SnapshotPorts,
   collection: CollectionRows,
-  { request, target, source, started, isShared }: NewSnapshot,
+  { target, source, started, isShared }: NewSnapshot,
 ): Promise<SnapshotHead> {
   const { key, tags, policy } = target
-  const lifetimes = lifetimesOf(policy.group, request.endpoint.path)
+  const lifetimes = lifetimesOf(policy.group, policy.name)
   const ms = lifetimes.ttl + staleBound(staleTimesOf(policy, lifetimes, clock() - started)) + SPARE_MS
   const present = await store.lookup(key, tags)
   const replaced = present.kind === 'hit' ? parseHead(present.response) : undefined

@@ -73,7 +73,7 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
     if (lookup.kind === 'unavailable' || lookup.epochs.fenced) return undefined
     const total = lookup.kind === 'hit' ? totalOf(lookup.response.body) : undefined
     if (total !== undefined) demands.noteTotal(key, total)
-    const { ttl } = lifetimesOf(policy.group, request.endpoint.path)
+    const { ttl } = lifetimesOf(policy.group, policy.name)
     demands.note(key, derivable.key, Number(request.query.offset ?? 0) > 0, ttl)
     if (!isServed(lookup, derivable) && !mayWait(derivable)) return undefined
     const response = await readSnapshot(snapshot, policy)

@@ -85,9 +85,9 @@ export function purgeTags({ group, endpoint, tag, keys }: Omit<PurgeScope, 'soft
   return [group === undefined ? 'cache' : `cache:${group}`]
 }
 
-/** Returns the tag of all responses of an endpoint. Its path begins with a slash, which no name of a group has. */
-export function endpointTag(path: string): Tag {
-  return `cache:${path}`
+/** Returns the tag of all responses of an endpoint. Its name contains a slash, which no name of a group does. */
+export function endpointTag(name: string): Tag {
+  return `cache:${name}`
 }
 
 export function isPurgeTag(tag: Tag): boolean {

@@ -4,6 +4,7 @@ import { agentCommands } from './agent-commands.ts'
 import { agentWrites } from './agent-writes.ts'
 import { agents } from './agents.ts'
 import { cluster } from './cluster.ts'
+import { edge } from './edge.ts'
 import { experimental } from './experimental.ts'
 import { groups } from './groups.ts'
 import { inventory } from './inventory.ts'
@@ -35,6 +36,7 @@ export const newerContract: readonly Endpoint[] = Object.freeze([
   ...securityReads,
   ...securityWrites,
   ...vulnerability,
+  ...edge,
 ])
 
 /** Returns the records where clients log in as users of the manager: the node logs them out, and so ends their tokens. */

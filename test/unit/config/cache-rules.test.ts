@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { buildEdge } from '../../../src/app/index.ts'
 import { redisConnectionOptions } from '../../../src/app/redis.ts'
-import { catalogue } from '../../../src/catalogue/index.ts'
+import { bothContracts, catalogue } from '../../../src/catalogue/index.ts'
+import { nameOf } from '../../../src/catalogue/names.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { type Config, cacheGroups } from '../../../src/config/schema.ts'
 
@@ -41,15 +42,15 @@ t.test('the cache groups of the settings equal those of the catalogue', async (t
 
 t.test('every default of cache.endpoints is a stored endpoint whose lifetime differs from its group', async (t) => {
   const { endpoints, ttl } = await configOf(t, 'enabled: true')
-  for (const [path, duration] of Object.entries(endpoints)) {
-    const found = catalogue.find((endpoint) => endpoint.method === 'GET' && endpoint.path === path)
-    if (found === undefined || !('cache' in found) || !('group' in found.cache)) return t.fail(path)
-    t.not(ttl[found.cache.group], duration, `${path}: the row would have no effect`)
+  for (const [name, duration] of Object.entries(endpoints)) {
+    const found = bothContracts.find((endpoint) => endpoint.method === 'GET' && nameOf(endpoint) === name)
+    if (found === undefined || !('cache' in found) || !('group' in found.cache)) return t.fail(name)
+    t.not(ttl[found.cache.group], duration, `${name}: the row would have no effect`)
   }
 })
 
 t.test('an unknown endpoint, or one that is not stored, fails the start', async (t) => {
-  for (const path of ['/manger/info', '/agents/:agent_id/key']) {
+  for (const path of ['/manger/info', '/agents/:agent_id/key', 'newer:/version', 'newer:/agents/:agent_id/key']) {
     const loaded = await load(t, `endpoints: { ${path}: 1s }`)
     if (!loaded.ok) return t.fail(loaded.faults.join('\n'))
     await t.rejects(buildEdge({ ...loaded.config, log: { ...loaded.config.log, level: 'silent' } }), {

@@ -1,0 +1,87 @@
+/** A purge through the port of one contract reaches the stored responses of both, on all replicas. */
+import t from 'tap'
+import { type BothPorts, bothPorts } from './both-ports.ts'
+
+const PATHS = ['/agents?limit=2', '/rules?limit=3'] as const
+
+/** Stores a response of each path, contract and replica. */
+async function fill({ classic, newer }: BothPorts): Promise<void> {
+  for (const at of [0, 1, 0]) for (const path of PATHS) await Promise.all([classic(at, path), newer(at, path)])
+}
+
+/** Returns the stored responses that replicas serve as `contract path`, if both agree. */
+async function hits({ classic, newer }: BothPorts, at: number): Promise<readonly string[]> {
+  const found: string[] = []
+  for (const path of PATHS) {
+    for (const [contract, get] of [['classic', classic] as const, ['newer', newer] as const]) {
+      const { cache } = await get(at, path, { headers: { 'cache-control': 'only-if-cached' } })
+      if (/; hit/.test(cache)) found.push(`${contract} ${path}`)
+    }
+  }
+  return found
+}
+
+const all = ['classic /agents?limit=2', 'newer /agents?limit=2', 'classic /rules?limit=3', 'newer /rules?limit=3']
+
+const purges = [
+  { path: '/cache', left: [] },
+  { path: '/cache/rules', left: all.slice(0, 2) },
+  { path: '/cache?tag=collection:agents', left: all.slice(2) },
+  { path: '/cache?endpoint=/agents', left: [all[0], ...all.slice(2)] },
+  { path: '/cache?endpoint=classic:/agents', left: all.slice(1) },
+]
+
+for (const { path, left } of purges) {
+  t.test(`DELETE ${path} through the newer port`, async (t) => {
+    const ports = await bothPorts(t, { cache: { ttl: { agents: '600s', rules: '600s' } } })
+    await fill(ports)
+    t.strictSame(await hits(ports, 0), all)
+    t.strictSame(await hits(ports, 1), all)
+    const preview = await ports.newer(0, `${path}${path.includes('?') ? '&' : '?'}preview=true`, { method: 'DELETE' })
+    const { status, body } = await ports.newer(0, path, { method: 'DELETE' })
+    t.equal(status, 200)
+    const removed = all.length - left.length
+    t.match(body, { message: 'All selected stored responses were purged', error: 0 })
+    t.match(body.data, { total_affected_items: removed, total_failed_items: 0, failed_items: [], entries: removed })
+    t.match(preview.body.message, /^Nothing was purged/)
+    t.strictSame(preview.body.data, body.data, 'the preview named them')
+    t.strictSame(await hits(ports, 1), left, 'the other replica, first')
+  })
+}
+
+t.test('keys purge single responses, and unknown ones are failed items', async (t) => {
+  const ports = await bothPorts(t, { cache: { ttl: { agents: '600s', rules: '600s' } } })
+  await fill(ports)
+  const listed = await ports.newer(0, '/cache?endpoint=classic:/rules')
+  const [{ key, url }] = listed.body.data.affected_items
+  const unknown = 'A'.repeat(43)
+  const { status, body } = await ports.newer(1, `/cache?key=${key},${unknown}`, { method: 'DELETE' })
+  t.equal(status, 200)
+  t.match(body, {
+    error: 2,
+    data: {
+      affected_items: [url],
+      total_affected_items: 1,
+      failed_items: [{ error: { code: 945, message: 'Stored response not found' }, id: [unknown] }],
+    },
+  })
+  t.strictSame(await hits(ports, 0), [...all.slice(0, 2), all[3]])
+  t.match((await ports.newer(1, `/cache?key=${unknown}`, { method: 'DELETE' })).body, { error: 1 })
+})
+
+t.test('a classic purge reaches the responses of the newer contract, by name too', async (t) => {
+  const ports = await bothPorts(t, { cache: { ttl: { agents: '600s', rules: '600s' } } })
+  await fill(ports)
+  await ports.classic(0, '/cache?endpoint=newer:/agents', { method: 'DELETE' })
+  t.strictSame(await hits(ports, 1), [all[0], ...all.slice(2)])
+  await ports.classic(0, '/cache/rules', { method: 'DELETE' })
+  t.strictSame(await hits(ports, 1), [all[0], all[1]], 'the agents were stored again by the last look')
+})
+
+t.test('with Prefer: return=minimal the response counts, and names no URLs', async (t) => {
+  const ports = await bothPorts(t)
+  await fill(ports)
+  const headers = { prefer: 'return=minimal' }
+  const { body } = await ports.newer(0, '/cache', { method: 'DELETE', headers })
+  t.match(body.data, { affected_items: [], total_affected_items: 4, entries: 4 })
+})
