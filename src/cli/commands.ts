@@ -1,5 +1,5 @@
 /** All commands with their help. The code of a command is loaded when the command runs. */
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { addedCommands } from './added-commands.ts'
 import { CommandError, parseInteger } from './terminal.ts'
 import type { WarmOptions } from './warm.ts'
@@ -121,15 +121,23 @@ function warm(): Command {
     .action(async (options: WarmOptions) => (await import('./warm.ts')).warm(options))
 }
 
+function contract(): Option {
+  return new Option('--contract <name>', 'classic (releases 3.x) or newer (releases 4.x)')
+    .choices(['classic', 'newer'])
+    .default('classic')
+}
+
 function routes(): Command {
   return new Command('routes')
-    .description('list every endpoint')
-    .action(async () => (await import('./reports.ts')).printRoutes())
+    .description('list every endpoint of a contract')
+    .addOption(contract())
+    .action(async (options) => (await import('./reports.ts')).printRoutes(options))
 }
 
 function openApi(version: string): Command {
   return new Command('openapi')
-    .description('print the OpenAPI document of the API (JSON)')
+    .description('print the OpenAPI document of a contract (JSON)')
+    .addOption(contract())
     .option('--server <url>', 'URL of the edge for clients')
     .action(async (options) => (await import('./reports.ts')).printOpenApi(version, options))
 }

@@ -1,17 +1,26 @@
 /** Commands that only print: `routes`, `openapi` and `audit verify`. */
 import { openApiDocument } from '../admin/openapi/document.ts'
+import { newerOpenApiDocument } from '../admin/openapi/newer-document.ts'
 import { verifyAudit } from '../audit/verify.ts'
-import type { Endpoint } from '../catalogue/endpoint.ts'
-import { catalogue } from '../catalogue/index.ts'
+import type { Contract, Endpoint } from '../catalogue/endpoint.ts'
+import { bothContracts } from '../catalogue/index.ts'
+import { nameOf } from '../catalogue/names.ts'
 import { CommandError, print } from './terminal.ts'
 
-export function printRoutes(): void {
-  process.stdout.write(routesTable(catalogue))
+const documents = { classic: openApiDocument, newer: newerOpenApiDocument }
+
+export function printRoutes({ contract }: { contract: Contract }): void {
+  process.stdout.write(routesTable(recordsOf(contract)))
 }
 
-export function printOpenApi(version: string, { server }: { server?: string }): void {
-  const document = openApiDocument(catalogue, { version, ...(server !== undefined && { server }) })
+export function printOpenApi(version: string, { server, contract }: { server?: string; contract: Contract }): void {
+  const options = { version, ...(server !== undefined && { server }) }
+  const document = documents[contract](recordsOf(contract), options)
   process.stdout.write(`${JSON.stringify(document, null, 2)}\n`)
+}
+
+function recordsOf(contract: Contract): readonly Endpoint[] {
+  return bothContracts.filter((record) => record.contract === contract)
 }
 
 /** Prints each fault in a line. The exit code is 1 if there is a fault. */
@@ -27,14 +36,14 @@ export async function printAuditFaults(files: readonly string[], options: { last
 
 const columns: readonly (readonly [string, (endpoint: Endpoint) => string])[] = [
   ['METHOD', ({ method }) => method],
-  ['PATH', ({ path }) => path],
+  ['PATH', nameOf],
   ['PERMISSION', ({ permission }) => permission],
   ['TARGET', ({ target }) => target.kind],
   ['CACHE', (endpoint) => ('cache' in endpoint && 'group' in endpoint.cache ? endpoint.cache.group : '-')],
   ['SECRET', ({ secret }) => (secret === 'none' ? '-' : secret)],
 ]
 
-/** Returns the catalogue as an aligned table: a line of column titles, then one line per endpoint. Ends with a line feed. */
+/** Returns records as an aligned table: a line of column titles, then one line per endpoint. Ends with a line feed. */
 export function routesTable(catalogue: readonly Endpoint[]): string {
   const lines = [
     columns.map(([title]) => title),

@@ -107,7 +107,7 @@ function parsePath(entry: string, edge: URL): string | undefined {
 /** Rows of one page of `GET /cache`; the maximum of its parameter `limit`. */
 const PAGE_SIZE = 1000
 
-/** Returns the URLs of the stored responses with the most hits, the busiest first. */
+/** Returns the URLs of the stored responses of the classic contract with the most hits, the busiest first. */
 export async function fetchBusiest(edge: EdgeClient, count: number): Promise<readonly string[]> {
   const urls = new Set<string>()
   for (let offset = 0; urls.size < count; offset += PAGE_SIZE) {
@@ -129,8 +129,13 @@ export async function fetchBusiest(edge: EdgeClient, count: number): Promise<rea
 function parsePage(text: string): { urls: readonly string[]; total: number } | undefined {
   const { data } = parseObject(text) as { data?: { items?: unknown; totalItems?: unknown } }
   if (!Array.isArray(data?.items) || typeof data.totalItems !== 'number') return undefined
-  const urls = data.items.flatMap(({ url }: { url?: unknown }) => (typeof url === 'string' ? [url] : []))
+  const urls = data.items.flatMap(({ url }: { url?: unknown }) => (isPath(url) ? [url] : []))
   return { urls, total: data.totalItems }
+}
+
+/** The name of a URL of the newer contract begins with `newer:`. */
+function isPath(url: unknown): url is string {
+  return typeof url === 'string' && url.startsWith('/')
 }
 
 function parseObject(text: string): object {
