@@ -4,8 +4,9 @@
  * which requests may share it and whether the response may be stored.
  */
 import { errorNumberOf, isNodeFailure, reportedNodeFailure } from '../core/envelope.ts'
+import { EdgeError } from '../core/errors.ts'
 import { growingLru } from '../core/recently-used.ts'
-import { actsAsItself, type EdgeRead, type Handler, NO_COST } from '../core/request.ts'
+import { type EdgeRead, type Handler, NO_COST } from '../core/request.ts'
 import type { Lookup, StoredResponse } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
 import { tracedSeparately } from '../core/traced.ts'
@@ -17,7 +18,7 @@ import {
   type ReadContext,
   storeResponse,
 } from './call-nodes.ts'
-import { type Shared, SingleFlight } from './single-flight.ts'
+import { type Shared, SingleFlight, type Work } from './single-flight.ts'
 import type { Snapshots } from './snapshots/stage.ts'
 import { localLifetime } from './stores/local-entries.ts'
 
@@ -75,13 +76,16 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, findSn
       if (computed !== undefined) return computed
       const work = workOf(context, (own) => fetchAndNoteFailure(next, own), true)
       const id = ports.neverCollapses ? `${sharedId(context)} ${context.request.requestId}` : sharedId(context)
-      return resultOf(await flights.join(id, context.request.client.signal, work), context)
+      const { signal } = context.request.client
+      return resultOf(await ownIfRefused(work, (shared) => flights.join(id, signal, shared)), context)
     },
     fetchLatest: async (context, store) => {
       const run = async (own: ReadContext) =>
         awaitStore(await callNodes(ports, next, own, store ? await lookUp(ports, own) : own.lookup))
       const work = workOf(context, run, store)
-      return resultOf(await flights.joinNext(flightId(context, 'latest'), context.request.client.signal, work), context)
+      const id = flightId(context, 'latest')
+      const { signal } = context.request.client
+      return resultOf(await ownIfRefused(work, (shared) => flights.joinNext(id, signal, shared)), context)
     },
     refresh: (context) => {
       const { key } = context.target
@@ -115,7 +119,9 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, findSn
       if (computation.isCostly) context.request.cost.charge()
     }
     const work = { onStart, run, continuesWithoutCallers: true }
-    return (await computations.join(sharedId(context), context.request.client.signal, work)).value
+    const { signal } = context.request.client
+    const join = (shared: typeof work) => computations.join(sharedId(context), signal, shared)
+    return (await ownIfRefused(work, join)).value
   }
 
   async function fetchAndNoteFailure(handler: Handler<EdgeRead>, context: ReadContext): Promise<FetchResult> {
@@ -206,9 +212,34 @@ function sharedId(context: ReadContext): string {
   return flightId(context, `${lookup.epochs.generation} ${lookup.epochs.epochs.join(' ')}`)
 }
 
-/** Calls without a time limit, and calls with the caller's own credentials, are shared only among their like. */
+/**
+ * Joins work of another request, which may be of another user with the same rights. If the node refuses the token of that user,
+ * that says nothing about this request, which joins again.
+ */
+async function ownIfRefused<W extends Work<T>, T>(work: W, join: (work: W) => Promise<Shared<T>>): Promise<Shared<T>> {
+  for (;;) {
+    let isOwn = false
+    const onStart = () => {
+      isOwn = true
+      work.onStart?.()
+    }
+    try {
+      return await join({ ...work, onStart })
+    } catch (error) {
+      if (isOwn || !(error instanceof EdgeError) || error.code !== REFUSED_CREDENTIALS) throw error
+    }
+  }
+}
+
+/** The node has refused the credentials of the caller. */
+const REFUSED_CREDENTIALS = 901
+
+/**
+ * Calls without a time limit, and calls with a name and a password, are shared only among their like. Calls with a token of
+ * the manager are shared by users with the same rights, which are a part of the key.
+ */
 function flightId({ request, target }: ReadContext, epochs: string): string {
-  const owner = actsAsItself(request.caller) ? request.caller.name : ''
+  const owner = request.caller.credentials === undefined ? '' : request.caller.name
   return `${target.key} ${epochs} ${request.waitForComplete} ${owner}`
 }
 
