@@ -32,7 +32,8 @@ export interface PipelineParts {
   readonly writeLock?: Stage<EdgeWrite>
   /** Absent: no state of the cluster forbids writes. */
   readonly refuseWrites?: Stage<EdgeWrite>
-  readonly forward: Handler
+  /** `read` is the pipeline of reads. */
+  readonly forward: (read: Handler<EdgeRead>) => Handler
   /** `read` is the pipeline of reads. An absent handler: the nodes distribute the request themselves, so one is called. */
   readonly multiNode?: (read: Handler<EdgeRead>, forward: Handler) => Partial<MultiNodeHandlers>
 }
@@ -46,7 +47,10 @@ export interface MultiNodeHandlers {
 
 export function buildPipeline(parts: PipelineParts): Handler {
   const { operations } = parts
-  const forward = traced('forward', parts.forward)
+  const forward = traced(
+    'forward',
+    parts.forward((request) => read(request)),
+  )
   const callForRead: Handler<EdgeRead> = (request) => {
     request.cost.charge()
     return readers[readerOf(request)](request)

@@ -3,10 +3,12 @@ import { createTokenOperations } from '../access/index.ts'
 import type { Audit } from '../audit/index.ts'
 import type { AcceptedTokens } from '../cache/accepted-tokens.ts'
 import { type CacheOperationsPorts, cacheOperations } from '../cache/operations.ts'
+import { type ShareReads, shareReads } from '../cache/shared-reads.ts'
 import { refuseWritesInTrial } from '../cache/trial.ts'
+import { nameOf } from '../catalogue/names.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { CacheStoreState } from '../core/cache-index.ts'
-import type { Handler } from '../core/request.ts'
+import type { EdgeRead, Handler } from '../core/request.ts'
 import { buildPipeline } from '../pipeline.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
 import type { RedisReplica } from '../redis/replica.ts'
@@ -62,6 +64,18 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
     resolveUrl: async (url, caller) => ofFronts().resolveUrl(url, caller),
   })
   const description = createApiDescription(current)
+  // Only users of the edge share an account, and so the responses to it.
+  const sharesReads = initial.listen.secondPort !== undefined && initial.cluster.credentials.mode === 'service'
+  const resolveTarget = cache.ports.explained?.resolveTarget
+  const share = (read: Handler<EdgeRead>): ShareReads | undefined =>
+    resolveTarget &&
+    shareReads({
+      read,
+      call: cluster.call,
+      resolveTarget,
+      resolveUrl: (url, caller) => ofFronts().resolveUrl(nameOf({ contract: 'newer', path: url }), caller),
+      master: () => cluster.view.master().name,
+    })
   const pipeline = buildPipeline({
     operations: {
       ...createTokenOperations({
@@ -80,7 +94,14 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
       describeNewerApi: description.newerHandler,
     },
     ...cache.stages,
-    ...buildNodeStages(settings, { cluster, kindOf, log, onJoin: emit.join, acquireFetchLock: cache.acquireFetchLock }),
+    ...buildNodeStages(settings, {
+      cluster,
+      kindOf,
+      log,
+      onJoin: emit.join,
+      acquireFetchLock: cache.acquireFetchLock,
+      share: sharesReads ? share : undefined,
+    }),
     ...(initial.cache.trial && { refuseWrites: refuseWritesInTrial }),
   })
   const handler = audit.stage(pipeline)

@@ -1,10 +1,12 @@
 /** Builds the stages of the pipeline that call nodes. */
 import type { Logger } from 'pino'
+import type { ShareReads } from '../cache/shared-reads.ts'
 import type { CacheStore } from '../cache/stores/contract.ts'
 import { createWriteLocks, writeLockStage } from '../cache/write-lock.ts'
 import type { ReadEndpoint, WriteEndpoint } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
+import type { EdgeRead, Handler } from '../core/request.ts'
 import { timeLimitOf } from '../core/timing.ts'
 import { traced } from '../core/traced.ts'
 import { createAgentOwners } from '../join/agent-owners.ts'
@@ -26,12 +28,14 @@ interface NodeStageParts {
   readonly onJoin: NonNullable<JoinCollectionsPorts['onJoin']>
   /** Shared by replicas if there is Redis. Absent: write locks hold in this process only. */
   readonly acquireFetchLock: CacheStore['acquireFetchLock'] | undefined
+  /** Absent: calls share no responses. */
+  readonly share: ((read: Handler<EdgeRead>) => ShareReads | undefined) | undefined
 }
 
 /** Builds the stages that call nodes. */
 export function buildNodeStages(
   { current }: ReloadableConfig,
-  { cluster, kindOf, log, onJoin, acquireFetchLock }: NodeStageParts,
+  { cluster, kindOf, log, onJoin, acquireFetchLock, share }: NodeStageParts,
 ): Pick<PipelineParts, 'forward' | 'refuseWrites' | 'writeLock' | 'multiNode'> {
   const { view, call } = cluster
   const limits = () => current().cluster.limits
@@ -40,8 +44,12 @@ export function buildNodeStages(
     view,
     log: toLog(log),
   })
+  const onResponse = onResponseTo(cluster)
   return {
-    forward: forward({ call, view, kindOf, limits, onResponse: onResponseTo(cluster) }),
+    forward: (read) => {
+      const shared = share?.(read)
+      return forward({ call, view, kindOf, limits, onResponse, ...(shared && { share: shared }) })
+    },
     refuseWrites: refuseWritesInMixture(view),
     writeLock: writeLockStage({
       locks: createWriteLocks(acquireFetchLock),

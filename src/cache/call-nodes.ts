@@ -117,15 +117,15 @@ function lifetimesOf(ports: CachePorts, { target }: ReadContext): FreshnessLifet
 
 /** Returns the request as the nodes get it. */
 function nodeRequest(ports: CachePorts, context: ReadContext, lookup: Lookup): EdgeRead {
-  const { policy, tags } = context.target
-  if (policy.isReplicated) return { ...context.request, copies: ports.replicationLag.stateOf(tags, lookup) }
-  const { request, lookup: first } = context
-  if (!policy.isJoined || first.kind !== 'hit' || request.reuse === 'noCache') return request
+  const { request, target, lookup: first } = context
+  const { policy, tags } = target
+  const copies = policy.isReplicated ? ports.replicationLag.stateOf(tags, lookup) : request.copies
+  if (first.kind !== 'hit' || request.reuse === 'noCache') return { ...request, copies }
   const { age, fetchTime } = first.response
-  // Parts that arrived before the stored joined response would give the same response again, and parts that are about
-  // to expire a response that is about to expire.
+  // Stored parts that arrived before the stored response would give the same response again, and parts that are about to
+  // expire a response that is about to expire.
   const arrivedWithin = Math.min(age - fetchTime, lifetimesOf(ports, context).ttl / 2)
-  return { ...request, reuse: { arrivedWithin } }
+  return { ...request, copies, reuse: { arrivedWithin } }
 }
 
 /** Waits a short time for the store, so that a slow store does not delay the response. */

@@ -124,6 +124,9 @@ export interface TrialOrigin {
   readonly of: Origin
 }
 
+/** By which the newer contract reports errors (RFC 9457). */
+export const PROBLEM_TYPE = 'application/problem+json'
+
 export const OF_EDGE: EdgeOrigin = { kind: 'edge', headers: {}, isUnfinished: false }
 export const OF_NODE: NodeOrigin = { kind: 'node', isPersonal: false, rows: undefined, isProblem: false }
 /** A response that is its only part. */

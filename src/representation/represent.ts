@@ -2,7 +2,14 @@
  * Selects the representation of a response: as stored, indented or compressed, or no body at all because the copy of
  * the client is still valid.
  */
-import { type CachedResponse, cachedOf, type EnvelopeResponse, nodeOriginOf, partsOf } from '../core/response.ts'
+import {
+  type CachedResponse,
+  cachedOf,
+  type EnvelopeResponse,
+  nodeOriginOf,
+  PROBLEM_TYPE,
+  partsOf,
+} from '../core/response.ts'
 import type { Coding, PreparedHead, StoredForm } from '../core/stored-forms.ts'
 import { headerText } from '../core/values.ts'
 import {
@@ -43,7 +50,7 @@ export interface Representation {
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
-export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
+export const PROBLEM_CONTENT = `${PROBLEM_TYPE}; charset=utf-8`
 
 export function preferencesOf(
   headers: RequestedForm,
@@ -154,7 +161,7 @@ function clusterHeaders(clusterStatus = ''): readonly string[] {
 }
 
 function contentHeaders(bytes: Buffer, isProblem = false): readonly string[] {
-  return ['content-type', isProblem ? PROBLEM_TYPE : JSON_TYPE, 'content-length', String(bytes.length)]
+  return ['content-type', isProblem ? PROBLEM_CONTENT : JSON_TYPE, 'content-length', String(bytes.length)]
 }
 
 function codingHeaders(coding: Coding | undefined): readonly string[] {

@@ -6,6 +6,7 @@ import { EdgeError } from '../core/errors.ts'
 import type { CallNode, ClusterView, Layout, NodeFailure, NodeResponse } from '../core/node-call.ts'
 import { errorCodeOf, faultRules } from '../core/node-faults.ts'
 import { actsAsItself, type EdgeRequest, type Handler } from '../core/request.ts'
+import type { EdgeResponse } from '../core/response.ts'
 import { type TimeLimits, timeLimitOf } from '../core/timing.ts'
 import { traceSync } from '../core/traced.ts'
 import { classic } from './dialects/classic.ts'
@@ -21,8 +22,16 @@ interface ForwardOptions {
   readonly kindOf: KindOf
   /** The time limits are for all candidates together. */
   readonly limits: () => TimeLimits & Pick<NodeLimits, 'perMinute'>
+  /** How the calls of a request are sent that may be answered from stored responses. Absent: all are sent. */
+  readonly share?: (request: EdgeRequest) => SharedCalls | undefined
   /** Receives each response of a node. */
   readonly onResponse?: (request: EdgeRequest, response: NodeResponse) => void
+}
+
+interface SharedCalls {
+  readonly call: CallNode
+  /** Returns the response with the age of the stored ones of which it was made. */
+  addAge(response: EdgeResponse): EdgeResponse
 }
 
 /** How contracts and layouts meet: the dialect of the contract of a request, for the layout of a node. */
@@ -39,9 +48,10 @@ export function forward(options: ForwardOptions): Handler {
   const runAlone = limitUnlimitedRequests()
   return (request) => {
     const work = async () => {
-      const { response, translated } = await callCandidates(options, request)
+      const shared = options.share?.(request)
+      const { response, translated } = await callCandidates(options, request, shared?.call)
       if (response !== undefined) options.onResponse?.(request, response)
-      if (translated.ok) return translated.response
+      if (translated.ok) return shared?.addAge(translated.response) ?? translated.response
       const node = response?.node ?? ''
       throw errorOf({ ok: false, node, fault: 'unreadable', sent: true, detail: translated.reason }, request)
     }
@@ -73,7 +83,7 @@ function limitUnlimitedRequests(): <T>(request: EdgeRequest, work: () => Promise
 }
 
 /** Calls the candidates in order until one responds. If none does, throws the error of the first candidate. */
-async function callCandidates(options: ForwardOptions, request: EdgeRequest): Promise<Answer> {
+async function callCandidates(options: ForwardOptions, request: EdgeRequest, read?: CallNode): Promise<Answer> {
   const { call, view } = options
   const limits = options.limits()
   const { perMinute } = limits
@@ -89,6 +99,7 @@ async function callCandidates(options: ForwardOptions, request: EdgeRequest): Pr
     const timeout = request.waitForComplete ? undefined : time
     const result = await askCandidate(request, candidate, view, {
       call,
+      ...(read !== undefined && { read }),
       timeout,
       master: view.master().name,
       view,

@@ -3,12 +3,13 @@ import { Readable } from 'node:stream'
 import type { NodeCallEvent } from '../core/events.ts'
 import type { Layout, NodeCall, NodeFailure } from '../core/node-call.ts'
 import type { NodeFault } from '../core/node-faults.ts'
+import { PROBLEM_TYPE } from '../core/response.ts'
 import { startDeadline } from '../core/timing.ts'
 import type { CallBudget } from './call-budget.ts'
 import type { HealthSignal } from './health.ts'
 import { type CallEnd, type Layer, notSent, onEnd, type UpstreamCall } from './layer.ts'
 import { type ConcurrencyLimiter, loadSignalOf, type Rejection } from './limiter.ts'
-import { BLOCKED, detailOf, PROBLEM_TYPE, problemOf } from './node-response.ts'
+import { BLOCKED, detailOf, problemOf } from './node-response.ts'
 
 type EmitCall = ((event: NodeCallEvent) => void) | undefined
 

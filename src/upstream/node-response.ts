@@ -5,6 +5,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Layout, NodeCall, NodeFailure, NodeResponse } from '../core/node-call.ts'
+import { PROBLEM_TYPE } from '../core/response.ts'
 import { ownField, parseJson } from '../core/values.ts'
 
 /** Why one attempt failed. */
@@ -17,8 +18,6 @@ export const BLOCKED: CallFailure = {
   retryAfter: 10,
 }
 
-/** The media type of errors in the newer layout (RFC 9457). */
-export const PROBLEM_TYPE = 'application/problem+json'
 /** How the classic layout asks for credentials. */
 const CLASSIC_CHALLENGE = 'Basic realm="OSSEC API"'
 

@@ -4,10 +4,10 @@
  */
 import type { CallNode, ClusterView, Layout, NodeCall, NodeResponse, NodeResult } from '../core/node-call.ts'
 import { isAnswered, isHeldBack } from '../core/node-faults.ts'
+import { PROBLEM_TYPE } from '../core/response.ts'
 import { ownField, parseJson } from '../core/values.ts'
 import { layoutRules } from './dialects/dialect.ts'
 import { ANONYMOUS, type Send } from './layer.ts'
-import { PROBLEM_TYPE } from './node-response.ts'
 
 /** A read that the edge sends for itself. `timeout` in milliseconds. */
 type OwnCall = Pick<NodeCall, 'node' | 'path' | 'endpoint' | 'caller' | 'credentials' | 'requestId'> & {

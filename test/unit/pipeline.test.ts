@@ -27,7 +27,7 @@ t.test('reads pass the cache, writes the invalidation, and operations of the edg
   const { steps, stage, handler } = noting()
   const operation = handler('operation')
   const operations = new Proxy({}, { get: () => operation }) as PipelineParts['operations']
-  const parts = { operations, forward: handler('forward') }
+  const parts = { operations, forward: () => handler('forward') }
   const handle = buildPipeline({ ...parts, invalidate: stage('invalidate'), readThrough: stage('readThrough') })
   await handle(edgeRequest('GET /agents'))
   await handle(edgeRequest('PUT /agents/restart'))
@@ -42,7 +42,7 @@ t.test('a refused write takes no lock and fences nothing; reads and operations o
   const operation = handler('operation')
   const handle = buildPipeline({
     operations: new Proxy({}, { get: () => operation }) as PipelineParts['operations'],
-    forward: handler('forward'),
+    forward: () => handler('forward'),
     invalidate: stage('invalidate'),
     writeLock: stage('writeLock'),
     refuseWrites: () => async () => {
@@ -60,7 +60,7 @@ t.test('a hit stays synchronous through the whole pipeline', async (t) => {
   const handle = buildPipeline({
     operations: {} as PipelineParts['operations'],
     readThrough: () => () => hit,
-    forward: async () => success('node'),
+    forward: () => async () => success('node'),
   })
   t.equal(handle(edgeRequest('GET /agents')), hit)
 })
@@ -72,7 +72,7 @@ t.test('the target of the record decides between one node, the owner and several
     readThrough: stage('readThrough'),
     invalidate: stage('invalidate'),
     writeLock: stage('writeLock'),
-    forward: handler('forward'),
+    forward: () => handler('forward'),
     multiNode: (read) => ({
       forwardToOwner: handler('owner'),
       joinVerdicts: handler('verdicts'),

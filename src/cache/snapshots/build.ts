@@ -57,7 +57,8 @@ export async function readCollection(
   let total = 0
   do {
     const query = { limit: String(rowsPerCall), ...(read > 0 && { offset: String(read) }) }
-    const page = await readPage(next, { ...request, extent: 'whole', query })
+    // The rows are stored once, as a snapshot.
+    const page = await readPage(next, { ...request, extent: 'whole', reuse: 'noStore', query })
     if (read === 0) {
       total = page.totalItems
       if (total > maxRows) throw new SnapshotRefusedError('tooManyRows', `it has ${total} rows, more than ${maxRows}`)

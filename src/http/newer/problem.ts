@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type EdgeError, type ErrorCode, Problem } from '../../core/errors.ts'
 import type { RejectionForm } from '../../listener/reject.ts'
 import { pretty } from '../../representation/pretty.ts'
-import { PROBLEM_TYPE } from '../../representation/represent.ts'
+import { PROBLEM_CONTENT } from '../../representation/represent.ts'
 import { toEdgeError } from '../reply.ts'
 
 const TITLES: Readonly<Record<number, string>> = {
@@ -29,7 +29,7 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, thrown
   const isUnnamed = thrown.code === 901 && !(thrown instanceof Problem)
   const error = isUnnamed ? unauthorized(takesPassword(request) ? 'Invalid credentials' : 'Invalid token') : thrown
   const text = textOf(error)
-  reply.code(statusOf(error)).header('content-type', PROBLEM_TYPE)
+  reply.code(statusOf(error)).header('content-type', PROBLEM_CONTENT)
   return reply.send(edge.flags.pretty ? pretty(text) : text)
 }
 
@@ -39,7 +39,7 @@ function textOf(error: EdgeError): string {
 
 /** For errors that the listener sends. */
 export const problemForm: RejectionForm = {
-  type: PROBLEM_TYPE,
+  type: PROBLEM_CONTENT,
   bodyOf: (error) => textOf(error.code === 905 ? methodNotAllowed() : error),
 }
 

@@ -14,9 +14,9 @@ import type {
 } from '../../core/node-call.ts'
 import type { EdgeRequest } from '../../core/request.ts'
 import type { EdgeResponse } from '../../core/response.ts'
+import { PROBLEM_TYPE } from '../../core/response.ts'
 import { ownText } from '../../core/values.ts'
 import type { Candidate } from '../kinds/index.ts'
-import { PROBLEM_TYPE } from '../node-response.ts'
 
 export interface Dialect {
   /**
@@ -28,6 +28,8 @@ export interface Dialect {
 
 export interface DialectTools {
   readonly call: CallNode
+  /** As `call`, for reads whose responses may be stored ones. Absent: all are sent. */
+  readonly read?: CallNode
   /** Milliseconds for all calls together; `undefined`: no limit. */
   readonly timeout: number | undefined
   /** The name of the master. */

@@ -25,7 +25,7 @@ function pipeline(timeout = 60_000) {
     readThrough: cache.readThrough,
     invalidate: cache.invalidate,
     writeLock: writeLockStage({ locks: createWriteLocks(), master: () => 'm', timeoutOf: () => timeout }),
-    forward: nodes.handler,
+    forward: () => nodes.handler,
   })
   const read = async () =>
     cacheStatusOf(await handle(edgeRequest('GET /syscollector/:agent_id/os', { params: { agent_id: '001' } })))

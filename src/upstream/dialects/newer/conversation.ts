@@ -195,7 +195,9 @@ export class Conversation {
     const url = this.#urlOf(call)
     checkRequestLine(node, method, url)
     if (method !== 'GET') this.#hasWritten = true
-    const result = await this.#tools.call(
+    const { call: callNode, read = callNode } = this.#tools
+    const send = method === 'GET' ? read : callNode
+    const result = await send(
       createNodeCall(request, {
         node,
         method,

@@ -1,0 +1,158 @@
+/**
+ * Reads that a dialect sends on behalf of a classic request are reads of the newer contract too, so they pass the cache as
+ * those: what clients of one contract have fetched costs those of the other no second call.
+ */
+import type { ReadEndpoint } from '../catalogue/endpoint.ts'
+import { isStaleIfError } from '../core/cache-status.ts'
+import { EdgeError } from '../core/errors.ts'
+import type { CallNode, NodeCall, NodeFailure, NodeResponse, NodeResult } from '../core/node-call.ts'
+import { type Caller, type EdgeRead, type EdgeRequest, type Handler, NO_COST, type Reuse } from '../core/request.ts'
+import { cachedOf, type EdgeResponse, type EnvelopeResponse, nodeOriginOf, PROBLEM_TYPE } from '../core/response.ts'
+import type { ResolveTarget } from './key.ts'
+
+export interface SharedReadsPorts {
+  /** The pipeline of reads. */
+  readonly read: Handler<EdgeRead>
+  readonly call: CallNode
+  readonly resolveTarget: ResolveTarget
+  /** Returns the read of the newer contract for path and query. Throws for a URL that it does not have. */
+  readonly resolveUrl: (url: string, caller: Caller) => EdgeRead
+  /** The name of the master. */
+  readonly master: () => string
+}
+
+/** The calls of one request. */
+export interface SharedReads {
+  /** As `CallNode`, for reads. */
+  readonly call: CallNode
+  /** Adds to the response to the request how old the stored responses are of which it was made. */
+  addAge(response: EdgeResponse): EdgeResponse
+}
+
+export type ShareReads = (request: EdgeRequest) => SharedReads | undefined
+
+export function shareReads(ports: SharedReadsPorts): ShareReads {
+  return (request) => {
+    // A snapshot has the rows of a collection already, and would store them twice.
+    if (request.kind !== 'read' || request.extent === 'allRows' || request.reuse === 'noStore') return undefined
+    const parts = new StoredParts()
+    return {
+      call: async (call) => {
+        const read = toRead(ports, request, call)
+        if (read === undefined) return ports.call(call)
+        const started = performance.now()
+        const result = await sendRead(ports, read)
+        if (result === undefined) return ports.call(call)
+        if (!('kind' in result)) return result
+        parts.add(result, started)
+        return { ok: true, response: toNodeResponse(result, call.node) }
+      },
+      addAge: (response) => parts.addAge(response),
+    }
+  }
+}
+
+/** Returns the read that is equal to the call; `undefined`: there is none whose response may be stored. */
+function toRead(ports: SharedReadsPorts, request: EdgeRead, call: NodeCall): EdgeRead | undefined {
+  if (call.expect !== 'bytes' || call.timeout === undefined || call.body !== undefined) return undefined
+  const found = resolve(ports, call.path, request.caller)
+  if (found === undefined || !isAskedAt(call.node, found.endpoint, ports.master())) return undefined
+  const { endpoint, params, query } = found
+  const { caller, priority, requestId, client, trace } = request
+  const read: EdgeRead = {
+    kind: 'read',
+    endpoint,
+    params,
+    query,
+    caller,
+    extent: 'whole',
+    waitForComplete: false,
+    returnMinimal: false,
+    priority,
+    requestId,
+    client,
+    ...(trace !== undefined && { trace }),
+    reuse: request.reuse === 'allowed' ? NOT_STALE : request.reuse,
+    copies: 'unknown',
+    deadline: Math.min(request.deadline, performance.now() + call.timeout),
+    cost: NO_COST,
+  }
+  return typeof ports.resolveTarget(read) === 'string' ? undefined : read
+}
+
+const NOT_STALE: Reuse = { arrivedWithin: Number.POSITIVE_INFINITY }
+
+function resolve(ports: SharedReadsPorts, url: string, caller: Caller): EdgeRead | undefined {
+  try {
+    return ports.resolveUrl(url, caller)
+  } catch (error) {
+    // The edge validates more strictly than nodes do.
+    if (error instanceof EdgeError) return undefined
+    throw error
+  }
+}
+
+/** Whether the read would be sent to this node. Other nodes answer about themselves. */
+function isAskedAt(node: string, { target }: ReadEndpoint, master: string): boolean {
+  return target.kind === 'anyNode' || (target.kind === 'master' && node === master)
+}
+
+/**
+ * Resolves to the response, or to the failure of the call; `undefined`: only the call itself can tell, for example because
+ * an expired response was served for a node that fails.
+ */
+async function sendRead(
+  { read }: SharedReadsPorts,
+  request: EdgeRead,
+): Promise<EnvelopeResponse | NodeFailure | undefined> {
+  try {
+    const response = await read(request)
+    if (response.kind !== 'envelope') return undefined
+    return isStaleIfError(cachedOf(response)?.status.detail) ? undefined : response
+  } catch (error) {
+    return error instanceof EdgeError ? failureIn(error) : undefined
+  }
+}
+
+function failureIn({ cause }: EdgeError): NodeFailure | undefined {
+  const result = cause as Partial<NodeResult> | undefined
+  return result?.ok === false && 'fault' in result ? (result as NodeFailure) : undefined
+}
+
+function toNodeResponse({ status, body, origin }: EnvelopeResponse, node: string): NodeResponse {
+  const of = nodeOriginOf(origin)
+  const type = of?.isProblem ? PROBLEM_TYPE : 'application/json'
+  return { node, status, type, body, ...(of?.isPersonal && { personal: true }) }
+}
+
+/** The age and the lifetime of the stored responses of which one is made, in milliseconds. */
+class StoredParts {
+  #oldest = 0
+  #freshFor = Number.POSITIVE_INFINITY
+
+  /** `started`: when it was asked for. The fetch of the whole contains the time since then. */
+  add(part: EnvelopeResponse, started: number): void {
+    const cached = cachedOf(part)
+    if (cached?.kind !== 'stored') return
+    const { age, ttl } = cached.response
+    this.#oldest = Math.max(this.#oldest, age - (performance.now() - started))
+    this.#freshFor = Math.min(this.#freshFor, ttl - age)
+  }
+
+  addAge(response: EdgeResponse): EdgeResponse {
+    if (response.kind !== 'envelope' || response.origin.kind !== 'node') return response
+    if (this.#freshFor === Number.POSITIVE_INFINITY) return response
+    const { isPersonal } = response.origin
+    return {
+      ...response,
+      origin: {
+        kind: 'joined',
+        isUnfinished: false,
+        clusterStatus: '',
+        completeness: isPersonal ? 'partial' : 'complete',
+        oldestPartAge: this.#oldest,
+        partsFreshFor: this.#freshFor,
+      },
+    }
+  }
+}
