@@ -45,8 +45,8 @@ export async function startReplica(name: string, file: string): Promise<Started<
   const line = await untilLine(child, /"msg":"listening"/, (each) =>
     process.stdout.write(`${name}: ${formatLine(each)}`),
   )
-  const { url, operationsUrl } = JSON.parse(line) as Urls
-  return { value: { url, operationsUrl }, stop: () => stop(child) }
+  const { url, secondUrl, operationsUrl } = JSON.parse(line) as Urls
+  return { value: { url, operationsUrl, ...(secondUrl !== undefined && { secondUrl }) }, stop: () => stop(child) }
 }
 
 /** Ctrl-C in a terminal ends only the demo, which ends these processes in the right order. */

@@ -19,6 +19,8 @@ export interface DemoOptions extends ClusterOptions {
   /** Port of the API; 0: a free one. Each further replica uses ports that are higher by ten. */
   readonly port: number
   readonly operationsPort: number
+  /** Port for clients of releases 4.x, with the newer layout. */
+  readonly newerPort: number
   readonly replicas: number
   /** Share the cache through the Redis server that is installed. */
   readonly redis?: true
@@ -84,7 +86,12 @@ async function writeSettings(replica: number, { folder, cluster, account, redis,
   const settings = {
     replica: { name: `replica-${replica}` },
     // There is no balancer that must notice the drain.
-    listen: { host, port: portOf(options.port), drain: { delay: '0s' } },
+    listen: {
+      host,
+      port: portOf(options.port),
+      ...(options.layout === 'newer' && { secondPort: portOf(options.newerPort) }),
+      drain: { delay: '0s' },
+    },
     operations: { host, port: portOf(options.operationsPort) },
     cluster: { layout: options.layout, nodes, credentials: account },
     ...(redis !== undefined && { cache: { redis: { url: redis } } }),
@@ -116,11 +123,9 @@ function formatWelcome(
   const { url, operationsUrl } = own
   const admin = `-u admin:${passwords.get('admin')}`
   const users = Object.entries(USERS).map(([user, role]) => `  ${user.padEnd(9)} ${passwords.get(user)}   (${role})`)
-  const replicas = others.map(
-    (other) => `Another replica listens on ${other.url}, operations on ${other.operationsUrl}\n`,
-  )
+  const replicas = others.map((other) => `Another replica listens on ${formatPorts(other)}\n`)
   return `
-Manager Edge listens on ${url}, operations on ${operationsUrl}
+Manager Edge listens on ${formatPorts(own)}
 ${replicas.join('')}in front of a simulated cluster in the ${layout} layout: one master, ${workers} workers, ${agents} agents.
 
 Users and their passwords:
@@ -130,17 +135,45 @@ Try it:
   curl ${admin} '${url}/agents?limit=3&pretty'
   curl ${operationsUrl}/readyz
   ${operationsUrl}/console/   in a browser, as admin or operator
-${others.map((other) => formatCoherence(admin, url, other.url)).join('')}
+${formatNewerCalls(admin, own)}${others.map((other) => formatCoherence(admin, own, other)).join('')}
 Press Ctrl-C to stop.
 `
 }
 
-/** Two calls that show that a write through one replica is visible through the other at once. */
-function formatCoherence(admin: string, url: string, other: string): string {
+function formatPorts({ url, secondUrl, operationsUrl }: Urls): string {
+  const second = secondUrl === undefined ? '' : `, for clients of releases 4.x on ${secondUrl}`
+  return `${url}, operations on ${operationsUrl}${second}`
+}
+
+const BEARER = '-H "Authorization: Bearer $TOKEN"'
+
+/** Calls of a client of releases 4.x. The last one reads the data of the first call of a classic client. */
+function formatNewerCalls(admin: string, { url, secondUrl }: Urls): string {
+  if (secondUrl === undefined) return ''
+  return `
+The same as a client of releases 4.x, with a token and the other contract:
+  TOKEN=$(curl -s ${admin} -X POST '${secondUrl}/security/user/authenticate?raw=true')
+  curl ${BEARER} '${secondUrl}/agents?limit=3&select=id,name,status&pretty=true'
+  curl ${BEARER} '${secondUrl}/cache?select=url,hits,timeLeft&pretty=true'
+
+A write of one contract, and the next read of the other one:
+  curl ${BEARER} -X PUT '${secondUrl}/agents/001/group/dmz' && curl ${admin} '${url}/agents/001?select=id,group'
+`
+}
+
+/**
+ * Two calls that show that a write through one replica is visible through the other at once. All replicas accept the token of
+ * the calls before.
+ */
+function formatCoherence(admin: string, { url }: Urls, other: Urls): string {
+  const write =
+    other.secondUrl === undefined
+      ? `curl ${admin} -X PUT ${other.url}/agents/001/group/dmz`
+      : `curl ${BEARER} -X DELETE '${other.secondUrl}/agents/001/group/dmz'`
   return `
 See the shared cache: this replica stores a response, the other one changes the data, and the next read has the change.
   curl ${admin} '${url}/agents/001?select=id,group'
-  curl ${admin} -X PUT ${other}/agents/001/group/dmz && curl ${admin} '${url}/agents/001?select=id,group'
+  ${write} && curl ${admin} '${url}/agents/001?select=id,group'
 `
 }
 
