@@ -12,7 +12,7 @@ const listTable: Table = {
   kind: 'list',
   fields: ['relative_dirname', 'filename', 'items'],
   sortable: ['filename', 'relative_dirname'],
-  keys: ['relative_dirname'],
+  keys: ['relative_dirname', 'filename'],
 }
 const fileTable: Table = { kind: 'list', fields: ['filename', 'relative_dirname'] }
 

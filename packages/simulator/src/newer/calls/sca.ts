@@ -16,6 +16,7 @@ const policyTable: Table = {
     ...['hash_file', 'end_scan', 'start_scan'],
   ],
   times: ['start_scan', 'end_scan'],
+  keys: ['policy_id'],
   order: '-policy_id',
 }
 
