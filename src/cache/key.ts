@@ -180,7 +180,7 @@ const RESPONSE_FORMAT = '2'
 /** Returns a text that two requests share only if they are equal. */
 function serialize({ contract, path, params, query, scope, node = '', nodes, isSnapshot }: CanonicalRequest): string {
   const values = [lengthPrefixed(params.flat()), lengthPrefixed(query.flat())]
-  const kind = isSnapshot ? ['snapshot'] : contract === 'newer' ? ['newer'] : []
+  const kind = [...(isSnapshot ? ['snapshot'] : []), ...(contract === 'newer' ? ['newer'] : [])]
   return lengthPrefixed([RESPONSE_FORMAT, path, scope, ...values, node, nodes, ...kind])
 }
 

@@ -7,6 +7,7 @@ import type {
   CachePolicy,
   ConditionalTags,
   Endpoint,
+  NewerRows,
   Param,
   SnapshotRows,
   StaleLimit,
@@ -38,7 +39,7 @@ export interface CompiledPolicy {
   /** Worker nodes answer from data that they replicate from the master. */
   readonly isReplicated: boolean
   /** The kind of rows that snapshots of the collection have; absent: there are none. */
-  readonly snapshot?: SnapshotRows
+  readonly snapshot?: SnapshotRows | NewerRows
 }
 
 const policies = new WeakMap<Endpoint, CompiledPolicy | string>()

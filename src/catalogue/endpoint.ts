@@ -263,11 +263,34 @@ interface StoringPolicy {
    * The kind of rows, if the edge may compute pages, sorts and filters of the collection from a stored snapshot of all its
    * rows. Not for collections whose totals count something else than their rows.
    */
-  readonly snapshot?: SnapshotRows
+  readonly snapshot?: SnapshotRows | NewerRows
 }
 
 /** The collections that snapshots are built of. */
 export type SnapshotRows = Exclude<Collection, 'lists' | 'logs' | 'scaChecks'>
+
+/**
+ * The collections of the newer contract that snapshots are built of; `query/newer-sources.ts` defines how the rows of each
+ * are filtered and sorted. `pages`: nothing but pages is computed.
+ */
+export type NewerRows =
+  | Exclude<InventoryKind, 'hardware' | 'os'>
+  | 'agents'
+  | 'groups'
+  | 'groupFiles'
+  | 'rules'
+  | 'decoders'
+  | 'rulesetFiles'
+  | 'texts'
+  | 'lists'
+  | 'listFiles'
+  | 'nodes'
+  | 'syscheck'
+  | 'rootcheck'
+  | 'sca'
+  | 'scaChecks'
+  | 'ciscat'
+  | 'pages'
 
 /**
  * For responses that clients act on at once: neither is served stale while nodes fail or after a soft purge. `never`: not

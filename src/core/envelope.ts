@@ -40,6 +40,29 @@ export function readEnvelope(bytes: Buffer): Envelope {
   return resultOf(scan, bytes)
 }
 
+/** A list of `data` with one page of rows, in the bytes of a response. */
+export interface ListedRows {
+  readonly rows: Omit<RowRanges, 'total'>
+  /** The number of rows on all pages, and where it is. */
+  readonly total: number
+  readonly totalAt: ByteRange
+}
+
+/** Finds a list and the number of its rows, by their names, in a body that was checked when it came in. */
+export async function findListInTurns(
+  bytes: Buffer,
+  rowsName: string,
+  totalName: string,
+): Promise<ListedRows | undefined> {
+  const scan = new EnvelopeScan(bytes, rowsName)
+  do await waitForJsonTurn(BYTES_PER_PIECE * CHECK_COST)
+  while (!scan.advance(BYTES_PER_PIECE))
+  const totalAt = scan.dataMembers.get(totalName)
+  const total = totalAt && countAt(bytes, totalAt)
+  if (scan.rows === undefined || totalAt === undefined || total === undefined) return undefined
+  return { rows: scan.rows, total, totalAt }
+}
+
 function resultOf({ outcome, members, dataMembers, doubled, rows }: EnvelopeScan, bytes: Buffer): Envelope {
   if (outcome === 'invalid') return invalid('not JSON')
   if (bytes[skipSpace(bytes, 0)] !== OPEN) return invalid('not an object')

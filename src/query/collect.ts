@@ -22,7 +22,7 @@ export function collect(rows: readonly string[], request: CollectionRequest, sou
 export function collect(rows: readonly Element[], request: CollectionRequest, source: Source): CollectionPage
 export function collect(rows: readonly Element[], request: CollectionRequest, source: Source): CollectionPage {
   const offsetFirst = source.engine === 'array' && source.offsetFirst === true
-  const page = parsePage(request, offsetFirst ? Number.POSITIVE_INFINITY : undefined)
+  const page = parsePage(request, source.maxLimit)
   const project = compileProjection(request.select, source)
   const matches = matchRows(offsetFirst ? rows.slice(page.offset) : rows, request, source)
   const items = slicePage(matches, offsetFirst ? { ...page, offset: 0 } : page).map(project)
@@ -38,7 +38,7 @@ export async function collectInTurns<Item>(
   toRow: (item: Item) => Row,
   request: CollectionRequest,
   source: DatabaseSource | Omit<ArraySource, 'offsetFirst'>,
-  maxLimit?: number,
+  maxLimit = source.maxLimit,
 ): Promise<CollectionPage> {
   const { offset, limit } = parsePage(request, maxLimit)
   const project = compileProjection(request.select, source)

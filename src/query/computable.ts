@@ -7,7 +7,7 @@ import { parseSearch } from './filter.ts'
 import { parseQuery, type Query } from './grammar.ts'
 import { parseSort } from './order.ts'
 import type { CollectionRequest } from './request.ts'
-import type { ArraySource, DatabaseSource, FieldKind, Source } from './sources.ts'
+import type { ArraySource, DatabaseSource, FieldKind, Filter, Source } from './sources.ts'
 
 /** Parentheses fail on arrays, and a value is cut at its first space. */
 const NOT_PLAIN = /[() ]/
@@ -19,11 +19,16 @@ export function isComputable(request: CollectionRequest, source: Source): boolea
   if (source.selectsFromRows && (search !== undefined || sort !== undefined)) return false
   if (sort !== undefined && !isPlainSort(sort, source)) return false
   // A list of values is none of the values that the manager allows.
-  if (Object.entries(filters).some(([name, value]) => source.filters?.[name] !== undefined && value.includes(',')))
+  if (Object.entries(filters).some(([name, value]) => !takesList(source.filters?.[name]) && value.includes(',')))
     return false
   if (select !== undefined && source.selectable === undefined) return false
   if (select !== undefined && source.selectsFirst && [search, sort, q].some((part) => part !== undefined)) return false
   return q === undefined || isPlain(q, source)
+}
+
+/** A parameter without an entry must equal a field, which may have a comma. */
+function takesList(filter: Filter | undefined): boolean {
+  return filter === undefined || filter.by === 'listed'
 }
 
 function isKnown(name: string, source: Source): boolean {
@@ -52,7 +57,7 @@ function hasPlainConditions(query: Query, fields: ArraySource['plainFields']): b
   return kind === 'text' || (kind === 'number' && query.operator !== '~' && /^[0-9]+$/.test(query.value))
 }
 
-type Condition = Extract<Query, { kind: 'condition' }>
+export type Condition = Extract<Query, { kind: 'condition' }>
 
 /** The manager numbers the conditions of a field, and replaces the number 1 in the number 10 too. */
 const MAX_CONDITIONS = 10
@@ -97,6 +102,7 @@ function isPlainSearch(search: string, { fields, hidden = [], storedTimes = [] }
 
 function isPlainFilter(name: string, value: string, { fields, filters }: DatabaseSource): boolean {
   const filter = ownEntry(filters, name) ?? { by: 'equal' }
+  if (filter.by === 'listed') return value.split(',').every((one) => PLAIN_TEXT.test(one) && one !== 'all')
   if (filter.by !== 'equal') return false
   if (value === filter.matchAll) return true
   // The manager takes the alternatives of a filter for those of the next condition too, and releases 4.x for one text.
@@ -113,7 +119,7 @@ function parsePlain(q: string, source: DatabaseSource): Query | 'not plain' {
   return isPlain ? parsed.query : 'not plain'
 }
 
-function conditionsOf(query: Query): readonly Condition[] {
+export function conditionsOf(query: Query): readonly Condition[] {
   return query.kind === 'condition' ? [query] : query.of.flatMap(conditionsOf)
 }
 
@@ -144,9 +150,12 @@ function isPlainValue(field: string, kind: FieldKind, operator: Condition['opera
       return operator !== '~'
     case 'status':
       return operator === '=' && PLAIN_STATES.includes(value.toLowerCase())
+    case 'word':
+      return operator === '=' || operator === '!='
     case 'date':
     case 'day':
     case 'list':
+    case 'opaque':
       return false
   }
 }

@@ -78,6 +78,8 @@ function databaseCondition(source: DatabaseSource, now: Date): (condition: Condi
 export function compileValueTest(kind: FieldKind, operator: Operator, value: string, now: Date): ValuePredicate {
   switch (kind) {
     case 'text':
+    case 'word':
+    case 'opaque':
       return textTest(operator, value)
     case 'number':
     case 'real':

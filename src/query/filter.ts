@@ -24,6 +24,10 @@ export function compileFilter(name: string, value: string, source: Source, now: 
       return compileRange(filter, value)
     case 'olderThan':
       return compileOlderThan(filter, value, now)
+    case 'listed': {
+      const listed = new Set(value.toLowerCase().split(','))
+      return testValue(filter.field, (found) => listed.has(toText(found).toLowerCase()))
+    }
   }
 }
 

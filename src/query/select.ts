@@ -16,8 +16,7 @@ export function compileProjection(select: string | undefined, source: Source): (
   const ignored = source.engine === 'database' ? (source.ignoredInSelect ?? []) : []
   const selected = select.split(',').filter((field) => !ignored.includes(field))
   if (selected.some((field) => !known.includes(field))) throw new CollectionError(1724)
-  const always = source.engine === 'database' ? (source.alwaysSelected ?? []) : []
-  const fields = [...new Set([...always, ...selected])]
+  const fields = [...new Set([...(source.alwaysSelected ?? []), ...selected])]
   return (element) => finish(typeof element === 'string' ? element : pickFields(element, fields))
 }
 

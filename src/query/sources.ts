@@ -9,9 +9,10 @@ import type { Collection } from '../catalogue/endpoint.ts'
  * numbers (`id>2` matches "003"). `real`: as a number; the manager prints it with a fraction (`2600.0`). `date`: as text,
  * and in `q` by time frames. `day`: as text, in `q` by days only; the manager stores a number of seconds. `status`: an
  * agent state; spaces and case are ignored. `label`: a text in which the space in front of the `v` of a version may be
- * missing. `list`: by any member.
+ * missing. `list`: by any member. `word`: a text that has no order and no parts. `opaque`: in a way that the edge does not
+ * compute.
  */
-export type FieldKind = 'text' | 'number' | 'real' | 'date' | 'day' | 'status' | 'label' | 'list'
+export type FieldKind = 'text' | 'number' | 'real' | 'date' | 'day' | 'status' | 'label' | 'list' | 'word' | 'opaque'
 
 /** A field to sort by in place of another one. `as: 'integer'`: as SQLite casts a text, which is 0 without leading digits. */
 export interface SortBy {
@@ -37,8 +38,27 @@ export type Filter =
   | { readonly by: 'range'; readonly field: string }
   /** The field, or `fallbackField` if it has no value, is older than a time frame; refused with 1411. */
   | { readonly by: 'olderThan'; readonly field: string; readonly fallbackField: string }
+  /** One of the values, with commas in between. `mustExist`: the manager reports values that no row has. */
+  | { readonly by: 'listed'; readonly field: string; readonly mustExist?: true }
 
 interface CommonSource {
+  /** The maximum of `limit`. Default: 1000. */
+  readonly maxLimit?: number
+  /** Fields that `select` always adds. */
+  readonly alwaysSelected?: readonly string[]
+  /** A page is computed only if the rows leave nothing open (`rows/determined.ts`). */
+  readonly isStrict?: true
+  /** A `select` without this field is not computed: the manager may add it. */
+  readonly selectsWith?: string
+  /** Only pages are computed. */
+  readonly pagesOnly?: true
+  /** The manager searches what the rows do not show, or it is not known what it searches. */
+  readonly noSearch?: true
+  /**
+   * Rows with equal sort values may have another order than here: always, or if a database reads the selected fields from
+   * an index.
+   */
+  readonly tiesMayMove?: 'always' | 'withSelect'
   /**
    * The sort of requests without one (`+id`, `-timestamp`); for collections of texts the name of the field is arbitrary.
    * Absent: rows keep their order, and a sort without a field is refused (1404).
@@ -60,8 +80,6 @@ export interface DatabaseSource extends CommonSource {
   readonly numberSearchField?: string
   /** Names that `select` accepts and that select nothing. */
   readonly ignoredInSelect?: readonly string[]
-  /** Fields that `select` always adds. */
-  readonly alwaysSelected?: readonly string[]
   /** Rows are flat and leave nested (`scan_id` → `scan: {id}`). */
   readonly nested?: true
   /** The manager adds a condition to those of each request, from which an alternative in `q` escapes. */
@@ -95,7 +113,7 @@ export interface ArraySource extends CommonSource {
   readonly selectsFirst?: true
   /** The manager searches and sorts other rows than it returns. */
   readonly selectsFromRows?: true
-  /** The offset applies before search and sort, the limit has no maximum, and totalItems counts the page (CDB lists). */
+  /** The offset applies before search and sort, and totalItems counts the page (CDB lists). */
   readonly offsetFirst?: true
 }
 
@@ -110,6 +128,8 @@ export const cacheEntries: ArraySource = {
   searchable: ['url', 'endpoint'],
   filters: { tag: { by: 'equal', fields: ['tags'] } },
 }
+
+const UNLIMITED = Number.POSITIVE_INFINITY
 
 type Fields = Readonly<Record<string, FieldKind>>
 
@@ -217,8 +237,14 @@ export const sources = {
   catalogue: { engine: 'array', defaultSort: '+text', caseSensitiveOrder: true },
   /** Requirements in the events of rootcheck: texts that the manager selects from the events. */
   requirements: { engine: 'array', defaultSort: '+text', caseSensitiveOrder: true, selectsFromRows: true },
-  lists: { engine: 'array', sortable: ['path'], searchable: ['path'], offsetFirst: true },
-  listFiles: { engine: 'array', sortable: ['path', 'name'], searchable: ['path', 'name'], offsetFirst: true },
+  lists: { engine: 'array', sortable: ['path'], searchable: ['path'], offsetFirst: true, maxLimit: UNLIMITED },
+  listFiles: {
+    engine: 'array',
+    sortable: ['path', 'name'],
+    searchable: ['path', 'name'],
+    offsetFirst: true,
+    maxLimit: UNLIMITED,
+  },
   logs: log,
   nodes: {
     engine: 'array',

@@ -91,14 +91,32 @@ export function createPageWriter(
   }
 }
 
-const BODY_START = Buffer.from('{"error":0,"data":{"items":[')
+/** The text of a page around its rows and its total. */
+export interface PageFrame {
+  readonly before: string
+  /** Between two rows. */
+  readonly between: string
+  readonly beforeTotal: string
+  readonly after: string
+}
 
-/** Returns the body of a collection response; `others` are further members of `data`. */
+/** As the edge writes it; `others` are further members of `data`. */
+export function frameOf(others: Readonly<Record<string, unknown>> = {}): PageFrame {
+  const names = JSON.stringify(others).slice(1)
+  return {
+    before: '{"error":0,"data":{"items":[',
+    between: ',',
+    beforeTotal: '],"totalItems":',
+    after: `${names === '}' ? names : `,${names}`}}`,
+  }
+}
+
+/** Returns the body of a collection response. The chunks have the text between rows already. */
 export function createCollectionBody(
   { chunks, total }: { readonly chunks: readonly Buffer[]; readonly total: number },
-  others: Readonly<Record<string, unknown>> = {},
+  { before, beforeTotal, after } = frameOf(),
 ): Buffer {
-  const all = [BODY_START, ...chunks, Buffer.from(`],${JSON.stringify({ totalItems: total, ...others }).slice(1)}}`)]
+  const all = [Buffer.from(before), ...chunks, Buffer.from(beforeTotal + total + after)]
   // Not of the pool: the store copies views of a larger buffer, and the compressed forms of a body belong to its buffer.
   const body = Buffer.allocUnsafeSlow(all.reduce((length, chunk) => length + chunk.length, 0))
   let at = 0

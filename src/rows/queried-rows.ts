@@ -1,11 +1,12 @@
 /** The rows of a snapshot as queries need them: columns, and the text of each row. */
-import { waitForJsonTurn, waitForTurn } from '../core/turns.ts'
+import { inTurns, waitForJsonTurn, waitForTurn } from '../core/turns.ts'
 import type { CollectionRequest } from '../query/request.ts'
 import { compileProjection, flattenRow, splitNestedName } from '../query/select.ts'
 import type { Source } from '../query/sources.ts'
 import { type Element, fieldValue, type Row } from '../query/value.ts'
 import { type Column, ColumnBuilder, Numbers } from './columns.ts'
-import { createCollectionBody } from './page-writer.ts'
+import { createCollectionBody, frameOf, type PageFrame } from './page-writer.ts'
+import { pickMembers } from './pick-members.ts'
 import { Table } from './table.ts'
 
 export interface QueriedRows {
@@ -14,7 +15,7 @@ export interface QueriedRows {
 }
 
 const NEWLINE = 0x0a
-const COMMA = 0x2c
+const COMMA = Buffer.from(',')
 
 /**
  * Reads the parts of a snapshot, one per turn of about a millisecond. They are JSON lists of rows with `ROW_SEPARATOR` in
@@ -31,33 +32,62 @@ export async function readParts(parts: readonly Buffer[], source: Source): Promi
   return { table: await builder.build(), texts }
 }
 
-/**
- * Returns the body of the response. `others`: further members of `data`. Throws CollectionError if the node would refuse
- * the request.
- */
+interface Query {
+  readonly collection: CollectionRequest
+  readonly source: Source
+}
+
+/** Returns the body of the response. Throws CollectionError if the node would refuse the request. */
 export async function answerFrom(
   { table, texts }: QueriedRows,
-  { collection, source }: { readonly collection: CollectionRequest; readonly source: Source },
-  others: Readonly<Record<string, unknown>> = {},
+  { collection, source }: Query,
+  frame: PageFrame = frameOf(),
 ): Promise<Buffer> {
   const project = compileProjection(collection.select, source)
   // The rows have the default order already, so a page without a sort is not sorted.
   const { rows, totalItems } = await table.page(collection)
   if (collection.select === undefined && !table.hasHiddenValues)
-    return createCollectionBody({ chunks: [texts.join(rows)], total: totalItems }, others)
+    return createCollectionBody({ chunks: [texts.join(rows, Buffer.from(frame.between))], total: totalItems }, frame)
   const items: unknown[] = []
   for (let at = 0; at < rows.length; at += ROWS_PER_TURN) {
     const some = await texts.parse(rows.slice(at, at + ROWS_PER_TURN), source)
     for (const element of some) items.push(project(element))
   }
   const chunks = [Buffer.from(JSON.stringify(items).slice(1, -1))]
-  return createCollectionBody({ chunks, total: totalItems }, others)
+  return createCollectionBody({ chunks, total: totalItems }, frame)
+}
+
+/**
+ * Returns the body of the response in the bytes of the node. Returns undefined for a page without rows, around which the
+ * node may write another text. Throws CollectionError.
+ */
+export async function answerInFrame(
+  { table, texts }: QueriedRows,
+  { collection, source }: Query,
+  frame: PageFrame,
+): Promise<Buffer | undefined> {
+  compileProjection(collection.select, source)
+  const { rows, totalItems } = await table.page(collection)
+  if (rows.length === 0) return undefined
+  const between = Buffer.from(frame.between)
+  const { select } = collection
+  if (select === undefined)
+    return createCollectionBody({ chunks: [texts.join(rows, between)], total: totalItems }, frame)
+  const names = new Set([...select.split(','), ...(source.alwaysSelected ?? [])])
+  const chunks: Buffer[] = []
+  for await (const some of inTurns(rows)) {
+    for (const row of some) {
+      if (chunks.length > 0) chunks.push(between)
+      chunks.push(pickMembers(texts.at(row), names, between))
+    }
+  }
+  return createCollectionBody({ chunks, total: totalItems }, frame)
 }
 
 /** Rows that are projected in one turn. */
 const ROWS_PER_TURN = 64
 
-/** The text of each row, as the node sent it but without white space. */
+/** The text of each row, as the node sent it. */
 class RowTexts {
   readonly #parts: readonly Buffer[]
   /** For each row its part, its offset there, and the offset behind it. */
@@ -86,14 +116,19 @@ class RowTexts {
     }
   }
 
-  /** Returns the texts of some rows with commas in between. */
-  join(rows: readonly number[]): Buffer {
-    let length = Math.max(0, rows.length - 1)
+  at(row: number): Buffer {
+    const part = this.#parts[this.#places.at(3 * row)] ?? Buffer.alloc(0)
+    return part.subarray(this.#places.at(3 * row + 1), this.#places.at(3 * row + 2))
+  }
+
+  /** Returns the texts of some rows with this text in between. */
+  join(rows: readonly number[], between = COMMA): Buffer {
+    let length = between.length * Math.max(0, rows.length - 1)
     for (const row of rows) length += this.#places.at(3 * row + 2) - this.#places.at(3 * row + 1)
     const joined = Buffer.allocUnsafe(length)
     let at = 0
     for (const row of rows) {
-      if (at > 0) joined[at++] = COMMA
+      if (at > 0) at += between.copy(joined, at)
       const part = this.#parts[this.#places.at(3 * row)]
       at += part?.copy(joined, at, this.#places.at(3 * row + 1), this.#places.at(3 * row + 2)) ?? 0
     }
@@ -150,7 +185,9 @@ function fieldsOf(source: Source): string[] {
       ? (filter.fields ?? [])
       : filter.by === 'range'
         ? filter.field
-        : [filter.field, filter.fallbackField],
+        : filter.by === 'listed'
+          ? filter.field
+          : [filter.field, filter.fallbackField],
   )
   return [...new Set([...Object.keys(source.fields), ...(source.hidden ?? []), ...filtered])]
 }

@@ -6,7 +6,7 @@ import { growingLru } from '../core/recently-used.ts'
 import { waitForTurn } from '../core/turns.ts'
 import { compilePredicates } from '../query/collect.ts'
 import { countTests, type Predicate } from '../query/condition.ts'
-import { parseSort, parseSorting, type SortField, type Sorting, sortedValue } from '../query/order.ts'
+import { parseSorting, type SortField, type Sorting, sortedValue } from '../query/order.ts'
 import { CollectionError, type CollectionRequest, parsePage } from '../query/request.ts'
 import type { Source } from '../query/sources.ts'
 import { type Element, fieldValue } from '../query/value.ts'
@@ -54,7 +54,7 @@ export class Table {
   /** Whether a row has a value that no response may show. */
   get hasHiddenValues(): boolean {
     const { hidden = [] } = this.#source.engine === 'database' ? this.#source : {}
-    return hidden.some((field) => this.#columnOf(field).values.some((value) => value !== undefined))
+    return hidden.some((field) => this.columnOf(field).values.some((value) => value !== undefined))
   }
 
   /**
@@ -67,7 +67,7 @@ export class Table {
       const predicates = compilePredicates(request, this.#source)
       const isMatched = predicates.length === 0 || this.#matches.has(keyOf(request))
       const tested = isMatched ? 0 : countTests({ kind: 'every', of: predicates })
-      const sorted = sort === undefined || this.#orders.has(sort) ? 0 : (this.#sortingOf(sort)?.fields.length ?? 0)
+      const sorted = sort === undefined || this.#orders.has(sort) ? 0 : (this.sortingOf(sort)?.fields.length ?? 0)
       return this.length * (tested + sorted)
     } catch (fault) {
       if (fault instanceof CollectionError) return 0
@@ -78,9 +78,9 @@ export class Table {
   /** Without `sort`, rows keep their natural order. Works in turns of the event loop. Throws CollectionError. */
   async page(request: CollectionRequest): Promise<TablePage> {
     const cutsFirst = this.#source.engine === 'array' && this.#source.offsetFirst === true
-    const { offset, limit } = parsePage(request, cutsFirst ? Number.POSITIVE_INFINITY : undefined)
+    const { offset, limit } = parsePage(request, this.#source.maxLimit)
     const predicates = compilePredicates(request, this.#source)
-    const sorting = request.sort === undefined ? undefined : this.#sortingOf(request.sort)
+    const sorting = request.sort === undefined ? undefined : this.sortingOf(request.sort)
     const { isMatch, total } = await this.#match(request, predicates)
     const order = sorting && (await remember(this.#orders, request.sort ?? '', () => this.#orderOf(sorting)))
     // Many requests may have waited for the same filter or sort.
@@ -91,24 +91,7 @@ export class Table {
     return { rows, totalItems: rows.length }
   }
 
-  /**
-   * Whether the manager has the same order: rows with equal sort values may have another one in a database, and a missing
-   * or differently typed value fails there in an array. Throws CollectionError.
-   */
-  async hasOrderOfManager({ sort }: CollectionRequest): Promise<boolean> {
-    const sorting = sort === undefined ? undefined : this.#sortingOf(sort)
-    if (sorting === undefined || this.length < 2) return true
-    const source = this.#source
-    if (source.engine === 'array')
-      return sorting.fields.every(({ field }) => hasOneType(this.#sortColumnOf(field).values))
-    const byDefault = this.#sortingOf('+')?.fields[0]?.field
-    const named = parseSort(sort ?? '').fields[0] ?? byDefault ?? ''
-    if (named === byDefault || source.orderOfTies?.exceptOf.includes(named) === false) return true
-    const [field] = sorting.fields
-    return field !== undefined && (await this.#ranksOf(field)).count === this.length
-  }
-
-  #sortingOf(sort: string): Sorting | undefined {
+  sortingOf(sort: string): Sorting | undefined {
     return parseSorting(sort, this.#source, this.#elements)
   }
 
@@ -116,7 +99,7 @@ export class Table {
     if (predicates.length === 0) return { isMatch: undefined, total: this.length }
     return remember(this.#matches, keyOf(request), async () => {
       const { length } = this
-      const table = { length, elements: this.#elements, columnOf: (field: string) => this.#columnOf(field) }
+      const table = { length, elements: this.#elements, columnOf: (field: string) => this.columnOf(field) }
       const isMatch = await matchesOf({ kind: 'every', of: predicates }, table)
       await waitForTurn()
       let total = 0
@@ -131,27 +114,27 @@ export class Table {
     for (let row = 0; row < order.length; row += 1) order[row] = row
     // Each pass keeps the order of rows with equal values, so the field with the highest precedence is the last one.
     for (const field of fields.toReversed()) {
-      const { codes } = this.#sortColumnOf(field.field)
-      order = await sortByRank(order, codes, await this.#ranksOf(field), sign)
+      const { codes } = this.sortColumnOf(field.field)
+      order = await sortByRank(order, codes, await this.ranksOf(field), sign)
     }
     return order
   }
 
-  #ranksOf(field: SortField): Promise<Ranks> {
+  ranksOf(field: SortField): Promise<Ranks> {
     const known = this.#ranks.get(field.key)
     if (known !== undefined) return known
-    const ranks = rankValues(this.#sortColumnOf(field.field).values, field.toSortValue)
+    const ranks = rankValues(this.sortColumnOf(field.field).values, field.toSortValue)
     this.#ranks.set(field.key, ranks)
     return ranks
   }
 
-  #sortColumnOf(field: string): Column {
+  sortColumnOf(field: string): Column {
     // Texts are sorted by themselves.
-    if (typeof this.#elements[0] !== 'string') return this.#columnOf(field)
+    if (typeof this.#elements[0] !== 'string') return this.columnOf(field)
     return this.#remembered('', (element) => sortedValue(element, field))
   }
 
-  #columnOf(field: string): Column {
+  columnOf(field: string): Column {
     return this.#remembered(field, (element) => fieldValue(element, field))
   }
 
@@ -168,12 +151,6 @@ export class Table {
 /** Equal for requests with equal matches. */
 function keyOf({ filters, search, q }: CollectionRequest): string {
   return JSON.stringify([filters, search, q])
-}
-
-function hasOneType(values: readonly unknown[]): boolean {
-  const [first] = values
-  const types: readonly string[] = ['string', 'number']
-  return values.every((value) => typeof value === typeof first && types.includes(typeof first))
 }
 
 function placesOf(

@@ -3,14 +3,15 @@
  * returns the response that names them.
  */
 import type { CacheGroup } from '../../catalogue/endpoint.ts'
-import { isNodeFailure, parseBody } from '../../core/envelope.ts'
+import { findListInTurns, isNodeFailure, type ListedRows, parseBody } from '../../core/envelope.ts'
 import type { SnapshotRefusal } from '../../core/events.ts'
+import { OPEN, QUOTE } from '../../core/json-scan.ts'
 import type { EdgeRead, Handler } from '../../core/request.ts'
 import { type EdgeResponse, isPartial, type MadeOfParts, partsOf } from '../../core/response.ts'
 import { waitForJsonTurn } from '../../core/turns.ts'
+import { collectionContracts } from '../../query/contracts.ts'
 import type { Source } from '../../query/sources.ts'
-import type { Element } from '../../query/value.ts'
-import { BYTES_PER_PART, PartWriter } from '../../rows/page-writer.ts'
+import { BYTES_PER_PART, type PageFrame, PartWriter } from '../../rows/page-writer.ts'
 import type { CachePorts } from '../call-nodes.ts'
 import type { CacheTarget } from '../key.ts'
 import { staleTimesOf } from '../lifetimes.ts'
@@ -50,35 +51,35 @@ export async function readCollection(
   request: EdgeRead,
   { maxRows, maxBytes, rowsPerCall }: SnapshotLimits & Pick<NodeReads, 'rowsPerCall'>,
   check: (total: number) => void,
-): Promise<CollectionRows> {
+): Promise<CollectionRows & Pick<SnapshotHead, 'frame'>> {
   let read = 0
   const writer = new PartWriter()
   const seen = new Set<string>()
   let total = 0
+  let frame: PageFrame | undefined
   do {
     const query = { limit: String(rowsPerCall), ...(read > 0 && { offset: String(read) }) }
     // The rows are stored once, as a snapshot.
     const page = await readPage(next, { ...request, extent: 'whole', reuse: 'noStore', query })
     if (read === 0) {
-      total = page.totalItems
+      total = page.total
       if (total > maxRows) throw new SnapshotRefusedError('tooManyRows', `it has ${total} rows, more than ${maxRows}`)
       check(total)
+      if (collectionContracts[request.endpoint.contract].framedByNode) frame = frameAround(page)
     }
-    if (page.totalItems !== total) throw new SnapshotRefusedError('changed', 'its total changed between two pages')
-    if (page.items.length !== Math.min(rowsPerCall, total - read)) {
+    if (page.total !== total) throw new SnapshotRefusedError('changed', 'its total changed between two pages')
+    if (countRows(page) !== Math.min(rowsPerCall, total - read)) {
       throw new SnapshotRefusedError('changed', 'a page has another number of rows than its total demands')
     }
     await addRows(writer, page, total > rowsPerCall ? seen : undefined)
-    read += page.items.length
+    read += countRows(page)
     if (writer.bytes > maxBytes) throw new SnapshotRefusedError('tooManyBytes', `it is longer than ${maxBytes} bytes`)
   } while (read < total)
-  return { totalItems: total, parts: writer.end(), bytes: writer.bytes }
+  return { totalItems: total, parts: writer.end(), bytes: writer.bytes, ...(frame && { frame }) }
 }
 
-interface Page {
-  readonly items: readonly Element[]
-  readonly totalItems: number
-  readonly bytes: number
+interface Page extends ListedRows {
+  readonly body: Buffer
 }
 
 async function readPage(next: Handler<EdgeRead>, request: EdgeRead): Promise<Page> {
@@ -86,20 +87,32 @@ async function readPage(next: Handler<EdgeRead>, request: EdgeRead): Promise<Pag
   if (response.kind === 'file' || response.status !== 200 || response.errorNumber !== 0 || isPartial(response)) {
     throw new SnapshotRefusedError('nodeError', 'a node answers with an error')
   }
-  if (await hasLongNumber(response.body)) {
-    throw new SnapshotRefusedError('longNumbers', 'it may have a number of 16 digits')
+  const { body } = response
+  if (await hasLongNumber(body)) throw new SnapshotRefusedError('longNumbers', 'it may have a number of 16 digits')
+  const { rowsName, totalName } = collectionContracts[request.endpoint.contract]
+  const list = await findListInTurns(body, rowsName, totalName)
+  if (list === undefined) throw new SnapshotRefusedError('nodeError', 'it is no collection')
+  for (const [at, place] of list.rows.ranges.entries()) {
+    if (at % 2 === 0 && body[place] !== OPEN && body[place] !== QUOTE)
+      throw new SnapshotRefusedError('nodeError', 'its elements are neither objects nor texts')
   }
-  await waitForJsonTurn(response.body.length)
-  const { items, totalItems } = (parseBody(response.body).data ?? {}) as { items?: unknown; totalItems?: unknown }
-  if (!Array.isArray(items) || !Number.isSafeInteger(totalItems)) {
-    throw new SnapshotRefusedError('nodeError', 'it is no collection')
-  }
-  if (!items.every(isElement)) throw new SnapshotRefusedError('nodeError', 'its elements are neither objects nor texts')
-  return { items, totalItems: totalItems as number, bytes: response.body.length }
+  return { ...list, body }
 }
 
-function isElement(item: unknown): item is Element {
-  return typeof item === 'string' || (typeof item === 'object' && item !== null && !Array.isArray(item))
+function countRows({ rows }: ListedRows): number {
+  return rows.ranges.length / 2
+}
+
+/** Returns the text of the node around the rows. Throws SnapshotRefusedError if the total does not follow the rows. */
+function frameAround({ body, rows: { from, to, ranges }, totalAt }: Page): PageFrame {
+  if (totalAt.from < to) throw new SnapshotRefusedError('nodeError', 'its total does not follow its rows')
+  const text = (start: number, end?: number) => body.toString('utf8', start, end)
+  return {
+    before: text(0, ranges[0] ?? from),
+    between: ranges.length > 2 ? text(ranges[1] ?? 0, ranges[2]) : ', ',
+    beforeTotal: text(ranges.at(-1) ?? to, totalAt.from),
+    after: text(totalAt.to),
+  }
 }
 
 /** Searches the text that the node sent: a parsed number is rounded, and may be printed with an exponent. */
@@ -111,20 +124,30 @@ async function hasLongNumber(body: Buffer): Promise<boolean> {
   return false
 }
 
-/** Prints rows in turns of about a millisecond. `bytes`: about their length as text. Throws if one of them was `seen`. */
-async function addRows(writer: PartWriter, { items, bytes }: Page, seen: Set<string> | undefined): Promise<void> {
-  const perTurn = Math.max(1, Math.floor((items.length * BYTES_PER_PART) / bytes))
-  for (let at = 0; at < items.length; at += perTurn) {
-    const some = items.slice(at, at + perTurn)
-    await waitForJsonTurn(Math.ceil((bytes / items.length) * some.length))
-    for (const item of some) {
-      const row = JSON.stringify(item)
-      if (seen?.has(row)) throw new SnapshotRefusedError('repeatedRows', 'two of its rows are equal')
-      seen?.add(row)
-      writer.add(Buffer.from(row))
+/** Adds rows in turns of about a millisecond. Throws if one of them was `seen`. */
+async function addRows(
+  writer: PartWriter,
+  { body, rows: { ranges } }: Page,
+  seen: Set<string> | undefined,
+): Promise<void> {
+  let waited = 0
+  for (let at = 0; at < ranges.length; at += 2) {
+    const [from = 0, to = 0] = [ranges[at], ranges[at + 1]]
+    if (to > waited) {
+      waited = from + BYTES_PER_PART
+      await waitForJsonTurn(BYTES_PER_PART)
     }
+    const row = body.subarray(from, to)
+    if (row.includes(NEWLINE)) throw new SnapshotRefusedError('nodeError', 'a node prints a row in several lines')
+    const text = seen && row.toString('latin1')
+    if (text !== undefined && seen?.has(text))
+      throw new SnapshotRefusedError('repeatedRows', 'two of its rows are equal')
+    if (text !== undefined) seen?.add(text)
+    writer.add(row)
   }
 }
+
+const NEWLINE = 0x0a
 
 interface JoinedRows extends CollectionRows {
   /** Members of `data` beside the rows and their number: `failed_nodes`. */
@@ -278,7 +301,7 @@ async function build(
 /** Stores the rows for as long as the response may be served. */
 async function add(
   { store, clock, rows, lifetimesOf }: SnapshotPorts,
-  collection: CollectionRows,
+  collection: CollectionRows & Pick<SnapshotHead, 'others' | 'frame'>,
   { target, source, started, isShared }: NewSnapshot,
 ): Promise<SnapshotHead> {
   const { key, tags, policy } = target

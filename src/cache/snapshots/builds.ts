@@ -4,9 +4,9 @@
  */
 import { RecentlyUsed } from '../../core/recently-used.ts'
 import { type EdgeRead, nodeOf } from '../../core/request.ts'
-import { isComputable } from '../../query/computable.ts'
-import { type CollectionRequest, parseCollectionRequest } from '../../query/request.ts'
-import { type Source, sources } from '../../query/sources.ts'
+import { collectionContracts } from '../../query/contracts.ts'
+import type { CollectionRequest } from '../../query/request.ts'
+import type { Source } from '../../query/sources.ts'
 import { compilePolicy } from '../policy.ts'
 
 /** What the nodes' API allows, which depends on its layout. */
@@ -135,22 +135,29 @@ export function snapshotSourceOf(request: EdgeRead): Source | undefined {
   if (nodeOf(request) !== undefined || request.waitForComplete) return undefined
   const policy = compilePolicy(request.endpoint)
   if (typeof policy === 'string' || policy.snapshot === undefined) return undefined
-  const source: Source = sources[policy.snapshot]
+  const source = collectionContracts[request.endpoint.contract].sourceOf(policy.snapshot)
   return policy.isJoined ? ({ ...source, alwaysSelected: NAMED_IN_JOINED_ROWS } as Source) : source
 }
 
 /** Returns how to compute the response of a request; `undefined`: only a node can answer it. */
 export function derivationOf(request: EdgeRead, now: Date): Derivation | undefined {
   const source = snapshotSourceOf(request)
-  if (source === undefined || request.extent === 'allRows') return undefined
+  if (source === undefined || request.extent === 'allRows' || dependsOnRelease(request)) return undefined
   const { defaultSort } = source
   // Joined rows have the order of their nodes and agents, which is that of rows with equal sort fields.
   const joined = isJoined(request)
   const sort = joined && defaultSort !== undefined ? { sort: defaultSort } : undefined
-  const collection = parseCollectionRequest({ ...sort, ...request.query }, now)
+  const { parse, isComputable } = collectionContracts[request.endpoint.contract]
+  const collection = parse({ ...sort, ...request.query }, now)
+  if (collection === undefined) return undefined
   // Nodes filter joined rows, and the edge sorts and selects them.
   const { sort: _, select: __, ...filtered } = collection
   return isComputable(joined ? filtered : collection, source) ? { source, collection } : undefined
+}
+
+/** Nodes refuse a parameter that their release lacks, and the release may be unknown. */
+function dependsOnRelease({ endpoint, query }: EdgeRead): boolean {
+  return Object.keys(query).some((name) => endpoint.query[name]?.value?.releases !== undefined)
 }
 
 function isJoined({ endpoint }: EdgeRead): boolean {

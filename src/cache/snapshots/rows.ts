@@ -10,6 +10,7 @@ import { envelopeOf, parseBody } from '../../core/envelope.ts'
 import { RecentlyUsed } from '../../core/recently-used.ts'
 import { type EnvelopeResponse, NO_PARTS, type SnapshotOrigin } from '../../core/response.ts'
 import type { Source } from '../../query/sources.ts'
+import type { PageFrame } from '../../rows/page-writer.ts'
 import { type QueriedRows, readParts } from '../../rows/queried-rows.ts'
 import type { CacheTarget } from '../key.ts'
 import type { SharedParts } from '../stores/contract.ts'
@@ -31,6 +32,8 @@ export interface SnapshotHead {
   readonly bytes: number
   /** Members of `data` beside the rows and their number: `failed_nodes` of a joined collection. */
   readonly others?: Readonly<Record<string, unknown>>
+  /** The text of the node around the rows; absent: that of the edge. */
+  readonly frame?: PageFrame
   readonly totalItems: number
 }
 
@@ -113,13 +116,13 @@ export class SnapshotRows {
    */
   async add(
     place: Place,
-    { totalItems, parts, bytes, others = {} }: CollectionRows & Pick<SnapshotHead, 'others'>,
+    { totalItems, parts, bytes, others = {}, frame }: CollectionRows & Pick<SnapshotHead, 'others' | 'frame'>,
     source: Source,
     { ms, replaced, isShared = true }: Storing,
   ): Promise<SnapshotHead | undefined> {
     const shared = isShared ? this.#options.shared : undefined
     const side = replaced?.side === 0 ? 1 : 0
-    const named = Object.keys(others).length > 0 ? { others } : undefined
+    const named = { ...(Object.keys(others).length > 0 && { others }), ...(frame && { frame }) }
     const head = { id: randomUUID(), side, parts: parts.length, bytes, ...named, totalItems } as const
     for (const [at, part] of shared === undefined ? [] : parts.entries()) {
       if (!(await shared?.set(nameOf(place, head, at), head.id, part, ms))) return undefined
@@ -176,10 +179,10 @@ export function toResponse(head: SnapshotHead, parts = NO_PARTS): EnvelopeRespon
 export function parseHead({ body }: Pick<EnvelopeResponse, 'body'>): SnapshotHead | undefined {
   if (body.length > MAX_HEAD_BYTES) return undefined
   const { data } = parseBody(body)
-  const { id, side, parts, bytes, others, totalItems } = (data ?? {}) as Partial<SnapshotHead>
+  const { id, side, parts, bytes, others, frame, totalItems } = (data ?? {}) as Partial<SnapshotHead>
   if (typeof id !== 'string' || (side !== 0 && side !== 1)) return undefined
   if (![parts, bytes, totalItems].every((count) => Number.isSafeInteger(count))) return undefined
-  return { id, side, parts, bytes, ...(others && { others }), totalItems } as SnapshotHead
+  return { id, side, parts, bytes, ...(others && { others }), ...(frame && { frame }), totalItems } as SnapshotHead
 }
 
 /** It may name hundreds of nodes. */

@@ -16,8 +16,11 @@ import {
   type MadeOfParts,
   partsOf,
 } from '../../core/response.ts'
+import { collectionContracts } from '../../query/contracts.ts'
 import { CollectionError, MAX_LIMIT } from '../../query/request.ts'
-import { answerFrom, type QueriedRows } from '../../rows/queried-rows.ts'
+import { isDetermined } from '../../rows/determined.ts'
+import { frameOf } from '../../rows/page-writer.ts'
+import { answerFrom, answerInFrame, type QueriedRows } from '../../rows/queried-rows.ts'
 import type { CacheTarget } from '../key.ts'
 import { staleBound } from '../stores/local-entries.ts'
 import { createBuilder, type SnapshotPorts, SnapshotRefusedError } from './build.ts'
@@ -71,7 +74,7 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
     const { key, policy } = target
     const lookup = await store.lookup(key, target.tags)
     if (lookup.kind === 'unavailable' || lookup.epochs.fenced) return undefined
-    const total = lookup.kind === 'hit' ? totalOf(lookup.response.body) : undefined
+    const total = lookup.kind === 'hit' ? parseHead(lookup.response)?.totalItems : undefined
     if (total !== undefined) demands.noteTotal(key, total)
     const { ttl } = lifetimesOf(policy.group, policy.name)
     demands.note(key, derivable.key, Number(request.query.offset ?? 0) > 0, ttl)
@@ -123,7 +126,7 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
 
   async function callNode(request: EdgeRead): Promise<EdgeResponse> {
     const response = await next(request)
-    const total = response.kind === 'envelope' && selectsAllRows(request) ? totalOf(response.body) : undefined
+    const total = response.kind === 'envelope' && selectsAllRows(request) ? totalOf(response.body, request) : undefined
     const target = total === undefined ? undefined : derivableOf(ports, request)?.target
     if (total !== undefined && target !== undefined) demands.noteTotal(target.key, total)
     return response
@@ -134,11 +137,18 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
  * Returns the total in the text of a collection, near its beginning or its end; `undefined`: it is not there. It may be wrong
  * for a hostile body, whose rows no snapshot accepts; to find the rows of one would block the event loop.
  */
-function totalOf(body: Buffer): number | undefined {
-  const ends = [body.toString('latin1', 0, 64), body.toString('latin1', Math.max(0, body.length - 64))]
-  const [total] = ends.flatMap((text) => /"totalItems": ?(\d+)[,}]/.exec(text)?.[1] ?? [])
+function totalOf(body: Buffer, { endpoint: { contract } }: EdgeRead): number | undefined {
+  const name = `"${collectionContracts[contract].totalName}":`
+  const ends = [
+    body.toString('latin1', 0, MAX_END_BYTES),
+    body.toString('latin1', Math.max(0, body.length - MAX_END_BYTES)),
+  ]
+  const [total] = ends.flatMap((text) => /^ ?(\d+)[,}]/.exec(text.split(name).at(-1) ?? '')?.[1] ?? [])
   return total === undefined ? undefined : Number(total)
 }
+
+/** What the newer contract writes behind the total has about 150 bytes. */
+const MAX_END_BYTES = 256
 
 /** Whether a page can be cut only from all rows, so that it takes as many calls as the snapshot. */
 function needsAllRows({ nodeReads }: Pick<SnapshotPorts, 'nodeReads'>, { isJoined }: CacheTarget['policy']): boolean {
@@ -249,7 +259,7 @@ export function createComputations(ports: Pick<SnapshotPorts, 'rows' | 'clock' |
 async function bodyOf(
   rows: QueriedRows,
   derivation: Derivation,
-  { others }: SnapshotHead,
+  { others, frame }: SnapshotHead,
   { request, target: { policy } }: Pick<Derivable, 'request' | 'target'>,
 ): Promise<Buffer | CollectionError | undefined> {
   try {
@@ -257,8 +267,9 @@ async function bodyOf(
     const hasGaps = others !== undefined && !selectsAllRows(request)
     if (hasGaps && (await rows.table.page(derivation.collection)).totalItems <= MAX_LIMIT) return undefined
     // The edge itself sorts joined rows.
-    if (!policy.isJoined && !(await rows.table.hasOrderOfManager(derivation.collection))) return undefined
-    return await answerFrom(rows, derivation, others)
+    if (!policy.isJoined && !(await isDetermined(rows.table, derivation.collection, derivation.source)))
+      return undefined
+    return await (frame ? answerInFrame(rows, derivation, frame) : answerFrom(rows, derivation, frameOf(others)))
   } catch (fault) {
     if (fault instanceof CollectionError) return fault
     throw fault

@@ -1,5 +1,6 @@
 /** Records of reads of agents. */
 import type { Endpoint } from '../endpoint.ts'
+import { withSnapshot } from '../schemas/targets.ts'
 import {
   agentDaemons,
   agentFilters,
@@ -30,6 +31,8 @@ const reading = {
   target: master(),
 } as const
 
+const ofAllAgents = cacheIn('agents', 'collection:agents', 'collection:groups')
+
 export const agents: readonly Endpoint[] = [
   read({
     ...reading,
@@ -49,7 +52,7 @@ export const agents: readonly Endpoint[] = [
       ),
       distinct: distinctSince47,
     },
-    cache: cacheIn('agents', 'collection:agents', 'collection:groups'),
+    cache: withSnapshot('agents', ofAllAgents),
   }),
   read({
     ...ofOneAgent,
@@ -96,14 +99,14 @@ export const agents: readonly Endpoint[] = [
     path: '/agents/no_group',
     summary: 'List agents without a group',
     query: { ...rows, select, q },
-    cache: cacheIn('agents', 'collection:agents', 'collection:groups'),
+    cache: withSnapshot('agents', ofAllAgents),
   }),
   read({
     ...reading,
     path: '/agents/outdated',
     summary: 'List outdated agents',
     query: { ...rows, select: selectSince49, q },
-    cache: cacheIn('agents', 'collection:agents', 'collection:groups'),
+    cache: withSnapshot('pages', ofAllAgents),
   }),
   read({
     ...reading,

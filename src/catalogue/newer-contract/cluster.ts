@@ -1,6 +1,6 @@
 /** Records of the cluster and its nodes. */
 import type { Endpoint } from '../endpoint.ts'
-import { neverStale, staleWhileHot } from '../schemas/targets.ts'
+import { neverStale, staleWhileHot, withSnapshot } from '../schemas/targets.ts'
 import { distinctSince47, nodesList, q, rows, select } from './params.ts'
 import { cacheIn, master, read, write } from './record.ts'
 import { oneOf, param } from './values.ts'
@@ -33,6 +33,7 @@ export const cluster: readonly Endpoint[] = [
       q,
       distinct: distinctSince47,
     },
+    cache: withSnapshot('nodes', status.cache),
   }),
   read({
     ...status,

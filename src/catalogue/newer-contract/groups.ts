@@ -1,5 +1,6 @@
 /** Records of groups of agents. */
 import type { Endpoint } from '../endpoint.ts'
+import { withSnapshot } from '../schemas/targets.ts'
 import {
   agentStatus,
   distinctSince47,
@@ -51,7 +52,7 @@ export const groups: readonly Endpoint[] = [
       select: selectSince47,
       distinct: distinctSince47,
     },
-    cache: cacheIn('agents', 'collection:agents', 'collection:groups'),
+    cache: withSnapshot('groups', cacheIn('agents', 'collection:agents', 'collection:groups')),
   }),
   write('POST', {
     path: '/groups',
@@ -72,7 +73,7 @@ export const groups: readonly Endpoint[] = [
     target: master(),
     params: { group_id: groupId },
     query: { ...rows, select, status: agentStatus, q, distinct: distinctSince47 },
-    cache: cacheIn('agents', 'group:{group_id}', 'group:*', 'collection:agents'),
+    cache: withSnapshot('agents', cacheIn('agents', 'group:{group_id}', 'group:*', 'collection:agents')),
   }),
   read({
     path: '/groups/:group_id/configuration',
@@ -106,7 +107,7 @@ export const groups: readonly Endpoint[] = [
     target: master(),
     params: { group_id: groupId },
     query: { ...rows, hash: hashFunction, q: qSince47, select: selectSince47, distinct: distinctSince47 },
-    cache: cacheIn('agents', 'group:{group_id}', 'group:*'),
+    cache: withSnapshot('groupFiles', cacheIn('agents', 'group:{group_id}', 'group:*')),
   }),
   read({
     path: '/groups/:group_id/files/:file_name/json',

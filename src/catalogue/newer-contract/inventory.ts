@@ -1,5 +1,6 @@
 /** Records of the inventory of agents: each table of one agent, and those that a call returns for many agents. */
-import type { Endpoint, Param } from '../endpoint.ts'
+import type { Endpoint, InventoryKind, NewerRows, Param } from '../endpoint.ts'
+import { withSnapshot } from '../schemas/targets.ts'
 import { agentId, agentsList, distinct, distinctSince47, q, rows, select } from './params.ts'
 import { cacheIn, master, read } from './record.ts'
 import { integer, number, oneOf, param, text } from './values.ts'
@@ -8,7 +9,7 @@ type Filters = Readonly<Record<string, Param>>
 
 interface Table {
   /** The last part of the path. */
-  readonly part: string
+  readonly part: Exclude<InventoryKind, 'hardware' | 'os'>
   /** What a row is, such as `packages`. */
   readonly what: string
   /** The same of many agents. Absent: as of one. */
@@ -23,7 +24,7 @@ const digits = (role: string) => param(role, text('numbers'))
 const amount = (role: string) => param(role, integer({ minimum: 0 }))
 
 /** An agent has one row, so the read of one agent has no filters. */
-const tablesOfOneRow: readonly Table[] = [
+const tablesOfOneRow: readonly (Omit<Table, 'part'> & { readonly part: 'hardware' | 'os' })[] = [
   {
     part: 'hardware',
     what: 'hardware',
@@ -174,11 +175,16 @@ export const inventory: readonly Endpoint[] = [
   ),
   ...tables.map(({ part, what, filters, filtersOfOne }) => {
     const query = { ...rows, select, ...filters, ...filtersOfOne, q, distinct: distinctSince47 }
-    return readOfOne(part, { summary: `List the ${what} of an agent`, query })
+    return readOfOne(part, { summary: `List the ${what} of an agent`, query, rows: part })
   }),
   ...tablesSince414.map(({ part, what }) => {
     const query = { ...rows, select, q, distinct }
-    return readOfOne(part, { summary: `List the ${what} on an agent`, query, releases: { since: '4.14' } })
+    return readOfOne(part, {
+      summary: `List the ${what} on an agent`,
+      query,
+      releases: { since: '4.14' },
+      rows: 'pages',
+    })
   }),
   ...[...tablesOfOneRow, ...tables].map(({ part, what, whatOfMany = what, filters }) =>
     read<string>({
@@ -191,6 +197,10 @@ export const inventory: readonly Endpoint[] = [
   ),
 ]
 
-function readOfOne(part: string, more: Pick<Endpoint, 'summary' | 'query' | 'releases'>): Endpoint {
-  return read<string>({ ...ofOne, path: `/syscollector/:agent_id/${part}`, ...more })
+type OfOne = Pick<Endpoint, 'summary' | 'query' | 'releases'> & { readonly rows?: NewerRows }
+
+/** `rows`: absent for tables of one row. */
+function readOfOne(part: string, { rows, ...more }: OfOne): Endpoint {
+  const cache = rows === undefined ? ofOne.cache : withSnapshot(rows, ofOne.cache)
+  return read<string>({ ...ofOne, cache, path: `/syscollector/:agent_id/${part}`, ...more })
 }

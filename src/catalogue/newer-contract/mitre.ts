@@ -1,6 +1,6 @@
 /** Records of the MITRE ATT&CK tables. */
 import type { Endpoint, Param } from '../endpoint.ts'
-import { anyNode } from '../schemas/targets.ts'
+import { anyNode, withSnapshot } from '../schemas/targets.ts'
 import { distinctSince47, q, rows, select } from './params.ts'
 import { cacheIn, read } from './record.ts'
 import { list, param, text } from './values.ts'
@@ -25,7 +25,8 @@ export const mitre: readonly Endpoint[] = [
 ]
 
 function table(path: `/mitre/${string}`, summary: string, query: Readonly<Record<string, Param>>): Endpoint {
-  return read<string>({ ...reading, path, summary, params: {}, query: { ...rows, ...query, select, q } })
+  const cache = withSnapshot('pages', reading.cache)
+  return read<string>({ ...reading, cache, path, summary, params: {}, query: { ...rows, ...query, select, q } })
 }
 
 function idsOf(what: string): Param {

@@ -1,6 +1,6 @@
 /** Records of rules, decoders and lists. */
 import type { Endpoint, Param } from '../endpoint.ts'
-import { anyNode } from '../schemas/targets.ts'
+import { anyNode, withSnapshot } from '../schemas/targets.ts'
 import {
   distinctSince47,
   fileStatus,
@@ -32,7 +32,7 @@ export const ruleset: readonly Endpoint[] = [
     rights: ['lists:read on list:file:{filename}'],
     target: master(),
     query: { ...rows, select, relative_dirname: folder, filename: files, q: qSince47, distinct: distinctSince47 },
-    cache: cacheIn('lists', 'lists'),
+    cache: withSnapshot('lists', cacheIn('lists', 'lists')),
   }),
   read({
     path: '/lists/files',
@@ -42,7 +42,7 @@ export const ruleset: readonly Endpoint[] = [
     rights: ['lists:read on list:file:{filename}'],
     target: master(),
     query: { ...rows, relative_dirname: folder, filename: files },
-    cache: cacheIn('lists', 'lists'),
+    cache: withSnapshot('listFiles', cacheIn('lists', 'lists')),
   }),
   read({
     path: '/rules',
@@ -70,7 +70,7 @@ export const ruleset: readonly Endpoint[] = [
       mitre: param('id of a MITRE technique', text('alphanumeric')),
       distinct: distinctSince47,
     },
-    cache: cacheIn('rules', 'rules'),
+    cache: withSnapshot('rules', cacheIn('rules', 'rules')),
   }),
   read({
     path: '/rules/groups',
@@ -80,7 +80,7 @@ export const ruleset: readonly Endpoint[] = [
     target: anyNode,
     answeredByNodeCache: true,
     query: { ...rows },
-    cache: cacheIn('rules', 'rules'),
+    cache: withSnapshot('texts', cacheIn('rules', 'rules')),
   }),
   read({
     path: '/rules/requirement/:requirement',
@@ -96,7 +96,7 @@ export const ruleset: readonly Endpoint[] = [
       ),
     },
     query: { ...rows },
-    cache: cacheIn('rules', 'rules'),
+    cache: withSnapshot('texts', cacheIn('rules', 'rules')),
   }),
   read({
     path: '/rules/files',
@@ -115,7 +115,7 @@ export const ruleset: readonly Endpoint[] = [
       select: selectSince47,
       distinct: distinctSince47,
     },
-    cache: cacheIn('rules', 'rules'),
+    cache: withSnapshot('rulesetFiles', cacheIn('rules', 'rules')),
   }),
   read({
     path: '/decoders',
@@ -133,7 +133,7 @@ export const ruleset: readonly Endpoint[] = [
       status: fileStatus,
       distinct: distinctSince47,
     },
-    cache: cacheIn('decoders', 'decoders'),
+    cache: withSnapshot('decoders', cacheIn('decoders', 'decoders')),
   }),
   read({
     path: '/decoders/files',
@@ -151,7 +151,7 @@ export const ruleset: readonly Endpoint[] = [
       select: selectSince47,
       distinct: distinctSince47,
     },
-    cache: cacheIn('decoders', 'decoders'),
+    cache: withSnapshot('rulesetFiles', cacheIn('decoders', 'decoders')),
   }),
   read({
     path: '/decoders/parents',
@@ -160,7 +160,7 @@ export const ruleset: readonly Endpoint[] = [
     permission: 'decoders:read',
     target: anyNode,
     query: { ...rows, select },
-    cache: cacheIn('decoders', 'decoders'),
+    cache: withSnapshot('decoders', cacheIn('decoders', 'decoders')),
   }),
   ...fileRecords('lists', { section: 'Lists', what: 'CDB list file', filename: listFile, type: 'text/plain' }),
   ...fileRecords('rules', { section: 'Rules', what: 'rule file', filename: xmlFile, ...xml }),

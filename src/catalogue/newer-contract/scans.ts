@@ -1,5 +1,6 @@
 /** Records of scans of agents: rootcheck, syscheck, SCA, CIS-CAT. */
 import type { Endpoint } from '../endpoint.ts'
+import { withSnapshot } from '../schemas/targets.ts'
 import { agentId, agentsList, distinct, distinctSince45, q, rows, select, selectSince45 } from './params.ts'
 import { cacheIn, master, read, write } from './record.ts'
 import { bool, integer, oneOf, param, text } from './values.ts'
@@ -50,7 +51,7 @@ export const scans: readonly Endpoint[] = [
       score: param('score', integer({ minimum: 0 })),
       q,
     },
-    cache: cacheIn('ciscat', 'ciscat:{agent_id}', 'ciscat:*'),
+    cache: withSnapshot('ciscat', cacheIn('ciscat', 'ciscat:{agent_id}', 'ciscat:*')),
   }),
   write('PUT', {
     path: '/rootcheck',
@@ -75,6 +76,7 @@ export const scans: readonly Endpoint[] = [
       pci_dss: param('requirement of PCI DSS', text('alphanumeric')),
       cis: param('requirement of CIS', text('alphanumeric')),
     },
+    cache: withSnapshot('rootcheck', ofRootcheck.cache),
   }),
   write('DELETE', {
     path: '/rootcheck/:agent_id',
@@ -105,6 +107,7 @@ export const scans: readonly Endpoint[] = [
       q,
       distinct: distinctSince45,
     },
+    cache: withSnapshot('sca', ofSca.cache),
   }),
   read({
     ...ofSca,
@@ -130,6 +133,7 @@ export const scans: readonly Endpoint[] = [
       q,
       distinct: distinctSince45,
     },
+    cache: withSnapshot('scaChecks', ofSca.cache),
   }),
   write('PUT', {
     path: '/syscheck',
@@ -161,6 +165,7 @@ export const scans: readonly Endpoint[] = [
       distinct,
       q,
     },
+    cache: withSnapshot('syscheck', ofSyscheck.cache),
   }),
   write('DELETE', {
     path: '/syscheck/:agent_id',

@@ -1,5 +1,14 @@
 /** Targets (which node can answer) and cache tags (which data a read depends on) that several records share. */
-import type { CacheGroup, CachePolicy, MergeRule, NodeTarget, SnapshotRows, Tag, WhenPartial } from '../endpoint.ts'
+import type {
+  CacheGroup,
+  CachePolicy,
+  MergeRule,
+  NewerRows,
+  NodeTarget,
+  SnapshotRows,
+  Tag,
+  WhenPartial,
+} from '../endpoint.ts'
 
 /** Agents, groups, lists, facts of the cluster. A worker forwards such a request to the master under the same path. */
 export const master: NodeTarget = { kind: 'master', through: 'any' }
@@ -24,7 +33,7 @@ export function allAgents(ofAgent: `/${string}/:agent_id/${string}`): NodeTarget
 }
 
 /** Returns the policy for a collection whose queries the edge may compute from all its rows. */
-export function withSnapshot(rows: SnapshotRows, policy: CachePolicy): CachePolicy {
+export function withSnapshot(rows: SnapshotRows | NewerRows, policy: CachePolicy): CachePolicy {
   return 'never' in policy ? policy : { ...policy, snapshot: rows }
 }
 

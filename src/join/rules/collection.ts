@@ -5,7 +5,7 @@ import { EdgeError, errorTable } from '../../core/errors.ts'
 import type { AllRowsOrigin, EnvelopeResponse, JoinedOrigin } from '../../core/response.ts'
 import type { CollectionError } from '../../query/request.ts'
 import { type MergeFailure, type MergeOptions, mergeRows } from '../../rows/merge.ts'
-import { createCollectionBody } from '../../rows/page-writer.ts'
+import { createCollectionBody, frameOf } from '../../rows/page-writer.ts'
 import type { NodeRows } from '../node-pages.ts'
 import { createUnreadableError, PartFetchError, toPartError } from '../node-part.ts'
 import { type FailedNode, type NodeReport, originWith } from '../node-report.ts'
@@ -31,7 +31,8 @@ export async function mergeCollection(
     if (merged.ok) {
       for (const [at, { node, total }] of remaining.entries()) report.addRows(node, merged.rowsTaken[at] ?? 0, total)
       const { chunks, total } = merged
-      if (!options.inParts) return createResponse(createCollectionBody(merged, failedNodesMember(report)), report)
+      if (!options.inParts)
+        return createResponse(createCollectionBody(merged, frameOf(failedNodesMember(report))), report)
       return createAllRowsResponse({ chunks, total }, report, failedNodesMember(report))
     }
     reportFailure(remaining[merged.input]?.node ?? 'unknown', merged, report)
@@ -74,7 +75,7 @@ export function createAllRowsResponse(
   report: NodeReport,
   others: Readonly<Record<string, unknown>> = {},
 ): EnvelopeResponse<AllRowsOrigin> {
-  const body = createCollectionBody({ chunks: [], total }, others)
+  const body = createCollectionBody({ chunks: [], total }, frameOf(others))
   const { fetchedParts, madeOf } = report
   const origin = { ...madeOf, kind: 'allRows', rowParts: chunks, fetchedParts } as const
   return { kind: 'envelope', status: 200, body, errorNumber: 0, origin }

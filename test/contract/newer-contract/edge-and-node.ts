@@ -75,6 +75,8 @@ export async function startEdgeAndNode(): Promise<EdgeAndNode> {
       listen: { contract: 'newer', secondPort: 0 },
       cluster: { layout: 'newer', limits: { perMinute: 0 } },
       access: { limits: { requestsPerSecond: 100_000, failedLogins: 1000 } },
+      // Each request is passed on as it is.
+      cache: { snapshots: { groups: [] } },
     },
   })
   // `fetch` normalises paths such as `//`.

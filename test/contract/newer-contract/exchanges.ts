@@ -59,7 +59,7 @@ export function isCut(body: string): boolean {
 }
 
 /** A request that the manager refused because of its credentials, its path, its method, its parameters or its body. */
-export function isRefusal({ response: { status, body } }: ContractExchange): boolean {
+export function isRefusal({ response: { status, body } }: Pick<ContractExchange, 'response'>): boolean {
   if (status === 406) return true
   return [400, 401, 404, 405, 413].includes(status) && problemOf(body).error === undefined
 }

@@ -3,7 +3,7 @@ import t from 'tap'
 import { collect } from '../../../src/query/collect.ts'
 import { sources } from '../../../src/query/sources.ts'
 import { type MergeOptions, mergeRows } from '../../../src/rows/merge.ts'
-import { createCollectionBody, type InjectedMembers } from '../../../src/rows/page-writer.ts'
+import { createCollectionBody, frameOf, type InjectedMembers } from '../../../src/rows/page-writer.ts'
 import { findRows } from '../../../src/rows/rows.ts'
 import { flat, listed, partOf, value } from './merge-cases.ts'
 
@@ -108,7 +108,7 @@ t.test('rows have the name of their node, and failed_nodes follows the items', a
   })
   const merged = await mergeRows(inputs, { ...how, source: { engine: 'array' }, sort: undefined })
   t.equal(
-    merged.ok && createCollectionBody(merged, { failed_nodes: ['x'] }).toString(),
+    merged.ok && createCollectionBody(merged, frameOf({ failed_nodes: ['x'] })).toString(),
     '{"error":0,"data":{"items":[{"node_name":"master","version":"v master"},{"node_name":"worker-1","version":"v worker-1"}],"totalItems":2,"failed_nodes":["x"]}}',
   )
   t.strictSame(merged.ok && merged.rowsTaken, [1, 1])

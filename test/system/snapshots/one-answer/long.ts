@@ -3,6 +3,7 @@
  * layouts (`npm run check:answers`). With the printed seed and the same options, a run is repeated exactly.
  */
 import { readOptions } from '../../../support/script-options.ts'
+import { compareNewerContract } from '../newer-contract/long.ts'
 import { type Compared, pathOf, startSites } from './compare.ts'
 
 const { values, refuse } = readOptions({
@@ -13,11 +14,16 @@ const { values, refuse } = readOptions({
     seed: { kind: 'number', meaning: 'the seed of a run (default: random)' },
     only: { kind: 'text', value: 'PATH', meaning: 'collections whose path contains this text' },
     layout: { kind: 'text', value: 'LAYOUT', meaning: 'classic or newer only' },
+    contract: { kind: 'text', value: 'CONTRACT', meaning: 'classic or newer only' },
   },
 })
-const { queries = 10_000, seed = Math.trunc(Math.random() * 2 ** 31), only = '', layout: wanted } = values
-const layouts = (['classic', 'newer'] as const).filter((layout) => wanted === undefined || layout === wanted)
-if (layouts.length === 0) refuse(`--layout must be classic or newer, got "${wanted}"`)
+const { queries = 10_000, seed = Math.trunc(Math.random() * 2 ** 31), only = '', layout: wanted, contract } = values
+if (contract !== undefined && contract !== 'classic' && contract !== 'newer')
+  refuse(`--contract must be classic or newer, got "${contract}"`)
+const layouts = (['classic', 'newer'] as const).filter(
+  (layout) => contract !== 'newer' && (wanted ?? layout) === layout,
+)
+if (layouts.length === 0 && contract !== 'newer') refuse(`--layout must be classic or newer, got "${wanted}"`)
 
 const teardowns: (() => unknown)[] = []
 const begin = performance.now()
@@ -54,4 +60,5 @@ console.log(
     `seed ${seed}: ${differences} differences`,
 )
 for (const close of teardowns) await close()
-process.exit(differences === 0 ? 0 : 1)
+const inNewer = contract === 'classic' ? 0 : await compareNewerContract({ queries, seed, only })
+process.exit(differences + inNewer === 0 ? 0 : 1)

@@ -17,11 +17,21 @@ function sometimes(percent: number, part: fc.Arbitrary<string>): fc.Arbitrary<st
   return fc.oneof({ weight: percent, arbitrary: part }, { weight: 100 - percent, arbitrary: fc.constant(undefined) })
 }
 
+interface Words {
+  /** In front of a search. */
+  readonly negation: string
+  /** The members of rows whose values parameters take, if they have other names. */
+  readonly members: Readonly<Record<string, string>>
+}
+
+const CLASSIC: Words = { negation: '!', members: {} }
+
 /** `rows`: some rows as the API returns them. `fields`: the names for `sort`, `select` and `q`. */
 export function queriesOf(
   record: Endpoint,
   rows: readonly EngineItem[],
   fields: readonly string[],
+  { negation, members }: Words = CLASSIC,
 ): fc.Arbitrary<RandomQuery> {
   const cells = cellsOf(rows)
   const valuesOf = (name: string) => cells.get(name) ?? []
@@ -41,7 +51,7 @@ export function queriesOf(
       ),
     ),
     sort: sometimes(35, sorts(field)),
-    search: sometimes(25, searches(all)),
+    search: sometimes(25, searches(all, negation)),
     select: sometimes(
       25,
       fc.array(field, { minLength: 1, maxLength: 4 }).map((names) => names.join(',')),
@@ -50,7 +60,8 @@ export function queriesOf(
   }
   for (const [name, param] of Object.entries(record.query)) {
     if (name in parts || FLAGS.includes(name) || name === 'agent_id') continue
-    const values = [...(param.allowed ?? []), ...valuesOf(name).slice(0, 40)]
+    const words = param.value?.type === 'string' ? param.value.words : undefined
+    const values = [...(param.allowed ?? words ?? []), ...valuesOf(members[name] ?? name).slice(0, 40)]
     parts[name] = sometimes(12, filterValues(name, values.map(String)))
   }
   const named = Object.entries(parts).filter(([name]) => Object.hasOwn(record.query, name))
@@ -89,7 +100,7 @@ function sorts(field: fc.Arbitrary<string>): fc.Arbitrary<string> {
 }
 
 /** Parts of values, of dates in both of their forms, of numbers; wildcards and what an engine may stumble over. */
-function searches(values: readonly string[]): fc.Arbitrary<string> {
+function searches(values: readonly string[], negation: string): fc.Arbitrary<string> {
   const dates = values.filter((value) => /^\d{4}-\d\d-\d\d /.test(value))
   const epochs = dates.slice(0, 20).map((date) => String(Date.parse(`${date.replace(' ', 'T')}Z`) / 1000))
   const pool = [...values, ...dates, ...epochs].filter((value) => value.length > 0)
@@ -117,7 +128,7 @@ function searches(values: readonly string[]): fc.Arbitrary<string> {
     .oneof({ weight: 75, arbitrary: part }, { weight: 25, arbitrary: odd })
     .map((found) => found.replace(UNSEARCHABLE, '') || 'a')
   return fc.tuple(fc.boolean(), fc.boolean(), fc.boolean(), text).map(([negated, also, quoted, found]) => {
-    return `${negated && also ? '!' : ''}${quoted && also ? `"${found}"` : found}`
+    return `${negated && also ? negation : ''}${quoted && also ? `"${found}"` : found}`
   })
 }
 

@@ -1,0 +1,55 @@
+/**
+ * Decides which requests of the newer contract the edge may compute in place of the manager. Each part is one that the
+ * source of the collection names; the rules of the classic contract, whose engines are the same, hold too.
+ */
+import { ownEntry } from '../core/values.ts'
+import { type Condition, conditionsOf, isComputable } from './computable.ts'
+import { parseQuery } from './grammar.ts'
+import { parseSort } from './order.ts'
+import type { CollectionRequest } from './request.ts'
+import type { FieldKind, Source } from './sources.ts'
+
+export function isComputableInNewer(request: CollectionRequest, source: Source): boolean {
+  const { sort, search, select, q, filters = {} } = request
+  const names = Object.keys(filters)
+  const conditions = names.length + Number(search !== undefined) + Number(q !== undefined)
+  if (source.pagesOnly) return conditions === 0 && sort === undefined && select === undefined
+  if (!names.every((name) => ownEntry(source.filters, name) !== undefined)) return false
+  if (search !== undefined && source.noSearch) return false
+  if (select !== undefined && source.selectsWith && !select.split(',').includes(source.selectsWith)) return false
+  if (sort !== undefined && !isPlainSort(sort, source)) return false
+  // Whether a listed value counts as missing if another condition excludes its row, is not known.
+  if (conditions > 1 && names.some((name) => isOfExisting(source, name))) return false
+  return isComputable(request, source) && (q === undefined || isPlainQuery(q, source))
+}
+
+function isOfExisting({ filters }: Source, name: string): boolean {
+  const filter = ownEntry(filters, name)
+  return filter?.by === 'listed' && filter.mustExist === true
+}
+
+/** Decoders refuse two fields. Of a sign alone it is known what it means for collections of texts only. */
+function isPlainSort(sort: string, source: Source): boolean {
+  const { fields } = parseSort(sort)
+  if (fields.length === 0) return source.engine === 'array' && source.caseSensitiveOrder === true
+  const [field = ''] = fields
+  if (fields.length > 1) return false
+  if (source.engine === 'array') return source.sortable?.includes(field) === true
+  const kind = ownEntry(source.fields, field)
+  return kind !== undefined && kind !== 'opaque'
+}
+
+function isPlainQuery(q: string, source: Source): boolean {
+  const parsed = parseQuery(q)
+  return parsed.ok && conditionsOf(parsed.query).every((condition) => isPlainCondition(condition, source))
+}
+
+/** Texts are neither ordered nor, in lists, searched for a part; and numbers are written with digits. */
+function isPlainCondition({ field, operator, value }: Condition, source: Source): boolean {
+  if (value === 'null' || value === 'all') return false
+  const kind: FieldKind | undefined =
+    source.engine === 'array' ? ownEntry(source.plainFields, field) : ownEntry(source.fields, field)
+  if (kind === 'number') return /^(?:0|[1-9][0-9]*)$/.test(value)
+  if (operator === '=' || operator === '!=') return kind === 'text' || kind === 'word'
+  return operator === '~' && source.engine === 'database' && kind === 'text' && !value.includes('_')
+}

@@ -1,0 +1,292 @@
+/**
+ * The collections of the newer contract as data, in the vocabulary of `sources.ts`. Only what the manager certainly computes
+ * in this way is named: all other fields, filters, sorts and conditions are left to a node. The facts are those of recorded
+ * responses of release 4.5.4 (`test/contract/newer-contract/queries.test.ts`).
+ */
+import type { NewerRows } from '../catalogue/endpoint.ts'
+import type { ArraySource, DatabaseSource, FieldKind, Filter } from './sources.ts'
+
+type Fields = Readonly<Record<string, FieldKind>>
+type Filters = Readonly<Record<string, Filter>>
+
+/** Of every collection. */
+const common = { maxLimit: 100_000, isStrict: true } as const
+
+function ofKind(kind: FieldKind, ...names: readonly string[]): Fields {
+  return Object.fromEntries(names.map((name) => [name, kind]))
+}
+
+function texts(...names: readonly string[]): Fields {
+  return ofKind('text', ...names)
+}
+
+function numbers(...names: readonly string[]): Fields {
+  return ofKind('number', ...names)
+}
+
+/** Filters that must equal the field with the same name. */
+function equal(...names: readonly string[]): Filters {
+  return Object.fromEntries(names.map((name) => [name, { by: 'equal' }]))
+}
+
+/** A filter that must equal a member of the list with this name. */
+function memberOf(field: string): Filter {
+  return { by: 'equal', fields: [field] }
+}
+
+function existing(field: string): Filter {
+  return { by: 'listed', field, mustExist: true }
+}
+
+const agents: DatabaseSource = {
+  ...common,
+  engine: 'database',
+  fields: {
+    id: 'number',
+    ...texts('name', 'ip', 'registerIP', 'manager', 'node_name', 'mergedSum', 'configSum'),
+    ...texts('os.arch', 'os.build', 'os.codename', 'os.major', 'os.minor', 'os.name', 'os.platform', 'os.uname'),
+    ...ofKind('word', 'status', 'group_config_status'),
+    ...ofKind('date', 'lastKeepAlive', 'dateAdd', 'disconnection_time'),
+    // Numbers of releases are compared part by part, and a group with the names of all groups.
+    ...ofKind('opaque', 'os.version', 'version', 'group'),
+  },
+  alwaysSelected: ['id'],
+  // A search also finds the keys of agents.
+  noSearch: true,
+  defaultSort: '+id',
+  hasOwnCondition: true,
+  orderOfTies: { exceptOf: ['name', 'ip'] },
+  filters: {
+    agents_list: existing('id'),
+    status: { by: 'listed', field: 'status' },
+    ...equal('os.platform', 'os.name', 'manager', 'node_name', 'name', 'ip', 'registerIP', 'group_config_status'),
+  },
+}
+
+const rulesetFiles: ArraySource = {
+  ...common,
+  engine: 'array',
+  defaultSort: '+filename',
+  sortable: ['filename', 'status', 'relative_dirname'],
+  tiesMayMove: 'always',
+  filters: { status: { by: 'equal', matchAll: 'all' }, ...equal('filename', 'relative_dirname') },
+}
+
+const scan = ofKind('opaque', 'scan.id', 'scan.time')
+
+/** Rows of one agent, which are read in the order of their table. */
+function inventory(fields: Fields, filters: Filters, scanFields = scan): DatabaseSource {
+  const times = Object.keys(scanFields).filter((name) => name.endsWith('time'))
+  return {
+    ...common,
+    engine: 'database',
+    fields: { ...scanFields, ...fields },
+    alwaysSelected: ['agent_id'],
+    orderOfTies: { exceptOf: [] },
+    tiesMayMove: 'withSelect',
+    filters,
+    ...(times.length > 0 && { storedTimes: times }),
+  }
+}
+
+const scanId = ofKind('opaque', 'scan.id')
+const counters = numbers(
+  ...['tx.packets', 'rx.packets', 'tx.bytes', 'rx.bytes', 'tx.errors', 'rx.errors', 'tx.dropped', 'rx.dropped'],
+)
+const users = ['egroup', 'euser', 'fgroup', 'rgroup', 'ruser', 'sgroup', 'suser'] as const
+
+export const newerSources: Readonly<Record<NewerRows, DatabaseSource | ArraySource>> = {
+  pages: { ...common, engine: 'array', pagesOnly: true },
+  agents,
+  groups: {
+    ...common,
+    engine: 'array',
+    defaultSort: '+name',
+    sortable: ['name', 'count'],
+    plainFields: { name: 'text', count: 'number' },
+    noSearch: true,
+    filters: { groups_list: existing('name') },
+  },
+  groupFiles: {
+    ...common,
+    engine: 'array',
+    defaultSort: '+filename',
+    sortable: ['filename', 'hash'],
+    tiesMayMove: 'always',
+  },
+  rules: {
+    ...common,
+    engine: 'array',
+    defaultSort: '+id',
+    sortable: ['filename', 'relative_dirname', 'description', 'id', 'level', 'status'],
+    // The manager sorts the rules as it has read them from their files.
+    tiesMayMove: 'always',
+    plainFields: { ...texts('filename', 'relative_dirname', 'status'), ...numbers('id', 'level') } as PlainFields,
+    selectable: [
+      ...['filename', 'relative_dirname', 'id', 'level', 'status', 'details', 'groups', 'description', 'pci_dss'],
+      ...['gpg13', 'gdpr', 'hipaa', 'nist_800_53', 'tsc', 'mitre'],
+    ],
+    alwaysSelected: ['id'],
+    filters: {
+      rule_ids: existing('id'),
+      status: { by: 'equal', matchAll: 'all' },
+      level: { by: 'range', field: 'level' },
+      group: memberOf('groups'),
+      'nist-800-53': memberOf('nist_800_53'),
+      ...equal('filename', 'relative_dirname', 'pci_dss', 'gdpr', 'gpg13', 'hipaa', 'tsc', 'mitre'),
+    },
+  },
+  decoders: {
+    ...common,
+    engine: 'array',
+    sortable: ['filename', 'relative_dirname', 'name', 'position', 'status'],
+    plainFields: { ...texts('filename', 'relative_dirname', 'name', 'status'), ...numbers('position') } as PlainFields,
+    selectable: ['filename', 'relative_dirname', 'name', 'position', 'status', 'details'],
+    alwaysSelected: ['filename', 'position'],
+    filters: {
+      decoder_names: existing('name'),
+      status: { by: 'equal', matchAll: 'all' },
+      ...equal('filename', 'relative_dirname'),
+    },
+  },
+  rulesetFiles,
+  /** Requirements and groups of rules. */
+  texts: { ...common, engine: 'array', defaultSort: '+text', caseSensitiveOrder: true },
+  lists: {
+    ...common,
+    engine: 'array',
+    sortable: ['filename', 'relative_dirname'],
+    tiesMayMove: 'always',
+    noSearch: true,
+    selectable: ['filename', 'relative_dirname', 'items'],
+    alwaysSelected: ['filename', 'relative_dirname'],
+    filters: equal('filename', 'relative_dirname'),
+  },
+  listFiles: {
+    ...common,
+    engine: 'array',
+    sortable: ['filename', 'relative_dirname'],
+    tiesMayMove: 'always',
+    filters: equal('filename', 'relative_dirname'),
+  },
+  nodes: {
+    ...common,
+    engine: 'array',
+    sortable: ['name', 'type', 'version', 'ip'],
+    selectable: ['name', 'type', 'version', 'ip'],
+    plainFields: texts('name', 'type', 'version', 'ip') as PlainFields,
+    filters: { nodes_list: existing('name'), ...equal('type') },
+  },
+  syscheck: {
+    ...common,
+    engine: 'database',
+    fields: {
+      ...texts('file', 'uname', 'gname', 'uid', 'gid', 'md5', 'sha1', 'sha256', 'value.name', 'value.type'),
+      ...ofKind('word', 'type', 'arch'),
+      ...numbers('size', 'inode', 'changes'),
+      ...ofKind('date', 'date', 'mtime'),
+      ...ofKind('opaque', 'perm', 'attributes'),
+    },
+    defaultSort: '+mtime',
+    tiesMayMove: 'always',
+    noSearch: true,
+    filters: {
+      hash: { by: 'equal', fields: ['md5', 'sha1', 'sha256'] },
+      ...equal('file', 'type', 'arch', 'value.name', 'value.type', 'md5', 'sha1', 'sha256'),
+    },
+  },
+  rootcheck: {
+    ...common,
+    engine: 'database',
+    fields: {
+      ...texts('log', 'pci_dss', 'cis'),
+      ...ofKind('word', 'status'),
+      ...ofKind('date', 'date_first', 'date_last'),
+    },
+    defaultSort: '-date_last',
+    storedTimes: ['date_first', 'date_last'],
+    tiesMayMove: 'always',
+    hasOwnCondition: true,
+    filters: {
+      status: { by: 'equal', allowed: { values: ['outstanding', 'solved'], code: 1603 }, matchAll: 'all' },
+      ...equal('pci_dss', 'cis'),
+    },
+  },
+  sca: {
+    ...common,
+    engine: 'database',
+    fields: {
+      ...texts('policy_id', 'name', 'description', 'references', 'hash_file'),
+      ...numbers('total_checks', 'pass', 'fail', 'invalid', 'score'),
+      ...ofKind('date', 'start_scan', 'end_scan'),
+    },
+    alwaysSelected: ['policy_id'],
+    defaultSort: '-policy_id',
+    storedTimes: ['start_scan', 'end_scan'],
+    tiesMayMove: 'always',
+    hasOwnCondition: true,
+    filters: equal('name', 'description', 'references'),
+  },
+  scaChecks: {
+    ...common,
+    engine: 'database',
+    fields: {
+      ...numbers('id'),
+      ...texts('policy_id', 'title', 'description', 'rationale', 'remediation', 'file', 'process', 'directory'),
+      ...texts('registry', 'command', 'references', 'result', 'reason', 'condition'),
+    },
+    defaultSort: '+id',
+    selectsWith: 'id',
+    tiesMayMove: 'always',
+    noSearch: true,
+    hasOwnCondition: true,
+    filters: equal(
+      ...['title', 'description', 'rationale', 'remediation', 'command', 'reason', 'file', 'process', 'directory'],
+      ...['registry', 'references', 'result', 'condition'],
+    ),
+  },
+  ciscat: inventory(
+    {
+      ...texts('benchmark', 'profile'),
+      ...numbers('pass', 'fail', 'error', 'notchecked', 'unknown', 'score'),
+    },
+    equal('benchmark', 'profile', 'pass', 'fail', 'error', 'notchecked', 'unknown', 'score'),
+  ),
+  netaddr: inventory(
+    texts('iface', 'proto', 'address', 'netmask', 'broadcast'),
+    equal('iface', 'proto', 'address', 'netmask', 'broadcast'),
+    scanId,
+  ),
+  netproto: inventory(texts('iface', 'type', 'gateway', 'dhcp'), equal('iface', 'type', 'gateway', 'dhcp'), scanId),
+  // The manager does not filter by `name`.
+  netiface: inventory(
+    { ...texts('name', 'adapter', 'type', 'state', 'mac'), ...numbers('mtu'), ...counters },
+    equal('adapter', 'type', 'state', 'mtu', ...Object.keys(counters)),
+  ),
+  packages: inventory(
+    {
+      ...texts('format', 'name', 'priority', 'section', 'vendor', 'install_time', 'version', 'architecture'),
+      ...texts('multiarch', 'source', 'description', 'location'),
+      ...numbers('size'),
+    },
+    equal('vendor', 'name', 'architecture', 'format', 'version'),
+  ),
+  ports: inventory(
+    {
+      ...texts('protocol', 'local.ip', 'remote.ip', 'state', 'process'),
+      ...numbers('local.port', 'remote.port', 'tx_queue', 'rx_queue', 'inode', 'pid'),
+    },
+    equal('pid', 'protocol', 'local.ip', 'local.port', 'remote.ip', 'tx_queue', 'state', 'process'),
+  ),
+  processes: inventory(
+    {
+      ...texts('pid', 'name', 'state', 'cmd', 'argvs', ...users),
+      ...numbers('ppid', 'utime', 'stime', 'priority', 'nice', 'size', 'vm_size', 'resident', 'share', 'start_time'),
+      ...numbers('pgrp', 'session', 'nlwp', 'tgid', 'tty', 'processor'),
+    },
+    equal('pid', 'name', 'state', 'ppid', 'nlwp', 'pgrp', 'priority', ...users),
+  ),
+  hotfixes: inventory(texts('hotfix'), equal('hotfix'), ofKind('opaque', 'scan_id', 'scan_time')),
+}
+
+type PlainFields = NonNullable<ArraySource['plainFields']>
