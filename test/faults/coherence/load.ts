@@ -8,6 +8,10 @@ import { isNotCarriedOut } from './write-log.ts'
 
 export interface LoadOptions {
   readonly replicas: readonly string[]
+  /** Of the port for the newer contract of each replica: half of all requests are sent there. Absent: there is none. */
+  readonly newer?: ReadonlyMap<string, string>
+  /** Resolves to the value that a write has set, if its response does not name it. */
+  readonly writtenValue?: (path: string) => Promise<number>
   readonly operations: number
   /** Number of callers, each with one request at a time. */
   readonly callers: number
@@ -94,15 +98,45 @@ export function startLoad(options: LoadOptions): Running {
   let begun = 0
   let enough = false
 
-  async function send(method: 'GET' | 'PUT', base: string, path: string): Promise<Reply | undefined> {
+  /** Tokens of replicas, whose keys end with the process. */
+  const tokens = new Map<string, string>()
+  async function tokenOf(base: string, signal: AbortSignal): Promise<string> {
+    const known = tokens.get(base)
+    if (known !== undefined) return known
+    const { statusCode, body } = await request(`${base}/security/user/authenticate?raw=true`, {
+      method: 'POST',
+      headers: { authorization },
+      dispatcher: agent,
+      signal,
+    })
+    const text = await body.text()
+    if (statusCode !== 200) return ''
+    tokens.set(base, text)
+    return text
+  }
+
+  /** Returns the same read or write in the newer contract. */
+  function inNewer(path: string): string {
+    return path.replace(/^\/agents\/(\d+)$/, '/agents?agents_list=$1')
+  }
+
+  async function send(method: 'GET' | 'PUT', by: string, path: string): Promise<Reply | undefined> {
+    const newer = options.newer !== undefined && random.chance(0.5) ? options.newer.get(by) : undefined
+    return newer === undefined
+      ? exchange({ method, by, url: by + path, path })
+      : exchange({ method, by, url: newer + inNewer(path), path, tokenFrom: newer })
+  }
+
+  async function exchange({ method, by, url, path, tokenFrom }: Exchange): Promise<Reply | undefined> {
     const signal = AbortSignal.timeout(options.patience)
     const begin = performance.now()
     const report = (outcome: Pick<Outcome, 'status' | 'headers' | 'text'>) =>
-      options.onOutcome?.({ by: base, method, path, ...outcome, begin, end: performance.now() })
+      options.onOutcome?.({ by, method, path, ...outcome, begin, end: performance.now() })
     try {
-      const { statusCode, headers, body } = await request(base + path, {
+      const token = tokenFrom === undefined ? undefined : await tokenOf(tokenFrom, signal)
+      const { statusCode, headers, body } = await request(url, {
         method,
-        headers: { authorization },
+        headers: { authorization: token === undefined ? authorization : `Bearer ${token}` },
         dispatcher: agent,
         signal,
       })
@@ -111,6 +145,7 @@ export function startLoad(options: LoadOptions): Running {
       const cacheStatus = String(headers['cache-status'] ?? '')
       const isDerived = cacheStatus.includes('detail=snapshot')
       const isAnswered = statusCode === 200
+      if (statusCode === 401 && tokenFrom !== undefined) tokens.delete(tokenFrom)
       if (!isAnswered) counted.unanswered += 1
       return { text, isAnswered, isHit: /;\s*hit\b/.test(cacheStatus), isDerived }
     } catch (fault) {
@@ -126,12 +161,16 @@ export function startLoad(options: LoadOptions): Running {
     // A write begins before any read can return it, so it is added to the history at once.
     const at = history.push({ key, kind: 'write', begin, end: Number.POSITIVE_INFINITY, by }) - 1
     writes += 1
-    const reply = await send('PUT', by, `/agents/${key}/group/w${writes}`)
-    const value = reply?.isAnswered ? Number(/value (\d+)/.exec(reply.text)?.[1]) : 0
-    if (value > 0) history[at] = { key, kind: 'write', value, begin, end: performance.now(), by }
+    const number = writes
+    const reply = await send('PUT', by, `/agents/${key}/group/w${number}`)
+    const answered = performance.now()
+    const shown = Number(/value (\d+)/.exec(reply?.text ?? '')?.[1])
+    const set = `/agents/${key}/group/w${number}`
+    const value = !reply?.isAnswered ? 0 : shown > 0 ? shown : ((await options.writtenValue?.(set)) ?? 0)
+    if (value > 0) history[at] = { key, kind: 'write', value, begin, end: answered, by }
     else if (reply !== undefined && isNotCarriedOut(reply.text)) {
       counted.refused += 1
-      history[at] = { key, kind: 'refused', begin, end: performance.now(), by }
+      history[at] = { key, kind: 'refused', begin, end: answered, by }
     } else unknown += 1
     return reply?.isAnswered === true
   }
@@ -191,12 +230,30 @@ interface Reply {
   readonly isDerived: boolean
 }
 
+interface Exchange {
+  readonly method: 'GET' | 'PUT'
+  /** URL of the replica. */
+  readonly by: string
+  readonly url: string
+  /** In the classic contract. */
+  readonly path: string
+  /** The port of the newer contract, which issues the token. Absent: the request has name and password. */
+  readonly tokenFrom?: string
+}
+
 interface Row {
   readonly id: string
   readonly value: number
 }
 
+/** The row of an agent. `registerIP`: its register, in the newer layout. */
+type AnyRow = Row | { readonly id: string; readonly registerIP: string }
+interface Body {
+  readonly data: AnyRow | { readonly items: readonly AnyRow[] } | { readonly affected_items: readonly AnyRow[] }
+}
+
 function rows(text: string): readonly Row[] {
-  const { data } = JSON.parse(text) as { data: Row | { readonly items: readonly Row[] } }
-  return 'items' in data ? data.items : [data]
+  const { data } = JSON.parse(text) as Body
+  const all = 'items' in data ? data.items : 'affected_items' in data ? data.affected_items : [data]
+  return all.map((row) => ('value' in row ? row : { id: row.id, value: Number(row.registerIP) }))
 }

@@ -8,6 +8,7 @@ import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { hash } from '@node-rs/bcrypt'
 import { stringify } from 'yaml'
+import type { Layout } from '../../../src/core/node-call.ts'
 import { freePort } from '../../support/redis.ts'
 import { forkScript } from '../../support/typescript/script.ts'
 import { MEMORY_REQUEST, type MemoryUse } from './memory-use.ts'
@@ -24,6 +25,9 @@ export interface UpstreamBehavior {
   readonly padding?: number
   readonly heedsBypass: boolean
 }
+
+/** Returns the value that the write of the path in the query has set, without the edge. */
+export const VALUE_PATH = '/value'
 
 /** Calls since the last report, and the maximum of concurrent calls. */
 export interface CallReport {
@@ -60,6 +64,8 @@ export interface Upstream {
 
 export interface Replica {
   readonly url: string
+  /** Of its port for the newer contract; empty: it has none. */
+  readonly newerUrl: string
   readonly pid: number
   readonly operationsUrl: string
   memory(): Promise<MemoryUse>
@@ -76,6 +82,8 @@ export interface ReplicaOptions {
   readonly upstream: string
   /** Absent: nothing is shared. */
   readonly redis?: string
+  /** Default classic. With `newer`, the replica has a port for each contract. */
+  readonly layout?: Layout
   /** A key of `planted`. */
   readonly fault?: string
   /** Limit of concurrent calls of each replica. */
@@ -90,8 +98,8 @@ export interface ReplicaOptions {
 export const authorization = `Basic ${Buffer.from('admin:admin-pw').toString('base64')}`
 
 /** Starts `nodes` nodes that share their registers, in one process. */
-export async function startUpstream(how: UpstreamBehavior, nodes = 1): Promise<Upstream> {
-  const child = forkScript(new URL('upstream.ts', import.meta.url), [String(nodes)])
+export async function startUpstream(how: UpstreamBehavior, nodes = 1, layout: Layout = 'classic'): Promise<Upstream> {
+  const child = forkScript(new URL('upstream.ts', import.meta.url), [String(nodes), layout])
   const { ports } = await nextMessage<{ ports: readonly number[] }>(child)
   child.send(how)
   const urls = ports.map((port) => `http://127.0.0.1:${port}`)
@@ -118,9 +126,10 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   const folder = await mkdtemp(join(tmpdir(), 'manager-edge-replica-'))
   const file = join(folder, 'edge.yaml')
   const [port, operationsPort] = [await freePort(), await freePort()]
+  const newerPort = options.layout === 'newer' ? await freePort() : undefined
   // Cost 4 is the minimum of bcrypt: a test needs no protection against guessing.
   await writeFile(join(folder, 'users'), `admin:${await hash('admin-pw', 4)}\n`, { mode: 0o600 })
-  await writeFile(file, stringify(settings(port, operationsPort, options)))
+  await writeFile(file, stringify(settings({ port, newerPort, operationsPort }, options)))
   const run = async (): Promise<ChildProcess> => {
     if (options.build !== undefined) return startBuild(options.build, file, port)
     const next = forkScript(new URL('replica.ts', import.meta.url), [file, options.fault ?? ''])
@@ -133,6 +142,7 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   let child = await run()
   return {
     url: `http://127.0.0.1:${port}`,
+    newerUrl: newerPort === undefined ? '' : `http://127.0.0.1:${newerPort}`,
     get pid() {
       return child.pid ?? 0
     },
@@ -173,21 +183,27 @@ async function startBuild(build: string, file: string, port: number): Promise<Ch
   }
 }
 
+interface Ports {
+  readonly port: number
+  readonly newerPort: number | undefined
+  readonly operationsPort: number
+}
+
 function settings(
-  port: number,
-  operationsPort: number,
+  { port, newerPort, operationsPort }: Ports,
   { upstream, redis, inFlight = 64, timeout = '20s', cache = {}, build }: ReplicaOptions,
 ): object {
   // Release 0.1.0 knows the old name of the rate limit only.
   const rateLimit = build === undefined ? 'requestsPerSecond' : 'requests'
   return {
-    listen: { host: '127.0.0.1', port },
+    listen: { host: '127.0.0.1', port, ...(newerPort !== undefined && { secondPort: newerPort }) },
     operations: { host: '127.0.0.1', port: operationsPort, metrics: 'open' },
     cluster: {
       discover: false,
+      ...(newerPort !== undefined && { layout: 'newer' }),
       nodes: [{ name: 'master', type: 'master', url: upstream }],
       credentials: { username: 'edge', password: 'only-for-tests' },
-      limits: { inFlight, queue: 10_000, timeout },
+      limits: { inFlight, queue: 10_000, timeout, ...(newerPort !== undefined && { perMinute: 0 }) },
     },
     cache: { ...(redis !== undefined && { redis: { url: redis } }), ...cache },
     access: { users: 'users', roles: { admin: ['administrator'] }, limits: { [rateLimit]: 1_000_000 } },

@@ -13,6 +13,15 @@ t.test('three replicas never return an old value while replicas and Redis are pa
   t.ok(report.hits > 0, 'some reads are cache hits')
 })
 
+t.test('no client of either contract gets an old value while replicas and Redis are paused and killed', async (t) => {
+  const report = await run({ operations: 1000, seconds: 30, seed, chaos: true, contracts: 'both' })
+  t.comment(`seed ${seed}\n${describe(report)}`)
+  t.same(report.violations.slice(0, 5), [], `seed ${seed}`)
+  t.same(report.wrongWrites, [], 'a refused write was not sent, and no write twice')
+  t.ok(report.reads > 200, 'reads are answered')
+  t.ok(report.hits > 0, 'some reads are cache hits')
+})
+
 t.test('no response that is computed from a snapshot is old', async (t) => {
   const report = await run({ operations: 1000, seconds: 30, seed, chaos: true, reads: 'snapshots' })
   t.comment(`seed ${seed}\n${describe(report)}`)
@@ -43,10 +52,24 @@ t.test('the check finds a writer that does not wait for Redis over its slow link
   )
 })
 
-for (const fault of ['no fence', 'no bypass', 'no snapshot epochs']) {
-  t.test(`the check finds the violations with: ${fault}`, async (t) => {
+for (const [fault, contracts] of [
+  ['no fence', 'classic'],
+  ['no fence', 'both'],
+  ['no bypass', 'classic'],
+  ['no snapshot epochs', 'classic'],
+] as const) {
+  t.test(`the check finds the violations with: ${fault}, contracts: ${contracts}`, async (t) => {
     const reads = fault === 'no snapshot epochs' ? 'snapshots' : 'registers'
-    const report = await run({ operations: 5000, seconds: 15, seed, replicas: 2, chaos: false, fault, reads })
+    const report = await run({
+      operations: 5000,
+      seconds: 15,
+      seed,
+      replicas: 2,
+      chaos: false,
+      fault,
+      reads,
+      contracts,
+    })
     t.comment(`seed ${seed}\n${describe(report)}`)
     t.ok(report.violations.length > 0, `seed ${seed}`)
   })

@@ -7,7 +7,14 @@ import type { FaultLoop } from './fault-loop.ts'
 import { check, type Operation, type Violation } from './history.ts'
 import { describeEffects, ineffective, type Link, type LinkChaos, type LinkEffect, startLinkFaults } from './links.ts'
 import { type Load, type Outcome, startLoad } from './load.ts'
-import { type Replica, type ReplicaOptions, startReplica, startUpstream, type Upstream } from './processes.ts'
+import {
+  type Replica,
+  type ReplicaOptions,
+  startReplica,
+  startUpstream,
+  type Upstream,
+  VALUE_PATH,
+} from './processes.ts'
 import { createRandom } from './random.ts'
 import { checkWrites, createWriteLog, type WriteLog } from './write-log.ts'
 
@@ -20,6 +27,8 @@ export interface RunOptions {
   readonly replicas?: number
   /** Default `registers`: see LoadOptions. */
   readonly reads?: 'registers' | 'snapshots'
+  /** `both`: each replica serves both contracts in front of the newer layout, and each request is sent to one of them. */
+  readonly contracts?: 'classic' | 'both'
   /** Inject faults meanwhile; a name: this fault only. */
   readonly chaos: boolean | string
   /**
@@ -68,7 +77,8 @@ export async function run(options: RunOptions): Promise<Report> {
     reads,
   } = options
   const heedsBypass = fault !== 'no bypass'
-  const upstream = await startUpstream({ delay: fault === undefined ? 4 : 20, heedsBypass })
+  const layout = options.contracts === 'both' ? 'newer' : 'classic'
+  const upstream = await startUpstream({ delay: fault === undefined ? 4 : 20, heedsBypass }, 1, layout)
   const redis = await startRedis()
   const recorder = options.isRecorded ? await startRecording(redis.port, upstream) : undefined
   const { replicas, links } = await startReplicas(options, upstream, redis)
@@ -90,6 +100,10 @@ export async function run(options: RunOptions): Promise<Report> {
   try {
     const load = startLoad({
       replicas: replicas.map(({ url }) => url),
+      ...(layout === 'newer' && {
+        newer: new Map(replicas.map(({ url, newerUrl }) => [url, newerUrl])),
+        writtenValue: async (path) => Number(await (await fetch(`${upstream.url}${VALUE_PATH}?path=${path}`)).text()),
+      }),
       operations,
       callers: CALLERS,
       random: createRandom(seed),
@@ -138,7 +152,7 @@ async function wrongWritesOf(log: WriteLog, upstream: Upstream): Promise<string[
 }
 
 async function startReplicas(
-  { replicas: count = 3, links: linkOption = false, beside, fault, isRecorded }: RunOptions,
+  { replicas: count = 3, links: linkOption = false, beside, fault, isRecorded, contracts }: RunOptions,
   upstream: Upstream,
   redis: RedisServer,
 ): Promise<{ replicas: Replica[]; links: Link[] }> {
@@ -146,7 +160,9 @@ async function startReplicas(
   const links: Link[] = []
   const start = async (_: unknown, at: number): Promise<Replica> => {
     const other = at === 0 && beside !== undefined ? { build: beside, cache: {} } : {}
-    const parts: ReplicaOptions = { upstream: upstream.url, redis: redis.url, cache, ...(fault && { fault }), ...other }
+    const layout = contracts === 'both' ? 'newer' : 'classic'
+    const common = { upstream: upstream.url, redis: redis.url, layout, cache } as const
+    const parts: ReplicaOptions = { ...common, ...(fault && { fault }), ...other }
     if (linkOption === false) return startReplica(parts)
     const [toRedis, toNode] = await Promise.all([redis.url, upstream.url].map(proxyTo))
     if (toRedis === undefined || toNode === undefined) throw new Error('no proxy')

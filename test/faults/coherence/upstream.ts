@@ -1,17 +1,20 @@
 /**
- * A process in place of the manager. Each agent has a register, which every write increments. Like the real manager, it
- * caches each GET by its URL alone for 750 ms, unless the header `x-apicache-bypass` is set.
+ * A process in place of the manager. Each agent has a register, which every write increments. Like a real manager of the
+ * classic layout, it caches each GET by its URL alone for 750 ms, unless the header `x-apicache-bypass` is set.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { FromUpstream, UpstreamAction, UpstreamBehavior } from './processes.ts'
+import { answerNewer } from './newer-upstream.ts'
+import { type FromUpstream, type UpstreamAction, type UpstreamBehavior, VALUE_PATH } from './processes.ts'
 
 const CACHE_TTL_MS = 750
 
 const registers = new Map<string, number>()
 const cached = new Map<string, { readonly text: string; readonly until: number }>()
 let behaviour: UpstreamBehavior = { delay: 0, heedsBypass: true }
+/** Values that writes have returned, by their path. */
+const written = new Map<string, number>()
 let calls = 0
 let byPath: Record<string, number> = {}
 let inFlight = 0
@@ -57,6 +60,38 @@ function answer(request: IncomingMessage): string {
   return text
 }
 
+const layout = process.argv[3]
+
+/** Returns status, media type and text of the response. */
+function respond(request: IncomingMessage): { status: number; type: string; text: string } {
+  const { method = 'GET' } = request
+  const url = new URL(request.url ?? '/', 'http://upstream')
+  const { pathname, searchParams } = url
+  if (pathname === VALUE_PATH)
+    return { ...JSON_RESPONSE, text: String(written.get(searchParams.get('path') ?? '') ?? 0) }
+  if (layout !== 'newer') return { ...JSON_RESPONSE, text: answer(request) }
+  const id = String(request.headers['x-request-id'])
+  return answerNewer(
+    method,
+    url,
+    {
+      values: registers,
+      increment: (agent) => {
+        const value = (registers.get(agent) ?? 0) + 1
+        registers.set(agent, value)
+        written.set(pathname, value)
+        return value
+      },
+    },
+    (agent, value) => {
+      const path = method === 'GET' ? `/agents/${agent}` : pathname
+      actions?.push({ at: performance.timeOrigin + performance.now(), path, value, id })
+    },
+  )
+}
+
+const JSON_RESPONSE = { status: 200, type: 'application/json; charset=utf-8' }
+
 const later = (time: number): Promise<void> =>
   time === 0 ? Promise.resolve() : new Promise((done) => setTimeout(done, time))
 
@@ -71,10 +106,10 @@ const answerRequest: RequestListener = (request, response) => {
   const slow = request.url?.split('?')[0]?.endsWith(behaviour.slow?.path ?? '/') ? (behaviour.slow?.ms ?? 0) : 0
   void later(slow + (behaviour.steady ?? 0) + Math.random() * behaviour.delay)
     .then(() => {
-      const text = answer(request)
+      const { status, type, text } = respond(request)
       return later(Math.random() * behaviour.delay).then(() => {
         if (behaviour.status !== undefined) response.writeHead(behaviour.status).end()
-        else response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end(text)
+        else response.writeHead(status, { 'content-type': type }).end(text)
       })
     })
     .finally(() => {

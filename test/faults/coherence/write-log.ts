@@ -1,11 +1,13 @@
 /** Compares the answers to writes with what the upstream received. The path of each write is used once. */
 
 /** After these codes a client may repeat its write (docs/errors.md): it was not carried out. */
-const NOT_CARRIED_OUT = /^\{"error":9(?:0\d|1\d|2[0147]|3[01467]),/
+const NOT_CARRIED_OUT = /"error":9(?:0\d|1\d|2[0147]|3[01467])[,}]/
+/** The newer contract has no code for a request without a good token. */
+const UNAUTHORIZED = /^\{"title":"Unauthorized"/
 
 /** Whether a response states that the write was not carried out. */
 export function isNotCarriedOut(text: string): boolean {
-  return NOT_CARRIED_OUT.test(text)
+  return NOT_CARRIED_OUT.test(text) || UNAUTHORIZED.test(text)
 }
 
 export interface WriteLog {
