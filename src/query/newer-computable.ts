@@ -44,12 +44,16 @@ function isPlainQuery(q: string, source: Source): boolean {
   return parsed.ok && conditionsOf(parsed.query).every((condition) => isPlainCondition(condition, source))
 }
 
-/** Texts are neither ordered nor, in lists, searched for a part; and numbers are written with digits. */
+/**
+ * Texts are neither ordered nor, in lists, searched for a part. Numbers are compared with digits; a database, which has agent
+ * `000` as 0, ignores zeros in front of them.
+ */
 function isPlainCondition({ field, operator, value }: Condition, source: Source): boolean {
   if (value === 'null' || value === 'all') return false
   const kind: FieldKind | undefined =
     source.engine === 'array' ? ownEntry(source.plainFields, field) : ownEntry(source.fields, field)
-  if (kind === 'number') return /^(?:0|[1-9][0-9]*)$/.test(value)
+  if (kind === 'number')
+    return operator !== '~' && (source.engine === 'database' ? /^[0-9]+$/ : /^(?:0|[1-9][0-9]*)$/).test(value)
   if (operator === '=' || operator === '!=') return kind === 'text' || kind === 'word'
   return operator === '~' && source.engine === 'database' && kind === 'text' && !value.includes('_')
 }

@@ -1,0 +1,113 @@
+/** Queries of the newer contract from snapshots: what they cost, what users of other roles get, and how writes end them. */
+import t from 'tap'
+import { startSimulator } from '../../../packages/simulator/src/index.ts'
+import { startEdge } from '../../support/edge.ts'
+import { bothPorts } from './both-ports.ts'
+
+const COMPUTED = /detail=snapshot/
+const PASSWORD = 'only-for-tests'
+const PATHS = [
+  '/rules?limit=7&offset=35',
+  '/rules?search=sshd&limit=5',
+  '/rules?level=5-9&sort=-id&limit=3',
+  '/rules?q=level>9;status=enabled&limit=4&pretty=true',
+  '/agents?sort=-name',
+  '/agents?limit=3&offset=1&pretty=true',
+  '/agents?q=status=active;id!=000',
+  '/agents?agents_list=001,003',
+]
+
+t.test('deep pages, sorts and filters cost no calls, on both replicas, and have the bytes of the node', async (t) => {
+  const { simulator, newer } = await bothPorts(t, { cache: { ttl: { rules: '600s', agents: '600s' } } })
+  const countCalls = () => simulator.seen.filter(({ url }) => /^\/(?:rules|agents)/.test(url)).length
+  await newer(0, '/rules?limit=10')
+  t.match((await newer(0, '/rules?limit=10&offset=10')).cache, COMPUTED)
+  await newer(0, '/agents?limit=2')
+  await newer(0, '/agents?limit=2&offset=2')
+  const calls = countCalls()
+  const token = await tokenOf(simulator.nodes[0]?.url ?? '', 'edge', PASSWORD)
+  for (const [nth, path] of PATHS.entries()) {
+    const { status, cache, text } = await newer(nth % 2, path)
+    t.equal(status, 200, path)
+    t.match(cache, /hit; .*detail=snapshot/, path)
+    t.match((await newer(1 - (nth % 2), path)).cache, /hit/, 'the other replica has the computed response')
+    const response = await fetch(`${simulator.nodes[0]?.url}${path}`, { headers: { authorization: token } })
+    // The edge ends indented responses with a line feed.
+    t.equal(text, (await response.text()) + (path.includes('pretty') ? '\n' : ''), path)
+  }
+  t.equal(countCalls() - calls, PATHS.length, 'the calls of this test alone')
+})
+
+t.test('a write through either contract is in the next response of a snapshot, on both replicas', async (t) => {
+  const { classic, newer } = await bothPorts(t, { cache: { ttl: { agents: '600s' } } })
+  const last = async (at: number) => (await newer(at, '/groups?sort=-name&limit=1')).body.data.affected_items[0].name
+  const warmUp = async () => {
+    await newer(0, '/groups?limit=1')
+    await newer(0, '/groups?limit=1&offset=1')
+    t.match((await newer(1, '/groups?limit=2&offset=1')).cache, COMPUTED)
+    await last(1)
+  }
+  for (const [nth, write] of [
+    (name: string) => classic(0, `/agents/groups/${name}`, { method: 'PUT' }),
+    (name: string) => classic(1, `/agents/groups/${name}`, { method: 'PUT' }),
+    (name: string) => newer(0, `/groups?groups_list=${name}`, { method: 'DELETE' }),
+  ].entries()) {
+    await warmUp()
+    const name = nth === 2 ? 'zz1' : `zz${nth}`
+    t.equal((await write(name)).status, 200)
+    for (const at of [0, 1]) t.equal(await last(at), nth === 2 ? 'zz0' : name, `write ${nth}, replica ${at}`)
+  }
+})
+
+t.test('users of the manager with other roles never get rows of a snapshot that is not theirs', async (t) => {
+  const users = {
+    ann: { password: 'ann-pw', roles: ['administrator'] },
+    amy: { password: 'amy-pw', roles: ['administrator'] },
+    eve: { password: 'eve-pw' },
+  } as const
+  const simulator = await startSimulator({ layout: 'newer', agents: 12, newer: { users } })
+  t.teardown(() => simulator.close())
+  const edge = await startEdge({
+    nodes: simulator.nodes,
+    settings: {
+      listen: { contract: 'newer' },
+      cluster: {
+        layout: 'newer',
+        discover: false,
+        credentials: { mode: 'passthrough', username: null, password: null },
+      },
+      access: { users: null, roles: null },
+      cache: { ttl: { agents: '600s' } },
+    },
+  })
+  t.teardown(() => edge.close())
+  const get = async (user: keyof typeof users, path: string) => {
+    const authorization = await tokenOf(edge.url, user, users[user].password)
+    const response = await fetch(edge.url + path, { headers: { authorization } })
+    return { cache: response.headers.get('cache-status') ?? '', body: JSON.parse(await response.text()) }
+  }
+  await get('ann', '/agents?limit=3')
+  await get('ann', '/agents?limit=3&offset=3')
+  const { cache, body } = await get('amy', '/agents?limit=4&offset=4')
+  t.match(cache, /hit; .*detail=snapshot/, 'the same roles share a snapshot')
+  t.equal(body.data.affected_items.length, 4)
+  for (const path of [
+    '/agents?limit=4&offset=4',
+    '/agents?limit=3',
+    '/agents?sort=-name',
+    '/agents?limit=3&offset=3',
+  ]) {
+    const other = await get('eve', path)
+    t.notMatch(other.cache, /hit/, path)
+    t.match(other.body.data, { affected_items: [], total_affected_items: 0 }, path)
+  }
+})
+
+async function tokenOf(url: string, user: string, password: string): Promise<string> {
+  const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
+  const response = await fetch(`${url}/security/user/authenticate?raw=true`, {
+    method: 'POST',
+    headers: { authorization },
+  })
+  return `Bearer ${await response.text()}`
+}
