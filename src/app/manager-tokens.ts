@@ -15,7 +15,7 @@ import { type EdgeRequest, fieldsOf } from '../core/request.ts'
 import { systemClock } from '../core/timing.ts'
 import { ownField, ownText, parseJson } from '../core/values.ts'
 import type { Cluster } from '../upstream/index.ts'
-import { createVersionCall } from '../upstream/probes.ts'
+import { createVersionCall, versionIn } from '../upstream/probes.ts'
 import { basicAuthorization } from '../upstream/tokens/login.ts'
 import type { Issued } from '../upstream/tokens/token-calls.ts'
 
@@ -62,7 +62,11 @@ async function askMaster(cluster: Cluster, { text, user, node }: ManagerToken, t
     throw checkFailure(result, 'to check the token')
   }
   const { status } = result.response
-  if (status === 200) return true
+  if (status === 200) {
+    const version = versionIn(result.response, 'newer')
+    if (version !== undefined) cluster.view.versions?.note(node, version)
+    return true
+  }
   throw new EdgeError(920, ` to check the token: status ${status}`)
 }
 

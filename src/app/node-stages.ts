@@ -48,7 +48,8 @@ export function buildNodeStages(
   return {
     forward: (read) => {
       const shared = share?.(read)
-      return forward({ call, view, kindOf, limits, onResponse, ...(shared && { share: shared }) })
+      const { guards } = current().cluster
+      return forward({ call, view, kindOf, limits, guards, onResponse, ...(shared && { share: shared }) })
     },
     refuseWrites: refuseWritesInMixture(view),
     writeLock: writeLockStage({

@@ -246,6 +246,12 @@ const cluster = group({
     slowTimeout: duration('120s'),
     response: size('64MiB'),
   }),
+  guards: group({
+    nodeCache: restart(flag(true)),
+    longSearch: restart(flag(true)),
+    emptyLists: restart(flag(true)),
+    agentsWithoutData: restart(flag(true)),
+  }),
   upgradeRepositories: list(text(), ['packages.wazuh.com/wpk/']),
   packageFolders: list(text({ format: 'folder' }), ['/var/ossec/']),
   addresses: list(text({ format: 'cidr' })),

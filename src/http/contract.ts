@@ -18,7 +18,11 @@ export interface HttpSettings {
     readonly cors: { readonly origins: readonly string[] }
   }
   /** `experimental`: whether experimental endpoints are served. */
-  readonly cluster: Prefixes & { readonly experimental: boolean }
+  readonly cluster: Prefixes & {
+    readonly experimental: boolean
+    /** What the newer contract refuses although the manager does not. Absent: nothing. */
+    readonly guards?: { readonly longSearch: boolean; readonly emptyLists: boolean }
+  }
   /** Shorter bodies are not compressed. */
   readonly cache: { readonly compressionMinBytes: number }
 }

@@ -22,6 +22,7 @@ interface ForwardOptions {
   readonly kindOf: KindOf
   /** The time limits are for all candidates together. */
   readonly limits: () => TimeLimits & Pick<NodeLimits, 'perMinute'>
+  readonly guards?: DialectTools['guards']
   /** How the calls of a request are sent that may be answered from stored responses. Absent: all are sent. */
   readonly share?: (request: EdgeRequest) => SharedCalls | undefined
   /** Receives each response of a node. */
@@ -104,6 +105,7 @@ async function callCandidates(options: ForwardOptions, request: EdgeRequest, rea
       master: view.master().name,
       view,
       ...(perMinute !== undefined && { perMinute }),
+      ...(options.guards && { guards: options.guards }),
     })
     if (result.ok) {
       if (isLeftToNext(result, candidate)) continue

@@ -48,6 +48,7 @@ export function newerContract({ catalogue, release }: NewerContractOptions) {
     const checkUrl = (endpoint: Endpoint, params: Values, query: Values): void => {
       checkNames(endpoint, query, isInRelease)
       checkValues(endpoint.query, query, 'query', isInRelease)
+      if (settings().cluster.guards?.longSearch === true) checkSearch(endpoint, query)
       checkFlags(endpoint, query, isInRelease)
       checkValues(endpoint.params, params, 'path', isInRelease)
     }
@@ -65,7 +66,11 @@ export function newerContract({ catalogue, release }: NewerContractOptions) {
         if (!isInRelease(endpoint.releases)) throw notFound()
         checkScheme(request)
       },
-      parseQuery: (url, endpoint) => parseNewerQuery(url, endpoint, settings().listen.limits.queryParameters),
+      parseQuery: (url, endpoint) =>
+        parseNewerQuery(url, endpoint, {
+          maxParameters: settings().listen.limits.queryParameters,
+          keepsEmptyLists: settings().cluster.guards?.emptyLists === true,
+        }),
       served: (endpoint) => {
         if (endpoint === undefined || !isInRelease(endpoint.releases)) throw notFound()
         if (endpoint.experimental && !settings().cluster.experimental) throw experimentalDisabled()
@@ -147,8 +152,21 @@ function checkValues(
 ): void {
   for (const [name, param] of Object.entries(described)) {
     const text = values[name]
+    if (text === '') throw badRequest(`Query parameter '${name}' is empty. Leave it out if it shall not limit anything`)
     if (text !== undefined) values[name] = checkParam(param, { name, text, place }, isInRelease)
     else if (param.required !== undefined) throw badRequest(`Missing ${place} parameter '${name}'`)
+  }
+}
+
+/** A node whose database gets a longer text answers no call any more until it restarts. */
+const MAX_SEARCH_BYTES = 1000
+
+function checkSearch(endpoint: Endpoint, query: Values): void {
+  for (const [name, text = ''] of Object.entries(query)) {
+    const value = endpoint.query[name]?.value
+    const isSearch = value?.type === 'string' && value.format === 'search'
+    if (isSearch && Buffer.byteLength(text) > MAX_SEARCH_BYTES)
+      throw badRequest(`Query parameter '${name}' is too long. The maximum is ${MAX_SEARCH_BYTES} bytes`)
   }
 }
 

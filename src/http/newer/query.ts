@@ -1,4 +1,7 @@
-/** The query of a URL in the newer contract: empty values do not count, and the last one of a name does; lists are joined. */
+/**
+ * The query of a URL in the newer contract: empty values do not count, and the last one of a name does; lists are joined. Without
+ * a list, many writes mean all agents, so an empty list of a write may be kept, which is refused later.
+ */
 import type { Endpoint, Param } from '../../catalogue/endpoint.ts'
 import { bool, param } from '../../catalogue/newer-contract/values.ts'
 import type { ParsedQuery } from '../contract.ts'
@@ -11,8 +14,18 @@ export const FLAGS: Readonly<Record<string, Param>> = {
   wait_for_complete: param('no time limit', bool(false)),
 }
 
+interface QueryRules {
+  readonly maxParameters: number
+  /** An empty list of a write stays in the query, where it is refused as an invalid value. */
+  readonly keepsEmptyLists: boolean
+}
+
 /** The flags stay in the query, where their values are checked later. */
-export function parseNewerQuery(url: string, endpoint: Endpoint | undefined, maxParameters: number): ParsedQuery {
+export function parseNewerQuery(
+  url: string,
+  endpoint: Endpoint | undefined,
+  { maxParameters, keepsEmptyLists }: QueryRules,
+): ParsedQuery {
   const query: Values = Object.create(null)
   const mark = url.indexOf('?')
   const pairs = mark < 0 ? [] : url.slice(mark + 1).split('&', maxParameters + 1)
@@ -20,10 +33,12 @@ export function parseNewerQuery(url: string, endpoint: Endpoint | undefined, max
   for (const pair of pairs) {
     const equals = pair.indexOf('=')
     const value = equals < 0 ? '' : decodeText(pair.slice(equals + 1))
-    if (value === '') continue
-    const name = decodeText(pair.slice(0, equals))
+    const name = decodeText(equals < 0 ? pair : pair.slice(0, equals))
     const before = query[name]
-    query[name] = before !== undefined && isList(endpoint, name) ? `${before},${value}` : value
+    if (value === '') {
+      if (keepsEmptyLists && before === undefined && isList(endpoint, name) && endpoint?.method !== 'GET')
+        query[name] = ''
+    } else query[name] = before && isList(endpoint, name) ? `${before},${value}` : value
   }
   return { query, flags: { pretty: isTrue(query.pretty), waitForComplete: isTrue(query.wait_for_complete) } }
 }

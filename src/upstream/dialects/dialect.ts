@@ -37,6 +37,13 @@ export interface DialectTools {
   readonly view: Pick<ClusterView, 'nodes' | 'waitForReads' | 'versions'>
   /** Calls that a node answers in a minute, of all clients; 0: no limit. Absent: the default of its layout. */
   readonly perMinute?: number
+  /** What the newer contract does better than the bare API (`cluster.guards`). Absent: nothing. */
+  readonly guards?: CallGuards
+}
+
+export interface CallGuards {
+  readonly nodeCache: boolean
+  readonly agentsWithoutData: boolean
 }
 
 /** The (last) response of the node, if it was asked, and its translation; or the failure of a call. */

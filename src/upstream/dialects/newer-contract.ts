@@ -2,43 +2,160 @@
  * The newer contract in front of nodes of the newer layout: one call for a request, with the same path and parameters. The
  * response stays as it is, so a client gets the bytes of the node.
  */
+import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { PassesOnTo } from '../../catalogue/endpoint.ts'
 import { isNodeFailureError, isUnfinishedError, readEnvelopeInTurns, UNKNOWN_ERROR } from '../../core/envelope.ts'
 import { EdgeError } from '../../core/errors.ts'
-import type { NodeResponse, PassedOnTo } from '../../core/node-call.ts'
+import type { CallNode, NodeResponse, NodeResult, PassedOnTo } from '../../core/node-call.ts'
 import type { EdgeRequest } from '../../core/request.ts'
 import type { RowRanges } from '../../core/response.ts'
 import { PROBLEM_TYPE } from '../../core/response.ts'
 import { waitForJsonTurn } from '../../core/turns.ts'
 import { ownField, ownText, parseJson } from '../../core/values.ts'
-import { createNodeCall, type Dialect, fillPath, formatBody, type TranslatedResponse } from './dialect.ts'
+import {
+  createNodeCall,
+  type Dialect,
+  type DialectTools,
+  fillPath,
+  formatBody,
+  layoutRules,
+  type TranslatedResponse,
+} from './dialect.ts'
 import { checkRequestLine, formatQuery } from './newer/conversation.ts'
 
 export const newerContract: Dialect = {
-  ask: async (request, { node, replacesMaster }, { call, timeout, master }) => {
-    const { endpoint, params, query, waitForComplete } = request
+  ask: async (request, { node, replacesMaster }, tools) => {
+    const { call, timeout, master, guards } = tools
+    const { endpoint, params, waitForComplete } = request
     const { method, path } = endpoint
-    const sent = waitForComplete ? { ...query, wait_for_complete: 'true' } : query
-    const url = fillPath(path, params) + formatQuery(sent)
-    checkRequestLine(node, method, url)
-    const body = formatBody(request)
-    const result = await call(
-      createNodeCall(request, {
-        node,
-        method,
-        path: url,
-        ...(body && { body }),
-        expect: isFile(request) ? 'stream' : 'bytes',
-        timeout,
-        endpoint: `${method} ${path}`,
-        passedOnTo: replacesMaster ? { node: master } : passedOnTo(request, master),
-      }),
-    )
+    const deadline = performance.now() + (timeout ?? Number.POSITIVE_INFINITY)
+    const otherwise = await pastNodeCache(request, node, tools)
+    const ask = async (query: EdgeRequest['query']): Promise<NodeResult> => {
+      const sent = waitForComplete ? { ...query, wait_for_complete: 'true' } : query
+      const url = fillPath(path, params) + formatQuery({ ...sent, ...otherwise })
+      checkRequestLine(node, method, url)
+      const body = formatBody(request)
+      return call(
+        createNodeCall(request, {
+          node,
+          method,
+          path: url,
+          ...(body && { body }),
+          expect: isFile(request) ? 'stream' : 'bytes',
+          timeout: timeout === undefined ? undefined : deadline - performance.now(),
+          endpoint: `${method} ${path}`,
+          passedOnTo: replacesMaster ? { node: master } : passedOnTo(request, master),
+        }),
+      )
+    }
+    const first = await ask(request.query)
+    const missing = guards?.agentsWithoutData === true && mayNameAgents(request) ? agentWithoutData(first) : undefined
+    const result =
+      missing === undefined ? first : await askOtherAgents({ request, node, call, ask, first, missing, deadline })
     if (!result.ok) return result
     return { ok: true, response: result.response, translated: await toResponse(result.response, request.kind) }
   },
 }
+
+/** Releases from 4.9 on have no such cache, and refuse what earlier ones ignore. */
+const LAST_RELEASE_WITH_CACHE = 8
+
+/**
+ * A node answers equal calls about rules from a cache in front of its check of tokens: for 0.75 s any user gets what another
+ * one may see, or what a write has changed since. It ignores an empty parameter of any name, which makes the call another one.
+ */
+async function pastNodeCache(request: EdgeRequest, node: string, tools: DialectTools): Promise<Record<string, string>> {
+  if (tools.guards?.nodeCache !== true || request.endpoint.answeredByNodeCache !== true) return {}
+  const version = tools.view.versions?.of(node) ?? (await readVersion(request, node, tools))
+  const [, minor] = /^v?4\.(\d+)\./.exec(version ?? '') ?? []
+  if (minor === undefined || Number(minor) > LAST_RELEASE_WITH_CACHE) return {}
+  return { [`edge${randomUUID().slice(0, 8)}`]: '' }
+}
+
+/** Without discovery, the edge reads the version when it needs it first. */
+async function readVersion(
+  request: EdgeRequest,
+  node: string,
+  { call, timeout, view }: DialectTools,
+): Promise<string | undefined> {
+  const { versionPath: path, versionIn } = layoutRules.newer
+  const result = await call(
+    createNodeCall(request, { node, method: 'GET', path, expect: 'bytes', timeout, endpoint: `GET ${path}` }),
+  )
+  const body = result.ok && result.response.status === 200 ? result.response.body : undefined
+  const version = Buffer.isBuffer(body) ? versionIn(ownField(parseJson(body), 'data')) : undefined
+  if (typeof version !== 'string') return undefined
+  view.versions?.note(node, version)
+  return version
+}
+
+function mayNameAgents({ endpoint, query }: EdgeRequest): boolean {
+  return endpoint.method === 'GET' && Object.hasOwn(endpoint.query, 'agents_list') && query.agents_list === undefined
+}
+
+const NO_DATABASE = 2007
+
+/** Returns the agent because of which the node answered nothing: it has never sent data. */
+function agentWithoutData(result: NodeResult): string | undefined {
+  if (!result.ok || result.response.status !== 400 || !Buffer.isBuffer(result.response.body)) return undefined
+  const problem = parseJson(result.response.body)
+  if (ownField(problem, 'error') !== NO_DATABASE) return undefined
+  return /no database for agent (\d+)/.exec(ownText(problem, 'detail') ?? '')?.[1]
+}
+
+interface OtherAgents {
+  readonly request: EdgeRequest
+  readonly node: string
+  readonly call: CallNode
+  readonly ask: (query: EdgeRequest['query']) => Promise<NodeResult>
+  /** The response that names the missing agent. */
+  readonly first: NodeResult
+  readonly missing: string
+  readonly deadline: number
+}
+
+/** Agents that are left out one by one. Those that never connected are left out at once. */
+const MAX_LEFT_OUT = 5
+
+/** Asks for the agents that have connected. Returns the first response if that does not help. */
+async function askOtherAgents({
+  request,
+  node,
+  call,
+  ask,
+  first,
+  missing,
+  deadline,
+}: OtherAgents): Promise<NodeResult> {
+  const left = new Set([missing])
+  const agents = await call(
+    createNodeCall(request, {
+      node,
+      method: 'GET',
+      path: '/agents?select=id&status=active,disconnected&limit=100000',
+      expect: 'bytes',
+      timeout: request.waitForComplete ? undefined : deadline - performance.now(),
+      endpoint: 'GET /agents',
+    }),
+  )
+  const body = agents.ok && agents.response.status === 200 ? agents.response.body : undefined
+  const items = Buffer.isBuffer(body) ? ownField(ownField(parseJson(body), 'data'), 'affected_items') : undefined
+  const ids = Array.isArray(items) ? items.flatMap((item) => ownText(item, 'id') ?? []) : []
+  for (let attempt = 0; attempt < MAX_LEFT_OUT; attempt += 1) {
+    const named = ids.filter((id) => !left.has(id)).sort()
+    const list = named.join(',')
+    if (named.length === 0 || list.length > MAX_LIST_BYTES || performance.now() >= deadline) return first
+    const result = await ask({ ...request.query, agents_list: list })
+    const next = agentWithoutData(result)
+    if (next === undefined || left.has(next)) return next === undefined ? result : first
+    left.add(next)
+  }
+  return first
+}
+
+/** Of a list of agents; the rest of the request line is for path and other parameters. */
+const MAX_LIST_BYTES = 7_000
 
 /** Nodes of the classic layout lack most of what the newer contract has. */
 export const refused: Dialect = {
