@@ -59,6 +59,24 @@ t.test('a write through either contract is in the next response of a snapshot, o
   }
 })
 
+t.test('a purge by key of a computed response removes the snapshot of its collection', async (t) => {
+  const { newer } = await bothPorts(t, { cache: { ttl: { rules: '600s' } } })
+  await newer(0, '/rules?limit=2')
+  t.match((await newer(0, '/rules?limit=2&offset=2')).cache, COMPUTED)
+  const list = async () => (await newer(1, '/cache?group=rules')).body.data.affected_items
+  const stored = await list()
+  t.ok(
+    stored.some(({ url }) => url === 'newer:/rules#*'),
+    'the snapshot',
+  )
+  const { key } = stored.find(({ url }) => String(url).includes('offset=2'))
+  t.equal((await newer(1, `/cache?key=${key}`, { method: 'DELETE' })).status, 200)
+  t.notOk(
+    (await list()).some(({ url }) => url === 'newer:/rules#*'),
+    'no snapshot',
+  )
+})
+
 t.test('users of the manager with other roles never get rows of a snapshot that is not theirs', async (t) => {
   const users = {
     ann: { password: 'ann-pw', roles: ['administrator'] },
