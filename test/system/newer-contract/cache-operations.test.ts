@@ -28,7 +28,7 @@ t.test('the list can be paged, sorted, searched, filtered and cut to fields, thr
       size: Number,
       age: Number,
       timeLeft: Number,
-      hits: 0,
+      hits: Number,
       fetchTime: Number,
     })
     t.strictSame((await list('?sort=-url&limit=1&offset=1')).urls, [all.urls[1]])
