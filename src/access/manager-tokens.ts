@@ -44,9 +44,10 @@ export function createManagerTokenAccess(access: Access, ports: ManagerTokenPort
       const issuer = node()
       const token = readManagerToken(text, issuer)
       if (token === undefined || token.expiresAt <= clock.wall()) return INVALID
-      const { user, rights, expiresAt } = token
+      const { user, rights, expiresAt, context } = token
       const callerOf = (own: string, noteAnswer: () => void) => ({
         name: user,
+        ...(context !== undefined && { context }),
         permissions: permissionsOf(user),
         rights,
         nodeToken: { node: issuer, header: () => `Bearer ${own}`, noteAnswer },
@@ -104,6 +105,8 @@ export interface ManagerToken {
   /** The node that can have issued it. */
   readonly node: string
   readonly user: string
+  /** The digest of the authorization context that the user logged in with (`run_as`). Absent: there was none. */
+  readonly context?: string
   /** Roles and mode: users with the same ones get the same responses. */
   readonly rights: string
   /** The same text for all tokens with equal claims but for their times. */
@@ -124,7 +127,15 @@ export function readManagerToken(text: string, node: string): ManagerToken | und
   if (!Array.isArray(roles) || !roles.every(Number.isSafeInteger) || typeof mode !== 'string') return undefined
   // In the order of the token: of two policies about one thing, that of the later role counts.
   const rights = `${mode} ${roles.join(',')}`
-  return { text, node, user, rights, series: seriesOf(payload, nbf), issuedAt: nbf, expiresAt: exp * 1000 }
+  const claims = { series: seriesOf(payload, nbf), issuedAt: nbf, expiresAt: exp * 1000 }
+  return { text, node, user, ...contextOf(payload), rights, ...claims }
+}
+
+/** Releases whose tokens have no digest of the context name it `unknown`. */
+function contextOf(payload: JsonObject | undefined): Pick<ManagerToken, 'context'> {
+  if (ownField(payload, 'run_as') !== true) return {}
+  const digest = ownField(payload, 'hash_auth_context')
+  return { context: typeof digest === 'string' && /^\w{1,128}$/.test(digest) ? digest : 'unknown' }
 }
 
 /** The claims that are times (RFC 7519 section 4.1). */

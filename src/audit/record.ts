@@ -8,6 +8,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Endpoint, Param } from '../catalogue/endpoint.ts'
+import { routeOf } from '../core/endpoint-names.ts'
 import type { EdgeWrite, RequestBody } from '../core/request.ts'
 
 /** A write or purge, as far as its values may be recorded. Values that a client chooses freely may be secrets. */
@@ -18,7 +19,7 @@ export interface AuditedRequest {
   /** Address of the client. */
   readonly client: string
   readonly method: string
-  /** The route template. */
+  /** The name of the endpoint. */
   readonly route: string
   readonly params?: Readonly<Record<string, string>>
   /** Query values of closed kinds: numbers, booleans, dates. */
@@ -30,6 +31,8 @@ export interface AuditedRequest {
   /** Ids of the agents that the body names. */
   readonly ids?: readonly string[]
   readonly upload?: { readonly type: string; readonly bytes: number; readonly sha256: string }
+  /** The digest of the authorization context of the caller's token (`hash_auth_context`): the caller logged in with `run_as`. */
+  readonly runAs?: string
 }
 
 /** `unknown`: the request was sent, but there is no evidence whether it was carried out. */
@@ -83,11 +86,12 @@ export function describeRequest(request: EdgeWrite): AuditedRequest {
     caller: caller.name,
     client: clientAddress,
     method: endpoint.method,
-    route: endpoint.path,
+    route: routeOf(endpoint),
     ...(Object.keys(params).length > 0 && { params }),
     ...(recorded.length > 0 && { query: Object.fromEntries(recorded.map((name) => [name, query[name] ?? ''])) }),
     ...(queryNames.length > 0 && { queryNames }),
     ...describeBody(endpoint, body),
+    ...(caller.context !== undefined && { runAs: caller.context }),
   }
 }
 

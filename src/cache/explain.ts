@@ -1,6 +1,6 @@
 /** Explains to operators why the next request of a URL is a hit or a miss, and which writes invalidate its response. */
 import type { ConditionalTags, Endpoint, Tag, WriteEndpoint } from '../catalogue/endpoint.ts'
-import { nameOf } from '../catalogue/names.ts'
+import { nameOf } from '../core/endpoint-names.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { Caller, EdgeRead } from '../core/request.ts'
 import type { CacheIndex, Lookup } from '../core/response.ts'

@@ -5,9 +5,9 @@
  */
 import { createHash, createHmac } from 'node:crypto'
 import type { Contract, Param, Tag } from '../catalogue/endpoint.ts'
-import { nameOf } from '../catalogue/names.ts'
 import { namesSecret } from '../core/access.ts'
 import type { StoredResponseInfo } from '../core/cache-index.ts'
+import { nameOf } from '../core/endpoint-names.ts'
 import { type Caller, type EdgeRead, nodeOf } from '../core/request.ts'
 import { ownEntry } from '../core/values.ts'
 import type { LifetimesOf } from './lifetimes.ts'

@@ -2,8 +2,9 @@
  * How each contract writes what the operations of `/cache` return. The shapes of the classic form, and the name
  * `redisClient`, are those of the manager's own cache. The newer one has affected items, and refuses with a problem.
  */
-import { nameFor } from '../catalogue/names.ts'
+
 import { type IndexEntry, type PurgeCost, type PurgeOutcome, shownEntry } from '../core/cache-index.ts'
+import { nameFor } from '../core/endpoint-names.ts'
 import { envelopeOf } from '../core/envelope.ts'
 import { errorTable, Problem } from '../core/errors.ts'
 import type { EdgeRequest } from '../core/request.ts'

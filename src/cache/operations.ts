@@ -1,8 +1,8 @@
 /** The `/cache` endpoints of both contracts. What they return is computed here; `operation-forms.ts` writes it. */
 import type { Contract } from '../catalogue/endpoint.ts'
-import { nameFor, nameOf, parseName } from '../catalogue/names.ts'
 import { allows, READ_CACHE } from '../core/access.ts'
 import type { IndexEntry, PurgeScope, SnapshotState } from '../core/cache-index.ts'
+import { nameFor, nameOf, parseName } from '../core/endpoint-names.ts'
 import type { Caller, EdgeRequest, Handler } from '../core/request.ts'
 import type { CacheIndex, EdgeResponse } from '../core/response.ts'
 import { inTurns } from '../core/turns.ts'

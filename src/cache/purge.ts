@@ -5,8 +5,8 @@
 
 import type { Endpoint, Tag } from '../catalogue/endpoint.ts'
 import { bothContracts } from '../catalogue/index.ts'
-import { nameOf, parseName } from '../catalogue/names.ts'
 import type { IndexEntry, PurgeCost, PurgeOutcome, PurgeScope } from '../core/cache-index.ts'
+import { nameOf, parseName } from '../core/endpoint-names.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { CacheEvent, InvalidationCause, Log } from '../core/events.ts'
 import type { Caller, EdgeRequest } from '../core/request.ts'

@@ -4,6 +4,7 @@
  */
 
 import { type CacheOutcome, cacheOutcomeOf, type TrialComparison } from '../core/cache-status.ts'
+import { routeOf } from '../core/endpoint-names.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { EdgeRead, EdgeWrite, Handler, Stage } from '../core/request.ts'
 import { type CacheIndex, cachedOf, type EdgeResponse, type Origin } from '../core/response.ts'
@@ -90,7 +91,7 @@ function emit({ onEvent }: TrialPorts, { request, target, outcome, compared }: R
     kind: 'trial',
     requestId: request.requestId,
     group,
-    route: request.endpoint.path,
+    route: routeOf(request.endpoint),
     cache: outcome,
     comparison: compared?.outcome ?? 'none',
     ...(compared?.outcome === 'different' && { difference: compared.difference }),

@@ -4,7 +4,7 @@ import { newerOpenApiDocument } from '../admin/openapi/newer-document.ts'
 import { verifyAudit } from '../audit/verify.ts'
 import type { Contract, Endpoint } from '../catalogue/endpoint.ts'
 import { bothContracts } from '../catalogue/index.ts'
-import { nameOf } from '../catalogue/names.ts'
+import { nameOf } from '../core/endpoint-names.ts'
 import { CommandError, print } from './terminal.ts'
 
 const documents = { classic: openApiDocument, newer: newerOpenApiDocument }

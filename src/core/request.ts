@@ -99,6 +99,8 @@ export interface Caller {
   readonly credentials?: { readonly username: string; readonly password: string }
   /** The caller's own token of a node: the newer contract in access mode `passthrough`. */
   readonly nodeToken?: NodeToken
+  /** The digest of the authorization context that the user of the manager logged in with (`run_as`). Absent: there was none. */
+  readonly context?: string
   /** Callers with the same text get the same responses of nodes that cut them to rights. Absent: only the same user does. */
   readonly rights?: string
   /** The token of the request, for revocation. */

@@ -1,6 +1,7 @@
 /** Spans around handlers and other work. */
 
 import { cacheOutcomeOf } from './cache-status.ts'
+import { routeOf } from './endpoint-names.ts'
 import { EdgeError } from './errors.ts'
 import { type EdgeRequest, type Handler, nodeOf } from './request.ts'
 import type { EdgeResponse } from './response.ts'
@@ -62,7 +63,7 @@ async function inSpan<R extends EdgeRequest>(span: Span, request: R, handler: Ha
 
 function requestAttributes(request: EdgeRequest): SpanAttributes {
   const node = nodeOf(request)
-  return { route: request.endpoint.path, ...(node !== undefined && { node }) }
+  return { route: routeOf(request.endpoint), ...(node !== undefined && { node }) }
 }
 
 function responseAttributes(response: EdgeResponse): SpanAttributes {

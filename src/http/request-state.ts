@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { cacheOutcomeOf } from '../core/cache-status.ts'
+import { routeOf } from '../core/endpoint-names.ts'
 import type { EdgeError } from '../core/errors.ts'
 import type { RequestEvent, RequestMessage } from '../core/events.ts'
 import type { Caller } from '../core/request.ts'
@@ -92,7 +93,7 @@ export function eventOf(request: FastifyRequest, reply: FastifyReply, message?: 
     requestId: request.id,
     method: methodLabel(request.method),
     sentMethod: request.method,
-    route: endpoint?.path ?? UNKNOWN_ROUTE,
+    route: endpoint === undefined ? UNKNOWN_ROUTE : routeOf(endpoint),
     path: endpoint === undefined ? shownPath(raw.url) : undefined,
     group: groupOf(endpoint),
     status: raw.rejectedWith?.status ?? (reply.raw.headersSent ? reply.statusCode : 0),
@@ -153,7 +154,7 @@ export function eventOfHit(
     requestId: id,
     method,
     sentMethod: method,
-    route: endpoint.path,
+    route: routeOf(endpoint),
     path: undefined,
     group: groupOf(endpoint),
     status: sent.status,

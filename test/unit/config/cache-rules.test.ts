@@ -4,9 +4,9 @@ import t, { type Test } from 'tap'
 import { buildEdge } from '../../../src/app/index.ts'
 import { redisConnectionOptions } from '../../../src/app/redis.ts'
 import { bothContracts, catalogue } from '../../../src/catalogue/index.ts'
-import { nameOf } from '../../../src/catalogue/names.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { type Config, cacheGroups } from '../../../src/config/schema.ts'
+import { nameOf } from '../../../src/core/endpoint-names.ts'
 
 const rest = `
 cluster:
