@@ -1,6 +1,7 @@
 /** Connects the operators' console with the parts of the edge. */
 import type { Logger } from 'pino'
 import type { Access } from '../access/access.ts'
+import type { ClientPort } from '../admin/console/api-types.ts'
 import type { ConsoleHistory } from '../admin/console/history.ts'
 import type { LiveTail } from '../admin/console/live-tail.ts'
 import type { ConsolePorts } from '../admin/console/ports.ts'
@@ -12,8 +13,9 @@ import type { Readiness } from '../admin/readiness.ts'
 import type { Audit } from '../audit/index.ts'
 import { explain, resolveIndexUrl } from '../cache/explain.ts'
 import { purgeCostOf, withSnapshots } from '../cache/purge.ts'
-import { catalogue } from '../catalogue/index.ts'
+import { bothContracts } from '../catalogue/index.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
+import { nameOf } from '../core/endpoint-names.ts'
 import type { RedisReplica } from '../redis/replica.ts'
 import { encodedSizes } from '../representation/encodings.ts'
 import type { Divergence } from '../telemetry/events.ts'
@@ -63,7 +65,7 @@ export function buildConsolePorts({ initial, current }: ReloadableConfig, parts:
     api,
     storeStatus,
     ready,
-    url,
+    clientPorts,
     divergence,
     reload,
     processGroup,
@@ -71,12 +73,12 @@ export function buildConsolePorts({ initial, current }: ReloadableConfig, parts:
   const { cache, handler, recheckInterval } = api
   const { explained } = cache
   const permissions = new Map<string, string>(
-    catalogue.filter(({ method }) => method === 'GET').map(({ path, permission }) => [path, permission]),
+    bothContracts.filter(({ method }) => method === 'GET').map((record) => [nameOf(record), record.permission]),
   )
   return {
     name,
     version,
-    url,
+    clientPorts,
     ready,
     configuration: reload,
     traffic: monitors.traffic,
@@ -159,8 +161,8 @@ export interface OperationsParts {
   readonly certificates: Certificates
   /** Absent: replicas share nothing. */
   readonly replicas: Replicas | undefined
-  /** The URL for clients, as soon as the edge listens. */
-  readonly url: () => string
+  /** The ports for clients, as soon as the edge listens. */
+  readonly clientPorts: () => readonly ClientPort[]
   readonly metrics: Metrics
   readonly divergence: () => readonly Divergence[]
   readonly audit: Pick<Audit, 'onRequest' | 'record'>

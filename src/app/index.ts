@@ -82,7 +82,7 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
   warnOfDeprecations(options.deprecations ?? [])
   warnOfWeakCredentials(initial, log)
   settings.onReload((next) => () => warnOfWeakCredentials(next, log))
-  const lifecycle: Lifecycle = { isDraining: false, url: '' }
+  const lifecycle: Lifecycle = { isDraining: false, clientPorts: [] }
   const reloader = createReloader({ ...options, config: settings, log, warnOfDeprecations })
   const { processGroup, ejection } = options
   const parts = await buildParts(settings, { ...output, lifecycle, reloader, processGroup, ejection })
@@ -120,7 +120,8 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
         const operationsUrl = await listen(operations.app, initial.operations)
         const open = ({ app, port }: Front) => listen(app, { ...initial.listen, port }, (text) => log.info(text))
         const [url = '', secondUrl] = await Promise.all(api.fronts.map(open))
-        lifecycle.url = url
+        const urls = [url, ...(secondUrl === undefined ? [] : [secondUrl])]
+        lifecycle.clientPorts = api.fronts.map(({ contract }, at) => ({ contract, url: urls[at] ?? '' }))
         history.recordEvent({ kind: 'start' })
         return { operationsUrl, url, ...(secondUrl !== undefined && { secondUrl }) }
       } catch (error) {

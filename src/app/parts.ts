@@ -1,5 +1,6 @@
 /** The parts of an edge in the order of their dependencies, and the way in which they end. */
 import { isDeepStrictEqual } from 'node:util'
+import type { ClientPort } from '../admin/console/api-types.ts'
 import { createHistory } from '../admin/console/history.ts'
 import type { Replicas } from '../admin/console/replicas.ts'
 import { type Readiness, readinessOf } from '../admin/readiness.ts'
@@ -41,8 +42,8 @@ export interface ProcessParts extends LogOutput {
 /** The state that changes while the edge runs. */
 export interface Lifecycle {
   isDraining: boolean
-  /** The URL for clients; empty until the edge listens. */
-  url: string
+  /** The ports for clients; none until the edge listens. */
+  clientPorts: readonly ClientPort[]
 }
 
 /** Parts that earlier ones call, once they exist. */
@@ -111,9 +112,9 @@ export async function buildParts(settings: ReloadableConfig, given: ProcessParts
     reload,
   }
   const metrics = buildMetrics(measured)
-  const url = () => lifecycle.url
+  const clientPorts = () => lifecycle.clientPorts
   const shown = { api, storeStatus, monitors, history, metrics, divergence, ready, processGroup, replicas, reload }
-  const operations = await buildOperations(settings, { ...common, ...shown, certificates, url })
+  const operations = await buildOperations(settings, { ...common, ...shown, certificates, clientPorts })
   const close = async (spanFlushMs = SPAN_FLUSH_MS): Promise<void> => {
     probes.stop()
     drains.stop()

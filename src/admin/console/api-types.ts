@@ -1,14 +1,21 @@
 /** JSON bodies of the console API (`/api/…` of the operations listener). Times are milliseconds, sizes are bytes. */
 import type { NodeSummary, Rates } from './node-types.ts'
 
+/** A port for clients, and the contract that they speak there. */
+export interface ClientPort {
+  readonly contract: 'classic' | 'newer'
+  readonly url: string
+}
+
 /** `GET /api/now`. */
 export interface Now {
   readonly edge: {
     readonly name: string
     readonly version: string
     readonly uptime: number
-    /** The address at which clients reach the edge. */
+    /** The address of the first port for clients. */
     readonly url: string
+    readonly ports: readonly ClientPort[]
     readonly ready: boolean
     /** Reasons why the edge is not ready. */
     readonly reasons: readonly string[]

@@ -33,8 +33,11 @@ export function registerLiveRoutes(app: FastifyInstance, ports: ConsolePorts): v
   const startedAt = performance.now()
   app.get('/api/now', async ({ caller }): Promise<Now> => {
     const { ok, reasons } = ports.ready()
+    const clientPorts = ports.clientPorts()
+    const url = clientPorts[0]?.url ?? ''
+    const uptime = performance.now() - startedAt
     return {
-      edge: { name, version, uptime: performance.now() - startedAt, url: ports.url(), ready: ok, reasons },
+      edge: { name, version, uptime, url, ports: clientPorts, ready: ok, reasons },
       problems: problemsOf(ports),
       nodes: ports.nodes().map(loadOf),
       cache: ports.cache(),

@@ -4,7 +4,7 @@ import type { IndexEntry, SnapshotState } from '../../core/cache-index.ts'
 import type { Caller } from '../../core/request.ts'
 import type { CacheIndex } from '../../core/response.ts'
 import type { Readiness } from '../readiness.ts'
-import type { CacheState, CertificateState, GrowingQueue } from './api-types.ts'
+import type { CacheState, CertificateState, ClientPort, GrowingQueue } from './api-types.ts'
 import type { Explanation, PurgeCost, PurgeRequest, PurgeResult } from './cache-types.ts'
 import type { ConsoleHistory } from './history.ts'
 import type { LiveTail } from './live-tail.ts'
@@ -16,8 +16,8 @@ import type { RecentJoins, Traffic } from './traffic.ts'
 export interface ConsolePorts {
   readonly name: string
   readonly version: string
-  /** Returns the address at which clients reach the edge. */
-  url(): string
+  /** Returns the addresses at which clients reach the edge, first that of `listen.port`. */
+  clientPorts(): readonly ClientPort[]
   ready(): Readiness
   /** `fault`: why the latest reload failed. `pendingRestart`: changed settings that take effect after a restart only. */
   configuration(): { readonly fault?: string; readonly pendingRestart: readonly string[] }

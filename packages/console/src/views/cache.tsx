@@ -57,11 +57,11 @@ export function CacheView({ now }: { readonly now: Now | undefined }) {
       {part === 'snapshots' && (
         <Loaded data={data} error={error} show={({ snapshots }) => <Snapshots snapshots={snapshots} />} />
       )}
-      {part === 'explain' && <Explain edgeUrl={now?.edge.url ?? ''} />}
+      {part === 'explain' && <Explain ports={now?.edge.ports ?? []} />}
       {purging.value !== undefined && (
         <Purge
           target={purging.value}
-          url={now?.edge.url ?? ''}
+          ports={now?.edge.ports ?? []}
           user={now?.operator.name ?? ''}
           isUnreachable={now?.cache.unreachable === true}
           onClose={() => {

@@ -1,6 +1,7 @@
 /** One entry in detail. */
 import type { EntryDetails, EntrySummary } from '../../../../src/admin/console/cache-types.ts'
 import { usePoll } from '../api.ts'
+import { Contract } from '../contract.tsx'
 import { Dialog } from '../dialog.tsx'
 import { formatBytes, formatCount, formatDuration, NONE } from '../format.ts'
 import { Property } from '../property.tsx'
@@ -24,6 +25,7 @@ export function Entry({ entry, purge, onClose }: EntryProps) {
       {error === undefined ? (
         <dl class="pairs codes">
           <Property name="Endpoint" value={shown.endpoint} />
+          <Contract of={shown.endpoint} />
           <Property name="Permission" value={data?.permission ?? NONE} />
           <Property name="Group" value={shown.group} />
           <Property

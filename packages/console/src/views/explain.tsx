@@ -1,14 +1,16 @@
 /** Explains what the cache does with the next request for a URL. */
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
+import type { ClientPort } from '../../../../src/admin/console/api-types.ts'
 import type { Explanation } from '../../../../src/admin/console/cache-types.ts'
 import { callApi } from '../api.ts'
+import { Contract } from '../contract.tsx'
 import { formatDuration } from '../format.ts'
 import { Property } from '../property.tsx'
 import { replaceQuery, route } from '../route.ts'
 import { parseExplainedUrl } from './explained-url.ts'
 
-export function Explain({ edgeUrl }: { readonly edgeUrl: string }) {
+export function Explain({ ports }: { readonly ports: readonly ClientPort[] }) {
   const url = route.value.query.get('url') ?? ''
   const found = useSignal<Explanation | undefined>(undefined)
   const failure = useSignal<string | undefined>(undefined)
@@ -22,7 +24,7 @@ export function Explain({ edgeUrl }: { readonly edgeUrl: string }) {
     failure.value = undefined
     notes.value = []
     try {
-      const parsed = parseExplainedUrl(text, edgeUrl)
+      const parsed = parseExplainedUrl(text, ports)
       // Not the text: it may contain a password.
       replaceQuery({ url: parsed.target })
       if (field.current !== null) field.current.value = parsed.target
@@ -46,6 +48,7 @@ export function Explain({ edgeUrl }: { readonly edgeUrl: string }) {
       <form class="filters" onSubmit={submit}>
         <label class="wide">
           URL, or path and query of a GET
+          {ports.length > 1 && '; newer: in front of a path of releases 4.x'}
           <input
             ref={field}
             name="url"
@@ -83,6 +86,7 @@ function ExplanationDetails({ found }: { readonly found: Explanation }) {
       </p>
       <dl class="pairs codes">
         {endpoint !== undefined && <Property name="Endpoint" value={endpoint} />}
+        {endpoint !== undefined && <Contract of={endpoint} />}
         {url !== undefined && <Property name="Canonical URL" value={url} />}
         {next?.age !== undefined && <Property name="Age" value={formatDuration(next.age)} />}
         {next?.timeLeft !== undefined && (

@@ -1,7 +1,8 @@
 /** What an operator may paste into the field of Explain: a path, a full URL, or a line of a log. */
+import type { ClientPort } from '../../../../src/admin/console/api-types.ts'
 
 export interface ExplainedUrl {
-  /** Path and query, percent-encoded. */
+  /** Path and query, percent-encoded; of the newer contract with `newer:` in front. */
   readonly target: string
   /** What was changed or left out, as sentences. */
   readonly notes: readonly string[]
@@ -14,8 +15,10 @@ const HOST_WITH_PORT = /^([\w.-]+:\d+)(?=[/?#]|$)/
 /** A request line, as logs and `curl -v` show it. */
 const REQUEST_LINE = /^([A-Z]{3,7})\s+(\S.*?)(?:\s+HTTP\/\d(?:\.\d)?)?$/
 
-/** Throws an error with a message for the operator. `edgeUrl`: the address at which clients reach the edge. */
-export function parseExplainedUrl(text: string, edgeUrl: string): ExplainedUrl {
+const CONTRACT = /^(classic|newer):(?=\/)/
+
+/** Throws an error with a message for the operator. `ports`: the addresses at which clients reach the edge. */
+export function parseExplainedUrl(text: string, ports: readonly ClientPort[]): ExplainedUrl {
   const notes: string[] = []
   let rest = decodeWhole(withoutQuotes(text.trim()), notes)
   const [, method, named] = REQUEST_LINE.exec(rest) ?? []
@@ -23,10 +26,19 @@ export function parseExplainedUrl(text: string, edgeUrl: string): ExplainedUrl {
     if (method !== 'GET' && method !== 'HEAD') throw new Error(`Only responses to GET are stored, none to ${method}.`)
     rest = named
   }
-  rest = withoutOrigin(rest, edgeUrl, notes)
+  const [prefix, prefixed] = CONTRACT.exec(rest) ?? []
+  const located = prefix === undefined ? withoutOrigin(rest, ports, notes) : { rest: rest.slice(prefix.length) }
+  const contract = prefixed ?? located.contract ?? defaultContract(ports)
+  rest = located.rest
   if (/^[a-z][a-z\d+.-]*:\/\//i.test(rest)) throw new Error('Give an http or https URL, or a path that begins with /.')
   if (!rest.startsWith('/')) rest = rest === '' || /^[?#]/.test(rest) ? `/${rest}` : addSlash(rest, notes)
-  return { target: encodeRest(rest, notes), notes }
+  return { target: (contract === 'newer' ? 'newer:' : '') + encodeRest(rest, notes), notes }
+}
+
+/** A path alone is one of the classic contract, if the edge serves it. */
+function defaultContract(ports: readonly ClientPort[]): ClientPort['contract'] {
+  const isNewerOnly = ports.length > 0 && ports.every(({ contract }) => contract === 'newer')
+  return isNewerOnly ? 'newer' : 'classic'
 }
 
 function withoutQuotes(text: string): string {
@@ -36,7 +48,7 @@ function withoutQuotes(text: string): string {
 
 /** Decodes a URL that was encoded as the value of a query, such as `https%3A%2F%2F…` or `%2Fagents%3Flimit%3D3`. */
 function decodeWhole(text: string, notes: string[]): string {
-  if (!/^(?:https?%3a|%2f)/i.test(text)) return text
+  if (!/^(?:(?:https?|classic|newer)%3a|%2f)/i.test(text)) return text
   try {
     const decoded = decodeURIComponent(text)
     notes.push('The whole URL was percent-encoded. It was decoded once.')
@@ -46,22 +58,30 @@ function decodeWhole(text: string, notes: string[]): string {
   }
 }
 
-function withoutOrigin(text: string, edgeUrl: string, notes: string[]): string {
+/** Returns what follows the origin, and the contract of the port that it is the address of. */
+function withoutOrigin(
+  text: string,
+  ports: readonly ClientPort[],
+  notes: string[],
+): { readonly rest: string; readonly contract?: ClientPort['contract'] } {
   const [origin, scheme, named] = ORIGIN.exec(text) ?? []
   const [hostAlone] = HOST_WITH_PORT.exec(text) ?? []
   const host = named ?? hostAlone
-  if (host === undefined) return text
-  const own = URL.canParse(edgeUrl) ? new URL(edgeUrl) : undefined
+  if (host === undefined) return { rest: text }
   const given = URL.canParse(`${scheme ?? 'https'}://${host}`) ? new URL(`${scheme ?? 'https'}://${host}`) : undefined
   if (given === undefined) throw new Error(`${host} is not a valid host.`)
-  const isOwn = scheme === undefined ? given.host === own?.host : given.origin === own?.origin
-  if (!isOwn) {
-    const address = scheme === undefined ? host : given.origin
-    notes.push(
-      `${address} is not the address of this edge${own === undefined ? '' : ` (${own.origin})`}. The answer is that of this edge.`,
-    )
-  }
-  return text.slice((origin ?? hostAlone ?? '').length)
+  const rest = text.slice((origin ?? hostAlone ?? '').length)
+  const own = ports.flatMap(({ contract, url }) => (URL.canParse(url) ? [{ contract, url: new URL(url) }] : []))
+  const found = own.find(({ url }) => (scheme === undefined ? given.host === url.host : given.origin === url.origin))
+  if (found !== undefined) return { rest, contract: found.contract }
+  const address = scheme === undefined ? host : given.origin
+  const ownAddresses = own.map(({ url }) => url.origin).join(', ')
+  notes.push(
+    `${address} is not the address of this edge${ownAddresses === '' ? '' : ` (${ownAddresses})`}. The answer is that of this edge.`,
+  )
+  if (ports.length > 1)
+    notes.push('The path is taken as one of the classic contract. For the newer one, give newer: and the path.')
+  return { rest }
 }
 
 function addSlash(text: string, notes: string[]): string {

@@ -1,7 +1,8 @@
 /** Current rates, their history, and the totals of this replica. */
 import type { ComponentChildren } from 'preact'
-import type { Now } from '../../../../src/admin/console/api-types.ts'
+import type { ClientPort, Now } from '../../../../src/admin/console/api-types.ts'
 import type { Rates } from '../../../../src/admin/console/node-types.ts'
+import { contractNames } from '../contract.tsx'
 import { formatCount, formatDuration, formatPercent, formatRate, formatWorkers } from '../format.ts'
 import { useHint } from '../hint.tsx'
 import { NodeStrip } from '../node-strip.tsx'
@@ -91,8 +92,15 @@ function TotalsSinceStart({ now: { totals, edge, cache } }: { readonly now: Now 
                 : 'memory of this process'
           }
         />
-        <Property name="Address for clients" value={edge.url} />
+        {edge.ports.map(({ contract, url }) => (
+          <Property key={contract} name={addressName(edge.ports, contract)} value={url} />
+        ))}
       </dl>
     </section>
   )
+}
+
+function addressName(ports: readonly ClientPort[], contract: ClientPort['contract']): string {
+  const isOnlyClassic = ports.length === 1 && contract === 'classic'
+  return isOnlyClassic ? 'Address for clients' : `Address for clients, ${contractNames[contract]}`
 }

@@ -1,19 +1,25 @@
 /** A purge as a command, to be copied. */
 import { useRef } from 'preact/hooks'
+import type { ClientPort } from '../../../../src/admin/console/api-types.ts'
 import type { PurgeNames } from '../../../../src/admin/console/cache-types.ts'
 import { CopyButton } from '../copy-button.tsx'
 
 interface CurlOptions extends PurgeNames {
-  /** The address at which clients reach the edge. */
-  readonly url: string
+  readonly ports: readonly ClientPort[]
   readonly user: string
   readonly soft: boolean
 }
 
-/** Returns the purge as a shell command. Each word is quoted, since a user name may contain any character. */
-export function curl({ url, user, group, endpoint, tag, keys, soft }: CurlOptions): string {
+/**
+ * Returns the purge as a shell command for the classic port, or if there is none for the newer one, whose clients have tokens.
+ * Each word is quoted, since a user name may contain any character.
+ */
+export function curl({ ports, user, group, endpoint, tag, keys, soft }: CurlOptions): string {
+  const port = ports.find(({ contract }) => contract === 'classic') ?? ports[0]
+  const isNewerPort = port?.contract === 'newer'
+  const name = isNewerPort && endpoint?.startsWith('/') ? `classic:${endpoint}` : endpoint
   const query = [
-    endpoint === undefined ? '' : `endpoint=${endpoint}`,
+    name === undefined ? '' : `endpoint=${name}`,
     tag === undefined ? '' : `tag=${encodeURIComponent(tag)}`,
     keys === undefined ? '' : `key=${keys.join(',')}`,
     soft ? 'soft=true' : '',
@@ -21,7 +27,8 @@ export function curl({ url, user, group, endpoint, tag, keys, soft }: CurlOption
     .filter(Boolean)
     .join('&')
   const path = `/cache${group === undefined ? '' : `/${group}`}${query === '' ? '' : `?${query}`}`
-  return `curl -u ${quoted(user)} -X DELETE ${quoted(url + path)}`
+  const credentials = isNewerPort ? '-H "Authorization: Bearer $TOKEN"' : `-u ${quoted(user)}`
+  return `curl ${credentials} -X DELETE ${quoted((port?.url ?? '') + path)}`
 }
 
 function quoted(text: string): string {

@@ -2,6 +2,7 @@
 import './purge.css'
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
+import type { ClientPort } from '../../../../src/admin/console/api-types.ts'
 import type {
   EntryPage,
   PurgeCost,
@@ -25,8 +26,7 @@ export interface PurgeTarget extends PurgeNames {
 
 interface PurgeProps {
   readonly target: PurgeTarget
-  /** The address at which clients reach the edge. */
-  readonly url: string
+  readonly ports: readonly ClientPort[]
   readonly user: string
   /** Redis is unreachable. */
   readonly isUnreachable: boolean
@@ -52,7 +52,7 @@ type State =
 
 const sendPurge = (request: PurgeRequest): Promise<PurgeResult> => callApi<PurgeResult>('/api/purge', request)
 
-export function Purge({ target, url, user, isUnreachable, onClose, onPurged }: PurgeProps) {
+export function Purge({ target, ports, user, isUnreachable, onClose, onPurged }: PurgeProps) {
   const { description, search, ...names } = target
   const soft = useSignal(false)
   const state = useSignal<State>({ step: 'counting' })
@@ -118,7 +118,7 @@ export function Purge({ target, url, user, isUnreachable, onClose, onPurged }: P
             }}
           />
           {soft.value && <NeverStale cost={current.preview.cost} />}
-          {search === undefined && <Command text={curl({ url, user, ...names, soft: soft.value })} />}
+          {search === undefined && <Command text={curl({ ports, user, ...names, soft: soft.value })} />}
         </>
       )}
       {current.step === 'running' && <Progress preview={current.preview} sent={current.sent} />}

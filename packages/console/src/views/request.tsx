@@ -1,6 +1,7 @@
 /** One request in detail: its cache decision, its stages, and its calls to nodes. */
 import type { CallTime, RequestDetails, StageTime } from '../../../../src/admin/console/request-types.ts'
 import { usePoll } from '../api.ts'
+import { Contract } from '../contract.tsx'
 import { Dialog } from '../dialog.tsx'
 import { formatBytes, formatCount, formatDuration } from '../format.ts'
 import { Property } from '../property.tsx'
@@ -44,6 +45,7 @@ function Details({ data }: { readonly data: RequestDetails }) {
       <dl class="pairs codes">
         <Property name="Request id" value={request.id} />
         <Property name="Ended at" value={new Date(request.at).toISOString()} />
+        <Contract of={request.route} />
         <Property name="Status" value={statusText(request.status)} />
         {error !== undefined && <Property name="Error" value={`${error.code} ${error.text}`} />}
         <Property name="Duration" value={formatDuration(request.ms)} />
