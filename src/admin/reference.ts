@@ -1,14 +1,27 @@
 /**
- * The reference of the public API: `/openapi.json` and, of the newer contract, `/openapi-newer.json` for programs, and Swagger
- * UI under `/docs` for people.
+ * The reference of the public API: for programs `/openapi.json` and, of the newer contract, `/openapi-newer.json`; for people
+ * pages of Swagger UI under `/docs` and `/docs-newer`, with links to each other.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { StaticDocumentSpec } from '@fastify/swagger'
+import type { FastifyInstance } from 'fastify'
 import { pagePolicy, registerLatePages } from './late-pages.ts'
 import type { OperationsPart } from './listener.ts'
 
+/** The pages, in the order of their links. */
+const pages = [
+  { contract: 'classic', path: '/docs', json: '/openapi.json', name: 'Releases 3.x (classic contract)' },
+  { contract: 'newer', path: '/docs-newer', json: '/openapi-newer.json', name: 'Releases 4.x (newer contract)' },
+] as const
+
 /** The API has another origin than this page, so the controls for sending requests are hidden. */
-const css = `.swagger-ui .scheme-container, .swagger-ui .authorization__btn { display: none }
+const css = `.contracts { display: flex; flex-wrap: wrap; gap: 0.5rem 1.5rem; padding: 0.75rem 1.25rem; font: 1rem sans-serif }
+.contracts a { color: #0b5a73 }
+.contracts a[aria-current] { color: inherit; font-weight: bold; text-decoration: none }
+.dark-mode .contracts { color: #fff; background: #1c2022 }
+.dark-mode .contracts a { color: #8ad3ea }
+.dark-mode .contracts a[aria-current] { color: #fff }
+.swagger-ui .scheme-container, .swagger-ui .authorization__btn { display: none }
 .swagger-ui td, .swagger-ui code { overflow-wrap: anywhere }
 `
 /** Only the top bar, which is not shown, would read the reader's choice of colours. */
@@ -16,14 +29,26 @@ const script = `const dark = matchMedia('(prefers-color-scheme: dark)')
 const apply = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
 dark.addEventListener('change', apply)
 apply()
+const links = ${JSON.stringify(pages.map(({ path, name }) => [path, name]))}.map(([path, name]) => {
+  const link = document.createElement('a')
+  link.href = path
+  link.textContent = name
+  if (location.pathname.replace(/\\/$/, '') === path) link.setAttribute('aria-current', 'page')
+  return link
+})
+const nav = document.createElement('nav')
+nav.className = 'contracts'
+nav.setAttribute('aria-label', 'Contracts')
+nav.append(...links)
+document.body.prepend(nav)
 `
 
-/** The OpenAPI document, which is built at its first use. */
-export interface ReferenceOptions {
+/** The OpenAPI documents, which are built at their first use. */
+export type ReferenceOptions = Readonly<Record<(typeof pages)[number]['contract'], DocumentedContract>>
+
+interface DocumentedContract {
   readonly document: () => Promise<object>
   readonly represent: RepresentDocument
-  /** The same for the document of the newer contract. */
-  readonly representNewer: RepresentDocument
 }
 
 /** Returns the response with a document: with an entity tag, and compressed if the client accepts it. */
@@ -33,43 +58,48 @@ type RepresentDocument = (headers: IncomingHttpHeaders) => Promise<{
   readonly bytes?: Buffer
 }>
 
-export function referencePart({ document, represent, representNewer }: ReferenceOptions): OperationsPart {
+export function referencePart(contracts: ReferenceOptions): OperationsPart {
   return (app) => {
-    for (const [path, response] of [
-      ['/openapi.json', represent],
-      ['/openapi-newer.json', representNewer],
-    ] as const) {
-      app.get(path, async ({ headers }, reply) => {
-        const { status, stableHeaders: pairs, bytes } = await response(headers)
+    for (const { contract, path, json, name } of pages) {
+      const { document, represent } = contracts[contract]
+      app.get(json, async ({ headers }, reply) => {
+        const { status, stableHeaders: pairs, bytes } = await represent(headers)
         for (let at = 0; at < pairs.length; at += 2) reply.header(pairs[at] ?? '', pairs[at + 1])
         return reply.code(status).send(bytes)
       })
+      registerLatePages(app, [path, `${path}/*`], (pages) => registerPage(pages, { path, name, document }))
     }
-    registerLatePages(app, ['/docs', '/docs/*'], async (pages) => {
-      const { default: swagger } = await import('@fastify/swagger')
-      const { default: swaggerUi } = await import('@fastify/swagger-ui')
-      await pages.register(swagger, {
-        mode: 'static',
-        specification: { document: (await document()) as StaticDocumentSpec['document'] },
-      })
-      await pages.register(swaggerUi, {
-        routePrefix: '/docs',
-        // Swagger UI comes from its package. Inline scripts, inline styles and other hosts stay forbidden.
-        staticCSP: pagePolicy(),
-        theme: {
-          title: 'Manager Edge: API reference',
-          css: [{ filename: 'edge.css', content: css }],
-          js: [{ filename: 'colours.js', content: script }],
-        },
-        uiConfig: {
-          layout: 'BaseLayout',
-          docExpansion: 'none',
-          filter: true,
-          showExtensions: true,
-          supportedSubmitMethods: [],
-          defaultModelsExpandDepth: -1,
-        },
-      })
-    })
   }
+}
+
+interface PageOptions extends Pick<DocumentedContract, 'document'> {
+  readonly path: string
+  readonly name: string
+}
+
+async function registerPage(pages: FastifyInstance, { path, name, document }: PageOptions): Promise<void> {
+  const { default: swagger } = await import('@fastify/swagger')
+  const { default: swaggerUi } = await import('@fastify/swagger-ui')
+  await pages.register(swagger, {
+    mode: 'static',
+    specification: { document: (await document()) as StaticDocumentSpec['document'] },
+  })
+  await pages.register(swaggerUi, {
+    routePrefix: path,
+    // Swagger UI comes from its package. Inline scripts, inline styles and other hosts stay forbidden.
+    staticCSP: pagePolicy(),
+    theme: {
+      title: `Manager Edge: API reference, ${name}`,
+      css: [{ filename: 'edge.css', content: css }],
+      js: [{ filename: 'page.js', content: script }],
+    },
+    uiConfig: {
+      layout: 'BaseLayout',
+      docExpansion: 'none',
+      filter: true,
+      showExtensions: true,
+      supportedSubmitMethods: [],
+      defaultModelsExpandDepth: -1,
+    },
+  })
 }

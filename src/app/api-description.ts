@@ -1,5 +1,6 @@
 /** The OpenAPI documents of the two contracts. Each is built at its first use and then stays in memory. */
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Contract } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
 import { newerContract } from '../catalogue/newer-contract/index.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
@@ -11,17 +12,15 @@ import { NO_FLAGS } from '../http/parameters.ts'
 import { preferencesOf, type Representation, represent } from '../representation/represent.ts'
 import { version } from './process.ts'
 
-export interface ApiDescription {
-  /** Answers `GET /openapi.json` of the listeners for clients. */
+export interface DescribedContract {
+  /** Answers the request for the document at the listeners for clients. */
   readonly handler: Handler
-  /** Answers `GET /openapi-newer.json` of the listeners for clients. */
-  readonly newerHandler: Handler
   readonly document: () => Promise<object>
   /** Returns the same response for another listener. */
   readonly represent: (headers: IncomingHttpHeaders) => Promise<Representation>
-  /** The same of the newer contract. */
-  readonly representNewer: (headers: IncomingHttpHeaders) => Promise<Representation>
 }
+
+export type ApiDescription = Readonly<Record<Contract, DescribedContract>>
 
 interface Description {
   readonly document: object
@@ -29,25 +28,25 @@ interface Description {
 }
 
 export function createApiDescription(current: ReloadableConfig['current']): ApiDescription {
+  const describe = (build: () => Promise<object>): DescribedContract => {
+    const get = describeOnce(build)
+    return {
+      handler: async () => (await get()).response,
+      document: async () => (await get()).document,
+      represent: async (headers) =>
+        represent((await get()).response, preferencesOf(headers, NO_FLAGS, current().cache.compressionMinBytes)),
+    }
+  }
   // Loaded here: at start, nothing needs the schemas and examples.
-  const classic = describeOnce(async () => {
-    const { openApiDocument } = await import('../admin/openapi/document.ts')
-    return openApiDocument(catalogue, { version })
-  })
-  const newer = describeOnce(async () => {
-    const { newerOpenApiDocument } = await import('../admin/openapi/newer-document.ts')
-    return newerOpenApiDocument(newerContract, { version })
-  })
-  const representer =
-    (get: () => Promise<Description>): ApiDescription['represent'] =>
-    async (headers) =>
-      represent((await get()).response, preferencesOf(headers, NO_FLAGS, current().cache.compressionMinBytes))
   return {
-    handler: async () => (await classic()).response,
-    newerHandler: async () => (await newer()).response,
-    document: async () => (await classic()).document,
-    represent: representer(classic),
-    representNewer: representer(newer),
+    classic: describe(async () => {
+      const { openApiDocument } = await import('../admin/openapi/document.ts')
+      return openApiDocument(catalogue, { version })
+    }),
+    newer: describe(async () => {
+      const { newerOpenApiDocument } = await import('../admin/openapi/newer-document.ts')
+      return newerOpenApiDocument(newerContract, { version })
+    }),
   }
 }
 

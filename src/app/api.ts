@@ -90,8 +90,8 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
         revoke: (caller) => access.revokeTokens(caller),
       }),
       ...cacheOperations(cache.ports),
-      describeApi: description.handler,
-      describeNewerApi: description.newerHandler,
+      describeApi: description.classic.handler,
+      describeNewerApi: description.newer.handler,
     },
     ...cache.stages,
     ...buildNodeStages(settings, {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { errorTable } from '../../../src/core/errors.ts'
 import { startEdge } from '../../support/edge.ts'
-import { openContext, startBrowser, takeScreenshot } from '../../system/console/browser.ts'
+import { accessibilityViolations, openContext, startBrowser, takeScreenshot } from '../../system/console/browser.ts'
 
 const nodes = [{ name: 'master', type: 'master', url: 'http://127.0.0.1:9' }] as const
 
@@ -66,16 +66,61 @@ t.test('the reference page and the document need a sign-in with operations:read'
   t.teardown(() => edge.close())
   const get = (path: string, user?: string) =>
     fetch(edge.operationsUrl + path, user === undefined ? {} : { headers: { authorization: edge.authorization(user) } })
-  for (const path of ['/openapi.json', '/docs', '/docs/json', '/docs/yaml', '/docs/static/swagger-ui-bundle.js']) {
+  const own = (page: string) => [page, `${page}/json`, `${page}/yaml`, `${page}/static/swagger-ui-bundle.js`]
+  for (const path of ['/openapi.json', '/openapi-newer.json', ...own('/docs'), ...own('/docs-newer')]) {
     t.equal((await get(path)).status, 401, path)
     t.equal((await get(path, 'reader')).status, 403, path)
     t.equal((await get(path, 'operator')).status, 200, path)
   }
-  const page = await get('/docs', 'operator')
-  const policy = page.headers.get('content-security-policy')
-  t.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self'; /)
-  t.notMatch(policy, /unsafe|\*|https?:/)
-  t.notMatch(await page.text(), /<script>|<style|style=|https?:/, 'no inline script or style, no other host')
-  const document = await (await get('/openapi.json', 'operator')).text()
-  t.equal(await (await get('/docs/json', 'operator')).text(), document, 'the page shows the same document')
+  for (const [path, json] of [
+    ['/docs', '/openapi.json'],
+    ['/docs-newer', '/openapi-newer.json'],
+  ] as const) {
+    const page = await get(path, 'operator')
+    const policy = page.headers.get('content-security-policy')
+    t.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self'; /)
+    t.notMatch(policy, /unsafe|\*|https?:/)
+    t.notMatch(await page.text(), /<script>|<style|style=|https?:/, 'no inline script or style, no other host')
+    const document = await (await get(json, 'operator')).text()
+    t.equal(await (await get(`${path}/json`, 'operator')).text(), document, 'the page shows the same document')
+  }
+})
+
+t.test('the pages of the two contracts link to each other', async (t) => {
+  const edge = await startEdge({ nodes })
+  t.teardown(() => edge.close())
+  const browser = await startBrowser()
+  t.teardown(() => browser.close())
+  const context = await openContext(browser, { extraHTTPHeaders: { authorization: edge.authorization('operator') } })
+  const page = await context.newPage()
+  const complaints: string[] = []
+  page.on('console', (message) => void complaints.push(message.text()))
+  page.on('pageerror', (error) => void complaints.push(error.message))
+  await page.goto(`${edge.operationsUrl}/docs`)
+  const links = page.getByRole('navigation', { name: 'Contracts' })
+  await links.getByRole('link', { name: /^Releases 4\.x/ }).click()
+  await page.getByText('Log in with a name and a password').waitFor()
+  t.equal(new URL(page.url()).pathname.replace(/\/$/, ''), '/docs-newer')
+  t.match(await links.locator('[aria-current]').innerText(), /^Releases 4\.x/)
+  await page.getByRole('heading', { name: /^Cache/ }).click()
+  await page.locator('#operations-Cache-getCacheExplain .opblock-summary').click()
+  await page.locator('#operations-Cache-getCacheExplain').getByText('x-permission').waitFor()
+  for (const [colorScheme, width] of [
+    ['dark', 360],
+    ['light', 1280],
+  ] as const) {
+    await page.emulateMedia({ colorScheme })
+    await page.setViewportSize({ width, height: 800 })
+    await page.evaluate('scrollTo(0, 0)')
+    await takeScreenshot(page, `reference-newer-${colorScheme}`)
+    const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+    t.equal(overflow, 0, `nothing is wider than ${width} pixels`)
+  }
+  const all = await accessibilityViolations(page)
+  t.strictSame(
+    all.filter((each) => each.includes('contracts')),
+    [],
+    'the links',
+  )
+  t.strictSame(complaints, [])
 })
