@@ -13,7 +13,7 @@
  *
  * With `--layout newer` the nodes have the newer layout, with its tokens and its limit of 300 requests per minute. Their calls
  * need the time that was measured on a real cluster: 9 ms for most of them, 400 ms for rules, 185 ms for packages, 130 ms for a
- * login. With `--contract newer`, the clients have the dashboard of releases 4.x too: twenty users of the manager, two
+ * login. With `--contract newer`, the clients have the dashboard of releases 4.x too: four users of the manager, two
  * roles, and a login of each client every 15 minutes.
  *
  * Ends with code 1 if a row through the edge misses a goal, for example if a node got more calls than its limit.

@@ -29,8 +29,6 @@ export interface RunningCluster {
 
 export interface Replicas {
   readonly urls: readonly string[]
-  /** Of the first replica, for classic clients. */
-  readonly classicUrl: string
   readonly pids: readonly number[]
   /** The configuration of the first replica. */
   readonly config: Config
@@ -52,9 +50,9 @@ export const nodePassword = 'only-for-tests'
 export const basic = (user: string, password = `${user}-pw`): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
 
-/** Users of the manager, of which half have each of two roles. */
+/** Users of the manager, of which half have each of two roles. A dashboard has one account for all who use it. */
 export const dashboardUsers = Object.fromEntries(
-  Array.from({ length: 20 }, (_, at) => {
+  Array.from({ length: 4 }, (_, at) => {
     const roles = at % 2 === 0 ? (['administrator'] as const) : (['readonly'] as const)
     return [`dashboard-${at}`, { password: `dashboard-${at}-pw`, roles }]
   }),
@@ -102,11 +100,10 @@ export async function startReplicas(count: number, options: ReplicaOptions): Pro
   const children: ChildProcess[] = []
   const urls: string[] = []
   const files: string[] = []
-  const secondPort = options.contract === 'newer' ? await freePort() : undefined
   for (let i = 0; i < count; i += 1) {
     const port = await freePort()
     const file = join(folder, `edge-${i}.yaml`)
-    await writeFile(file, stringify(settingsOf(port, i === 0 ? secondPort : undefined, options)))
+    await writeFile(file, stringify(settingsOf(port, options)))
     const child = forkScript(new URL('../../faults/coherence/replica.ts', import.meta.url), [file, ''])
     await nextMessage(child)
     children.push(child)
@@ -117,7 +114,6 @@ export async function startReplicas(count: number, options: ReplicaOptions): Pro
   if (!loaded.ok) throw new Error(loaded.faults.join('\n'))
   return {
     urls,
-    classicUrl: secondPort === undefined ? (urls[0] ?? '') : `http://127.0.0.1:${secondPort}`,
     pids: children.map(({ pid }) => pid ?? 0),
     config: loaded.config,
     close: async () => {
@@ -128,9 +124,9 @@ export async function startReplicas(count: number, options: ReplicaOptions): Pro
 }
 
 /** The default settings, besides those without which an edge cannot run. */
-function settingsOf(port: number, secondPort: number | undefined, options: ReplicaOptions): object {
+function settingsOf(port: number, options: ReplicaOptions): object {
   const { nodes, redis, layout = 'classic', contract = 'classic', cache } = options
-  const listen = { host: '127.0.0.1', port, contract, ...(secondPort !== undefined && { secondPort }) }
+  const listen = { host: '127.0.0.1', port, contract }
   const ofManager = contract === 'newer'
   const credentials = ofManager ? { mode: 'passthrough' } : { username: 'edge', password: nodePassword }
   // A user interface of releases 3.x sends the requests of all its users as one caller.

@@ -112,8 +112,9 @@ async function measureOn(options: RowOptions, cluster: RunningCluster, edge: Edg
     // The clients have all started before the measured time, and the first fetches are complete.
     (1000 * warmUp) / 2,
   )
-  const operator = isNewer ? basic('edge', nodePassword) : basic('writer')
-  const endCollection = edge && collectFetchTimes(edge.replicas.classicUrl, operator)
+  const url = edge?.replicas.urls[0] ?? ''
+  const operators = async () => (isNewer ? logInAll(url, credentialsOf(isNewer, edge)) : [basic('writer')])
+  const endCollection = edge && collectFetchTimes({ url, contract: options.session.contract }, operators)
   await wait(1000 * warmUp)
   const { taken: warm } = session.nextPhase()
   const before = await cluster.report()
@@ -151,6 +152,17 @@ async function measureOn(options: RowOptions, cluster: RunningCluster, edge: Edg
         ? []
         : ageFigures(options.session, taken, edge.replicas, fetchTimes),
   }
+}
+
+/** Returns the header of each user of the newer contract. */
+async function logInAll(url: string, credentials: readonly string[]): Promise<string[]> {
+  const headers: string[] = []
+  for (const authorization of credentials) {
+    const options = { method: 'POST', headers: { authorization } }
+    const response = await fetch(`${url}/security/user/authenticate?raw=true`, options)
+    headers.push(`Bearer ${await response.text()}`)
+  }
+  return headers
 }
 
 function credentialsOf(isNewer: boolean, edge: Edge | undefined): readonly string[] {
