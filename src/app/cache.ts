@@ -20,7 +20,12 @@ import type { OnStoreEvent } from '../redis/options.ts'
 import type { RedisReplica } from '../redis/replica.ts'
 import { layoutRules, rulesOfSetting } from '../upstream/dialects/dialect.ts'
 import type { Cluster } from '../upstream/index.ts'
-import { createIdleCapacityCheck, createSilenceCheck, type KindOf } from '../upstream/kinds/index.ts'
+import {
+  createIdleCapacityCheck,
+  createSilenceCheck,
+  createWaitEstimate,
+  type KindOf,
+} from '../upstream/kinds/index.ts'
 import { servedRecords } from './fronts.ts'
 
 export interface BuiltCache {
@@ -87,6 +92,7 @@ export async function buildCache(settings: ReloadableConfig, parts: CacheParts):
     nodeReads: () => kindOf(cluster.view).reads,
     hasIdleCapacity: createIdleCapacityCheck({ view: cluster.view, kindOf }),
     isSilent: createSilenceCheck({ view: cluster.view, kindOf }),
+    waitForRead: createWaitEstimate({ view: cluster.view, kindOf }),
     replicationLag: () => current().cache.replicationLag,
     onEvent: emit.cache,
     divergenceCheck: () => current().cache.divergenceCheck,

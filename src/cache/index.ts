@@ -15,9 +15,9 @@ import { trial } from './trial.ts'
 
 export type { FreshnessLifetimes } from './lifetimes.ts'
 
-/** Absent: no node is known to be silent, events are not observed, and hits are not verified. */
+/** Absent: no node is known to be silent or at its limit, events are not observed, and hits are not verified. */
 type OptionalPorts = Partial<
-  Pick<ReadThroughPorts, 'isSilent' | 'clock' | 'onEvent' | 'refreshAhead' | 'divergenceCheck'>
+  Pick<ReadThroughPorts, 'isSilent' | 'waitForRead' | 'clock' | 'onEvent' | 'refreshAhead' | 'divergenceCheck'>
 >
 
 export interface CacheOptions extends Pick<CachePorts, 'store' | 'lifetimesOf' | 'hasIdleCapacity'>, OptionalPorts {
@@ -72,6 +72,7 @@ export function createCache(options: CacheOptions): CacheStages {
     clock,
     hasIdleCapacity,
     isSilent: options.isSilent ?? (() => false),
+    waitForRead: options.waitForRead ?? (() => 0),
     onEvent,
     refreshAhead: options.refreshAhead ?? REFRESH_AHEAD,
     // A trial compares every hit.

@@ -26,12 +26,16 @@ const MAX_STALE_WHILE_HOT_MS = 3000
 /** Returns how long after its freshness lifetime a response may be served. `fetchTime`: milliseconds of its fetch. */
 export function staleTimesOf({ stale }: CompiledPolicy, lifetimes: FreshnessLifetimes, fetchTime: number): StaleTimes {
   const { ttl, staleWhileRevalidate: setting, staleIfError } = lifetimes
-  const automatic = Math.max(ttl, MIN_AUTOMATIC_MS, AUTOMATIC_FETCH_TIMES * fetchTime)
-  const duringRefresh = setting === 'automatic' ? Math.min(automatic, MAX_AUTOMATIC_MS) : setting
+  const duringRefresh = setting === 'automatic' ? automaticStale(ttl, fetchTime) : setting
   if (stale === 'allowed') return { staleWhileRevalidate: duringRefresh, staleIfError }
   const none = { staleWhileRevalidate: 0, staleIfError: 0 }
   if (stale === 'never') return none
   return { ...none, staleWhileHot: Math.min(duringRefresh, MAX_STALE_WHILE_HOT_MS) }
+}
+
+/** Returns how long a response may be served stale while a refresh is expected to take `fetchTime`; all in milliseconds. */
+export function automaticStale(ttl: number, fetchTime: number): number {
+  return Math.min(Math.max(ttl, MIN_AUTOMATIC_MS, AUTOMATIC_FETCH_TIMES * fetchTime), MAX_AUTOMATIC_MS)
 }
 
 /** All in milliseconds. `automatic`: by TTL and fetch time. */

@@ -14,6 +14,7 @@ import type { CachePorts, FetchResult, ReadContext } from './call-nodes.ts'
 import { createDivergenceCheck, type DivergenceCheck, type DivergenceCheckSettings } from './compare-responses.ts'
 import { createFetcher, type Fetcher } from './fetch.ts'
 import { EVERYONE } from './key.ts'
+import { automaticStale } from './lifetimes.ts'
 import { createRefreshAhead, type RefreshAhead, type RefreshAheadOptions } from './refresh-ahead.ts'
 import type { SnapshotPorts } from './snapshots/build.ts'
 import { createSnapshots } from './snapshots/stage.ts'
@@ -23,6 +24,8 @@ export interface ReadThroughPorts extends CachePorts {
   readonly refreshAhead: RefreshAheadOptions
   /** Whether the node that would be called is known not to answer at all. */
   readonly isSilent: (request: EdgeRead) => boolean
+  /** Returns the milliseconds until the limits of the node that would be called permit one more read. */
+  readonly waitForRead: (request: EdgeRead) => number
   readonly divergenceCheck?: () => DivergenceCheckSettings
   /** Absent: no response is computed from a snapshot. */
   readonly snapshots?: Pick<SnapshotPorts, 'snapshots' | 'rows' | 'nodeReads'>
@@ -85,7 +88,9 @@ function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): EdgeRes
     divergenceCheck?.(context, hit)
     return serve(stored, { hit: true }, hit.isLocal ? repeatOf(path, context) : undefined)
   }
-  if (age < ttl + staleDuringRefresh(path, context, stored) && !mustWait(path, context)) {
+  const isServedStale =
+    age < ttl + staleDuringRefresh(path, context, stored) || age < ttl + staleDuringWait(path, context)
+  if (isServedStale && !mustWait(path, context)) {
     void fetcher.refresh(context)
     return serve(stored, { hit: true, detail: 'stale-while-revalidate' })
   }
@@ -140,6 +145,17 @@ function repeatOf(path: ReadPath, context: ReadContext): StoredOrigin['repeat'] 
 function staleDuringRefresh({ refreshAhead }: ReadPath, { target }: ReadContext, stored: StoredResponse): number {
   const { staleWhileRevalidate, staleWhileHot } = stored
   return staleWhileHot !== undefined && refreshAhead.isHot(target.key, stored) ? staleWhileHot : staleWhileRevalidate
+}
+
+/**
+ * Returns the same while the calls of many requests wait for the limit of a node: the refresh will take longer than the
+ * last fetch, by which the stored time was chosen.
+ */
+function staleDuringWait({ ports }: ReadPath, { request, target: { policy } }: ReadContext): number {
+  const { ttl, staleWhileRevalidate } = ports.lifetimesOf(policy.group, request.endpoint.path)
+  if (policy.stale !== 'allowed' || staleWhileRevalidate !== 'automatic') return 0
+  const wait = ports.waitForRead(request)
+  return wait === 0 ? 0 : automaticStale(ttl, wait)
 }
 
 /**

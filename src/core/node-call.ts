@@ -141,4 +141,6 @@ export interface ClusterView {
    * Absent: there is no such limit.
    */
   waitForReads?(name: string, calls: number): number
+  /** Returns the milliseconds until one more read may be sent after those that wait already. Absent: there is no such limit. */
+  waitForNextRead?(name: string): number
 }

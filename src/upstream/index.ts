@@ -151,6 +151,7 @@ function createView(
     isAvailable: (name) => registry.find(name)?.isAvailable ?? false,
     freeSlots: (name) => registry.find(name)?.freeSlots ?? 0,
     waitForReads: (name, calls) => registry.find(name)?.waitForReads(calls) ?? 0,
+    waitForNextRead: (name) => registry.find(name)?.waitForNextRead() ?? 0,
   }
 }
 

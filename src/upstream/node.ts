@@ -127,6 +127,11 @@ export class UpstreamNode {
     return this.#budget.waitFor('interactive', calls)
   }
 
+  /** Milliseconds until one more read may be sent after those in the queue. */
+  waitForNextRead(): number {
+    return this.#budget.waitFor('interactive', this.limiter.queue + 1)
+  }
+
   /** Asks the node for its layout. */
   recognise(): Promise<Recognition> {
     return recogniseLayout(this.#attempt, this.setting.name)

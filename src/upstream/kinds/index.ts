@@ -96,6 +96,14 @@ export function createSilenceCheck({ view, kindOf }: KindPorts): (request: EdgeR
   }
 }
 
+/** Creates the estimate of the milliseconds until the limit per minute of the node that is asked first permits one more read. */
+export function createWaitEstimate({ view, kindOf }: KindPorts): (request: EdgeRequest) => number {
+  return (request) => {
+    const first = firstNodeOf(kindOf(view), request, view)
+    return first === undefined ? 0 : (view.waitForNextRead?.(first) ?? 0)
+  }
+}
+
 /** Returns the node that is asked first; `undefined`: there is none, or it is not known yet. */
 function firstNodeOf({ firstNode, route }: ClusterKind, request: EdgeRequest, view: ClusterView): string | undefined {
   if (firstNode !== undefined) return firstNode(view)

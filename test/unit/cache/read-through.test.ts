@@ -238,6 +238,26 @@ t.test('while the node is known to be silent, no request waits, and a refresh tr
   t.equal(nodes.calls, 2)
 })
 
+t.test('while calls wait for the limit of a node, a stale response is served for longer', async (t) => {
+  let wait = 0
+  const lifetimesOf = () => ({ ttl: 1000, staleWhileRevalidate: 'automatic', staleIfError: 60_000 }) as const
+  const { read, nodes, clock } = replica({ waitForRead: () => wait, lifetimesOf })
+  await read(one())
+  nodes.respond = () => new Promise(() => undefined)
+  wait = 6_000
+  clock.advance(12_000)
+  t.match(cacheStatusOf(await read(one())), { hit: true, detail: 'stale-while-revalidate' })
+  await settle()
+  t.equal(nodes.calls, 2, 'the response is refreshed')
+  wait = Number.POSITIVE_INFINITY
+  clock.advance(18_000)
+  t.match(cacheStatusOf(await read(one())), { hit: true, detail: 'stale-while-revalidate' })
+  clock.advance(2_000)
+  const late = read(one())
+  await settle()
+  t.equal(await Promise.race([late, 'waits']), 'waits', 'not longer than 30 s')
+})
+
 t.test('a refresh that failed is not repeated within a second', async (t) => {
   const { read, nodes, clock } = replica()
   await read(one())
