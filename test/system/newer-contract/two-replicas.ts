@@ -32,6 +32,8 @@ interface TwoReplicasOptions {
   readonly more?: Settings
   /** Seconds. */
   readonly tokenLifetime?: number
+  /** Requests that each node takes in a minute. */
+  readonly requestsPerMinute?: number
 }
 
 interface WriteOptions {
@@ -40,8 +42,16 @@ interface WriteOptions {
 }
 
 /** Starts two replicas, and returns functions that send requests of users to one of them. */
-export async function twoReplicas(t: Test, { more = {}, tokenLifetime = 900 }: TwoReplicasOptions = {}) {
-  const simulator = await startSimulator({ layout: 'newer', workers: 1, agents: 6, newer: { users, tokenLifetime } })
+export async function twoReplicas(
+  t: Test,
+  { more = {}, tokenLifetime = 900, requestsPerMinute = 0 }: TwoReplicasOptions = {},
+) {
+  const simulator = await startSimulator({
+    layout: 'newer',
+    workers: 1,
+    agents: 6,
+    newer: { users, tokenLifetime, requestsPerMinute },
+  })
   t.teardown(() => simulator.close())
   const redis = await startRedis()
   t.teardown(() => redis.close())
@@ -55,7 +65,8 @@ export async function twoReplicas(t: Test, { more = {}, tokenLifetime = 900 }: T
     const headers = authorization === undefined ? {} : { authorization }
     const response = await fetch(`${edges[at]?.url}${path}`, { method, headers })
     const body = (await response.json()) as Body
-    return { status: response.status, cache: response.headers.get('cache-status') ?? '', body }
+    const { headers: sent } = response
+    return { status: response.status, cache: sent.get('cache-status') ?? '', headers: sent, body }
   }
   const logIn = async (user: User, at = 0) => {
     const basic = `Basic ${btoa(`${user}:${users[user].password}`)}`
