@@ -44,12 +44,12 @@ export const collectionContracts: Readonly<Record<Contract, CollectionContract>>
  * sort is part of a name.
  */
 function parseNewer(query: Readonly<Record<string, string>>, now: Date): CollectionRequest | undefined {
-  const { search, distinct, ...rest } = query
-  if (distinct !== undefined && distinct.toLowerCase() !== 'false') return undefined
+  const { search, distinct = 'false', ...rest } = query
   if (rest.sort?.includes(' ')) return undefined
-  if (search === undefined) return parseCollectionRequest(rest, now)
+  const isDistinct = distinct.toLowerCase() === 'false' ? undefined : ({ distinct: true } as const)
+  if (search === undefined) return { ...parseCollectionRequest(rest, now), ...isDistinct }
   const isNegated = search.startsWith('-')
   const text = isNegated ? search.slice(1) : search
   if (/^!|["']/.test(text) || text.trim() === '') return undefined
-  return parseCollectionRequest({ ...rest, search: isNegated ? `!${text}` : text }, now)
+  return { ...parseCollectionRequest({ ...rest, search: isNegated ? `!${text}` : text }, now), ...isDistinct }
 }

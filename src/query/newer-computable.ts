@@ -10,9 +10,10 @@ import type { CollectionRequest } from './request.ts'
 import type { FieldKind, Source } from './sources.ts'
 
 export function isComputableInNewer(request: CollectionRequest, source: Source): boolean {
-  const { sort, search, select, q, filters = {} } = request
+  const { sort, search, select, q, distinct, filters = {} } = request
   const names = Object.keys(filters)
   const conditions = names.length + Number(search !== undefined) + Number(q !== undefined)
+  if (distinct && (!source.hasDistinctValues || select === undefined || select.includes(','))) return false
   if (source.pagesOnly) return conditions === 0 && sort === undefined && select === undefined
   if (!names.every((name) => ownEntry(source.filters, name) !== undefined)) return false
   if (search !== undefined && source.noSearch) return false

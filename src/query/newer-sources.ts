@@ -204,6 +204,7 @@ export const newerSources: Readonly<Record<NewerRows, DatabaseSource | ArraySour
       ...ofKind('date', 'date_first', 'date_last'),
     },
     defaultSort: '-date_last',
+    hasDistinctValues: true,
     storedTimes: ['date_first', 'date_last'],
     tiesMayMove: 'always',
     hasOwnCondition: true,

@@ -11,6 +11,8 @@ export interface CollectionRequest {
   readonly search?: string
   readonly select?: string
   readonly q?: string
+  /** Only the different values of the selected field. */
+  readonly distinct?: true
   /** Named query parameters that filter the collection (`status`, `os.platform`, …), by name. */
   readonly filters?: Readonly<Record<string, string>>
   /** The time from which time frames (`older_than=1d`, `lastKeepAlive<1d`) count backwards. */

@@ -50,6 +50,8 @@ interface CommonSource {
   readonly isStrict?: true
   /** A `select` without this field is not computed: the manager may add it. */
   readonly selectsWith?: string
+  /** With `distinct`, the manager returns the different values of one selected field that are not empty. */
+  readonly hasDistinctValues?: true
   /** Only pages are computed. */
   readonly pagesOnly?: true
   /** The manager searches what the rows do not show, or it is not known what it searches. */

@@ -14,8 +14,19 @@ import type { Table } from './table.ts'
 
 /** Throws CollectionError. */
 export async function isDetermined(table: Table, request: CollectionRequest, source: Source): Promise<boolean> {
+  if (request.distinct) {
+    const { select: _, ...whole } = request
+    return (await hasOrderOfValues(table, request)) && isDeterminedStrictly(table, whole, source)
+  }
   if (!(await hasOrderOfManager(table, request, source))) return false
   return !source.isStrict || isDeterminedStrictly(table, request, source)
+}
+
+/** Whether the different values of a field are sorted, or there is only one. */
+async function hasOrderOfValues(table: Table, request: CollectionRequest): Promise<boolean> {
+  const { sort, select } = request
+  if (sort !== undefined && parseSort(sort).fields[0] === select) return true
+  return (await table.page(request)).totalItems <= 1
 }
 
 /**

@@ -85,10 +85,25 @@ export class Table {
     const order = sorting && (await remember(this.#orders, request.sort ?? '', () => this.#orderOf(sorting)))
     // Many requests may have waited for the same filter or sort.
     await waitForTurn()
+    if (request.distinct) {
+      const found = placesOf(this.length, order, isMatch, 0, this.length)
+      const different = this.#firstOfValues(found, request.select ?? '')
+      return { rows: different.slice(offset, offset + limit), totalItems: different.length }
+    }
     if (!cutsFirst) return { rows: placesOf(this.length, order, isMatch, offset, limit), totalItems: total }
     const found = placesOf(this.length, order, isMatch, 0, this.length)
     const rows = found.filter((row) => row >= offset).slice(0, limit)
     return { rows, totalItems: rows.length }
+  }
+
+  /** Returns the first of the rows with each value of a field. Rows without a value, or with an empty one, are left out. */
+  #firstOfValues(rows: readonly number[], field: string): number[] {
+    const { values, codes } = this.columnOf(field)
+    const seen = new Set<unknown>([undefined, ''])
+    return rows.filter((row) => {
+      const value = values[codes[row] ?? 0]
+      return !seen.has(value) && seen.add(value)
+    })
   }
 
   sortingOf(sort: string): Sorting | undefined {
