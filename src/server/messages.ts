@@ -1,5 +1,6 @@
 /** What the supervisor and the processes of an edge send to each other (`listen.processes`). */
 import type { RequestDetails } from '../admin/console/request-types.ts'
+import type { Urls } from '../app/index.ts'
 import type { Config } from '../config/schema.ts'
 import type { ProcessMetrics } from '../telemetry/metrics/sum.ts'
 
@@ -7,8 +8,8 @@ import type { ProcessMetrics } from '../telemetry/metrics/sum.ts'
 export type FromProcess =
   /** Messages of the supervisor are received from now on; Node discards earlier ones. */
   | { readonly type: 'attached' }
-  /** Both ports are open. */
-  | { readonly type: 'listening'; readonly url: string; readonly operationsUrl: string }
+  /** All ports are open. */
+  | ({ readonly type: 'listening' } & Urls)
   | ({ readonly type: 'failed' } & StartFailure)
   | ({ readonly type: 'state' } & ProcessState)
   /** The metrics of this process: those that the supervisor asked for, or without `id` the last ones before it ends. */

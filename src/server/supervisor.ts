@@ -5,6 +5,7 @@
  */
 import cluster, { type Worker } from 'node:cluster'
 import { hostname } from 'node:os'
+import type { Urls } from '../app/index.ts'
 import type { Config } from '../config/schema.ts'
 import { EXIT_CODES, firstSignal } from './exit.ts'
 import { endOf } from './handoffs.ts'
@@ -123,13 +124,13 @@ class Supervisor {
     this.#roll()
   }
 
-  #onListening(slot: Slot, { url, operationsUrl }: { readonly url: string; readonly operationsUrl: string }): void {
+  #onListening(slot: Slot, { url, secondUrl, operationsUrl }: Urls): void {
     if (slot.phase === 'starting') slot.phase = 'serving'
     slot.servingSince = performance.now()
     if (this.#phase === 'starting' && this.#serving().length === this.#slots.length) {
       this.#phase = 'running'
       this.#hasListened = true
-      this.#log.current.info({ operationsUrl, url, processes: this.#slots.length }, 'listening')
+      this.#log.current.info({ operationsUrl, url, secondUrl, processes: this.#slots.length }, 'listening')
     }
     this.#publish()
   }
