@@ -40,8 +40,8 @@ const newer: CollectionContract = {
 export const collectionContracts: Readonly<Record<Contract, CollectionContract>> = { classic, newer }
 
 /**
- * A `-` negates a search, where the classic contract has a `!`. Quotes are removed from everywhere in a search. A space in a
- * sort is part of a name.
+ * A `-` negates a search, where the classic contract has a `!`. Quotes are removed from everywhere in a search. A space
+ * in a sort is part of a name.
  */
 function parseNewer(query: Readonly<Record<string, string>>, now: Date): CollectionRequest | undefined {
   const { search, distinct = 'false', ...rest } = query

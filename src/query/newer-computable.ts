@@ -46,8 +46,8 @@ function isPlainQuery(q: string, source: Source): boolean {
 }
 
 /**
- * Texts are neither ordered nor, in lists, searched for a part. Numbers are compared with digits; a database, which has agent
- * `000` as 0, ignores zeros in front of them.
+ * Texts are neither ordered nor, in lists, searched for a part. Numbers are compared with digits; a database, which has
+ * agent `000` as 0, ignores zeros in front of them.
  */
 function isPlainCondition({ field, operator, value }: Condition, source: Source): boolean {
   if (value === 'null' || value === 'all') return false

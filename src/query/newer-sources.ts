@@ -1,7 +1,7 @@
 /**
- * The collections of the newer contract as data, in the vocabulary of `sources.ts`. Only what the manager certainly computes
- * in this way is named: all other fields, filters, sorts and conditions are left to a node. The facts are those of recorded
- * responses of release 4.5.4 (`test/contract/newer-contract/queries.test.ts`).
+ * The collections of the newer contract as data, in the vocabulary of `sources.ts`. Only what the manager certainly
+ * computes in this way is named: all other fields, filters, sorts and conditions are left to a node. The facts are those
+ * of recorded responses of release 4.5.4 (`test/contract/newer-contract/queries.test.ts`).
  */
 import type { NewerRows } from '../catalogue/endpoint.ts'
 import type { ArraySource, DatabaseSource, FieldKind, Filter } from './sources.ts'

@@ -1,6 +1,6 @@
 /**
- * Whether the rows of a table determine the response of the manager. A request may be one that the edge can compute, and the
- * rows may still leave open in which order the manager returns them, or how it compares their values.
+ * Whether the rows of a table determine the response of the manager. A request may be one that the edge can compute, and
+ * the rows may still leave open in which order the manager returns them, or how it compares their values.
  */
 import { inTurns } from '../core/turns.ts'
 import { conditionsOf } from '../query/computable.ts'
@@ -113,8 +113,8 @@ function comparedByFilter(filter: Filter | undefined, name: string, value: strin
 }
 
 /**
- * Whether it does not matter if the manager ignores case. Values that must exist have the order of their rows, so that it
- * does not matter either which of both orders the manager returns.
+ * Whether it does not matter if the manager ignores case. Values that must exist have the order of their rows, so that
+ * it does not matter either which of both orders the manager returns.
  */
 async function areInRows(table: Table, { field, values, mustExist }: Compared): Promise<boolean> {
   const spellings = await spellingsOf(table.columnOf(field))

@@ -1,4 +1,4 @@
-/** Selects members of rows in their bytes, so that values, spaces and the order of names stay as the node wrote them. */
+/** Selects members of rows in their bytes: values, spaces and the order of names stay as the node wrote them. */
 import { CLOSE, COMMA, endOfText, endOfValue, OPEN, skipSpace } from '../core/json-scan.ts'
 
 /** `names` are those of members, dotted ones of members in nested objects. `between`: the text between two members. */

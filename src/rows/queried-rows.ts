@@ -58,8 +58,8 @@ export async function answerFrom(
 }
 
 /**
- * Returns the body of the response in the bytes of the node. Returns undefined for a page without rows, around which the
- * node may write another text. Throws CollectionError.
+ * Returns the body of the response in the bytes of the node. Returns undefined for a page without rows, around which
+ * the node may write another text. Throws CollectionError.
  */
 export async function answerInFrame(
   { table, texts }: QueriedRows,

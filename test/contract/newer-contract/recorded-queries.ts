@@ -1,6 +1,6 @@
 /**
- * Recorded collections of the newer contract with recorded queries of them: what the edge computes for a query from all rows
- * must be what the manager has answered.
+ * Recorded collections of the newer contract with recorded queries of them: what the edge computes for a query from all
+ * rows must be what the manager has answered.
  */
 import { compilePolicy } from '../../../src/cache/policy.ts'
 import { readCollection } from '../../../src/cache/snapshots/build.ts'
@@ -34,8 +34,8 @@ export interface RecordedCollection {
 const FLAGS: readonly string[] = ['pretty', 'wait_for_complete']
 
 /**
- * Returns the collections of which a response has all rows, with the queries of the same user, and as many of them as no write
- * separates from that response.
+ * Returns the collections of which a response has all rows, with the queries of the same user, as far as no write
+ * separates them from that response.
  */
 export function collectionsOf(exchanges: readonly Recorded[], reader: string): RecordedCollection[] {
   const reads = exchanges.filter(

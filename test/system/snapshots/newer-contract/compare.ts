@@ -1,7 +1,7 @@
 /**
- * Asks random queries of the newer contract twice: the simulated node itself, whose query engine shares no code with the
- * edge, and through an edge that has all rows. Both responses must have the same bytes; where the node selects members, their
- * order is its own, so that the values are compared.
+ * Asks random queries of the newer contract twice: the simulated node itself, whose query engine shares no code with
+ * the edge, and through an edge that has all rows. Both responses must have the same bytes; where the node selects
+ * members, their order is its own, so that the values are compared.
  */
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
