@@ -21,6 +21,8 @@ export interface CachePorts {
   readonly lockTimeout: (request: EdgeRead) => number
   /** Whether the nodes have capacity for a call that no client waits for. */
   readonly hasIdleCapacity: (request: EdgeRead) => boolean
+  /** Returns the milliseconds until the limits of the node that would be called permit one more read. */
+  readonly waitForRead: (request: EdgeRead) => number
   /** Milliseconds, monotonic. */
   readonly clock: () => number
   readonly onEvent: (event: CacheEvent) => void

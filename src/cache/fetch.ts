@@ -92,12 +92,18 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, findSn
       // Each stale hit comes here, so it must cost little while the refresh is under way.
       if (refreshing.has(key) || outcomes.isPaused(key)) return nothingToRefresh
       refreshing.add(key)
-      const limited = { ...context, request: { ...context.request, waitForComplete: false } }
+      const request = { ...context.request, waitForComplete: false, priority: refreshPriority(context) }
+      const limited = { ...context, request }
       const run = async (own: ReadContext) =>
         (await computeShared(own)) ?? (await fetchAndNoteFailure(refreshHandler, own))
       const work = workOf(limited, run, true)
       return flights.background(sharedId(limited), work).finally(() => refreshing.delete(key))
     },
+  }
+
+  /** While calls wait for the limit of a node, those for which a client waits go first. */
+  function refreshPriority({ request, target }: ReadContext): EdgeRead['priority'] {
+    return target.policy.stale === 'allowed' && ports.waitForRead(request) > 0 ? 'bulk' : request.priority
   }
 
   /** Answers from a snapshot of the collection. Resolves to undefined if the nodes must answer. */

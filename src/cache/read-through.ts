@@ -24,8 +24,6 @@ export interface ReadThroughPorts extends CachePorts {
   readonly refreshAhead: RefreshAheadOptions
   /** Whether the node that would be called is known not to answer at all. */
   readonly isSilent: (request: EdgeRead) => boolean
-  /** Returns the milliseconds until the limits of the node that would be called permit one more read. */
-  readonly waitForRead: (request: EdgeRead) => number
   readonly divergenceCheck?: () => DivergenceCheckSettings
   /** Absent: no response is computed from a snapshot. */
   readonly snapshots?: Pick<SnapshotPorts, 'snapshots' | 'rows' | 'nodeReads'>

@@ -79,13 +79,15 @@ export function recordLogin(taken: Taken, ms: number, received: Received): strin
   return undefined
 }
 
+/** The code, at the end of a problem. */
+const ERROR = /"error":\d+/
 const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
 /** Returns what is wrong with an answer, in a few words that many answers share, or an empty text. */
 function faultOf(received: Received, { success, throughEdge }: Expected): string {
   const { status, head, length, beginning, ending, fault } = received
   if (fault !== undefined) return fault
-  if (status !== 200) return `status ${status}`
+  if (status !== 200) return `status ${status}${ERROR.exec(ending)?.[0] ?? ''}`
   if (length === 0) return 'empty'
   if (!beginning.startsWith(success.beginning)) return beginning.split(',', 1)[0] ?? 'other body'
   if (!ending.endsWith(success.ending)) return `other end: ${ending}`
