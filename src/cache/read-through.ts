@@ -86,10 +86,11 @@ function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): EdgeRes
     divergenceCheck?.(context, hit)
     return serve(stored, { hit: true }, hit.isLocal ? repeatOf(path, context) : undefined)
   }
-  const isServedStale =
-    age < ttl + staleDuringRefresh(path, context, stored) || age < ttl + staleDuringWait(path, context)
-  if (isServedStale && !mustWait(path, context)) {
-    void fetcher.refresh(context)
+  const wait = path.ports.waitForRead(context.request)
+  const staleFor = Math.max(staleDuringRefresh(path, context, stored), staleDuringWait(path, context, wait))
+  if (age < ttl + staleFor && !mustWait(path, context)) {
+    // At the limit of the node, the calls are left to responses that expire sooner.
+    if (wait === 0 || age >= ttl + staleFor / 2) void fetcher.refresh(context)
     return serve(stored, { hit: true, detail: 'stale-while-revalidate' })
   }
   // While nodes fail, a refresh each second tries them, and no request waits for one that may be slow to fail.
@@ -147,13 +148,12 @@ function staleDuringRefresh({ refreshAhead }: ReadPath, { target }: ReadContext,
 
 /**
  * Returns the same while the calls of many requests wait for the limit of a node: the refresh will take longer than the
- * last fetch, by which the stored time was chosen.
+ * last fetch, by which the stored time was chosen. `wait`: milliseconds until the node gets one more call.
  */
-function staleDuringWait({ ports }: ReadPath, { request, target: { policy } }: ReadContext): number {
+function staleDuringWait({ ports }: ReadPath, { request, target: { policy } }: ReadContext, wait: number): number {
+  if (wait === 0 || policy.stale !== 'allowed') return 0
   const { ttl, staleWhileRevalidate } = ports.lifetimesOf(policy.group, request.endpoint.path)
-  if (policy.stale !== 'allowed' || staleWhileRevalidate !== 'automatic') return 0
-  const wait = ports.waitForRead(request)
-  return wait === 0 ? 0 : automaticStale(ttl, wait)
+  return staleWhileRevalidate === 'automatic' ? automaticStale(ttl, wait) : 0
 }
 
 /**

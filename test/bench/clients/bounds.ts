@@ -1,5 +1,5 @@
 /** The greatest age that the edge declares for a response, from the settings of the replicas and the measured fetch time. */
-import { staleTimesOf } from '../../../src/cache/lifetimes.ts'
+import { automaticStale, staleTimesOf } from '../../../src/cache/lifetimes.ts'
 import { compilePolicy } from '../../../src/cache/policy.ts'
 import type { Config } from '../../../src/config/schema.ts'
 import type { Session } from './session.ts'
@@ -12,7 +12,9 @@ export interface AgeBound {
 }
 
 /** Returns the bounds in the order of the session. Throws if the cache may not store one of the responses. */
-export function ageBounds({ gets, catalogue }: Session, { cache }: Config): readonly AgeBound[] {
+export function ageBounds({ gets, catalogue }: Session, { cache, cluster }: Config): readonly AgeBound[] {
+  // At its limit of calls per minute, any wait is possible.
+  const longestWait = cluster.layout === 'newer' ? Number.POSITIVE_INFINITY : 0
   return gets.map(({ path }) => {
     const record = catalogue.find((each) => each.method === 'GET' && each.path === path)
     const policy = record === undefined ? 'it is no endpoint' : compilePolicy(record)
@@ -24,7 +26,8 @@ export function ageBounds({ gets, catalogue }: Session, { cache }: Config): read
     const lifetimes = { ttl, staleWhileRevalidate: stales[group] ?? 'automatic', staleIfError: 0 } as const
     const seconds = (fetchMs: number) => {
       const { staleWhileRevalidate, staleWhileHot = 0 } = staleTimesOf(policy, lifetimes, fetchMs)
-      return (ttl + fetchMs + staleWhileRevalidate + staleWhileHot) / 1000
+      const whileWaiting = policy.stale === 'allowed' ? automaticStale(ttl, longestWait) : 0
+      return (ttl + fetchMs + Math.max(staleWhileRevalidate + staleWhileHot, whileWaiting)) / 1000
     }
     return { group, seconds }
   })

@@ -48,6 +48,7 @@ export function printDetails(row: Row, say: Say): void {
       `everything else ${percent(Math.max(0, others))}`,
   )
   if (row.cluster.layout === 'newer') printMinutes(row, say)
+  say(`  calls since the start: ${row.calls.map(([path, number]) => `${count(number)} ${path}`).join(', ')}`)
   if (taken.logins.length > 0) say(`  ${count(taken.logins.length)} logins: ${spread(taken.logins)} ms`)
   if (way === 'direct') return
   const all = [...taken.sources.values()].reduce((sum, one) => sum + one, 0)

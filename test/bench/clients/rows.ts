@@ -51,6 +51,8 @@ export interface Row extends RowOptions {
   readonly warm: Taken
   readonly own: OwnDelay
   readonly nodes: readonly NodeFigures[]
+  /** Calls to all nodes since the start by path, most first. */
+  readonly calls: readonly (readonly [string, number])[]
   /** Processor time of each kind of process in the measured time, as a part of one core. */
   readonly cpu: Readonly<Record<'generator' | 'replicas' | 'cluster' | 'redis' | 'machine', number>>
   readonly ages: readonly AgeFigures[]
@@ -129,12 +131,14 @@ async function measureOn(options: RowOptions, cluster: RunningCluster, edge: Edg
   await session.stop()
   const fetchTimes = await endCollection?.()
   const minutes = await cluster.minutes()
+  const calls = await cluster.calls()
   return {
     ...options,
     spent,
     taken,
     warm,
     own,
+    calls: [...calls].sort(([, one], [, other]) => other - one),
     nodes: nodeFigures(before, after, spent).map((node) => ({
       ...node,
       minute: minutes[node.name]?.most ?? 0,

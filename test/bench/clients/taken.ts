@@ -21,7 +21,7 @@ export type Source = (typeof SOURCES)[number]
 export interface TakenGet {
   /** Milliseconds of each answer that waited for a fetch: misses and collapsed requests. */
   readonly waited: number[]
-  /** Greatest `Age` in seconds. */
+  /** Greatest `Age` in seconds, without responses that were served because a call had failed. */
   oldest: number
 }
 
@@ -66,6 +66,8 @@ export function record(taken: Taken, get: number, ms: number, received: Received
   const own = taken.gets[get]
   if (own === undefined) return
   if (source === 'miss' || source === 'collapsed') own.waited.push(ms)
+  // The bound is that of a cluster whose nodes answer.
+  if (source === 'stale-if-error') return
   own.oldest = Math.max(own.oldest, Number(headerOf(received.head, AGE) ?? 0))
 }
 

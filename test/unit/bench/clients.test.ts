@@ -72,6 +72,7 @@ t.test('a row that misses one goal fails the command', async (t) => {
   const nodes = [{ name: 'master', callsPerSecond: 4, most: 4, minute: 300, refused: 0 }]
   const row: Row = {
     session: sessions.classic,
+    calls: [],
     way: 'edge',
     clients: 1_000,
     seconds: 1,

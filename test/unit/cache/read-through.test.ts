@@ -245,7 +245,11 @@ t.test('while calls wait for the limit of a node, a stale response is served for
   await read(one())
   nodes.respond = () => new Promise(() => undefined)
   wait = 6_000
-  clock.advance(12_000)
+  clock.advance(6_900)
+  t.match(cacheStatusOf(await read(one())), { hit: true, detail: 'stale-while-revalidate' })
+  await settle()
+  t.equal(nodes.calls, 1, 'the calls are left to others in the first half of this time')
+  clock.advance(5_100)
   t.match(cacheStatusOf(await read(one())), { hit: true, detail: 'stale-while-revalidate' })
   await settle()
   t.equal(nodes.calls, 2, 'the response is refreshed')
