@@ -89,7 +89,7 @@ const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/
 function faultOf(received: Received, { success, throughEdge }: Expected): string {
   const { status, head, length, beginning, ending, fault } = received
   if (fault !== undefined) return fault
-  if (status !== 200) return `status ${status}${ERROR.exec(ending)?.[0] ?? ''}`
+  if (status !== 200) return `status ${status} ${ERROR.exec(ending)?.[0] ?? ''}`
   if (length === 0) return 'empty'
   if (!beginning.startsWith(success.beginning)) return beginning.split(',', 1)[0] ?? 'other body'
   if (!ending.endsWith(success.ending)) return `other end: ${ending}`

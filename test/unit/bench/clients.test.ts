@@ -22,7 +22,7 @@ t.test('each kind of wrong answer is an error', async (t) => {
   t.strictSame([...takenOf(right).sources], [['hit', 1]])
   t.equal(takenOf(right).gets[0]?.oldest, 3)
   const wrong: readonly [Partial<Received>, string][] = [
-    [{ status: 429 }, 'status 429'],
+    [{ status: 429, ending: '"error":6001}' }, 'status 429 "error":6001'],
     [{ length: 0 }, 'empty'],
     [{ beginning: '{"error":1017,"me' }, '{"error":1017'],
     [{ ending: '{"error":0,' }, 'other end: {"error":0,'],
