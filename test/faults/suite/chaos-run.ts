@@ -1,9 +1,14 @@
 /** One chaos run: replicas behind HAProxy under mixed load, faults one after the other, every response judged. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { startRedis } from '../../support/redis.ts'
+import { createKeyFile } from '../../../src/access/signing-keys.ts'
+import { freePort, startRedis } from '../../support/redis.ts'
 import { check, type Operation, type Violation } from '../coherence/history.ts'
 import { type Link, type LinkEffect, sumEffects } from '../coherence/links.ts'
 import { type Outcome, startLoad } from '../coherence/load.ts'
+import { VALUE_PATH } from '../coherence/processes.ts'
 import { createRandom } from '../coherence/random.ts'
 import { checkWrites, createWriteLog } from '../coherence/write-log.ts'
 import { startFaultProxy } from '../proxy.ts'
@@ -37,6 +42,8 @@ export interface ChaosOptions {
   /** Called at the start of each fault with the seconds since the start of the run. */
   readonly onFault: (fault: PlannedFault, seconds: number) => void
   readonly replicas?: number
+  /** `both`: each replica has a port for each contract in front of the newer layout. There are no joined reads then. */
+  readonly contracts?: 'classic' | 'both'
   /** Milliseconds between two operations of each of the callers. */
   readonly interval?: number
 }
@@ -46,6 +53,9 @@ const JOINED_PER_SECOND = 4
 /** The edge ends a call after this time, so a client gets a response before it gives up. */
 const CALL_TIMEOUT = '3s'
 const PATIENCE_MS = 60_000
+
+/** In either contract. */
+const SUCCESS = /^\{"error":0|^\{"data":.*"error":0\}$/s
 
 /** The documents state for each of these codes what the client may do. */
 function isAnnounced(status: number, received: Outcome['headers'], text: string): boolean {
@@ -61,6 +71,7 @@ export async function runChaos({
   seed,
   onFault,
   replicas: count = 3,
+  contracts = 'classic',
   interval = 20,
 }: ChaosOptions): Promise<ChaosReport> {
   const parts: { close(): Promise<unknown> }[] = []
@@ -69,7 +80,9 @@ export async function runChaos({
     return part
   }
   try {
-    const upstream = keep(await startNodeUpstream(NORMAL, { workers: 2 }))
+    const layout = contracts === 'both' ? 'newer' : 'classic'
+    const upstream = keep(await startNodeUpstream(NORMAL, { workers: 2, layout }))
+    const keys = keep(await createKeys())
     const redis = keep(await startRedis())
     const start = async (_: unknown, at: number): Promise<ChaosReplica> => {
       const proxyTo = async (port: number) => keep(await startFaultProxy(port))
@@ -78,8 +91,13 @@ export async function runChaos({
       const nodes = upstream.nodes.map(({ name, type }, node) => {
         return { name, type, url: `http://127.0.0.1:${toNodes[node]?.port}` }
       })
+      const newerPort = layout === 'newer' ? await freePort() : undefined
       const settings = {
-        cluster: { limits: { inFlight: 64, queue: 10_000, timeout: CALL_TIMEOUT } },
+        ...(newerPort !== undefined && {
+          listen: { secondPort: newerPort },
+          access: { tokens: { keys: keys.folder } },
+        }),
+        cluster: { layout, limits: { inFlight: 64, queue: 10_000, timeout: CALL_TIMEOUT, perMinute: 0 } },
         cache: { ttl: { agents: '60s' }, redis: { url: `redis://127.0.0.1:${toRedis.port}` } },
       }
       const replica = keep(await startEdgeProcess({ nodes, settings }))
@@ -87,10 +105,14 @@ export async function runChaos({
       const ofNodes = toNodes.map((proxy, node) => {
         return { name: `replica ${at + 1} – ${nodes[node]?.name}`, replica: replica.url, to: 'node', proxy } as const
       })
-      return { replica, nodes, links: [link, ...ofNodes] }
+      return { replica, newerPort, nodes, links: [link, ...ofNodes] }
     }
     const replicas = await Promise.all(Array.from({ length: count }).map(start))
     const balancer = keep(await startHaproxy(replicas.map(({ replica }) => replica)))
+    const newerPorts = replicas.flatMap(({ replica: { operationsPort }, newerPort }) => {
+      return newerPort === undefined ? [] : { port: newerPort, operationsPort }
+    })
+    const newerBalancer = newerPorts.length === 0 ? undefined : keep(await startHaproxy(newerPorts))
     const linkEffects: LinkEffect[] = []
     const stage: ChaosStage = {
       upstream,
@@ -101,28 +123,40 @@ export async function runChaos({
       links: replicas.flatMap(({ links }) => links),
       onLinkFault: (effect) => linkEffects.push(effect),
     }
-    return { ...(await underLoad(stage, { plan, seed, onFault, interval })), linkEffects: sumEffects(linkEffects) }
+    const load = { plan, seed, onFault, interval, newerUrl: newerBalancer?.url }
+    return { ...(await underLoad(stage, load)), linkEffects: sumEffects(linkEffects) }
   } finally {
     for (const part of parts.reverse()) await part.close()
   }
 }
 
+/** A folder with a signing key: a token is good at all replicas, also after a restart. */
+async function createKeys(): Promise<{ readonly folder: string; close(): Promise<void> }> {
+  const folder = await mkdtemp(join(tmpdir(), 'manager-edge-keys-'))
+  await createKeyFile(folder)
+  return { folder, close: () => rm(folder, { recursive: true, force: true }) }
+}
+
+interface LoadOptions extends Required<Pick<ChaosOptions, 'plan' | 'seed' | 'onFault' | 'interval'>> {
+  /** Of the balancer of the ports for the newer contract. */
+  readonly newerUrl: string | undefined
+}
+
 interface ChaosReplica {
   readonly replica: EdgeProcess
+  /** Of its port for the newer contract. */
+  readonly newerPort: number | undefined
   readonly nodes: EdgeProcessOptions['nodes']
   readonly links: readonly Link[]
 }
 
-async function underLoad(
-  stage: ChaosStage,
-  options: Required<Omit<ChaosOptions, 'replicas'>>,
-): Promise<Omit<ChaosReport, 'linkEffects'>> {
-  const { plan, seed, onFault, interval } = options
+async function underLoad(stage: ChaosStage, options: LoadOptions): Promise<Omit<ChaosReport, 'linkEffects'>> {
+  const { plan, seed, onFault, interval, newerUrl } = options
   const counted = { all: 0, sheds: 0 }
   const failures: string[] = []
   const judge = (status: number, received: Outcome['headers'], text: string): string | undefined => {
     counted.all += 1
-    if (status === 200 && text.startsWith('{"error":0')) return undefined
+    if (status === 200 && SUCCESS.test(text)) return undefined
     if (isAnnounced(status, received, text)) counted.sheds += 1
     else failures.push(`${new Date().toISOString()} ${status} ${text.slice(0, 200)}`)
     return `${status}`
@@ -131,6 +165,11 @@ async function underLoad(
   let over = false
   const load = startLoad({
     replicas: [stage.balancer.url],
+    ...(newerUrl !== undefined && {
+      newer: new Map([[stage.balancer.url, newerUrl]]),
+      writtenValue: async (path) =>
+        Number(await (await fetch(`${stage.upstream.url}${VALUE_PATH}?path=${path}`)).text()),
+    }),
     operations: Number.POSITIVE_INFINITY,
     callers: CALLERS,
     random: createRandom(~seed),
@@ -143,7 +182,7 @@ async function underLoad(
     enough: () => over,
   })
   const joined = startSteadyLoad({
-    rate: JOINED_PER_SECOND,
+    rate: newerUrl === undefined ? JOINED_PER_SECOND : 0,
     draw: () => ({
       origin: stage.balancer.url,
       path: '/cluster/*/stats',

@@ -20,10 +20,16 @@ const { values, refuse } = readOptions({
     minutes: { kind: 'number', meaning: 'duration (default 10)' },
     seed: { kind: 'number', meaning: 'seed of the plan; the same seed repeats a run' },
     only: { kind: 'text', value: 'FAULT', meaning: 'draw this fault only' },
+    contracts: {
+      kind: 'text',
+      value: 'classic|both',
+      meaning: 'both: clients of both contracts, in front of the newer layout (default classic)',
+    },
   },
 })
-const { minutes = 10, seed = Date.now() % 1_000_000, only } = values
+const { minutes = 10, seed = Date.now() % 1_000_000, only, contracts = 'classic' } = values
 const names = Object.keys(chaosFaults).filter((name) => name === (only ?? name))
+if (contracts !== 'classic' && contracts !== 'both') refuse(`--contracts needs classic or both, got "${contracts}"`)
 if (minutes === 0) refuse('--minutes must be more than 0')
 if (!Number.isInteger(seed)) refuse('--seed must be a whole number')
 if (names.length === 0) refuse(`there is no fault "${only}"`)
@@ -33,6 +39,7 @@ console.log(`seed ${seed}, ${minutes} minutes, ${plan.length} faults`)
 const report = await runChaos({
   plan,
   seed,
+  contracts: contracts === 'both' ? 'both' : 'classic',
   onFault: ({ name, ms, target }, seconds) =>
     console.log(`${seconds.toFixed(1).padStart(7)} s  ${name}, ${ms} ms, target ${target}`),
 })

@@ -1,4 +1,5 @@
 /** Nodes that share registers behind agents, with a delay that the check sets, each behind a fault proxy. */
+import type { Layout } from '../../../src/core/node-call.ts'
 import { startUpstream, type Upstream, type UpstreamBehavior } from '../coherence/processes.ts'
 import { startFaultProxy } from '../proxy.ts'
 import type { ClusterNode } from './cluster-process.ts'
@@ -9,9 +10,9 @@ export interface NodeUpstream extends Upstream {
 
 export async function startNodeUpstream(
   behavior: Partial<UpstreamBehavior> = {},
-  { workers = 0 } = {},
+  { workers = 0, layout = 'classic' }: { readonly workers?: number; readonly layout?: Layout } = {},
 ): Promise<NodeUpstream> {
-  const upstream = await startUpstream({ delay: 0, heedsBypass: true, ...behavior }, 1 + workers)
+  const upstream = await startUpstream({ delay: 0, heedsBypass: true, ...behavior }, 1 + workers, layout)
   const nodes = await Promise.all(
     upstream.urls.map(async (directUrl, at): Promise<ClusterNode> => {
       const proxy = await startFaultProxy(Number(new URL(directUrl).port))
