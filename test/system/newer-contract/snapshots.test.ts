@@ -17,6 +17,11 @@ const PATHS = [
   '/agents?agents_list=001,003',
 ]
 
+/** Agents report every ten seconds, so the node may have another time than the snapshot. */
+function atAnyTime(text: string): string {
+  return text.replaceAll(/("lastKeepAlive": ?)"[^"]*"/g, '$1""')
+}
+
 t.test('deep pages, sorts and filters cost no calls, on both replicas, and have the bytes of the node', async (t) => {
   const { simulator, newer } = await bothPorts(t, { cache: { ttl: { rules: '600s', agents: '600s' } } })
   const countCalls = () => simulator.seen.filter(({ url }) => /^\/(?:rules|agents)/.test(url)).length
@@ -33,7 +38,7 @@ t.test('deep pages, sorts and filters cost no calls, on both replicas, and have 
     t.match((await newer(1 - (nth % 2), path)).cache, /hit/, 'the other replica has the computed response')
     const response = await fetch(`${simulator.nodes[0]?.url}${path}`, { headers: { authorization: token } })
     // The edge ends indented responses with a line feed.
-    t.equal(text, (await response.text()) + (path.includes('pretty') ? '\n' : ''), path)
+    t.equal(atAnyTime(text), atAnyTime((await response.text()) + (path.includes('pretty') ? '\n' : '')), path)
   }
   t.equal(countCalls() - calls, PATHS.length, 'the calls of this test alone')
 })

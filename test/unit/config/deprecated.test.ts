@@ -183,11 +183,11 @@ t.test('a misspelled name is never explained with an old name', async (t) => {
 
 t.test('a file of release 0.1.0 with all its settings is valid, with warnings for renamed settings only', async (t) => {
   const settingsOf = (file: string) => parse(readFileSync(file, 'utf8'))
-  const { staleWhileRevalidate } = settingsOf('test/unit/config/default-0.1.0.yaml').cache
+  const { staleWhileRevalidate, endpoints } = settingsOf('test/unit/config/default-0.1.0.yaml').cache
   const loadFrom = async (file: string) => {
     const settings = settingsOf(file)
     // Their defaults have changed since.
-    Object.assign(settings.cache, { staleWhileRevalidate })
+    Object.assign(settings.cache, { staleWhileRevalidate, endpoints })
     if (settings.cache.onLostStore === 'delay') settings.cache.onLostStore = 'refuse'
     settings.cluster.nodes = [{ name: 'm', type: 'master', url: 'https://10.0.0.1:55000' }]
     Object.assign(settings.cluster.credentials, { username: 'edge', passwordFile: 'secret' })
