@@ -113,7 +113,7 @@ export interface Access {
   readonly sessions?: Sessions
   /** Sign-ins by an outside issuer that are in progress. Absent in mode passthrough. */
   readonly signIns?: SignIns
-  /** Mode passthrough: returns the permissions of a user whom the manager has recognised. */
+  /** Mode passthrough: returns the permissions of a user that the manager has recognised. */
   readonly permissionsOf?: (name: string) => readonly string[]
   /** Returns the names of the caller's roles; `undefined` if only the permissions are known (tokens of other issuers). */
   rolesOf(caller: Caller): readonly string[] | undefined
