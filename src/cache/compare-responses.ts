@@ -67,6 +67,7 @@ function compareBodies(stored: Buffer, current: Buffer): Comparison {
   return { outcome: 'different', difference: differenceOf(collectionOf(one), collectionOf(other)) }
 }
 
+/** The rows of either contract. */
 interface Collection {
   readonly items: readonly unknown[]
   readonly totalItems: unknown
@@ -80,8 +81,9 @@ function differenceOf(one: Collection | undefined, other: Collection | undefined
 
 function collectionOf(envelope: unknown): Collection | undefined {
   const data = isObject(envelope) ? envelope.data : undefined
-  if (!isObject(data) || !Array.isArray(data.items)) return undefined
-  return { items: data.items, totalItems: data.totalItems }
+  if (!isObject(data)) return undefined
+  const items = data.items ?? data.affected_items
+  return Array.isArray(items) ? { items, totalItems: data.totalItems ?? data.total_affected_items } : undefined
 }
 
 function sortedTexts(items: readonly unknown[]): string[] {
@@ -146,7 +148,9 @@ async function compare(
 ): Promise<Comparison['outcome']> {
   try {
     const { signal } = new AbortController()
-    const current = await callNodes({ ...request, client: { signal }, waitForComplete: false, cost: NO_COST })
+    // No stored response of the other contract may answer for the node.
+    const asked = { ...request, client: { signal }, waitForComplete: false, reuse: 'noStore', cost: NO_COST } as const
+    const current = await callNodes(asked)
     return (await compareResponses(store, { target, epochs, stored, current })).outcome
   } catch {
     return 'inconclusive'

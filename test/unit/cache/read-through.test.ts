@@ -262,6 +262,18 @@ t.test('while calls wait for the limit of a node, a stale response is served for
   t.equal(await Promise.race([late, 'waits']), 'waits', 'not longer than 30 s')
 })
 
+t.test('the call that verifies a hit is answered by no stored response', async (t) => {
+  const { read, nodes, clock } = replica({ divergenceCheck: () => ({ sampleRatio: 1, maxPerSecond: 1000 }) })
+  await read(one())
+  clock.advance(100)
+  t.match(cacheStatusOf(await read(one())), { hit: true })
+  await settle()
+  t.strictSame(
+    nodes.reads.map(({ reuse }) => reuse),
+    ['allowed', 'noStore'],
+  )
+})
+
 t.test('a refresh that failed is not repeated within a second', async (t) => {
   const { read, nodes, clock } = replica()
   await read(one())
