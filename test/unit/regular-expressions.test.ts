@@ -26,7 +26,7 @@ const NO_FOREIGN_TEXT: Readonly<Record<string, string>> = {
 const BUILT: Readonly<Record<string, string>> = {
   'src/cache/explain.ts: `^${pattern}$`': 'templates of tags; tested against tags of one request',
   'src/cache/policy.ts: entry.matches': 'the catalogue; test/unit/catalogue/kinds-are-linear.test.ts',
-  "src/cache/purge.ts: `^(?:${[...new Set(catalogue.flatMap(patternsOf))].join('|')})$`":
+  "src/cache/purge.ts: `^(?:${[...new Set(bothContracts.flatMap(patternsOf))].join('|')})$`":
     'anchored templates of the catalogue, `.+` in place of a value',
   'src/core/values.ts: `^${IPV4_OCTET}(?:\\\\.${IPV4_OCTET}){3}$`': 'bounded repetitions',
   'src/http/edge-request.ts: kinds.ips.pattern': 'the catalogue; test/unit/catalogue/kinds-are-linear.test.ts',
