@@ -96,8 +96,7 @@ export function createAcceptedTokens(options: AcceptedTokensOptions): AcceptedTo
   const { store, secret, pace, clock = systemClock } = options
   const acceptances = new Acceptances(store, pace, clock)
   const unknown = new Map<string, Promise<boolean>>()
-  const series = new Map<string, Waiter[]>()
-  const refusedUntil = growingLru<string, number>(MAX_REFUSED)
+  const checks = new SeriesChecks(options, acceptances, clock)
   const logins = growingLru<string, { readonly since: number; readonly before: Lookup }>(MAX_LOGINS)
 
   const placeOf = ({ text, node, user, series, issuedAt, expiresAt }: ClaimedToken): Place => {
@@ -124,52 +123,6 @@ export function createAcceptedTokens(options: AcceptedTokensOptions): AcceptedTo
     return asking
   }
 
-  /** Genuine tokens of a series are checked together. */
-  const askTogether = (place: Place, node: AskNode): Promise<boolean> =>
-    new Promise((resolve, reject) => {
-      const waiter = { place, node, resolve, reject }
-      const others = series.get(place.series)
-      if (others !== undefined) {
-        others.push(waiter)
-        return
-      }
-      const waiters = [waiter]
-      series.set(place.series, waiters)
-      const endRounds = () => series.delete(place.series)
-      void askInRounds(waiters).finally(endRounds)
-    })
-
-  const askInRounds = async (waiters: Waiter[]): Promise<void> => {
-    while (waiters.length > 0) {
-      // Those that come during a round wait for the next one: its call may have begun before a change that they must see.
-      const round = waiters.splice(0)
-      try {
-        waiters.unshift(...(await askForOldest(round)))
-      } catch (error) {
-        for (const { reject } of round) reject(error)
-      }
-    }
-  }
-
-  /** Asks for the oldest token, whose acceptance covers the others. Returns those that must be asked for after it. */
-  const askForOldest = async (round: readonly Waiter[]): Promise<readonly Waiter[]> => {
-    const oldest = round.reduce((a, b) => (b.place.issuedAt < a.place.issuedAt ? b : a))
-    const { place, node } = oldest
-    const before = await store.lookup(place.series, place.tags)
-    const since = clock.elapsed()
-    const known = acceptedIn(before)
-    const isKnown = known !== undefined && known.from <= place.issuedAt && known.age < pace.interval()
-    if (isKnown || (await node.ask())) {
-      if (!isKnown) await acceptances.add(place, before, since)
-      for (const { resolve } of round) resolve(true)
-      return []
-    }
-    refusedUntil.set(place.own, clock.elapsed() + pace.interval())
-    const isOfSame = (waiter: Waiter) => waiter.place.own === place.own
-    for (const { resolve } of round.filter(isOfSame)) resolve(false)
-    return round.filter((waiter) => !isOfSame(waiter))
-  }
-
   const check: AcceptedTokens['check'] = async (token, node) => {
     const place = placeOf(token)
     const [genuine, before] = await Promise.all([
@@ -180,15 +133,15 @@ export function createAcceptedTokens(options: AcceptedTokensOptions): AcceptedTo
     const ofPlace = { current: () => acceptances.current(place) }
     const fresh = { ...ofPlace, noteAnswer: nothingToNote }
     if (genuine.kind !== 'hit') return (await askOfUnknown(place, before, node)) ? fresh : undefined
-    if ((refusedUntil.get(place.own) ?? Number.NEGATIVE_INFINITY) > clock.elapsed()) return undefined
+    if (checks.wasRefused(place)) return undefined
     const known = acceptedIn(before)
     const isCovered = known !== undefined && known.from <= place.issuedAt && known.age < pace.longest()
-    if (!isCovered) return (await askTogether(place, node)) ? fresh : undefined
+    if (!isCovered) return (await checks.ask(place, node)) ? fresh : undefined
     if (known.age < pace.interval()) return fresh
     const late = { ...ofPlace, noteAnswer: acceptances.noteLater(place, before) }
     if (!pace.take()) return late
     // While the node is slow or fails, the acceptance goes on until its end.
-    const asking = askTogether(place, node).catch(() => 'late' as const)
+    const asking = checks.ask(place, node).catch(() => 'late' as const)
     const answer = await withTimeout(asking, LATE_CHECK_WAIT_MS, 'late' as const)
     if (answer === 'late') return late
     return answer ? fresh : undefined
@@ -226,6 +179,72 @@ interface Waiter {
   readonly node: AskNode
   resolve(isAccepted: boolean): void
   reject(error: unknown): void
+}
+
+/** Checks genuine tokens of a series together: one call at a time for each series. */
+class SeriesChecks {
+  readonly #options: Pick<AcceptedTokensOptions, 'store' | 'pace'>
+  readonly #acceptances: Acceptances
+  readonly #clock: Clock
+  readonly #waiting = new Map<string, Waiter[]>()
+  readonly #refusedUntil = growingLru<string, number>(MAX_REFUSED)
+
+  constructor(options: Pick<AcceptedTokensOptions, 'store' | 'pace'>, acceptances: Acceptances, clock: Clock) {
+    this.#options = options
+    this.#acceptances = acceptances
+    this.#clock = clock
+  }
+
+  /** Whether the node has refused the token lately. */
+  wasRefused({ own }: Place): boolean {
+    return (this.#refusedUntil.get(own) ?? Number.NEGATIVE_INFINITY) > this.#clock.elapsed()
+  }
+
+  /** Resolves to whether the token is good. Rejects as `node` does. */
+  ask(place: Place, node: AskNode): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      const waiter = { place, node, resolve, reject }
+      const others = this.#waiting.get(place.series)
+      if (others !== undefined) {
+        others.push(waiter)
+        return
+      }
+      const waiters = [waiter]
+      this.#waiting.set(place.series, waiters)
+      void this.#askInRounds(waiters).finally(() => this.#waiting.delete(place.series))
+    })
+  }
+
+  async #askInRounds(waiters: Waiter[]): Promise<void> {
+    while (waiters.length > 0) {
+      // Those that come during a round wait for the next one: its call may have begun before a change that they must see.
+      const round = waiters.splice(0)
+      try {
+        waiters.unshift(...(await this.#askForOldest(round)))
+      } catch (error) {
+        for (const { reject } of round) reject(error)
+      }
+    }
+  }
+
+  /** Asks for the oldest token, whose acceptance covers the others. Returns those that must be asked for after it. */
+  async #askForOldest(round: readonly Waiter[]): Promise<readonly Waiter[]> {
+    const { store, pace } = this.#options
+    const { place, node } = round.reduce((a, b) => (b.place.issuedAt < a.place.issuedAt ? b : a))
+    const before = await store.lookup(place.series, place.tags)
+    const since = this.#clock.elapsed()
+    const known = acceptedIn(before)
+    const isKnown = known !== undefined && known.from <= place.issuedAt && known.age < pace.interval()
+    if (isKnown || (await node.ask())) {
+      if (!isKnown) await this.#acceptances.add(place, before, since)
+      for (const { resolve } of round) resolve(true)
+      return []
+    }
+    this.#refusedUntil.set(place.own, this.#clock.elapsed() + pace.interval())
+    const isOfSame = (waiter: Waiter) => waiter.place.own === place.own
+    for (const { resolve } of round.filter(isOfSame)) resolve(false)
+    return round.filter((waiter) => !isOfSame(waiter))
+  }
 }
 
 class Acceptances {
