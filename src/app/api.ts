@@ -66,16 +66,17 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
   const description = createApiDescription(current)
   // Only users of the edge share an account, and so the responses to it.
   const sharesReads = initial.listen.secondPort !== undefined && initial.cluster.credentials.mode === 'service'
-  const resolveTarget = cache.ports.explained?.resolveTarget
-  const share = (read: Handler<EdgeRead>): ShareReads | undefined =>
+  const resolveTarget = sharesReads ? cache.ports.explained?.resolveTarget : undefined
+  const share =
     resolveTarget &&
-    shareReads({
-      read,
-      call: cluster.call,
-      resolveTarget,
-      resolveUrl: (url, caller) => ofFronts().resolveUrl(nameOf({ contract: 'newer', path: url }), caller),
-      master: () => cluster.view.master().name,
-    })
+    ((read: Handler<EdgeRead>): ShareReads =>
+      shareReads({
+        read,
+        call: cluster.call,
+        resolveTarget,
+        resolveUrl: (url, caller) => ofFronts().resolveUrl(nameOf({ contract: 'newer', path: url }), caller),
+        master: () => cluster.view.master().name,
+      }))
   const pipeline = buildPipeline({
     operations: {
       ...createTokenOperations({
@@ -100,7 +101,7 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
       log,
       onJoin: emit.join,
       acquireFetchLock: cache.acquireFetchLock,
-      share: sharesReads ? share : undefined,
+      share,
     }),
     ...(initial.cache.trial && { refuseWrites: refuseWritesInTrial }),
   })

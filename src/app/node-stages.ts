@@ -29,7 +29,7 @@ interface NodeStageParts {
   /** Shared by replicas if there is Redis. Absent: write locks hold in this process only. */
   readonly acquireFetchLock: CacheStore['acquireFetchLock'] | undefined
   /** Absent: calls share no responses. */
-  readonly share: ((read: Handler<EdgeRead>) => ShareReads | undefined) | undefined
+  readonly share: ((read: Handler<EdgeRead>) => ShareReads) | undefined
 }
 
 /** Builds the stages that call nodes. */
@@ -47,9 +47,8 @@ export function buildNodeStages(
   const onResponse = onResponseTo(cluster)
   return {
     forward: (read) => {
-      const shared = share?.(read)
       const { guards } = current().cluster
-      return forward({ call, view, kindOf, limits, guards, onResponse, ...(shared && { share: shared }) })
+      return forward({ call, view, kindOf, limits, guards, onResponse, ...(share && { share: share(read) }) })
     },
     refuseWrites: refuseWritesInMixture(view),
     writeLock: writeLockStage({

@@ -1,5 +1,5 @@
 /** The `/cache` endpoints of both contracts. What they return is computed here; `operation-forms.ts` writes it. */
-import type { Contract } from '../catalogue/endpoint.ts'
+import type { Contract, EdgeOperation } from '../catalogue/endpoint.ts'
 import { allows, READ_CACHE } from '../core/access.ts'
 import type { IndexEntry, PurgeScope, SnapshotState } from '../core/cache-index.ts'
 import { nameFor, nameOf, parseName } from '../core/endpoint-names.ts'
@@ -43,14 +43,7 @@ export const disabledCache: CacheOperationsPorts = {
   sharedThroughRedis: false,
 }
 
-type CacheOperation =
-  | 'cacheIndex'
-  | 'cacheEntries'
-  | 'cacheGroups'
-  | 'cacheClear'
-  | 'cacheClearGroup'
-  | 'cacheConfig'
-  | 'cacheExplain'
+type CacheOperation = Extract<EdgeOperation, `cache${string}`>
 
 const forms: Readonly<Record<Contract, CacheForm>> = { classic: classicForm, newer: newerForm }
 

@@ -9,10 +9,10 @@ import { isNodeFailureError, isUnfinishedError, readEnvelopeInTurns, UNKNOWN_ERR
 import { EdgeError } from '../../core/errors.ts'
 import type { CallNode, NodeResponse, NodeResult, PassedOnTo } from '../../core/node-call.ts'
 import type { EdgeRequest } from '../../core/request.ts'
-import type { RowRanges } from '../../core/response.ts'
-import { PROBLEM_TYPE } from '../../core/response.ts'
+import { PROBLEM_TYPE, type RowRanges } from '../../core/response.ts'
 import { waitForJsonTurn } from '../../core/turns.ts'
 import { ownField, ownText, parseJson } from '../../core/values.ts'
+import { versionIn } from '../probes.ts'
 import {
   createNodeCall,
   type Dialect,
@@ -22,7 +22,7 @@ import {
   layoutRules,
   type TranslatedResponse,
 } from './dialect.ts'
-import { checkRequestLine, formatQuery } from './newer/conversation.ts'
+import { checkRequestLine, formatQuery, MAX_LIST_BYTES } from './newer/conversation.ts'
 
 export const newerContract: Dialect = {
   ask: async (request, { node, replacesMaster }, tools) => {
@@ -79,14 +79,12 @@ async function readVersion(
   node: string,
   { call, timeout, view }: DialectTools,
 ): Promise<string | undefined> {
-  const { versionPath: path, versionIn } = layoutRules.newer
+  const { versionPath: path } = layoutRules.newer
   const result = await call(
     createNodeCall(request, { node, method: 'GET', path, expect: 'bytes', timeout, endpoint: `GET ${path}` }),
   )
-  const body = result.ok && result.response.status === 200 ? result.response.body : undefined
-  const version = Buffer.isBuffer(body) ? versionIn(ownField(parseJson(body), 'data')) : undefined
-  if (typeof version !== 'string') return undefined
-  view.versions?.note(node, version)
+  const version = result.ok ? versionIn(result.response, 'newer') : undefined
+  if (version !== undefined) view.versions?.note(node, version)
   return version
 }
 
@@ -153,9 +151,6 @@ async function askOtherAgents({
   }
   return first
 }
-
-/** Of a list of agents; the rest of the request line is for path and other parameters. */
-const MAX_LIST_BYTES = 7_000
 
 /** Nodes of the classic layout lack most of what the newer contract has. */
 export const refused: Dialect = {

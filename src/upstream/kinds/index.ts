@@ -98,9 +98,12 @@ export function createSilenceCheck({ view, kindOf }: KindPorts): (request: EdgeR
 
 /** Creates the estimate of the milliseconds until the limit per minute of the node that is asked first permits one more read. */
 export function createWaitEstimate({ view, kindOf }: KindPorts): (request: EdgeRequest) => number {
+  const waitFor = view.waitForNextRead ?? (() => 0)
   return (request) => {
+    // Each stale hit comes here, and most of them while no node is at its limit: routing them would cost more than this test.
+    if (!view.nodes().some(({ name }) => waitFor(name) > 0)) return 0
     const first = firstNodeOf(kindOf(view), request, view)
-    return first === undefined ? 0 : (view.waitForNextRead?.(first) ?? 0)
+    return first === undefined ? 0 : waitFor(first)
   }
 }
 

@@ -81,7 +81,7 @@ t.test('what a classic read has asked a node for is answered to newer clients wi
   t.ok(shared > 60, `${shared} calls of classic reads`)
 })
 
-t.test('what newer clients have read costs classic clients no call, and its age is told', async (t) => {
+t.test('what newer clients have read costs classic clients no call, and its age is shown', async (t) => {
   const { classic, newer, calls } = await bothPorts(t)
   await classic('/agents/003')
   const url = ofAgent(calls())

@@ -1,6 +1,6 @@
 /**
  * Checks of the manager's tokens over two replicas: few calls for many tokens, and no request with a token that the manager
- * has ended, whoever ended it.
+ * has ended, through the edge or past it.
  */
 import t from 'tap'
 import { twoReplicas, type User } from './two-replicas.ts'

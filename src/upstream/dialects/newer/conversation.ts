@@ -286,7 +286,7 @@ export function checkRequestLine(node: string, method: string, url: string): voi
 /** About as many ids of three digits fit into a request line. */
 const MAX_IDS = 2_000
 /** Bytes of the list; the rest is for path, other parameters and the words of the request line. */
-const MAX_LIST_BYTES = 7_000
+export const MAX_LIST_BYTES = 7_000
 
 /** Returns the ids in texts that fit into a request line each, separated by commas. Ids are ASCII. */
 export function chunksOf(ids: readonly string[], maxBytes = MAX_LIST_BYTES): string[] {

@@ -70,7 +70,7 @@ export async function runMatrix({
   start = startEdge,
 }: MatrixOptions): Promise<MatrixResult> {
   const random = createRandom(seed)
-  // The clock of the cluster stands still, so that no response depends on the time.
+  // The clock of the cluster is stopped, so that no response depends on the time.
   const now = new Date()
   const simulator = await startSimulator({
     layout: 'newer',
