@@ -5,7 +5,7 @@
  */
 import { growingLru } from '../core/recently-used.ts'
 import { type Clock, systemClock } from '../core/timing.ts'
-import type { RecheckPace } from './accepted-tokens.ts'
+import type { RecheckPace } from './token-acceptances.ts'
 
 /** The share of the calls per minute that checks may use. */
 const CHECK_SHARE = 1 / 3

@@ -1,8 +1,9 @@
 /** How many calls to the node the tokens of the manager's users cost, and that no token counts as accepted that is not. */
 import t from 'tap'
-import { type ClaimedToken, createAcceptedTokens } from '../../../src/cache/accepted-tokens.ts'
+import { createAcceptedTokens } from '../../../src/cache/accepted-tokens.ts'
 import { createRecheckPace } from '../../../src/cache/recheck-pace.ts'
 import { createMemoryStore } from '../../../src/cache/stores/memory-store.ts'
+import type { ClaimedToken } from '../../../src/cache/token-acceptances.ts'
 
 const SECOND = 1000
 
