@@ -113,7 +113,8 @@ export function storeResponse(
   return { result, storing: ports.store.store({ key, tags, epochs, response: entry, initialAge, info }) }
 }
 
-function lifetimesOf(ports: CachePorts, { target }: ReadContext): FreshnessLifetimes {
+/** Returns the lifetimes of the endpoint of a read, in whichever contract it is. */
+export function lifetimesOf(ports: Pick<CachePorts, 'lifetimesOf'>, { target }: ReadContext): FreshnessLifetimes {
   return ports.lifetimesOf(target.policy.group, target.policy.name)
 }
 

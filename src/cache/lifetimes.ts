@@ -11,8 +11,8 @@ export interface FreshnessLifetimes {
   readonly staleIfError: number
 }
 
-/** Returns the lifetimes of a cache group; `endpoint` is a route template, which may have its own. */
-export type LifetimesOf = (group: CacheGroup, endpoint: string) => FreshnessLifetimes
+/** Returns the lifetimes of a cache group; `name`: of an endpoint (core/endpoint-names.ts), which may have its own. */
+export type LifetimesOf = (group: CacheGroup, name: string) => FreshnessLifetimes
 
 export type StaleTimes = Pick<StoredResponse, 'staleWhileRevalidate' | 'staleIfError' | 'staleWhileHot'>
 

@@ -10,7 +10,7 @@ import {
   type Stage,
 } from '../core/request.ts'
 import type { EdgeResponse, EnvelopeResponse, Lookup, StoredOrigin, StoredResponse } from '../core/response.ts'
-import type { CachePorts, FetchResult, ReadContext } from './call-nodes.ts'
+import { type CachePorts, type FetchResult, lifetimesOf, type ReadContext } from './call-nodes.ts'
 import { createDivergenceCheck, type DivergenceCheck, type DivergenceCheckSettings } from './compare-responses.ts'
 import { createFetcher, type Fetcher } from './fetch.ts'
 import { EVERYONE } from './key.ts'
@@ -150,9 +150,9 @@ function staleDuringRefresh({ refreshAhead }: ReadPath, { target }: ReadContext,
  * Returns the same while the calls of many requests wait for the limit of a node: the refresh will take longer than the
  * last fetch, by which the stored time was chosen. `wait`: milliseconds until the node gets one more call.
  */
-function staleDuringWait({ ports }: ReadPath, { request, target: { policy } }: ReadContext, wait: number): number {
-  if (wait === 0 || policy.stale !== 'allowed') return 0
-  const { ttl, staleWhileRevalidate } = ports.lifetimesOf(policy.group, request.endpoint.path)
+function staleDuringWait({ ports }: ReadPath, context: ReadContext, wait: number): number {
+  if (wait === 0 || context.target.policy.stale !== 'allowed') return 0
+  const { ttl, staleWhileRevalidate } = lifetimesOf(ports, context)
   return staleWhileRevalidate === 'automatic' ? automaticStale(ttl, wait) : 0
 }
 
