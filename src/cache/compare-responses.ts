@@ -10,6 +10,7 @@ import { actsAsItself, type EdgeRead, type Handler, NO_COST } from '../core/requ
 import { type CacheIndex, type EdgeResponse, isPartial, type Lookup, type TagEpochs } from '../core/response.ts'
 import { rateBudget } from '../core/timing.ts'
 import { tracedSeparately } from '../core/traced.ts'
+import { collectionContracts } from '../query/contracts.ts'
 import type { CachePorts, ReadContext } from './call-nodes.ts'
 import type { CacheTarget } from './key.ts'
 
@@ -82,8 +83,11 @@ function differenceOf(one: Collection | undefined, other: Collection | undefined
 function collectionOf(envelope: unknown): Collection | undefined {
   const data = isObject(envelope) ? envelope.data : undefined
   if (!isObject(data)) return undefined
-  const items = data.items ?? data.affected_items
-  return Array.isArray(items) ? { items, totalItems: data.totalItems ?? data.total_affected_items } : undefined
+  for (const { rowsName, totalName } of Object.values(collectionContracts)) {
+    const items = data[rowsName]
+    if (Array.isArray(items)) return { items, totalItems: data[totalName] }
+  }
+  return undefined
 }
 
 function sortedTexts(items: readonly unknown[]): string[] {
