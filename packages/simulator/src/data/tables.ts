@@ -13,6 +13,7 @@ import {
   type CollectionRequest,
   parseCollectionRequest,
 } from '../../../../src/query/request.ts'
+import { compileProjection } from '../../../../src/query/select.ts'
 import type { DatabaseSource } from '../../../../src/query/sources.ts'
 import { fieldValue, type Row } from '../../../../src/query/value.ts'
 
@@ -34,6 +35,7 @@ export interface TableOptions {
 const ROWS_PER_PART = 20
 const MAX_LIMIT = 1000
 
+/** Throws CollectionError: a wrong `select` before a wrong condition, as the statement is written in this order. */
 export function pageOfTable(
   rows: readonly Row[],
   query: Readonly<Record<string, string>>,
@@ -43,6 +45,7 @@ export function pageOfTable(
 ): CollectionPage<Row> {
   const request = parseCollectionRequest(query, now)
   const { filters, search, q, limit, ...rest } = request
+  compileProjection(rest.select, source)
   const isCut = limit === undefined || limit <= ROWS_PER_PART || limit > MAX_LIMIT || inParts !== true
   const wanted = isCut ? limit : Math.ceil(limit / ROWS_PER_PART) * ROWS_PER_PART
   return collect(

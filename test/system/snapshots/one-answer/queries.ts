@@ -26,20 +26,33 @@ interface Words {
 
 const CLASSIC: Words = { negation: '!', members: {} }
 
-/** `rows`: some rows as the API returns them. `fields`: the names for `sort`, `select` and `q`. */
+/**
+ * `rows`: some rows as the API returns them. `fields`: the names for `sort`, `select` and `q`. In some queries most names are
+ * wrong, because the first of several errors must be the same one everywhere.
+ */
 export function queriesOf(
   record: Endpoint,
   rows: readonly EngineItem[],
   fields: readonly string[],
-  { negation, members }: Words = CLASSIC,
+  words: Words = CLASSIC,
+): fc.Arbitrary<RandomQuery> {
+  const known = fc.constantFrom(...(fields.length > 0 ? fields : ['name']))
+  const withWrong = (percent: number) => {
+    const wrong = fc.constant('nope')
+    const field = fc.oneof({ weight: 100 - percent, arbitrary: known }, { weight: percent, arbitrary: wrong })
+    return queriesWith(field, record, rows, words)
+  }
+  return fc.oneof({ weight: 95, arbitrary: withWrong(3) }, { weight: 5, arbitrary: withWrong(60) })
+}
+
+function queriesWith(
+  field: fc.Arbitrary<string>,
+  record: Endpoint,
+  rows: readonly EngineItem[],
+  { negation, members }: Words,
 ): fc.Arbitrary<RandomQuery> {
   const cells = cellsOf(rows)
   const valuesOf = (name: string) => cells.get(name) ?? []
-  const known = fields.length > 0 ? fields : ['name']
-  const field = fc.oneof(
-    { weight: 97, arbitrary: fc.constantFrom(...known) },
-    { weight: 3, arbitrary: fc.constant('nope') },
-  )
   const all = [...cells.values()].flat()
   const parts: Record<string, fc.Arbitrary<string | undefined>> = {
     offset: sometimes(25, fc.constantFrom(...OFFSETS)),
