@@ -6,7 +6,7 @@
  */
 import { isStaleIfError } from '../../core/cache-status.ts'
 import { envelopeOf, isNodeFailure } from '../../core/envelope.ts'
-import { actsAsItself, arrivalLimitOf, type EdgeRead, type Handler, NO_COST } from '../../core/request.ts'
+import { arrivalLimitOf, type EdgeRead, type Handler, NO_COST } from '../../core/request.ts'
 import {
   cachedOf,
   type EdgeResponse,
@@ -96,9 +96,8 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
     return false
   }
 
-  /** Not in the name of a caller, who has not asked for all rows. */
   function buildInBackground(snapshot: EdgeRead, key: string): void {
-    if (building.has(key) || actsAsItself(snapshot.caller) || !hasIdleCapacity(snapshot)) return
+    if (building.has(key) || !hasIdleCapacity(snapshot)) return
     building.add(key)
     const { trace, ...request } = snapshot
     void Promise.resolve(read({ ...request, reuse: 'allowed', cost: NO_COST, client: new AbortController() }))

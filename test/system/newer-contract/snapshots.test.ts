@@ -1,8 +1,8 @@
 /** Queries of the newer contract from snapshots: what they cost, what users of other roles get, and how writes end them. */
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { startEdge } from '../../support/edge.ts'
-import { bothPorts } from './both-ports.ts'
+import { bothPorts, type NewerBody } from './both-ports.ts'
 
 const COMPUTED = /detail=snapshot/
 const PASSWORD = 'only-for-tests'
@@ -83,32 +83,7 @@ t.test('a purge by key of a computed response removes the snapshot of its collec
 })
 
 t.test('users of the manager with other roles never get rows of a snapshot that is not theirs', async (t) => {
-  const users = {
-    ann: { password: 'ann-pw', roles: ['administrator'] },
-    amy: { password: 'amy-pw', roles: ['administrator'] },
-    eve: { password: 'eve-pw' },
-  } as const
-  const simulator = await startSimulator({ layout: 'newer', agents: 12, newer: { users } })
-  t.teardown(() => simulator.close())
-  const edge = await startEdge({
-    nodes: simulator.nodes,
-    settings: {
-      listen: { contract: 'newer' },
-      cluster: {
-        layout: 'newer',
-        discover: false,
-        credentials: { mode: 'passthrough', username: null, password: null },
-      },
-      access: { users: null, roles: null },
-      cache: { ttl: { agents: '600s' } },
-    },
-  })
-  t.teardown(() => edge.close())
-  const get = async (user: keyof typeof users, path: string) => {
-    const authorization = await tokenOf(edge.url, user, users[user].password)
-    const response = await fetch(edge.url + path, { headers: { authorization } })
-    return { cache: response.headers.get('cache-status') ?? '', body: JSON.parse(await response.text()) }
-  }
+  const { get } = await managerUsers(t, 12)
   await get('ann', '/agents?limit=3')
   await get('ann', '/agents?limit=3&offset=3')
   const { cache, body } = await get('amy', '/agents?limit=4&offset=4')
@@ -125,6 +100,60 @@ t.test('users of the manager with other roles never get rows of a snapshot that 
     t.match(other.body.data, { affected_items: [], total_affected_items: 0 }, path)
   }
 })
+
+t.test('collections of several calls are read once for users of the manager with the same roles', async (t) => {
+  const { simulator, get } = await managerUsers(t, 5200)
+  const countCalls = () => simulator.seen.filter(({ url }) => url.startsWith('/agents')).length
+  let offset = 0
+  for (let cache = ''; !COMPUTED.test(cache); offset += 100) {
+    if (offset >= 5000) throw new Error('no page came from a snapshot')
+    cache = (await get('ann', `/agents?limit=100&offset=${offset}`)).cache
+  }
+  const calls = countCalls()
+  for (let page = 0; page < 10; page += 1) {
+    const { cache, body } = await get('amy', `/agents?limit=77&offset=${page * 500}&sort=-id`)
+    t.match(cache, /hit; .*detail=snapshot/, `page ${page}`)
+    t.equal(body.data.affected_items.length, 77, `page ${page}`)
+    t.equal(body.data.total_affected_items, 5201, `page ${page}`)
+  }
+  t.equal(countCalls(), calls, 'no further call')
+  const { cache, body } = await get('eve', '/agents?limit=77&offset=500&sort=-id')
+  t.notMatch(cache, /hit/, 'other roles')
+  t.match(body.data, { affected_items: [], total_affected_items: 0 }, 'other roles')
+})
+
+const USERS = {
+  ann: { password: 'ann-pw', roles: ['administrator'] },
+  amy: { password: 'amy-pw', roles: ['administrator'] },
+  eve: { password: 'eve-pw' },
+} as const
+
+async function managerUsers(t: Test, agents: number) {
+  const simulator = await startSimulator({ layout: 'newer', agents, newer: { users: USERS } })
+  t.teardown(() => simulator.close())
+  const edge = await startEdge({
+    nodes: simulator.nodes,
+    settings: {
+      listen: { contract: 'newer' },
+      cluster: {
+        layout: 'newer',
+        discover: false,
+        credentials: { mode: 'passthrough', username: null, password: null },
+      },
+      access: { users: null, roles: null },
+      cache: { ttl: { agents: '600s' } },
+    },
+  })
+  t.teardown(() => edge.close())
+  const tokens = new Map<keyof typeof USERS, string>()
+  const get = async (user: keyof typeof USERS, path: string) => {
+    const authorization = tokens.get(user) ?? (await tokenOf(edge.url, user, USERS[user].password))
+    tokens.set(user, authorization)
+    const response = await fetch(edge.url + path, { headers: { authorization } })
+    return { cache: response.headers.get('cache-status') ?? '', body: JSON.parse(await response.text()) as NewerBody }
+  }
+  return { simulator, get }
+}
 
 async function tokenOf(url: string, user: string, password: string): Promise<string> {
   const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
