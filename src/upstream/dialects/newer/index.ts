@@ -6,11 +6,11 @@
 import type { CallTemplate, ParamRule, Plan, Release, Translation } from '../../../catalogue/newer/translation.ts'
 import { EdgeError } from '../../../core/errors.ts'
 import { ownEntry, ownText } from '../../../core/values.ts'
-import { compilePredicates } from '../../../query/collect.ts'
-import { parseSorting } from '../../../query/order.ts'
+import { compileMatching } from '../../../query/collect.ts'
 import { CollectionError, parseCollectionRequest } from '../../../query/request.ts'
 import { compileProjection } from '../../../query/select.ts'
 import { type Source, sources } from '../../../query/sources.ts'
+import type { Row } from '../../../query/value.ts'
 import type { Dialect, DialectResult } from '../dialect.ts'
 import { answerError, answerOf, type RunPlan } from './answer.ts'
 import { CallFailedError, Conversation, NotDoneError, UnreadableReplyError } from './conversation.ts'
@@ -93,11 +93,10 @@ function checkQuery({ rows, request: { query }, translation: { call } }: Convers
   const request = parseCollectionRequest(query, new Date())
   // The classic layout fails on any `select` of some collections; the newer one selects.
   if (source.engine === 'database') compileProjection(request.select, source)
-  // Texts have no fields to sort by. Where only the sign of the sort counts, the field does not.
-  if (call.params?.sort?.format !== 'sign') {
-    parseSorting(request.sort, source, source === sources.catalogue ? [''] : [])
-  }
-  compilePredicates(request, source)
+  // Where only the sign of the sort counts, the field does not. Texts have no fields to sort by.
+  const { sort, ...unsorted } = request
+  const checked = call.params?.sort?.format === 'sign' ? unsorted : request
+  compileMatching(checked, source, source === sources.catalogue ? [''] : [], (row: Row) => row)
 }
 
 function dependsOnRelease({ call }: Translation): boolean {
