@@ -11,6 +11,10 @@ import { NotRun } from './promise.ts'
 
 export interface Balancer {
   readonly url: string
+  /** The address of the statistics page of the shipped file. */
+  readonly statistics: string
+  /** Returns the replicas that get requests. `UP 1/2` is a replica whose first failed check does not count yet. */
+  up(): Promise<string[]>
   /** Resolves when HAProxy considers exactly this number of replicas as up. */
   replicasUp(count: number): Promise<void>
   /** Resolves when it has taken out exactly this number of replicas. */
@@ -25,35 +29,52 @@ interface Replica {
 
 const SHIPPED = new URL('../../../config/haproxy.cfg', import.meta.url)
 
+export interface BalancerOptions {
+  /** Wait for so many replicas; by default for all. */
+  readonly awaited?: number
+  /** Soft and hard limit of open files; by default that of this process. */
+  readonly openFiles?: number
+}
+
 /** Throws `NotRun` with instructions if HAProxy is missing and cannot be installed. */
-export async function startHaproxy(replicas: readonly Replica[]): Promise<Balancer> {
+export async function startHaproxy(
+  replicas: readonly Replica[],
+  { awaited = replicas.length, openFiles }: BalancerOptions = {},
+): Promise<Balancer> {
   const program = haproxyBinary()
   const folder = await mkdtemp(join(tmpdir(), 'manager-edge-haproxy-'))
   const [port, statistics] = [await freePort(), await freePort()]
   const file = join(folder, 'haproxy.cfg')
-  await writeFile(file, configuration(await readFile(SHIPPED, 'utf8'), replicas, port, statistics))
-  const child = spawn(program, ['-db', '-f', file], { stdio: ['ignore', 'ignore', 'pipe'] })
+  await writeFile(file, configuration(await readFile(SHIPPED, 'utf8'), replicas, port))
+  const limit = openFiles === undefined ? '' : `ulimit -n ${openFiles} && `
+  const child = spawn('sh', ['-c', `${limit}exec "$0" -db -f "$1"`, program, file], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, STATISTICS: `127.0.0.1:${statistics}` },
+  })
   const kill = () => void child.kill('SIGKILL')
   process.once('exit', kill)
   let errors = ''
   child.stderr.on('data', (text) => {
     errors += text
   })
-  const replicasIn = (state: 'UP' | 'DOWN', count: number) =>
-    eventually(async () => {
-      if (child.exitCode !== null) throw new Error(`haproxy ended with ${child.exitCode}: ${errors}`)
-      const page = await fetch(`http://127.0.0.1:${statistics}/;csv`).then(
-        (response) => response.text(),
-        () => '',
-      )
-      return (
-        page.split('\n').filter((line) => /^edges,edge-\d+,/.test(line) && line.includes(`,${state},`)).length === count
-      )
-    })
+  /** Returns the state of each replica, such as `edge-1` and `UP`. */
+  const states = async (): Promise<(readonly [name: string, state: string])[]> => {
+    if (child.exitCode !== null) throw new Error(`haproxy ended with ${child.exitCode}: ${errors}`)
+    const page = await fetch(`http://127.0.0.1:${statistics}/;csv`).then(
+      (response) => response.text(),
+      () => '',
+    )
+    const rows = page.split('\n').map((line) => line.split(','))
+    return rows.flatMap(([, name = '', ...row]) => (/^edge-/.test(name) ? [[name, row[15] ?? ''] as const] : []))
+  }
+  const replicasIn = (wanted: 'UP' | 'DOWN', count: number) =>
+    eventually(async () => (await states()).filter(([, state]) => state === wanted).length === count)
   const replicasUp = (count: number) => replicasIn('UP', count)
-  await replicasUp(replicas.length)
+  await replicasUp(awaited)
   return {
     url: `http://127.0.0.1:${port}`,
+    statistics: `http://127.0.0.1:${statistics}/`,
+    up: async () => (await states()).flatMap(([name, state]) => (state.startsWith('UP') ? name : [])),
     replicasUp,
     replicasDown: (count) => replicasIn('DOWN', count),
     close: async () => {
@@ -74,16 +95,14 @@ function haproxyBinary(): string {
   }
 }
 
-/** Replaces only places of the shipped file, and its limit of connections, which needs many files. */
-function configuration(shipped: string, replicas: readonly Replica[], port: number, statistics: number): string {
+/** Replaces only places of the shipped file. */
+function configuration(shipped: string, replicas: readonly Replica[], port: number): string {
   const servers = replicas.map(
     (replica, at) => `    server edge-${at + 1} 127.0.0.1:${replica.port} port ${replica.operationsPort}\n`,
   )
-  const own = shipped
+  return shipped
     .replace(/^resolvers docker\n(?: .*\n)+/m, '')
     .replace(/ resolvers docker init-addr \S+/, '')
-    .replace('maxconn 20000', 'maxconn 4000')
     .replace('bind :55000', `bind 127.0.0.1:${port}`)
     .replace(/(?:^ {4}server edge-\d+ .*\n?)+/m, servers.join(''))
-  return `${own}\nfrontend statistics\n    bind 127.0.0.1:${statistics}\n    stats enable\n    stats uri /\n`
 }

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DCLinter } from 'dclint'
@@ -5,6 +6,7 @@ import t from 'tap'
 import { parse, stringify } from 'yaml'
 import { createKeyFile } from '../../../src/access/signing-keys.ts'
 import { loadConfig } from '../../../src/config/index.ts'
+import { installed } from '../../support/installed.ts'
 
 interface Fault {
   readonly rule: string
@@ -40,6 +42,27 @@ t.test('the file follows the schema of the Compose specification and the rules o
   const planted = join(t.testdir({}), 'compose.yaml')
   writeFileSync(planted, text.replace('cap_drop', 'cap_dropp'))
   t.match(faults(planted), [/^invalid-schema: .*additional properties/], 'a planted fault is found')
+})
+
+t.test('Compose renders the file', (t) => {
+  const folder = t.testdir({})
+  mkdirSync(join(folder, 'config'))
+  const copy = join(folder, 'config/compose.yaml')
+  writeFileSync(copy, text)
+  let rendered: string
+  try {
+    rendered = execFileSync('docker', ['compose', '-f', copy, 'config'], { encoding: 'utf8', stdio: 'pipe' })
+  } catch {
+    // The first version of the program, which is the one of Debian 12, has its name of the project as an option only.
+    writeFileSync(copy, text.replace(/^name: (\S+)$/m, ''))
+    const program = installed({ variable: 'DOCKER_COMPOSE', names: ['docker-compose'], package: 'docker-compose' })
+    rendered = execFileSync(program, ['-f', copy, 'config'], { encoding: 'utf8', stdio: 'pipe' })
+  }
+  const { services: found } = parse(rendered)
+  t.strictSame(Object.keys(found).sort(), Object.keys(services).sort())
+  for (const name of ['edge-1', 'edge-2'])
+    t.match(found[name], { command: services[name].command, read_only: true, environment: services[name].environment })
+  t.end()
 })
 
 t.test(
@@ -92,8 +115,8 @@ t.test(
     const operations = ['edge-1 127.0.0.1:55001:55001', 'edge-2 127.0.0.1:55002:55001']
     t.strictSame(
       published,
-      ['balancer 0.0.0.0:55000:55000', ...operations],
-      'only the balancer is reachable from other machines, console and metrics from this one',
+      ['balancer 127.0.0.1:8404:8404', 'balancer 0.0.0.0:55000:55000', ...operations],
+      'only the balancer is reachable from other machines; its statistics, console and metrics from this one',
     )
     const { operations: listener } = parse(readFileSync('config/edge.example.yaml', 'utf8'))
     t.match(listener, { host: '0.0.0.0', port: 55001 }, 'the example serves them on the published port')

@@ -1,52 +1,25 @@
-/** The shipped HAProxy configuration in front of two replicas. Only addresses and the number of connections differ. */
-import { spawn } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+/** The shipped HAProxy configuration in front of two replicas. Only addresses differ. */
 import t, { type Test } from 'tap'
 import { type Simulator, startSimulator } from '../../../packages/simulator/src/index.ts'
 import { startFaultProxy } from '../../faults/proxy.ts'
+import { type Balancer, type BalancerOptions, startHaproxy } from '../../faults/suite/haproxy.ts'
 import { type RunningEdge, startEdge } from '../../support/edge.ts'
 import { eventually } from '../../support/eventually.ts'
-import { installed } from '../../support/installed.ts'
-import { freePort, startRedis } from '../../support/redis.ts'
+import { startRedis } from '../../support/redis.ts'
 
 const PASSWORD = 'only-for-tests'
-const haproxy = installed({ variable: 'HAPROXY', names: ['haproxy'], package: 'haproxy' })
 
-interface Balancer {
-  readonly url: string
-  /** Which replicas HAProxy sends requests to: `UP 1/2` is a replica whose first failed check does not count yet. */
-  up(): Promise<string[]>
-}
-
-/** Starts HAProxy with config/haproxy.cfg in front of these replicas, named edge-1 and edge-2. */
-async function startHaproxy(t: Test, edges: readonly Pick<RunningEdge, 'url' | 'operationsUrl'>[]): Promise<Balancer> {
-  const [api, stats] = [await freePort(), await freePort()]
-  const servers = edges.map(({ url, operationsUrl }, at) => {
-    const [serving, probes] = [url, operationsUrl].map((each) => new URL(each).port)
-    return `    server edge-${at + 1} 127.0.0.1:${serving} port ${probes}`
-  })
-  const shipped = readFileSync('config/haproxy.cfg', 'utf8')
-  const adapted = shipped
-    // The machine of the test may allow few open files.
-    .replace('maxconn 20000', 'maxconn 500')
-    .replace(/^resolvers docker\n(?: .*\n)+/m, '')
-    .replace(' resolvers docker init-addr libc,none', '')
-    .replace('bind :55000', `bind 127.0.0.1:${api}`)
-    .replace(/(?:^ {4}server edge-\d.*\n)+/m, `${servers.join('\n')}\n`)
-  const file = join(t.testdir(), 'haproxy.cfg')
-  writeFileSync(
-    file,
-    `${adapted}\nfrontend stats\n    bind 127.0.0.1:${stats}\n    stats enable\n    stats uri /stats\n`,
-  )
-  const child = spawn(haproxy, ['-db', '-f', file], { stdio: 'ignore' })
-  t.teardown(() => child.kill('SIGKILL'))
-  const up = async (): Promise<string[]> => {
-    const response = await fetch(`http://127.0.0.1:${stats}/stats;csv`).catch(() => undefined)
-    const rows = (await response?.text())?.split('\n').map((line) => line.split(',')) ?? []
-    return rows.flatMap(([, name = '', ...row]) => (/^edge-/.test(name) && row[15]?.startsWith('UP') ? name : []))
-  }
-  return { url: `http://127.0.0.1:${api}`, up }
+/** Starts HAProxy in front of these replicas, named edge-1 and edge-2. */
+async function balance(
+  t: Test,
+  edges: readonly Pick<RunningEdge, 'url' | 'operationsUrl'>[],
+  options: BalancerOptions = {},
+): Promise<Balancer> {
+  const portOf = (url: string) => Number(new URL(url).port)
+  const replicas = edges.map(({ url, operationsUrl }) => ({ port: portOf(url), operationsPort: portOf(operationsUrl) }))
+  const balancer = await startHaproxy(replicas, options)
+  t.teardown(() => balancer.close())
+  return balancer
 }
 
 interface Cluster {
@@ -70,10 +43,19 @@ async function cluster(t: Test): Promise<Cluster> {
 const headers = { authorization: `Basic ${Buffer.from('admin:admin-pw').toString('base64')}` }
 const get = (url: string, path: string) => fetch(`${url}${path}`, { headers })
 
+t.test('it starts with 1,024 open files, and its statistics page shows both replicas', async (t) => {
+  const { start } = await cluster(t)
+  const balancer = await balance(t, [await start(), await start()], { openFiles: 1024 })
+  t.equal((await get(balancer.url, '/agents')).status, 200)
+  const page = await (await fetch(balancer.statistics)).text()
+  t.match(page, /<title>Statistics Report for HAProxy/)
+  for (const name of ['edges', 'edge-1', 'edge-2']) t.match(page, `>${name}</a>`, name)
+})
+
 t.test('a rollout with a wrong secret: the old replica stays, the new one gets no request', async (t) => {
   const { start } = await cluster(t)
   const [old, wrong] = [await start(), await start({ password: 'wrong' })]
-  const balancer = await startHaproxy(t, [old, wrong])
+  const balancer = await balance(t, [old, wrong], { awaited: 1 })
   await eventually(async () => `${await balancer.up()}` === 'edge-1')
   const statuses = new Set<number>()
   for (let at = 0; at < 40; at += 1) {
@@ -90,7 +72,7 @@ t.test('all nodes are down: no replica leaves, and stale responses and error 920
   const redis = await startRedis()
   t.teardown(() => redis.close())
   const settings = { cache: { redis: { url: redis.url }, ttl: { agents: '1s' } } }
-  const balancer = await startHaproxy(t, [await start({ settings }), await start({ settings })])
+  const balancer = await balance(t, [await start({ settings }), await start({ settings })])
   await eventually(async () => `${await balancer.up()}` === 'edge-1,edge-2')
   await (await get(balancer.url, '/agents')).arrayBuffer()
   for (const { name } of simulator.nodes) await simulator.faults.set(name, { apiDown: true })
@@ -117,7 +99,7 @@ t.test('one replica is cut off from all nodes: it leaves, and clients see no fai
   t.teardown(() => Promise.all(proxies.map((proxy) => proxy.close())))
   const nodes = simulator.nodes.map((node, at) => ({ ...node, url: `http://127.0.0.1:${proxies[at]?.port}` }))
   const settings = { cache: { redis: { url: redis.url } } }
-  const balancer = await startHaproxy(t, [await start({ settings, nodes }), await start({ settings })])
+  const balancer = await balance(t, [await start({ settings, nodes }), await start({ settings })])
   await eventually(async () => `${await balancer.up()}` === 'edge-1,edge-2')
   for (const proxy of proxies) await proxy.set({ kind: 'refuse' })
   await eventually(async () => {

@@ -1,29 +1,13 @@
 import { spawnSync } from 'node:child_process'
-import { accessSync, readFileSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { startEdge } from '../../../support/edge.ts'
+import { installed } from '../../../support/installed.ts'
 import { startRedis } from '../../../support/redis.ts'
 
-/** Returns the path of promtool, from PROMTOOL or the search path. */
-const promtool = [process.env.PROMTOOL ?? '', ...pathFolders().map((folder) => join(folder, 'promtool'))].find(exists)
+const promtool = installed({ variable: 'PROMTOOL', names: ['promtool'], package: 'prometheus' })
 
-const skip = promtool === undefined && 'promtool is not installed (Debian package prometheus)'
-
-function pathFolders(): string[] {
-  return (process.env.PATH ?? '').split(delimiter)
-}
-
-function exists(file: string): boolean {
-  try {
-    accessSync(file)
-    return file !== ''
-  } catch {
-    return false
-  }
-}
-
-t.test('promtool finds nothing to complain about in the metrics of the edge', { skip }, async (t) => {
+t.test('promtool finds nothing to complain about in the metrics of the edge', async (t) => {
   const redis = await startRedis()
   t.teardown(() => redis.close())
   const nodes = [{ name: 'master', type: 'master', url: 'http://127.0.0.1:9' }] as const
@@ -33,19 +17,19 @@ t.test('promtool finds nothing to complain about in the metrics of the edge', { 
   await (await fetch(`${edge.url}/version`, { headers })).text()
   const text = await (await fetch(`${edge.operationsUrl}/metrics`, { headers })).text()
   t.match(text, 'edge_cache_requests_total')
-  const { stdout, stderr } = spawnSync(promtool ?? '', ['check', 'metrics'], { input: text, encoding: 'utf8' })
+  const { stdout, stderr } = spawnSync(promtool, ['check', 'metrics'], { input: text, encoding: 'utf8' })
   // The names of Node.js itself, such as nodejs_eventloop_lag_seconds, come from the library.
   const complaints = `${stdout}${stderr}`.split('\n').filter((line) => /^(?:edge|http)_/.test(line))
   t.strictSame(complaints, [])
-  const planted = spawnSync(promtool ?? '', ['check', 'metrics'], {
+  const planted = spawnSync(promtool, ['check', 'metrics'], {
     input: '# TYPE edge_x counter\nedge_x 1\n',
     encoding: 'utf8',
   })
   t.match(`${planted.stdout}${planted.stderr}`, /^edge_x/m, 'it complains about a counter without _total and help')
 })
 
-t.test('promtool accepts the alert rules', { skip }, (t) => {
-  const { status, stdout, stderr } = spawnSync(promtool ?? '', ['check', 'rules', 'config/prometheus/alerts.yml'], {
+t.test('promtool accepts the alert rules', (t) => {
+  const { status, stdout, stderr } = spawnSync(promtool, ['check', 'rules', 'config/prometheus/alerts.yml'], {
     encoding: 'utf8',
   })
   t.equal(status, 0, `${stdout}${stderr}`)
