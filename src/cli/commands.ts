@@ -1,8 +1,8 @@
 /** All commands with their help. The code of a command is loaded when the command runs. */
-import { Command, Option } from 'commander'
+import { Command } from 'commander'
 import { addedCommands } from './added-commands.ts'
+import { contractOption, edgeCommands } from './edge-commands.ts'
 import { CommandError, parseInteger } from './terminal.ts'
-import type { WarmOptions } from './warm.ts'
 
 const config = ['--config <file>', 'configuration file (YAML); default: the file named by EDGE_CONFIG'] as const
 const usersFile = ['--file <file>', 'the users file (access.users)', 'users'] as const
@@ -10,7 +10,7 @@ const usersFile = ['--file <file>', 'the users file (access.users)', 'users'] as
 /** A wrong option is thrown as a `CommandError`, or reported by commander. */
 export async function commands(version: string): Promise<readonly Command[]> {
   const added = await addedCommands()
-  return [start(), ...added, check(), user(), token(), warm(), routes(), openApi(version), audit()]
+  return [start(), ...added, check(), ...edgeCommands(), user(), token(), routes(), openApi(version), audit()]
 }
 
 function start(): Command {
@@ -102,42 +102,17 @@ function audit(): Command {
   return group
 }
 
-function warm(): Command {
-  return new Command('warm')
-    .description('fill the cache of a running edge')
-    .requiredOption('--url <url>', 'URL of the edge')
-    .option('--from <file>', 'file with one path or URL per line')
-    .option('--busiest <n>', 'the n URLs with the most cache hits; needs cache:read', parseInteger(1, 1_000_000))
-    .option('--list', 'print these URLs instead, for a later --from')
-    .option('--user <name>', 'user to log in as; the password is prompted, or the first line of standard input')
-    .option('--token-file <file>', 'file with a token, instead of --user; "token issue" prints one')
-    .option('--ca <file>', 'PEM file of the CA that signed the certificate of the edge')
-    .option(
-      '--operations <url>',
-      'URL of the operations listener: adapts the load to the free slots of the nodes; needs operations:read',
-    )
-    .option('--concurrency <n>', 'concurrent requests at most; starts with one', parseInteger(1, 64), 2)
-    .addHelpText('after', '\nExit codes: 0 if every request succeeded, 1 if some failed, 2 for wrong options.')
-    .action(async (options: WarmOptions) => (await import('./warm.ts')).warm(options))
-}
-
-function contract(): Option {
-  return new Option('--contract <name>', 'classic (releases 3.x) or newer (releases 4.x)')
-    .choices(['classic', 'newer'])
-    .default('classic')
-}
-
 function routes(): Command {
   return new Command('routes')
     .description('list every endpoint of a contract')
-    .addOption(contract())
+    .addOption(contractOption())
     .action(async (options) => (await import('./reports.ts')).printRoutes(options))
 }
 
 function openApi(version: string): Command {
   return new Command('openapi')
     .description('print the OpenAPI document of a contract (JSON)')
-    .addOption(contract())
+    .addOption(contractOption())
     .option('--server <url>', 'URL of the edge for clients')
     .action(async (options) => (await import('./reports.ts')).printOpenApi(version, options))
 }

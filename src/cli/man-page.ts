@@ -1,5 +1,6 @@
 /** `manager-edge man`: the manual page, generated from the commands (man(7) macros). */
 import type { Command } from 'commander'
+import { notesOf } from './notes.ts'
 
 /** Returns the manual page of a program in section 1. It has no date, so that equal sources give equal packages. */
 export function manualPage(program: Command): string {
@@ -39,7 +40,15 @@ function commandSection(path: string, command: Command): string[] {
     `.SS ${roff(path + arguments_.join(''))}`,
     roff(sentence(command.description())),
     ...options.map((each) => `.TP\n.B ${roff(each.flags)}\n${roff(sentence(help.optionDescription(each)))}`),
+    ...notesSection(command),
   ]
+}
+
+function notesSection(command: Command): string[] {
+  const { exitCodes, examples = [] } = notesOf(command) ?? {}
+  if (exitCodes === undefined) return []
+  const lines = examples.map((example) => `${roff(`manager-edge ${example}`)}\n.br`)
+  return ['.PP\nExamples:', '.RS', ...lines, '.RE', `.PP\n${roff(`Exit codes: ${exitCodes}.`)}`]
 }
 
 function sentence(text: string): string {

@@ -5,6 +5,7 @@ import { verifyAudit } from '../audit/verify.ts'
 import type { Contract, Endpoint } from '../catalogue/endpoint.ts'
 import { bothContracts } from '../catalogue/index.ts'
 import { nameOf } from '../core/endpoint-names.ts'
+import { type Column, formatTable } from './output.ts'
 import { CommandError, print } from './terminal.ts'
 
 const documents = { classic: openApiDocument, newer: newerOpenApiDocument }
@@ -34,29 +35,19 @@ export async function printAuditFaults(files: readonly string[], options: { last
   print('ok')
 }
 
-const columns: readonly (readonly [string, (endpoint: Endpoint) => string])[] = [
-  ['METHOD', ({ method }) => method],
-  ['PATH', nameOf],
-  ['PERMISSION', ({ permission }) => permission],
-  ['TARGET', ({ target }) => target.kind],
-  ['CACHE', (endpoint) => ('cache' in endpoint && 'group' in endpoint.cache ? endpoint.cache.group : '-')],
-  ['SECRET', ({ secret }) => (secret === 'none' ? '-' : secret)],
+const columns: readonly Column<Endpoint>[] = [
+  { title: 'METHOD', cell: ({ method }) => method },
+  { title: 'PATH', cell: nameOf },
+  { title: 'PERMISSION', cell: ({ permission }) => permission },
+  { title: 'TARGET', cell: ({ target }) => target.kind },
+  {
+    title: 'CACHE',
+    cell: (endpoint) => ('cache' in endpoint && 'group' in endpoint.cache ? endpoint.cache.group : '-'),
+  },
+  { title: 'SECRET', cell: ({ secret }) => (secret === 'none' ? '-' : secret) },
 ]
 
 /** Returns records as an aligned table: a line of column titles, then one line per endpoint. Ends with a line feed. */
 export function routesTable(catalogue: readonly Endpoint[]): string {
-  const lines = [
-    columns.map(([title]) => title),
-    ...catalogue.map((endpoint) => columns.map(([, cell]) => cell(endpoint))),
-  ]
-  const widths = columns.map((_, at) => Math.max(...lines.map((line) => line[at]?.length ?? 0)))
-  return lines
-    .map(
-      (line) =>
-        `${line
-          .map((cell, at) => cell.padEnd(widths[at] ?? 0))
-          .join('  ')
-          .trimEnd()}\n`,
-    )
-    .join('')
+  return formatTable(columns, catalogue)
 }

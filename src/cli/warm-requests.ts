@@ -1,6 +1,7 @@
 /** The requests of `manager-edge warm`, with a concurrency that follows the load of the nodes. */
+import type { EdgeClient, ReceivedResponse } from './edge-client.ts'
 import { CommandError } from './terminal.ts'
-import { type EdgeClient, UnauthorizedError, type WarmResponse } from './warm-client.ts'
+import { UnauthorizedError } from './warm-urls.ts'
 
 /** `cached`: stored before this request. `uncached`: a good response that the edge does not store. */
 export type Outcome = 'stored' | 'cached' | 'uncached' | 'failed'
@@ -13,7 +14,7 @@ export interface WarmResult {
 }
 
 export interface WarmAllOptions {
-  readonly get: (path: string) => Promise<WarmResponse>
+  readonly get: (path: string) => Promise<ReceivedResponse>
   readonly concurrency: Pick<AdaptiveConcurrency, 'limit' | 'succeed' | 'reject'>
   readonly onResult: (result: WarmResult) => void
   /** Called with the milliseconds of a pause, after 429 or 503. */
@@ -76,7 +77,7 @@ export async function warmAll(paths: readonly string[], options: WarmAllOptions)
 }
 
 /** Reads the outcome from `Cache-Status` (RFC 9211). With `ttl` alone, the response is being written to a slow store. */
-export function classify({ status, cacheStatus }: WarmResponse): Omit<WarmResult, 'path'> {
+export function classify({ status, cacheStatus }: ReceivedResponse): Omit<WarmResult, 'path'> {
   if (status !== 200) return { outcome: 'failed', reason: `HTTP ${status}` }
   if (/;\s*hit\b/.test(cacheStatus)) return { outcome: 'cached' }
   if (/;\s*(?:stored|collapsed|ttl=[1-9])/.test(cacheStatus)) return { outcome: 'stored' }

@@ -68,3 +68,56 @@ t.test('Cache-Status decides the outcome of a request', async (t) => {
     t.equal(classify({ status: 200, cacheStatus }).outcome, outcome, cacheStatus)
   t.equal(classify({ status: 504, cacheStatus: '' }).outcome, 'failed')
 })
+
+t.test(
+  'the busiest URLs include snapshots and joined responses, and warm has no line of progress in a pipe',
+  async (t) => {
+    const simulator = await startSimulator({ agents: 20, workers: 1, username: 'edge', password: 'only-for-tests' })
+    t.teardown(() => simulator.close())
+    const edge = await startEdge({ nodes: simulator.nodes, settings: { cache: lasting } })
+    t.teardown(() => edge.close())
+    const headers = { authorization: edge.authorization('admin') }
+    const read = async (path: string) => {
+      const response = await fetch(edge.url + path, { headers })
+      await response.arrayBuffer()
+      return response.headers.get('cache-status') ?? ''
+    }
+    for (const limit of [1, 2, 3, 4]) await read(`/agents?limit=${limit}`)
+    await read('/syscheck/001?limit=1')
+    const warm = (...args: string[]) =>
+      result(t, ['warm', '--url', edge.url, '--busiest', '9', '--user', 'reader', ...args], { input: 'reader-pw\n' })
+    const listed = await warm('--list', '--json')
+    t.equal(listed.code, 0, listed.err)
+    const { urls } = JSON.parse(listed.out)
+    t.match(urls[0], /^\/agents\?limit=[12]$/, 'two queries build the snapshot again')
+    t.notMatch(urls.join(' '), '#')
+    await fetch(`${edge.url}/cache`, { method: 'DELETE', headers })
+    const file = join(t.testdir({}), 'urls')
+    writeFileSync(file, urls.join('\n'))
+    const args = ['warm', '--url', edge.url, '--from', file, '--user', 'reader']
+    const warmed = await result(t, args, { input: 'reader-pw\n' })
+    t.strictSame([warmed.code, warmed.err], [0, ''])
+    t.match(await read('/agents?limit=7&sort=-id'), /hit; .*detail=snapshot/)
+  },
+)
+
+t.test('warm reads and requests the URLs of the newer contract', async (t) => {
+  const simulator = await startSimulator({ layout: 'newer', agents: 6, workers: 0, password: 'only-for-tests' })
+  t.teardown(() => simulator.close())
+  const settings = { listen: { secondPort: 0 }, cluster: { layout: 'newer' }, cache: lasting }
+  const edge = await startEdge({ nodes: simulator.nodes, settings })
+  t.teardown(() => edge.close())
+  const basic = edge.authorization('admin')
+  const logIn = await fetch(`${edge.secondUrl}/security/user/authenticate?raw=true`, {
+    method: 'POST',
+    headers: { authorization: basic },
+  })
+  const headers = { authorization: `Bearer ${await logIn.text()}` }
+  for (const limit of [1, 2, 3]) await (await fetch(`${edge.secondUrl}/agents?limit=${limit}`, { headers })).text()
+  await (await fetch(`${edge.url}/rules?limit=1`, { headers: { authorization: basic } })).text()
+  const args = ['warm', '--url', String(edge.secondUrl), '--busiest', '9', '--user', 'reader', '--contract', 'newer']
+  const { code, out, err } = await result(t, [...args, '--json'], { input: 'reader-pw\n' })
+  t.strictSame([code, err], [0, ''])
+  t.match(JSON.parse(out), { stored: 0, failed: 0, uncached: 0 })
+  t.ok(JSON.parse(out).cached >= 2, out)
+})

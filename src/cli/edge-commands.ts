@@ -1,0 +1,107 @@
+/** The commands against a running edge, with their help. A further one is a function here and a row in `edgeCommands`. */
+import { Command, Option } from 'commander'
+import { addConnectionOptions, addCredentialOptions } from './edge-client.ts'
+import type { ExplainOptions } from './explain.ts'
+import { addNotes } from './notes.ts'
+import type { PurgeOptions } from './purge.ts'
+import { parseInteger } from './terminal.ts'
+import type { TopOptions } from './top.ts'
+import type { WarmOptions } from './warm.ts'
+
+export function edgeCommands(): readonly Command[] {
+  return [problems(), top(), explain(), purge(), warm()]
+}
+
+const json = ['--json', 'print JSON'] as const
+const NOTHING_KNOWN = '2 for wrong options, or if the edge cannot be reached, refuses the user or fails'
+
+function problems(): Command {
+  const command = addConnectionOptions(new Command('problems').description('print what is wrong with a running edge'))
+    .option(...json)
+    .action(async (options) => (await import('./problems.ts')).printProblems(options))
+  return addNotes(command, {
+    exitCodes: `0 if there is no error and no warning, 1 if there is one, ${NOTHING_KNOWN}`,
+    examples: ['problems --user alice --password-file ./password', 'problems --token-file ./token --json'],
+  })
+}
+
+function top(): Command {
+  const command = addConnectionOptions(
+    new Command('top').description('show the busiest endpoints and callers, and the nodes, of one replica'),
+  )
+    .option('--seconds <n>', 'seconds of traffic that the tables cover', parseInteger(1, 600), 10)
+    .option('--rows <n>', 'endpoints and callers to show', parseInteger(1, 1000), 10)
+    .option('--once', 'print the tables once; without a terminal and with --json always')
+    .option(...json)
+    .action(async (options: TopOptions) => (await import('./top.ts')).top(options))
+  return addNotes(command, {
+    exitCodes: `0, or ${NOTHING_KNOWN}`,
+    examples: ['top --user alice', 'top --user alice --password-file ./password --seconds 30 --json'],
+  })
+}
+
+function explain(): Command {
+  const command = addConnectionOptions(
+    new Command('explain').description('explain what the cache does with a request, and what a write invalidates'),
+  )
+    .argument('<method>', 'method of the request')
+    .argument('<path>', 'path and query')
+    .addOption(contractOption())
+    .option(...json)
+    .action(async (method: string, path: string, options: ExplainOptions) =>
+      (await import('./explain.ts')).explain(method, path, options),
+    )
+  return addNotes(command, {
+    exitCodes: `0, 1 if the edge would refuse the request, ${NOTHING_KNOWN}`,
+    examples: ["explain GET '/agents?limit=5' --user alice", 'explain PUT /agents/001/restart --user alice --json'],
+  })
+}
+
+function purge(): Command {
+  const command = addConnectionOptions(new Command('purge').description('remove stored responses of all replicas'))
+    .option('--tag <tag>', 'those with a tag, such as agent:001')
+    .option('--group <name>', 'those of a cache group, such as agents')
+    .option('--endpoint <route>', 'those of an endpoint, such as /agents/:agent_id')
+    .option('--all', 'all')
+    .option('--soft', 'mark them as stale instead: served while they are refreshed')
+    .option('--dry-run', 'print only what a purge would remove')
+    .option(...json)
+    .action(async (options: PurgeOptions) => (await import('./purge.ts')).purge(options))
+  return addNotes(command, {
+    exitCodes: `0, 1 if the edge refuses the purge or carries it out later, ${NOTHING_KNOWN}`,
+    examples: ['purge --tag agent:001 --user alice', 'purge --group agents --dry-run --user alice --json'],
+  })
+}
+
+function warm(): Command {
+  const command = new Command('warm')
+    .description('fill the cache of a running edge')
+    .requiredOption('--url <url>', 'URL of the edge')
+    .option('--from <file>', 'file with one path or URL per line')
+    .option('--busiest <n>', 'the n URLs with the most cache hits; needs cache:read', parseInteger(1, 1_000_000))
+    .option('--list', 'print these URLs instead, for a later --from')
+  return addNotes(
+    addCredentialOptions(command)
+      .option(
+        '--operations <url>',
+        'URL of the operations listener: adapts the load to the free slots of the nodes; needs operations:read',
+      )
+      .option('--concurrency <n>', 'concurrent requests at most; starts with one', parseInteger(1, 64), 2)
+      .addOption(contractOption())
+      .option(...json)
+      .action(async (options: WarmOptions) => (await import('./warm.ts')).warm(options)),
+    {
+      exitCodes: '0 if every request succeeded, 1 if some failed or the edge cannot be reached, 2 for wrong options',
+      examples: [
+        'warm --url https://edge.example:55000 --from ./urls --user alice',
+        'warm --url https://edge.example:55000 --busiest 100 --user alice --password-file ./password',
+      ],
+    },
+  )
+}
+
+export function contractOption(): Option {
+  return new Option('--contract <name>', 'classic (releases 3.x) or newer (releases 4.x)')
+    .choices(['classic', 'newer'])
+    .default('classic')
+}

@@ -1,0 +1,183 @@
+/** `manager-edge top`: the busiest endpoints and callers, and the nodes, of one replica. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Now } from '../admin/console/api-types.ts'
+import type { NodeSummary, Nodes } from '../admin/console/node-types.ts'
+import type { TailBatch, TailRequest } from '../admin/console/request-types.ts'
+import { type ConnectionOptions, type Operations, withOperations } from './edge-client.ts'
+import { coloured, createProgressLine, formatTable, printJson, singleLine } from './output.ts'
+
+export interface TopOptions extends ConnectionOptions {
+  readonly json?: true
+  /** Print one table and end. */
+  readonly once?: true
+  /** Seconds of traffic that one table covers. */
+  readonly seconds: number
+  /** Rows of endpoints and of callers. */
+  readonly rows: number
+}
+
+/** Requests with the same endpoint or caller. */
+interface Busy {
+  readonly name: string
+  readonly requests: number
+  /** Percent of all observed requests. */
+  readonly share: number
+  readonly hits: number
+  /** Responses with a 5xx status. */
+  readonly failures: number
+  /** Milliseconds of all requests together. */
+  readonly time: number
+}
+
+interface Top {
+  readonly edge: Pick<Now['edge'], 'name' | 'version' | 'ready'>
+  readonly rates: Now['rates']
+  readonly seconds: number
+  /** Requests that the table is made of; `skipped` more were not sent to this command. */
+  readonly observed: number
+  readonly skipped: number
+  readonly endpoints: readonly Busy[]
+  readonly callers: readonly Busy[]
+  readonly nodes: readonly NodeSummary[]
+}
+
+const REPAINT_INTERVAL_MS = 2000
+
+export async function top(options: TopOptions): Promise<void> {
+  const { json, once, seconds } = options
+  const isLive = process.stdout.isTTY === true && !json && !once
+  await withOperations(options, async (operations) => {
+    const stop = new AbortController()
+    const offset = await operations.clockOffset()
+    const window = createWindow(seconds * 1000, () => Date.now() + offset)
+    const watching = watch(operations, window, stop.signal)
+    try {
+      if (isLive) await repaint(options, { operations, window, watching })
+      else {
+        const progress = createProgressLine()
+        progress.show(`watching requests for ${seconds} s`)
+        await Promise.race([sleep(seconds * 1000), watching])
+        progress.clear()
+        const found = await read(operations, window, options)
+        if (json) printJson(found)
+        else process.stdout.write(format(found))
+      }
+    } finally {
+      stop.abort()
+      await watching.catch(() => undefined)
+    }
+  })
+}
+
+interface Watched {
+  readonly operations: Operations
+  readonly window: RequestWindow
+  readonly watching: Promise<void>
+}
+
+/** Runs until the operator ends it (control-C), or the stream ends. */
+async function repaint(options: TopOptions, { operations, window, watching }: Watched): Promise<void> {
+  for (;;) {
+    const text = format(await read(operations, window, options))
+    // Home, then the lines, each cleared to its end: clearing the whole screen first would flicker.
+    process.stdout.write(`\x1b[H${text.replaceAll('\n', '\x1b[K\n')}\x1b[J`)
+    const isOver = await Promise.race([sleep(REPAINT_INTERVAL_MS, false), watching.then(() => true)])
+    if (isOver) return
+  }
+}
+
+/** Resolves when the edge ends the stream, or `signal` aborts. */
+async function watch({ events }: Operations, window: RequestWindow, signal: AbortSignal): Promise<void> {
+  try {
+    for await (const text of events('/api/requests', signal)) if (text !== '{}') window.add(JSON.parse(text))
+  } catch (error) {
+    if (!signal.aborted) throw error
+  }
+}
+
+interface RequestWindow {
+  add(batch: TailBatch): void
+  requests(): readonly TailRequest[]
+  skipped(): number
+}
+
+/** The requests of the last `lengthMs` milliseconds. `clock`: that of the edge. The edge first sends older requests too. */
+function createWindow(lengthMs: number, clock: () => number): RequestWindow {
+  let requests: readonly TailRequest[] = []
+  let skips: readonly { readonly at: number; readonly count: number }[] = []
+  const isRecent = ({ at }: { readonly at: number }) => at >= clock() - lengthMs
+  return {
+    add: (batch) => {
+      requests = [...requests, ...batch.requests].filter(isRecent)
+      skips = [...skips, { at: clock(), count: batch.skipped }].filter(isRecent)
+    },
+    requests: () => requests.filter(isRecent),
+    skipped: () => skips.filter(isRecent).reduce((sum, { count }) => sum + count, 0),
+  }
+}
+
+async function read({ read }: Operations, window: RequestWindow, { seconds, rows }: TopOptions): Promise<Top> {
+  const [{ edge, rates }, { nodes }] = await Promise.all([read<Now>('/api/now'), read<Nodes>('/api/nodes')])
+  const requests = window.requests()
+  const busiest = (nameOf: (request: TailRequest) => string) => groupBy(requests, nameOf).slice(0, rows)
+  const { name, version, ready } = edge
+  return {
+    edge: { name, version, ready },
+    rates,
+    seconds,
+    observed: requests.length,
+    skipped: window.skipped(),
+    endpoints: busiest(({ method, path, route }) => `${method} ${path ?? route}`),
+    callers: busiest(({ user, client }) => (user === '' ? client : user)),
+    nodes: [...nodes].sort((a, b) => b.calls - a.calls),
+  }
+}
+
+function groupBy(requests: readonly TailRequest[], nameOf: (request: TailRequest) => string): Busy[] {
+  const groups = new Map<string, TailRequest[]>()
+  for (const request of requests) {
+    const group = groups.get(nameOf(request))
+    if (group === undefined) groups.set(nameOf(request), [request])
+    else group.push(request)
+  }
+  const busy = [...groups].map(([name, all]) => ({
+    name,
+    requests: all.length,
+    share: Math.round((100 * all.length) / requests.length),
+    hits: all.filter(({ cache }) => cache === 'hit').length,
+    failures: all.filter(({ status }) => status >= 500).length,
+    time: Math.round(all.reduce((sum, { ms }) => sum + ms, 0)),
+  }))
+  return busy.sort((a, b) => b.requests - a.requests || b.time - a.time)
+}
+
+function format({ edge, rates, seconds, observed, skipped, endpoints, callers, nodes }: Top): string {
+  const hits = rates.hitRatio === undefined ? '' : `, ${Math.round(100 * rates.hitRatio)} % hits`
+  const state = edge.ready ? 'ready' : coloured('red', 'not ready')
+  const note = skipped > 0 ? `, ${skipped} more not shown (rate too high)` : ''
+  const columns = (title: string) => [
+    { title, cell: ({ name }: Busy) => name },
+    { title: 'REQUESTS', cell: ({ requests }: Busy) => requests },
+    { title: '%', cell: ({ share }: Busy) => share },
+    { title: 'HITS', cell: ({ hits }: Busy) => hits },
+    { title: '5XX', cell: ({ failures }: Busy) => failures },
+    { title: 'MS', cell: ({ time }: Busy) => time },
+  ]
+  const nodeColumns = [
+    { title: 'NODE', cell: ({ name }: NodeSummary) => name },
+    { title: 'STATE', cell: ({ state }: NodeSummary) => state },
+    { title: 'IN FLIGHT', cell: ({ inFlight, limit }: NodeSummary) => `${inFlight}/${limit}` },
+    { title: 'QUEUED', cell: ({ queue }: NodeSummary) => queue },
+    { title: 'CALLS IN 5 MIN', cell: ({ calls }: NodeSummary) => calls },
+    { title: 'FAILED', cell: ({ failed }: NodeSummary) => failed },
+    { title: 'P50 MS', cell: ({ p50 }: NodeSummary) => (p50 === undefined ? '-' : Math.round(p50)) },
+    { title: 'P99 MS', cell: ({ p99 }: NodeSummary) => (p99 === undefined ? '-' : Math.round(p99)) },
+  ]
+  const head = `${singleLine(edge.name)} ${edge.version}, ${state}: ${rates.perSecond.toFixed(1)} requests/s${hits}, ${rates.callsPerSecond.toFixed(1)} calls/s to nodes`
+  return [
+    `${head}\n${observed} requests in ${seconds} s${note}\n`,
+    formatTable(columns('ENDPOINT'), endpoints),
+    formatTable(columns('CALLER'), callers),
+    formatTable(nodeColumns, nodes),
+  ].join('\n')
+}

@@ -1,0 +1,94 @@
+/** What `manager-edge warm` reads: the list of URLs to request. */
+import { SNAPSHOT_MARK } from '../cache/key.ts'
+import type { Contract } from '../catalogue/endpoint.ts'
+import { parseName } from '../core/endpoint-names.ts'
+import { EXIT_CODES } from '../server/exit.ts'
+import type { EdgeClient } from './edge-client.ts'
+import { CommandError, readTextFile } from './terminal.ts'
+
+/** Thrown on status 401: no further request would succeed. */
+export class UnauthorizedError extends CommandError {
+  constructor() {
+    super('the edge refuses the credentials (401); no further request was sent')
+  }
+}
+
+/** Reads the paths of a file, each once, in its order. Skips empty lines and lines that start with #. */
+export async function readPaths(file: string, edge: URL): Promise<readonly string[]> {
+  const text = await readTextFile(file)
+  const faults: string[] = []
+  const paths = text.split(/\r?\n/).flatMap((line, index) => {
+    const entry = line.trim()
+    if (entry === '' || entry.startsWith('#')) return []
+    const path = parsePath(entry, edge)
+    if (path === undefined)
+      faults.push(`${file} line ${index + 1}: write a path such as /agents, or a URL of ${edge.origin}`)
+    return path ?? []
+  })
+  if (faults.length > 0) throw new CommandError(faults.slice(0, 10).join('\n'), EXIT_CODES.configuration)
+  return [...new Set(paths)]
+}
+
+/** Returns `undefined` for a URL of another origin, because the credentials are for this edge only. */
+function parsePath(entry: string, edge: URL): string | undefined {
+  if (/\s/.test(entry) || !URL.canParse(entry, edge.origin)) return undefined
+  const url = new URL(entry, edge)
+  const isPathOrUrl = entry.startsWith('/') || /^https?:\/\//.test(entry)
+  return isPathOrUrl && url.origin === edge.origin ? url.pathname + url.search : undefined
+}
+
+/** Rows of one page of `GET /cache`; the maximum of its parameter `limit` in the classic contract. */
+const PAGE_SIZE = 1000
+/** A snapshot is built for the second query of a collection, and then answers both. */
+const SNAPSHOT_QUERIES = ['?limit=1', '?limit=2']
+
+/** What differs between the contracts: the query for details, and where the rows and their number are. */
+const listings = {
+  classic: { query: { details: 'true' }, items: 'items', total: 'totalItems' },
+  newer: { query: {}, items: 'affected_items', total: 'total_affected_items' },
+} as const
+
+/** Returns the URLs of the stored responses of a contract with the most hits, the busiest first. */
+export async function fetchBusiest(edge: EdgeClient, count: number, contract: Contract): Promise<readonly string[]> {
+  const { query, items, total } = listings[contract]
+  const names = new Set<string>()
+  for (let offset = 0; names.size < count; offset += PAGE_SIZE) {
+    const page = new URLSearchParams({ ...query, sort: '-hits', limit: String(PAGE_SIZE), offset: String(offset) })
+    const { status, text } = await edge.getText(`/cache?${page}`)
+    if (status === 401) throw new UnauthorizedError()
+    const { data } = (status === 200 ? parseObject(text) : {}) as { readonly data?: Record<string, unknown> }
+    const [rows, all] = [data?.[items], data?.[total]]
+    if (!Array.isArray(rows) || typeof all !== 'number') {
+      const remedy = `it needs the permission cache:read, and --contract ${contract} a port for this contract`
+      throw new CommandError(`GET /cache has status ${status}: ${text.slice(0, 200)}; ${remedy}`)
+    }
+    for (const { url } of rows) if (names.size < count && isOfContract(url, contract)) names.add(nameOfRequest(url))
+    if (offset + PAGE_SIZE >= all) break
+  }
+  return [...names].flatMap((name) => urlsOf(parseName(name, contract).path))
+}
+
+/** Each contract lists the stored responses of both. */
+function isOfContract(url: unknown, contract: Contract): url is string {
+  return typeof url === 'string' && parseName(url, contract).contract === contract
+}
+
+/** Removes the name of the node from a part of a joined response: clients request the whole. */
+function nameOfRequest(url: string): string {
+  return url.endsWith(SNAPSHOT_MARK) ? url : url.replace(/#.*/, '')
+}
+
+function urlsOf(path: string): readonly string[] {
+  if (!path.endsWith(SNAPSHOT_MARK)) return [path]
+  const collection = path.slice(0, -SNAPSHOT_MARK.length)
+  return SNAPSHOT_QUERIES.map((query) => collection + query)
+}
+
+function parseObject(text: string): object {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? value : {}
+  } catch {
+    return {}
+  }
+}
