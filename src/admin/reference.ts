@@ -22,6 +22,21 @@ const css = `.contracts { display: flex; flex-wrap: wrap; gap: 0.5rem 1.5rem; pa
 .dark-mode .contracts a { color: #8ad3ea }
 .dark-mode .contracts a[aria-current] { color: #fff }
 .swagger-ui .scheme-container, .swagger-ui .authorization__btn { display: none }
+.swagger-ui .info .title small { background: #5a6270 }
+.swagger-ui .info .title small.version-stamp { background: #426000 }
+.swagger-ui .info a, .swagger-ui .info .link .url, .swagger-ui .tab li button.tablinks { color: #0b5a73 }
+.dark-mode .swagger-ui .info a, .dark-mode .swagger-ui .info .link .url { color: #8ad3ea }
+.swagger-ui .opblock .opblock-summary-method { background: #3b4151; color: #fff }
+.swagger-ui .opblock.opblock-delete .opblock-summary-method { background: #a11414 }
+.swagger-ui .opblock.opblock-post .opblock-summary-method { background: #17683f }
+.swagger-ui .opblock.opblock-put .opblock-summary-method { background: #8a4b00 }
+.swagger-ui .opblock.opblock-get .opblock-summary-method { background: #0b5a9c }
+.swagger-ui .parameter__in, .swagger-ui .parameter__extension, .swagger-ui .parameter__deprecated { color: inherit }
+.swagger-ui .response-control-media-type__accept-message, .swagger-ui .response-control-media-type__accept-message code { color: inherit }
+.swagger-ui .renderedMarkdown code, .swagger-ui .markdown code { color: #6a0dc0 }
+.dark-mode .swagger-ui .renderedMarkdown code, .dark-mode .swagger-ui .markdown code { color: #e3c2ff }
+.dark-mode .swagger-ui .microlight span { color: #fff !important }
+.dark-mode .swagger-ui .header-col, .dark-mode .swagger-ui .col_header { color: #fff }
 .swagger-ui td, .swagger-ui code { overflow-wrap: anywhere }
 `
 /** Only the top bar, which is not shown, would read the reader's choice of colours. */
@@ -41,6 +56,21 @@ nav.className = 'contracts'
 nav.setAttribute('aria-label', 'Contracts')
 nav.append(...links)
 document.body.prepend(nav)
+// Swagger UI leaves out what readers of a screen need. It renders again and again, so each change is completed.
+const complete = () => {
+  const each = (selector, change) => document.querySelectorAll(selector).forEach(change)
+  const set = (selector, name, value) => each(selector, (one) => one.setAttribute(name, value))
+  set('.information-container', 'role', 'region')
+  set('.information-container', 'aria-label', 'About this API')
+  set('.filter-container', 'role', 'search')
+  for (const level of [3, 4, 5]) set('.swagger-ui h' + level, 'aria-level', level - 1)
+  set('.swagger-ui pre', 'tabindex', '0')
+  each('.opblock-summary-control a[href]', (one) => one.removeAttribute('href'))
+  each('.responses-table', (one) => one.setAttribute('aria-label', 'Responses of ' + one.id.replaceAll('_', ' ')))
+  each('.parameters select', (one) =>
+    one.setAttribute('aria-label', one.closest('tr')?.getAttribute('data-param-name') ?? 'value'))
+}
+new MutationObserver(complete).observe(document.body, { childList: true, subtree: true })
 `
 
 /** The OpenAPI documents, which are built at their first use. */
@@ -97,6 +127,8 @@ async function registerPage(pages: FastifyInstance, { path, name, document }: Pa
       layout: 'BaseLayout',
       docExpansion: 'none',
       filter: true,
+      // Its colours are hard to read on a dark page.
+      syntaxHighlight: { activate: false, theme: 'monokai' },
       showExtensions: true,
       supportedSubmitMethods: [],
       defaultModelsExpandDepth: -1,

@@ -1,15 +1,18 @@
 /** The OpenAPI documents of the two contracts. Each is built at its first use and then stays in memory. */
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Server } from '../admin/openapi/document.ts'
 import type { Contract } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
 import { newerContract } from '../catalogue/newer-contract/index.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
+import type { Config } from '../config/schema.ts'
 import { etagOf } from '../core/envelope.ts'
 import type { Handler } from '../core/request.ts'
 import type { EnvelopeResponse } from '../core/response.ts'
 import { StoredForms } from '../core/stored-forms.ts'
 import { NO_FLAGS } from '../http/parameters.ts'
 import { preferencesOf, type Representation, represent } from '../representation/represent.ts'
+import { portsOf } from './fronts.ts'
 import { version } from './process.ts'
 
 export interface DescribedContract {
@@ -27,7 +30,7 @@ interface Description {
   readonly response: EnvelopeResponse
 }
 
-export function createApiDescription(current: ReloadableConfig['current']): ApiDescription {
+export function createApiDescription({ initial, current }: ReloadableConfig): ApiDescription {
   const describe = (build: () => Promise<object>): DescribedContract => {
     const get = describeOnce(build)
     return {
@@ -41,14 +44,30 @@ export function createApiDescription(current: ReloadableConfig['current']): ApiD
   return {
     classic: describe(async () => {
       const { openApiDocument } = await import('../admin/openapi/document.ts')
-      return openApiDocument(catalogue, { version })
+      return openApiDocument(catalogue, { version, server: serverOf(initial.listen, 'classic') })
     }),
     newer: describe(async () => {
       const { newerOpenApiDocument } = await import('../admin/openapi/newer-document.ts')
-      return newerOpenApiDocument(newerContract, { version })
+      return newerOpenApiDocument(newerContract, { version, server: serverOf(initial.listen, 'newer') })
     }),
   }
 }
+
+/**
+ * Returns the address of the port with this contract: each listener has both documents, also that of operators. The host is a
+ * variable, because clients may reach the edge under another name.
+ */
+function serverOf(listen: Config['listen'], contract: Contract): Server | string {
+  const port = portsOf(listen).find((each) => each.contract === contract)?.port
+  if (port === undefined) return '/'
+  const own = listen.host.includes(':') ? `[${listen.host}]` : listen.host
+  const host = listen.hosts[0] ?? (WILDCARDS.has(listen.host) ? 'edge.example' : own)
+  const description = 'The name or address under which clients reach the edge.'
+  const scheme = listen.tls === undefined ? 'http' : 'https'
+  return { url: `${scheme}://{host}:${port}`, variables: { host: { default: host, description } } }
+}
+
+const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
 
 function describeOnce(build: () => Promise<object>): () => Promise<Description> {
   let built: Promise<Description> | undefined

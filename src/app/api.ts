@@ -63,7 +63,7 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
     emit,
     resolveUrl: async (url, caller) => ofFronts().resolveUrl(url, caller),
   })
-  const description = createApiDescription(current)
+  const description = createApiDescription(settings)
   // Only users of the edge share an account, and so the responses to it.
   const sharesReads = initial.listen.secondPort !== undefined && initial.cluster.credentials.mode === 'service'
   const resolveTarget = sharesReads ? cache.ports.explained?.resolveTarget : undefined

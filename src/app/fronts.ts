@@ -147,7 +147,7 @@ export function servesNewerContract(listen: Config['listen']): boolean {
   return portsOf(listen).some(({ contract }) => contract === 'newer')
 }
 
-function portsOf({ contract, port, secondPort }: Config['listen']): readonly FrontSettings[] {
+export function portsOf({ contract, port, secondPort }: Config['listen']): readonly FrontSettings[] {
   const other = contract === 'classic' ? 'newer' : 'classic'
   return [{ contract, port }, ...(secondPort === undefined ? [] : [{ contract: other, port: secondPort } as const])]
 }

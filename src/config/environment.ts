@@ -5,6 +5,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import { parse } from 'yaml'
+import { findSimilar } from '../core/similar.ts'
 import {
   type Deprecation,
   deprecationOf,
@@ -13,7 +14,7 @@ import {
   type Renamed,
   renamedValue,
 } from './deprecated.ts'
-import { type Fault, findSimilar, ORDER_LAST } from './faults.ts'
+import { type Fault, ORDER_LAST } from './faults.ts'
 import { codeOf } from './file.ts'
 import { type Leaf, listLeaves, type SchemaNode } from './tree.ts'
 

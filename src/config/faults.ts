@@ -1,5 +1,5 @@
 /** Faults of the configuration. Each fault has its place and a remedy. */
-import { distance } from 'fastest-levenshtein'
+import { findSimilar } from '../core/similar.ts'
 import { formatPath, type Path, startsWith } from './tree.ts'
 
 export interface Fault {
@@ -60,16 +60,6 @@ export class FaultList {
 function formatFault({ place, path, message }: Fault): string {
   const where = [place, formatPath(path)].filter((part) => part !== '').join(' ')
   return where === '' ? message : `${where}: ${message}`
-}
-
-/** Returns the candidate that is most similar to the word, if one is similar enough to be a misspelling of it. */
-export function findSimilar(word: string, candidates: readonly string[]): string | undefined {
-  const maxDistance = Math.max(2, Math.floor(word.length / 3))
-  const ranked = candidates
-    .map((name) => ({ name, edits: distance(word.toLowerCase(), name.toLowerCase()) }))
-    .filter(({ edits }) => edits <= maxDistance)
-    .sort((a, b) => a.edits - b.edits)
-  return ranked[0]?.name
 }
 
 /** Returns `; did you mean "port"?`, or all candidates if none is similar. */

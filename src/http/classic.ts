@@ -1,9 +1,11 @@
 /** The classic contract: paths in any case, texts as values, and errors as `{error, message}` with a code for each fault. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
-import { EdgeError } from '../core/errors.ts'
+import { EdgeError, errorTable } from '../core/errors.ts'
+import { PROBLEM_TYPE } from '../core/response.ts'
+import { SUGGESTION_HEADER } from '../core/similar.ts'
 import { pretty } from '../representation/pretty.ts'
-import { JSON_TYPE } from '../representation/represent.ts'
+import { JSON_TYPE, PROBLEM_CONTENT } from '../representation/represent.ts'
 import { checkContentHeaders, parseBody } from './body.ts'
 import type { HttpContract, HttpSettings, RouterOptions } from './contract.ts'
 import { requestBody, validatedUrl } from './edge-request.ts'
@@ -87,13 +89,40 @@ function contractError(thrown: unknown, request: FastifyRequest): EdgeError {
   return toEdgeError(thrown)
 }
 
-/** Sends `{error, message}`; 401 as the text of the real API, unless the client accepts JSON by name. */
+/**
+ * Sends `{error, message}`, or a problem (RFC 9457) if the client accepts that by name; 401 as the text of the real API, unless
+ * the client accepts JSON by name.
+ */
 function sendError({ edge, headers }: FastifyRequest, reply: FastifyReply, error: EdgeError): FastifyReply {
-  if (error.status === 401 && !acceptsJson(headers.accept)) return reply.type('text/plain').send('401 Unauthorized')
-  const text = JSON.stringify({ error: error.code, message: error.message })
-  return reply.header('content-type', JSON_TYPE).send(edge.flags.pretty ? pretty(text) : text)
+  const send = (type: string, contents: object) => {
+    const text = JSON.stringify(contents)
+    return reply.header('content-type', type).send(edge.flags.pretty ? pretty(text) : text)
+  }
+  if (accepts(headers.accept, PROBLEM_TYPE)) {
+    // A problem has no status of a success: the real API sends some errors with 200.
+    const status = error.status === 200 ? 400 : error.status
+    reply.code(status)
+    return send(PROBLEM_CONTENT, classicProblem(error, status))
+  }
+  if (error.status === 401 && !accepts(headers.accept, 'application/json'))
+    return reply.type('text/plain').send('401 Unauthorized')
+  return send(JSON_TYPE, { error: error.code, message: error.message })
 }
 
-function acceptsJson(accept: string | undefined): boolean {
-  return accept?.split(',').some((range) => /^\s*application\/json\s*(?:;|$)/i.test(range)) ?? false
+function classicProblem({ code, message, headers }: EdgeError, status: number): object {
+  const { message: title, remedy } = errorTable[code]
+  const name = headers[SUGGESTION_HEADER]
+  return {
+    title,
+    status,
+    detail: message,
+    error: code,
+    remediation: remedy,
+    ...(name !== undefined && { suggestion: `Did you mean "${name}"?` }),
+  }
+}
+
+/** Whether `Accept` names the type, not only by a wildcard. */
+function accepts(accept: string | undefined, type: string): boolean {
+  return accept?.split(',').some((range) => range.split(';')[0]?.trim().toLowerCase() === type) ?? false
 }

@@ -7,6 +7,7 @@ import type { FastifySchemaValidationError } from 'fastify'
 import type { Endpoint, Field, Param, PrefixSetting } from '../catalogue/endpoint.ts'
 import { type Kind, kinds } from '../catalogue/schemas/kinds.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
+import { suggestionHeaders } from '../core/similar.ts'
 import { parseQuery } from '../query/grammar.ts'
 import { printable, type Values } from './parameters.ts'
 import type { JsonSchema } from './schema.ts'
@@ -117,7 +118,7 @@ const checkPageLimit: CheckParam = (param, value) => {
   return param.pageLimit.max !== undefined && Number(value) > param.pageLimit.max ? new EdgeError(1405) : undefined
 }
 
-export type SchemaError = Pick<FastifySchemaValidationError, 'keyword' | 'instancePath'>
+export type SchemaError = Pick<FastifySchemaValidationError, 'keyword' | 'instancePath' | 'params'>
 
 type Described = Readonly<Record<string, Param | Field>>
 type Part = 'params' | 'querystring' | 'body' | 'headers' | string
@@ -125,7 +126,8 @@ type Part = 'params' | 'querystring' | 'body' | 'headers' | string
 /** Returns the error of the contract for the first error that a schema reports. */
 export function validationError(endpoint: Endpoint, part: Part, error: SchemaError): EdgeError {
   const described = describedBy(endpoint, part)
-  if (error.keyword === 'additionalProperties') return unknownName(Object.keys(described))
+  if (error.keyword === 'additionalProperties')
+    return unknownName(error.params.additionalProperty, Object.keys(described))
   const name = nameIn(error.instancePath)
   const kind = Object.hasOwn(described, name) ? described[name]?.kind : undefined
   if (kind === undefined) return new EdgeError(614, name === '' ? '' : `  Field: ${printable(name)}`)
@@ -145,8 +147,9 @@ function describedBy(endpoint: Endpoint, part: Part): Described {
   return 'body' in endpoint && endpoint.body?.kind === 'fields' ? endpoint.body.fields : {}
 }
 
-function unknownName(names: readonly string[]): EdgeError {
-  return new EdgeError(604, `. Allowed filters: [ ${names.join('  ')} ]  `)
+function unknownName(name: unknown, names: readonly string[]): EdgeError {
+  const headers = suggestionHeaders(String(name), names)
+  return new EdgeError(604, `. Allowed filters: [ ${names.join('  ')} ]  `, { headers })
 }
 
 function missingField(endpoint: Endpoint, values: Readonly<Record<string, unknown>>): EdgeError | undefined {

@@ -16,7 +16,11 @@ interface Room {
 const NETWORK = ['node:http', 'node:https', 'node:net', 'node:tls', 'node:dns', 'node:http2']
 
 const table: Readonly<Record<string, Room>> = {
-  core: { rooms: ['catalogue/endpoint'], packages: ['lru-cache'], never: [...NETWORK, 'node:fs'] },
+  core: {
+    rooms: ['catalogue/endpoint'],
+    packages: ['fastest-levenshtein', 'lru-cache'],
+    never: [...NETWORK, 'node:fs'],
+  },
   catalogue: { rooms: [], packages: [], never: [...NETWORK, 'node:fs'] },
   query: { rooms: ['core', 'catalogue/endpoint'], packages: [], never: [...NETWORK, 'node:fs'] },
   rows: { rooms: ['core', 'query'], packages: [], never: [...NETWORK, 'node:fs'] },
@@ -115,7 +119,7 @@ const table: Readonly<Record<string, Room>> = {
     rooms: ['admin/console/*-types'],
     packages: ['preact', '@preact/signals', 'uplot', '@tanstack/virtual-core'],
   },
-  config: { rooms: ['core'], packages: ['yaml', 'typebox', 'ajv', 'fastest-levenshtein'] },
+  config: { rooms: ['core'], packages: ['yaml', 'typebox', 'ajv'] },
   // What a request means, not how the edge serves it: the simulated cluster takes the place of the manager.
   'packages/simulator': {
     rooms: [

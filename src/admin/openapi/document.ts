@@ -5,7 +5,7 @@ import managerErrors from '../../catalogue/items/manager-errors.json' with { typ
 import { type ErrorDefinition, errorTable } from '../../core/errors.ts'
 import { componentsOf } from './components.ts'
 import { codesByStatus } from './error-codes.ts'
-import { curlOf, exampleResponse } from './example.ts'
+import { curlOf, exampleOf, exampleResponse } from './example.ts'
 import {
   bodyOf,
   commonParameters,
@@ -21,7 +21,17 @@ export interface OpenApiOptions {
   /** Version of the edge. */
   readonly version: string
   /** Base address of the API; default `/`. */
-  readonly server?: string
+  readonly server?: string | Server
+}
+
+/** A base address with a host that the reader replaces, as OpenAPI writes it. */
+export interface Server {
+  readonly url: string
+  readonly variables: Readonly<Record<string, { readonly default: string; readonly description: string }>>
+}
+
+export function serversOf({ server = '/' }: Pick<OpenApiOptions, 'server'>): readonly Json[] {
+  return [typeof server === 'string' ? { url: server } : { ...server }]
 }
 
 /** Returns the document as a value that can be written as JSON. */
@@ -35,7 +45,7 @@ export function openApiDocument(catalogue: readonly Endpoint[], options: OpenApi
       description: introduction(),
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: options.server ?? '/' }],
+    servers: serversOf(options),
     security: [{ basic: [] }, { bearer: [] }],
     tags: sections.map((name) => ({ name, description: `Endpoints of the section ${name}.` })),
     paths: pathsOf(catalogue),
@@ -71,7 +81,9 @@ EDGE=https://edge.example:55000 EDGE_USER=alice
 The setting \`cache.ttl\` holds the freshness lifetime of each cache group. The header \`Cache-Status\` of a
 response reports what the cache did. \`GET /cache/explain\` reports what the cache would do with the next request.
 
-Errors of the manager have HTTP status 200 and the manager's code. The edge itself returns these errors:
+Errors of the manager have HTTP status 200 and the manager's code. The edge itself returns the errors below. If \`Accept\`
+names \`application/problem+json\`, they are problems (RFC 9457) with \`title\`, \`status\`, \`detail\`, \`error\` (the code),
+\`remediation\` and, for a misspelled name, \`suggestion\`. The header \`Did-You-Mean\` has that name in both forms.
 
 <details><summary>Errors of the edge</summary>
 
@@ -97,13 +109,14 @@ function pathsOf(catalogue: readonly Endpoint[]): Json {
 
 function operationOf(endpoint: Endpoint, template: PathTemplate): Json {
   const body = 'body' in endpoint ? endpoint.body : undefined
+  const { body: example = '{}' } = exampleOf(endpoint)
   return {
     operationId: operationId(endpoint),
     tags: [endpoint.section],
     summary: endpoint.summary,
     description: describe(endpoint),
     parameters: parametersOf(endpoint, template),
-    ...(body && { requestBody: bodyOf(body) }),
+    ...(body && { requestBody: bodyOf(body, JSON.parse(example)) }),
     responses: responsesOf(endpoint, exampleResponse(endpoint)),
     'x-error-codes': codesByStatus(endpoint),
     'x-permission': endpoint.permission,

@@ -1,8 +1,9 @@
 /** An example request for each endpoint, with values that its record accepts, and an example response. */
 
-import type { Endpoint, Field, Param } from '../../catalogue/endpoint.ts'
+import type { Body, Endpoint, Field, Param } from '../../catalogue/endpoint.ts'
 import values from '../../catalogue/items/example-values.json' with { type: 'json' }
 import recorded from '../../catalogue/items/examples.json' with { type: 'json' }
+import type { Format, Value } from '../../catalogue/newer-contract/value.ts'
 import type { Kind } from '../../catalogue/schemas/kinds.ts'
 
 export interface Example {
@@ -20,6 +21,9 @@ export interface Example {
 const valueByKind: Readonly<Record<Kind, string>> = values.byKind
 /** Of parameters and fields that mean the same in every endpoint. */
 const valueByName: Readonly<Record<string, string>> = values.byName
+/** Of the newer contract: texts by format, and members of bodies for which the format does not tell what is meant. */
+const valueByFormat: Readonly<Record<Format, string>> = values.byFormat
+const valueByMember: Readonly<Record<string, unknown>> = values.byMember
 /** Of parameters for which the value by name is not valid in this path. */
 const valueByPath: Readonly<Record<string, Readonly<Record<string, string>>>> = values.byPath
 
@@ -27,7 +31,7 @@ export function exampleOf(endpoint: Endpoint): Example {
   const { method, path } = endpoint
   const params: Readonly<Record<string, Param>> = endpoint.params
   const filled = path.replaceAll(/:(\w+)/g, (_all, name: string) =>
-    encodeURIComponent(valueByPath[path]?.[name] ?? paramValue(name, params[name])),
+    encodeURIComponent(pathValue(path, name, params[name])),
   )
   const query = exampleQuery(endpoint).map(([name, param]) => `${name}=${encodeQueryValue(paramValue(name, param))}`)
   const url = [filled, ...(query.length > 0 ? [query.join('&')] : [])].join('?')
@@ -54,6 +58,11 @@ function exampleQuery({ query, oneOf }: Endpoint): [string, Param][] {
   return needed.length > 0 ? needed : all.filter(([name]) => name === 'limit')
 }
 
+/** Returns a valid value of a parameter in the path. */
+export function pathValue(path: string, name: string, param: Param | undefined): string {
+  return valueByPath[path]?.[name] ?? paramValue(name, param)
+}
+
 function paramValue(name: string, param: Param | undefined): string {
   if (name === 'limit') return '5'
   return valueByName[name] ?? (param === undefined ? 'x' : (param.allowed?.[0] ?? valueByKind[param.kind]))
@@ -69,11 +78,46 @@ function exampleBody(endpoint: Endpoint): Pick<Example, 'contentType' | 'body' |
   const [contentType] = body?.types ?? []
   if (body === undefined || contentType === undefined) return {}
   if (body.kind === 'upload') return { contentType, file: contentType === 'application/xml' ? 'file.xml' : 'list' }
-  const all = Object.entries(body.fields)
-  const required = all.filter(([, field]) => field.required !== undefined)
-  const chosen = required.length > 0 ? required : all.slice(0, 1)
-  const fields = Object.fromEntries(chosen.map(([name, field]) => [name, fieldValue(name, field)]))
+  const fields = Object.fromEntries(exampleFieldsOf(body).map(([name, field]) => [name, fieldValue(name, field)]))
   return { contentType, body: JSON.stringify(fields) }
+}
+
+/** Mandatory fields, or else the first one. */
+function exampleFieldsOf({ fields }: Body & { readonly kind: 'fields' }): readonly [string, Field][] {
+  const all = Object.entries(fields)
+  const required = all.filter(([, field]) => field.required !== undefined)
+  return required.length > 0 ? required : all.slice(0, 1)
+}
+
+/** Returns a body of the newer contract: its mandatory fields, or else the first one. */
+export function exampleFields(body: Body & { readonly kind: 'fields' }): unknown {
+  return Object.fromEntries(
+    exampleFieldsOf(body).map(([name, { value }]) => [name, value === undefined ? '' : memberValue(name, value)]),
+  )
+}
+
+function memberValue(name: string, value: Value): unknown {
+  switch (value.type) {
+    case 'string': {
+      const { words, format } = value
+      return valueByMember[name] ?? words?.[0] ?? (format === undefined ? name : valueByFormat[format])
+    }
+    case 'boolean':
+      return value.default ?? true
+    case 'array':
+      return [memberValue(name, value.items)]
+    case 'object':
+      return (
+        valueByMember[name] ??
+        Object.fromEntries(
+          Object.entries(value.members ?? {})
+            .filter(([member]) => !member.endsWith('?'))
+            .map(([member, inner]) => [member, memberValue(member, inner)]),
+        )
+      )
+    default:
+      return value.default ?? value.minimum ?? 1
+  }
 }
 
 function fieldValue(name: string, { type, kind, canonical }: Field): unknown {

@@ -1,11 +1,12 @@
 /** The newer contract as an OpenAPI 3.1 document, made from its records. */
 import type { Body, Endpoint, Param } from '../../catalogue/endpoint.ts'
 import type { Releases, Value } from '../../catalogue/newer-contract/value.ts'
-import { factsOf, type OpenApiOptions, operationId } from './document.ts'
-import { type Json, type PathTemplate, pathTemplates, sentences } from './parameters.ts'
+import { factsOf, type OpenApiOptions, operationId, serversOf } from './document.ts'
+import { exampleFields } from './example.ts'
+import { type Json, type PathTemplate, pathTemplates, sentences, UPLOAD_EXAMPLE } from './parameters.ts'
 
 /** Returns the document as a value that can be written as JSON. */
-export function newerOpenApiDocument(records: readonly Endpoint[], { version, server = '/' }: OpenApiOptions): Json {
+export function newerOpenApiDocument(records: readonly Endpoint[], options: OpenApiOptions): Json {
   const templateOf = pathTemplates(records)
   const paths: Record<string, Record<string, Json>> = {}
   for (const record of records) {
@@ -17,11 +18,11 @@ export function newerOpenApiDocument(records: readonly Endpoint[], { version, se
     openapi: '3.1.0',
     info: {
       title: 'Manager Edge: the newer contract',
-      version,
+      version: options.version,
       description: INTRODUCTION,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: server }],
+    servers: serversOf(options),
     security: [{ bearer: [] }],
     tags: sections.map((name) => ({ name, description: `Operations of the section ${name}.` })),
     paths,
@@ -84,7 +85,12 @@ const components: Json = {
   responses: {
     Problem: {
       description: 'The request was refused, or failed.',
-      content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+      content: {
+        'application/problem+json': {
+          schema: { $ref: '#/components/schemas/Problem' },
+          example: { title: 'Not Found', detail: '404: Not Found' },
+        },
+      },
     },
   },
 }
@@ -164,8 +170,11 @@ function parameter(name: string, place: 'path' | 'query', { role, value, require
 }
 
 function bodyOf(body: Body): Json {
-  const schema = body.kind === 'upload' ? { type: 'string' } : schemaOfFields(body)
-  return { required: true, content: Object.fromEntries(body.types.map((type) => [type, { schema }])) }
+  const content =
+    body.kind === 'upload'
+      ? { schema: { type: 'string' }, example: UPLOAD_EXAMPLE }
+      : { schema: schemaOfFields(body), example: exampleFields(body) }
+  return { required: true, content: Object.fromEntries(body.types.map((type) => [type, content])) }
 }
 
 function schemaOfFields({ fields, open }: Extract<Body, { kind: 'fields' }>): Json {

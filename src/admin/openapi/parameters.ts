@@ -1,6 +1,7 @@
 /** Paths, parameters and request bodies of the OpenAPI document. */
 import type { Body, Endpoint, Field, Param } from '../../catalogue/endpoint.ts'
 import { kinds, type ValueKind } from '../../catalogue/schemas/kinds.ts'
+import { pathValue } from './example.ts'
 
 export type Json = Readonly<Record<string, unknown>>
 
@@ -61,7 +62,10 @@ export function parametersOf(endpoint: Endpoint, { names }: PathTemplate): reado
   const params: Readonly<Record<string, Param>> = endpoint.params
   const path = names.map(({ name, documentName }) => {
     const param = params[name]
-    return param ? [parameter(documentName, 'path', param, name === documentName ? undefined : name)] : []
+    if (param === undefined) return []
+    const { schema, ...rest } = parameter(documentName, 'path', param, name === documentName ? undefined : name)
+    const text = pathValue(endpoint.path, name, param)
+    return [{ ...rest, schema, example: schema.type === 'integer' ? Number(text) : text }]
   })
   const query = Object.entries(endpoint.query).map(([name, param]) => parameter(name, 'query', param))
   const common = Object.keys(commonParameters).map((name) => ({ $ref: `#/components/parameters/${name}` }))
@@ -79,7 +83,9 @@ function preference(minimal: string): Json {
   return { name: 'Prefer', in: 'header', description, schema: { type: 'string' } }
 }
 
-function parameter(documentName: string, place: 'path' | 'query', param: Param, recordName?: string): Json {
+type Parameter = Json & { readonly schema: Json }
+
+function parameter(documentName: string, place: 'path' | 'query', param: Param, recordName?: string): Parameter {
   return {
     name: documentName,
     in: place,
@@ -144,8 +150,8 @@ function textSchema({ pattern, maxLength }: ValueKind): Json {
 }
 
 /** Returns the request body of a write. */
-export function bodyOf(body: Body): Json {
-  if (body.kind === 'upload') return { required: true, content: contentOf(body.types, uploadSchema) }
+export function bodyOf(body: Body, example: unknown): Json {
+  if (body.kind === 'upload') return { required: true, content: contentOf(body.types, uploadSchema, UPLOAD_EXAMPLE) }
   const fields = Object.entries(body.fields)
   const required = fields.filter(([, field]) => field.required !== undefined).map(([name]) => name)
   const schema = {
@@ -154,13 +160,17 @@ export function bodyOf(body: Body): Json {
     ...(required.length > 0 && { required }),
     additionalProperties: false,
   }
-  return { required: required.length > 0, content: contentOf(body.types, schema) }
+  return { required: required.length > 0, content: contentOf(body.types, schema, example) }
 }
+
+/** Stands for the contents of a file. */
+export const UPLOAD_EXAMPLE = '<contents of the file>'
 
 const uploadSchema: Json = { type: 'string', description: 'The contents of the file' }
 
-function contentOf(types: readonly string[], schema: Json): Json {
-  return Object.fromEntries(types.map((type) => [type, { schema }]))
+/** Tools would invent a body from the schema where there is no example. */
+function contentOf(types: readonly string[], schema: Json, example: unknown): Json {
+  return Object.fromEntries(types.map((type) => [type, { schema, example }]))
 }
 
 function fieldSchema(field: Field): Json {

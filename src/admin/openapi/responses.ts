@@ -37,25 +37,33 @@ export function failureSchemas(): Readonly<Record<string, Json>> {
   }
 }
 
-const failureContent: Json = { 'application/json': { schema: refTo('Failure') } }
+/** The content of an error. Its example is the first of the codes. */
+function failureContent([first = 949]: readonly number[], schema: Json = refTo('Failure')): Json {
+  const { message } = errors[first] ?? errorTable[949]
+  return { 'application/json': { schema, example: { error: first, message } } }
+}
+
+const errors: Readonly<Record<number, { readonly status: number; readonly message: string }>> = errorTable
 
 /** Returns the errors that operations share. Statuses on which clients act have their own entry. */
 export function sharedResponses(): Readonly<Record<string, Json>> {
-  const unauthorized = {
-    description: `Not signed in. ${listErrors(edgeCodes((status) => status === 401))}`,
-    headers: { 'WWW-Authenticate': { description: 'Basic and Bearer', schema: { type: 'string' } } },
-    content: { 'text/plain': { schema: { const: '401 Unauthorized' } }, ...failureContent },
-  }
+  const withStatus = (wanted: number) => edgeCodes((status) => status === wanted)
+  const text = ' Requests whose Accept does not name application/json get the text 401 Unauthorized.'
   const rights = ' The manager refuses what the account of the edge may not do with 4000.'
   return {
-    unauthorized,
-    forbidden: { description: listErrors(edgeCodes((status) => status === 403)) + rights, content: failureContent },
-    tooMany: {
-      description: listErrors(edgeCodes((status) => status === 429)),
-      headers: retryAfter,
-      content: failureContent,
+    unauthorized: {
+      description: `Not signed in. ${listErrors(withStatus(401))}${text}`,
+      headers: { 'WWW-Authenticate': { description: 'Basic and Bearer', schema: { type: 'string' } } },
+      // The text is not listed: it would make each error of a typed client a text or an object.
+      content: failureContent(withStatus(401)),
     },
-    refused: { description: listErrors(otherRefusals), content: failureContent },
+    forbidden: { description: listErrors(withStatus(403)) + rights, content: failureContent(withStatus(403)) },
+    tooMany: {
+      description: listErrors(withStatus(429)),
+      headers: retryAfter,
+      content: failureContent(withStatus(429)),
+    },
+    refused: { description: listErrors(otherRefusals), content: failureContent(otherRefusals) },
   }
 }
 
@@ -65,8 +73,7 @@ const retryAfter: Json = {
 
 /** Returns status and message of each code of the edge. */
 function listErrors(codes: readonly number[]): string {
-  const table: Readonly<Record<number, { readonly status: number; readonly message: string }>> = errorTable
-  return codes.map((code) => `${code} (HTTP ${table[code]?.status}): ${table[code]?.message}.`).join(' ')
+  return codes.map((code) => `${code} (HTTP ${errors[code]?.status}): ${errors[code]?.message}.`).join(' ')
 }
 
 /** Returns the responses of one operation. Errors of the manager have HTTP status 200. */
@@ -98,14 +105,13 @@ export function responsesOf(endpoint: Endpoint, example: unknown): Json {
     '5XX': {
       description: `The edge or a node failed. Error codes: ${failureCodes(endpoint).join(', ')}.`,
       headers: retryAfter,
-      content: failureContent,
+      content: failureContent(failureCodes(endpoint)),
     },
   }
 }
 
 function contentOf(codes: readonly number[]): Json {
-  const schema = { allOf: [refTo('Failure'), { properties: { error: { enum: codes } } }] }
-  return { 'application/json': { schema } }
+  return failureContent(codes, { allOf: [refTo('Failure'), { properties: { error: { enum: codes } } }] })
 }
 
 /** The body of status 200. Operations that no node answers have no failure with this status. */

@@ -7,6 +7,7 @@ import createRouter from 'find-my-way'
 import type { Endpoint, Param } from '../../catalogue/endpoint.ts'
 import { type EdgeError, Problem } from '../../core/errors.ts'
 import { NO_BODY } from '../../core/request.ts'
+import { suggestionHeaders } from '../../core/similar.ts'
 import type { HttpContract, HttpSettings, RouterOptions } from '../contract.ts'
 import { canonicalText, type Values } from '../parameters.ts'
 import { routeUrl } from '../schema.ts'
@@ -140,7 +141,10 @@ function checkNames(endpoint: Endpoint, query: Values, isInRelease: IsInRelease)
     return Object.hasOwn(endpoint.query, name) && isInRelease(endpoint.query[name]?.value?.releases)
   }
   const extra = Object.keys(query).filter((name) => !isKnown(name))
-  if (extra.length > 0) throw badRequest(`Extra query parameter(s) ${extra.join(', ')} not in spec`)
+  const [first] = extra
+  if (first === undefined) return
+  const known = [...Object.keys(endpoint.query), ...Object.keys(FLAGS)].filter(isKnown)
+  throw badRequest(`Extra query parameter(s) ${extra.join(', ')} not in spec`, suggestionHeaders(first, known))
 }
 
 /** Replaces the values by their canonical texts. */

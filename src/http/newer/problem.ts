@@ -77,8 +77,8 @@ export function unauthorized(detail: string): EdgeError {
   return new Problem(901, { title: 'Unauthorized', detail })
 }
 
-export function badRequest(detail: string): EdgeError {
-  return new Problem(614, { title: 'Bad Request', detail })
+export function badRequest(detail: string, headers: Readonly<Record<string, string>> = {}): EdgeError {
+  return new Problem(614, { title: 'Bad Request', detail, headers })
 }
 
 export function wrongBodyType(): EdgeError {

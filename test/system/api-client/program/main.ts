@@ -10,7 +10,7 @@ const client = createClient<paths>({ baseUrl, headers: { authorization } })
 
 async function listAgents(): Promise<readonly Agent[]> {
   const { data, error } = await client.GET('/agents', { params: { query: { limit: 5, sort: '+id' } } })
-  if (data === undefined) throw new Error(typeof error === 'string' ? error : error.message)
+  if (data === undefined) throw new Error(error.message)
   if (data.error !== 0) throw new Error(`${data.error}: ${data.message}`)
   return data.data.items
 }
@@ -40,7 +40,7 @@ async function purge(group: string): Promise<string> {
 /** An error of the manager has HTTP status 200, an error of the edge another status. */
 async function errorOf(agent_id: string): Promise<string> {
   const { data, error } = await client.GET('/agents/{agent_id}', { params: { path: { agent_id } } })
-  if (error !== undefined) return typeof error === 'string' ? error : `edge ${error.error}`
+  if (error !== undefined) return `edge ${error.error}: ${error.message}`
   return data.error === 0 ? `agent ${data.data.name}` : `manager ${data.error}: ${data.message}`
 }
 

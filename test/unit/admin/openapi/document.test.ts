@@ -201,6 +201,31 @@ t.test('bodies, responses, permissions, targets and cache policies come from the
   }
 })
 
+t.test('no tool invents a request: bodies and parameters of paths have the values of the examples', async (t) => {
+  const body = document.paths['/agents']?.post?.requestBody?.content['application/json']
+  t.match(body, { example: { name: 'web-1' } })
+  t.match(document.paths['/manager/files']?.post?.requestBody?.content['application/xml'], { example: String })
+  for (const { operationId, requestBody, parameters } of operations) {
+    for (const content of Object.values(requestBody?.content ?? {})) t.match(content, { example: /./ }, operationId)
+    for (const each of parameters.filter((one) => one.in === 'path')) {
+      t.match(each, { example: /./ }, operationId)
+      const { pattern = '' } = each.schema as { pattern?: string }
+      t.match(String((each as { example?: unknown }).example), new RegExp(pattern), `${operationId} ${each.name}`)
+    }
+  }
+})
+
+t.test('the document at an edge names the port for clients, not that of operators', async (t) => {
+  const edge = await startEdge({
+    nodes: [{ name: 'master', type: 'master', url: 'http://127.0.0.1:9' }],
+    settings: { listen: { hosts: ['edge.example.org', '127.0.0.1'] } },
+  })
+  t.teardown(() => edge.close())
+  const headers = { authorization: edge.authorization('operator') }
+  const served = (await (await fetch(`${edge.operationsUrl}/openapi.json`, { headers })).json()) as object
+  t.match(served, { servers: [{ url: 'http://{host}:0', variables: { host: { default: 'edge.example.org' } } }] })
+})
+
 t.test('each description states permission, target, cache policy and an example', async (t) => {
   for (const { operationId, description, ...operation } of operations) {
     const permission = operation['x-permission']

@@ -6,13 +6,17 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { newerOpenApiDocument } from '../../../../src/admin/openapi/newer-document.ts'
 import { newerContract } from '../../../../src/catalogue/newer-contract/index.ts'
+import type { Format } from '../../../../src/catalogue/newer-contract/value.ts'
+import { hasFormat } from '../../../../src/http/newer/formats.ts'
 import { startEdge } from '../../../support/edge.ts'
 
 interface Operation {
   readonly operationId: string
   readonly security?: unknown
   readonly parameters: readonly { readonly $ref?: string; readonly name?: string; readonly schema?: unknown }[]
-  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: unknown }>> }
+  readonly requestBody?: {
+    readonly content: Readonly<Record<string, { readonly schema: unknown; readonly example?: unknown }>>
+  }
   readonly responses: Readonly<Record<string, unknown>>
   readonly 'x-releases'?: unknown
 }
@@ -61,6 +65,41 @@ t.test('values are JSON schemas, and only a login takes a password', async (t) =
     'postSecurityUserAuthenticateRunAs',
   ])
 })
+
+t.test('each request body has an example, whose texts have their formats', async (t) => {
+  for (const { operationId, requestBody } of operations) {
+    for (const { schema, example } of Object.values(requestBody?.content ?? {})) {
+      t.not(example, undefined, operationId)
+      t.same(faultsOf(schema as Schema, example), [], operationId)
+    }
+  }
+})
+
+interface Schema {
+  readonly type?: string
+  readonly format?: Format
+  readonly enum?: readonly unknown[]
+  readonly required?: readonly string[]
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly items?: Schema
+}
+
+/** Returns the names of wrong values. */
+function faultsOf(schema: Schema, value: unknown, name = 'body'): readonly string[] {
+  const type = Array.isArray(value) ? 'array' : typeof value
+  const isType = schema.type === undefined || schema.type === type || (schema.type === 'integer' && type === 'number')
+  const isFormat = schema.format === undefined || hasFormat(schema.format, String(value))
+  const isKnown = schema.enum === undefined || schema.enum.includes(value)
+  if (!isType || !isFormat || !isKnown) return [name]
+  if (Array.isArray(value)) return value.flatMap((one) => faultsOf(schema.items ?? {}, one, name))
+  if (type !== 'object') return []
+  const members = value as Readonly<Record<string, unknown>>
+  const missing = (schema.required ?? []).filter((one) => members[one] === undefined)
+  return [
+    ...missing,
+    ...Object.keys(members).flatMap((one) => faultsOf(schema.properties?.[one] ?? {}, members[one], one)),
+  ]
+}
 
 t.test('the operations listener serves it to operators', async (t) => {
   const edge = await startEdge({ nodes: [{ name: 'master', type: 'master', url: 'http://127.0.0.1:9' }] })
