@@ -11,7 +11,7 @@ import Fastify, {
 } from 'fastify'
 import { EdgeError } from '../core/errors.ts'
 import type { RejectedRequestEvent } from '../core/events.ts'
-import { type Readiness, registerProbes } from './readiness.ts'
+import { type Degradation, type Readiness, registerProbes } from './readiness.ts'
 import { acceptsPage, type ErrorPages, pageHeaders } from './sessions/page-parts.ts'
 import { CONSOLE_HEADER, requireSignIn, type SignIn } from './sign-in.ts'
 import { requestValidatorOf } from './validation.ts'
@@ -21,6 +21,8 @@ export type OperationsPart = (app: FastifyInstance) => void | Promise<void>
 
 export interface OperationsOptions {
   readonly ready: () => Readiness
+  /** Returns what `/readyz?verbose` lists. */
+  readonly degradations: () => readonly Degradation[]
   readonly log: { error(fields: object, message: string): void }
   /** Receives requests that the listener refused after the caller had signed in. */
   readonly onRejected?: (request: RejectedRequestEvent) => void
@@ -48,7 +50,7 @@ const securityHeaders = {
 
 /** Returns the app before it listens. Its `close` ends open connections at once. */
 export async function createOperationsListener(options: OperationsOptions): Promise<FastifyInstance> {
-  const { ready, log, onRejected, server, openParts = [], signedIn } = options
+  const { ready, degradations, log, onRejected, server, openParts = [], signedIn } = options
   const sendError = errorSender(options)
   const app = Fastify({
     logger: false,
@@ -69,7 +71,7 @@ export async function createOperationsListener(options: OperationsOptions): Prom
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(headersOf(request))
   })
-  registerProbes(app, ready)
+  registerProbes(app, ready, degradations)
   for (const part of openParts) await part(app)
   app.setErrorHandler((cause: FastifyError, request, reply) => {
     const error = edgeErrorOf(cause)

@@ -1,12 +1,13 @@
 /** What the console shows of nodes, and how it drains them. */
-import type { DrainResult } from '../admin/console/node-types.ts'
+import type { DrainResult, NodeStateName } from '../admin/console/node-types.ts'
 import type { NodeDrains, NodeState, PurgeCaller } from '../admin/console/ports.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Drains } from '../upstream/drains.ts'
 import type { Cluster, NodeStatus } from '../upstream/index.ts'
+import type { NodeContacts } from '../upstream/node-contacts.ts'
 
 /** Returns the state of each node as the console shows it. */
-export function nodeStates({ status, view }: Cluster): NodeState[] {
+export function nodeStates({ status, view }: Cluster, contacts: Pick<NodeContacts, 'stateOf'>): NodeState[] {
   const now = Date.now()
   return status().map((node) => {
     const { name, type, layout, inFlight, limit, slots, queue, budget, ejectedUntil, cutOffUntil, lastFailure, drain } =
@@ -16,7 +17,7 @@ export function nodeStates({ status, view }: Cluster): NodeState[] {
     return {
       name,
       type,
-      state: stateOf(node, view),
+      state: stateOf(node, view, contacts),
       inFlight,
       limit,
       slots,
@@ -33,13 +34,15 @@ export function nodeStates({ status, view }: Cluster): NodeState[] {
   })
 }
 
-/** Returns why the node receives no calls, or `up`. */
-function stateOf(node: NodeStatus, view: Cluster['view']): NodeState['state'] {
-  const { name, addressed, listed, ejectedUntil, cutOffUntil, drain } = node
+/** Returns why the node receives no calls, or what the latest one showed. */
+function stateOf(node: NodeStatus, view: Cluster['view'], contacts: Pick<NodeContacts, 'stateOf'>): NodeStateName {
+  const { name, addressed, listed, ejectedUntil, hangs, cutOffUntil, drain } = node
   if (drain !== undefined) return 'drained'
-  if (ejectedUntil !== undefined) return 'ejected'
+  if (ejectedUntil !== undefined) return hangs ? 'hangs' : 'ejected'
   if (cutOffUntil !== undefined) return 'cut off'
   if (!addressed) return 'no address'
+  const contact = contacts.stateOf(name)
+  if (contact !== 'answered') return contact
   if (!view.isAvailable(name)) return 'full'
   return listed === false ? 'not listed' : 'up'
 }

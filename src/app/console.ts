@@ -15,11 +15,11 @@ import { explain, resolveIndexUrl } from '../cache/explain.ts'
 import { purgeCostOf, withSnapshots } from '../cache/purge.ts'
 import { bothContracts } from '../catalogue/index.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
+import { weaknessOf } from '../config/weak-password.ts'
 import { nameOf } from '../core/endpoint-names.ts'
 import type { RedisReplica } from '../redis/replica.ts'
 import { encodedSizes } from '../representation/encodings.ts'
 import type { Divergence } from '../telemetry/events.ts'
-import type { Metrics } from '../telemetry/metrics/index.ts'
 import type { Drains } from '../upstream/drains.ts'
 import type { Cluster } from '../upstream/index.ts'
 import type { NodeContacts } from '../upstream/node-contacts.ts'
@@ -35,19 +35,19 @@ import type { StoreStatus } from './store-status.ts'
 /** Returns `undefined` if replicas share nothing. `interval`: milliseconds between two reports. */
 export function buildReplicas(
   parts: Pick<OperationsParts, 'name' | 'replica' | 'cluster' | 'monitors' | 'ready'> & {
-    readonly contact: NodeContacts['report']
+    readonly contacts: Pick<NodeContacts, 'report' | 'stateOf'>
   },
   interval?: number,
 ): Replicas | undefined {
-  const { name, replica, cluster, monitors, ready, contact } = parts
+  const { name, replica, cluster, monitors, ready, contacts } = parts
   if (replica === undefined) return undefined
   const self = {
     name,
     version,
     ready: () => ready().ok,
-    contact,
+    contact: contacts.report,
     rates: monitors.traffic.rates,
-    nodes: () => nodeStates(cluster),
+    nodes: () => nodeStates(cluster, contacts),
     joined: monitors.joins.last,
     nodeList: cluster.nodeList,
   }
@@ -66,6 +66,7 @@ export function buildConsolePorts({ initial, current }: ReloadableConfig, parts:
     storeStatus,
     ready,
     clientPorts,
+    contacts,
     divergence,
     reload,
     processGroup,
@@ -80,6 +81,10 @@ export function buildConsolePorts({ initial, current }: ReloadableConfig, parts:
     version,
     clientPorts,
     ready,
+    credentials: () => ({
+      refusedBy: contacts.refusing,
+      isWeak: weaknessOf(current().cluster.credentials) !== undefined,
+    }),
     configuration: reload,
     traffic: monitors.traffic,
     history,
@@ -93,7 +98,7 @@ export function buildConsolePorts({ initial, current }: ReloadableConfig, parts:
     costOf: async (rows, caller) => purgeCostOf(await withSnapshots(cache, rows, caller), cache.lifetimesOf),
     snapshots: () => cache.snapshots?.() ?? [],
     cache: () => ({ enabled: cache.enabled, shared: cache.sharedThroughRedis, ...storeStatus.current() }),
-    nodes: () => nodeStates(cluster),
+    nodes: () => nodeStates(cluster, contacts),
     queueLimit: () => current().cluster.limits.queue,
     growingQueues: monitors.queues.growing,
     ...(recheckInterval && {
@@ -155,6 +160,7 @@ export interface OperationsParts {
   readonly shared: SharedAccess | undefined
   readonly log: Logger
   readonly ready: () => Readiness
+  readonly contacts: NodeContacts
   /** Absent: this is the only process behind its ports. */
   readonly processGroup: ProcessGroup | undefined
   readonly reload: () => ReloadStatus
@@ -163,7 +169,6 @@ export interface OperationsParts {
   readonly replicas: Replicas | undefined
   /** The ports for clients, as soon as the edge listens. */
   readonly clientPorts: () => readonly ClientPort[]
-  readonly metrics: Metrics
   readonly divergence: () => readonly Divergence[]
   readonly audit: Pick<Audit, 'onRequest' | 'record'>
 }

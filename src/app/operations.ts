@@ -2,8 +2,11 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
+import type { Problem } from '../admin/console/api-types.ts'
 import { accountPart, consolePart } from '../admin/console/index.ts'
 import { createLiveTail } from '../admin/console/live-tail.ts'
+import type { ConsolePorts } from '../admin/console/ports.ts'
+import { degradationsOf } from '../admin/console/problems.ts'
 import { createQueueTrends } from '../admin/console/queue-trends.ts'
 import { createRequestRecords } from '../admin/console/request-records.ts'
 import { createRecentJoins, createTraffic } from '../admin/console/traffic.ts'
@@ -15,9 +18,10 @@ import type { Config } from '../config/schema.ts'
 import { createListener, type Listener } from '../listener/listener.ts'
 import type { ListenerSettings } from '../listener/options.ts'
 import type { EdgeEvents } from '../telemetry/events.ts'
+import type { Metrics } from '../telemetry/metrics/index.ts'
 import type { RequestCounts } from '../telemetry/request-counts.ts'
 import type { Cluster } from '../upstream/index.ts'
-import { buildConsolePorts, type Monitors, type OperationsParts } from './console.ts'
+import type { Monitors, OperationsParts } from './console.ts'
 import { buildSignIn } from './sign-in.ts'
 
 /** `counts`: counts requests when the traffic passes them on. */
@@ -44,20 +48,25 @@ export function createMonitors(
 /** `listener`: to end its connections gracefully. */
 export async function buildOperations(
   settings: ReloadableConfig,
-  parts: OperationsParts,
+  parts: OperationsParts & {
+    readonly metrics: Metrics
+    readonly ports: ConsolePorts
+    readonly problems: () => readonly Problem[]
+  },
 ): Promise<{ readonly app: FastifyInstance; readonly listener: Listener }> {
-  const { access, shared, ready: ownReadiness, log, processGroup } = parts
+  const { access, shared, ready: ownReadiness, problems, ports, log, processGroup } = parts
   const { contentType, text } = parts.metrics
   const metrics = metricsPart({ contentType, text: () => processGroup?.metrics() ?? text() })
   const ready = processGroup === undefined ? ownReadiness : () => processGroup.readiness(ownReadiness())
   const isMetricsOpen = settings.initial.operations.metrics === 'open'
   const { replicas } = parts
-  const console = consolePart(buildConsolePorts(settings, parts), consoleFolder())
+  const console = consolePart(ports, consoleFolder())
   const { signIn, errorPages, sessions } = buildSignIn(settings, { access, log, count: shared?.count })
   const listener = await createListener({ ...listenerSettings(settings.initial), cors: false, log })
   settings.onReload((next) => listener.prepareReload(listenerSettings(next)))
   const app = await createOperationsListener({
     ready,
+    degradations: () => degradationsOf(problems()),
     log,
     onRejected: parts.audit.onRequest,
     server: listener.fastify,

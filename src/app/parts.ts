@@ -2,11 +2,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ClientPort } from '../admin/console/api-types.ts'
 import { createHistory } from '../admin/console/history.ts'
+import { problemsOf } from '../admin/console/problems.ts'
 import type { Replicas } from '../admin/console/replicas.ts'
-import { type Readiness, readinessOf } from '../admin/readiness.ts'
+import { readinessOf } from '../admin/readiness.ts'
 import { purgeAfterLayoutChange } from '../cache/purge.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
-import { weaknessOf } from '../config/weak-password.ts'
 import { requestLog } from '../http/request-log.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
 import { createSharedDrains } from '../redis/shared-drains.ts'
@@ -22,7 +22,7 @@ import { buildAccess } from './access.ts'
 import { type Api, buildApi } from './api.ts'
 import { createCertificates } from './certificates.ts'
 import { buildCluster } from './cluster.ts'
-import { buildReplicas } from './console.ts'
+import { buildConsolePorts, buildReplicas } from './console.ts'
 import { createTrialLog, type LogOutput, toLog } from './log.ts'
 import { buildOperations, createMonitors } from './operations.ts'
 import { type ProcessGroup, replicaNameOf } from './process.ts'
@@ -92,29 +92,20 @@ export async function buildParts(settings: ReloadableConfig, given: ProcessParts
   const api = await buildApi(settings, { ...common, encryptionKey, onStoreEvent, emit, traces, recordStages })
   later.api = api
   const { contacts, probes } = observeContacts(settings, events, cluster, later)
-  const ready = () => currentReadiness({ settings, lifecycle, contacts, cluster, reloader, storeStatus })
-  const replicas = buildReplicas({ name, replica, cluster, monitors, ready, contact: contacts.report })
+  const ready = () => readinessOf({ isDraining: lifecycle.isDraining, contacts })
+  const replicas = buildReplicas({ name, replica, cluster, monitors, ready, contacts })
   later.replicas = replicas
   const certificates = await createCertificates(settings)
   const reload = reloader.status
   const { exemplars } = config.traces
-  const measured = {
-    name,
-    events,
-    requests: counts,
-    cluster,
-    api,
-    audit,
-    traces,
-    certificates,
-    exemplars,
-    ready,
-    reload,
-  }
-  const metrics = buildMetrics(measured)
   const clientPorts = () => lifecycle.clientPorts
-  const shown = { api, storeStatus, monitors, history, metrics, divergence, ready, processGroup, replicas, reload }
-  const operations = await buildOperations(settings, { ...common, ...shown, certificates, clientPorts })
+  const shown = { api, storeStatus, monitors, history, divergence, ready, contacts, processGroup, replicas, reload }
+  const operated = { ...common, ...shown, certificates, clientPorts }
+  const ports = buildConsolePorts(settings, operated)
+  const problems = () => problemsOf(ports)
+  const measured = { name, events, requests: counts, cluster, api, audit, traces, certificates, exemplars }
+  const metrics = buildMetrics({ ...measured, ready, problems, reload })
+  const operations = await buildOperations(settings, { ...operated, metrics, ports, problems })
   const close = async (spanFlushMs = SPAN_FLUSH_MS): Promise<void> => {
     probes.stop()
     drains.stop()
@@ -211,30 +202,4 @@ function observeContacts(
     return isChanged ? probes.probeAll : () => undefined
   })
   return { contacts, probes }
-}
-
-function currentReadiness({
-  settings,
-  lifecycle,
-  contacts,
-  cluster,
-  reloader,
-  storeStatus,
-}: Pick<ProcessParts, 'lifecycle' | 'reloader'> &
-  Pick<Base, 'storeStatus'> & {
-    readonly settings: ReloadableConfig
-    readonly contacts: NodeContacts
-    readonly cluster: Awaited<ReturnType<typeof buildCluster>>
-  }): Readiness {
-  return readinessOf({
-    isDraining: lifecycle.isDraining,
-    contacts,
-    addressed: cluster.view.nodes().filter((node) => node.addressed).length,
-    redis: storeStatus.current().faults,
-    others: {
-      weakCredentials: weaknessOf(settings.current().cluster.credentials) !== undefined,
-      configurationNotReloaded: reloader.status().fault !== undefined,
-      mixedLayouts: cluster.view.layoutMixture?.() !== undefined,
-    },
-  })
 }

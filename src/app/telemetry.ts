@@ -2,7 +2,9 @@
 import { readFile } from 'node:fs/promises'
 import { TLSSocket } from 'node:tls'
 import type { Logger } from 'pino'
-import { DEGRADATIONS, type Readiness } from '../admin/readiness.ts'
+import type { Problem } from '../admin/console/api-types.ts'
+import { DEGRADATION_REASONS } from '../admin/console/problems.ts'
+import type { Readiness } from '../admin/readiness.ts'
 import { createAuditFile } from '../audit/file.ts'
 import { type Audit, createAudit, createAuditLog } from '../audit/index.ts'
 import type { CacheOperationsPorts } from '../cache/operations.ts'
@@ -41,12 +43,13 @@ export interface MetricsParts {
   /** Whether histograms name sampled traces. */
   readonly exemplars: boolean
   ready(): Readiness
+  problems(): readonly Problem[]
   reload(): ReloadStatus
 }
 
 export function buildMetrics({ name, events, requests, cluster, api, audit, traces, ...state }: MetricsParts): Metrics {
   const { cache, storeState } = api
-  const { certificates, exemplars, ready, reload } = state
+  const { certificates, exemplars, ready, problems, reload } = state
   const groups = new Set(catalogue.map(groupOf))
   groups.delete('none')
   return createMetrics({
@@ -65,13 +68,13 @@ export function buildMetrics({ name, events, requests, cluster, api, audit, trac
     ...(traces && { spans: traces.counts }),
     ready: () => ready().ok,
     degraded: () => {
-      const { degraded } = ready()
-      return DEGRADATIONS.map((reason) => [reason, degraded.some((each) => each.reason === reason)])
+      const found = problems()
+      return DEGRADATION_REASONS.map((reason) => [reason, found.some(({ kind }) => kind === reason)])
     },
     reload,
     certificates: certificates.current,
     nodes: () =>
-      cluster.status().map(({ name, type, inFlight, limit, slots, queue, budget, ejectedUntil, drain }) => ({
+      cluster.status().map(({ name, type, inFlight, limit, slots, queue, budget, ejectedUntil, hangs, drain }) => ({
         name,
         type,
         inFlight,
@@ -79,8 +82,9 @@ export function buildMetrics({ name, events, requests, cluster, api, audit, trac
         slots,
         ...(budget && { budget }),
         queue,
-        available: cluster.view.isAvailable(name),
+        available: ejectedUntil === undefined && cluster.view.isAvailable(name),
         ejected: drain === undefined && ejectedUntil !== undefined,
+        hangs: drain === undefined && hangs === true,
         drained: drain !== undefined,
       })),
   })

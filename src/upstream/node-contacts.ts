@@ -18,7 +18,15 @@ export interface PeerContact {
   /** Whether the latest call of the replica to each node failed. */
   readonly cutOff?: boolean
   /** Nodes whose latest call failed, with the milliseconds between that call and the report. */
-  readonly failing?: readonly { readonly node: string; readonly ago: number }[]
+  readonly failing?: readonly LatestCall[]
+  /** The same of the nodes that answered their latest call. Absent: the version of the replica does not report it. */
+  readonly answered?: readonly LatestCall[]
+}
+
+/** The latest call of a replica to a node, which ended `ago` milliseconds before. */
+interface LatestCall {
+  readonly node: string
+  readonly ago: number
 }
 
 export interface ContactOptions {
@@ -65,11 +73,34 @@ export class NodeContacts {
     return view.nodes().flatMap(({ name, addressed }) => (addressed && !drains.has(name) ? [name] : []))
   }
 
-  /** The nodes in use whose latest call failed, with the milliseconds since then. */
-  get failing(): readonly { readonly node: string; readonly ago: number }[] {
+  /** The nodes in use whose latest call failed. */
+  get failing(): readonly LatestCall[] {
+    return this.#latestCalls(({ failingSince }) => failingSince !== undefined)
+  }
+
+  /** The nodes in use that answered their latest call. */
+  get answered(): readonly LatestCall[] {
+    return this.#latestCalls(({ failingSince }) => failingSince === undefined)
+  }
+
+  /** Returns what the latest call showed: the one of this replica if it failed, otherwise the latest of all replicas. */
+  stateOf(node: string): 'answered' | 'failing' | 'not tried' {
+    const { failing, answered, options } = this
+    const reports = [{ answered, ago: 0 }, ...options.peers()]
+    const agesIn = (state: 'failing' | 'answered') =>
+      reports.flatMap((report: PeerContact) =>
+        (report[state] ?? []).flatMap((call) => (call.node === node ? call.ago + report.ago : [])),
+      )
+    if (failing.some((call) => call.node === node)) return 'failing'
+    const [failed, reached] = [Math.min(...agesIn('failing')), Math.min(...agesIn('answered'))]
+    return failed === reached ? 'not tried' : failed < reached ? 'failing' : 'answered'
+  }
+
+  #latestCalls(has: (contact: NodeContact) => boolean): readonly LatestCall[] {
     return this.inUse.flatMap((node) => {
-      const { failingSince, calledAt } = this.#contacts.get(node) ?? {}
-      return failingSince === undefined || calledAt === undefined ? [] : [{ node, ago: this.clock() - calledAt }]
+      const contact = this.#contacts.get(node)
+      if (contact?.calledAt === undefined || !has(contact)) return []
+      return [{ node, ago: this.clock() - contact.calledAt }]
     })
   }
 
@@ -108,8 +139,8 @@ export class NodeContacts {
 
   /** For the report of this replica. */
   readonly report = (): Omit<PeerContact, 'ago'> => {
-    const { reachedAgo, failing } = this
-    return { ...(reachedAgo !== undefined && { reachedAgo }), cutOff: this.failedFor !== undefined, failing }
+    const { reachedAgo, failing, answered } = this
+    return { ...(reachedAgo !== undefined && { reachedAgo }), cutOff: this.failedFor !== undefined, failing, answered }
   }
 
   /** To be called when a node is ejected: no call may end soon that shows its failure. */
@@ -152,11 +183,19 @@ interface ProbeTimes {
   readonly slowInterval: number
   /** Time limit of a probe. */
   readonly timeout: number
-  /** Age of the last call of another replica from which this one takes over: two reports and one probe more. */
+  /** Age of the last call from which a node that answered is called again: nothing else would show that it fails. */
+  readonly idleInterval: number
+  /** How much older the last call of another replica must be before this one takes over: two reports and one probe more. */
   readonly takeover: number
 }
 
-const PROBE_TIMES: ProbeTimes = { interval: 1000, slowInterval: 5000, timeout: 5000, takeover: 15_000 }
+const PROBE_TIMES: ProbeTimes = {
+  interval: 1000,
+  slowInterval: 5000,
+  timeout: 5000,
+  idleInterval: 15_000,
+  takeover: 10_000,
+}
 
 /**
  * Each probe costs the node a call, so one replica sends them for all: the one that called the node last. Another one takes
@@ -216,34 +255,39 @@ export class ContactProbes {
   }
 
   /**
-   * Nodes whose state is unknown or bad, and a good one if another replica must know whether it can be reached. One
-   * replica calls them for all, with two exceptions: whether a replica is cut off, and whether its credentials are
-   * accepted, only its own calls show.
+   * Nodes whose state is unknown or bad, those without calls of late, and a good one if another replica must know whether
+   * it can be reached. One replica calls them for all, with two exceptions: whether a replica is cut off, and whether its
+   * credentials are accepted, only its own calls show.
    */
   #nodesToProbe(isUrgent: boolean): readonly string[] {
-    const { inUse, refusing, failing, hasRead, reachedAgo, options } = this.#contacts
+    const { inUse, refusing, failing, answered, hasRead, reachedAgo, options } = this.#contacts
+    const { slowInterval, idleInterval } = this.#times
     if (!hasRead) return inUse
     const peers = options.peers()
-    const isDue = ({ node, ago }: (typeof failing)[number]) => {
-      const calls = peers.flatMap((peer) =>
-        (peer.failing ?? []).flatMap((each) => (each.node === node ? each.ago + peer.ago : [])),
-      )
-      return !refusing.includes(node) && (isUrgent || this.#isOwnTurn(ago, calls))
+    const latestOf = (node: string, calls: (peer: PeerContact) => readonly LatestCall[]) =>
+      peers.flatMap((peer) => calls(peer).flatMap((call) => (call.node === node ? call.ago + peer.ago : [])))
+    const isDue = ({ node, ago }: LatestCall) => {
+      const calls = latestOf(node, ({ failing = [] }) => failing)
+      return !refusing.includes(node) && (isUrgent || this.#isOwnTurn(slowInterval, ago, calls))
+    }
+    const isIdle = (node: string) => {
+      const calls = latestOf(node, (peer) => [...(peer.failing ?? []), ...(peer.answered ?? [])])
+      return this.#isOwnTurn(idleInterval, answered.find((call) => call.node === node)?.ago, calls)
     }
     const responses = peers.flatMap((peer) => (peer.reachedAgo === undefined ? [] : peer.reachedAgo + peer.ago))
-    const isAsked = peers.some(({ cutOff }) => cutOff === true) && this.#isOwnTurn(reachedAgo, responses)
+    const isAsked = peers.some(({ cutOff }) => cutOff === true) && this.#isOwnTurn(slowInterval, reachedAgo, responses)
     const bad = [...refusing, ...failing.map(({ node }) => node)]
-    const good = inUse.filter((name) => isAsked && !bad.includes(name)).slice(0, 1)
-    return [...refusing, ...failing.filter(isDue).map(({ node }) => node), ...good]
+    const good = inUse.filter((name) => !bad.includes(name))
+    const probed = good.filter((name, at) => (at === 0 && isAsked) || isIdle(name))
+    return [...refusing, ...failing.filter(isDue).map(({ node }) => node), ...probed]
   }
 
   /**
-   * Returns whether this replica sends the next probe. `ago`: milliseconds since its own last call; absent: there was none.
-   * `others`: the same of each other replica that reports one.
+   * Returns whether this replica sends the next of the probes that have this interval. `ago`: milliseconds since its own
+   * last call; absent: there was none. `others`: the same of each other replica that reports one.
    */
-  #isOwnTurn(ago = Number.POSITIVE_INFINITY, others: readonly number[]): boolean {
-    const { slowInterval, takeover } = this.#times
+  #isOwnTurn(interval: number, ago = Number.POSITIVE_INFINITY, others: readonly number[]): boolean {
     const latest = Math.min(Number.POSITIVE_INFINITY, ...others)
-    return ago >= slowInterval && latest >= (latest < ago ? takeover : slowInterval)
+    return ago >= interval && latest >= (latest < ago ? interval + this.#times.takeover : interval)
   }
 }

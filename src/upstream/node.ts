@@ -137,10 +137,13 @@ export class UpstreamNode {
     return recogniseLayout(this.#attempt, this.setting.name)
   }
 
-  status(): Pick<NodeStatus, 'inFlight' | 'limit' | 'slots' | 'queue' | 'budget' | 'ejectedUntil' | 'lastFailure'> {
+  status(): Pick<
+    NodeStatus,
+    'inFlight' | 'limit' | 'slots' | 'queue' | 'budget' | 'ejectedUntil' | 'hangs' | 'lastFailure'
+  > {
     const { inFlight, limit, usable, queue } = this.limiter
     const budget = this.#budget.state
-    const { ejectedFor, lastFailure } = this.health
+    const { ejectedFor, lastFailure, isSilent, isHanging } = this.health
     return {
       inFlight,
       limit,
@@ -148,6 +151,7 @@ export class UpstreamNode {
       queue,
       ...(budget && { budget }),
       ...(ejectedFor !== undefined && { ejectedUntil: Date.now() + ejectedFor }),
+      ...((isSilent || isHanging) && { hangs: true }),
       ...(lastFailure && { lastFailure }),
     }
   }

@@ -161,6 +161,8 @@ export interface NodeStatus {
   readonly drain?: Drain
   /** Milliseconds since 1970. */
   readonly ejectedUntil?: number
+  /** Whether the node accepts calls and answers none of them, or cannot carry them out. */
+  readonly hangs?: boolean
   /** Until when calls that another node passes on to this one fail at once; milliseconds since 1970. */
   readonly cutOffUntil?: number
   /** `at`: milliseconds since 1970. */

@@ -3,6 +3,9 @@ import type { NodeSummary } from '../../../src/admin/console/node-types.ts'
 
 const pillOf: Readonly<Record<NodeSummary['state'], string>> = {
   up: 'good',
+  'not tried': '',
+  failing: 'warn',
+  hangs: 'bad',
   drained: '',
   ejected: 'bad',
   'cut off': 'bad',

@@ -1,5 +1,7 @@
 /** JSON bodies of the console API (`/api/…` of the operations listener). Times are milliseconds, sizes are bytes. */
+
 import type { NodeSummary, Rates } from './node-types.ts'
+import type { ProblemKind } from './problem-kinds.ts'
 
 /** A port for clients, and the contract that they speak there. */
 export interface ClientPort {
@@ -86,29 +88,6 @@ export interface SignedOut {
   readonly next: string
 }
 
-export type ProblemKind =
-  | 'notReady'
-  | 'credentialsRefused'
-  | 'weakCredentials'
-  | 'addressBlocked'
-  | 'nodeDown'
-  | 'nodeCutOff'
-  | 'queueFull'
-  | 'queueGrowing'
-  | 'budgetUsedUp'
-  | 'tokensCheckedLate'
-  | 'redisUnreachable'
-  | 'redisSlow'
-  | 'redisFull'
-  | 'redisWrongType'
-  | 'certificateEnds'
-  | 'configurationNotReloaded'
-  | 'pendingRestart'
-  | 'mixedLayouts'
-  | 'replicaNotReady'
-  | 'nodeDrained'
-  | 'cacheDisabled'
-
 /** `error`: requests fail or wait. `warning`: they will, or do for some. `notice`: a state that an operator has chosen. */
 export type ProblemSeverity = 'error' | 'warning' | 'notice'
 
@@ -119,6 +98,8 @@ export interface Problem {
   readonly summary: string
   /** What follows from the problem, and what to do. */
   readonly detail: string
+  /** What `/readyz?verbose` shows, which needs no sign-in: without names of nodes and replicas. Absent: `summary`. */
+  readonly openDetail?: string
   /** The view of the console that shows more. */
   readonly view?: 'cache' | 'nodes'
 }

@@ -16,11 +16,27 @@ export interface Nodes {
   readonly drainsAreShared: boolean
 }
 
+/**
+ * `up`: the latest call of all replicas was answered. `not tried`: no replica has called the node. `failing`: the latest
+ * call failed, and the next is sent. `hangs`: the node accepts calls and answers none, or cannot carry them out.
+ */
+export type NodeStateName =
+  | 'up'
+  | 'not tried'
+  | 'failing'
+  | 'hangs'
+  | 'ejected'
+  | 'drained'
+  | 'cut off'
+  | 'full'
+  | 'no address'
+  | 'not listed'
+
 /** A node as this replica sees it. Latencies and counts of calls cover the last five minutes. */
 export interface NodeSummary {
   readonly name: string
   readonly type: 'master' | 'worker'
-  readonly state: 'up' | 'drained' | 'ejected' | 'cut off' | 'full' | 'no address' | 'not listed'
+  readonly state: NodeStateName
   readonly version?: string
   /** The layout of its API. Absent: not recognised yet, or the node has no address. */
   readonly layout?: 'classic' | 'newer'
@@ -78,6 +94,8 @@ export interface ReplicaSummary {
   readonly cutOff?: boolean
   /** Nodes whose latest call failed, with the time between that call and the report. */
   readonly failing?: readonly { readonly node: string; readonly ago: number }[]
+  /** The same of the nodes that answered their latest call. Absent: the version of the replica does not report it. */
+  readonly answered?: readonly { readonly node: string; readonly ago: number }[]
   readonly rates: Rates
   readonly nodes: readonly Pick<NodeSummary, 'name' | 'state' | 'inFlight' | 'limit'>[]
   /** The newest joined responses, as many as fit. Absent if the version of the replica does not report them. */

@@ -19,6 +19,8 @@ export interface ConsolePorts {
   /** Returns the addresses at which clients reach the edge, first that of `listen.port`. */
   clientPorts(): readonly ClientPort[]
   ready(): Readiness
+  /** Returns the names of the nodes that refuse the credentials of the edge, and whether its password is easily guessed. */
+  credentials(): { readonly refusedBy: readonly string[]; readonly isWeak: boolean }
   /** `fault`: why the latest reload failed. `pendingRestart`: changed settings that take effect after a restart only. */
   configuration(): { readonly fault?: string; readonly pendingRestart: readonly string[] }
   readonly traffic: Traffic

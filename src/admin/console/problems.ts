@@ -1,15 +1,17 @@
 /**
- * The problems of the edge, derived from its state. Everything that shows problems (banner, page title, API) reads this
- * list. The texts contain no durations that change with each second: a screen reader would read them again and again.
+ * The problems of the edge, derived from its state. Everything that shows problems (banner, page title, API,
+ * `/readyz?verbose`, `edge_degraded`) reads this list. The texts contain no durations that change with each second: a screen reader would read them again and again.
  */
 import type { Degradation } from '../readiness.ts'
 import type { Problem, ProblemSeverity } from './api-types.ts'
 import type { ConsolePorts, NodeState } from './ports.ts'
+import { PROBLEM_KINDS, type ProblemKind } from './problem-kinds.ts'
 
 /** What the problems are derived from. */
 export type ProblemSources = Pick<
   ConsolePorts,
   | 'ready'
+  | 'credentials'
   | 'configuration'
   | 'cache'
   | 'nodes'
@@ -34,6 +36,7 @@ export function problemsOf(sources: ProblemSources, now: number = Date.now()): P
   const nodes = sources.nodes()
   const found = [
     ...readinessProblems(sources),
+    ...credentialProblems(sources, nodes),
     ...nodeProblems(nodes),
     ...queueProblems(sources, nodes),
     ...budgetProblems(nodes),
@@ -49,50 +52,92 @@ export function problemsOf(sources: ProblemSources, now: number = Date.now()): P
   return found.sort((a, b) => ORDER[a.severity] - ORDER[b.severity])
 }
 
+/** A replica that is not ready is no degradation: `edge_ready` and the status of `/readyz` show it. */
+export const DEGRADATION_REASONS: readonly ProblemKind[] = PROBLEM_KINDS.filter((kind) => kind !== 'notReady')
+
+/** Returns the problems as `/readyz?verbose` shows them. */
+export function degradationsOf(problems: readonly Problem[]): Degradation[] {
+  return problems
+    .filter(({ kind }) => DEGRADATION_REASONS.includes(kind))
+    .map(({ kind, openDetail, summary }) => ({ reason: kind, detail: openDetail ?? summary }))
+}
+
 function readinessProblems({ ready }: ProblemSources): Problem[] {
-  const { ok, reasons, degraded } = ready()
-  const find = (wanted: Degradation['reason']) => degraded.find(({ reason }) => reason === wanted)
-  const [refused, weak] = [find('credentialsRefused'), find('weakCredentials')]
+  const { ok, reasons } = ready()
   const detail = 'Load balancers send no requests to this replica.'
+  return when(!ok, { kind: 'notReady', severity: 'error', summary: `Not ready: ${reasons.join(', ')}`, detail })
+}
+
+function credentialProblems({ credentials }: ProblemSources, nodes: readonly NodeState[]): Problem[] {
+  const { refusedBy, isWeak } = credentials()
+  const used = nodes.filter(({ state }) => !UNUSED.includes(state)).length
   return [
-    ...when(!ok, { kind: 'notReady', severity: 'error', summary: `Not ready: ${reasons.join(', ')}`, detail }),
-    ...when(refused !== undefined, {
+    ...when(refusedBy.length > 0, {
       kind: 'credentialsRefused',
       severity: 'error',
-      summary: refused?.detail ?? '',
+      summary: `${shortened(refusedBy)} ${refusedBy.length === 1 ? 'refuses' : 'refuse'} the credentials of the edge`,
       detail:
         'Correct cluster.credentials, or the account of the edge on the nodes. Until then, responses that were stored are served stale.',
+      openDetail: `${refusedBy.length} of ${used} nodes refuse the credentials`,
       view: 'nodes',
     }),
-    ...when(weak !== undefined, {
+    ...when(isWeak, {
       kind: 'weakCredentials',
       severity: 'warning',
       summary: 'The manager has a password that is easily guessed',
       detail:
         'Everyone who reaches the API of the nodes can sign in there. Set a new password, also in cluster.credentials.',
+      openDetail: 'the password of the account on the nodes (cluster.credentials) is easily guessed',
     }),
   ]
 }
 
+/** States of nodes that get no calls. */
+const UNUSED: readonly NodeState['state'][] = ['drained', 'no address']
+
 function nodeProblems(nodes: readonly NodeState[]): Problem[] {
-  const ejected = nodes.filter(({ state }) => state === 'ejected')
-  const blocked = ejected.filter(({ lastFailure }) => lastFailure?.fault === 'blocked')
-  const down = ejected.filter((node) => !blocked.includes(node))
-  const cutOff = nodes.filter(({ state }) => state === 'cut off')
-  const failure = down[0]?.lastFailure
+  const used = nodes.filter(({ state }) => !UNUSED.includes(state))
+  const blocked = used.filter(({ state, lastFailure }) => state === 'ejected' && lastFailure?.fault === 'blocked')
+  const hanging = used.filter(({ state }) => state === 'hangs')
+  const unreachable = used.filter(
+    (node) => (node.state === 'ejected' || node.state === 'failing') && !blocked.includes(node),
+  )
+  const cutOff = used.filter(({ state }) => state === 'cut off')
+  const lost = [...blocked, ...hanging, ...unreachable].length
+  const failure = unreachable[0]?.lastFailure
+  const reason = failure === undefined ? '' : `${failure.fault}: ${failure.detail}. `
+  const shares = (named: readonly NodeState[], what: string) => `${named.length} of ${used.length} nodes ${what}`
   return [
+    ...when(lost > 0 && lost === used.length, {
+      kind: 'noNode',
+      severity: 'error',
+      summary: used.length === 1 ? 'The only node does not answer' : 'No node answers',
+      detail: `${reason}Stored responses are served stale, and everything else is answered with error 920.`,
+      openDetail: shares(used, 'cannot be reached'),
+      view: 'nodes',
+    }),
     ...when(blocked.length > 0, {
       kind: 'addressBlocked',
       severity: 'error',
       summary: `The address of the edge is blocked by ${namesOf(blocked)}`,
       detail: 'Too many logins failed. The node refuses every call until the block ends. Check the credentials.',
+      openDetail: shares(blocked, 'block the address of the edge'),
       view: 'nodes',
     }),
-    ...when(down.length > 0, {
-      kind: 'nodeDown',
+    ...when(hanging.length > 0, {
+      kind: 'nodeHangs',
       severity: 'error',
-      summary: `${namesOf(down)} ${areDown(down.length, nodes.length)}`,
-      detail: `${failure === undefined ? '' : `${failure.fault}: ${failure.detail}. `}Calls fail at once until a probe succeeds.`,
+      summary: `${namesOf(hanging)} ${hanging.length === 1 ? 'hangs' : 'hang'}: calls are accepted and not answered`,
+      detail: 'Restart the API of the manager there. Calls fail at once until a probe is answered.',
+      openDetail: shares(hanging, 'hang'),
+      view: 'nodes',
+    }),
+    ...when(unreachable.length > 0 && lost < used.length, {
+      kind: 'nodeUnreachable',
+      severity: unreachable.some(({ state }) => state === 'ejected') ? 'error' : 'warning',
+      summary: `${namesOf(unreachable)} ${areDown(unreachable.length, nodes.length)}`,
+      detail: `${reason}Calls fail until a probe succeeds.`,
+      openDetail: shares(unreachable, 'cannot be reached'),
       view: 'nodes',
     }),
     ...when(cutOff.length > 0, {
@@ -100,6 +145,7 @@ function nodeProblems(nodes: readonly NodeState[]): Problem[] {
       severity: 'error',
       summary: `${namesOf(cutOff)} cut off from the master`,
       detail: 'Calls for these nodes and their agents fail at once until one call is answered.',
+      openDetail: shares(cutOff, 'are cut off from the master'),
       view: 'nodes',
     }),
   ]
@@ -120,6 +166,7 @@ function queueProblems({ queueLimit, growingQueues }: ProblemSources, nodes: rea
       severity: 'error',
       summary: `The queue of ${namesOf(full)} is full`,
       detail: `${limit} calls are queued, and further calls are rejected. The node is slower than its load requires.`,
+      openDetail: `the queues of ${full.length} of ${nodes.length} nodes are full`,
       view: 'nodes',
     }),
     ...when(growing.length > 0, {
@@ -127,6 +174,7 @@ function queueProblems({ queueLimit, growingQueues }: ProblemSources, nodes: rea
       severity: 'warning',
       summary: `The queue grows: ${shortened(lengths)} calls`,
       detail: 'Requests wait longer and longer. The node is slower than its load requires.',
+      openDetail: `the queues of ${growing.length} of ${nodes.length} nodes grow`,
       view: 'nodes',
     }),
   ]
@@ -139,6 +187,7 @@ function budgetProblems(nodes: readonly NodeState[]): Problem[] {
     severity: 'warning',
     summary: `Calls per minute used up: ${namesOf(usedUp)}`,
     detail: 'Reads are queued until the node permits more (cluster.limits.perMinute).',
+    openDetail: `the calls per minute of ${usedUp.length} of ${nodes.length} nodes are used up`,
     view: 'nodes',
   })
 }
@@ -159,6 +208,7 @@ function redisProblems({ cache }: ProblemSources): Problem[] {
     kind: reason,
     ...REDIS_PROBLEMS[reason],
     detail: `${REDIS_PROBLEMS[reason].detail} ${detail}.`,
+    openDetail: detail,
     view: 'nodes',
   }))
 }
@@ -206,6 +256,7 @@ function configurationProblems({ configuration }: ProblemSources): Problem[] {
       severity: 'warning',
       summary: 'The changed configuration is not valid, and the last valid one stays in use',
       detail: fault ?? '',
+      openDetail: 'the changed configuration has a fault; the last valid one is in use',
     }),
     ...when(pendingRestart.length > 0, {
       kind: 'pendingRestart',
@@ -223,6 +274,7 @@ function layoutProblems({ layoutMixture }: ProblemSources): Problem[] {
     kind: 'mixedLayouts',
     severity: 'warning',
     summary: 'Nodes have different layouts, and writes are refused',
+    openDetail: 'nodes have different layouts, as during an upgrade; writes are refused',
     detail: `Classic ${shortened(classic)}; newer ${shortened(newer)}. Upgrade the classic nodes, or remove them from cluster.nodes.`,
     view: 'nodes',
   })
@@ -236,6 +288,7 @@ function replicaProblems({ replicas }: ProblemSources): Problem[] {
     severity: 'warning',
     summary: `Another replica is not ready: ${namesOf(notReady)}`,
     detail: 'Load balancers send no requests to it. Its own console names the reason.',
+    openDetail: `${notReady.length} other replicas are not ready`,
     view: 'nodes',
   })
 }
@@ -247,6 +300,7 @@ function drainProblems(nodes: readonly NodeState[]): Problem[] {
     severity: 'notice',
     summary: `Drained for maintenance: ${namesOf(drained)}`,
     detail: 'These nodes get no calls until they are put back.',
+    openDetail: `${drained.length} of ${nodes.filter(({ state }) => state !== 'no address').length} nodes are drained for maintenance`,
     view: 'nodes',
   })
 }

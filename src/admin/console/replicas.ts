@@ -14,7 +14,7 @@ export interface ReplicaSelf {
   readonly version: string
   ready(): boolean
   /** The contact of this replica with the nodes, from which the others conclude whether a replica is cut off. */
-  contact(): Pick<ReplicaSummary, 'reachedAgo' | 'cutOff' | 'failing'>
+  contact(): Pick<ReplicaSummary, 'reachedAgo' | 'cutOff' | 'failing' | 'answered'>
   rates(): Rates
   nodes(): readonly Pick<NodeSummary, 'name' | 'state' | 'inFlight' | 'limit'>[]
   joined(): readonly JoinedResponse[]
@@ -54,6 +54,7 @@ const nodePart = Type.Object({
   error: Type.Optional(text),
   errorKind: Type.Optional(Type.Enum(['failed', 'answered', 'knownLimit'])),
 })
+const latestCalls = Type.Optional(Type.Array(Type.Object({ node: text, ago: number }), { maxItems: MAX_NODES }))
 /** Other programs may write to this Redis, so a report is validated before it is used. */
 const reportSchema = Type.Object({
   name: text,
@@ -61,7 +62,8 @@ const reportSchema = Type.Object({
   ready: Type.Boolean(),
   reachedAgo: optionalNumber,
   cutOff: Type.Optional(Type.Boolean()),
-  failing: Type.Optional(Type.Array(Type.Object({ node: text, ago: number }), { maxItems: MAX_NODES })),
+  failing: latestCalls,
+  answered: latestCalls,
   rates: Type.Object({
     perSecond: number,
     callsPerSecond: number,

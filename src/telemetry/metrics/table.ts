@@ -71,6 +71,7 @@ export interface NodeSample {
   /** Whether calls may be sent to the node. */
   readonly available: boolean
   readonly ejected: boolean
+  readonly hangs: boolean
   /** An operator has drained it for maintenance. */
   readonly drained: boolean
 }
@@ -403,6 +404,12 @@ export const stateSeries: readonly StateSeries[] = [
   ),
   perNode('edge_node_budget_limit', 'Calls per minute that the node answers.', ({ budget }) => budget?.limit, 'max'),
   perNode('edge_node_available', '1: calls may be sent to the node.', ({ available }) => Number(available), 'min'),
+  perNode(
+    'edge_node_hangs',
+    '1: the node accepts calls and does not answer them.',
+    ({ hangs }) => Number(hangs),
+    'max',
+  ),
   perNode('edge_node_ejected', '1: the node is ejected after failures.', ({ ejected }) => Number(ejected), 'max'),
   perNode(
     'edge_node_drained',

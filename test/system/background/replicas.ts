@@ -48,11 +48,9 @@ export async function edgeOf(t: Test): Promise<Edge> {
       onListRead: () => replicas?.publish(),
     })
     const monitors = createMonitors(createEdgeEvents(), cluster, new RequestCounts())
-    const ready = () => ({ ok: true, reasons: [], degraded: [] })
-    replicas = buildReplicas(
-      { name: 'replica', replica, cluster, monitors, ready, contact: () => ({}) },
-      REPORT_INTERVAL_MS,
-    )
+    const ready = () => ({ ok: true, reasons: [] })
+    const contacts = { report: () => ({}), stateOf: () => 'answered' as const }
+    replicas = buildReplicas({ name: 'replica', replica, cluster, monitors, ready, contacts }, REPORT_INTERVAL_MS)
     const kill = async () => {
       replicas?.stop()
       await cluster.close()

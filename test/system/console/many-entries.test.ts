@@ -218,7 +218,8 @@ async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void 
       name: 'replica',
       version: '1.0.0',
       clientPorts: () => [{ contract: 'classic', url: 'http://127.0.0.1:55000' }],
-      ready: () => ({ ok: true, reasons: [], degraded: [] }),
+      ready: () => ({ ok: true, reasons: [] }),
+      credentials: () => ({ refusedBy: [], isWeak: false }),
       queueLimit: () => 256,
       growingQueues: () => [],
       certificates: () => [],
@@ -246,9 +247,14 @@ async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void 
     authentication: async () => () => ({ name: 'operator', permissions: ['operations:read'] }),
     clientAddress: () => '127.0.0.1',
   }
-  const ready = () => ({ ok: true, reasons: [], degraded: [] })
+  const ready = () => ({ ok: true, reasons: [] })
   const log = { error: () => undefined }
-  const app = await createOperationsListener({ ready, log, signedIn: { signIn, parts: [part] } })
+  const app = await createOperationsListener({
+    ready,
+    degradations: () => [],
+    log,
+    signedIn: { signIn, parts: [part] },
+  })
   t.teardown(() => {
     tail.close()
     records.close()

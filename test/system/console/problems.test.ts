@@ -29,8 +29,8 @@ t.test('the console shows problems on every view while they last', async (t) => 
     await (await edge.get('/cluster/worker-1/info')).text()
     return (await page.title()).startsWith('(1) Now')
   })
-  t.match(await banner.innerText(), /worker-1 is down\..*Calls fail at once/)
-  await strip.getByText('ejected').waitFor()
+  t.match(await banner.innerText(), /worker-1 is down\..*Calls fail until a probe succeeds/)
+  await strip.getByText(/ejected|failing/).waitFor()
   t.match(decodeURIComponent((await icon()) ?? ''), /^data:image\/svg\+xml,.*>1<\/text>/)
 
   const file = join(edge.folder, 'edge.yaml')
@@ -49,7 +49,7 @@ t.test('the console shows problems on every view while they last', async (t) => 
   const { problems } = (await response.json()) as Problems
   t.strictSame(
     problems.map(({ kind }) => kind),
-    ['nodeDown', 'pendingRestart'],
+    ['nodeUnreachable', 'pendingRestart'],
     'the API lists the same problems',
   )
 

@@ -61,9 +61,9 @@ t.test('the health check requests /livez of the operations listener, with HTTP o
   const pair = (name: string) => readFileSync(`test/support/certificates/first.${name}`)
   const secure: FastifyServerFactory = (handler) => createServer({ cert: pair('crt'), key: pair('key') }, handler)
   for (const server of [{}, { serverFactory: secure }]) {
-    const ready = () => ({ ok: true, reasons: [], degraded: [] })
+    const ready = () => ({ ok: true, reasons: [] })
     const log = { error: () => undefined }
-    const app = await createOperationsListener({ ready, log, server })
+    const app = await createOperationsListener({ ready, degradations: () => [], log, server })
     t.teardown(() => app.close())
     const { port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }))
     const check = () => call(process.execPath, ['config/healthcheck.mjs'], { env: { EDGE_OPERATIONS_PORT: port } })

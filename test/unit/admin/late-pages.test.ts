@@ -16,7 +16,8 @@ function loadedPackages(): readonly string[] {
 async function listenerWith(register: (pages: FastifyInstance) => Promise<void>) {
   const logged: object[] = []
   const app = await createOperationsListener({
-    ready: () => ({ ok: true, reasons: [], degraded: [] }),
+    ready: () => ({ ok: true, reasons: [] }),
+    degradations: () => [],
     log: { error: (fields) => void logged.push(fields) },
     openParts: [(app) => registerLatePages(app, ['/late', '/late/*'], register)],
   })

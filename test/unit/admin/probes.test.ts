@@ -7,10 +7,10 @@ t.test('probes report whether the process is alive and ready', async (t) => {
   const errors: string[] = []
   const ready = () => {
     if (reasons[0] === 'throw') throw new Error('planned')
-    return { ok: reasons.length === 0, reasons, degraded }
+    return { ok: reasons.length === 0, reasons }
   }
   const log = { error: (_fields: object, message: string) => void errors.push(message) }
-  const app = await createOperationsListener({ ready, log })
+  const app = await createOperationsListener({ ready, degradations: () => degraded, log })
   t.teardown(() => app.close())
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   const get = async (path: string, method = 'GET') => {

@@ -1,13 +1,14 @@
 /** The list of problems that the console shows on every view. */
 import t from 'tap'
 import type { NodeState } from '../../../../src/admin/console/ports.ts'
-import { type ProblemSources, problemsOf } from '../../../../src/admin/console/problems.ts'
+import { degradationsOf, type ProblemSources, problemsOf } from '../../../../src/admin/console/problems.ts'
 
 const DAY_MS = 24 * 3600 * 1000
 const NOW = Date.UTC(2026, 0, 1)
 
 const healthy: ProblemSources = {
-  ready: () => ({ ok: true, reasons: [], degraded: [] }),
+  ready: () => ({ ok: true, reasons: [] }),
+  credentials: () => ({ refusedBy: [], isWeak: false }),
   configuration: () => ({ pendingRestart: [] }),
   cache: () => ({ enabled: true, shared: true, unreachable: false }),
   nodes: () => [nodeState('master'), nodeState('worker-1'), nodeState('worker-2')],
@@ -34,7 +35,7 @@ t.test('a node that is down is named with its last failure, several nodes with t
   const down = (name: string) =>
     nodeState(name, { state: 'ejected', lastFailure: { fault: 'unreachable', detail: 'refused', ago: 5 } })
   const [one] = problems({ nodes: () => [nodeState('master'), down('worker-1')] })
-  t.match(one, { kind: 'nodeDown', severity: 'error', summary: 'worker-1 is down', view: 'nodes' })
+  t.match(one, { kind: 'nodeUnreachable', severity: 'error', summary: 'worker-1 is down', view: 'nodes' })
   t.match(one?.detail, /unreachable: refused/)
   const all = Array.from({ length: 8 }, (_, at) => down(`worker-${at}`))
   const [many] = problems({ nodes: () => [nodeState('master'), ...all] })
@@ -45,9 +46,49 @@ t.test('a node that is down is named with its last failure, several nodes with t
   )
 })
 
+t.test(
+  'a node that hangs is another problem than one that is down, and a single failed call is a warning',
+  async (t) => {
+    const nodes = (state: NodeState['state']) => () => [nodeState('master', { state }), nodeState('worker-1')]
+    t.match(problems({ nodes: nodes('hangs') }), [{ kind: 'nodeHangs', severity: 'error', summary: /^master hangs/ }])
+    t.match(problems({ nodes: nodes('failing') }), [{ kind: 'nodeUnreachable', severity: 'warning' }])
+    t.strictSame(kinds({ nodes: nodes('not tried') }), [])
+  },
+)
+
+t.test('if no node answers, the list says so and names what hangs', async (t) => {
+  const states = (...all: NodeState['state'][]) => all.map((state, at) => nodeState(`node-${at}`, { state }))
+  t.strictSame(kinds({ nodes: () => states('ejected', 'failing', 'no address') }), ['noNode'])
+  t.strictSame(kinds({ nodes: () => states('hangs', 'ejected') }), ['noNode', 'nodeHangs'])
+})
+
+t.test('what needs no sign-in has no names of nodes and replicas', async (t) => {
+  const name = 'secret-name'
+  const rates = { perSecond: 0, callsPerSecond: 0, savedPerSecond: 0, failuresPerSecond: 0 }
+  const lastFailure = { fault: 'unreachable', detail: `connect ${name}`, ago: 5 }
+  const states = ['ejected', 'failing', 'hangs', 'cut off', 'drained', 'full'] as const
+  const found = problems({
+    nodes: () => [
+      nodeState('other'),
+      ...states.map((state) => nodeState(name, { state, lastFailure, queue: 256, budget: { used: 300, limit: 300 } })),
+      nodeState(name, { state: 'ejected', lastFailure: { ...lastFailure, fault: 'blocked' } }),
+    ],
+    credentials: () => ({ refusedBy: [name], isWeak: true }),
+    growingQueues: () => [{ node: 'another', from: 1, to: 9 }],
+    layoutMixture: () => ({ classic: [name], newer: ['other'] }),
+    replicas: () => [{ name, version: '1.0.0', ago: 1, ready: false, rates, nodes: [] }],
+  })
+  t.match(JSON.stringify(found), name)
+  const open = degradationsOf(found)
+  t.ok(open.length >= 11, `${open.length} problems`)
+  t.notMatch(JSON.stringify(open), name)
+  t.notMatch(JSON.stringify(open), 'another')
+})
+
 t.test('a node that blocks the address of the edge is another problem than a node that is down', async (t) => {
   const lastFailure = { fault: 'blocked', detail: 'address blocked', ago: 5 }
-  t.strictSame(kinds({ nodes: () => [nodeState('master', { state: 'ejected', lastFailure })] }), ['addressBlocked'])
+  const nodes = () => [nodeState('master', { state: 'ejected', lastFailure }), nodeState('worker-1')]
+  t.strictSame(kinds({ nodes }), ['addressBlocked'])
 })
 
 t.test('a node that is cut off, and a budget that is used up', async (t) => {
@@ -106,11 +147,11 @@ t.test('nodes of different layouts', async (t) => {
 })
 
 t.test('this replica is not ready, or another one is not', async (t) => {
-  const refused = { reason: 'credentialsRefused', detail: '1 of 3 nodes refuse the credentials' } as const
-  const ready = () => ({ ok: false, reasons: ['draining'], degraded: [refused] })
-  t.match(problems({ ready }), [
+  const ready = () => ({ ok: false, reasons: ['draining'] })
+  const credentials = () => ({ refusedBy: ['worker-2'], isWeak: false })
+  t.match(problems({ ready, credentials }), [
     { kind: 'notReady', summary: 'Not ready: draining' },
-    { kind: 'credentialsRefused', summary: '1 of 3 nodes refuse the credentials' },
+    { kind: 'credentialsRefused', summary: 'worker-2 refuses the credentials of the edge' },
   ])
   const rates = { perSecond: 0, callsPerSecond: 0, savedPerSecond: 0, failuresPerSecond: 0 }
   const other = { name: 'edge-2', version: '1.0.0', ago: 1, ready: false, rates, nodes: [] }

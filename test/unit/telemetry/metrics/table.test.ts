@@ -36,6 +36,7 @@ const sources: MetricsSources = {
       queue: 1,
       available: true,
       ejected: false,
+      hangs: false,
       drained: false,
     },
     {
@@ -47,6 +48,7 @@ const sources: MetricsSources = {
       queue: 0,
       available: false,
       ejected: true,
+      hangs: true,
       drained: true,
     },
   ],
