@@ -1,16 +1,13 @@
 /** `manager-edge check`: checks the configuration and all files it names, and optionally the nodes and Redis. */
 import { createIssuer } from '../admin/sessions/issuer.ts'
 import { buildEdge } from '../app/index.ts'
-import { redisConnectionOptions } from '../app/redis.ts'
 import { issuerSettings } from '../app/sign-in.ts'
 import { checkAuditFile } from '../audit/file.ts'
 import type { Config } from '../config/schema.ts'
-import { RedisConnection } from '../redis/connection.ts'
-import { describeFailure } from '../redis/failures.ts'
-import { DEFAULT_TIMES } from '../redis/options.ts'
 import { describeStartError } from '../server/exit.ts'
 import { auditFileOf, processCountOf } from '../server/process-count.ts'
 import { checkNodes } from './check-nodes.ts'
+import { type Check, checkRedis } from './check-redis.ts'
 import { CommandError, loadCommandConfig, print } from './terminal.ts'
 
 /** Reads everything that a start reads, but opens no port. */
@@ -77,8 +74,6 @@ async function checkConnections(config: Config): Promise<void> {
   if (failures.length > 0) throw new CommandError(`${failures.join(', ')}; the lines above have the reasons`)
 }
 
-type Check = { readonly ok: true } | { readonly ok: false; readonly reason: string }
-
 /** Reads the issuer's description of itself; `undefined` if no issuer is configured. */
 async function checkIssuer(config: Config): Promise<Check | undefined> {
   const settings = issuerSettings(config)
@@ -90,41 +85,4 @@ async function checkIssuer(config: Config): Promise<Check | undefined> {
     const { message } = error as Error
     return { ok: false, reason: `${settings.issuer}: ${message}; check operations.signIn.issuer` }
   }
-}
-
-/**
- * Checks whether the edge can use this Redis; `undefined` if none is configured. Opens a plain connection: a store
- * would register as one more replica, and writes of other replicas would wait for it after this command has ended.
- */
-export async function checkRedis(redis: Config['cache']['redis']): Promise<Check | undefined> {
-  const options = await redisConnectionOptions(redis)
-  if (options === undefined) return undefined
-  const connection = new RedisConnection(options, { ...DEFAULT_TIMES, commandTimeout: redis.timeout })
-  connection.open()
-  try {
-    await connection.waitUntilReady(DEFAULT_TIMES.bulkTimeout)
-    const reply = await connection.send<string>(DEFAULT_TIMES.bulkTimeout, (client) => client.info())
-    if (!reply.ok) return { ok: false, reason: describeFailure(reply.error) }
-    return checkRole(reply.value) ?? checkMemory(reply.value)
-  } finally {
-    connection.close()
-  }
-}
-
-/** Returns undefined if Redis accepts writes. */
-function checkRole(info: string): Check | undefined {
-  const isReadOnly = /^role:slave/m.test(info)
-  return isReadOnly ? { ok: false, reason: describeFailure('READONLY according to its role') } : undefined
-}
-
-/** Write fences and tag epochs have no TTL. If Redis evicted them, stored responses would be wrong (docs/cache.md). */
-function checkMemory(info: string): Check {
-  const fieldOf = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1] ?? ''
-  const policy = fieldOf('maxmemory_policy')
-  if (policy.startsWith('allkeys-')) {
-    return { ok: false, reason: `maxmemory-policy ${policy} evicts write fences and tag epochs; set volatile-lru` }
-  }
-  const [used, most] = [Number(fieldOf('used_memory')), Number(fieldOf('maxmemory'))]
-  const isFull = policy === 'noeviction' && most > 0 && used >= most
-  return isFull ? { ok: false, reason: describeFailure(`OOM: ${used} of ${most} bytes`) } : { ok: true }
 }

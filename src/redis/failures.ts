@@ -21,7 +21,7 @@ const FAILURES: readonly (readonly [pattern: RegExp, cause: string, remedy: stri
   [
     /NOPERM|user executing the script can't/,
     'the ACL of Redis denies a command, a key or a channel',
-    'give the user the rights in docs/cache.md, "Setting up Redis"',
+    'give the user the rights in docs/cache.md, "Setting up Redis"; "manager-edge check --connect" names what is missing',
   ],
   [
     /^READONLY/,
@@ -56,7 +56,33 @@ const FAILURES: readonly (readonly [pattern: RegExp, cause: string, remedy: stri
     'check the nodes of the cluster and cache.redis.cluster',
   ],
   [/sentinel/i, 'no sentinel names a primary', 'check the sentinels, cache.redis.sentinels and cache.redis.name'],
+  [
+    /^DENIED.*protected mode/,
+    'Redis runs in protected mode, and refuses other machines',
+    'set aclfile in redis.conf, with "user default off"',
+  ],
+  [/ENOTFOUND|EAI_AGAIN/, 'the name of Redis cannot be resolved', 'correct the host in cache.redis, or the DNS'],
   [/max number of clients/, 'Redis has too many clients', 'raise its maxclients'],
+  [
+    /altnames|does not match certificate/,
+    'the certificate of Redis is for another name than the one in cache.redis',
+    'write a name of the certificate in cache.redis, or make a certificate with this name in subjectAltName',
+  ],
+  [
+    /certificate has expired|certificate is not yet valid/,
+    'the certificate of Redis is not valid today',
+    'renew the certificate, or correct the clock of this machine',
+  ],
+  [
+    /certificate required|handshake failure/,
+    'Redis demands a certificate of its client',
+    'set tls-auth-clients no in redis.conf; the edge authenticates with its password',
+  ],
+  [
+    /self.signed certificate|unable to (?:verify|get)|issuer certificate/,
+    'the certificate of Redis was signed by another CA than the one in cache.redis.tls.ca',
+    'name the file of the CA that signed it; "openssl verify -CAfile CA CERTIFICATE" checks a pair',
+  ],
   [/certificate|self.signed|SSL|TLS/i, 'TLS to Redis fails', 'check cache.redis.tls.ca and the certificate of Redis'],
 ]
 
@@ -73,5 +99,6 @@ export function explainFailure(error: string): RedisFailure {
 /** Returns the explanation and the error itself as one line. */
 export function describeFailure(error: string): string {
   const { cause, remedy } = explainFailure(error)
-  return `${cause}; ${remedy} (${error})`
+  // Errors of OpenSSL end with a line break.
+  return `${cause}; ${remedy} (${error.trim()})`
 }
