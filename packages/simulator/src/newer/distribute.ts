@@ -90,7 +90,7 @@ async function onNodes(cluster: Cluster, call: Call, asked: Unplaced, entry: Sim
 /** Each node gets the agents that report to it. Without a list, all agents that the user may name. */
 async function onOwners(cluster: Cluster, call: Call, asked: Unplaced, entry: SimNode): Promise<Answer> {
   const { world } = cluster
-  const listed = membersOf(asked.query.agents_list)
+  const listed = call.agents?.(asked) ?? membersOf(asked.query.agents_list)
   const all = listed === undefined || listed.includes('all')
   const ids = all ? [...world.agents.values()].filter(asked.allows).map(({ id }) => id) : listed
   const byOwner = new Map<string, string[]>()

@@ -68,6 +68,8 @@ export interface Call {
   readonly cost?: number
   /** Whether the API fails with 500 and no code for a body. */
   readonly crashes?: (body: string) => boolean
+  /** Returns the agents that the call concerns. Absent: those of `agents_list`. */
+  readonly agents?: (asked: Omit<Asked, 'node'>) => readonly string[]
   readonly run: (asked: Asked) => Answer
 }
 

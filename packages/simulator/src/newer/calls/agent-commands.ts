@@ -32,7 +32,7 @@ export function restart(asked: Asked, ids: readonly string[]) {
   })
 }
 
-function activeOnly(asked: Asked, ids: readonly string[]): readonly string[] {
+function activeOnly(asked: Omit<Asked, 'node'>, ids: readonly string[]): readonly string[] {
   const { world } = asked
   return ids.filter((id) => {
     const agent = world.agents.get(id)
@@ -45,15 +45,13 @@ export function restartMany(asked: Asked) {
   return restart(asked, asked.query.whole === undefined ? ids : activeOnly(asked, ids))
 }
 
-export function restartGroup(asked: Asked) {
+/** The agents of a group that are restarted with it. */
+export function activeMembers(asked: Omit<Asked, 'node'>): readonly string[] {
   const { name } = requireGroup(asked, asked.params.group_id ?? '', '')
   const members = [...asked.world.agents.values()].filter((agent) => agent.groups.includes(name) && asked.allows(agent))
-  return restart(
+  return activeOnly(
     asked,
-    activeOnly(
-      asked,
-      members.map(({ id }) => id),
-    ),
+    members.map(({ id }) => id),
   )
 }
 

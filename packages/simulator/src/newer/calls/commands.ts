@@ -1,11 +1,12 @@
 /** The calls that send commands to agents. */
 import type { Call } from '../model.ts'
+import { membersOf } from '../parameters.ts'
 import {
+  activeMembers,
   activeResponse,
   reconnect,
   restart,
   restarted,
-  restartGroup,
   restartMany,
   restartOfNode,
   taskStates,
@@ -40,10 +41,11 @@ export const commandCalls: readonly Call[] = [
   {
     method: 'PUT',
     path: '/agents/group/{group_id}/restart',
-    runs: 'master',
+    runs: 'owners',
     needs: [{ action: 'agent:restart', type: 'agent:id', named: 'none' }],
     texts: restarted,
-    run: restartGroup,
+    agents: activeMembers,
+    run: (asked) => restart(asked, membersOf(asked.query.agents_list) ?? []),
   },
   {
     method: 'PUT',
