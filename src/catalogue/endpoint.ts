@@ -205,6 +205,22 @@ export type NodeTarget =
 /** The owner of the agent in the path, the node in the path, or nodes that the path does not name. */
 export type PassesOnTo = 'agentOwner' | 'node' | 'several'
 
+/**
+ * Of a request to several nodes, in the newer contract: how the edge sends it without those that are lost, and what a
+ * response says that lacks them.
+ */
+export interface WithoutLost {
+  /**
+   * The parameter that names agents or nodes. `members`: those of the group in the path are named instead, to the `command`
+   * that the request stands for.
+   */
+  readonly list: 'agents_list' | 'nodes_list' | { readonly members: string; readonly command: string }
+  /** The message of a response with some failed items. */
+  readonly message: string
+  /** The codes of items that the manager leaves out, instead of failing them, if a request names none or `all`. */
+  readonly leftOut?: readonly number[] | 'every'
+}
+
 /** The edge answers, itself or with requests under other paths. */
 export type EdgeTarget =
   | { readonly kind: 'edge'; readonly operation: EdgeOperation }
@@ -324,6 +340,7 @@ interface Common<Path extends string> {
   readonly path: Path
   /** Of the newer contract: the releases that serve the path. */
   readonly releases?: Releases
+  readonly withoutLost?: WithoutLost
   /** Of the newer contract: the flags that every operation takes, but this one does not. */
   readonly withoutFlags?: readonly string[]
   /** Of the newer contract: what the manager checks, as `action on resource`. All of them are needed. */

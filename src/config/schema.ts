@@ -251,6 +251,7 @@ const cluster = group({
     longSearch: restart(flag(true)),
     emptyLists: restart(flag(true)),
     agentsWithoutData: restart(flag(true)),
+    lostNodes: restart(flag(true)),
   }),
   upgradeRepositories: list(text(), ['packages.wazuh.com/wpk/']),
   packageFolders: list(text({ format: 'folder' }), ['/var/ossec/']),

@@ -26,6 +26,8 @@ export interface NodeCall {
   readonly endpoint: string
   /** The asked node passes the call on. Absent: it carries out the call itself. */
   readonly passedOnTo?: PassedOnTo
+  /** The sender answers for lost nodes: calls for them fail at once, and are no probes. */
+  readonly reportsLostNodes?: true
   /** Only the manager knows whether the asked node passes the call on. If it is late, that shows nothing about the node. */
   readonly mayBePassedOn?: true
   /** Milliseconds on the node, without the queue, after which a call that is passed on counts as hanging. */
@@ -45,8 +47,12 @@ export interface NodeToken {
   noteAnswer?(): void
 }
 
-/** A node, the owner of an agent, or several nodes that the call does not name. */
-export type PassedOnTo = { readonly node: string } | { readonly agent: string } | 'several'
+/** A node, the owner of an agent, or several nodes that the call does not name; `without`: certainly none of these. */
+export type PassedOnTo =
+  | { readonly node: string }
+  | { readonly agent: string }
+  | 'several'
+  | { readonly without: readonly string[] }
 
 export interface NodeResponse {
   readonly node: string
@@ -83,6 +89,11 @@ export interface NodeFailure {
   readonly retryable?: true
   /** The call was aborted after `hangsAfter`. */
   readonly hung?: true
+  /**
+   * Of a call that is not sent, or of a read that hung: the nodes which do not answer what the asked node passes on to them,
+   * or the agent whose node does not (`agent 001`), if the node is not known.
+   */
+  readonly lostNodes?: readonly string[]
 }
 
 /** Calls a node. A failure is a result; the promise never rejects. */

@@ -4,7 +4,7 @@
  * their own, and use half of the slots at most. After one that hangs, calls for the same node fail at once, for a time
  * that doubles with each further hang. Then one call is the probe.
  */
-import type { ClusterView, NodeCall, NodeInfo, NodeResult } from '../core/node-call.ts'
+import type { ClusterView, NodeCall, NodeFailure, NodeInfo, NodeResult, PassedOnTo } from '../core/node-call.ts'
 import { growingLru } from '../core/recently-used.ts'
 import { Semaphore } from '../core/semaphore.ts'
 import { withTimeout } from '../core/timing.ts'
@@ -34,6 +34,8 @@ const SUSPICION: FailureSettings = { failures: 1, refusals: 1, hangs: 1, baseTim
 const MAX_KNOWN_OWNERS = 10_000
 const OWNER_LIFETIME_MS = 60_000
 const OWNER_TIMEOUT_MS = 5_000
+/** A status takes some milliseconds. A read that waits for it must have time left. */
+const MAX_STATUS_MS = 4_000
 
 /** A node by its name, or an agent whose node is not known, as `agent 001`. */
 type Target = string
@@ -46,6 +48,7 @@ export class PassedOnCalls {
   readonly #owners = growingLru<string, { readonly node: string; readonly until: number }>(MAX_KNOWN_OWNERS)
   readonly #slots: Semaphore
   readonly #suspects = new Map<Target, Health>()
+  #search: Promise<void> | undefined
 
   constructor(ports: PassedOnCallsPorts) {
     this.#ports = ports
@@ -62,15 +65,19 @@ export class PassedOnCalls {
   async #send(call: NodeCall, next: Send): Promise<NodeResult> {
     const drained = this.#drainedTargetOf(call)
     if (drained !== undefined) return passedOnToDrained(call, drained)
+    const suspects = await this.#suspectsOf(call, next)
+    if (call.reportsLostNodes === true && suspects.some((target) => this.#isNode(target))) {
+      for (const target of suspects) if (this.#isNode(target)) void this.#probe(target, call, next)
+      return heldBack(call, suspects, 1)
+    }
     const admissions: Admission[] = []
-    for (const target of await this.#suspectsOf(call, next)) {
+    for (const target of suspects) {
       const health = this.#suspects.get(target)
       const admission = health?.admit()
       if (health === undefined || admission === undefined) continue
       if (!admission.ok) {
         abandonProbes(admissions)
-        const detail = `${target} does not answer calls that ${call.node} passes on`
-        return notSent(call, { fault: 'timeout', detail, retryAfter: admission.retryAfter })
+        return heldBack(call, [target], admission.retryAfter)
       }
       admissions.push({ target, health, isProbe: admission.isProbe })
     }
@@ -80,13 +87,15 @@ export class PassedOnCalls {
       const detail = fault === 'cancelled' ? 'client disconnected' : 'calls for other nodes are queued'
       return notSent(call, { fault, detail, ...(fault === 'overloaded' && { retryAfter: 1 }) })
     }
+    let result: NodeResult
     try {
-      const result = await next(isLimited(call) ? { ...call, hangsAfter: this.#ports.hangTimeout } : call)
-      await this.#learn(call, result, admissions, next)
-      return result
+      result = await next(isLimited(call) ? { ...call, hangsAfter: this.#ports.hangTimeout } : call)
     } finally {
       this.#slots.release()
     }
+    await this.#learn(call, result, admissions, next)
+    if (result.ok || result.hung !== true || call.method !== 'GET' || call.reportsLostNodes !== true) return result
+    return { ...result, lostNodes: await this.#suspectsOf(call, next) }
   }
 
   /** Waits for a slot, at most until the timeout of the call or until its client disconnects. Returns why it has none. */
@@ -105,7 +114,7 @@ export class PassedOnCalls {
 
   /** Returns the drained node that the call names. Calls for an agent or several nodes name none: the manager decides. */
   #drainedTargetOf({ passedOnTo: target }: NodeCall): string | undefined {
-    if (target === undefined || target === 'several' || !('node' in target)) return undefined
+    if (target === undefined || isSeveral(target) || !('node' in target)) return undefined
     return this.#ports.drains.has(target.node) ? target.node : undefined
   }
 
@@ -113,10 +122,18 @@ export class PassedOnCalls {
   async #suspectsOf(call: NodeCall, next: Send): Promise<readonly Target[]> {
     if (this.#suspects.size === 0) return []
     const { passedOnTo: target } = call
-    if (target === 'several') return [...this.#suspects.keys()]
-    const names =
-      target === undefined ? [] : 'node' in target ? [target.node] : await this.#targetsOfAgent(target, call, next)
+    if (target === undefined) return []
+    if (isSeveral(target)) {
+      const others = target === 'several' ? [] : target.without
+      const isConcerned = (name: Target) => !others.includes(name) && (!call.reportsLostNodes || this.#isNode(name))
+      return [...this.#suspects.keys()].filter(isConcerned)
+    }
+    const names = 'node' in target ? [target.node] : await this.#targetsOfAgent(target, call, next)
     return names.filter((name) => this.#suspects.has(name))
+  }
+
+  #isNode(target: Target): boolean {
+    return this.#ports.view.nodes().some(({ name }) => name === target)
   }
 
   async #targetsOfAgent({ agent }: { readonly agent: string }, call: NodeCall, next: Send): Promise<readonly Target[]> {
@@ -128,7 +145,7 @@ export class PassedOnCalls {
   /** Returns `undefined` if the node that `call` asks does not answer, or does not know. `call`: on whose behalf. */
   async #findOwner(
     agent: string,
-    { node: asked, credentials, signal }: NodeCall,
+    { node: asked, credentials, token, signal }: NodeCall,
     next: Send,
   ): Promise<string | undefined> {
     const { clock } = this.#ports
@@ -143,6 +160,7 @@ export class PassedOnCalls {
       requestId: 'owners',
       signal,
       ...(credentials && { credentials }),
+      ...(token && { token }),
     })
     const node = ownerIn(await next(own))
     if (node !== undefined) this.#owners.set(agent, { node, until: clock() + OWNER_LIFETIME_MS })
@@ -151,40 +169,70 @@ export class PassedOnCalls {
 
   /** Records what the result shows about the nodes that the call concerns. */
   async #learn(call: NodeCall, result: NodeResult, admissions: readonly Admission[], next: Send): Promise<void> {
+    const { passedOnTo: target, reportsLostNodes } = call
+    if (target === undefined) return
     const isHang = result.ok ? isTimeoutInside(result.response, call.node) : result.hung === true
+    // A command to several nodes has no time limit of its own, so the client waits no longer.
+    if (reportsLostNodes && isSeveral(target) && !result.ok && result.fault === 'timeout' && result.sent && !isHang)
+      void this.#findLost(call, next)
     if (!isHang) {
       if (result.ok) for (const { target, health } of admissions) this.#clear(target, health)
       else abandonProbes(admissions)
       return
     }
-    const { passedOnTo: target } = call
-    if (target === undefined) return
-    if (target === 'several') void this.#findCutOff(call, next)
-    else if ('node' in target) this.#suspect(target.node, call)
+    if (isSeveral(target)) {
+      const search = this.#findLost(call, next)
+      if (reportsLostNodes && call.method === 'GET') await search
+    } else if ('node' in target) this.#suspect(target.node, call)
     else for (const name of (await this.#targetsOfAgent(target, call, next)).slice(0, 1)) this.#suspect(name, call)
   }
 
-  /** Asks for the status of each worker, and suspects those for which the call hangs as well. */
-  async #findCutOff({ node, credentials }: NodeCall, next: Send): Promise<void> {
-    const { hangTimeout, view, drains } = this.#ports
-    const isAsked = ({ name, type }: NodeInfo) => type === 'worker' && name !== node && !drains.has(name)
-    const workers = view.nodes().filter(isAsked)
+  /** Asks for the status of each worker, and suspects those for which the call hangs as well. One search at a time. */
+  #findLost(call: NodeCall, next: Send): Promise<void> {
+    this.#search ??= this.#askWorkers(call, next).finally(() => {
+      this.#search = undefined
+    })
+    return this.#search
+  }
+
+  async #askWorkers(call: NodeCall, next: Send): Promise<void> {
+    const { view, drains } = this.#ports
+    const isAsked = ({ name, type }: NodeInfo) => type === 'worker' && name !== call.node && !drains.has(name)
     await Promise.all(
-      workers.map(async ({ name }) => {
-        const call = createOwnCall({
-          node,
-          path: `/cluster/${encodeURIComponent(name)}/status`,
-          endpoint: 'GET /cluster/:node_id/status',
-          timeout: 2 * hangTimeout,
-          caller: 'probe',
-          requestId: 'probe',
-          ...(credentials && { credentials }),
-        })
-        const probe: NodeCall = { ...call, passedOnTo: { node: name }, hangsAfter: hangTimeout }
-        const result = await next(probe)
-        if (!result.ok && result.hung === true) this.#suspect(name, probe)
-      }),
+      view
+        .nodes()
+        .filter(isAsked)
+        .map(async ({ name }) => {
+          const { probe, result } = await this.#askStatus(name, call, next)
+          if (!result.ok && result.hung === true) this.#suspect(name, probe)
+        }),
     )
+  }
+
+  /** Asks a node for its status on behalf of a call. */
+  async #askStatus(name: string, { node, credentials, token }: NodeCall, next: Send) {
+    const { hangTimeout } = this.#ports
+    const call = createOwnCall({
+      node,
+      path: `/cluster/${encodeURIComponent(name)}/status`,
+      endpoint: 'GET /cluster/:node_id/status',
+      timeout: 2 * hangTimeout,
+      caller: 'probe',
+      requestId: 'probe',
+      ...(credentials && { credentials }),
+      ...(token && { token }),
+    })
+    const probe: NodeCall = { ...call, passedOnTo: { node: name }, hangsAfter: Math.min(hangTimeout, MAX_STATUS_MS) }
+    return { probe, result: await next(probe) }
+  }
+
+  /** Probes a lost node if it is time for it. No client waits for the probe. */
+  async #probe(target: Target, call: NodeCall, next: Send): Promise<void> {
+    const health = this.#suspects.get(target)
+    const admission = health?.admit()
+    if (health === undefined || admission?.ok !== true) return
+    const { probe, result } = await this.#askStatus(target, call, next)
+    await this.#learn(probe, result, [{ target, health, isProbe: admission.isProbe }], next)
   }
 
   #suspect(target: Target, { node, endpoint }: NodeCall): void {
@@ -209,7 +257,17 @@ export class PassedOnCalls {
  * The asked node ends them after 200 seconds.
  */
 function isLimited({ timeout, passedOnTo, method }: NodeCall): boolean {
-  return timeout !== undefined && (passedOnTo !== 'several' || method === 'GET')
+  return timeout !== undefined && (method === 'GET' || passedOnTo === undefined || !isSeveral(passedOnTo))
+}
+
+function isSeveral(target: PassedOnTo): target is 'several' | { readonly without: readonly string[] } {
+  return target === 'several' || 'without' in target
+}
+
+/** Returns the failure of a call that is not sent because of lost nodes. `retryAfter` in seconds. */
+function heldBack(call: NodeCall, lostNodes: readonly Target[], retryAfter: number): NodeFailure {
+  const detail = `${lostNodes.join(', ')} does not answer calls that ${call.node} passes on`
+  return { ...notSent(call, { fault: 'timeout', detail, retryAfter }), lostNodes }
 }
 
 function abandonProbes(admissions: readonly Admission[]): void {

@@ -10,7 +10,7 @@ import { layoutRules } from './dialects/dialect.ts'
 import { ANONYMOUS, type Send } from './layer.ts'
 
 /** A read that the edge sends for itself. `timeout` in milliseconds. */
-type OwnCall = Pick<NodeCall, 'node' | 'path' | 'endpoint' | 'caller' | 'credentials' | 'requestId'> & {
+type OwnCall = Pick<NodeCall, 'node' | 'path' | 'endpoint' | 'caller' | 'credentials' | 'token' | 'requestId'> & {
   readonly timeout: number
   readonly signal?: AbortSignal
 }

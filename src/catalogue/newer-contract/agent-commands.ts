@@ -12,6 +12,7 @@ export const agentCommands: readonly Endpoint[] = [
     permission: 'active-response:run',
     rights: ['active-response:command on agent:id:{agent_list}'],
     target: master('several'),
+    withoutLost: { list: 'agents_list', message: 'AR command was not sent to some agents', leftOut: [1701, 1703] },
     query: { agents_list: agentsList },
     body: json({
       'arguments?': list(text()),

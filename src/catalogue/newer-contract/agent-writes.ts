@@ -20,6 +20,9 @@ const force = object({
   'after_registration_time?': text('timeframe', { default: '1h' }),
 })
 
+/** Unknown agents, the manager itself, agents that are not active. */
+const NOT_ACTIVE = [1701, 1703, 1707]
+
 export const agentWrites: readonly Endpoint[] = [
   write('DELETE', {
     path: '/agents',
@@ -105,6 +108,7 @@ export const agentWrites: readonly Endpoint[] = [
     permission: 'agents:upgrade',
     rights: ['agent:upgrade on agent:id:{agent_list}'],
     target: master('several'),
+    withoutLost: { list: 'agents_list', message: 'Some upgrade tasks were not created', leftOut: 'every' },
     query: {
       ...agentFilters,
       agents_list: agentsOrAll,
@@ -125,6 +129,7 @@ export const agentWrites: readonly Endpoint[] = [
     permission: 'agents:upgrade',
     rights: ['agent:upgrade on agent:id:{agent_list}'],
     target: master('several'),
+    withoutLost: { list: 'agents_list', message: 'Some upgrade tasks were not created', leftOut: 'every' },
     query: {
       ...agentFilters,
       agents_list: agentsOrAll,
@@ -182,6 +187,11 @@ export const agentWrites: readonly Endpoint[] = [
     permission: 'agents:restart',
     rights: ['group:read on group:id:{group_list}', 'agent:read on agent:id:{agent_list}'],
     target: master('several'),
+    withoutLost: {
+      list: { members: '/groups/:group_id/agents', command: '/agents/restart' },
+      message: 'Restart command was not sent to some agents',
+      leftOut: NOT_ACTIVE,
+    },
     params: { group_id: groupId },
     invalidates: ['agent:*', 'collection:agents', 'cluster'],
   }),
@@ -230,6 +240,11 @@ export const agentWrites: readonly Endpoint[] = [
     permission: 'agents:restart',
     rights: ['agent:reconnect on agent:id:{agent_list}'],
     target: master('several'),
+    withoutLost: {
+      list: 'agents_list',
+      message: 'Force reconnect command was not sent to some agents',
+      leftOut: NOT_ACTIVE,
+    },
     query: { agents_list: agentsList },
     invalidates: ['agent:*', 'collection:agents', 'cluster'],
   }),
@@ -240,6 +255,7 @@ export const agentWrites: readonly Endpoint[] = [
     permission: 'agents:restart',
     rights: ['agent:restart on agent:id:{agent_list}'],
     target: master('several'),
+    withoutLost: { list: 'agents_list', message: 'Restart command was not sent to some agents', leftOut: NOT_ACTIVE },
     query: { agents_list: agentsList },
     invalidates: ['agent:*', 'collection:agents', 'cluster'],
   }),

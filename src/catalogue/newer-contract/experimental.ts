@@ -13,6 +13,11 @@ export const experimental: readonly Endpoint[] = [
     rights: ['rootcheck:clear on agent:id:{agent_list}'],
     experimental: true,
     target: master('several'),
+    withoutLost: {
+      list: 'agents_list',
+      message: 'Rootcheck database was not cleared on some agents',
+      leftOut: 'every',
+    },
     query: { agents_list: agentsOrAll },
     invalidates: ['rootcheck:*'],
   }),
@@ -24,6 +29,7 @@ export const experimental: readonly Endpoint[] = [
     rights: ['syscheck:clear on agent:id:{agent_list}'],
     experimental: true,
     target: master('several'),
+    withoutLost: { list: 'agents_list', message: 'Syscheck database was not cleared on some agents', leftOut: 'every' },
     query: { agents_list: agentsOrAll },
     invalidates: ['syscheck:*'],
   }),
@@ -35,6 +41,7 @@ export const experimental: readonly Endpoint[] = [
     rights: ['ciscat:read on agent:id:{agent_list}'],
     experimental: true,
     target: master('several'),
+    withoutLost: { list: 'agents_list', message: 'Some CISCAT results were not returned' },
     query: {
       ...rows,
       agents_list: agentsList,

@@ -166,6 +166,7 @@ const ofMany = {
   section: 'Experimental',
   experimental: true,
   target: master('several'),
+  withoutLost: { list: 'agents_list', message: 'Some syscollector information was not returned' },
   cache: cacheIn('syscollector', 'collection:syscollector', 'syscollector:*'),
 } as const
 

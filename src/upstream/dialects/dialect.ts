@@ -44,6 +44,7 @@ export interface DialectTools {
 export interface CallGuards {
   readonly nodeCache: boolean
   readonly agentsWithoutData: boolean
+  readonly lostNodes: boolean
 }
 
 /** The (last) response of the node, if it was asked, and its translation; or the failure of a call. */
@@ -113,7 +114,7 @@ export function rulesOfSetting(layout: Layout | 'auto'): LayoutRules {
 
 /** What a dialect decides about a call. `endpoint`: method and path template. `timeout` in milliseconds. */
 export interface DialectCall
-  extends Pick<NodeCall, 'node' | 'method' | 'path' | 'expect' | 'endpoint' | 'mayBePassedOn'> {
+  extends Pick<NodeCall, 'node' | 'method' | 'path' | 'expect' | 'endpoint' | 'mayBePassedOn' | 'reportsLostNodes'> {
   readonly body?: NonNullable<NodeCall['body']>
   readonly timeout: number | undefined
   readonly passedOnTo?: PassedOnTo | undefined

@@ -22,18 +22,22 @@ import {
   layoutRules,
   type TranslatedResponse,
 } from './dialect.ts'
+import { answerWithoutLost, type ChangedCall, LOST_NODE } from './lost-nodes.ts'
 import { checkRequestLine, formatQuery, MAX_LIST_BYTES } from './newer/conversation.ts'
 
 export const newerContract: Dialect = {
   ask: async (request, { node, replacesMaster }, tools) => {
-    const { call, timeout, master, guards } = tools
+    const { call, timeout, master, view, guards } = tools
     const { endpoint, params, waitForComplete } = request
     const { method, path } = endpoint
     const deadline = performance.now() + (timeout ?? Number.POSITIVE_INFINITY)
+    const remaining = () => (timeout === undefined ? undefined : deadline - performance.now())
     const otherwise = await pastNodeCache(request, node, tools)
-    const ask = async (query: EdgeRequest['query']): Promise<NodeResult> => {
+    const reportsLostNodes = guards?.lostNodes === true && replacesMaster !== true
+    const askOnce = async ({ query, ...changed }: ChangedCall): Promise<NodeResult> => {
       const sent = waitForComplete ? { ...query, wait_for_complete: 'true' } : query
-      const url = fillPath(path, params) + formatQuery({ ...sent, ...otherwise })
+      const called = changed.path ?? path
+      const url = fillPath(called, params) + formatQuery({ ...sent, ...otherwise })
       checkRequestLine(node, method, url)
       const body = formatBody(request)
       return call(
@@ -43,19 +47,40 @@ export const newerContract: Dialect = {
           path: url,
           ...(body && { body }),
           expect: isFile(request) ? 'stream' : 'bytes',
-          timeout: timeout === undefined ? undefined : deadline - performance.now(),
-          endpoint: `${method} ${path}`,
-          passedOnTo: replacesMaster ? { node: master } : passedOnTo(request, master),
+          timeout: remaining(),
+          endpoint: `${method} ${called}`,
+          passedOnTo: replacesMaster ? { node: master } : (changed.passedOnTo ?? passedOnTo(request, master)),
+          ...(reportsLostNodes && { reportsLostNodes }),
         }),
       )
+    }
+    let lacksNodes = false
+    const ask = async (query: EdgeRequest['query']): Promise<NodeResult> => {
+      const result = await askOnce({ query })
+      if (!reportsLostNodes || result.ok || result.lostNodes === undefined) return result
+      const answer = await answerWithoutLost({ request, node, view, call, ask: askOnce, query, remaining }, result)
+      lacksNodes = answer.lacksNodes
+      return answer.result
     }
     const first = await ask(request.query)
     const missing = guards?.agentsWithoutData === true && mayNameAgents(request) ? agentWithoutData(first) : undefined
     const result =
       missing === undefined ? first : await askOtherAgents({ request, node, call, ask, first, missing, deadline })
     if (!result.ok) return result
-    return { ok: true, response: result.response, translated: await toResponse(result.response, request.kind) }
+    const translated = await toResponse(result.response, request.kind)
+    return {
+      ok: true,
+      response: result.response,
+      translated: lacksNodes ? withoutNodes(translated, request) : translated,
+    }
   },
+}
+
+/** A read of the other nodes alone is a failure for the cache, also if the manager has no failed item for the lost one. */
+function withoutNodes(translated: TranslatedResponse, { kind }: EdgeRequest): TranslatedResponse {
+  if (!translated.ok || translated.response.kind === 'file' || kind !== 'read') return translated
+  const { response } = translated
+  return response.status === 200 ? { ok: true, response: { ...response, errorNumber: LOST_NODE } } : translated
 }
 
 /** Releases from 4.9 on have no such cache, and refuse what earlier ones ignore. */

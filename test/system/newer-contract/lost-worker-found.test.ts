@@ -1,0 +1,98 @@
+/** The request that finds that a worker is lost, and the end of the loss. */
+import t, { type Test } from 'tap'
+import { type LostRequest, plain, startClusters } from './lost-workers.ts'
+
+const HANG_MS = 12_000
+const LIMIT_MS = 22_000
+const AT_ONCE_MS = 3_000
+
+const get = (path: string) => ({ method: 'GET', path })
+const put = (path: string) => ({ method: 'PUT', path })
+
+/** Several tests at once: each waits for a call that hangs. */
+t.jobs = 4
+const together = (name: string, test: (t: Test) => Promise<void>) => void t.test(name, { buffered: true }, test)
+
+const found = {
+  'of an agent': [get('/syscollector/001/os'), 400],
+  'of several agents': [get('/experimental/syscollector/os?agents_list=001,003'), 200],
+  'of all agents': [get('/experimental/syscollector/packages?limit=3'), 200],
+  'of the node': [get('/cluster/worker-1/status'), 200],
+  'of several nodes': [get('/cluster/ruleset/synchronization?nodes_list=worker-1,worker-2'), 200],
+} as const
+
+for (const [kind, [request, status]] of Object.entries(found)) {
+  together(`a read ${kind} waits once, and then gets what the others have`, async (t) => {
+    const { ask, askOracle, cutOff } = await startClusters(t)
+    await cutOff()
+    const first = await ask(request)
+    const wanted = await askOracle({ ...request, operation: '', names: 'both' } satisfies LostRequest)
+    t.strictSame(plain(first), plain(wanted))
+    t.equal(first.status, status)
+    t.ok(first.ms > HANG_MS / 2 && first.ms < LIMIT_MS, `${first.ms} ms`)
+    t.ok((await ask(request)).ms < AT_ONCE_MS)
+  })
+}
+
+together('a command whose outcome is not known is an error, and sent once; the next ones are not sent', async (t) => {
+  const { cluster, ask, cutOff } = await startClusters(t)
+  await cutOff()
+  const restart = put('/agents/001/restart')
+  t.match(await ask(restart), { status: 504, body: { error: 923 } })
+  const sent = () => cluster.seen.filter(({ method, url }) => method === 'PUT' && url.startsWith('/agents/')).length
+  t.equal(sent(), 1)
+  const next = await ask(restart)
+  t.match(next, { status: 400, body: { error: 3022 } })
+  t.ok(next.ms < AT_ONCE_MS)
+  t.equal(sent(), 1)
+})
+
+together('after a command to several agents hung, the next one is sent to the others only', async (t) => {
+  const { cluster, ask, cutOff } = await startClusters(t)
+  await cutOff()
+  const restart = put('/agents/restart?agents_list=001,003')
+  t.match(await ask(restart), { status: 504, body: { error: 923 } })
+  await ask(get('/cluster/worker-1/status'))
+  const next = await ask(restart)
+  t.match(next, { status: 200, body: { error: 2, data: { affected_items: ['003'], total_failed_items: 1 } } })
+  t.ok(next.ms < AT_ONCE_MS)
+  const sent = cluster.seen.filter(({ method, url }) => method === 'PUT' && url.startsWith('/agents/'))
+  t.strictSame(
+    sent.map(({ url }) => new URL(url, 'http://node').searchParams.get('agents_list')),
+    ['001,003', '003'],
+  )
+})
+
+together('a stored response is served instead, where it may be', async (t) => {
+  const { ask, cutOff } = await startClusters(t, { more: { cache: { ttl: { syscollector: '1s' } } } })
+  const read = get('/syscollector/001/os')
+  const before = await ask(read)
+  await cutOff()
+  await new Promise((resolve) => setTimeout(resolve, 1_500))
+  for (const after of [await ask(read), await ask(read)]) t.strictSame(after.body, before.body)
+  t.match(await ask(get('/syscollector/002/os')), { status: 400, body: { error: 3022 } }, 'nothing is stored')
+})
+
+together('a worker that answers again is asked again, after a probe for which no client waits', async (t) => {
+  const { cluster, ask, cutOff } = await startClusters(t)
+  const read = get('/experimental/syscollector/os?agents_list=001,003')
+  await cutOff()
+  t.match(await ask(read), { status: 200, body: { error: 2 } })
+  await cluster.faults.clear()
+  const end = Date.now() + 40_000
+  let last = await ask(read)
+  while (Date.now() < end && (last.body as { error?: number }).error !== 0) {
+    t.ok(last.ms < AT_ONCE_MS)
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    last = await ask(read)
+  }
+  t.match(last, { status: 200, body: { error: 0, data: { total_affected_items: 2 } } })
+})
+
+together('without its guard, the request fails as a whole', async (t) => {
+  const { ask, cutOff } = await startClusters(t, { guard: false })
+  await cutOff()
+  for (const path of ['/syscollector/001/os', '/experimental/syscollector/os?agents_list=001,003']) {
+    t.match(await ask(get(path)), { status: 504, body: { error: 922 } }, path)
+  }
+})
