@@ -32,12 +32,14 @@ const LIBRARIES = [
 /** One file per source, as tsc writes them. The suite and some benchmarks use these files; they are not installed. */
 const COMPILED = resolve('.compiled')
 const SOURCES = resolve('src')
-/** A package that the command line loads if it is installed (`src/cli/added-commands.ts`). */
-const SIMULATOR = resolve('packages/simulator/src')
+/** Packages that the command line loads if they are installed (`src/cli/added-commands.ts`). */
+const PACKAGES = { simulator: resolve('packages/simulator/src'), mcp: resolve('packages/mcp/src') }
 const BUILT = resolve('dist')
 const BUNDLES = join(BUILT, 'libraries')
 /** In the bundle, the code that this file would have Ajv write replaces it. */
 const SETTINGS_CHECKER = join(COMPILED, 'config/checker.js')
+const MODULES = `${sep}node_modules${sep}`
+const MCP_LIBRARY = '@modelcontextprotocol/sdk/'
 /** The prefix of modules that have no file: each exports all that a library exports. */
 const ENTRY = 'entry:'
 
@@ -98,8 +100,8 @@ function redirect(file) {
 }
 
 /**
- * Writes `dist/program` and, so that an image can leave it out, `dist/simulator`. They share the code of the edge. Their files
- * lie as deep in `dist` as a compiled file lies in its room, so what the sources find by their own place is found from the
+ * Writes `dist/program` and, so that an installation can leave them out, `dist/simulator` and `dist/mcp`, which share the code of
+ * the edge. `dist/mcp` contains the libraries that no other part uses, with their licences. The files lie as deep in `dist` as a compiled file lies in its room, so what the sources find by their own place is found from the
  * bundle too.
  */
 async function bundleProgram() {
@@ -109,7 +111,9 @@ async function bundleProgram() {
     name: 'files',
     resolveId: (id, importer) => {
       if (importer === undefined || id.startsWith('ajv/dist/runtime/')) return null
+      if (importer.includes(MODULES)) return null
       if (LIBRARIES.includes(id)) return libraryOf(join(BUNDLES, id, 'index.js'))
+      if (importer.startsWith(PACKAGES.mcp) && id.startsWith(MCP_LIBRARY)) return null
       if (!id.startsWith('.')) return { id, external: true }
       const path = resolve(dirname(importer), id)
       if (path.startsWith(BUNDLES)) return libraryOf(path)
@@ -122,11 +126,21 @@ async function bundleProgram() {
         : null
     },
   }
-  const input = { cli: join(COMPILED, 'cli.js'), commands: join(SIMULATOR, 'commands/index.ts') }
-  const fileName = ({ moduleIds, facadeModuleId }) =>
-    [...moduleIds, facadeModuleId].some((id) => id?.startsWith(SIMULATOR)) ? 'simulator/[name].js' : 'program/[name].js'
+  const entries = Object.entries(PACKAGES)
+  const input = {
+    cli: join(COMPILED, 'cli.js'),
+    ...Object.fromEntries(entries.map(([name, sources]) => [name, join(sources, 'commands/index.ts')])),
+  }
+  const fileName = ({ moduleIds, facadeModuleId, isEntry }) => {
+    const ids = [...moduleIds, facadeModuleId ?? '']
+    const [name] = entries.find(([, sources]) => ids.some((id) => id.startsWith(sources))) ?? []
+    if (name !== undefined) return `${name}/${isEntry ? 'commands' : '[name]'}.js`
+    // The check of settings needs parts of Ajv too.
+    const isLibrary = ids.some((id) => id.includes(MODULES) && !id.includes('/ajv/dist/runtime/'))
+    return isLibrary ? 'mcp/[name].js' : 'program/[name].js'
+  }
   const bundle = await rolldown({ input, platform: 'node', plugins: [files] })
-  await bundle.write({
+  const { output } = await bundle.write({
     dir: BUILT,
     format: 'esm',
     comments: false,
@@ -135,7 +149,19 @@ async function bundleProgram() {
     chunkFileNames: fileName,
   })
   await bundle.close()
+  writeLicences(output.flatMap(({ moduleIds = [] }) => moduleIds))
   const cli = join(BUILT, 'cli.js')
   writeFileSync(cli, "#!/usr/bin/env node\nimport './program/cli.js'\n")
   chmodSync(cli, 0o755)
+}
+
+/** Writes the licences of the libraries that are in the bundle, by the modules of the bundle. */
+function writeLicences(modules) {
+  const folders = new Set(modules.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? []))
+  const texts = [...folders].sort().map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+    const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each))
+    return `${name} ${version} (${license})\n\n${file === undefined ? '' : readFileSync(join(folder, file), 'utf8')}`
+  })
+  writeFileSync(join(BUILT, 'mcp/LICENSES.txt'), texts.join(`\n${'-'.repeat(80)}\n`))
 }

@@ -133,6 +133,32 @@ const table: Readonly<Record<string, Room>> = {
     ],
     packages: ['saxes'],
   },
+  // A client of the edge that knows its contracts: what operations there are, what they mean, what writes invalidate.
+  'packages/mcp': {
+    rooms: [
+      'admin/openapi/document',
+      'cache/policy',
+      'catalogue/endpoint',
+      'catalogue/index',
+      'core/request',
+      'core/similar',
+    ],
+    packages: ['@modelcontextprotocol/sdk', 'undici'],
+  },
+  // Connect to an edge as the other commands do.
+  'packages/mcp/commands': {
+    rooms: [
+      'packages/mcp',
+      'app/process',
+      'catalogue/endpoint',
+      'cli/added-commands',
+      'cli/edge-client',
+      'cli/edge-commands',
+      'cli/notes',
+      'cli/terminal',
+    ],
+    packages: ['@modelcontextprotocol/sdk', 'commander'],
+  },
   // Start an edge as the command line does, with files of users and keys.
   'packages/simulator/commands': {
     rooms: [
