@@ -24,6 +24,8 @@ export interface SnapshotState {
   readonly queries: number
   /** Calls to nodes that built it, each time. */
   readonly calls: number
+  /** Whether the queries would have taken these calls without a snapshot too: a page can be cut from all rows only. */
+  readonly needsAllRows: boolean
 }
 
 /** `up`: the shared store is reachable; always true without one. */

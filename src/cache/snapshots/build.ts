@@ -17,7 +17,7 @@ import type { CacheTarget } from '../key.ts'
 import { staleTimesOf } from '../lifetimes.ts'
 import type { CacheStore } from '../stores/contract.ts'
 import { staleBound } from '../stores/local-entries.ts'
-import { callsFor, type NodeReads, type SnapshotDemands, snapshotSourceOf } from './builds.ts'
+import { type NodeReads, type SnapshotDemands, snapshotSourceOf } from './builds.ts'
 import { type CollectionRows, parseHead, type SnapshotHead, type SnapshotRows, toResponse } from './rows.ts'
 
 export interface SnapshotLimits {
@@ -231,17 +231,18 @@ export function createBuilder(
       if (response.kind === 'envelope' && response.origin.kind === 'allRows') calls += response.origin.fetchedParts - 1
       return response
     }
+    const needsAllRows = target.policy.isJoined && !ports.nodeReads().joinsAgents
     const emit = (outcome: 'built' | 'failed' | SnapshotRefusal) => {
-      rows.count(target.key, { calls })
+      rows.count(target.key, { calls, needsAllRows })
       onEvent({ kind: 'snapshotBuild', group: target.policy.group, outcome, calls, ms: clock() - started })
     }
     try {
       const response = await build({ ports, demands, call: counted }, { request, target, source })
       emit('built')
+      if (!needsAllRows) demands.noteBuild(target.key, calls)
       return response
     } catch (fault) {
       emit(fault instanceof SnapshotRefusedError ? fault.reason : 'failed')
-      const needsAllRows = target.policy.isJoined && !ports.nodeReads().joinsAgents
       if (fault instanceof SnapshotRefusedError ? !isTemporary(fault) : isNodeFailure(fault) && !needsAllRows)
         demands.noteRefusal(target.key, fault)
       throw fault
@@ -266,7 +267,7 @@ async function build(
   const limits = { maxRows, maxBytes: Math.min(maxBytes, localBytes), rowsPerCall }
   const check = (total: number) => {
     demands.noteTotal(target.key, total)
-    if (callsFor(total, nodeReads) === 1) return
+    if (demands.callsOf(target.key) === 1) return
     if (!demands.paysFor(target.key)) throw new SnapshotRefusedError('demand', 'it takes more calls than it saves')
     if (!ports.hasIdleCapacity(request)) throw new SnapshotRefusedError('busy', 'the nodes have no idle capacity')
   }
@@ -288,7 +289,7 @@ async function build(
   }
   // A client waits at most for one call of its own. Others are work for later requests.
   const paged: EdgeRead =
-    total !== undefined && callsFor(total, nodeReads) === 1 ? request : { ...request, priority: 'bulk' }
+    total !== undefined && demands.callsOf(target.key) === 1 ? request : { ...request, priority: 'bulk' }
   const collection = await readCollection(call, paged, limits, check)
   // The total of such a collection is that of the page.
   const countsPage = source.engine === 'array' && source.offsetFirst === true

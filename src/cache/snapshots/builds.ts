@@ -34,6 +34,12 @@ interface KnownCollection {
   queries: number
   queriesBefore: number
   total: number | undefined
+  /** The latest build: the calls that it took, and the queries that were answered from it. */
+  calls: number
+  answered: number
+  /** Builds in a row that took more calls than they answered queries. */
+  unpaidBuilds: number
+  unpaidUntil: number
   refusedUntil: number
   /** Why it could not be read. */
   refusal: unknown
@@ -43,6 +49,9 @@ interface KnownCollection {
 const MAX_COLLECTIONS = 2500
 /** A collection that cannot be read completely is not tried again before. */
 const REFUSAL_MS = 30_000
+/** A snapshot of several calls that has answered fewer queries than it took calls so often is not built again for a while. */
+const MAX_UNPAID_BUILDS = 2
+const UNPAID_MS = 600_000
 
 export class SnapshotDemands {
   readonly #clock: () => number
@@ -76,11 +85,33 @@ export class SnapshotDemands {
     return this.#clock() < (this.#collections.get(key)?.refusedUntil ?? 0)
   }
 
-  /** Whether as many queries come in the lifetime of a snapshot as it takes calls. */
+  /** Whether as many queries come in the lifetime of a snapshot as it takes calls, and the latest ones have paid. */
   paysFor(key: string): boolean {
-    const { queries = 0, queriesBefore = 0, total = 0 } = this.#collections.get(key) ?? {}
-    const calls = callsFor(total, this.#nodeReads())
-    return calls === 1 || calls <= Math.max(queries, queriesBefore)
+    const { queries = 0, queriesBefore = 0, unpaidUntil = 0 } = this.#collections.get(key) ?? {}
+    const calls = this.callsOf(key)
+    return calls === 1 || (calls <= Math.max(queries, queriesBefore) && this.#clock() >= unpaidUntil)
+  }
+
+  /** The calls that a snapshot takes: those that its rows need, or more if the latest one took more. */
+  callsOf(key: string): number {
+    const { total = 0, calls = 0 } = this.#collections.get(key) ?? {}
+    return Math.max(callsFor(total, this.#nodeReads()), calls)
+  }
+
+  /** Counts a query that was answered from the stored snapshot. */
+  noteAnswered(key: string): void {
+    const known = this.#collectionOf(key)
+    known.answered += 1
+    if (known.answered >= known.calls) Object.assign(known, { unpaidBuilds: 0, unpaidUntil: 0 })
+  }
+
+  /** Compares what the snapshot before this one took with what it answered. */
+  noteBuild(key: string, calls: number): void {
+    const known = this.#collectionOf(key)
+    const { calls: before, answered } = known
+    known.unpaidBuilds = before > 1 && answered < before ? known.unpaidBuilds + 1 : 0
+    if (known.unpaidBuilds >= MAX_UNPAID_BUILDS) known.unpaidUntil = this.#clock() + UNPAID_MS
+    Object.assign(known, { calls, answered: 0 })
   }
 
   /** The number of rows, if a response has shown it. */
@@ -111,6 +142,10 @@ export class SnapshotDemands {
       queries: 0,
       queriesBefore: 0,
       total: undefined,
+      calls: 0,
+      answered: 0,
+      unpaidBuilds: 0,
+      unpaidUntil: 0,
       refusedUntil: 0,
       refusal: undefined,
     }

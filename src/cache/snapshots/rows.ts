@@ -70,6 +70,8 @@ export interface SnapshotRowsOptions {
   readonly maxBytes: () => number
 }
 
+type Counts = Pick<SnapshotState, 'queries' | 'calls' | 'needsAllRows'>
+
 export class SnapshotRows {
   readonly #options: SnapshotRowsOptions
   /** By key and side: at most two snapshots of one collection. */
@@ -81,7 +83,7 @@ export class SnapshotRows {
     ttl: 0,
   })
 
-  readonly #counts = new RecentlyUsed<{ queries: number; calls: number }>(MAX_COUNTED)
+  readonly #counts = new RecentlyUsed<Counts>(MAX_COUNTED)
 
   constructor(options: SnapshotRowsOptions) {
     this.#options = options
@@ -99,15 +101,17 @@ export class SnapshotRows {
     return [...states.values()]
   }
 
-  count(key: string, { queries = 0, calls = 0 }: Partial<Pick<SnapshotState, 'queries' | 'calls'>>): void {
+  count(key: string, { queries = 0, calls = 0, needsAllRows }: Partial<Counts>): void {
     const counts = this.#countsOf(key)
-    counts.queries += queries
-    counts.calls += calls
-    this.#counts.set(key, counts)
+    this.#counts.set(key, {
+      queries: counts.queries + queries,
+      calls: counts.calls + calls,
+      needsAllRows: needsAllRows ?? counts.needsAllRows,
+    })
   }
 
-  #countsOf(key: string): { queries: number; calls: number } {
-    return this.#counts.get(key) ?? { queries: 0, calls: 0 }
+  #countsOf(key: string): Counts {
+    return this.#counts.get(key) ?? { queries: 0, calls: 0, needsAllRows: false }
   }
 
   /**

@@ -24,7 +24,7 @@ import { answerFrom, answerInFrame, type QueriedRows } from '../../rows/queried-
 import type { CacheTarget } from '../key.ts'
 import { staleBound } from '../stores/local-entries.ts'
 import { createBuilder, type SnapshotPorts, SnapshotRefusedError } from './build.ts'
-import { callsFor, type Derivation, derivationOf, SnapshotDemands, selectsAllRows } from './builds.ts'
+import { type Derivation, derivationOf, SnapshotDemands, selectsAllRows } from './builds.ts'
 import { parseHead, type SnapshotHead } from './rows.ts'
 
 export interface Snapshots {
@@ -58,7 +58,7 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
   const { store, lifetimesOf, hasIdleCapacity, clock } = ports
   const demands = new SnapshotDemands(clock, ports.nodeReads)
   const build = createBuilder(ports, demands, next)
-  const prepare = createComputations(ports)
+  const prepare = createComputations(ports, (key) => demands.noteAnswered(key))
   const building = new Set<string>()
 
   return {
@@ -91,7 +91,7 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
     if (needsAllRows(ports, policy) && selectsAllRows(request))
       return !demands.isRefused(key) && (total ?? 0) <= maxRows
     if (!demands.isWanted(key)) return false
-    if (total !== undefined && callsFor(total, ports.nodeReads()) === 1) return true
+    if (total !== undefined && demands.callsOf(key) === 1) return true
     if (!needsAllRows(ports, policy)) buildInBackground(snapshot, key)
     return false
   }
@@ -198,7 +198,11 @@ const MAX_VALUES_OF_HIT = 5000
  */
 const MAX_COSTLY = 16
 
-export function createComputations(ports: Pick<SnapshotPorts, 'rows' | 'clock' | 'onEvent'>): PrepareComputation {
+/** `onAnswered`: receives the key of each stored snapshot that answers a query. */
+export function createComputations(
+  ports: Pick<SnapshotPorts, 'rows' | 'clock' | 'onEvent'>,
+  onAnswered: (key: string) => void,
+): PrepareComputation {
   const { rows, clock, onEvent } = ports
   let costly = 0
 
@@ -225,6 +229,7 @@ export function createComputations(ports: Pick<SnapshotPorts, 'rows' | 'clock' |
       const { hit: isStored = false, detail } = cached?.status ?? {}
       if (isStored) {
         rows.count(target.key, { queries: 1 })
+        onAnswered(target.key)
         onEvent({ kind: 'snapshotQuery', group: target.policy.group })
       }
       return {

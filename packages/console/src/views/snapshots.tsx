@@ -19,7 +19,7 @@ export function Snapshots({ snapshots }: { readonly snapshots: readonly Snapshot
       <tbody>
         {[...snapshots]
           .sort((a, b) => b.bytes - a.bytes)
-          .map(({ url, group, rows, bytes, queries, calls }) => (
+          .map(({ url, group, rows, bytes, queries, calls, needsAllRows }) => (
             <tr key={url}>
               <th scope="row" class="mono">
                 {url}
@@ -29,7 +29,15 @@ export function Snapshots({ snapshots }: { readonly snapshots: readonly Snapshot
               <td class="number">{formatBytes(bytes)}</td>
               <td class="number">{formatCount(queries)}</td>
               <td class="number">{formatCount(calls)}</td>
-              <td class="number">{formatCount(queries - calls)}</td>
+              <td class="number">
+                {needsAllRows ? (
+                  <span title="Each page of these rows takes all of them, with and without a snapshot.">
+                    needed anyway
+                  </span>
+                ) : (
+                  formatCount(queries - calls)
+                )}
+              </td>
             </tr>
           ))}
       </tbody>
@@ -37,6 +45,7 @@ export function Snapshots({ snapshots }: { readonly snapshots: readonly Snapshot
   )
 }
 
-function exportRowOf({ url, group, rows, bytes, queries, calls }: SnapshotSummary): ExportRow {
-  return { url, group, rows, sizeBytes: bytes, queries, callsToBuild: calls, callsSaved: queries - calls }
+function exportRowOf({ url, group, rows, bytes, queries, calls, needsAllRows }: SnapshotSummary): ExportRow {
+  const callsSaved = needsAllRows ? '' : queries - calls
+  return { url, group, rows, sizeBytes: bytes, queries, callsToBuild: calls, callsSaved }
 }

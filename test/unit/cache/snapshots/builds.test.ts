@@ -59,6 +59,32 @@ t.test('a snapshot is not built if it takes more calls than it saves', async (t)
   t.match((await edge.get({ sort: 'name' })).status, { detail: 'snapshot' })
 })
 
+t.test('snapshots that took more calls than they answered queries are not built again for ten minutes', async (t) => {
+  const edge = snapshotReplica(agents(3000))
+  const builds = () => edge.nodes.requests.filter(({ query }) => query.limit === '1000').length / 3
+  const ask = async () => {
+    for (const limit of ['5', '6', '7']) {
+      await edge.get({ limit })
+      await edge.settleBuild()
+    }
+  }
+  const expire = () => edge.clock.advance(60_000)
+  for (const built of [1, 2, 3]) {
+    await ask()
+    t.equal(builds(), built, 'three queries want it')
+    expire()
+  }
+  await ask()
+  t.equal(builds(), 3, 'no query was answered from the three before')
+  edge.clock.advance(600_000)
+  await ask()
+  t.equal(builds(), 4)
+  for (const sort of ['name', '-name', 'id', '-id']) await edge.get({ sort })
+  expire()
+  await ask()
+  t.equal(builds(), 5, 'the last one paid')
+})
+
 t.test('a snapshot of several calls is not refreshed for fewer queries than calls', async (t) => {
   const edge = snapshotReplica(agents(5000))
   await edge.warm()

@@ -54,8 +54,8 @@ const sources: MetricsSources = {
   ],
   store: () => ({ up: true, local: { bytes: 5, entries: 1 } }),
   snapshots: () => [
-    { url: '/agents#*', group: 'agents', rows: 100, bytes: 5000, queries: 7, calls: 1 },
-    { url: '/rules#*', group: 'rules', rows: 20, bytes: 900, queries: 0, calls: 1 },
+    { url: '/agents#*', group: 'agents', rows: 100, bytes: 5000, queries: 7, calls: 1, needsAllRows: false },
+    { url: '/rules#*', group: 'rules', rows: 20, bytes: 900, queries: 0, calls: 1, needsAllRows: false },
   ],
   audit: () => ({ records: 3, failures: 1 }),
   spans: () => ({ sent: 4, dropped: 2 }),
