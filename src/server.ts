@@ -18,6 +18,8 @@ export interface RunOptions {
   readonly files?: readonly string[]
   /** Settings that have their old name; logged at the start. */
   readonly deprecations?: readonly Deprecation[]
+  /** Settings that are probably a mistake; logged at the start. */
+  readonly warnings?: readonly string[]
   /** Called when both ports are open. */
   readonly onListening?: (urls: Urls) => void
 }

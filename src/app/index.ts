@@ -30,6 +30,8 @@ export interface EdgeOptions {
   readonly files?: readonly string[]
   /** Settings that have their old name; logged as warnings. */
   readonly deprecations?: readonly Deprecation[]
+  /** Settings that are probably a mistake; logged as warnings. */
+  readonly warnings?: readonly string[]
   /** Absent: this is the only process behind its ports. */
   readonly processGroup?: ProcessGroup
   /** When nodes are ejected. Absent: the times that apply; tests have shorter ones. */
@@ -80,6 +82,7 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
   const { log } = output
   const warnOfDeprecations = createDeprecationLog(log)
   warnOfDeprecations(options.deprecations ?? [])
+  for (const warning of options.warnings ?? []) log.warn({ warning }, 'questionable setting')
   warnOfWeakCredentials(initial, log)
   settings.onReload((next) => () => warnOfWeakCredentials(next, log))
   const lifecycle: Lifecycle = { isDraining: false, clientPorts: [] }

@@ -45,7 +45,8 @@ export interface ReloadOptions {
 const RETRY_INTERVAL_MS = 1000
 
 export function createReloader({ config, load, log, warnOfDeprecations, ...options }: ReloadOptions): Reloader {
-  const loadAgain = load ?? (async () => ({ ok: true, config: config.initial, files: [], deprecations: [] }) as const)
+  const loadAgain =
+    load ?? (async () => ({ ok: true, config: config.initial, files: [], deprecations: [], warnings: [] }) as const)
   let status: ReloadStatus = { succeededAt: Date.now(), pendingRestart: [], counts: { succeeded: 0, failed: 0 } }
   let files = options.files ?? []
   let latest = Promise.resolve()

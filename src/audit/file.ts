@@ -4,8 +4,7 @@
  * rotation, from the last complete record of the file. The file is locked: two processes that append to one file would break
  * its chain.
  */
-import { access, constants, type FileHandle, open, rename, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { type FileHandle, open, rename, stat } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type AuditEvent, CHAIN_START, type ChainLink, formatRecord, parseRecord } from './record.ts'
 
@@ -210,17 +209,6 @@ const FILE_MODE = 0o640
 /** Opens the file for appending and creates it if it is absent. Rejects with the setting and a remedy. */
 export function openAuditFile(file: string): Promise<FileHandle> {
   return open(file, 'a+', FILE_MODE).catch((cause) => throwWithRemedy(file, cause))
-}
-
-/** Rejects as `openAuditFile` would, but creates nothing. */
-export async function checkAuditFile(file: string): Promise<void> {
-  try {
-    const handle = await open(file, 'r+').catch(undefinedIfAbsent)
-    if (handle === undefined) await access(dirname(file), constants.W_OK)
-    else await handle.close()
-  } catch (cause) {
-    throwWithRemedy(file, cause)
-  }
 }
 
 /** Returns whether the path still names the open file: not after it was moved, removed or replaced. */

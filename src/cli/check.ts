@@ -2,10 +2,9 @@
 import { createIssuer } from '../admin/sessions/issuer.ts'
 import { buildEdge } from '../app/index.ts'
 import { issuerSettings } from '../app/sign-in.ts'
-import { checkAuditFile } from '../audit/file.ts'
 import type { Config } from '../config/schema.ts'
 import { describeStartError } from '../server/exit.ts'
-import { auditFileOf, processCountOf } from '../server/process-count.ts'
+import { processCountOf } from '../server/process-count.ts'
 import { checkNodes } from './check-nodes.ts'
 import { type Check, checkRedis } from './check-redis.ts'
 import { CommandError, loadCommandConfig, print } from './terminal.ts'
@@ -24,17 +23,9 @@ async function checkStart(config: Config): Promise<void> {
   try {
     const edge = await buildEdge({ ...config, log: { ...config.log, level: 'silent' } })
     await edge.drain(0)
-    for (const file of auditFilesOf(config)) await checkAuditFile(file)
   } catch (error) {
     throw new CommandError(describeStartError(error, config))
   }
-}
-
-function auditFilesOf(config: Config): readonly string[] {
-  const { file } = config.audit
-  const count = processCountOf(config)
-  if (file === undefined || count === 1) return file === undefined ? [] : [file]
-  return Array.from({ length: count }, (_, at) => auditFileOf(file, at + 1))
 }
 
 /** Returns the most important settings, without secrets. */

@@ -41,6 +41,7 @@ export async function loadCommandConfig(file: string | undefined): Promise<Confi
   const loaded = await loadConfig({ file })
   for (const { message } of loaded.deprecations) printError(`warning: ${message}`)
   if (!loaded.ok) throw new CommandError(loaded.faults.join('\n'), EXIT_CODES.configuration)
+  for (const warning of loaded.warnings) printError(`warning: ${warning}`)
   const weakness = weaknessOf(loaded.config.cluster.credentials)
   if (weakness !== undefined) printError(`warning: cluster.credentials: ${weakness}`)
   return loaded.config

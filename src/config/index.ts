@@ -4,7 +4,15 @@ import { type Deprecation, renameSettings } from './deprecated.ts'
 import { type Environment, readEnvironment } from './environment.ts'
 import { FaultList } from './faults.ts'
 import { NO_SOURCE, readConfigFile } from './file.ts'
-import { checkEncryptionKey, checkFiles, checkTraceHeaders, readPasswords } from './named-files.ts'
+import {
+  checkAuditFile,
+  checkCertificates,
+  checkEncryptionKey,
+  checkFiles,
+  checkTraceHeaders,
+  readPasswords,
+  warnOfUsers,
+} from './named-files.ts'
 import { type ListenerName, rules } from './rules.ts'
 import { type Config, schema } from './schema.ts'
 import { sectionRules } from './section-rules.ts'
@@ -22,6 +30,8 @@ export type LoadResult = { readonly deprecations: readonly Deprecation[] } & (
       readonly file?: string
       /** The files whose contents are in `config`: the configuration file and files of passwords. */
       readonly files: readonly string[]
+      /** Settings that are allowed and probably a mistake, one line each with its place and what to do. */
+      readonly warnings: readonly string[]
     }
   | { readonly ok: false; readonly faults: string[] }
 )
@@ -51,11 +61,13 @@ export async function loadConfig(options: { file?: string | undefined; env?: Env
   const baseOf = (path: Path) => (list.variableOf(path) === undefined ? folder : resolve('.'))
   const config = await checkAll(parseValues(schema, tree, baseOf) as Config, list, plainListeners)
   if (!list.isEmpty) return { ok: false, faults: list.lines(), deprecations }
+  const warnings = new FaultList(source, overrides)
+  await warnOfUsers(config, warnings.report)
   const from = file === undefined ? {} : { file: resolve(file) }
   const { cluster, cache, operations } = config
   const passwordFiles = [cluster.credentials.passwordFile, cache.redis.passwordFile, operations.signIn.clientSecretFile]
   const files = [from.file, ...secretFiles, ...passwordFiles].filter((each) => each !== undefined)
-  return { ok: true, config: deepFreeze(config), ...from, files, deprecations }
+  return { ok: true, config: deepFreeze(config), ...from, files, deprecations, warnings: warnings.lines() }
 }
 
 /** Applies the rules over several settings, and reads the files that the settings name. */
@@ -64,6 +76,8 @@ async function checkAll(config: Config, list: FaultList, plainListeners: Readonl
   const applicable = [...rules, ...sectionRules].filter(({ paths }) => paths.every((path) => list.isValid(path)))
   for (const { check } of applicable) check(config, list.report, { plainListeners, variableOf: list.variableOf })
   await checkFiles(config, list.report)
+  await checkCertificates(config, list)
+  await checkAuditFile(config, list.report)
   await checkEncryptionKey(config, list.report)
   await checkTraceHeaders(config, list.report)
   return readPasswords(config, list)

@@ -1,5 +1,7 @@
 /** The files that settings name. Passwords are read; the other files must be readable and have valid content. */
-import { access, constants } from 'node:fs/promises'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { access, constants, readFile, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { readSecret } from './environment.ts'
 import type { FaultList } from './faults.ts'
 import { codeOf } from './file.ts'
@@ -23,6 +25,79 @@ export async function checkFiles(config: Config, report: Report): Promise<void> 
     } catch (error) {
       report(path, `${file} cannot be read (${codeOf(error)}); ${MAKE_READABLE}`)
     }
+  }
+}
+
+/** Leaves of the schema that name certificates or private keys. */
+const CERTIFICATE_SETTINGS = FILE_SETTINGS.filter((path) => path.includes('tls'))
+
+/** Reports certificates and keys that are not PEM. The edge could not start with them. */
+export async function checkCertificates(config: Config, { report, isValid }: FaultList): Promise<void> {
+  // A group with another fault is reported once.
+  for (const path of CERTIFICATE_SETTINGS.filter((each) => isValid(each.slice(0, -1)))) {
+    const file = getIn(config, path)
+    // A file that cannot be read is reported by `checkFiles`.
+    const bytes = typeof file === 'string' ? await readFile(file).catch(() => undefined) : undefined
+    if (bytes === undefined) continue
+    const isKey = path.at(-1) === 'key'
+    if (!isPem(bytes, isKey))
+      report(path, `${file} is no ${isKey ? 'private key' : 'certificate'} in PEM form; ${remedyOf(bytes, isKey)}`)
+  }
+}
+
+function isPem(bytes: Buffer, isKey: boolean): boolean {
+  try {
+    if (isKey) createPrivateKey(bytes)
+    else if (!bytes.includes(BEGIN_CERTIFICATE)) return false
+    else new X509Certificate(bytes.subarray(bytes.indexOf(BEGIN_CERTIFICATE)))
+    return true
+  } catch {
+    return false
+  }
+}
+
+const BEGIN_CERTIFICATE = '-----BEGIN CERTIFICATE-----'
+/** The first byte of DER. */
+const ASN1_SEQUENCE = 0x30
+
+function remedyOf(bytes: Buffer, isKey: boolean): string {
+  const command = isKey ? 'openssl pkey' : 'openssl x509'
+  if (bytes[0] === ASN1_SEQUENCE) return `it is DER: convert it with "${command} -inform DER -in FILE -out FILE.pem"`
+  if (bytes.includes('ENCRYPTED')) return 'it has a passphrase: remove it with "openssl pkey -in FILE -out FILE.pem"'
+  if (bytes.includes(isKey ? BEGIN_CERTIFICATE : 'PRIVATE KEY-----'))
+    return `it is a ${isKey ? 'certificate' : 'private key'}: name the other file of the pair`
+  return `"${command} -in FILE -noout -text" must show it`
+}
+
+/** Reports an audit file that could not be written. Creates nothing: a running edge may write the file. */
+export async function checkAuditFile({ audit: { file } }: Config, report: Report): Promise<void> {
+  if (file === undefined) return
+  const path = ['audit', 'file']
+  try {
+    const found = await stat(file).catch((error) => (codeOf(error) === 'ENOENT' ? undefined : Promise.reject(error)))
+    if (found?.isDirectory()) report(path, `${file} is a folder; name a file in it`)
+    else await access(found === undefined ? dirname(file) : file, constants.W_OK)
+  } catch (error) {
+    const remedy = `create the folder ${dirname(file)}, and let the user of this process write there`
+    report(path, `${file} cannot be written (${codeOf(error)}); ${remedy}`)
+  }
+}
+
+/** Warns of users whom only one of `access.roles` and the users file names. Neither stops a start: users come and go. */
+export async function warnOfUsers({ access: { users: file, roles }, cluster }: Config, warn: Report): Promise<void> {
+  if (file === undefined || cluster.credentials.mode === 'passthrough') return
+  const text = await readFile(file, 'utf8').catch(() => undefined)
+  const lines = text?.split(/\r?\n/).filter((line) => line.trim() !== '' && !line.startsWith('#')) ?? []
+  // A file with other lines is reported by the start.
+  if (text === undefined || lines.some((line) => !line.includes(':'))) return
+  const names = lines.map((line) => line.slice(0, line.indexOf(':')))
+  for (const name of Object.keys(roles).filter((each) => !names.includes(each))) {
+    const remedy = `remove it, or create the user with "manager-edge user add ${name} --file ${file}"`
+    warn(['access', 'roles', name], `there is no user "${name}" in ${file}; ${remedy}`)
+  }
+  for (const name of names.filter((each) => (roles[each] ?? []).length === 0)) {
+    const place = Object.hasOwn(roles, name) ? ['access', 'roles', name] : ['access', 'roles']
+    warn(place, `the user "${name}" of ${file} has no role, so each request is denied; write ${name}: [reader]`)
   }
 }
 

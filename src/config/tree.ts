@@ -27,6 +27,7 @@ export interface SchemaNode {
   /** Follows "must be" in a message. */
   readonly description?: string
   readonly enum?: readonly unknown[]
+  readonly required?: readonly string[] | undefined
   readonly properties?: Readonly<Record<string, SchemaNode>>
   readonly patternProperties?: Readonly<Record<string, SchemaNode>>
   readonly items?: SchemaNode

@@ -70,12 +70,13 @@ function endStart(): void {
   process.exit(EXIT_CODES.failed)
 }
 
-/** Deprecated settings are the same in all processes, so the first one logs them. */
+/** Warnings about settings are the same in all processes, so the first one logs them. */
 async function load(file: string | undefined, identity: ProcessIdentity): Promise<LoadResult> {
   const loaded = await loadConfig({ file })
   const deprecations = identity.number === 1 ? loaded.deprecations : []
   if (!loaded.ok) return { ...loaded, deprecations }
-  return { ...loaded, deprecations, config: configOfProcess(loaded.config, identity) }
+  const warnings = identity.number === 1 ? loaded.warnings : []
+  return { ...loaded, deprecations, warnings, config: configOfProcess(loaded.config, identity) }
 }
 
 async function fail(failure: StartFailure): Promise<number> {

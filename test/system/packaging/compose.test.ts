@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DCLinter } from 'dclint'
 import t from 'tap'
@@ -144,6 +144,7 @@ t.test('a replica accepts its configuration with exactly the mounted files', asy
   }
   for (const name of configFiles) {
     if (name === 'keys/') await createKeyFile(inside(`/etc/edge/${name}`))
+    else if (name.endsWith('.crt')) copyFileSync('test/support/certificates/first.crt', inside(`/etc/edge/${name}`))
     else writeFileSync(inside(`/etc/edge/${name}`), 'not read by this test\n')
   }
   const path = inside(command.at(-1))

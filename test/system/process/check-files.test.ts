@@ -12,9 +12,10 @@ t.test('check finds files that cannot be used, and creates none', async (t) => {
   t.notOk(existsSync(join(folder, 'audit.jsonl')), 'check does not create the audit file')
   write({}, { audit: { file: 'subfolder' } })
   const nowhere = await result(t, ['check', '--config', file])
-  t.equal(nowhere.code, 1)
-  t.match(nowhere.err, /audit\.file: \S+ cannot be opened \(EISDIR\)/)
+  t.equal(nowhere.code, 2)
+  t.match(nowhere.err, /^edge\.yaml:\d+:\d+ audit\.file: \S+ is a folder; name a file in it/)
 
+  write()
   writeFileSync(join(folder, 'users'), 'no colon\n')
   const broken = await result(t, ['check', '--config', file])
   t.equal(broken.code, 1)

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { buildEdge } from '../../../src/app/index.ts'
@@ -7,6 +7,8 @@ import { bothContracts, catalogue } from '../../../src/catalogue/index.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { type Config, cacheGroups } from '../../../src/config/schema.ts'
 import { nameOf } from '../../../src/core/endpoint-names.ts'
+
+const CA = readFileSync('test/support/certificates/first.crt', 'utf8')
 
 const rest = `
 cluster:
@@ -19,6 +21,7 @@ async function load(t: Test, cache: string, env: Record<string, string> = {}) {
   const folder = t.testdir({
     users: '',
     word: 'from the file\n',
+    'ca.crt': CA,
     short: `${'k'.repeat(31)}\n`,
     long: `${'k'.repeat(32)}\n`,
   })
@@ -81,7 +84,7 @@ t.test('each fault has a place and a remedy', async (t) => {
     ['redis: { name: x, url: "redis://127.0.0.1" }', 'cache.redis.name: is used with cache.redis.sentinels only'],
     ['redis: { passwordFile: word }', 'cache.redis: names no server; set url, sentinels or cluster'],
     ['redis: { url: "redis://10.0.0.1" }', 'would send responses and the password in clear; write rediss://, or set'],
-    ['redis: { url: "redis://127.0.0.1", tls: { ca: word } }', 'cache.redis.url: has no TLS'],
+    ['redis: { url: "redis://127.0.0.1", tls: { ca: ca.crt } }', 'cache.redis.url: has no TLS'],
     [
       'redis: { url: "redis://127.0.0.1", password: secret }',
       'must not be in the configuration file; set passwordFile',
@@ -165,7 +168,7 @@ t.test('the settings decide how connections to Redis are opened', async (t) => {
   const cases: readonly (readonly [redis: string, place: object | undefined])[] = [
     ['timeout: 60ms', undefined],
     ['url: "redis://127.0.0.1"', { url: 'redis://127.0.0.1' }],
-    ['url: "rediss://10.0.0.1", tls: { ca: word }', { url: 'rediss://10.0.0.1', tls: { ca: 'from the file\n' } }],
+    ['url: "rediss://10.0.0.1", tls: { ca: ca.crt }', { url: 'rediss://10.0.0.1', tls: { ca: CA } }],
     [`cluster: ${far}`, { cluster: [{ host: '10.0.0.1', port: 6379 }], tls: {} }],
     [`cluster: ${far}, tls: { required: false }`, { cluster: [{ host: '10.0.0.1', port: 6379 }] }],
     ['sentinels: [{ host: localhost, port: 1 }], name: x', { sentinels: [near], name: 'x' }],
