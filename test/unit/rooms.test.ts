@@ -133,6 +133,17 @@ const table: Readonly<Record<string, Room>> = {
     ],
     packages: ['saxes'],
   },
+  // Writes clients from the descriptions of both contracts.
+  'packages/clients': {
+    rooms: [
+      'admin/openapi/document',
+      'admin/openapi/newer-document',
+      'admin/openapi/parameters',
+      'catalogue/index',
+      'catalogue/newer-contract/index',
+    ],
+    packages: ['openapi-typescript', 'typescript'],
+  },
   // A client of the edge that knows its contracts: what operations there are, what they mean, what writes invalidate.
   'packages/mcp': {
     rooms: [
