@@ -127,6 +127,38 @@ t.test('a client that can ask its person needs no code', async (t) => {
   t.match(questions[1], /PUT \/agents\/004\/restart/)
 })
 
+t.test('the newer contract is served with its own operations, and logs in with the password', async (t) => {
+  const nodes = await startSimulator({ agents: 9, username: 'edge', password: 'only-for-tests', layout: 'newer' })
+  t.teardown(() => nodes.close())
+  const settings = { cluster: { layout: 'newer' }, listen: { contract: 'newer' } }
+  const newer = await startEdge({ nodes: nodes.nodes, settings })
+  t.teardown(() => newer.close())
+  const args = ['--url', newer.url, '--contract', 'newer', ...credentials(t.testdir({})), '--max-tokens', '300']
+  const { call } = await connect(t, [...args, '--allow-writes'])
+  const first = await call('read_agents', { operation: 'getAgents', parameters: { select: 'id,name' } })
+  t.match(first.facts, { status: 200, extent: /^rows 1 to \d+ of 10$/ })
+  const ids: string[] = []
+  for (let next = first; ; next = await call('continue_result', { cursor: next.facts.cursor })) {
+    ids.push(...JSON.parse(next.data).map(({ id }: { id: string }) => id))
+    if (next.facts.cursor === undefined) break
+  }
+  t.equal(new Set(ids).size, 10)
+  const preview = await call('preview_write', {
+    operation: 'putAgentsByAgentIdRestart',
+    parameters: { agent_id: '003' },
+  })
+  t.match(preview.facts, { sends: { method: 'PUT', path: '/agents/003/restart' } })
+  const wrong = await result(t, [
+    'mcp',
+    '--url',
+    newer.url,
+    '--contract',
+    'newer',
+    ...credentials(t.testdir({}), 'admin', 'wrong'),
+  ])
+  t.match(wrong, { code: 1, err: /refuses the credentials of the account \(401\)/ })
+})
+
 t.test('a wrong password, an edge that is not there and missing options are clear sentences', async (t) => {
   const folder = t.testdir({})
   const run = (args: readonly string[]) => result(t, ['mcp', ...args])
