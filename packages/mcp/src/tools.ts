@@ -44,6 +44,8 @@ const DESCRIBE = 'describe_operation'
 const CONTINUE = 'continue_result'
 const PREVIEW = 'preview_write'
 const CONFIRM = 'confirm_write'
+/** Stands for the operation in the result of a write. */
+const WRITE = 'write'
 
 export function createTools(ports: ToolPorts): Tools {
   const { operations, confirmations } = ports
@@ -229,7 +231,9 @@ function dataResult(
   cursor: Cursor,
   options: { contract: Contract; isPaged: boolean; maxTokens: number },
 ): CallToolResult {
-  const { text, extent, next } = cut(received, cursor, options)
+  const { text, extent, next: rest } = cut(received, cursor, options)
+  // Only reads can be continued: a write is never sent again.
+  const next = cursor.operation === WRITE ? undefined : rest
   const facts = {
     operation: cursor.operation,
     status: received.status,
@@ -304,7 +308,7 @@ async function confirm(
     code === undefined && ask !== undefined ? await askFor(confirmations, id, ask) : confirmations.take(id, code ?? '')
   if (!taken.ok) return textResult(`Nothing was sent: ${taken.reason}.`, true)
   const received = await edge.send(taken.call)
-  const cursor: Cursor = { operation: 'write', parameters: {}, skip: 0 }
+  const cursor: Cursor = { operation: WRITE, parameters: {}, skip: 0 }
   const { content, isError } = dataResult(received, cursor, {
     contract: operations.contract,
     isPaged: false,
