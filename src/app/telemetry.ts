@@ -86,8 +86,13 @@ export function buildMetrics({ name, events, requests, cluster, api, audit, trac
         ejected: drain === undefined && ejectedUntil !== undefined,
         hangs: drain === undefined && hangs === true,
         drained: drain !== undefined,
+        drainedWithoutEnd: drain === undefined || drain.until !== undefined ? 0 : secondsSince(drain.at),
       })),
   })
+}
+
+function secondsSince(at: number): number {
+  return Math.max(0, Date.now() - at) / 1000
 }
 
 export type { Traces } from '../telemetry/traces/index.ts'

@@ -1,5 +1,6 @@
 /** The commands against a running edge, with their help. A further one is a function here and a row in `edgeCommands`. */
 import { Command, Option } from 'commander'
+import type { DrainOptions, UndrainOptions } from './drain.ts'
 import { addConnectionOptions, addCredentialOptions } from './edge-client.ts'
 import type { ExplainOptions } from './explain.ts'
 import { addNotes } from './notes.ts'
@@ -9,7 +10,7 @@ import type { TopOptions } from './top.ts'
 import type { WarmOptions } from './warm.ts'
 
 export function edgeCommands(): readonly Command[] {
-  return [problems(), top(), explain(), purge(), warm()]
+  return [problems(), top(), explain(), purge(), drain(), undrain(), warm()]
 }
 
 const json = ['--json', 'print JSON'] as const
@@ -70,6 +71,39 @@ function purge(): Command {
   return addNotes(command, {
     exitCodes: `0, 1 if the edge refuses the purge or carries it out later, ${NOTHING_KNOWN}`,
     examples: ['purge --tag agent:001 --user alice', 'purge --group agents --dry-run --user alice --json'],
+  })
+}
+
+function drain(): Command {
+  const command = addConnectionOptions(
+    new Command('drain').description('take a node out for maintenance: it gets no calls from any replica'),
+  )
+    .argument('<node>', 'name of the node')
+    .option('--for <duration>', 'put it back after this time, such as 30m or 2h; default: undrain puts it back')
+    .option('--reason <text>', 'reason for the audit and the console, such as the number of a ticket')
+    .option('--confirm-master', 'drain the master, although writes fail')
+    .option('--dry-run', 'print only the expected load of the other nodes')
+    .option('--wait', 'wait until no call to the node is in flight')
+    .option('--wait-timeout <seconds>', 'stop waiting after this time', parseInteger(1, 86_400), 300)
+    .option(...json)
+    .action(async (node: string, options: DrainOptions) => (await import('./drain.ts')).drain(node, options))
+  return addNotes(command, {
+    exitCodes: `0, 1 if the edge refuses the drain or calls are in flight after --wait-timeout, ${NOTHING_KNOWN}`,
+    examples: [
+      'drain worker-1 --for 30m --reason OPS-123 --wait --user alice',
+      'drain worker-1 --dry-run --user alice --json',
+    ],
+  })
+}
+
+function undrain(): Command {
+  const command = addConnectionOptions(new Command('undrain').description('put a drained node back'))
+    .argument('<node>', 'name of the node')
+    .option(...json)
+    .action(async (node: string, options: UndrainOptions) => (await import('./drain.ts')).undrain(node, options))
+  return addNotes(command, {
+    exitCodes: `0, 1 if the edge has no such node, ${NOTHING_KNOWN}`,
+    examples: ['undrain worker-1 --user alice'],
   })
 }
 

@@ -150,8 +150,13 @@ export async function fetchNodeLoads(operations: Pick<EdgeClient, 'getText'>): P
 function parseNodes(text: string): readonly NodeLoad[] | undefined {
   try {
     const { nodes } = JSON.parse(text) as { readonly nodes: readonly (NodeLoad & { readonly state: string })[] }
-    return nodes.filter(({ state, limit }) => (state === 'up' || state === 'full') && limit > 0)
+    return nodes.filter((node) => acceptsCalls(node) && node.limit > 0)
   } catch {
     return undefined
   }
+}
+
+/** Whether the edge sends calls to a node in this state. */
+export function acceptsCalls({ state }: { readonly state: string }): boolean {
+  return state === 'up' || state === 'full' || state === 'not tried'
 }

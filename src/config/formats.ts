@@ -18,12 +18,14 @@ const BYTES = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 }
 const MAX_DURATION_MS = 2 ** 31 - 1
 const MAX_SIZE_BYTES = 4 * BYTES.GiB
 
+export const durationFormat: Format = {
+  description: 'a duration such as 750ms, 30s or 2m',
+  validate: (text) => isBetween(parseDuration(text), 1, MAX_DURATION_MS),
+  parse: parseDuration,
+}
+
 export const formats: Readonly<Record<string, Format>> = {
-  duration: {
-    description: 'a duration such as 750ms, 30s or 2m',
-    validate: (text) => isBetween(parseDuration(text), 1, MAX_DURATION_MS),
-    parse: parseDuration,
-  },
+  duration: durationFormat,
   delay: {
     description: 'a duration such as 0s, 750ms or 5s',
     validate: (text) => isBetween(parseDuration(text), 0, MAX_DURATION_MS),

@@ -4,13 +4,17 @@
  */
 import { ownField, parseJson } from './values.ts'
 
-/** A node that receives no calls until an operator puts it back. */
+/** A node that receives no calls until the drain ends, or an operator puts it back. */
 export interface Drain {
   readonly node: string
   /** The name of the operator. */
   readonly by: string
   /** Milliseconds since 1970. */
   readonly at: number
+  /** Of the operator, such as the number of a ticket. */
+  readonly reason?: string
+  /** The end, in milliseconds since 1970. Absent: until an operator puts the node back. */
+  readonly until?: number
 }
 
 /** All drained nodes. Of two states, the one with the higher revision is newer; 0: no operator has drained a node yet. */
@@ -37,6 +41,7 @@ export const NO_DRAINS: DrainState = { revision: 0, drains: [] }
 export const MAX_DRAIN_STATE_CHARS = 65_536
 const MAX_DRAINS = 256
 const MAX_NAME_CHARS = 255
+export const MAX_REASON_CHARS = 150
 /** The greatest time of a `Date`. */
 const MAX_TIME_MS = 8.64e15
 
@@ -46,6 +51,16 @@ const MAX_TIME_MS = 8.64e15
  */
 export function nextState({ revision }: DrainState, drains: readonly Drain[], now: number): DrainState {
   return { revision: Math.min(MAX_TIME_MS, Math.max(revision + 1, Math.floor(now))), drains }
+}
+
+export function hasEnded({ until }: Drain, now: number): boolean {
+  return until !== undefined && until <= now
+}
+
+/** Returns the state without the drains that have ended; the same state if there is none. */
+export function withoutEnded(state: DrainState, now: number): DrainState {
+  const drains = state.drains.filter((drain) => !hasEnded(drain, now))
+  return drains.length === state.drains.length ? state : nextState(state, drains, now)
 }
 
 export function formatDrainState({ revision, drains }: DrainState): string {
@@ -65,7 +80,10 @@ export function parseDrainState(text: string): DrainState | undefined {
 
 function parseDrain(value: unknown): Drain | undefined {
   const [node, by, at] = [ownField(value, 'node'), ownField(value, 'by'), ownField(value, 'at')]
-  return isName(node) && isName(by) && isTime(at) ? { node, by, at } : undefined
+  const [reason, until] = [ownField(value, 'reason'), ownField(value, 'until')]
+  if (!isName(node) || !isName(by) || !isTime(at)) return undefined
+  if ((reason !== undefined && !isName(reason)) || (until !== undefined && !isTime(until))) return undefined
+  return { node, by, at, ...(reason !== undefined && { reason }), ...(until !== undefined && { until }) }
 }
 
 function isName(value: unknown): value is string {

@@ -3,7 +3,15 @@
  * even probes: calls in flight finish, queued ones are rejected, and further ones fail at once, so that reads go to other
  * nodes where others can answer.
  */
-import { type Drain, type DrainState, NO_DRAINS, nextState, type SharedDrains } from '../core/drains.ts'
+import {
+  type Drain,
+  type DrainState,
+  hasEnded,
+  NO_DRAINS,
+  nextState,
+  type SharedDrains,
+  withoutEnded,
+} from '../core/drains.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { ClusterView, NodeCall, NodeFailure, NodeInfo } from '../core/node-call.ts'
 import { notSent } from './layer.ts'
@@ -47,7 +55,10 @@ export class DrainedNodes {
     this.#drains = new Map(drains.map((drain) => [drain.node, drain]))
     const drained = drains.filter(({ node }) => !before.has(node))
     const putBack = [...before.keys()].filter((node) => !this.#drains.has(node))
-    for (const { node, by } of drained) this.#log('info', 'node drained for maintenance', { node, by })
+    for (const { node, by, reason, until } of drained) {
+      const more = { ...(reason && { reason }), ...(until && { until: new Date(until).toISOString() }) }
+      this.#log('info', 'node drained for maintenance', { node, by, ...more })
+    }
     for (const node of putBack) this.#log('info', 'node put back', { node })
     if (drained.length + putBack.length === 0) return
     for (const listener of this.#listeners) listener({ drained: drained.map(({ node }) => node), putBack })
@@ -68,6 +79,9 @@ export interface DrainRequest {
   readonly by: string
   /** Whether the operator has confirmed that the master is meant. */
   readonly confirmsMaster: boolean
+  readonly reason?: string | undefined
+  /** Milliseconds until the node is put back. Absent: an operator puts it back. */
+  readonly duration?: number | undefined
   /** Mode `passthrough`: the master verifies the users of the edge, also those who would put it back. */
   readonly verifiesUsersAtMaster: boolean
 }
@@ -77,10 +91,15 @@ type View = Pick<ClusterView, 'nodes' | 'master'>
 export interface Drains {
   /** Whether a change applies to all replicas. */
   readonly areShared: boolean
-  /** Rejects with 603 or 940 if the node cannot be drained, and with 941 if Redis is unreachable. */
-  drain(request: Omit<DrainRequest, 'verifiesUsersAtMaster'>): Promise<void>
+  /**
+   * Resolves to the drain in effect. A reason or an end replaces those of a drained node. Rejects with 603 or 940 if the node
+   * cannot be drained, and with 941 if Redis is unreachable.
+   */
+  drain(request: Omit<DrainRequest, 'verifiesUsersAtMaster'>): Promise<Drain | undefined>
   /** Rejects with 603 for an unknown node, and with 941 if Redis is unreachable. */
   putBack(node: string): Promise<void>
+  /** Calls `listener` on one replica with each drain whose end was reached. */
+  onEnd(listener: (drain: Drain) => void): void
   /** Resolves when the drained nodes are known, or when Redis is unreachable. No node may be called before. */
   start(): Promise<void>
   stop(): void
@@ -94,43 +113,90 @@ interface DrainsParts {
   readonly verifiesUsersAtMaster: boolean
 }
 
+/** Of several attempts to remove an ended drain while Redis is unreachable. It has no effect on calls by then. */
+const RETRY_MS = 2000
+
 /** Must be called before the replica starts. */
 export function createDrains({ cluster, share, verifiesUsersAtMaster }: DrainsParts): Drains {
   const { view, drains } = cluster
-  const onChange = (state: DrainState) => drains.replace(state.drains)
-  const shared = share?.(onChange)
-  let own = NO_DRAINS
-  const update = async (change: (state: DrainState) => DrainState): Promise<void> => {
-    if (shared !== undefined) {
-      if ((await shared.update(change)) === undefined) throw new EdgeError(941)
-      return
-    }
-    own = change(own)
-    onChange(own)
+  const endListeners: ((drain: Drain) => void)[] = []
+  let known = NO_DRAINS
+  let timer: NodeJS.Timeout | undefined
+
+  function onChange(state: DrainState): void {
+    known = state
+    apply()
   }
+
+  /** An ended drain has no effect at once, on each replica by its own clock, also while Redis is unreachable. */
+  function apply(): void {
+    const now = Date.now()
+    drains.replace(known.drains.filter((drain) => !hasEnded(drain, now)))
+    clearTimeout(timer)
+    const ends = known.drains.flatMap(({ until }) => until ?? [])
+    if (ends.length === 0) return
+    const next = Math.min(...ends) - now
+    timer = setTimeout(() => void removeEnded(), next <= 0 ? RETRY_MS : next).unref()
+  }
+
+  /** Each replica tries it. The one that has changed the state reports the end. */
+  async function removeEnded(): Promise<void> {
+    apply()
+    let ended: readonly Drain[] = []
+    const isDone = await update((state) => {
+      const now = Date.now()
+      ended = state.drains.filter((drain) => hasEnded(drain, now))
+      return withoutEnded(state, now)
+    }).catch(() => undefined)
+    if (isDone) for (const drain of ended) for (const listener of endListeners) listener(drain)
+  }
+
+  const shared = share?.(onChange)
+  async function update(change: (state: DrainState) => DrainState): Promise<DrainState> {
+    const state = shared === undefined ? change(known) : await shared.update(change)
+    if (state === undefined) throw new EdgeError(941)
+    if (shared === undefined) onChange(state)
+    return state
+  }
+
   return {
     areShared: shared !== undefined,
-    drain: (request) => {
+    drain: async (request) => {
       const checked = { ...request, verifiesUsersAtMaster }
-      return update((state) => stateWithDrain(state, checked, view, Date.now()))
+      const state = await update((before) => stateWithDrain(before, checked, view, Date.now()))
+      return state.drains.find(({ node }) => node === request.node)
     },
-    putBack: (node) => update((state) => stateWithoutDrain(state, node, view, Date.now())),
+    putBack: async (node) => {
+      await update((state) => stateWithoutDrain(state, node, view, Date.now()))
+    },
+    onEnd: (listener) => endListeners.push(listener),
     start: async () => shared?.start(),
-    stop: () => shared?.stop(),
+    stop: () => {
+      clearTimeout(timer)
+      shared?.stop()
+    },
   }
 }
 
 /**
- * Returns the state with this node drained; the same state if it is drained already. Throws 603 for an unknown node, and
+ * Returns the state with this node drained; the same state if it is drained already and the request has neither a reason nor
+ * an end. Throws 603 for an unknown node, and
  * 940 for a node without address, for the last node in use, and for the master without a confirmation or in mode
  * `passthrough`. `now`: milliseconds since 1970.
  */
 export function stateWithDrain(state: DrainState, request: DrainRequest, view: View, now: number): DrainState {
-  const { node: name, by, confirmsMaster, verifiesUsersAtMaster } = request
+  const { node: name, by, confirmsMaster, verifiesUsersAtMaster, reason, duration } = request
   const node = findNode(name, view)
   if (!node.addressed) throw refusal(name, 'it has no address in cluster.nodes, so it receives no calls')
-  if (state.drains.some((drain) => drain.node === name)) return state
-  const isLast = view.nodes().every((each) => each === node || !each.addressed || isDrained(each, state))
+  const details = { ...(reason && { reason }), ...(duration && { until: Math.floor(now + duration) }) }
+  const current = withoutEnded(state, now)
+  const others = current.drains.filter((drain) => drain.node !== name)
+  const drained = current.drains.find((drain) => drain.node === name)
+  if (drained !== undefined) {
+    if (reason === undefined && duration === undefined) return state
+    return nextState(state, [...others, { node: name, by, at: drained.at, ...details }], now)
+  }
+  const isLast = view.nodes().every((each) => each === node || !each.addressed || isDrained(each, current))
   if (isLast) throw refusal(name, 'it is the last node in use; the edge could answer nothing from the manager')
   const isMaster = name === view.master().name
   if (isMaster && verifiesUsersAtMaster) {
@@ -139,7 +205,7 @@ export function stateWithDrain(state: DrainState, request: DrainRequest, view: V
   if (isMaster && !confirmsMaster) {
     throw refusal(name, 'it is the master, without which writes fail; send confirm=master if it is meant')
   }
-  return nextState(state, [...state.drains, { node: name, by, at: Math.floor(now) }], now)
+  return nextState(state, [...others, { node: name, by, at: Math.floor(now), ...details }], now)
 }
 
 /** Returns the state without this drain; the same state if there is none. Throws 603 for an unknown node. */

@@ -37,8 +37,11 @@ export interface History {
   readonly events: readonly HistoryEvent[]
 }
 
-/** `start`: a replica started · `purge` · `ejection`: a replica ejected a node · `reload`: changed settings took effect. */
-export const EVENT_KINDS = ['start', 'purge', 'ejection', 'reload'] as const
+/**
+ * `start`: a replica started · `purge` · `ejection`: a replica ejected a node · `reload`: changed settings took effect · `drain`: an
+ * operator drained a node · `return`: a drained node was put back, by an operator or at the end of the drain.
+ */
+export const EVENT_KINDS = ['start', 'purge', 'ejection', 'reload', 'drain', 'return'] as const
 export type EventKind = (typeof EVENT_KINDS)[number]
 
 export interface HistoryEvent {
@@ -47,6 +50,6 @@ export interface HistoryEvent {
   readonly at: number
   /** The replica that reported the event. */
   readonly replica: string
-  /** The node of an ejection, what a purge removed. */
+  /** The node of an ejection, drain or return, what a purge removed. */
   readonly text?: string
 }

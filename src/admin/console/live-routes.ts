@@ -3,11 +3,12 @@ import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { allows } from '../../core/access.ts'
+import { MAX_REASON_CHARS } from '../../core/drains.ts'
 import { requirePermission } from '../sign-in.ts'
 import type { NodeLoad, Now, Problems } from './api-types.ts'
 import type { TailFilter } from './live-tail.ts'
 import type { DrainResult, NodeSummary, Nodes } from './node-types.ts'
-import type { ConsolePorts, NodeState, PurgeCaller } from './ports.ts'
+import type { ConsolePorts, DrainOptions, NodeState, PurgeCaller } from './ports.ts'
 import { problemsOf } from './problems.ts'
 import type { TailBatch } from './request-types.ts'
 
@@ -115,7 +116,13 @@ const MASTER = 'master'
 /** Narrower than node names of a cluster may be: the name gets into audit records. */
 const nodeParams = Type.Object({ node: Type.String({ pattern: '^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,254}$' }) })
 const drainQuery = Type.Object(
-  { confirm: Type.Optional(Type.String({ pattern: `^${MASTER}$` })) },
+  {
+    confirm: Type.Optional(Type.String({ pattern: `^${MASTER}$` })),
+    for: Type.Optional(Type.String({ maxLength: 20 })),
+    reason: Type.Optional(
+      Type.String({ minLength: 1, maxLength: MAX_REASON_CHARS, pattern: '^[^\\u0000-\\u001f\\u007f]+$' }),
+    ),
+  },
   { additionalProperties: false },
 )
 const emptyQuery = Type.Object({}, { additionalProperties: false })
@@ -133,11 +140,10 @@ export function registerNodeRoutes(app: FastifyInstance, ports: ConsolePorts): v
     const drain = { mayDrain, drainsAreShared: drains.areShared }
     return { nodes: nodeSummaries(ports), joined: joins.last(), ...drain, ...optional }
   })
-  app.put<{ Params: NodeParams; Querystring: { confirm?: string } }>(
+  app.put<{ Params: NodeParams; Querystring: DrainOptions }>(
     DRAIN_URL,
     { schema: { params: nodeParams, querystring: drainQuery } },
-    async (request): Promise<DrainResult> =>
-      drains.drain(request.params.node, request.query.confirm === MASTER, checkCaller(request)),
+    async (request): Promise<DrainResult> => drains.drain(request.params.node, request.query, checkCaller(request)),
   )
   app.delete<{ Params: NodeParams }>(
     DRAIN_URL,

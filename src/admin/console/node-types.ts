@@ -60,7 +60,13 @@ export interface NodeSummary {
   readonly errorResponses: number
   readonly lastFailure?: { readonly fault: string; readonly detail: string; readonly ago: number }
   /** Who has drained the node for maintenance. */
-  readonly drain?: { readonly by: string; readonly ago: number }
+  readonly drain?: {
+    readonly by: string
+    readonly ago: number
+    readonly reason?: string
+    /** Time until the node is put back. Absent: an operator puts it back. */
+    readonly endsIn?: number
+  }
   /** Time until a node that is ejected or cut off is probed. */
   readonly ejectedFor?: number
 }
@@ -106,6 +112,9 @@ export interface ReplicaSummary {
 export interface DrainResult {
   readonly node: string
   readonly drained: boolean
+  readonly reason?: string
+  /** When the node is put back, in milliseconds since 1970. */
+  readonly until?: number
   /** `thisReplica`: there is no Redis. The drain ends with the process. */
   readonly appliesTo: 'allReplicas' | 'thisReplica'
 }

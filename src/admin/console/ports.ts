@@ -74,10 +74,17 @@ export interface ConsolePorts {
 /** The part of a node's summary that is not counted from its calls. */
 export type NodeState = Omit<NodeSummary, 'p50' | 'p99' | 'calls' | 'failed' | 'errorResponses'>
 
+/** The query of a drain. `for`: a duration such as `30m`. */
+export interface DrainOptions {
+  readonly confirm?: string | undefined
+  readonly for?: string | undefined
+  readonly reason?: string | undefined
+}
+
 /** Takes nodes out for maintenance and puts them back. Both write audit records, and reject with an EdgeError. */
 export interface NodeDrains {
   readonly areShared: boolean
-  drain(node: string, confirmsMaster: boolean, by: PurgeCaller): Promise<DrainResult>
+  drain(node: string, how: DrainOptions, by: PurgeCaller): Promise<DrainResult>
   putBack(node: string, by: PurgeCaller): Promise<DrainResult>
 }
 

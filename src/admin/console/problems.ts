@@ -298,11 +298,17 @@ function drainProblems(nodes: readonly NodeState[]): Problem[] {
   return when(drained.length > 0, {
     kind: 'nodeDrained',
     severity: 'notice',
-    summary: `Drained for maintenance: ${namesOf(drained)}`,
-    detail: 'These nodes get no calls until they are put back.',
+    summary: `Drained for maintenance: ${shortened(drained.map(describeDrain))}`,
+    detail: 'These nodes get no calls until the drain ends, or an operator puts them back.',
     openDetail: `${drained.length} of ${nodes.filter(({ state }) => state !== 'no address').length} nodes are drained for maintenance`,
     view: 'nodes',
   })
+}
+
+function describeDrain({ name, drain }: NodeState): string {
+  const end = drain?.endsIn === undefined ? [] : ['with an end']
+  const details = [...(drain?.reason === undefined ? [] : [drain.reason]), ...end]
+  return details.length === 0 ? name : `${name} (${details.join(', ')})`
 }
 
 function cacheProblems({ cache }: ProblemSources): Problem[] {

@@ -74,6 +74,8 @@ export interface NodeSample {
   readonly hangs: boolean
   /** An operator has drained it for maintenance. */
   readonly drained: boolean
+  /** Seconds since it was drained without an end; 0 otherwise. */
+  readonly drainedWithoutEnd: number
 }
 
 interface Events {
@@ -415,6 +417,12 @@ export const stateSeries: readonly StateSeries[] = [
     'edge_node_drained',
     '1: an operator has drained the node for maintenance.',
     ({ drained }) => Number(drained),
+    'max',
+  ),
+  perNode(
+    'edge_node_drained_without_end_seconds',
+    'Time since an operator has drained the node without an end; 0: not drained, or until an end.',
+    ({ drainedWithoutEnd }) => drainedWithoutEnd,
     'max',
   ),
   gauge(

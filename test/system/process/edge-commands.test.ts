@@ -46,7 +46,7 @@ t.test('problems prints the list of the console, with an exit code for scripts',
     for (let turn = 0; turn < 8; turn++) await get(`/agents/00${turn % 6}?select=id`)
     const { code, out } = await run(['problems'])
     t.equal(code, 1)
-    t.match(out, /^error {4}master is down\n {9}\S/m)
+    t.match(out, /^error {4}The only node does not answer\n {9}\S/m)
     t.notMatch(out, '\x1b[', 'no colours in a pipe')
   })
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { NO_DRAINS } from '../../../src/core/drains.ts'
+import { NO_DRAINS, withoutEnded } from '../../../src/core/drains.ts'
 import type { NodeInfo } from '../../../src/core/node-call.ts'
 import { type DrainRequest, stateWithDrain, stateWithoutDrain } from '../../../src/upstream/drains.ts'
 
@@ -39,4 +39,18 @@ t.test('a node that was removed from the cluster can be put back', async (t) => 
   const state = stateWithDrain(NO_DRAINS, request('worker-1'), view, 1)
   t.match(stateWithoutDrain(state, 'worker-1', viewOf(node('master')), 2), { drains: [] })
   t.throws(() => stateWithoutDrain(NO_DRAINS, 'worker-1', viewOf(node('master')), 2), { code: 603 })
+})
+
+t.test('a reason and an end replace those of a drained node, and an ended drain no longer counts', async (t) => {
+  const two = viewOf(node('master'), node('worker-1'))
+  const state = stateWithDrain(NO_DRAINS, request('worker-1', { reason: 'OPS-1', duration: 1000 }), two, 5000)
+  t.same(state.drains, [{ node: 'worker-1', by: 'alice', at: 5000, reason: 'OPS-1', until: 6000 }])
+  t.equal(stateWithDrain(state, request('worker-1'), two, 5500), state, 'a drain without both changes nothing')
+  const longer = stateWithDrain(state, request('worker-1', { by: 'bob', duration: 3000 }), two, 5500)
+  t.same(longer.drains, [{ node: 'worker-1', by: 'bob', at: 5000, until: 8500 }])
+  t.equal(withoutEnded(longer, 8499), longer)
+  t.same(withoutEnded(longer, 8500), { revision: 8500, drains: [] })
+  const master = request('master', { confirmsMaster: true })
+  t.throws(() => stateWithDrain(longer, master, two, 8000), { code: 940, message: /last node in use/ })
+  t.match(stateWithDrain(longer, master, two, 9000).drains, [{ node: 'master' }])
 })

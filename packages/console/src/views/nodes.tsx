@@ -133,7 +133,8 @@ function State({ node: { state, ejectedFor, drain } }: { readonly node: NodeSumm
       <NodeState state={state} />
       {drain !== undefined && (
         <span class="part quiet">
-          by {drain.by}, {formatAge(drain.ago)} ago
+          {drain.reason !== undefined && `${drain.reason}, `}by {drain.by}, {formatAge(drain.ago)} ago
+          {drain.endsIn !== undefined && `, ${formatAge(drain.endsIn)} more`}
         </span>
       )}
       {drain === undefined && ejectedFor !== undefined && (

@@ -38,6 +38,7 @@ const sources: MetricsSources = {
       ejected: false,
       hangs: false,
       drained: false,
+      drainedWithoutEnd: 0,
     },
     {
       name: 'w',
@@ -50,6 +51,7 @@ const sources: MetricsSources = {
       ejected: true,
       hangs: true,
       drained: true,
+      drainedWithoutEnd: 0,
     },
   ],
   store: () => ({ up: true, local: { bytes: 5, entries: 1 } }),

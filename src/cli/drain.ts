@@ -1,0 +1,143 @@
+/** `manager-edge drain` and `undrain`: take a node out for maintenance and put it back. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { DrainResult, NodeSummary, Nodes } from '../admin/console/node-types.ts'
+import { durationFormat } from '../config/formats.ts'
+import { type ConnectionOptions, type Operations, usageError, withOperations } from './edge-client.ts'
+import { createProgressLine, formatTime, printJson, printTable } from './output.ts'
+import { CommandError, print } from './terminal.ts'
+import { acceptsCalls } from './warm-requests.ts'
+
+export interface UndrainOptions extends ConnectionOptions {
+  readonly json?: true
+}
+
+export interface DrainOptions extends UndrainOptions {
+  readonly for?: string
+  readonly reason?: string
+  readonly confirmMaster?: true
+  readonly dryRun?: true
+  readonly wait?: true
+  /** Seconds. */
+  readonly waitTimeout: number
+}
+
+/** The calls to a node of this replica in the last five minutes, and those that it gets if the node is drained. */
+interface ExpectedLoad {
+  readonly node: string
+  readonly callsPerMinute: number
+  readonly expectedPerMinute: number
+  readonly inFlight: number
+  readonly limit: number
+}
+
+export async function drain(name: string, options: DrainOptions): Promise<void> {
+  const { for: duration, reason, confirmMaster, dryRun, wait, json } = options
+  if (duration !== undefined && !durationFormat.validate(duration))
+    throw usageError(`--for ${duration} is not ${durationFormat.description}; write for example --for 30m`)
+  await withOperations(options, async (operations) => {
+    const nodes = await operations.read<Nodes>('/api/nodes')
+    const expected = expectLoad(name, nodes)
+    const isMaster = nodes.nodes.some((node) => node.name === name && node.type === 'master')
+    if (isMaster && !confirmMaster && !dryRun)
+      throw new CommandError(`${name} is the master, without which writes fail; give --confirm-master if it is meant`)
+    if (!json) printLoad(name, expected)
+    if (dryRun) return json ? printJson({ node: name, expected }) : undefined
+    const query = new URLSearchParams({
+      ...(confirmMaster && { confirm: 'master' }),
+      ...(duration !== undefined && { for: duration }),
+      ...(reason !== undefined && { reason }),
+    })
+    const path = `${pathOf(name)}${query.size > 0 ? `?${query}` : ''}`
+    const result = await operations.change<DrainResult>('PUT', path)
+    if (!json) print(describe(result))
+    const inFlight = wait ? await waitUntilIdle(name, operations, options.waitTimeout * 1000) : undefined
+    if (json) printJson({ ...result, expected, ...(inFlight !== undefined && { inFlight }) })
+    else if (inFlight === 0) print(`no call to ${name} is in flight`)
+    if (inFlight) throw new CommandError(`${inFlight} calls to ${name} are in flight after ${options.waitTimeout} s`)
+  })
+}
+
+export async function undrain(name: string, options: UndrainOptions): Promise<void> {
+  await withOperations(options, async ({ change }) => {
+    const result = await change<DrainResult>('DELETE', pathOf(name))
+    if (options.json) printJson(result)
+    else print(`${name} gets calls again${scopeOf(result)}`)
+  })
+}
+
+function pathOf(name: string): string {
+  return `/api/nodes/${encodeURIComponent(name)}/drain`
+}
+
+function describe(result: DrainResult): string {
+  const { node, reason, until } = result
+  const end = until === undefined ? `until "undrain ${node}"` : `until ${new Date(until).toISOString().slice(0, 19)}Z`
+  return `${node} is drained ${end}${reason === undefined ? '' : `, ${reason}`}${scopeOf(result)}`
+}
+
+function scopeOf({ appliesTo }: DrainResult): string {
+  return appliesTo === 'allReplicas' ? ' (all replicas)' : ' (this replica only, because there is no Redis)'
+}
+
+const COUNTED_MINUTES = 5
+
+/** Assumes that the other nodes get equal shares of the calls. Requests that need this node fail instead. */
+function expectLoad(name: string, { nodes }: Nodes): readonly ExpectedLoad[] {
+  const drained = nodes.find((node) => node.name === name)
+  if (drained === undefined) {
+    const known = nodes.map((node) => node.name).join(', ')
+    throw new CommandError(`the cluster has no node ${name}; it has ${known}`)
+  }
+  const others = nodes.filter((node) => node !== drained && acceptsCalls(node))
+  const share = drained.drain === undefined ? perMinute(drained) / Math.max(1, others.length) : 0
+  return others.map((node) => ({
+    node: node.name,
+    callsPerMinute: round(perMinute(node)),
+    expectedPerMinute: round(perMinute(node) + share),
+    inFlight: node.inFlight,
+    limit: node.limit,
+  }))
+}
+
+function perMinute({ calls }: NodeSummary): number {
+  return calls / COUNTED_MINUTES
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10
+}
+
+function printLoad(name: string, expected: readonly ExpectedLoad[]): void {
+  print(`expected calls per minute of this replica without ${name}, if the others share its calls:`)
+  const columns = [
+    { title: 'NODE', cell: ({ node }: ExpectedLoad) => node },
+    { title: 'NOW', cell: ({ callsPerMinute }: ExpectedLoad) => callsPerMinute },
+    { title: 'EXPECTED', cell: ({ expectedPerMinute }: ExpectedLoad) => expectedPerMinute },
+    { title: 'IN FLIGHT', cell: ({ inFlight, limit }: ExpectedLoad) => `${inFlight}/${limit}` },
+  ]
+  printTable(columns, expected)
+}
+
+const POLL_INTERVAL_MS = 500
+/** A replica reports its calls in flight every two seconds. An older report may be of the time before the drain. */
+const MIN_WAIT_MS = 4500
+
+/** Returns the calls in flight of all replicas: 0, or what is left after `timeout` milliseconds. */
+async function waitUntilIdle(name: string, { read }: Operations, timeout: number): Promise<number> {
+  const progress = createProgressLine()
+  const startedAt = performance.now()
+  try {
+    for (;;) {
+      const { nodes, replicas } = await read<Nodes>('/api/nodes')
+      const waited = performance.now() - startedAt
+      const all = [{ nodes }, ...(replicas ?? [])].flatMap((each) => each.nodes)
+      const inFlight = all.reduce((sum, node) => sum + (node.name === name ? node.inFlight : 0), 0)
+      const isCurrent = (replicas ?? []).length === 0 || waited >= MIN_WAIT_MS
+      if ((inFlight === 0 && isCurrent) || waited >= timeout) return inFlight
+      progress.show(`waiting for ${inFlight} calls to ${name}, ${formatTime(waited)}`)
+      await sleep(POLL_INTERVAL_MS)
+    }
+  } finally {
+    progress.clear()
+  }
+}
