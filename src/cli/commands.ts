@@ -2,6 +2,7 @@
 import { Command } from 'commander'
 import { addedCommands } from './added-commands.ts'
 import { contractOption, edgeCommands } from './edge-commands.ts'
+import { addNotes } from './notes.ts'
 import { CommandError, parseInteger } from './terminal.ts'
 
 const config = ['--config <file>', 'configuration file (YAML); default: the file named by EDGE_CONFIG'] as const
@@ -10,7 +11,18 @@ const usersFile = ['--file <file>', 'the users file (access.users)', 'users'] as
 /** A wrong option is thrown as a `CommandError`, or reported by commander. */
 export async function commands(version: string): Promise<readonly Command[]> {
   const added = await addedCommands()
-  return [start(), ...added, check(), ...edgeCommands(), user(), token(), routes(), openApi(version), audit()]
+  return [
+    start(),
+    ...added,
+    check(),
+    printedConfig(),
+    ...edgeCommands(),
+    user(),
+    token(),
+    routes(),
+    openApi(version),
+    audit(),
+  ]
 }
 
 function start(): Command {
@@ -52,6 +64,22 @@ function check(): Command {
     .option('--connect', 'also connect to every node and to Redis')
     .addHelpText('after', '\nExit codes: 0 if all is well, 1 if it could not start, 2 if the configuration is invalid.')
     .action(async (options) => (await import('./check.ts')).check(options))
+}
+
+function printedConfig(): Command {
+  const group = new Command('config').description('show the configuration')
+  const print = group
+    .command('print')
+    .description('print every setting with its effective value and its origin; secrets are masked')
+    .option(...config)
+    .option('--changed', 'without the settings that have their defaults')
+    .option('--json', 'print JSON')
+    .action(async (options) => (await import('./config-print.ts')).printConfig(options))
+  addNotes(print, {
+    exitCodes: '0, or 2 if the configuration is wrong',
+    examples: ['config print --config /etc/edge/edge.yaml --changed', 'config print --config edge.yaml --json'],
+  })
+  return group
 }
 
 function user(): Command {

@@ -16,7 +16,7 @@ import {
 import { type ListenerName, rules } from './rules.ts'
 import { type Config, schema } from './schema.ts'
 import { sectionRules } from './section-rules.ts'
-import { deepFreeze, isObject, type Path, setIn } from './tree.ts'
+import { deepFreeze, getIn, isObject, type Path, setIn } from './tree.ts'
 import { checkBounds, parseValues, validate } from './validate.ts'
 
 /**
@@ -32,6 +32,8 @@ export type LoadResult = { readonly deprecations: readonly Deprecation[] } & (
       readonly files: readonly string[]
       /** Settings that are allowed and probably a mistake, one line each with its place and what to do. */
       readonly warnings: readonly string[]
+      /** Returns the place in the file or the environment variable that set this path; `undefined`: it has its default. */
+      readonly originOf: (path: Path) => string | undefined
     }
   | { readonly ok: false; readonly faults: string[] }
 )
@@ -54,6 +56,8 @@ export async function loadConfig(options: { file?: string | undefined; env?: Env
 
   const { tree } = source
   for (const { path, value } of overrides) setIn(tree, path, value)
+  // The validation fills in the defaults.
+  const before = structuredClone(tree)
   const plainListeners = removeTlsOff(tree)
   for (const { path, message, target } of validate(tree)) list.report(path, message, target)
 
@@ -67,7 +71,9 @@ export async function loadConfig(options: { file?: string | undefined; env?: Env
   const { cluster, cache, operations } = config
   const passwordFiles = [cluster.credentials.passwordFile, cache.redis.passwordFile, operations.signIn.clientSecretFile]
   const files = [from.file, ...secretFiles, ...passwordFiles].filter((each) => each !== undefined)
-  return { ok: true, config: deepFreeze(config), ...from, files, deprecations, warnings: warnings.lines() }
+  const originOf = (path: Path) =>
+    getIn(before, path) === undefined ? undefined : (list.variableOf(path) ?? source.place(path).place)
+  return { ok: true, config: deepFreeze(config), ...from, files, deprecations, warnings: warnings.lines(), originOf }
 }
 
 /** Applies the rules over several settings, and reads the files that the settings name. */

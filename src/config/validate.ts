@@ -76,7 +76,7 @@ function quoteValue(value: unknown): string {
 }
 
 /** A password that was written into a URL must not appear in the log. */
-function redactUserInfo(text: string): string {
+export function redactUserInfo(text: string): string {
   const scheme = text.indexOf('://')
   const at = text.lastIndexOf('@')
   return scheme >= 0 && at > scheme ? `${text.slice(0, scheme)}://…${text.slice(at)}` : text

@@ -1,0 +1,86 @@
+/** `manager-edge config print`: the effective settings and where each of them comes from. Secrets are masked. */
+import { loadConfig } from '../config/index.ts'
+import { schema } from '../config/schema.ts'
+import { formatPath, getIn, isObject, listLeaves, type Path, type SchemaNode, schemaAt } from '../config/tree.ts'
+import { redactUserInfo } from '../config/validate.ts'
+import { printJson, printTable } from './output.ts'
+import { loadCommandConfig } from './terminal.ts'
+
+export interface ConfigPrintOptions {
+  readonly config?: string
+  /** Without the settings that have their defaults. */
+  readonly changed?: true
+  readonly json?: true
+}
+
+interface PrintedSetting {
+  readonly setting: string
+  readonly value: unknown
+  /** `default`, a place in the file, or the name of an environment variable. */
+  readonly origin: string
+}
+
+const MASK = '(secret)'
+
+export async function printConfig({ config: file, changed, json }: ConfigPrintOptions): Promise<void> {
+  // Reports faults and deprecated names, as each command does.
+  await loadCommandConfig(file)
+  const loaded = await loadConfig({ file })
+  if (!loaded.ok) return
+  const settings = listLeaves(schema).flatMap(({ path, schema: node }): PrintedSetting[] => {
+    const value = getIn(loaded.config, path)
+    const origin = loaded.originOf(path) ?? fileOrigin(path, node, loaded.originOf) ?? 'default'
+    if (value === undefined || (changed && origin === 'default')) return []
+    return [{ setting: formatPath(path), value: shownValue(node, value), origin }]
+  })
+  if (json) return printJson({ settings })
+  const columns = [
+    { title: 'SETTING', cell: ({ setting }: PrintedSetting) => setting },
+    {
+      title: 'VALUE',
+      cell: ({ value }: PrintedSetting) => (typeof value === 'string' ? value : JSON.stringify(value)),
+    },
+    { title: 'ORIGIN', cell: ({ origin }: PrintedSetting) => origin },
+  ]
+  printTable(columns, settings)
+}
+
+/** A secret that was read from a file has the origin of the setting that names the file, such as `passwordFile`. */
+function fileOrigin(path: Path, { secret }: SchemaNode, originOf: (path: Path) => string | undefined) {
+  return secret ? originOf([...path.slice(0, -1), `${path.at(-1)}File`]) : undefined
+}
+
+/** Returns durations and sizes as they are written, and a mask for each secret. */
+function shownValue(node: SchemaNode, value: unknown): unknown {
+  if (node.secret) return MASK
+  if (Array.isArray(value)) return value.map((item) => shownValue(node.items ?? {}, item))
+  if (isObject(value)) {
+    const members = Object.entries(value).filter(([, member]) => member !== undefined)
+    return Object.fromEntries(members.map(([key, member]) => [key, shownValue(schemaAt(node, [key]) ?? {}, member)]))
+  }
+  if (typeof value === 'string') return redactUserInfo(value)
+  const units = typeof value === 'number' ? unitsOf[node.format ?? ''] : undefined
+  return units === undefined ? value : withUnit(Number(value), units)
+}
+
+type Units = readonly (readonly [number, string])[]
+
+const DURATIONS: Units = [
+  [3_600_000, 'h'],
+  [60_000, 'm'],
+  [1000, 's'],
+  [1, 'ms'],
+]
+const SIZES: Units = [
+  [1024 ** 3, 'GiB'],
+  [1024 ** 2, 'MiB'],
+  [1024, 'KiB'],
+  [1, 'B'],
+]
+const unitsOf: Readonly<Record<string, Units>> = { duration: DURATIONS, delay: DURATIONS, size: SIZES }
+
+function withUnit(value: number, units: Units): string {
+  if (value === 0) return `0${units === SIZES ? 'B' : 's'}`
+  const [size, unit] = units.find(([each]) => value % each === 0) ?? [1, '']
+  return `${value / size}${unit}`
+}
