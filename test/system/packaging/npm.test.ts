@@ -26,6 +26,7 @@ t.test('the tarball contains the program, its configuration and documents, and n
   const allowed = [
     /^dist\/.+\.(?:js|js\.map)$/,
     /^dist\/libraries\/.+\/package\.json$/,
+    /^dist\/mcp\/LICENSES\.txt$/,
     /^dist\/console\/(?:index\.html|assets\/[\w.-]+)(?:\.br|\.gz)?$/,
     /^config\/[\w.-]+$/,
     /^config\/(?:grafana|prometheus|systemd)\/[\w.-]+$/,
