@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Access } from '../access/access.ts'
 import type { ClientPort } from '../admin/console/api-types.ts'
 import type { ConsoleHistory } from '../admin/console/history.ts'
+import type { ConsoleIncidents } from '../admin/console/incidents.ts'
 import type { LiveTail } from '../admin/console/live-tail.ts'
 import type { ConsolePorts } from '../admin/console/ports.ts'
 import type { QueueTrends } from '../admin/console/queue-trends.ts'
@@ -34,12 +35,12 @@ import type { StoreStatus } from './store-status.ts'
 
 /** Returns `undefined` if replicas share nothing. `interval`: milliseconds between two reports. */
 export function buildReplicas(
-  parts: Pick<OperationsParts, 'name' | 'replica' | 'cluster' | 'monitors' | 'ready'> & {
+  parts: Pick<OperationsParts, 'name' | 'replica' | 'cluster' | 'monitors' | 'ready' | 'incidents'> & {
     readonly contacts: Pick<NodeContacts, 'report' | 'stateOf'>
   },
   interval?: number,
 ): Replicas | undefined {
-  const { name, replica, cluster, monitors, ready, contacts } = parts
+  const { name, replica, cluster, monitors, ready, contacts, incidents } = parts
   if (replica === undefined) return undefined
   const self = {
     name,
@@ -50,6 +51,7 @@ export function buildReplicas(
     nodes: () => nodeStates(cluster, contacts),
     joined: monitors.joins.last,
     nodeList: cluster.nodeList,
+    incidents,
   }
   return createReplicas(self, (text) => replica.exchangeDescriptions(text), interval)
 }
@@ -61,6 +63,7 @@ export function buildConsolePorts({ initial, current }: ReloadableConfig, parts:
     certificates,
     monitors,
     history,
+    incidents,
     cluster,
     api,
     storeStatus,
@@ -88,6 +91,7 @@ export function buildConsolePorts({ initial, current }: ReloadableConfig, parts:
     configuration: reload,
     traffic: monitors.traffic,
     history,
+    incidents,
     tail: monitors.tail,
     records: monitors.records,
     ...(processGroup && { findElsewhere: (id: string) => processGroup.findRequest(id) }),
@@ -151,6 +155,7 @@ export interface OperationsParts {
   readonly drains: Drains
   readonly monitors: Monitors
   readonly history: ConsoleHistory
+  readonly incidents: ConsoleIncidents
   readonly access: Access
   readonly cluster: Cluster
   readonly api: Pick<Api, 'handler' | 'cache' | 'description' | 'recheckInterval'>

@@ -2,6 +2,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ClientPort } from '../admin/console/api-types.ts'
 import { createHistory } from '../admin/console/history.ts'
+import { createIncidents } from '../admin/console/incidents.ts'
+import type { ConsolePorts } from '../admin/console/ports.ts'
 import { problemsOf } from '../admin/console/problems.ts'
 import type { Replicas } from '../admin/console/replicas.ts'
 import { readinessOf } from '../admin/readiness.ts'
@@ -29,7 +31,7 @@ import { type ProcessGroup, replicaNameOf } from './process.ts'
 import { buildReplica, createSharedAccess, readEncryptionKey } from './redis.ts'
 import type { Reloader } from './reload.ts'
 import { createStoreStatus } from './store-status.ts'
-import { buildAudit, buildMetrics, buildTraces } from './telemetry.ts'
+import { buildAudit, buildMetrics, buildTraces, buildWebhook } from './telemetry.ts'
 
 /** What the process gives to its parts. */
 export interface ProcessParts extends LogOutput {
@@ -51,6 +53,7 @@ interface LaterParts {
   api?: Api
   replicas?: Replicas | undefined
   probes?: ContactProbes
+  ports?: ConsolePorts
 }
 
 /** Time for the last spans at shutdown. Spans that the collector has not accepted by then are lost. */
@@ -87,23 +90,49 @@ export async function buildParts(settings: ReloadableConfig, given: ProcessParts
     const isChanged = !isDeepStrictEqual(next, settings.current())
     return isChanged ? () => history.recordEvent({ kind: 'reload' }) : () => undefined
   })
+  const webhook = buildWebhook(settings, log)
+  const incidents = createIncidents({
+    name,
+    problems: () => (later.ports ? problemsOf(later.ports) : []),
+    store,
+    notify: webhook.send,
+    onChange: (event, problems) => {
+      const isOver = event === 'end'
+      log.warn({ problems }, isOver ? 'incident is over' : 'incident began')
+      history.recordEvent({ kind: 'incident', text: isOver ? `over: ${problems}` : problems })
+    },
+  })
+  events.on(incidents.listeners)
   const common = { name, drains, access, cluster, replica, shared, log, audit }
   const { recordStages } = monitors.records
   const api = await buildApi(settings, { ...common, encryptionKey, onStoreEvent, emit, traces, recordStages })
   later.api = api
   const { contacts, probes } = observeContacts(settings, events, cluster, later)
   const ready = () => readinessOf({ isDraining: lifecycle.isDraining, contacts })
-  const replicas = buildReplicas({ name, replica, cluster, monitors, ready, contacts })
+  const replicas = buildReplicas({ name, replica, cluster, monitors, ready, contacts, incidents })
   later.replicas = replicas
   const certificates = await createCertificates(settings)
   const reload = reloader.status
   const { exemplars } = config.traces
   const clientPorts = () => lifecycle.clientPorts
-  const shown = { api, storeStatus, monitors, history, divergence, ready, contacts, processGroup, replicas, reload }
+  const shown = {
+    api,
+    storeStatus,
+    monitors,
+    history,
+    incidents,
+    divergence,
+    ready,
+    contacts,
+    processGroup,
+    replicas,
+    reload,
+  }
   const operated = { ...common, ...shown, certificates, clientPorts }
   const ports = buildConsolePorts(settings, operated)
+  later.ports = ports
   const problems = () => problemsOf(ports)
-  const measured = { name, events, requests: counts, cluster, api, audit, traces, certificates, exemplars }
+  const measured = { name, events, requests: counts, cluster, api, audit, traces, webhook, certificates, exemplars }
   const metrics = buildMetrics({ ...measured, ready, problems, reload })
   const operations = await buildOperations(settings, { ...operated, metrics, ports, problems })
   const close = async (spanFlushMs = SPAN_FLUSH_MS): Promise<void> => {
@@ -120,6 +149,8 @@ export async function buildParts(settings: ReloadableConfig, given: ProcessParts
     requests.drain()
     await audit.close()
     await traces?.stop(spanFlushMs)
+    await incidents.close()
+    await webhook.close()
     await history.close()
     await replica?.close()
     monitors.close()

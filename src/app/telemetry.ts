@@ -21,6 +21,7 @@ import type { EdgeEvents } from '../telemetry/events.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics/index.ts'
 import type { RequestCounts } from '../telemetry/request-counts.ts'
 import type { Traces } from '../telemetry/traces/index.ts'
+import { createWebhook, type Webhook } from '../telemetry/webhook.ts'
 import type { Cluster } from '../upstream/index.ts'
 import type { Certificates } from './certificates.ts'
 import { replicaNameOf, version } from './process.ts'
@@ -39,6 +40,7 @@ export interface MetricsParts {
   }
   readonly audit: Pick<Audit, 'state'>
   readonly traces: Pick<Traces, 'counts'> | undefined
+  readonly webhook: Pick<Webhook, 'counts'>
   readonly certificates: Certificates
   /** Whether histograms name sampled traces. */
   readonly exemplars: boolean
@@ -47,7 +49,17 @@ export interface MetricsParts {
   reload(): ReloadStatus
 }
 
-export function buildMetrics({ name, events, requests, cluster, api, audit, traces, ...state }: MetricsParts): Metrics {
+export function buildMetrics({
+  name,
+  events,
+  requests,
+  cluster,
+  api,
+  audit,
+  traces,
+  webhook,
+  ...state
+}: MetricsParts): Metrics {
   const { cache, storeState } = api
   const { certificates, exemplars, ready, problems, reload } = state
   const groups = new Set(catalogue.map(groupOf))
@@ -66,6 +78,7 @@ export function buildMetrics({ name, events, requests, cluster, api, audit, trac
     ...(api.recheckInterval && { recheckInterval: api.recheckInterval }),
     audit: audit.state,
     ...(traces && { spans: traces.counts }),
+    webhook: webhook.counts,
     ready: () => ready().ok,
     degraded: () => {
       const found = problems()
@@ -104,7 +117,8 @@ export type { Traces } from '../telemetry/traces/index.ts'
 export async function buildTraces({ initial, current }: ReloadableConfig, log: Logger): Promise<Traces | undefined> {
   const { endpoint, headersFile } = initial.traces
   if (endpoint === undefined) return undefined
-  const headers = await readHeaders(headersFile)
+  const headers =
+    headersFile === undefined ? {} : parseHeaders('traces', await readFile(headersFile, 'utf8'), headersFile)
   const { createTraces } = await import('../telemetry/traces/index.ts')
   return createTraces({ url: endpoint, headers, sampling: () => current().traces, version, log })
 }
@@ -125,11 +139,17 @@ export function createTraceStarter(settings: ProxySettings, traces: Traces): Beg
   }
 }
 
-async function readHeaders(file: string | undefined): Promise<Readonly<Record<string, string>>> {
-  if (file === undefined) return {}
-  const parsed = parseHeaderLines(await readFile(file, 'utf8'))
-  if (!parsed.ok) throw new Error(`traces.headersFile: ${file}:${parsed.line} ${parsed.message}`)
+/** `section`: the settings that name the file. */
+function parseHeaders(section: string, text: string, file: string): Readonly<Record<string, string>> {
+  const parsed = parseHeaderLines(text)
+  if (!parsed.ok) throw new Error(`${section}.headersFile: ${file}:${parsed.line} ${parsed.message}`)
   return parsed.headers
+}
+
+export function buildWebhook({ current }: ReloadableConfig, log: Logger): Webhook {
+  const section = 'operations.webhook'
+  const parse = (text: string, file: string) => parseHeaders(section, text, file)
+  return createWebhook({ target: () => current().operations.webhook, parseHeaders: parse, log })
 }
 
 /** Creates the audit with its file, or with the log if `audit.file` is not set. `flush`: writes the buffered log lines. */

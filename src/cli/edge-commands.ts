@@ -3,6 +3,7 @@ import { Command, Option } from 'commander'
 import type { DrainOptions, UndrainOptions } from './drain.ts'
 import { addConnectionOptions, addCredentialOptions } from './edge-client.ts'
 import type { ExplainOptions } from './explain.ts'
+import type { IncidentsOptions } from './incidents.ts'
 import { addNotes } from './notes.ts'
 import type { PurgeOptions } from './purge.ts'
 import { parseInteger } from './terminal.ts'
@@ -10,7 +11,7 @@ import type { TopOptions } from './top.ts'
 import type { WarmOptions } from './warm.ts'
 
 export function edgeCommands(): readonly Command[] {
-  return [problems(), top(), explain(), purge(), drain(), undrain(), warm()]
+  return [problems(), incidents(), top(), explain(), purge(), drain(), undrain(), warm()]
 }
 
 const json = ['--json', 'print JSON'] as const
@@ -23,6 +24,20 @@ function problems(): Command {
   return addNotes(command, {
     exitCodes: `0 if there is no error and no warning, 1 if there is one, ${NOTHING_KNOWN}`,
     examples: ['problems --user alice --password-file ./password', 'problems --token-file ./token --json'],
+  })
+}
+
+function incidents(): Command {
+  const command = addConnectionOptions(
+    new Command('incidents').description('print when something broke and when it was over, of all replicas'),
+  )
+    .option('--last <n>', 'incidents to print, the newest first', parseInteger(1, 50), 10)
+    .option('--markdown', 'print Markdown, such as for a ticket')
+    .option(...json)
+    .action(async (options: IncidentsOptions) => (await import('./incidents.ts')).printIncidents(options))
+  return addNotes(command, {
+    exitCodes: `0 if all incidents are over, 1 if one is not, ${NOTHING_KNOWN}`,
+    examples: ['incidents --user alice', 'incidents --token-file ./token --last 1 --markdown'],
   })
 }
 

@@ -9,7 +9,7 @@ import {
   checkCertificates,
   checkEncryptionKey,
   checkFiles,
-  checkTraceHeaders,
+  checkHeaderFiles,
   readPasswords,
   warnOfUsers,
 } from './named-files.ts'
@@ -85,7 +85,7 @@ async function checkAll(config: Config, list: FaultList, plainListeners: Readonl
   await checkCertificates(config, list)
   await checkAuditFile(config, list.report)
   await checkEncryptionKey(config, list.report)
-  await checkTraceHeaders(config, list.report)
+  await checkHeaderFiles(config, list.report)
   return readPasswords(config, list)
 }
 

@@ -111,12 +111,17 @@ export async function checkEncryptionKey({ cache }: Config, report: Report): Pro
   report(['cache', 'encryptionKeyFile'], `${message}; make one with "openssl rand -base64 32"`)
 }
 
-/** Reports a file of headers that cannot be sent. */
-export async function checkTraceHeaders({ traces: { headersFile } }: Config, report: Report): Promise<void> {
-  if (headersFile === undefined) return
-  const file = await readSecret(headersFile)
+/** Reports files of headers that cannot be sent. */
+export async function checkHeaderFiles({ traces, operations: { webhook } }: Config, report: Report): Promise<void> {
+  await checkHeaderFile(traces.headersFile, ['traces', 'headersFile'], report)
+  await checkHeaderFile(webhook.headersFile, ['operations', 'webhook', 'headersFile'], report)
+}
+
+async function checkHeaderFile(name: string | undefined, path: Path, report: Report): Promise<void> {
+  if (name === undefined) return
+  const file = await readSecret(name)
   const parsed = file.ok ? parseHeaderLines(file.text) : undefined
-  if (parsed?.ok === false) report(['traces', 'headersFile'], `${headersFile}:${parsed.line} ${parsed.message}`)
+  if (parsed?.ok === false) report(path, `${name}:${parsed.line} ${parsed.message}`)
 }
 
 /** Messages about these lines never quote them, because the values are secrets. */

@@ -47,6 +47,7 @@ export const rules: readonly Rule[] = [
   },
   { paths: [pathOf('access.tokens')], check: checkTokenLifetime },
   { paths: [pathOf('traces')], check: checkCollector },
+  { paths: [pathOf('operations.webhook')], check: checkWebhook },
   { paths: [pathOf('audit'), pathOf('log')], check: checkAuditDestination },
 ]
 
@@ -187,6 +188,11 @@ function checkCollector({ traces: { endpoint, headersFile } }: Config, report: R
   else if (/^http:/i.test(endpoint) && !isLoopbackUrl(endpoint)) {
     report(['traces', 'endpoint'], `${endpoint} would send traces.headersFile in clear; write https://`)
   }
+}
+
+function checkWebhook({ operations: { webhook } }: Config, report: Report): void {
+  if (webhook.headersFile !== undefined && webhook.url === undefined)
+    report(['operations', 'webhook', 'headersFile'], 'needs operations.webhook.url; set both or none')
 }
 
 /** Without a file, audit records go to the log, which writes them at every level except `silent`. */

@@ -345,6 +345,7 @@ export const settings = record({
     tls: certificate(),
     metrics: restart(oneOf(['signedIn', 'open'])),
     signIn,
+    webhook: group({ url: Type.Optional(text({ format: 'url', secret: true })), headersFile: Type.Optional(file()) }),
   }),
   cluster,
   cache,

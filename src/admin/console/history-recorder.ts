@@ -3,9 +3,9 @@ import type { EventListeners, InvalidationCause } from '../../core/events.ts'
 import { LatencyHistogram } from '../../core/latency-histogram.ts'
 import {
   addRecord,
+  type ChartSeries,
   encodeEvent,
   encodeRecord,
-  type HistorySeries,
   type HistoryStore,
   SERIES,
   type TimedRecord,
@@ -33,7 +33,7 @@ export interface Recorder {
   /** Records ejections and purges. */
   readonly listeners: Required<Pick<EventListeners, 'ejection' | 'cache'>>
   /** Returns the texts of this process in this time (seconds since 1970), oldest first. */
-  own(series: HistorySeries, from: number, to: number): readonly string[]
+  own(series: ChartSeries, from: number, to: number): readonly string[]
   /** Records the present interval and minute as far as they have passed. */
   close(): Promise<void>
 }
@@ -58,7 +58,7 @@ interface OwnRecord extends TimedRecord {
   isWritten: boolean
 }
 
-type OwnRecords = Record<HistorySeries['name'], OwnRecord[]>
+type OwnRecords = Record<ChartSeries['name'], OwnRecord[]>
 
 export function createRecorder({ name, run, traffic, store, now }: RecorderOptions): Recorder {
   const records: OwnRecords = { intervals: [], minutes: [], events: [] }
@@ -69,7 +69,7 @@ export function createRecorder({ name, run, traffic, store, now }: RecorderOptio
   let minute = emptyMinute(Math.floor(next / INTERVALS_PER_MINUTE))
   let writing: Promise<void> | undefined
 
-  const keep = (series: HistorySeries, seconds: number, text: string): void => {
+  const keep = (series: ChartSeries, seconds: number, text: string): void => {
     const kept = records[series.name]
     kept.push({ seconds, text, isWritten: store === undefined })
     const oldest = now() / 1000 - series.lifetime

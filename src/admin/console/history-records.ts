@@ -110,7 +110,7 @@ function areBuckets(pairs: readonly number[]): boolean {
 
 /** Records of one kind, by time. */
 export interface HistorySeries {
-  readonly name: 'intervals' | 'minutes' | 'events'
+  readonly name: 'intervals' | 'minutes' | 'events' | 'incidents'
   /** Seconds after which records are removed. */
   readonly lifetime: number
   /** The oldest records are removed above this number. */
@@ -127,7 +127,12 @@ const DAY = 24 * HOUR
 /** Records are needed until the range that ends with the newest one has left them behind. */
 const MARGIN = 10 * MINUTE
 
-function series(name: HistorySeries['name'], lifetime: number, maxRecords: number, pageSeconds: number): HistorySeries {
+function series<Name extends HistorySeries['name']>(
+  name: Name,
+  lifetime: number,
+  maxRecords: number,
+  pageSeconds: number,
+): HistorySeries & { readonly name: Name } {
   return { name, lifetime: lifetime + MARGIN, maxRecords, pageSeconds }
 }
 
@@ -138,6 +143,12 @@ export const SERIES = {
   minutes: series('minutes', DAY, (REPLICAS * DAY) / MINUTE, HOUR),
   events: series('events', DAY, 1000, DAY + MARGIN),
 } as const
+
+/** The series of the charts, which a process also has in its memory. */
+export type ChartSeries = (typeof SERIES)[keyof typeof SERIES]
+
+/** What replicas saw of incidents (`incidents.ts`). */
+export const INCIDENT_SERIES = series('incidents', 7 * DAY, 500, 8 * DAY)
 
 export interface TimedRecord {
   /** Begin of the interval, or time of the event, in seconds since 1970. */

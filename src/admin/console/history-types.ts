@@ -39,9 +39,10 @@ export interface History {
 
 /**
  * `start`: a replica started · `purge` · `ejection`: a replica ejected a node · `reload`: changed settings took effect · `drain`: an
- * operator drained a node · `return`: a drained node was put back, by an operator or at the end of the drain.
+ * operator drained a node · `return`: a drained node was put back, by an operator or at the end of the drain · `incident`: one
+ * began or was over.
  */
-export const EVENT_KINDS = ['start', 'purge', 'ejection', 'reload', 'drain', 'return'] as const
+export const EVENT_KINDS = ['start', 'purge', 'ejection', 'reload', 'drain', 'return', 'incident'] as const
 export type EventKind = (typeof EVENT_KINDS)[number]
 
 export interface HistoryEvent {
@@ -50,6 +51,6 @@ export interface HistoryEvent {
   readonly at: number
   /** The replica that reported the event. */
   readonly replica: string
-  /** The node of an ejection, drain or return, what a purge removed. */
+  /** The node of an ejection, drain or return, what a purge removed, the problems of an incident. */
   readonly text?: string
 }

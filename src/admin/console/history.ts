@@ -5,10 +5,10 @@ import { waitForTurn } from '../../core/turns.ts'
 import { createRecorder, type Recorder } from './history-recorder.ts'
 import {
   addRecord,
+  type ChartSeries,
   decodeEvent,
   decodeRecord,
   type HistoryRecord,
-  type HistorySeries,
   type HistoryStore,
   SERIES,
 } from './history-records.ts'
@@ -35,7 +35,7 @@ export interface ConsoleHistory extends Pick<Recorder, 'update' | 'recordEvent' 
 }
 
 interface Shape {
-  readonly series: HistorySeries
+  readonly series: ChartSeries
   /** Seconds. */
   readonly recordSeconds: number
   readonly intervalSeconds: number

@@ -8,6 +8,7 @@ import type { OperationsPart } from '../listener.ts'
 import type { Account } from './api-types.ts'
 import { registerCacheRoutes } from './cache-routes.ts'
 import { type History, RANGES, type Range } from './history-types.ts'
+import type { Incidents } from './incident-types.ts'
 import { registerLiveRoutes, registerNodeRoutes } from './live-routes.ts'
 import type { ConsolePorts } from './ports.ts'
 import { requestDetailsOf } from './request-details.ts'
@@ -21,6 +22,7 @@ export function consolePart(ports: ConsolePorts, folder: string | undefined): Op
     registerRequestRoute(app, ports)
     registerCacheRoutes(app, ports)
     registerHistoryRoute(app, ports)
+    app.get('/api/incidents', async (): Promise<Incidents> => ({ incidents: await ports.incidents.read() }))
     registerPage(app, folder)
   }
 }

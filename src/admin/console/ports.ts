@@ -7,6 +7,7 @@ import type { Readiness } from '../readiness.ts'
 import type { CacheState, CertificateState, ClientPort, GrowingQueue } from './api-types.ts'
 import type { Explanation, PurgeCost, PurgeRequest, PurgeResult } from './cache-types.ts'
 import type { ConsoleHistory } from './history.ts'
+import type { ConsoleIncidents } from './incidents.ts'
 import type { LiveTail } from './live-tail.ts'
 import type { DrainResult, NodeSummary, Nodes, ReplicaSummary } from './node-types.ts'
 import type { RequestRecords } from './request-records.ts'
@@ -25,6 +26,7 @@ export interface ConsolePorts {
   configuration(): { readonly fault?: string; readonly pendingRestart: readonly string[] }
   readonly traffic: Traffic
   readonly history: Pick<ConsoleHistory, 'read'>
+  readonly incidents: Pick<ConsoleIncidents, 'read'>
   readonly tail: LiveTail
   readonly records: Pick<RequestRecords, 'find'>
   /** Returns the details of a request that another process behind the same ports served. Absent: there is none. */

@@ -24,6 +24,8 @@ export interface ReplicaSelf {
     /** Checks the list. `ago`: milliseconds since it was published. */
     offer(list: unknown, ago: number): void
   }
+  /** What this replica saw of incidents, and where the reports of others go. Undefined: Redis is unreachable. */
+  readonly incidents: { report(): unknown; offer(reports: readonly unknown[] | undefined): void }
 }
 
 export interface Replicas {
@@ -40,6 +42,9 @@ const MAX_REPORT_CHARS = 32_768
 const MAX_JOINED_CHARS = 8192
 /** The part of a report for the list of nodes. Without it, each replica reads the list of a larger cluster by itself. */
 const MAX_NODE_LIST_CHARS = 8192
+
+/** The part of a report for incidents: two of them, each with a few callers. */
+const MAX_INCIDENTS_CHARS = 4096
 
 const MAX_NODES = 200
 
@@ -76,6 +81,8 @@ const reportSchema = Type.Object({
   nodes: Type.Array(Type.Object({ name: text, state: text, inFlight: number, limit: number }), { maxItems: MAX_NODES }),
   // Checked by the room that uses it.
   nodeList: Type.Optional(Type.Unknown()),
+  // Checked by `incidents.ts`: a form of another version must not make the whole report invalid.
+  incidents: Type.Optional(Type.Unknown()),
   joined: Type.Optional(Type.Array(Type.Object({ ago: number, route: text, ms: number, nodes: Type.Array(nodePart) }))),
 })
 const isReport = validatorOf(reportSchema)
@@ -95,6 +102,7 @@ export function createReplicas(
     isExchanging = false
     const parsed = reports?.flatMap(({ text, ago }) => parseReport(text, ago))
     others = parsed?.map(({ summary }) => summary).sort((a, b) => (a.name < b.name ? -1 : 1))
+    self.incidents.offer(parsed?.map(({ incidents }) => incidents))
     for (const { summary, nodeList } of parsed ?? [])
       if (nodeList !== undefined) self.nodeList.offer(nodeList, summary.ago)
   }
@@ -104,13 +112,14 @@ export function createReplicas(
   return { others: () => others, publish: () => void update(), stop: () => clearInterval(timer) }
 }
 
-function reportOf({ name, version, ready, contact, rates, nodes, joined, nodeList }: ReplicaSelf): string {
+function reportOf({ name, version, ready, contact, rates, nodes, joined, nodeList, incidents }: ReplicaSelf): string {
   const nodeStates = nodes().map((node) => {
     const { name, state, inFlight, limit } = node
     return { name, state, inFlight, limit }
   })
   const newest = takeUpTo(joined(), MAX_JOINED_CHARS)
   const [list] = takeUpTo([nodeList.lastRead() ?? null], MAX_NODE_LIST_CHARS)
+  const [seen] = takeUpTo([incidents.report()], MAX_INCIDENTS_CHARS)
   return JSON.stringify({
     name,
     version,
@@ -120,6 +129,7 @@ function reportOf({ name, version, ready, contact, rates, nodes, joined, nodeLis
     nodes: nodeStates,
     joined: newest,
     ...(list && { nodeList: list }),
+    ...(seen !== undefined && { incidents: seen }),
   })
 }
 
@@ -132,15 +142,21 @@ function takeUpTo<Value>(values: readonly Value[], maxChars: number): readonly V
   })
 }
 
+interface ParsedReport {
+  readonly summary: ReplicaSummary
+  readonly nodeList: unknown
+  readonly incidents: unknown
+}
+
 /** Returns an empty list if the report is not valid. */
-function parseReport(text: string, ago: number): { readonly summary: ReplicaSummary; readonly nodeList: unknown }[] {
+function parseReport(text: string, ago: number): ParsedReport[] {
   if (text.length > MAX_REPORT_CHARS) return []
   try {
     const value: unknown = JSON.parse(text)
     if (!isReport(value)) return []
-    const { nodeList, ...report } = value as Omit<ReplicaSummary, 'ago'> & { readonly nodeList?: unknown }
+    const { nodeList, incidents, ...report } = value as Omit<ReplicaSummary, 'ago'> & Omit<ParsedReport, 'summary'>
     const joined = report.joined?.map((each) => ({ ...each, ago: each.ago + ago }))
-    return [{ summary: { ...report, ago, ...(joined && { joined }) }, nodeList }]
+    return [{ summary: { ...report, ago, ...(joined && { joined }) }, nodeList, incidents }]
   } catch {
     return []
   }

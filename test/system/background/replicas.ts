@@ -1,6 +1,7 @@
 /** Clusters of several replicas that share one real Redis and one simulated manager, with short intervals. */
 import type { Test } from 'tap'
 import { type Simulator, startSimulator } from '../../../packages/simulator/src/index.ts'
+import { createIncidents } from '../../../src/admin/console/incidents.ts'
 import type { Replicas } from '../../../src/admin/console/replicas.ts'
 import { buildReplicas } from '../../../src/app/console.ts'
 import { createMonitors } from '../../../src/app/operations.ts'
@@ -50,9 +51,12 @@ export async function edgeOf(t: Test): Promise<Edge> {
     const monitors = createMonitors(createEdgeEvents(), cluster, new RequestCounts())
     const ready = () => ({ ok: true, reasons: [] })
     const contacts = { report: () => ({}), stateOf: () => 'answered' as const }
-    replicas = buildReplicas({ name: 'replica', replica, cluster, monitors, ready, contacts }, REPORT_INTERVAL_MS)
+    const incidents = createIncidents({ name: 'replica', problems: () => [], notify: () => false, onChange: () => {} })
+    const parts = { name: 'replica', replica, cluster, monitors, ready, contacts, incidents }
+    replicas = buildReplicas(parts, REPORT_INTERVAL_MS)
     const kill = async () => {
       replicas?.stop()
+      await incidents.close()
       await cluster.close()
       monitors.close()
     }

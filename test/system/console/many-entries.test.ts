@@ -226,6 +226,7 @@ async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void 
       configuration: () => ({ pendingRestart: [] }),
       traffic: trafficOf(() => performance.now()),
       history: { read: nothing },
+      incidents: { read: nothing },
       tail,
       records,
       joins: { last: () => [] },

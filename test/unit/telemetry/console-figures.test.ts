@@ -46,6 +46,7 @@ function start(t: { teardown(end: () => unknown): unknown }) {
     nodes: () => [],
     snapshots: () => [],
     audit: () => ({ records: 0, failures: 0 }),
+    webhook: () => ({ sent: 0, failed: 0 }),
   })
   t.teardown(() => {
     monitors.close()

@@ -145,7 +145,7 @@ function Events({ history: { events } }: { readonly history: History }) {
     <section class="events" aria-labelledby="events">
       <h3 id="events">Events in the charts</h3>
       {newest.length === 0 ? (
-        <p class="quiet">No start, purge, ejection, drain or reload in this time.</p>
+        <p class="quiet">No start, purge, ejection, drain, reload or incident in this time.</p>
       ) : (
         <ul>
           {newest.map((event) => (

@@ -1,8 +1,11 @@
 /** Settings of the records that the edge makes: log, audit, traces. */
 import { mkdir, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
+import { eventually } from '../../../support/eventually.ts'
 import { type Collector, startCollector } from '../../../unit/telemetry/traces/collector.ts'
+import type { Line } from '../edge.ts'
 import { answerTo, OK, type Proof, type StartOptions, unique } from '../proof.ts'
 
 const write = answerTo('PUT', '/agents/groups/default/restart')
@@ -22,7 +25,43 @@ const isTraced: Proof['observe'] = async ({ get, edge }) => {
   return collector.spans.length > 0
 }
 
+let hook: Collector | undefined
+let secretFile = ''
+
+/** Observes what the webhook receives of an incident, until the edge sends its begin or logs that it did not. */
+const isNotified: Proof['observe'] = async ({ simulator, get, lines }) => {
+  const { requests = [] } = hook ?? {}
+  const from = requests.length
+  await simulator.faults.set('worker-1', { nodeDown: true })
+  const isOver = () => requests.length > from || hasLine(lines(), 'incident began')
+  await eventually(async () => {
+    await (await get(`/cluster/worker-1/info?search=${unique()}`)).arrayBuffer()
+    return isOver()
+  }, 30_000)
+  await sleep(200)
+  return requests.slice(from).map(({ headers }) => headers['x-secret'] ?? 'none')
+}
+
+const hasLine = (lines: readonly Line[], message: string) => lines.some(({ msg }) => msg === message)
+
 export const proofs: readonly Proof[] = [
+  {
+    start: async (t) => {
+      hook = await startCollector(t)
+      hook.answer((_, response) => void response.end())
+      secretFile = join(t.testdir({ secret: 'x-secret: 4711\n' }), 'secret')
+      return {}
+    },
+    changes: {
+      get 'operations.webhook'() {
+        return { url: hook?.url ?? '', headersFile: secretFile }
+      },
+    },
+    before: [],
+    after: ['4711'],
+    isFinal: true,
+    observe: isNotified,
+  },
   {
     changes: { 'log.level': 'error' },
     before: true,

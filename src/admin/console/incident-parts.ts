@@ -1,0 +1,95 @@
+/** What the replicas saw, as incidents: parts that overlap are one incident. And the form of parts as texts in Redis. */
+import { Type } from 'typebox'
+import { validatorOf } from '../validation.ts'
+import { countsOf } from './affected-requests.ts'
+import { describeIncident, markdownOf } from './incident-text.ts'
+import type { Incident, IncidentPart } from './incident-types.ts'
+
+/** Problems that occur again within this time are one incident. */
+export const END_PAUSE_MS = 10_000
+/** Texts in one part, so that its record is not too long for the store. */
+const MAX_PROBLEMS = 5
+const MAX_SUMMARY_CHARS = 120
+const MAX_NAME_CHARS = 60
+
+const time = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+const name = Type.String({ maxLength: MAX_NAME_CHARS })
+const counts = { stale: time, failed: time }
+/** Other programs may write to this Redis, so a part is validated before it is used. */
+export const partSchema = Type.Object({
+  run: Type.String({ maxLength: 40 }),
+  replica: name,
+  since: time,
+  until: Type.Optional(time),
+  problems: Type.Array(
+    Type.Object({
+      // Another version may know further kinds.
+      kind: Type.String({ maxLength: 40 }),
+      summary: Type.String({ maxLength: MAX_SUMMARY_CHARS }),
+      view: Type.Optional(Type.Enum(['cache', 'nodes'])),
+    }),
+    { maxItems: MAX_PROBLEMS },
+  ),
+  ...counts,
+  callers: Type.Array(Type.Object({ name, ...counts }), { maxItems: 10 }),
+})
+const isPart = validatorOf(partSchema)
+
+/** Returns the part with texts of limited length. */
+export function boundedPart(part: IncidentPart): IncidentPart {
+  return {
+    ...part,
+    replica: part.replica.slice(0, MAX_NAME_CHARS),
+    problems: part.problems.slice(0, MAX_PROBLEMS).map((problem) => ({
+      ...problem,
+      summary: problem.summary.slice(0, MAX_SUMMARY_CHARS),
+    })),
+    callers: part.callers.map((caller) => ({ ...caller, name: caller.name.slice(0, MAX_NAME_CHARS) })),
+  }
+}
+
+/** Returns undefined if the text is not a valid part. */
+export function decodePart(text: string): IncidentPart | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isPart(value) ? (value as IncidentPart) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Returns the incidents, newest first. Of a part that occurs several times, the last one counts. */
+export function incidentsOf(parts: Iterable<IncidentPart>): Incident[] {
+  const latest = new Map<string, IncidentPart>()
+  for (const part of parts) latest.set(keyOf(part), part)
+  const groups: IncidentPart[][] = []
+  let end = Number.NEGATIVE_INFINITY
+  for (const part of [...latest.values()].sort((a, b) => a.since - b.since)) {
+    const isNext = part.since > end + END_PAUSE_MS
+    if (isNext) groups.push([part])
+    else groups.at(-1)?.push(part)
+    const until = part.until ?? Number.POSITIVE_INFINITY
+    end = isNext ? until : Math.max(end, until)
+  }
+  return groups.map(join).reverse()
+}
+
+export function keyOf({ run, since }: Pick<IncidentPart, 'run' | 'since'>): string {
+  return `${run} ${since}`
+}
+
+function join(parts: readonly IncidentPart[]): Incident {
+  const problems = new Map(parts.flatMap((part) => part.problems).map((problem) => [problem.kind, problem]))
+  const { callers } = countsOf(parts.flatMap((part) => part.callers))
+  const isOver = parts.every(({ until }) => until !== undefined)
+  const facts = {
+    since: Math.min(...parts.map(({ since }) => since)),
+    ...(isOver && { until: Math.max(...parts.map(({ until = 0 }) => until)) }),
+    problems: [...problems.values()],
+    stale: parts.reduce((sum, { stale }) => sum + stale, 0),
+    failed: parts.reduce((sum, { failed }) => sum + failed, 0),
+    callers,
+    replicas: [...new Set(parts.map(({ replica }) => replica))].sort(),
+  }
+  return { ...facts, text: describeIncident(facts), markdown: markdownOf(facts) }
+}
