@@ -28,8 +28,10 @@ export interface Now {
   readonly cache: CacheState
   /** The operator who is signed in. */
   readonly operator: { readonly name: string; readonly mayPurge: boolean }
-  /** Rates of the last ten seconds. */
+  /** Rates of the last ten seconds, of all replicas that report. */
   readonly rates: Rates
+  /** How many replicas the rates are of; 1 while the others cannot be read. */
+  readonly replicas: number
   /** Counts since this replica started. */
   readonly totals: Totals
 }

@@ -11,6 +11,7 @@ import type { DrainResult, NodeSummary, Nodes } from './node-types.ts'
 import type { ConsolePorts, DrainOptions, NodeState, PurgeCaller } from './ports.ts'
 import { problemsOf } from './problems.ts'
 import type { TailBatch } from './request-types.ts'
+import { sumRates } from './time-slots.ts'
 
 const text = Type.Optional(Type.String({ maxLength: 200 }))
 const tailQuery = Type.Object(
@@ -37,13 +38,15 @@ export function registerLiveRoutes(app: FastifyInstance, ports: ConsolePorts): v
     const clientPorts = ports.clientPorts()
     const url = clientPorts[0]?.url ?? ''
     const uptime = performance.now() - startedAt
+    const others = ports.replicas?.() ?? []
     return {
       edge: { name, version, uptime, url, ports: clientPorts, ready: ok, reasons },
       problems: problemsOf(ports),
       nodes: ports.nodes().map(loadOf),
       cache: ports.cache(),
       operator: { name: caller.name, mayPurge: allows(caller.permissions, 'cache:purge') },
-      rates: traffic.rates(),
+      rates: sumRates([traffic.rates(), ...others.map(({ rates }) => rates)]),
+      replicas: 1 + others.length,
       totals: traffic.totals(),
     }
   })

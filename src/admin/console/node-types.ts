@@ -122,6 +122,8 @@ export interface DrainResult {
 /** Rates over one period. The ratio and the latencies are absent if the period had no such request. */
 export interface Rates {
   readonly perSecond: number
+  /** Requests whose response the cache may have. Absent: a replica of an earlier version reports none. */
+  readonly cacheablePerSecond?: number
   /** Hits divided by cacheable requests. */
   readonly hitRatio?: number
   readonly p50?: number

@@ -71,6 +71,7 @@ const reportSchema = Type.Object({
   answered: latestCalls,
   rates: Type.Object({
     perSecond: number,
+    cacheablePerSecond: optionalNumber,
     callsPerSecond: number,
     savedPerSecond: number,
     failuresPerSecond: number,

@@ -36,12 +36,37 @@ export function ratesOf(slots: readonly (Counts | undefined)[], durationMs: numb
   const [p50, p99] = [times.quantile(0.5), times.quantile(0.99)]
   return {
     perSecond: perSecond(sums.requests),
+    cacheablePerSecond: perSecond(sums.cacheable),
     callsPerSecond: perSecond(sums.calls),
     savedPerSecond: perSecond(sums.saved),
     failuresPerSecond: perSecond(sums.failures),
     ...(sums.cacheable > 0 && { hitRatio: sums.hits / sums.cacheable }),
     ...(p50 !== undefined && { p50 }),
     ...(p99 !== undefined && { p99 }),
+  }
+}
+
+/**
+ * Returns the rates of several replicas together. Latencies cannot be added: those of the slowest replica count. A replica
+ * of an earlier version does not report its cacheable requests, and has no part in the hit ratio.
+ */
+export function sumRates(all: readonly Rates[]): Rates {
+  const sum = (read: (rates: Rates) => number) => all.reduce((total, rates) => total + read(rates), 0)
+  const slowest = (name: 'p50' | 'p99') => {
+    const values = all.flatMap((rates) => rates[name] ?? [])
+    return values.length === 0 ? {} : { [name]: Math.max(...values) }
+  }
+  const cacheablePerSecond = sum((rates) => rates.cacheablePerSecond ?? 0)
+  const hits = sum(({ hitRatio = 0, cacheablePerSecond = 0 }) => hitRatio * cacheablePerSecond)
+  return {
+    perSecond: sum(({ perSecond }) => perSecond),
+    cacheablePerSecond,
+    callsPerSecond: sum(({ callsPerSecond }) => callsPerSecond),
+    savedPerSecond: sum(({ savedPerSecond }) => savedPerSecond),
+    failuresPerSecond: sum(({ failuresPerSecond }) => failuresPerSecond),
+    ...(cacheablePerSecond > 0 && { hitRatio: hits / cacheablePerSecond }),
+    ...slowest('p50'),
+    ...slowest('p99'),
   }
 }
 

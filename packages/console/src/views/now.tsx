@@ -13,7 +13,7 @@ export function NowView({ now }: { readonly now: Now | undefined }) {
   return (
     <>
       <h1 class="hidden">Now</h1>
-      {now === undefined ? <p class="quiet">Loading …</p> : <Figures rates={now.rates} />}
+      {now === undefined ? <p class="quiet">Loading …</p> : <Figures rates={now.rates} replicas={now.replicas} />}
       {now !== undefined && <NodeStrip nodes={now.nodes} />}
       <HistorySection />
       {now !== undefined && <TotalsSinceStart now={now} />}
@@ -21,18 +21,23 @@ export function NowView({ now }: { readonly now: Now | undefined }) {
   )
 }
 
-function Figures({ rates }: { readonly rates: Rates }) {
+function Figures({ rates, replicas }: { readonly rates: Rates; readonly replicas: number }) {
   const { perSecond, hitRatio, p50, p99, savedPerSecond, callsPerSecond, failuresPerSecond } = rates
   const [saved = '', unit = ''] = formatWorkers(savedPerSecond / 1000).split(/ (?=worker)/)
   const hint = useHint({
     subject: 'manager time saved',
-    children: `Cache hits of this replica saved ${formatDuration(savedPerSecond)} of node time per second in the last ten
+    children: `Cache hits ${replicas === 1 ? 'of this replica ' : ''}saved ${formatDuration(savedPerSecond)} of node time per second in the last ten
       seconds. Divided by one second, this is the number of workers that the same requests would keep busy all the time.
       The edge counts the fetch time of the stored response for each hit.`,
   })
+  const ofReplicas = replicas === 1 ? '' : `, all ${replicas} replicas`
   return (
     <>
-      <section class="figures" aria-label="Last ten seconds">
+      <p class="quiet">
+        Last ten seconds{ofReplicas}
+        {replicas > 1 && '; latencies of the slowest one'}
+      </p>
+      <section class="figures" aria-label={`Last ten seconds${ofReplicas}`}>
         <Figure name="Manager time saved" value={saved} unit={unit} wide hint={hint.button} />
         <Figure name="Requests" value={formatRate(perSecond)} unit="/s" />
         <Figure name="Hit ratio" value={formatPercent(hitRatio)} />

@@ -62,7 +62,11 @@ function Details({ data }: { readonly data: RequestDetails }) {
       </dl>
       <h3>Stages</h3>
       {stages.length === 0 ? (
-        <p class="quiet">None. A prepared hit measures the duration only.</p>
+        <p class="quiet">
+          {request.cache === 'hit'
+            ? 'None. A prepared hit measures the duration only.'
+            : 'Not recorded any more: a replica keeps those of its latest requests only.'}
+        </p>
       ) : (
         <Stages stages={stages} total={request.ms} id={request.id} />
       )}
