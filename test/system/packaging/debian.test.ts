@@ -1,15 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
@@ -150,10 +140,15 @@ t.test('the Debian package', { skip: noTools }, async (t) => {
     t.equal((await asRoot(['token', 'key', 'keys'])).code, 0)
     run('chown', '-R', `0:${gid}`, etc)
     run('chmod', '-R', 'u=rwX,g=rX,o=', etc)
-    // What LogsDirectory= of the unit does.
-    mkdirSync(inside('/var/log/manager-edge'), { mode: 0o750 })
-    chownSync(inside('/var/log/manager-edge'), uid, gid)
-    const checked = await asRoot(['check', '--config', config, '--connect'])
+    const log = statSync(inside('/var/log/manager-edge'))
+    t.strictSame(
+      [log.mode & 0o777, log.uid, log.gid],
+      [0o750, uid, gid],
+      'the audit file has a folder before the start',
+    )
+    // As the user of the service, before the first start.
+    const checked = await program(t, ['check', '--config', config, '--connect'], { cli, cwd: etc, user: { uid, gid } })
+      .ended
     t.equal(checked.code, 0, checked.err)
     t.match((await asRoot(['demo'])).err, 'not included in this installation')
     t.match((await asRoot(['--version'])).out, JSON.parse(readFileSync('package.json', 'utf8')).version)
