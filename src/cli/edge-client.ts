@@ -4,6 +4,7 @@
  */
 import { type Command, Option } from 'commander'
 import { Agent } from 'undici'
+import type { Contract } from '../catalogue/endpoint.ts'
 import { errorTable } from '../core/errors.ts'
 import { EXIT_CODES } from '../server/exit.ts'
 import { CommandError, promptPassword, readTextFile } from './terminal.ts'
@@ -157,6 +158,32 @@ export function createEdgeClient(options: EdgeClientOptions): EdgeClient {
       }
     },
     close: () => agent.destroy(),
+  }
+}
+
+/** Thrown on status 401: no further request would succeed. */
+export class UnauthorizedError extends CommandError {
+  constructor() {
+    super('the edge refuses the credentials (401); no further request was sent')
+  }
+}
+
+/** The newer contract takes a password only to log in, and a token for everything else. */
+export async function authorizationFor(
+  contract: Contract,
+  { url, authorization, ca }: { readonly url: URL; readonly authorization: string; readonly ca?: string },
+): Promise<string> {
+  if (contract === 'classic' || authorization.startsWith('Bearer ')) return authorization
+  const client = createEdgeClient({ url, authorization, connections: 1, ...(ca !== undefined && { ca }) })
+  try {
+    const { status, text } = await client.getText('/security/user/authenticate?raw=true', { method: 'POST' })
+    if (status === 401) throw new UnauthorizedError()
+    if (status !== 200) throw new CommandError(`the log-in has status ${status}: ${text.slice(0, 200)}`)
+    return `Bearer ${text.trim()}`
+  } catch (error) {
+    throw connectError(error as Error, url.origin)
+  } finally {
+    await client.close()
   }
 }
 

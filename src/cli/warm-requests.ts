@@ -1,7 +1,6 @@
 /** The requests of `manager-edge warm`, with a concurrency that follows the load of the nodes. */
-import type { EdgeClient, ReceivedResponse } from './edge-client.ts'
+import { type EdgeClient, type ReceivedResponse, UnauthorizedError } from './edge-client.ts'
 import { CommandError } from './terminal.ts'
-import { UnauthorizedError } from './warm-urls.ts'
 
 /** `cached`: stored before this request. `uncached`: a good response that the edge does not store. */
 export type Outcome = 'stored' | 'cached' | 'uncached' | 'failed'

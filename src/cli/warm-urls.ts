@@ -3,15 +3,8 @@ import { SNAPSHOT_MARK } from '../cache/key.ts'
 import type { Contract } from '../catalogue/endpoint.ts'
 import { parseName } from '../core/endpoint-names.ts'
 import { EXIT_CODES } from '../server/exit.ts'
-import type { EdgeClient } from './edge-client.ts'
+import { type EdgeClient, UnauthorizedError } from './edge-client.ts'
 import { CommandError, readTextFile } from './terminal.ts'
-
-/** Thrown on status 401: no further request would succeed. */
-export class UnauthorizedError extends CommandError {
-  constructor() {
-    super('the edge refuses the credentials (401); no further request was sent')
-  }
-}
 
 /** Reads the paths of a file, each once, in its order. Skips empty lines and lines that start with #. */
 export async function readPaths(file: string, edge: URL): Promise<readonly string[]> {

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Contract } from '../catalogue/endpoint.ts'
 import {
+  authorizationFor,
   type Credentials,
   connectError,
   createEdgeClient,
@@ -20,7 +21,7 @@ import {
   type WarmResult,
   warmAll,
 } from './warm-requests.ts'
-import { fetchBusiest, readPaths, UnauthorizedError } from './warm-urls.ts'
+import { fetchBusiest, readPaths } from './warm-urls.ts'
 
 export interface WarmOptions extends Credentials {
   readonly url: string
@@ -103,25 +104,6 @@ function checkOptions({ url, from, busiest }: WarmOptions): URL {
   const edge = parseOrigin('--url', url)
   if ((from === undefined) === (busiest === undefined)) throw usageError('give one of --from and --busiest')
   return edge
-}
-
-/** The newer contract takes a password only to log in, and a token for everything else. */
-async function authorizationFor(
-  contract: Contract,
-  { url, authorization, ca }: { readonly url: URL; readonly authorization: string; readonly ca?: string },
-): Promise<string> {
-  if (contract === 'classic' || authorization.startsWith('Bearer ')) return authorization
-  const client = createEdgeClient({ url, authorization, connections: 1, ...(ca !== undefined && { ca }) })
-  try {
-    const { status, text } = await client.getText('/security/user/authenticate?raw=true', { method: 'POST' })
-    if (status === 401) throw new UnauthorizedError()
-    if (status !== 200) throw new CommandError(`the log-in has status ${status}: ${text.slice(0, 200)}`)
-    return `Bearer ${text.trim()}`
-  } catch (error) {
-    throw connectError(error as Error, url.origin)
-  } finally {
-    await client.close()
-  }
 }
 
 interface Progress {
