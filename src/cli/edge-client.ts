@@ -72,6 +72,8 @@ export interface ReceivedResponse {
   readonly status: number
   /** The header as sent; empty if there is none. */
   readonly cacheStatus: string
+  /** Absent: no response of the edge. */
+  readonly requestId?: string
   readonly retryAfterMs?: number
   /** The clock of the edge, in milliseconds since 1970, to the second. */
   readonly date?: number
@@ -90,7 +92,10 @@ export interface EdgeClient {
 
 interface RequestInit {
   readonly method?: 'GET' | 'PUT' | 'POST' | 'DELETE'
+  /** Sent as JSON. */
   readonly body?: unknown
+  /** Sent instead of `body`. */
+  readonly xml?: string
 }
 
 export interface EdgeClientOptions {
@@ -114,21 +119,24 @@ export function createEdgeClient(options: EdgeClientOptions): EdgeClient {
     bodyTimeout: timeoutMs,
     connect: { timeout: CONNECT_TIMEOUT_MS, ...(ca !== undefined && { ca }) },
   })
-  const send = async (path: string, { method = 'GET', body }: RequestInit = {}, signal?: AbortSignal) => {
+  const send = async (path: string, { method = 'GET', body, xml }: RequestInit = {}, signal?: AbortSignal) => {
+    const content = xml ?? (body === undefined ? undefined : JSON.stringify(body))
     const headers = {
       authorization,
       accept: 'application/json',
       'user-agent': 'manager-edge',
       ...(method !== 'GET' && { 'x-edge-console': '1' }),
-      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(content !== undefined && { 'content-type': xml === undefined ? 'application/json' : 'application/xml' }),
     }
     const request = { origin: url.origin, path, method, headers, ...(signal && { signal }) }
-    const received = await agent.request({ ...request, ...(body !== undefined && { body: JSON.stringify(body) }) })
+    const received = await agent.request({ ...request, ...(content !== undefined && { body: content }) })
     const retryAfter = Number(received.headers['retry-after'] ?? Number.NaN)
     const date = Date.parse(String(received.headers.date))
+    const requestId = received.headers['x-request-id']
     const response: ReceivedResponse = {
       status: received.statusCode,
       cacheStatus: String(received.headers['cache-status'] ?? ''),
+      ...(typeof requestId === 'string' && { requestId }),
       ...(Number.isFinite(retryAfter) && { retryAfterMs: Math.max(0, retryAfter) * 1000 }),
       ...(Number.isFinite(date) && { date }),
     }

@@ -8,10 +8,11 @@ import { addNotes } from './notes.ts'
 import type { PurgeOptions } from './purge.ts'
 import { parseInteger } from './terminal.ts'
 import type { TopOptions } from './top.ts'
+import type { VerifyCoherenceOptions } from './verify-coherence.ts'
 import type { WarmOptions } from './warm.ts'
 
 export function edgeCommands(): readonly Command[] {
-  return [problems(), incidents(), top(), explain(), purge(), drain(), undrain(), warm()]
+  return [problems(), incidents(), top(), explain(), purge(), drain(), undrain(), warm(), verifyCoherence()]
 }
 
 const json = ['--json', 'print JSON'] as const
@@ -144,6 +145,33 @@ function warm(): Command {
       examples: [
         'warm --url https://edge.example:55000 --from ./urls --user alice',
         'warm --url https://edge.example:55000 --busiest 100 --user alice --password-file ./password',
+      ],
+    },
+  )
+}
+
+function verifyCoherence(): Command {
+  const command = new Command('verify-coherence')
+    .description('write to a group made for it, and read through every replica until each shows the write')
+    .option('--url <url>', 'URL of the edge or of its balancer, which chooses the replicas')
+    .option('--replica <url>', 'URL of a replica for clients, once for each replica', (url, urls: string[] = []) => [
+      ...urls,
+      url,
+    ])
+  return addNotes(
+    addCredentialOptions(command)
+      .option('--operations <url>', 'URL of the operations listener: counts the replicas; needs operations:read')
+      .option('--rounds <n>', 'writes, through each replica in turn', parseInteger(1, 1000), 10)
+      .addOption(contractOption())
+      .option(...json)
+      .action(async (options: VerifyCoherenceOptions) =>
+        (await import('./verify-coherence.ts')).verifyCoherence(options),
+      ),
+    {
+      exitCodes: `0 if every read showed the latest write, 1 if one was stale, ${NOTHING_KNOWN}`,
+      examples: [
+        'verify-coherence --replica http://10.0.0.11:55000 --replica http://10.0.0.12:55000 --user alice',
+        'verify-coherence --url https://edge.example:55000 --rounds 50 --user alice --json',
       ],
     },
   )
