@@ -2,6 +2,7 @@
 import type { Logger } from 'pino'
 import type { Access } from '../access/access.ts'
 import type { ClientPort } from '../admin/console/api-types.ts'
+import type { ConsoleCosts } from '../admin/console/costs.ts'
 import type { ConsoleHistory } from '../admin/console/history.ts'
 import type { ConsoleIncidents } from '../admin/console/incidents.ts'
 import type { LiveTail } from '../admin/console/live-tail.ts'
@@ -37,10 +38,11 @@ import type { StoreStatus } from './store-status.ts'
 export function buildReplicas(
   parts: Pick<OperationsParts, 'name' | 'replica' | 'cluster' | 'monitors' | 'ready' | 'incidents'> & {
     readonly contacts: Pick<NodeContacts, 'report' | 'stateOf'>
+    readonly costs: Pick<ConsoleCosts, 'report' | 'offer'>
   },
   interval?: number,
 ): Replicas | undefined {
-  const { name, replica, cluster, monitors, ready, contacts, incidents } = parts
+  const { name, replica, cluster, monitors, ready, contacts, incidents, costs } = parts
   if (replica === undefined) return undefined
   const self = {
     name,
@@ -52,6 +54,7 @@ export function buildReplicas(
     joined: monitors.joins.last,
     nodeList: cluster.nodeList,
     incidents,
+    costs,
   }
   return createReplicas(self, (text) => replica.exchangeDescriptions(text), interval)
 }
@@ -64,6 +67,7 @@ export function buildConsolePorts({ initial, current }: ReloadableConfig, parts:
     monitors,
     history,
     incidents,
+    costs,
     cluster,
     api,
     storeStatus,
@@ -92,6 +96,7 @@ export function buildConsolePorts({ initial, current }: ReloadableConfig, parts:
     traffic: monitors.traffic,
     history,
     incidents,
+    costs,
     tail: monitors.tail,
     records: monitors.records,
     ...(processGroup && { findElsewhere: (id: string) => processGroup.findRequest(id) }),
@@ -156,6 +161,7 @@ export interface OperationsParts {
   readonly monitors: Monitors
   readonly history: ConsoleHistory
   readonly incidents: ConsoleIncidents
+  readonly costs: ConsoleCosts
   readonly access: Access
   readonly cluster: Cluster
   readonly api: Pick<Api, 'handler' | 'cache' | 'description' | 'recheckInterval'>

@@ -1,6 +1,7 @@
 /** The parts of an edge in the order of their dependencies, and the way in which they end. */
 import { isDeepStrictEqual } from 'node:util'
 import type { ClientPort } from '../admin/console/api-types.ts'
+import { createCosts } from '../admin/console/costs.ts'
 import { createHistory } from '../admin/console/history.ts'
 import { createIncidents } from '../admin/console/incidents.ts'
 import type { ConsolePorts } from '../admin/console/ports.ts'
@@ -103,13 +104,15 @@ export async function buildParts(settings: ReloadableConfig, given: ProcessParts
     },
   })
   events.on(incidents.listeners)
+  const costs = createCosts({ requests, limit: () => settings.current().access.limits.requestsPerSecond })
+  events.on(costs.listeners)
   const common = { name, drains, access, cluster, replica, shared, log, audit }
   const { recordStages } = monitors.records
   const api = await buildApi(settings, { ...common, encryptionKey, onStoreEvent, emit, traces, recordStages })
   later.api = api
   const { contacts, probes } = observeContacts(settings, events, cluster, later)
   const ready = () => readinessOf({ isDraining: lifecycle.isDraining, contacts })
-  const replicas = buildReplicas({ name, replica, cluster, monitors, ready, contacts, incidents })
+  const replicas = buildReplicas({ name, replica, cluster, monitors, ready, contacts, incidents, costs })
   later.replicas = replicas
   const certificates = await createCertificates(settings)
   const reload = reloader.status
@@ -120,6 +123,7 @@ export async function buildParts(settings: ReloadableConfig, given: ProcessParts
     storeStatus,
     monitors,
     history,
+    costs,
     incidents,
     divergence,
     ready,

@@ -1,6 +1,7 @@
 /** `manager-edge top`: the busiest endpoints and callers, and the nodes, of one replica. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Now } from '../admin/console/api-types.ts'
+import type { CallerCost, Costs, EndpointCost } from '../admin/console/cost-types.ts'
 import type { NodeSummary, Nodes } from '../admin/console/node-types.ts'
 import type { TailBatch, TailRequest } from '../admin/console/request-types.ts'
 import { type ConnectionOptions, type Operations, withOperations } from './edge-client.ts'
@@ -39,6 +40,8 @@ interface Top {
   readonly endpoints: readonly Busy[]
   readonly callers: readonly Busy[]
   readonly nodes: readonly NodeSummary[]
+  /** Of all replicas, over the last ten minutes. */
+  readonly costs: Costs
 }
 
 const REPAINT_INTERVAL_MS = 2000
@@ -117,7 +120,11 @@ function createWindow(lengthMs: number, clock: () => number): RequestWindow {
 }
 
 async function read({ read }: Operations, window: RequestWindow, { seconds, rows }: TopOptions): Promise<Top> {
-  const [{ edge, rates }, { nodes }] = await Promise.all([read<Now>('/api/now'), read<Nodes>('/api/nodes')])
+  const [{ edge, rates }, { nodes }, costs] = await Promise.all([
+    read<Now>('/api/now'),
+    read<Nodes>('/api/nodes'),
+    read<Costs>('/api/costs'),
+  ])
   const requests = window.requests()
   const busiest = (nameOf: (request: TailRequest) => string) => groupBy(requests, nameOf).slice(0, rows)
   const { name, version, ready } = edge
@@ -130,6 +137,7 @@ async function read({ read }: Operations, window: RequestWindow, { seconds, rows
     endpoints: busiest(({ method, path, route }) => `${method} ${path ?? route}`),
     callers: busiest(({ user, client }) => (user === '' ? client : user)),
     nodes: [...nodes].sort((a, b) => b.calls - a.calls),
+    costs: { ...costs, callers: costs.callers.slice(0, rows), endpoints: costs.endpoints.slice(0, rows) },
   }
 }
 
@@ -151,7 +159,7 @@ function groupBy(requests: readonly TailRequest[], nameOf: (request: TailRequest
   return busy.sort((a, b) => b.requests - a.requests || b.time - a.time)
 }
 
-function format({ edge, rates, seconds, observed, skipped, endpoints, callers, nodes }: Top): string {
+function format({ edge, rates, seconds, observed, skipped, endpoints, callers, nodes, costs }: Top): string {
   const hits = rates.hitRatio === undefined ? '' : `, ${Math.round(100 * rates.hitRatio)} % hits`
   const state = edge.ready ? 'ready' : coloured('red', 'not ready')
   const note = skipped > 0 ? `, ${skipped} more not shown (rate too high)` : ''
@@ -179,5 +187,38 @@ function format({ edge, rates, seconds, observed, skipped, endpoints, callers, n
     formatTable(columns('ENDPOINT'), endpoints),
     formatTable(columns('CALLER'), callers),
     formatTable(nodeColumns, nodes),
+    ...costTables(costs),
   ].join('\n')
+}
+
+/** Who costs the manager what. Without calls to nodes there is nothing to show. */
+function costTables({ seconds, total, callers, endpoints, advice, proposal }: Costs): string[] {
+  if (total.calls === 0) return []
+  const columns = [
+    { title: 'NODE S', cell: ({ nodeTime }: Pick<CallerCost, 'nodeTime'>) => (nodeTime / 1000).toFixed(1) },
+    { title: '%', cell: ({ nodeTime }: CallerCost | EndpointCost) => percentOf(nodeTime, total.nodeTime) },
+    { title: 'CALLS', cell: ({ calls }: CallerCost | EndpointCost) => calls },
+    { title: 'REQUESTS', cell: ({ requests }: CallerCost | EndpointCost) => requests },
+    { title: 'HIT %', cell: ({ hits, requests }: CallerCost | EndpointCost) => percentOf(hits, requests) },
+  ]
+  const nameOf = ({ caller }: Pick<CallerCost, 'caller'>) => caller ?? '(edge)'
+  const costly = <Row extends { readonly calls: number }>(rows: readonly Row[]) => rows.filter(({ calls }) => calls > 0)
+  const settings = proposal === undefined ? '' : `\n${proposal.settings}`
+  return [
+    `node time in ${seconds} s, all replicas\n`,
+    formatTable([{ title: 'COSTLIEST CALLER', cell: nameOf }, ...columns], costly(callers)),
+    formatTable(
+      [
+        { title: 'COSTLIEST ENDPOINT', cell: ({ endpoint }: EndpointCost) => endpoint },
+        { title: 'CALLER', cell: nameOf },
+        ...columns,
+      ],
+      costly(endpoints),
+    ),
+    `${singleLine(advice)}\n${settings}`,
+  ]
+}
+
+function percentOf(part: number, whole: number): number {
+  return whole === 0 ? 0 : Math.round((100 * part) / whole)
 }

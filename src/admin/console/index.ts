@@ -7,6 +7,7 @@ import { pagePolicy, registerLatePages } from '../late-pages.ts'
 import type { OperationsPart } from '../listener.ts'
 import type { Account } from './api-types.ts'
 import { registerCacheRoutes } from './cache-routes.ts'
+import type { Costs } from './cost-types.ts'
 import { type History, RANGES, type Range } from './history-types.ts'
 import type { Incidents } from './incident-types.ts'
 import { registerLiveRoutes, registerNodeRoutes } from './live-routes.ts'
@@ -23,6 +24,7 @@ export function consolePart(ports: ConsolePorts, folder: string | undefined): Op
     registerCacheRoutes(app, ports)
     registerHistoryRoute(app, ports)
     app.get('/api/incidents', async (): Promise<Incidents> => ({ incidents: await ports.incidents.read() }))
+    app.get('/api/costs', async (): Promise<Costs> => ports.costs.read())
     registerPage(app, folder)
   }
 }

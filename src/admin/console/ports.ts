@@ -6,6 +6,7 @@ import type { CacheIndex } from '../../core/response.ts'
 import type { Readiness } from '../readiness.ts'
 import type { CacheState, CertificateState, ClientPort, GrowingQueue } from './api-types.ts'
 import type { Explanation, PurgeCost, PurgeRequest, PurgeResult } from './cache-types.ts'
+import type { ConsoleCosts } from './costs.ts'
 import type { ConsoleHistory } from './history.ts'
 import type { ConsoleIncidents } from './incidents.ts'
 import type { LiveTail } from './live-tail.ts'
@@ -27,6 +28,7 @@ export interface ConsolePorts {
   readonly traffic: Traffic
   readonly history: Pick<ConsoleHistory, 'read'>
   readonly incidents: Pick<ConsoleIncidents, 'read'>
+  readonly costs: Pick<ConsoleCosts, 'read'>
   readonly tail: LiveTail
   readonly records: Pick<RequestRecords, 'find'>
   /** Returns the details of a request that another process behind the same ports served. Absent: there is none. */

@@ -25,7 +25,14 @@ export interface ReplicaSelf {
     offer(list: unknown, ago: number): void
   }
   /** What this replica saw of incidents, and where the reports of others go. Undefined: Redis is unreachable. */
-  readonly incidents: { report(): unknown; offer(reports: readonly unknown[] | undefined): void }
+  readonly incidents: Exchanged
+  /** What its requests cost. */
+  readonly costs: Exchanged
+}
+
+interface Exchanged {
+  report(): unknown
+  offer(reports: readonly unknown[] | undefined): void
 }
 
 export interface Replicas {
@@ -45,6 +52,7 @@ const MAX_NODE_LIST_CHARS = 8192
 
 /** The part of a report for incidents: two of them, each with a few callers. */
 const MAX_INCIDENTS_CHARS = 4096
+const MAX_COSTS_CHARS = 8192
 
 const MAX_NODES = 200
 
@@ -84,6 +92,7 @@ const reportSchema = Type.Object({
   nodeList: Type.Optional(Type.Unknown()),
   // Checked by `incidents.ts`: a form of another version must not make the whole report invalid.
   incidents: Type.Optional(Type.Unknown()),
+  costs: Type.Optional(Type.Unknown()),
   joined: Type.Optional(Type.Array(Type.Object({ ago: number, route: text, ms: number, nodes: Type.Array(nodePart) }))),
 })
 const isReport = validatorOf(reportSchema)
@@ -104,6 +113,7 @@ export function createReplicas(
     const parsed = reports?.flatMap(({ text, ago }) => parseReport(text, ago))
     others = parsed?.map(({ summary }) => summary).sort((a, b) => (a.name < b.name ? -1 : 1))
     self.incidents.offer(parsed?.map(({ incidents }) => incidents))
+    self.costs.offer(parsed?.map(({ costs }) => costs))
     for (const { summary, nodeList } of parsed ?? [])
       if (nodeList !== undefined) self.nodeList.offer(nodeList, summary.ago)
   }
@@ -113,7 +123,18 @@ export function createReplicas(
   return { others: () => others, publish: () => void update(), stop: () => clearInterval(timer) }
 }
 
-function reportOf({ name, version, ready, contact, rates, nodes, joined, nodeList, incidents }: ReplicaSelf): string {
+function reportOf({
+  name,
+  version,
+  ready,
+  contact,
+  rates,
+  nodes,
+  joined,
+  nodeList,
+  incidents,
+  costs,
+}: ReplicaSelf): string {
   const nodeStates = nodes().map((node) => {
     const { name, state, inFlight, limit } = node
     return { name, state, inFlight, limit }
@@ -121,6 +142,7 @@ function reportOf({ name, version, ready, contact, rates, nodes, joined, nodeLis
   const newest = takeUpTo(joined(), MAX_JOINED_CHARS)
   const [list] = takeUpTo([nodeList.lastRead() ?? null], MAX_NODE_LIST_CHARS)
   const [seen] = takeUpTo([incidents.report()], MAX_INCIDENTS_CHARS)
+  const [spent] = takeUpTo([costs.report()], MAX_COSTS_CHARS)
   return JSON.stringify({
     name,
     version,
@@ -131,6 +153,7 @@ function reportOf({ name, version, ready, contact, rates, nodes, joined, nodeLis
     joined: newest,
     ...(list && { nodeList: list }),
     ...(seen !== undefined && { incidents: seen }),
+    ...(spent !== undefined && { costs: spent }),
   })
 }
 
@@ -147,6 +170,7 @@ interface ParsedReport {
   readonly summary: ReplicaSummary
   readonly nodeList: unknown
   readonly incidents: unknown
+  readonly costs: unknown
 }
 
 /** Returns an empty list if the report is not valid. */
@@ -155,9 +179,10 @@ function parseReport(text: string, ago: number): ParsedReport[] {
   try {
     const value: unknown = JSON.parse(text)
     if (!isReport(value)) return []
-    const { nodeList, incidents, ...report } = value as Omit<ReplicaSummary, 'ago'> & Omit<ParsedReport, 'summary'>
+    const { nodeList, incidents, costs, ...report } = value as Omit<ReplicaSummary, 'ago'> &
+      Omit<ParsedReport, 'summary'>
     const joined = report.joined?.map((each) => ({ ...each, ago: each.ago + ago }))
-    return [{ summary: { ...report, ago, ...(joined && { joined }) }, nodeList, incidents }]
+    return [{ summary: { ...report, ago, ...(joined && { joined }) }, nodeList, incidents, costs }]
   } catch {
     return []
   }

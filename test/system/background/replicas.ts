@@ -1,6 +1,7 @@
 /** Clusters of several replicas that share one real Redis and one simulated manager, with short intervals. */
 import type { Test } from 'tap'
 import { type Simulator, startSimulator } from '../../../packages/simulator/src/index.ts'
+import { createCosts } from '../../../src/admin/console/costs.ts'
 import { createIncidents } from '../../../src/admin/console/incidents.ts'
 import type { Replicas } from '../../../src/admin/console/replicas.ts'
 import { buildReplicas } from '../../../src/app/console.ts'
@@ -52,7 +53,8 @@ export async function edgeOf(t: Test): Promise<Edge> {
     const ready = () => ({ ok: true, reasons: [] })
     const contacts = { report: () => ({}), stateOf: () => 'answered' as const }
     const incidents = createIncidents({ name: 'replica', problems: () => [], notify: () => false, onChange: () => {} })
-    const parts = { name: 'replica', replica, cluster, monitors, ready, contacts, incidents }
+    const costs = createCosts({ requests: { drain: () => undefined }, limit: () => 500 })
+    const parts = { name: 'replica', replica, cluster, monitors, ready, contacts, incidents, costs }
     replicas = buildReplicas(parts, REPORT_INTERVAL_MS)
     const kill = async () => {
       replicas?.stop()

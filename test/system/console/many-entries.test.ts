@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import t from 'tap'
 import type { EntryPage } from '../../../src/admin/console/cache-types.ts'
+import { createCosts } from '../../../src/admin/console/costs.ts'
 import { consolePart } from '../../../src/admin/console/index.ts'
 import { createLiveTail } from '../../../src/admin/console/live-tail.ts'
 import { createRequestRecords } from '../../../src/admin/console/request-records.ts'
@@ -227,6 +228,7 @@ async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void 
       traffic: trafficOf(() => performance.now()),
       history: { read: nothing },
       incidents: { read: nothing },
+      costs: createCosts({ requests: { drain: () => undefined }, limit: () => 500 }),
       tail,
       records,
       joins: { last: () => [] },

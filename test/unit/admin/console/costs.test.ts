@@ -1,0 +1,115 @@
+/** Node time by caller and endpoint, and the rate limit that follows. */
+import t from 'tap'
+import { createCosts } from '../../../../src/admin/console/costs.ts'
+import type { NodeCallEvent } from '../../../../src/core/events.ts'
+import { requestEvent } from '../../../support/request-event.ts'
+
+const START = Date.UTC(2026, 0, 1)
+
+function start() {
+  let now = START
+  let id = 0
+  const costs = createCosts({ requests: { drain: () => undefined }, limit: () => 500, now: () => now })
+  const call = (requestId: string, ms: number, more: Partial<NodeCallEvent> = {}) =>
+    costs.listeners.nodeCall({
+      requestId,
+      node: 'master',
+      method: 'GET',
+      route: '/x',
+      ms,
+      queueTime: 0,
+      status: 200,
+      ...more,
+    })
+  const request = (changes: Parameters<typeof requestEvent>[0] & { readonly calls?: readonly number[] }) => {
+    const { calls = [], ...event } = changes
+    id += 1
+    for (const ms of calls) call(`r${id}`, ms)
+    costs.listeners.request(
+      requestEvent({ at: now, requestId: `r${id}`, cache: calls.length > 0 ? 'miss' : 'hit', ...event }),
+    )
+    return `r${id}`
+  }
+  const pass = (ms: number) => {
+    now += ms
+  }
+  return { costs, call, request, pass }
+}
+
+t.test('calls belong to the caller and the endpoint of their request', async (t) => {
+  const { costs, call, request, pass } = start()
+  request({ caller: 'dashboard', route: '/agents', calls: [100, 50] })
+  request({ caller: 'dashboard', route: '/agents' })
+  const refreshed = request({ caller: 'report', route: '/rules', cache: 'stale' })
+  call(refreshed, 30)
+  call('check', 7)
+  call('rejected', 0, { fault: 'cancelled', ms: 0 })
+  pass(200_000)
+  const { total, callers, endpoints, seconds } = costs.read()
+  t.equal(seconds, 200)
+  t.match(total, { requests: 3, hits: 2, nodeTime: 187 })
+  t.match(callers, [
+    { caller: 'dashboard', requests: 2, hits: 1, calls: 2, nodeTime: 150, limited: 1 },
+    { caller: 'report', requests: 1, hits: 1, calls: 1, nodeTime: 30, limited: 0 },
+    { caller: null, nodeTime: 7 },
+  ])
+  t.match(endpoints[0], { caller: 'dashboard', endpoint: 'GET /agents', calls: 2 })
+  pass(900_000)
+  t.match(costs.read().total, { requests: 0, calls: 0 }, 'the counts cover ten minutes')
+})
+
+t.test('a limit is proposed that holds back the bursts of the costliest caller and no other one', async (t) => {
+  const { costs, request, pass } = start()
+  for (let second = 0; second < 60; second += 1) {
+    for (let count = 0; count < (second === 30 ? 80 : 2); count += 1) request({ caller: 'scan', calls: [20] })
+    for (let count = 0; count < 5; count += 1) request({ caller: 'dashboard', calls: [1] })
+    pass(1000)
+  }
+  const { proposal, advice } = costs.read()
+  t.strictSame(proposal, {
+    caller: 'scan',
+    requestsPerSecond: 6,
+    settings: 'access:\n  limits:\n    requestsPerSecond: 6\n',
+  })
+  t.match(advice, /^scan causes 93 % of the node time\. It sends 3\.3 requests .*80 in its busiest second.*5 at most/)
+})
+
+t.test('where a limit would not help, the advice says why', async (t) => {
+  const none = start()
+  t.match(none.costs.read(), { advice: 'No caller has caused calls to nodes.', proposal: undefined })
+  const steady = start()
+  for (let second = 0; second < 60; second += 1) {
+    for (let count = 0; count < 3; count += 1) steady.request({ caller: 'scan', calls: [20] })
+    steady.pass(1000)
+  }
+  t.match(steady.costs.read(), { advice: /make its reads hits instead/, proposal: undefined })
+  const equal = start()
+  for (const caller of ['a', 'b', 'c', 'd', 'e']) equal.request({ caller, calls: [20] })
+  equal.pass(1000)
+  t.match(equal.costs.read(), { advice: /No caller stands out/, proposal: undefined })
+})
+
+t.test('the counts of other replicas are added, and reports that are not valid are skipped', async (t) => {
+  const [here, there] = [start(), start()]
+  here.request({ caller: 'scan', calls: [20] })
+  there.request({ caller: 'scan', calls: [30] })
+  there.request({ caller: 'other', calls: [5] })
+  const report = JSON.parse(JSON.stringify(there.costs.report()))
+  here.costs.offer([report, undefined, { ...report, callers: [{ caller: 5 }] }])
+  t.match(here.costs.read(), {
+    replicas: 2,
+    total: { calls: 3, nodeTime: 55 },
+    callers: [{ caller: 'scan', calls: 2, nodeTime: 50, peak: 2 }, { caller: 'other' }],
+  })
+  here.costs.offer(undefined)
+  t.equal(here.costs.read().replicas, 1)
+})
+
+t.test('many callers and endpoints cost a limited amount of memory', async (t) => {
+  const { costs, request } = start()
+  for (let count = 0; count < 3000; count += 1) request({ caller: `caller-${count}`, calls: [1] })
+  const { callers, total } = costs.read()
+  t.equal(total.calls, 3000)
+  t.match(callers[0], { caller: 'others', calls: 1000 })
+  t.ok(JSON.stringify(costs.report()).length < 8192)
+})
