@@ -2,11 +2,14 @@ FROM node:24-bookworm-slim AS build
 WORKDIR /edge
 COPY package.json package-lock.json .npmrc ./
 COPY packages/console/package.json ./packages/console/
+COPY packages/mcp/package.json ./packages/mcp/
 COPY packages/simulator/package.json ./packages/simulator/
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
 COPY packages ./packages
+# The commit of the sources, such as `--build-arg COMMIT=$(git rev-parse HEAD)`.
+ARG COMMIT
 # The simulator serves only the demo and the tests. The packages of the repository are links.
 RUN npm run build && rm -r dist/simulator && npm prune --omit=dev --ignore-scripts && rm -r node_modules/@manager-edge
 

@@ -1,6 +1,7 @@
 // What `npm run build` does with the compiled files: it writes the code that checks settings, and bundles
 // the program and its libraries. Node.js spends more than half of the time of a start on finding, reading and compiling files:
 // 373 of typebox alone, and some 400 of the program. `npm run bench:start` measures the whole.
+import { spawnSync } from 'node:child_process'
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { _ } from 'ajv'
@@ -49,6 +50,14 @@ for (const file of readdirSync(COMPILED, { recursive: true, encoding: 'utf8' }))
   if (file.endsWith('.js')) redirect(join(COMPILED, file))
 }
 await bundleProgram()
+writeFileSync(join(BUILT, 'commit'), `${commitOf()}\n`)
+
+/** Returns the commit of the sources: of the repository, or `COMMIT` where there is none (image). */
+function commitOf() {
+  if (process.env.COMMIT) return process.env.COMMIT
+  const { stdout } = spawnSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8' })
+  return stdout?.trim() ?? ''
+}
 
 async function bundleLibraries() {
   const entries = {

@@ -2,14 +2,14 @@
 /** The command line: runs one command. An error becomes one line and an exit code. */
 import addCompletion from '@bomb.sh/tab/commander'
 import { Command, CommanderError } from 'commander'
-import { description, version } from './app/process.ts'
+import { commit, description, version } from './app/process.ts'
 import { commands, manual, oneOfSeveral } from './cli/commands.ts'
 import { CommandError, printError } from './cli/terminal.ts'
 import { EXIT_CODES } from './server/exit.ts'
 
 const program = new Command('manager-edge')
   .description(description)
-  .version(version, '-V, --version')
+  .version(commit === '' ? version : `${version} (commit ${commit.slice(0, 12)})`, '-V, --version')
   .showHelpAfterError('(--help lists the options)')
 for (const command of await commands(version)) program.addCommand(command)
 program.addCommand(oneOfSeveral(), { hidden: true })

@@ -11,6 +11,17 @@ const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8'
 /** The version and description in package.json. */
 export const { version, description } = JSON.parse(text) as { readonly version: string; readonly description: string }
 
+/** The commit that `npm run build` compiled; empty if it was not built in a repository. */
+export const commit = readCommit()
+
+function readCommit(): string {
+  try {
+    return readFileSync(new URL('../../dist/commit', import.meta.url), 'utf8').trim()
+  } catch {
+    return ''
+  }
+}
+
 /** Returns the setting `replica.name`, or host name and process id: replicas on one machine have different names. */
 export function replicaNameOf({ replica }: Pick<Config, 'replica'>): string {
   return replica.name ?? `${hostname()}-${process.pid}`

@@ -24,7 +24,7 @@ import type { Traces } from '../telemetry/traces/index.ts'
 import { createWebhook, type Webhook } from '../telemetry/webhook.ts'
 import type { Cluster } from '../upstream/index.ts'
 import type { Certificates } from './certificates.ts'
-import { replicaNameOf, version } from './process.ts'
+import { commit, replicaNameOf, version } from './process.ts'
 import type { ReloadStatus } from './reload.ts'
 
 export interface MetricsParts {
@@ -68,6 +68,7 @@ export function buildMetrics({
     events,
     requests,
     version,
+    commit,
     exemplars,
     replica: name,
     groups: [...groups].sort(),

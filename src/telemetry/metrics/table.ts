@@ -23,6 +23,8 @@ import type { HistogramCounts, LabelValue } from './plain-histogram.ts'
 /** What the state series read at each scrape, and the label values that exist from the start. */
 export interface MetricsSources {
   readonly version: string
+  /** Of the sources; empty if it is not known. */
+  readonly commit: string
   /** The name of this replica. */
   readonly replica: string
   /** Names of the cache groups. */
@@ -386,9 +388,9 @@ export const stateSeries: readonly StateSeries[] = [
   ),
   gauge(
     'edge_build_info',
-    'The running release, and the name of this replica.',
-    ({ version, replica }) => [[{ version, replica }, 1]],
-    { labels: ['version', 'replica'], processes: 'max' },
+    'The running release with its commit, and the name of this replica.',
+    ({ version, commit, replica }) => [[{ version, commit, replica }, 1]],
+    { labels: ['version', 'commit', 'replica'], processes: 'max' },
   ),
   perNode('edge_node_in_flight', 'Calls in flight on the node.', ({ inFlight }) => inFlight),
   perNode(

@@ -146,6 +146,8 @@ t.test('every configuration that a document shows is accepted', async (t) => {
         cluster: { ...base.cluster, ...shown.cluster },
         access: { ...base.access, ...shown.access },
       }
+      // The folder of the example belongs to the service.
+      if (merged.audit?.file !== undefined) merged.audit.file = join(folder, 'audit.log')
       writeFileSync(join(folder, 'edge.yaml'), stringify(merged))
       const loaded = await loadConfig({ file: join(folder, 'edge.yaml'), env: {} })
       const faults = loaded.ok ? [] : loaded.faults.filter((fault) => !fault.includes('cannot be read (ENOENT)'))

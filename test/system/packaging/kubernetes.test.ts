@@ -130,7 +130,7 @@ t.test('the edge accepts its configuration with exactly the listed secrets', asy
     const { stringData } = secrets.find(({ metadata }) => metadata.name === secret.secretName)
     for (const file of Object.keys(stringData)) {
       mkdirSync(inPlace(mountPath), { recursive: true })
-      writeFileSync(inPlace(join(mountPath, file)), file === 'cache-key' ? 'k'.repeat(44) : 'a-secret-of-its-own\n')
+      writeFileSync(inPlace(join(mountPath, file)), contentOf(file))
     }
   }
   t.match(Object.keys(secrets.find(({ metadata }) => metadata.name === 'manager-edge-keys').stringData)[0], /\.pem$/)
@@ -179,3 +179,10 @@ t.test('kustomize builds the base', async (t) => {
   t.equal(volumes.find((volume) => volume.configMap).configMap.name, name, 'other settings are another name')
   t.match(name, /^manager-edge-\w{10}$/)
 })
+
+/** Certificates and keys must be in PEM form. */
+function contentOf(file: string): string {
+  if (file.endsWith('.crt')) return readFileSync('test/support/certificates/first.crt', 'utf8')
+  if (file.endsWith('.key')) return readFileSync('test/support/certificates/first.key', 'utf8')
+  return file === 'cache-key' ? 'k'.repeat(44) : 'a-secret-of-its-own\n'
+}

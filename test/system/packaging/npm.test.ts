@@ -26,6 +26,7 @@ t.test('the tarball contains the program, its configuration and documents, and n
   const allowed = [
     /^dist\/.+\.(?:js|js\.map)$/,
     /^dist\/libraries\/.+\/package\.json$/,
+    /^dist\/commit$/,
     /^dist\/mcp\/LICENSES\.txt$/,
     /^dist\/console\/(?:index\.html|assets\/[\w.-]+)(?:\.br|\.gz)?$/,
     /^config\/[\w.-]+$/,
@@ -57,7 +58,9 @@ t.test('installed in an empty folder, the command runs', async (t) => {
     return
   }
   const cli = join(project, 'node_modules/.bin/manager-edge')
-  t.equal(execFileSync(cli, ['--version'], { cwd: project, encoding: 'utf8' }), `${manifest.version}\n`)
+  const printed = execFileSync(cli, ['--version'], { cwd: project, encoding: 'utf8' })
+  t.match(printed, /^[\d.]+ \(commit [0-9a-f]{12}\)\n$/)
+  t.ok(printed.startsWith(`${manifest.version} `))
 
   const demo = program(
     t,

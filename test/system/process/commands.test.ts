@@ -8,7 +8,9 @@ t.test('--help and --version print, and unknown commands or options exit with co
   for (const name of ['start', 'demo', 'check', 'user', 'token', 'audit', 'warm', 'routes', 'openapi'])
     t.match(help.out, ` ${name} `)
   const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
-  t.strictSame((await result(t, ['--version'])).out, `${version}\n`)
+  const { out } = await result(t, ['--version'])
+  t.match(out, /^[\d.]+ \(commit [0-9a-f]{12}\)\n$/)
+  t.ok(out.startsWith(`${version} `), out)
   for (const args of [['strat'], ['start', '--nothing'], ['user', 'add'], ['demo', '--agents', 'many'], []]) {
     const { code, err } = await result(t, args)
     t.equal(code, 2, `${args.join(' ')}: code`)

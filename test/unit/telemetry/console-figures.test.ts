@@ -35,7 +35,7 @@ function start(t: { teardown(end: () => unknown): unknown }) {
   const events = createEdgeEvents()
   const counts = new RequestCounts()
   const monitors = createMonitors(events, { status: () => [] }, counts)
-  const sources = { version: '1', replica: 'r', groups, storeEvents: [], redis: false, requests: counts }
+  const sources = { version: '1', commit: '', replica: 'r', groups, storeEvents: [], redis: false, requests: counts }
   const metrics = createMetrics({
     ...sources,
     events,

@@ -10,6 +10,7 @@ import { samplesOf, sumOf } from '../../../support/scrape.ts'
 
 const sources: MetricsSources = {
   version: '1.2.3',
+  commit: 'abc',
   replica: 'edge-1',
   requests: new RequestCounts(),
   groups: ['agents', 'rules'],

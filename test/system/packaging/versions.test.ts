@@ -1,0 +1,19 @@
+/** One version: every file that names the release names the same one. */
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { parse } from 'yaml'
+
+const read = (path: string) => readFileSync(path, 'utf8')
+
+t.test('all files name the same release', async (t) => {
+  const { version } = JSON.parse(read('package.json')) as { version: string }
+  const lock = JSON.parse(read('package-lock.json')) as { version: string; packages: { '': { version: string } } }
+  t.strictSame([lock.version, lock.packages[''].version], [version, version], 'package-lock.json')
+  t.match(parse(read('config/helm/manager-edge/Chart.yaml')), { version, appVersion: version }, 'Chart.yaml')
+  t.match(read('config/kubernetes/manager-edge.yaml'), `manager-edge:${version}"`, 'the manifest')
+  const named = [...read('docs/installation.md').matchAll(/manager-edge[_-](\d+\.\d+\.\d+)/g)].map(([, found]) => found)
+  t.ok(named.length > 0)
+  t.strictSame([...new Set(named)], [version], 'docs/installation.md')
+  const released = [...read('CHANGELOG.md').matchAll(/^## \[(\d+\.\d+\.\d+)\]/gm)].map(([, found]) => found)
+  t.equal(released[0], version, 'CHANGELOG.md')
+})
