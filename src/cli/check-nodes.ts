@@ -10,16 +10,13 @@ import { layoutRules } from '../upstream/dialects/dialect.ts'
 import { type DistributionProbe, probeDistribution } from '../upstream/distribution.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { callVersion, errorCodeIn, readAccountRights, versionIn } from '../upstream/probes.ts'
+import { type Finding, failure } from './finding.ts'
 import { findMissingRights } from './missing-rights.ts'
-import { print } from './terminal.ts'
 
-interface NodeCheck {
-  readonly ok: boolean
-  readonly text: string
-}
+const RIGHTS_FIX = 'compare the policies of the account with docs/newer-layout.md, or give the users a lesser role'
 
-/** Prints a line for each node, and warnings about the account. Returns how many nodes failed. */
-export async function checkNodes(config: Config): Promise<number> {
+/** Reports each node, and warnings about the account. Returns how many nodes failed. */
+export async function checkNodes(config: Config, report: (finding: Finding) => void): Promise<number> {
   const { nodes, credentials, limits, discover } = config.cluster
   const { username = '', password = '' } = credentials
   const cluster = await connect(config, config.cluster.layout)
@@ -36,24 +33,31 @@ export async function checkNodes(config: Config): Promise<number> {
       caller: 'check',
       ...(username !== '' && { credentials: { username, password } }),
     }
-    const wrongLayout = findWrongLayout(layout, config.cluster.layout)
-    const result = wrongLayout ?? describeResult(await callVersion(cluster, probe), { layout, mode: credentials.mode })
+    const wrongLayout = findWrongLayout(name, layout, config.cluster.layout)
+    const nodeCase = { name, layout, mode: credentials.mode }
+    const result = wrongLayout ?? describeResult(await callVersion(cluster, probe), nodeCase)
     const rules = layoutRules[layout ?? 'classic']
-    const isDistributing = result.ok && !isAlone && !rules.distributes
+    const isDistributing = result.status === 'ok' && !isAlone && !rules.distributes
     const wrong = isDistributing ? await findWrongDistribution(cluster, probe, config.cluster.distribution) : undefined
-    const { ok, text } = wrong ?? result
+    const finding = wrong ?? result
+    const ok = finding.status === 'ok'
     if (!ok) failed++
-    print(`${name}: ${text}`)
+    report(finding)
     if (ok && rules.hasRights && type === 'master' && credentials.mode === 'service') {
-      for (const line of findMissingRights(config, await readAccountRights(cluster.call, probe))) print(line)
+      for (const text of findMissingRights(config, await readAccountRights(cluster.call, probe))) {
+        report({ check: 'account', status: 'warning', text, fix: RIGHTS_FIX })
+      }
     }
   }
   const mixture = recogniser.view.layoutMixture?.()
   if (mixture !== undefined) {
     const { classic, newer } = mixture
-    print(
-      `warning: nodes have different layouts (classic: ${classic.join(', ')}; newer: ${newer.join(', ')}); writes are refused until all have one`,
-    )
+    report({
+      check: 'layouts',
+      status: 'warning',
+      text: `nodes have different layouts (classic: ${classic.join(', ')}; newer: ${newer.join(', ')}); writes are refused until all have one`,
+      fix: 'install the same release of the manager on all nodes',
+    })
   }
   await Promise.all([cluster.close(), recogniser.close()])
   return failed
@@ -65,10 +69,14 @@ function connect(config: Config, layout: Config['cluster']['layout']): Promise<C
 }
 
 /** Returns `undefined` if the layout is right, or if the node does not show it. */
-function findWrongLayout(found: Layout | undefined, configured: Config['cluster']['layout']): NodeCheck | undefined {
+function findWrongLayout(
+  name: string,
+  found: Layout | undefined,
+  configured: Config['cluster']['layout'],
+): Finding | undefined {
   if (found === undefined || configured === 'auto' || found === configured) return undefined
-  const text = `failed: its API has the ${found} layout, but cluster.layout is ${configured}; set cluster.layout to ${found} or auto`
-  return { ok: false, text }
+  const text = `its API has the ${found} layout, but cluster.layout is ${configured}`
+  return { check: name, status: 'failed', text, fix: `set cluster.layout to ${found} or auto` }
 }
 
 /** What is wrong if the node distributes requests although the edge does, or if neither does. */
@@ -88,9 +96,9 @@ async function findWrongDistribution(
   { call }: Cluster,
   probe: DistributionProbe,
   distribution: Config['cluster']['distribution'],
-): Promise<NodeCheck | undefined> {
+): Promise<Finding | undefined> {
   const { found, text } = WRONG_DISTRIBUTION[distribution]
-  return (await probeDistribution(call, probe)) === found ? { ok: false, text: `failed: ${text}` } : undefined
+  return (await probeDistribution(call, probe)) === found ? failure(probe.node, text) : undefined
 }
 
 /** Errors without a remedy for this command: no node is ejected, no queue can be full. */
@@ -108,29 +116,34 @@ const NOT_NOW: Readonly<Record<number, string>> = {
 const NOT_NOW_FAULTS: Readonly<Partial<Record<NodeFault, number>>> = { overloaded: 6001, blocked: 6000 }
 
 interface NodeCase {
+  readonly name: string
   readonly layout: Layout | undefined
   readonly mode: 'service' | 'passthrough'
 }
 
 /** Mode passthrough has no account to log in with, so a node that requires credentials counts as reachable. */
-function describeResult(result: NodeResult, { layout, mode }: NodeCase): NodeCheck {
-  if (!result.ok) return describeFailure(result, { layout, mode })
+function describeResult(result: NodeResult, nodeCase: NodeCase): Finding {
+  if (!result.ok) return describeFailure(result, nodeCase)
+  const { name, layout } = nodeCase
   const { response } = result
   const reason = layout && layoutRules[layout].showsProblems ? NOT_NOW[errorCodeIn(response)] : undefined
-  if (reason !== undefined) return { ok: false, text: `failed: ${reason}` }
+  if (reason !== undefined) return failure(name, reason)
   const version = layout && versionIn(response, layout)
   const facts = [layout && `${layout} layout`, version && `version ${version}`].filter(Boolean)
-  return { ok: true, text: [`ok (status ${response.status})`, ...facts].join(', ') }
+  return { check: name, status: 'ok', text: [`ok (status ${response.status})`, ...facts].join(', ') }
 }
 
-function describeFailure({ fault, detail }: Extract<NodeResult, { ok: false }>, { layout, mode }: NodeCase): NodeCheck {
+function describeFailure(
+  { fault, detail }: Extract<NodeResult, { ok: false }>,
+  { name, layout, mode }: NodeCase,
+): Finding {
   if (mode === 'passthrough' && fault === 'refusedCredentials') {
     const facts = layout === undefined ? '' : `, ${layout} layout`
-    return { ok: true, text: `ok (status 401, it requires credentials)${facts}` }
+    return { check: name, status: 'ok', text: `ok (status 401, it requires credentials)${facts}` }
   }
   const reason = layout && layoutRules[layout].showsProblems ? NOT_NOW[NOT_NOW_FAULTS[fault] ?? 0] : undefined
-  if (reason !== undefined) return { ok: false, text: `failed: ${reason}` }
+  if (reason !== undefined) return failure(name, reason)
   const { code } = faultRules[fault]
-  const remedy = WITHOUT_REMEDY.has(code) ? '' : `; ${errorTable[code].remedy}`
-  return { ok: false, text: `failed: ${fault}, ${detail}${remedy}` }
+  const fix = WITHOUT_REMEDY.has(code) ? {} : { fix: errorTable[code].remedy }
+  return { check: name, status: 'failed', text: `${fault}, ${detail}`, ...fix }
 }

@@ -23,7 +23,7 @@ export async function checkRedis(redis: Config['cache']['redis']): Promise<Check
   try {
     await connection.waitUntilReady(DEFAULT_TIMES.bulkTimeout)
     if (!connection.isReady) {
-      const place = placeOf(redis)
+      const [place] = redisPlaces(redis)
       const wrong = place && (await findWrongProtocol(place))
       return { ok: false, reason: wrong ?? describeFailure(connection.lastError) }
     }
@@ -84,20 +84,24 @@ async function findWrongProtocol({ host, port, isSecure }: Place): Promise<strin
   }
 }
 
-interface Place {
+export interface Place {
   readonly host: string
   readonly port: number
   readonly isSecure: boolean
 }
 
-/** Returns the first server of the settings. */
-function placeOf(redis: Config['cache']['redis']): Place | undefined {
+/** Returns the servers and sentinels of the settings. A socket of Unix is no place. */
+export function redisPlaces(redis: Config['cache']['redis']): readonly Place[] {
   const isSecure = usesRedisTls(redis)
-  const [address] = [...redis.sentinels, ...redis.cluster]
-  if (address !== undefined) return { ...address, isSecure }
-  if (redis.url === undefined) return undefined
-  const { hostname, port } = new URL(redis.url)
-  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 6379), isSecure }
+  const addresses = [...redis.sentinels, ...redis.cluster].map((address) => ({ ...address, isSecure }))
+  if (addresses.length > 0 || redis.url === undefined) return addresses
+  const host = hostOf(redis.url)
+  return host === '' ? [] : [{ host, port: Number(new URL(redis.url).port || 6379), isSecure }]
+}
+
+/** Returns the name or address in a URL. */
+export function hostOf(url: string): string {
+  return new URL(url).hostname.replace(/^\[|\]$/g, '')
 }
 
 function describeDenied({ commands, keys, channels }: DeniedRights, user: string): string {

@@ -7,6 +7,7 @@ import { describeStartError } from '../server/exit.ts'
 import { processCountOf } from '../server/process-count.ts'
 import { checkNodes } from './check-nodes.ts'
 import { type Check, checkRedis } from './check-redis.ts'
+import { describeFinding, type Finding, failure } from './finding.ts'
 import { CommandError, loadCommandConfig, print } from './terminal.ts'
 
 /** Reads everything that a start reads, but opens no port. */
@@ -14,12 +15,13 @@ export async function check(options: { config?: string; connect?: true }): Promi
   const config = await loadCommandConfig(options.config)
   await checkStart(config)
   for (const line of summarize(config)) print(line)
-  if (options.connect) await checkConnections(config)
+  const failures = options.connect ? await checkConnections(config, (finding) => print(describeFinding(finding))) : []
+  if (failures.length > 0) throw new CommandError(`${failures.join(', ')}; the lines above have the reasons`)
   print('ok')
 }
 
 /** Reads certificates, users and keys as a start does. Does not open the audit, because a running edge may write it. */
-async function checkStart(config: Config): Promise<void> {
+export async function checkStart(config: Config): Promise<void> {
   try {
     const edge = await buildEdge({ ...config, log: { ...config.log, level: 'silent' } })
     await edge.drain(0)
@@ -50,19 +52,22 @@ function urlOf({ tls, host, port }: Config['operations' | 'listen']): string {
   return `${tls ? 'https' : 'http'}://${host}:${port}`
 }
 
-/** Prints a line for each node, for Redis and for the issuer of sign-ins. Throws only after the last line, so that all failures are printed. */
-async function checkConnections(config: Config): Promise<void> {
-  const failed = await checkNodes(config)
+/** Reports each node, Redis and the issuer of sign-ins. Returns what cannot be used. */
+export async function checkConnections(config: Config, report: (finding: Finding) => void): Promise<readonly string[]> {
+  const failed = await checkNodes(config, report)
   const redis = await checkRedis(config.cache.redis)
-  if (redis !== undefined) print(redis.ok ? 'redis: ok' : `redis: failed: ${redis.reason}`)
+  if (redis !== undefined) report(findingOf('redis', redis))
   const issuer = await checkIssuer(config)
-  if (issuer !== undefined) print(issuer.ok ? 'sign-in: ok' : `sign-in: failed: ${issuer.reason}`)
-  const failures = [
+  if (issuer !== undefined) report(findingOf('sign-in', issuer))
+  return [
     ...(failed > 0 ? [`${failed} of ${config.cluster.nodes.length} nodes cannot be used`] : []),
     ...(redis?.ok === false ? ['Redis cannot be used'] : []),
     ...(issuer?.ok === false ? ['the issuer of sign-ins cannot be used'] : []),
   ]
-  if (failures.length > 0) throw new CommandError(`${failures.join(', ')}; the lines above have the reasons`)
+}
+
+function findingOf(check: string, found: Check): Finding {
+  return found.ok ? { check, status: 'ok', text: 'ok' } : failure(check, found.reason)
 }
 
 /** Reads the issuer's description of itself; `undefined` if no issuer is configured. */

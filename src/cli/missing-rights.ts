@@ -4,13 +4,13 @@ import type { Config } from '../config/schema.ts'
 import { allows, builtInRoles } from '../core/access.ts'
 import type { AccountRights } from '../upstream/probes.ts'
 
-/** Returns a line for each role in use that promises more than the account may do, or why that is not known. */
+/** Returns a text for each role in use that promises more than the account may do, or why that is not known. */
 export function findMissingRights(
   { access }: Pick<Config, 'access'>,
   rights: AccountRights | undefined,
 ): readonly string[] {
   if (rights === undefined) {
-    return ['warning: the node does not show the rights of the account; compare them with docs/newer-layout.md']
+    return ['the node does not show the rights of the account']
   }
   const roles: Readonly<Record<string, readonly string[]>> = { ...builtInRoles, ...access.customRoles }
   return rolesInUse(access).flatMap((role) => describeRole(role, roles[role] ?? [], rights))
@@ -37,11 +37,11 @@ function describeRole(role: string, granted: readonly string[], rights: AccountR
   const [none, some] = [having('none'), having('some')]
   return [
     ...(none.length > 0
-      ? [`warning: role ${role}: the account may not do what the role promises; it lacks ${none.join(', ')}`]
+      ? [`role ${role}: the account may not do what the role promises; it lacks ${none.join(', ')}`]
       : []),
     ...(some.length > 0
       ? [
-          `warning: role ${role}: the node leaves out of lists what the account may not do; it has only parts of ${some.join(', ')}`,
+          `role ${role}: the node leaves out of lists what the account may not do; it has only parts of ${some.join(', ')}`,
         ]
       : []),
   ]
