@@ -15,6 +15,7 @@ export async function commands(version: string): Promise<readonly Command[]> {
     start(),
     ...added,
     check(),
+    doctor(),
     printedConfig(),
     ...edgeCommands(),
     user(),
@@ -64,6 +65,22 @@ function check(): Command {
     .option('--connect', 'also connect to every node and to Redis')
     .addHelpText('after', '\nExit codes: 0 if all is well, 1 if it could not start, 2 if the configuration is invalid.')
     .action(async (options) => (await import('./check.ts')).check(options))
+}
+
+function doctor(): Command {
+  const command = new Command('doctor')
+    .description('try the nodes, Redis, names, certificates, clocks and limits, and print the fix of what is not good')
+    .option(...config)
+    .option('--balancer <file>', 'also compare the timeouts in this file of HAProxy or nginx with those of the edge')
+    .option('--json', 'print JSON')
+    .action(async (options) => (await import('./doctor.ts')).doctor(options))
+  return addNotes(command, {
+    exitCodes: '0 if all findings are ok, 1 if one is not, 2 if the configuration is wrong',
+    examples: [
+      'doctor --config /etc/edge/edge.yaml --balancer /etc/haproxy/haproxy.cfg',
+      'doctor --config edge.yaml --json',
+    ],
+  })
 }
 
 function printedConfig(): Command {

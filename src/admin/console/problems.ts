@@ -24,7 +24,7 @@ export type ProblemSources = Pick<
 >
 
 const DAY_MS = 24 * 3600 * 1000
-const CERTIFICATE_WARNING_MS = 14 * DAY_MS
+export const CERTIFICATE_WARNING_MS = 14 * DAY_MS
 /** Share of the calls per minute from which on reads wait for permits. The last tenth is reserved for writes. */
 const BUDGET_WARNING_SHARE = 0.9
 /** Names in one text. */

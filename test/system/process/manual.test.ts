@@ -8,7 +8,16 @@ t.test('man prints a manual page of all commands that man can show without a war
   t.equal(code, 0)
   const { version } = JSON.parse(execFileSync('cat', ['package.json'], { encoding: 'utf8' }))
   t.match(out, `.TH MANAGER-EDGE 1 "" "manager-edge ${version}"`)
-  for (const path of ['start', 'demo', 'simulate', 'check', 'user add <name>', 'audit verify <files>...', 'completion'])
+  for (const path of [
+    'start',
+    'demo',
+    'simulate',
+    'check',
+    'doctor',
+    'user add <name>',
+    'audit verify <files>...',
+    'completion',
+  ])
     t.match(out, `\n.SS ${path}`, path)
   t.match(out, '\\-\\-config <file>', 'options')
   if (!existsSync('/usr/bin/groff')) return t.comment('groff is not installed: the page is not formatted')

@@ -1,0 +1,218 @@
+/**
+ * `manager-edge doctor`: what `check --connect` tries, and the surroundings of the edge: names, certificates, clocks, round trips,
+ * file descriptors and the timeouts of a balancer. Findings that are not good have a command or a setting as their fix.
+ */
+import { lookup } from 'node:dns/promises'
+import { readFile } from 'node:fs/promises'
+import { Agent } from 'undici'
+import { readTls } from '../app/cluster.ts'
+import { redisConnectionOptions } from '../app/redis.ts'
+import type { Config } from '../config/schema.ts'
+import { RedisConnection } from '../redis/connection.ts'
+import { DEFAULT_TIMES } from '../redis/options.ts'
+import type { NodeTls } from '../upstream/options.ts'
+import { balancerFindings } from './balancer-timeouts.ts'
+import { certificateFindings } from './certificate-findings.ts'
+import { checkConnections, checkStart } from './check.ts'
+import { hostOf, redisPlaces } from './check-redis.ts'
+import { type Finding, failure } from './finding.ts'
+import { coloured, createProgressLine, formatTime, printJson, singleLine } from './output.ts'
+import { CommandError, loadCommandConfig, print, readTextFile } from './terminal.ts'
+
+export interface DoctorOptions {
+  readonly config?: string
+  /** A file of HAProxy or nginx. */
+  readonly balancer?: string
+  readonly json?: true
+}
+
+export async function doctor({ config: file, balancer, json }: DoctorOptions): Promise<void> {
+  const config = await loadCommandConfig(file)
+  const balancerText = balancer === undefined ? undefined : await readTextFile(balancer)
+  const findings = (await startFindings(config)) ?? (await surroundingFindings(config))
+  const all =
+    balancer === undefined || balancerText === undefined
+      ? findings
+      : [...findings, ...balancerFindings(balancer, balancerText, config)]
+  if (json) printJson({ findings: all })
+  else for (const finding of all) printFinding(finding)
+  const bad = all.filter(({ status }) => status !== 'ok').length
+  if (bad > 0) throw new CommandError(`${bad} of ${all.length} findings are not good; the lines above have the fixes`)
+}
+
+const STYLES = { ok: 'green', warning: 'yellow', failed: 'red' } as const
+
+/** Texts may contain names of certificates and errors of servers. */
+function printFinding({ check, status, text, fix }: Finding): void {
+  print(`${coloured(STYLES[status], status.padEnd(7))}  ${check}: ${singleLine(text)}`)
+  if (fix !== undefined) print(`         fix: ${singleLine(fix)}`)
+}
+
+/** Returns why the edge cannot start, or `undefined`. Nothing else is tried with files that cannot be read. */
+async function startFindings(config: Config): Promise<readonly Finding[] | undefined> {
+  try {
+    await checkStart(config)
+    return undefined
+  } catch (error) {
+    if (error instanceof CommandError) return error.message.split('\n').map((line) => failure('start', line))
+    throw error
+  }
+}
+
+async function surroundingFindings(config: Config): Promise<readonly Finding[]> {
+  const checks = [
+    connectionFindings,
+    nameFindings,
+    certificateFindings,
+    nodeFindings,
+    redisFindings,
+    descriptorFindings,
+  ] as const
+  const progress = createProgressLine()
+  const findings: Finding[] = []
+  for (const [at, check] of checks.entries()) {
+    progress.showPart(at, checks.length, 'checks')
+    findings.push(...(await check(config)))
+  }
+  progress.clear()
+  return findings
+}
+
+/** What `check --connect` prints: layout, version and credentials of each node, rights of the account, Redis, the issuer. */
+async function connectionFindings(config: Config): Promise<readonly Finding[]> {
+  const findings: Finding[] = []
+  await checkConnections(config, (finding) => findings.push(finding))
+  return findings
+}
+
+function nameFindings({ cluster, cache }: Config): Promise<readonly Finding[]> {
+  const hosts = [
+    ...cluster.nodes.map(({ name, url }) => ({ check: `${name} name`, host: hostOf(url) })),
+    ...redisPlaces(cache.redis).map(({ host }) => ({ check: 'redis name', host })),
+  ]
+  return Promise.all(hosts.map(nameFinding))
+}
+
+async function nameFinding({ check, host }: { readonly check: string; readonly host: string }): Promise<Finding> {
+  try {
+    const addresses = await lookup(host, { all: true })
+    return { check, status: 'ok', text: `${host} is ${addresses.map(({ address }) => address).join(', ')}` }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    const fix = `correct the name in the configuration, or the DNS; to see it: getent hosts ${host}`
+    return { check, status: 'failed', text: `${host} has no address (${code})`, fix }
+  }
+}
+
+/** Returns the round trip and the clock of each node. */
+async function nodeFindings(config: Config): Promise<readonly Finding[]> {
+  const tls = await readTls(config)
+  const found = await Promise.all(config.cluster.nodes.map(({ name, url }) => tripFindings({ name, url, tls })))
+  return found.flat()
+}
+
+interface NodePlace {
+  readonly name: string
+  readonly url: string
+  readonly tls: NodeTls
+}
+
+const TIMEOUT_MS = 5000
+const SLOW_ROUND_TRIP_MS = 100
+const ROUND_TRIPS = 3
+
+/** Sends no credentials: any response has a date. So the certificate does not matter, which has its own finding. */
+async function tripFindings({ name, url, tls }: NodePlace): Promise<readonly Finding[]> {
+  const connect = { timeout: TIMEOUT_MS, ...tls, rejectUnauthorized: false }
+  const agent = new Agent({ connect, headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS })
+  const check = `${name} round trip`
+  try {
+    // The first request opens the connection.
+    const { ahead } = await request(agent, url)
+    const times: number[] = []
+    for (let count = 0; count < ROUND_TRIPS; count++) times.push((await request(agent, url)).ms)
+    const ms = Math.min(...times)
+    const isSlow = ms > SLOW_ROUND_TRIP_MS
+    const fix = { fix: `place the edge nearer to the node; to see the network: ping -c 5 ${hostOf(url)}` }
+    const trip: Finding = { check, status: isSlow ? 'warning' : 'ok', text: formatTime(ms), ...(isSlow && fix) }
+    return ahead === undefined ? [trip] : [trip, clockFinding(`${name} clock`, ahead)]
+  } catch (error) {
+    const { message, code } = error as NodeJS.ErrnoException
+    const fix = `start the node, or open the network to it; to see it: curl -kv ${url}`
+    return [{ check, status: 'failed', text: `no response: ${code ?? message}`, fix }]
+  } finally {
+    await agent.destroy()
+  }
+}
+
+/** `ahead`: milliseconds that the clock of the node is ahead; `undefined` if the response has no date. */
+async function request(agent: Agent, url: string): Promise<{ readonly ms: number; readonly ahead?: number }> {
+  const startedAt = performance.now()
+  const { headers, body } = await agent.request({ origin: new URL(url).origin, path: '/', method: 'GET' })
+  const now = Date.now()
+  const date = Date.parse(String(headers.date))
+  await body.dump()
+  const ms = performance.now() - startedAt
+  return Number.isFinite(date) ? { ms, ahead: date + HALF_SECOND_MS - now } : { ms }
+}
+
+/** Clocks are read in whole seconds, which are rounded down. */
+const HALF_SECOND_MS = 500
+const MAX_CLOCK_DIFFERENCE_MS = 2000
+
+/** `ahead`: milliseconds that the other clock is ahead. */
+function clockFinding(check: string, ahead: number): Finding {
+  const difference = Math.abs(ahead)
+  if (difference <= MAX_CLOCK_DIFFERENCE_MS) {
+    return { check, status: 'ok', text: 'within 2 s of the clock of this machine' }
+  }
+  const text = `${formatTime(difference)} ${ahead > 0 ? 'ahead of' : 'behind'} the clock of this machine`
+  return { check, status: 'warning', text, fix: 'on the machine whose clock is wrong: chronyc makestep' }
+}
+
+/** Returns the round trip and the clock of Redis. Why Redis cannot be used is among the connections. */
+async function redisFindings({ cache: { redis } }: Config): Promise<readonly Finding[]> {
+  const options = await redisConnectionOptions(redis)
+  if (options === undefined) return []
+  const connection = new RedisConnection(options, { ...DEFAULT_TIMES, commandTimeout: redis.timeout })
+  connection.open()
+  try {
+    await connection.waitUntilReady(DEFAULT_TIMES.bulkTimeout)
+    const times: number[] = []
+    let ahead = 0
+    for (let count = 0; count < ROUND_TRIPS; count++) {
+      const startedAt = performance.now()
+      const reply = await connection.send<(string | number)[]>(DEFAULT_TIMES.bulkTimeout, (client) => client.time())
+      if (!reply.ok) return []
+      times.push(performance.now() - startedAt)
+      ahead = Number(reply.value[0]) * 1000 + HALF_SECOND_MS - Date.now()
+    }
+    return [redisTripFinding(Math.min(...times), redis.timeout), clockFinding('redis clock', ahead)]
+  } finally {
+    connection.close()
+  }
+}
+
+function redisTripFinding(ms: number, timeout: number): Finding {
+  const check = 'redis round trip'
+  const text = `${formatTime(ms)}, cache.redis.timeout is ${formatTime(timeout)}`
+  if (ms < timeout) return { check, status: 'ok', text }
+  return { check, status: 'warning', text, fix: 'place Redis nearer to the edge, or raise cache.redis.timeout' }
+}
+
+/** Each connection of a client has a descriptor. Shells often have 1,024 or 4,096. */
+const MIN_DESCRIPTORS = 10_000
+/** As in the unit that the packages install. */
+const SERVICE_DESCRIPTORS = 65_536
+
+/** The limit of this process, which that of a service may differ from. Node.js has raised it as far as the system allows. */
+async function descriptorFindings(): Promise<readonly Finding[]> {
+  const check = 'file descriptors'
+  const limits = await readFile('/proc/self/limits', 'utf8').catch(() => '')
+  const [, limit] = /^Max open files\s+(\d+)/m.exec(limits) ?? []
+  if (limit === undefined) return []
+  const text = `at most ${limit} in this shell; each connection of a client needs one`
+  if (Number(limit) >= MIN_DESCRIPTORS) return [{ check, status: 'ok', text }]
+  const fix = `ulimit -n ${SERVICE_DESCRIPTORS}; of a service: LimitNOFILE=${SERVICE_DESCRIPTORS} in its unit`
+  return [{ check, status: 'warning', text, fix }]
+}
