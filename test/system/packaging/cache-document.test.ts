@@ -91,7 +91,7 @@ t.test('as this ACL user, store and access work, and Redis refuses no command', 
 })
 
 t.test('the configurations in docs/cache.md are valid', async (t) => {
-  const folder = t.testdir({ users: '', 'redis-ca.crt': '' })
+  const folder = t.testdir({ users: '', 'redis-ca.crt': readFileSync('test/support/certificates/first.crt') })
   const rest = `
 cluster: { nodes: [{ name: m, type: master, url: 'http://127.0.0.1:1' }], credentials: { username: a, password: bcdefgh } }
 access: { users: users }
