@@ -8,6 +8,7 @@ import { useHint } from '../hint.tsx'
 import { NodeStrip } from '../node-strip.tsx'
 import { Property } from '../property.tsx'
 import { HistorySection } from './history.tsx'
+import { IncidentsSection } from './incidents.tsx'
 
 export function NowView({ now }: { readonly now: Now | undefined }) {
   return (
@@ -16,6 +17,7 @@ export function NowView({ now }: { readonly now: Now | undefined }) {
       {now === undefined ? <p class="quiet">Loading …</p> : <Figures rates={now.rates} replicas={now.replicas} />}
       {now !== undefined && <NodeStrip nodes={now.nodes} />}
       <HistorySection />
+      <IncidentsSection />
       {now !== undefined && <TotalsSinceStart now={now} />}
     </>
   )
