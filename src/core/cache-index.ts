@@ -28,10 +28,20 @@ export interface SnapshotState {
   readonly needsAllRows: boolean
 }
 
+/** The stored responses in the memory of this process. */
+export interface LocalState {
+  readonly bytes: number
+  readonly entries: number
+  /** The limit of `bytes`. */
+  readonly limit: number
+  /** Responses that were removed because of the limit, since the start. */
+  readonly evictions: number
+}
+
 /** `up`: the shared store is reachable; always true without one. */
 export interface CacheStoreState {
   readonly up: boolean
-  readonly local: { readonly bytes: number; readonly entries: number }
+  readonly local: LocalState
 }
 
 /**

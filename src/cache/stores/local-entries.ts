@@ -4,7 +4,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { StoredResponseInfo } from '../../core/cache-index.ts'
+import type { LocalState, StoredResponseInfo } from '../../core/cache-index.ts'
 import type { Lookup, StoredResponse, TagEpochs } from '../../core/response.ts'
 import type { NewStoredResponse } from './contract.ts'
 import { compareEpochs, type KnownEpochs, keyTag, MAX_EVICTIONS, TimedEpochs, withKeyEpoch } from './epochs.ts'
@@ -102,6 +102,7 @@ export class LocalEntries {
   readonly #entries: LRUCache<string, LocalEntry>
   readonly #maxBytes: () => number
   readonly #elapsed: () => number
+  #evictions = 0
 
   /**
    * `maxBytes` is called for each new entry, `onRemove` for each entry that is deleted, evicted or replaced.
@@ -140,7 +141,10 @@ export class LocalEntries {
       return false
     }
     this.#entries.set(key, withOwnBytes(entry))
-    for (let count = 0; this.#entries.calculatedSize > maxBytes && count < MAX_EVICTIONS; count++) this.#entries.pop()
+    for (let count = 0; this.#entries.calculatedSize > maxBytes && count < MAX_EVICTIONS; count++) {
+      this.#entries.pop()
+      this.#evictions += 1
+    }
     return true
   }
 
@@ -152,12 +156,9 @@ export class LocalEntries {
     this.#entries.clear()
   }
 
-  get bytes(): number {
-    return this.#entries.calculatedSize
-  }
-
-  get count(): number {
-    return this.#entries.size
+  get state(): LocalState {
+    const { calculatedSize: bytes, size: entries } = this.#entries
+    return { bytes, entries, limit: this.#maxBytes(), evictions: this.#evictions }
   }
 }
 
@@ -212,8 +213,8 @@ export class LocalTier {
     this.#entries.delete(key)
   }
 
-  get size(): { readonly bytes: number; readonly entries: number } {
-    return { bytes: this.#entries.bytes, entries: this.#entries.count }
+  get state(): LocalState {
+    return this.#entries.state
   }
 
   clear(): void {

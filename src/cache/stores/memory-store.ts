@@ -224,7 +224,7 @@ class MemoryCache {
   }
 
   get state(): CacheStoreState {
-    return { up: true, local: { bytes: this.#entries.bytes, entries: this.#entries.count } }
+    return { up: true, local: this.#entries.state }
   }
 
   close(): void {

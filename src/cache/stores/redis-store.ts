@@ -183,7 +183,7 @@ class RedisCache {
   }
 
   get state(): CacheStoreState {
-    return { up: this.#replica.heartbeat.isTrusted, local: this.#local.size }
+    return { up: this.#replica.heartbeat.isTrusted, local: this.#local.state }
   }
 
   /** Writes the counted hits. Fences of writes in progress are not renewed any more. */

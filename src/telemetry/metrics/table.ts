@@ -7,7 +7,7 @@
  * a value that a client chooses.
  */
 
-import type { SnapshotState } from '../../core/cache-index.ts'
+import type { LocalState, SnapshotState } from '../../core/cache-index.ts'
 import { CACHE_OUTCOMES } from '../../core/cache-status.ts'
 import {
   type CacheEvent,
@@ -50,7 +50,7 @@ export interface MetricsSources {
   certificates(): readonly { readonly setting: string; readonly validTo: number }[]
   nodes(): readonly NodeSample[]
   /** Absent if nothing is cached. */
-  readonly store?: () => { readonly up: boolean; readonly local: { readonly bytes: number; readonly entries: number } }
+  readonly store?: () => { readonly up: boolean; readonly local: LocalState }
   /** The snapshots whose rows this process has. */
   snapshots(): readonly SnapshotState[]
   /** Returns the milliseconds after which tokens of the manager's users are checked again. Absent: there are none. */
@@ -376,6 +376,12 @@ export const stateSeries: readonly StateSeries[] = [
     'Stored responses in the local tier of this replica.',
     ({ store }) => store?.().local.entries ?? 0,
     { deprecated: 'edge_cache_near_entries' },
+  ),
+  gauge('edge_cache_local_limit_bytes', 'Limit of edge_cache_local_bytes.', ({ store }) => store?.().local.limit ?? 0),
+  counter(
+    'edge_cache_local_evictions_total',
+    'Stored responses that were removed from the local tier because of this limit.',
+    ({ store }) => store?.().local.evictions ?? 0,
   ),
   ofSnapshots('edge_cache_snapshots', 'Snapshots of collections in the memory of this replica.', () => 1),
   ofSnapshots('edge_cache_snapshot_rows', 'Rows of these snapshots.', ({ rows }) => rows),

@@ -28,7 +28,7 @@ t.test('every entry of a local tier that a reload made 256 MiB is a hit without 
   const tier = new LocalTier(entries, known)
   const tagsOf = (at: number) => [`agent:${at}`]
   let count = 0
-  for (; entries.bytes < 0.99 * LOCAL_BYTES; count += 1) {
+  for (; entries.state.bytes < 0.99 * LOCAL_BYTES; count += 1) {
     const tags = tagsOf(count)
     const key = String(count).padStart(43, 'k')
     const info = { url: `/agents/${count}`, group: 'agents', endpoint: '/agents/:agent_id', scope: 'everyone', tags }
