@@ -83,7 +83,7 @@ export async function checkAuditFile({ audit: { file } }: Config, report: Report
   }
 }
 
-/** Warns of users whom only one of `access.roles` and the users file names. Neither stops a start: users come and go. */
+/** Warns of users that only one of `access.roles` and the users file names. Neither stops a start: users come and go. */
 export async function warnOfUsers({ access: { users: file, roles }, cluster }: Config, warn: Report): Promise<void> {
   if (file === undefined || cluster.credentials.mode === 'passthrough') return
   const text = await readFile(file, 'utf8').catch(() => undefined)

@@ -86,7 +86,8 @@ function noAccess({ name, session }: Caller, roles: readonly string[] | undefine
 function signIn(ports: SessionPorts, request: FastifyRequest, error: EdgeError): string {
   const returnTo = returnPath(ownText(request.body, 'return') ?? request.url)
   const issuer = pageIssuer(ports.issuer(), returnTo)
-  return signInPage({ returnTo, ...messageOf(request, error), ...(issuer && { issuer }) })
+  const name = ownText(request.body, 'name')
+  return signInPage({ returnTo, ...messageOf(request, error), ...(issuer && { issuer }), ...(name && { name }) })
 }
 
 function messageOf(request: FastifyRequest, { code, message, headers }: EdgeError) {

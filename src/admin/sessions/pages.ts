@@ -14,12 +14,15 @@ export interface SignInPage {
   /** Whether the message reports a failure. */
   readonly isFailure?: boolean
   readonly issuer?: PageIssuer
+  /** The name that the form was sent with. */
+  readonly name?: string
 }
 
 export const STYLE_PATH = '/sign-in/style.css'
 
 /** The form for name and password, and a link to the issuer. */
-export function signInPage({ returnTo, message, isFailure, issuer }: SignInPage): string {
+export function signInPage({ returnTo, message, isFailure, issuer, name = '' }: SignInPage): string {
+  const [inName, inPassword] = name === '' ? [' autofocus', ''] : ['', ' autofocus']
   const link =
     issuer &&
     `<p><a class="button" href="${escapeHtml(issuer.startUrl)}">Sign in with ${escapeHtml(issuer.name)}</a></p>
@@ -29,8 +32,8 @@ export function signInPage({ returnTo, message, isFailure, issuer }: SignInPage)
     `${message === undefined ? '' : notice(message, isFailure)}${link ?? ''}
 <form method="post" action="/sign-in">
 <input type="hidden" name="return" value="${escapeHtml(returnTo)}">
-<label>User name <input name="name" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="256"></label>
-<label>Password <input name="password" type="password" autocomplete="current-password" required></label>
+<label>User name <input name="name" value="${escapeHtml(name)}" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="256"${inName}></label>
+<label>Password <input name="password" type="password" autocomplete="current-password" required${inPassword}></label>
 <button${issuer === undefined ? '' : ' class="second"'}>Sign in</button>
 </form>`,
   )

@@ -21,12 +21,16 @@ t.test('an operator signs in at an issuer, sees the roles, and signs out', async
   const shoot = (name: string) => takeScreenshot(page, name)
 
   await page.goto(`${edge.operationsUrl}/console/`)
-  await page.getByLabel('User name').fill('operator')
+  // The first field has the focus.
+  await page.keyboard.type('operator')
+  t.equal(await page.getByLabel('User name').inputValue(), 'operator')
   await page.getByLabel('Password').fill('wrong')
   await shoot('sign-in')
   t.strictSame(await accessibilityViolations(page), [])
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('alert').getByText('User name or password is wrong.').waitFor()
+  t.equal(await page.getByLabel('User name').inputValue(), 'operator', 'the name stays after a wrong password')
+  t.equal(await page.locator(':focus').getAttribute('name'), 'password', 'and the password is next')
   await shoot('sign-in-wrong')
 
   await page.getByRole('link', { name: /^Sign in with 127/ }).click()

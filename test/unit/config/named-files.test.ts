@@ -1,4 +1,4 @@
-/** Files that cannot be what their settings need, and users whom only one of two places names. */
+/** Files that cannot be what their settings need, and users that only one of two places names. */
 import { chmodSync, copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -18,7 +18,7 @@ async function load(t: Test, lines: string, users = `# all users\nalice:${HASH}\
   return { folder, faults: loaded.ok ? [] : loaded.faults, warnings: loaded.ok ? loaded.warnings : [] }
 }
 
-t.test('users whom only one of the two places names are warnings, with the line and the remedy', async (t) => {
+t.test('users that only one of the two places names are warnings, with the line and the remedy', async (t) => {
   const roles = (text: string) => `access:\n  users: users\n  roles:\n    ${text}\n`
   t.strictSame(await load(t, roles('alice: [reader]')).then(({ warnings }) => warnings), [])
   const { warnings, folder } = await load(t, roles('alice: [reader]\n    alcie: [reader]'))

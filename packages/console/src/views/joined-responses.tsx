@@ -145,6 +145,22 @@ function describePart(part: NodePart): string {
   return [...contents, ...(error === undefined ? [] : [describeError(error, errorKind)])].join(', ') || 'none'
 }
 
+/** Error types of RFC 9209 in words. */
+const FAILURES: Readonly<Record<string, string>> = {
+  http_response_timeout: 'no response in time',
+  connection_timeout: 'no connection in time',
+  connection_limit_reached: 'too many calls to the node',
+  destination_unavailable: 'the node does not answer',
+  destination_not_found: 'the node is not known',
+  http_protocol_error: 'the response cannot be read',
+  http_response_incomplete: 'the response was cut short',
+  http_response_body_size: 'the response is too large',
+  proxy_configuration_error: 'the settings of the edge do not fit the node',
+  http_request_denied: 'the permission is missing',
+  dns_error: 'the host name cannot be resolved',
+  tls_certificate_error: 'the certificate is not accepted',
+}
+
 function describeError(error: string, kind: NodeErrorKind): string {
   switch (kind) {
     case 'knownLimit':
@@ -152,6 +168,6 @@ function describeError(error: string, kind: NodeErrorKind): string {
     case 'answered':
       return `answered with an error: ${error}`
     case 'failed':
-      return `failed: ${error}`
+      return `failed: ${FAILURES[error] ?? error.replaceAll('_', ' ')}`
   }
 }

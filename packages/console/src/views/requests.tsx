@@ -2,6 +2,7 @@
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import type { TailRequest } from '../../../../src/admin/console/request-types.ts'
 import './requests.css'
+import { contact } from '../api.ts'
 import type { ExportRow } from '../export.ts'
 import { Filters, SelectFilter, TextFilter } from '../filters.tsx'
 import { formatBytes, formatClock, formatCount, formatDuration, NONE } from '../format.ts'
@@ -127,6 +128,8 @@ interface RequestTableProps {
 
 function RequestTable({ requests, filter }: RequestTableProps) {
   if (requests.length === 0) {
+    if (contact.value.error !== undefined)
+      return <p class="warning">No requests can be shown: {contact.value.error}.</p>
     if (filter.id.length < UUID_LENGTH) return <p class="quiet">No matching request in the last 10 minutes.</p>
     return (
       <p class="quiet">
