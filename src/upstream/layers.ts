@@ -28,8 +28,9 @@ function emit(
   call: NodeCall,
   outcome: Pick<NodeCallEvent, 'queueTime' | 'ms' | 'status' | 'fault'>,
 ): void {
-  const { requestId, node, method } = call
-  onCall?.({ requestId, node, method, route: routeOf(call), ...outcome })
+  const { requestId, node, method, passedOnTo, mayBePassedOn } = call
+  const isPassedOn = passedOnTo !== undefined || mayBePassedOn === true
+  onCall?.({ requestId, node, method, route: routeOf(call), ...outcome, ...(isPassedOn && { isPassedOn }) })
 }
 
 /** Adds to the detail of a failure that its node has another layout than expected. */

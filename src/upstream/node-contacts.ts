@@ -150,9 +150,9 @@ export class NodeContacts {
     this.#contacts.set(node, { ...contact, calledAt: now, failingSince: contact.failingSince ?? now })
   }
 
-  readonly onNodeCall = ({ node, status, fault }: NodeCallEvent): void => {
+  readonly onNodeCall = ({ node, status, fault, isPassedOn }: NodeCallEvent): void => {
     // The node did not receive the call, or the client disconnected: such calls are no evidence about the node.
-    if (fault !== undefined && UNSENT_FAULTS.includes(fault)) return
+    if (fault !== undefined && (UNSENT_FAULTS.includes(fault) || (fault === 'timeout' && isPassedOn))) return
     const contact = this.#contacts.get(node) ?? {}
     this.#contacts.set(node, contact)
     contact.calledAt = this.clock()

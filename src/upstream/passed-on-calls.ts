@@ -198,15 +198,16 @@ export class PassedOnCalls {
   async #askWorkers(call: NodeCall, next: Send): Promise<void> {
     const { view, drains } = this.#ports
     const isAsked = ({ name, type }: NodeInfo) => type === 'worker' && name !== call.node && !drains.has(name)
-    await Promise.all(
-      view
-        .nodes()
-        .filter(isAsked)
-        .map(async ({ name }) => {
-          const { probe, result } = await this.#askStatus(name, call, next)
-          if (!result.ok && result.hung === true) this.#suspect(name, probe)
-        }),
+    const workers = view.nodes().filter(isAsked)
+    const [own, ...others] = await Promise.all(
+      [call.node, ...workers.map(({ name }) => name)].map((name) => this.#askStatus(name, call, next)),
     )
+    // The asked node itself is slow, so the others show nothing.
+    if (own === undefined || isHung(own.result)) return
+    for (const [at, { name }] of workers.entries()) {
+      const asked = others[at]
+      if (asked !== undefined && isHung(asked.result)) this.#suspect(name, asked.probe)
+    }
   }
 
   /** Asks a node for its status on behalf of a call. */
@@ -250,6 +251,10 @@ export class PassedOnCalls {
     this.#suspects.delete(target)
     this.#ports.log('info', 'node answers calls that another node passes on again', { node: target })
   }
+}
+
+function isHung(result: NodeResult): boolean {
+  return !result.ok && result.hung === true
 }
 
 /**

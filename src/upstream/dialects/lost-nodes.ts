@@ -55,6 +55,7 @@ interface AnswerWithoutLost {
 
 /** Returns the answer of the other nodes; `failure` itself if the edge cannot leave the lost ones out. */
 export async function answerWithoutLost(question: LostNodesQuestion, failure: NodeFailure): Promise<AnswerWithoutLost> {
+  if (failure.lostNodes === undefined || failure.lostNodes.length === 0) return { result: failure, lacksNodes: false }
   const { request, node } = question
   const { target, withoutLost } = request.endpoint
   const passesOnTo = target.kind === 'master' ? target.passesOnTo : undefined
@@ -89,18 +90,22 @@ interface Division {
 /** A list of more does not fit into a request line. */
 const MAX_AGENTS = 2000
 
-/** Divides what the request names. Returns the refusal of the token, and `undefined` if the nodes of agents are not known. */
+/**
+ * Divides what the request names. Returns the refusal of the token, and `undefined` if it is not certain what the request
+ * concerns: the manager leaves out of a list what the caller may not read, although a command may concern it.
+ */
 async function divide(
-  { request, node, view, call, query, remaining }: LostNodesQuestion,
+  question: LostNodesQuestion,
   { list }: WithoutLost,
   lost: ReadonlySet<string>,
 ): Promise<Division | NodeResult | undefined> {
+  const { request, query } = question
   if (list === 'nodes_list') {
     const named = namesIn(query.nodes_list)
     const failed = (named ?? []).filter((name) => lost.has(name))
     if (named !== undefined && failed.length === 0) return { failed, meansAll: false }
-    const others = (named ?? view.nodes().map(({ name }) => name)).filter((name) => !lost.has(name))
-    return { failed, others, meansAll: named === undefined }
+    const all = named ?? (await readNodeNames(question))
+    return all && { failed, others: all.filter((name) => !lost.has(name)), meansAll: named === undefined }
   }
   const named = list === 'agents_list' ? namesIn(query.agents_list) : undefined
   const path = list === 'agents_list' ? '/agents' : list.members
@@ -109,23 +114,14 @@ async function divide(
     limit: String(MAX_AGENTS),
     ...(named !== undefined && { agents_list: named.join(',') }),
   }
-  const result = await call(
-    createNodeCall(request, {
-      node,
-      method: 'GET',
-      path: fillPath(path, request.params) + formatQuery(agents),
-      expect: 'bytes',
-      timeout: remaining(),
-      endpoint: `GET ${path}`,
-    }),
-  )
-  if (!result.ok) return undefined
-  const { status, body } = result.response
-  const data = status === 200 && Buffer.isBuffer(body) ? ownField(parseJson(body), 'data') : undefined
+  if (named === undefined && !(await mayReadAll(question, 'agent:read', 'agent:id:*'))) return undefined
+  const result = await read(question, path, fillPath(path, request.params) + formatQuery(agents))
+  if (!result.ok) return result.fault === 'refusedCredentials' ? result : undefined
+  const data = dataOf(result)
   const rows = ownField(data, 'affected_items')
-  if (!Array.isArray(rows) || rows.length < Number(ownField(data, 'total_affected_items'))) {
-    return status === UNAUTHORIZED ? result : undefined
-  }
+  if (!Array.isArray(rows) || rows.length < Number(ownField(data, 'total_affected_items'))) return undefined
+  const known = new Set([...rows.map((row) => ownText(row, 'id')), ...missingIn(data)])
+  if (named?.some((id) => !known.has(id))) return undefined
   const lostRows = rows.filter((row) => lost.has(ownText(row, 'node_name') ?? ''))
   const meansAll = named === undefined
   if (lostRows.length === 0) return { failed: [], meansAll }
@@ -136,7 +132,51 @@ async function divide(
   return others.join(',').length > MAX_LIST_BYTES ? undefined : { failed, others, meansAll }
 }
 
-const UNAUTHORIZED = 401
+const NO_SUCH_AGENT = 1701
+
+/** Returns the named agents that do not exist. */
+function missingIn(data: unknown): readonly string[] {
+  const failed = ownField(data, 'failed_items')
+  const items = Array.isArray(failed) ? (failed as FailedItem[]) : []
+  return items.flatMap(({ error, id }) => (error.code === NO_SUCH_AGENT ? id.map(String) : []))
+}
+
+/** Returns the names of all nodes; `undefined` if the caller may not read all of them. */
+async function readNodeNames(question: LostNodesQuestion): Promise<readonly string[] | undefined> {
+  if (!(await mayReadAll(question, 'cluster:read', 'node:id:*'))) return undefined
+  const path = '/cluster/nodes'
+  const rows = ownField(dataOf(await read(question, path, `${path}?select=name`)), 'affected_items')
+  return Array.isArray(rows) ? rows.flatMap((row) => ownText(row, 'name') ?? []) : undefined
+}
+
+/** Whether the caller has the action for all resources of a kind, without an exception. */
+async function mayReadAll(question: LostNodesQuestion, action: string, resource: string): Promise<boolean> {
+  const path = '/security/users/me/policies'
+  const effects = ownField(dataOf(await read(question, path, path)), action)
+  return ownField(effects, resource) === 'allow' && Object.values(Object(effects)).every((effect) => effect === 'allow')
+}
+
+function read(
+  { request, node, call, remaining }: LostNodesQuestion,
+  endpoint: string,
+  path: string,
+): Promise<NodeResult> {
+  return call(
+    createNodeCall(request, {
+      node,
+      method: 'GET',
+      path,
+      expect: 'bytes',
+      timeout: remaining(),
+      endpoint: `GET ${endpoint}`,
+    }),
+  )
+}
+
+function dataOf(result: NodeResult): unknown {
+  if (!result.ok || result.response.status !== 200 || !Buffer.isBuffer(result.response.body)) return undefined
+  return ownField(parseJson(result.response.body), 'data')
+}
 
 /** Returns `undefined` for no list, which means all. */
 function namesIn(list: string | undefined): readonly string[] | undefined {
