@@ -132,7 +132,11 @@ async function waitUntilIdle(name: string, { read }: Operations, timeout: number
       const waited = performance.now() - startedAt
       const all = [{ nodes }, ...(replicas ?? [])].flatMap((each) => each.nodes)
       const inFlight = all.reduce((sum, node) => sum + (node.name === name ? node.inFlight : 0), 0)
-      const isCurrent = (replicas ?? []).length === 0 || waited >= MIN_WAIT_MS
+      // `null`: Redis is unreachable, and the calls of the others are not known.
+      const isCurrent =
+        replicas === undefined || (replicas !== null && (replicas.length === 0 || waited >= MIN_WAIT_MS))
+      if (waited >= timeout && replicas === null)
+        throw new CommandError(`the other replicas cannot be asked for their calls to ${name}: Redis is unreachable`)
       if ((inFlight === 0 && isCurrent) || waited >= timeout) return inFlight
       progress.show(`waiting for ${inFlight} calls to ${name}, ${formatTime(waited)}`)
       await sleep(POLL_INTERVAL_MS)

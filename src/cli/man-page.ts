@@ -8,7 +8,7 @@ export function manualPage(program: Command): string {
   const help = program.createHelp()
   const visible = help.visibleCommands(program).filter((each) => each.name() !== 'help')
   return [
-    `.TH ${name.toUpperCase()} 1 "" "${name} ${program.version() ?? ''}" "User Commands"`,
+    `.TH ${name.toUpperCase()} 1 "" "${name} ${program.version()?.split(' ')[0] ?? ''}" "User Commands"`,
     '.SH NAME',
     `${roff(name)} \\- ${roff(program.description())}`,
     '.SH SYNOPSIS',

@@ -2,7 +2,7 @@
 import type { Problem, Problems } from '../admin/console/api-types.ts'
 import { EXIT_CODES } from '../server/exit.ts'
 import { type ConnectionOptions, withOperations } from './edge-client.ts'
-import { coloured, printJson } from './output.ts'
+import { coloured, printJson, singleLine } from './output.ts'
 import { print } from './terminal.ts'
 
 const STYLES = { error: 'red', warning: 'yellow', notice: 'dim' } as const
@@ -19,6 +19,6 @@ export async function printProblems(options: ConnectionOptions & { readonly json
 }
 
 function printProblem({ severity, summary, detail }: Problem): void {
-  print(`${coloured(STYLES[severity], severity.padEnd(7))}  ${summary}`)
-  print(`         ${detail}`)
+  print(`${coloured(STYLES[severity], severity.padEnd(7))}  ${singleLine(summary)}`)
+  print(`         ${singleLine(detail)}`)
 }

@@ -54,6 +54,8 @@ export async function top(options: TopOptions): Promise<void> {
     const offset = await operations.clockOffset()
     const window = createWindow(seconds * 1000, () => Date.now() + offset)
     const watching = watch(operations, window, stop.signal)
+    // Another request may fail first. The race below still rejects.
+    watching.catch(() => undefined)
     try {
       if (isLive) await repaint(options, { operations, window, watching })
       else {

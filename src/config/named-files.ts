@@ -71,7 +71,8 @@ function remedyOf(bytes: Buffer, isKey: boolean): string {
 
 /** Reports an audit file that could not be written. Creates nothing: a running edge may write the file. */
 export async function checkAuditFile({ audit: { file } }: Config, report: Report): Promise<void> {
-  if (file === undefined) return
+  // A value of another type is reported by the schema.
+  if (typeof file !== 'string') return
   const path = ['audit', 'file']
   try {
     const found = await stat(file).catch((error) => (codeOf(error) === 'ENOENT' ? undefined : Promise.reject(error)))

@@ -4,8 +4,8 @@
  */
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
 import openapiTS, { astToString } from 'openapi-typescript'
 import ts from 'typescript'
 import { openApiDocument } from '../../../src/admin/openapi/document.ts'
@@ -17,14 +17,23 @@ import { pythonClass } from './python.ts'
 const fileOf = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 const manifestOf = (path: string) => JSON.parse(readFileSync(fileOf(path), 'utf8'))
 
-const [, , target = fileOf('../../../.clients')] = argv
+const HELP = `Usage: npm run clients -- [FOLDER]
+Writes a TypeScript package and a Python module for both contracts, from the OpenAPI documents.
+
+  --help  print this text`
+
+const { values, positionals } = parseArgs({ options: { help: { type: 'boolean' } }, allowPositionals: true })
+const [target = fileOf('../../../.clients')] = positionals
 const { version, engines, license } = manifestOf('../../../package.json')
 const documents = {
   classic: openApiDocument(catalogue, { version }),
   newer: newerOpenApiDocument(newerContract, { version }),
 }
-await writeTypeScript(join(target, 'typescript'))
-writePython(join(target, 'python'))
+if (values.help) console.log(HELP)
+else {
+  await writeTypeScript(join(target, 'typescript'))
+  writePython(join(target, 'python'))
+}
 
 async function writeTypeScript(folder: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true })

@@ -58,17 +58,24 @@ function sentenceOf(error: unknown): string {
   throw error
 }
 
+/** The SDK would end the question after a minute. */
+const MAX_ANSWER_MS = 3_600_000
+
 function personAt(server: Server): AskPerson {
   if (server.getClientCapabilities()?.elicitation === undefined) return undefined
   return async (question) => {
-    const { action, content } = await server.elicitInput({
-      message: question,
-      requestedSchema: {
-        type: 'object',
-        properties: { send: { type: 'boolean', title: 'Send it once' } },
-        required: ['send'],
+    const { action, content } = await server.elicitInput(
+      {
+        message: question,
+        requestedSchema: {
+          type: 'object',
+          properties: { send: { type: 'boolean', title: 'Send it once' } },
+          required: ['send'],
+        },
       },
-    })
+      // The confirmation itself expires before.
+      { timeout: MAX_ANSWER_MS },
+    )
     return action === 'accept' && content?.send === true
   }
 }

@@ -281,9 +281,9 @@ function preview(
   )
 }
 
-/** What a person must see of a write. */
+/** What a person must see of a write: all of it. */
 function lineOfCall({ method, path, body }: EdgeCall): string {
-  return `${method} ${safeJson(path).slice(1, -1)}${body === undefined ? '' : ` with the body ${safeJson(body.slice(0, 2000))}`}`
+  return `${method} ${safeJson(path).slice(1, -1)}${body === undefined ? '' : ` with the body ${safeJson(body)}`}`
 }
 
 /** Returns the tags that the write would invalidate, by the rules of the edge. The response may name more. */

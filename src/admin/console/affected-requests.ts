@@ -32,17 +32,16 @@ export class AffectedRequests {
   #total: { readonly since: number; readonly callers: Map<string, Count> } | undefined
 
   readonly listeners: Required<Pick<EventListeners, 'request'>> = {
-    request: ({ at, cache, status, caller, client }) => {
+    request: ({ at, cache, status, caller = 'not signed in' }) => {
       const isFailed = status >= 500
       if (!isFailed && cache !== 'stale') return
-      const name = caller ?? client
       const second = Math.floor(at / SECOND_MS)
       const known = this.#slots[second % SLOTS]
       const slot = known?.at === second ? known : { at: second, callers: new Map<string, Count>() }
       this.#slots[second % SLOTS] = slot
       const added = { stale: isFailed ? 0 : 1, failed: isFailed ? 1 : 0 }
-      add(slot.callers, name, added)
-      if (this.#total !== undefined && at >= this.#total.since) add(this.#total.callers, name, added)
+      add(slot.callers, caller, added)
+      if (this.#total !== undefined && at >= this.#total.since) add(this.#total.callers, caller, added)
     },
   }
 

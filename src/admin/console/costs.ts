@@ -172,7 +172,8 @@ export function createCosts({ requests, limit, now = Date.now }: CostsOptions): 
         return { caller, ...sumOf([...endpoints.values()]), limited, peak }
       }),
     )
-    const seconds = Math.min(now() - startedAt, MINUTES * MINUTE_MS) / 1000
+    // The running minute is one of them.
+    const seconds = Math.min(now() - startedAt, now() - (oldest + 1) * MINUTE_MS) / 1000
     return combine(Math.max(1, Math.round(seconds)), callers, endpoints, Math.max)
   }
 }

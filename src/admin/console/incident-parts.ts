@@ -44,8 +44,13 @@ export function boundedPart(part: IncidentPart): IncidentPart {
       ...problem,
       summary: problem.summary.slice(0, MAX_SUMMARY_CHARS),
     })),
-    callers: part.callers.map((caller) => ({ ...caller, name: caller.name.slice(0, MAX_NAME_CHARS) })),
+    callers: part.callers.map((caller) => ({ ...caller, name: endOf(caller.name) })),
   }
+}
+
+/** The end of a long name tells users of one issuer apart. */
+function endOf(name: string): string {
+  return name.length <= MAX_NAME_CHARS ? name : `…${name.slice(1 - MAX_NAME_CHARS)}`
 }
 
 /** Returns undefined if the text is not a valid part. */

@@ -45,7 +45,7 @@ function rowOf({ name, stale, failed }: AffectedCaller): string {
 
 /** Names come from clients and nodes: they must not become links, images or cells. */
 function escapeMarkdown(text: string): string {
-  return text.replace(/\s+/g, ' ').replace(/[\\`*_[\]<>|#!@]/g, '\\$&')
+  return text.replace(/[\s\p{Cc}]+/gu, ' ').replace(/[\\`*_[\]<>|#!@]|:(?=\/\/)|(?<=\bwww)\./g, '\\$&')
 }
 
 /** A summary follows a colon. Names of nodes keep their capitals. */

@@ -129,13 +129,17 @@ export function createIncidents(options: IncidentsOptions): ConsoleIncidents {
     known === undefined ? now() - startedAt > LOST_AFTER_MS : known.every((report) => run < report.run)
   const announce = (): void => {
     const at = now()
-    const [newest] = incidentsOf(currentParts())
-    if (newest === undefined || !isSender()) return
+    const all = incidentsOf(currentParts())
+    const [latest] = all
+    if (latest === undefined || !isSender()) return
+    // The end of an incident is sent before the begin of the next one.
+    const open = announced?.event === 'begin' ? all.find(({ since }) => since === announced?.since) : undefined
+    const newest = open?.until !== undefined && open !== latest ? open : latest
     const isKnown = announced !== undefined && announced.since >= newest.since
     const { until } = newest
     const event = until === undefined ? 'begin' : 'end'
     const isDue = event === 'begin' ? !isKnown || announced?.event === 'end' : isKnown && announced?.event === 'begin'
-    if (!isDue || (until !== undefined && at - until < ANNOUNCE_END_AFTER_MS)) return
+    if (!isDue || (newest === latest && until !== undefined && at - until < ANNOUNCE_END_AFTER_MS)) return
     if (notify({ event, text: newest.text, incident: newest })) announced = { event, since: newest.since, at }
   }
   const update = (): void => {

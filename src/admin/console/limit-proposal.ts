@@ -23,7 +23,7 @@ export function proposeLimit(
   const mean = limited / seconds
   const others = named.filter((row) => row.caller !== caller).sort((a, b) => b.peak - a.peak)
   const otherPeak = others[0]?.peak ?? 0
-  const rates = `It sends ${rate(mean)} requests per second that are no hits, and ${peak} in its busiest second; every other caller sends ${otherPeak} at most.`
+  const rates = `It sends ${rate(mean)} requests per second that are no hits, and ${peak} in its busiest second; every other caller listed sends ${otherPeak} at most.`
   const proposed = Math.max(1, Math.ceil(MEAN_ROOM * mean), Math.ceil(PEAK_ROOM * otherPeak))
   if (proposed >= limit)
     return {
@@ -39,7 +39,7 @@ export function proposeLimit(
       requestsPerSecond: proposed,
       settings: `access:\n  limits:\n    requestsPerSecond: ${proposed}\n`,
     },
-    advice: `${cost}. ${rates} A limit of ${proposed} spreads its bursts, leaves it half more than it needs on average, and holds back no other caller. Requests above it get 429 with Retry-After. The setting applies to each caller; today it is ${limit}.`,
+    advice: `${cost}. ${rates} A limit of ${proposed} spreads its bursts, leaves it half more than it needs on average, and holds back no other caller that is listed. Requests above it get 429 with Retry-After. The setting applies to each caller; today it is ${limit}.`,
   }
 }
 

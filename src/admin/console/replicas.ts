@@ -44,7 +44,7 @@ export interface Replicas {
 }
 
 const REPORT_INTERVAL_MS = 2000
-const MAX_REPORT_CHARS = 32_768
+const MAX_REPORT_CHARS = 65_536
 /** The part of a report for joined responses, which are long if a cluster has many nodes. */
 const MAX_JOINED_CHARS = 8192
 /** The part of a report for the list of nodes. Without it, each replica reads the list of a larger cluster by itself. */
@@ -52,7 +52,7 @@ const MAX_NODE_LIST_CHARS = 8192
 
 /** The part of a report for incidents: two of them, each with a few callers. */
 const MAX_INCIDENTS_CHARS = 4096
-const MAX_COSTS_CHARS = 8192
+const MAX_COSTS_CHARS = 16_384
 
 const MAX_NODES = 200
 

@@ -30,10 +30,6 @@ t.test('a failed start prints one line with a remedy and exits with code 1', asy
       { listen: { port } },
       /listen\.port: 127\.0\.0\.1:\d+ is in use; .*\(EDGE_LISTEN_PORT, or demo --port\)/,
     ],
-    'an audit in no folder': [
-      { audit: { file: 'nowhere/audit' } },
-      /audit\.file: \S+nowhere\/audit cannot be opened \(ENOENT\)/,
-    ],
     'an invalid users file': [{ access: { users: 'bad.crt' } }, /users file \S+bad\.crt: line 1: no colon/],
   } as const
   for (const [name, [change, message]] of Object.entries(rows)) {

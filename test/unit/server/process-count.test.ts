@@ -62,10 +62,10 @@ t.test('a limit on CPU of a group above counts, and no limit is infinite', async
 })
 
 t.test('each process has its own name and its own audit file; all else is the same', async (t) => {
-  const config = await configOf({ EDGE_LISTEN_PROCESSES: 'auto', EDGE_AUDIT_FILE: '/var/log/edge/audit.jsonl' })
+  const config = await configOf({ EDGE_LISTEN_PROCESSES: 'auto', EDGE_AUDIT_FILE: '/tmp/audit.jsonl' })
   const own = configOfProcess(config, { number: 2, edge: 'host-77', processes: 2 })
   t.equal(own.replica.name, 'host-77-2')
-  t.equal(own.audit.file, '/var/log/edge/audit-2.jsonl')
+  t.equal(own.audit.file, '/tmp/audit-2.jsonl')
   t.equal(own.listen.processes, 2, 'the number at the start of the edge, so that a change is reported')
   t.strictSame({ ...own, replica: 0, audit: 0, listen: 0 }, { ...config, replica: 0, audit: 0, listen: 0 })
   const named = configOfProcess({ ...config, replica: { name: 'rack2' } }, { number: 1, edge: 'x', processes: 2 })

@@ -220,7 +220,7 @@ t.test('parts of others are checked, and no name becomes Markdown', async (t) =>
     t.equal(decodePart(JSON.stringify({ ...part, ...wrong })), undefined)
   t.equal(decodePart('no JSON'), undefined)
   const [incident] = incidentsOf([part])
-  t.match(incident?.markdown, String.raw`| \[x\](https://evil.example)\|\<b\> | 1 | 2 |`)
+  t.match(incident?.markdown, String.raw`| \[x\](https\://evil.example)\|\<b\> | 1 | 2 |`)
   const started = startReplicas(t, 'a')
   firstOf(started).incidents.offer([{ run: 'z', parts: [{ ...part, since: 'x' }] }, 5, undefined])
   t.strictSame(await firstOf(started).incidents.read(), [])

@@ -24,7 +24,13 @@ const nodeCallEvent = (overrides: Partial<NodeCallEvent> = {}): NodeCallEvent =>
 t.test('rates, totals and group counts add up the request and node call events', async (t) => {
   time.endedAt = 1_000_000
   const traffic = trafficOf(() => time.endedAt)
-  t.strictSame(traffic.rates(), { perSecond: 0, callsPerSecond: 0, savedPerSecond: 0, failuresPerSecond: 0 })
+  t.strictSame(traffic.rates(), {
+    perSecond: 0,
+    cacheablePerSecond: 0,
+    callsPerSecond: 0,
+    savedPerSecond: 0,
+    failuresPerSecond: 0,
+  })
   for (let second = 0; second < 10; second++) {
     for (let at = 0; at < 3; at++) traffic.request(ended('hit', 2, { fetchTime: 300 }))
     traffic.request(ended('miss', 300))
