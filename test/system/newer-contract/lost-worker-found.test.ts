@@ -89,6 +89,21 @@ together('a worker that answers again is asked again, after a probe for which no
   t.match(last, { status: 200, body: { error: 0, data: { total_affected_items: 2 } } })
 })
 
+together('a command is not cut to the agents that its caller may read', async (t) => {
+  const { cluster, ask, askLimited, cutOff } = await startClusters(t, { mode: 'passthrough' })
+  await cutOff()
+  await ask(get('/cluster/worker-1/status'))
+  for (const path of ['/agents/restart', '/agents/restart?agents_list=001,003']) {
+    const { status, body, ms } = await askLimited(put(path))
+    t.equal(status, 504, `${path}: ${JSON.stringify(body)}`)
+    t.ok(ms < AT_ONCE_MS, `${ms} ms`)
+  }
+  t.strictSame(
+    cluster.seen.filter(({ method }) => method === 'PUT').map(({ url }) => url),
+    [],
+  )
+})
+
 together('without its guard, the request fails as a whole', async (t) => {
   const { ask, cutOff } = await startClusters(t, { guard: false })
   await cutOff()

@@ -109,6 +109,8 @@ interface Clusters {
   readonly other: string
   /** Sends a request through the edge. */
   ask(request: Pick<LostRequest, 'method' | 'path' | 'body' | 'type'>): Promise<Answered>
+  /** The same for a user of the manager who may restart all agents, and read one of them. */
+  askLimited(request: Pick<LostRequest, 'method' | 'path'>): Promise<Answered>
   /** Sends a request to a master that knows of the loss. */
   askOracle(request: LostRequest): Promise<Answered>
   cutOff(): Promise<void>
@@ -122,6 +124,15 @@ interface ClustersOptions {
 }
 
 const ann = { name: 'ann', password: 'ann-pw' }
+/** May restart all agents, and read one of them. */
+const kim = {
+  name: 'kim',
+  password: 'kim-pw',
+  roles: [
+    { actions: ['agent:restart'], resources: ['agent:id:*'], effect: 'allow' },
+    { actions: ['agent:read'], resources: [`agent:id:${ONE_OF_OTHERS}`], effect: 'allow' },
+  ],
+} as const
 
 /** Starts both clusters, and an edge in front of the first one. */
 export async function startClusters(
@@ -137,7 +148,12 @@ export async function startClusters(
       version,
       password: PASSWORD,
       now: () => now,
-      newer: { users: { [ann.name]: { password: ann.password, roles: ['administrator'] } } },
+      newer: {
+        users: {
+          [ann.name]: { password: ann.password, roles: ['administrator'] },
+          [kim.name]: { password: kim.password, roles: kim.roles },
+        },
+      },
     })
     t.teardown(() => simulator.close())
     const [master, worker, other] = simulator.nodes
@@ -175,6 +191,8 @@ export async function startClusters(
     worker,
     other,
     ask: (request) => send(edge.url, token, request),
+    askLimited: async (request) =>
+      send(edge.url, await logIn(edge.url, `Basic ${btoa(`${kim.name}:${kim.password}`)}`), request),
     askOracle: (request) => send(masterUrl, oracleToken, request),
     cutOff: () => cluster.faults.set(worker, CUT_OFF),
   }
