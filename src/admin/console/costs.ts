@@ -57,22 +57,13 @@ interface Pending {
   nodeTime: number
 }
 
-export function createCosts({ requests, limit, now = Date.now }: CostsOptions): ConsoleCosts {
-  const startedAt = now()
-  const minutes: (Minute | undefined)[] = new Array(MINUTES + 1).fill(undefined)
-  const pending = new Map<string, Pending>()
-  const ended = new Map<string, { readonly caller: string; readonly endpoint: string }>()
-  let others: readonly CostReport[] = []
+/** The counts of the last minutes. */
+class CostMinutes {
+  readonly #minutes: (Minute | undefined)[] = new Array(MINUTES + 1).fill(undefined)
 
-  const minuteOf = (wall: number): Minute => {
-    const at = Math.floor(wall / MINUTE_MS)
-    const known = minutes[at % minutes.length]
-    if (known?.at === at) return known
-    const minute: Minute = { at, callers: new Map(), pairs: 0 }
-    minutes[at % minutes.length] = minute
-    return minute
-  }
-  const cellsOf = (minute: Minute, name: string | null, endpoint: string): readonly [CallerCell, Cell] => {
+  /** Returns what is counted of a caller, and of its requests to an endpoint, in the minute of `wall`. */
+  cellsOf(wall: number, name: string | null, endpoint: string): readonly [CallerCell, Cell] {
+    const minute = this.#minuteOf(wall)
     const isFull = minute.pairs >= MAX_PAIRS && !minute.callers.get(name)?.endpoints.has(endpoint)
     const caller = isFull ? OTHERS : name
     let cells = minute.callers.get(caller)
@@ -89,33 +80,72 @@ export function createCosts({ requests, limit, now = Date.now }: CostsOptions): 
     }
     return [cells, cell]
   }
+
+  /** Returns the rows of the minutes after this one. */
+  rowsAfter(oldest: number): Pick<CostReport, 'callers' | 'endpoints'> {
+    const counted = this.#minutes.filter((minute) => minute !== undefined && minute.at > oldest) as Minute[]
+    const endpoints = counted.flatMap(({ callers }) =>
+      [...callers].flatMap(([caller, cells]) =>
+        [...cells.endpoints].map(([endpoint, cell]) => ({ caller, endpoint, ...cell })),
+      ),
+    )
+    const callers = counted.flatMap(({ callers }) =>
+      [...callers].map(([caller, { endpoints, limited, peak }]) => {
+        return { caller, ...sumOf([...endpoints.values()]), limited, peak }
+      }),
+    )
+    return { callers, endpoints }
+  }
+
+  #minuteOf(wall: number): Minute {
+    const at = Math.floor(wall / MINUTE_MS)
+    const known = this.#minutes[at % this.#minutes.length]
+    if (known?.at === at) return known
+    const minute: Minute = { at, callers: new Map(), pairs: 0 }
+    this.#minutes[at % this.#minutes.length] = minute
+    return minute
+  }
+}
+
+export function createCosts({ requests, limit, now = Date.now }: CostsOptions): ConsoleCosts {
+  const startedAt = now()
+  const minutes = new CostMinutes()
+  const pending = new Map<string, Pending>()
+  const ended = new Map<string, { readonly caller: string; readonly endpoint: string }>()
+  let others: readonly CostReport[] = []
+
   const addCalls = (
     caller: string | null,
     endpoint: string,
     { calls, nodeTime }: Pick<Pending, 'calls' | 'nodeTime'>,
   ) => {
-    const [, cell] = cellsOf(minuteOf(now()), caller, endpoint)
+    const [, cell] = minutes.cellsOf(now(), caller, endpoint)
     cell.calls += calls
     cell.nodeTime += nodeTime
   }
   /** Calls that no request has claimed are those of the edge itself. */
-  const giveUp = (id: string, calls: Pending): void => {
-    pending.delete(id)
-    addCalls(null, calls.endpoint, calls)
-  }
   const giveUpOld = (): void => {
     for (const [id, calls] of pending) {
       if (pending.size <= MAX_REMEMBERED && now() - calls.since < UNCLAIMED_AFTER_MS) break
-      giveUp(id, calls)
+      pending.delete(id)
+      addCalls(null, calls.endpoint, calls)
     }
+  }
+  const countAll = (): CostReport => {
+    requests.drain()
+    giveUpOld()
+    const oldest = Math.floor(now() / MINUTE_MS) - MINUTES
+    const { callers, endpoints } = minutes.rowsAfter(oldest)
+    // The running minute is one of them.
+    const seconds = Math.min(now() - startedAt, now() - (oldest + 1) * MINUTE_MS) / 1000
+    return combine(Math.max(1, Math.round(seconds)), callers, endpoints, Math.max)
   }
 
   return {
     listeners: {
       request: ({ at, requestId, method, route, cache, caller = 'not signed in', rejectedWith }) => {
-        const minute = minuteOf(at)
         const endpoint = `${method} ${route}`
-        const [cells, cell] = cellsOf(minute, caller, endpoint)
+        const [cells, cell] = minutes.cellsOf(at, caller, endpoint)
         cell.requests += 1
         if (cache === 'hit' || cache === 'stale') cell.hits += 1
         else if (rejectedWith === undefined) countLimited(cells, at)
@@ -155,26 +185,6 @@ export function createCosts({ requests, limit, now = Date.now }: CostsOptions): 
       const sum = addReports(all)
       return { ...shortened(sum, MAX_SHOWN), replicas: all.length, ...proposeLimit(sum, limit()) }
     },
-  }
-
-  function countAll(): CostReport {
-    requests.drain()
-    giveUpOld()
-    const oldest = Math.floor(now() / MINUTE_MS) - MINUTES
-    const counted = minutes.filter((minute) => minute !== undefined && minute.at > oldest) as Minute[]
-    const endpoints = counted.flatMap(({ callers }) =>
-      [...callers].flatMap(([caller, cells]) =>
-        [...cells.endpoints].map(([endpoint, cell]) => ({ caller, endpoint, ...cell })),
-      ),
-    )
-    const callers = counted.flatMap(({ callers }) =>
-      [...callers].map(([caller, { endpoints, limited, peak }]) => {
-        return { caller, ...sumOf([...endpoints.values()]), limited, peak }
-      }),
-    )
-    // The running minute is one of them.
-    const seconds = Math.min(now() - startedAt, now() - (oldest + 1) * MINUTE_MS) / 1000
-    return combine(Math.max(1, Math.round(seconds)), callers, endpoints, Math.max)
   }
 }
 
