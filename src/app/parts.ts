@@ -91,19 +91,7 @@ export async function buildParts(settings: ReloadableConfig, given: ProcessParts
     const isChanged = !isDeepStrictEqual(next, settings.current())
     return isChanged ? () => history.recordEvent({ kind: 'reload' }) : () => undefined
   })
-  const webhook = buildWebhook(settings, log)
-  const incidents = createIncidents({
-    name,
-    problems: () => (later.ports ? problemsOf(later.ports) : []),
-    store,
-    notify: webhook.send,
-    onChange: (event, problems) => {
-      const isOver = event === 'end'
-      log.warn({ problems }, isOver ? 'incident is over' : 'incident began')
-      history.recordEvent({ kind: 'incident', text: isOver ? `over: ${problems}` : problems })
-    },
-  })
-  events.on(incidents.listeners)
+  const { webhook, incidents } = watchIncidents(settings, base, { later, store, history })
   const costs = createCosts({ requests, limit: () => settings.current().access.limits.requestsPerSecond })
   events.on(costs.listeners)
   const common = { name, drains, access, cluster, replica, shared, log, audit }
@@ -165,6 +153,33 @@ export async function buildParts(settings: ReloadableConfig, given: ProcessParts
   const flushLog = requests.drain
   const started = { cluster, drains, shared, api, audit, probes, operations, history, monitors, metrics }
   return { ...started, ready, countUncaughtError, flushLog, close }
+}
+
+interface IncidentParts extends Pick<Parameters<typeof createIncidents>[0], 'store'> {
+  readonly later: LaterParts
+  readonly history: Pick<ReturnType<typeof createHistory>, 'recordEvent'>
+}
+
+/** Returns the incidents that the problems and the requests show, and the webhook that they are sent to. */
+function watchIncidents(
+  settings: ReloadableConfig,
+  { name, log, events }: Base,
+  { later, store, history }: IncidentParts,
+) {
+  const webhook = buildWebhook(settings, log)
+  const incidents = createIncidents({
+    name,
+    problems: () => (later.ports ? problemsOf(later.ports) : []),
+    store,
+    notify: webhook.send,
+    onChange: (event, problems) => {
+      const isOver = event === 'end'
+      log.warn({ problems }, isOver ? 'incident is over' : 'incident began')
+      history.recordEvent({ kind: 'incident', text: isOver ? `over: ${problems}` : problems })
+    },
+  })
+  events.on(incidents.listeners)
+  return { webhook, incidents }
 }
 
 /** Builds what all other parts report to, and what replicas share. */

@@ -77,7 +77,7 @@ export const tour: readonly Stop[] = [
         .getByRole('rowheader', { name: /^master/ })
         .first()
         .waitFor(),
-    /GET \/cluster\/:node_ids\/info[\s\S]*connection_refused/,
+    /GET \/cluster\/:node_ids\/info[\s\S]*connection refused/,
   ),
   at('requests', 'requests', (page) =>
     page
