@@ -38,7 +38,7 @@ export interface SharedDrains {
 export const NO_DRAINS: DrainState = { revision: 0, drains: [] }
 
 /** A state is read by each replica every two seconds, so it is short. */
-export const MAX_DRAIN_STATE_CHARS = 65_536
+export const MAX_DRAIN_STATE_BYTES = 65_536
 const MAX_DRAINS = 256
 const MAX_NAME_CHARS = 255
 export const MAX_REASON_CHARS = 150
@@ -67,9 +67,14 @@ export function formatDrainState({ revision, drains }: DrainState): string {
   return JSON.stringify({ revision, drains })
 }
 
+/** Whether a replica that reads the state from Redis can use it: it ignores a state over the limits. */
+export function isReadable(state: DrainState): boolean {
+  return parseDrainState(formatDrainState(state)) !== undefined
+}
+
 /** Returns `undefined` for a text that is not a valid state. */
 export function parseDrainState(text: string): DrainState | undefined {
-  if (text.length > MAX_DRAIN_STATE_CHARS) return undefined
+  if (Buffer.byteLength(text) > MAX_DRAIN_STATE_BYTES) return undefined
   const value = parseJson(text)
   const [revision, drains] = [ownField(value, 'revision'), ownField(value, 'drains')]
   if (!isTime(revision) || !Array.isArray(drains) || drains.length > MAX_DRAINS) return undefined

@@ -6,7 +6,7 @@
 import {
   type DrainState,
   formatDrainState,
-  MAX_DRAIN_STATE_CHARS,
+  MAX_DRAIN_STATE_BYTES,
   NO_DRAINS,
   parseDrainState,
   type SharedDrains,
@@ -31,7 +31,7 @@ export interface SharedDrainsOptions {
 const VALUE = `
 local function read()
   local value = redis.pcall('GET', KEYS[1])
-  return type(value) == 'string' and #value <= ${MAX_DRAIN_STATE_CHARS} and value or ''
+  return type(value) == 'string' and #value <= ${MAX_DRAIN_STATE_BYTES} and value or ''
 end`
 
 /** Fails if the value has another type, so that it is reported. */

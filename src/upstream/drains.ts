@@ -7,6 +7,7 @@ import {
   type Drain,
   type DrainState,
   hasEnded,
+  isReadable,
   NO_DRAINS,
   nextState,
   type SharedDrains,
@@ -180,32 +181,38 @@ export function createDrains({ cluster, share, verifiesUsersAtMaster }: DrainsPa
 
 /**
  * Returns the state with this node drained; the same state if it is drained already and the request has neither a reason nor
- * an end. Throws 603 for an unknown node, and
- * 940 for a node without address, for the last node in use, and for the master without a confirmation or in mode
- * `passthrough`. `now`: milliseconds since 1970.
+ * an end. Throws 603 for an unknown node, and 940 for a node without address, for the last node in use, for the master
+ * without a confirmation or in mode `passthrough`, and if the state would be too long. `now`: milliseconds since 1970.
  */
 export function stateWithDrain(state: DrainState, request: DrainRequest, view: View, now: number): DrainState {
-  const { node: name, by, confirmsMaster, verifiesUsersAtMaster, reason, duration } = request
+  const { node: name, by, reason, duration } = request
   const node = findNode(name, view)
   if (!node.addressed) throw refusal(name, 'it has no address in cluster.nodes, so it receives no calls')
-  const details = { ...(reason && { reason }), ...(duration && { until: Math.floor(now + duration) }) }
   const current = withoutEnded(state, now)
-  const others = current.drains.filter((drain) => drain.node !== name)
   const drained = current.drains.find((drain) => drain.node === name)
-  if (drained !== undefined) {
-    if (reason === undefined && duration === undefined) return state
-    return nextState(state, [...others, { node: name, by, at: drained.at, ...details }], now)
+  if (drained === undefined) checkMayBeDrained(node, request, view, current)
+  else if (reason === undefined && duration === undefined) return state
+  const others = current.drains.filter((drain) => drain !== drained)
+  const at = drained?.at ?? Math.floor(now)
+  const details = { ...(reason && { reason }), ...(duration && { until: Math.floor(now + duration) }) }
+  const next = nextState(state, [...others, { node: name, by, at, ...details }], now)
+  if (!isReadable(next)) {
+    throw refusal(name, 'the list of drained nodes would be too long; shorten the reason, or put a node back')
   }
+  return next
+}
+
+function checkMayBeDrained(node: NodeInfo, request: DrainRequest, view: View, current: DrainState): void {
+  const { name } = node
   const isLast = view.nodes().every((each) => each === node || !each.addressed || isDrained(each, current))
   if (isLast) throw refusal(name, 'it is the last node in use; the edge could answer nothing from the manager')
-  const isMaster = name === view.master().name
-  if (isMaster && verifiesUsersAtMaster) {
+  if (name !== view.master().name) return
+  if (request.verifiesUsersAtMaster) {
     throw refusal(name, 'with cluster.credentials.mode passthrough, it verifies the users who would put it back')
   }
-  if (isMaster && !confirmsMaster) {
+  if (!request.confirmsMaster) {
     throw refusal(name, 'it is the master, without which writes fail; send confirm=master if it is meant')
   }
-  return nextState(state, [...others, { node: name, by, at: Math.floor(now), ...details }], now)
 }
 
 /** Returns the state without this drain; the same state if there is none. Throws 603 for an unknown node. */

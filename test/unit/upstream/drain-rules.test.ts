@@ -1,5 +1,5 @@
 import t from 'tap'
-import { NO_DRAINS, withoutEnded } from '../../../src/core/drains.ts'
+import { formatDrainState, NO_DRAINS, parseDrainState, withoutEnded } from '../../../src/core/drains.ts'
 import type { NodeInfo } from '../../../src/core/node-call.ts'
 import { type DrainRequest, stateWithDrain, stateWithoutDrain } from '../../../src/upstream/drains.ts'
 
@@ -53,4 +53,17 @@ t.test('a reason and an end replace those of a drained node, and an ended drain 
   const master = request('master', { confirmsMaster: true })
   t.throws(() => stateWithDrain(longer, master, two, 8000), { code: 940, message: /last node in use/ })
   t.match(stateWithDrain(longer, master, two, 9000).drains, [{ node: 'master' }])
+})
+
+t.test('a drain is refused that replicas could not read again', async (t) => {
+  const names = Array.from({ length: 257 }, (_, at) => `worker-${at}`)
+  const many = viewOf(node('master'), ...names.map((name) => node(name)))
+  const drainAll = (reason?: string) =>
+    names.reduce((state, name) => stateWithDrain(state, request(name, { reason }), many, 1), NO_DRAINS)
+  t.throws(() => drainAll(), { code: 940, message: /worker-256: .*too long/ }, 'more nodes than a state may have')
+  t.throws(() => drainAll('\u{1F6E0}'.repeat(75)), { code: 940, message: /too long/ }, 'more bytes, with fewer nodes')
+  const longName = viewOf(node('master'), node('n'.repeat(256)))
+  t.throws(() => stateWithDrain(NO_DRAINS, request('n'.repeat(256)), longName, 1), { code: 940, message: /too long/ })
+  const state = stateWithDrain(NO_DRAINS, request('worker-0', { reason: '"'.repeat(150) }), many, 1)
+  t.same(parseDrainState(formatDrainState(state)), state)
 })
