@@ -1,6 +1,6 @@
 /** Node time by caller and endpoint over the last minutes: which requests caused which calls. Bounded in size. */
 import { Type } from 'typebox'
-import { type EventListeners, wasSent } from '../../core/events.ts'
+import { type EventListeners, type RequestEvent, wasSent } from '../../core/events.ts'
 import { validatorOf } from '../validation.ts'
 import type { CallerCost, CostCounts, CostReport, Costs, EndpointCost } from './cost-types.ts'
 import { proposeLimit } from './limit-proposal.ts'
@@ -36,9 +36,19 @@ const MAX_REPORTED = { callers: 15, endpoints: 30 }
 const MAX_SHOWN = { callers: 50, endpoints: 100 }
 
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
-type Cell = Mutable<CostCounts>
+type Counts = Mutable<CostCounts>
+/** Names an endpoint. Its text is built once for each cell, since it would cost a hit more than the rest of the count. */
+type Endpoint = Pick<RequestEvent, 'method' | 'route'>
+/** The requests of a caller to an endpoint in one minute. */
+interface Cell {
+  readonly caller: CallerCell
+  readonly method: string
+  readonly endpoint: string
+  readonly counts: Counts
+}
 interface CallerCell {
-  readonly endpoints: Map<string, Cell>
+  /** The cells of each route: one for each method. */
+  readonly routes: Map<string, Cell[]>
   limited: number
   peak: number
   /** The current second and its number of limited requests. */
@@ -50,9 +60,8 @@ interface Minute {
   readonly callers: Map<string | null, CallerCell>
   pairs: number
 }
-interface Pending {
+interface Pending extends Endpoint {
   readonly since: number
-  readonly endpoint: string
   calls: number
   nodeTime: number
 }
@@ -61,40 +70,33 @@ interface Pending {
 class CostMinutes {
   readonly #minutes: (Minute | undefined)[] = new Array(MINUTES + 1).fill(undefined)
 
-  /** Returns what is counted of a caller, and of its requests to an endpoint, in the minute of `wall`. */
-  cellsOf(wall: number, name: string | null, endpoint: string): readonly [CallerCell, Cell] {
+  /** Returns what is counted of the requests of a caller to an endpoint in the minute of `wall`. */
+  cellOf(wall: number, caller: string | null, endpoint: Endpoint): Cell {
     const minute = this.#minuteOf(wall)
-    const isFull = minute.pairs >= MAX_PAIRS && !minute.callers.get(name)?.endpoints.has(endpoint)
-    const caller = isFull ? OTHERS : name
-    let cells = minute.callers.get(caller)
-    if (cells === undefined) {
-      cells = { endpoints: new Map(), limited: 0, peak: 0, second: 0, inSecond: 0 }
-      minute.callers.set(caller, cells)
-    }
-    const key = isFull ? OTHERS : endpoint
-    let cell = cells.endpoints.get(key)
-    if (cell === undefined) {
-      cell = emptyCounts()
-      cells.endpoints.set(key, cell)
-      minute.pairs += 1
-    }
-    return [cells, cell]
+    const known = findCell(minute, caller, endpoint)
+    if (known !== undefined) return known
+    if (minute.pairs < MAX_PAIRS) return addCell(minute, caller, endpoint, `${endpoint.method} ${endpoint.route}`)
+    const others = { method: OTHERS, route: OTHERS }
+    return findCell(minute, OTHERS, others) ?? addCell(minute, OTHERS, others, OTHERS)
   }
 
   /** Returns the rows of the minutes after this one. */
   rowsAfter(oldest: number): Pick<CostReport, 'callers' | 'endpoints'> {
     const counted = this.#minutes.filter((minute) => minute !== undefined && minute.at > oldest) as Minute[]
-    const endpoints = counted.flatMap(({ callers }) =>
-      [...callers].flatMap(([caller, cells]) =>
-        [...cells.endpoints].map(([endpoint, cell]) => ({ caller, endpoint, ...cell })),
+    const rows = counted.flatMap(({ callers }) =>
+      [...callers].map(([caller, { routes, limited, peak }]) => ({
+        caller,
+        cells: [...routes.values()].flat(),
+        limited,
+        peak,
+      })),
+    )
+    return {
+      callers: rows.map(({ cells, ...row }) => ({ ...row, ...sumOf(cells.map(({ counts }) => counts)) })),
+      endpoints: rows.flatMap(({ caller, cells }) =>
+        cells.map(({ endpoint, counts }) => ({ caller, endpoint, ...counts })),
       ),
-    )
-    const callers = counted.flatMap(({ callers }) =>
-      [...callers].map(([caller, { endpoints, limited, peak }]) => {
-        return { caller, ...sumOf([...endpoints.values()]), limited, peak }
-      }),
-    )
-    return { callers, endpoints }
+    }
   }
 
   #minuteOf(wall: number): Minute {
@@ -107,28 +109,44 @@ class CostMinutes {
   }
 }
 
+function findCell({ callers }: Minute, caller: string | null, { method, route }: Endpoint): Cell | undefined {
+  const cells = callers.get(caller)?.routes.get(route)
+  if (cells === undefined) return undefined
+  for (const cell of cells) if (cell.method === method) return cell
+  return undefined
+}
+
+function addCell(minute: Minute, name: string | null, { method, route }: Endpoint, endpoint: string): Cell {
+  const caller = minute.callers.get(name) ?? { routes: new Map(), limited: 0, peak: 0, second: 0, inSecond: 0 }
+  minute.callers.set(name, caller)
+  const cell = { caller, method, endpoint, counts: emptyCounts() }
+  caller.routes.set(route, [...(caller.routes.get(route) ?? []), cell])
+  minute.pairs += 1
+  return cell
+}
+
 export function createCosts({ requests, limit, now = Date.now }: CostsOptions): ConsoleCosts {
   const startedAt = now()
   const minutes = new CostMinutes()
   const pending = new Map<string, Pending>()
-  const ended = new Map<string, { readonly caller: string; readonly endpoint: string }>()
+  const ended = new Map<string, Endpoint & { readonly caller: string }>()
   let others: readonly CostReport[] = []
 
   const addCalls = (
     caller: string | null,
-    endpoint: string,
+    endpoint: Endpoint,
     { calls, nodeTime }: Pick<Pending, 'calls' | 'nodeTime'>,
   ) => {
-    const [, cell] = minutes.cellsOf(now(), caller, endpoint)
-    cell.calls += calls
-    cell.nodeTime += nodeTime
+    const { counts } = minutes.cellOf(now(), caller, endpoint)
+    counts.calls += calls
+    counts.nodeTime += nodeTime
   }
   /** Calls that no request has claimed are those of the edge itself. */
   const giveUpOld = (): void => {
     for (const [id, calls] of pending) {
       if (pending.size <= MAX_REMEMBERED && now() - calls.since < UNCLAIMED_AFTER_MS) break
       pending.delete(id)
-      addCalls(null, calls.endpoint, calls)
+      addCalls(null, calls, calls)
     }
   }
   const countAll = (): CostReport => {
@@ -143,21 +161,22 @@ export function createCosts({ requests, limit, now = Date.now }: CostsOptions): 
 
   return {
     listeners: {
-      request: ({ at, requestId, method, route, cache, caller = 'not signed in', rejectedWith }) => {
-        const endpoint = `${method} ${route}`
-        const [cells, cell] = minutes.cellsOf(at, caller, endpoint)
-        cell.requests += 1
-        if (cache === 'hit' || cache === 'stale') cell.hits += 1
-        else if (rejectedWith === undefined) countLimited(cells, at)
+      request: (event) => {
+        const { at, requestId, cache, caller = 'not signed in', rejectedWith } = event
+        const cell = minutes.cellOf(at, caller, event)
+        const { counts } = cell
+        counts.requests += 1
+        if (cache === 'hit' || cache === 'stale') counts.hits += 1
+        else if (rejectedWith === undefined) countLimited(cell.caller, at)
         if (cache === 'hit') return
         const calls = pending.get(requestId)
         if (calls !== undefined) {
           pending.delete(requestId)
-          cell.calls += calls.calls
-          cell.nodeTime += calls.nodeTime
+          counts.calls += calls.calls
+          counts.nodeTime += calls.nodeTime
         }
-        // A refresh in the background follows.
-        ended.set(requestId, { caller, endpoint })
+        // A refresh in the background follows. The event itself is used again for a later request.
+        ended.set(requestId, { caller, method: event.method, route: event.route })
         const [oldest] = ended.keys()
         if (ended.size > MAX_REMEMBERED && oldest !== undefined) ended.delete(oldest)
       },
@@ -165,14 +184,14 @@ export function createCosts({ requests, limit, now = Date.now }: CostsOptions): 
         if (!wasSent(call)) return
         const { requestId, method, route, ms } = call
         const request = ended.get(requestId)
-        if (request !== undefined) return addCalls(request.caller, request.endpoint, { calls: 1, nodeTime: ms })
+        if (request !== undefined) return addCalls(request.caller, request, { calls: 1, nodeTime: ms })
         const known = pending.get(requestId)
         if (known !== undefined) {
           known.calls += 1
           known.nodeTime += ms
           return
         }
-        pending.set(requestId, { since: now(), endpoint: `${method} ${route}`, calls: 1, nodeTime: ms })
+        pending.set(requestId, { since: now(), method, route, calls: 1, nodeTime: ms })
         giveUpOld()
       },
     },
@@ -188,15 +207,15 @@ export function createCosts({ requests, limit, now = Date.now }: CostsOptions): 
   }
 }
 
-function countLimited(cells: CallerCell, at: number): void {
+function countLimited(caller: CallerCell, at: number): void {
   const second = Math.floor(at / 1000)
-  if (cells.second !== second) {
-    cells.second = second
-    cells.inSecond = 0
+  if (caller.second !== second) {
+    caller.second = second
+    caller.inSecond = 0
   }
-  cells.inSecond += 1
-  cells.limited += 1
-  cells.peak = Math.max(cells.peak, cells.inSecond)
+  caller.inSecond += 1
+  caller.limited += 1
+  caller.peak = Math.max(caller.peak, caller.inSecond)
 }
 
 function addReports(reports: readonly CostReport[]): CostReport {
@@ -246,11 +265,11 @@ function shortened(report: CostReport, { callers, endpoints }: typeof MAX_REPORT
   }
 }
 
-function emptyCounts(): Cell {
+function emptyCounts(): Counts {
   return { requests: 0, hits: 0, calls: 0, nodeTime: 0 }
 }
 
-function addCounts(target: Cell, { requests, hits, calls, nodeTime }: CostCounts): void {
+function addCounts(target: Counts, { requests, hits, calls, nodeTime }: CostCounts): void {
   target.requests += requests
   target.hits += hits
   target.calls += calls

@@ -58,6 +58,18 @@ t.test('calls belong to the caller and the endpoint of their request', async (t)
   t.match(costs.read().total, { requests: 0, calls: 0 }, 'the counts cover ten minutes')
 })
 
+t.test('the methods of a route are counted apart, and the same pair in several minutes together', async (t) => {
+  const { costs, request, pass } = start()
+  for (const method of ['GET', 'PUT', 'GET']) {
+    request({ caller: 'dashboard', route: '/agents', method, calls: [10] })
+    pass(60_000)
+  }
+  t.match(costs.read().endpoints, [
+    { caller: 'dashboard', endpoint: 'GET /agents', requests: 2, nodeTime: 20 },
+    { caller: 'dashboard', endpoint: 'PUT /agents', requests: 1, nodeTime: 10 },
+  ])
+})
+
 t.test('a limit is proposed that holds back the bursts of the costliest caller and no other one', async (t) => {
   const { costs, request, pass } = start()
   for (let second = 0; second < 60; second += 1) {
