@@ -12,8 +12,9 @@ import type { Cluster, NodeStatus } from '../upstream/index.ts'
 import type { NodeContacts } from '../upstream/node-contacts.ts'
 
 /** Returns the state of each node as the console shows it. */
-export function nodeStates({ status, view }: Cluster, contacts: Pick<NodeContacts, 'stateOf'>): NodeState[] {
+export function nodeStates({ status, view }: Cluster, contacts: Pick<NodeContacts, 'states'>): NodeState[] {
   const now = Date.now()
+  const contactStates = contacts.states()
   return status().map((node) => {
     const { name, type, layout, inFlight, limit, slots, queue, budget, ejectedUntil, cutOffUntil, lastFailure, drain } =
       node
@@ -22,7 +23,7 @@ export function nodeStates({ status, view }: Cluster, contacts: Pick<NodeContact
     return {
       name,
       type,
-      state: stateOf(node, view, contacts),
+      state: stateOf(node, view, contactStates.get(name) ?? 'not tried'),
       inFlight,
       limit,
       slots,
@@ -45,13 +46,16 @@ function drainOf({ by, at, reason, until }: Drain, now: number): NonNullable<Nod
 }
 
 /** Returns why the node receives no calls, or what the latest one showed. */
-function stateOf(node: NodeStatus, view: Cluster['view'], contacts: Pick<NodeContacts, 'stateOf'>): NodeStateName {
+function stateOf(
+  node: NodeStatus,
+  view: Cluster['view'],
+  contact: 'answered' | 'failing' | 'not tried',
+): NodeStateName {
   const { name, addressed, listed, ejectedUntil, hangs, cutOffUntil, drain } = node
   if (drain !== undefined) return 'drained'
   if (ejectedUntil !== undefined) return hangs ? 'hangs' : 'ejected'
   if (cutOffUntil !== undefined) return 'cut off'
   if (!addressed) return 'no address'
-  const contact = contacts.stateOf(name)
   if (contact !== 'answered') return contact
   if (!view.isAvailable(name)) return 'full'
   return listed === false ? 'not listed' : 'up'

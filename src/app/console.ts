@@ -37,7 +37,7 @@ import type { StoreStatus } from './store-status.ts'
 /** Returns `undefined` if replicas share nothing. `interval`: milliseconds between two reports. */
 export function buildReplicas(
   parts: Pick<OperationsParts, 'name' | 'replica' | 'cluster' | 'monitors' | 'ready' | 'incidents'> & {
-    readonly contacts: Pick<NodeContacts, 'report' | 'stateOf'>
+    readonly contacts: Pick<NodeContacts, 'report' | 'states'>
     readonly costs: Pick<ConsoleCosts, 'report' | 'offer'>
   },
   interval?: number,

@@ -47,6 +47,15 @@ interface NodeContact {
   failingSince?: number | undefined
 }
 
+/** Returns the milliseconds since the latest of these calls of all replicas, by node. */
+function agesByNode(replicas: readonly PeerContact[], kind: 'failing' | 'answered'): Map<string, number> {
+  const ages = new Map<string, number>()
+  for (const replica of replicas)
+    for (const { node, ago } of replica[kind] ?? [])
+      ages.set(node, Math.min(ages.get(node) ?? Number.POSITIVE_INFINITY, ago + replica.ago))
+  return ages
+}
+
 /** Another replica must have reached a node this long after this one lost all of them: in an outage all lose them. */
 const OUTAGE_MARGIN_MS = 1000
 /** The node answers so before it checks the credentials. */
@@ -83,17 +92,20 @@ export class NodeContacts {
     return this.#latestCalls(({ failingSince }) => failingSince === undefined)
   }
 
-  /** Returns what the latest call showed: the one of this replica if it failed, otherwise the latest of all replicas. */
-  stateOf(node: string): 'answered' | 'failing' | 'not tried' {
+  /**
+   * Returns what the latest call to each node showed: the one of this replica if it failed, otherwise the latest of all
+   * replicas. Nodes that no replica has called are missing.
+   */
+  states(): ReadonlyMap<string, 'answered' | 'failing'> {
     const { failing, answered, options } = this
-    const reports = [{ answered, ago: 0 }, ...options.peers()]
-    const agesIn = (state: 'failing' | 'answered') =>
-      reports.flatMap((report: PeerContact) =>
-        (report[state] ?? []).flatMap((call) => (call.node === node ? call.ago + report.ago : [])),
-      )
-    if (failing.some((call) => call.node === node)) return 'failing'
-    const [failed, reached] = [Math.min(...agesIn('failing')), Math.min(...agesIn('answered'))]
-    return failed === reached ? 'not tried' : failed < reached ? 'failing' : 'answered'
+    const peers = options.peers()
+    const [failed, reached] = [agesByNode(peers, 'failing'), agesByNode([...peers, { answered, ago: 0 }], 'answered')]
+    const states = new Map<string, 'answered' | 'failing'>()
+    for (const node of reached.keys()) states.set(node, 'answered')
+    for (const [node, ago] of failed)
+      if (ago < (reached.get(node) ?? Number.POSITIVE_INFINITY)) states.set(node, 'failing')
+    for (const { node } of failing) states.set(node, 'failing')
+    return states
   }
 
   #latestCalls(has: (contact: NodeContact) => boolean): readonly LatestCall[] {
@@ -264,18 +276,20 @@ export class ContactProbes {
     const { slowInterval, idleInterval } = this.#times
     if (!hasRead) return inUse
     const peers = options.peers()
-    const latestOf = (node: string, calls: (peer: PeerContact) => readonly LatestCall[]) =>
-      peers.flatMap((peer) => calls(peer).flatMap((call) => (call.node === node ? call.ago + peer.ago : [])))
-    const isDue = ({ node, ago }: LatestCall) => {
-      const calls = latestOf(node, ({ failing = [] }) => failing)
-      return !refusing.includes(node) && (isUrgent || this.#isOwnTurn(slowInterval, ago, calls))
-    }
+    const [failed, reached] = [agesByNode(peers, 'failing'), agesByNode(peers, 'answered')]
+    const isDue = ({ node, ago }: LatestCall) =>
+      !refusing.includes(node) && (isUrgent || this.#isOwnTurn(slowInterval, ago, failed.get(node)))
+    const ownCalls = new Map(answered.map(({ node, ago }) => [node, ago]))
     const isIdle = (node: string) => {
-      const calls = latestOf(node, (peer) => [...(peer.failing ?? []), ...(peer.answered ?? [])])
-      return this.#isOwnTurn(idleInterval, answered.find((call) => call.node === node)?.ago, calls)
+      const latest = Math.min(
+        failed.get(node) ?? Number.POSITIVE_INFINITY,
+        reached.get(node) ?? Number.POSITIVE_INFINITY,
+      )
+      return this.#isOwnTurn(idleInterval, ownCalls.get(node), latest)
     }
     const responses = peers.flatMap((peer) => (peer.reachedAgo === undefined ? [] : peer.reachedAgo + peer.ago))
-    const isAsked = peers.some(({ cutOff }) => cutOff === true) && this.#isOwnTurn(slowInterval, reachedAgo, responses)
+    const isAsked =
+      peers.some(({ cutOff }) => cutOff === true) && this.#isOwnTurn(slowInterval, reachedAgo, Math.min(...responses))
     const bad = [...refusing, ...failing.map(({ node }) => node)]
     const good = inUse.filter((name) => !bad.includes(name))
     const probed = good.filter((name, at) => (at === 0 && isAsked) || isIdle(name))
@@ -284,10 +298,9 @@ export class ContactProbes {
 
   /**
    * Returns whether this replica sends the next of the probes that have this interval. `ago`: milliseconds since its own
-   * last call; absent: there was none. `others`: the same of each other replica that reports one.
+   * last call; absent: there was none. `latest`: the same of the other replicas.
    */
-  #isOwnTurn(interval: number, ago = Number.POSITIVE_INFINITY, others: readonly number[]): boolean {
-    const latest = Math.min(Number.POSITIVE_INFINITY, ...others)
+  #isOwnTurn(interval: number, ago = Number.POSITIVE_INFINITY, latest = Number.POSITIVE_INFINITY): boolean {
     return ago >= interval && latest >= (latest < ago ? interval + this.#times.takeover : interval)
   }
 }

@@ -51,7 +51,7 @@ export async function edgeOf(t: Test): Promise<Edge> {
     })
     const monitors = createMonitors(createEdgeEvents(), cluster, new RequestCounts())
     const ready = () => ({ ok: true, reasons: [] })
-    const contacts = { report: () => ({}), stateOf: () => 'answered' as const }
+    const contacts = { report: () => ({}), states: () => new Map() }
     const incidents = createIncidents({ name: 'replica', problems: () => [], notify: () => false, onChange: () => {} })
     const costs = createCosts({ requests: { drain: () => undefined }, limit: () => 500 })
     const parts = { name: 'replica', replica, cluster, monitors, ready, contacts, incidents, costs }
