@@ -85,3 +85,8 @@ function streamFailureOf({ readableEnded, errored }: Readable): CallFailure | un
 export function notSent({ node }: Pick<NodeCall, 'node'>, failure: CallFailure): NodeFailure {
   return { ...failure, ok: false, node, sent: false }
 }
+
+/** Whether the asked node may be waiting for another one: which of them is slow, a timeout does not show. */
+export function mayWaitForOther({ passedOnTo, mayBePassedOn }: NodeCall): boolean {
+  return passedOnTo !== undefined || mayBePassedOn === true
+}

@@ -7,7 +7,7 @@ import { PROBLEM_TYPE } from '../core/response.ts'
 import { startDeadline } from '../core/timing.ts'
 import type { CallBudget } from './call-budget.ts'
 import type { HealthSignal } from './health.ts'
-import { type CallEnd, type Layer, notSent, onEnd, type UpstreamCall } from './layer.ts'
+import { type CallEnd, type Layer, mayWaitForOther, notSent, onEnd, type UpstreamCall } from './layer.ts'
 import { type ConcurrencyLimiter, loadSignalOf, type Rejection } from './limiter.ts'
 import { BLOCKED, detailOf, problemOf } from './node-response.ts'
 
@@ -28,9 +28,15 @@ function emit(
   call: NodeCall,
   outcome: Pick<NodeCallEvent, 'queueTime' | 'ms' | 'status' | 'fault'>,
 ): void {
-  const { requestId, node, method, passedOnTo, mayBePassedOn } = call
-  const isPassedOn = passedOnTo !== undefined || mayBePassedOn === true
-  onCall?.({ requestId, node, method, route: routeOf(call), ...outcome, ...(isPassedOn && { isPassedOn }) })
+  const { requestId, node, method } = call
+  onCall?.({
+    requestId,
+    node,
+    method,
+    route: routeOf(call),
+    ...outcome,
+    ...(mayWaitForOther(call) && { isPassedOn: true }),
+  })
 }
 
 /** Adds to the detail of a failure that its node has another layout than expected. */

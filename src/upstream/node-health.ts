@@ -3,7 +3,7 @@
 import type { NodeCall, NodeResponse } from '../core/node-call.ts'
 import { isAnswered, type NodeFault } from '../core/node-faults.ts'
 import { Health, type HealthAdmission, type HealthSignal, healthSignalOf } from './health.ts'
-import { type CallEnd, type Layer, onEnd, type UpstreamCall } from './layer.ts'
+import { type CallEnd, type Layer, mayWaitForOther, onEnd, type UpstreamCall } from './layer.ts'
 import { type Reject, startQueueSpan } from './layers.ts'
 import type { Rejection } from './limiter.ts'
 import { BLOCKED, type CallFailure, isLogin, problemOf, provesExecution, STATUS_PROBE } from './node-response.ts'
@@ -128,8 +128,7 @@ export class NodeHealth {
   signalOf(call: NodeCall, { failure, response }: CallEnd, elapsed: number): HealthSignal {
     if (response && this.#showsHang(response)) return 'hang'
     // A call that hangs because of another node shows nothing about this one.
-    const isPassedOn = call.passedOnTo !== undefined || call.mayBePassedOn === true
-    const isOfOther = isPassedOn && (failure?.fault === 'timeout' || failure?.fault === 'cancelled')
+    const isOfOther = mayWaitForOther(call) && (failure?.fault === 'timeout' || failure?.fault === 'cancelled')
     return isOfOther ? 'none' : healthSignalOf(failure, call.timeout, elapsed)
   }
 
