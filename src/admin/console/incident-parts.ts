@@ -11,16 +11,18 @@ export const END_PAUSE_MS = 10_000
 const MAX_PROBLEMS = 5
 const MAX_SUMMARY_CHARS = 120
 const MAX_NAME_CHARS = 60
+/** Parts in the report of one replica. */
+export const MAX_REPORTED_PARTS = 2
 
-const time = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+export const timeSchema = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 const name = Type.String({ maxLength: MAX_NAME_CHARS })
-const counts = { stale: time, failed: time }
+const counts = { stale: timeSchema, failed: timeSchema }
 /** Other programs may write to this Redis, so a part is validated before it is used. */
 export const partSchema = Type.Object({
   run: Type.String({ maxLength: 40 }),
   replica: name,
-  since: time,
-  until: Type.Optional(time),
+  since: timeSchema,
+  until: Type.Optional(timeSchema),
   problems: Type.Array(
     Type.Object({
       // Another version may know further kinds.
@@ -34,6 +36,42 @@ export const partSchema = Type.Object({
   callers: Type.Array(Type.Object({ name, ...counts }), { maxItems: 10 }),
 })
 const isPart = validatorOf(partSchema)
+
+/** Parts in memory, and how long a part that is over is reported. */
+const MAX_PARTS = 200
+const REPORTED_MS = 60_000
+/** A part that its replica does not report any more has ended. */
+const LOST_AFTER_MS = 30_000
+
+/** The newest parts of this replica and of the others. */
+export class KnownParts {
+  readonly #parts = new Map<string, { readonly part: IncidentPart; readonly seenAt: number }>()
+
+  add(part: IncidentPart, at: number): void {
+    const key = keyOf(part)
+    this.#parts.delete(key)
+    this.#parts.set(key, { part, seenAt: at })
+    const [oldest] = this.#parts.keys()
+    if (this.#parts.size > MAX_PARTS && oldest !== undefined) this.#parts.delete(oldest)
+  }
+
+  find(key: Parameters<typeof keyOf>[0]): IncidentPart | undefined {
+    return this.#parts.get(keyOf(key))?.part
+  }
+
+  /** Returns all parts. */
+  read(at: number): IncidentPart[] {
+    return [...this.#parts.values()].map(({ part, seenAt }) =>
+      part.until === undefined && at - seenAt > LOST_AFTER_MS ? { ...part, until: seenAt } : part,
+    )
+  }
+
+  /** Returns the parts of this process that the other replicas need. */
+  toReport(run: string, at: number): IncidentPart[] {
+    const own = [...this.#parts.values()].map(({ part }) => part).filter((part) => part.run === run)
+    return own.filter(({ until = Number.POSITIVE_INFINITY }) => until > at - REPORTED_MS).slice(-MAX_REPORTED_PARTS)
+  }
+}
 
 /** Returns the part with texts of limited length. */
 export function boundedPart(part: IncidentPart): IncidentPart {
@@ -79,7 +117,7 @@ export function incidentsOf(parts: Iterable<IncidentPart>): Incident[] {
   return groups.map(join).reverse()
 }
 
-export function keyOf({ run, since }: Pick<IncidentPart, 'run' | 'since'>): string {
+function keyOf({ run, since }: Pick<IncidentPart, 'run' | 'since'>): string {
   return `${run} ${since}`
 }
 
