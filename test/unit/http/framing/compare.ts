@@ -46,12 +46,12 @@ const handle: Handler = ({ endpoint: { method }, query }) => {
   return method === 'GET' ? cachedResponse(body) : uncachedResponse(body)
 }
 
-/** The data of the responses to valid requests, without code of the edge. */
+/** The data of the responses to valid requests, without code of the edge. The API ignores a slash at the end of a path. */
 const answer: Answer = ({ method = '', url = '', headers }) => {
   if (headers.authorization !== AUTHORIZATION) return undefined
-  const [, offset] = /^\/agents\?offset=([0-5])$/.exec(url) ?? []
+  const [, offset] = /^\/agents\/?\?offset=([0-5])$/.exec(url) ?? []
   if (offset !== undefined && (method === 'GET' || method === 'HEAD')) return `GET ${offset}`
-  const isKnown = /^(?:POST \/security\/user\/authenticate|DELETE \/agents\/groups\/\w+)$/.test(`${method} ${url}`)
+  const isKnown = /^(?:POST \/security\/user\/authenticate|DELETE \/agents\/groups\/\w+)\/?$/.test(`${method} ${url}`)
   return isKnown ? `${method} ` : undefined
 }
 
