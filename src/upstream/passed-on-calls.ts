@@ -8,14 +8,14 @@ import type { ClusterView, NodeCall, NodeFailure, NodeInfo, NodeResult, PassedOn
 import { growingLru } from '../core/recently-used.ts'
 import { Semaphore } from '../core/semaphore.ts'
 import { withTimeout } from '../core/timing.ts'
-import { ownField, parseJson } from '../core/values.ts'
+import { ownField, ownText } from '../core/values.ts'
 import { encode } from './dialects/dialect.ts'
 import { type DrainedNodes, passedOnToDrained } from './drains.ts'
 import { Health } from './health.ts'
 import { type Layer, notSent, type Send } from './layer.ts'
 import { isTimeoutInside } from './node-response.ts'
 import type { ClusterLog, FailureSettings, NodeLimits } from './options.ts'
-import { createOwnCall } from './probes.ts'
+import { createOwnCall, dataIn } from './probes.ts'
 
 export interface PassedOnCallsPorts {
   readonly view: Pick<ClusterView, 'nodes' | 'master'>
@@ -143,24 +143,18 @@ export class PassedOnCalls {
   }
 
   /** Returns `undefined` if the node that `call` asks does not answer, or does not know. `call`: on whose behalf. */
-  async #findOwner(
-    agent: string,
-    { node: asked, credentials, token, signal }: NodeCall,
-    next: Send,
-  ): Promise<string | undefined> {
+  async #findOwner(agent: string, call: NodeCall, next: Send): Promise<string | undefined> {
     const { clock } = this.#ports
     const known = this.#owners.get(agent)
     if (known !== undefined && clock() < known.until) return known.node
     const own = createOwnCall({
-      node: asked,
+      ...onBehalfOf(call),
       path: `/agents?agents_list=${encode(agent)}&select=node_name`,
       endpoint: 'GET /agents',
       timeout: OWNER_TIMEOUT_MS,
       caller: 'owners',
       requestId: 'owners',
-      signal,
-      ...(credentials && { credentials }),
-      ...(token && { token }),
+      signal: call.signal,
     })
     const node = ownerIn(await next(own))
     if (node !== undefined) this.#owners.set(agent, { node, until: clock() + OWNER_LIFETIME_MS })
@@ -211,19 +205,17 @@ export class PassedOnCalls {
   }
 
   /** Asks a node for its status on behalf of a call. */
-  async #askStatus(name: string, { node, credentials, token }: NodeCall, next: Send) {
+  async #askStatus(name: string, call: NodeCall, next: Send) {
     const { hangTimeout } = this.#ports
-    const call = createOwnCall({
-      node,
+    const own = createOwnCall({
+      ...onBehalfOf(call),
       path: `/cluster/${encodeURIComponent(name)}/status`,
       endpoint: 'GET /cluster/:node_id/status',
       timeout: 2 * hangTimeout,
       caller: 'probe',
       requestId: 'probe',
-      ...(credentials && { credentials }),
-      ...(token && { token }),
     })
-    const probe: NodeCall = { ...call, passedOnTo: { node: name }, hangsAfter: Math.min(hangTimeout, MAX_STATUS_MS) }
+    const probe: NodeCall = { ...own, passedOnTo: { node: name }, hangsAfter: Math.min(hangTimeout, MAX_STATUS_MS) }
     return { probe, result: await next(probe) }
   }
 
@@ -280,8 +272,12 @@ function abandonProbes(admissions: readonly Admission[]): void {
 }
 
 function ownerIn(result: NodeResult): string | undefined {
-  if (!result.ok || result.response.status !== 200 || !Buffer.isBuffer(result.response.body)) return undefined
-  const items = ownField(ownField(parseJson(result.response.body), 'data'), 'affected_items')
-  const name = Array.isArray(items) ? ownField(items[0], 'node_name') : undefined
-  return typeof name === 'string' && name !== '' && name !== 'unknown' ? name : undefined
+  const rows = ownField(dataIn(result), 'affected_items')
+  const name = Array.isArray(rows) ? ownText(rows[0], 'node_name') : undefined
+  return name === '' || name === 'unknown' ? undefined : name
+}
+
+/** Returns what an own call for another call has in common with it. */
+function onBehalfOf({ node, credentials, token }: NodeCall): Pick<NodeCall, 'node' | 'credentials' | 'token'> {
+  return { node, ...(credentials && { credentials }), ...(token && { token }) }
 }

@@ -132,8 +132,7 @@ export type AccountRights = (right: Right) => Extent
 export async function readAccountRights(call: CallNode, options: NodeCheckOptions): Promise<AccountRights | undefined> {
   const path = '/security/users/me/policies'
   const result = await call(createOwnCall({ ...options, path, endpoint: `GET ${path}`, requestId: 'check' }))
-  if (!result.ok || result.response.status !== 200) return undefined
-  const policies = ownField(bodyOf(result.response), 'data')
+  const policies = dataIn(result)
   const mode = ownField(policies, 'rbac_mode')
   if (mode !== 'white' && mode !== 'black') return undefined
   return ({ action, on }) => extentOf(ownField(policies, action), on, mode)
@@ -152,6 +151,11 @@ function extentOf(resources: unknown, on: string, mode: 'white' | 'black'): Exte
 /** Each agent is a member of a group. */
 function isAllOf(on: string, name: string): boolean {
   return name === `${on}:*` || name === '*:*:*' || (on === 'agent:id' && name === 'agent:group:*')
+}
+
+/** Returns the `data` of a read that succeeded; `undefined` for every other result. */
+export function dataIn(result: NodeResult): unknown {
+  return result.ok && result.response.status === 200 ? ownField(bodyOf(result.response), 'data') : undefined
 }
 
 function bodyOf({ body }: NodeResponse): unknown {

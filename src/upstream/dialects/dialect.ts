@@ -137,6 +137,15 @@ export function createNodeCall(request: EdgeRequest, { timeout, passedOnTo, ...c
   }
 }
 
+/** A read whose response the dialect needs for the call of a request. `endpoint`: the path template. */
+export interface NeededRead extends Pick<DialectCall, 'node' | 'path' | 'timeout'> {
+  readonly endpoint: string
+}
+
+export function createNeededRead(request: EdgeRequest, { endpoint, ...read }: NeededRead): NodeCall {
+  return createNodeCall(request, { ...read, method: 'GET', expect: 'bytes', endpoint: `GET ${endpoint}` })
+}
+
 /** Fills a path template. Throws 601 for a value that cannot be a path segment. */
 export function fillPath(template: string, params: EdgeRequest['params']): string {
   const fill = (part: string) => (part.startsWith(':') ? encodeSegment(params, part.slice(1)) : part)

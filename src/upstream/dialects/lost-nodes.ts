@@ -9,7 +9,8 @@ import type { CallNode, ClusterView, NodeFailure, NodeResponse, NodeResult, Pass
 import type { EdgeRequest } from '../../core/request.ts'
 import { PROBLEM_TYPE } from '../../core/response.ts'
 import { ownField, ownText, parseJson } from '../../core/values.ts'
-import { createNodeCall, fillPath } from './dialect.ts'
+import { dataIn } from '../probes.ts'
+import { createNeededRead, fillPath } from './dialect.ts'
 import { formatQuery, MAX_LIST_BYTES } from './newer/conversation.ts'
 
 /** A call for a request: what differs from the request itself. */
@@ -94,36 +95,46 @@ const MAX_AGENTS = 2000
  * Divides what the request names. Returns the refusal of the token, and `undefined` if it is not certain what the request
  * concerns: the manager leaves out of a list what the caller may not read, although a command may concern it.
  */
-async function divide(
+function divide(
   question: LostNodesQuestion,
   { list }: WithoutLost,
   lost: ReadonlySet<string>,
 ): Promise<Division | NodeResult | undefined> {
-  const { request, query } = question
-  if (list === 'nodes_list') {
-    const named = namesIn(query.nodes_list)
-    const failed = (named ?? []).filter((name) => lost.has(name))
-    if (named !== undefined && failed.length === 0) return { failed, meansAll: false }
-    const all = named ?? (await readNodeNames(question))
-    return all && { failed, others: all.filter((name) => !lost.has(name)), meansAll: named === undefined }
-  }
-  const named = list === 'agents_list' ? namesIn(query.agents_list) : undefined
-  const path = list === 'agents_list' ? '/agents' : list.members
-  const agents = {
-    select: 'id,node_name',
-    limit: String(MAX_AGENTS),
-    ...(named !== undefined && { agents_list: named.join(',') }),
-  }
-  if (named === undefined && !(await mayReadAll(question, 'agent:read', 'agent:id:*'))) return undefined
-  const result = await read(question, path, fillPath(path, request.params) + formatQuery(agents))
+  const { query } = question
+  if (list === 'nodes_list') return divideNodes(question, namesIn(query.nodes_list), lost)
+  if (list === 'agents_list') return divideAgents(question, '/agents', namesIn(query.agents_list), lost)
+  return divideAgents(question, list.members, undefined, lost)
+}
+
+async function divideNodes(
+  question: LostNodesQuestion,
+  named: readonly string[] | undefined,
+  lost: ReadonlySet<string>,
+): Promise<Division | undefined> {
+  const failed = (named ?? []).filter((name) => lost.has(name))
+  if (named !== undefined && failed.length === 0) return { failed, meansAll: false }
+  const all = named ?? (await readNodeNames(question))
+  return all && { failed, others: all.filter((name) => !lost.has(name)), meansAll: named === undefined }
+}
+
+/** `path`: of the collection with the agents. */
+async function divideAgents(
+  question: LostNodesQuestion,
+  path: string,
+  named: readonly string[] | undefined,
+  lost: ReadonlySet<string>,
+): Promise<Division | NodeResult | undefined> {
+  const meansAll = named === undefined
+  if (meansAll && !(await mayReadAll(question, 'agent:read', 'agent:id:*'))) return undefined
+  const query = { select: 'id,node_name', limit: String(MAX_AGENTS), ...(named && { agents_list: named.join(',') }) }
+  const result = await read(question, path, fillPath(path, question.request.params) + formatQuery(query))
   if (!result.ok) return result.fault === 'refusedCredentials' ? result : undefined
-  const data = dataOf(result)
+  const data = dataIn(result)
   const rows = ownField(data, 'affected_items')
   if (!Array.isArray(rows) || rows.length < Number(ownField(data, 'total_affected_items'))) return undefined
   const known = new Set([...rows.map((row) => ownText(row, 'id')), ...missingIn(data)])
   if (named?.some((id) => !known.has(id))) return undefined
   const lostRows = rows.filter((row) => lost.has(ownText(row, 'node_name') ?? ''))
-  const meansAll = named === undefined
   if (lostRows.length === 0) return { failed: [], meansAll }
   const lostIds = new Set(lostRows.map((row) => ownText(row, 'id')))
   const ids = named ?? rows.flatMap((row) => ownText(row, 'id') ?? [])
@@ -145,37 +156,19 @@ function missingIn(data: unknown): readonly string[] {
 async function readNodeNames(question: LostNodesQuestion): Promise<readonly string[] | undefined> {
   if (!(await mayReadAll(question, 'cluster:read', 'node:id:*'))) return undefined
   const path = '/cluster/nodes'
-  const rows = ownField(dataOf(await read(question, path, `${path}?select=name`)), 'affected_items')
+  const rows = ownField(dataIn(await read(question, path, `${path}?select=name`)), 'affected_items')
   return Array.isArray(rows) ? rows.flatMap((row) => ownText(row, 'name') ?? []) : undefined
 }
 
 /** Whether the caller has the action for all resources of a kind, without an exception. */
 async function mayReadAll(question: LostNodesQuestion, action: string, resource: string): Promise<boolean> {
   const path = '/security/users/me/policies'
-  const effects = ownField(dataOf(await read(question, path, path)), action)
+  const effects = ownField(dataIn(await read(question, path, path)), action)
   return ownField(effects, resource) === 'allow' && Object.values(Object(effects)).every((effect) => effect === 'allow')
 }
 
-function read(
-  { request, node, call, remaining }: LostNodesQuestion,
-  endpoint: string,
-  path: string,
-): Promise<NodeResult> {
-  return call(
-    createNodeCall(request, {
-      node,
-      method: 'GET',
-      path,
-      expect: 'bytes',
-      timeout: remaining(),
-      endpoint: `GET ${endpoint}`,
-    }),
-  )
-}
-
-function dataOf(result: NodeResult): unknown {
-  if (!result.ok || result.response.status !== 200 || !Buffer.isBuffer(result.response.body)) return undefined
-  return ownField(parseJson(result.response.body), 'data')
+function read({ request, node, call, remaining }: LostNodesQuestion, endpoint: string, path: string) {
+  return call(createNeededRead(request, { node, path, endpoint, timeout: remaining() }))
 }
 
 /** Returns `undefined` for no list, which means all. */

@@ -12,8 +12,9 @@ import type { EdgeRequest } from '../../core/request.ts'
 import { PROBLEM_TYPE, type RowRanges } from '../../core/response.ts'
 import { waitForJsonTurn } from '../../core/turns.ts'
 import { ownField, ownText, parseJson } from '../../core/values.ts'
-import { versionIn } from '../probes.ts'
+import { dataIn, versionIn } from '../probes.ts'
 import {
+  createNeededRead,
   createNodeCall,
   type Dialect,
   type DialectTools,
@@ -105,9 +106,7 @@ async function readVersion(
   { call, timeout, view }: DialectTools,
 ): Promise<string | undefined> {
   const { versionPath: path } = layoutRules.newer
-  const result = await call(
-    createNodeCall(request, { node, method: 'GET', path, expect: 'bytes', timeout, endpoint: `GET ${path}` }),
-  )
+  const result = await call(createNeededRead(request, { node, path, endpoint: path, timeout }))
   const version = result.ok ? versionIn(result.response, 'newer') : undefined
   if (version !== undefined) view.versions?.note(node, version)
   return version
@@ -153,17 +152,14 @@ async function askOtherAgents({
 }: OtherAgents): Promise<NodeResult> {
   const left = new Set([missing])
   const agents = await call(
-    createNodeCall(request, {
+    createNeededRead(request, {
       node,
-      method: 'GET',
       path: '/agents?select=id&status=active,disconnected&limit=100000',
-      expect: 'bytes',
+      endpoint: '/agents',
       timeout: request.waitForComplete ? undefined : deadline - performance.now(),
-      endpoint: 'GET /agents',
     }),
   )
-  const body = agents.ok && agents.response.status === 200 ? agents.response.body : undefined
-  const items = Buffer.isBuffer(body) ? ownField(ownField(parseJson(body), 'data'), 'affected_items') : undefined
+  const items = ownField(dataIn(agents), 'affected_items')
   const ids = Array.isArray(items) ? items.flatMap((item) => ownText(item, 'id') ?? []) : []
   for (let attempt = 0; attempt < MAX_LEFT_OUT; attempt += 1) {
     const named = ids.filter((id) => !left.has(id)).sort()
