@@ -77,7 +77,7 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, findSn
       const work = workOf(context, (own) => fetchAndNoteFailure(next, own), true)
       const id = ports.neverCollapses ? `${sharedId(context)} ${context.request.requestId}` : sharedId(context)
       const { signal } = context.request.client
-      return resultOf(await ownIfRefused(work, (shared) => flights.join(id, signal, shared)), context)
+      return resultOf(ports, await ownIfRefused(work, (shared) => flights.join(id, signal, shared)), context)
     },
     fetchLatest: async (context, store) => {
       const run = async (own: ReadContext) =>
@@ -85,25 +85,20 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, findSn
       const work = workOf(context, run, store)
       const id = flightId(context, 'latest')
       const { signal } = context.request.client
-      return resultOf(await ownIfRefused(work, (shared) => flights.joinNext(id, signal, shared)), context)
+      return resultOf(ports, await ownIfRefused(work, (shared) => flights.joinNext(id, signal, shared)), context)
     },
     refresh: (context) => {
       const { key } = context.target
       // Each stale hit comes here, so it must cost little while the refresh is under way.
       if (refreshing.has(key) || outcomes.isPaused(key)) return nothingToRefresh
       refreshing.add(key)
-      const request = { ...context.request, waitForComplete: false, priority: refreshPriority(context) }
+      const request = { ...context.request, waitForComplete: false, priority: refreshPriority(ports, context) }
       const limited = { ...context, request }
       const run = async (own: ReadContext) =>
         (await computeShared(own)) ?? (await fetchAndNoteFailure(refreshHandler, own))
       const work = workOf(limited, run, true)
       return flights.background(sharedId(limited), work).finally(() => refreshing.delete(key))
     },
-  }
-
-  /** While calls wait for the limit of a node, those for which a client waits go first. */
-  function refreshPriority({ request, target }: ReadContext): EdgeRead['priority'] {
-    return target.policy.stale === 'allowed' && ports.waitForRead(request) > 0 ? 'bulk' : request.priority
   }
 
   /** Answers from a snapshot of the collection. Resolves to undefined if the nodes must answer. */
@@ -140,12 +135,21 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, findSn
       throw fault
     }
   }
+}
 
-  function resultOf({ value, collapsed }: Shared<FetchResult>, { target }: ReadContext): FetchResult {
-    if (!collapsed) return value
-    ports.onEvent({ kind: 'collapsed', group: target.policy.group })
-    return { ...value, collapsed }
-  }
+/** While calls wait for the limit of a node, those for which a client waits go first. */
+function refreshPriority(ports: CachePorts, { request, target }: ReadContext): EdgeRead['priority'] {
+  return target.policy.stale === 'allowed' && ports.waitForRead(request) > 0 ? 'bulk' : request.priority
+}
+
+function resultOf(
+  { onEvent }: CachePorts,
+  { value, collapsed }: Shared<FetchResult>,
+  { target }: ReadContext,
+): FetchResult {
+  if (!collapsed) return value
+  onEvent({ kind: 'collapsed', group: target.policy.group })
+  return { ...value, collapsed }
 }
 
 /** How the last fetch of each response ended. */

@@ -211,8 +211,8 @@ export type PassesOnTo = 'agentOwner' | 'node' | 'several'
  */
 export interface WithoutLost {
   /**
-   * The parameter that names agents or nodes. `members`: those of the group in the path are named instead, to the `command`
-   * that the request stands for.
+   * The parameter that names agents or nodes. For a request about the group in the path: `members` is the collection of its
+   * agents, and `command` the path of the equal request that names them.
    */
   readonly list: 'agents_list' | 'nodes_list' | { readonly members: string; readonly command: string }
   /** The message of a response with some failed items. */

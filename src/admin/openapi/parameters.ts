@@ -163,7 +163,7 @@ export function bodyOf(body: Body, example: unknown): Json {
   return { required: required.length > 0, content: contentOf(body.types, schema, example) }
 }
 
-/** Stands for the contents of a file. */
+/** A placeholder for the contents of a file. */
 export const UPLOAD_EXAMPLE = '<contents of the file>'
 
 const uploadSchema: Json = { type: 'string', description: 'The contents of the file' }

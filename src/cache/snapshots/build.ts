@@ -17,7 +17,7 @@ import type { CacheTarget } from '../key.ts'
 import { staleTimesOf } from '../lifetimes.ts'
 import type { CacheStore } from '../stores/contract.ts'
 import { staleBound } from '../stores/local-entries.ts'
-import { type NodeReads, type SnapshotDemands, snapshotSourceOf } from './builds.ts'
+import { type NodeReads, needsAllRows, type SnapshotDemands, snapshotSourceOf } from './builds.ts'
 import { type CollectionRows, parseHead, type SnapshotHead, type SnapshotRows, toResponse } from './rows.ts'
 
 export interface SnapshotLimits {
@@ -231,19 +231,19 @@ export function createBuilder(
       if (response.kind === 'envelope' && response.origin.kind === 'allRows') calls += response.origin.fetchedParts - 1
       return response
     }
-    const needsAllRows = target.policy.isJoined && !ports.nodeReads().joinsAgents
+    const needsAll = needsAllRows(target.policy, ports.nodeReads())
     const emit = (outcome: 'built' | 'failed' | SnapshotRefusal) => {
-      rows.count(target.key, { calls, needsAllRows })
+      rows.count(target.key, { calls, needsAllRows: needsAll })
       onEvent({ kind: 'snapshotBuild', group: target.policy.group, outcome, calls, ms: clock() - started })
     }
     try {
       const response = await build({ ports, demands, call: counted }, { request, target, source })
       emit('built')
-      if (!needsAllRows) demands.noteBuild(target.key, calls)
+      if (!needsAll) demands.noteBuild(target.key, calls)
       return response
     } catch (fault) {
       emit(fault instanceof SnapshotRefusedError ? fault.reason : 'failed')
-      if (fault instanceof SnapshotRefusedError ? !isTemporary(fault) : isNodeFailure(fault) && !needsAllRows)
+      if (fault instanceof SnapshotRefusedError ? !isTemporary(fault) : isNodeFailure(fault) && !needsAll)
         demands.noteRefusal(target.key, fault)
       throw fault
     }

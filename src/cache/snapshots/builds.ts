@@ -1,12 +1,14 @@
 /**
- * Decides which requests the edge can answer from all rows of their collection, and when a snapshot is built: after two different queries of one collection, or for a page behind the first one,
- * and only if its calls are not more than the queries that it answers.
+ * Decides which requests the edge can answer from all rows of their collection, and when a snapshot is built: after two
+ * different queries of one collection, or for a page behind the first one. A snapshot may take at most as many calls as
+ * queries come in its lifetime. Builds pause if the latest snapshots have answered fewer queries than they took calls.
  */
 import { RecentlyUsed } from '../../core/recently-used.ts'
 import { type EdgeRead, nodeOf } from '../../core/request.ts'
 import { collectionContracts } from '../../query/contracts.ts'
 import type { CollectionRequest } from '../../query/request.ts'
 import type { Source } from '../../query/sources.ts'
+import type { CacheTarget } from '../key.ts'
 import { compilePolicy } from '../policy.ts'
 
 /** What the nodes' API allows, which depends on its layout. */
@@ -23,6 +25,11 @@ export const CLASSIC_READS: NodeReads = { rowsPerCall: 1000, joinsAgents: false 
 /** Returns the number of calls that read this number of rows. */
 export function callsFor(total: number, { rowsPerCall }: NodeReads): number {
   return Math.max(1, Math.ceil(total / rowsPerCall))
+}
+
+/** Whether a page can be cut only from all rows, so that it takes as many calls as the snapshot. */
+export function needsAllRows({ isJoined }: CacheTarget['policy'], { joinsAgents }: NodeReads): boolean {
+  return isJoined && !joinsAgents
 }
 
 interface KnownCollection {

@@ -24,7 +24,7 @@ import { answerFrom, answerInFrame, type QueriedRows } from '../../rows/queried-
 import type { CacheTarget } from '../key.ts'
 import { staleBound } from '../stores/local-entries.ts'
 import { createBuilder, type SnapshotPorts, SnapshotRefusedError } from './build.ts'
-import { type Derivation, derivationOf, SnapshotDemands, selectsAllRows } from './builds.ts'
+import { type Derivation, derivationOf, needsAllRows, SnapshotDemands, selectsAllRows } from './builds.ts'
 import { parseHead, type SnapshotHead } from './rows.ts'
 
 export interface Snapshots {
@@ -88,11 +88,11 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
     const { maxRows } = ports.snapshots()
     const total = demands.totalOf(key)
     // Each request for such a page has to collect all rows anyway.
-    if (needsAllRows(ports, policy) && selectsAllRows(request))
+    if (needsAllRows(policy, ports.nodeReads()) && selectsAllRows(request))
       return !demands.isRefused(key) && (total ?? 0) <= maxRows
     if (!demands.isWanted(key)) return false
     if (total !== undefined && demands.callsOf(key) === 1) return true
-    if (!needsAllRows(ports, policy)) buildInBackground(snapshot, key)
+    if (!needsAllRows(policy, ports.nodeReads())) buildInBackground(snapshot, key)
     return false
   }
 
@@ -117,7 +117,7 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
       return cachedOf(response) !== undefined || isPartial(response) ? response : undefined
     } catch (fault) {
       // A node that cannot return all rows may still return the page.
-      if (fault instanceof SnapshotRefusedError || (isNodeFailure(fault) && !needsAllRows(ports, policy)))
+      if (fault instanceof SnapshotRefusedError || (isNodeFailure(fault) && !needsAllRows(policy, ports.nodeReads())))
         return undefined
       throw fault
     }
@@ -148,11 +148,6 @@ function totalOf(body: Buffer, { endpoint: { contract } }: EdgeRead): number | u
 
 /** What the newer contract writes behind the total has about 150 bytes. */
 const MAX_END_BYTES = 256
-
-/** Whether a page can be cut only from all rows, so that it takes as many calls as the snapshot. */
-function needsAllRows({ nodeReads }: Pick<SnapshotPorts, 'nodeReads'>, { isJoined }: CacheTarget['policy']): boolean {
-  return isJoined && !nodeReads().joinsAgents
-}
 
 /**
  * Whether the cache serves the stored snapshot without a call to the nodes. A stale one would be refreshed, which takes a
