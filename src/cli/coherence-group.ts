@@ -2,7 +2,14 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Contract } from '../catalogue/endpoint.ts'
-import { connectError, type EdgeClient, type ReceivedResponse, UnauthorizedError } from './edge-client.ts'
+import { parseJson } from '../core/values.ts'
+import {
+  connectError,
+  type EdgeClient,
+  type ReceivedResponse,
+  type ReceivedText,
+  UnauthorizedError,
+} from './edge-client.ts'
 import { singleLine } from './output.ts'
 import { CommandError } from './terminal.ts'
 
@@ -60,10 +67,10 @@ export function createCoherenceGroup(contract: Contract): CoherenceGroup {
   const { list, items, create, configure, remove } = requestsFor[contract](name)
   const read = async (client: EdgeClient): Promise<ListedGroup> => {
     for (let attempt = 1; ; attempt++) {
-      const { text, ...response } = await send(client, list)
+      const response = await send(client, list)
       const isRejected = response.status === 429 || response.status === 503
       if (!isRejected || attempt === MAX_ATTEMPTS) {
-        const checksum = checksumOf(accept({ ...response, text }, client, `GET ${list}`), items, name)
+        const checksum = checksumOf(accept(response, client, `GET ${list}`), items, name)
         return { ...response, ...(checksum !== undefined && { checksum }) }
       }
       await sleep(response.retryAfterMs ?? DEFAULT_PAUSE_MS)
@@ -80,7 +87,8 @@ export function createCoherenceGroup(contract: Contract): CoherenceGroup {
     configure: (client, version) => {
       const [path, method] = configure
       const label = `<label key="edge-coherence">${version}</label>`
-      return write(client, path, { method, xml: `<agent_config><labels>${label}</labels></agent_config>` })
+      const text = `<agent_config><labels>${label}</labels></agent_config>`
+      return write(client, path, { method, content: { type: 'application/xml', text } })
     },
     remove: async (client) => {
       await send(client, remove, { method: 'DELETE' })
@@ -89,16 +97,14 @@ export function createCoherenceGroup(contract: Contract): CoherenceGroup {
   }
 }
 
-type Received = ReceivedResponse & { readonly text: string }
-
-function send(client: EdgeClient, ...request: Send): Promise<Received> {
+function send(client: EdgeClient, ...request: Send): Promise<ReceivedText> {
   return client.getText(...request).catch((error: Error) => {
     throw connectError(error, client.origin)
   })
 }
 
 /** Returns the body of a response with status 200. */
-function accept({ status, text }: Received, { origin }: EdgeClient, what: string): string {
+function accept({ status, text }: ReceivedText, { origin }: EdgeClient, what: string): string {
   if (status === 401) throw new UnauthorizedError()
   if (status === 200) return text
   throw new CommandError(`${what} of ${origin} has status ${status}: ${singleLine(text.slice(0, 300))}`)
@@ -109,10 +115,7 @@ interface GroupList {
 }
 
 function checksumOf(text: string, items: string, name: string): string | undefined {
-  let body: GroupList | undefined
-  try {
-    body = JSON.parse(text)
-  } catch {}
+  const body = parseJson(text) as GroupList | undefined
   const rows = body?.data?.[items]
   if (!Array.isArray(rows)) throw new CommandError('the list of groups has no rows; check --contract and the URL')
   const row = rows.find((each) => each.name === name)

@@ -3,9 +3,10 @@
  * `CommandError` with a remedy; which exit code it has: `exitCodeOf`.
  */
 import { type Command, Option } from 'commander'
-import { Agent } from 'undici'
-import type { Contract } from '../catalogue/endpoint.ts'
+import { Agent, type Dispatcher } from 'undici'
+import type { Contract, Endpoint } from '../catalogue/endpoint.ts'
 import { errorTable } from '../core/errors.ts'
+import { ownText, parseJson } from '../core/values.ts'
 import { EXIT_CODES } from '../server/exit.ts'
 import { CommandError, promptPassword, readTextFile } from './terminal.ts'
 
@@ -79,32 +80,45 @@ export interface ReceivedResponse {
   readonly date?: number
 }
 
+export interface ReceivedText extends ReceivedResponse {
+  readonly text: string
+  /** `Content-Type` and `Age` as sent; empty if the response has none. */
+  readonly type: string
+  readonly age: string
+}
+
 /** A client of one origin with one caller. It follows no redirects. */
 export interface EdgeClient {
   readonly origin: string
   /** Reads the body to its end and discards it, so that the connection can be reused. */
   get(path: string): Promise<ReceivedResponse>
-  getText(path: string, init?: RequestInit): Promise<ReceivedResponse & { readonly text: string }>
+  getText(path: string, init?: RequestInit): Promise<ReceivedText>
   /** Yields the data of server-sent events until `signal` aborts. Resolves to the response if it is no stream. */
   events(path: string, signal: AbortSignal): AsyncGenerator<string, void>
   close(): Promise<void>
 }
 
 interface RequestInit {
-  readonly method?: 'GET' | 'PUT' | 'POST' | 'DELETE'
+  readonly method?: Endpoint['method']
   /** Sent as JSON. */
   readonly body?: unknown
-  /** Sent instead of `body`. */
-  readonly xml?: string
+  /** Sent as it is, instead of `body`. */
+  readonly content?: { readonly type: string; readonly text: string } | undefined
 }
 
 export interface EdgeClientOptions {
   readonly url: URL
   readonly authorization: string
+  /** The newer contract takes a password only to log in, and a token for everything else. Absent: the password is sent. */
+  readonly contract?: Contract
   /** PEM of the CA of the edge's certificate. Absent: the CAs of Node.js. */
   readonly ca?: string
-  readonly connections: number
+  /** Absent: as many as there are concurrent requests. */
+  readonly connections?: number
   readonly timeoutMs?: number
+  /** Longer responses are errors. Absent: no limit. */
+  readonly maxResponseBytes?: number
+  readonly userAgent?: string
 }
 
 /** Longer than the timeout of the edge for slow endpoints. */
@@ -112,50 +126,63 @@ const DEFAULT_TIMEOUT_MS = 150_000
 const CONNECT_TIMEOUT_MS = 10_000
 
 export function createEdgeClient(options: EdgeClientOptions): EdgeClient {
-  const { url, authorization, ca, connections, timeoutMs = DEFAULT_TIMEOUT_MS } = options
+  const { url, authorization, contract, ca, connections = null, timeoutMs = DEFAULT_TIMEOUT_MS } = options
   const agent = new Agent({
     connections,
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
+    maxResponseSize: options.maxResponseBytes ?? -1,
     connect: { timeout: CONNECT_TIMEOUT_MS, ...(ca !== undefined && { ca }) },
   })
-  const send = async (path: string, { method = 'GET', body, xml }: RequestInit = {}, signal?: AbortSignal) => {
-    const content = xml ?? (body === undefined ? undefined : JSON.stringify(body))
+  const request = async (credentials: string, path: string, init: RequestInit = {}, signal?: AbortSignal) => {
+    const { method = 'GET', body } = init
+    const json = body === undefined ? undefined : { type: 'application/json', text: JSON.stringify(body) }
+    const content = init.content ?? json
     const headers = {
-      authorization,
+      authorization: credentials,
       accept: 'application/json',
-      'user-agent': 'manager-edge',
+      'user-agent': options.userAgent ?? 'manager-edge',
       ...(method !== 'GET' && { 'x-edge-console': '1' }),
-      ...(content !== undefined && { 'content-type': xml === undefined ? 'application/json' : 'application/xml' }),
+      ...(content && { 'content-type': content.type }),
     }
-    const request = { origin: url.origin, path, method, headers, ...(signal && { signal }) }
-    const received = await agent.request({ ...request, ...(content !== undefined && { body: content }) })
-    const retryAfter = Number(received.headers['retry-after'] ?? Number.NaN)
-    const date = Date.parse(String(received.headers.date))
-    const requestId = received.headers['x-request-id']
-    const response: ReceivedResponse = {
-      status: received.statusCode,
-      cacheStatus: String(received.headers['cache-status'] ?? ''),
-      ...(typeof requestId === 'string' && { requestId }),
-      ...(Number.isFinite(retryAfter) && { retryAfterMs: Math.max(0, retryAfter) * 1000 }),
-      ...(Number.isFinite(date) && { date }),
-    }
-    return { body: received.body, response }
+    const sent = { origin: url.origin, path, method, headers, ...(signal && { signal }) }
+    return agent.request({ ...sent, ...(content && { body: content.text }) })
+  }
+  const source = createTokenSource(async () => {
+    const { statusCode, body } = await request(authorization, '/security/user/authenticate?raw=true', {
+      method: 'POST',
+    })
+    const text = await body.text()
+    if (statusCode === 401) throw new UnauthorizedError()
+    if (statusCode !== 200) throw new LogInError(statusCode, text)
+    return `Bearer ${text.trim()}`
+  })
+  const logsIn = contract === 'newer' && !authorization.startsWith('Bearer ')
+  const send = async (path: string, init?: RequestInit, signal?: AbortSignal) => {
+    if (!logsIn) return request(authorization, path, init, signal)
+    const token = source.token()
+    const received = await request(await token, path, init, signal)
+    if (received.statusCode !== 401) return received
+    // The token has ended. The edge did not carry out the request, so a write is sent again too.
+    await received.body.dump()
+    return request(await source.tokenAfter(token), path, init, signal)
   }
   return {
     origin: url.origin,
     get: async (path) => {
-      const { body, response } = await send(path)
-      for await (const _chunk of body);
-      return response
+      const received = await send(path)
+      for await (const _chunk of received.body);
+      return describeResponse(received)
     },
     getText: async (path, init) => {
-      const { body, response } = await send(path, init)
-      return { ...response, text: await body.text() }
+      const received = await send(path, init)
+      const header = (name: string) => String(received.headers[name] ?? '')
+      const text = await received.body.text()
+      return { ...describeResponse(received), text, type: header('content-type'), age: header('age') }
     },
     async *events(path, signal) {
-      const { body, response } = await send(path, {}, signal)
-      if (response.status !== 200) throw refusal({ ...response, text: await body.text() }, `GET ${path}`)
+      const { body, statusCode: status } = await send(path, {}, signal)
+      if (status !== 200) throw refusal({ status, text: await body.text() }, `GET ${path} of ${url.origin}`)
       body.setEncoding('utf8')
       let text = ''
       for await (const chunk of body) {
@@ -169,6 +196,36 @@ export function createEdgeClient(options: EdgeClientOptions): EdgeClient {
   }
 }
 
+/** Concurrent requests log in once. */
+function createTokenSource(logIn: () => Promise<string>) {
+  let latest: Promise<string> | undefined
+  const token = (): Promise<string> => {
+    latest ??= logIn().catch((error) => {
+      latest = undefined
+      throw error
+    })
+    return latest
+  }
+  const tokenAfter = (ended: Promise<string>): Promise<string> => {
+    if (latest === ended) latest = undefined
+    return token()
+  }
+  return { token, tokenAfter }
+}
+
+function describeResponse({ statusCode, headers }: Dispatcher.ResponseData): ReceivedResponse {
+  const retryAfter = Number(headers['retry-after'] ?? Number.NaN)
+  const date = Date.parse(String(headers.date))
+  const requestId = headers['x-request-id']
+  return {
+    status: statusCode,
+    cacheStatus: String(headers['cache-status'] ?? ''),
+    ...(typeof requestId === 'string' && { requestId }),
+    ...(Number.isFinite(retryAfter) && { retryAfterMs: Math.max(0, retryAfter) * 1000 }),
+    ...(Number.isFinite(date) && { date }),
+  }
+}
+
 /** Thrown on status 401: no further request would succeed. */
 export class UnauthorizedError extends CommandError {
   constructor() {
@@ -176,35 +233,34 @@ export class UnauthorizedError extends CommandError {
   }
 }
 
-/** The newer contract takes a password only to log in, and a token for everything else. */
-export async function authorizationFor(
-  contract: Contract,
-  { url, authorization, ca }: { readonly url: URL; readonly authorization: string; readonly ca?: string },
-): Promise<string> {
-  if (contract === 'classic' || authorization.startsWith('Bearer ')) return authorization
-  const client = createEdgeClient({ url, authorization, connections: 1, ...(ca !== undefined && { ca }) })
-  try {
-    const { status, text } = await client.getText('/security/user/authenticate?raw=true', { method: 'POST' })
-    if (status === 401) throw new UnauthorizedError()
-    if (status !== 200) throw new CommandError(`the log-in has status ${status}: ${text.slice(0, 200)}`)
-    return `Bearer ${text.trim()}`
-  } catch (error) {
-    throw connectError(error as Error, url.origin)
-  } finally {
-    await client.close()
+/** Thrown if the edge does not issue a token, although it may accept the credentials. */
+export class LogInError extends CommandError {
+  readonly status: number
+
+  constructor(status: number, text: string) {
+    super(`the log-in has status ${status}: ${text.slice(0, 200)}`)
+    this.status = status
   }
 }
 
 /** Returns the error of a request that did not reach the edge. */
 export function connectError(error: Error, origin: string, exitCode?: number): CommandError {
   if (error instanceof CommandError) return error
-  const remedy = /certificate/.test(error.message)
-    ? '; name the CA of its certificate with --ca'
-    : /wrong version|EPROTO|other side closed/.test(error.message)
-      ? '; check whether the URL must begin with http:// or https://'
-      : ''
-  const [reason = ''] = (error.message || error.name).split('\n')
-  return new CommandError(`${origin} cannot be reached: ${reason}${remedy}`, exitCode)
+  const remedy = connectRemedy(error)
+  const text = `${origin} cannot be reached: ${reasonOf(error)}`
+  return new CommandError(remedy === undefined ? text : `${text}; ${remedy}`, exitCode)
+}
+
+export function reasonOf({ message, name }: Error): string {
+  return (message || name).split('\n')[0] ?? name
+}
+
+/** Returns what to do after an error of a connection, if its message shows this. */
+export function connectRemedy({ message }: Error): string | undefined {
+  if (/certificate/.test(message)) return 'name the CA of its certificate with --ca'
+  if (/wrong version|EPROTO|other side closed/.test(message))
+    return 'check whether the URL must begin with http:// or https://'
+  return undefined
 }
 
 /** Calls to the operations listener of a running edge. Each returns the parsed body or throws a `CommandError`. */
@@ -228,18 +284,23 @@ export async function withOperations<Result>(
   const client = await openClient(options).catch((error: Error) => {
     throw usageError(error.message)
   })
+  return useOperations(client, use)
+}
+
+/** Runs `use` with the operations listener that the client reaches, and closes the client. */
+export async function useOperations<Result>(
+  client: EdgeClient,
+  use: (operations: Operations) => Promise<Result>,
+): Promise<Result> {
   const call = async <Body>(path: string, init: RequestInit = {}, notFound?: string): Promise<Body> => {
     const received = await client.getText(path, init)
     if (received.status === 404 && notFound !== undefined) throw new CommandError(notFound)
-    const what = `${init.method ?? 'GET'} ${path}`
+    const what = `${init.method ?? 'GET'} ${path} of ${client.origin}`
     if (received.status !== 200) throw refusal(received, what)
     try {
       return JSON.parse(received.text)
     } catch {
-      throw new CommandError(
-        `${what} of ${client.origin} returned no JSON; ${NOT_OPERATIONS}`,
-        EXIT_CODES.configuration,
-      )
+      throw new CommandError(`${what} returned no JSON; ${NOT_OPERATIONS}`, EXIT_CODES.configuration)
     }
   }
   try {
@@ -293,10 +354,6 @@ function describeRefusal(status: number, message: string | undefined, what: stri
 
 /** Returns the message of an error of the edge; `undefined`: the text is none, or the listener has no such route. */
 function messageOf(text: string): string | undefined {
-  try {
-    const { message }: { readonly message?: unknown } = JSON.parse(text) ?? {}
-    return typeof message === 'string' && message !== errorTable[603].message ? message : undefined
-  } catch {
-    return undefined
-  }
+  const message = ownText(parseJson(text), 'message')
+  return message === errorTable[603].message ? undefined : message
 }

@@ -6,15 +6,14 @@ import { firstSignal } from '../server/exit.ts'
 import { type CoherenceGroup, createCoherenceGroup } from './coherence-group.ts'
 import { type CoherenceResult, createResult, type ReplicaReads, runRounds } from './coherence-rounds.ts'
 import {
-  authorizationFor,
   type Credentials,
-  connectError,
   createEdgeClient,
   type EdgeClient,
   type EdgeClientOptions,
   parseOrigin,
   readAuthorization,
   usageError,
+  useOperations,
 } from './edge-client.ts'
 import { createProgressLine, printJson, printTable } from './output.ts'
 import { CommandError, print, printError, readTextFile } from './terminal.ts'
@@ -71,10 +70,9 @@ async function verify(options: VerifyCoherenceOptions): Promise<Outcome> {
   const clients: EdgeClient[] = []
   try {
     for (const url of urls) {
-      // Replicas with different keys do not accept the tokens of each other.
-      const caller = await authorizationFor(options.contract, { ...connection, url })
+      // Each client logs in itself: replicas with different keys do not accept the tokens of each other.
       for (let count = 0; count < perUrl; count++)
-        clients.push(createEdgeClient({ ...connection, url, authorization: caller }))
+        clients.push(createEdgeClient({ ...connection, url, contract: options.contract }))
     }
     const scope = describeScope(isBalanced, urls.length, replicas)
     return { ...(await runWithGroup(clients, options)), scope }
@@ -92,20 +90,11 @@ function parseUrls({ url, replica }: VerifyCoherenceOptions): readonly URL[] {
 }
 
 /** Returns how many replicas the edge has; `undefined`: the replica that answers cannot reach Redis. */
-async function countReplicas(connection: EdgeClientOptions): Promise<number | undefined> {
-  const client = createEdgeClient(connection)
-  const { origin } = connection.url
-  try {
-    const { status, text } = await client.getText('/api/nodes')
-    if (status !== 200)
-      throw new CommandError(`GET /api/nodes of ${origin} has status ${status}; it needs operations:read`)
-    const { replicas = [] }: Nodes = JSON.parse(text)
+function countReplicas(connection: EdgeClientOptions): Promise<number | undefined> {
+  return useOperations(createEdgeClient(connection), async ({ read }) => {
+    const { replicas = [] } = await read<Nodes>('/api/nodes')
     return replicas === null ? undefined : replicas.length + 1
-  } catch (error) {
-    throw connectError(error as Error, origin)
-  } finally {
-    await client.close()
-  }
+  })
 }
 
 function describeScope(isBalanced: boolean, urls: number, replicas: number | undefined): string {

@@ -1,4 +1,6 @@
 /** The requests of `manager-edge warm`, with a concurrency that follows the load of the nodes. */
+import type { NodeSummary, Nodes } from '../admin/console/node-types.ts'
+import { parseJson } from '../core/values.ts'
 import { type EdgeClient, type ReceivedResponse, UnauthorizedError } from './edge-client.ts'
 import { CommandError } from './terminal.ts'
 
@@ -33,7 +35,7 @@ const MAX_PAUSE_MS = 60_000
 
 /**
  * Requests all paths. After 429 or 503, a path is requested again after `Retry-After`, or after a pause that grows.
- * Rejects with an `UnauthorizedError` on status 401.
+ * Rejects with a `CommandError` if the edge refuses the credentials or the log-in.
  */
 export async function warmAll(paths: readonly string[], options: WarmAllOptions): Promise<void> {
   const { get, concurrency, onResult, onPause, sleep, now } = options
@@ -47,6 +49,7 @@ export async function warmAll(paths: readonly string[], options: WarmAllOptions)
 
   const request = async ({ path, attempt }: Task): Promise<void> => {
     const response = await get(path).catch((error: Error) => error)
+    if (response instanceof CommandError) throw response
     if (response instanceof Error)
       return onResult({ path, outcome: 'failed', reason: response.message || response.name })
     const { status, retryAfterMs } = response
@@ -95,11 +98,7 @@ export interface AdaptiveConcurrency {
 }
 
 /** The load of a node as `GET /api/nodes` of the operations listener reports it. */
-export interface NodeLoad {
-  readonly inFlight: number
-  readonly limit: number
-  readonly queue: number
-}
+export type NodeLoad = Pick<NodeSummary, 'inFlight' | 'limit' | 'queue'>
 
 export function createAdaptiveConcurrency(max: number): AdaptiveConcurrency {
   let limit = 1
@@ -147,15 +146,11 @@ export async function fetchNodeLoads(operations: Pick<EdgeClient, 'getText'>): P
 
 /** Returns the nodes that accept calls. */
 function parseNodes(text: string): readonly NodeLoad[] | undefined {
-  try {
-    const { nodes } = JSON.parse(text) as { readonly nodes: readonly (NodeLoad & { readonly state: string })[] }
-    return nodes.filter((node) => acceptsCalls(node) && node.limit > 0)
-  } catch {
-    return undefined
-  }
+  const { nodes } = (parseJson(text) ?? {}) as Partial<Nodes>
+  return nodes?.filter((node) => acceptsCalls(node) && node.limit > 0)
 }
 
-/** Whether the edge sends calls to a node in this state. */
-export function acceptsCalls({ state }: { readonly state: string }): boolean {
+/** Whether the edge sends calls to a node in this state, and the node has not failed. */
+export function acceptsCalls({ state }: Pick<NodeSummary, 'state'>): boolean {
   return state === 'up' || state === 'full' || state === 'not tried'
 }

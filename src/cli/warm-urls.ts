@@ -2,6 +2,8 @@
 import { SNAPSHOT_MARK } from '../cache/key.ts'
 import type { Contract } from '../catalogue/endpoint.ts'
 import { parseName } from '../core/endpoint-names.ts'
+import { ownField, parseJson } from '../core/values.ts'
+import { collectionContracts } from '../query/contracts.ts'
 import { EXIT_CODES } from '../server/exit.ts'
 import { type EdgeClient, UnauthorizedError } from './edge-client.ts'
 import { CommandError, readTextFile } from './terminal.ts'
@@ -35,22 +37,24 @@ const PAGE_SIZE = 1000
 /** A snapshot is built for the second query of a collection, and then answers both. */
 const SNAPSHOT_QUERIES = ['?limit=1', '?limit=2']
 
-/** What differs between the contracts: the query for details, and where the rows and their number are. */
-const listings = {
-  classic: { query: { details: 'true' }, items: 'items', total: 'totalItems' },
-  newer: { query: {}, items: 'affected_items', total: 'total_affected_items' },
-} as const
+/** The query for the rows with details. */
+const DETAILS = { classic: { details: 'true' }, newer: {} } as const
 
 /** Returns the URLs of the stored responses of a contract with the most hits, the busiest first. */
 export async function fetchBusiest(edge: EdgeClient, count: number, contract: Contract): Promise<readonly string[]> {
-  const { query, items, total } = listings[contract]
+  const { rowsName, totalName } = collectionContracts[contract]
   const names = new Set<string>()
   for (let offset = 0; names.size < count; offset += PAGE_SIZE) {
-    const page = new URLSearchParams({ ...query, sort: '-hits', limit: String(PAGE_SIZE), offset: String(offset) })
+    const page = new URLSearchParams({
+      ...DETAILS[contract],
+      sort: '-hits',
+      limit: String(PAGE_SIZE),
+      offset: String(offset),
+    })
     const { status, text } = await edge.getText(`/cache?${page}`)
     if (status === 401) throw new UnauthorizedError()
-    const { data } = (status === 200 ? parseObject(text) : {}) as { readonly data?: Record<string, unknown> }
-    const [rows, all] = [data?.[items], data?.[total]]
+    const data = ownField(status === 200 ? parseJson(text) : undefined, 'data')
+    const [rows, all] = [ownField(data, rowsName), ownField(data, totalName)]
     if (!Array.isArray(rows) || typeof all !== 'number') {
       const remedy = `it needs the permission cache:read, and --contract ${contract} a port for this contract`
       throw new CommandError(`GET /cache has status ${status}: ${text.slice(0, 200)}; ${remedy}`)
@@ -75,13 +79,4 @@ function urlsOf(path: string): readonly string[] {
   if (!path.endsWith(SNAPSHOT_MARK)) return [path]
   const collection = path.slice(0, -SNAPSHOT_MARK.length)
   return SNAPSHOT_QUERIES.map((query) => collection + query)
-}
-
-function parseObject(text: string): object {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? value : {}
-  } catch {
-    return {}
-  }
 }

@@ -2,7 +2,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Contract } from '../catalogue/endpoint.ts'
 import {
-  authorizationFor,
   type Credentials,
   connectError,
   createEdgeClient,
@@ -44,15 +43,14 @@ export async function warm(options: WarmOptions): Promise<void> {
   const { concurrency, list, contract, json } = options
   const url = checkOptions(options)
   const operationsUrl = options.operations === undefined ? undefined : parseOrigin('--operations', options.operations)
-  const credentials = await readAuthorization(options)
+  const authorization = await readAuthorization(options)
   const tls = options.ca === undefined ? {} : { ca: await readTextFile(options.ca) }
-  const authorization = await authorizationFor(contract, { url, authorization: credentials, ...tls })
-  const edge = createEdgeClient({ url, authorization, connections: concurrency, ...tls })
+  const edge = createEdgeClient({ url, authorization, contract, connections: concurrency, ...tls })
   const operations =
     operationsUrl &&
     createEdgeClient({
       url: operationsUrl,
-      authorization: credentials,
+      authorization,
       connections: 1,
       timeoutMs: NODE_LOAD_TIMEOUT_MS,
       ...tls,

@@ -151,10 +151,13 @@ const table: Readonly<Record<string, Room>> = {
       'cache/policy',
       'catalogue/endpoint',
       'catalogue/index',
+      'cli/edge-client',
       'core/request',
       'core/similar',
+      'core/values',
+      'query/contracts',
     ],
-    packages: ['@modelcontextprotocol/sdk', 'undici'],
+    packages: ['@modelcontextprotocol/sdk'],
   },
   // Connect to an edge as the other commands do.
   'packages/mcp/commands': {

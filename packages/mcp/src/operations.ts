@@ -25,7 +25,7 @@ export interface Arguments {
 }
 
 export interface EdgeCall {
-  readonly method: string
+  readonly method: Endpoint['method']
   /** Path and query. */
   readonly path: string
   readonly contentType?: string

@@ -4,7 +4,9 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { Contract } from '../../../src/catalogue/endpoint.ts'
-import type { Received } from './edge.ts'
+import type { ReceivedText } from '../../../src/cli/edge-client.ts'
+import { ownField, parseJson } from '../../../src/core/values.ts'
+import { collectionContracts } from '../../../src/query/contracts.ts'
 import { ArgumentError } from './operations.ts'
 
 /** Characters of JSON per token, at least: counts of tokens differ by model. */
@@ -25,20 +27,14 @@ export interface Cut {
   readonly next?: Cursor
 }
 
-/** The names of a page of rows in `data`. */
-const LISTS = {
-  classic: { items: 'items', total: 'totalItems' },
-  newer: { items: 'affected_items', total: 'total_affected_items' },
-} as const
-
 /** Cuts the body of a response to the budget. `isPaged`: the operation has `offset`. */
 export function cut(
-  { text, type }: Pick<Received, 'text' | 'type'>,
+  { text, type }: Pick<ReceivedText, 'text' | 'type'>,
   { operation, parameters, skip }: Cursor,
   { contract, isPaged, maxTokens }: { contract: Contract; isPaged: boolean; maxTokens: number },
 ): Cut {
   const budget = maxTokens * CHARACTERS_PER_TOKEN
-  const parsed = /json/.test(type) ? parse(text) : undefined
+  const parsed = /json/.test(type) ? parseJson(text) : undefined
   const page = isPaged ? pageOf(parsed, contract) : undefined
   const whole = safeJson(parsed ?? text)
   const nextOf = (offset: number, from: number): Cursor => ({
@@ -85,18 +81,10 @@ function fitting(rows: readonly unknown[], budget: number): readonly string[] {
 }
 
 function pageOf(parsed: unknown, contract: Contract): { rows: readonly unknown[]; total: number } | undefined {
-  const data = (parsed as { data?: Readonly<Record<string, unknown>> } | undefined)?.data
-  const rows = data?.[LISTS[contract].items]
-  const total = data?.[LISTS[contract].total]
+  const data = ownField(parsed, 'data')
+  const { rowsName, totalName } = collectionContracts[contract]
+  const [rows, total] = [ownField(data, rowsName), ownField(data, totalName)]
   return Array.isArray(rows) && typeof total === 'number' ? { rows, total } : undefined
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /**
@@ -125,7 +113,7 @@ export function encodeCursor(cursor: Cursor): string {
 }
 
 export function decodeCursor(text: unknown): Cursor {
-  const parsed = typeof text === 'string' ? parse(Buffer.from(text, 'base64url').toString()) : undefined
+  const parsed = typeof text === 'string' ? parseJson(Buffer.from(text, 'base64url').toString()) : undefined
   const { operation, parameters, skip } = (parsed ?? {}) as Partial<Cursor>
   if (
     typeof operation !== 'string' ||

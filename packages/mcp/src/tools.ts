@@ -3,9 +3,10 @@ import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js'
 import { factsOf } from '../../../src/admin/openapi/document.ts'
 import { invalidatedTags } from '../../../src/cache/policy.ts'
 import type { Body, Contract, Param, WriteEndpoint } from '../../../src/catalogue/endpoint.ts'
+import type { ReceivedText } from '../../../src/cli/edge-client.ts'
 import { type EdgeWrite, NO_BODY } from '../../../src/core/request.ts'
 import type { Confirmations } from './confirmations.ts'
-import type { Edge, Received } from './edge.ts'
+import type { Edge } from './edge.ts'
 import {
   ArgumentError,
   type Arguments,
@@ -227,7 +228,7 @@ export async function read(
 }
 
 function dataResult(
-  received: Received,
+  received: ReceivedText,
   cursor: Cursor,
   options: { contract: Contract; isPaged: boolean; maxTokens: number },
 ): CallToolResult {

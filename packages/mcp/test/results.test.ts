@@ -84,7 +84,7 @@ t.test('a text without rows is cut too', async (t) => {
 t.test('a code confirms one write, once, for a time; guesses end it', async (t) => {
   let now = 0
   const confirmations = new Confirmations(1000, () => now)
-  const call = { method: 'DELETE', path: '/agents/001' }
+  const call = { method: 'DELETE', path: '/agents/001' } as const
   const first = confirmations.add(call)
   t.match(confirmations.take(first.id, 'WRONG'), { ok: false })
   t.strictSame(confirmations.take(first.id, first.code.toLowerCase()), { ok: true, call })
