@@ -138,7 +138,7 @@ export function createNodeCall(request: EdgeRequest, { timeout, passedOnTo, ...c
 }
 
 /** A read whose response the dialect needs for the call of a request. `endpoint`: the path template. */
-export interface NeededRead extends Pick<DialectCall, 'node' | 'path' | 'timeout'> {
+interface NeededRead extends Pick<DialectCall, 'node' | 'path' | 'timeout'> {
   readonly endpoint: string
 }
 
