@@ -1,4 +1,4 @@
-/** JSON body of `GET /api/costs`: who costs the manager what. Times are milliseconds. */
+/** JSON body of `GET /api/costs`: the node time that each caller and endpoint causes. Times are milliseconds. */
 
 export interface CostCounts {
   readonly requests: number

@@ -1,7 +1,7 @@
 /** A rate limit for the costliest caller, computed from what was observed. The setting applies to each caller alike. */
 import type { CostReport, Costs } from './cost-types.ts'
 
-/** Below this share of the node time, no caller stands out. */
+/** No limit is proposed for a caller with a smaller share of the node time. */
 const MIN_SHARE = 0.25
 /** What the costliest caller needs on average, and the busiest second of the others, get this much room. */
 const MEAN_ROOM = 1.5
@@ -19,7 +19,8 @@ export function proposeLimit(
   const { caller, limited, peak, nodeTime } = costliest
   const share = nodeTime / Math.max(1, total.nodeTime)
   const cost = `${caller} causes ${percent(share)} of the node time`
-  if (share < MIN_SHARE) return { advice: `${cost}. No caller stands out, so no limit is proposed.` }
+  if (share < MIN_SHARE)
+    return { advice: `${cost}. No caller causes ${percent(MIN_SHARE)} or more, so no limit is proposed.` }
   const mean = limited / seconds
   const others = named.filter((row) => row.caller !== caller).sort((a, b) => b.peak - a.peak)
   const otherPeak = others[0]?.peak ?? 0

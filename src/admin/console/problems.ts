@@ -1,6 +1,7 @@
 /**
  * The problems of the edge, derived from its state. Everything that shows problems (banner, page title, API,
- * `/readyz?verbose`, `edge_degraded`) reads this list. The texts contain no durations that change with each second: a screen reader would read them again and again.
+ * `/readyz?verbose`, `edge_degraded`) reads this list. The texts contain no durations that change with each second: a
+ * screen reader would read them again and again.
  */
 import type { Degradation } from '../readiness.ts'
 import type { Problem, ProblemSeverity } from './api-types.ts'

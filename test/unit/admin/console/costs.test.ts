@@ -98,7 +98,7 @@ t.test('where a limit would not help, the advice says why', async (t) => {
   const equal = start()
   for (const caller of ['a', 'b', 'c', 'd', 'e']) equal.request({ caller, calls: [20] })
   equal.pass(1000)
-  t.match(equal.costs.read(), { advice: /No caller stands out/, proposal: undefined })
+  t.match(equal.costs.read(), { advice: /No caller causes 25 % or more/, proposal: undefined })
 })
 
 t.test('the counts of other replicas are added, and reports that are not valid are skipped', async (t) => {
