@@ -1,5 +1,6 @@
 /** Requests of the last minutes that were served stale or failed, by second and caller. Normal traffic costs one comparison. */
 import type { EventListeners } from '../../core/events.ts'
+import { NOT_SIGNED_IN, OTHERS } from './caller-names.ts'
 import type { AffectedCaller } from './incident-types.ts'
 
 export interface AffectedCounts {
@@ -17,7 +18,6 @@ const SLOTS = 120
 /** Callers of one second, and of one incident. All others count together. */
 const MAX_CALLERS = 200
 const MAX_SHOWN = 5
-const OTHERS = 'others'
 /** Failures this long after each other belong together. */
 const MAX_GAP_SECONDS = 5
 
@@ -32,7 +32,7 @@ export class AffectedRequests {
   #total: { readonly since: number; readonly callers: Map<string, Count> } | undefined
 
   readonly listeners: Required<Pick<EventListeners, 'request'>> = {
-    request: ({ at, cache, status, caller = 'not signed in' }) => {
+    request: ({ at, cache, status, caller = NOT_SIGNED_IN }) => {
       const isFailed = status >= 500
       if (!isFailed && cache !== 'stale') return
       const second = Math.floor(at / SECOND_MS)

@@ -2,6 +2,7 @@
 import { Type } from 'typebox'
 import { type EventListeners, type RequestEvent, wasSent } from '../../core/events.ts'
 import { validatorOf } from '../validation.ts'
+import { NOT_SIGNED_IN, OTHERS, shortenName } from './caller-names.ts'
 import type { CallerCost, CostCounts, CostReport, Costs, EndpointCost } from './cost-types.ts'
 import { proposeLimit } from './limit-proposal.ts'
 
@@ -27,7 +28,8 @@ const MINUTE_MS = 60_000
 const MINUTES = 10
 /** Pairs of a caller and an endpoint in one minute. Further callers count together. */
 const MAX_PAIRS = 2000
-const OTHERS = 'others'
+/** A longer name would make the report too long for the other replicas. */
+const MAX_NAME_CHARS = 120
 /** Calls of requests in progress, and requests that have ended and may still cause calls. */
 const MAX_REMEMBERED = 5000
 /** Longer than a request may take. Later, no request claims the calls any more. */
@@ -85,7 +87,7 @@ class CostMinutes {
     const counted = this.#minutes.filter((minute) => minute !== undefined && minute.at > oldest) as Minute[]
     const rows = counted.flatMap(({ callers }) =>
       [...callers].map(([caller, { routes, limited, peak }]) => ({
-        caller,
+        caller: caller && shortenName(caller, MAX_NAME_CHARS),
         cells: [...routes.values()].flat(),
         limited,
         peak,
@@ -162,7 +164,7 @@ export function createCosts({ requests, limit, now = Date.now }: CostsOptions): 
   return {
     listeners: {
       request: (event) => {
-        const { at, requestId, cache, caller = 'not signed in', rejectedWith } = event
+        const { at, requestId, cache, caller = NOT_SIGNED_IN, rejectedWith } = event
         const cell = minutes.cellOf(at, caller, event)
         const { counts } = cell
         counts.requests += 1
@@ -284,7 +286,7 @@ function sumOf(counts: readonly CostCounts[]): CostCounts {
 
 const count = Type.Number({ minimum: 0 })
 const counts = { requests: count, hits: count, calls: count, nodeTime: count }
-const caller = Type.Union([Type.String({ maxLength: 300 }), Type.Null()])
+const caller = Type.Union([Type.String({ maxLength: MAX_NAME_CHARS }), Type.Null()])
 /** Other programs may write to this Redis, so a report is validated before it is used. */
 const isCostReport = validatorOf(
   Type.Object({

@@ -2,6 +2,7 @@
 import { Type } from 'typebox'
 import { validatorOf } from '../validation.ts'
 import { countsOf } from './affected-requests.ts'
+import { shortenName } from './caller-names.ts'
 import { describeIncident, markdownOf } from './incident-text.ts'
 import type { Incident, IncidentPart } from './incident-types.ts'
 
@@ -82,13 +83,8 @@ export function boundedPart(part: IncidentPart): IncidentPart {
       ...problem,
       summary: problem.summary.slice(0, MAX_SUMMARY_CHARS),
     })),
-    callers: part.callers.map((caller) => ({ ...caller, name: endOf(caller.name) })),
+    callers: part.callers.map((caller) => ({ ...caller, name: shortenName(caller.name, MAX_NAME_CHARS) })),
   }
-}
-
-/** The end of a long name tells users of one issuer apart. */
-function endOf(name: string): string {
-  return name.length <= MAX_NAME_CHARS ? name : `…${name.slice(1 - MAX_NAME_CHARS)}`
 }
 
 /** Returns undefined if the text is not a valid part. */

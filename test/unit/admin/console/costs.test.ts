@@ -117,6 +117,18 @@ t.test('the counts of other replicas are added, and reports that are not valid a
   t.equal(here.costs.read().replicas, 1)
 })
 
+t.test('long names of callers fit in a report', async (t) => {
+  const [here, there] = [start(), start()]
+  const name = (user: number) => `https://issuer.example/${'r'.repeat(400)}/user-${user}`
+  for (let user = 0; user < 40; user += 1) there.request({ caller: name(user), calls: [20 + user] })
+  const report = JSON.stringify(there.costs.report())
+  t.ok(report.length < 16_384, `${report.length} characters`)
+  here.costs.offer([JSON.parse(report)])
+  const { replicas, callers } = here.costs.read()
+  t.equal(replicas, 2)
+  t.match(callers[0], { caller: /^….*\/user-39$/, calls: 1 })
+})
+
 t.test('many callers and endpoints cost a limited amount of memory', async (t) => {
   const { costs, request } = start()
   for (let count = 0; count < 3000; count += 1) request({ caller: `caller-${count}`, calls: [1] })
