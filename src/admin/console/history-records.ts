@@ -64,9 +64,10 @@ export function addRecord(
   target.times.addPairs(latencies)
 }
 
-/** `run`: the process that reported the event. */
+/** `run`: the process that reported the event. A text that is too long for a record is shortened. */
 export function encodeEvent(run: string, { at, replica, kind, text }: HistoryEvent): string {
-  return JSON.stringify([FORM, run, at, replica, kind, ...(text === undefined ? [] : [text])])
+  const shortened = text !== undefined && text.length > MAX_NAME_CHARS ? `${text.slice(0, MAX_NAME_CHARS - 1)}…` : text
+  return JSON.stringify([FORM, run, at, replica, kind, ...(shortened === undefined ? [] : [shortened])])
 }
 
 /** Returns undefined if the text is not a valid event. */

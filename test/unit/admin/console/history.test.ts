@@ -213,6 +213,16 @@ t.test('bad and foreign values in Redis are skipped', async (t) => {
   t.strictSame(events, [{ at: START, replica: 'one', kind: 'ejection', text: 'worker-1' }])
 })
 
+t.test('a long text of an event is shortened', async (t) => {
+  const one = startReplica(t, 'one', createStore())
+  const problems = Array.from({ length: 30 }, (_, node) => `worker-${node} is down`).join('; ')
+  one.history.recordEvent({ kind: 'incident', text: problems })
+  await pass(20 * SECOND, one)
+  const { events } = await one.history.read('5m')
+  t.equal(events.length, 1)
+  t.match(events[0]?.text, /^worker-0 is down; worker-1 is down; .*…$/)
+})
+
 t.test('events of all replicas are listed once, and a repeated event within ten seconds is one', async (t) => {
   const store = createStore()
   const [one, two] = [startReplica(t, 'one', store), startReplica(t, 'two', store)]
