@@ -11,17 +11,9 @@ import { type DeniedRights, findDeniedRights } from '../redis/rights.ts'
 
 export type Check = { readonly ok: true } | { readonly ok: false; readonly reason: string }
 
-/**
- * Checks whether the edge can use this Redis; `undefined` if none is configured. Opens a plain connection: a store
- * would register as one more replica, and writes of other replicas would wait for it after this command has ended.
- */
-export async function checkRedis(redis: Config['cache']['redis']): Promise<Check | undefined> {
-  const options = await redisConnectionOptions(redis)
-  if (options === undefined) return undefined
-  const connection = new RedisConnection(options, { ...DEFAULT_TIMES, commandTimeout: redis.timeout })
-  connection.open()
-  try {
-    await connection.waitUntilReady(DEFAULT_TIMES.bulkTimeout)
+/** Checks whether the edge can use this Redis; `undefined` if none is configured. */
+export function checkRedis(redis: RedisSettings): Promise<Check | undefined> {
+  return withRedis(redis, async (connection) => {
     if (!connection.isReady) {
       const [place] = redisPlaces(redis)
       const wrong = place && (await findWrongProtocol(place))
@@ -36,6 +28,26 @@ export async function checkRedis(redis: Config['cache']['redis']): Promise<Check
     const denied = await findDeniedRights(connection, redis.cluster.length > 0)
     if (denied === undefined) return { ok: true }
     return { ok: false, reason: describeDenied(denied, redis.username ?? 'default') }
+  })
+}
+
+type RedisSettings = Config['cache']['redis']
+
+/**
+ * Runs `use` with a plain connection that was given time to open; `undefined` if no Redis is configured. A store would
+ * register as one more replica, and writes of other replicas would wait for it after this command has ended.
+ */
+export async function withRedis<Result>(
+  redis: RedisSettings,
+  use: (connection: RedisConnection) => Promise<Result>,
+): Promise<Result | undefined> {
+  const options = await redisConnectionOptions(redis)
+  if (options === undefined) return undefined
+  const connection = new RedisConnection(options, { ...DEFAULT_TIMES, commandTimeout: redis.timeout })
+  connection.open()
+  try {
+    await connection.waitUntilReady(DEFAULT_TIMES.bulkTimeout)
+    return await use(connection)
   } finally {
     connection.close()
   }
@@ -91,7 +103,7 @@ export interface Place {
 }
 
 /** Returns the servers and sentinels of the settings. A socket of Unix is no place. */
-export function redisPlaces(redis: Config['cache']['redis']): readonly Place[] {
+export function redisPlaces(redis: RedisSettings): readonly Place[] {
   const isSecure = usesRedisTls(redis)
   const addresses = [...redis.sentinels, ...redis.cluster].map((address) => ({ ...address, isSecure }))
   if (addresses.length > 0 || redis.url === undefined) return addresses

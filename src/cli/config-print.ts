@@ -1,10 +1,9 @@
 /** `manager-edge config print`: the effective settings and where each of them comes from. Secrets are masked. */
-import { loadConfig } from '../config/index.ts'
 import { schema } from '../config/schema.ts'
 import { formatPath, getIn, isObject, listLeaves, type Path, type SchemaNode, schemaAt } from '../config/tree.ts'
 import { redactUserInfo } from '../config/validate.ts'
 import { printJson, printTable } from './output.ts'
-import { loadCommandConfig } from './terminal.ts'
+import { loadWithOrigins } from './terminal.ts'
 
 export interface ConfigPrintOptions {
   readonly config?: string
@@ -23,10 +22,7 @@ interface PrintedSetting {
 const MASK = '(secret)'
 
 export async function printConfig({ config: file, changed, json }: ConfigPrintOptions): Promise<void> {
-  // Reports faults and deprecated names, as each command does.
-  await loadCommandConfig(file)
-  const loaded = await loadConfig({ file })
-  if (!loaded.ok) return
+  const loaded = await loadWithOrigins(file)
   const settings = listLeaves(schema).flatMap(({ path, schema: node }): PrintedSetting[] => {
     const value = getIn(loaded.config, path)
     const origin = loaded.originOf(path) ?? fileOrigin(path, node, loaded.originOf) ?? 'default'

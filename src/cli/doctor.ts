@@ -6,15 +6,13 @@ import { lookup } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'
 import { Agent } from 'undici'
 import { readTls } from '../app/cluster.ts'
-import { redisConnectionOptions } from '../app/redis.ts'
 import type { Config } from '../config/schema.ts'
-import { RedisConnection } from '../redis/connection.ts'
 import { DEFAULT_TIMES } from '../redis/options.ts'
 import type { NodeTls } from '../upstream/options.ts'
 import { balancerFindings } from './balancer-timeouts.ts'
 import { certificateFindings } from './certificate-findings.ts'
 import { checkConnections, checkStart } from './check.ts'
-import { hostOf, redisPlaces } from './check-redis.ts'
+import { hostOf, redisPlaces, withRedis } from './check-redis.ts'
 import { type Finding, failure } from './finding.ts'
 import { coloured, createProgressLine, formatTime, printJson, singleLine } from './output.ts'
 import { CommandError, loadCommandConfig, print, readTextFile } from './terminal.ts'
@@ -172,12 +170,7 @@ function clockFinding(check: string, ahead: number): Finding {
 
 /** Returns the round trip and the clock of Redis. Why Redis cannot be used is among the connections. */
 async function redisFindings({ cache: { redis } }: Config): Promise<readonly Finding[]> {
-  const options = await redisConnectionOptions(redis)
-  if (options === undefined) return []
-  const connection = new RedisConnection(options, { ...DEFAULT_TIMES, commandTimeout: redis.timeout })
-  connection.open()
-  try {
-    await connection.waitUntilReady(DEFAULT_TIMES.bulkTimeout)
+  const found = await withRedis(redis, async (connection) => {
     const times: number[] = []
     let ahead = 0
     for (let count = 0; count < ROUND_TRIPS; count++) {
@@ -188,9 +181,8 @@ async function redisFindings({ cache: { redis } }: Config): Promise<readonly Fin
       ahead = Number(reply.value[0]) * 1000 + HALF_SECOND_MS - Date.now()
     }
     return [redisTripFinding(Math.min(...times), redis.timeout), clockFinding('redis clock', ahead)]
-  } finally {
-    connection.close()
-  }
+  })
+  return found ?? []
 }
 
 function redisTripFinding(ms: number, timeout: number): Finding {

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { InvalidArgumentError } from 'commander'
+import type { LoadResult } from '../config/index.ts'
 import type { Config } from '../config/schema.ts'
 import { weaknessOf } from '../config/weak-password.ts'
 import { EXIT_CODES } from '../server/exit.ts'
@@ -34,8 +35,13 @@ export function parseInteger(min: number, max: number): (text: string) => number
   }
 }
 
-/** Loads the configuration of a command and prints its deprecated settings. Throws all faults, one line each. */
+/** Loads the configuration of a command. */
 export async function loadCommandConfig(file: string | undefined): Promise<Config> {
+  return (await loadWithOrigins(file)).config
+}
+
+/** Loads the configuration and prints warnings, such as of deprecated settings. Throws all faults, one line each. */
+export async function loadWithOrigins(file: string | undefined): Promise<Extract<LoadResult, { ok: true }>> {
   // Loaded here, so that commands without a configuration start without the YAML parser and the validator.
   const { loadConfig } = await import('../config/index.ts')
   const loaded = await loadConfig({ file })
@@ -44,7 +50,7 @@ export async function loadCommandConfig(file: string | undefined): Promise<Confi
   for (const warning of loaded.warnings) printError(`warning: ${warning}`)
   const weakness = weaknessOf(loaded.config.cluster.credentials)
   if (weakness !== undefined) printError(`warning: cluster.credentials: ${weakness}`)
-  return loaded.config
+  return loaded
 }
 
 /** Reads a file that an option names. */
