@@ -110,8 +110,8 @@ function redirect(file) {
 
 /**
  * Writes `dist/program` and, so that an installation can leave them out, `dist/simulator` and `dist/mcp`, which share the code of
- * the edge. `dist/mcp` contains the libraries that no other part uses, with their licences. The files lie as deep in `dist` as a compiled file lies in its room, so what the sources find by their own place is found from the
- * bundle too.
+ * the edge. `dist/mcp` contains the libraries that no other part uses, with their licences. The files lie as deep in `dist` as a
+ * compiled file lies in its room, so what the sources find by their own place is found from the bundle too.
  */
 async function bundleProgram() {
   // As seen from the folders of the bundle.

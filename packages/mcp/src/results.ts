@@ -102,7 +102,10 @@ export function safeJson(value: unknown): string {
   )
 }
 
-/** Encloses text of `safeJson` in delimiters that it cannot contain. They differ in each result, so that no text can foresee them. */
+/**
+ * Encloses text of `safeJson` in delimiters that it cannot contain. They differ in each result, so that no text can foresee
+ * them.
+ */
 export function markAsData(text: string): string {
   const name = `data-${randomBytes(12).toString('hex')}`
   return `<${name}>\n${text}\n</${name}>`

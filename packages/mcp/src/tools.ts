@@ -38,14 +38,14 @@ export interface Tools {
   call(name: string, args: Readonly<Record<string, unknown>>, ask: AskPerson): Promise<CallToolResult>
 }
 
-/** Without `limit`, a page has so many rows. */
+/** Rows of a page without `limit`. */
 const DEFAULT_LIMIT = 50
 
 const DESCRIBE = 'describe_operation'
 const CONTINUE = 'continue_result'
 const PREVIEW = 'preview_write'
 const CONFIRM = 'confirm_write'
-/** Stands for the operation in the result of a write. */
+/** The name of the operation in the result of a write. */
 const WRITE = 'write'
 
 export function createTools(ports: ToolPorts): Tools {
@@ -310,12 +310,7 @@ async function confirm(
   if (!taken.ok) return textResult(`Nothing was sent: ${taken.reason}.`, true)
   const received = await edge.send(taken.call)
   const cursor: Cursor = { operation: WRITE, parameters: {}, skip: 0 }
-  const { content, isError } = dataResult(received, cursor, {
-    contract: operations.contract,
-    isPaged: false,
-    maxTokens,
-  })
-  return { isError: isError === true, content }
+  return dataResult(received, cursor, { contract: operations.contract, isPaged: false, maxTokens })
 }
 
 async function askFor(confirmations: Confirmations, id: unknown, ask: NonNullable<AskPerson>) {
