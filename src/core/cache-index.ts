@@ -28,14 +28,21 @@ export interface SnapshotState {
   readonly needsAllRows: boolean
 }
 
+/**
+ * Why a stored response left the memory of a process. `limit`: it could be served, and made room for another one. `expired`:
+ * its time was over. `invalidated`: a write, a purge or a gap in the invalidations has ended its use. `replaced`: a newer
+ * response for the same key took its place.
+ */
+export type EvictionReason = 'limit' | 'expired' | 'invalidated' | 'replaced'
+
 /** The stored responses in the memory of this process. */
 export interface LocalState {
   readonly bytes: number
   readonly entries: number
   /** The limit of `bytes`. */
   readonly limit: number
-  /** Responses that were removed because of the limit, since the start. */
-  readonly evictions: number
+  /** Responses that were removed since the start. Each stored response is either among `entries` or counted here once. */
+  readonly evictions: Readonly<Record<EvictionReason, number>>
 }
 
 /** `up`: the shared store is reachable; always true without one. */

@@ -229,9 +229,18 @@ export class KnownEpochs {
 
   /** Returns the epochs of these tags, or undefined if one of them is unknown. */
   get(tags: readonly Tag[]): TagEpochs | undefined {
+    return this.#epochsOf(tags, (tag) => this.#epochs.get(tag))
+  }
+
+  /** As `get`, without counting as a use: the epochs are not forgotten later because of it. */
+  peek(tags: readonly Tag[]): TagEpochs | undefined {
+    return this.#epochsOf(tags, (tag) => this.#epochs.peek(tag))
+  }
+
+  #epochsOf(tags: readonly Tag[], find: (tag: Tag) => string | undefined): TagEpochs | undefined {
     const epochs: string[] = []
     for (const tag of tags) {
-      const epoch = this.#epochs.get(tag)
+      const epoch = find(tag)
       if (epoch === undefined) return undefined
       epochs.push(epoch)
     }

@@ -4,7 +4,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { LocalState, StoredResponseInfo } from '../../core/cache-index.ts'
+import type { EvictionReason, LocalState, StoredResponseInfo } from '../../core/cache-index.ts'
 import type { Lookup, StoredResponse, TagEpochs } from '../../core/response.ts'
 import type { NewStoredResponse } from './contract.ts'
 import { compareEpochs, type KnownEpochs, keyTag, MAX_EVICTIONS, TimedEpochs, withKeyEpoch } from './epochs.ts'
@@ -97,26 +97,37 @@ export function toLocalEntry(
 /** A use is noted once in this time: to note it costs a tenth of a hit. So the order of evictions is exact to a second. */
 const USE_INTERVAL_MS = 1000
 
+export interface LocalEntriesOptions {
+  /** Called for each new entry. */
+  readonly maxBytes: () => number
+  /** Returns the milliseconds of a monotonic clock. */
+  readonly elapsed: () => number
+  /** Returns whether an invalidation has ended the use of an entry. Called when the entry leaves the map. */
+  readonly isOutdated: (key: string, entry: LocalEntry) => boolean
+  /** Called for each entry that is deleted, evicted or replaced. */
+  readonly onRemove?: (key: string, entry: LocalEntry) => void
+}
+
 /** A map that evicts the least recently used entries beyond `maxBytes`. With 0 bytes it stores nothing. */
 export class LocalEntries {
   readonly #entries: LRUCache<string, LocalEntry>
-  readonly #maxBytes: () => number
-  readonly #elapsed: () => number
-  #evictions = 0
+  readonly #options: LocalEntriesOptions
+  readonly #evictions: Record<EvictionReason, number> = { limit: 0, expired: 0, invalidated: 0, replaced: 0 }
 
-  /**
-   * `maxBytes` is called for each new entry, `onRemove` for each entry that is deleted, evicted or replaced.
-   */
-  constructor(maxBytes: () => number, elapsed: () => number, onRemove?: (key: string, entry: LocalEntry) => void) {
-    this.#maxBytes = maxBytes
-    this.#elapsed = elapsed
-    const dispose = onRemove && ((entry: LocalEntry, key: string) => onRemove(key, entry))
-    const options = { maxSize: Number.MAX_SAFE_INTEGER, sizeCalculation: sizeOf, ...(dispose && { dispose }) }
-    this.#entries = new LRUCache<string, LocalEntry>(options)
+  constructor(options: LocalEntriesOptions) {
+    this.#options = options
+    this.#entries = new LRUCache<string, LocalEntry>({
+      maxSize: Number.MAX_SAFE_INTEGER,
+      sizeCalculation: sizeOf,
+      dispose: (entry, key, how) => {
+        if (how !== 'delete') this.#countEviction(key, entry, how === 'evict' ? 'limit' : 'replaced')
+        options.onRemove?.(key, entry)
+      },
+    })
   }
 
   /** Returns the entry if it has not expired. */
-  get(key: string, now = this.#elapsed()): LocalEntry | undefined {
+  get(key: string, now = this.#options.elapsed()): LocalEntry | undefined {
     const entry = this.peek(key, now)
     if (entry !== undefined && now - (entry.usedAt ?? Number.NEGATIVE_INFINITY) >= USE_INTERVAL_MS) {
       entry.usedAt = now
@@ -126,39 +137,47 @@ export class LocalEntries {
   }
 
   /** As `get`, without counting as a use: the entry is not evicted later because of it. */
-  peek(key: string, now = this.#elapsed()): LocalEntry | undefined {
+  peek(key: string, now = this.#options.elapsed()): LocalEntry | undefined {
     const entry = this.#entries.peek(key)
     if (entry === undefined || now < entry.expiresAt) return entry
-    this.#entries.delete(key)
+    this.delete(key)
     return undefined
   }
 
   /** Returns whether the entry was stored. One that is larger than the whole map is not. */
   set(key: string, entry: LocalEntry): boolean {
-    const maxBytes = this.#maxBytes()
+    const maxBytes = this.#options.maxBytes()
     if (sizeOf(entry, key) > maxBytes) {
-      this.#entries.delete(key)
+      this.delete(key)
       return false
     }
     this.#entries.set(key, withOwnBytes(entry))
-    for (let count = 0; this.#entries.calculatedSize > maxBytes && count < MAX_EVICTIONS; count++) {
-      this.#entries.pop()
-      this.#evictions += 1
-    }
+    for (let count = 0; this.#entries.calculatedSize > maxBytes && count < MAX_EVICTIONS; count++) this.#entries.pop()
     return true
   }
 
   delete(key: string): void {
+    const entry = this.#entries.peek(key)
+    if (entry === undefined) return
+    this.#countEviction(key, entry, 'replaced')
     this.#entries.delete(key)
   }
 
+  /** Counts no evictions: the process ends. */
   clear(): void {
     this.#entries.clear()
   }
 
   get state(): LocalState {
     const { calculatedSize: bytes, size: entries } = this.#entries
-    return { bytes, entries, limit: this.#maxBytes(), evictions: this.#evictions }
+    return { bytes, entries, limit: this.#options.maxBytes(), evictions: { ...this.#evictions } }
+  }
+
+  /** `reason`: if the entry could still be served. */
+  #countEviction(key: string, entry: LocalEntry, reason: 'limit' | 'replaced'): void {
+    const { elapsed, isOutdated } = this.#options
+    const hasExpired = elapsed() >= entry.expiresAt
+    this.#evictions[hasExpired ? 'expired' : isOutdated(key, entry) ? 'invalidated' : reason] += 1
   }
 }
 
@@ -190,8 +209,8 @@ export class LocalTier {
   readonly #entries: LocalEntries
   readonly #known: KnownEpochs
 
-  constructor(entries: LocalEntries, known: KnownEpochs) {
-    this.#entries = entries
+  constructor(options: Pick<LocalEntriesOptions, 'maxBytes' | 'elapsed'>, known: KnownEpochs) {
+    this.#entries = new LocalEntries({ ...options, isOutdated: (key, entry) => this.#isOutdated(key, entry) })
     this.#known = known
   }
 
@@ -219,6 +238,11 @@ export class LocalTier {
 
   clear(): void {
     this.#entries.clear()
+  }
+
+  #isOutdated(key: string, entry: LocalEntry): boolean {
+    const epochs = this.#known.peek([...entry.tags, keyTag(key)])
+    return epochs === undefined || compareEpochs(entry, withKeyEpoch(epochs)) !== 'same'
   }
 
   #validHit(key: string, tags: readonly Tag[], entry: LocalEntry | undefined): LocalHit | undefined {

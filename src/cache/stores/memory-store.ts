@@ -72,9 +72,14 @@ class MemoryCache {
     const { fenceLease = WRITE_FENCE_LEASE_MS, elapsed = () => performance.now() } = options
     this.#elapsed = elapsed
     this.#fenceLease = fenceLease
-    const onRemove = (key: string, { info }: LocalEntry) => this.#keysByGroup.get(info.group)?.delete(key)
-    this.#entries = new LocalEntries(options.bytes, elapsed, onRemove)
-    this.#epochs = new EpochTable(elapsed)
+    const epochs = new EpochTable(elapsed)
+    this.#epochs = epochs
+    this.#entries = new LocalEntries({
+      maxBytes: options.bytes,
+      elapsed,
+      isOutdated: (key, entry) => compareEpochs(entry, epochs.read(key, entry.tags)) !== 'same',
+      onRemove: (key, { info }) => this.#keysByGroup.get(info.group)?.delete(key),
+    })
   }
 
   lookup(key: string, tags: readonly Tag[]): Lookup {

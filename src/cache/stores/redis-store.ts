@@ -15,7 +15,6 @@ import type { InvalidationSequence } from './index-rows.ts'
 import { Invalidator } from './invalidator.ts'
 import {
   knownEpochsOf,
-  LocalEntries,
   type LocalEntry,
   LocalTier,
   localLookup,
@@ -82,7 +81,7 @@ class RedisCache {
     const codec = createEntryCodec(encryptionKey)
     this.#replica = replica
     this.#known = known
-    this.#local = new LocalTier(new LocalEntries(options.localBytes, replica.elapsed), known)
+    this.#local = new LocalTier({ maxBytes: options.localBytes, elapsed: replica.elapsed }, known)
     this.#entries = new RedisEntries({ replica, codec, onEvent })
     this.parts = createRedisParts({ replica, codec, onEvent })
     this.#redis = new RedisTier({ replica, known, entries: this.#entries })

@@ -380,8 +380,9 @@ export const stateSeries: readonly StateSeries[] = [
   gauge('edge_cache_local_limit_bytes', 'Limit of edge_cache_local_bytes.', ({ store }) => store?.().local.limit ?? 0),
   counter(
     'edge_cache_local_evictions_total',
-    'Stored responses that were removed from the local tier because of this limit.',
-    ({ store }) => store?.().local.evictions ?? 0,
+    'Stored responses that left the local tier, by reason: limit (of its bytes), expired, invalidated, replaced.',
+    ({ store }) => Object.entries(store?.().local.evictions ?? {}).map(([reason, count]) => [{ reason }, count]),
+    { labels: ['reason'] },
   ),
   ofSnapshots('edge_cache_snapshots', 'Snapshots of collections in the memory of this replica.', () => 1),
   ofSnapshots('edge_cache_snapshot_rows', 'Rows of these snapshots.', ({ rows }) => rows),

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { KnownEpochs } from '../../../../src/cache/stores/epochs.ts'
-import { LocalEntries, LocalTier } from '../../../../src/cache/stores/local-entries.ts'
+import { LocalTier } from '../../../../src/cache/stores/local-entries.ts'
 import { StoredForms } from '../../../../src/core/stored-forms.ts'
 
 const LOCAL_BYTES = 256 << 20
@@ -20,15 +20,11 @@ const response = {
 t.test('every entry of a local tier that a reload made 256 MiB is a hit without a call to Redis', async (t) => {
   let localBytes = 1 << 20
   const known = new KnownEpochs(() => localBytes)
-  const entries = new LocalEntries(
-    () => localBytes,
-    () => 0,
-  )
+  const tier = new LocalTier({ maxBytes: () => localBytes, elapsed: () => 0 }, known)
   localBytes = LOCAL_BYTES
-  const tier = new LocalTier(entries, known)
   const tagsOf = (at: number) => [`agent:${at}`]
   let count = 0
-  for (; entries.state.bytes < 0.99 * LOCAL_BYTES; count += 1) {
+  for (; tier.state.bytes < 0.99 * LOCAL_BYTES; count += 1) {
     const tags = tagsOf(count)
     const key = String(count).padStart(43, 'k')
     const info = { url: `/agents/${count}`, group: 'agents', endpoint: '/agents/:agent_id', scope: 'everyone', tags }

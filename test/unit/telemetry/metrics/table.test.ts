@@ -55,7 +55,10 @@ const sources: MetricsSources = {
       drainedWithoutEnd: 0,
     },
   ],
-  store: () => ({ up: true, local: { bytes: 5, entries: 1, limit: 9, evictions: 2 } }),
+  store: () => ({
+    up: true,
+    local: { bytes: 5, entries: 1, limit: 9, evictions: { limit: 2, expired: 3, invalidated: 4, replaced: 5 } },
+  }),
   snapshots: () => [
     { url: '/agents#*', group: 'agents', rows: 100, bytes: 5000, queries: 7, calls: 1, needsAllRows: false },
     { url: '/rules#*', group: 'rules', rows: 20, bytes: 900, queries: 0, calls: 1, needsAllRows: false },
