@@ -1,11 +1,11 @@
 /** `manager-edge drain` and `undrain`: take a node out for maintenance and put it back. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type ExpectedLoad, expectLoad } from '../admin/console/expected-load.ts'
 import type { DrainResult, NodeSummary, Nodes } from '../admin/console/node-types.ts'
 import { durationFormat } from '../config/formats.ts'
 import { type ConnectionOptions, type Operations, usageError, withOperations } from './edge-client.ts'
 import { createProgressLine, formatTime, printJson, printTable } from './output.ts'
 import { CommandError, print } from './terminal.ts'
-import { acceptsCalls } from './warm-requests.ts'
 
 export interface UndrainOptions extends ConnectionOptions {
   readonly json?: true
@@ -21,24 +21,15 @@ export interface DrainOptions extends UndrainOptions {
   readonly waitTimeout: number
 }
 
-/** The calls to a node of this replica in the last five minutes, and those that it gets if the node is drained. */
-interface ExpectedLoad {
-  readonly node: string
-  readonly callsPerMinute: number
-  readonly expectedPerMinute: number
-  readonly inFlight: number
-  readonly limit: number
-}
-
 export async function drain(name: string, options: DrainOptions): Promise<void> {
   const { for: duration, reason, confirmMaster, dryRun, wait, json } = options
   if (duration !== undefined && !durationFormat.validate(duration))
     throw usageError(`--for ${duration} is not ${durationFormat.description}; write for example --for 30m`)
   await withOperations(options, async (operations) => {
     const nodes = await operations.read<Nodes>('/api/nodes')
-    const expected = expectLoad(name, nodes)
-    const isMaster = nodes.nodes.some((node) => node.name === name && node.type === 'master')
-    if (isMaster && !confirmMaster && !dryRun)
+    const node = findNode(name, nodes)
+    const expected = expectLoad(node, nodes)
+    if (node.type === 'master' && !confirmMaster && !dryRun)
       throw new CommandError(`${name} is the master, without which writes fail; give --confirm-master if it is meant`)
     if (!json) printLoad(name, expected)
     if (dryRun) return json ? printJson({ node: name, expected }) : undefined
@@ -79,32 +70,10 @@ function scopeOf({ appliesTo }: DrainResult): string {
   return appliesTo === 'allReplicas' ? ' (all replicas)' : ' (this replica only, because there is no Redis)'
 }
 
-const COUNTED_MINUTES = 5
-
-/** Assumes that the other nodes get equal shares of the calls. Requests that need this node fail instead. */
-function expectLoad(name: string, { nodes }: Nodes): readonly ExpectedLoad[] {
-  const drained = nodes.find((node) => node.name === name)
-  if (drained === undefined) {
-    const known = nodes.map((node) => node.name).join(', ')
-    throw new CommandError(`the cluster has no node ${name}; it has ${known}`)
-  }
-  const others = nodes.filter((node) => node !== drained && acceptsCalls(node))
-  const share = drained.drain === undefined ? perMinute(drained) / Math.max(1, others.length) : 0
-  return others.map((node) => ({
-    node: node.name,
-    callsPerMinute: round(perMinute(node)),
-    expectedPerMinute: round(perMinute(node) + share),
-    inFlight: node.inFlight,
-    limit: node.limit,
-  }))
-}
-
-function perMinute({ calls }: NodeSummary): number {
-  return calls / COUNTED_MINUTES
-}
-
-function round(value: number): number {
-  return Math.round(value * 10) / 10
+function findNode(name: string, { nodes }: Nodes): NodeSummary {
+  const found = nodes.find((node) => node.name === name)
+  if (found !== undefined) return found
+  throw new CommandError(`the cluster has no node ${name}; it has ${nodes.map((node) => node.name).join(', ')}`)
 }
 
 function printLoad(name: string, expected: readonly ExpectedLoad[]): void {

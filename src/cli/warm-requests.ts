@@ -1,4 +1,5 @@
 /** The requests of `manager-edge warm`, with a concurrency that follows the load of the nodes. */
+import { acceptsCalls } from '../admin/console/expected-load.ts'
 import type { NodeSummary, Nodes } from '../admin/console/node-types.ts'
 import { parseJson } from '../core/values.ts'
 import { type EdgeClient, type ReceivedResponse, UnauthorizedError } from './edge-client.ts'
@@ -148,9 +149,4 @@ export async function fetchNodeLoads(operations: Pick<EdgeClient, 'getText'>): P
 function parseNodes(text: string): readonly NodeLoad[] | undefined {
   const { nodes } = (parseJson(text) ?? {}) as Partial<Nodes>
   return nodes?.filter((node) => acceptsCalls(node) && node.limit > 0)
-}
-
-/** Whether the edge sends calls to a node in this state, and the node has not failed. */
-export function acceptsCalls({ state }: Pick<NodeSummary, 'state'>): boolean {
-  return state === 'up' || state === 'full' || state === 'not tried'
 }
