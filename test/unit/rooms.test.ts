@@ -114,9 +114,9 @@ const table: Readonly<Record<string, Room>> = {
       'typebox',
     ],
   },
-  // The operators' page runs in a browser. It knows the edge only by the types of the console API.
+  // The operators' page runs in a browser. It knows the edge only by the types of the console API, and what follows from them.
   'packages/console': {
-    rooms: ['admin/console/*-types'],
+    rooms: ['admin/console/*-types', 'admin/console/expected-load'],
     packages: ['preact', '@preact/signals', 'uplot', '@tanstack/virtual-core'],
   },
   config: { rooms: ['core'], packages: ['yaml', 'typebox', 'ajv'] },

@@ -50,6 +50,11 @@ export function formatDuration(ms: number | undefined | null): string {
   return formatTwoUnits(ms, [DAY_MS, 'd'], [HOUR_MS, 'h'])
 }
 
+/** Returns the age in whole seconds. */
+export function formatAge(ms: number): string {
+  return formatDuration(Math.floor(ms / SECOND_MS) * SECOND_MS)
+}
+
 type Unit = readonly [ms: number, name: string]
 
 function formatTwoUnits(ms: number, [unitMs, unit]: Unit, [smallerMs, smaller]: Unit): string {

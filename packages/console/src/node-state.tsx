@@ -1,5 +1,6 @@
 /** The state of a node as a pill, and its load as a bar. */
 import type { NodeSummary } from '../../../src/admin/console/node-types.ts'
+import { formatAge } from './format.ts'
 
 const pillOf: Readonly<Record<NodeSummary['state'], string>> = {
   up: 'good',
@@ -16,6 +17,12 @@ const pillOf: Readonly<Record<NodeSummary['state'], string>> = {
 
 export function NodeState({ state }: Pick<NodeSummary, 'state'>) {
   return <span class={`pill ${pillOf[state]}`}>{state}</span>
+}
+
+/** Who has drained a node, why, and until when. */
+export function describeDrain({ by, ago, reason, endsIn }: NonNullable<NodeSummary['drain']>): string {
+  const end = endsIn === undefined ? '' : `, ${formatAge(endsIn)} more`
+  return `${reason === undefined ? '' : `${reason}, `}by ${by}, ${formatAge(ago)} ago${end}`
 }
 
 /** Calls in flight as a share of the limit. */

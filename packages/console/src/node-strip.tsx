@@ -1,7 +1,7 @@
 /** One line for each node: its state, its calls in flight and its queue. */
 import type { NodeLoad } from '../../../src/admin/console/api-types.ts'
 import { formatCount } from './format.ts'
-import { Load, NodeState } from './node-state.tsx'
+import { describeDrain, Load, NodeState } from './node-state.tsx'
 
 const MAX_SHOWN = 24
 
@@ -24,7 +24,7 @@ export function NodeStrip({ nodes }: { readonly nodes: readonly NodeLoad[] }) {
   )
 }
 
-function StripNode({ node: { name, state, inFlight, limit, queue } }: { readonly node: NodeLoad }) {
+function StripNode({ node: { name, state, inFlight, limit, queue, drain } }: { readonly node: NodeLoad }) {
   return (
     <li>
       <span class="strip-name">{name}</span>
@@ -34,6 +34,7 @@ function StripNode({ node: { name, state, inFlight, limit, queue } }: { readonly
         {inFlight} / {limit}
       </span>
       <span class={queue > 0 ? 'strip-queue warn' : 'strip-queue quiet'}>{formatCount(queue)} queued</span>
+      {drain !== undefined && <span class="strip-drain quiet">{describeDrain(drain)}</span>}
     </li>
   )
 }

@@ -37,7 +37,7 @@ export interface Now {
 }
 
 /** The present load of a node by the calls of this replica. */
-export type NodeLoad = Pick<NodeSummary, 'name' | 'type' | 'state' | 'inFlight' | 'limit' | 'queue'>
+export type NodeLoad = Pick<NodeSummary, 'name' | 'type' | 'state' | 'inFlight' | 'limit' | 'queue' | 'drain'>
 
 export interface RedisFault {
   readonly reason: 'redisUnreachable' | 'redisSlow' | 'redisFull' | 'redisWrongType'

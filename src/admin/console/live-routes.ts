@@ -54,8 +54,8 @@ export function registerLiveRoutes(app: FastifyInstance, ports: ConsolePorts): v
   registerTail(app, ports)
 }
 
-function loadOf({ name, type, state, inFlight, limit, queue }: NodeState): NodeLoad {
-  return { name, type, state, inFlight, limit, queue }
+function loadOf({ name, type, state, inFlight, limit, queue, drain }: NodeState): NodeLoad {
+  return { name, type, state, inFlight, limit, queue, ...(drain && { drain }) }
 }
 
 /**
@@ -140,7 +140,7 @@ export function registerNodeRoutes(app: FastifyInstance, ports: ConsolePorts): v
     const mixture = ports.layoutMixture()
     const optional = { ...(mixture && { mixture }), ...(replicas && { replicas: replicas() ?? null }) }
     const mayDrain = allows(caller.permissions, DRAIN_PERMISSION)
-    const drain = { mayDrain, drainsAreShared: drains.areShared }
+    const drain = { mayDrain, drainsAreShared: drains.areShared, maxReasonChars: MAX_REASON_CHARS }
     return { nodes: nodeSummaries(ports), joined: joins.last(), ...drain, ...optional }
   })
   app.put<{ Params: NodeParams; Querystring: DrainOptions }>(

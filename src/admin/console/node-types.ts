@@ -14,6 +14,8 @@ export interface Nodes {
   readonly mayDrain: boolean
   /** Whether a drain applies to all replicas. Without Redis it applies to this one, until it ends. */
   readonly drainsAreShared: boolean
+  /** Length at most of the reason of a drain. */
+  readonly maxReasonChars: number
 }
 
 /**

@@ -12,8 +12,14 @@ export interface ConsoleEdge extends RunningEdge {
   get(path: string, user?: string): Promise<Response>
 }
 
+/** The user `operator` may also drain nodes. */
+export const drainAccess = {
+  roles: { operator: ['operator', 'maintainer'], reader: ['operator'] },
+  customRoles: { maintainer: ['nodes:drain'] },
+}
+
 /** What `sendRequests` stores stays in the cache as long as a test takes on busy cores. */
-const ttl = { agents: '10m', cluster: '10m', decoders: '10m', rules: '10m', summary: '10m' }
+export const ttl = { agents: '10m', cluster: '10m', decoders: '10m', rules: '10m', summary: '10m' }
 
 export async function startConsoleEdge(
   settings: Readonly<Record<string, unknown>> = { cache: { ttl } },

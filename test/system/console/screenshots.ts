@@ -10,7 +10,7 @@ import { type RunningEdge, startEdge } from '../../support/edge.ts'
 import { startRedis } from '../../support/redis.ts'
 import { readOptions } from '../../support/script-options.ts'
 import { openConsole, startBrowser } from './browser.ts'
-import { SIMULATED_PASSWORD, startConsoleEdge, urls } from './edge.ts'
+import { drainAccess, SIMULATED_PASSWORD, startConsoleEdge, urls } from './edge.ts'
 import { faultsOf, tour } from './tour.ts'
 
 const FOLDER = 'coverage/screenshots'
@@ -34,7 +34,7 @@ const { values } = readOptions({
 mkdirSync(FOLDER, { recursive: true })
 const faults: string[] = []
 const redis = await startRedis()
-const settingsOf = (name: string) => ({ replica: { name }, cache: { redis: { url: redis.url } } })
+const settingsOf = (name: string) => ({ access: drainAccess, replica: { name }, cache: { redis: { url: redis.url } } })
 const edge = await startConsoleEdge(settingsOf('edge-1'))
 const other = await startEdge({
   nodes: edge.simulator.nodes,

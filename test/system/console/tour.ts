@@ -22,7 +22,7 @@ function at(name: string, address: string, shown: (page: Page) => Promise<void>,
   }
 }
 
-/** Needs what `sendRequests` sends, a snapshot of the decoders, and a joined response. */
+/** Needs what `sendRequests` sends, a snapshot of the decoders, a joined response, and an operator who may drain nodes. */
 export const tour: readonly Stop[] = [
   at(
     'now',
@@ -79,12 +79,25 @@ export const tour: readonly Stop[] = [
         .waitFor(),
     /GET \/cluster\/:node_ids\/info[\s\S]*connection refused/,
   ),
-  at('requests', 'requests', (page) =>
-    page
+  at(
+    'drain',
+    'nodes',
+    async (page) => {
+      await page.getByRole('button', { name: 'Drain worker-1' }).click()
+      await page
+        .getByRole('dialog')
+        .getByRole('row', { name: /^master/ })
+        .waitFor()
+    },
+    /Expected load of this replica without worker-1/,
+  ),
+  at('requests', 'requests', async (page) => {
+    await page.keyboard.press('Escape')
+    await page
       .getByRole('rowheader', { name: /GET \/agents/ })
       .first()
-      .waitFor(),
-  ),
+      .waitFor()
+  }),
   at('help', 'now', async (page) => {
     await page.getByRole('button', { name: 'Keyboard shortcuts' }).click()
     await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()

@@ -1,10 +1,10 @@
 import t from 'tap'
 import { openConsole, startBrowser } from './browser.ts'
-import { sendRequests, startConsoleEdge } from './edge.ts'
+import { drainAccess, sendRequests, startConsoleEdge, ttl } from './edge.ts'
 import { faultsOf, tour } from './tour.ts'
 
 t.test('every view is accessible and fits in light and dark colours and on a narrow screen', async (t) => {
-  const edge = await startConsoleEdge()
+  const edge = await startConsoleEdge({ access: drainAccess, cache: { ttl } })
   t.teardown(() => edge.close())
   const browser = await startBrowser()
   t.teardown(() => browser.close())

@@ -1,17 +1,19 @@
 /** The dialogs that drain a node for maintenance and put it back. */
 import { useSignal } from '@preact/signals'
-import type { DrainResult, NodeSummary } from '../../../../src/admin/console/node-types.ts'
+import type { DrainResult, NodeSummary, Nodes } from '../../../../src/admin/console/node-types.ts'
 import { callApi } from '../api.ts'
 import { Dialog } from '../dialog.tsx'
 import { formatCount } from '../format.ts'
+import { describeDrain } from '../node-state.tsx'
+import { queryText } from '../route.ts'
+import { DrainFields, type DrainTerms, ExpectedLoadTable, NO_TERMS } from './drain-terms.tsx'
 import { Command } from './purge-command.tsx'
 
 interface DrainProps {
   readonly node: NodeSummary
+  readonly data: Nodes
   /** Calls in flight of all replicas. */
   readonly inFlight: number
-  /** Whether the change applies to all replicas. */
-  readonly isShared: boolean
   readonly user: string
   onClose(): void
   onChanged(): void
@@ -19,14 +21,15 @@ interface DrainProps {
 
 /** Drains the node, or puts it back if it is drained. */
 export function Drain(props: DrainProps) {
-  const { node, inFlight, isShared, user, onClose, onChanged } = props
+  const { node, data, inFlight, user, onClose, onChanged } = props
   const isPuttingBack = node.drain !== undefined
   const isMaster = node.type === 'master' && !isPuttingBack
   const isConfirmed = useSignal(false)
   const isSending = useSignal(false)
+  const terms = useSignal<DrainTerms>(NO_TERMS)
   const error = useSignal<string | undefined>(undefined)
-  const path = `/api/nodes/${encodeURIComponent(node.name)}/drain${isMaster ? '?confirm=master' : ''}`
   const method = isPuttingBack ? 'DELETE' : 'PUT'
+  const path = `/api/nodes/${encodeURIComponent(node.name)}/drain${isPuttingBack ? '' : queryOf(terms.value, isMaster)}`
   const action = isPuttingBack ? `Put back ${node.name}` : `Drain ${node.name}`
   const send = async (): Promise<void> => {
     isSending.value = true
@@ -42,13 +45,21 @@ export function Drain(props: DrainProps) {
   }
   return (
     <Dialog title={action} onClose={onClose}>
-      {isPuttingBack ? (
-        <p>The node receives calls again at once. What was known of its failures is forgotten.</p>
+      {node.drain !== undefined ? (
+        <Return drain={node.drain} />
       ) : (
-        <Effects node={node} inFlight={inFlight} />
+        <>
+          <DrainFields
+            terms={terms.value}
+            maxReasonChars={data.maxReasonChars}
+            onChange={(changed) => (terms.value = changed)}
+          />
+          <Effects node={node} inFlight={inFlight} hasEnd={terms.value.duration !== ''} />
+          <ExpectedLoadTable node={node} data={data} />
+        </>
       )}
       <p class="quiet">
-        {isShared
+        {data.drainsAreShared
           ? 'This applies to all replicas that share the Redis, and outlives their restarts.'
           : 'There is no Redis: this applies to this replica only, and a drain ends when its process ends.'}
       </p>
@@ -76,7 +87,25 @@ export function Drain(props: DrainProps) {
   )
 }
 
-function Effects({ node: { name }, inFlight }: Pick<DrainProps, 'node' | 'inFlight'>) {
+function queryOf({ reason, duration }: DrainTerms, isMaster: boolean): string {
+  const query = queryText({ confirm: isMaster ? 'master' : '', for: duration, reason: reason.trim() })
+  return query === '' ? '' : `?${query}`
+}
+
+function Return({ drain }: { readonly drain: NonNullable<NodeSummary['drain']> }) {
+  return (
+    <>
+      <p>Drained: {describeDrain(drain)}.</p>
+      <p>The node receives calls again at once. What was known of its failures is forgotten.</p>
+    </>
+  )
+}
+
+interface EffectsProps extends Pick<DrainProps, 'node' | 'inFlight'> {
+  readonly hasEnd: boolean
+}
+
+function Effects({ node: { name }, inFlight, hasEnd }: EffectsProps) {
   return (
     <ul>
       <li>
@@ -88,7 +117,11 @@ function Effects({ node: { name }, inFlight }: Pick<DrainProps, 'node' | 'inFlig
         Requests that need {name} fail with 503 and error 920, or get a stale response. Joined responses list it in
         failed_nodes with error 920.
       </li>
-      <li>It stays drained until an operator puts it back. No alert fires for it.</li>
+      <li>
+        {hasEnd
+          ? 'It returns by itself at the end, or earlier if an operator puts it back.'
+          : 'It stays drained until an operator puts it back. An alert fires after a day.'}
+      </li>
     </ul>
   )
 }

@@ -1,14 +1,13 @@
 /** The last joined responses by endpoint: rows and time of each node, its error, or a known limit. */
 import { Fragment } from 'preact'
 import type { JoinedResponse, NodeErrorKind, NodePart, Nodes } from '../../../../src/admin/console/node-types.ts'
-import { formatCount, formatDuration } from '../format.ts'
+import { formatAge, formatCount, formatDuration } from '../format.ts'
 import { type Column, Table } from '../table.tsx'
 import { joinedRowsOf } from './node-exports.ts'
 
 /** Joined responses, and nodes of each, that are shown. */
 const MAX_RESPONSES = 20
 const MAX_PARTS = 12
-const SECOND_MS = 1000
 
 /** The latest response of an endpoint on any replica, and how many of the last responses are of this endpoint. */
 interface LatestResponse extends JoinedResponse {
@@ -47,11 +46,6 @@ export function Joined({ data, self }: JoinedProps) {
 export function describeRows({ rows, total, error }: Pick<NodePart, 'rows' | 'total' | 'error'>): string {
   if (rows === undefined || total === undefined) return error ?? 'none'
   return rows === total ? formatCount(rows) : `${formatCount(rows)} of ${formatCount(total)}`
-}
-
-/** Returns the age in whole seconds. */
-export function formatAge(ms: number): string {
-  return formatDuration(Math.floor(ms / SECOND_MS) * SECOND_MS)
 }
 
 /** Returns one response for each endpoint, newest first. */

@@ -25,6 +25,8 @@ export function nodeRowOf(node: NodeSummary): ExportRow {
     lastFailure: lastFailure && `${lastFailure.fault}: ${lastFailure.detail}`,
     lastFailureAgoMs: lastFailure?.ago,
     drainedBy: drain?.by,
+    drainReason: drain?.reason,
+    drainEndsInMs: drain?.endsIn,
   }
 }
 

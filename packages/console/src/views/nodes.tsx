@@ -3,11 +3,11 @@ import { useSignal } from '@preact/signals'
 import type { Now } from '../../../../src/admin/console/api-types.ts'
 import type { NodeSummary, Nodes } from '../../../../src/admin/console/node-types.ts'
 import { usePoll } from '../api.ts'
-import { formatCount, formatDuration } from '../format.ts'
-import { Load, NodeState } from '../node-state.tsx'
+import { formatAge, formatCount, formatDuration } from '../format.ts'
+import { describeDrain, Load, NodeState } from '../node-state.tsx'
 import { type Column, Table } from '../table.tsx'
 import { Drain } from './drain.tsx'
-import { formatAge, Joined } from './joined-responses.tsx'
+import { Joined } from './joined-responses.tsx'
 import { nodeRowOf } from './node-exports.ts'
 import { Replicas } from './replicas.tsx'
 import './nodes.css'
@@ -40,8 +40,8 @@ export function NodesView({ now }: { readonly now: Now | undefined }) {
       {node !== undefined && (
         <Drain
           node={node}
+          data={data}
           inFlight={inFlightOf(node, data)}
-          isShared={data.drainsAreShared}
           user={now?.operator.name ?? ''}
           onClose={() => (chosen.value = undefined)}
           onChanged={reload}
@@ -131,12 +131,7 @@ function State({ node: { state, ejectedFor, drain } }: { readonly node: NodeSumm
   return (
     <>
       <NodeState state={state} />
-      {drain !== undefined && (
-        <span class="part quiet">
-          {drain.reason !== undefined && `${drain.reason}, `}by {drain.by}, {formatAge(drain.ago)} ago
-          {drain.endsIn !== undefined && `, ${formatAge(drain.endsIn)} more`}
-        </span>
-      )}
+      {drain !== undefined && <span class="part quiet">{describeDrain(drain)}</span>}
       {drain === undefined && ejectedFor !== undefined && (
         <span class="part quiet">for {formatDuration(Math.ceil(ejectedFor / 1000) * 1000)} more</span>
       )}

@@ -1,9 +1,8 @@
 /** All replicas of the edge, this one first, with the sum of their rates. */
 import type { Now } from '../../../../src/admin/console/api-types.ts'
 import type { Nodes, ReplicaSummary } from '../../../../src/admin/console/node-types.ts'
-import { formatDuration, formatPercent, formatRate } from '../format.ts'
+import { formatAge, formatDuration, formatPercent, formatRate } from '../format.ts'
 import { type Column, Table } from '../table.tsx'
-import { formatAge } from './joined-responses.tsx'
 import { replicaRowOf } from './node-exports.ts'
 
 const columns: readonly Column[] = [
