@@ -13,7 +13,7 @@ const TIMEOUTS = 5
 const MAX_REMOVED = 512
 const MAX_READ = 8192
 /** Longer texts are no records of the edge and are not transferred. */
-const MAX_TEXT_BYTES = 2048
+const MAX_TEXT_BYTES = 4096
 /** Records with a later time are removed. Clocks of replicas may differ by less. */
 const MAX_AHEAD_SECONDS = 3600
 

@@ -53,13 +53,14 @@ export class RequestCounts {
 
   /** Returns the sums of all requests, with their latencies. `saved`: milliseconds of node time that hits saved. */
   sums() {
-    const sums = { requests: 0, hits: 0, cacheable: 0, saved: 0, failures: 0 }
+    const sums = { requests: 0, hits: 0, cacheable: 0, saved: 0, failures: 0, stale: 0 }
     const times = new LatencyHistogram()
     for (const { requests, isHit, cache, status, fetchTime, counts } of this.cells) {
       sums.requests += requests
       if (isHit) sums.hits += requests
       if (isHit || cache === 'miss') sums.cacheable += requests
       if (status >= 500) sums.failures += requests
+      if (cache === 'stale') sums.stale += requests
       sums.saved += fetchTime
       for (const [at, bucket] of CONSOLE_BUCKETS.entries()) times.addTo(bucket, counts[at] ?? 0)
     }

@@ -66,6 +66,8 @@ export interface Totals {
   readonly saved: number
   /** Responses with a 5xx status. */
   readonly failures: number
+  /** Requests that were answered with a stored response after its freshness lifetime. */
+  readonly stale: number
 }
 
 /** `GET /api/me`: the caller. */

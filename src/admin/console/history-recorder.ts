@@ -1,6 +1,5 @@
 /** Records the rates and events of this process, in its memory and in the history that replicas share. */
 import type { EventListeners, InvalidationCause } from '../../core/events.ts'
-import { LatencyHistogram } from '../../core/latency-histogram.ts'
 import {
   addRecord,
   type ChartSeries,
@@ -11,7 +10,7 @@ import {
   type TimedRecord,
 } from './history-records.ts'
 import type { HistoryEvent } from './history-types.ts'
-import { emptySums } from './time-slots.ts'
+import { type Counts, emptyCounts } from './time-slots.ts'
 import { INTERVAL_MS, INTERVALS, type Traffic } from './traffic.ts'
 
 export interface RecorderOptions {
@@ -76,15 +75,17 @@ export function createRecorder({ name, run, traffic, store, now }: RecorderOptio
     while ((kept[0]?.seconds ?? oldest) < oldest || (series.name === 'events' && kept.length > MAX_OWN_EVENTS))
       kept.shift()
   }
+  const recordOf = (at: number, sums: Counts) => ({
+    ...{ run, replica: name, at, sums },
+    ...{ latencies: sums.times.pairs(), nodeLatencies: sums.nodeTimes.pairs() },
+  })
   const closeMinute = (): void => {
-    const { at, times } = minute
-    if (minute.isUsed)
-      keep(SERIES.minutes, at * 60, encodeRecord({ run, replica: name, at, sums: minute, latencies: times.pairs() }))
+    const { at } = minute
+    if (minute.isUsed) keep(SERIES.minutes, at * 60, encodeRecord(recordOf(at, minute)))
     minute = emptyMinute(at + 1)
   }
   const closeInterval = (at: number): void => {
-    const slot = traffic.interval(at)
-    const record = { run, replica: name, at, sums: slot ?? emptySums(), latencies: slot?.times.pairs() ?? [] }
+    const record = recordOf(at, traffic.interval(at) ?? emptyCounts())
     keep(SERIES.intervals, (at * INTERVAL_MS) / 1000, encodeRecord(record))
     const ofMinute = Math.floor(at / INTERVALS_PER_MINUTE)
     if (minute.at !== ofMinute) {
@@ -160,5 +161,5 @@ async function writeAll(records: OwnRecords, store: HistoryStore): Promise<void>
 }
 
 function emptyMinute(at: number) {
-  return { ...emptySums(), at, times: new LatencyHistogram(), isUsed: false }
+  return { ...emptyCounts(), at, isUsed: false }
 }

@@ -2,9 +2,9 @@
  * Records of the history as texts, and the store in which replicas share them. Replicas exchange them through Redis, where
  * other programs and other versions may write too: a text that is not a valid record is skipped.
  */
-import { BUCKETS, type LatencyHistogram } from '../../core/latency-histogram.ts'
+import { BUCKETS } from '../../core/latency-histogram.ts'
 import { EVENT_KINDS, type EventKind, type HistoryEvent } from './history-types.ts'
-import { addSums, type Sums } from './time-slots.ts'
+import { addSums, type Counts, type Sums } from './time-slots.ts'
 
 /** What one process counted in one interval. */
 export interface HistoryRecord {
@@ -15,53 +15,41 @@ export interface HistoryRecord {
   /** Number of the interval since 1970. */
   readonly at: number
   readonly sums: Sums
-  /** Index and count of each bucket of the latencies (`LatencyHistogram.pairs`). */
+  /** Index and count of each bucket (`LatencyHistogram.pairs`): of the latencies of requests, and of calls to nodes. */
   readonly latencies: readonly number[]
+  readonly nodeLatencies: readonly number[]
 }
 
 /** First member of each text. A version that changes the form takes another number. */
-const FORM = 1
-/** A longer text is none of ours: a record has at most 66 buckets. */
-const MAX_RECORD_CHARS = 2048
+const FORM = 2
+/** A longer text is none of ours: a record has at most two times 66 buckets. */
+const MAX_RECORD_CHARS = 4096
 const MAX_NAME_CHARS = 200
 
-export function encodeRecord({ run, replica, at, sums, latencies }: HistoryRecord): string {
-  const { requests, hits, cacheable, calls, saved, failures } = sums
-  return JSON.stringify([
-    FORM,
-    run,
-    at,
-    replica,
-    requests,
-    hits,
-    cacheable,
-    calls,
-    Math.round(saved),
-    failures,
-    ...latencies,
-  ])
+export function encodeRecord({ run, replica, at, sums, latencies, nodeLatencies }: HistoryRecord): string {
+  const { requests, hits, cacheable, calls, saved, failures, stale } = sums
+  const counts = [requests, hits, cacheable, calls, Math.round(saved), failures, stale]
+  return JSON.stringify([FORM, run, at, replica, counts, latencies, nodeLatencies])
 }
 
 /** Returns undefined if the text is not a valid record. */
 export function decodeRecord(text: string): HistoryRecord | undefined {
   const values = parseForm(text)
   if (values === undefined) return undefined
-  const [run, at, replica, ...counts] = values
-  if (!isName(run) || !isName(replica) || !isCount(at) || !counts.every(isCount)) return undefined
-  const [requests, hits, cacheable, calls, saved, failures, ...latencies] = counts
-  // A text with fewer counts has no `failures`.
-  if (failures === undefined || !areBuckets(latencies)) return undefined
-  const sums = { requests, hits, cacheable, calls, saved, failures } as Sums
-  return { run, replica, at, sums, latencies }
+  const [run, at, replica, counts, latencies, nodeLatencies] = values
+  if (!isName(run) || !isName(replica) || !isCount(at) || !areCounts(counts)) return undefined
+  const [requests, hits, cacheable, calls, saved, failures, stale] = counts
+  // A text with fewer counts has no `stale`.
+  if (stale === undefined || !areBuckets(latencies) || !areBuckets(nodeLatencies)) return undefined
+  const sums = { requests, hits, cacheable, calls, saved, failures, stale } as Sums
+  return { run, replica, at, sums, latencies, nodeLatencies }
 }
 
 /** Adds the counts of a record. */
-export function addRecord(
-  target: Sums & { readonly times: LatencyHistogram },
-  { sums, latencies }: HistoryRecord,
-): void {
+export function addRecord(target: Counts, { sums, latencies, nodeLatencies }: HistoryRecord): void {
   addSums(target, sums)
   target.times.addPairs(latencies)
+  target.nodeTimes.addPairs(nodeLatencies)
 }
 
 /** `run`: the process that reported the event. A text that is too long for a record is shortened. */
@@ -103,8 +91,13 @@ function isKind(value: unknown): value is EventKind {
   return EVENT_KINDS.some((kind) => kind === value)
 }
 
+function areCounts(value: unknown): value is readonly number[] {
+  return Array.isArray(value) && value.every(isCount)
+}
+
 /** Pairs of an index, ascending, and a count. */
-function areBuckets(pairs: readonly number[]): boolean {
+function areBuckets(pairs: unknown): pairs is readonly number[] {
+  if (!areCounts(pairs)) return false
   const indexes = pairs.filter((_, at) => at % 2 === 0)
   return pairs.length % 2 === 0 && indexes.every((index, at) => index < BUCKETS && index > (indexes[at - 1] ?? -1))
 }

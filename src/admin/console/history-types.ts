@@ -3,12 +3,24 @@
 export const RANGES = ['5m', '15m', '1h', '6h', '24h'] as const
 export type Range = (typeof RANGES)[number]
 
+/** Query of `GET /api/history`. */
+export interface HistoryQuery {
+  /** A time that ends now. Absent: the shortest one up to an hour that contains all records of the last hour. */
+  readonly range?: Range
+  /** Any other time, in seconds since 1970, instead of `range`. Without `to`, it ends now. */
+  readonly from?: number
+  readonly to?: number
+  /** The name of one replica. Absent: the sum of all. */
+  readonly replica?: string
+}
+
 /**
  * One point per interval, oldest first. `null`: the interval had no such request, or no replica has recorded the interval.
  * Latencies are in milliseconds, computed from the added histograms of all replicas and minutes of the interval.
  */
 export interface History {
-  readonly range: Range
+  /** Absent: the query has `from`. */
+  readonly range?: Range
   /** Length of one interval in milliseconds. */
   readonly interval: number
   /** End of each interval, in seconds since 1970. */
@@ -22,9 +34,15 @@ export interface History {
   /** Milliseconds of node time that cache hits saved, per second. */
   readonly savedPerSecond: readonly (number | null)[]
   readonly failuresPerSecond: readonly (number | null)[]
+  readonly hitsPerSecond: readonly (number | null)[]
+  /** Requests that were answered with a stored response after its freshness lifetime. */
+  readonly stalePerSecond: readonly (number | null)[]
+  /** Latencies of the calls to nodes. */
+  readonly nodeP50: readonly (number | null)[]
+  readonly nodeP99: readonly (number | null)[]
   /** The replica that the columns are about. Absent: the sum of all replicas. */
   readonly replica?: string
-  /** The names of all replicas with a record in this range, and of this one. */
+  /** The names of all replicas with a record in this time, and of this one. */
   readonly replicas: readonly string[]
   /** The name of the replica that answers. */
   readonly self: string
@@ -33,7 +51,7 @@ export interface History {
    * In both cases, the columns are about this replica alone.
    */
   readonly source: 'redis' | 'memory' | 'unreachable'
-  /** Events in the range, oldest first. */
+  /** Events in this time, oldest first. */
   readonly events: readonly HistoryEvent[]
 }
 

@@ -8,7 +8,7 @@ import type { OperationsPart } from '../listener.ts'
 import type { Account } from './api-types.ts'
 import { registerCacheRoutes } from './cache-routes.ts'
 import type { Costs } from './cost-types.ts'
-import { type History, RANGES, type Range } from './history-types.ts'
+import { type History, type HistoryQuery, RANGES } from './history-types.ts'
 import type { Incidents } from './incident-types.ts'
 import { registerLiveRoutes, registerNodeRoutes } from './live-routes.ts'
 import type { ConsolePorts } from './ports.ts'
@@ -96,20 +96,23 @@ function registerRequestRoute(app: FastifyInstance, { records, findElsewhere }: 
   )
 }
 
+/** Since 1970. */
+const seconds = Type.Optional(Type.Integer({ minimum: 0, maximum: 1e11 }))
 const historyQuery = Type.Object(
   {
     range: Type.Optional(Type.Union(RANGES.map((range) => Type.Literal(range)))),
+    from: seconds,
+    to: seconds,
     replica: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, dependentRequired: { to: ['from'] } },
 )
 
-/** `GET /api/history?range=1h&replica=name`. Without `replica`: the sum of all replicas. */
 function registerHistoryRoute(app: FastifyInstance, { history }: ConsolePorts): void {
   const schema = { querystring: historyQuery }
-  app.get<{ Querystring: { range?: Range; replica?: string } }>(
+  app.get<{ Querystring: HistoryQuery }>(
     '/api/history',
     { schema },
-    ({ query: { range = '1h', replica } }): Promise<History> => history.read(range, replica),
+    ({ query }): Promise<History> => history.read(query),
   )
 }

@@ -9,10 +9,16 @@ const MINUTE_MS = 60_000
 const NODE_WINDOW_MINUTES = 5
 
 export type Sums = { -readonly [Name in keyof Totals]: number }
-export type Slot = Sums & { readonly at: number; readonly times: LatencyHistogram }
+/** `times`: latencies of requests. `nodeTimes`: of calls to nodes. */
+export type Counts = Sums & { readonly times: LatencyHistogram; readonly nodeTimes: LatencyHistogram }
+export type Slot = Counts & { readonly at: number }
 
 export function emptySums(): Sums {
-  return { requests: 0, hits: 0, cacheable: 0, calls: 0, saved: 0, failures: 0 }
+  return { requests: 0, hits: 0, cacheable: 0, calls: 0, saved: 0, failures: 0, stale: 0 }
+}
+
+export function emptyCounts(): Counts {
+  return { ...emptySums(), times: new LatencyHistogram(), nodeTimes: new LatencyHistogram() }
 }
 
 export const SUM_NAMES = Object.keys(emptySums()) as (keyof Sums)[]
@@ -20,8 +26,6 @@ export const SUM_NAMES = Object.keys(emptySums()) as (keyof Sums)[]
 export function addSums(target: Sums, added: Readonly<Sums>): void {
   for (const name of SUM_NAMES) target[name] += added[name]
 }
-
-export type Counts = Sums & { readonly times: LatencyHistogram }
 
 /** Returns the rates over slots that cover `durationMs` milliseconds. */
 export function ratesOf(slots: readonly (Counts | undefined)[], durationMs: number): Rates {

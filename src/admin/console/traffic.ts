@@ -1,19 +1,10 @@
 /** Recent traffic for the console: current rates, intervals of ten seconds, cache groups, nodes, joined responses. Bounded in size. */
 import { type EventListeners, type JoinEvent, wasSent } from '../../core/events.ts'
-import type { LatencyHistogram } from '../../core/latency-histogram.ts'
+import { LatencyHistogram } from '../../core/latency-histogram.ts'
 import type { Totals } from './api-types.ts'
 import type { JoinedResponse, Rates } from './node-types.ts'
 import type { LastRequests } from './request-records.ts'
-import {
-  type Counts,
-  type NodeTraffic,
-  NodeWindow,
-  ratesOf,
-  resultOf,
-  type Slot,
-  SUM_NAMES,
-  type Sums,
-} from './time-slots.ts'
+import { type Counts, type NodeTraffic, NodeWindow, ratesOf, resultOf, type Slot, SUM_NAMES } from './time-slots.ts'
 
 export interface Traffic extends Required<Pick<EventListeners, 'request' | 'nodeCall'>> {
   /** Returns the rates of the last ten seconds. */
@@ -39,7 +30,7 @@ const MAX_JOINS = 20
 
 /** The counts of all requests since the start. */
 export interface RequestTotals extends Required<Pick<EventListeners, 'request'>> {
-  sums(): Omit<Sums, 'calls'> & { readonly times: LatencyHistogram }
+  sums(): Omit<Counts, 'calls' | 'nodeTimes'>
   /** Returns hits and misses of a cache group. */
   group(name: string): { readonly hits: number; readonly misses: number }
 }
@@ -57,7 +48,12 @@ export interface TrafficOptions {
 export function createTraffic(options: TrafficOptions): Traffic {
   const { counts, requests, clock = () => performance.now(), wallClock = Date.now } = options
   let calls = 0
-  const readTotals = () => ({ ...counts.sums(), calls })
+  const nodeTimes = new LatencyHistogram()
+  const readTotals = (): Counts => {
+    const copied = new LatencyHistogram()
+    copied.merge(nodeTimes)
+    return { ...counts.sums(), calls, nodeTimes: copied }
+  }
   const seconds = new Periods(RATE_SECONDS + 1, SECOND_MS, readTotals)
   const intervals = new Periods(INTERVALS + 1, INTERVAL_MS, readTotals)
   const nodes = new Map<string, NodeWindow>()
@@ -84,6 +80,7 @@ export function createTraffic(options: TrafficOptions): Traffic {
       const window = nodes.get(call.node) ?? new NodeWindow()
       nodes.set(call.node, window)
       window.add(now, call.ms, resultOf(call))
+      nodeTimes.add(call.ms)
     },
     rates() {
       requests.drain()
@@ -94,7 +91,7 @@ export function createTraffic(options: TrafficOptions): Traffic {
     },
     totals: () => {
       requests.drain()
-      const { times: _, ...sums } = readTotals()
+      const { times: _, nodeTimes: __, ...sums } = readTotals()
       return sums
     },
     interval: (at) => {
@@ -152,10 +149,11 @@ class Periods {
   }
 
   #current(start: Counts): Slot {
-    const { times, ...sums } = this.#readTotals()
-    for (const name of SUM_NAMES) sums[name] -= start[name]
-    times.merge(start.times, -1)
-    return { ...sums, at: this.#at, times }
+    const counts = this.#readTotals()
+    for (const name of SUM_NAMES) counts[name] -= start[name]
+    counts.times.merge(start.times, -1)
+    counts.nodeTimes.merge(start.nodeTimes, -1)
+    return { ...counts, at: this.#at }
   }
 }
 

@@ -83,15 +83,23 @@ t.test('without Redis, reads and writes fail at once', async (t) => {
   t.equal(await history.read(SERIES.minutes, nowSeconds() - 60, nowSeconds()), undefined)
 })
 
-/** Records of the last `count` intervals. The latencies are spread over 40 times their smallest value. */
+/** Latencies that are spread over 40 times the smallest one. */
+function latenciesOf(count: number, smallest: number, index: number): number[] {
+  const times = new LatencyHistogram()
+  for (let each = 0; each < count; each++) times.add(smallest * 40 ** (((each * 7919 + index) % count) / count))
+  return times.pairs()
+}
+
+/** Records of the last `count` intervals. */
 function recordsOf(count: number, seconds: number, requests: number): TimedRecord[] {
   const now = nowSeconds()
   return Array.from({ length: count }, (_, index) => {
     const at = Math.floor(now / seconds) - index
-    const times = new LatencyHistogram()
-    for (let each = 0; each < requests; each++) times.add(0.5 * 40 ** (((each * 7919 + index) % requests) / requests))
-    const sums = { requests, hits: requests, cacheable: requests, calls: 95, saved: requests * 104, failures: 0 }
-    const record = { run: 'a1b2c3d4', replica: 'manager-edge-7c9f6d5b8-x2x4q', at, sums, latencies: times.pairs() }
+    const calls = requests === 0 ? 0 : 95
+    const latencies = latenciesOf(requests, 0.5, index)
+    const nodeLatencies = latenciesOf(calls, 10, index)
+    const sums = { requests, hits: requests, cacheable: requests, calls, saved: requests * 104, failures: 0, stale: 0 }
+    const record = { run: 'a1b2c3d4', replica: 'manager-edge-7c9f6d5b8-x2x4q', at, sums, latencies, nodeLatencies }
     return { seconds: at * seconds, text: encodeRecord(record) }
   })
 }

@@ -42,7 +42,15 @@ t.test('rates, totals and group counts add up the request and node call events',
   t.equal(Math.round(rates.savedPerSecond), 3 * 300)
   t.ok(Math.abs((rates.p50 ?? 0) - 2) < 0.5, `p50 ${rates.p50}`)
   t.ok(Math.abs((rates.p99 ?? 0) - 300) < 75, `p99 ${rates.p99}`)
-  t.strictSame(traffic.totals(), { requests: 40, hits: 30, cacheable: 40, calls: 10, saved: 30 * 300, failures: 0 })
+  t.strictSame(traffic.totals(), {
+    requests: 40,
+    hits: 30,
+    cacheable: 40,
+    calls: 10,
+    saved: 30 * 300,
+    failures: 0,
+    stale: 0,
+  })
   t.strictSame(traffic.group('agents'), { hits: 30, misses: 10 })
 })
 
