@@ -7,6 +7,7 @@ import { dirname, join, relative, resolve, sep } from 'node:path'
 import { _ } from 'ajv'
 import standalone from 'ajv/dist/standalone/index.js'
 import { rolldown } from 'rolldown'
+import { writeBundled } from './bundled.mjs'
 
 /** The libraries that have many files. They stay dependencies: their licences are installed with them. */
 const LIBRARIES = [
@@ -158,19 +159,8 @@ async function bundleProgram() {
     chunkFileNames: fileName,
   })
   await bundle.close()
-  writeLicences(output.flatMap(({ moduleIds = [] }) => moduleIds))
+  writeBundled(join(BUILT, 'mcp'), output)
   const cli = join(BUILT, 'cli.js')
   writeFileSync(cli, "#!/usr/bin/env node\nimport './program/cli.js'\n")
   chmodSync(cli, 0o755)
-}
-
-/** Writes the licences of the libraries that are in the bundle, by the modules of the bundle. */
-function writeLicences(modules) {
-  const folders = new Set(modules.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? []))
-  const texts = [...folders].sort().map((folder) => {
-    const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
-    const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each))
-    return `${name} ${version} (${license})\n\n${file === undefined ? '' : readFileSync(join(folder, file), 'utf8')}`
-  })
-  writeFileSync(join(BUILT, 'mcp/LICENSES.txt'), texts.join(`\n${'-'.repeat(80)}\n`))
 }

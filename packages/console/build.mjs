@@ -4,11 +4,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { build } from 'vite'
+import { writeBundled } from '../../src/bundled.mjs'
 
 const root = fileURLToPath(new URL('src/', import.meta.url))
 const outDir = fileURLToPath(new URL('../../dist/console', import.meta.url))
 
-await build({
+const { output } = await build({
   root,
   base: './',
   configFile: false,
@@ -17,6 +18,7 @@ await build({
   // The content security policy of the page allows no inlined assets and no inlined polyfill.
   build: { outDir, emptyOutDir: true, assetsInlineLimit: 0, modulePreload: { polyfill: false }, target: 'es2022' },
 })
+writeBundled(outDir, output)
 
 for (const name of readdirSync(outDir, { recursive: true, encoding: 'utf8' })) {
   if (!/\.(?:html|js|css|svg)$/.test(name)) continue

@@ -31,6 +31,7 @@ const PROOFS: readonly string[] = [
   'test/system/packaging/image-run.test.ts',
   'test/system/packaging/node-versions.test.ts',
   'test/system/packaging/npm.test.ts',
+  'test/system/packaging/sbom.test.ts',
 ]
 
 export function isProof(file: string): boolean {

@@ -27,7 +27,7 @@ t.test('the tarball contains the program, its configuration and documents, and n
     /^dist\/.+\.(?:js|js\.map)$/,
     /^dist\/libraries\/.+\/package\.json$/,
     /^dist\/commit$/,
-    /^dist\/mcp\/LICENSES\.txt$/,
+    /^dist\/(?:console|mcp)\/(?:LICENSES\.txt|bundled\.json)$/,
     /^dist\/console\/(?:index\.html|assets\/[\w.-]+)(?:\.br|\.gz)?$/,
     /^config\/[\w.-]+$/,
     /^config\/(?:grafana|prometheus|systemd)\/[\w.-]+$/,
