@@ -1,5 +1,6 @@
 /** Authentication: who the caller is and what the caller may do. Results are values; http/ turns them into responses. */
 import type { Counters } from '../core/counters.ts'
+import type { SettingDigests } from '../core/digests.ts'
 import type { FailedLoginReason, Log } from '../core/events.ts'
 import type { Caller } from '../core/request.ts'
 import type { Clock } from '../core/timing.ts'
@@ -127,5 +128,7 @@ export interface Access {
    * Returns the function that puts them to use, from the next request on.
    */
   prepareReload(next: NextAccess): () => void
+  /** Digests of the users and of the keys of tokens, which all replicas must share. Absent: the manager has the users. */
+  fileDigests?(): SettingDigests
   close(): Promise<void>
 }

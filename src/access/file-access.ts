@@ -97,6 +97,7 @@ export async function createFileAccess(options: AccessOptions, file: string, rol
         applyIssuers()
       }
     },
+    fileDigests: () => ({ 'access.users': users.digest(), 'access.tokens.keys': keys.digest() }),
     async close() {
       users.close()
       keys.close()

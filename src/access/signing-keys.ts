@@ -6,6 +6,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { digestText } from '../core/digests.ts'
 import type { Log } from '../core/events.ts'
 import { fingerprintFolder, watchFiles } from '../file-watcher.ts'
 
@@ -20,12 +21,15 @@ export interface KeyRing {
   signingKey(): SigningKey
   /** Returns the public key with this `kid` in PEM form, if there is one. */
   publicKey(kid: string): string | undefined
+  /** Returns a digest of all public keys. */
+  digest(): string
   close(): void
 }
 
 interface Keys {
   readonly signingKey: SigningKey
   readonly publicKeys: ReadonlyMap<string, string>
+  readonly digest: string
 }
 
 const FILE_EXTENSION = '.pem'
@@ -52,6 +56,7 @@ export async function watchSigningKeys(folder: string, log: Log): Promise<KeyRin
   return {
     signingKey: () => watched.current().signingKey,
     publicKey: (kid) => watched.current().publicKeys.get(kid),
+    digest: () => watched.current().digest,
     close: () => watched.close(),
   }
 }
@@ -66,6 +71,7 @@ export function createEphemeralKeys(log: Log): KeyRing {
   return {
     signingKey: () => signingKey,
     publicKey: (other) => (other === kid ? publicPem : undefined),
+    digest: () => digestText(publicPem),
     close: () => {},
   }
 }
@@ -117,7 +123,7 @@ async function loadKeys(folder: string, log: Log): Promise<Keys> {
   }
   if (signingKey === undefined)
     throw new Error(`${folder} holds no private key (<kid>${FILE_EXTENSION}, Ed25519); ${HOW_TO_CREATE}`)
-  return { signingKey, publicKeys }
+  return { signingKey, publicKeys, digest: digestText(JSON.stringify([...publicKeys])) }
 }
 
 async function readKey(folder: string, name: string, kid: string): Promise<{ key: KeyObject; pem: string }> {

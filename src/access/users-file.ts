@@ -7,6 +7,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { type FileHandle, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { hash, verify } from '@node-rs/bcrypt'
+import { digestText } from '../core/digests.ts'
 import type { Log } from '../core/events.ts'
 import { fingerprintFile, watchFiles } from '../file-watcher.ts'
 
@@ -33,14 +34,21 @@ export async function watchUsers(file: string, log: Log, onUserChanged: (name: s
   return {
     hashOf: (name) => watched.current().users.get(name),
     hashes: () => watched.current().hashes,
+    digest: () => watched.current().digest,
     close: () => watched.close(),
   }
 }
 
-async function loadUsers(file: string): Promise<{ users: ReadonlyMap<string, string>; hashes: readonly string[] }> {
+interface LoadedUsers {
+  readonly users: ReadonlyMap<string, string>
+  readonly hashes: readonly string[]
+  readonly digest: string
+}
+
+async function loadUsers(file: string): Promise<LoadedUsers> {
   const { users, faults } = parseUsers(await readFile(file, 'utf8'))
   if (faults.length > 0) throw new Error(`users file ${file}: ${faults.join('; ')}`)
-  return { users, hashes: [...users.values()] }
+  return { users, hashes: [...users.values()], digest: digestText(JSON.stringify([...users].sort())) }
 }
 
 const NAME_PATTERN = /^[^\p{Cc}\p{Z}:#]{1,128}$/u
@@ -221,5 +229,7 @@ export interface Users {
   hashOf(name: string): string | undefined
   /** Returns all hashes, in the order of the file. */
   hashes(): readonly string[]
+  /** Returns a digest of all users with their hashes, in any order. */
+  digest(): string
   close(): void
 }

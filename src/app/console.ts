@@ -10,6 +10,7 @@ import type { ConsolePorts } from '../admin/console/ports.ts'
 import type { QueueTrends } from '../admin/console/queue-trends.ts'
 import { createReplicas, type Replicas } from '../admin/console/replicas.ts'
 import type { RequestRecords } from '../admin/console/request-records.ts'
+import { compareSettings, type SettingsComparison } from '../admin/console/settings-differences.ts'
 import type { RecentJoins, Traffic } from '../admin/console/traffic.ts'
 import type { Readiness } from '../admin/readiness.ts'
 import type { Audit } from '../audit/index.ts'
@@ -17,7 +18,9 @@ import { explain, resolveIndexUrl } from '../cache/explain.ts'
 import { purgeCostOf, withSnapshots } from '../cache/purge.ts'
 import { bothContracts } from '../catalogue/index.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
+import { digestSharedSettings } from '../config/shared-settings.ts'
 import { weaknessOf } from '../config/weak-password.ts'
+import { digestText } from '../core/digests.ts'
 import { nameOf } from '../core/endpoint-names.ts'
 import type { RedisReplica } from '../redis/replica.ts'
 import { encodedSizes } from '../representation/encodings.ts'
@@ -34,15 +37,33 @@ import type { SharedAccess } from './redis.ts'
 import type { ReloadStatus } from './reload.ts'
 import type { StoreStatus } from './store-status.ts'
 
+/** Compares what this replica was given with what the others report. */
+export function compareReplicaSettings(
+  { current }: ReloadableConfig,
+  {
+    name,
+    access,
+    encryptionKey,
+  }: Pick<OperationsParts, 'name' | 'access'> & { readonly encryptionKey?: Buffer | undefined },
+): SettingsComparison {
+  const keyDigest = digestText(encryptionKey?.toString('base64') ?? 'none')
+  return compareSettings(name, () => ({
+    ...digestSharedSettings(current()),
+    ...access.fileDigests?.(),
+    'cache.encryptionKeyFile': keyDigest,
+  }))
+}
+
 /** Returns `undefined` if replicas share nothing. `interval`: milliseconds between two reports. */
 export function buildReplicas(
   parts: Pick<OperationsParts, 'name' | 'replica' | 'cluster' | 'monitors' | 'ready' | 'incidents'> & {
     readonly contacts: Pick<NodeContacts, 'report' | 'states'>
     readonly costs: Pick<ConsoleCosts, 'report' | 'offer'>
+    readonly settings: Pick<SettingsComparison, 'report' | 'offer'>
   },
   interval?: number,
 ): Replicas | undefined {
-  const { name, replica, cluster, monitors, ready, contacts, incidents, costs } = parts
+  const { name, replica, cluster, monitors, ready, contacts, incidents, costs, settings } = parts
   if (replica === undefined) return undefined
   const self = {
     name,
@@ -55,6 +76,7 @@ export function buildReplicas(
     nodeList: cluster.nodeList,
     incidents,
     costs,
+    settings,
   }
   return createReplicas(self, (text) => replica.exchangeDescriptions(text), interval)
 }
@@ -63,6 +85,7 @@ export function buildConsolePorts({ initial, current }: ReloadableConfig, parts:
   const {
     name,
     replicas,
+    comparison,
     certificates,
     monitors,
     history,
@@ -114,7 +137,7 @@ export function buildConsolePorts({ initial, current }: ReloadableConfig, parts:
       tokenRecheck: () => ({ interval: recheckInterval(), configured: initial.access.tokens.recheck }),
     }),
     certificates: certificates.current,
-    ...(replicas && { replicas: replicas.others }),
+    ...(replicas && { replicas: replicas.others, settingDifferences: comparison.differences }),
     drains: createNodeDrains(parts),
     layoutMixture: () => cluster.view.layoutMixture?.(),
     permissionOf: (endpoint) => permissions.get(endpoint) ?? 'unknown',
@@ -178,6 +201,7 @@ export interface OperationsParts {
   readonly certificates: Certificates
   /** Absent: replicas share nothing. */
   readonly replicas: Replicas | undefined
+  readonly comparison: SettingsComparison
   /** The ports for clients, as soon as the edge listens. */
   readonly clientPorts: () => readonly ClientPort[]
   readonly divergence: () => readonly Divergence[]

@@ -25,7 +25,7 @@ import { buildAccess } from './access.ts'
 import { type Api, buildApi } from './api.ts'
 import { createCertificates } from './certificates.ts'
 import { buildCluster } from './cluster.ts'
-import { buildConsolePorts, buildReplicas } from './console.ts'
+import { buildConsolePorts, buildReplicas, compareReplicaSettings } from './console.ts'
 import { createTrialLog, type LogOutput, toLog } from './log.ts'
 import { buildOperations, createMonitors } from './operations.ts'
 import { type ProcessGroup, replicaNameOf } from './process.ts'
@@ -100,7 +100,18 @@ export async function buildParts(settings: ReloadableConfig, given: ProcessParts
   later.api = api
   const { contacts, probes } = observeContacts(settings, events, cluster, later)
   const ready = () => readinessOf({ isDraining: lifecycle.isDraining, contacts })
-  const replicas = buildReplicas({ name, replica, cluster, monitors, ready, contacts, incidents, costs })
+  const comparison = compareReplicaSettings(settings, { name, access, encryptionKey })
+  const replicas = buildReplicas({
+    name,
+    replica,
+    cluster,
+    monitors,
+    ready,
+    contacts,
+    incidents,
+    costs,
+    settings: comparison,
+  })
   later.replicas = replicas
   const certificates = await createCertificates(settings)
   const reload = reloader.status
@@ -118,6 +129,7 @@ export async function buildParts(settings: ReloadableConfig, given: ProcessParts
     contacts,
     processGroup,
     replicas,
+    comparison,
     reload,
   }
   const operated = { ...common, ...shown, certificates, clientPorts }

@@ -1,4 +1,5 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
@@ -48,12 +49,29 @@ export interface RunningEdge {
 
 const users = ['admin', 'operator', 'reader'] as const
 
+let usersText: Promise<string> | undefined
+let keyText: string | undefined
+
+/** Edges of one test are replicas: their users and keys are the same. */
+function usersFile(): Promise<string> {
+  // Cost 4 is the minimum of bcrypt: a test needs no protection against guessing.
+  usersText ??= Promise.all(users.map(async (user) => `${user}:${await hash(`${user}-pw`, 4)}\n`)).then((lines) =>
+    lines.join(''),
+  )
+  return usersText
+}
+
+function keyFile(): string {
+  keyText ??= generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  return keyText
+}
+
 /** Starts the complete edge on free loopback ports, with three users, from a configuration file. */
 export async function startEdge(options: EdgeUnderTest): Promise<RunningEdge> {
   const folder = await mkdtemp(join(tmpdir(), 'manager-edge-'))
-  // Cost 4 is the minimum of bcrypt: a test needs no protection against guessing.
-  const lines = await Promise.all(users.map(async (user) => `${user}:${await hash(`${user}-pw`, 4)}`))
-  await writeFile(join(folder, 'users'), `${lines.join('\n')}\n`, { mode: 0o600 })
+  await writeFile(join(folder, 'users'), await usersFile(), { mode: 0o600 })
+  await mkdir(join(folder, 'keys'))
+  await writeFile(join(folder, 'keys', 'test.pem'), keyFile(), { mode: 0o600 })
   const file = join(folder, 'edge.yaml')
   await writeFile(file, stringify(merge(basic(options), options.settings ?? {})))
   const loaded = await loadConfig({ file, env: {} })
@@ -81,7 +99,8 @@ export async function startEdge(options: EdgeUnderTest): Promise<RunningEdge> {
   }
 }
 
-function basic({ nodes, password = 'only-for-tests' }: EdgeUnderTest): Settings {
+function basic({ nodes, password = 'only-for-tests', settings = {} }: EdgeUnderTest): Settings {
+  const isShared = isSettings(settings.cache) && isSettings(settings.cache.redis)
   return {
     listen: { host: '127.0.0.1', port: 0, drain: { delay: '0s', limit: '2s' } },
     operations: { host: '127.0.0.1', port: 0 },
@@ -93,6 +112,7 @@ function basic({ nodes, password = 'only-for-tests' }: EdgeUnderTest): Settings 
     access: {
       users: 'users',
       roles: { admin: ['administrator'], operator: ['operator'], reader: ['reader'] },
+      ...(isShared && { tokens: { keys: 'keys' } }),
     },
   }
 }

@@ -13,6 +13,7 @@ import type { LiveTail } from './live-tail.ts'
 import type { DrainResult, NodeSummary, Nodes, ReplicaSummary } from './node-types.ts'
 import type { RequestRecords } from './request-records.ts'
 import type { RequestDetails } from './request-types.ts'
+import type { SettingDifference } from './settings-differences.ts'
 import type { RecentJoins, Traffic } from './traffic.ts'
 
 export interface ConsolePorts {
@@ -58,6 +59,8 @@ export interface ConsolePorts {
   layoutMixture(): Nodes['mixture']
   /** Returns undefined while Redis is unreachable. Absent if this replica shares nothing with others. */
   readonly replicas?: () => readonly ReplicaSummary[] | undefined
+  /** What other replicas were given otherwise than this one. Absent: replicas share nothing. */
+  readonly settingDifferences?: () => readonly SettingDifference[]
   /** Returns the permission that a read of the endpoint needs. */
   permissionOf(endpoint: string): string
   /** Returns what the cache would do with the next request for the URL. Rejects with the EdgeError of that request. */

@@ -22,6 +22,7 @@ export const PROBLEM_KINDS = [
   'pendingRestart',
   'mixedLayouts',
   'replicaNotReady',
+  'replicasDiffer',
   'cacheDisabled',
 ] as const
 

@@ -22,6 +22,7 @@ export type ProblemSources = Pick<
   | 'layoutMixture'
   | 'certificates'
   | 'replicas'
+  | 'settingDifferences'
 >
 
 const DAY_MS = 24 * 3600 * 1000
@@ -281,17 +282,30 @@ function layoutProblems({ layoutMixture }: ProblemSources): Problem[] {
   })
 }
 
-function replicaProblems({ replicas }: ProblemSources): Problem[] {
+function replicaProblems({ replicas, settingDifferences }: ProblemSources): Problem[] {
   const others = replicas?.() ?? []
   const notReady = others.filter(({ ready }) => !ready)
-  return when(notReady.length > 0, {
-    kind: 'replicaNotReady',
-    severity: 'warning',
-    summary: `Another replica is not ready: ${namesOf(notReady)}`,
-    detail: 'Load balancers send no requests to it. Its own console names the reason.',
-    openDetail: `${notReady.length} other replicas are not ready`,
-    view: 'nodes',
-  })
+  const differences = settingDifferences?.() ?? []
+  const differing = [...new Set(differences.flatMap((each) => each.replicas))]
+  return [
+    ...when(notReady.length > 0, {
+      kind: 'replicaNotReady',
+      severity: 'warning',
+      summary: `Another replica is not ready: ${namesOf(notReady)}`,
+      detail: 'Load balancers send no requests to it. Its own console names the reason.',
+      openDetail:
+        notReady.length === 1 ? '1 other replica is not ready' : `${notReady.length} other replicas are not ready`,
+      view: 'nodes',
+    }),
+    ...when(differences.length > 0, {
+      kind: 'replicasDiffer',
+      severity: 'warning',
+      summary: `Replicas have different settings or files: ${shortened(differences.map(({ setting }) => setting))}`,
+      detail: `Clients get another answer from ${shortened(differing)} than from this replica. Copy the settings and the files that they name to all replicas.`,
+      openDetail: `${differences.length === 1 ? '1 setting differs' : `${differences.length} settings differ`} between replicas`,
+      view: 'nodes',
+    }),
+  ]
 }
 
 function drainProblems(nodes: readonly NodeState[]): Problem[] {

@@ -28,6 +28,8 @@ export interface ReplicaSelf {
   readonly incidents: Exchanged
   /** What its requests cost. */
   readonly costs: Exchanged
+  /** Digests of its settings. */
+  readonly settings: Exchanged
 }
 
 interface Exchanged {
@@ -53,6 +55,7 @@ const MAX_NODE_LIST_CHARS = 8192
 /** The part of a report for incidents: two of them, each with a few callers. */
 const MAX_INCIDENTS_CHARS = 4096
 const MAX_COSTS_CHARS = 16_384
+const MAX_SETTINGS_CHARS = 8192
 
 const MAX_NODES = 200
 
@@ -93,6 +96,7 @@ const reportSchema = Type.Object({
   // Checked by `incidents.ts`: a form of another version must not make the whole report invalid.
   incidents: Type.Optional(Type.Unknown()),
   costs: Type.Optional(Type.Unknown()),
+  settings: Type.Optional(Type.Unknown()),
   joined: Type.Optional(Type.Array(Type.Object({ ago: number, route: text, ms: number, nodes: Type.Array(nodePart) }))),
 })
 const isReport = validatorOf(reportSchema)
@@ -114,6 +118,7 @@ export function createReplicas(
     others = parsed?.map(({ summary }) => summary).sort((a, b) => (a.name < b.name ? -1 : 1))
     self.incidents.offer(parsed?.map(({ incidents }) => incidents))
     self.costs.offer(parsed?.map(({ costs }) => costs))
+    self.settings.offer(parsed?.map(({ settings }) => settings))
     for (const { summary, nodeList } of parsed ?? [])
       if (nodeList !== undefined) self.nodeList.offer(nodeList, summary.ago)
   }
@@ -134,6 +139,7 @@ function reportOf({
   nodeList,
   incidents,
   costs,
+  settings,
 }: ReplicaSelf): string {
   const nodeStates = nodes().map((node) => {
     const { name, state, inFlight, limit } = node
@@ -143,6 +149,7 @@ function reportOf({
   const [list] = takeUpTo([nodeList.lastRead() ?? null], MAX_NODE_LIST_CHARS)
   const [seen] = takeUpTo([incidents.report()], MAX_INCIDENTS_CHARS)
   const [spent] = takeUpTo([costs.report()], MAX_COSTS_CHARS)
+  const [shared] = takeUpTo([settings.report()], MAX_SETTINGS_CHARS)
   return JSON.stringify({
     name,
     version,
@@ -154,6 +161,7 @@ function reportOf({
     ...(list && { nodeList: list }),
     ...(seen !== undefined && { incidents: seen }),
     ...(spent !== undefined && { costs: spent }),
+    ...(shared !== undefined && { settings: shared }),
   })
 }
 
@@ -171,6 +179,7 @@ interface ParsedReport {
   readonly nodeList: unknown
   readonly incidents: unknown
   readonly costs: unknown
+  readonly settings: unknown
 }
 
 /** Returns an empty list if the report is not valid. */
@@ -179,10 +188,10 @@ function parseReport(text: string, ago: number): ParsedReport[] {
   try {
     const value: unknown = JSON.parse(text)
     if (!isReport(value)) return []
-    const { nodeList, incidents, costs, ...report } = value as Omit<ReplicaSummary, 'ago'> &
+    const { nodeList, incidents, costs, settings, ...report } = value as Omit<ReplicaSummary, 'ago'> &
       Omit<ParsedReport, 'summary'>
     const joined = report.joined?.map((each) => ({ ...each, ago: each.ago + ago }))
-    return [{ summary: { ...report, ago, ...(joined && { joined }) }, nodeList, incidents, costs }]
+    return [{ summary: { ...report, ago, ...(joined && { joined }) }, nodeList, incidents, costs, settings }]
   } catch {
     return []
   }
