@@ -105,7 +105,7 @@ const historyQuery = Type.Object(
     to: seconds,
     replica: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
   },
-  { additionalProperties: false, dependentRequired: { to: ['from'] } },
+  { additionalProperties: false, dependencies: { to: ['from'] } },
 )
 
 function registerHistoryRoute(app: FastifyInstance, { history }: ConsolePorts): void {

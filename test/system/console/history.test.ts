@@ -46,6 +46,12 @@ t.test('charts of all replicas', async (t) => {
     'a replica keeps its history over a restart',
   )
 
+  t.equal((await readHistory(again, '')).range, '5m', 'without a range: the age of the records')
+  const recent = await readHistory(again, `from=${seconds - 120}&to=${seconds}`)
+  t.match(recent, { range: undefined, interval: 10_000 })
+  t.ok(recent.perSecond.some((rate) => (rate ?? 0) > 0))
+  t.match(await readHistory(again, `to=${seconds}`), { error: 900 }, 'an end without a begin is refused')
+
   const browser = await startBrowser()
   t.teardown(() => browser.close())
   const { page, complaints, screenshot } = await openConsole(browser, again.operationsUrl, { width: 1440, height: 900 })
