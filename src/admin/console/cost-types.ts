@@ -46,4 +46,7 @@ export interface Costs {
 }
 
 /** What one replica counted, as replicas report it to each other. */
-export type CostReport = Pick<Costs, 'seconds' | 'total' | 'callers' | 'endpoints'>
+export interface CostReport extends Pick<Costs, 'seconds' | 'total' | 'callers' | 'endpoints'> {
+  /** The greatest `peak` of a caller that the report does not list. Absent: it lists all. */
+  readonly unlistedPeak?: number
+}

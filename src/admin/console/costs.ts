@@ -204,7 +204,8 @@ export function createCosts({ requests, limit, now = Date.now }: CostsOptions): 
     read: () => {
       const all = [countAll(), ...others]
       const sum = addReports(all)
-      return { ...shortened(sum, MAX_SHOWN), replicas: all.length, ...proposeLimit(sum, limit()) }
+      const { unlistedPeak: _, ...shown } = shortened(sum, MAX_SHOWN)
+      return { ...shown, replicas: all.length, ...proposeLimit(sum, limit(), (caller) => greatestPeak(all, caller)) }
     },
   }
 }
@@ -226,6 +227,27 @@ function addReports(reports: readonly CostReport[]): CostReport {
   const endpoints = reports.flatMap((report) => report.endpoints)
   const sum = combine(seconds, callers, endpoints, (a, b) => a + b)
   return { ...sum, total: sumOf(reports.map(({ total }) => total)) }
+}
+
+/**
+ * Returns a bound of what every caller except one sends in a second to all replicas: a caller that a replica does not list
+ * sends it at most as much as another one that is not listed.
+ */
+function greatestPeak(reports: readonly CostReport[], except: string): number {
+  const names = new Set<string | null | undefined>(
+    reports.flatMap(({ callers }) => callers.map(({ caller }) => caller)),
+  )
+  // A caller that no replica lists.
+  names.add(undefined)
+  names.delete(except)
+  names.delete(null)
+  const peaks = [...names].map((name) => {
+    const ofReplicas = reports.map(
+      ({ callers, unlistedPeak = 0 }) => callers.find(({ caller }) => caller === name)?.peak ?? unlistedPeak,
+    )
+    return ofReplicas.reduce((all, peak) => all + peak, 0)
+  })
+  return Math.max(...peaks)
 }
 
 /** Adds the rows with the same names, and puts the costliest ones first. */
@@ -259,11 +281,13 @@ function combine(
 
 function shortened(report: CostReport, { callers, endpoints }: typeof MAX_REPORTED): CostReport {
   const rounded = <Row extends CostCounts>(row: Row): Row => ({ ...row, nodeTime: Math.round(row.nodeTime) })
+  const unlisted = report.callers.slice(callers)
   return {
     seconds: report.seconds,
     total: rounded(report.total),
     callers: report.callers.slice(0, callers).map(rounded),
     endpoints: report.endpoints.slice(0, endpoints).map(rounded),
+    ...(unlisted.length > 0 && { unlistedPeak: Math.max(...unlisted.map(({ peak }) => peak)) }),
   }
 }
 
@@ -291,6 +315,7 @@ const caller = Type.Union([Type.String({ maxLength: MAX_NAME_CHARS }), Type.Null
 const isCostReport = validatorOf(
   Type.Object({
     seconds: count,
+    unlistedPeak: Type.Optional(count),
     total: Type.Object(counts),
     callers: Type.Array(Type.Object({ caller, ...counts, limited: count, peak: count }), { maxItems: 100 }),
     endpoints: Type.Array(Type.Object({ caller, endpoint: Type.String({ maxLength: 300 }), ...counts }), {

@@ -7,13 +7,16 @@ const MIN_SHARE = 0.25
 const MEAN_ROOM = 1.5
 const PEAK_ROOM = 1.2
 
-/** `limit`: the setting `access.limits.requestsPerSecond` now. */
+/**
+ * `limit`: the setting `access.limits.requestsPerSecond` now. `peakWithout` returns what every other caller sends in its
+ * busiest second at most.
+ */
 export function proposeLimit(
   { seconds, total, callers }: Omit<CostReport, 'endpoints'>,
   limit: number,
+  peakWithout: (caller: string) => number,
 ): Pick<Costs, 'proposal' | 'advice'> {
-  const named = callers.filter((row) => row.caller !== null)
-  const [costliest] = named
+  const costliest = callers.find((row) => row.caller !== null)
   if (costliest === undefined || costliest.caller === null || costliest.calls === 0)
     return { advice: 'No caller has caused calls to nodes.' }
   const { caller, limited, peak, nodeTime } = costliest
@@ -22,9 +25,8 @@ export function proposeLimit(
   if (share < MIN_SHARE)
     return { advice: `${cost}. No caller causes ${percent(MIN_SHARE)} or more, so no limit is proposed.` }
   const mean = limited / seconds
-  const others = named.filter((row) => row.caller !== caller).sort((a, b) => b.peak - a.peak)
-  const otherPeak = others[0]?.peak ?? 0
-  const rates = `It sends ${rate(mean)} requests per second that are no hits, and ${peak} in its busiest second; every other caller listed sends ${otherPeak} at most.`
+  const otherPeak = peakWithout(caller)
+  const rates = `It sends ${rate(mean)} requests per second that are no hits, and ${peak} in its busiest second; every other caller sends ${otherPeak} at most.`
   const proposed = Math.max(1, Math.ceil(MEAN_ROOM * mean), Math.ceil(PEAK_ROOM * otherPeak))
   if (proposed >= limit)
     return {
@@ -40,7 +42,7 @@ export function proposeLimit(
       requestsPerSecond: proposed,
       settings: `access:\n  limits:\n    requestsPerSecond: ${proposed}\n`,
     },
-    advice: `${cost}. ${rates} A limit of ${proposed} spreads its bursts, leaves it half more than it needs on average, and holds back no other caller that is listed. Requests above it get 429 with Retry-After. The setting applies to each caller; today it is ${limit}.`,
+    advice: `${cost}. ${rates} A limit of ${proposed} spreads its bursts, leaves it half more than it needs on average, and holds back no other caller. Requests above it get 429 with Retry-After. The setting applies to each caller; today it is ${limit}.`,
   }
 }
 

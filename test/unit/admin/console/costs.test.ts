@@ -117,6 +117,26 @@ t.test('the counts of other replicas are added, and reports that are not valid a
   t.equal(here.costs.read().replicas, 1)
 })
 
+t.test('a caller that another replica does not list still counts for the proposed limit', async (t) => {
+  const [here, there] = [start(), start()]
+  for (let second = 0; second < 60; second += 1) {
+    for (let count = 0; count < (second === 30 ? 80 : 2); count += 1) here.request({ caller: 'scan', calls: [200] })
+    here.request({ caller: 'poll', calls: [1] })
+    here.pass(1000)
+  }
+  // Cheap requests, so that 15 other callers cost more.
+  for (let caller = 0; caller < 15; caller += 1) there.request({ caller: `slow-${caller}`, calls: [100] })
+  for (let count = 0; count < 20; count += 1) there.request({ caller: 'poll', calls: [1] })
+  const report = JSON.parse(JSON.stringify(there.costs.report()))
+  t.match(report, { unlistedPeak: 20 })
+  t.notOk(report.callers.some(({ caller }: { readonly caller: string }) => caller === 'poll'))
+  t.match(here.costs.read(), { proposal: { requestsPerSecond: 5 } })
+  here.costs.offer([report])
+  const { advice, proposal } = here.costs.read()
+  t.match(advice, /every other caller sends 21 at most/)
+  t.match(proposal, { caller: 'scan', requestsPerSecond: 26 }, '1.2 times 21')
+})
+
 t.test('long names of callers fit in a report', async (t) => {
   const [here, there] = [start(), start()]
   const name = (user: number) => `https://issuer.example/${'r'.repeat(400)}/user-${user}`
