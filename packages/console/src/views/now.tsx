@@ -7,6 +7,7 @@ import { formatCount, formatDuration, formatPercent, formatRate, formatWorkers }
 import { useHint } from '../hint.tsx'
 import { NodeStrip } from '../node-strip.tsx'
 import { Property } from '../property.tsx'
+import { CostsSection } from './costs.tsx'
 import { HistorySection } from './history.tsx'
 import { IncidentsSection } from './incidents.tsx'
 
@@ -18,6 +19,7 @@ export function NowView({ now }: { readonly now: Now | undefined }) {
       {now !== undefined && <NodeStrip nodes={now.nodes} />}
       <HistorySection />
       <IncidentsSection />
+      <CostsSection />
       {now !== undefined && <TotalsSinceStart now={now} />}
     </>
   )
