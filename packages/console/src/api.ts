@@ -69,6 +69,8 @@ function setContactError(error: string): void {
 
 export interface Polled<T> {
   readonly data?: T
+  /** The path that returned the data. */
+  readonly path?: string
   /** Time of the response, in milliseconds of `performance.now()`. */
   readonly receivedAt: number
   readonly error?: string
@@ -87,7 +89,7 @@ export function usePoll<T>(path: string | undefined, every: number): Polled<T> &
       if (!document.hidden) {
         try {
           const data = await callApi<T>(path)
-          if (!ended) setPolled({ data, receivedAt: performance.now() })
+          if (!ended) setPolled({ data, path, receivedAt: performance.now() })
         } catch (error) {
           if (!ended) setPolled((before) => ({ ...before, error: (error as Error).message }))
         }

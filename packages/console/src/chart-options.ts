@@ -26,8 +26,27 @@ export interface Drawn {
 export const CHART_HEIGHT_PX = 148
 export const MIN_CHART_WIDTH_PX = 120
 const FONT = '11px system-ui'
-/** Letters of events that are closer would overlap. */
-const MARK_WIDTH_PX = 14
+const MARK_FONT_PX = 10
+/** Between an axis and its labels. The values end below the axis of times, so its labels begin further away. */
+const VALUE_GAP_PX = 5
+const TIME_GAP_PX = 8
+/** Between two labels of times, and between the letters of two event marks. */
+const TEXT_GAP_PX = 12
+const MARK_GAP_PX = 4
+/** With usual values, the plots of all charts begin at the same place. */
+const MIN_VALUES_WIDTH_PX = 58
+/** Seconds between two labels of times. */
+const TIME_STEPS = [
+  1,
+  5,
+  10,
+  15,
+  30,
+  ...[1, 2, 5, 10, 15, 30, 60, 120, 180, 240, 360, 720, 1440].map((all) => all * 60),
+]
+/** Steps of an axis whose multiples `formatRate` shows in full, also below ten. */
+const STEPS = Array.from({ length: 24 }, (_, at) => [1, 2, 5].map((digit) => Number(`${digit}e${at - 6}`))).flat()
+const MINUTE_SECONDS = 60
 /** Time between the end of an interval and its first appearance, with a margin: newer events need space at the right. */
 const SETTLE_SECONDS = 5
 /** With more powers of ten, only every second one has a label. */
@@ -61,19 +80,23 @@ export function chartOptions({ width, lines, scale, format, drawn }: ChartParts)
       points: { size: 6 },
       bind: Object.fromEntries(POINTER_EVENTS.map((name) => [name, () => null])),
     },
-    padding: [14, 8, 0, 0],
+    padding: [14, Math.ceil(textWidth(timeText(0, 1)) / 2), 0, 0],
     scales: { x: { range: (_plot, from, to) => timeRange(from, to, drawn()) }, y: valueScale(scale) },
     axes: [
       {
         ...axis,
-        size: 22,
-        space: 64,
+        size: 24,
+        gap: TIME_GAP_PX,
+        space: (_plot, _axis, from, to, width) => timeSpace(to - from, width),
+        incrs: TIME_STEPS,
         values: (_plot, times, _axis, _space, step) => times.map((at) => timeText(at, step)),
       },
       {
         ...axis,
-        size: 58,
+        size: (_plot, texts) => Math.max(MIN_VALUES_WIDTH_PX, ...(texts ?? []).map(valueWidth)),
+        gap: VALUE_GAP_PX,
         space: 30,
+        incrs: STEPS,
         // Without the filter, uPlot leaves out labels that have space.
         ...(scale === 'log' && {
           splits: (_plot, _axis, from, to) => powersOfTen(from, to),
@@ -92,8 +115,28 @@ function timeRange(from: number, to: number, { interval }: Drawn): [number, numb
   return [from - seconds, to + seconds + SETTLE_SECONDS]
 }
 
+const measuring = document.createElement('canvas').getContext('2d')
+
+/** Returns the width of a label in pixels. */
+function textWidth(text: string): number {
+  if (measuring === null) return 0
+  measuring.font = FONT
+  return Math.ceil(measuring.measureText(text).width)
+}
+
+function valueWidth(text: string): number {
+  return textWidth(text) + VALUE_GAP_PX + 2
+}
+
+/** Returns the smallest distance of two labels. Labels have no seconds if the distance is at least one minute. */
+function timeSpace(seconds: number, width: number): number {
+  const [short, long] = [MINUTE_SECONDS, 1].map((step) => textWidth(timeText(0, step)) + TEXT_GAP_PX)
+  // The longest step below one minute is half a minute.
+  return ((short ?? 0) * seconds) / width > MINUTE_SECONDS / 2 ? (short ?? 0) : (long ?? 0)
+}
+
 function timeText(at: number, step: number): string {
-  return formatClock(at * 1000).slice(0, step < 60 ? 8 : 5)
+  return formatClock(at * 1000).slice(0, step < MINUTE_SECONDS ? 8 : 5)
 }
 
 function valueScale(scale: Scale): uPlot.Scale {
@@ -138,14 +181,15 @@ function drawEvents({ ctx, bbox, valToPos }: uPlot, events: readonly HistoryEven
   ctx.save()
   ctx.strokeStyle = colourOf('quiet')
   ctx.fillStyle = colourOf('text')
-  ctx.font = `600 ${10 * ratio}px system-ui`
+  ctx.font = `600 ${MARK_FONT_PX * ratio}px system-ui`
   ctx.textAlign = 'center'
   ctx.textBaseline = 'bottom'
   ctx.lineWidth = ratio
   ctx.setLineDash([3 * ratio, 3 * ratio])
   const places = events.map(({ at, kind }) => ({ x: Math.round(valToPos(at / 1000, 'x', true)), kind }))
   const inside = places.filter(({ x }) => x >= bbox.left && x <= bbox.left + bbox.width)
-  for (const { x, letters } of marksOf(inside, MARK_WIDTH_PX * ratio)) {
+  const widthOf = (letters: string) => ctx.measureText(letters).width + MARK_GAP_PX * ratio
+  for (const { x, letters } of marksOf(inside, widthOf)) {
     ctx.beginPath()
     ctx.moveTo(x, bbox.top)
     ctx.lineTo(x, bbox.top + bbox.height)
@@ -155,14 +199,25 @@ function drawEvents({ ctx, bbox, valToPos }: uPlot, events: readonly HistoryEven
   ctx.restore()
 }
 
-/** Returns one mark for all events that begin within `width` of its place. The letters are those of their kinds, each once. */
-function marksOf(events: readonly { readonly x: number; readonly kind: EventKind }[], width: number) {
-  const marks: { readonly x: number; letters: string }[] = []
+/** Returns one mark for events whose letters would overlap. Its letters are those of their kinds, each once. */
+function marksOf(
+  events: readonly { readonly x: number; readonly kind: EventKind }[],
+  widthOf: (letters: string) => number,
+) {
+  const marks: Mark[] = []
   for (const { x, kind } of events) {
-    const letter = eventLetters[kind]
-    const last = marks.at(-1)
-    if (last === undefined || x - last.x > width) marks.push({ x, letters: letter })
-    else if (!last.letters.includes(letter)) last.letters += letter
+    let mark = { x, letters: eventLetters[kind] }
+    for (let last = marks.at(-1); last !== undefined && overlaps(last, mark, widthOf); last = marks.at(-1)) {
+      mark = { x: last.x, letters: [...new Set(last.letters + mark.letters)].join('') }
+      marks.pop()
+    }
+    marks.push(mark)
   }
   return marks
+}
+
+type Mark = { readonly x: number; readonly letters: string }
+
+function overlaps(one: Mark, other: Mark, widthOf: (letters: string) => number): boolean {
+  return other.x - one.x < (widthOf(one.letters) + widthOf(other.letters)) / 2
 }

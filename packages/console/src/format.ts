@@ -66,3 +66,8 @@ function formatTwoUnits(ms: number, [unitMs, unit]: Unit, [smallerMs, smaller]: 
 export function formatClock(at: number): string {
   return new Date(at).toTimeString().slice(0, 8)
 }
+
+/** Returns the day in the time zone of the browser, as `formatClock` does. */
+export function formatDay(at: number): string {
+  return new Date(at).toLocaleDateString('sv')
+}

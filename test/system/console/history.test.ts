@@ -137,7 +137,7 @@ t.test('charts of all replicas', async (t) => {
     await page.getByText(/^The history in Redis cannot be read\. The charts show this replica \(there\)/).waitFor({
       timeout: 60_000,
     })
-    t.equal(await page.locator('.chart').count(), 4)
+    t.equal(await page.getByRole('region', { name: 'History' }).locator('.chart').count(), 4)
     await screenshot('history-unreachable')
     t.strictSame(complaints, [])
   })

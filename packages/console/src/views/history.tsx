@@ -1,14 +1,12 @@
 /** The history: its range and replica, the charts, and the events. */
-import { useSignal } from '@preact/signals'
 import { type History, RANGES, type Range } from '../../../../src/admin/console/history-types.ts'
 import { usePoll } from '../api.ts'
-import { Chart } from '../chart.tsx'
 import { eventLetters, eventTitle } from '../event-names.ts'
-import { formatClock, formatDuration, formatPercent, formatRate, formatWorkers } from '../format.ts'
+import { formatClock, formatDay } from '../format.ts'
 import { queryText, replaceQuery, route } from '../route.ts'
+import { HistoryCharts, overviewCharts } from './history-charts.tsx'
 
 const POLL_INTERVAL_MS = 10_000
-const DEFAULT_RANGE: Range = '1h'
 const rangeNames: Readonly<Record<Range, string>> = {
   '5m': '5 min',
   '15m': '15 min',
@@ -21,30 +19,38 @@ const MAX_EVENTS = 12
 
 export function HistorySection() {
   const { query } = route.value
-  const range = RANGES.find((each) => each === query.get('range')) ?? DEFAULT_RANGE
+  const time = timeOf(query)
   const replica = query.get('replica') ?? ''
-  const { data: history, error } = usePoll<History>(`/api/history?${queryText({ range, replica })}`, POLL_INTERVAL_MS)
-  const isRequested = history?.range === range && (history.source !== 'redis' || (history.replica ?? '') === replica)
+  const path = `/api/history?${queryText({ ...time, replica })}`
+  const { data: history, path: shownPath, error } = usePoll<History>(path, POLL_INTERVAL_MS)
+  const isRequested = shownPath === path
   return (
     <section aria-labelledby="history">
       <div class="title history-title">
-        <h2 id="history">History</h2>
+        <h2 id="history" tabIndex={-1}>
+          History
+        </h2>
         <nav class="parts" aria-label="Range">
           {RANGES.map((each) => (
             <a
               key={each}
               href={`#/now?${queryText({ range: each, replica })}`}
-              aria-current={each === range ? 'true' : undefined}
+              aria-current={each === (time.range ?? (isRequested ? history?.range : undefined)) ? 'true' : undefined}
             >
               {rangeNames[each]}
             </a>
           ))}
+          {time.from !== undefined && (
+            <a href={`#/now?${queryText({ ...time, replica })}`} aria-current="true">
+              {spanText(Number(time.from), time.to === undefined ? undefined : Number(time.to))}
+            </a>
+          )}
         </nav>
         {history?.source === 'redis' && (
           <ReplicaChoice
             history={history}
             replica={replica}
-            onChoice={(chosen) => replaceQuery({ range, replica: chosen })}
+            onChoice={(chosen) => replaceQuery({ ...time, replica: chosen })}
           />
         )}
         {history?.source === 'memory' && (
@@ -59,12 +65,27 @@ export function HistorySection() {
       {history === undefined && error !== undefined && <p class="warning">The history cannot be shown: {error}.</p>}
       {history !== undefined && (
         <div class={isRequested ? undefined : 'outdated'} aria-busy={!isRequested}>
-          <Charts history={history} />
+          <HistoryCharts history={history} charts={overviewCharts} />
           <Events history={history} />
         </div>
       )}
     </section>
   )
+}
+
+/** Returns the time in the address. Without one, the edge chooses a range that fits the age of the records. */
+function timeOf(query: URLSearchParams): { readonly range?: Range; readonly from?: string; readonly to?: string } {
+  const seconds = (name: string) => /^\d{1,11}$/.exec(query.get(name) ?? '')?.[0]
+  const [from, to] = [seconds('from'), seconds('to')]
+  if (from !== undefined) return to === undefined ? { from } : { from, to }
+  const range = RANGES.find((each) => each === query.get('range'))
+  return range === undefined ? {} : { range }
+}
+
+/** Times are seconds since 1970. */
+function spanText(from: number, to: number | undefined): string {
+  const [begin, end] = [from, to].map((at) => (at === undefined ? 'now' : formatClock(at * 1000).slice(0, 5)))
+  return `${formatDay(from * 1000)}, ${begin} to ${end}`
 }
 
 interface ReplicaChoiceProps {
@@ -87,54 +108,6 @@ function ReplicaChoice({ history: { replicas, self }, replica, onChoice }: Repli
         ))}
       </select>
     </label>
-  )
-}
-
-const toWorkers = (value: number | null) => (value === null ? null : value / 1000)
-
-function Charts({ history }: { readonly history: History }) {
-  const { perSecond, hitRatio, p50, p99, callsPerSecond, failuresPerSecond, savedPerSecond } = history
-  const cursor = useSignal<number | undefined>(undefined)
-  const common = { history, cursor }
-  return (
-    <div class="charts">
-      <Chart
-        {...common}
-        title="Requests per second"
-        scale={{ least: 1 }}
-        format={formatRate}
-        lines={[
-          { label: 'requests', colour: 'accent', values: perSecond, fill: true },
-          { label: 'calls to nodes', colour: 'warm', values: callsPerSecond },
-          { label: 'failures (5xx)', colour: 'bad', values: failuresPerSecond },
-        ]}
-      />
-      <Chart
-        {...common}
-        title="Hit ratio"
-        scale={{ top: 1 }}
-        format={(value) => formatPercent(value)}
-        lines={[{ label: 'hits of cacheable requests', colour: 'accent', values: hitRatio, fill: true }]}
-      />
-      <Chart
-        {...common}
-        title="Latency"
-        scale="log"
-        format={(value) => formatDuration(value)}
-        lines={[
-          { label: 'p50', colour: 'accent', values: p50 },
-          { label: 'p99', colour: 'warm', values: p99 },
-        ]}
-      />
-      <Chart
-        {...common}
-        title="Manager time saved"
-        scale={{ least: 0.01 }}
-        format={formatWorkers}
-        formatAxis={formatRate}
-        lines={[{ label: 'by cache hits', colour: 'accent', values: savedPerSecond.map(toWorkers), fill: true }]}
-      />
-    </div>
   )
 }
 

@@ -1,19 +1,17 @@
-/** Recent incidents: each in a sentence, with the range of the charts that contains it, and as Markdown to copy. */
-import { useRef } from 'preact/hooks'
-import type { Range } from '../../../../src/admin/console/history-types.ts'
+/** Recent incidents: each in a sentence, with the charts of its time, and as Markdown to copy. */
+import { useRef, useState } from 'preact/hooks'
+import type { History } from '../../../../src/admin/console/history-types.ts'
 import type { Incident, Incidents } from '../../../../src/admin/console/incident-types.ts'
 import { usePoll } from '../api.ts'
 import { CopyButton } from '../copy-button.tsx'
+import { queryText } from '../route.ts'
+import { HistoryCharts, incidentCharts } from './history-charts.tsx'
 
 const POLL_INTERVAL_MS = 5000
+const CHARTS_POLL_INTERVAL_MS = 10_000
 const MAX_SHOWN = 5
-const MINUTE_MS = 60_000
-const RANGES: readonly (readonly [Range, minutes: number])[] = [
-  ['15m', 15],
-  ['1h', 60],
-  ['6h', 360],
-  ['24h', 1440],
-]
+/** The charts begin this long before an incident, and end this long after it. */
+const MARGIN_MS = 5 * 60_000
 
 export function IncidentsSection() {
   const { data, error } = usePoll<Incidents>('/api/incidents', POLL_INTERVAL_MS)
@@ -33,16 +31,24 @@ export function IncidentsSection() {
   )
 }
 
-function Card({ incident: { since, until, text, markdown } }: { readonly incident: Incident }) {
+function Card({ incident }: { readonly incident: Incident }) {
+  const { since, until, text, markdown } = incident
   const source = useRef<HTMLPreElement>(null)
+  const [showsCharts, setShowsCharts] = useState(until === undefined)
   const day = new Date(since).toISOString().slice(0, 10)
-  const range = RANGES.find(([, minutes]) => Date.now() - since < minutes * MINUTE_MS)?.[0]
+  const time = timeAround(incident)
   return (
-    <article aria-label={`Incident of ${day}`}>
+    <article class="incident" aria-label={`Incident of ${day}`}>
       <p>
         {until === undefined ? <span class="pill bad">now</span> : <span class="pill">over</span>} {day} {text}{' '}
-        {range !== undefined && <a href={`#/now?range=${range}`}>Charts of that time</a>}
+        <a href={`#/now?${queryText(time)}`} onClick={() => document.getElementById('history')?.focus()}>
+          Open this time in History
+        </a>
       </p>
+      <details open={showsCharts} onToggle={({ currentTarget }) => setShowsCharts(currentTarget.open)}>
+        <summary>Charts</summary>
+        {showsCharts && <Charts time={time} />}
+      </details>
       <details>
         <summary>Markdown</summary>
         <CopyButton source={source} />
@@ -52,4 +58,16 @@ function Card({ incident: { since, until, text, markdown } }: { readonly inciden
       </details>
     </article>
   )
+}
+
+/** Returns the time of the charts as a query of the history, in seconds since 1970. An incident that is not over has no end. */
+function timeAround({ since, until }: Incident): Readonly<Record<string, string>> {
+  const seconds = (at: number) => String(Math.round(at / 1000))
+  return { from: seconds(since - MARGIN_MS), ...(until !== undefined && { to: seconds(until + MARGIN_MS) }) }
+}
+
+function Charts({ time }: { readonly time: Readonly<Record<string, string>> }) {
+  const { data: history, error } = usePoll<History>(`/api/history?${queryText(time)}`, CHARTS_POLL_INTERVAL_MS)
+  if (history !== undefined) return <HistoryCharts history={history} charts={incidentCharts} />
+  return <p class="quiet">{error === undefined ? 'Loading …' : `The charts cannot be shown: ${error}.`}</p>
 }

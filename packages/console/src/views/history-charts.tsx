@@ -1,0 +1,112 @@
+/** What the charts of the history show: of the view Now, and of an incident. */
+import { useSignal } from '@preact/signals'
+import type { History } from '../../../../src/admin/console/history-types.ts'
+import { Chart } from '../chart.tsx'
+import type { Line, Scale } from '../chart-options.ts'
+import { formatDuration, formatPercent, formatRate, formatWorkers } from '../format.ts'
+
+interface ChartKind {
+  readonly title: string
+  readonly scale: Scale
+  readonly format: (value: number) => string
+  /** For the axis, if it differs. */
+  readonly formatAxis?: (value: number) => string
+  readonly lines: (history: History) => readonly Line[]
+}
+
+const toWorkers = (value: number | null) => (value === null ? null : value / 1000)
+
+export const overviewCharts: readonly ChartKind[] = [
+  {
+    title: 'Requests per second',
+    scale: { least: 1 },
+    format: formatRate,
+    lines: ({ perSecond, callsPerSecond, failuresPerSecond }) => [
+      { label: 'requests', colour: 'accent', values: perSecond, fill: true },
+      { label: 'calls to nodes', colour: 'warm', values: callsPerSecond },
+      { label: 'failures (5xx)', colour: 'bad', values: failuresPerSecond },
+    ],
+  },
+  {
+    title: 'Hit ratio',
+    scale: { top: 1 },
+    format: (value) => formatPercent(value),
+    lines: ({ hitRatio }) => [{ label: 'hits of cacheable requests', colour: 'accent', values: hitRatio, fill: true }],
+  },
+  {
+    title: 'Latency',
+    scale: 'log',
+    format: formatDuration,
+    lines: ({ p50, p99 }) => [
+      { label: 'p50', colour: 'accent', values: p50 },
+      { label: 'p99', colour: 'warm', values: p99 },
+    ],
+  },
+  {
+    title: 'Manager time saved',
+    scale: { least: 0.01 },
+    format: formatWorkers,
+    formatAxis: formatRate,
+    lines: ({ savedPerSecond }) => [
+      { label: 'by cache hits', colour: 'accent', values: savedPerSecond.map(toWorkers), fill: true },
+    ],
+  },
+]
+
+export const incidentCharts: readonly ChartKind[] = [
+  {
+    title: 'Requests by outcome, per second',
+    scale: { least: 1 },
+    format: formatRate,
+    lines: ({ perSecond, hitsPerSecond, callsPerSecond }) => [
+      { label: 'requests', colour: 'quiet', values: perSecond },
+      { label: 'cache hits', colour: 'accent', values: hitsPerSecond, fill: true },
+      { label: 'calls to nodes', colour: 'warm', values: callsPerSecond },
+    ],
+  },
+  {
+    title: 'Stale and failed, per second',
+    scale: { least: 1 },
+    format: formatRate,
+    lines: ({ stalePerSecond, failuresPerSecond }) => [
+      { label: 'served stale', colour: 'warn', values: stalePerSecond, fill: true },
+      { label: 'failures (5xx)', colour: 'bad', values: failuresPerSecond, fill: true },
+    ],
+  },
+  {
+    title: 'Node latency',
+    scale: 'log',
+    format: formatDuration,
+    lines: ({ nodeP50, nodeP99 }) => [
+      { label: 'p50', colour: 'accent', values: nodeP50 },
+      { label: 'p99', colour: 'warm', values: nodeP99 },
+    ],
+  },
+]
+
+interface HistoryChartsProps {
+  readonly history: History
+  readonly charts: readonly ChartKind[]
+}
+
+export function HistoryCharts({ history, charts }: HistoryChartsProps) {
+  const cursor = useSignal<number | undefined>(undefined)
+  const isChosenTime = history.range === undefined
+  if (isChosenTime && history.perSecond.every((rate) => rate === null)) {
+    return (
+      <p class="quiet">
+        The history has no records of this time.{' '}
+        {history.source === 'redis'
+          ? 'Records are removed after 24 hours.'
+          : `It has those of ${history.self} since its start.`}
+      </p>
+    )
+  }
+  return (
+    <div class={charts.length === 3 ? 'charts charts-three' : 'charts'}>
+      {charts.map(({ lines, ...kind }) => (
+        <Chart key={kind.title} {...kind} history={history} cursor={cursor} lines={lines(history)} />
+      ))}
+    </div>
+  )
+}
