@@ -2,6 +2,7 @@
 import type { Logger } from 'pino'
 import type { Access } from '../access/access.ts'
 import type { ClientPort } from '../admin/console/api-types.ts'
+import type { CapacityMonitor } from '../admin/console/capacity.ts'
 import type { ConsoleCosts } from '../admin/console/costs.ts'
 import type { ConsoleHistory } from '../admin/console/history.ts'
 import type { ConsoleIncidents } from '../admin/console/incidents.ts'
@@ -59,11 +60,12 @@ export function buildReplicas(
   parts: Pick<OperationsParts, 'name' | 'replica' | 'cluster' | 'monitors' | 'ready' | 'incidents'> & {
     readonly contacts: Pick<NodeContacts, 'report' | 'states'>
     readonly costs: Pick<ConsoleCosts, 'report' | 'offer'>
+    readonly capacity: CapacityMonitor
     readonly settings: Pick<SettingsComparison, 'report' | 'offer'>
   },
   interval?: number,
 ): Replicas | undefined {
-  const { name, replica, cluster, monitors, ready, contacts, incidents, costs, settings } = parts
+  const { name, replica, cluster, monitors, ready, contacts, incidents, costs, capacity, settings } = parts
   if (replica === undefined) return undefined
   const self = {
     name,
@@ -71,6 +73,7 @@ export function buildReplicas(
     ready: () => ready().ok,
     contact: contacts.report,
     rates: monitors.traffic.rates,
+    local: () => capacity.current().local,
     nodes: () => nodeStates(cluster, contacts),
     joined: monitors.joins.last,
     nodeList: cluster.nodeList,
@@ -94,6 +97,7 @@ export function buildConsolePorts({ initial, current }: ReloadableConfig, parts:
     cluster,
     api,
     storeStatus,
+    capacity,
     ready,
     clientPorts,
     contacts,
@@ -130,6 +134,7 @@ export function buildConsolePorts({ initial, current }: ReloadableConfig, parts:
     costOf: async (rows, caller) => purgeCostOf(await withSnapshots(cache, rows, caller), cache.lifetimesOf),
     snapshots: () => cache.snapshots?.() ?? [],
     cache: () => ({ enabled: cache.enabled, shared: cache.sharedThroughRedis, ...storeStatus.current() }),
+    capacity: capacity.current,
     nodes: () => nodeStates(cluster, contacts),
     queueLimit: () => current().cluster.limits.queue,
     growingQueues: monitors.queues.growing,
@@ -189,6 +194,7 @@ export interface OperationsParts {
   readonly cluster: Cluster
   readonly api: Pick<Api, 'handler' | 'cache' | 'description' | 'recheckInterval'>
   readonly storeStatus: StoreStatus
+  readonly capacity: CapacityMonitor
   /** Absent: replicas share nothing. */
   readonly replica: RedisReplica | undefined
   readonly shared: SharedAccess | undefined

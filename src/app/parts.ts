@@ -23,6 +23,7 @@ import type { ClusterOptions } from '../upstream/index.ts'
 import { ContactProbes, NodeContacts } from '../upstream/node-contacts.ts'
 import { buildAccess } from './access.ts'
 import { type Api, buildApi } from './api.ts'
+import { watchCapacity } from './capacity.ts'
 import { createCertificates } from './certificates.ts'
 import { buildCluster } from './cluster.ts'
 import { buildConsolePorts, buildReplicas, compareReplicaSettings } from './console.ts'
@@ -100,6 +101,7 @@ export async function buildParts(settings: ReloadableConfig, given: ProcessParts
   later.api = api
   const { contacts, probes } = observeContacts(settings, events, cluster, later)
   const ready = () => readinessOf({ isDraining: lifecycle.isDraining, contacts })
+  const capacity = watchCapacity(api, replica)
   const comparison = compareReplicaSettings(settings, { name, access, encryptionKey })
   const replicas = buildReplicas({
     name,
@@ -110,6 +112,7 @@ export async function buildParts(settings: ReloadableConfig, given: ProcessParts
     contacts,
     incidents,
     costs,
+    capacity,
     settings: comparison,
   })
   later.replicas = replicas
@@ -120,6 +123,7 @@ export async function buildParts(settings: ReloadableConfig, given: ProcessParts
   const shown = {
     api,
     storeStatus,
+    capacity,
     monitors,
     history,
     costs,
@@ -137,7 +141,7 @@ export async function buildParts(settings: ReloadableConfig, given: ProcessParts
   later.ports = ports
   const problems = () => problemsOf(ports)
   const measured = { name, events, requests: counts, cluster, api, audit, traces, webhook, certificates, exemplars }
-  const metrics = buildMetrics({ ...measured, ready, problems, reload })
+  const metrics = buildMetrics({ ...measured, capacity, ready, problems, reload })
   const operations = await buildOperations(settings, { ...operated, metrics, ports, problems })
   const close = async (spanFlushMs = SPAN_FLUSH_MS): Promise<void> => {
     probes.stop()
@@ -157,6 +161,7 @@ export async function buildParts(settings: ReloadableConfig, given: ProcessParts
     await webhook.close()
     await history.close()
     await replica?.close()
+    capacity.stop()
     monitors.close()
     await processGroup?.onClose(await metrics.values())
     metrics.close()

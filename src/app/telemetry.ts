@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { TLSSocket } from 'node:tls'
 import type { Logger } from 'pino'
 import type { Problem } from '../admin/console/api-types.ts'
+import type { CapacityMonitor } from '../admin/console/capacity.ts'
 import { DEGRADATION_REASONS } from '../admin/console/problems.ts'
 import type { Readiness } from '../admin/readiness.ts'
 import { createAuditFile } from '../audit/file.ts'
@@ -44,6 +45,7 @@ export interface MetricsParts {
   readonly certificates: Certificates
   /** Whether histograms name sampled traces. */
   readonly exemplars: boolean
+  readonly capacity: CapacityMonitor
   ready(): Readiness
   problems(): readonly Problem[]
   reload(): ReloadStatus
@@ -61,7 +63,7 @@ export function buildMetrics({
   ...state
 }: MetricsParts): Metrics {
   const { cache, storeState } = api
-  const { certificates, exemplars, ready, problems, reload } = state
+  const { certificates, exemplars, capacity, ready, problems, reload } = state
   const groups = new Set(catalogue.map(groupOf))
   groups.delete('none')
   return createMetrics({
@@ -75,6 +77,7 @@ export function buildMetrics({
     storeEvents: STORE_EVENTS,
     redis: cache.sharedThroughRedis,
     ...(storeState && { store: storeState }),
+    redisCapacity: () => capacity.current().redis ?? {},
     snapshots: () => cache.snapshots?.() ?? [],
     ...(api.recheckInterval && { recheckInterval: api.recheckInterval }),
     audit: audit.state,

@@ -45,6 +45,19 @@ export interface LocalState {
   readonly evictions: Readonly<Record<EvictionReason, number>>
 }
 
+/** The memory of Redis; of a Redis Cluster, the sums over its primaries. */
+export interface RedisMemory {
+  readonly bytes: number
+  /** `maxmemory`. Absent: a primary has none. */
+  readonly limit?: number
+  /** The share of its limit that the fullest primary uses. Absent: none has a limit. */
+  readonly fullest?: number
+  /** `maxmemory-policy`, such as `volatile-lru`. */
+  readonly policy: string
+  /** Keys that Redis has removed since it started. */
+  readonly evictions: { readonly limit: number; readonly expired: number }
+}
+
 /** `up`: the shared store is reachable; always true without one. */
 export interface CacheStoreState {
   readonly up: boolean

@@ -58,6 +58,11 @@ export class RedisConnection {
     return this.client.status === 'ready'
   }
 
+  /** The servers that store data; more than one in a Redis Cluster. */
+  get primaries(): readonly Redis[] {
+    return this.client instanceof Cluster ? this.client.nodes('master') : [this.client]
+  }
+
   /** Connects now, and again whenever the connection is lost. Errors show in the commands. */
   open(): void {
     this.client.connect().catch(() => {})

@@ -7,6 +7,8 @@ import { pagePolicy, registerLatePages } from '../late-pages.ts'
 import type { OperationsPart } from '../listener.ts'
 import type { Account } from './api-types.ts'
 import { registerCacheRoutes } from './cache-routes.ts'
+import { capacityOf } from './capacity.ts'
+import type { Capacity } from './capacity-types.ts'
 import type { Costs } from './cost-types.ts'
 import { type History, type HistoryQuery, RANGES } from './history-types.ts'
 import type { Incidents } from './incident-types.ts'
@@ -24,6 +26,10 @@ export function consolePart(ports: ConsolePorts, folder: string | undefined): Op
     registerCacheRoutes(app, ports)
     registerHistoryRoute(app, ports)
     app.get('/api/incidents', async (): Promise<Incidents> => ({ incidents: await ports.incidents.read() }))
+    app.get(
+      '/api/capacity',
+      async (): Promise<Capacity> => capacityOf(ports.name, ports.capacity(), ports.replicas?.()),
+    )
     app.get('/api/costs', async (): Promise<Costs> => ports.costs.read())
     registerPage(app, folder)
   }

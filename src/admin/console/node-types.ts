@@ -1,4 +1,5 @@
 /** JSON bodies of the console API of nodes and replicas. Times are milliseconds. */
+import type { LocalState } from '../../core/cache-index.ts'
 import type { NodeContribution } from '../../core/events.ts'
 
 /** `GET /api/nodes`. */
@@ -105,6 +106,8 @@ export interface ReplicaSummary {
   /** The same of the nodes that answered their latest call. Absent: the version of the replica does not report it. */
   readonly answered?: readonly { readonly node: string; readonly ago: number }[]
   readonly rates: Rates
+  /** Its local tier. Absent: it stores nothing, or its version does not report it. */
+  readonly local?: LocalState
   readonly nodes: readonly Pick<NodeSummary, 'name' | 'state' | 'inFlight' | 'limit'>[]
   /** The newest joined responses, as many as fit. Absent if the version of the replica does not report them. */
   readonly joined?: readonly JoinedResponse[]

@@ -6,6 +6,7 @@ import type { CacheIndex } from '../../core/response.ts'
 import type { Readiness } from '../readiness.ts'
 import type { CacheState, CertificateState, ClientPort, GrowingQueue } from './api-types.ts'
 import type { Explanation, PurgeCost, PurgeRequest, PurgeResult } from './cache-types.ts'
+import type { CapacityState } from './capacity.ts'
 import type { ConsoleCosts } from './costs.ts'
 import type { ConsoleHistory } from './history.ts'
 import type { ConsoleIncidents } from './incidents.ts'
@@ -37,6 +38,7 @@ export interface ConsolePorts {
   readonly joins: Pick<RecentJoins, 'last'>
   readonly index: CacheIndex
   cache(): CacheState
+  capacity(): CapacityState
   /** Returns the snapshots of collections whose rows this replica has. */
   snapshots(): readonly SnapshotState[]
   /** Purges the named entries, or previews the purge. Writes the same audit record as `DELETE /cache`. Rejects with an EdgeError. */

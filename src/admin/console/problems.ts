@@ -15,6 +15,7 @@ export type ProblemSources = Pick<
   | 'credentials'
   | 'configuration'
   | 'cache'
+  | 'capacity'
   | 'nodes'
   | 'queueLimit'
   | 'growingQueues'
@@ -44,6 +45,7 @@ export function problemsOf(sources: ProblemSources, now: number = Date.now()): P
     ...budgetProblems(nodes),
     ...tokenProblems(sources),
     ...redisProblems(sources),
+    ...capacityProblems(sources),
     ...certificateProblems(sources, now),
     ...configurationProblems(sources),
     ...layoutProblems(sources),
@@ -229,6 +231,40 @@ const REDIS_PROBLEMS = {
     detail: 'Replicas do without the data of these keys.',
   },
 } as const
+
+function capacityProblems({ capacity, cache }: ProblemSources): Problem[] {
+  const { shortages, local, redis } = capacity()
+  const isFull = cache().faults?.some(({ reason }) => reason === 'redisFull') === true
+  const { limit, policy = '' } = redis?.memory ?? {}
+  const maxmemory = limit === undefined ? 'maxmemory' : `maxmemory (${inMiB(limit)})`
+  return [
+    ...when(shortages.includes('redisNearlyFull') && !isFull, {
+      kind: 'redisNearlyFull',
+      severity: 'warning',
+      summary: 'Redis is nearly full',
+      detail: `More than 90 % of ${maxmemory} is used. With the policy ${policy}, Redis refuses to store responses when it is full. Raise maxmemory, or set maxmemory-policy volatile-lru.`,
+      view: 'cache',
+    }),
+    ...when(shortages.includes('redisEvicting'), {
+      kind: 'redisEvicting',
+      severity: 'warning',
+      summary: 'Redis evicts stored responses for lack of memory',
+      detail: `Redis uses all of ${maxmemory}, and has removed responses in each of the last five minutes that could still be served. They are fetched from nodes again. Raise maxmemory.`,
+      view: 'cache',
+    }),
+    ...when(shortages.includes('localTierEvicting'), {
+      kind: 'localTierEvicting',
+      severity: 'warning',
+      summary: 'The local tier is too small for the responses in use',
+      detail: `In the last five minutes, half or more of the responses that this replica stored have removed another one that could still be served. ${redis === undefined ? 'Those are fetched from nodes again.' : 'Those are read from Redis again.'} Raise cache.localBytes (${inMiB(local?.limit ?? 0)}), and the memory limit of the process by twice as much.`,
+      view: 'cache',
+    }),
+  ]
+}
+
+function inMiB(bytes: number): string {
+  return `${Number((bytes / 2 ** 20).toFixed(1))} MiB`
+}
 
 function certificateProblems({ certificates }: ProblemSources, now: number): Problem[] {
   return certificates()

@@ -1,5 +1,6 @@
 /** The other replicas, by the reports that they exchange through Redis. */
 import { Type } from 'typebox'
+import type { LocalState } from '../../core/cache-index.ts'
 import { validatorOf } from '../validation.ts'
 import type { JoinedResponse, NodeSummary, Rates, ReplicaSummary } from './node-types.ts'
 
@@ -16,6 +17,8 @@ export interface ReplicaSelf {
   /** The contact of this replica with the nodes, from which the others conclude whether a replica is cut off. */
   contact(): Pick<ReplicaSummary, 'reachedAgo' | 'cutOff' | 'failing' | 'answered'>
   rates(): Rates
+  /** Returns the state of its local tier; undefined if nothing is stored. */
+  local(): LocalState | undefined
   nodes(): readonly Pick<NodeSummary, 'name' | 'state' | 'inFlight' | 'limit'>[]
   joined(): readonly JoinedResponse[]
   /** The list of nodes that one replica reads for all: what this replica has read, and where those of others go. */
@@ -90,6 +93,14 @@ const reportSchema = Type.Object({
     p50: optionalNumber,
     p99: optionalNumber,
   }),
+  local: Type.Optional(
+    Type.Object({
+      bytes: number,
+      entries: number,
+      limit: number,
+      evictions: Type.Object({ limit: number, expired: number, invalidated: number, replaced: number }),
+    }),
+  ),
   nodes: Type.Array(Type.Object({ name: text, state: text, inFlight: number, limit: number }), { maxItems: MAX_NODES }),
   // Checked by the room that uses it.
   nodeList: Type.Optional(Type.Unknown()),
@@ -134,6 +145,7 @@ function reportOf({
   ready,
   contact,
   rates,
+  local,
   nodes,
   joined,
   nodeList,
@@ -156,6 +168,7 @@ function reportOf({
     ready: ready(),
     ...contact(),
     rates: rates(),
+    local: local(),
     nodes: nodeStates,
     joined: newest,
     ...(list && { nodeList: list }),

@@ -178,6 +178,8 @@ export function registerStateSeries(registry: MetricsRegistry, row: StateSeries,
         ...config,
         collect() {
           this.reset()
+          // The library resets a gauge without labels to 0.
+          if (labelNames.length === 0) this.remove()
           for (const [labels, value] of samples()) this.set(labels, value)
         },
       })

@@ -72,8 +72,9 @@ export function createMetricsSum(): MetricsSum {
   }
 }
 
+/** Counts that are not added up are of what all processes share: the running ones have them. */
 function countsOf(families: Families): Families {
-  return families.filter(({ type }) => type === 'counter' || type === 'histogram')
+  return families.filter(({ type, aggregator }) => aggregator === 'sum' && (type === 'counter' || type === 'histogram'))
 }
 
 function combine(parts: readonly Families[]): MetricsRegistry {

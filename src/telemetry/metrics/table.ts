@@ -7,7 +7,7 @@
  * a value that a client chooses.
  */
 
-import type { LocalState, SnapshotState } from '../../core/cache-index.ts'
+import type { LocalState, RedisMemory, SnapshotState } from '../../core/cache-index.ts'
 import { CACHE_OUTCOMES } from '../../core/cache-status.ts'
 import {
   type CacheEvent,
@@ -51,6 +51,8 @@ export interface MetricsSources {
   nodes(): readonly NodeSample[]
   /** Absent if nothing is cached. */
   readonly store?: () => { readonly up: boolean; readonly local: LocalState }
+  /** The memory of Redis, and the stored responses there. Empty: Redis has not replied. */
+  redisCapacity(): { readonly memory?: RedisMemory; readonly entries?: number }
   /** The snapshots whose rows this process has. */
   snapshots(): readonly SnapshotState[]
   /** Returns the milliseconds after which tokens of the manager's users are checked again. Absent: there are none. */
@@ -139,7 +141,7 @@ export interface StateSeries {
   readonly labels?: readonly string[]
   /** How the values of several processes of one edge are combined (`listen.processes`). Absent: they are added up. */
   readonly processes?: 'min' | 'max'
-  /** Returns one value, or for a series with labels all values; a label set that is not returned disappears. */
+  /** Returns one value, or all values with their labels; a label set that is not returned disappears. */
   read(sources: MetricsSources): number | readonly (readonly [Readonly<Record<string, LabelValue>>, number])[]
   readonly when?: (sources: MetricsSources) => boolean
 }
@@ -393,6 +395,29 @@ export const stateSeries: readonly StateSeries[] = [
     ({ store }) => Number(store?.().up ?? false),
     { processes: 'min', when: ({ redis, store }) => redis && store !== undefined },
   ),
+  ofRedis(
+    'gauge',
+    'edge_redis_memory_bytes',
+    'Used memory of Redis; of a Redis Cluster, of all primaries.',
+    ({ memory }) => (memory ? [[{}, memory.bytes]] : []),
+  ),
+  ofRedis(
+    'gauge',
+    'edge_redis_memory_limit_bytes',
+    'maxmemory of Redis with its eviction policy; absent without a limit.',
+    ({ memory }) => (memory?.limit === undefined ? [] : [[{ policy: memory.policy }, memory.limit]]),
+    ['policy'],
+  ),
+  ofRedis(
+    'counter',
+    'edge_redis_evictions_total',
+    'Keys that Redis has removed since it started, by reason: limit (maxmemory), expired.',
+    ({ memory }) => Object.entries(memory?.evictions ?? {}).map(([reason, count]) => [{ reason }, count]),
+    ['reason'],
+  ),
+  ofRedis('gauge', 'edge_redis_entries', 'Stored responses in Redis, of all replicas.', ({ entries }) =>
+    entries === undefined ? [] : [[{}, entries]],
+  ),
   gauge(
     'edge_build_info',
     'The running release with its commit, and the name of this replica.',
@@ -475,6 +500,18 @@ function counter(name: string, help: string, read: StateSeries['read'], options:
 
 function ofSnapshots(name: string, help: string, amountOf: (snapshot: SnapshotState) => number): StateSeries {
   return gauge(name, help, ({ snapshots }) => snapshots().reduce((sum, snapshot) => sum + amountOf(snapshot), 0))
+}
+
+/** All processes of an edge have the same Redis. */
+function ofRedis(
+  type: StateSeries['type'],
+  name: string,
+  help: string,
+  valuesOf: (capacity: ReturnType<MetricsSources['redisCapacity']>) => ReturnType<StateSeries['read']>,
+  labels: readonly string[] = [],
+): StateSeries {
+  const read = ({ redisCapacity }: MetricsSources) => valuesOf(redisCapacity())
+  return { type, name, help, labels, read, processes: 'max', when: isRedis }
 }
 
 /** `value` returns `undefined` for a node without such a value. */

@@ -54,8 +54,9 @@ export async function edgeOf(t: Test): Promise<Edge> {
     const contacts = { report: () => ({}), states: () => new Map() }
     const incidents = createIncidents({ name: 'replica', problems: () => [], notify: () => false, onChange: () => {} })
     const costs = createCosts({ requests: { drain: () => undefined }, limit: () => 500 })
+    const capacity = { current: () => ({ shortages: [] }), stop: () => undefined }
     const settings = { report: () => ({}), offer: () => undefined }
-    const parts = { name: 'replica', replica, cluster, monitors, ready, contacts, incidents, costs, settings }
+    const parts = { name: 'replica', replica, cluster, monitors, ready, contacts, incidents, costs, capacity, settings }
     replicas = buildReplicas(parts, REPORT_INTERVAL_MS)
     const kill = async () => {
       replicas?.stop()

@@ -221,6 +221,7 @@ async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void 
       clientPorts: () => [{ contract: 'classic', url: 'http://127.0.0.1:55000' }],
       ready: () => ({ ok: true, reasons: [] }),
       credentials: () => ({ refusedBy: [], isWeak: false }),
+      capacity: () => ({ shortages: [] }),
       queueLimit: () => 256,
       growingQueues: () => [],
       certificates: () => [],

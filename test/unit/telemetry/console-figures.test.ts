@@ -44,6 +44,7 @@ function start(t: { teardown(end: () => unknown): unknown }) {
     reload: () => ({ succeededAt: 0, pendingRestart: [], counts: { succeeded: 0, failed: 0 } }),
     certificates: () => [],
     nodes: () => [],
+    redisCapacity: () => ({}),
     snapshots: () => [],
     audit: () => ({ records: 0, failures: 0 }),
     webhook: () => ({ sent: 0, failed: 0 }),

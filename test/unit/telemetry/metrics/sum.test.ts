@@ -75,3 +75,20 @@ t.test('in OpenMetrics, names of counters are as in one process, and buckets nam
   t.match(text, /seconds_bucket\{le="1"\} 7 # \{trace_id="trace-[25]"\} 0\.5 /)
   t.match(text, /# EOF\n$/)
 })
+
+t.test('a counter of what all processes share, such as Redis, is that of the running ones', async (t) => {
+  const processWithEvictions = async (evictions: number): Promise<ProcessMetrics> => {
+    const registry: MetricsRegistry = new Registry()
+    new Counter({ name: 'evictions_total', help: 'e', aggregator: 'max', registers: [registry] }).inc(evictions)
+    const families = JSON.parse(JSON.stringify(await registry.getMetricsAsJSON()))
+    return { contentType: Registry.PROMETHEUS_CONTENT_TYPE, families }
+  }
+  const sum = createMetricsSum()
+  sum.receive(1, await processWithEvictions(30))
+  sum.receive(2, await processWithEvictions(31))
+  t.strictSame(samples(await sum.text(new Set([1, 2]), [])), ['evictions_total 31'])
+  sum.end(1)
+  sum.end(2)
+  sum.receive(3, await processWithEvictions(2))
+  t.strictSame(samples(await sum.text(new Set([3]), [])), ['evictions_total 2'], 'Redis has started again')
+})

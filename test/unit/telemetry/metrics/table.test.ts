@@ -59,6 +59,10 @@ const sources: MetricsSources = {
     up: true,
     local: { bytes: 5, entries: 1, limit: 9, evictions: { limit: 2, expired: 3, invalidated: 4, replaced: 5 } },
   }),
+  redisCapacity: () => ({
+    memory: { bytes: 70, limit: 100, fullest: 0.7, policy: 'volatile-lru', evictions: { limit: 8, expired: 9 } },
+    entries: 6,
+  }),
   snapshots: () => [
     { url: '/agents#*', group: 'agents', rows: 100, bytes: 5000, queries: 7, calls: 1, needsAllRows: false },
     { url: '/rules#*', group: 'rules', rows: 20, bytes: 900, queries: 0, calls: 1, needsAllRows: false },
