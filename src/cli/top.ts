@@ -5,7 +5,7 @@ import type { CallerCost, Costs, EndpointCost } from '../admin/console/cost-type
 import type { NodeSummary, Nodes } from '../admin/console/node-types.ts'
 import type { TailBatch, TailRequest } from '../admin/console/request-types.ts'
 import { type ConnectionOptions, type Operations, withOperations } from './edge-client.ts'
-import { coloured, createProgressLine, formatTable, printJson, singleLine } from './output.ts'
+import { coloured, createProgressLine, cutToScreen, formatTable, printJson, singleLine, wrapWords } from './output.ts'
 
 export interface TopOptions extends ConnectionOptions {
   readonly json?: true
@@ -80,14 +80,43 @@ interface Watched {
   readonly watching: Promise<void>
 }
 
-/** Runs until the operator ends it (control-C), or the stream ends. */
+/** Runs until the operator ends it (q or control-C), or the stream ends. */
 async function repaint(options: TopOptions, { operations, window, watching }: Watched): Promise<void> {
-  for (;;) {
-    const text = format(await read(operations, window, options))
-    // Home, then the lines, each cleared to its end: clearing the whole screen first would flicker.
-    process.stdout.write(`\x1b[H${text.replaceAll('\n', '\x1b[K\n')}\x1b[J`)
-    const isOver = await Promise.race([sleep(REPAINT_INTERVAL_MS, false), watching.then(() => true)])
-    if (isOver) return
+  const keys = readKeys()
+  const end = Promise.race([keys.quit, watching])
+  try {
+    for (;;) {
+      const { columns = 80, rows = 24 } = process.stdout
+      const text = format(await read(operations, window, options), columns)
+      const shown = cutToScreen(text, { columns, rows: rows - 1 })
+      // Home, then the lines, each cleared to its end: clearing the whole screen first would flicker.
+      process.stdout.write(`\x1b[H${shown.replaceAll('\n', '\x1b[K\n')}\x1b[K\n\x1b[J${coloured('dim', 'q: quit')}`)
+      const isOver = await Promise.race([sleep(REPAINT_INTERVAL_MS, false), end.then(() => true)])
+      if (isOver) return
+    }
+  } finally {
+    keys.close()
+    process.stdout.write('\n')
+  }
+}
+
+/** Reads single keys of the terminal. `quit` resolves with q or control-C. */
+function readKeys(): { readonly quit: Promise<void>; close(): void } {
+  const { stdin } = process
+  if (stdin.isTTY !== true) return { quit: new Promise(() => undefined), close: () => undefined }
+  stdin.setRawMode(true)
+  stdin.resume()
+  const quit = new Promise<void>((resolve) => {
+    stdin.on('data', (keys) => {
+      if (/[q\x03]/.test(String(keys))) resolve()
+    })
+  })
+  return {
+    quit,
+    close: () => {
+      stdin.setRawMode(false)
+      stdin.pause()
+    },
   }
 }
 
@@ -161,11 +190,15 @@ function groupBy(requests: readonly TailRequest[], nameOf: (request: TailRequest
   return busy.sort((a, b) => b.requests - a.requests || b.time - a.time)
 }
 
-function format({ edge, rates, seconds, observed, skipped, endpoints, callers, nodes, costs }: Top): string {
+/** `columns`: the width of the terminal. Absent: sentences are one line. */
+function format(
+  { edge, rates, seconds, observed, skipped, endpoints, callers, nodes, costs }: Top,
+  columns?: number,
+): string {
   const hits = rates.hitRatio === undefined ? '' : `, ${Math.round(100 * rates.hitRatio)} % hits`
-  const state = edge.ready ? 'ready' : coloured('red', 'not ready')
+  const state = edge.ready ? 'ready' : 'NOT READY'
   const note = skipped > 0 ? `, ${skipped} more not shown (rate too high)` : ''
-  const columns = (title: string) => [
+  const busyColumns = (title: string) => [
     { title, cell: ({ name }: Busy) => name },
     { title: 'REQUESTS', cell: ({ requests }: Busy) => requests },
     { title: '%', cell: ({ share }: Busy) => share },
@@ -186,15 +219,18 @@ function format({ edge, rates, seconds, observed, skipped, endpoints, callers, n
   const head = `${singleLine(edge.name)} ${edge.version}, ${state}: ${rates.perSecond.toFixed(1)} requests/s${hits}, ${rates.callsPerSecond.toFixed(1)} calls/s to nodes`
   return [
     `${head}\n${observed} requests in ${seconds} s${note}\n`,
-    formatTable(columns('ENDPOINT'), endpoints),
-    formatTable(columns('CALLER'), callers),
+    formatTable(busyColumns('ENDPOINT'), endpoints),
+    formatTable(busyColumns('CALLER'), callers),
     formatTable(nodeColumns, nodes),
-    ...costTables(costs),
+    ...costTables(costs, columns),
   ].join('\n')
 }
 
 /** Who costs the manager what. Without calls to nodes there is nothing to show. */
-function costTables({ seconds, total, callers, endpoints, advice, proposal }: Costs): string[] {
+function costTables(
+  { seconds, total, callers, endpoints, advice, proposal }: Costs,
+  width = Number.POSITIVE_INFINITY,
+): string[] {
   if (total.calls === 0) return []
   const columns = [
     { title: 'NODE S', cell: ({ nodeTime }: Pick<CallerCost, 'nodeTime'>) => (nodeTime / 1000).toFixed(1) },
@@ -217,7 +253,7 @@ function costTables({ seconds, total, callers, endpoints, advice, proposal }: Co
       ],
       costly(endpoints),
     ),
-    `${singleLine(advice)}\n${settings}`,
+    `${wrapWords(singleLine(advice), width)}\n${settings}`,
   ]
 }
 
