@@ -15,6 +15,7 @@ RUN npm run build && rm -r dist/simulator && npm prune --omit=dev --ignore-scrip
 
 FROM node:24-bookworm-slim
 LABEL org.opencontainers.image.title="manager-edge" org.opencontainers.image.licenses="Apache-2.0"
+LABEL org.opencontainers.image.version="0.2.0"
 ENV NODE_ENV=production
 RUN groupadd --system --gid 10001 edge && useradd --system --uid 10001 --gid edge --no-create-home edge
 WORKDIR /edge
@@ -22,6 +23,8 @@ COPY --from=build /edge/node_modules ./node_modules
 COPY --from=build /edge/dist ./dist
 COPY package.json LICENSE ./
 COPY config ./config
+ARG COMMIT
+LABEL org.opencontainers.image.revision=$COMMIT
 # The process writes nothing to its file system: start the container with --read-only.
 USER 10001:10001
 EXPOSE 55000 55001

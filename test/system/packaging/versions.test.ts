@@ -10,6 +10,7 @@ t.test('all files name the same release', async (t) => {
   const lock = JSON.parse(read('package-lock.json')) as { version: string; packages: { '': { version: string } } }
   t.strictSame([lock.version, lock.packages[''].version], [version, version], 'package-lock.json')
   t.match(parse(read('config/helm/manager-edge/Chart.yaml')), { version, appVersion: version }, 'Chart.yaml')
+  t.match(read('Dockerfile'), `org.opencontainers.image.version="${version}"`, 'Dockerfile')
   t.match(read('config/kubernetes/manager-edge.yaml'), `manager-edge:${version}"`, 'the manifest')
   const named = [...read('docs/installation.md').matchAll(/manager-edge[_-](\d+\.\d+\.\d+)/g)].map(([, found]) => found)
   t.ok(named.length > 0)
