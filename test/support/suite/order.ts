@@ -7,6 +7,7 @@ const LONG_FILES: readonly string[] = [
   'test/system/reload/settings.test.ts',
   'test/system/packaging/debian.test.ts',
   'test/system/packaging/rpm.test.ts',
+  'test/system/packaging/provenance.test.ts',
   'test/system/packaging/image-layout.test.ts',
   'test/system/console/views.test.ts',
   'test/faults/suite/nodes.test.ts',

@@ -32,6 +32,7 @@ const PROOFS: readonly string[] = [
   'test/system/packaging/image-run.test.ts',
   'test/system/packaging/node-versions.test.ts',
   'test/system/packaging/npm.test.ts',
+  'test/system/packaging/provenance.test.ts',
   'test/system/packaging/rpm.test.ts',
   'test/system/packaging/sbom.test.ts',
 ]
