@@ -8,6 +8,7 @@ import { formatBytes, formatCount, formatDuration, formatPercent, NONE } from '.
 import { navigate, route } from '../route.ts'
 import { type Column, Table } from '../table.tsx'
 import { groupRowOf } from './cache-exports.ts'
+import { CapacitySection } from './capacity.tsx'
 import { describeEmptyCache } from './empty-cache.ts'
 import { Entries } from './entries.tsx'
 import { Explain } from './explain.tsx'
@@ -53,6 +54,7 @@ export function CacheView({ now }: { readonly now: Now | undefined }) {
       {part === 'groups' && (
         <Loaded data={data} error={error} show={(groups) => <GroupTable data={groups} now={now} purge={purge} />} />
       )}
+      {part === 'groups' && <CapacitySection />}
       {part === 'entries' && <Entries now={now} groups={data} purge={purge} changes={changes.value} />}
       {part === 'snapshots' && (
         <Loaded data={data} error={error} show={({ snapshots }) => <Snapshots snapshots={snapshots} />} />
