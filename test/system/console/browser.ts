@@ -58,16 +58,19 @@ export interface OpenOptions {
   readonly dark?: boolean
   readonly width?: number
   readonly height?: number
+  /** With a touch screen. */
+  readonly touch?: boolean
 }
 
 /** Opens the console with a signed-in user. */
 export async function openConsole(browser: Browser, url: string, options: OpenOptions = {}): Promise<OpenedConsole> {
-  const { user = 'operator', dark = false, width = 1280, height = 800 } = options
+  const { user = 'operator', dark = false, width = 1280, height = 800, touch = false } = options
   const context = await openContext(browser, {
     // As a proxy that signs operators in would send it. The page for signing in has its own tests.
     extraHTTPHeaders: { authorization: `Basic ${Buffer.from(`${user}:${user}-pw`).toString('base64')}` },
     colorScheme: dark ? 'dark' : 'light',
     viewport: { width, height },
+    hasTouch: touch,
   })
   const page = await context.newPage()
   const complaints: string[] = []

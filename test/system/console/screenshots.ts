@@ -1,7 +1,7 @@
 /**
  * Takes pictures of every view of the console for people to look at (`npm run screenshots`): at three widths, in light
  * and dark. Two replicas with a Redis stand in front of a simulated cluster with generated requests, and one worker is
- * down. Ends with code 1 if a view is wider than its page, violates a rule of axe, or logs an error.
+ * down; at the end, another one is drained. Ends with code 1 if a view is wider than its page, violates a rule of axe, or logs an error.
  */
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { startRedis } from '../../support/redis.ts'
 import { readOptions } from '../../support/script-options.ts'
 import { openConsole, startBrowser } from './browser.ts'
 import { drainAccess, SIMULATED_PASSWORD, startConsoleEdge, urls } from './edge.ts'
-import { faultsOf, tour } from './tour.ts'
+import { at, faultsOf, type Stop, tour } from './tour.ts'
 
 const FOLDER = 'coverage/screenshots'
 const DOCUMENTED = { file: 'now-1440-light.png', target: 'docs/images/console.png' }
@@ -20,6 +20,12 @@ const WIDTHS = [390, 1024, 1440] as const
 const MAX_SCREENS = 2.5
 /** Longest pause between two rounds of requests. */
 const MAX_PAUSE_MS = 1000
+
+const incident = at('incident', 'now', async (page) => {
+  await page.getByRole('article').locator('.plot canvas').nth(2).waitFor()
+  await page.getByRole('article').getByText('Markdown', { exact: true }).click()
+})
+const drained = (stop: Stop): Stop => ({ ...stop, name: `${stop.name}-drained` })
 
 const { values } = readOptions({
   name: 'screenshots',
@@ -46,7 +52,11 @@ await edge.simulator.faults.set('worker-2', { nodeDown: true })
 const traffic = [edge, other].map(generate)
 try {
   await new Promise((resolve) => setTimeout(resolve, (values.seconds ?? 60) * 1000))
-  for (const width of WIDTHS) for (const colours of ['light', 'dark'] as const) await visit(width, colours)
+  await visitAll([...tour, incident])
+  const address = `${edge.operationsUrl}/api/nodes/worker-1/drain?for=30m&reason=memory`
+  const response = await fetch(address, { method: 'PUT', headers: { authorization: edge.authorization('operator') } })
+  if (!response.ok) faults.push(`drain: ${await response.text()}`)
+  await visitAll(tour.filter(({ name }) => name === 'now' || name === 'nodes').map(drained))
 } finally {
   await Promise.all(traffic.map((each) => each.stop()))
   await browser.close()
@@ -57,16 +67,24 @@ for (const fault of faults) console.error(fault)
 console.log(`${faults.length} faults; pictures in ${FOLDER}`)
 process.exit(faults.length === 0 ? 0 : 1)
 
-async function visit(width: (typeof WIDTHS)[number], colours: 'light' | 'dark'): Promise<void> {
+async function visitAll(stops: readonly Stop[]): Promise<void> {
+  for (const width of WIDTHS) for (const colours of ['light', 'dark'] as const) await visit(stops, width, colours)
+}
+
+async function visit(stops: readonly Stop[], width: (typeof WIDTHS)[number], colours: 'light' | 'dark'): Promise<void> {
   const options = { width, height: HEIGHTS[width], dark: colours === 'dark' }
   const { page, complaints, close } = await openConsole(browser, edge.operationsUrl, options)
-  for (const { name, open } of tour) {
+  for (const { name, open } of stops) {
     const picture = `${name}-${width}-${colours}`
     if (values.only?.test(picture) === false) continue
     await open(page, `${edge.operationsUrl}/console/`)
-    const clip = { x: 0, y: 0, width, height: await heightOf(page, HEIGHTS[width]) }
     const file = `${picture}.png`
-    await page.screenshot({ path: join(FOLDER, file), fullPage: true, clip })
+    const path = join(FOLDER, file)
+    if (name === incident.name) await page.getByRole('region', { name: 'Incidents' }).screenshot({ path })
+    else {
+      const clip = { x: 0, y: 0, width, height: await heightOf(page, HEIGHTS[width]) }
+      await page.screenshot({ path, fullPage: true, clip })
+    }
     if (values.document && file === DOCUMENTED.file) copyFileSync(join(FOLDER, file), DOCUMENTED.target)
     faults.push(...(await faultsOf(page)).map((fault) => `${picture}: ${fault}`))
     console.log(picture)

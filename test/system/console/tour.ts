@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core'
 import { accessibilityViolations } from './browser.ts'
 
-interface Stop {
+export interface Stop {
   readonly name: string
   /** A part of the text of the page, on a screen of any width. */
   readonly shows?: RegExp
@@ -11,7 +11,7 @@ interface Stop {
 }
 
 /** Opens a view by its address. */
-function at(name: string, address: string, shown: (page: Page) => Promise<void>, shows?: RegExp): Stop {
+export function at(name: string, address: string, shown: (page: Page) => Promise<void>, shows?: RegExp): Stop {
   return {
     name,
     ...(shows && { shows }),

@@ -1,4 +1,7 @@
-/** A table of any length. Only visible rows are rendered; keys move through all rows. */
+/**
+ * A table of any length. Only visible rows are rendered; keys move through all rows. On a narrow screen each row is a card:
+ * the first value, and the others with the titles of their columns (style.css).
+ */
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from '@tanstack/virtual-core'
 import { useEffect, useReducer, useRef, useState } from 'preact/hooks'
 
@@ -16,7 +19,9 @@ interface GridProps<Row> {
 }
 
 const ROW_HEIGHT_PX = 30
-const NARROW_ROW_HEIGHT_PX = 52
+const NARROW_ROW_HEIGHT_PX = 84
+/** As in style.css. */
+const NARROW = '(max-width: 880px)'
 const OVERSCAN_ROWS = 8
 /** The header stays visible. */
 const HEADER_HEIGHT_PX = 30
@@ -106,7 +111,7 @@ function GridRow<Row>({ index, start, height, focused, columns, row, cells, onOp
       onClick={open}
     >
       {texts.map((text, at) => (
-        <span key={columns[at]?.[0]} role="gridcell" class={columns[at]?.[2]} title={at === 0 ? text : undefined}>
+        <span key={columns[at]?.[0]} role="gridcell" class={columns[at]?.[2]} data-title={columns[at]?.[1]}>
           {text}
         </span>
       ))}
@@ -116,7 +121,7 @@ function GridRow<Row>({ index, start, height, focused, columns, row, cells, onOp
 
 function useVirtual(box: { readonly current: HTMLDivElement | null }, count: number) {
   const [, redraw] = useReducer<number, void>((value) => value + 1, 0)
-  const narrow = matchMedia('(max-width: 640px)').matches
+  const narrow = matchMedia(NARROW).matches
   const height = narrow ? NARROW_ROW_HEIGHT_PX : ROW_HEIGHT_PX
   const options = {
     count,
@@ -133,6 +138,7 @@ function useVirtual(box: { readonly current: HTMLDivElement | null }, count: num
   const [virtual] = useState(() => new Virtualizer<HTMLDivElement, HTMLDivElement>(options))
   virtual.setOptions(options)
   useEffect(() => virtual._didMount(), [virtual])
+  useEffect(() => virtual.measure(), [virtual, height])
   useEffect(() => {
     virtual._willUpdate()
   })
