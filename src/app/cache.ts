@@ -151,7 +151,7 @@ async function createStore(
   })
 }
 
-function readLifetimes({ current }: ReloadableConfig): LifetimesOf {
+export function readLifetimes({ current }: ReloadableConfig): LifetimesOf {
   return (group, name) => {
     const { endpoints, ttl, defaultTtl, staleWhileRevalidate, staleIfError } = current().cache
     return {

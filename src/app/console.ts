@@ -1,6 +1,7 @@
 /** Connects the operators' console with the parts of the edge. */
 import type { Logger } from 'pino'
 import type { Access } from '../access/access.ts'
+import type { ConsoleAdvice } from '../admin/console/advice.ts'
 import type { ClientPort } from '../admin/console/api-types.ts'
 import type { CapacityMonitor } from '../admin/console/capacity.ts'
 import type { ConsoleCosts } from '../admin/console/costs.ts'
@@ -60,12 +61,13 @@ export function buildReplicas(
   parts: Pick<OperationsParts, 'name' | 'replica' | 'cluster' | 'monitors' | 'ready' | 'incidents'> & {
     readonly contacts: Pick<NodeContacts, 'report' | 'states'>
     readonly costs: Pick<ConsoleCosts, 'report' | 'offer'>
+    readonly advice: Pick<ConsoleAdvice, 'report' | 'offer'>
     readonly capacity: CapacityMonitor
     readonly settings: Pick<SettingsComparison, 'report' | 'offer'>
   },
   interval?: number,
 ): Replicas | undefined {
-  const { name, replica, cluster, monitors, ready, contacts, incidents, costs, capacity, settings } = parts
+  const { name, replica, cluster, monitors, ready, contacts, incidents, costs, advice, capacity, settings } = parts
   if (replica === undefined) return undefined
   const self = {
     name,
@@ -80,6 +82,7 @@ export function buildReplicas(
     incidents,
     costs,
     settings,
+    advice,
   }
   return createReplicas(self, (text) => replica.exchangeDescriptions(text), interval)
 }
@@ -94,6 +97,7 @@ export function buildConsolePorts({ initial, current }: ReloadableConfig, parts:
     history,
     incidents,
     costs,
+    advice,
     cluster,
     api,
     storeStatus,
@@ -124,6 +128,7 @@ export function buildConsolePorts({ initial, current }: ReloadableConfig, parts:
     history,
     incidents,
     costs,
+    advice,
     tail: monitors.tail,
     records: monitors.records,
     ...(processGroup && { findElsewhere: (id: string) => processGroup.findRequest(id) }),
@@ -190,6 +195,7 @@ export interface OperationsParts {
   readonly history: ConsoleHistory
   readonly incidents: ConsoleIncidents
   readonly costs: ConsoleCosts
+  readonly advice: ConsoleAdvice
   readonly access: Access
   readonly cluster: Cluster
   readonly api: Pick<Api, 'handler' | 'cache' | 'description' | 'recheckInterval'>

@@ -22,6 +22,7 @@ import { createDrains } from '../upstream/drains.ts'
 import type { ClusterOptions } from '../upstream/index.ts'
 import { ContactProbes, NodeContacts } from '../upstream/node-contacts.ts'
 import { buildAccess } from './access.ts'
+import { buildAdvice } from './advice.ts'
 import { type Api, buildApi } from './api.ts'
 import { watchCapacity } from './capacity.ts'
 import { createCertificates } from './certificates.ts'
@@ -95,6 +96,7 @@ export async function buildParts(settings: ReloadableConfig, given: ProcessParts
   const { webhook, incidents } = watchIncidents(settings, base, { later, store, history })
   const costs = createCosts({ requests, limit: () => settings.current().access.limits.requestsPerSecond })
   events.on(costs.listeners)
+  const advice = buildAdvice(settings, events, replica !== undefined)
   const common = { name, drains, access, cluster, replica, shared, log, audit }
   const { recordStages } = monitors.records
   const api = await buildApi(settings, { ...common, encryptionKey, onStoreEvent, emit, traces, recordStages })
@@ -112,6 +114,7 @@ export async function buildParts(settings: ReloadableConfig, given: ProcessParts
     contacts,
     incidents,
     costs,
+    advice,
     capacity,
     settings: comparison,
   })
@@ -127,6 +130,7 @@ export async function buildParts(settings: ReloadableConfig, given: ProcessParts
     monitors,
     history,
     costs,
+    advice,
     incidents,
     divergence,
     ready,

@@ -138,8 +138,10 @@ export function createDivergenceCheck(
     if (hit.response.body.length > MAX_COMPARED_BYTES) return
     if (running.has(target.key) || !ports.hasIdleCapacity(request) || !takeFromBudget()) return
     running.add(target.key)
+    const { group, name: route } = target.policy
+    const { age } = hit.response
     void compare(ports, callNodes, context, hit)
-      .then((outcome) => ports.onEvent({ kind: 'verified', group: target.policy.group, outcome }))
+      .then((outcome) => ports.onEvent({ kind: 'verified', group, route, age, outcome }))
       .finally(() => running.delete(target.key))
   }
 }

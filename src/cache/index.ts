@@ -6,7 +6,7 @@ import type { CachePorts } from './call-nodes.ts'
 import { createReplicationLag, invalidate } from './invalidate.ts'
 import { type CacheTarget, createTargetResolver, type KeySettings, type ResolveTarget, scopesOf } from './key.ts'
 import { type ReadThroughPorts, readThrough } from './read-through.ts'
-import type { RefreshAheadOptions } from './refresh-ahead.ts'
+import { MIN_HITS, type RefreshAheadOptions } from './refresh-ahead.ts'
 import type { SnapshotSettings } from './snapshots/build.ts'
 import { CLASSIC_READS, type NodeReads } from './snapshots/builds.ts'
 import { SnapshotRows } from './snapshots/rows.ts'
@@ -51,7 +51,7 @@ export interface CacheStages {
 const REPLICATION_LAG_MS = 18_000
 /** A replica that holds a fetch lock counts as dead this long after its call must have ended. */
 const LOCK_GRACE_MS = 2000
-const REFRESH_AHEAD: RefreshAheadOptions = { maxConcurrent: 4, minHits: 3 }
+const REFRESH_AHEAD: RefreshAheadOptions = { maxConcurrent: 4, minHits: MIN_HITS }
 
 export function createCache(options: CacheOptions): CacheStages {
   const { store, nodes, limits, lifetimesOf, hasIdleCapacity, divergenceCheck } = options

@@ -17,6 +17,8 @@ import { type CompiledPolicy, compilePolicy } from './policy.ts'
 export interface CacheTarget {
   readonly policy: CompiledPolicy
   readonly key: string
+  /** An integer of 30 bits that names the key in recorded reads, the same on all replicas. */
+  readonly digest: number
   readonly tags: readonly Tag[]
   readonly info: StoredResponseInfo
   /** Whether the same request still leads to this target: settings, the roles of nodes and their names are the same. */
@@ -93,7 +95,8 @@ function resolve(request: EdgeRead, policy: CompiledPolicy, basis: KeyBasis): Om
   const tags = policy.tagsOf(request, master)
   const { scope } = canonical
   const info = { url: urlOf(canonical), group: policy.group, endpoint: policy.name, scope, tags }
-  return { policy, key: hashKey(serialize(canonical), settings.secret), tags, info }
+  const hash = hmacOf(serialize(canonical), settings.secret)
+  return { policy, key: hash.toString('base64url'), digest: hash.readUInt32BE() >>> 2, tags, info }
 }
 
 type NamedValues = readonly (readonly [string, string])[]
@@ -189,8 +192,8 @@ function lengthPrefixed(fields: readonly string[]): string {
 }
 
 /** Hashes the text as UTF-16: in UTF-8, all lone surrogates would be the same bytes. */
-function hashKey(text: string, secret: Buffer | string): string {
-  return createHmac('sha256', secret).update(text, 'utf16le').digest('base64url')
+function hmacOf(text: string, secret: Buffer | string): Buffer {
+  return createHmac('sha256', secret).update(text, 'utf16le').digest()
 }
 
 /** What `/cache` shows after the path of a snapshot. No node has such a name. */

@@ -69,9 +69,10 @@ function respond(path: ReadPath, context: ReadContext): EdgeResponse | Promise<E
     return fetcher.fetchLatest(context, false).then(({ response }) => response)
   }
   if (request.reuse === 'noCache') {
-    return fetcher.fetchLatest(context, true).then((result) => toResponse(result, 'request'))
+    return fetcher.fetchLatest(context, true).then((result) => toResponse(context, result, 'request'))
   }
-  if (lookup.kind === 'miss') return fetcher.fetchShared(context).then((result) => toResponse(result, 'uri-miss'))
+  if (lookup.kind === 'miss')
+    return fetcher.fetchShared(context).then((result) => toResponse(context, result, 'uri-miss'))
   return respondFromHit(path, context, lookup)
 }
 
@@ -84,18 +85,18 @@ function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): EdgeRes
   if (age < ttl) {
     refreshAhead.onHit(context, stored)
     divergenceCheck?.(context, hit)
-    return serve(stored, { hit: true }, hit.isLocal ? repeatOf(path, context) : undefined)
+    return serve(context, stored, { hit: true }, hit.isLocal ? repeatOf(path, context) : undefined)
   }
   const wait = path.ports.waitForRead(context.request)
   const staleFor = Math.max(staleDuringRefresh(path, context, stored), staleDuringWait(path, context, wait))
   if (age < ttl + staleFor && !mustWait(path, context)) {
     // At the limit of the node, the calls are left to responses that expire sooner.
     if (wait === 0 || age >= ttl + staleFor / 2) void fetcher.refresh(context)
-    return serve(stored, { hit: true, detail: 'stale-while-revalidate' })
+    return serve(context, stored, { hit: true, detail: 'stale-while-revalidate' })
   }
   // While nodes fail, a refresh each second tries them, and no request waits for one that may be slow to fail.
   const failure = fetcher.recentFailure(context) ?? (path.ports.isSilent(context.request) ? NO_NODE : undefined)
-  const stale = failure === undefined ? undefined : serveStaleIfError(stored, { hit: true }, failure)
+  const stale = failure === undefined ? undefined : serveStaleIfError(context, stored, { hit: true }, failure)
   if (stale === undefined) return fetchOrServeStale(path, context)
   void fetcher.refresh(context)
   return stale
@@ -116,7 +117,7 @@ const NO_CLIENT: RequestClient = new AbortController()
 function repeatOf(path: ReadPath, context: ReadContext): StoredOrigin['repeat'] {
   const { store } = path.ports
   const { request, target } = context
-  const { key, tags, info } = target
+  const { key, digest, tags, info } = target
   if (info.scope !== EVERYONE || request.reuse !== 'allowed') return undefined
   // Without the objects of this very request, which would stay in memory as long as the function does.
   const { trace: _, ...others } = request
@@ -132,7 +133,7 @@ function repeatOf(path: ReadPath, context: ReadContext): StoredOrigin['repeat'] 
     const origin = {
       kind: 'stored',
       response,
-      status: { ttl: response.ttl - response.age, hit: true },
+      status: { ttl: response.ttl - response.age, key: digest, hit: true },
       repeat,
     } as const
     return { kind: 'envelope', status: response.status, body: response.body, errorNumber: 0, origin }
@@ -170,7 +171,7 @@ async function fetchOrServeStale({ ports, fetcher }: ReadPath, context: ReadCont
   try {
     const result = await fetcher.fetchShared(context)
     const failure = reportedNodeFailure(result.response)
-    if (failure === undefined) return toResponse(result, 'stale')
+    if (failure === undefined) return toResponse(context, result, 'stale')
     return (await lookUpStale(ports.store, context, failure)) ?? result.response
   } catch (fault) {
     const stale = isNodeFailure(fault) ? await lookUpStale(ports.store, context, fault.code) : undefined
@@ -185,27 +186,36 @@ async function fetchOrServeStale({ ports, fetcher }: ReadPath, context: ReadCont
  */
 async function lookUpStale(
   store: CacheStore,
-  { target }: ReadContext,
+  context: ReadContext,
   failure: number,
 ): Promise<EdgeResponse | undefined> {
+  const { target } = context
   const lookup = await store.lookup(target.key, target.tags)
   if (lookup.kind !== 'hit' || lookup.epochs.fenced || target.policy.stale !== 'allowed') return undefined
-  return serveStaleIfError(lookup.response, { fwd: 'stale' }, failure)
+  return serveStaleIfError(context, lookup.response, { fwd: 'stale' }, failure)
 }
 
 /** `failure`: the error of the nodes. */
-function serveStaleIfError(stored: StoredResponse, status: CacheStatus, failure: number): EdgeResponse | undefined {
+function serveStaleIfError(
+  context: ReadContext,
+  stored: StoredResponse,
+  status: CacheStatus,
+  failure: number,
+): EdgeResponse | undefined {
   const { age, ttl, staleIfError } = stored
-  return age < ttl + staleIfError ? serve(stored, { ...status, detail: `stale-if-error/${failure}` }) : undefined
+  return age < ttl + staleIfError
+    ? serve(context, stored, { ...status, detail: `stale-if-error/${failure}` })
+    : undefined
 }
 
 function serve(
+  { target: { digest } }: ReadContext,
   stored: StoredResponse,
   how: CacheStatus,
   repeat?: StoredOrigin['repeat'],
 ): EnvelopeResponse<StoredOrigin> {
   const { status, body, ttl, age } = stored
-  const shown = withTtl(how, ttl - age)
+  const shown = withTtl(how, ttl - age, digest)
   const origin: StoredOrigin =
     repeat === undefined
       ? { kind: 'stored', response: stored, status: shown }
@@ -214,8 +224,8 @@ function serve(
 }
 
 /** Written out: objects made by spreads have many hidden classes in V8, which slows down every later access. */
-function withTtl({ hit, fwd, detail }: CacheStatus, ttl: number): CacheStatus {
-  const status: { -readonly [Name in keyof CacheStatus]: CacheStatus[Name] } = { ttl }
+function withTtl({ hit, fwd, detail }: CacheStatus, ttl: number, key: number): CacheStatus {
+  const status: { -readonly [Name in keyof CacheStatus]: CacheStatus[Name] } = { ttl, key }
   if (hit !== undefined) status.hit = hit
   if (fwd !== undefined) status.fwd = fwd
   if (detail !== undefined) status.detail = detail
@@ -223,7 +233,11 @@ function withTtl({ hit, fwd, detail }: CacheStatus, ttl: number): CacheStatus {
 }
 
 /** Returns the fetched response; if it may be stored, with its cache status. */
-function toResponse(result: FetchResult, fwd: NonNullable<CacheStatus['fwd']>): EdgeResponse {
+function toResponse(
+  { target: { digest: key } }: ReadContext,
+  result: FetchResult,
+  fwd: NonNullable<CacheStatus['fwd']>,
+): EdgeResponse {
   const { response, entry, stored, collapsed } = result
   if (entry === undefined || response.kind === 'file') return response
   const { origin } = response
@@ -231,12 +245,13 @@ function toResponse(result: FetchResult, fwd: NonNullable<CacheStatus['fwd']>): 
   const ttl = entry.ttl - entry.age
   const status: CacheStatus =
     from === 'stored'
-      ? { hit: true, ttl, detail: 'snapshot' }
+      ? { hit: true, ttl, key, detail: 'snapshot' }
       : {
           fwd,
           ...(stored && !collapsed && { stored }),
           ...(collapsed && { collapsed }),
           ttl,
+          key,
           ...(from !== undefined && { detail: isStaleIfError(from) ? from : 'snapshot' }),
         }
   return { ...response, origin: { kind: 'fetched', response: entry, status, from: origin } }

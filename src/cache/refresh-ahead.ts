@@ -30,6 +30,8 @@ export interface RefreshAhead {
   isHot(key: string, stored: StoredResponse): boolean
 }
 
+/** Hits in the second half of a lifetime from which a stored response is hot, unless a test sets another number. */
+export const MIN_HITS = 3
 /** A refresh starts when the time that is left is this multiple of the fetch time: the fetch time varies. */
 const FETCH_TIMES_AHEAD = 1.5
 /** Shares of the lifetime after arrival between which a refresh starts. */
@@ -150,7 +152,7 @@ function lifetimeAfterArrival({ ttl, fetchTime }: Freshness): number {
 }
 
 /** Whether a fresh response is in the second half of its lifetime. */
-function isCounted(stored: Freshness): boolean {
+export function isCounted(stored: Freshness): boolean {
   return stored.ttl - stored.age <= lifetimeAfterArrival(stored) * COUNTED_SHARE
 }
 

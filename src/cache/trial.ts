@@ -3,7 +3,7 @@
  * compared with theirs. The cache itself works as always, so that its hits, refreshes and snapshots are the real ones.
  */
 
-import { type CacheOutcome, cacheOutcomeOf, type TrialComparison } from '../core/cache-status.ts'
+import { type CacheOutcome, cacheOutcomeOf } from '../core/cache-status.ts'
 import { routeOf } from '../core/endpoint-names.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { EdgeRead, EdgeWrite, Handler, Stage } from '../core/request.ts'
@@ -29,15 +29,16 @@ export function trial(ports: TrialPorts, cache: Stage<EdgeRead>): Stage<EdgeRead
       const epochs = before.kind === 'unavailable' ? undefined : before.epochs
       const cached = await read(request)
       const outcome = outcomeOf(cached)
-      const report = (compared: Comparison | undefined) => emit(ports, { request, target, outcome, compared })
+      const report = (compared: Comparison | undefined) =>
+        emit(ports, { request, target, outcome, age: ageOf(cached), compared })
       if (cached.kind === 'file' || isOfThisRequest(cached.origin)) {
         report(undefined)
-        return toTrialResponse(cached, outcome, 'none')
+        return toTrialResponse(cached, target, `trial-${outcome}`)
       }
       const current = await callNodes(next, request, () => report({ outcome: 'inconclusive' }))
       const compared = await compareResponses(ports.store, { target, epochs, stored: cached.body, current })
       report(compared)
-      return toTrialResponse(current, outcome, compared.outcome)
+      return toTrialResponse(current, target, `trial-${outcome}-${compared.outcome}`)
     }
   }
 }
@@ -68,30 +69,37 @@ function outcomeOf(response: EdgeResponse): CacheOutcome {
   return cached === undefined ? 'miss' : cacheOutcomeOf(cached.status)
 }
 
+/** Returns the age of the response that the cache would have served, in milliseconds. */
+function ageOf(response: EdgeResponse): number {
+  const cached = response.kind === 'file' ? undefined : cachedOf(response)
+  return cached?.response.age ?? 0
+}
+
 /** No client stores the response, or gets 304 for an older one. */
-function toTrialResponse(response: EdgeResponse, outcome: CacheOutcome, comparison: TrialComparison): EdgeResponse {
+function toTrialResponse(response: EdgeResponse, { digest: key }: CacheTarget, detail: string): EdgeResponse {
   if (response.kind === 'file') return response
-  const detail = comparison === 'none' ? `trial-${outcome}` : `trial-${outcome}-${comparison}`
-  return { ...response, origin: { kind: 'trial', status: { fwd: 'bypass', detail }, of: response.origin } }
+  return { ...response, origin: { kind: 'trial', status: { fwd: 'bypass', key, detail }, of: response.origin } }
 }
 
 interface Report {
   readonly request: EdgeRead
   readonly target: CacheTarget
   readonly outcome: CacheOutcome
+  readonly age: number
   /** Absent: the cache would have called the nodes too. */
   readonly compared: Comparison | undefined
 }
 
 /** Also as a comparison of the divergence check, whose counts the console shows by cache group. */
-function emit({ onEvent }: TrialPorts, { request, target, outcome, compared }: Report): void {
+function emit({ onEvent }: TrialPorts, { request, target, outcome, age, compared }: Report): void {
   const { group } = target.policy
-  if (compared !== undefined) onEvent({ kind: 'verified', group, outcome: compared.outcome })
+  const route = routeOf(request.endpoint)
+  if (compared !== undefined) onEvent({ kind: 'verified', group, route, age, outcome: compared.outcome })
   onEvent({
     kind: 'trial',
     requestId: request.requestId,
     group,
-    route: routeOf(request.endpoint),
+    route,
     cache: outcome,
     comparison: compared?.outcome ?? 'none',
     ...(compared?.outcome === 'different' && { difference: compared.difference }),

@@ -1,5 +1,6 @@
 /** The commands against a running edge, with their help. A further one is a function here and a row in `edgeCommands`. */
 import { Command, Option } from 'commander'
+import type { AdviseOptions } from './advise.ts'
 import type { DrainOptions, UndrainOptions } from './drain.ts'
 import { addConnectionOptions, addCredentialOptions } from './edge-client.ts'
 import type { ExplainOptions } from './explain.ts'
@@ -12,7 +13,7 @@ import type { VerifyCoherenceOptions } from './verify-coherence.ts'
 import type { WarmOptions } from './warm.ts'
 
 export function edgeCommands(): readonly Command[] {
-  return [problems(), incidents(), top(), explain(), purge(), drain(), undrain(), warm(), verifyCoherence()]
+  return [problems(), incidents(), top(), advise(), explain(), purge(), drain(), undrain(), warm(), verifyCoherence()]
 }
 
 const json = ['--json', 'print JSON'] as const
@@ -54,6 +55,36 @@ function top(): Command {
   return addNotes(command, {
     exitCodes: `0, or ${NOTHING_KNOWN}`,
     examples: ['top --user alice', 'top --user alice --password-file ./password --seconds 30 --json'],
+  })
+}
+
+function advise(): Command {
+  const command = addConnectionOptions(
+    new Command('advise').description(
+      'print which cache lifetimes would save calls, and what other settings would change',
+    ),
+  )
+    .option(
+      '--set <setting=value>',
+      'setting to try, once for each: cache.ttl.GROUP, cache.endpoints.PATH, cache.localBytes, access.limits.requestsPerSecond',
+      (setting, settings: string[] = []) => [...settings, setting],
+    )
+    .option(
+      '--differing <percent>',
+      'percent of the reads that may differ for a recommendation',
+      parseInteger(0, 100),
+      1,
+    )
+    .option('--diff', 'print only the settings, as YAML for the configuration')
+    .option(...json)
+    .action(async (options: AdviseOptions) => (await import('./advise.ts')).advise(options))
+  return addNotes(command, {
+    exitCodes: `0, 1 if a setting or its value is unknown, ${NOTHING_KNOWN}`,
+    examples: [
+      'advise --user alice',
+      'advise --set cache.ttl.agents=15s --set cache.localBytes=128MiB --user alice',
+      'advise --set access.limits.requestsPerSecond=100 --user alice --json',
+    ],
   })
 }
 

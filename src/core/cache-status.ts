@@ -15,13 +15,17 @@ export const forwardReasons = {
   bypass: { outcome: 'bypass', text: 'The cache was not used.' },
 } as const
 
-/** How the cache handled a request, in the words of RFC 9211 section 2. `ttl` in milliseconds; negative if stale. */
+/**
+ * How the cache handled a request, in the words of RFC 9211 section 2. `ttl` in milliseconds; negative if stale. `key`: the
+ * digest of the cache key, for the recorded reads; clients do not get it.
+ */
 export interface CacheStatus {
   readonly hit?: true
   readonly fwd?: keyof typeof forwardReasons
   readonly stored?: true
   readonly collapsed?: true
   readonly ttl?: number
+  readonly key?: number
   readonly detail?: string
 }
 

@@ -105,8 +105,12 @@ export function bodyOf(response: EdgeResponse): {
 }
 
 /** Returns the cache status of a response; `undefined` if it may not be stored. */
+/** Without the digest of the key, which clients do not get. */
 export function cacheStatusOf(response: EdgeResponse) {
-  return response.kind === 'file' ? undefined : cachedOf(response)?.status
+  const status = response.kind === 'file' ? undefined : cachedOf(response)?.status
+  if (status === undefined) return undefined
+  const { key: _, ...others } = status
+  return others
 }
 
 /** A clock that only moves when a test advances it. */

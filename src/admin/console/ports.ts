@@ -4,6 +4,7 @@ import type { IndexEntry, SnapshotState } from '../../core/cache-index.ts'
 import type { Caller } from '../../core/request.ts'
 import type { CacheIndex } from '../../core/response.ts'
 import type { Readiness } from '../readiness.ts'
+import type { ConsoleAdvice } from './advice.ts'
 import type { CacheState, CertificateState, ClientPort, GrowingQueue } from './api-types.ts'
 import type { Explanation, PurgeCost, PurgeRequest, PurgeResult } from './cache-types.ts'
 import type { CapacityState } from './capacity.ts'
@@ -31,6 +32,7 @@ export interface ConsolePorts {
   readonly history: Pick<ConsoleHistory, 'read'>
   readonly incidents: Pick<ConsoleIncidents, 'read'>
   readonly costs: Pick<ConsoleCosts, 'read'>
+  readonly advice: Pick<ConsoleAdvice, 'read'>
   readonly tail: LiveTail
   readonly records: Pick<RequestRecords, 'find'>
   /** Returns the details of a request that another process behind the same ports served. Absent: there is none. */

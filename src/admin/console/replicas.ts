@@ -33,6 +33,8 @@ export interface ReplicaSelf {
   readonly costs: Exchanged
   /** Digests of its settings. */
   readonly settings: Exchanged
+  /** What the advice is based on. */
+  readonly advice: Exchanged
 }
 
 interface Exchanged {
@@ -59,6 +61,8 @@ const MAX_NODE_LIST_CHARS = 8192
 const MAX_INCIDENTS_CHARS = 4096
 const MAX_COSTS_CHARS = 16_384
 const MAX_SETTINGS_CHARS = 8192
+/** The part of a report for the counts of the advice. */
+const MAX_ADVICE_CHARS = 6144
 
 const MAX_NODES = 200
 
@@ -108,6 +112,7 @@ const reportSchema = Type.Object({
   incidents: Type.Optional(Type.Unknown()),
   costs: Type.Optional(Type.Unknown()),
   settings: Type.Optional(Type.Unknown()),
+  advice: Type.Optional(Type.Unknown()),
   joined: Type.Optional(Type.Array(Type.Object({ ago: number, route: text, ms: number, nodes: Type.Array(nodePart) }))),
 })
 const isReport = validatorOf(reportSchema)
@@ -130,6 +135,7 @@ export function createReplicas(
     self.incidents.offer(parsed?.map(({ incidents }) => incidents))
     self.costs.offer(parsed?.map(({ costs }) => costs))
     self.settings.offer(parsed?.map(({ settings }) => settings))
+    self.advice.offer(parsed?.map(({ advice }) => advice))
     for (const { summary, nodeList } of parsed ?? [])
       if (nodeList !== undefined) self.nodeList.offer(nodeList, summary.ago)
   }
@@ -152,6 +158,7 @@ function reportOf({
   incidents,
   costs,
   settings,
+  advice,
 }: ReplicaSelf): string {
   const nodeStates = nodes().map((node) => {
     const { name, state, inFlight, limit } = node
@@ -162,6 +169,7 @@ function reportOf({
   const [seen] = takeUpTo([incidents.report()], MAX_INCIDENTS_CHARS)
   const [spent] = takeUpTo([costs.report()], MAX_COSTS_CHARS)
   const [shared] = takeUpTo([settings.report()], MAX_SETTINGS_CHARS)
+  const [counted] = takeUpTo([advice.report()], MAX_ADVICE_CHARS)
   return JSON.stringify({
     name,
     version,
@@ -175,6 +183,7 @@ function reportOf({
     ...(seen !== undefined && { incidents: seen }),
     ...(spent !== undefined && { costs: spent }),
     ...(shared !== undefined && { settings: shared }),
+    ...(counted !== undefined && { advice: counted }),
   })
 }
 
@@ -193,6 +202,7 @@ interface ParsedReport {
   readonly incidents: unknown
   readonly costs: unknown
   readonly settings: unknown
+  readonly advice: unknown
 }
 
 /** Returns an empty list if the report is not valid. */
@@ -201,10 +211,10 @@ function parseReport(text: string, ago: number): ParsedReport[] {
   try {
     const value: unknown = JSON.parse(text)
     if (!isReport(value)) return []
-    const { nodeList, incidents, costs, settings, ...report } = value as Omit<ReplicaSummary, 'ago'> &
+    const { nodeList, incidents, costs, settings, advice, ...report } = value as Omit<ReplicaSummary, 'ago'> &
       Omit<ParsedReport, 'summary'>
     const joined = report.joined?.map((each) => ({ ...each, ago: each.ago + ago }))
-    return [{ summary: { ...report, ago, ...(joined && { joined }) }, nodeList, incidents, costs, settings }]
+    return [{ summary: { ...report, ago, ...(joined && { joined }) }, nodeList, incidents, costs, settings, advice }]
   } catch {
     return []
   }

@@ -54,9 +54,22 @@ export async function edgeOf(t: Test): Promise<Edge> {
     const contacts = { report: () => ({}), states: () => new Map() }
     const incidents = createIncidents({ name: 'replica', problems: () => [], notify: () => false, onChange: () => {} })
     const costs = createCosts({ requests: { drain: () => undefined }, limit: () => 500 })
+    const advice = { report: () => ({ routes: [], busy: [] }), offer: () => undefined }
     const capacity = { current: () => ({ shortages: [] }), stop: () => undefined }
     const settings = { report: () => ({}), offer: () => undefined }
-    const parts = { name: 'replica', replica, cluster, monitors, ready, contacts, incidents, costs, capacity, settings }
+    const parts = {
+      name: 'replica',
+      replica,
+      cluster,
+      monitors,
+      ready,
+      contacts,
+      incidents,
+      costs,
+      advice,
+      capacity,
+      settings,
+    }
     replicas = buildReplicas(parts, REPORT_INTERVAL_MS)
     const kill = async () => {
       replicas?.stop()

@@ -230,6 +230,7 @@ async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void 
       history: { read: nothing },
       incidents: { read: nothing },
       costs: createCosts({ requests: { drain: () => undefined }, limit: () => 500 }),
+      advice: { read: nothing },
       tail,
       records,
       joins: { last: () => [] },

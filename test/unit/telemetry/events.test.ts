@@ -61,6 +61,8 @@ t.test('divergence counts compared hits by group, without void comparisons', (t)
   const verified = (group: string, outcome: 'same' | 'different' | 'inconclusive'): CacheEvent => ({
     kind: 'verified',
     group,
+    route: `/${group}`,
+    age: 1000,
     outcome,
   })
   for (const event of [
