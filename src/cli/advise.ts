@@ -36,7 +36,7 @@ function format({ time, replicas, share, lifetimes, whatIf }: Advice, settings: 
     ...(whatIf?.texts ?? (lifetimes.length === 0 ? ['no reads'] : lifetimes.map(({ text }) => text))).map(singleLine),
     coloured(
       'dim',
-      `reads of the last ${formatTime(time)}${sampled}, ${replicas} replicas; the model gives ${fetches} calls for the present settings, observed were ${observed}`,
+      `reads of the last ${formatTime(time)}${sampled}, ${replicas === 1 ? 'one replica' : `${replicas} replicas`}; the model gives ${fetches} calls for the present settings, observed were ${observed}`,
     ),
     ...(settings === '' ? [] : ['', settings.trimEnd()]),
     '',
