@@ -21,8 +21,8 @@ export interface LocalEntry {
   readonly expiresAt: number
   /** When it was noted last that it is in use. */
   usedAt?: number
-  /** The epochs that were found equal last, and the version of the current epochs then. */
-  compared?: { readonly version: number; readonly epochs: TagEpochs }
+  /** The version of the current epochs when they were last found equal to those of the entry. */
+  comparedVersion?: number
   /** The memory store: the hits of this copy. */
   hits?: number
 }
@@ -202,11 +202,6 @@ function sizeOf({ info, epochs, response }: LocalEntry, key: string): number {
   return response.body.length + info.url.length + key.length + 32 * epochs.length + OVERHEAD_BYTES
 }
 
-export interface LocalHit {
-  readonly entry: LocalEntry
-  readonly epochs: TagEpochs
-}
-
 export class LocalTier {
   readonly #entries: LocalEntries
   readonly #known: KnownEpochs
@@ -216,14 +211,14 @@ export class LocalTier {
     this.#known = known
   }
 
-  /** Returns the entry and the current epochs of its tags; undefined if there is no entry or its epochs are unknown. */
-  find(key: string, tags: readonly Tag[], now: number): LocalHit | undefined {
-    return this.#validHit(key, tags, this.#entries.get(key, now))
+  /** Returns the entry if its epochs are the current ones; undefined also if these are unknown. */
+  find(key: string, tags: readonly Tag[], now: number): LocalEntry | undefined {
+    return this.#ifValid(key, tags, this.#entries.get(key, now))
   }
 
   /** As `find`, without counting as a use of the entry. */
-  peek(key: string, tags: readonly Tag[], now: number): LocalHit | undefined {
-    return this.#validHit(key, tags, this.#entries.peek(key, now))
+  peek(key: string, tags: readonly Tag[], now: number): LocalEntry | undefined {
+    return this.#ifValid(key, tags, this.#entries.peek(key, now))
   }
 
   put(key: string, entry: LocalEntry): void {
@@ -247,24 +242,26 @@ export class LocalTier {
     return epochs === undefined || compareEpochs(entry, withKeyEpoch(epochs)) !== 'same'
   }
 
-  #validHit(key: string, tags: readonly Tag[], entry: LocalEntry | undefined): LocalHit | undefined {
+  #ifValid(key: string, tags: readonly Tag[], entry: LocalEntry | undefined): LocalEntry | undefined {
     if (entry === undefined) return undefined
     if (!areEqual(entry.tags, tags)) return undefined
     // A comparison is valid until something is invalidated.
     const { version } = this.#known
-    if (entry.compared?.version === version) return { entry, epochs: entry.compared.epochs }
+    if (entry.comparedVersion === version) return entry
     const epochs = knownEpochsOf(key, tags, this.#known)
     // After a soft invalidation, Redis may have a newer entry.
     if (epochs === undefined || compareEpochs(entry, epochs) !== 'same') return undefined
-    entry.compared = { version, epochs }
-    return { entry, epochs }
+    entry.comparedVersion = version
+    return entry
   }
 }
 
-export function localLookup({ entry, epochs }: LocalHit, now: number): Lookup {
+/** Returns the hit of an entry whose epochs are the current ones. */
+export function localLookup(entry: LocalEntry, now: number): Lookup {
+  const { generation, epochs } = entry
   return {
     kind: 'hit',
-    epochs: new TimedEpochs(epochs, now),
+    epochs: new TimedEpochs({ generation, epochs, fenced: false }, now),
     response: toStoredResponse(entry, now, false),
     isLocal: true,
   }

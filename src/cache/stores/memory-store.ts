@@ -239,13 +239,12 @@ class MemoryCache {
   #compare(key: string, tags: readonly Tag[], entry: LocalEntry | undefined): Lookup {
     const { version } = this.#epochs
     const now = this.#elapsed()
-    if (entry?.compared?.version === version && areEqual(entry.tags, tags))
-      return localLookup({ entry, epochs: entry.compared.epochs }, now)
+    if (entry?.comparedVersion === version && areEqual(entry.tags, tags)) return localLookup(entry, now)
     const epochs = this.#epochs.read(key, tags)
     if (entry === undefined) return { kind: 'miss', epochs, changed: false }
     const comparison = compareEpochs(entry, epochs)
     if (comparison === 'changed') return { kind: 'miss', epochs, changed: true }
-    if (comparison === 'same') entry.compared = { version, epochs }
+    if (comparison === 'same') entry.comparedVersion = version
     return { kind: 'hit', epochs, response: toStoredResponse(entry, now, comparison === 'stale'), isLocal: true }
   }
 }

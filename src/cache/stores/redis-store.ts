@@ -126,10 +126,10 @@ class RedisCache {
 
   lookupLocal(key: string, tags: readonly Tag[]): Lookup | undefined {
     const now = this.#replica.elapsed()
-    const hit = this.#replica.heartbeat.hasLease(now) ? this.#local.find(key, tags, now) : undefined
-    if (hit === undefined) return undefined
-    this.index.countHit(key, hit.entry.info.group)
-    return localLookup(hit, now)
+    const entry = this.#replica.heartbeat.hasLease(now) ? this.#local.find(key, tags, now) : undefined
+    if (entry === undefined) return undefined
+    this.index.countHit(key, entry.info.group)
+    return localLookup(entry, now)
   }
 
   async #lookupInRedis(key: string, tags: readonly Tag[]): Promise<Lookup> {
@@ -143,8 +143,8 @@ class RedisCache {
 
   async peek(key: string, tags: readonly Tag[]): Promise<Lookup> {
     const now = this.#replica.elapsed()
-    const hit = this.#replica.heartbeat.hasLease(now) ? this.#local.peek(key, tags, now) : undefined
-    return hit === undefined ? (await this.#redis.lookup(key, tags)).lookup : localLookup(hit, now)
+    const entry = this.#replica.heartbeat.hasLease(now) ? this.#local.peek(key, tags, now) : undefined
+    return entry === undefined ? (await this.#redis.lookup(key, tags)).lookup : localLookup(entry, now)
   }
 
   async store(entry: NewStoredResponse): Promise<void> {
