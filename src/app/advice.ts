@@ -18,7 +18,7 @@ export function buildAdvice(settings: ReloadableConfig, events: EdgeEvents, hasR
   const lifetimesOf = readLifetimes(settings)
   const advice = createAdvice({
     requests: events.requests,
-    settings: () => adviceSettings(current()),
+    settings: followSettings(current),
     replay: createReplay({
       policyOf: (route) => policyByName.get(route),
       staleOf: ({ group, name }) => lifetimesOf(group, name),
@@ -36,6 +36,20 @@ export function buildAdvice(settings: ReloadableConfig, events: EdgeEvents, hasR
   })
   events.on(advice.listeners)
   return advice
+}
+
+/** The recorder asks for each read, so the settings of a configuration are derived once. */
+function followSettings(current: () => Config): () => AdviceSettings {
+  let config = current()
+  let settings = adviceSettings(config)
+  return () => {
+    const next = current()
+    if (next !== config) {
+      config = next
+      settings = adviceSettings(next)
+    }
+    return settings
+  }
 }
 
 function lifetimesIn({ cache: { ttl, endpoints, defaultTtl } }: Config): unknown {

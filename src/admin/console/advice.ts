@@ -77,7 +77,7 @@ export function createAdvice(options: AdviceOptions): ConsoleAdvice {
   const seconds = new CallerSeconds()
   let others: readonly AdviceReport[] = []
 
-  const countsOf = ({ observed }: RecordedMinutes): AdviceReport['routes'] => {
+  const countsOf = (observed: RecordedMinutes['observed']): AdviceReport['routes'] => {
     const compared = comparisons.read()
     return [...observed]
       .map(([route, { elsewhere: _, ...counts }]) => ({
@@ -101,7 +101,7 @@ export function createAdvice(options: AdviceOptions): ConsoleAdvice {
     },
     clear: () => recorder.clear(),
     report: () => ({
-      routes: countsOf(recorder.read()).slice(0, MAX_REPORTED_ROUTES),
+      routes: countsOf(recorder.observed()).slice(0, MAX_REPORTED_ROUTES),
       busy: seconds.report(now()),
     }),
     offer: (reports = []) => {
@@ -111,7 +111,7 @@ export function createAdvice(options: AdviceOptions): ConsoleAdvice {
       const trial = tried.length === 0 ? undefined : options.parse(tried)
       requests.drain()
       const recorded = recorder.read()
-      const counts = addCounts([countsOf(recorded), ...others.map(({ routes }) => routes)])
+      const counts = addCounts([countsOf(recorded.observed), ...others.map(({ routes }) => routes)])
       const model = await createModel(options, recorded)
       const lifetimes = await adviseLifetimes(model, counts, maxDiffering)
       const recommended = lifetimes.flatMap(({ setting, candidates }) => {

@@ -100,22 +100,34 @@ export class ReadRecorder {
 
   read(): RecordedMinutes {
     const now = this.#options.now()
-    const oldest = Math.floor(now / MINUTE_MS) - MINUTES
+    const oldest = this.#oldest()
     const minutes = this.#minutes.filter(({ at }) => at > oldest)
     const mask = minutes.reduce((most, minute) => most | minute.mask, 0)
     const records = minutes.flatMap((minute) => minute.records).filter(({ key }) => (key & mask) === 0)
+    return {
+      time: Math.min(now - this.#since, now - (oldest + 1) * MINUTE_MS),
+      share: 1 / (mask + 1),
+      reads: records.sort((a, b) => a.at - b.at),
+      observed: this.observed(),
+    }
+  }
+
+  /** Returns the counts of each endpoint, without the records. */
+  observed(): RecordedMinutes['observed'] {
+    const oldest = this.#oldest()
+    const minutes = this.#minutes.filter(({ at }) => at > oldest)
     const observed = new Map<string, ObservedReads>()
     for (const [route, counts] of minutes.flatMap((minute) => [...minute.observed])) {
       const sum = observed.get(route)
       if (sum === undefined) observed.set(route, { ...counts })
       else for (const name of ['reads', 'hits', 'fetches', 'elsewhere'] as const) sum[name] += counts[name]
     }
-    return {
-      time: Math.min(now - this.#since, now - (oldest + 1) * MINUTE_MS),
-      share: 1 / (mask + 1),
-      reads: records.sort((a, b) => a.at - b.at),
-      observed,
-    }
+    return observed
+  }
+
+  /** The number of the last minute that is too old. */
+  #oldest(): number {
+    return Math.floor(this.#options.now() / MINUTE_MS) - MINUTES
   }
 
   #onRequest(event: RequestEvent): void {
