@@ -14,9 +14,9 @@ import { singleLine } from './output.ts'
 import { CommandError } from './terminal.ts'
 
 /** A response to the list of groups. */
-export interface ListedGroup extends ReceivedResponse {
+interface ListedGroup extends ReceivedResponse {
   /** Checksum of the configuration, which each write changes. Absent: the list has no such group. */
-  readonly checksum?: string
+  readonly value?: string
 }
 
 export interface CoherenceGroup {
@@ -70,8 +70,8 @@ export function createCoherenceGroup(contract: Contract): CoherenceGroup {
       const response = await send(client, list)
       const isRejected = response.status === 429 || response.status === 503
       if (!isRejected || attempt === MAX_ATTEMPTS) {
-        const checksum = checksumOf(accept(response, client, `GET ${list}`), items, name)
-        return { ...response, ...(checksum !== undefined && { checksum }) }
+        const value = checksumOf(accept(response, client, `GET ${list}`), items, name)
+        return { ...response, ...(value !== undefined && { value }) }
       }
       await sleep(response.retryAfterMs ?? DEFAULT_PAUSE_MS)
     }
@@ -92,7 +92,7 @@ export function createCoherenceGroup(contract: Contract): CoherenceGroup {
     },
     remove: async (client) => {
       await send(client, remove, { method: 'DELETE' })
-      return (await read(client)).checksum === undefined
+      return (await read(client)).value === undefined
     },
   }
 }

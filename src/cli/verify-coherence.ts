@@ -1,10 +1,17 @@
 /** `manager-edge verify-coherence`: shows on a running edge whether reads are older than an acknowledged write. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Nodes } from '../admin/console/node-types.ts'
+import {
+  type CoherenceClient,
+  type CoherenceResult,
+  createResult,
+  type ReplicaDelays,
+  runRounds,
+  summarizeReads,
+} from '../cache/coherence-rounds.ts'
 import type { Contract } from '../catalogue/endpoint.ts'
 import { firstSignal } from '../server/exit.ts'
 import { type CoherenceGroup, createCoherenceGroup } from './coherence-group.ts'
-import { type CoherenceResult, createResult, type ReplicaReads, runRounds } from './coherence-rounds.ts'
 import {
   type Credentials,
   createEdgeClient,
@@ -42,8 +49,8 @@ export async function verifyCoherence(options: VerifyCoherenceOptions): Promise<
   const { result, scope, failure } = await verify(options).catch((error: Error) => {
     throw usageError(error.message)
   })
-  const replicas = result.replicas.map(summarize)
-  if (options.json) printJson({ ...result, replicas, scope, ...(failure !== undefined && { failure }) })
+  const replicas = result.replicas.map(summarizeReads)
+  if (options.json) printJson({ ...jsonOf(result, replicas), scope, ...(failure !== undefined && { failure }) })
   else printResult(result, replicas, scope)
   const stale = sumOf(replicas, 'stale')
   if (failure !== undefined && stale > 0) printError(failure)
@@ -117,15 +124,16 @@ async function runWithGroup(
   for (const client of clients) await group.read(client)
   const stop = new AbortController()
   void firstSignal(() => printError(describeLeftover(group))).then(() => stop.abort())
-  const result = createResult(clients)
+  const through = clients.map((client) => clientOf(client, group))
+  const result = createResult(through)
   const progress = createProgressLine()
   const failures: string[] = []
   try {
     await runRounds(
       {
-        clients,
-        group,
+        clients: through,
         rounds,
+        remedy: 'check cache.enabled and cache.ttl.agents',
         sleep: (ms) => sleep(ms, undefined, { signal: stop.signal }),
         onRound: (round) => progress.showPart(round - 1, rounds, 'rounds'),
       },
@@ -138,6 +146,14 @@ async function runWithGroup(
   if (result.rounds < rounds) failures.push(`stopped after ${result.rounds} of ${rounds} rounds`)
   if (!(await removeGroup(group, clients))) failures.push(describeLeftover(group))
   return { result, ...(failures.length > 0 && { failure: failures.join('; ') }) }
+}
+
+function clientOf(client: EdgeClient, group: CoherenceGroup): CoherenceClient {
+  return {
+    replica: client.origin,
+    read: () => group.read(client),
+    write: (round) => (round === 0 ? group.create(client) : group.configure(client, round)),
+  }
 }
 
 const REMOVE_ATTEMPTS = 3
@@ -155,39 +171,36 @@ function describeLeftover({ name, removal }: CoherenceGroup): string {
   return `the group ${name} may be left; send ${removal}`
 }
 
-interface ReplicaSummary extends Omit<ReplicaReads, 'delays'> {
-  /** Milliseconds. Absent: the replica showed no write. */
-  readonly medianDelayMs?: number
-  readonly maxDelayMs?: number
-}
-
-function summarize({ delays, ...counts }: ReplicaReads): ReplicaSummary {
-  const sorted = delays.map((delay) => Math.round(delay * 10) / 10).sort((a, b) => a - b)
-  const [median, max] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted.at(-1)]
-  return median === undefined || max === undefined ? counts : { ...counts, medianDelayMs: median, maxDelayMs: max }
-}
-
-function sumOf(replicas: readonly ReplicaSummary[], field: 'reads' | 'stale'): number {
+function sumOf(replicas: readonly ReplicaDelays[], field: 'reads' | 'stale'): number {
   return replicas.reduce((sum, replica) => sum + replica[field], 0)
+}
+
+/** Replicas have URLs here. */
+function jsonOf({ staleReads, ...result }: CoherenceResult, replicas: readonly ReplicaDelays[]) {
+  const withUrl = <Row extends { readonly replica: string }>({ replica: url, ...row }: Row) => ({ url, ...row })
+  return { ...result, replicas: replicas.map(withUrl), staleReads: staleReads.map(withUrl) }
 }
 
 /** Stale responses that are printed. `--json` has all of them. */
 const MAX_PRINTED = 20
 
-function printResult({ rounds, staleReads }: CoherenceResult, replicas: readonly ReplicaSummary[], scope: string) {
+function printResult({ rounds, staleReads }: CoherenceResult, replicas: readonly ReplicaDelays[], scope: string) {
   printTable(
     [
-      { title: 'REPLICA', cell: ({ url }: ReplicaSummary) => url },
-      { title: 'READS', cell: ({ reads }: ReplicaSummary) => reads },
-      { title: 'STALE', cell: ({ stale }: ReplicaSummary) => stale },
-      { title: 'MEDIAN DELAY MS', cell: ({ medianDelayMs }: ReplicaSummary) => medianDelayMs ?? '-' },
-      { title: 'MAX DELAY MS', cell: ({ maxDelayMs }: ReplicaSummary) => maxDelayMs ?? '-' },
+      { title: 'REPLICA', cell: ({ replica }: ReplicaDelays) => replica },
+      { title: 'READS', cell: ({ reads }: ReplicaDelays) => reads },
+      { title: 'STALE', cell: ({ stale }: ReplicaDelays) => stale },
+      { title: 'MEDIAN DELAY MS', cell: ({ medianDelayMs }: ReplicaDelays) => medianDelayMs ?? '-' },
+      { title: 'MAX DELAY MS', cell: ({ maxDelayMs }: ReplicaDelays) => maxDelayMs ?? '-' },
     ],
     replicas,
   )
-  for (const { round, url, writtenThrough, afterMs, requestId = '-', cacheStatus } of staleReads.slice(0, MAX_PRINTED))
+  for (const { round, replica, writtenThrough, afterMs, requestId = '-', cacheStatus } of staleReads.slice(
+    0,
+    MAX_PRINTED,
+  ))
     print(
-      `stale: round ${round}, ${url}, ${afterMs} ms after the write through ${writtenThrough}; request ${requestId}, Cache-Status: ${cacheStatus}`,
+      `stale: round ${round}, ${replica}, ${afterMs} ms after the write through ${writtenThrough}; request ${requestId}, Cache-Status: ${cacheStatus}`,
     )
   print(`${rounds} rounds, ${sumOf(replicas, 'stale')} stale reads; ${scope}`)
 }

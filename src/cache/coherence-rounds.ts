@@ -1,15 +1,30 @@
-/** The rounds of `manager-edge verify-coherence`: one write through one replica, then reads through all of them. */
-import type { CoherenceGroup, ListedGroup } from './coherence-group.ts'
-import type { EdgeClient } from './edge-client.ts'
-import { CommandError } from './terminal.ts'
+/** The rounds of a check of coherence: one write through one replica, then reads through all of them. */
+
+/** What a read of the written value returned. */
+export interface CoherenceRead {
+  /** A text that each write changes. Absent: the value does not exist. */
+  readonly value?: string
+  /** As the header `Cache-Status`. */
+  readonly cacheStatus: string
+  /** Absent: the read was no request. */
+  readonly requestId?: string
+}
+
+/** Reads and writes through one replica. Several may have one name: a balancer chooses a replica for each. */
+export interface CoherenceClient {
+  readonly replica: string
+  read(): Promise<CoherenceRead>
+  /** `round`: number of the write; 0 creates the value. */
+  write(round: number): Promise<void>
+}
 
 /**
  * The first stale response of a replica in a round: it lacks a write that was acknowledged before the request was sent.
  */
 export interface StaleRead {
-  /** Number of the latest write, from 1; 0: the creation of the group. */
+  /** Number of the latest write, from 1; 0: the creation. */
   readonly round: number
-  readonly url: string
+  readonly replica: string
   readonly writtenThrough: string
   /** Time between the acknowledgement and the response. */
   readonly afterMs: number
@@ -17,8 +32,8 @@ export interface StaleRead {
   readonly cacheStatus: string
 }
 
-export interface ReplicaReads {
-  readonly url: string
+interface ReplicaReads {
+  readonly replica: string
   reads: number
   stale: number
   /** For each round: milliseconds from the acknowledgement of the write to the first response that shows it. */
@@ -32,14 +47,26 @@ export interface CoherenceResult {
   readonly staleReads: StaleRead[]
 }
 
+export interface ReplicaDelays extends Omit<ReplicaReads, 'delays'> {
+  /** Milliseconds. Absent: the replica showed no write. */
+  readonly medianDelayMs?: number
+  readonly maxDelayMs?: number
+}
+
+export function summarizeReads({ delays, ...counts }: ReplicaReads): ReplicaDelays {
+  const sorted = delays.map((delay) => Math.round(delay * 10) / 10).sort((a, b) => a - b)
+  const [median, max] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted.at(-1)]
+  return median === undefined || max === undefined ? counts : { ...counts, medianDelayMs: median, maxDelayMs: max }
+}
+
 export interface RoundsOptions {
-  /** Several clients may have one URL: a balancer chooses a replica for each. */
-  readonly clients: readonly EdgeClient[]
-  readonly group: CoherenceGroup
+  readonly clients: readonly CoherenceClient[]
   readonly rounds: number
   /** Rejects when the rounds are to stop. */
   readonly sleep: (ms: number) => Promise<unknown>
-  readonly onRound: (round: number) => void
+  readonly onRound?: (round: number) => void
+  /** What to do if a replica does not answer from its cache. */
+  readonly remedy: string
 }
 
 /** A stored response expires within this time, unless its TTL is longer. */
@@ -51,38 +78,39 @@ const READ_INTERVAL_MS = 20
 /** Reads of each client after each write. */
 const MIN_READS = 5
 
-export function createResult(clients: readonly EdgeClient[]): CoherenceResult {
-  const urls = [...new Set(clients.map(({ origin }) => origin))]
-  return { rounds: 0, replicas: urls.map((url) => ({ url, reads: 0, stale: 0, delays: [] })), staleReads: [] }
+export function createResult(clients: readonly CoherenceClient[]): CoherenceResult {
+  const names = [...new Set(clients.map(({ replica }) => replica))]
+  return { rounds: 0, replicas: names.map((replica) => ({ replica, reads: 0, stale: 0, delays: [] })), staleReads: [] }
 }
 
 /** Adds to `result` after each read. Stops after a round in which a replica did not show the write. */
 export async function runRounds(options: RoundsOptions, result: CoherenceResult): Promise<void> {
-  const { clients, group, rounds, sleep, onRound } = options
-  /** Checksums before the latest write. A response with one of them is stale. */
+  const { clients, rounds, sleep, onRound, remedy } = options
+  /** Values before the latest write. A response with one of them is stale. */
   const superseded = new Set<string | undefined>([undefined])
-  let latest = { round: 0, url: clients[0]?.origin ?? '', at: 0 }
+  let latest = { round: 0, replica: clients[0]?.replica ?? '', at: 0 }
 
-  const read = async (client: EdgeClient): Promise<ListedGroup & { readonly isStale: boolean }> => {
-    const response = await group.read(client)
-    const isStale = superseded.has(response.checksum)
-    const counts = result.replicas.find(({ url }) => url === client.origin)
+  const read = async (client: CoherenceClient): Promise<CoherenceRead & { readonly isStale: boolean }> => {
+    const response = await client.read()
+    const { replica } = client
+    const isStale = superseded.has(response.value)
+    const counts = result.replicas.find((each) => each.replica === replica)
     if (counts !== undefined) {
       counts.reads += 1
       counts.stale += isStale ? 1 : 0
     }
-    const { round, url: writtenThrough, at } = latest
-    const isKnown = result.staleReads.some((each) => each.round === round && each.url === client.origin)
+    const { round, replica: writtenThrough, at } = latest
+    const isKnown = result.staleReads.some((each) => each.round === round && each.replica === replica)
     if (isStale && !isKnown) {
       const { requestId, cacheStatus } = response
       const id = requestId === undefined ? {} : { requestId }
       const afterMs = Math.round(performance.now() - at)
-      result.staleReads.push({ round, url: client.origin, writtenThrough, afterMs, ...id, cacheStatus })
+      result.staleReads.push({ round, replica, writtenThrough, afterMs, ...id, cacheStatus })
     }
     return { ...response, isStale }
   }
 
-  const forAll = async <Value>(use: (client: EdgeClient) => Promise<Value>): Promise<readonly Value[]> => {
+  const forAll = async <Value>(use: (client: CoherenceClient) => Promise<Value>): Promise<readonly Value[]> => {
     const all = await Promise.allSettled(clients.map(use))
     return all.map((each) => {
       if (each.status === 'rejected') throw each.reason
@@ -98,25 +126,25 @@ export async function runRounds(options: RoundsOptions, result: CoherenceResult)
       const waited = performance.now() - startedAt
       const hit = waited > LONG_HIT_LIMIT_MS ? /;\s*hit\b/ : /;\s*hit\b.*ttl=[1-9]/
       const missed = responses.findIndex(({ isStale, cacheStatus }) => isStale || !hit.test(cacheStatus))
-      if (missed < 0) return responses.forEach(({ checksum }) => void superseded.add(checksum))
+      if (missed < 0) return responses.forEach(({ value }) => void superseded.add(value))
       if (waited > PRIME_LIMIT_MS) {
-        const reason = `${clients[missed]?.origin} does not answer the list of groups from its cache`
+        const reason = `${clients[missed]?.replica} does not answer from its cache`
         const status = `Cache-Status: ${responses[missed]?.cacheStatus}`
-        throw new CommandError(`${reason} (${status}); check cache.enabled and cache.ttl.agents`)
+        throw new Error(`${reason} (${status}); ${remedy}`)
       }
       await sleep(READ_INTERVAL_MS)
     }
   }
 
   /** Reads at least `MIN_READS` times and until the latest write shows. Resolves to whether it does. */
-  const readUntilShown = async (client: EdgeClient): Promise<boolean> => {
+  const readUntilShown = async (client: CoherenceClient): Promise<boolean> => {
     let isShown = false
     for (let count = 0; count < MIN_READS || !isShown; count++) {
       const { isStale } = await read(client)
       const waited = performance.now() - latest.at
       if (!isStale && !isShown) {
         isShown = true
-        result.replicas.find(({ url }) => url === client.origin)?.delays.push(waited)
+        result.replicas.find(({ replica }) => replica === client.replica)?.delays.push(waited)
       }
       if (!isShown && waited > SHOW_LIMIT_MS) return false
       await sleep(READ_INTERVAL_MS)
@@ -126,14 +154,14 @@ export async function runRounds(options: RoundsOptions, result: CoherenceResult)
 
   const [creator] = clients
   if (creator === undefined) return
-  await group.create(creator)
+  await creator.write(0)
   latest.at = performance.now()
   for (let round = 1; round <= rounds; round++) {
-    onRound(round)
+    onRound?.(round)
     await prime()
     const writer = clients[(round - 1) % clients.length] ?? creator
-    await group.configure(writer, round)
-    latest = { round, url: writer.origin, at: performance.now() }
+    await writer.write(round)
+    latest = { round, replica: writer.replica, at: performance.now() }
     const isShown = await forAll(readUntilShown)
     if (isShown.includes(false)) return
     result.rounds = round
