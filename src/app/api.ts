@@ -2,6 +2,7 @@
 import { createTokenOperations } from '../access/index.ts'
 import type { Audit } from '../audit/index.ts'
 import type { AcceptedTokens } from '../cache/accepted-tokens.ts'
+import type { CoherenceCheck } from '../cache/coherence-check.ts'
 import { type CacheOperationsPorts, cacheOperations } from '../cache/operations.ts'
 import { type ShareReads, shareReads } from '../cache/shared-reads.ts'
 import { refuseWritesInTrial } from '../cache/trial.ts'
@@ -40,6 +41,8 @@ export interface Api {
   readonly acceptedTokens: AcceptedTokens | undefined
   /** Returns the milliseconds after which tokens of the manager's users are checked again. Absent: there are none. */
   readonly recheckInterval?: () => number
+  /** Absent: replicas share no stored responses. */
+  readonly coherence: CoherenceCheck | undefined
   closeCache(): Promise<void>
 }
 
@@ -106,7 +109,7 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
     ...(initial.cache.trial && { refuseWrites: refuseWritesInTrial }),
   })
   const handler = audit.stage(pipeline)
-  const { acceptedTokens, recheckPace } = cache
+  const { acceptedTokens, recheckPace, coherence } = cache
   fronts = await buildFronts(settings, { ...parts, kindOf, handler, acceptedTokens })
   const { ports, state: storeState, close: closeCache } = cache
   const usesManagerTokens = initial.cluster.credentials.mode === 'passthrough' && servesNewerContract(initial.listen)
@@ -117,6 +120,7 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
     description,
     storeState,
     acceptedTokens,
+    coherence,
     ...(usesManagerTokens && recheckPace && { recheckInterval: () => recheckPace.interval() }),
     closeCache,
   }

@@ -1,6 +1,7 @@
 /** Builds the cache from the configuration: its store, its stages and the endpoints of `/cache`. */
 import { hash } from 'node:crypto'
 import { type AcceptedTokens, createAcceptedTokens } from '../cache/accepted-tokens.ts'
+import { type CoherenceCheck, createCoherenceCheck } from '../cache/coherence-check.ts'
 import { type CacheStages, createCache } from '../cache/index.ts'
 import type { KeySettings } from '../cache/key.ts'
 import type { LifetimesOf } from '../cache/lifetimes.ts'
@@ -19,6 +20,7 @@ import type { Caller, EdgeRead } from '../core/request.ts'
 import type { CacheIndex } from '../core/response.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
 import type { RedisReplica } from '../redis/replica.ts'
+import { createReplicaCalls } from '../redis/replica-calls.ts'
 import { layoutRules, rulesOfSetting } from '../upstream/dialects/dialect.ts'
 import type { Cluster } from '../upstream/index.ts'
 import {
@@ -28,6 +30,7 @@ import {
   type KindOf,
 } from '../upstream/kinds/index.ts'
 import { servedRecords } from './fronts.ts'
+import { replicaNameOf } from './process.ts'
 
 export interface BuiltCache {
   /** Absent: there is no cache, and no other replica to invalidate responses of. */
@@ -39,6 +42,8 @@ export interface BuiltCache {
   /** Absent: nothing is stored. */
   readonly acceptedTokens?: AcceptedTokens
   readonly recheckPace?: RecheckPace
+  /** Absent: nothing is stored in Redis. */
+  readonly coherence?: CoherenceCheck
   /** Absent: there is no store. */
   readonly state?: () => CacheStoreState
   close(): Promise<void>
@@ -69,6 +74,8 @@ export async function buildCache(settings: ReloadableConfig, parts: CacheParts):
   checkEndpoints(Object.keys(endpoints))
   if (!enabled && replica === undefined)
     return { ports: disabledCache, acquireFetchLock: undefined, close: async () => {} }
+  // Before the replica starts.
+  const calls = replica && createReplicaCalls(replica)
   const store = await createStore(settings, parts)
   const keySettingsOf = ({ access, cluster: { credentials, layout } }: Config): KeySettings => ({
     secret: encryptionKey ?? DEFAULT_KEY_SECRET,
@@ -132,8 +139,9 @@ export async function buildCache(settings: ReloadableConfig, parts: CacheParts):
     replicas: () => replica?.heartbeat.replicas ?? 1,
   })
   const acceptedTokens = createAcceptedTokens({ store, secret: () => key.secret, pace: recheckPace })
+  const coherence = calls && createCoherenceCheck({ calls, store, name: replicaNameOf(initial) })
   const { acquireFetchLock, state } = store
-  return { stages, ports, acquireFetchLock, acceptedTokens, recheckPace, state, close }
+  return { stages, ports, ...(coherence && { coherence }), acquireFetchLock, acceptedTokens, recheckPace, state, close }
 }
 
 async function createStore(

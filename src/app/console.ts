@@ -16,6 +16,7 @@ import { compareSettings, type SettingsComparison } from '../admin/console/setti
 import type { RecentJoins, Traffic } from '../admin/console/traffic.ts'
 import type { Readiness } from '../admin/readiness.ts'
 import type { Audit } from '../audit/index.ts'
+import type { CoherenceCheck } from '../cache/coherence-check.ts'
 import { explain, resolveIndexUrl } from '../cache/explain.ts'
 import { purgeCostOf, withSnapshots } from '../cache/purge.ts'
 import { bothContracts } from '../catalogue/index.ts'
@@ -148,6 +149,7 @@ export function buildConsolePorts({ initial, current }: ReloadableConfig, parts:
     }),
     certificates: certificates.current,
     ...(replicas && { replicas: replicas.others, settingDifferences: comparison.differences }),
+    ...(api.coherence && { checkCoherence: createCoherenceRun(parts, api.coherence) }),
     drains: createNodeDrains(parts),
     layoutMixture: () => cluster.view.layoutMixture?.(),
     permissionOf: (endpoint) => permissions.get(endpoint) ?? 'unknown',
@@ -177,6 +179,24 @@ export function buildConsolePorts({ initial, current }: ReloadableConfig, parts:
   }
 }
 
+function createCoherenceRun(
+  { audit, replicas }: Pick<OperationsParts, 'audit' | 'replicas'>,
+  coherence: CoherenceCheck,
+): NonNullable<ConsolePorts['checkCoherence']> {
+  return ({ caller, client, requestId: request }) => {
+    const others = (replicas?.others() ?? []).map(({ name }) => name)
+    const described = {
+      request,
+      caller: caller.name,
+      client,
+      method: 'POST',
+      route: '/api/coherence',
+      params: {},
+    } as const
+    return audit.record(described, () => coherence.run(others))
+  }
+}
+
 /** What the console shows of requests and calls. Created first, so that no event is missed. */
 export interface Monitors {
   readonly traffic: Traffic
@@ -198,7 +218,7 @@ export interface OperationsParts {
   readonly advice: ConsoleAdvice
   readonly access: Access
   readonly cluster: Cluster
-  readonly api: Pick<Api, 'handler' | 'cache' | 'description' | 'recheckInterval'>
+  readonly api: Pick<Api, 'handler' | 'cache' | 'coherence' | 'description' | 'recheckInterval'>
   readonly storeStatus: StoreStatus
   readonly capacity: CapacityMonitor
   /** Absent: replicas share nothing. */

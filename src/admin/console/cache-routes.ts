@@ -16,6 +16,7 @@ import type {
   PurgeResult,
   Selection,
 } from './cache-types.ts'
+import type { Coherence } from './coherence-types.ts'
 import type { ConsolePorts, EntryContents } from './ports.ts'
 
 const PURGE_PERMISSION = 'cache:purge'
@@ -106,6 +107,13 @@ export function registerCacheRoutes(app: FastifyInstance, ports: ConsolePorts): 
     { schema: { querystring: explainQuery } },
     ({ query, caller }) => ports.explain(query.url, caller),
   )
+  app.post('/api/coherence', async (request): Promise<Coherence> => {
+    const { caller, clientAddress: client, id: requestId } = request
+    requirePermission(caller, PURGE_PERMISSION)
+    if (ports.checkCoherence === undefined) throw new EdgeError(603, '. Replicas share no stored responses')
+    request.isAuditedByPipeline = true
+    return ports.checkCoherence({ caller, client, requestId })
+  })
   app.post<{ Body: PurgeRequest }>(
     '/api/purge',
     { schema: { body: purgeBody } },

@@ -8,6 +8,7 @@ import type { ConsoleAdvice } from './advice.ts'
 import type { CacheState, CertificateState, ClientPort, GrowingQueue } from './api-types.ts'
 import type { Explanation, PurgeCost, PurgeRequest, PurgeResult } from './cache-types.ts'
 import type { CapacityState } from './capacity.ts'
+import type { Coherence } from './coherence-types.ts'
 import type { ConsoleCosts } from './costs.ts'
 import type { ConsoleHistory } from './history.ts'
 import type { ConsoleIncidents } from './incidents.ts'
@@ -65,6 +66,8 @@ export interface ConsolePorts {
   readonly replicas?: () => readonly ReplicaSummary[] | undefined
   /** What other replicas were given otherwise than this one. Absent: replicas share nothing. */
   readonly settingDifferences?: () => readonly SettingDifference[]
+  /** Checks the coherence of all replicas, with an audit record. Absent: replicas share no stored responses. */
+  readonly checkCoherence?: (by: PurgeCaller) => Promise<Coherence>
   /** Returns the permission that a read of the endpoint needs. */
   permissionOf(endpoint: string): string
   /** Returns what the cache would do with the next request for the URL. Rejects with the EdgeError of that request. */

@@ -1,0 +1,63 @@
+/** Calls between replicas over one channel of Redis: a request to one replica or to all of them, and their replies. */
+import { randomUUID } from 'node:crypto'
+import { ownField, ownText } from '../core/values.ts'
+import { redisChannels } from './options.ts'
+import { parseMessage, type RedisReplica } from './replica.ts'
+
+export interface ReplicaReply {
+  /** The id of the replica. */
+  readonly from: string
+  readonly reply: unknown
+}
+
+export interface ReplicaCalls {
+  /** Sets what answers the requests of all replicas, this one included. It must not reject. */
+  answerWith(answer: (request: unknown) => Promise<unknown>): void
+  /** Resolves to the replies that arrive within `ms` milliseconds, at once when there are `expected` ones. `to`: one replica. */
+  call(request: object, expected: number, ms: number, to?: string): Promise<readonly ReplicaReply[]>
+}
+
+/** Other programs may publish on this channel. */
+const MAX_MESSAGE_CHARS = 4096
+
+/** Must be called before the replica starts. */
+export function createReplicaCalls(replica: RedisReplica): ReplicaCalls {
+  const { id, commands, times } = replica
+  const pending = new Map<string, (reply: ReplicaReply) => void>()
+  let answer: ((request: unknown) => Promise<unknown>) | undefined
+
+  const publish = (message: object): void => {
+    const text = JSON.stringify({ ...message, from: id })
+    void commands.send(times.bulkTimeout, (client) => client.publish(redisChannels.calls, text))
+  }
+  replica.subscribe(redisChannels.calls, (text) => {
+    const message = text.length > MAX_MESSAGE_CHARS ? undefined : parseMessage(text)
+    const [call, from, to] = [ownText(message, 'call'), ownText(message, 'from'), ownText(message, 'to')]
+    if (call === undefined || from === undefined || (to !== undefined && to !== id)) return
+    const request = ownField(message, 'request')
+    if (request === undefined) pending.get(call)?.({ from, reply: ownField(message, 'reply') })
+    else void answer?.(request).then((reply) => publish({ call, to: from, reply }))
+  })
+  return {
+    answerWith: (given) => {
+      answer = given
+    },
+    call: (request, expected, ms, to) => {
+      const call = randomUUID()
+      const replies: ReplicaReply[] = []
+      return new Promise((resolve) => {
+        const end = (): void => {
+          clearTimeout(timer)
+          pending.delete(call)
+          resolve(replies)
+        }
+        const timer = setTimeout(end, ms)
+        pending.set(call, (reply) => {
+          replies.push(reply)
+          if (replies.length === expected) end()
+        })
+        publish({ call, to, request })
+      })
+    },
+  }
+}
