@@ -3,7 +3,7 @@
  * and dark. Two replicas with a Redis stand in front of a simulated cluster with generated requests, and one worker is
  * down; at the end, another one is drained. Ends with code 1 if a view is wider than its page, violates a rule of axe, or logs an error.
  */
-import { copyFileSync, mkdirSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { type RunningEdge, startEdge } from '../../support/edge.ts'
@@ -14,7 +14,8 @@ import { drainAccess, SIMULATED_PASSWORD, startConsoleEdge, urls } from './edge.
 import { at, faultsOf, type Stop, tour } from './tour.ts'
 
 const FOLDER = 'coverage/screenshots'
-const DOCUMENTED = { file: 'now-1440-light.png', target: 'docs/images/console.png' }
+/** The document shows the page down to the charts of an incident. */
+const DOCUMENTED = { file: 'now-1440-light.png', path: 'docs/images/console.png', height: 1235 }
 const HEIGHTS = { 390: 844, 1024: 768, 1440: 900 } as const
 const WIDTHS = [390, 1024, 1440] as const
 const MAX_SCREENS = 2.5
@@ -22,6 +23,7 @@ const MAX_SCREENS = 2.5
 const MAX_PAUSE_MS = 1000
 
 const incident = at('incident', 'now', async (page) => {
+  await page.keyboard.press('Escape')
   await page.getByRole('article').locator('.plot canvas').nth(2).waitFor()
   await page.getByRole('article').getByText('Markdown', { exact: true }).click()
 })
@@ -33,7 +35,7 @@ const { values } = readOptions({
   options: {
     only: { kind: 'pattern', meaning: 'take the pictures whose name matches, such as ^nodes-390' },
     seconds: { kind: 'number', meaning: 'generate requests for this long before the first picture; default 60' },
-    document: { kind: 'flag', meaning: `copy ${DOCUMENTED.file} to ${DOCUMENTED.target}` },
+    document: { kind: 'flag', meaning: `write the upper part of ${DOCUMENTED.file} to ${DOCUMENTED.path}` },
   },
 })
 
@@ -54,7 +56,8 @@ try {
   await new Promise((resolve) => setTimeout(resolve, (values.seconds ?? 60) * 1000))
   await visitAll([...tour, incident])
   const address = `${edge.operationsUrl}/api/nodes/worker-1/drain?for=30m&reason=memory`
-  const response = await fetch(address, { method: 'PUT', headers: { authorization: edge.authorization('operator') } })
+  const headers = { authorization: edge.authorization('operator'), 'x-edge-console': '1' }
+  const response = await fetch(address, { method: 'PUT', headers })
   if (!response.ok) faults.push(`drain: ${await response.text()}`)
   await visitAll(tour.filter(({ name }) => name === 'now' || name === 'nodes').map(drained))
 } finally {
@@ -85,7 +88,10 @@ async function visit(stops: readonly Stop[], width: (typeof WIDTHS)[number], col
       const clip = { x: 0, y: 0, width, height: await heightOf(page, HEIGHTS[width]) }
       await page.screenshot({ path, fullPage: true, clip })
     }
-    if (values.document && file === DOCUMENTED.file) copyFileSync(join(FOLDER, file), DOCUMENTED.target)
+    if (values.document && file === DOCUMENTED.file) {
+      const { path, height } = DOCUMENTED
+      await page.screenshot({ path, fullPage: true, clip: { x: 0, y: 0, width, height } })
+    }
     faults.push(...(await faultsOf(page)).map((fault) => `${picture}: ${fault}`))
     console.log(picture)
   }
