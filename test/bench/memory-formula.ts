@@ -9,6 +9,8 @@ export const MiB = 1 << 20
 export const PROCESS_BYTES = 256 * MiB
 /** Bodies in the local tier or rows of snapshots, their overhead, and garbage that is not collected yet. */
 export const LOCAL_FACTOR = 2
+/** The same where bodies have less than 1 KiB on average: `cache.localBytes` counts less than half of their overhead. */
+export const SMALL_BODIES_FACTOR = 3
 /** A row of the index in a listing with its search results, and garbage. */
 export const ROW_BYTES = 2048
 /** An idle keep-alive connection of a client, without and with TLS. */

@@ -11,6 +11,8 @@ import { openRedisStore } from '../support/redis-store.ts'
 
 export const ENTRIES = 100_000
 export const ENTRY_BYTES = 2048
+/** A response with one row. */
+export const SMALL_ENTRY_BYTES = 384
 const AGENTS = 1000
 const CONCURRENCY = 50
 
@@ -23,12 +25,19 @@ export interface TierMemory {
   readonly used: number
   /** Entries in the local tier. */
   readonly localEntries: number
+  /** The same as `resident` after a first hit of each entry. */
+  readonly residentAfterHits: number
+  /** The part of `cache.localBytes` that is counted for the entries. */
+  readonly counted: number
 }
 
-/** Runs in a separate process, so that one measurement does not affect the baseline of the next. */
-export function measureTier(filling: Filling, redisUrl: string): Promise<TierMemory> {
+/**
+ * Runs in a separate process, so that one measurement does not affect the baseline of the next. `bytes`: of a body. Only
+ * entries that were stored before with this size can be read from Redis.
+ */
+export function measureTier(filling: Filling, redisUrl: string, bytes: number): Promise<TierMemory> {
   return new Promise((resolve, reject) => {
-    const child = fork(new URL(import.meta.url), [filling, redisUrl])
+    const child = fork(new URL(import.meta.url), [filling, redisUrl, String(bytes)])
     child.once('message', (memory) => resolve(memory as TierMemory))
     child.once('exit', (code) => reject(new Error(`${filling}: ended with ${code}`)))
   })
@@ -41,7 +50,7 @@ function entry(at: number) {
   return { key: `bench-${at}-${'k'.repeat(32)}`, url, tags }
 }
 
-async function measure(filling: Filling, url: string): Promise<TierMemory> {
+async function measure(filling: Filling, url: string, bytes: number): Promise<TierMemory> {
   // No entry is evicted or expires, so all of them are measured.
   const times = { commandTimeout: 5000, bulkTimeout: 10_000, socketTimeout: 15_000, lease: 20_000 }
   const store = await openRedisStore({ redis: { url }, localBytes: () => 4 * ENTRIES * ENTRY_BYTES, times })
@@ -57,14 +66,22 @@ async function measure(filling: Filling, url: string): Promise<TierMemory> {
     const lookup = await store.lookup(entry(at).key, entry(at).tags)
     if (lookup.kind === 'hit' && lookup.isLocal) localEntries++
   }
+  const { resident: residentAfterHits } = memory()
+  const counted = store.state().local.bytes
   await store.close()
-  return { resident: after.resident - before.resident, used: after.used - before.used, localEntries }
+  return {
+    resident: after.resident - before.resident,
+    used: after.used - before.used,
+    localEntries,
+    residentAfterHits: residentAfterHits - before.resident,
+    counted,
+  }
 
   async function fill(at: number): Promise<void> {
     const { key, url, tags } = entry(at)
     const lookup = await store.lookup(key, tags)
     if (lookup.kind === 'unavailable') throw new Error('Redis does not respond')
-    const body = Buffer.from(randomBytes(ENTRY_BYTES / 2).toString('hex'))
+    const body = Buffer.from(randomBytes(bytes / 2).toString('hex'))
     const lifetimes = { ttl: 3_600_000, staleWhileRevalidate: 0, staleIfError: 0 }
     const response = {
       status: 200,
@@ -91,7 +108,7 @@ export function memory(): { readonly resident: number; readonly used: number } {
   return { resident: rss, used: heapUsed + external }
 }
 
-const [filling, redisUrl] = process.argv.slice(2)
+const [filling, redisUrl, bytes] = process.argv.slice(2)
 if (process.send !== undefined && process.argv[1] === import.meta.filename && redisUrl !== undefined) {
-  process.send(await measure(filling as Filling, redisUrl), () => process.exit(0))
+  process.send(await measure(filling as Filling, redisUrl, Number(bytes)), () => process.exit(0))
 }

@@ -8,9 +8,18 @@ import { type RedisServer, startRedis } from '../support/redis.ts'
 import { readOptions } from '../support/script-options.ts'
 import { measureConnections } from './memory-connections.ts'
 import { LOCAL_BYTES, measureReplica, ROWS } from './memory-console.ts'
-import { CONNECTION_BYTES, HIT_BYTES, MiB, redisBytes, residentBytes, TLS_CONNECTION_BYTES } from './memory-formula.ts'
+import {
+  CONNECTION_BYTES,
+  HIT_BYTES,
+  LOCAL_FACTOR,
+  MiB,
+  redisBytes,
+  residentBytes,
+  SMALL_BODIES_FACTOR,
+  TLS_CONNECTION_BYTES,
+} from './memory-formula.ts'
 import { measureHits } from './memory-hits.ts'
-import { ENTRIES, ENTRY_BYTES, measureTier } from './memory-tier.ts'
+import { ENTRIES, ENTRY_BYTES, measureTier, SMALL_ENTRY_BYTES, type TierMemory } from './memory-tier.ts'
 
 /** The goal: a factor of the bytes and a constant. */
 const MAX_TIER_BYTES = 1.5 * ENTRIES * ENTRY_BYTES + 120e6
@@ -63,25 +72,46 @@ async function measureEachConnection(): Promise<boolean> {
 }
 
 async function measureEntries(): Promise<boolean> {
-  const redis = await startRedis()
+  const [redis, empty] = await Promise.all([startRedis(), startRedis()])
   let isReached = true
   try {
     console.log(`${ENTRIES} entries of ${ENTRY_BYTES} B in the local tier: ${inMiB(ENTRIES * ENTRY_BYTES)} of bodies`)
     for (const filling of ['filled here', 'read from Redis'] as const) {
-      const { resident, used, localEntries } = await measureTier(filling, redis.url)
-      // A timeout on a busy machine may omit a few entries.
-      const isComplete = localEntries >= 0.99 * ENTRIES
+      const measured = await measureTier(filling, redis.url, ENTRY_BYTES)
+      const { resident, used, localEntries } = measured
+      const isComplete = hasAllEntries(measured)
       const fits = resident <= MAX_TIER_BYTES ? 'reached' : 'missed'
       const verdict = isComplete ? fits : `only ${localEntries} are in the local tier`
       isReached = isReached && verdict === 'reached'
       const limit = `≤ ${inMiB(MAX_TIER_BYTES)}`
       const each = `${inKiB(resident / ENTRIES)} for each entry`
       console.log(`  ${filling}: ${inMiB(resident)} resident, ${inMiB(used)} in use, ${each} · ${verdict} (${limit})`)
+      isReached = reportFactor(measured, LOCAL_FACTOR) && isReached
     }
-    return (await measureRedis(redis)) && isReached
+    isReached = (await measureRedis(redis)) && isReached
+    console.log(`${ENTRIES} entries of ${SMALL_ENTRY_BYTES} B in the local tier`)
+    return (
+      reportFactor(await measureTier('filled here', empty.url, SMALL_ENTRY_BYTES), SMALL_BODIES_FACTOR) && isReached
+    )
   } finally {
-    await redis.close()
+    await Promise.all([redis.close(), empty.close()])
   }
+}
+
+/** A timeout on a busy machine may omit a few entries. */
+function hasAllEntries({ localEntries }: TierMemory): boolean {
+  return localEntries >= 0.99 * ENTRIES
+}
+
+/** Compares the memory after a first hit of each entry with what `cache.localBytes` counts. */
+function reportFactor(measured: TierMemory, limit: number): boolean {
+  const { residentAfterHits, counted, localEntries } = measured
+  const factor = residentAfterHits / counted
+  const fits = factor <= limit ? 'reached' : 'missed'
+  const verdict = hasAllEntries(measured) ? fits : `only ${localEntries} are in the local tier`
+  const each = `${inKiB(residentAfterHits / ENTRIES)} for each entry, of which ${inKiB(counted / ENTRIES)} are counted`
+  console.log(`  after a first hit: ${each}, factor ${factor.toFixed(2)} · ${verdict} (≤ ${limit} by the formula)`)
+  return verdict === 'reached'
 }
 
 /** The entries of the local tier, in the Redis that they were stored in and that was empty before. */
