@@ -5,10 +5,7 @@ import { existsSync } from 'node:fs'
 const LONG_FILES: readonly string[] = [
   'test/faults/coherence/replicas.test.ts',
   'test/system/reload/settings.test.ts',
-  'test/system/packaging/debian.test.ts',
-  'test/system/packaging/rpm.test.ts',
-  'test/system/packaging/provenance.test.ts',
-  'test/system/packaging/image-layout.test.ts',
+  'test/system/packaging/packages.test.ts',
   'test/system/console/views.test.ts',
   'test/faults/suite/nodes.test.ts',
   'test/faults/redis.test.ts',

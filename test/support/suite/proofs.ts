@@ -27,13 +27,10 @@ const PROOFS: readonly string[] = [
   'test/system/process/benchmark-cases.test.ts',
   'test/unit/bench/',
   // Packages.
-  'test/system/packaging/debian.test.ts',
-  'test/system/packaging/image-layout.test.ts',
   'test/system/packaging/image-run.test.ts',
   'test/system/packaging/node-versions.test.ts',
   'test/system/packaging/npm.test.ts',
-  'test/system/packaging/provenance.test.ts',
-  'test/system/packaging/rpm.test.ts',
+  'test/system/packaging/packages.test.ts',
   'test/system/packaging/sbom.test.ts',
 ]
 

@@ -1,35 +1,18 @@
-import { execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import t from 'tap'
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import type { Test } from 'tap'
+import { installed } from '../../../support/installed.ts'
+import { engines, type Packages, run, version } from './build.ts'
 import { checkContents, checkService, serviceUser } from './system-package.ts'
 
-const isInstalled = (name: string): boolean =>
-  ['/usr/bin', '/bin', '/usr/sbin'].some((folder) => existsSync(join(folder, name)))
-const missing = ['dpkg-deb', 'dpkg', 'systemd-sysusers'].filter((name) => !isInstalled(name))
-const noTools = missing.length > 0 && `${missing.join(', ')} not installed`
+const lintian = installed({ variable: 'LINTIAN', names: ['lintian'], package: 'lintian' })
 
-const run = (file: string, ...args: string[]): string =>
-  execFileSync(file, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], maxBuffer: 64 << 20 })
-
-/** Outside of the repository, whose folder may be closed for other users. */
-const folder = mkdtempSync(join(tmpdir(), 'edge-debian-'))
-chmodSync(folder, 0o755)
-t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-
-/** Builds without compression. Returns the path of the package. */
-function build(name: string): string {
-  run('packaging/debian/build', join(folder, name), '-Znone')
-  const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
-  return join(folder, name, `manager-edge_${version}-1_${run('dpkg', '--print-architecture').trim()}.deb`)
-}
-
-t.test('the Debian package', { skip: noTools }, async (t) => {
-  const file = build('first')
+export async function checkDebianPackage(t: Test, { folder, first, second }: Packages): Promise<void> {
+  const file = first.deb
 
   await t.test('the same sources give the same bytes', async (t) => {
-    t.ok(readFileSync(build('second')).equals(readFileSync(file)))
+    t.equal(basename(file), `manager-edge_${version}-1_${run('dpkg', '--print-architecture').trim()}.deb`)
+    t.ok(readFileSync(second.deb).equals(readFileSync(file)))
   })
 
   await t.test(
@@ -38,13 +21,11 @@ t.test('the Debian package', { skip: noTools }, async (t) => {
       const lines = run('dpkg-deb', '--contents', file).trim().split('\n')
       const paths = lines.map((line) => line.split(/\s+/)[5]?.replace(/^\./, '') ?? '')
       checkContents(t, paths, ['usr/share/lintian/overrides', 'usr/share/zsh/vendor-completions/_manager-edge'])
-      const { engines } = JSON.parse(readFileSync('package.json', 'utf8'))
       t.match(run('dpkg-deb', '--field', file, 'Depends'), `nodejs (${engines.node.replace('>=', '>= ')})`)
     },
   )
 
-  const noLintian = !isInstalled('lintian') && 'lintian is not installed'
-  await t.test('lintian finds nothing in the files of the project', { skip: noLintian }, async (t) => {
+  await t.test('lintian finds nothing in the files of the project', async (t) => {
     // Without the 6,000 files of the dependencies, whose check takes minutes.
     const unpacked = join(folder, 'unpacked')
     run('dpkg-deb', '--raw-extract', file, unpacked)
@@ -55,7 +36,7 @@ t.test('the Debian package', { skip: noTools }, async (t) => {
     run('dpkg-deb', '--root-owner-group', '-Zgzip', '-z1', '--build', unpacked, reduced)
     let output = ''
     try {
-      run('lintian', '--allow-root', '--fail-on', 'error,warning', reduced)
+      run(lintian, '--allow-root', '--fail-on', 'error,warning', reduced)
     } catch (error) {
       output = (error as { stdout: string }).stdout
     }
@@ -64,7 +45,7 @@ t.test('the Debian package', { skip: noTools }, async (t) => {
 
   const noRoot = process.getuid?.() !== 0 && 'only root may run dpkg with another root'
   await t.test('installed, configured, started, upgraded, removed and purged', { skip: noRoot }, async (t) => {
-    const root = join(folder, 'root')
+    const root = join(folder, 'debian-root')
     const inside = (path: string) => join(root, path)
     const database = ['/var/lib/dpkg/updates', '/var/lib/dpkg/info', '/etc', '/var/log']
     for (const path of database) mkdirSync(inside(path), { recursive: true })
@@ -95,4 +76,4 @@ t.test('the Debian package', { skip: noTools }, async (t) => {
     dpkg('--purge', 'manager-edge')
     for (const path of [etc, inside('/var/log/manager-edge')]) t.notOk(existsSync(path), `${path} is purged`)
   })
-})
+}

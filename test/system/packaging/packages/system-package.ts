@@ -4,8 +4,8 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { stringify } from 'yaml'
-import { startSimulator } from '../../../packages/simulator/src/index.ts'
-import { program } from '../process/program.ts'
+import { startSimulator } from '../../../../packages/simulator/src/index.ts'
+import { program } from '../../process/program.ts'
 
 const manifest = JSON.parse(readFileSync('package.json', 'utf8'))
 

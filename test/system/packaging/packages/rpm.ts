@@ -1,46 +1,25 @@
-import { execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import t from 'tap'
-import { installed } from '../../support/installed.ts'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import type { Test } from 'tap'
+import { engines, type Packages, run, version } from './build.ts'
 import { checkContents, checkService, serviceUser } from './system-package.ts'
 
-const rpmbuild = installed({ variable: 'RPMBUILD', names: ['rpmbuild'], package: 'rpm' })
-const run = (file: string, ...args: string[]): string =>
-  execFileSync(file, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], maxBuffer: 64 << 20 })
-const { version, engines } = JSON.parse(readFileSync('package.json', 'utf8'))
-
-/** Outside of the repository, whose folder may be closed for other users. */
-const folder = mkdtempSync(join(tmpdir(), 'edge-rpm-'))
-chmodSync(folder, 0o755)
-t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-
-/** Builds without compression. Returns the path of the rpm. */
-function build(name: string): string {
-  const printed = run('packaging/rpm/build', join(folder, name), '--define', '_binary_payload w0.gzdio')
-  return printed.trim()
-}
-
 /** Writes an empty rpm with these tags. Returns its path. */
-function stub(name: string, ...tags: string[]): string {
+function writeStub(folder: string, name: string, ...tags: string[]): string {
   const spec = join(folder, `${name}.spec`)
   const head = [`Name: ${name}`, 'Release: 1', 'Summary: stub', 'License: none', 'BuildArch: noarch', ...tags]
   writeFileSync(spec, `${head.join('\n')}\n%description\n%files\n`)
   const target = join(folder, 'stubs', `${name}${tags.join()}`.replaceAll(/\W/g, ''))
-  run(rpmbuild, '-bb', '--quiet', '--define', `_topdir ${folder}/build`, '--define', `_rpmdir ${target}`, spec)
+  run('rpmbuild', '-bb', '--quiet', '--define', `_topdir ${folder}/build`, '--define', `_rpmdir ${target}`, spec)
   return run('find', target, '-name', '*.rpm').trim()
 }
 
-t.test('the rpm', async (t) => {
-  const file = build('first')
+export async function checkRpm(t: Test, { folder, first, second }: Packages): Promise<void> {
+  const file = first.rpm
 
   await t.test('the same sources give the same bytes', async (t) => {
-    t.equal(
-      file,
-      join(folder, 'first', `manager-edge-${version}-1.${run('rpm', '--eval', '%{_target_cpu}').trim()}.rpm`),
-    )
-    t.ok(readFileSync(build('second')).equals(readFileSync(file)))
+    t.equal(basename(file), `manager-edge-${version}-1.${run('rpm', '--eval', '%{_target_cpu}').trim()}.rpm`)
+    t.ok(readFileSync(second.rpm).equals(readFileSync(file)))
   })
 
   await t.test(
@@ -63,13 +42,13 @@ t.test('the rpm', async (t) => {
 
   await t.test('it requires the supported Node.js, whatever the epoch of its package is', async (t) => {
     const oldest = engines.node.replace('>=', '')
-    const others = stub('others', 'Version: 1', 'Provides: systemd', 'Provides: /bin/sh')
+    const others = writeStub(folder, 'others', 'Version: 1', 'Provides: systemd', 'Provides: /bin/sh')
     const database = ['--root', join(folder, 'empty'), '--dbpath', '/var/lib/rpm']
     mkdirSync(join(folder, 'empty'))
     const tried = (node: string) => run('rpm', ...database, '--install', '--test', file, others, node)
     const distribution = (of: string) =>
-      stub('nodejs', 'Epoch: 1', `Version: ${of}`, `Provides: nodejs(engine) = ${of}`)
-    const project = (of: string) => stub('nodejs', 'Epoch: 2', `Version: ${of}`)
+      writeStub(folder, 'nodejs', 'Epoch: 1', `Version: ${of}`, `Provides: nodejs(engine) = ${of}`)
+    const project = (of: string) => writeStub(folder, 'nodejs', 'Epoch: 2', `Version: ${of}`)
     for (const node of [distribution, project]) {
       t.equal(tried(node(oldest)), '')
       t.throws(() => tried(node('18.20')), /nodejs.* is needed by manager-edge/)
@@ -78,7 +57,7 @@ t.test('the rpm', async (t) => {
 
   const noRoot = process.getuid?.() !== 0 && 'only root may mount folders'
   await t.test('installed, configured, started, upgraded and removed', { skip: noRoot }, async (t) => {
-    const root = join(folder, 'root')
+    const root = join(folder, 'rpm-root')
     const changes = join(folder, 'changes')
     const inside = (path: string) => join(root, path)
     for (const path of [root, changes]) mkdirSync(path)
@@ -101,7 +80,7 @@ t.test('the rpm', async (t) => {
         ${script}`,
       )
     // The dependencies are those of this machine.
-    const install = (options: string) => inSystem(`--nodeps ${options} ${file}`, `cp -a upper/. ${root}`)
+    const install = (options: string) => inSystem(`--nodeps ${options} '${file}'`, `cp -a upper/. ${root}`)
 
     t.match(install('--install'), 'write /etc/manager-edge/edge.yaml')
     const { uid, gid } = serviceUser(root)
@@ -122,4 +101,4 @@ t.test('the rpm', async (t) => {
     t.notMatch(left, 'usr/lib/manager-edge')
     t.ok(existsSync(inside('/usr/lib/manager-edge')), 'the removal was in memory')
   })
-})
+}

@@ -1,45 +1,30 @@
-/** The command that builds all packages, and the statement of where they come from. */
-import { execFileSync } from 'node:child_process'
-import { generateKeyPairSync } from 'node:crypto'
-import { appendFileSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+/** The statement of where the packages come from. */
+import { createHash, generateKeyPairSync } from 'node:crypto'
+import { appendFileSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import t from 'tap'
-import { installed } from '../../support/installed.ts'
+import type { Test } from 'tap'
+import { installed } from '../../../support/installed.ts'
+import { type Packages, run, writeKeys } from './build.ts'
 
 interface Subject {
   readonly name: string
   readonly digest: { readonly sha256: string }
 }
 
-installed({ variable: 'RPMBUILD', names: ['rpmbuild'], package: 'rpm' })
 const openssl = installed({ variable: 'OPENSSL', names: ['openssl'], package: 'openssl' })
-const folder = mkdtempSync(join(tmpdir(), 'edge-provenance-'))
-t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-const run = (file: string, ...args: string[]): string =>
-  execFileSync(file, args, {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, QUICK: '1', BUILDER_ID: 'https://ci.example/jobs/1' },
-  })
 const provenance = (...args: string[]) => run(process.execPath, 'packaging/provenance.mjs', ...args)
 
-/** Writes a pair of keys. Returns their paths. */
-function keys(name: string, pair: ReturnType<typeof generateKeyPairSync>) {
-  const paths = { key: join(folder, `${name}.pem`), publicKey: join(folder, `${name}.pub.pem`) }
-  writeFileSync(paths.key, pair.privateKey.export({ type: 'pkcs8', format: 'pem' }))
-  writeFileSync(paths.publicKey, pair.publicKey.export({ type: 'spki', format: 'pem' }))
-  return paths
-}
-
-t.test('npm run package builds all packages with a signed statement of their digests', async (t) => {
-  const curve = keys('curve', generateKeyPairSync('ec', { namedCurve: 'P-256' }))
-  const output = join(folder, 'packages')
-  const printed = run('packaging/build', output, curve.key).trim().split('\n').slice(-5)
-  const [deb = '', rpm = '', layout = '', sbom = '', file = ''] = printed
-  t.strictSame(printed.map((path) => basename(path)).sort(), readdirSync(output).sort())
+export async function checkProvenance(t: Test, { folder, first, second, keys: curve }: Packages): Promise<void> {
+  const { deb, rpm, layout, sbom, provenance: file } = first
+  t.strictSame(first.printed.map((path) => basename(path)).sort(), readdirSync(first.output).sort())
   const { payload, payloadType, signatures } = JSON.parse(readFileSync(file, 'utf8'))
   const statement = JSON.parse(Buffer.from(payload, 'base64').toString())
+
+  t.equal(
+    JSON.stringify(statement),
+    readFileSync(second.provenance, 'utf8').trim(),
+    'the same sources give the same statement',
+  )
 
   await t.test('it is a statement of in-toto with SLSA provenance', async (t) => {
     const commit = readFileSync('dist/commit', 'utf8').trim()
@@ -57,8 +42,11 @@ t.test('npm run package builds all packages with a signed statement of their dig
   })
 
   await t.test('sha256sum finds the same digests', async (t) => {
-    const [manifest] = JSON.parse(readFileSync(join(layout, 'index.json'), 'utf8')).manifests
-    const files = [deb, rpm, join(layout, 'blobs', manifest.digest.replace(':', '/')), sbom]
+    const { manifests } = JSON.parse(readFileSync(join(layout, 'index.json'), 'utf8'))
+    const [image = '', bill = ''] = manifests.map(({ digest }: { digest: string }) =>
+      join(layout, 'blobs', digest.replace(':', '/')),
+    )
+    const files = [deb, rpm, image, bill, sbom]
     const sums = run('sha256sum', ...files)
       .trim()
       .split('\n')
@@ -68,7 +56,7 @@ t.test('npm run package builds all packages with a signed statement of their dig
     )
     t.strictSame(
       statement.subject.map((each: Subject) => each.name),
-      [deb, rpm, layout, sbom].map((path) => basename(path)),
+      [deb, rpm, layout, layout, sbom].map((path) => basename(path)),
     )
   })
 
@@ -84,7 +72,7 @@ t.test('npm run package builds all packages with a signed statement of their dig
   })
 
   await t.test('the command verifies each package, and refuses other keys and changed packages', async (t) => {
-    const other = keys('other', generateKeyPairSync('ed25519'))
+    const other = writeKeys(folder, 'other', generateKeyPairSync('ed25519'))
     const check = (publicKey: string, ...paths: string[]) =>
       provenance('--verify', file, '--public-key', publicKey, ...paths)
     t.equal(check(curve.publicKey, deb, rpm, layout, sbom).match(/: commit [0-9a-f]{40}$/gm)?.length, 4)
@@ -98,6 +86,21 @@ t.test('npm run package builds all packages with a signed statement of their dig
     )
     appendFileSync(join(damaged, 'blobs', layers[0].digest.replace(':', '/')), ' ')
     t.throws(() => check(curve.publicKey, damaged), /is damaged/)
+    rmSync(join(damaged, 'blobs', layers[0].digest.replace(':', '/')))
+    t.throws(() => check(curve.publicKey, damaged), /is missing/)
+
+    // The signed image stays. A client may choose the other one.
+    const added = join(folder, 'added')
+    cpSync(layout, added, { recursive: true })
+    const blob = (sha256: string) => join(added, 'blobs/sha256', sha256)
+    const manifest = JSON.parse(readFileSync(blob(statement.subject[2].digest.sha256), 'utf8'))
+    const changed = JSON.stringify({ ...manifest, annotations: {} })
+    const sha256 = createHash('sha256').update(changed).digest('hex')
+    writeFileSync(blob(sha256), changed)
+    const index = JSON.parse(readFileSync(join(added, 'index.json'), 'utf8'))
+    index.manifests.push({ ...index.manifests[0], digest: `sha256:${sha256}` })
+    writeFileSync(join(added, 'index.json'), JSON.stringify(index))
+    t.throws(() => check(curve.publicKey, added), /no package with the digest/)
 
     // Without a key, and with one of another kind.
     const plain = join(folder, 'plain.json')
@@ -107,4 +110,15 @@ t.test('npm run package builds all packages with a signed statement of their dig
     writeFileSync(plain, provenance('--key', other.key, deb))
     t.match(provenance('--verify', plain, '--public-key', other.publicKey, deb), 'commit')
   })
-})
+
+  await t.test('a build that cannot succeed says why at its start, and leaves no files', async (t) => {
+    const output = join(folder, 'failed')
+    t.throws(() => run('packaging/build', output, join(folder, 'none.pem')), /none\.pem must be a private key/)
+    t.throws(() => run('packaging/build', output, curve.publicKey), /must be a private key/)
+    t.throws(() => run('env', 'GIT_DIR=/nonexistent', 'packaging/build', output), /build in a clone/)
+    t.notOk(existsSync(output))
+    t.throws(() => run('packaging/rpm/build', deb), /File exists/, 'a file in place of the folder')
+    t.throws(() => provenance('--verify', deb, deb), /must be a statement/)
+    t.throws(() => provenance('--verify', file, '--public-key', file, deb), /must be a public key/)
+  })
+}

@@ -1,37 +1,28 @@
-import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Spec, Validation } from '@cyclonedx/cyclonedx-library'
-import t from 'tap'
+import type { Test } from 'tap'
 import { stringify } from 'yaml'
-import { startSimulator } from '../../../packages/simulator/src/index.ts'
-import { putUser } from '../../../src/access/users-file.ts'
-import { installed } from '../../support/installed.ts'
-import { program } from '../process/program.ts'
+import { startSimulator } from '../../../../packages/simulator/src/index.ts'
+import { putUser } from '../../../../src/access/users-file.ts'
+import { installed } from '../../../support/installed.ts'
+import { program } from '../../process/program.ts'
+import { type Packages, run, version } from './build.ts'
 
 const skopeo = installed({ variable: 'SKOPEO', names: ['skopeo'], package: 'skopeo' })
 const umoci = installed({ variable: 'UMOCI', names: ['umoci'], package: 'umoci' })
-const run = (file: string, ...args: string[]): string =>
-  execFileSync(file, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], maxBuffer: 64 << 20 })
-const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
 const dockerfile = readFileSync('Dockerfile', 'utf8')
 
-const folder = mkdtempSync(join(tmpdir(), 'edge-layout-'))
-t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-/** Builds with the least compression. Returns the path of the layout. */
-const build = (name: string): string => run('packaging/image/build', join(folder, name), '-1').trim()
-
-t.test('the image layout', async (t) => {
-  const layout = build('first')
+export async function checkImageLayout(t: Test, { folder, first, second }: Packages): Promise<void> {
+  const { layout } = first
   const name = `oci:${layout}:${version}`
   const blob = (digest: string) => readFileSync(join(layout, 'blobs', digest.replace(':', '/')))
   const json = (digest: string) => JSON.parse(blob(digest).toString())
   const index = JSON.parse(readFileSync(join(layout, 'index.json'), 'utf8'))
 
   await t.test('the same sources give the same bytes, and each blob has the digest of its name', async (t) => {
-    t.equal(run('diff', '--recursive', layout, build('second')), '')
+    t.equal(run('diff', '--recursive', layout, second.layout), '')
     for (const digest of readdirSync(join(layout, 'blobs/sha256')))
       t.equal(
         createHash('sha256')
@@ -149,4 +140,4 @@ t.test('the image layout', async (t) => {
     t.equal(ended.code, 0, ended.out + ended.err)
     t.equal((await started(health, port).ended).code, 1)
   })
-})
+}
