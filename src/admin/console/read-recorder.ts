@@ -3,6 +3,7 @@
  * are one record, and in a minute with too many records, those of a part of the stored responses stay, chosen by their keys,
  * so that all reads of a response are there or none.
  */
+import { LRUCache } from 'lru-cache'
 import type { CacheEvent, EventListeners, RequestEvent } from '../../core/events.ts'
 import type { RecordedRead } from '../../core/recorded-reads.ts'
 
@@ -38,6 +39,8 @@ export interface RecorderOptions {
 const MINUTE_MS = 60_000
 const MINUTES = 10
 export const MAX_RECORDS_PER_MINUTE = 3000
+/** Not each response has records: those that are computed from one snapshot share its records. */
+const MAX_KNOWN = MINUTES * MAX_RECORDS_PER_MINUTE
 /** Hits of the same response within this time are one record: the time is short compared with every lifetime. */
 const MERGE_MS = 100
 /** Arrivals of the same response, computed from different reads, differ by less. */
@@ -60,7 +63,6 @@ interface Minute {
 
 /** What is known of a stored response. */
 interface Known {
-  seenAt: number
   version: number
   epochs: string
   fetchTime: number
@@ -77,7 +79,8 @@ export class ReadRecorder {
   readonly listeners: Required<Pick<EventListeners, 'request' | 'cache'>>
   readonly #options: RecorderOptions
   #minutes: Minute[] = []
-  readonly #known = new Map<number, Known>()
+  /** The most recently used ones. A response that is forgotten is recorded as a new one. */
+  readonly #known = new LRUCache<number, Known>({ max: MAX_KNOWN })
   #since: number
 
   constructor(options: RecorderOptions) {
@@ -139,11 +142,11 @@ export class ReadRecorder {
     const isHit = event.cache === 'hit' || event.cache === 'stale' || isTrialHit(status.detail)
     if (isHit) observed.hits += 1
     if ((status.key & minute.mask) !== 0) return
-    const own = this.#knownOf(status.key, at)
+    const own = this.#knownOf(status.key)
     if (status.detail === 'snapshot') own.isOfSnapshot = true
     const key = own.isOfSnapshot ? snapshotKeyOf(route) : status.key
     if ((key & minute.mask) !== 0) return
-    const known = own.isOfSnapshot ? this.#knownOf(key, at) : own
+    const known = own.isOfSnapshot ? this.#knownOf(key) : own
     known.bytes = Math.max(known.bytes, event.bytes)
     const arrivedAt = status.ttl === undefined ? undefined : at + status.ttl - this.#options.ttlOf(group, route)
     if (arrivedAt !== undefined) this.#noteArrival(minute, { key, route, group, known, arrivedAt })
@@ -180,7 +183,7 @@ export class ReadRecorder {
     observedOf(minute, route, group).fetches += 1
     const id = extent === 'snapshot' ? snapshotKeyOf(route) : key
     if ((id & minute.mask) !== 0) return
-    const known = this.#knownOf(id, now)
+    const known = this.#knownOf(id)
     if (known.epochs !== '' && epochs !== '' && epochs !== known.epochs) known.version += 1
     known.epochs = epochs
     known.fetchTime = ms
@@ -194,18 +197,17 @@ export class ReadRecorder {
     while (minute.records.length > MAX_RECORDS_PER_MINUTE && minute.mask < MAX_MASK) {
       minute.mask = minute.mask * 2 + 1
       minute.records = minute.records.filter(({ key }) => (key & minute.mask) === 0)
-      for (const key of this.#known.keys()) if ((key & minute.mask) !== 0) this.#known.delete(key)
+      for (const key of [...this.#known.keys()]) if ((key & minute.mask) !== 0) this.#known.delete(key)
     }
     if (minute.records.length > MAX_RECORDS_PER_MINUTE) minute.records.pop()
   }
 
-  #knownOf(key: number, seenAt: number): Known {
+  #knownOf(key: number): Known {
     let known = this.#known.get(key)
     if (known === undefined) {
-      known = { seenAt, version: 0, epochs: '', fetchTime: 0, bytes: 0, isOfSnapshot: false }
+      known = { version: 0, epochs: '', fetchTime: 0, bytes: 0, isOfSnapshot: false }
       this.#known.set(key, known)
     }
-    known.seenAt = seenAt
     return known
   }
 
@@ -216,7 +218,6 @@ export class ReadRecorder {
     if (newest !== undefined && at <= newest.at) return newest
     const minute = { at, records: [], mask: (newest?.mask ?? 0) >> 1, observed: new Map() }
     this.#minutes = [...this.#minutes.filter((each) => each.at > at - MINUTES), minute]
-    for (const [key, { seenAt }] of this.#known) if (seenAt < time - MINUTES * MINUTE_MS) this.#known.delete(key)
     return minute
   }
 }

@@ -133,3 +133,19 @@ t.test('with too many reads, all reads of a part of the responses stay', async (
   pass(9 * 60_000)
   t.strictSame(recorder.read().reads, [], 'reads are recorded for ten minutes')
 })
+
+t.test(
+  'unbounded memory: of responses that are computed from one snapshot, the least recently used are forgotten',
+  async (t) => {
+    const { recorder, pass, hit } = start()
+    const count = 10 * MAX_RECORDS_PER_MINUTE
+    for (let key = 0; key <= count; key++) hit(0, {}, { key, detail: 'snapshot' })
+    pass(1000)
+    hit(1000, {}, { key: count })
+    t.equal(recorder.read().reads.length, 2, 'the newest one is known as computed from the snapshot')
+    hit(1000, {}, { key: 0 })
+    const { reads, share } = recorder.read()
+    t.equal(share, 1)
+    t.equal(new Set(reads.map(({ key }) => key)).size, 2, 'the oldest one is recorded as a response of its own')
+  },
+)
