@@ -51,7 +51,13 @@ export interface Replicas {
 }
 
 const REPORT_INTERVAL_MS = 2000
+/** Others skip a longer report as a whole, so parts that would exceed it are left out. */
 const MAX_REPORT_CHARS = 65_536
+/** The parts of a report for the states of the nodes, and for the latest calls to them: twice. */
+const MAX_NODES_CHARS = 20_480
+const MAX_CALLS_CHARS = 8192
+/** For the names of the parts. */
+const MAX_NAMES_CHARS = 512
 /** The part of a report for joined responses, which are long if a cluster has many nodes. */
 const MAX_JOINED_CHARS = 8192
 /** The part of a report for the list of nodes. Without it, each replica reads the list of a larger cluster by itself. */
@@ -160,25 +166,27 @@ function reportOf({
   settings,
   advice,
 }: ReplicaSelf): string {
-  const nodeStates = nodes().map((node) => {
-    const { name, state, inFlight, limit } = node
-    return { name, state, inFlight, limit }
-  })
-  const newest = takeUpTo(joined(), MAX_JOINED_CHARS)
-  const [list] = takeUpTo([nodeList.lastRead() ?? null], MAX_NODE_LIST_CHARS)
-  const [seen] = takeUpTo([incidents.report()], MAX_INCIDENTS_CHARS)
-  const [spent] = takeUpTo([costs.report()], MAX_COSTS_CHARS)
-  const [shared] = takeUpTo([settings.report()], MAX_SETTINGS_CHARS)
-  const [counted] = takeUpTo([advice.report()], MAX_ADVICE_CHARS)
+  const { failing, answered, ...reached } = contact()
+  const head = { name, version, ready: ready(), ...reached, rates: rates(), local: local() }
+  const take = takeInto(MAX_REPORT_CHARS - MAX_NAMES_CHARS - JSON.stringify(head).length)
+  const nodeStates = nodes().map(({ name, state, inFlight, limit }) => ({ name, state, inFlight, limit }))
+  // The most important parts first: each may use what those before it have left.
+  const [shownNodes, failed, reachable] = [
+    take(nodeStates.slice(0, MAX_NODES), MAX_NODES_CHARS),
+    take(wholeTimes(failing), MAX_CALLS_CHARS),
+    take(wholeTimes(answered), MAX_CALLS_CHARS),
+  ]
+  const [list] = take([nodeList.lastRead() ?? null], MAX_NODE_LIST_CHARS)
+  const [shared] = take([settings.report()], MAX_SETTINGS_CHARS)
+  const [seen] = take([incidents.report()], MAX_INCIDENTS_CHARS)
+  const [spent] = take([costs.report()], MAX_COSTS_CHARS)
+  const [counted] = take([advice.report()], MAX_ADVICE_CHARS)
   return JSON.stringify({
-    name,
-    version,
-    ready: ready(),
-    ...contact(),
-    rates: rates(),
-    local: local(),
-    nodes: nodeStates,
-    joined: newest,
+    ...head,
+    ...(failing && { failing: failed }),
+    ...(answered && { answered: reachable }),
+    nodes: shownNodes,
+    joined: take(joined(), MAX_JOINED_CHARS),
     ...(list && { nodeList: list }),
     ...(seen !== undefined && { incidents: seen }),
     ...(spent !== undefined && { costs: spent }),
@@ -187,13 +195,27 @@ function reportOf({
   })
 }
 
-/** Returns the first values whose JSON has at most `maxChars` characters. */
-function takeUpTo<Value>(values: readonly Value[], maxChars: number): readonly Value[] {
-  let left = maxChars
-  return values.filter((value) => {
-    left -= JSON.stringify(value).length
-    return left >= 0
-  })
+function wholeTimes(calls: ReplicaSummary['failing'] = []): NonNullable<ReplicaSummary['failing']> {
+  return calls.slice(0, MAX_NODES).map(({ node, ago }) => ({ node, ago: Math.round(ago) }))
+}
+
+/**
+ * Returns a function that takes the first values whose JSON has at most `maxChars` characters, with a comma for each; all its
+ * calls together take `chars`.
+ */
+function takeInto(chars: number): <Value>(values: readonly Value[], maxChars: number) => readonly Value[] {
+  let left = chars
+  return (values, maxChars) => {
+    let leftOfPart = Math.min(left, maxChars)
+    const lengths = values.map((value) => (JSON.stringify(value) ?? '').length + 1)
+    const end = lengths.findIndex((length) => {
+      leftOfPart -= length
+      return leftOfPart < 0
+    })
+    const count = end === -1 ? values.length : end
+    left -= lengths.slice(0, count).reduce((sum, length) => sum + length, 0)
+    return values.slice(0, count)
+  }
 }
 
 interface ParsedReport {

@@ -1,0 +1,37 @@
+/** The reports that replicas exchange. */
+import t from 'tap'
+import { createReplicas } from '../../../../src/admin/console/replicas.ts'
+
+t.test('oversized report: with 200 nodes and full parts, the others see the replica', async (t) => {
+  const names = Array.from({ length: 201 }, (_, at) => `manager-worker-${at}.security`)
+  const full = { report: () => 'x'.repeat(4000), offer: () => undefined }
+  const self = {
+    name: 'one',
+    version: '1.0.0',
+    ready: () => true,
+    contact: () => ({
+      failing: names.map((node) => ({ node, ago: 1234.123456789 })),
+      answered: names.map((node) => ({ node, ago: 1234.123456789 })),
+    }),
+    local: () => undefined,
+    rates: () => ({ perSecond: 0, callsPerSecond: 0, savedPerSecond: 0, failuresPerSecond: 0 }),
+    nodes: () => names.map((name) => ({ name, state: 'not listed' as const, inFlight: 10, limit: 64 })),
+    joined: () => [{ ago: 0, route: '/agents', ms: 1, nodes: names.map((node) => ({ node, rows: 5 })) }],
+    nodeList: { lastRead: () => ({ text: 'x'.repeat(8000) }), offer: () => undefined },
+    incidents: full,
+    costs: { ...full, report: () => 'x'.repeat(16_000) },
+    settings: { ...full, report: () => 'x'.repeat(8000) },
+    advice: full,
+  }
+  let length = 0
+  const replicas = createReplicas(self, async (text) => {
+    length = text.length
+    return [{ text, ago: 0 }]
+  })
+  t.teardown(() => replicas.stop())
+  await new Promise((resolve) => setImmediate(resolve))
+  t.ok(length > 32_768 && length <= 65_536, `${length} characters`)
+  const [other] = replicas.others() ?? []
+  t.equal(other?.nodes.length, 200)
+  t.ok(Number(other?.answered?.length) > 100)
+})
