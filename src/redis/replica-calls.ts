@@ -19,13 +19,23 @@ export interface ReplicaCalls {
 
 /** Other programs may publish on this channel. */
 const MAX_MESSAGE_CHARS = 4096
+/** Further requests get no answer. A check of coherence sends one at a time to each replica. */
+const MAX_ANSWERS_IN_PROGRESS = 64
 
 /** Must be called before the replica starts. */
 export function createReplicaCalls(replica: RedisReplica): ReplicaCalls {
   const { id, commands, times } = replica
   const pending = new Map<string, (reply: ReplicaReply) => void>()
   let answer: ((request: unknown) => Promise<unknown>) | undefined
+  let inProgress = 0
 
+  const answerTo = async (call: string, from: string, request: unknown): Promise<void> => {
+    if (answer === undefined || inProgress >= MAX_ANSWERS_IN_PROGRESS) return
+    inProgress += 1
+    const reply = await answer(request)
+    inProgress -= 1
+    publish({ call, to: from, reply })
+  }
   const publish = (message: object): void => {
     const text = JSON.stringify({ ...message, from: id })
     void commands.send(times.bulkTimeout, (client) => client.publish(redisChannels.calls, text))
@@ -36,7 +46,7 @@ export function createReplicaCalls(replica: RedisReplica): ReplicaCalls {
     if (call === undefined || from === undefined || (to !== undefined && to !== id)) return
     const request = ownField(message, 'request')
     if (request === undefined) pending.get(call)?.({ from, reply: ownField(message, 'reply') })
-    else void answer?.(request).then((reply) => publish({ call, to: from, reply }))
+    else void answerTo(call, from, request)
   })
   return {
     answerWith: (given) => {
