@@ -10,6 +10,7 @@ import type { ReloadableConfig } from '../config/reloadable.ts'
 import { type Config, schema } from '../config/schema.ts'
 import { getIn, schemaAt, setIn } from '../config/tree.ts'
 import { EdgeError } from '../core/errors.ts'
+import { ownEntry } from '../core/values.ts'
 import type { EdgeEvents } from '../telemetry/events.ts'
 import { readLifetimes } from './cache.ts'
 
@@ -60,9 +61,10 @@ const ENDPOINTS = 'cache.endpoints.'
 
 function adviceSettings({ cache, access }: Config): AdviceSettings {
   const { endpoints, ttl, defaultTtl, localBytes } = cache
-  const ownOf = (route: string): number | undefined => endpoints[route as keyof typeof endpoints]
+  // Other replicas report the names.
+  const ownOf = (route: string): number | undefined => ownEntry(endpoints, route)
   return {
-    ttlOf: (group, route) => ownOf(route) ?? ttl[group as keyof typeof ttl] ?? defaultTtl,
+    ttlOf: (group, route) => ownOf(route) ?? ownEntry<number>(ttl, group) ?? defaultTtl,
     settingOf: (group, route) => (ownOf(route) === undefined ? `cache.ttl.${group}` : ENDPOINTS + route),
     localBytes,
     requestsPerSecond: access.limits.requestsPerSecond,

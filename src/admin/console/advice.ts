@@ -76,6 +76,13 @@ export function createAdvice(options: AdviceOptions): ConsoleAdvice {
   const comparisons = countComparisons()
   const seconds = new CallerSeconds()
   let others: readonly AdviceReport[] = []
+  let last: Promise<unknown> = Promise.resolve()
+  /** One after another: a replay has megabytes of state. */
+  const afterLast = <Value>(work: () => Promise<Value>): Promise<Value> => {
+    const result = last.then(work)
+    last = result.catch(() => undefined)
+    return result
+  }
 
   const countsOf = (observed: RecordedMinutes['observed']): AdviceReport['routes'] => {
     const compared = comparisons.read()
@@ -86,6 +93,28 @@ export function createAdvice(options: AdviceOptions): ConsoleAdvice {
         ...(compared.get(route) ?? { compared: 0, different: 0, ages: 0 }),
       }))
       .sort((a, b) => b.fetches - a.fetches)
+  }
+
+  const advise = async (trial: TriedSettings | undefined, maxDiffering: number): Promise<Advice> => {
+    requests.drain()
+    const recorded = recorder.read()
+    const counts = addCounts([countsOf(recorded.observed), ...others.map(({ routes }) => routes)])
+    const model = await createModel(options, recorded)
+    const lifetimes = await adviseLifetimes(model, counts, maxDiffering)
+    const recommended = lifetimes.flatMap(({ setting, candidates }) => {
+      const best = bestOf(candidates)
+      return best === undefined ? [] : [options.changeOf(setting, best.ttl)]
+    })
+    const whatIf =
+      trial && (await tryOut(model, { trial, counts, busy: [seconds.read(now()), ...others.map(({ busy }) => busy)] }))
+    return {
+      time: recorded.time,
+      replicas: 1 + others.length,
+      share: recorded.share,
+      lifetimes,
+      settings: options.format(recommended),
+      ...(whatIf && { whatIf: { ...whatIf, settings: options.format(whatIf.changes) } }),
+    }
   }
 
   return {
@@ -109,26 +138,7 @@ export function createAdvice(options: AdviceOptions): ConsoleAdvice {
     },
     read: async (tried, maxDiffering) => {
       const trial = tried.length === 0 ? undefined : options.parse(tried)
-      requests.drain()
-      const recorded = recorder.read()
-      const counts = addCounts([countsOf(recorded.observed), ...others.map(({ routes }) => routes)])
-      const model = await createModel(options, recorded)
-      const lifetimes = await adviseLifetimes(model, counts, maxDiffering)
-      const recommended = lifetimes.flatMap(({ setting, candidates }) => {
-        const best = bestOf(candidates)
-        return best === undefined ? [] : [options.changeOf(setting, best.ttl)]
-      })
-      const whatIf =
-        trial &&
-        (await tryOut(model, { trial, counts, busy: [seconds.read(now()), ...others.map(({ busy }) => busy)] }))
-      return {
-        time: recorded.time,
-        replicas: 1 + others.length,
-        share: recorded.share,
-        lifetimes,
-        settings: options.format(recommended),
-        ...(whatIf && { whatIf: { ...whatIf, settings: options.format(whatIf.changes) } }),
-      }
+      return afterLast(() => advise(trial, maxDiffering))
     },
   }
 }

@@ -37,15 +37,18 @@ export class CallerSeconds {
     )
   }
 
-  /** Returns the busiest pairs. Without sorting all of them: a replica reports every two seconds. */
+  /** Returns the busiest pairs. Without sorting or copying all of them: a replica reports every two seconds. */
   report(now: number): readonly BusySecond[] {
-    let busiest: BusySecond[] = []
-    for (const pair of this.read(now)) {
-      const least = busiest[MAX_REPORTED - 1]
-      if (least === undefined || pair[2] > least[2])
-        busiest = [...busiest, pair].sort((a, b) => b[2] - a[2]).slice(0, MAX_REPORTED)
-    }
-    return busiest
+    this.#forgetBefore(Math.floor(now / 1000) - SECONDS)
+    const busiest: BusySecond[] = []
+    for (const [second, callers] of this.#seconds)
+      for (const [caller, count] of callers) {
+        if (count <= (busiest[MAX_REPORTED - 1]?.[2] ?? 0)) continue
+        const at = busiest.findIndex(([, , least]) => least < count)
+        busiest.splice(at === -1 ? busiest.length : at, 0, [caller, second, count])
+        busiest.length = Math.min(busiest.length, MAX_REPORTED)
+      }
+    return busiest.map(([caller, second, count]) => [shortenName(caller, MAX_NAME_CHARS), second, count])
   }
 
   #callersOf(second: number): Map<string, number> {

@@ -1,6 +1,7 @@
 /** Advice of two replicas, limits, and how many reads would have differed. */
 import t from 'tap'
 import { type AdviceOptions, createAdvice } from '../../../../src/admin/console/advice.ts'
+import { CallerSeconds } from '../../../../src/admin/console/caller-seconds.ts'
 import { estimateDiffering } from '../../../../src/admin/console/divergence-estimate.ts'
 import { requestEvent } from '../../../support/request-event.ts'
 
@@ -14,7 +15,7 @@ const replay: AdviceOptions['replay'] = async (reads, { ttlOf, localBytes }) => 
   return { routes: new Map([['/agents', counts]]), localHits: 0, evictions: localBytes }
 }
 
-function start() {
+function start(model: AdviceOptions['replay'] = replay) {
   let now = START
   const advice = createAdvice({
     requests: { drain: () => undefined },
@@ -24,7 +25,7 @@ function start() {
       localBytes: 1024,
       requestsPerSecond: 500,
     }),
-    replay,
+    replay: model,
     parse: ([limit = '']) => ({
       ttls: new Map(),
       requestsPerSecond: Number(limit),
@@ -141,4 +142,37 @@ t.test('a report is short, whatever callers and endpoints there are', async (t) 
   pass(3000)
   const length = JSON.stringify(advice.report()).length
   t.ok(length < 6144, `${length} characters`)
+})
+
+t.test('concurrent advice: requests at the same time are replayed one after another', async (t) => {
+  let running = 0
+  let most = 0
+  const { advice, fetchAndRead } = start(async (reads, settings) => {
+    running += 1
+    most = Math.max(most, running)
+    await new Promise((resolve) => setImmediate(resolve))
+    running -= 1
+    return replay(reads, settings)
+  })
+  fetchAndRead(20)
+  await Promise.all(Array.from({ length: 10 }, () => advice.read([], 0.01)))
+  t.equal(most, 1)
+})
+
+t.test('a report each two seconds: the busiest seconds are found without sorting all', async (t) => {
+  const seconds = new CallerSeconds()
+  for (let at = 0; at < 300; at++)
+    for (let count = 0; count <= at % 100; count++)
+      seconds.request(requestEvent({ at: START + 1000 * at, cache: 'miss', caller: `user ${at}` }))
+  const busiest = seconds.report(START + 300_000)
+  t.equal(busiest.length, 30)
+  t.strictSame(
+    busiest.slice(0, 4).map(([caller, , count]) => [caller, count]),
+    [
+      ['user 99', 100],
+      ['user 199', 100],
+      ['user 299', 100],
+      ['user 98', 99],
+    ],
+  )
 })
