@@ -291,17 +291,14 @@ async function tryOut(model: Model, { trial, counts, busy }: Tried): Promise<Omi
     tried: Math.round(pick(then) / recorded.share),
   })
   const seconds = busy.flat()
-  const limited = {
-    now: countLimited(seconds, settings.requestsPerSecond),
-    tried: countLimited(seconds, requestsPerSecond),
-  }
+  const [limitedNow = 0, limitedThen = 0] = await countLimited(seconds, [settings.requestsPerSecond, requestsPerSecond])
   const tried = {
     changes,
     fetches: { now: all, tried: Math.round(all * (1 - saved)) },
     hits: scaled((replayed) => sumOf(replayed, replayed.routes.keys()).hits),
     localHits: scaled(({ localHits }) => localHits),
     evictions: scaled(({ evictions }) => evictions),
-    limited,
+    limited: { now: limitedNow, tried: limitedThen },
   }
   const requests = seconds.reduce((sum, [, , count]) => sum + count, 0)
   const { comparisons } = unit

@@ -1,5 +1,6 @@
 /** How many requests each caller sent in each second of the last minutes, of those that a rate limit counts: all but hits. */
 import type { RequestEvent } from '../../core/events.ts'
+import { inTurns } from '../../core/turns.ts'
 import { NOT_SIGNED_IN, shortenName } from './caller-names.ts'
 
 const SECONDS = 600
@@ -69,12 +70,23 @@ export class CallerSeconds {
   }
 }
 
-/** Returns how many of the requests are over the limit. Replicas count a caller together, so their seconds are added. */
-export function countLimited(seconds: readonly BusySecond[], limit: number): number {
-  const sums = new Map<string, number>()
-  for (const [caller, second, count] of seconds) {
-    const pair = `${second} ${caller}`
-    sums.set(pair, (sums.get(pair) ?? 0) + count)
-  }
-  return [...sums.values()].reduce((all, count) => all + Math.max(0, count - limit), 0)
+/**
+ * Returns how many of the requests are over each of the limits. Replicas count a caller together, so their seconds are added.
+ */
+export async function countLimited(
+  seconds: readonly BusySecond[],
+  limits: readonly number[],
+): Promise<readonly number[]> {
+  const sums = new Map<number, Map<string, number>>()
+  for await (const part of inTurns(seconds))
+    for (const [caller, second, count] of part) {
+      const callers = sums.get(second) ?? new Map<string, number>()
+      sums.set(second, callers)
+      callers.set(caller, (callers.get(caller) ?? 0) + count)
+    }
+  const limited = limits.map(() => 0)
+  for (const callers of sums.values())
+    for (const count of callers.values())
+      for (const [at, limit] of limits.entries()) limited[at] = (limited[at] ?? 0) + Math.max(0, count - limit)
+  return limited
 }
