@@ -26,7 +26,9 @@ export function proposeLimit(
     return { advice: `${cost}. No caller causes ${percent(MIN_SHARE)} or more, so no limit is proposed.` }
   const mean = limited / seconds
   const otherPeak = peakWithout(caller)
-  const rates = `It sends ${rate(mean)} requests per second that are no hits, and ${peak} in its busiest second; every other caller sends ${otherPeak} at most.`
+  const others =
+    otherPeak === 0 ? '; no other caller sends such requests' : `; every other caller sends ${otherPeak} at most`
+  const rates = `It sends ${rate(mean)} requests per second that are no hits, and ${peak} in its busiest second${others}.`
   const proposed = Math.max(1, Math.ceil(MEAN_ROOM * mean), Math.ceil(PEAK_ROOM * otherPeak))
   if (proposed >= limit)
     return {
