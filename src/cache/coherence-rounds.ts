@@ -124,8 +124,9 @@ export async function runRounds(options: RoundsOptions, result: CoherenceResult)
     for (;;) {
       const responses = await forAll(read)
       const waited = performance.now() - startedAt
-      const hit = waited > LONG_HIT_LIMIT_MS ? /;\s*hit\b/ : /;\s*hit\b.*ttl=[1-9]/
-      const missed = responses.findIndex(({ isStale, cacheStatus }) => isStale || !hit.test(cacheStatus))
+      const isLongHit = (cacheStatus: string): boolean =>
+        /;\s*hit\b/.test(cacheStatus) && (waited > LONG_HIT_LIMIT_MS || /\bttl=[1-9]/.test(cacheStatus))
+      const missed = responses.findIndex(({ isStale, cacheStatus }) => isStale || !isLongHit(cacheStatus))
       if (missed < 0) return responses.forEach(({ value }) => void superseded.add(value))
       if (waited > PRIME_LIMIT_MS) {
         const reason = `${clients[missed]?.replica} does not answer from its cache`
