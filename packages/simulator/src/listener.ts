@@ -1,6 +1,11 @@
 /** A server on 127.0.0.1 that can be closed and reopened on the same port. */
+import { once } from 'node:events'
 import { createServer as createHttp, type RequestListener } from 'node:http'
 import { createServer as createHttps } from 'node:https'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const REOPEN_PAUSE_MS = 50
+const MAX_REOPEN_ATTEMPTS = 200
 
 export interface Listener {
   readonly url: string
@@ -27,20 +32,28 @@ export async function listen(serve: RequestListener, { tls, port: wanted = 0 }: 
   server.keepAliveTimeout = 5000
   // A client may disconnect in the middle of a request; that is no error.
   server.on('clientError', (_, socket) => socket.destroy())
-  const start = (port: number) =>
-    new Promise<void>((resolve, reject) => {
-      server.once('error', reject)
-      server.listen(port, '127.0.0.1', () => {
-        server.off('error', reject)
-        resolve()
-      })
-    })
+  const start = async (port: number): Promise<void> => {
+    server.listen(port, '127.0.0.1')
+    await once(server, 'listening')
+  }
+  /** While the port was closed, the system may have given it to an outgoing connection of another process. */
+  const restart = async (port: number): Promise<void> => {
+    for (let attempts = 1; ; attempts++) {
+      try {
+        return await start(port)
+      } catch (fault) {
+        const isTaken = fault instanceof Error && 'code' in fault && fault.code === 'EADDRINUSE'
+        if (!isTaken || attempts >= MAX_REOPEN_ATTEMPTS) throw fault
+        await sleep(REOPEN_PAUSE_MS)
+      }
+    }
+  }
   await start(wanted)
   const address = server.address()
   const port = typeof address === 'object' && address !== null ? address.port : 0
   return {
     url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
-    open: () => (server.listening ? Promise.resolve() : start(port)),
+    open: () => (server.listening ? Promise.resolve() : restart(port)),
     shut: () =>
       new Promise((resolve) => {
         if (!server.listening) return resolve()
