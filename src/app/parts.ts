@@ -19,7 +19,7 @@ import { countDivergence, createEdgeEvents } from '../telemetry/events.ts'
 import { RequestCounts } from '../telemetry/request-counts.ts'
 import { warnOfUnusedDistribution } from '../upstream/distribution.ts'
 import { createDrains } from '../upstream/drains.ts'
-import type { ClusterOptions } from '../upstream/index.ts'
+import type { Cluster, ClusterOptions } from '../upstream/index.ts'
 import { ContactProbes, NodeContacts } from '../upstream/node-contacts.ts'
 import { buildAccess } from './access.ts'
 import { buildAdvice } from './advice.ts'
@@ -84,19 +84,8 @@ export async function buildParts(settings: ReloadableConfig, given: ProcessParts
     onFailedLogin: emit.failedLogin,
     onManagerLogin: async (name) => later.api?.acceptedTokens?.beginLogin(name),
   })
-  const counts = new RequestCounts()
-  const monitors = createMonitors(events, cluster, counts)
-  const store = replica && createSharedHistory(replica)
-  const history = createHistory({ name, traffic: monitors.traffic, store })
-  events.on(history.listeners)
-  settings.onReload((next) => {
-    const isChanged = !isDeepStrictEqual(next, settings.current())
-    return isChanged ? () => history.recordEvent({ kind: 'reload' }) : () => undefined
-  })
-  const { webhook, incidents } = watchIncidents(settings, base, { later, store, history })
-  const costs = createCosts({ requests, limit: () => settings.current().access.limits.requestsPerSecond })
-  events.on(costs.listeners)
-  const advice = buildAdvice(settings, events, replica !== undefined)
+  const observed = observeTraffic(settings, base, cluster, later)
+  const { counts, monitors, history, webhook, incidents } = observed
   const common = { name, drains, access, cluster, replica, shared, log, audit }
   const { recordStages } = monitors.records
   const api = await buildApi(settings, { ...common, encryptionKey, onStoreEvent, emit, traces, recordStages })
@@ -105,42 +94,15 @@ export async function buildParts(settings: ReloadableConfig, given: ProcessParts
   const ready = () => readinessOf({ isDraining: lifecycle.isDraining, contacts })
   const capacity = watchCapacity(api, replica)
   const comparison = compareReplicaSettings(settings, { name, access, encryptionKey })
-  const replicas = buildReplicas({
-    name,
-    replica,
-    cluster,
-    monitors,
-    ready,
-    contacts,
-    incidents,
-    costs,
-    advice,
-    capacity,
-    settings: comparison,
-  })
+  const reported = { ...observed, name, replica, cluster, ready, contacts, capacity, settings: comparison }
+  const replicas = buildReplicas(reported)
   later.replicas = replicas
   const certificates = await createCertificates(settings)
   const reload = reloader.status
   const { exemplars } = config.traces
   const clientPorts = () => lifecycle.clientPorts
-  const shown = {
-    api,
-    storeStatus,
-    capacity,
-    monitors,
-    history,
-    costs,
-    advice,
-    incidents,
-    divergence,
-    ready,
-    contacts,
-    processGroup,
-    replicas,
-    comparison,
-    reload,
-  }
-  const operated = { ...common, ...shown, certificates, clientPorts }
+  const shown = { ...observed, api, storeStatus, capacity, divergence, ready, contacts, replicas, comparison }
+  const operated = { ...common, ...shown, processGroup, reload, certificates, clientPorts }
   const ports = buildConsolePorts(settings, operated)
   later.ports = ports
   const problems = () => problemsOf(ports)
@@ -174,6 +136,28 @@ export async function buildParts(settings: ReloadableConfig, given: ProcessParts
   const flushLog = requests.drain
   const started = { cluster, drains, shared, api, audit, probes, operations, history, monitors, metrics }
   return { ...started, ready, countUncaughtError, flushLog, close }
+}
+
+/** What operators are shown of requests and calls: from the first one on, so this is created before anything serves. */
+function observeTraffic(settings: ReloadableConfig, base: Base, cluster: Cluster, later: LaterParts) {
+  const { name, events, replica } = base
+  const counts = new RequestCounts()
+  const monitors = createMonitors(events, cluster, counts)
+  const store = replica && createSharedHistory(replica)
+  const history = createHistory({ name, traffic: monitors.traffic, store })
+  events.on(history.listeners)
+  settings.onReload((next) => {
+    const isChanged = !isDeepStrictEqual(next, settings.current())
+    return isChanged ? () => history.recordEvent({ kind: 'reload' }) : () => undefined
+  })
+  const { webhook, incidents } = watchIncidents(settings, base, { later, store, history })
+  const costs = createCosts({
+    requests: events.requests,
+    limit: () => settings.current().access.limits.requestsPerSecond,
+  })
+  events.on(costs.listeners)
+  const advice = buildAdvice(settings, events, replica !== undefined)
+  return { counts, monitors, history, webhook, incidents, costs, advice }
 }
 
 interface IncidentParts extends Pick<Parameters<typeof createIncidents>[0], 'store'> {
