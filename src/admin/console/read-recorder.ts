@@ -69,8 +69,8 @@ interface Known {
   bytes: number
   arrivedAt?: number
   lastHit?: Mutable<RecordedRead>
-  /** The responses of this key are computed from a snapshot. */
-  isOfSnapshot: boolean
+  /** The responses of this key are computed from the snapshot of this key. */
+  snapshotKey: number | undefined
 }
 
 type FetchEvent = Extract<CacheEvent, { kind: 'fetch' }>
@@ -143,19 +143,19 @@ export class ReadRecorder {
     if (isHit) observed.hits += 1
     if ((status.key & minute.mask) !== 0) return
     const own = this.#knownOf(status.key)
-    if (status.detail === 'snapshot') own.isOfSnapshot = true
-    const key = own.isOfSnapshot ? snapshotKeyOf(route) : status.key
+    if (status.detail === 'snapshot') own.snapshotKey ??= snapshotKeyOf(route)
+    const key = own.snapshotKey ?? status.key
     if ((key & minute.mask) !== 0) return
-    const known = own.isOfSnapshot ? this.#knownOf(key) : own
+    const known = own.snapshotKey === undefined ? own : this.#knownOf(key)
     known.bytes = Math.max(known.bytes, event.bytes)
-    const arrivedAt = status.ttl === undefined ? undefined : at + status.ttl - this.#options.ttlOf(group, route)
-    if (arrivedAt !== undefined) this.#noteArrival(minute, { key, route, group, known, arrivedAt })
     const { lastHit: last, version } = known
     const arrived = at - event.ms
     if (isHit && last?.version === version && arrived - last.at < MERGE_MS) {
       last.reads += 1
       return
     }
+    const arrivedAt = status.ttl === undefined ? undefined : at + status.ttl - this.#options.ttlOf(group, route)
+    if (arrivedAt !== undefined) this.#noteArrival(minute, { key, route, group, known, arrivedAt })
     const read = recordOf({ key, route, group, known }, arrived, {
       reads: 1,
       isForced: status.fwd === 'request',
@@ -189,7 +189,7 @@ export class ReadRecorder {
     known.fetchTime = ms
     known.bytes = bytes
     known.arrivedAt = now
-    if (extent === 'whole') known.isOfSnapshot = false
+    if (extent === 'whole') known.snapshotKey = undefined
   }
 
   #add(minute: Minute, read: Mutable<RecordedRead>): void {
@@ -205,7 +205,7 @@ export class ReadRecorder {
   #knownOf(key: number): Known {
     let known = this.#known.get(key)
     if (known === undefined) {
-      known = { version: 0, epochs: '', fetchTime: 0, bytes: 0, isOfSnapshot: false }
+      known = { version: 0, epochs: '', fetchTime: 0, bytes: 0, snapshotKey: undefined }
       this.#known.set(key, known)
     }
     return known
