@@ -10,16 +10,15 @@ import type { ReloadableConfig } from '../config/reloadable.ts'
 import { type Config, schema } from '../config/schema.ts'
 import { getIn, schemaAt, setIn } from '../config/tree.ts'
 import { EdgeError } from '../core/errors.ts'
-import { ownEntry } from '../core/values.ts'
 import type { EdgeEvents } from '../telemetry/events.ts'
-import { readLifetimes } from './cache.ts'
+import { readLifetimes, ttlOf } from './cache.ts'
 
 export function buildAdvice(settings: ReloadableConfig, events: EdgeEvents, hasRedis: boolean): ConsoleAdvice {
   const { current } = settings
   const lifetimesOf = readLifetimes(settings)
   const advice = createAdvice({
     requests: events.requests,
-    settings: followSettings(current),
+    settings: () => adviceSettings(current()),
     replay: createReplay({
       policyOf: (route) => policyByName.get(route),
       staleOf: ({ group, name }) => lifetimesOf(group, name),
@@ -39,20 +38,6 @@ export function buildAdvice(settings: ReloadableConfig, events: EdgeEvents, hasR
   return advice
 }
 
-/** The recorder asks for each read, so the settings of a configuration are derived once. */
-function followSettings(current: () => Config): () => AdviceSettings {
-  let config = current()
-  let settings = adviceSettings(config)
-  return () => {
-    const next = current()
-    if (next !== config) {
-      config = next
-      settings = adviceSettings(next)
-    }
-    return settings
-  }
-}
-
 function lifetimesIn({ cache: { ttl, endpoints, defaultTtl } }: Config): unknown {
   return [ttl, endpoints, defaultTtl]
 }
@@ -60,13 +45,10 @@ function lifetimesIn({ cache: { ttl, endpoints, defaultTtl } }: Config): unknown
 const ENDPOINTS = 'cache.endpoints.'
 
 function adviceSettings({ cache, access }: Config): AdviceSettings {
-  const { endpoints, ttl, defaultTtl, localBytes } = cache
-  // Other replicas report the names.
-  const ownOf = (route: string): number | undefined => ownEntry(endpoints, route)
   return {
-    ttlOf: (group, route) => ownOf(route) ?? ownEntry<number>(ttl, group) ?? defaultTtl,
-    settingOf: (group, route) => (ownOf(route) === undefined ? `cache.ttl.${group}` : ENDPOINTS + route),
-    localBytes,
+    ttlOf: (group, route) => ttlOf(cache, group, route),
+    settingOf: (group, route) => (Object.hasOwn(cache.endpoints, route) ? ENDPOINTS + route : `cache.ttl.${group}`),
+    localBytes: cache.localBytes,
     requestsPerSecond: access.limits.requestsPerSecond,
   }
 }
@@ -103,7 +85,7 @@ function presentOf(config: Config, setting: string): number {
   const present = getIn(config, pathOf(setting))
   if (typeof present === 'number') return present
   const group = policyByName.get(setting.slice(ENDPOINTS.length))?.group ?? setting.slice('cache.ttl.'.length)
-  return adviceSettings(config).ttlOf(group, '')
+  return ttlOf(config.cache, group, '')
 }
 
 function parseValue(setting: string, text: string): number {

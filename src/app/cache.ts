@@ -18,6 +18,7 @@ import type { CacheStoreState } from '../core/cache-index.ts'
 import type { EventListeners } from '../core/events.ts'
 import type { Caller, EdgeRead } from '../core/request.ts'
 import type { CacheIndex } from '../core/response.ts'
+import { ownEntry } from '../core/values.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
 import type { RedisReplica } from '../redis/replica.ts'
 import { createReplicaCalls } from '../redis/replica-calls.ts'
@@ -161,13 +162,19 @@ async function createStore(
 
 export function readLifetimes({ current }: ReloadableConfig): LifetimesOf {
   return (group, name) => {
-    const { endpoints, ttl, defaultTtl, staleWhileRevalidate, staleIfError } = current().cache
+    const { cache } = current()
+    const { staleWhileRevalidate, staleIfError } = cache
     return {
-      ttl: endpoints[name as keyof typeof endpoints] ?? ttl[group] ?? defaultTtl,
+      ttl: ttlOf(cache, group, name),
       staleWhileRevalidate: staleWhileRevalidate[group] ?? 'automatic',
       staleIfError,
     }
   }
+}
+
+/** Returns the freshness lifetime of an endpoint. Other replicas may have reported its names. */
+export function ttlOf({ endpoints, ttl, defaultTtl }: Config['cache'], group: string, name: string): number {
+  return ownEntry<number | undefined>(endpoints, name) ?? ownEntry<number>(ttl, group) ?? defaultTtl
 }
 
 /** Checked here, because `config/` does not have the catalogue. */
