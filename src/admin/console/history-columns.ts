@@ -1,5 +1,5 @@
 /** The values of the history in each interval of a window: of one replica, or the sum of all. */
-import { waitForTurn } from '../../core/turns.ts'
+import { inTurns } from '../../core/turns.ts'
 import type { Recorder } from './history-recorder.ts'
 import { addRecord, decodeRecord, type HistoryRecord, type HistoryStore } from './history-records.ts'
 import type { History } from './history-types.ts'
@@ -26,7 +26,6 @@ export interface Columns {
 
 const MAX_NAMES = 100
 const MAX_REMEMBERED = 32
-const RECORDS_PER_TURN = 64
 
 /** The columns of each window are read once, however many pages show them. */
 export class HistoryColumns {
@@ -120,10 +119,7 @@ async function decodeAll(
     const record = decodeRecord(text)
     if (record !== undefined && (record.run === run) === isOwn) records.set(`${record.run} ${record.at}`, record)
   }
-  for (const [at, text] of shared.entries()) {
-    if (at % RECORDS_PER_TURN === 0) await waitForTurn()
-    add(text, false)
-  }
+  for await (const part of inTurns(shared)) for (const text of part) add(text, false)
   for (const text of own) add(text, true)
   return records.values()
 }
