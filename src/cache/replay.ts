@@ -3,6 +3,7 @@
  * cache for freshness, versions, stale responses during a refresh, refreshes ahead of expiry, shared fetches and the size
  * of the local tier. It does not have failures of nodes, and every refresh ahead finds idle capacity.
  */
+import { LRUCache } from 'lru-cache'
 import type { RecordedRead, Replay, ReplayCounts, ReplaySettings } from '../core/recorded-reads.ts'
 import { inTurns } from '../core/turns.ts'
 import { type FreshnessLifetimes, staleTimesOf } from './lifetimes.ts'
@@ -150,32 +151,23 @@ function settle(entry: Entry, at: number): void {
 /** The local tier: the least recently used responses are evicted first. */
 class LocalModel {
   evictions = 0
-  readonly #maxBytes: number
-  readonly #sizes = new Map<number, number>()
-  #bytes = 0
+  readonly #sizes: LRUCache<number, number>
 
   constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes
+    this.#sizes = new LRUCache<number, number>({
+      // The smallest allowed one has no room for any response.
+      maxSize: Math.max(1, Math.floor(maxBytes)),
+      sizeCalculation: (bytes) => bytes,
+      dispose: (_bytes, _key, how) => {
+        if (how === 'evict') this.evictions += 1
+      },
+    })
   }
 
   /** Returns whether the response was there. It is there afterwards, unless it is larger than the whole tier. */
   use(key: number, bytes: number): boolean {
-    const known = this.#sizes.get(key)
-    if (known !== undefined) this.#delete(key, known)
-    const size = bytes + TYPICAL_ENTRY_BYTES
-    if (size > this.#maxBytes) return false
-    this.#sizes.set(key, size)
-    this.#bytes += size
-    for (const [oldest, oldestSize] of this.#sizes) {
-      if (this.#bytes <= this.#maxBytes) break
-      this.#delete(oldest, oldestSize)
-      this.evictions += 1
-    }
-    return known !== undefined
-  }
-
-  #delete(key: number, size: number): void {
-    this.#sizes.delete(key)
-    this.#bytes -= size
+    const isKnown = this.#sizes.has(key)
+    this.#sizes.set(key, bytes + TYPICAL_ENTRY_BYTES)
+    return isKnown && this.#sizes.has(key)
   }
 }
