@@ -10,7 +10,7 @@ export type ExchangeReports = (
 ) => Promise<readonly { readonly text: string; readonly ago: number }[] | undefined>
 
 /** What this replica reports. */
-export interface ReplicaSelf {
+export interface ReplicaSelf extends Readonly<Record<ExchangedName, Exchanged>> {
   readonly name: string
   readonly version: string
   ready(): boolean
@@ -27,18 +27,12 @@ export interface ReplicaSelf {
     /** Checks the list. `ago`: milliseconds since it was published. */
     offer(list: unknown, ago: number): void
   }
-  /** What this replica saw of incidents, and where the reports of others go. Undefined: Redis is unreachable. */
-  readonly incidents: Exchanged
-  /** What its requests cost. */
-  readonly costs: Exchanged
-  /** Digests of its settings. */
-  readonly settings: Exchanged
-  /** What the advice is based on. */
-  readonly advice: Exchanged
 }
 
+/** A part of the report that another module makes, and checks in the reports of others. */
 interface Exchanged {
   report(): unknown
+  /** Undefined: Redis is unreachable. */
   offer(reports: readonly unknown[] | undefined): void
 }
 
@@ -63,12 +57,19 @@ const MAX_JOINED_CHARS = 8192
 /** The part of a report for the list of nodes. Without it, each replica reads the list of a larger cluster by itself. */
 const MAX_NODE_LIST_CHARS = 8192
 
-/** The part of a report for incidents: two of them, each with a few callers. */
-const MAX_INCIDENTS_CHARS = 4096
-const MAX_COSTS_CHARS = 16_384
-const MAX_SETTINGS_CHARS = 8192
-/** The part of a report for the counts of the advice. */
-const MAX_ADVICE_CHARS = 6144
+/** The parts that other modules make, the most important first, with the characters for each of them. */
+const MAX_EXCHANGED_CHARS = {
+  /** Digests of the settings. */
+  settings: 8192,
+  /** What the replica saw of incidents: two of them, each with a few callers. */
+  incidents: 4096,
+  /** What its requests cost. */
+  costs: 16_384,
+  /** The counts that the advice is based on. */
+  advice: 6144,
+}
+type ExchangedName = keyof typeof MAX_EXCHANGED_CHARS
+const EXCHANGED_NAMES = Object.keys(MAX_EXCHANGED_CHARS) as ExchangedName[]
 
 const MAX_NODES = 200
 
@@ -84,7 +85,10 @@ const nodePart = Type.Object({
   errorKind: Type.Optional(Type.Enum(['failed', 'answered', 'knownLimit'])),
 })
 const latestCalls = Type.Optional(Type.Array(Type.Object({ node: text, ago: number }), { maxItems: MAX_NODES }))
-/** Other programs may write to this Redis, so a report is validated before it is used. */
+/**
+ * Other programs may write to this Redis, so a report is validated before it is used. Not the list of nodes and the parts of
+ * other modules, which check them: a form of another version must not make the whole report invalid.
+ */
 const reportSchema = Type.Object({
   name: text,
   version: text,
@@ -112,13 +116,6 @@ const reportSchema = Type.Object({
     }),
   ),
   nodes: Type.Array(Type.Object({ name: text, state: text, inFlight: number, limit: number }), { maxItems: MAX_NODES }),
-  // Checked by the room that uses it.
-  nodeList: Type.Optional(Type.Unknown()),
-  // Checked by `incidents.ts`: a form of another version must not make the whole report invalid.
-  incidents: Type.Optional(Type.Unknown()),
-  costs: Type.Optional(Type.Unknown()),
-  settings: Type.Optional(Type.Unknown()),
-  advice: Type.Optional(Type.Unknown()),
   joined: Type.Optional(Type.Array(Type.Object({ ago: number, route: text, ms: number, nodes: Type.Array(nodePart) }))),
 })
 const isReport = validatorOf(reportSchema)
@@ -138,10 +135,7 @@ export function createReplicas(
     isExchanging = false
     const parsed = reports?.flatMap(({ text, ago }) => parseReport(text, ago))
     others = parsed?.map(({ summary }) => summary).sort((a, b) => (a.name < b.name ? -1 : 1))
-    self.incidents.offer(parsed?.map(({ incidents }) => incidents))
-    self.costs.offer(parsed?.map(({ costs }) => costs))
-    self.settings.offer(parsed?.map(({ settings }) => settings))
-    self.advice.offer(parsed?.map(({ advice }) => advice))
+    for (const name of EXCHANGED_NAMES) self[name].offer(parsed?.map(({ exchanged }) => exchanged[name]))
     for (const { summary, nodeList } of parsed ?? [])
       if (nodeList !== undefined) self.nodeList.offer(nodeList, summary.ago)
   }
@@ -151,21 +145,8 @@ export function createReplicas(
   return { others: () => others, publish: () => void update(), stop: () => clearInterval(timer) }
 }
 
-function reportOf({
-  name,
-  version,
-  ready,
-  contact,
-  rates,
-  local,
-  nodes,
-  joined,
-  nodeList,
-  incidents,
-  costs,
-  settings,
-  advice,
-}: ReplicaSelf): string {
+function reportOf(self: ReplicaSelf): string {
+  const { name, version, ready, contact, rates, local, nodes, joined, nodeList } = self
   const { failing, answered, ...reached } = contact()
   const head = { name, version, ready: ready(), ...reached, rates: rates(), local: local() }
   const take = takeInto(MAX_REPORT_CHARS - MAX_NAMES_CHARS - JSON.stringify(head).length)
@@ -176,22 +157,16 @@ function reportOf({
     take(wholeTimes(failing), MAX_CALLS_CHARS),
     take(wholeTimes(answered), MAX_CALLS_CHARS),
   ]
-  const [list] = take([nodeList.lastRead() ?? null], MAX_NODE_LIST_CHARS)
-  const [shared] = take([settings.report()], MAX_SETTINGS_CHARS)
-  const [seen] = take([incidents.report()], MAX_INCIDENTS_CHARS)
-  const [spent] = take([costs.report()], MAX_COSTS_CHARS)
-  const [counted] = take([advice.report()], MAX_ADVICE_CHARS)
+  const [list] = take([nodeList.lastRead()], MAX_NODE_LIST_CHARS)
+  const exchanged = EXCHANGED_NAMES.map((part) => [part, ...take([self[part].report()], MAX_EXCHANGED_CHARS[part])])
   return JSON.stringify({
     ...head,
     ...(failing && { failing: failed }),
     ...(answered && { answered: reachable }),
     nodes: shownNodes,
     joined: take(joined(), MAX_JOINED_CHARS),
-    ...(list && { nodeList: list }),
-    ...(seen !== undefined && { incidents: seen }),
-    ...(spent !== undefined && { costs: spent }),
-    ...(shared !== undefined && { settings: shared }),
-    ...(counted !== undefined && { advice: counted }),
+    nodeList: list,
+    ...Object.fromEntries(exchanged),
   })
 }
 
@@ -221,10 +196,7 @@ function takeInto(chars: number): <Value>(values: readonly Value[], maxChars: nu
 interface ParsedReport {
   readonly summary: ReplicaSummary
   readonly nodeList: unknown
-  readonly incidents: unknown
-  readonly costs: unknown
-  readonly settings: unknown
-  readonly advice: unknown
+  readonly exchanged: Readonly<Record<ExchangedName, unknown>>
 }
 
 /** Returns an empty list if the report is not valid. */
@@ -233,10 +205,12 @@ function parseReport(text: string, ago: number): ParsedReport[] {
   try {
     const value: unknown = JSON.parse(text)
     if (!isReport(value)) return []
-    const { nodeList, incidents, costs, settings, advice, ...report } = value as Omit<ReplicaSummary, 'ago'> &
-      Omit<ParsedReport, 'summary'>
+    const { nodeList, settings, incidents, costs, advice, ...report } = value as Omit<ReplicaSummary, 'ago'> &
+      Pick<ParsedReport, 'nodeList'> &
+      ParsedReport['exchanged']
     const joined = report.joined?.map((each) => ({ ...each, ago: each.ago + ago }))
-    return [{ summary: { ...report, ago, ...(joined && { joined }) }, nodeList, incidents, costs, settings, advice }]
+    const summary = { ...report, ago, ...(joined && { joined }) }
+    return [{ summary, nodeList, exchanged: { settings, incidents, costs, advice } }]
   } catch {
     return []
   }
