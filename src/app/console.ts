@@ -42,7 +42,7 @@ import type { StoreStatus } from './store-status.ts'
 
 /** Compares what this replica was given with what the others report. */
 export function compareReplicaSettings(
-  { current }: ReloadableConfig,
+  { initial, onReload }: ReloadableConfig,
   {
     name,
     access,
@@ -50,8 +50,15 @@ export function compareReplicaSettings(
   }: Pick<OperationsParts, 'name' | 'access'> & { readonly encryptionKey?: Buffer | undefined },
 ): SettingsComparison {
   const keyDigest = digestText(encryptionKey?.toString('base64') ?? 'none')
+  let digests = digestSharedSettings(initial)
+  onReload((next) => {
+    const nextDigests = digestSharedSettings(next)
+    return () => {
+      digests = nextDigests
+    }
+  })
   return compareSettings(name, () => ({
-    ...digestSharedSettings(current()),
+    ...digests,
     ...access.fileDigests?.(),
     'cache.encryptionKeyFile': keyDigest,
   }))
