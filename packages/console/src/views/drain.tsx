@@ -7,7 +7,7 @@ import { formatCount } from '../format.ts'
 import { describeDrain } from '../node-state.tsx'
 import { queryText } from '../route.ts'
 import { DrainFields, type DrainTerms, ExpectedLoadTable, NO_TERMS } from './drain-terms.tsx'
-import { Command } from './purge-command.tsx'
+import { Command, quoted } from './purge-command.tsx'
 
 interface DrainProps {
   readonly node: NodeSummary
@@ -151,6 +151,5 @@ function MasterConfirmation({ isConfirmed, onChange }: MasterConfirmationProps) 
 }
 
 function commandOf(user: string, method: string, path: string): string {
-  const quote = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
-  return `curl -u ${quote(user)} -X ${method} -H 'X-Edge-Console: 1' ${quote(location.origin + path)}`
+  return `curl -u ${quoted(user)} -X ${method} -H 'X-Edge-Console: 1' ${quoted(location.origin + path)}`
 }

@@ -14,6 +14,13 @@ interface ChartKind {
   readonly lines: (history: History) => readonly Line[]
 }
 
+function percentileLines(p50: Line['values'], p99: Line['values']): readonly Line[] {
+  return [
+    { label: 'p50', colour: 'accent', values: p50 },
+    { label: 'p99', colour: 'warm', values: p99 },
+  ]
+}
+
 const toWorkers = (value: number | null) => (value === null ? null : value / 1000)
 
 export const overviewCharts: readonly ChartKind[] = [
@@ -37,10 +44,7 @@ export const overviewCharts: readonly ChartKind[] = [
     title: 'Latency',
     scale: 'log',
     format: formatDuration,
-    lines: ({ p50, p99 }) => [
-      { label: 'p50', colour: 'accent', values: p50 },
-      { label: 'p99', colour: 'warm', values: p99 },
-    ],
+    lines: ({ p50, p99 }) => percentileLines(p50, p99),
   },
   {
     title: 'Manager time saved',
@@ -77,10 +81,7 @@ export const incidentCharts: readonly ChartKind[] = [
     title: 'Node latency',
     scale: 'log',
     format: formatDuration,
-    lines: ({ nodeP50, nodeP99 }) => [
-      { label: 'p50', colour: 'accent', values: nodeP50 },
-      { label: 'p99', colour: 'warm', values: nodeP99 },
-    ],
+    lines: ({ nodeP50, nodeP99 }) => percentileLines(nodeP50, nodeP99),
   },
 ]
 

@@ -1,4 +1,4 @@
-/** A purge as a command, to be copied. */
+/** Commands and settings to copy, and a purge as a shell command. */
 import { useRef } from 'preact/hooks'
 import type { ClientPort } from '../../../../src/admin/console/api-types.ts'
 import type { PurgeNames } from '../../../../src/admin/console/cache-types.ts'
@@ -31,7 +31,8 @@ export function curl({ ports, user, group, endpoint, tag, keys, soft }: CurlOpti
   return `curl ${credentials} -X DELETE ${quoted((port?.url ?? '') + path)}`
 }
 
-function quoted(text: string): string {
+/** Returns the text as one word of a shell. */
+export function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }
 
