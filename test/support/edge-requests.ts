@@ -104,8 +104,7 @@ export function bodyOf(response: EdgeResponse): {
   return JSON.parse(response.body.toString())
 }
 
-/** Returns the cache status of a response; `undefined` if it may not be stored. */
-/** Without the digest of the key, which clients do not get. */
+/** Returns the cache status of a response without the digest of the key; `undefined` if it may not be stored. */
 export function cacheStatusOf(response: EdgeResponse) {
   const status = response.kind === 'file' ? undefined : cachedOf(response)?.status
   if (status === undefined) return undefined

@@ -2,12 +2,11 @@
 import t from 'tap'
 import { startRedis } from '../../support/redis.ts'
 import { accessibilityViolations, openConsole, startBrowser } from './browser.ts'
-import { sendRequests, startConsoleEdge, urls } from './edge.ts'
+import { sendRequests, startConsoleEdge, ttl, urls } from './edge.ts'
 
 t.test('used memory, limit, entries and evictions of each store', async (t) => {
   const redis = await startRedis({ args: ['--maxmemory', '64mb', '--maxmemory-policy', 'volatile-lru'] })
   t.teardown(() => redis.close())
-  const ttl = { agents: '10m', cluster: '10m', decoders: '10m', rules: '10m', summary: '10m' }
   const edgeOf = (name: string) =>
     startConsoleEdge({ replica: { name }, cache: { ttl, localBytes: '32MiB', redis: { url: redis.url } } })
   const [here, there] = [await edgeOf('here'), await edgeOf('there')]
