@@ -10,17 +10,18 @@ import { ownText, parseJson } from '../core/values.ts'
 import { EXIT_CODES } from '../server/exit.ts'
 import { CommandError, promptPassword, readTextFile } from './terminal.ts'
 
-export interface Credentials {
+/** The options that `addCredentialOptions` adds. */
+export interface CredentialOptions {
   readonly user?: string
   readonly passwordFile?: string
   readonly tokenFile?: string
+  readonly ca?: string
 }
 
 /** The options that `addConnectionOptions` adds. */
-export interface ConnectionOptions extends Credentials {
+export interface ConnectionOptions extends CredentialOptions {
   /** URL of the operations listener. */
   readonly operations: string
-  readonly ca?: string
 }
 
 const DEFAULT_OPERATIONS_URL = 'http://127.0.0.1:55001'
@@ -44,8 +45,16 @@ export function addCredentialOptions(command: Command): Command {
   return command
 }
 
-/** Returns the `Authorization` header. Passwords and tokens are never arguments: the list of processes shows those. */
-export async function readAuthorization({ user, passwordFile, tokenFile }: Credentials): Promise<string> {
+/** Reads the `Authorization` header and the CA of the edge's certificate. */
+export async function readCredentials(
+  options: CredentialOptions,
+): Promise<Pick<EdgeClientOptions, 'authorization' | 'ca'>> {
+  const authorization = await readAuthorization(options)
+  return { authorization, ...(options.ca !== undefined && { ca: await readTextFile(options.ca) }) }
+}
+
+/** Passwords and tokens are never arguments: the list of processes shows those. */
+async function readAuthorization({ user, passwordFile, tokenFile }: CredentialOptions): Promise<string> {
   if ((user === undefined) === (tokenFile === undefined)) throw usageError('give one of --user and --token-file')
   if (tokenFile !== undefined) return `Bearer ${(await readTextFile(tokenFile)).trim()}`
   const password =
@@ -93,7 +102,7 @@ export interface EdgeClient {
   /** Reads the body to its end and discards it, so that the connection can be reused. */
   get(path: string): Promise<ReceivedResponse>
   getText(path: string, init?: RequestInit): Promise<ReceivedText>
-  /** Yields the data of server-sent events until `signal` aborts. Resolves to the response if it is no stream. */
+  /** Yields the data of server-sent events until `signal` aborts. Throws a `CommandError` if the edge refuses the request. */
   events(path: string, signal: AbortSignal): AsyncGenerator<string, void>
   close(): Promise<void>
 }
@@ -324,9 +333,8 @@ export async function useOperations<Result>(
 
 async function openClient(options: ConnectionOptions): Promise<EdgeClient> {
   const url = parseOrigin('--operations', options.operations)
-  const authorization = await readAuthorization(options)
-  const tls = options.ca === undefined ? {} : { ca: await readTextFile(options.ca) }
-  return createEdgeClient({ url, authorization, connections: 2, timeoutMs: OPERATIONS_TIMEOUT_MS, ...tls })
+  const credentials = await readCredentials(options)
+  return createEdgeClient({ ...credentials, url, connections: 2, timeoutMs: OPERATIONS_TIMEOUT_MS })
 }
 
 const NOT_OPERATIONS =

@@ -67,7 +67,7 @@ function advise(): Command {
     .option(
       '--set <setting=value>',
       'setting to try, once for each: cache.ttl.GROUP, cache.endpoints.PATH, cache.localBytes, access.limits.requestsPerSecond',
-      (setting, settings: string[] = []) => [...settings, setting],
+      addValue,
     )
     .option(
       '--differing <percent>',
@@ -185,10 +185,7 @@ function verifyCoherence(): Command {
   const command = new Command('verify-coherence')
     .description('write to a group made for it, and read through every replica until each shows the write')
     .option('--url <url>', 'URL of the edge or of its balancer, which chooses the replicas')
-    .option('--replica <url>', 'URL of a replica for clients, once for each replica', (url, urls: string[] = []) => [
-      ...urls,
-      url,
-    ])
+    .option('--replica <url>', 'URL of a replica for clients, once for each replica', addValue)
   return addNotes(
     addCredentialOptions(command)
       .option('--operations <url>', 'URL of the operations listener: counts the replicas; needs operations:read')
@@ -206,6 +203,11 @@ function verifyCoherence(): Command {
       ],
     },
   )
+}
+
+/** Collects the values of an option that may be given several times. */
+function addValue(value: string, values: readonly string[] = []): readonly string[] {
+  return [...values, value]
 }
 
 export function contractOption(): Option {

@@ -13,24 +13,23 @@ import type { Contract } from '../catalogue/endpoint.ts'
 import { firstSignal } from '../server/exit.ts'
 import { type CoherenceGroup, createCoherenceGroup } from './coherence-group.ts'
 import {
-  type Credentials,
+  type CredentialOptions,
   createEdgeClient,
   type EdgeClient,
   type EdgeClientOptions,
   parseOrigin,
-  readAuthorization,
+  readCredentials,
   usageError,
   useOperations,
 } from './edge-client.ts'
 import { createProgressLine, printJson, printTable } from './output.ts'
-import { CommandError, print, printError, readTextFile } from './terminal.ts'
+import { CommandError, print, printError } from './terminal.ts'
 
-export interface VerifyCoherenceOptions extends Credentials {
+export interface VerifyCoherenceOptions extends CredentialOptions {
   readonly url?: string
   readonly replica?: readonly string[]
   /** URL of the operations listener. */
   readonly operations?: string
-  readonly ca?: string
   readonly rounds: number
   readonly contract: Contract
   readonly json?: true
@@ -69,9 +68,7 @@ async function verify(options: VerifyCoherenceOptions): Promise<Outcome> {
   const isBalanced = options.replica === undefined
   const urls = parseUrls(options)
   const operations = options.operations === undefined ? undefined : parseOrigin('--operations', options.operations)
-  const authorization = await readAuthorization(options)
-  const tls = options.ca === undefined ? {} : { ca: await readTextFile(options.ca) }
-  const connection = { authorization, connections: 1, timeoutMs: TIMEOUT_MS, ...tls }
+  const connection = { ...(await readCredentials(options)), connections: 1, timeoutMs: TIMEOUT_MS }
   const replicas = operations && (await countReplicas({ ...connection, url: operations }))
   const perUrl = isBalanced ? Math.max(MIN_BALANCED_CLIENTS, replicas ?? 0) : 1
   const clients: EdgeClient[] = []

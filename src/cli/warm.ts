@@ -2,16 +2,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Contract } from '../catalogue/endpoint.ts'
 import {
-  type Credentials,
+  type CredentialOptions,
   connectError,
   createEdgeClient,
   type EdgeClient,
   parseOrigin,
-  readAuthorization,
+  readCredentials,
   usageError,
 } from './edge-client.ts'
 import { createProgressLine, printJson } from './output.ts'
-import { CommandError, print, printError, readTextFile } from './terminal.ts'
+import { CommandError, print, printError } from './terminal.ts'
 import {
   type AdaptiveConcurrency,
   createAdaptiveConcurrency,
@@ -22,7 +22,7 @@ import {
 } from './warm-requests.ts'
 import { fetchBusiest, readPaths } from './warm-urls.ts'
 
-export interface WarmOptions extends Credentials {
+export interface WarmOptions extends CredentialOptions {
   readonly url: string
   /** URL of the operations listener, which reports the load of the nodes. */
   readonly operations?: string
@@ -30,7 +30,6 @@ export interface WarmOptions extends Credentials {
   readonly busiest?: number
   /** Print the URLs and request nothing. */
   readonly list?: true
-  readonly ca?: string
   readonly concurrency: number
   readonly contract: Contract
   readonly json?: true
@@ -43,18 +42,11 @@ export async function warm(options: WarmOptions): Promise<void> {
   const { concurrency, list, contract, json } = options
   const url = checkOptions(options)
   const operationsUrl = options.operations === undefined ? undefined : parseOrigin('--operations', options.operations)
-  const authorization = await readAuthorization(options)
-  const tls = options.ca === undefined ? {} : { ca: await readTextFile(options.ca) }
-  const edge = createEdgeClient({ url, authorization, contract, connections: concurrency, ...tls })
+  const credentials = await readCredentials(options)
+  const edge = createEdgeClient({ ...credentials, url, contract, connections: concurrency })
   const operations =
     operationsUrl &&
-    createEdgeClient({
-      url: operationsUrl,
-      authorization,
-      connections: 1,
-      timeoutMs: NODE_LOAD_TIMEOUT_MS,
-      ...tls,
-    })
+    createEdgeClient({ ...credentials, url: operationsUrl, connections: 1, timeoutMs: NODE_LOAD_TIMEOUT_MS })
   const polling = new AbortController()
   try {
     const paths =

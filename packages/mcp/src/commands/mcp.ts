@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import { version } from '../../../../src/app/process.ts'
 import type { Contract } from '../../../../src/catalogue/endpoint.ts'
-import { type Credentials, parseOrigin, readAuthorization, usageError } from '../../../../src/cli/edge-client.ts'
+import { type CredentialOptions, parseOrigin, readCredentials, usageError } from '../../../../src/cli/edge-client.ts'
 import { CommandError, printError, readTextFile } from '../../../../src/cli/terminal.ts'
 import { Confirmations } from '../confirmations.ts'
 import { createEdge, type Edge, EdgeFailure } from '../edge.ts'
@@ -12,9 +12,8 @@ import { offeredOperations } from '../operations.ts'
 import { createServer } from '../server.ts'
 import { createTools } from '../tools.ts'
 
-export interface McpOptions extends Credentials {
+export interface McpOptions extends CredentialOptions {
   readonly url: string
-  readonly ca?: string
   readonly contract: Contract
   readonly transport: 'stdio' | 'http'
   readonly maxTokens: number
@@ -36,8 +35,7 @@ export async function mcp(options: McpOptions): Promise<void> {
   const secret = transport === 'http' ? await readSecret(options.secretFile) : ''
   if (transport === 'stdio' && options.tokenFile === undefined && options.passwordFile === undefined)
     throw usageError('standard input belongs to the assistant; give --password-file with --user, or --token-file')
-  const ca = options.ca === undefined ? {} : { ca: await readTextFile(options.ca) }
-  const edge = createEdge({ url, contract, authorization: await readAuthorization(options), ...ca })
+  const edge = createEdge({ ...(await readCredentials(options)), url, contract })
   try {
     await checkEdge(edge)
     const operations = offeredOperations(contract)
