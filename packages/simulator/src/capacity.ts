@@ -1,5 +1,6 @@
 /** The time that a node needs for a request: none, or as much as a real node with its own cache. */
 import { createInterpreters, type Interpreters, type Time } from './interpreters.ts'
+import { wait } from './wait.ts'
 import type { Outgoing } from './wire.ts'
 
 export interface NodeCapacity {
@@ -147,6 +148,6 @@ function sequentially(milliseconds: number): () => Promise<void> {
   let free = 0
   return () => {
     free = Math.max(free, performance.now()) + milliseconds
-    return new Promise((resolve) => setTimeout(resolve, free - performance.now()))
+    return wait(free - performance.now())
   }
 }

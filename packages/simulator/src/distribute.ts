@@ -2,7 +2,6 @@
  * Decides which node executes a request: the receiving node, the master, the owner of an agent, or several nodes whose
  * responses are joined. With the manager's distribution switched off, the receiving node executes every request itself.
  */
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Endpoint } from '../../../src/catalogue/endpoint.ts'
 import type { FaultTable } from './faults.ts'
 import type { Asked } from './filters.ts'
@@ -10,6 +9,7 @@ import { joinNodes, type PartAnswer } from './join.ts'
 import { FrameworkError, type SimHandlers, type SimNode, type SimRequest, type World } from './model.ts'
 import { refusal, texts } from './texts.ts'
 import { type Sight, seenFrom, sightAlone } from './view.ts'
+import { wait } from './wait.ts'
 
 export interface Cluster {
   readonly world: World

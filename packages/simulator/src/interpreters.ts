@@ -31,7 +31,7 @@ export interface Time {
 const PROCESS_TIME: Time = {
   now: () => performance.now(),
   runAfter: (run, milliseconds) => {
-    const timer = setTimeout(run, milliseconds)
+    const timer = setTimeout(run, milliseconds).unref()
     return () => clearTimeout(timer)
   },
 }

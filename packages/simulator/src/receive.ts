@@ -1,9 +1,9 @@
 /** Receives a request at a simulated node of either layout, with the fault that is set for it. */
 import type { IncomingMessage } from 'node:http'
-import { setTimeout as wait } from 'node:timers/promises'
 import { readBytes } from './bodies.ts'
 import type { Fault, FaultTable } from './faults.ts'
 import type { SeenRequest } from './model.ts'
+import { wait } from './wait.ts'
 
 export interface Receiver {
   readonly node: { readonly name: string }

@@ -3,6 +3,7 @@
  * passwords, each one call at a time. Without a cost, a node is as fast as this process.
  */
 import { countLoad, type Load } from '../capacity.ts'
+import { wait } from '../wait.ts'
 
 export interface NodeCosts {
   readonly load: Load
@@ -48,6 +49,6 @@ function sequence(scale: number | undefined): (milliseconds: number) => Promise<
   let free = 0
   return (milliseconds) => {
     free = Math.max(free, performance.now()) + milliseconds / scale
-    return new Promise((resolve) => setTimeout(resolve, free - performance.now()))
+    return wait(free - performance.now())
   }
 }

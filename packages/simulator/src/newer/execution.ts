@@ -1,7 +1,7 @@
 /** Executes a call on a node, with what can happen to it there and on its way. */
-import { setTimeout as wait } from 'node:timers/promises'
 import type { FaultTable } from '../faults.ts'
 import { FrameworkError, type SimNode, type World } from '../model.ts'
+import { wait } from '../wait.ts'
 import type { Answer } from './answers.ts'
 import { type NodeCosts, USUAL_MS, WORKER_FACTOR } from './costs.ts'
 import { type ErrorCode, errorTexts, NewerError } from './errors.ts'
