@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { Document, Scalar } from 'yaml'
 import { type AdviceSettings, type ConsoleAdvice, createAdvice, type TriedSettings } from '../admin/console/advice.ts'
 import type { SettingChange } from '../admin/console/advice-types.ts'
+import type { Divergence } from '../admin/console/divergence-estimate.ts'
 import { policyByName } from '../cache/purge.ts'
 import { createReplay } from '../cache/replay.ts'
 import { formats } from '../config/formats.ts'
@@ -13,12 +14,19 @@ import { EdgeError } from '../core/errors.ts'
 import type { EdgeEvents } from '../telemetry/events.ts'
 import { readLifetimes, ttlOf } from './cache.ts'
 
-export function buildAdvice(settings: ReloadableConfig, events: EdgeEvents, hasRedis: boolean): ConsoleAdvice {
+export interface AdviceParts {
+  readonly events: EdgeEvents
+  readonly divergence: () => readonly Divergence[]
+  readonly hasRedis: boolean
+}
+
+export function buildAdvice(settings: ReloadableConfig, { events, divergence, hasRedis }: AdviceParts): ConsoleAdvice {
   const { current } = settings
   const lifetimesOf = readLifetimes(settings)
   const advice = createAdvice({
     requests: events.requests,
     settings: () => adviceSettings(current()),
+    divergence,
     replay: createReplay({
       policyOf: (route) => policyByName.get(route),
       staleOf: ({ group, name }) => lifetimesOf(group, name),

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ClientPort } from '../admin/console/api-types.ts'
 import { createCosts } from '../admin/console/costs.ts'
+import { countDivergence } from '../admin/console/divergence-estimate.ts'
 import { createHistory } from '../admin/console/history.ts'
 import { createIncidents } from '../admin/console/incidents.ts'
 import type { ConsolePorts } from '../admin/console/ports.ts'
@@ -15,7 +16,7 @@ import type { OnStoreEvent } from '../redis/options.ts'
 import { createSharedDrains } from '../redis/shared-drains.ts'
 import { createSharedHistory } from '../redis/shared-history.ts'
 import { createSharedSlots } from '../redis/shared-slots.ts'
-import { countDivergence, createEdgeEvents } from '../telemetry/events.ts'
+import { createEdgeEvents } from '../telemetry/events.ts'
 import { RequestCounts } from '../telemetry/request-counts.ts'
 import { warnOfUnusedDistribution } from '../upstream/distribution.ts'
 import { createDrains } from '../upstream/drains.ts'
@@ -140,7 +141,7 @@ export async function buildParts(settings: ReloadableConfig, given: ProcessParts
 
 /** What operators are shown of requests and calls: from the first one on, so this is created before anything serves. */
 function observeTraffic(settings: ReloadableConfig, base: Base, cluster: Cluster, later: LaterParts) {
-  const { name, events, replica } = base
+  const { name, events, divergence, replica } = base
   const counts = new RequestCounts()
   const monitors = createMonitors(events, cluster, counts)
   const store = replica && createSharedHistory(replica)
@@ -156,7 +157,7 @@ function observeTraffic(settings: ReloadableConfig, base: Base, cluster: Cluster
     limit: () => settings.current().access.limits.requestsPerSecond,
   })
   events.on(costs.listeners)
-  const advice = buildAdvice(settings, events, replica !== undefined)
+  const advice = buildAdvice(settings, { events, divergence, hasRedis: replica !== undefined })
   return { counts, monitors, history, webhook, incidents, costs, advice }
 }
 

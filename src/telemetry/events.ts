@@ -59,26 +59,3 @@ export function createEdgeEvents(onError: OnListenerError = rethrow): EdgeEvents
 function rethrow(error: unknown): never {
   throw error
 }
-
-/** How often hits of a cache group differed from a fresh response of the nodes, since the start. */
-export interface Divergence {
-  readonly group: string
-  /** Hits that were compared with a fresh response. */
-  readonly compared: number
-  readonly different: number
-}
-
-/** Counts divergence from now on. Returns the function that reads the counts; groups without a comparison are absent. */
-export function countDivergence({ on }: Pick<EdgeEvents, 'on'>): () => readonly Divergence[] {
-  const counts = new Map<string, { compared: number; different: number }>()
-  on({
-    cache: (event) => {
-      if (event.kind !== 'verified' || event.outcome === 'inconclusive') return
-      const count = counts.get(event.group) ?? { compared: 0, different: 0 }
-      count.compared += 1
-      count.different += event.outcome === 'different' ? 1 : 0
-      counts.set(event.group, count)
-    },
-  })
-  return () => [...counts].map(([group, count]) => ({ group, ...count }))
-}

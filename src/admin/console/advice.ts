@@ -9,7 +9,7 @@ import { validatorOf } from '../validation.ts'
 import { bestOf, MIN_FETCHES, MIN_SAVED, textOfLifetime, textsOfWhatIf } from './advice-texts.ts'
 import type { Advice, Candidate, LifetimeAdvice, SettingChange, WhatIf } from './advice-types.ts'
 import { type BusySecond, CallerSeconds, countLimited } from './caller-seconds.ts'
-import { type Comparisons, countComparisons, estimateDiffering } from './divergence-estimate.ts'
+import { type Divergence, estimateDiffering } from './divergence-estimate.ts'
 import { type ObservedReads, ReadRecorder, type RecordedMinutes } from './read-recorder.ts'
 
 /** The settings that can be tried, with their values now, and how they are written. */
@@ -32,6 +32,7 @@ export interface TriedSettings {
 export interface AdviceOptions {
   readonly requests: { drain(): void }
   readonly settings: () => AdviceSettings
+  readonly divergence: () => readonly Divergence[]
   readonly replay: Replay
   /** Parses settings such as `cache.ttl.agents=15s`. Throws an EdgeError. */
   readonly parse: (settings: readonly string[]) => TriedSettings
@@ -56,8 +57,7 @@ export interface ConsoleAdvice {
 }
 
 const COUNTS = ['reads', 'hits', 'fetches', 'compared', 'different', 'ages'] as const
-type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
-type RouteCounts = Omit<ObservedReads, 'elsewhere'> & Comparisons
+type RouteCounts = Omit<ObservedReads, 'elsewhere'> & Omit<Divergence, 'route'>
 interface AdviceReport {
   readonly routes: readonly ({ readonly route: string } & RouteCounts)[]
   readonly busy: readonly BusySecond[]
@@ -73,7 +73,6 @@ const MAX_REPORTED_ROUTES = 15
 export function createAdvice(options: AdviceOptions): ConsoleAdvice {
   const { requests, settings, now = Date.now } = options
   const recorder = new ReadRecorder({ ttlOf: (group, route) => settings().ttlOf(group, route), now })
-  const comparisons = countComparisons()
   const seconds = new CallerSeconds()
   let others: readonly AdviceReport[] = []
   let last: Promise<unknown> = Promise.resolve()
@@ -85,12 +84,12 @@ export function createAdvice(options: AdviceOptions): ConsoleAdvice {
   }
 
   const countsOf = (observed: RecordedMinutes['observed']): AdviceReport['routes'] => {
-    const compared = comparisons.read()
+    const divergence = new Map(options.divergence().map((counts) => [counts.route, counts]))
     return [...observed]
       .map(([route, { elsewhere: _, ...counts }]) => ({
         route,
         ...counts,
-        ...(compared.get(route) ?? { compared: 0, different: 0, ages: 0 }),
+        ...(divergence.get(route) ?? { compared: 0, different: 0, ages: 0 }),
       }))
       .sort((a, b) => b.fetches - a.fetches)
   }
@@ -123,10 +122,7 @@ export function createAdvice(options: AdviceOptions): ConsoleAdvice {
         recorder.listeners.request(event)
         seconds.request(event)
       },
-      cache: (event) => {
-        recorder.listeners.cache(event)
-        comparisons.listeners.cache(event)
-      },
+      cache: recorder.listeners.cache,
     },
     clear: () => recorder.clear(),
     report: () => ({
@@ -307,7 +303,7 @@ async function tryOut(model: Model, { trial, counts, busy }: Tried): Promise<Omi
 }
 
 function addCounts(reports: readonly AdviceReport['routes'][]): Counts {
-  const sums = new Map<string, Mutable<RouteCounts>>()
+  const sums = new Map<string, RouteCounts>()
   for (const { route, ...counts } of reports.flat()) {
     const sum = sums.get(route)
     if (sum === undefined) sums.set(route, counts)

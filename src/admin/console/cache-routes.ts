@@ -139,10 +139,12 @@ function groupsOf(rows: readonly IndexEntry[], { traffic, divergence }: ConsoleP
     sum.refillCost += fetchTime
     sum.oldest = Math.max(sum.oldest, age)
   }
-  const comparisons = new Map((divergence?.() ?? []).map(({ group, ...counts }) => [group, counts]))
+  const comparisons = divergence?.() ?? []
   return [...groups].sort().map(([group, sum]) => {
-    const comparison = comparisons.get(group)
-    return { group, ...sum, ...traffic.group(group), ...(comparison && { divergence: comparison }) }
+    const own = comparisons.filter((counts) => counts.group === group)
+    const total = (name: 'compared' | 'different') => own.reduce((all, counts) => all + counts[name], 0)
+    const compared = { compared: total('compared'), different: total('different') }
+    return { group, ...sum, ...traffic.group(group), ...(own.length > 0 && { divergence: compared }) }
   })
 }
 

@@ -13,32 +13,32 @@ export const MIN_COMPARISONS = 30
 /** One-sided, for a confidence of 95 %. */
 const Z = 1.645
 
-export interface Comparisons {
+/** How often hits of an endpoint differed from a fresh response of the nodes, since the start. */
+export interface Divergence {
+  readonly group: string
+  /** The route template. */
+  readonly route: string
   compared: number
   different: number
   /** The ages of all compared hits together, in milliseconds. */
   ages: number
 }
 
-/** Counts the comparisons of each endpoint. */
-export function countComparisons(): {
-  readonly listeners: Required<Pick<EventListeners, 'cache'>>
-  read(): ReadonlyMap<string, Comparisons>
-} {
-  const byRoute = new Map<string, Comparisons>()
-  return {
-    listeners: {
-      cache: (event) => {
-        if (event.kind !== 'verified' || event.outcome === 'inconclusive') return
-        const counts = byRoute.get(event.route) ?? { compared: 0, different: 0, ages: 0 }
-        counts.compared += 1
-        counts.different += event.outcome === 'different' ? 1 : 0
-        counts.ages += event.age
-        byRoute.set(event.route, counts)
-      },
+/** Counts divergence from now on. Returns the function that reads the counts; endpoints without a comparison are absent. */
+export function countDivergence(events: { on(listeners: EventListeners): unknown }): () => readonly Divergence[] {
+  const byRoute = new Map<string, Divergence>()
+  events.on({
+    cache: (event) => {
+      if (event.kind !== 'verified' || event.outcome === 'inconclusive') return
+      const { group, route } = event
+      const counts = byRoute.get(route) ?? { group, route, compared: 0, different: 0, ages: 0 }
+      counts.compared += 1
+      counts.different += event.outcome === 'different' ? 1 : 0
+      counts.ages += event.age
+      byRoute.set(route, counts)
     },
-    read: () => byRoute,
-  }
+  })
+  return () => [...byRoute.values()]
 }
 
 /** The hits of a replay. `ages`: of all of them together, in milliseconds. */

@@ -10,6 +10,7 @@ import type { Explanation, PurgeCost, PurgeRequest, PurgeResult } from './cache-
 import type { CapacityState } from './capacity.ts'
 import type { Coherence } from './coherence-types.ts'
 import type { ConsoleCosts } from './costs.ts'
+import type { Divergence } from './divergence-estimate.ts'
 import type { ConsoleHistory } from './history.ts'
 import type { ConsoleIncidents } from './incidents.ts'
 import type { LiveTail } from './live-tail.ts'
@@ -77,12 +78,7 @@ export interface ConsolePorts {
     entry: { readonly key: string; readonly url: string; readonly tags: readonly string[] },
     caller: Caller,
   ): Promise<EntryContents>
-  /** Returns how many hits of each group were compared with the response of a node, and how many differed. */
-  readonly divergence?: () => readonly {
-    readonly group: string
-    readonly compared: number
-    readonly different: number
-  }[]
+  readonly divergence?: () => readonly Divergence[]
 }
 
 /** The part of a node's summary that is not counted from its calls. */

@@ -1,6 +1,5 @@
 import t from 'tap'
-import type { CacheEvent } from '../../../src/core/events.ts'
-import { countDivergence, createEdgeEvents } from '../../../src/telemetry/events.ts'
+import { createEdgeEvents } from '../../../src/telemetry/events.ts'
 import { requestEvent } from '../../support/request-event.ts'
 
 t.test('all listeners receive an event, in the order in which they were added, until they are removed', (t) => {
@@ -51,32 +50,5 @@ t.test('a listener is called with its object as this', (t) => {
   on(counter)
   emit.storeEvent('unreachable')
   t.equal(counter.count, 1)
-  t.end()
-})
-
-t.test('divergence counts compared hits by group, without void comparisons', (t) => {
-  const events = createEdgeEvents()
-  const divergence = countDivergence(events)
-  t.strictSame(divergence(), [])
-  const verified = (group: string, outcome: 'same' | 'different' | 'inconclusive'): CacheEvent => ({
-    kind: 'verified',
-    group,
-    route: `/${group}`,
-    age: 1000,
-    outcome,
-  })
-  for (const event of [
-    verified('agents', 'same'),
-    verified('agents', 'different'),
-    verified('rules', 'same'),
-    verified('rules', 'inconclusive'),
-    verified('lists', 'inconclusive'),
-  ]) {
-    events.emit.cache(event)
-  }
-  t.strictSame(divergence(), [
-    { group: 'agents', compared: 2, different: 1 },
-    { group: 'rules', compared: 1, different: 0 },
-  ])
   t.end()
 })

@@ -2,7 +2,9 @@
 import t from 'tap'
 import { type AdviceOptions, createAdvice } from '../../../../src/admin/console/advice.ts'
 import { CallerSeconds } from '../../../../src/admin/console/caller-seconds.ts'
-import { estimateDiffering } from '../../../../src/admin/console/divergence-estimate.ts'
+import { countDivergence, estimateDiffering } from '../../../../src/admin/console/divergence-estimate.ts'
+import type { CacheEvent } from '../../../../src/core/events.ts'
+import { createEdgeEvents } from '../../../../src/telemetry/events.ts'
 import { requestEvent } from '../../../support/request-event.ts'
 
 const START = Date.UTC(2026, 0, 1)
@@ -17,6 +19,7 @@ const replay: AdviceOptions['replay'] = async (reads, { ttlOf, localBytes }) => 
 
 function start(model: AdviceOptions['replay'] = replay) {
   let now = START
+  const events = createEdgeEvents()
   const advice = createAdvice({
     requests: { drain: () => undefined },
     settings: () => ({
@@ -25,6 +28,7 @@ function start(model: AdviceOptions['replay'] = replay) {
       localBytes: 1024,
       requestsPerSecond: 500,
     }),
+    divergence: countDivergence(events),
     replay: model,
     parse: ([limit = '']) => ({
       ttls: new Map(),
@@ -47,7 +51,7 @@ function start(model: AdviceOptions['replay'] = replay) {
   }
   const compare = (outcome: 'same' | 'different', count: number) => {
     for (let at = 0; at < count; at++)
-      advice.listeners.cache({ kind: 'verified', group: 'agents', route: '/agents', age: 1000, outcome })
+      events.emit.cache({ kind: 'verified', group: 'agents', route: '/agents', age: 1000, outcome })
   }
   const pass = (ms: number) => {
     now += ms
@@ -114,6 +118,29 @@ t.test('another rate limit rejects what all replicas together get above it in a 
   t.same(whatIf?.texts, [
     'access.limits.requestsPerSecond 500 → 40: 10 of 55 requests that are no hits would have got 429, with the present limit 0.',
   ])
+})
+
+t.test('divergence counts compared hits by endpoint, without void comparisons', (t) => {
+  const events = createEdgeEvents()
+  const divergence = countDivergence(events)
+  t.strictSame(divergence(), [])
+  const verified = (route: string, outcome: 'same' | 'different' | 'inconclusive'): CacheEvent => ({
+    ...{ kind: 'verified', group: 'agents', route, age: 1000, outcome },
+  })
+  for (const event of [
+    verified('/agents', 'same'),
+    verified('/agents', 'different'),
+    verified('/agents/summary', 'same'),
+    verified('/agents/summary', 'inconclusive'),
+    verified('/agents/outdated', 'inconclusive'),
+  ]) {
+    events.emit.cache(event)
+  }
+  t.strictSame(divergence(), [
+    { group: 'agents', route: '/agents', compared: 2, different: 1, ages: 2000 },
+    { group: 'agents', route: '/agents/summary', compared: 1, different: 0, ages: 1000 },
+  ])
+  t.end()
 })
 
 t.test('the estimate grows with the age of the hits, and never falls below what was observed', async (t) => {
