@@ -38,6 +38,8 @@ export class HistoryColumns {
 
   /** A replica without records has empty columns. So clients cannot repeat the read with names that do not exist. */
   async read(window: Window, replica: string | undefined): Promise<Columns> {
+    const { readAs } = window
+    if (readAs !== undefined) return partOf(await this.read(readAs, replica), readAs, window)
     const all = await this.#readOnce(window, undefined)
     if (replica === undefined || all.source !== 'redis') return all
     if (all.names.includes(replica)) return this.#readOnce(window, replica)
@@ -57,6 +59,14 @@ export class HistoryColumns {
     if (source === 'unreachable') remembered.delete(key)
     return columns
   }
+}
+
+/** Returns the columns of a window from those of another one with the same intervals. */
+function partOf({ rates, ...columns }: Columns, read: Window, { end, points }: Window): Columns {
+  const skipped = end - points - (read.end - read.points)
+  const part = (column: Column): Column => Array.from({ length: points }, (_, at) => column[skipped + at] ?? null)
+  const parts = Object.entries(rates).map(([name, column]) => [name, part(column)])
+  return { ...columns, rates: Object.fromEntries(parts) as Columns['rates'] }
 }
 
 async function readColumns(

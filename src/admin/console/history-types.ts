@@ -7,7 +7,10 @@ export type Range = (typeof RANGES)[number]
 export interface HistoryQuery {
   /** A time that ends now. Absent: the shortest one up to an hour that contains all records of the last hour. */
   readonly range?: Range
-  /** Any other time, in seconds since 1970, instead of `range`. Without `to`, it ends now. */
+  /**
+   * Any other time, in seconds since 1970, instead of `range`. Without `to`, it ends now. A time over six hours is part of the
+   * last 24 hours, in their intervals of five minutes.
+   */
   readonly from?: number
   readonly to?: number
   /** The name of one replica. Absent: the sum of all. */
@@ -42,7 +45,7 @@ export interface History {
   readonly nodeP99: readonly (number | null)[]
   /** The replica that the columns are about. Absent: the sum of all replicas. */
   readonly replica?: string
-  /** The names of all replicas with a record in this time, and of this one. */
+  /** The names of all replicas with a record in this time (over six hours: in the last 24 hours), and of this one. */
   readonly replicas: readonly string[]
   /** The name of the replica that answers. */
   readonly self: string

@@ -16,6 +16,8 @@ export interface Window extends Shape {
   readonly name: string
   /** Number of the interval after the last one, since 1970. */
   readonly end: number
+  /** The window with the same intervals that is read instead: one read serves all windows within it. */
+  readonly readAs?: Window
 }
 
 /** About 300 points each: as many as a chart has pixels for. */
@@ -43,7 +45,10 @@ export function windowOfRange(range: Range, now: number): Window {
   return { ...shape, name: range, end: settledEnd(shape.intervalSeconds, now) }
 }
 
-/** Returns the window with the shortest intervals that exist for this time, and that are not more than a chart shows. */
+/**
+ * Returns the window with the shortest intervals that exist for this time, and that are not more than a chart shows. A time
+ * over six hours is part of the range of a day: a read for each such time would have four times as many records.
+ */
 export function windowOfTime(from: number, to: number | undefined, now: number): Window {
   const last = Math.min(to ?? Number.POSITIVE_INFINITY, now / 1000)
   const shape =
@@ -55,7 +60,8 @@ export function windowOfTime(from: number, to: number | undefined, now: number):
   const first = Math.floor(from / intervalSeconds)
   const end = Math.min(Math.ceil(last / intervalSeconds), settledEnd(intervalSeconds, now))
   const points = Math.max(0, Math.min(end - first, shape.points + 1))
-  return { ...shape, name: `${intervalSeconds} ${end - points}`, end, points }
+  const window = { ...shape, name: `${intervalSeconds} ${end - points}`, end, points }
+  return shape === SHAPES['24h'] ? { ...window, readAs: windowOfRange('24h', now) } : window
 }
 
 /** Returns the shortest range up to an hour that has this number of points. */

@@ -253,6 +253,28 @@ t.test('the records are read once per interval, however many pages show them', a
   t.equal(store.reads.filter((name) => name === 'minutes').length, 1)
 })
 
+t.test('times over six hours are parts of one read of the last day', async (t) => {
+  const store = createStore()
+  const one = startReplica(t, 'one', store)
+  await pass(2 * 60 * MINUTE, one)
+  send(one, 600, 0)
+  const sentAt = clock.now / 1000
+  await pass(9 * 60 * MINUTE, one)
+  const hour = 60 * 60
+  for (let each = 1; each <= 20; each++) {
+    const history = await one.history.read({ from: sentAt - hour - 300 * each, to: sentAt + 7 * hour })
+    t.match(history, { interval: 300_000, source: 'redis' })
+    t.equal(Math.round(sum(history.perSecond) * 300), 600)
+    const at = history.perSecond.findIndex((rate) => (rate ?? 0) > 0)
+    const end = history.at[at] ?? 0
+    t.ok(end >= sentAt && end - 300 <= sentAt, 'the requests are in the interval in which they were sent')
+  }
+  t.equal(store.reads.filter((name) => name === 'minutes').length, 1)
+  const day = await one.history.read({ from: sentAt - 30 * hour, to: sentAt + 8 * hour })
+  t.equal(day.at.length, day.perSecond.length)
+  t.equal(day.perSecond[0], null, 'no interval before the last day is read')
+})
+
 t.test('names of replicas that do not exist cause no further read, and have no rates', async (t) => {
   const store = createStore()
   const [one, two] = [startReplica(t, 'one', store), startReplica(t, 'two', store)]
