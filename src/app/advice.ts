@@ -79,7 +79,8 @@ function parseTried(config: Config, texts: readonly string[]): TriedSettings {
     if (setting === 'cache.localBytes') numbers.localBytes = value
     else if (setting === 'access.limits.requestsPerSecond') numbers.requestsPerSecond = value
     else ttls.set(setting, value)
-    return changeOf(config, setting, to)
+    // A number has other forms, such as 1e3, that the configuration would not read as this number.
+    return changeOf(config, setting, setting.startsWith('access.') ? String(value) : to)
   })
   return { ttls, ...numbers, changes }
 }

@@ -129,4 +129,8 @@ t.test('settings that cannot be tried are refused with what can be', async (t) =
     cache: { endpoints: { '/version': '10s', '/agents/:agent_id': '30s' }, localBytes: '1MiB' },
     access: { limits: { requestsPerSecond: 5 } },
   })
+  const { text: scientific } = await get('?set=access.limits.requestsPerSecond=1e3')
+  const { whatIf } = JSON.parse(scientific) as Advice
+  t.match(whatIf?.changes, [{ setting: 'access.limits.requestsPerSecond', to: '1000' }])
+  t.match(whatIf?.settings, /requestsPerSecond: 1000 #/, 'as the configuration takes it')
 })
