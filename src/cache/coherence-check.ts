@@ -91,8 +91,12 @@ async function check(ports: CoherenceCheckPorts, others: readonly string[]): Pro
   return { rounds: result.rounds, replicas, missing, ...(failure !== undefined && { failure }) }
 }
 
-/** Returns the replicas that answer, this one included, in the order of their names. */
-async function findReplicas({ calls, name: entry }: CoherenceCheckPorts, expected: number): Promise<CoherenceClient[]> {
+/**
+ * Returns the replicas that answer, this one included, in the order of their names. The entry of the check belongs to this
+ * replica alone: writes of another check of the entry would count as stale reads.
+ */
+async function findReplicas({ calls }: CoherenceCheckPorts, expected: number): Promise<CoherenceClient[]> {
+  const { id: entry } = calls
   const found = await calls.call({ kind: 'name' } satisfies Request, expected, CALL_TIMEOUT_MS)
   const id = randomUUID()
   let written = 0

@@ -11,6 +11,8 @@ export interface ReplicaReply {
 }
 
 export interface ReplicaCalls {
+  /** The id of this replica. Names may be equal by mistake, ids are not. */
+  readonly id: string
   /** Sets what answers the requests of all replicas, this one included. It must not reject. */
   answerWith(answer: (request: unknown) => Promise<unknown>): void
   /** Resolves to the replies that arrive within `ms` milliseconds, at once when there are `expected` ones. `to`: one replica. */
@@ -49,6 +51,7 @@ export function createReplicaCalls(replica: RedisReplica): ReplicaCalls {
     else void answerTo(call, from, request)
   })
   return {
+    id,
     answerWith: (given) => {
       answer = given
     },

@@ -1,21 +1,34 @@
 /** The check of coherence finds replicas whose stores are not coherent. */
 import t from 'tap'
-import { type CoherenceOutcome, createCoherenceCheck } from '../../../src/cache/coherence-check.ts'
+import { type CoherenceCheck, type CoherenceOutcome, createCoherenceCheck } from '../../../src/cache/coherence-check.ts'
 import type { CacheStore } from '../../../src/cache/stores/contract.ts'
 import { createMemoryStore } from '../../../src/cache/stores/memory-store.ts'
 import type { ReplicaCalls } from '../../../src/redis/replica-calls.ts'
 
 /** Starts one replica for each store, and a check by the first. `silent` ones have a name and answer nothing else. */
 async function check(
-  stores: readonly Pick<CacheStore, 'lookup' | 'store' | 'fence'>[],
+  stores: readonly Stores[],
   {
     silent = [],
     others = stores.slice(1).map((_, at) => `replica-${at + 2}`),
     maxDuration = 20_000,
   }: { silent?: string[]; others?: string[]; maxDuration?: number } = {},
 ): Promise<CoherenceOutcome> {
+  const [first] = startReplicas(stores, (at) => `replica-${at + 1}`, { silent, maxDuration })
+  if (first === undefined) throw new Error('no store is given')
+  return first.run(others)
+}
+
+type Stores = Pick<CacheStore, 'lookup' | 'store' | 'fence'>
+
+function startReplicas(
+  stores: readonly Stores[],
+  nameOf: (at: number) => string,
+  { silent = [], maxDuration = 20_000 }: { silent?: string[]; maxDuration?: number } = {},
+): readonly CoherenceCheck[] {
   const answers: ((request: unknown) => Promise<unknown>)[] = []
   const callsOf = (self: number): ReplicaCalls => ({
+    id: String(self),
     answerWith: (answer) => {
       answers[self] = answer
     },
@@ -29,12 +42,7 @@ async function check(
         : Promise.all(asked.map(async ({ answer, from }) => ({ from, reply: await answer(request) })))
     },
   })
-  const checks = stores.map((store, at) =>
-    createCoherenceCheck({ calls: callsOf(at), store, name: `replica-${at + 1}`, maxDuration }),
-  )
-  const [first] = checks
-  if (first === undefined) throw new Error('no store is given')
-  return first.run(others)
+  return stores.map((store, at) => createCoherenceCheck({ calls: callsOf(at), store, name: nameOf(at), maxDuration }))
 }
 
 const memoryStore = () => createMemoryStore({ bytes: () => 1_000_000 })
@@ -47,6 +55,17 @@ t.test('replicas with one store show each invalidation', async (t) => {
     { replica: 'replica-1', stale: 0 },
     { replica: 'replica-2', stale: 0 },
   ])
+})
+
+t.test('replicas with the same name check at the same time, each with an entry of its own', async (t) => {
+  const store = memoryStore()
+  const checks = startReplicas([store, store], () => 'edge')
+  for (const { rounds, replicas, failure } of await Promise.all(checks.map((each) => each.run(['edge'])))) {
+    t.strictSame([rounds, failure], [10, undefined])
+    t.match(replicas, [{ replica: 'edge', stale: 0 }])
+  }
+  const entries = await store.list()
+  t.strictSame(entries.flatMap(({ tags }) => tags).sort(), ['coherence-check:0', 'coherence-check:1'])
 })
 
 t.test('a replica that misses the invalidations of another one has stale reads', async (t) => {
@@ -81,7 +100,7 @@ t.test('a replica that stops answering ends the check', async (t) => {
 })
 
 t.test('without Redis no replica is found', async (t) => {
-  const calls: ReplicaCalls = { answerWith: () => undefined, call: async () => [] }
+  const calls: ReplicaCalls = { id: 'this', answerWith: () => undefined, call: async () => [] }
   const outcome = await createCoherenceCheck({ calls, store: memoryStore(), name: 'replica-1' }).run(['replica-2'])
   t.match(outcome, { rounds: 0, replicas: [], missing: ['replica-2'], failure: /Redis is unreachable/ })
 })
