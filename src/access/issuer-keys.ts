@@ -7,7 +7,7 @@ import { Agent, request } from 'undici'
 import type { TokenAlgorithm } from '../core/access.ts'
 import type { Log } from '../core/events.ts'
 import type { Clock } from '../core/timing.ts'
-import { ownField } from '../core/values.ts'
+import { isObject, ownField } from '../core/values.ts'
 
 /** A public key and the one algorithm that it is used with. */
 export interface IssuerKey {
@@ -143,10 +143,6 @@ export function parseKeySet(text: string, algorithms: readonly TokenAlgorithm[])
     keys.set(kid, { pem: key?.export({ type: 'spki', format: 'pem' }).toString() ?? '', algorithm })
   }
   return keys
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null
 }
 
 function parseKey(jwk: JsonObject): KeyObject | undefined {

@@ -6,7 +6,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { TokenAlgorithm } from '../core/access.ts'
 import type { Clock } from '../core/timing.ts'
-import { ownField } from '../core/values.ts'
+import { isObject, ownField, parseJson } from '../core/values.ts'
 import type { JsonObject, KeyLookup } from './issuer-keys.ts'
 import type { Revocations, TokenIdentity } from './revocations.ts'
 
@@ -142,14 +142,9 @@ function decodeSegment(segment: string): Buffer | undefined {
 
 function parseJsonObject(bytes: Buffer | undefined): JsonObject | undefined {
   if (bytes === undefined || !isUtf8(bytes)) return undefined
-  const text = bytes.toString('utf8')
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-    return hasUniqueNames(text) ? (value as JsonObject) : undefined
-  } catch {
-    return undefined
-  }
+  const text = bytes.toString()
+  const value = parseJson(text)
+  return isObject(value) && hasUniqueNames(text) ? value : undefined
 }
 
 /** Returns whether no object, at any depth and in any escaping, has the same name twice or the name `__proto__`. */

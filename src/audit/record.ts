@@ -10,6 +10,7 @@ import { createHash } from 'node:crypto'
 import type { Endpoint, Param } from '../catalogue/endpoint.ts'
 import { routeOf } from '../core/endpoint-names.ts'
 import type { EdgeWrite, RequestBody } from '../core/request.ts'
+import { isObject, parseJson } from '../core/values.ts'
 
 /** A write or purge, as far as its values may be recorded. Values that a client chooses freely may be secrets. */
 export interface AuditedRequest {
@@ -155,8 +156,9 @@ const RECORD = /^(\{.*),"digest":"([0-9a-f]{64})"\}$/s
 /** Parses one line. Returns `undefined` for a line that is no audit record. */
 export function parseRecord(text: string): ParsedRecord | undefined {
   const [, body, digest] = RECORD.exec(text) ?? []
-  const fields = body === undefined ? undefined : parseObject(`${body}}`)
-  if (body === undefined || digest === undefined || fields === undefined) return undefined
+  if (body === undefined || digest === undefined) return undefined
+  const fields = parseJson(`${body}}`)
+  if (!isObject(fields)) return undefined
   const { seq, before, kind, torn, request } = fields
   if (!Number.isSafeInteger(seq) || typeof before !== 'string' || typeof kind !== 'string') return undefined
   return {
@@ -167,15 +169,6 @@ export function parseRecord(text: string): ParsedRecord | undefined {
     request: typeof request === 'string' ? request : undefined,
     digest,
     isChanged: digestOf(body) !== digest,
-  }
-}
-
-function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
-  } catch {
-    return undefined
   }
 }
 

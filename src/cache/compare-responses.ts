@@ -10,6 +10,7 @@ import { actsAsItself, type EdgeRead, type Handler, NO_COST } from '../core/requ
 import { type CacheIndex, type EdgeResponse, isPartial, type Lookup, type TagEpochs } from '../core/response.ts'
 import { rateBudget } from '../core/timing.ts'
 import { tracedSeparately } from '../core/traced.ts'
+import { isObject } from '../core/values.ts'
 import { collectionContracts } from '../query/contracts.ts'
 import type { CachePorts, ReadContext } from './call-nodes.ts'
 import type { CacheTarget } from './key.ts'
@@ -96,10 +97,6 @@ function sortedTexts(items: readonly unknown[]): string[] {
 
 function withSortedMembers(_name: string, value: unknown): unknown {
   return isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 export interface DivergenceCheckSettings {

@@ -1,7 +1,8 @@
 /** `manager-edge config print`: the effective settings and where each of them comes from. Secrets are masked. */
 import { schema } from '../config/schema.ts'
-import { formatPath, getIn, isObject, listLeaves, type Path, type SchemaNode, schemaAt } from '../config/tree.ts'
+import { formatPath, getIn, listLeaves, type Path, type SchemaNode, schemaAt } from '../config/tree.ts'
 import { redactUserInfo } from '../config/validate.ts'
+import { isObject } from '../core/values.ts'
 import { printJson, printTable } from './output.ts'
 import { loadWithOrigins } from './terminal.ts'
 

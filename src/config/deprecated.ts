@@ -2,8 +2,9 @@
  * Settings that were renamed. The old name is accepted with a warning, in the file and as an environment variable.
  * If the file, or the environment, has both names, that is a fault, because one of the two values would be ignored.
  */
+import { isObject } from '../core/values.ts'
 import type { ConfigSource, Fault } from './faults.ts'
-import { getIn, isObject, type Path, pathOf, removeIn, setIn, startsWith, withoutNulls } from './tree.ts'
+import { getIn, type Path, pathOf, removeIn, setIn, startsWith, withoutNulls } from './tree.ts'
 
 export interface Renamed {
   /** A setting, or a group whose members keep their names. */

@@ -2,8 +2,9 @@
 import { createReadStream } from 'node:fs'
 import { basename } from 'node:path'
 import { type Document, isPair, isScalar, LineCounter, type ParsedNode, parseDocument } from 'yaml'
+import { isObject } from '../core/values.ts'
 import type { ConfigSource, Fault } from './faults.ts'
-import { isObject, type Path } from './tree.ts'
+import type { Path } from './tree.ts'
 
 const MAX_FILE_BYTES = 1024 * 1024
 

@@ -1,5 +1,6 @@
 /** Loads the configuration: the file, and the environment over it. The only reader of the environment. */
 import { dirname, resolve } from 'node:path'
+import { isObject } from '../core/values.ts'
 import { type Deprecation, renameSettings } from './deprecated.ts'
 import { type Environment, readEnvironment } from './environment.ts'
 import { FaultList } from './faults.ts'
@@ -16,7 +17,7 @@ import {
 import { type ListenerName, rules } from './rules.ts'
 import { type Config, schema } from './schema.ts'
 import { sectionRules } from './section-rules.ts'
-import { deepFreeze, getIn, isObject, type Path, setIn } from './tree.ts'
+import { deepFreeze, getIn, type Path, setIn } from './tree.ts'
 import { checkBounds, parseValues, validate } from './validate.ts'
 
 /**

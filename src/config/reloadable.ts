@@ -4,8 +4,9 @@
  * part that derives something from a setting registers with `onReload`.
  */
 import { isDeepStrictEqual } from 'node:util'
+import { isObject } from '../core/values.ts'
 import { type Config, schema } from './schema.ts'
-import { deepFreeze, type Effect, formatPath, getIn, isObject, listLeaves, type SchemaNode, schemaAt } from './tree.ts'
+import { deepFreeze, type Effect, formatPath, getIn, listLeaves, type SchemaNode, schemaAt } from './tree.ts'
 
 /**
  * Checks what a part needs of the next configuration and prepares it. Throws an `Error` for the operator if the part

@@ -1,7 +1,8 @@
 /** The settings that replicas on one Redis must share. If they differ, each replica gives clients another answer. */
 import { digestText, type SettingDigests } from '../core/digests.ts'
+import { isObject } from '../core/values.ts'
 import { type Config, schema } from './schema.ts'
-import { formatPath, getIn, isObject, listLeaves, pathOf, startsWith } from './tree.ts'
+import { formatPath, getIn, listLeaves, pathOf, startsWith } from './tree.ts'
 
 const SHARED = ['access', 'cache', 'cluster'].map(pathOf)
 /** Paths of files, which may lie elsewhere on each machine, ways to the nodes and to Redis, and the memory of a machine. */

@@ -1,5 +1,5 @@
 /** Functions over trees of settings. A path is the list of keys from the root of the file. */
-import { ownEntry } from '../core/values.ts'
+import { isObject, ownEntry } from '../core/values.ts'
 
 export type Path = readonly (string | number)[]
 
@@ -72,10 +72,6 @@ export function schemaAt(schema: SchemaNode, path: Path): SchemaNode | undefined
 /** Returns the schema of the values of a table, whose keys the operator chooses. */
 export function tableValueSchema(schema: SchemaNode): SchemaNode | undefined {
   return schema.patternProperties && Object.values(schema.patternProperties)[0]
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 export function getIn(tree: unknown, path: Path): unknown {

@@ -1,10 +1,11 @@
 /** Validates settings against the schema and parses their values. */
 import type { ErrorObject } from 'ajv'
+import { isObject } from '../core/values.ts'
 import { settingsChecker } from './checker.ts'
 import { type FaultList, formatSuggestion } from './faults.ts'
 import { formats } from './formats.ts'
 import { schema } from './schema.ts'
-import { getIn, isObject, type Path, type SchemaNode, schemaAt, tableValueSchema } from './tree.ts'
+import { getIn, type Path, type SchemaNode, schemaAt, tableValueSchema } from './tree.ts'
 
 export interface Violation {
   readonly path: Path

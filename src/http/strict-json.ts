@@ -1,6 +1,7 @@
 /** Parses JSON of clients more strictly than RFC 8259, since other parsers behind the edge read the same text. */
 import { isUtf8 } from 'node:buffer'
 import { EdgeError } from '../core/errors.ts'
+import { isObject } from '../core/values.ts'
 
 const MAX_JSON_DEPTH = 32
 const TOKEN = /[\s,:]*(?:([{}[\]])|"((?:[^"\\]|\\.)*)"|[^\s,:{}[\]"]+)/y
@@ -10,8 +11,8 @@ const COLON = /\s*:/y
 export function parseStrictObject(bytes: Buffer): Record<string, unknown> {
   if (bytes.length === 0) return {}
   const value = parseStrictValue(bytes)
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalidJson('is not an object')
-  return value as Record<string, unknown>
+  if (!isObject(value)) throw invalidJson('is not an object')
+  return value
 }
 
 /**

@@ -1,8 +1,8 @@
 /** Calls between replicas over one channel of Redis: a request to one replica or to all of them, and their replies. */
 import { randomUUID } from 'node:crypto'
-import { ownField, ownText } from '../core/values.ts'
+import { ownField, ownText, parseJson } from '../core/values.ts'
 import { redisChannels } from './options.ts'
-import { parseMessage, type RedisReplica } from './replica.ts'
+import type { RedisReplica } from './replica.ts'
 
 export interface ReplicaReply {
   /** The id of the replica. */
@@ -43,7 +43,7 @@ export function createReplicaCalls(replica: RedisReplica): ReplicaCalls {
     void commands.send(times.bulkTimeout, (client) => client.publish(redisChannels.calls, text))
   }
   replica.subscribe(redisChannels.calls, (text) => {
-    const message = text.length > MAX_MESSAGE_CHARS ? undefined : parseMessage(text)
+    const message = text.length > MAX_MESSAGE_CHARS ? undefined : parseJson(text)
     const [call, from, to] = [ownText(message, 'call'), ownText(message, 'from'), ownText(message, 'to')]
     if (call === undefined || from === undefined || (to !== undefined && to !== id)) return
     const request = ownField(message, 'request')

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { RedisStepEvent } from '../core/events.ts'
-import { ownText } from '../core/values.ts'
+import { ownText, parseJson } from '../core/values.ts'
 import { RedisConnection } from './connection.ts'
 import { Heartbeat } from './heartbeat.ts'
 import {
@@ -147,7 +147,7 @@ export class RedisReplica {
       for (const listener of this.#listeners.get(channel) ?? []) listener(message)
       if (channel !== own) return
       // Last: a message that shows a gap must have cleared the known epochs before it extends the lease.
-      const nonce = ownText(parseMessage(message), 'n')
+      const nonce = ownText(parseJson(message), 'n')
       if (nonce !== undefined) this.heartbeat.receive(nonce)
     })
     // After each connection: ioredis does not resubscribe if the first connection failed.
@@ -159,14 +159,5 @@ export class RedisReplica {
     })
     for (const connection of [this.commands, this.bodies, this.#subscriber]) connection.open()
     await Promise.all([this.heartbeat.start(), this.bodies.waitUntilReady(this.times.bulkTimeout)])
-  }
-}
-
-/** Returns the JSON value of a message; undefined for invalid JSON, since other clients of Redis may publish anything. */
-export function parseMessage(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }

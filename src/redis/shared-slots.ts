@@ -7,9 +7,9 @@
  * its share: the limit divided by the replicas last seen, at least one.
  */
 import type { NodeSlots, SharedSlots } from '../core/slots.ts'
-import { ownField, ownText } from '../core/values.ts'
+import { ownField, ownText, parseJson } from '../core/values.ts'
 import { redisChannels } from './options.ts'
-import { parseMessage, type RedisReplica } from './replica.ts'
+import type { RedisReplica } from './replica.ts'
 import { distributeSlots, mustYield } from './slot-script.ts'
 
 /** Must be called before the replica starts. */
@@ -17,7 +17,7 @@ export function createSharedSlots(replica: RedisReplica): SharedSlots {
   const leases = new Set<SlotLease>()
   let opened = 0
   replica.subscribe(redisChannels.slots, (text) => {
-    const message = parseMessage(text)
+    const message = parseJson(text)
     const name = ownText(message, 'node')
     const receivers = ownField(message, 'to')
     for (const lease of leases) {

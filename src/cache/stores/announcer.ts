@@ -8,13 +8,14 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import type { Tag } from '../../catalogue/endpoint.ts'
+import { isObject, parseJson } from '../../core/values.ts'
 import { type RedisReply, TIMED_OUT } from '../../redis/connection.ts'
 import { type OnStoreEvent, type RedisTimes, redisChannels, redisKeys, type StoreEvent } from '../../redis/options.ts'
-import { parseMessage, type RedisReplica } from '../../redis/replica.ts'
+import type { RedisReplica } from '../../redis/replica.ts'
 import { GENERATION, GENERATION_AGE, LEASES, NOW, script } from '../../redis/scripts.ts'
 import { isPurgeTag, type KnownEpochs } from './epochs.ts'
 
-import { isRecord, isStringArray } from './redis-entries.ts'
+import { isStringArray } from './redis-entries.ts'
 
 /** A lease may last this many times longer by the clock of another machine. */
 const CLOCK_DRIFT = 1.05
@@ -238,7 +239,7 @@ export class InvalidationSubscriber {
   constructor(options: InvalidationSubscriberOptions) {
     this.#options = options
     const { replica, onLockReleased } = options
-    const handle = (text: string) => this.#handle(parseMessage(text))
+    const handle = (text: string) => this.#handle(parseJson(text))
     replica.subscribe(redisChannels.invalidations, handle)
     replica.subscribe(redisChannels.replica(replica.id), handle)
     replica.subscribe(redisChannels.lockReleases, onLockReleased)
@@ -288,7 +289,7 @@ export class InvalidationSubscriber {
 }
 
 function isMessage(value: unknown): value is Message {
-  if (!isRecord(value)) return false
+  if (!isObject(value)) return false
   const { g, q, n, w, a, tags } = value
   const areTexts = [n, w, a].every((text) => text === undefined || typeof text === 'string')
   const hasPlace = typeof g === 'string' && typeof q === 'string' && /^\d{1,16}$/.test(q)

@@ -1,13 +1,14 @@
 /** Rows of the index in Redis: decodes them, and finds those whose tags were invalidated. */
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type { IndexEntry, StoredResponseInfo } from '../../core/cache-index.ts'
+import { isObject } from '../../core/values.ts'
 import type { RedisReply } from '../../redis/connection.ts'
 import { redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
 import { script } from '../../redis/scripts.ts'
 import type { EntryCodec } from './entry-codec.ts'
 import { compareEpochs, INITIAL_EPOCH } from './epochs.ts'
-import { isNumber, isRecord, isResponseInfo, isStringArray } from './redis-entries.ts'
+import { isNumber, isResponseInfo, isStringArray } from './redis-entries.ts'
 
 const TAGS_PER_COMMAND = 1024
 /** How often a command is tried: without one page, all pages after it would be missing. */
@@ -60,7 +61,7 @@ export class RowDecoder {
   /** Returns undefined for a row that is damaged, or that another version of the edge wrote. */
   decode(key: string, bytes: Buffer): IndexRow | undefined {
     const head = this.#codec.decode(`row:${key}`, bytes)?.head
-    if (!isRecord(head) || !isResponseInfo(head.listed) || typeof head.generation !== 'string') return undefined
+    if (!isObject(head) || !isResponseInfo(head.listed) || typeof head.generation !== 'string') return undefined
     const { listed, epochs, whole: lifetime, size, cost: fetchTime } = head
     if (!isStringArray(epochs) || !isNumber(lifetime) || !isNumber(size) || !isNumber(fetchTime)) return undefined
     // Written out: a spread of an object that JSON.parse made costs several times as much.

@@ -1,11 +1,12 @@
 /** Stored responses in Redis: their bytes, and the checks of what another program may have written there. */
 import type { StoredResponseInfo } from '../../core/cache-index.ts'
 import { StoredForms } from '../../core/stored-forms.ts'
+import { isObject } from '../../core/values.ts'
 import { type OnStoreEvent, redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
 import type { SharedParts } from './contract.ts'
 import type { EntryCodec } from './entry-codec.ts'
-import { type LocalEntry, localLifetime, storageLifetime } from './local-entries.ts'
+import { areEqual, type LocalEntry, localLifetime, storageLifetime } from './local-entries.ts'
 
 export interface RedisEntriesOptions {
   readonly replica: RedisReplica
@@ -107,9 +108,9 @@ function encodeHead({ response, generation, epochs, tags, info }: LocalEntry): u
 
 /** Returns undefined for a head of another shape, which another version of the edge may have written. */
 function decodeHead(value: unknown): EntryHead | undefined {
-  if (!isRecord(value)) return undefined
+  if (!isObject(value)) return undefined
   const { answer, generation, epochs, tags, listed: info } = value
-  if (!isRecord(answer) || !isResponseInfo(info) || typeof generation !== 'string') return undefined
+  if (!isObject(answer) || !isResponseInfo(info) || typeof generation !== 'string') return undefined
   if (!isStringArray(epochs) || !isStringArray(tags)) return undefined
   const { status, etag, keepFor: ttl, cost: fetchTime, clusterStatus, rowBytes } = answer
   const { staleWhileRevalidate, staleIfError, staleWhileHot } = answer
@@ -127,12 +128,8 @@ function decodeHead(value: unknown): EntryHead | undefined {
     epochs,
     tags,
     // Both lists are parsed from the same text. A local entry needs one of them.
-    info: areSame(info.tags, tags) ? { ...info, tags } : info,
+    info: areEqual(info.tags, tags) ? { ...info, tags } : info,
   }
-}
-
-function areSame(some: readonly string[], others: readonly string[]): boolean {
-  return some.length === others.length && some.every((each, at) => each === others[at])
 }
 
 /** Both `etag` and `clusterStatus` become headers. A line break would start another header (RFC 9110 section 5.5). */
@@ -141,13 +138,9 @@ function isFieldValue(value: unknown): value is string {
 }
 
 export function isResponseInfo(value: unknown): value is StoredResponseInfo {
-  if (!isRecord(value)) return false
+  if (!isObject(value)) return false
   const { url, group, endpoint, scope, tags } = value
   return [url, group, endpoint, scope].every((text) => typeof text === 'string') && isStringArray(tags)
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
 }
 
 export function isStringArray(value: unknown): value is string[] {
@@ -173,7 +166,7 @@ export function createRedisParts(options: RedisEntriesOptions): SharedParts {
       if (!reply.ok || reply.value === null) return undefined
       const decoded = codec.decode(key, reply.value)
       if (decoded === undefined) onEvent('corrupt')
-      return isRecord(decoded?.head) && decoded.head.id === id ? decoded.body : undefined
+      return isObject(decoded?.head) && decoded.head.id === id ? decoded.body : undefined
     },
   }
 }

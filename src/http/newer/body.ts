@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Endpoint } from '../../catalogue/endpoint.ts'
 import { EdgeError } from '../../core/errors.ts'
+import { isObject } from '../../core/values.ts'
 import { printable } from '../parameters.ts'
 import { parseStrictValue } from '../strict-json.ts'
 import { checkFields, invalidFields } from './check-values.ts'
@@ -28,8 +29,7 @@ export function parseNewerBody(endpoint: Endpoint, type: string, bytes: Buffer):
   if (bytes.length === 0) throw notObject('None')
   if (!JSON_TYPES.has(type)) return bytes
   const value = parseJson(bytes)
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  if (!isObject) throw notObject(printed(value))
+  if (!isObject(value)) throw notObject(printed(value))
   return value
 }
 

@@ -5,6 +5,7 @@
 import type { Field, Param } from '../../catalogue/endpoint.ts'
 import type { List, Numeric, Releases, Text, Value, Values } from '../../catalogue/newer-contract/value.ts'
 import type { EdgeError } from '../../core/errors.ts'
+import { isObject } from '../../core/values.ts'
 import { hasFormat } from './formats.ts'
 import { badRequest } from './problem.ts'
 import { printed } from './python.ts'
@@ -171,7 +172,7 @@ function hasType({ type }: Value, sent: unknown): boolean {
     case 'array':
       return Array.isArray(sent)
     case 'object':
-      return typeof sent === 'object' && sent !== null && !Array.isArray(sent)
+      return isObject(sent)
     case 'integer':
       return Number.isInteger(sent)
     default:

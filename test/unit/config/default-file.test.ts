@@ -4,7 +4,8 @@ import { isScalar, parse, parseDocument, visit } from 'yaml'
 import { parseUsers } from '../../../src/access/users-file.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { schema } from '../../../src/config/schema.ts'
-import { getIn, isObject, listLeaves } from '../../../src/config/tree.ts'
+import { getIn, listLeaves } from '../../../src/config/tree.ts'
+import { isObject } from '../../../src/core/values.ts'
 
 const text = readFileSync('config/default.yaml', 'utf8')
 
