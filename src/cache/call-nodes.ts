@@ -54,7 +54,7 @@ export interface Fetched {
 }
 
 /** A response waits at most this long to be stored, so that the next request finds it. */
-const STORE_WAIT_MS = 50
+const MAX_STORING_WAIT_MS = 50
 
 /**
  * Calls the nodes. The response is stored under the epochs of `lookup`, which was made before the call: if a write
@@ -151,5 +151,5 @@ function nodeRequest(ports: CachePorts, context: ReadContext, lookup: Lookup): E
 export async function awaitStore({ result, storing }: Fetched): Promise<FetchResult> {
   if (storing === undefined) return result
   const stored = storing.then((): FetchResult => ({ ...result, stored: true }))
-  return withTimeout(stored, STORE_WAIT_MS, result)
+  return withTimeout(stored, MAX_STORING_WAIT_MS, result)
 }
