@@ -4,15 +4,15 @@
  * time between two checks of a token grows, up to a limit.
  */
 import { growingLru } from '../core/recently-used.ts'
-import { type Clock, systemClock } from '../core/timing.ts'
+import { type Clock, rateBudget, systemClock } from '../core/timing.ts'
 import type { RecheckPace } from './token-acceptances.ts'
 
 /** The share of the calls per minute that checks may use. */
 const CHECK_SHARE = 1 / 3
 /** Checks per minute if the node has no limit of calls. */
 const UNLIMITED_CHECKS = 600
-/** Permits are for this time, in milliseconds, so that a pause of all clients is followed by no burst. */
-const BURST_MS = 10_000
+/** Permits are for this time, so that a pause of all clients is followed by no burst. */
+const BURST_SECONDS = 10
 const MINUTE_MS = 60_000
 /** Series that are counted. */
 const MAX_SERIES = 20_000
@@ -37,7 +37,6 @@ export function createRecheckPace(options: RecheckPaceOptions): RecheckPace {
   /** When tokens of each series were noted last. */
   const notedAt = growingLru<string, number>(MAX_SERIES)
   let counted = { at: Number.NEGATIVE_INFINITY, interval: 0 }
-  let permits = { at: Number.NEGATIVE_INFINITY, count: 0 }
 
   const checksPerMs = () => {
     const limit = perMinute()
@@ -64,14 +63,6 @@ export function createRecheckPace(options: RecheckPaceOptions): RecheckPace {
       return Math.min(longest(), Math.max(recheck(), counted.interval))
     },
     note: (series) => void notedAt.set(series, clock.elapsed()),
-    take: () => {
-      const now = clock.elapsed()
-      const rate = checksPerMs() / Math.max(1, replicas())
-      const max = Math.max(1, rate * BURST_MS)
-      permits = { at: now, count: Math.min(max, permits.count + rate * (now - permits.at)) }
-      if (permits.count < 1) return false
-      permits.count -= 1
-      return true
-    },
+    take: rateBudget(() => (1000 * checksPerMs()) / Math.max(1, replicas()), clock.elapsed, BURST_SECONDS),
   }
 }

@@ -119,15 +119,16 @@ export function withTimeout<T, Late>(
 
 /**
  * Returns a function that takes from a budget of `perSecond()` a second and returns whether there was something left.
- * The budget starts empty and holds that of one second, at least 1: nothing accumulates for a burst.
+ * The budget starts empty and holds that of one second, at least 1: nothing accumulates for a burst. With `burstSeconds`, it
+ * starts full and holds that of this time.
  */
-export function rateBudget(perSecond: () => number, clock: () => number): () => boolean {
-  let budget = 0
+export function rateBudget(perSecond: () => number, clock: () => number, burstSeconds?: number): () => boolean {
+  let budget = burstSeconds === undefined ? 0 : Number.POSITIVE_INFINITY
   let last = clock()
   return () => {
     const now = clock()
     const rate = perSecond()
-    budget = Math.min(Math.max(1, rate), budget + ((now - last) / 1000) * rate)
+    budget = Math.min(Math.max(1, rate * (burstSeconds ?? 1)), budget + ((now - last) / 1000) * rate)
     last = now
     if (budget < 1) return false
     budget -= 1
