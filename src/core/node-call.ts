@@ -2,6 +2,19 @@ import type { Readable } from 'node:stream'
 import type { Priority } from '../catalogue/endpoint.ts'
 import type { NodeFault } from './node-faults.ts'
 import type { Trace } from './trace.ts'
+import { ownText } from './values.ts'
+
+/** The database of a node of the newer layout hangs on a longer text, in bytes of UTF-8, until the node is restarted. */
+export const MAX_SEARCH_BYTES = 1000
+
+/**
+ * Returns the node that an agent reports to, as its row names the node. Returns `undefined` if the manager does not know the
+ * node.
+ */
+export function nodeOfAgent(row: unknown): string | undefined {
+  const node = ownText(row, 'node_name')
+  return node === '' || node === 'unknown' ? undefined : node
+}
 
 /** One call to one node. The node is given by its name, never by its address. */
 export interface NodeCall {

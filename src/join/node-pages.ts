@@ -1,5 +1,6 @@
 /** The rows of one node or agent, in pages that are fetched when a merge needs them. */
 import type { EdgeRead } from '../core/request.ts'
+import { MAX_LIMIT } from '../query/request.ts'
 import type { DatabaseSource } from '../query/sources.ts'
 import type { MergeInput } from '../rows/merge.ts'
 import { countRows, type Rows, UnreadableRowsError } from '../rows/rows.ts'
@@ -12,9 +13,6 @@ import {
   type ReceivedPart,
 } from './node-part.ts'
 import { MANAGER_AGENT_ID } from './owner-lookup.ts'
-
-/** The maximum number of rows that a node returns at once. */
-const MAX_PAGE_ROWS = 1000
 
 /** The rows that a node contributes to a joined response. */
 export interface NodeRows extends MergeInput {
@@ -42,7 +40,7 @@ const SORT_FAILED = 1000
 /** Fetches the first page. */
 export async function readNodeRows(pages: NodePagesRequest): Promise<NodeRowsResult> {
   const { request, fetchPart, node } = pages
-  const limit = pages.isSorted ? pages.limit : MAX_PAGE_ROWS
+  const limit = pages.isSorted ? pages.limit : MAX_LIMIT
   const part = await fetchPart(node, requestPage(request, 0, limit))
   if (part.ok) return createNodeRows({ ...pages, limit }, part)
   const { sort, ...query } = request.query
@@ -67,7 +65,7 @@ function createNodeRows(pages: NodePagesRequest, part: ReceivedPart): NodeRowsRe
 function createFurtherPages(pages: NodePagesRequest, total: number): NonNullable<MergeInput['fetchMore']> {
   const fetched: Promise<Rows | undefined>[] = []
   return async (at) => {
-    const offset = pages.limit + at * MAX_PAGE_ROWS
+    const offset = pages.limit + at * MAX_LIMIT
     if (offset >= total) return undefined
     const page = fetched[at] ?? fetchPage(pages, offset)
     fetched[at] = page
@@ -77,11 +75,11 @@ function createFurtherPages(pages: NodePagesRequest, total: number): NonNullable
 
 /** Returns undefined if rows were removed since the page before and none are left. */
 async function fetchPage({ fetchPart, node, request }: NodePagesRequest, offset: number): Promise<Rows | undefined> {
-  const part = await fetchPart(node, requestPage(request, offset, MAX_PAGE_ROWS))
+  const part = await fetchPart(node, requestPage(request, offset, MAX_LIMIT))
   if (!part.ok) throw new PartFetchError(part.error)
   const found = part.rows()
   if (!found.ok) throw new PartFetchError(createUnreadableError(found.reason))
-  return found.rows.total > offset ? expectFullPage(found.rows, offset, MAX_PAGE_ROWS) : undefined
+  return found.rows.total > offset ? expectFullPage(found.rows, offset, MAX_LIMIT) : undefined
 }
 
 /** A page is full or the last one. Otherwise a node with a wrong total would be asked for pages without end. */
@@ -96,7 +94,7 @@ function requestPage(request: EdgeRead, offset: number, limit: number): EdgeRead
 
 /** Rounds up to one of two page sizes, so that different pages of a collection share cached parts. */
 export function roundUpLimit(rows: number): number {
-  return rows <= MAX_PAGE_ROWS / 2 ? MAX_PAGE_ROWS / 2 : MAX_PAGE_ROWS
+  return rows <= MAX_LIMIT / 2 ? MAX_LIMIT / 2 : MAX_LIMIT
 }
 
 export interface FirstPage {
@@ -117,7 +115,7 @@ export async function readFirstPage(
   const { select } = selectWithSortFields(request.query, source)
   const query = {
     ...omitParameters(request.query, 'offset', 'sort', 'select', 'agent_id'),
-    limit: String(MAX_PAGE_ROWS),
+    limit: String(MAX_LIMIT),
     ...(select !== undefined && { select }),
   }
   const part = await fetchPart(node, { ...request, extent: { node }, query }, deadline)
@@ -127,7 +125,7 @@ export async function readFirstPage(
   const page = found.rows
   try {
     const count = countRows(page)
-    return { page, count, isWhole: page.total <= MAX_PAGE_ROWS && count === page.total }
+    return { page, count, isWhole: page.total <= MAX_LIMIT && count === page.total }
   } catch (error) {
     if (error instanceof UnreadableRowsError) return { error: createUnreadableError(error.reason) }
     throw error
@@ -141,7 +139,7 @@ export async function readFirstPage(
  * not fit fills a page. The exception are rows of a few selected fields: many of them may be equal, and dropped.
  */
 export function isWholeCluster({ page, count, isWhole }: Omit<FirstPage, 'agentIds'>, { query }: EdgeRead): boolean {
-  return isWhole || (count < MAX_PAGE_ROWS && (page.total <= MAX_PAGE_ROWS || query.select === undefined))
+  return isWhole || (count < MAX_LIMIT && (page.total <= MAX_LIMIT || query.select === undefined))
 }
 
 /** Agent `000` of each node is the node itself, so its rows get the name of the node. */

@@ -5,10 +5,12 @@
 import type { ReadEndpoint } from '../catalogue/endpoint.ts'
 import { isNotReadyError, parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
+import { nodeOfAgent } from '../core/node-call.ts'
 import { type Caller, type EdgeRead, type EdgeRequest, type Handler, NO_COST } from '../core/request.ts'
 import { cachedOf, type EdgeResponse } from '../core/response.ts'
 import { waitForJsonTurn } from '../core/turns.ts'
 import { ownField, ownText } from '../core/values.ts'
+import { MAX_LIMIT } from '../query/request.ts'
 
 /** The node that an agent reports to. `unknown`: the agent has connected, but the master does not name its node. */
 export type AgentOwner =
@@ -65,7 +67,6 @@ interface AllOwners {
 
 type MemberOwners = { readonly owners: AgentOwnerMap } | { readonly errorResponse: EdgeResponse }
 
-const PAGE_ROWS = 1000
 const FIELDS = 'id,node_name,status'
 /** The URL with this many ids is well below the maximum length of the real API. */
 const MAX_IDS_PER_CALL = 100
@@ -98,7 +99,7 @@ export function createOwnerLookup({ endpoints, read }: OwnerLookupPorts): OwnerL
     },
     findMembers: async (group, request) => {
       const call = { ...createCall(request, endpoints.members), params: { group_id: group } }
-      const first = await send({ ...call, query: { select: FIELDS, limit: `${PAGE_ROWS}` } }, read)
+      const first = await send({ ...call, query: { select: FIELDS, limit: `${MAX_LIMIT}` } }, read)
       if (parseEnvelope(first).error !== 0) return { errorResponse: first }
       return { owners: (await readPages(call, read, first)).owners }
     },
@@ -149,7 +150,7 @@ async function readByIds(call: EdgeRead, read: Handler<EdgeRead>, ids: readonly 
   const owners = new Map<string, AgentOwner>()
   for (let at = 0; at < ids.length; at += MAX_IDS_PER_CALL) {
     const q = ids.slice(at, at + MAX_IDS_PER_CALL).map((id) => `id=${id}`)
-    const query = { q: q.join(','), select: FIELDS, limit: `${PAGE_ROWS}` }
+    const query = { q: q.join(','), select: FIELDS, limit: `${MAX_LIMIT}` }
     for (const [id, owner] of ownersIn(dataOf(await send({ ...call, query }, read)))) owners.set(id, owner)
   }
   return owners
@@ -159,8 +160,8 @@ async function readPages(call: EdgeRead, read: Handler<EdgeRead>, first?: EdgeRe
   const owners = new Map<string, AgentOwner>()
   let age = 0
   let total = 1
-  for (let page = 0; page * PAGE_ROWS < total && page < MAX_PAGES; page += 1) {
-    const query = { select: FIELDS, limit: `${PAGE_ROWS}`, offset: `${page * PAGE_ROWS}` }
+  for (let page = 0; page * MAX_LIMIT < total && page < MAX_PAGES; page += 1) {
+    const query = { select: FIELDS, limit: `${MAX_LIMIT}`, offset: `${page * MAX_LIMIT}` }
     const response = page === 0 && first !== undefined ? first : await send({ ...call, query }, read)
     // Cached pages come without a turn of the event loop between them.
     if (response.kind === 'envelope') {
@@ -205,6 +206,6 @@ function ownersIn(data: unknown): readonly (readonly [string, AgentOwner])[] {
 function ownerIn(row: unknown): AgentOwner {
   // Newer releases write the state with an underscore.
   if (/^never[ _]connected$/i.test(ownText(row, 'status') ?? '')) return { kind: 'neverConnected' }
-  const node = ownText(row, 'node_name')
-  return node === undefined || node === '' || node === 'unknown' ? { kind: 'unknown' } : { kind: 'node', node }
+  const node = nodeOfAgent(row)
+  return node === undefined ? { kind: 'unknown' } : { kind: 'node', node }
 }

@@ -11,6 +11,7 @@ import { type TimeLimits, timeLimitOf } from '../core/timing.ts'
 import { traceSync } from '../core/traced.ts'
 import { classic } from './dialects/classic.ts'
 import { type Answer, type Dialect, type DialectResult, type DialectTools, layoutRules } from './dialects/dialect.ts'
+import { NO_MASTER, UNKNOWN_NODE } from './dialects/newer/codes.ts'
 import { newer } from './dialects/newer/index.ts'
 import { newerContract, refused } from './dialects/newer-contract.ts'
 import type { Candidate, KindOf } from './kinds/index.ts'
@@ -179,10 +180,6 @@ function mayFollow(first: NodeFailure, candidate: Candidate, { endpoint }: EdgeR
 function isApiUnreachable({ fault, lastFault }: NodeFailure): boolean {
   return (fault === 'ejected' ? lastFault : fault) === 'unreachable'
 }
-
-const UNKNOWN_NODE = 3022
-/** A worker of the newer layout is not connected to the master, so it answers nothing. */
-const NO_MASTER = 3023
 
 /**
  * Whether the next candidate may know better. A detour whose cluster has lost the node: the error of the node itself is

@@ -4,11 +4,19 @@
  * their own, and use half of the slots at most. After one that hangs, calls for the same node fail at once, for a time
  * that doubles with each further hang. Then one call is the probe.
  */
-import type { ClusterView, NodeCall, NodeFailure, NodeInfo, NodeResult, PassedOnTo } from '../core/node-call.ts'
+import {
+  type ClusterView,
+  type NodeCall,
+  type NodeFailure,
+  type NodeInfo,
+  type NodeResult,
+  nodeOfAgent,
+  type PassedOnTo,
+} from '../core/node-call.ts'
 import { growingLru } from '../core/recently-used.ts'
 import { Semaphore } from '../core/semaphore.ts'
 import { withTimeout } from '../core/timing.ts'
-import { ownField, ownText } from '../core/values.ts'
+import { ownField } from '../core/values.ts'
 import { encode } from './dialects/dialect.ts'
 import { type DrainedNodes, passedOnToDrained } from './drains.ts'
 import { Health } from './health.ts'
@@ -273,8 +281,7 @@ function abandonProbes(admissions: readonly Admission[]): void {
 
 function ownerIn(result: NodeResult): string | undefined {
   const rows = ownField(dataIn(result), 'affected_items')
-  const name = Array.isArray(rows) ? ownText(rows[0], 'node_name') : undefined
-  return name === '' || name === 'unknown' ? undefined : name
+  return Array.isArray(rows) ? nodeOfAgent(rows[0]) : undefined
 }
 
 /** Returns what an own call for another call has in common with it. */

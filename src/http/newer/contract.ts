@@ -6,6 +6,7 @@ import type { FastifyRequest } from 'fastify'
 import createRouter from 'find-my-way'
 import type { Endpoint, Param } from '../../catalogue/endpoint.ts'
 import { type EdgeError, Problem } from '../../core/errors.ts'
+import { MAX_SEARCH_BYTES } from '../../core/node-call.ts'
 import { NO_BODY } from '../../core/request.ts'
 import { suggestionHeaders } from '../../core/similar.ts'
 import type { HttpContract, HttpSettings, RouterOptions } from '../contract.ts'
@@ -161,9 +162,6 @@ function checkValues(
     else if (param.required !== undefined) throw badRequest(`Missing ${place} parameter '${name}'`)
   }
 }
-
-/** A node whose database gets a longer text answers no call any more until it restarts. */
-const MAX_SEARCH_BYTES = 1000
 
 function checkSearch(endpoint: Endpoint, query: Values): void {
   for (const [name, text = ''] of Object.entries(query)) {

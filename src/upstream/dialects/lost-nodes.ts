@@ -5,13 +5,22 @@
  */
 import type { WithoutLost } from '../../catalogue/endpoint.ts'
 import { findListInTurns } from '../../core/envelope.ts'
-import type { CallNode, ClusterView, NodeFailure, NodeResponse, NodeResult, PassedOnTo } from '../../core/node-call.ts'
+import {
+  type CallNode,
+  type ClusterView,
+  type NodeFailure,
+  type NodeResponse,
+  type NodeResult,
+  nodeOfAgent,
+  type PassedOnTo,
+} from '../../core/node-call.ts'
 import type { EdgeRequest } from '../../core/request.ts'
 import { PROBLEM_TYPE } from '../../core/response.ts'
 import { ownField, ownText, parseJson } from '../../core/values.ts'
 import { dataIn } from '../probes.ts'
 import { createNeededRead, fillPath } from './dialect.ts'
-import { formatQuery, MAX_LIST_BYTES } from './newer/conversation.ts'
+import { ALL_FAILED, NO_AGENT, NO_SUCH_NODE, PERMISSION_DENIED, SOME_FAILED, UNKNOWN_NODE } from './newer/codes.ts'
+import { formatQuery, MAX_IDS, MAX_LIST_BYTES } from './newer/conversation.ts'
 
 /** A call for a request: what differs from the request itself. */
 export interface ChangedCall {
@@ -34,16 +43,13 @@ export interface LostNodesQuestion {
 }
 
 /** A failed item of a lost node, in the words of the manager. */
-const UNKNOWN_NODE = { code: 3022, message: 'Unknown node ID', remediation: 'Check the name of the node' } as const
-const NO_SUCH_NODE = {
-  code: 1730,
+const LOST_ITEM = { code: UNKNOWN_NODE, message: 'Unknown node ID', remediation: 'Check the name of the node' } as const
+const NOT_CONNECTED_ITEM = {
+  code: NO_SUCH_NODE,
   message: 'Node does not exist',
   remediation:
     'Make sure the name is correct and that the node is up. You can check it using `cluster_control -l` (https://documentation.wazuh.com/current/user-manual/reference/tools/cluster_control.html#get-connected-nodes)',
 } as const
-
-/** The error of a read that lacks a lost node: it is not stored, and a stored response is served instead where one may be. */
-export const LOST_NODE = UNKNOWN_NODE.code
 
 /** Further nodes may be found to be lost while the others are asked. */
 const MAX_ROUNDS = 3
@@ -88,9 +94,6 @@ interface Division {
   readonly meansAll: boolean
 }
 
-/** A list of more does not fit into a request line. */
-const MAX_AGENTS = 2000
-
 /**
  * Divides what the request names. Returns the refusal of the token, and `undefined` if it is not certain what the request
  * concerns: the manager leaves out of a list what the caller may not read, although a command may concern it.
@@ -126,7 +129,7 @@ async function divideAgents(
 ): Promise<Division | NodeResult | undefined> {
   const meansAll = named === undefined
   if (meansAll && !(await mayReadAll(question, 'agent:read', 'agent:id:*'))) return undefined
-  const query = { select: 'id,node_name', limit: String(MAX_AGENTS), ...(named && { agents_list: named.join(',') }) }
+  const query = { select: 'id,node_name', limit: String(MAX_IDS), ...(named && { agents_list: named.join(',') }) }
   const result = await read(question, path, fillPath(path, question.request.params) + formatQuery(query))
   if (!result.ok) return result.fault === 'refusedCredentials' ? result : undefined
   const data = dataIn(result)
@@ -134,22 +137,20 @@ async function divideAgents(
   if (!Array.isArray(rows) || rows.length < Number(ownField(data, 'total_affected_items'))) return undefined
   const known = new Set([...rows.map((row) => ownText(row, 'id')), ...missingIn(data)])
   if (named?.some((id) => !known.has(id))) return undefined
-  const lostRows = rows.filter((row) => lost.has(ownText(row, 'node_name') ?? ''))
+  const lostRows = rows.filter((row) => lost.has(nodeOfAgent(row) ?? ''))
   if (lostRows.length === 0) return { failed: [], meansAll }
   const lostIds = new Set(lostRows.map((row) => ownText(row, 'id')))
   const ids = named ?? rows.flatMap((row) => ownText(row, 'id') ?? [])
   const others = ids.filter((id) => !lostIds.has(id))
-  const failed = [...new Set(lostRows.map((row) => ownText(row, 'node_name') ?? ''))].sort()
+  const failed = [...new Set(lostRows.map((row) => nodeOfAgent(row) ?? ''))].sort()
   return others.join(',').length > MAX_LIST_BYTES ? undefined : { failed, others, meansAll }
 }
-
-const NO_SUCH_AGENT = 1701
 
 /** Returns the named agents that do not exist. */
 function missingIn(data: unknown): readonly string[] {
   const failed = ownField(data, 'failed_items')
   const items = Array.isArray(failed) ? (failed as FailedItem[]) : []
-  return items.flatMap(({ error, id }) => (error.code === NO_SUCH_AGENT ? id.map(String) : []))
+  return items.flatMap(({ error, id }) => (error.code === NO_AGENT ? id.map(String) : []))
 }
 
 /** Returns the names of all nodes; `undefined` if the caller may not read all of them. */
@@ -194,7 +195,7 @@ async function askOthers(
     passedOnTo,
   })
   if (!result.ok || result.response.type === PROBLEM_TYPE || !Buffer.isBuffer(result.response.body)) return result
-  const error = isOfNodes ? NO_SUCH_NODE : UNKNOWN_NODE
+  const error = isOfNodes ? NOT_CONNECTED_ITEM : LOST_ITEM
   const body = await addFailed(result.response.body, {
     added: failed.length === 0 ? [] : [{ error, id: failed }],
     isLeftOut: (code) => meansAll && (IF_NAMED.has(code) || isOneOf(rules.leftOut, code)),
@@ -204,7 +205,7 @@ async function askOthers(
 }
 
 /** A request that names nothing concerns what the user has rights for, and nodes that are connected. */
-const IF_NAMED: ReadonlySet<number> = new Set([4000, NO_SUCH_NODE.code])
+const IF_NAMED: ReadonlySet<number> = new Set([PERMISSION_DENIED, NO_SUCH_NODE])
 
 function isOneOf(codes: WithoutLost['leftOut'], code: number): boolean {
   return codes === 'every' || codes?.includes(code) === true
@@ -243,9 +244,6 @@ async function addFailed(body: Buffer, { added, isLeftOut, message }: FailedItem
   ])
 }
 
-const ALL_FAILED = 1
-const SOME_FAILED = 2
-
 /** The manager has one item for each error, in the order of the codes. */
 function mergeItems(items: readonly FailedItem[]): readonly FailedItem[] {
   const byError = new Map<string, FailedItem>()
@@ -259,7 +257,7 @@ function mergeItems(items: readonly FailedItem[]): readonly FailedItem[] {
 
 /** The answer about an agent of a lost node. */
 function unknownNode(node: string): NodeResult {
-  const { code, message, remediation } = UNKNOWN_NODE
+  const { code, message, remediation } = LOST_ITEM
   const problem = { title: 'Wazuh Cluster Error', detail: message, remediation, error: code }
   return responseOf(node, { status: 400, type: PROBLEM_TYPE, body: Buffer.from(`${JSON.stringify(problem)}\n`) })
 }
@@ -270,7 +268,7 @@ function failedOnly(node: string, id: readonly string[]): NodeResult {
     affected_items: [],
     total_affected_items: 0,
     total_failed_items: id.length,
-    failed_items: [{ error: NO_SUCH_NODE, id }],
+    failed_items: [{ error: NOT_CONNECTED_ITEM, id }],
   }
   const body = Buffer.from(JSON.stringify({ data, message: 'No information was returned', error: ALL_FAILED }))
   return responseOf(node, { status: 200, type: 'application/json', body })

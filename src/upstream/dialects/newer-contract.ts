@@ -23,8 +23,11 @@ import {
   layoutRules,
   type TranslatedResponse,
 } from './dialect.ts'
-import { answerWithoutLost, type ChangedCall, LOST_NODE } from './lost-nodes.ts'
-import { checkRequestLine, formatQuery, MAX_LIST_BYTES } from './newer/conversation.ts'
+import { answerWithoutLost, type ChangedCall } from './lost-nodes.ts'
+import { SOME_FAILED, UNKNOWN_NODE } from './newer/codes.ts'
+import { agentsWithoutDatabase, readContent } from './newer/content.ts'
+import { ALL_ROWS, CONNECTED_AGENTS, checkRequestLine, formatQuery, MAX_LIST_BYTES } from './newer/conversation.ts'
+import { minorOf } from './newer/index.ts'
 
 export const newerContract: Dialect = {
   ask: async (request, { node, replacesMaster }, tools) => {
@@ -64,9 +67,10 @@ export const newerContract: Dialect = {
       return answer.result
     }
     const first = await ask(request.query)
-    const missing = guards?.agentsWithoutData === true && mayNameAgents(request) ? agentWithoutData(first) : undefined
+    const isGuarded = guards?.agentsWithoutData === true && mayNameAgents(request)
+    const missing = isGuarded ? await agentsWithoutData(first) : new Set<string>()
     const result =
-      missing === undefined ? first : await askOtherAgents({ request, node, call, ask, first, missing, deadline })
+      missing.size === 0 ? first : await askOtherAgents({ request, node, call, ask, first, missing, deadline })
     if (!result.ok) return result
     const translated = await toResponse(result.response, request.kind)
     return {
@@ -77,11 +81,14 @@ export const newerContract: Dialect = {
   },
 }
 
-/** A read of the other nodes alone is a failure for the cache, also if the manager has no failed item for the lost one. */
+/**
+ * A read of the other nodes alone is a failure for the cache, also if the manager has no failed item for the lost one: it
+ * is not stored, and a stored response is served instead where one may be.
+ */
 function withoutNodes(translated: TranslatedResponse, { kind }: EdgeRequest): TranslatedResponse {
   if (!translated.ok || translated.response.kind === 'file' || kind !== 'read') return translated
   const { response } = translated
-  return response.status === 200 ? { ok: true, response: { ...response, errorNumber: LOST_NODE } } : translated
+  return response.status === 200 ? { ok: true, response: { ...response, errorNumber: UNKNOWN_NODE } } : translated
 }
 
 /** Releases from 4.9 on have no such cache, and refuse what earlier ones ignore. */
@@ -94,8 +101,7 @@ const LAST_RELEASE_WITH_CACHE = 8
 async function pastNodeCache(request: EdgeRequest, node: string, tools: DialectTools): Promise<Record<string, string>> {
   if (tools.guards?.nodeCache !== true || request.endpoint.answeredByNodeCache !== true) return {}
   const version = tools.view.versions?.of(node) ?? (await readVersion(request, node, tools))
-  const [, minor] = /^v?4\.(\d+)\./.exec(version ?? '') ?? []
-  if (minor === undefined || Number(minor) > LAST_RELEASE_WITH_CACHE) return {}
+  if (version === undefined || minorOf(version) > LAST_RELEASE_WITH_CACHE) return {}
   return { [`edge${randomUUID().slice(0, 8)}`]: '' }
 }
 
@@ -116,14 +122,10 @@ function mayNameAgents({ endpoint, query }: EdgeRequest): boolean {
   return endpoint.method === 'GET' && Object.hasOwn(endpoint.query, 'agents_list') && query.agents_list === undefined
 }
 
-const NO_DATABASE = 2007
-
-/** Returns the agent because of which the node answered nothing: it has never sent data. */
-function agentWithoutData(result: NodeResult): string | undefined {
-  if (!result.ok || result.response.status !== 400 || !Buffer.isBuffer(result.response.body)) return undefined
-  const problem = parseJson(result.response.body)
-  if (ownField(problem, 'error') !== NO_DATABASE) return undefined
-  return /no database for agent (\d+)/.exec(ownText(problem, 'detail') ?? '')?.[1]
+/** Returns the agents because of which the node answered nothing: they have never sent data. */
+async function agentsWithoutData(result: NodeResult): Promise<ReadonlySet<string>> {
+  if (!result.ok || result.response.status !== 400 || !Buffer.isBuffer(result.response.body)) return new Set()
+  return agentsWithoutDatabase(await readContent(result.response))
 }
 
 interface OtherAgents {
@@ -131,14 +133,14 @@ interface OtherAgents {
   readonly node: string
   readonly call: CallNode
   readonly ask: (query: EdgeRequest['query']) => Promise<NodeResult>
-  /** The response that names the missing agent. */
+  /** The response that names the missing agents. */
   readonly first: NodeResult
-  readonly missing: string
+  readonly missing: ReadonlySet<string>
   readonly deadline: number
 }
 
-/** Agents that are left out one by one. Those that never connected are left out at once. */
-const MAX_LEFT_OUT = 5
+/** Further calls for agents that are named by the one before. Those that never connected are left out at once. */
+const MAX_ATTEMPTS = 5
 
 /** Asks for the agents that have connected. Returns the first response if that does not help. */
 async function askOtherAgents({
@@ -150,25 +152,26 @@ async function askOtherAgents({
   missing,
   deadline,
 }: OtherAgents): Promise<NodeResult> {
-  const left = new Set([missing])
+  const left = new Set(missing)
   const agents = await call(
     createNeededRead(request, {
       node,
-      path: '/agents?select=id&status=active,disconnected&limit=100000',
+      path: `/agents${formatQuery({ ...CONNECTED_AGENTS, limit: ALL_ROWS })}`,
       endpoint: '/agents',
       timeout: request.waitForComplete ? undefined : deadline - performance.now(),
     }),
   )
   const items = ownField(dataIn(agents), 'affected_items')
   const ids = Array.isArray(items) ? items.flatMap((item) => ownText(item, 'id') ?? []) : []
-  for (let attempt = 0; attempt < MAX_LEFT_OUT; attempt += 1) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const named = ids.filter((id) => !left.has(id)).sort()
     const list = named.join(',')
     if (named.length === 0 || list.length > MAX_LIST_BYTES || performance.now() >= deadline) return first
     const result = await ask({ ...request.query, agents_list: list })
-    const next = agentWithoutData(result)
-    if (next === undefined || left.has(next)) return next === undefined ? result : first
-    left.add(next)
+    const further = await agentsWithoutData(result)
+    if (further.size === 0) return result
+    if ([...further].every((id) => left.has(id))) return first
+    for (const id of further) left.add(id)
   }
   return first
 }
@@ -225,7 +228,6 @@ async function toResponse(
 
 /** The values of `error` that summarise the items: all of them failed, or some. */
 const SUMMARIES: ReadonlySet<number> = new Set([1, 2])
-const SOME_FAILED = 2
 
 /** Parses a list within the body. The rest of the body, such as 100,000 rows, is not parsed. */
 async function parseList(body: Buffer, list: RowRanges | undefined): Promise<readonly unknown[]> {

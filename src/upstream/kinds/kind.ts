@@ -7,6 +7,7 @@ import type { Endpoint } from '../../catalogue/endpoint.ts'
 import { EdgeError } from '../../core/errors.ts'
 import type { ClusterView, NodeInfo } from '../../core/node-call.ts'
 import { type CopyState, type EdgeRequest, nodeOf } from '../../core/request.ts'
+import { MAX_LIMIT } from '../../query/request.ts'
 
 export interface Candidate {
   readonly node: string
@@ -141,7 +142,7 @@ const routeByManager: Router = (request, view) => {
 
 const ofClassicLayout: Pick<ClusterKind, 'clientVersion' | 'reads'> = {
   clientVersion: (view) => view.nodes().find(({ version }) => version !== undefined)?.version,
-  reads: { rowsPerCall: 1000, joinsAgents: false },
+  reads: { rowsPerCall: MAX_LIMIT, joinsAgents: false },
 }
 
 export const manager: ClusterKind = {

@@ -4,12 +4,13 @@
  */
 import type { BodyRule, CallTemplate, Order, ParamRule, RowRule } from '../../../catalogue/newer/translation.ts'
 import { EdgeError } from '../../../core/errors.ts'
+import { MAX_SEARCH_BYTES } from '../../../core/node-call.ts'
 import { fieldsOf, uploadOf } from '../../../core/request.ts'
 import { ownEntry } from '../../../core/values.ts'
 import { parseSearch } from '../../../query/filter.ts'
 import { parseSort } from '../../../query/order.ts'
 import { formatBody } from '../dialect.ts'
-import { type Conversation, chunksOf, type NewerCall } from './conversation.ts'
+import { ALL_ROWS, type Conversation, chunksOf, type NewerCall } from './conversation.ts'
 import { RefusedError } from './errors.ts'
 import { newerName, renameInSelect, renameInSort, translateQ, wordOf } from './field-names.ts'
 
@@ -24,10 +25,6 @@ export interface Question {
   readonly byEdge?: Readonly<Record<string, string>>
 }
 
-/** The most rows that a node returns at once. */
-export const ALL_ROWS = '100000'
-/** A longer text makes the API of the node hang until it is restarted. The limit of the node counts bytes of UTF-8. */
-const MAX_SEARCH_BYTES = 1000
 /** Parameters that apply after all filters. If the edge filters, it applies them too. */
 const AFTER_FILTERS: ReadonlySet<string> = new Set(['offset', 'limit', 'sort', 'select'])
 

@@ -5,6 +5,7 @@ import { COMMA, OPEN, OPEN_LIST } from '../../../core/json-scan.ts'
 import type { NodeResponse } from '../../../core/node-call.ts'
 import { waitForJsonTurn } from '../../../core/turns.ts'
 import { ownField, ownText } from '../../../core/values.ts'
+import { NO_DATABASE } from './codes.ts'
 
 /** What the body of a response is. */
 export type Content = Success | Problem | FileText
@@ -135,6 +136,15 @@ const UNKNOWN_PARAMETER = /^Extra query parameter/
 export function isUnknownCall(content: Content): boolean {
   if (content.kind !== 'problem' || content.code !== undefined) return false
   return content.status === NOT_FOUND || UNKNOWN_PARAMETER.test(content.detail)
+}
+
+const NAMED_AGENT = /no database for agent (\d+)/g
+
+/** Returns the agents because of which the call failed: each node of the cluster names the first of its own. */
+export function agentsWithoutDatabase(content: Content | string): ReadonlySet<string> {
+  if (typeof content === 'string' || content.kind !== 'problem' || content.code !== NO_DATABASE) return new Set()
+  const texts = [content.detail, ...content.nodeDetails]
+  return new Set(texts.flatMap((text) => [...text.matchAll(NAMED_AGENT)].map(([, id = '']) => id)))
 }
 
 /** Bytes that are scanned or parsed in one turn of the event loop. */

@@ -167,9 +167,10 @@ export class Conversation {
     return isWithoutRows ? this.#failUnread(call, reply.response, NO_ROWS) : reply
   }
 
-  /** Reads the fields of agents. Throws as `sendForRows` does, and `NotDoneError`. */
+  /** Reads the fields of all agents that the query finds. Throws as `sendForRows` does, and `NotDoneError`. */
   async readAgents(query: NewerCall['query']): Promise<readonly unknown[]> {
-    return successOf(await this.sendForRows({ method: 'GET', path: LIST_OF_AGENTS, query })).items ?? []
+    const call = { method: 'GET', path: LIST_OF_AGENTS, query: { ...query, limit: ALL_ROWS } } as const
+    return successOf(await this.sendForRows(call)).items ?? []
   }
 
   #failUnread({ method }: NewerCall, response: NodeResponse, reason: string): never {
@@ -284,7 +285,7 @@ export function checkRequestLine(node: string, method: string, url: string): voi
 }
 
 /** About as many ids of three digits fit into a request line. */
-const MAX_IDS = 2_000
+export const MAX_IDS = 2_000
 /** Bytes of the list; the rest is for path, other parameters and the words of the request line. */
 export const MAX_LIST_BYTES = 7_000
 
@@ -307,6 +308,11 @@ export function chunksOf(ids: readonly string[], maxBytes = MAX_LIST_BYTES): str
 }
 
 export const NO_ROWS = 'no affected_items'
+
+/** The most rows that a node returns at once. */
+export const ALL_ROWS = '100000'
+/** The ids of the agents that may have sent data. */
+export const CONNECTED_AGENTS = { select: 'id', status: 'active,disconnected' } as const
 
 /** Retry-After of a request that needs more calls than the limit: fewer may be enough later. */
 const MINUTE_SECONDS = 60

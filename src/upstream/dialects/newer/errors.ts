@@ -6,6 +6,7 @@ import type { ErrorRule, NoError } from '../../../catalogue/newer/translation.ts
 import { type Kind, kinds } from '../../../catalogue/schemas/kinds.ts'
 import { type ErrorCode, errorTable } from '../../../core/errors.ts'
 import { ownEntry } from '../../../core/values.ts'
+import { NO_DATABASE, NO_SUCH_NODE, PERMISSION_DENIED, UNKNOWN_NODE } from './codes.ts'
 import type { Problem } from './content.ts'
 import type { Conversation } from './conversation.ts'
 
@@ -20,11 +21,11 @@ const general: Readonly<Record<number, ErrorRule>> = {
   1705: 9008,
   1706: 9007,
   1708: 9012,
-  1730: 3022,
+  [NO_SUCH_NODE]: UNKNOWN_NODE,
   1820: 1716,
   1912: 607,
   2003: 1000,
-  2007: 'empty',
+  [NO_DATABASE]: 'empty',
   6002: 607,
 }
 
@@ -37,7 +38,6 @@ export function meaningOf(code: number, errors: Readonly<Record<number, ErrorRul
 const NOT_READY = 1017
 const RENAMED_DAEMON = /\bwazuh-(?!modulesd\b|db\b|clusterd\b)(?=[a-z]+->)/g
 
-const PERMISSION_DENIED = 4000
 /** The node says why an upgrade task was not started; the classic text has no reason. */
 const UPGRADE_REFUSED = 1820
 

@@ -128,7 +128,7 @@ async function readVersion(conversation: Conversation): Promise<string | undefin
 }
 
 /** Returns the minor version; Infinity for versions after 4, and for texts that are no version. */
-function minorOf(version: string): number {
+export function minorOf(version: string): number {
   const [, minor] = /^v?4\.(\d+)/.exec(version) ?? []
   return minor === undefined ? Number.POSITIVE_INFINITY : Number(minor)
 }

@@ -16,12 +16,16 @@ import { compileProjection, flattenRow } from '../../../../query/select.ts'
 import { type DatabaseSource, type Source, sources } from '../../../../query/sources.ts'
 import type { Row } from '../../../../query/value.ts'
 import { BYTES_PER_PART, PartWriter } from '../../../../rows/page-writer.ts'
-import { type Answer, encode } from '../../dialect.ts'
+import type { Answer } from '../../dialect.ts'
 import { answerError, answerOf } from '../answer.ts'
-import { ALL_ROWS, buildCall, withTies } from '../build-call.ts'
-import type { Content, Success } from '../content.ts'
+import { buildCall, withTies } from '../build-call.ts'
+import { NO_DATABASE, UNKNOWN_NODE } from '../codes.ts'
+import { agentsWithoutDatabase, type Success } from '../content.ts'
 import {
+  CONNECTED_AGENTS,
   type Conversation,
+  chunksOf,
+  MAX_IDS,
   MAX_REQUEST_LINE,
   type NewerCall,
   type Reply,
@@ -54,9 +58,7 @@ async function readAgentIds(conversation: Conversation): Promise<readonly string
   const { query, waitForComplete } = conversation.request
   if (query.agent_id !== undefined) return byNumber(query.agent_id.split(','))
   const agents = await conversation.readAgents({
-    select: 'id',
-    status: 'active,disconnected',
-    limit: ALL_ROWS,
+    ...CONNECTED_AGENTS,
     ...(waitForComplete && { wait_for_complete: 'true' }),
   })
   return byNumber(agents.map((row) => String((row as Row).id)))
@@ -159,16 +161,6 @@ function tooLarge(node: string, reason: string): EdgeError {
   return new EdgeError(926, ` (${node}: ${reason}; name fewer agents with agent_id, or request a smaller page)`)
 }
 
-const NO_DATABASE = 2007
-const NAMED_AGENT = /There is no database for agent (\d+)/g
-
-/** Each node of the cluster names the first of its agents that has no database. */
-function agentsWithoutDatabase(content: Content): ReadonlySet<string> {
-  if (content.kind !== 'problem' || content.code !== NO_DATABASE) return new Set()
-  const texts = [content.detail, ...content.nodeDetails]
-  return new Set(texts.flatMap((text) => [...text.matchAll(NAMED_AGENT)].map(([, id = '']) => id)))
-}
-
 /** The code of the classic layout for an agent without a database. */
 const NO_AGENT_DATABASE = 1600
 
@@ -177,8 +169,6 @@ function answerOfFailure(conversation: Conversation, reply: Reply): Answer {
   const isUnnamed = content.kind === 'problem' && content.code === NO_DATABASE
   return isUnnamed ? answerError(reply, classicError(NO_AGENT_DATABASE)) : answerOf(conversation, reply)
 }
-
-const UNKNOWN_NODE = 3022
 
 /** The failed items are names of nodes whose agents have no rows here. */
 function noteLostNodes({ failed }: Success, failedNodes: Map<string, FailedNode>): void {
@@ -285,14 +275,10 @@ class AllRowsCollector implements RowCollector {
   }
 }
 
-/** The most ids in a list. */
-const MAX_AGENTS_PER_CALL = 2000
 /** A node reads some thousand rows in the ten seconds that it works on a call. */
 const ROWS_PER_CALL = 5000
 /** How many rows each agent may have, before the first response. */
 const EXPECTED_ROWS = 100
-
-const SEPARATOR_BYTES = encode(',').length
 
 interface AgentListOptions {
   /** In the order of their numbers. */
@@ -325,15 +311,10 @@ class AgentLists {
 
   /** Returns the next list; empty: there are no more agents. */
   next(): readonly string[] {
-    const from = this.#at
-    const most = Math.min(this.#ids.length, from + this.#agentsPerCall)
-    let bytes = 0
-    while (this.#at < most) {
-      bytes += encode(this.#ids[this.#at] ?? '').length + SEPARATOR_BYTES
-      if (bytes > this.#maxBytes && this.#at > from) break
-      this.#at += 1
-    }
-    return this.#ids.slice(from, this.#at)
+    const [list] = chunksOf(this.#ids.slice(this.#at, this.#at + this.#agentsPerCall), this.#maxBytes)
+    const ids = list?.split(',') ?? []
+    this.#at += ids.length
+    return ids
   }
 
   /** To be called with the number of rows that a list of agents had. */
@@ -350,6 +331,6 @@ class AgentLists {
   get #agentsPerCall(): number {
     const average = this.#agents === 0 ? EXPECTED_ROWS : Math.max(1, this.#rows / this.#agents)
     const rows = Math.min(average, this.#rowsPerAgent)
-    return Math.max(1, Math.min(MAX_AGENTS_PER_CALL, Math.floor(ROWS_PER_CALL / rows)))
+    return Math.max(1, Math.min(MAX_IDS, Math.floor(ROWS_PER_CALL / rows)))
   }
 }

@@ -8,18 +8,19 @@ import { ownField, ownText } from '../../../../core/values.ts'
 import type { Answer } from '../../dialect.ts'
 import { answerData, answerError, answerOf } from '../answer.ts'
 import { buildCall } from '../build-call.ts'
+import { ALL_FAILED, PERMISSION_DENIED } from '../codes.ts'
 import type { FailedItems, Success } from '../content.ts'
 import { type Conversation, successOf } from '../conversation.ts'
 import { errorOf, meaningOf } from '../errors.ts'
 
 const MISSING = 'missing in the response of the cluster'
-const DENIED = { code: 4000, message: 'Permission denied', status: 403 }
+const DENIED = { code: PERMISSION_DENIED, message: 'Permission denied', status: 403 }
 
 /** Throws 932 if only some nodes restart, and 933 if it is unknown whether others do. */
 export async function restart(conversation: Conversation): Promise<Answer> {
   const reply = await conversation.send(buildCall(conversation).call)
   const { content } = reply
-  if (content.kind !== 'success' || content.error === 1) return answerOf(conversation, reply)
+  if (content.kind !== 'success' || content.error === ALL_FAILED) return answerOf(conversation, reply)
   const done = (content.items ?? []).map(String)
   if (done.length === 0) return answerError(reply, DENIED)
   const failures = content.failed.flatMap(({ code, message, ids }) => ids.map((id) => `${id}: ${code} ${message}`))

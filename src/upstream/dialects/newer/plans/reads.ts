@@ -6,6 +6,7 @@ import type { Element, Row } from '../../../../query/value.ts'
 import type { Answer } from '../../dialect.ts'
 import { answerData, answerError, answerOf } from '../answer.ts'
 import { buildCall } from '../build-call.ts'
+import { NO_AGENT, NO_DATABASE } from '../codes.ts'
 import { collectByEdge } from '../collections.ts'
 import { type Conversation, type NewerCall, type Reply, successOf } from '../conversation.ts'
 import { classicError, errorOfProblem, RefusedError } from '../errors.ts'
@@ -18,9 +19,6 @@ function firstItem({ content }: Reply): Readonly<Record<string, unknown>> | unde
   const item = content.kind === 'success' ? content.items?.[0] : undefined
   return typeof item === 'object' && item !== null ? (item as Readonly<Record<string, unknown>>) : undefined
 }
-
-const NO_DATABASE = 2007
-const NO_AGENT = 1701
 
 /**
  * Rows of one agent, of calls that look for its database before they look for the agent. Agents that exist have no database

@@ -5,7 +5,7 @@
 import { ownText } from '../../../../core/values.ts'
 import type { Answer } from '../../dialect.ts'
 import { answerData, itemError } from '../answer.ts'
-import { ALL_ROWS, buildCall } from '../build-call.ts'
+import { buildCall } from '../build-call.ts'
 import type { Success } from '../content.ts'
 import { type Conversation, chunksOf, successOf } from '../conversation.ts'
 import { meaningOf, RefusedError } from '../errors.ts'
@@ -82,7 +82,7 @@ async function readMembers(
       .split(',')
       .map((name) => `group=${name}`)
       .join(',')
-    for (const item of await conversation.readAgents({ q, select: 'id,group', limit: ALL_ROWS })) {
+    for (const item of await conversation.readAgents({ q, select: 'id,group' })) {
       const id = ownText(item, 'id')
       const memberOf = typeof item === 'object' && item !== null && 'group' in item ? item.group : undefined
       if (id !== undefined && Array.isArray(memberOf)) groups.set(id, new Set(memberOf.map(String)))

@@ -7,6 +7,7 @@ import type { Answer } from '../../dialect.ts'
 import type { RunPlan } from '../answer.ts'
 import { answerData, answerOf } from '../answer.ts'
 import { buildCall } from '../build-call.ts'
+import { PERMISSION_DENIED } from '../codes.ts'
 import { type Conversation, type Reply, successOf } from '../conversation.ts'
 import { createRowConverter, type Row } from '../rows.ts'
 
@@ -28,8 +29,6 @@ function withManager(select: string, makeData: MakeData): RunPlan {
     return answerData(reply, makeData(conversation, data, managerOf(manager)))
   }
 }
-
-const PERMISSION_DENIED = 4000
 
 function isDenied({ content }: Reply): boolean {
   return content.kind === 'problem' && content.code === PERMISSION_DENIED
