@@ -132,7 +132,7 @@ async function fetchAgent({ read, kind, mode }: AgentRowsRead, agent: OwnedAgent
   const deadline = Math.min(fanOut.deadline, performance.now() + (fanOut.deadline - fanOut.startedAt) / 4)
   if (kind.isSingleObject) {
     const received = await fetchPart(node, part, deadline)
-    return received.ok ? { id, node, row: parseSingleRow(received.bytes) } : received.error
+    return received.ok ? { id, node, row: parseSingleRow(received.response.body) } : received.error
   }
   const { offset, limit } = pageWindowOf(request)
   // Over several fields nodes sort differently from call to call.

@@ -19,8 +19,8 @@ import {
   clusterStatusOf,
   createResponse,
   type NodeOutcome,
+  respondWithError,
   respondWithRefusal,
-  withNodeName,
 } from './node-outcome.ts'
 import { originWith } from './node-report.ts'
 import { callOwners } from './rules/affected.ts'
@@ -159,14 +159,12 @@ function idsOf(request: EdgeWrite): readonly string[] {
 function mergeMessages(outcomes: readonly NodeOutcome[]): EdgeResponse {
   const [first] = outcomes
   const clusterStatus = clusterStatusOf(outcomes)
-  if (first?.response && outcomes.every(({ succeeded }) => succeeded)) {
-    return { ...first.response, origin: originWith(clusterStatus) }
+  const done = outcomes.flatMap(({ node, part }) => (part === undefined ? [] : node))
+  if (first?.part && done.length === outcomes.length) {
+    return { ...first.part.response, origin: originWith(clusterStatus) }
   }
-  if (!outcomes.some(({ succeeded }) => succeeded)) return respondWithRefusal(outcomes)
-  const done = outcomes.filter(({ succeeded }) => succeeded).map(({ node }) => node)
-  const missing = outcomes
-    .filter(({ succeeded }) => !succeeded)
-    .map(({ node, error }) => `${node}: ${error?.code} ${error?.message}`)
+  if (done.length === 0) return respondWithRefusal(outcomes)
+  const missing = outcomes.flatMap(({ node, error }) => (error ? `${node}: ${error.code} ${error.message}` : []))
   const code = outcomes.some(({ isUnknown }) => isUnknown) ? 933 : 932
   throw new EdgeError(code, ` (carried out on ${done.join(', ')}; not on ${missing.join('; ')})`, {
     headers: { 'cluster-status': clusterStatus },
@@ -175,28 +173,22 @@ function mergeMessages(outcomes: readonly NodeOutcome[]): EdgeResponse {
 
 /** Merge rule `verdict`: all nodes check the same, and KO of one node is KO of all. Without all verdicts there is none. */
 function mergeVerdicts(outcomes: readonly NodeOutcome[]): EdgeResponse {
-  const failed = outcomes.find(({ succeeded }) => !succeeded)
-  if (failed !== undefined) return respondWithoutVerdict(outcomes, failed)
+  const failed = outcomes.find(({ error }) => error !== undefined)
+  // The response of all nodes if none gives a verdict, otherwise the error of the first one that does not.
+  if (failed !== undefined) {
+    const hasVerdict = outcomes.some(({ part }) => part !== undefined)
+    return hasVerdict ? respondWithError(failed, clusterStatusOf(outcomes)) : respondWithRefusal(outcomes)
+  }
   const refusing = outcomes.filter((outcome) => verdictOf(outcome) !== 'OK')
-  const details = refusing.flatMap(({ contents }) => listOf(ownField(contents.data, 'details')))
+  const details = refusing.flatMap(({ data }) => listOf(ownField(data, 'details')))
   const clusterStatus = clusterStatusOf(outcomes, (outcome) => ({ detail: verdictOf(outcome) }))
   const data = refusing.length === 0 ? { status: 'OK' } : { status: 'KO', details: [...new Set(details)] }
   return createResponse(Buffer.from(JSON.stringify({ error: 0, data })), outcomes, clusterStatus)
 }
 
-/** Returns the response of all nodes if none gives a verdict, otherwise the error of the first one that does not. */
-function respondWithoutVerdict(
-  outcomes: readonly NodeOutcome[],
-  { response, edgeError, node, error }: NodeOutcome,
-): EdgeResponse {
-  if (!outcomes.some(({ succeeded }) => succeeded)) return respondWithRefusal(outcomes)
-  if (edgeError !== undefined || response === undefined) throw edgeError
-  return withNodeName(response, node, error, clusterStatusOf(outcomes))
-}
-
 /** Everything except OK is KO. */
-function verdictOf({ contents }: NodeOutcome): 'OK' | 'KO' {
-  return ownText(contents.data, 'status') === 'OK' ? 'OK' : 'KO'
+function verdictOf({ data }: NodeOutcome): 'OK' | 'KO' {
+  return ownText(data, 'status') === 'OK' ? 'OK' : 'KO'
 }
 
 function listOf(value: unknown): readonly unknown[] {

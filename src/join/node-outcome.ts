@@ -1,30 +1,26 @@
 /** What one node did with a write or a check, as a value: the failure of one node must not hide what the others did. */
-import { type EnvelopeContents, envelopeOf, isOutcomeUnknown, isUnfinished, parseBody } from '../core/envelope.ts'
+import { envelopeOf, isOutcomeUnknown, isUnfinished, parseBody } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
-import { cachedOf, type EdgeResponse, type EnvelopeResponse, type JoinedOrigin } from '../core/response.ts'
+import type { EdgeResponse, EnvelopeResponse, JoinedOrigin } from '../core/response.ts'
 import { waitForJsonTurn } from '../core/turns.ts'
-import { proxyErrorOf, timeLeftOf } from './node-part.ts'
+import { fetchPart, type PartError, type ReceivedPart, toPartError } from './node-part.ts'
 import { formatClusterStatus, type NodeStatus, originWith } from './node-report.ts'
 
 export interface NodeOutcome {
   readonly node: string
+  /** By performance.now(). */
+  readonly startedAt: number
   /** Milliseconds. */
   readonly rtt: number
-  /** Whether the node reports success. */
-  readonly succeeded: boolean
+  /** The response of a node that reports success. */
+  readonly part?: ReceivedPart
+  /** The `data` of that response. */
+  readonly data?: unknown
+  /** Why there is no success. */
+  readonly error?: PartError
   /** Whether the node may have acted although it reports no success. */
   readonly isUnknown: boolean
-  readonly error?: { readonly code: number; readonly message: string }
-  /** The response of the node; absent if there is none. */
-  readonly response?: EnvelopeResponse
-  /** Milliseconds that a response from the cache was already old when the call began. */
-  readonly initialAge: number
-  /** When its freshness lifetime ends, by performance.now(); Infinity if it may not be stored. */
-  readonly freshUntil: number
-  /** The contents of the response, or the error of the edge. */
-  readonly contents: EnvelopeContents
-  readonly edgeError?: EdgeError
 }
 
 /** Sends one call. Rejects only if the client of a read leaves. */
@@ -34,53 +30,24 @@ export async function callNode<R extends EdgeRequest>(
   request: R,
 ): Promise<NodeOutcome> {
   const startedAt = performance.now()
-  try {
-    const response = await handler(request)
-    const rtt = performance.now() - startedAt
-    if (response.kind === 'envelope') await waitForJsonTurn(response.body.length)
-    return toOutcome(node, rtt, response)
-  } catch (thrown) {
-    request.client.signal.throwIfAborted()
-    return toFailure(node, performance.now() - startedAt, thrown)
-  }
+  const part = await fetchPart(handler, request, request.client.signal)
+  const common = { node, startedAt, rtt: performance.now() - startedAt }
+  if (!part.ok) return { ...common, error: part.error, isUnknown: mayHaveActed(part.error) }
+  const { response } = part
+  await waitForJsonTurn(response.body.length)
+  return { ...common, part, data: parseBody(response.body).data, isUnknown: isUnfinished(response) }
+}
+
+function mayHaveActed({ response, edgeError }: PartError): boolean {
+  return response === undefined ? isOutcomeUnknown(edgeError) : isUnfinished(response)
 }
 
 const NO_NODE = ''
 
 /** The outcome of a call that was not sent because there is no node for it. */
 export function createUnsentOutcome(error: EdgeError): NodeOutcome {
-  return toFailure(NO_NODE, 0, error)
-}
-
-function toOutcome(node: string, rtt: number, response: EdgeResponse): NodeOutcome {
-  // Endpoints that return files are never joined.
-  if (response.kind === 'file') return toFailure(node, rtt, new EdgeError(925, ` (${node}: a file instead of JSON)`))
-  const contents = parseBody(response.body)
-  const { error: code, message = '' } = contents
-  const succeeded = code === 0
-  const isUnknown = isUnfinished(response)
-  const stored = cachedOf(response)?.response
-  const initialAge = Math.max(0, (stored?.age ?? 0) - rtt)
-  return {
-    node,
-    rtt,
-    succeeded,
-    isUnknown,
-    contents,
-    response,
-    initialAge,
-    freshUntil: performance.now() + timeLeftOf(stored),
-    ...(!succeeded && { error: { code, message } }),
-  }
-}
-
-function toFailure(node: string, rtt: number, thrown: unknown): NodeOutcome {
-  const edgeError = thrown instanceof EdgeError ? thrown : new EdgeError(949, ` (${node})`, { cause: thrown })
-  const { code, message } = edgeError
-  const isUnknown = isOutcomeUnknown(edgeError)
-  const contents = { error: code, message }
-  const times = { rtt, initialAge: 0, freshUntil: Number.POSITIVE_INFINITY }
-  return { node, ...times, succeeded: false, isUnknown, error: { code, message }, contents, edgeError }
+  const isUnknown = isOutcomeUnknown(error)
+  return { node: NO_NODE, startedAt: performance.now(), rtt: 0, error: toPartError(error), isUnknown }
 }
 
 /** Returns the value of `Cluster-Status`; `details` are the rows and the detail of nodes that succeeded. */
@@ -96,10 +63,11 @@ function toNodeStatus(
   outcome: NodeOutcome,
   details: (outcome: NodeOutcome) => Pick<NodeStatus, 'rows' | 'detail'>,
 ): NodeStatus {
-  const { node, rtt, error, response, edgeError } = outcome
+  const { node, rtt, error } = outcome
   if (error === undefined) return { node, isHit: false, rtt, ...details(outcome) }
-  const received = response && { receivedStatus: response.status, detail: String(error.code) }
-  return { node, isHit: false, error: proxyErrorOf(error.code, edgeError?.cause), ...received }
+  const { code, proxyError, response } = error
+  const received = response && { receivedStatus: response.status, detail: String(code) }
+  return { node, isHit: false, error: proxyError, ...received }
 }
 
 /**
@@ -109,22 +77,20 @@ function toNodeStatus(
 export function respondWithRefusal(outcomes: readonly NodeOutcome[]): EdgeResponse {
   const [first] = outcomes
   if (first === undefined) throw new EdgeError(920)
-  const agree = outcomes.every(({ response, error }) => response !== undefined && error?.code === first.error?.code)
-  const { response, edgeError, node, error } = outcomes.find(({ isUnknown }) => isUnknown) ?? first
-  if (edgeError !== undefined) throw edgeError
-  if (response === undefined) throw new EdgeError(949)
+  const agree = outcomes.every(({ error }) => error?.response !== undefined && error.code === first.error?.code)
+  const refusing = outcomes.find(({ isUnknown }) => isUnknown) ?? first
   const clusterStatus = clusterStatusOf(outcomes)
-  return agree ? { ...response, origin: originWith(clusterStatus) } : withNodeName(response, node, error, clusterStatus)
+  const response = refusing.error?.response
+  return agree && response !== undefined
+    ? { ...response, origin: originWith(clusterStatus) }
+    : respondWithError(refusing, clusterStatus)
 }
 
-/** Returns the error of a node with the name of the node in its message. */
-export function withNodeName(
-  { status, errorNumber }: EnvelopeResponse,
-  node: string,
-  error: NodeOutcome['error'],
-  clusterStatus: string,
-): EnvelopeResponse {
-  return envelopeOf({ error: errorNumber, message: `${error?.message} (${node})` }, originWith(clusterStatus), status)
+/** Returns the error of a node with the name of the node in its message, or throws that of the edge. */
+export function respondWithError({ node, error }: NodeOutcome, clusterStatus: string): EnvelopeResponse {
+  const { response, edgeError = new EdgeError(949), code = 0, message } = error ?? {}
+  if (response === undefined) throw edgeError
+  return envelopeOf({ error: code, message: `${message} (${node})` }, originWith(clusterStatus), response.status)
 }
 
 /** `body`: an envelope with error 0. */
@@ -133,8 +99,13 @@ export function createResponse(
   outcomes: readonly NodeOutcome[],
   clusterStatus = clusterStatusOf(outcomes),
 ): EnvelopeResponse<JoinedOrigin> {
-  const oldestPartAge = outcomes.reduce((oldest, { initialAge }) => Math.max(oldest, initialAge), 0)
-  const freshUntil = outcomes.reduce((first, outcome) => Math.min(first, outcome.freshUntil), Number.POSITIVE_INFINITY)
+  let oldestPartAge = 0
+  let freshUntil = Number.POSITIVE_INFINITY
+  for (const { part, startedAt } of outcomes) {
+    if (part === undefined) continue
+    oldestPartAge = Math.max(oldestPartAge, startedAt - part.asOf)
+    freshUntil = Math.min(freshUntil, part.freshUntil)
+  }
   const origin: JoinedOrigin = {
     kind: 'joined',
     clusterStatus,

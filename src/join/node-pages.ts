@@ -11,6 +11,7 @@ import {
   type PartError,
   PartFetchError,
   type ReceivedPart,
+  rowsOfPart,
 } from './node-part.ts'
 import { MANAGER_AGENT_ID } from './owner-lookup.ts'
 
@@ -52,7 +53,7 @@ export async function readNodeRows(pages: NodePagesRequest): Promise<NodeRowsRes
 }
 
 function createNodeRows(pages: NodePagesRequest, part: ReceivedPart): NodeRowsResult {
-  const found = part.rows()
+  const found = rowsOfPart(part)
   if (!found.ok) return { ok: false, error: createUnreadableError(found.reason) }
   const rows = expectFullPage(found.rows, 0, pages.limit)
   const { total } = rows
@@ -77,7 +78,7 @@ function createFurtherPages(pages: NodePagesRequest, total: number): NonNullable
 async function fetchPage({ fetchPart, node, request }: NodePagesRequest, offset: number): Promise<Rows | undefined> {
   const part = await fetchPart(node, requestPage(request, offset, MAX_LIMIT))
   if (!part.ok) throw new PartFetchError(part.error)
-  const found = part.rows()
+  const found = rowsOfPart(part)
   if (!found.ok) throw new PartFetchError(createUnreadableError(found.reason))
   return found.rows.total > offset ? expectFullPage(found.rows, offset, MAX_LIMIT) : undefined
 }
@@ -120,7 +121,7 @@ export async function readFirstPage(
   }
   const part = await fetchPart(node, { ...request, extent: { node }, query }, deadline)
   if (!part.ok) return { error: part.error }
-  const found = part.rows()
+  const found = rowsOfPart(part)
   if (!found.ok) return { error: createUnreadableError(found.reason) }
   const page = found.rows
   try {

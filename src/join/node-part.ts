@@ -1,22 +1,19 @@
 /** The response of one node within a joined response, as a value: the failure of one node must not fail the others. */
 import { parseBody, TRANSIENT_ERRORS } from '../core/envelope.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
-import type { EdgeRead, Handler } from '../core/request.ts'
+import type { EdgeRead, EdgeRequest, Handler } from '../core/request.ts'
 import {
   cachedOf,
   type EdgeResponse,
   type EnvelopeResponse,
   nodeOriginOf,
-  OF_NODE,
   type StoredResponse,
 } from '../core/response.ts'
 import { type RowsResult, rowsOf } from '../rows/rows.ts'
 
 export interface ReceivedPart {
   readonly ok: true
-  readonly bytes: Buffer
-  /** Returns the rows of a collection. */
-  readonly rows: () => RowsResult
+  readonly response: EnvelopeResponse
   /** Whether it came from the cache. */
   readonly isHit: boolean
   /** Why a stale response was used, as in `Cache-Status`: `stale-if-error/922`, … */
@@ -46,10 +43,14 @@ export type NodePart = ReceivedPart | { readonly ok: false; readonly error: Part
 export type FetchNodePart = (node: string, request: EdgeRead, deadline?: number) => Promise<NodePart>
 
 /** Rejects only if the client leaves. `client` is its signal; the signal of the request may end earlier. */
-export async function fetchPart(read: Handler<EdgeRead>, request: EdgeRead, client: AbortSignal): Promise<NodePart> {
+export async function fetchPart<R extends EdgeRequest>(
+  handler: Handler<R>,
+  request: R,
+  client: AbortSignal,
+): Promise<NodePart> {
   client.throwIfAborted()
   try {
-    return toNodePart(await read(request))
+    return toNodePart(await handler(request))
   } catch (thrown) {
     client.throwIfAborted()
     return { ok: false, error: toPartError(thrown) }
@@ -65,25 +66,28 @@ function toNodePart(response: EdgeResponse): NodePart {
     return { ok: false, error: { code, message, proxyError: proxyErrorOf(code), response } }
   }
   const cached = cachedOf(response)
-  const { isPersonal, rows } = nodeOriginOf(origin) ?? OF_NODE
   const detail = cached?.status.detail
   // A response may be fresh and still be `stale-if-error`: the request wanted a newer one.
   const stale = detail?.startsWith('stale') ? detail : undefined
   const now = performance.now()
   return {
     ok: true,
-    bytes: body,
+    response,
     isHit: cached?.status.hit === true,
     asOf: now - (cached?.response.age ?? 0),
     freshUntil: now + timeLeftOf(cached?.response),
     ...(stale !== undefined && { stale }),
-    isPersonal,
-    rows: () => rowsOf(body, rows),
+    isPersonal: nodeOriginOf(origin)?.isPersonal === true,
   }
 }
 
+/** Returns the rows of a collection. */
+export function rowsOfPart({ response: { body, origin } }: ReceivedPart): RowsResult {
+  return rowsOf(body, nodeOriginOf(origin)?.rows)
+}
+
 /** Returns the milliseconds until a stored response is stale; Infinity if there is none. */
-export function timeLeftOf(stored: StoredResponse | undefined): number {
+function timeLeftOf(stored: StoredResponse | undefined): number {
   return stored === undefined ? Number.POSITIVE_INFINITY : stored.ttl - stored.age
 }
 

@@ -118,7 +118,8 @@ async function mergeResponses(read: JoinedRead, ofNode: ReadEndpoint, nodes: rea
   const items = await Promise.all(
     nodes.map(async (node) => {
       const part = await fetchPart(node, createPartRequest(read, ofNode, node, query))
-      if (part.ok && !isNestedTooDeeply(part.bytes)) return { node, rows: parseItems(part.bytes, node, ofNode) }
+      if (part.ok && !isNestedTooDeeply(part.response.body))
+        return { node, rows: parseItems(part.response.body, node, ofNode) }
       report.addError(node, part.ok ? createUnreadableError('nested too deeply') : part.error)
       return { node, rows: [] }
     }),

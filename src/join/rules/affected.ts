@@ -18,6 +18,7 @@ import {
   type NodeOutcome,
   respondWithRefusal,
 } from '../node-outcome.ts'
+import type { PartError } from '../node-part.ts'
 
 /** The outcome of a call to an owner, with the requested agents that it was sent for. */
 interface OwnerOutcome {
@@ -88,8 +89,9 @@ async function callOwner(
     const outcome = await callNode(forward, node, { ...request, body, extent: { node } })
     outcomes.push({ ids: some, outcome })
     const rest = ids.slice(at + MAX_IDS_PER_CALL)
-    if (outcome.edgeError !== undefined && rest.length > 0) {
-      return [...outcomes, { ids: rest, outcome: createUnsentOutcome(errorOfRest(outcome, outcome.edgeError)) }]
+    const edgeError = outcome.error?.edgeError
+    if (edgeError !== undefined && rest.length > 0) {
+      return [...outcomes, { ids: rest, outcome: createUnsentOutcome(errorOfRest(outcome, edgeError)) }]
     }
   }
   return outcomes
@@ -107,7 +109,7 @@ const SOME_NOT_RESTARTED = 'Some agents were not restarted'
 /** `ids`: the requested agents, each in one of the outcomes; the response has their order. */
 function mergeAffected(ids: readonly string[], byOwner: readonly OwnerOutcome[]): EdgeResponse | Promise<EdgeResponse> {
   const outcomes = byOwner.map(({ outcome }) => outcome)
-  if (!outcomes.some(({ succeeded }) => succeeded)) return respondWithRefusal(outcomes)
+  if (!outcomes.some(({ part }) => part !== undefined)) return respondWithRefusal(outcomes)
   return runTask(merge(ids, byOwner, outcomes))
 }
 
@@ -151,7 +153,7 @@ function addTotal(nodes: Map<string, NodeTotal>, outcome: NodeOutcome, rows: num
     nodes.set(outcome.node, { outcome, rows })
     return
   }
-  const shown = before.outcome.succeeded ? outcome : before.outcome
+  const shown = before.outcome.error === undefined ? outcome : before.outcome
   const rtt = before.outcome.rtt + outcome.rtt
   nodes.set(outcome.node, { outcome: { ...shown, rtt }, rows: before.rows + rows })
 }
@@ -163,13 +165,13 @@ function addTotal(nodes: Map<string, NodeTotal>, outcome: NodeOutcome, rows: num
  */
 function* addFailures(
   failures: Map<string, unknown>,
-  { ids, outcome: { succeeded, contents, error } }: OwnerOutcome,
+  { ids, outcome: { data, error } }: OwnerOutcome,
 ): CooperativeTask<number> {
-  const listed = new Map(succeeded ? listedFailures(contents.data) : [])
-  const affected = new Set(succeeded ? affectedIds(contents.data) : [])
+  const listed = new Map(listedFailures(data))
+  const affected = new Set(affectedIds(data))
   let rows = 0
   for (const id of ids) {
-    if (!succeeded) failures.set(id, createFailure(id, error))
+    if (error !== undefined) failures.set(id, createFailure(id, error))
     else if (listed.has(id)) failures.set(id, listed.get(id))
     else if (affected.has(id)) rows += 1
     else failures.set(id, createFailure(id, UNMENTIONED))
@@ -192,8 +194,8 @@ function listedFailures(data: unknown): readonly Failure[] {
 
 const UNMENTIONED = { code: 925, message: new EdgeError(925, ' (the node does not mention this agent)').message }
 
-function createFailure(id: string, error: NodeOutcome['error']): unknown {
-  return { id, error: { message: error?.message ?? '', code: error?.code ?? 0 } }
+function createFailure(id: string, { message, code }: Pick<PartError, 'message' | 'code'>): unknown {
+  return { id, error: { message, code } }
 }
 
 function idOf(element: unknown): string {
