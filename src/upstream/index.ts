@@ -1,5 +1,5 @@
 /** The nodes of the cluster behind two interfaces of the core: calls to nodes, and a view of their state. */
-import type { CallNode, ClusterView, NodeCall, NodeInfo, NodeResponse } from '../core/node-call.ts'
+import type { CallNode, ClusterView, NodeInfo, NodeResponse } from '../core/node-call.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import { createDiscovery } from './discovery.ts'
 import { DRAINED, type DrainedNodes } from './drains.ts'
@@ -7,7 +7,7 @@ import { Layouts } from './layouts.ts'
 import { type ConnectionChanges, NodeRegistry } from './node-registry.ts'
 import { type ClusterOptions, type NodeSetting, type NodeStatus, withDefaults } from './options.ts'
 import { PassedOnCalls } from './passed-on-calls.ts'
-import type { Issue, Verification } from './tokens/token-calls.ts'
+import type { Issue, Verify } from './tokens/token-calls.ts'
 import { checkNodes, createNodeVersions, isNodeName, type ReadNodeList, Topology } from './topology.ts'
 
 export type { ClusterLog, ClusterOptions, NodeCredentials, NodeSetting, NodeStatus, NodeTls } from './options.ts'
@@ -15,7 +15,7 @@ export type { ClusterLog, ClusterOptions, NodeCredentials, NodeSetting, NodeStat
 export interface Cluster {
   readonly call: CallNode
   /** Checks the credentials of the call, which is a read that every account may send. */
-  verify(call: NodeCall): Promise<Verification>
+  readonly verify: Verify
   /** Returns a token of the node for the user whose credentials the call has; `refused`: the node refuses this one. */
   readonly issue: Issue
   readonly view: ClusterView
@@ -79,7 +79,7 @@ export function createCluster(options: ClusterOptions): Cluster {
     for (const name of putBack) registry.find(name)?.health.forget()
     layouts.askAgain(putBack)
   })
-  const call: CallNode = (nodeCall) => registry.call(nodeCall)
+  const { call, verify, issue } = registry
   let discovery = createDiscovery(settings, topology, call)
   const setDiscovery = (discover: boolean): void => {
     discovery?.stop()
@@ -89,8 +89,8 @@ export function createCluster(options: ClusterOptions): Cluster {
   }
   return {
     call,
-    verify: (nodeCall) => registry.verify(nodeCall),
-    issue: (nodeCall, refused) => registry.issue(nodeCall, refused),
+    verify,
+    issue,
     view: createView(layouts, topology, registry, clock, () => discovery?.requestRefresh()),
     start: async () => {
       await layouts.start()
@@ -135,17 +135,17 @@ function createView(
   requestRefresh: () => void,
 ): ClusterView {
   return {
-    nodes: () => topology.nodes(),
+    nodes: topology.nodes,
     find: (name) => {
       const found = topology.find(name)
       // An unknown name may be that of a new node.
       if (found === undefined && isNodeName(name)) requestRefresh()
       return found
     },
-    master: () => topology.master(),
-    layoutOf: (name) => layouts.of(name),
-    layoutMixture: () => layouts.mixture(),
-    confirmLayout: (...response) => layouts.confirm(...response),
+    master: topology.master,
+    layoutOf: layouts.of,
+    layoutMixture: layouts.mixture,
+    confirmLayout: layouts.confirm,
     isSilent: (name) => registry.find(name)?.health.isSilent ?? false,
     versions: createNodeVersions((name) => topology.find(name)?.version, clock),
     isAvailable: (name) => registry.find(name)?.isAvailable ?? false,

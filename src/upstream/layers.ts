@@ -6,6 +6,7 @@ import type { NodeFault } from '../core/node-faults.ts'
 import { PROBLEM_TYPE } from '../core/response.ts'
 import { startDeadline } from '../core/timing.ts'
 import type { CallBudget } from './call-budget.ts'
+import { DRAINED, type DrainedNodes } from './drains.ts'
 import type { HealthSignal } from './health.ts'
 import { type CallEnd, type Layer, mayWaitForOther, notSent, onEnd, type UpstreamCall } from './layer.ts'
 import { type ConcurrencyLimiter, loadSignalOf, type Rejection } from './limiter.ts'
@@ -47,20 +48,27 @@ export function nameLayout(layout: () => Layout | undefined): Layer {
   }
 }
 
-export function refuseDrained(isDrained: () => boolean, rejection: Rejection, reject: Reject): Layer {
-  return (next) => async (call) => (isDrained() ? reject(call, rejection) : next(call))
+export function refuseDrained(drains: Pick<DrainedNodes, 'has'>, reject: Reject): Layer {
+  return (next) => async (call) => (drains.has(call.node) ? reject(call, DRAINED) : next(call))
+}
+
+/** What the layers here read of the health of the node. */
+interface HealthState {
+  /** Whether the node does not answer at all. */
+  readonly isSilent: boolean
+  /** Returns what the end of a call shows that took `elapsed` milliseconds on the node. */
+  signalOf(call: UpstreamCall, end: CallEnd, elapsed: number): HealthSignal
 }
 
 interface QueueParts {
   readonly limiter: ConcurrencyLimiter
-  /** Returns what the end of a call shows that took `elapsed` milliseconds on the node. */
-  readonly signalOf: (call: UpstreamCall, end: CallEnd, elapsed: number) => HealthSignal
+  readonly health: Pick<HealthState, 'signalOf'>
   readonly onCall: EmitCall
   readonly clock: () => number
 }
 
 /** A call waits for a slot, and holds it until its end. Emits the event of a call that was sent. */
-export function queue({ limiter, signalOf, onCall, clock }: QueueParts, reject: Reject): Layer {
+export function queue({ limiter, health, onCall, clock }: QueueParts, reject: Reject): Layer {
   return (next) => async (call) => {
     const arrival = clock()
     const endSpan = startQueueSpan(call)
@@ -83,21 +91,21 @@ export function queue({ limiter, signalOf, onCall, clock }: QueueParts, reject: 
         ms,
         ...(status === undefined ? failure && { fault: failure.fault } : { status }),
       })
-      limiter.release(call, start, loadSignalOf(signalOf(call, end, ms)))
+      limiter.release(call, start, loadSignalOf(health.signalOf(call, end, ms)))
     })
     return result
   }
 }
 
-/** The layer that ends a call which hangs because of another node. `isSilent`: the asked node does not answer at all. */
-export function limitHang(isSilent: () => boolean, clock: () => number): Layer {
+/** The layer that ends a call which hangs because of another node. */
+export function limitHang(health: Pick<HealthState, 'isSilent'>, clock: () => number): Layer {
   return (next) => async (call) => {
     const { hangsAfter = Number.POSITIVE_INFINITY, deadline } = call
     if (deadline === undefined || hangsAfter >= deadline.remaining()) return next(call)
     const earlier = startDeadline(hangsAfter, call.signal, clock)
     const result = await next({ ...call, deadline: earlier })
     onEnd(call, result, earlier.end)
-    return !result.ok && result.fault === 'timeout' && !isSilent() ? { ...result, hung: true } : result
+    return !result.ok && result.fault === 'timeout' && !health.isSilent ? { ...result, hung: true } : result
   }
 }
 

@@ -59,9 +59,7 @@ export class Layouts {
   }
 
   /** Returns `undefined` if the node has not answered yet. */
-  of(node: string): Layout | undefined {
-    return this.#configured ?? this.#known.get(node)?.layout
-  }
+  readonly of = (node: string): Layout | undefined => this.#configured ?? this.#known.get(node)?.layout
 
   /** The layer that sends calls to nodes of known layout only, and observes their responses. */
   readonly require: Layer = (next) => async (call) => {
@@ -93,9 +91,7 @@ export class Layouts {
   }
 
   /** Returns the nodes by layout if those that answer have different ones. */
-  mixture(): LayoutMixture | undefined {
-    return this.#mixture
-  }
+  readonly mixture = (): LayoutMixture | undefined => this.#mixture
 
   /** Asks all nodes, now and at intervals. Resolves when all have answered, or after five seconds. */
   async start(): Promise<void> {
@@ -127,7 +123,7 @@ export class Layouts {
    * Asks a node again, because a response did not fit the layout `used`. Resolves to whether it has another one. Calls of
    * the same time share the question. A response that did not show its layout (`shown`) leads to at most one in a second.
    */
-  async confirm(node: string, used: Layout, shown?: Layout): Promise<boolean> {
+  readonly confirm = async (node: string, used: Layout, shown?: Layout): Promise<boolean> => {
     if (this.#configured !== undefined) return false
     const known = this.#stateOf(node)
     if (known.layout === used && shown !== used) {

@@ -5,7 +5,7 @@ import { isAnswered, type NodeFault } from '../core/node-faults.ts'
 import { Health, type HealthAdmission, type HealthSignal, healthSignalOf } from './health.ts'
 import { type CallEnd, type Layer, mayWaitForOther, onEnd, type UpstreamCall } from './layer.ts'
 import { type Reject, startQueueSpan } from './layers.ts'
-import type { Rejection } from './limiter.ts'
+import type { ConcurrencyLimiter, Rejection } from './limiter.ts'
 import { BLOCKED, type CallFailure, isLogin, problemOf, provesExecution, STATUS_PROBE } from './node-response.ts'
 import type { ClusterLog, EjectionSettings, NodeStatus } from './options.ts'
 import { ProbeSchedule, type ProbeScheduleOptions } from './probe-schedule.ts'
@@ -78,13 +78,14 @@ export class NodeHealth {
     }
   }
 
-  /** Returns the layer that observes the calls which are sent. `usualTime`: milliseconds that calls of an endpoint take. */
-  observe(usualTime: (endpoint: string) => number): Layer {
+  /** Returns the layer that observes the calls which are sent. */
+  observe(limiter: Pick<ConcurrencyLimiter, 'expectedTime'>): Layer {
     const { clock } = this.#options
     return (next) => async (call) => {
-      const { deadline, retryable, endpoint } = call
+      const { deadline, retryable } = call
+      const usualTime = limiter.expectedTime(call.endpoint)
       const start = clock()
-      const end = deadline && this.#probes.begin({ isRead: retryable, deadline, usualTime: usualTime(endpoint) })
+      const end = deadline && this.#probes.begin({ isRead: retryable, deadline, usualTime })
       const result = await next(call)
       end?.(result.ok || isAnswered(result))
       onEnd(call, result, (ended) => this.#record(call, ended, clock() - start))

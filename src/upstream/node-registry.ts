@@ -1,7 +1,7 @@
 /** The nodes with an address: created from the settings, reused over a reload, retired when the settings drop them. */
 import { lookup as resolveHost } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
-import type { NodeCall, NodeResult } from '../core/node-call.ts'
+import type { CallNode } from '../core/node-call.ts'
 import { normalizeAddress, parseAddressRange } from '../core/values.ts'
 import { notSent } from './layer.ts'
 import type { Layouts } from './layouts.ts'
@@ -12,7 +12,7 @@ import type { PassedOnCalls } from './passed-on-calls.ts'
 import { createOwnCall } from './probes.ts'
 import { reserveAttemptAt } from './tokens/failed-logins.ts'
 import { type AccountOf, createAccounts } from './tokens/login.ts'
-import type { Issue, Issued, Verification } from './tokens/token-calls.ts'
+import type { Issue, Verify } from './tokens/token-calls.ts'
 import { createContext, createRequestHeaders, createTransport, type RequestHeaders } from './transport.ts'
 
 /** What may change of the connections to all nodes. */
@@ -67,19 +67,14 @@ export class NodeRegistry {
     return this.#nodes.get(name)
   }
 
-  async call(call: NodeCall): Promise<NodeResult> {
-    return this.#nodes.get(call.node)?.call(call) ?? notSent(call, NO_ADDRESS)
-  }
+  readonly call: CallNode = async (call) => this.#nodes.get(call.node)?.call(call) ?? notSent(call, NO_ADDRESS)
 
   /** Checks the credentials of the call, which is a read that every account may send. */
-  async verify(call: NodeCall): Promise<Verification> {
-    return this.#nodes.get(call.node)?.verify(call) ?? notSent(call, NO_ADDRESS)
-  }
+  readonly verify: Verify = async (call) => this.#nodes.get(call.node)?.verify(call) ?? notSent(call, NO_ADDRESS)
 
   /** Returns a token of the node for the user whose credentials the call has. */
-  async issue(call: NodeCall, refused?: Parameters<Issue>[1]): Promise<Issued> {
-    return this.#nodes.get(call.node)?.issue(call, refused) ?? notSent(call, NO_ADDRESS)
-  }
+  readonly issue: Issue = async (call, refused) =>
+    this.#nodes.get(call.node)?.issue(call, refused) ?? notSent(call, NO_ADDRESS)
 
   /** Throws with a remedy for an invalid URL, and for an address outside the allowed ranges. */
   check(settings: readonly NodeSetting[], { allowed }: Connecting = this.#connecting): void {

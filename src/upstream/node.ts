@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Layout } from '../core/node-call.ts'
 import { CallBudget } from './call-budget.ts'
 import { layoutRules } from './dialects/dialect.ts'
-import { DRAINED } from './drains.ts'
 import { type Layer, notSent, type Send, stack } from './layer.ts'
 import { count, limitHang, nameLayout, queue, refuseDrained, rejecting, retryOnce, traceAttempt } from './layers.ts'
 import type { Layouts } from './layouts.ts'
@@ -77,11 +76,11 @@ export class UpstreamNode {
     const onNode = stack(
       [
         nameLayout(layout),
-        refuseDrained(() => drains.has(name), DRAINED, reject),
+        refuseDrained(drains, reject),
         health.eject(reject),
-        queue({ limiter, signalOf: (...end) => health.signalOf(...end), onCall, clock }, reject),
-        limitHang(() => health.isSilent, clock),
-        health.observe((endpoint) => limiter.expectedTime(endpoint)),
+        queue({ limiter, health, onCall, clock }, reject),
+        limitHang(health, clock),
+        health.observe(limiter),
         retryOnce(() => limits().inFlight),
         traceAttempt,
       ],

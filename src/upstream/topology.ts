@@ -54,17 +54,13 @@ export class Topology {
   }
 
   /** Returns the configured master first, then a master without address, then the workers, by name. */
-  nodes(): readonly NodeInfo[] {
-    return this.#ordered
-  }
+  readonly nodes = (): readonly NodeInfo[] => this.#ordered
 
   find(name: string): NodeInfo | undefined {
     return this.#nodes.get(name)
   }
 
-  master(): NodeInfo {
-    return this.#master
-  }
+  readonly master = (): NodeInfo => this.#master
 
   /** Returns `undefined` before the first list. */
   isListed(name: string): boolean | undefined {
