@@ -4,7 +4,7 @@ import { type AcceptedTokens, createAcceptedTokens } from '../cache/accepted-tok
 import { type CoherenceCheck, createCoherenceCheck } from '../cache/coherence-check.ts'
 import { type CacheStages, createCache } from '../cache/index.ts'
 import type { KeySettings } from '../cache/key.ts'
-import type { LifetimesOf } from '../cache/lifetimes.ts'
+import { type LifetimesOf, ttlOf } from '../cache/lifetimes.ts'
 import { type CacheOperationsPorts, disabledCache } from '../cache/operations.ts'
 import { policyByName } from '../cache/purge.ts'
 import { createRecheckPace } from '../cache/recheck-pace.ts'
@@ -18,7 +18,6 @@ import type { CacheStoreState } from '../core/cache-index.ts'
 import type { EventListeners } from '../core/events.ts'
 import type { Caller, EdgeRead } from '../core/request.ts'
 import type { CacheIndex } from '../core/response.ts'
-import { ownEntry } from '../core/values.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
 import type { RedisReplica } from '../redis/replica.ts'
 import { createReplicaCalls } from '../redis/replica-calls.ts'
@@ -170,11 +169,6 @@ export function readLifetimes({ current }: ReloadableConfig): LifetimesOf {
       staleIfError,
     }
   }
-}
-
-/** Returns the freshness lifetime of an endpoint. Other replicas may have reported its names. */
-export function ttlOf({ endpoints, ttl, defaultTtl }: Config['cache'], group: string, name: string): number {
-  return ownEntry<number | undefined>(endpoints, name) ?? ownEntry<number>(ttl, group) ?? defaultTtl
 }
 
 /** Checked here, because `config/` does not have the catalogue. */

@@ -18,27 +18,27 @@ import type { RecentJoins, Traffic } from '../admin/console/traffic.ts'
 import type { Readiness } from '../admin/readiness.ts'
 import type { Audit } from '../audit/index.ts'
 import type { CoherenceCheck } from '../cache/coherence-check.ts'
-import { explain, resolveIndexUrl } from '../cache/explain.ts'
+import { CACHE_OFF, explain, readEntry } from '../cache/explain.ts'
 import { purgeCostOf, withSnapshots } from '../cache/purge.ts'
 import { bothContracts } from '../catalogue/index.ts'
+import type { Certificates } from '../config/certificates.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import { digestSharedSettings } from '../config/shared-settings.ts'
 import { weaknessOf } from '../config/weak-password.ts'
 import { digestText } from '../core/digests.ts'
 import { nameOf } from '../core/endpoint-names.ts'
 import type { RedisReplica } from '../redis/replica.ts'
-import { encodedSizes } from '../representation/encodings.ts'
+import type { StoreStatus } from '../redis/store-status.ts'
 import type { Drains } from '../upstream/drains.ts'
 import type { Cluster } from '../upstream/index.ts'
 import type { NodeContacts } from '../upstream/node-contacts.ts'
+import { nodeStates } from '../upstream/node-states.ts'
 import type { Api } from './api.ts'
-import type { Certificates } from './certificates.ts'
-import { createNodeDrains, nodeStates } from './console-nodes.ts'
+import { createNodeDrains } from './console-drains.ts'
 import { createPurge } from './console-purge.ts'
 import { type ProcessGroup, version } from './process.ts'
 import type { SharedAccess } from './redis.ts'
 import type { ReloadStatus } from './reload.ts'
-import type { StoreStatus } from './store-status.ts'
 
 /** Compares what this replica was given with what the others report. */
 export function compareReplicaSettings(
@@ -160,29 +160,8 @@ export function buildConsolePorts({ initial, current }: ReloadableConfig, parts:
     drains: createNodeDrains(parts),
     layoutMixture: () => cluster.view.layoutMixture?.(),
     permissionOf: (endpoint) => permissions.get(endpoint) ?? 'unknown',
-    explain: async (target, caller) => {
-      if (explained === undefined) return { cacheable: false, reason: 'the cache is off' }
-      return explain(explained, target, caller)
-    },
-    read: async ({ key, url: target }, caller) => {
-      if (explained === undefined) return { kind: 'missing' }
-      const resolved = explained.resolveTarget(await resolveIndexUrl(explained, target, caller))
-      // The key contains the permissions: another key is a response for other permissions.
-      if (typeof resolved === 'string' || resolved.key !== key) return { kind: 'otherPermissions' }
-      const lookup = await explained.index.peek(key, resolved.tags)
-      if (lookup.kind !== 'hit') return { kind: 'missing' }
-      const { body: bytes, etag, forms, age, ttl } = lookup.response
-      const { fenced } = lookup.epochs
-      return {
-        kind: 'stored',
-        etag,
-        bytes,
-        fenced,
-        local: lookup.isLocal,
-        freshFor: ttl - age,
-        encodings: encodedSizes(forms),
-      }
-    },
+    explain: async (url, caller) => (explained === undefined ? CACHE_OFF : explain(explained, url, caller)),
+    read: (entry, caller) => readEntry(explained, entry, caller),
   }
 }
 

@@ -3,7 +3,8 @@ import type { ConditionalTags, Endpoint, Tag, WriteEndpoint } from '../catalogue
 import { nameOf } from '../core/endpoint-names.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { Caller, EdgeRead } from '../core/request.ts'
-import type { CacheIndex, Lookup } from '../core/response.ts'
+import type { CacheIndex, EntryContents, Lookup } from '../core/response.ts'
+import { encodedSizes } from '../core/stored-forms.ts'
 import { type CacheTarget, type ResolveTarget, SNAPSHOT_MARK } from './key.ts'
 import { needsResponse, parseTag } from './policy.ts'
 
@@ -82,6 +83,9 @@ function decodeNode(encoded: string): string {
   }
 }
 
+/** The explanation of every URL if the cache is off. */
+export const CACHE_OFF = { cacheable: false, reason: 'the cache is off' } as const
+
 /** Explains a URL as the index shows it. Throws as `resolveIndexUrl` does. */
 export async function explain(ports: ExplainPorts, indexUrl: string, caller: Caller): Promise<Explanation> {
   const request = await resolveIndexUrl(ports, indexUrl, caller)
@@ -111,6 +115,24 @@ export async function explain(ports: ExplainPorts, indexUrl: string, caller: Cal
     next: derived ?? next,
     invalidatedBy: invalidatingWrites(ports.catalogue, tags),
   }
+}
+
+/** Reads an entry as this caller would receive it. Throws as `resolveIndexUrl` does. `ports`: undefined if the cache is off. */
+export async function readEntry(
+  ports: ExplainPorts | undefined,
+  { key, url }: { readonly key: string; readonly url: string },
+  caller: Caller,
+): Promise<EntryContents> {
+  if (ports === undefined) return { kind: 'missing' }
+  const resolved = ports.resolveTarget(await resolveIndexUrl(ports, url, caller))
+  // The key contains the permissions: another key is a response for other permissions.
+  if (typeof resolved === 'string' || resolved.key !== key) return { kind: 'otherPermissions' }
+  const lookup = await ports.index.peek(key, resolved.tags)
+  if (lookup.kind !== 'hit') return { kind: 'missing' }
+  const { body: bytes, etag, forms, age, ttl } = lookup.response
+  const { fenced } = lookup.epochs
+  const encodings = encodedSizes(forms)
+  return { kind: 'stored', etag, bytes, fenced, local: lookup.isLocal, freshFor: ttl - age, encodings }
 }
 
 /** Returns what the next request is, if a snapshot of the collection can answer it. */

@@ -1,6 +1,7 @@
 /** How long a response is served: fresh after its arrival, and stale after that; and the lifetimes for `GET /cache/config`. */
 import type { CacheGroup } from '../catalogue/endpoint.ts'
 import type { StoredResponse } from '../core/response.ts'
+import { ownEntry } from '../core/values.ts'
 import type { CompiledPolicy } from './policy.ts'
 
 /** Milliseconds that a response is fresh after its arrival, and that it may be served after that (RFC 5861). */
@@ -15,6 +16,18 @@ export interface FreshnessLifetimes {
 export type LifetimesOf = (group: CacheGroup, name: string) => FreshnessLifetimes
 
 export type StaleTimes = Pick<StoredResponse, 'staleWhileRevalidate' | 'staleIfError' | 'staleWhileHot'>
+
+/** The settings of lifetimes, in milliseconds: by endpoint, by cache group, and of all other groups. */
+export interface TtlSettings {
+  readonly endpoints: Readonly<Record<string, number | undefined>>
+  readonly ttl: Readonly<Record<string, number>>
+  readonly defaultTtl: number
+}
+
+/** Returns the freshness lifetime of an endpoint. Other replicas may have reported its names. */
+export function ttlOf({ endpoints, ttl, defaultTtl }: TtlSettings, group: string, name: string): number {
+  return ownEntry(endpoints, name) ?? ownEntry(ttl, group) ?? defaultTtl
+}
 
 const MIN_AUTOMATIC_MS = 3000
 const MAX_AUTOMATIC_MS = 30_000

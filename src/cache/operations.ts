@@ -10,7 +10,7 @@ import { collectInTurns } from '../query/collect.ts'
 import { CollectionError, type CollectionPage, parseCollectionRequest, parsePage } from '../query/request.ts'
 import { cacheEntries } from '../query/sources.ts'
 import type { Element } from '../query/value.ts'
-import { explain } from './explain.ts'
+import { CACHE_OFF, explain } from './explain.ts'
 import { effectiveLifetimes } from './lifetimes.ts'
 import { type CacheForm, classicForm, type FoundResponses, type ListedEntries, newerForm } from './operation-forms.ts'
 import { listPurged, type PurgePorts, policyByName, purge, purgeCostOf, purgeScopeOf } from './purge.ts'
@@ -71,7 +71,7 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
       }),
     cacheExplain: async ({ query, caller, endpoint: { contract } }) => {
       const form = forms[contract]
-      if (explained === undefined) return form.explanation({ cacheable: false, reason: 'the cache is off' })
+      if (explained === undefined) return form.explanation(CACHE_OFF)
       const name = nameOf(parseName(query.url ?? '/', contract))
       return form.explanation(await explain(explained, name, caller))
     },

@@ -124,3 +124,9 @@ export interface PurgeCost {
   /** Entries that are never served stale, with the URLs of the first ones: after a soft purge, the next request waits for a node. */
   readonly neverStale: { readonly entries: number; readonly urls: readonly string[] }
 }
+
+/** What is wrong with Redis, and what to do. */
+export interface RedisFault {
+  readonly reason: 'redisUnreachable' | 'redisSlow' | 'redisFull' | 'redisWrongType'
+  readonly detail: string
+}

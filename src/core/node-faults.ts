@@ -59,3 +59,19 @@ export function errorCodeOf(
   if (request.ofCaller && codeOfCaller !== code) return codeOfCaller
   return sent && !request.isRead ? codeOfSentWrite : code
 }
+
+/**
+ * `up`: the latest call of all replicas was answered. `not tried`: no replica has called the node. `failing`: the latest
+ * call failed, and the next is sent. `hangs`: the node accepts calls and answers none, or cannot carry them out.
+ */
+export type NodeStateName =
+  | 'up'
+  | 'not tried'
+  | 'failing'
+  | 'hangs'
+  | 'ejected'
+  | 'drained'
+  | 'cut off'
+  | 'full'
+  | 'no address'
+  | 'not listed'

@@ -251,3 +251,18 @@ export interface CacheIndex {
   /** Returns how many purges, of any replica, this process has received. What it listed before one is outdated. */
   purgeCount(): number
 }
+
+/** A stored response as the console shows it. */
+export type EntryContents =
+  | {
+      readonly kind: 'stored'
+      readonly etag: string
+      readonly encodings: Readonly<Record<string, number>>
+      readonly freshFor: number
+      readonly fenced: boolean
+      readonly local: boolean
+      readonly bytes: Buffer
+    }
+  /** The entry belongs to callers with other permissions. */
+  | { readonly kind: 'otherPermissions' }
+  | { readonly kind: 'missing' }

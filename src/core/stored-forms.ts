@@ -33,3 +33,11 @@ export interface PreparedHead {
     readonly pairs: readonly string[]
   }
 }
+
+/** Returns the size in bytes of each encoded form that exists, by coding. */
+export function encodedSizes(forms: StoredForms): Readonly<Record<string, number>> {
+  const sizes = (['br', 'gzip'] as const).map((coding) => [coding, forms[coding]?.encoded] as const)
+  return Object.fromEntries(
+    sizes.flatMap(([coding, bytes]) => (Buffer.isBuffer(bytes) ? [[coding, bytes.length]] : [])),
+  )
+}

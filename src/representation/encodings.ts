@@ -1,7 +1,7 @@
 /** Content codings of stored responses (RFC 9110 section 12.5.3). A large body is compressed once, off the main thread. */
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
-import type { Coding, StoredForm, StoredForms } from '../core/stored-forms.ts'
+import type { Coding, StoredForm } from '../core/stored-forms.ts'
 
 /** What a client accepts. */
 export interface AcceptedCodings {
@@ -33,14 +33,6 @@ const compress: Readonly<Record<Coding, (bytes: Buffer) => Promise<Buffer>>> = {
 
 const acceptedByHeader = new Map<string, AcceptedCodings>()
 let running = 0
-
-/** Returns the size in bytes of each encoded form that exists, by coding. */
-export function encodedSizes(forms: StoredForms): Readonly<Record<string, number>> {
-  const sizes = (['br', 'gzip'] as const).map((coding) => [coding, forms[coding]?.encoded] as const)
-  return Object.fromEntries(
-    sizes.flatMap(([coding, bytes]) => (Buffer.isBuffer(bytes) ? [[coding, bytes.length]] : [])),
-  )
-}
 
 /** Parses `Accept-Encoding`. A malformed header counts as absent. */
 export function parseAcceptEncoding(header: string | undefined): AcceptedCodings {

@@ -15,7 +15,7 @@ const NO_SERVER = /^src\/cli[/.]/
 /** Not linear, but no client, node or other user of Redis chooses the text, or its length is bounded: file and why. */
 const NO_FOREIGN_TEXT: Readonly<Record<string, string>> = {
   'src/access/tokens.ts': 'at most 4 KiB of JSON that was parsed before, in which every string ends',
-  'src/app/certificates.ts': 'files of certificates that the settings name',
+  'src/config/certificates.ts': 'files of certificates that the settings name',
   'src/audit/record.ts': 'lines of the audit file, which the edge has written',
   'src/cache/policy.ts': 'templates of tags in the catalogue',
   'src/config/environment.ts': 'names of environment variables',

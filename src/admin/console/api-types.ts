@@ -1,5 +1,6 @@
 /** JSON bodies of the console API (`/api/…` of the operations listener). Times are milliseconds, sizes are bytes. */
 
+import type { RedisFault } from '../../core/cache-index.ts'
 import type { NodeSummary, Rates } from './node-types.ts'
 import type { ProblemKind } from './problem-kinds.ts'
 
@@ -38,11 +39,6 @@ export interface Now {
 
 /** The present load of a node by the calls of this replica. */
 export type NodeLoad = Pick<NodeSummary, 'name' | 'type' | 'state' | 'inFlight' | 'limit' | 'queue' | 'drain'>
-
-export interface RedisFault {
-  readonly reason: 'redisUnreachable' | 'redisSlow' | 'redisFull' | 'redisWrongType'
-  readonly detail: string
-}
 
 export interface CacheState {
   readonly enabled: boolean

@@ -4,6 +4,7 @@ import { Type } from 'typebox'
 import { type IndexEntry, shownEntry } from '../../core/cache-index.ts'
 import { EdgeError } from '../../core/errors.ts'
 import type { Caller } from '../../core/request.ts'
+import type { EntryContents } from '../../core/response.ts'
 import { cacheEntries } from '../../query/sources.ts'
 import { requirePermission } from '../sign-in.ts'
 import { createEntryList, type EntryQuery } from './cache-entries.ts'
@@ -17,7 +18,7 @@ import type {
   Selection,
 } from './cache-types.ts'
 import type { Coherence } from './coherence-types.ts'
-import type { ConsolePorts, EntryContents } from './ports.ts'
+import type { ConsolePorts } from './ports.ts'
 
 const PURGE_PERMISSION = 'cache:purge'
 /** Keys of one purge. The page sends several requests for more, and shows progress between them. */

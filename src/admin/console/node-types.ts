@@ -1,6 +1,7 @@
 /** JSON bodies of the console API of nodes and replicas. Times are milliseconds. */
 import type { LocalState } from '../../core/cache-index.ts'
 import type { NodeContribution } from '../../core/events.ts'
+import type { NodeStateName } from '../../core/node-faults.ts'
 
 /** `GET /api/nodes`. */
 export interface Nodes {
@@ -18,22 +19,6 @@ export interface Nodes {
   /** Length at most of the reason of a drain. */
   readonly maxReasonChars: number
 }
-
-/**
- * `up`: the latest call of all replicas was answered. `not tried`: no replica has called the node. `failing`: the latest
- * call failed, and the next is sent. `hangs`: the node accepts calls and answers none, or cannot carry them out.
- */
-export type NodeStateName =
-  | 'up'
-  | 'not tried'
-  | 'failing'
-  | 'hangs'
-  | 'ejected'
-  | 'drained'
-  | 'cut off'
-  | 'full'
-  | 'no address'
-  | 'not listed'
 
 /** A node as this replica sees it. Latencies and counts of calls cover the last five minutes. */
 export interface NodeSummary {

@@ -2,7 +2,7 @@
 
 import type { IndexEntry, SnapshotState } from '../../core/cache-index.ts'
 import type { Caller } from '../../core/request.ts'
-import type { CacheIndex } from '../../core/response.ts'
+import type { CacheIndex, EntryContents } from '../../core/response.ts'
 import type { Readiness } from '../readiness.ts'
 import type { ConsoleAdvice } from './advice.ts'
 import type { CacheState, CertificateState, ClientPort, GrowingQueue } from './api-types.ts'
@@ -97,20 +97,6 @@ export interface NodeDrains {
   drain(node: string, how: DrainOptions, by: PurgeCaller): Promise<DrainResult>
   putBack(node: string, by: PurgeCaller): Promise<DrainResult>
 }
-
-export type EntryContents =
-  | {
-      readonly kind: 'stored'
-      readonly etag: string
-      readonly encodings: Readonly<Record<string, number>>
-      readonly freshFor: number
-      readonly fenced: boolean
-      readonly local: boolean
-      readonly bytes: Buffer
-    }
-  /** The entry belongs to callers with other permissions. */
-  | { readonly kind: 'otherPermissions' }
-  | { readonly kind: 'missing' }
 
 export interface PurgeCaller {
   readonly caller: Caller

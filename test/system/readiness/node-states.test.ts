@@ -1,7 +1,8 @@
 /** What operators see of a node that hangs, and of one that fails while no client asks for it. */
 import t, { type Test } from 'tap'
 import { startSimulator } from '../../../packages/simulator/src/index.ts'
-import type { NodeStateName, Nodes } from '../../../src/admin/console/node-types.ts'
+import type { Nodes } from '../../../src/admin/console/node-types.ts'
+import type { NodeStateName } from '../../../src/core/node-faults.ts'
 import { type RunningEdge, startEdge } from '../../support/edge.ts'
 import { eventually } from '../../support/eventually.ts'
 

@@ -1,8 +1,8 @@
 /** What is wrong with Redis, as the log, the probes and the console show it. */
-import type { RedisFault } from '../admin/console/api-types.ts'
-import { describeFailure, explainFailure } from '../redis/failures.ts'
-import type { HeartbeatFailure } from '../redis/heartbeat.ts'
-import type { StoreEvent } from '../redis/options.ts'
+import type { RedisFault } from '../core/cache-index.ts'
+import { describeFailure, explainFailure } from './failures.ts'
+import type { HeartbeatFailure } from './heartbeat.ts'
+import type { StoreEvent } from './options.ts'
 
 /** Whether reads use Redis, and the last event of the cache store. */
 export interface StoreStatus {

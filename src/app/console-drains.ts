@@ -1,65 +1,12 @@
-/** What the console shows of nodes, and how it drains them. */
+/** Drains of nodes by operators, with audit records and events in the charts. */
 import { randomUUID } from 'node:crypto'
 import type { ConsoleHistory } from '../admin/console/history.ts'
-import type { DrainResult, NodeStateName } from '../admin/console/node-types.ts'
-import type { NodeDrains, NodeState, PurgeCaller } from '../admin/console/ports.ts'
+import type { DrainResult } from '../admin/console/node-types.ts'
+import type { NodeDrains, PurgeCaller } from '../admin/console/ports.ts'
 import type { Audit } from '../audit/index.ts'
 import { durationFormat } from '../config/formats.ts'
-import type { Drain } from '../core/drains.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { Drains } from '../upstream/drains.ts'
-import type { Cluster, NodeStatus } from '../upstream/index.ts'
-import type { NodeContacts } from '../upstream/node-contacts.ts'
-
-/** Returns the state of each node as the console shows it. */
-export function nodeStates({ status, view }: Cluster, contacts: Pick<NodeContacts, 'states'>): NodeState[] {
-  const now = Date.now()
-  const contactStates = contacts.states()
-  return status().map((node) => {
-    const { name, type, layout, inFlight, limit, slots, queue, budget, ejectedUntil, cutOffUntil, lastFailure, drain } =
-      node
-    const until = ejectedUntil ?? cutOffUntil
-    const { version } = view.find(name) ?? {}
-    return {
-      name,
-      type,
-      state: stateOf(node, view, contactStates.get(name) ?? 'not tried'),
-      inFlight,
-      limit,
-      slots,
-      queue,
-      ...(budget && { budget }),
-      ...(version !== undefined && { version }),
-      ...(layout && { layout }),
-      ...(drain && { drain: drainOf(drain, now) }),
-      ...(until !== undefined && { ejectedFor: Math.max(0, until - now) }),
-      ...(lastFailure && {
-        lastFailure: { fault: lastFailure.fault, detail: lastFailure.detail, ago: now - lastFailure.at },
-      }),
-    }
-  })
-}
-
-function drainOf({ by, at, reason, until }: Drain, now: number): NonNullable<NodeState['drain']> {
-  const end = until === undefined ? {} : { endsIn: Math.max(0, until - now) }
-  return { by, ago: Math.max(0, now - at), ...(reason !== undefined && { reason }), ...end }
-}
-
-/** Returns why the node receives no calls, or what the latest one showed. */
-function stateOf(
-  node: NodeStatus,
-  view: Cluster['view'],
-  contact: 'answered' | 'failing' | 'not tried',
-): NodeStateName {
-  const { name, addressed, listed, ejectedUntil, hangs, cutOffUntil, drain } = node
-  if (drain !== undefined) return 'drained'
-  if (ejectedUntil !== undefined) return hangs ? 'hangs' : 'ejected'
-  if (cutOffUntil !== undefined) return 'cut off'
-  if (!addressed) return 'no address'
-  if (contact !== 'answered') return contact
-  if (!view.isAvailable(name)) return 'full'
-  return listed === false ? 'not listed' : 'up'
-}
 
 const ROUTE = '/api/nodes/:node/drain'
 
