@@ -28,6 +28,8 @@ export interface AttachOptions {
   readonly rejectionForm: ListenerOptions['rejectionForm']
 }
 
+const WITHOUT_RESPONSE: ReadonlySet<string> = new Set(['ECONNRESET', 'ERR_TLS_HANDSHAKE_TIMEOUT'])
+
 /** Attaches the listeners to the server. */
 export function attach(server: Server, options: AttachOptions): void {
   const { connections, rules, drain, onReject, rejectionForm } = options
@@ -85,7 +87,8 @@ export function attach(server: Server, options: AttachOptions): void {
     connection.rejectAfterResponses(() => reject(socket, new EdgeError(905), request))
   })
   server.on('clientError', (fault, socket: Socket) => {
-    if (socket.destroyed || (fault as NodeJS.ErrnoException).code === 'ECONNRESET') {
+    // Before the end of the handshake the client has sent no request that could have a response.
+    if (socket.destroyed || WITHOUT_RESPONSE.has((fault as NodeJS.ErrnoException).code ?? '')) {
       socket.destroy()
       return
     }

@@ -1,5 +1,7 @@
+import { once } from 'node:events'
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:https'
+import { connect as connectPlain } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { connect, type SecureVersion } from 'node:tls'
 import t from 'tap'
@@ -120,4 +122,23 @@ t.test('plain HTTP on a TLS port is closed', async (t) => {
   const { text, ended } = await exchange(port, 'GET / HTTP/1.1\r\nHost: edge\r\n\r\n')
   t.notMatch(text, 'HTTP/1.1 200')
   t.ok(ended)
+})
+
+t.test('a connection whose handshake takes too long is closed, and gets no response', async (t) => {
+  const rejected: unknown[] = []
+  const { port, listener } = await serve(t, {
+    tls: pairIn(t.testdir()),
+    timeouts: { headers: 50, body: 30_000, write: 30_000, expect: 10_000, idle: 72_000 },
+    onReject: (request) => rejected.push(request),
+  })
+  const tooLate = Promise.race(listener.servers.map((server) => once(server, 'tlsClientError')))
+  const raw = connectPlain(port, '127.0.0.1')
+  await once(raw, 'connect')
+  t.match(await tooLate, [{ code: 'ERR_TLS_HANDSHAKE_TIMEOUT' }])
+  let text = ''
+  const socket = connect({ socket: raw, rejectUnauthorized: false }).on('data', (chunk) => (text += chunk))
+  socket.on('error', () => undefined)
+  await new Promise((resolve) => socket.once('close', resolve))
+  t.equal(text, '')
+  t.strictSame(rejected, [])
 })
