@@ -56,26 +56,37 @@ export interface Deadline {
 }
 
 /**
- * Starts the time of a call; `timeout` in milliseconds. The timers of undici are off, since they run up to a second
- * late. `AbortSignal.any` is not used, since Node 20 may collect a composed signal that still has listeners.
+ * Starts the time of a call; `timeout` in milliseconds. The signal is aborted with the reason of the client, or with the one
+ * that `late` returns. The timers of undici are off, since they run up to a second late. `AbortSignal.any` is not used, since
+ * Node 20 may collect a composed signal that still has listeners.
  */
-export function startDeadline(timeout: number | undefined, client: AbortSignal, clock: () => number): Deadline {
+export function startDeadline(
+  timeout: number | undefined,
+  client: AbortSignal,
+  clock: () => number,
+  late?: () => unknown,
+): Deadline {
   const controller = new AbortController()
   const end = timeout === undefined ? Number.POSITIVE_INFINITY : clock() + timeout
-  const cancel = () => controller.abort('cancelled')
+  let hasExpired = false
+  const cancel = () => controller.abort(client.reason)
+  const expire = () => {
+    hasExpired ||= !controller.signal.aborted
+    controller.abort(late?.())
+  }
   // If the event loop was blocked, the timer runs before the I/O that is already there: process that first.
   let expiry: NodeJS.Immediate | undefined
-  const expire = () => {
-    expiry = setImmediate(() => controller.abort('timeout'))
+  const expireSoon = () => {
+    expiry = setImmediate(expire)
   }
-  const timer = timeout === undefined ? undefined : setTimeout(expire, timeout)
+  const timer = timeout === undefined ? undefined : setTimeout(expireSoon, timeout)
   if (client.aborted) cancel()
   else client.addEventListener('abort', cancel, { once: true })
   return {
     signal: controller.signal,
     remaining: () => end - clock(),
-    fault: () => (controller.signal.reason === 'timeout' ? 'timeout' : 'cancelled'),
-    expire: () => controller.abort('timeout'),
+    fault: () => (hasExpired ? 'timeout' : 'cancelled'),
+    expire,
     end: () => {
       clearTimeout(timer)
       clearImmediate(expiry)

@@ -5,7 +5,7 @@ import { EdgeError } from '../core/errors.ts'
 import type { JoinEvent } from '../core/events.ts'
 import type { ClusterView } from '../core/node-call.ts'
 import type { Caller, EdgeRead, Handler } from '../core/request.ts'
-import { type TimeLimits, timeLimitOf } from '../core/timing.ts'
+import { type Deadline, startDeadline, type TimeLimits, timeLimitOf } from '../core/timing.ts'
 import { sortFieldsOf } from '../query/order.ts'
 import { DEFAULT_LIMIT, type PageWindow } from '../query/request.ts'
 import type { DatabaseSource } from '../query/sources.ts'
@@ -96,17 +96,13 @@ export function omitParameters(query: EdgeRead['query'], ...names: readonly stri
  * The deadlines of a fan-out. They are nested: client > request > fan-out > node, each with a margin in which the outer
  * one can still respond. A node that hangs costs its own rows only; those of the others are still in time.
  */
-interface FanOut {
-  /** Aborted when the client leaves, or when the time for all parts is over. */
-  readonly signal: AbortSignal
+interface FanOut extends Pick<Deadline, 'signal' | 'end'> {
   /** By performance.now(). */
   readonly startedAt: number
   /** When nodes must have responded, by performance.now(); Infinity without a timeout. */
   readonly deadline: number
   /** When a share of the nodes' time is over: 0.5 is half of it. */
   deadlineAt(share: number): number
-  /** Frees the timer; must be called when the response is complete. */
-  end(): void
 }
 
 /** The margin between two deadlines, as a share of the timeout, and its maximum. */
@@ -114,29 +110,17 @@ const MARGIN_SHARE = 0.04
 const MAX_MARGIN_MS = 400
 
 /** `total`: the milliseconds that the request may take. */
-function startFanOut({ client: { signal }, waitForComplete }: EdgeRead, total: number): FanOut {
-  const controller = new AbortController()
-  // Every node adds a listener; above ten Node.js would warn of a leak.
-  setMaxListeners(0, controller.signal)
+function startFanOut({ client, waitForComplete }: EdgeRead, total: number): FanOut {
   const startedAt = performance.now()
   const margin = Math.min(MAX_MARGIN_MS, total * MARGIN_SHARE)
-  const leave = () => controller.abort(signal.reason)
-  if (signal.aborted) leave()
-  else signal.addEventListener('abort', leave, { once: true })
   // Calls to nodes end by their own deadline. This one ends other waits, such as for a fetch of another replica.
-  const expire = () => controller.abort(new EdgeError(922, ' (its part was not there in time)'))
-  const timer = waitForComplete ? undefined : setTimeout(expire, total - margin)
+  const late = () => new EdgeError(922, ' (its part was not there in time)')
+  const timeout = waitForComplete ? undefined : total - margin
+  const { signal, end } = startDeadline(timeout, client.signal, () => performance.now(), late)
+  // Every node adds a listener; above ten Node.js would warn of a leak.
+  setMaxListeners(0, signal)
   const forNodes = waitForComplete ? Number.POSITIVE_INFINITY : total - 2 * margin
-  return {
-    signal: controller.signal,
-    startedAt,
-    deadline: startedAt + forNodes,
-    deadlineAt: (share) => startedAt + forNodes * share,
-    end: () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', leave)
-    },
-  }
+  return { signal, end, startedAt, deadline: startedAt + forNodes, deadlineAt: (share) => startedAt + forNodes * share }
 }
 
 /** Calls `work` for each item, at most `concurrency` at once, and returns the results in the order of the items. */

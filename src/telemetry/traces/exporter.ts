@@ -194,7 +194,8 @@ function resultOf(outcome: unknown, deadline: Deadline): SendResult {
 }
 
 function reasonOf(fault: unknown, deadline: Deadline): string {
-  // An aborted request rejects with the reason of the signal, which is no Error.
-  if (!(fault instanceof Error)) return deadline.fault() === 'timeout' ? 'timed out' : 'stopped'
+  // An aborted request rejects with the reason of the signal.
+  if (!(fault instanceof Error) || fault === deadline.signal.reason)
+    return deadline.fault() === 'timeout' ? 'timed out' : 'stopped'
   return 'code' in fault && typeof fault.code === 'string' ? fault.code : fault.name
 }
