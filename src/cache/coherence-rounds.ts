@@ -83,32 +83,48 @@ export function createResult(clients: readonly CoherenceClient[]): CoherenceResu
   return { rounds: 0, replicas: names.map((replica) => ({ replica, reads: 0, stale: 0, delays: [] })), staleReads: [] }
 }
 
-/** Adds to `result` after each read. Stops after a round in which a replica did not show the write. */
-export async function runRounds(options: RoundsOptions, result: CoherenceResult): Promise<void> {
-  const { clients, rounds, sleep, onRound, remedy } = options
+/** Reads through the clients, and counts the responses that lack the latest write. */
+class CountedReads {
   /** Values before the latest write. A response with one of them is stale. */
-  const superseded = new Set<string | undefined>([undefined])
-  let latest = { round: 0, replica: clients[0]?.replica ?? '', at: 0 }
+  readonly superseded = new Set<string | undefined>([undefined])
+  /** The latest write. `at`: its acknowledgement, in monotonic milliseconds. */
+  latest: { readonly round: number; readonly replica: string; readonly at: number }
+  readonly #result: CoherenceResult
 
-  const read = async (client: CoherenceClient): Promise<CoherenceRead & { readonly isStale: boolean }> => {
+  constructor(result: CoherenceResult, creator: string) {
+    this.#result = result
+    this.latest = { round: 0, replica: creator, at: 0 }
+  }
+
+  async read(client: CoherenceClient): Promise<CoherenceRead & { readonly isStale: boolean }> {
     const response = await client.read()
     const { replica } = client
-    const isStale = superseded.has(response.value)
-    const counts = result.replicas.find((each) => each.replica === replica)
+    const isStale = this.superseded.has(response.value)
+    const { replicas, staleReads } = this.#result
+    const counts = replicas.find((each) => each.replica === replica)
     if (counts !== undefined) {
       counts.reads += 1
       counts.stale += isStale ? 1 : 0
     }
-    const { round, replica: writtenThrough, at } = latest
-    const isKnown = result.staleReads.some((each) => each.round === round && each.replica === replica)
+    const { round, replica: writtenThrough, at } = this.latest
+    const isKnown = staleReads.some((each) => each.round === round && each.replica === replica)
     if (isStale && !isKnown) {
       const { requestId, cacheStatus } = response
       const id = requestId === undefined ? {} : { requestId }
       const afterMs = Math.round(performance.now() - at)
-      result.staleReads.push({ round, replica, writtenThrough, afterMs, ...id, cacheStatus })
+      staleReads.push({ round, replica, writtenThrough, afterMs, ...id, cacheStatus })
     }
     return { ...response, isStale }
   }
+}
+
+/** Adds to `result` after each read. Stops after a round in which a replica did not show the write. */
+export async function runRounds(options: RoundsOptions, result: CoherenceResult): Promise<void> {
+  const { clients, rounds, sleep, onRound, remedy } = options
+  const [creator] = clients
+  if (creator === undefined) return
+  const reads = new CountedReads(result, creator.replica)
+  const read = (client: CoherenceClient) => reads.read(client)
 
   const forAll = async <Value>(use: (client: CoherenceClient) => Promise<Value>): Promise<readonly Value[]> => {
     const all = await Promise.allSettled(clients.map(use))
@@ -127,7 +143,7 @@ export async function runRounds(options: RoundsOptions, result: CoherenceResult)
       const isLongHit = (cacheStatus: string): boolean =>
         /;\s*hit\b/.test(cacheStatus) && (waited > LONG_HIT_LIMIT_MS || /\bttl=[1-9]/.test(cacheStatus))
       const missed = responses.findIndex(({ isStale, cacheStatus }) => isStale || !isLongHit(cacheStatus))
-      if (missed < 0) return responses.forEach(({ value }) => void superseded.add(value))
+      if (missed < 0) return responses.forEach(({ value }) => void reads.superseded.add(value))
       if (waited > PRIME_LIMIT_MS) {
         const reason = `${clients[missed]?.replica} does not answer from its cache`
         const status = `Cache-Status: ${responses[missed]?.cacheStatus}`
@@ -142,7 +158,7 @@ export async function runRounds(options: RoundsOptions, result: CoherenceResult)
     let isShown = false
     for (let count = 0; count < MIN_READS || !isShown; count++) {
       const { isStale } = await read(client)
-      const waited = performance.now() - latest.at
+      const waited = performance.now() - reads.latest.at
       if (!isStale && !isShown) {
         isShown = true
         result.replicas.find(({ replica }) => replica === client.replica)?.delays.push(waited)
@@ -153,16 +169,14 @@ export async function runRounds(options: RoundsOptions, result: CoherenceResult)
     return true
   }
 
-  const [creator] = clients
-  if (creator === undefined) return
   await creator.write(0)
-  latest.at = performance.now()
+  reads.latest = { ...reads.latest, at: performance.now() }
   for (let round = 1; round <= rounds; round++) {
     onRound?.(round)
     await prime()
     const writer = clients[(round - 1) % clients.length] ?? creator
     await writer.write(round)
-    latest = { round, replica: writer.replica, at: performance.now() }
+    reads.latest = { round, replica: writer.replica, at: performance.now() }
     const isShown = await forAll(readUntilShown)
     if (isShown.includes(false)) return
     result.rounds = round

@@ -1,6 +1,6 @@
 /** Node time by caller and endpoint over the last minutes: which requests caused which calls. Bounded in size. */
 import { Type } from 'typebox'
-import { type EventListeners, type RequestEvent, wasSent } from '../../core/events.ts'
+import { type EventListeners, type NodeCallEvent, type RequestEvent, wasSent } from '../../core/events.ts'
 import { validatorOf } from '../validation.ts'
 import { NOT_SIGNED_IN, OTHERS, shortenName } from './caller-names.ts'
 import type { CallerCost, CostCounts, CostReport, Costs, EndpointCost } from './cost-types.ts'
@@ -62,10 +62,12 @@ interface Minute {
   readonly callers: Map<string | null, CallerCell>
   pairs: number
 }
-interface Pending extends Endpoint {
+type CallCounts = Pick<Counts, 'calls' | 'nodeTime'>
+interface Pending extends Endpoint, CallCounts {
   readonly since: number
-  calls: number
-  nodeTime: number
+}
+interface EndedRequest extends Endpoint {
+  readonly caller: string
 }
 
 /** The counts of the last minutes. */
@@ -127,33 +129,64 @@ function addCell(minute: Minute, name: string | null, { method, route }: Endpoin
   return cell
 }
 
+/** Finds the request that caused a call: calls end before their request, and those of a refresh in the background after it. */
+class CallsOfRequests {
+  /** Calls of requests that have not ended, oldest first. */
+  readonly #pending = new Map<string, Pending>()
+  readonly #ended = new Map<string, EndedRequest>()
+  readonly #now: () => number
+  readonly #onUnclaimed: (calls: Pending) => void
+
+  /** `onUnclaimed`: receives calls that no request has claimed: those of the edge itself. */
+  constructor(now: () => number, onUnclaimed: (calls: Pending) => void) {
+    this.#now = now
+    this.#onUnclaimed = onUnclaimed
+  }
+
+  /** Returns the calls of a request that ends now. Later ones belong to it too. */
+  end(requestId: string, request: EndedRequest): CallCounts | undefined {
+    const calls = this.#pending.get(requestId)
+    this.#pending.delete(requestId)
+    this.#ended.set(requestId, request)
+    const [oldest] = this.#ended.keys()
+    if (this.#ended.size > MAX_REMEMBERED && oldest !== undefined) this.#ended.delete(oldest)
+    return calls
+  }
+
+  /** Returns the request of a call if it has ended. Otherwise the call is remembered for its end. */
+  add({ requestId, method, route, ms }: NodeCallEvent): EndedRequest | undefined {
+    const request = this.#ended.get(requestId)
+    if (request !== undefined) return request
+    const known = this.#pending.get(requestId)
+    if (known !== undefined) {
+      known.calls += 1
+      known.nodeTime += ms
+      return undefined
+    }
+    this.#pending.set(requestId, { since: this.#now(), method, route, calls: 1, nodeTime: ms })
+    this.giveUpOld()
+    return undefined
+  }
+
+  giveUpOld(): void {
+    for (const [id, calls] of this.#pending) {
+      if (this.#pending.size <= MAX_REMEMBERED && this.#now() - calls.since < UNCLAIMED_AFTER_MS) break
+      this.#pending.delete(id)
+      this.#onUnclaimed(calls)
+    }
+  }
+}
+
 export function createCosts({ requests, limit, now = Date.now }: CostsOptions): ConsoleCosts {
   const startedAt = now()
   const minutes = new CostMinutes()
-  const pending = new Map<string, Pending>()
-  const ended = new Map<string, Endpoint & { readonly caller: string }>()
   let others: readonly CostReport[] = []
-
-  const addCalls = (
-    caller: string | null,
-    endpoint: Endpoint,
-    { calls, nodeTime }: Pick<Pending, 'calls' | 'nodeTime'>,
-  ) => {
-    const { counts } = minutes.cellOf(now(), caller, endpoint)
-    counts.calls += calls
-    counts.nodeTime += nodeTime
-  }
-  /** Calls that no request has claimed are those of the edge itself. */
-  const giveUpOld = (): void => {
-    for (const [id, calls] of pending) {
-      if (pending.size <= MAX_REMEMBERED && now() - calls.since < UNCLAIMED_AFTER_MS) break
-      pending.delete(id)
-      addCalls(null, calls, calls)
-    }
-  }
+  const addCalls = (caller: string | null, endpoint: Endpoint, calls: CallCounts): void =>
+    addCallCounts(minutes.cellOf(now(), caller, endpoint).counts, calls)
+  const calls = new CallsOfRequests(now, (unclaimed) => addCalls(null, unclaimed, unclaimed))
   const countAll = (): CostReport => {
     requests.drain()
-    giveUpOld()
+    calls.giveUpOld()
     const oldest = Math.floor(now() / MINUTE_MS) - MINUTES
     const { callers, endpoints } = minutes.rowsAfter(oldest)
     // The running minute is one of them.
@@ -171,30 +204,14 @@ export function createCosts({ requests, limit, now = Date.now }: CostsOptions): 
         if (cache === 'hit' || cache === 'stale') counts.hits += 1
         else if (rejectedWith === undefined) countLimited(cell.caller, at)
         if (cache === 'hit') return
-        const calls = pending.get(requestId)
-        if (calls !== undefined) {
-          pending.delete(requestId)
-          counts.calls += calls.calls
-          counts.nodeTime += calls.nodeTime
-        }
-        // A refresh in the background follows. The event itself is used again for a later request.
-        ended.set(requestId, { caller, method: event.method, route: event.route })
-        const [oldest] = ended.keys()
-        if (ended.size > MAX_REMEMBERED && oldest !== undefined) ended.delete(oldest)
+        // The event itself is used again for a later request.
+        const caused = calls.end(requestId, { caller, method: event.method, route: event.route })
+        if (caused !== undefined) addCallCounts(counts, caused)
       },
       nodeCall: (call) => {
         if (!wasSent(call)) return
-        const { requestId, method, route, ms } = call
-        const request = ended.get(requestId)
-        if (request !== undefined) return addCalls(request.caller, request, { calls: 1, nodeTime: ms })
-        const known = pending.get(requestId)
-        if (known !== undefined) {
-          known.calls += 1
-          known.nodeTime += ms
-          return
-        }
-        pending.set(requestId, { since: now(), method, route, calls: 1, nodeTime: ms })
-        giveUpOld()
+        const request = calls.add(call)
+        if (request !== undefined) addCalls(request.caller, request, { calls: 1, nodeTime: call.ms })
       },
     },
     report: () => shortened(countAll(), MAX_REPORTED),
@@ -295,11 +312,15 @@ function emptyCounts(): Counts {
   return { requests: 0, hits: 0, calls: 0, nodeTime: 0 }
 }
 
-function addCounts(target: Counts, { requests, hits, calls, nodeTime }: CostCounts): void {
-  target.requests += requests
-  target.hits += hits
+function addCallCounts(target: Counts, { calls, nodeTime }: CallCounts): void {
   target.calls += calls
   target.nodeTime += nodeTime
+}
+
+function addCounts(target: Counts, added: CostCounts): void {
+  target.requests += added.requests
+  target.hits += added.hits
+  addCallCounts(target, added)
 }
 
 function sumOf(counts: readonly CostCounts[]): CostCounts {

@@ -57,36 +57,81 @@ interface OwnRecord extends TimedRecord {
   isWritten: boolean
 }
 
-type OwnRecords = Record<ChartSeries['name'], OwnRecord[]>
+/** The records of this process in its memory. Those that the store lacks are written later. */
+class OwnRecords {
+  readonly #store: HistoryStore | undefined
+  readonly #now: () => number
+  readonly #records: Readonly<Record<ChartSeries['name'], OwnRecord[]>> = { intervals: [], minutes: [], events: [] }
+  #writing: Promise<void> | undefined
+
+  constructor({ store, now }: Pick<RecorderOptions, 'store' | 'now'>) {
+    this.#store = store
+    this.#now = now
+  }
+
+  add(series: ChartSeries, seconds: number, text: string): void {
+    const records = this.#records[series.name]
+    records.push({ seconds, text, isWritten: this.#store === undefined })
+    const oldest = this.#now() / 1000 - series.lifetime
+    while ((records[0]?.seconds ?? oldest) < oldest || (series.name === 'events' && records.length > MAX_OWN_EVENTS))
+      records.shift()
+  }
+
+  /** Returns the texts in this time, oldest first. */
+  read(series: ChartSeries, from: number, to: number): readonly string[] {
+    return this.#records[series.name].filter(({ seconds }) => seconds >= from && seconds <= to).map(({ text }) => text)
+  }
+
+  /** Writes what is not written yet. A call during a write resolves with it. */
+  write(): Promise<void> {
+    this.#writing ??= this.#writeAll().finally(() => {
+      this.#writing = undefined
+    })
+    return this.#writing
+  }
+
+  /** Writes the last records, which a write in progress does not include. */
+  async close(): Promise<void> {
+    await this.#writing
+    await this.write()
+  }
+
+  /** Writes in the order of the series. */
+  async #writeAll(): Promise<void> {
+    if (this.#store === undefined) return
+    for (const series of Object.values(SERIES)) {
+      for (;;) {
+        const unwritten = this.#records[series.name].filter(({ isWritten }) => !isWritten)
+        const batch = unwritten.slice(0, MAX_RECORDS_PER_WRITE)
+        if (batch.length === 0) break
+        // A later update writes the remaining records, if they are still in memory.
+        if (!(await this.#store.add(series, batch))) return
+        for (const record of batch) record.isWritten = true
+      }
+    }
+  }
+}
 
 export function createRecorder({ name, run, traffic, store, now }: RecorderOptions): Recorder {
-  const records: OwnRecords = { intervals: [], minutes: [], events: [] }
+  const records = new OwnRecords({ store, now })
   const lastEvents = new Map<string, number>()
   const currentInterval = () => Math.floor(now() / INTERVAL_MS)
   /** The oldest interval that is not recorded. */
   let next = currentInterval()
   let minute = emptyMinute(Math.floor(next / INTERVALS_PER_MINUTE))
-  let writing: Promise<void> | undefined
 
-  const keep = (series: ChartSeries, seconds: number, text: string): void => {
-    const kept = records[series.name]
-    kept.push({ seconds, text, isWritten: store === undefined })
-    const oldest = now() / 1000 - series.lifetime
-    while ((kept[0]?.seconds ?? oldest) < oldest || (series.name === 'events' && kept.length > MAX_OWN_EVENTS))
-      kept.shift()
-  }
   const recordOf = (at: number, sums: Counts) => ({
     ...{ run, replica: name, at, sums },
     ...{ latencies: sums.times.pairs(), nodeLatencies: sums.nodeTimes.pairs() },
   })
   const closeMinute = (): void => {
     const { at } = minute
-    if (minute.isUsed) keep(SERIES.minutes, at * 60, encodeRecord(recordOf(at, minute)))
+    if (minute.isUsed) records.add(SERIES.minutes, at * 60, encodeRecord(recordOf(at, minute)))
     minute = emptyMinute(at + 1)
   }
   const closeInterval = (at: number): void => {
     const record = recordOf(at, traffic.interval(at) ?? emptyCounts())
-    keep(SERIES.intervals, (at * INTERVAL_MS) / 1000, encodeRecord(record))
+    records.add(SERIES.intervals, (at * INTERVAL_MS) / 1000, encodeRecord(record))
     const ofMinute = Math.floor(at / INTERVALS_PER_MINUTE)
     if (minute.at !== ofMinute) {
       closeMinute()
@@ -103,14 +148,6 @@ export function createRecorder({ name, run, traffic, store, now }: RecorderOptio
     for (let at = Math.max(next, current - INTERVALS); at < current; at++) closeInterval(at)
     next = current
   }
-  const write = (): Promise<void> => {
-    if (store === undefined) return Promise.resolve()
-    writing ??= writeAll(records, store).finally(() => {
-      writing = undefined
-    })
-    return writing
-  }
-
   const recordEvent: Recorder['recordEvent'] = ({ kind, text }) => {
     const at = now()
     const same = `${kind} ${text}`
@@ -118,13 +155,13 @@ export function createRecorder({ name, run, traffic, store, now }: RecorderOptio
     if (lastEvents.size >= MAX_OWN_EVENTS) lastEvents.clear()
     lastEvents.set(same, at)
     const event = { at, replica: name, kind, ...(text !== undefined && { text }) }
-    keep(SERIES.events, at / 1000, encodeEvent(run, event))
+    records.add(SERIES.events, at / 1000, encodeEvent(run, event))
   }
 
   return {
     update: () => {
       closeIntervals()
-      return write()
+      return records.write()
     },
     recordEvent,
     listeners: {
@@ -134,29 +171,13 @@ export function createRecorder({ name, run, traffic, store, now }: RecorderOptio
         if (text !== undefined) recordEvent({ kind: 'purge', text })
       },
     },
-    own: (series, from, to) =>
-      records[series.name].filter(({ seconds }) => seconds >= from && seconds <= to).map(({ text }) => text),
-    close: async () => {
+    own: (series, from, to) => records.read(series, from, to),
+    close: () => {
       closeIntervals()
       closeInterval(next)
       closeMinute()
-      // A write in progress does not include the last records.
-      await writing
-      await write()
+      return records.close()
     },
-  }
-}
-
-/** Writes what is not written yet, in the order of the series. */
-async function writeAll(records: OwnRecords, store: HistoryStore): Promise<void> {
-  for (const series of Object.values(SERIES)) {
-    for (;;) {
-      const batch = records[series.name].filter(({ isWritten }) => !isWritten).slice(0, MAX_RECORDS_PER_WRITE)
-      if (batch.length === 0) break
-      // A later update writes the remaining records, if they are still in memory.
-      if (!(await store.add(series, batch))) return
-      for (const record of batch) record.isWritten = true
-    }
   }
 }
 
