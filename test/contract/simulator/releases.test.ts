@@ -1,12 +1,18 @@
 /** The simulated cluster has the calls and parameters of the release that it is started as. */
+import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { callsOf } from '../../../packages/simulator/src/newer/calls/index.ts'
 import { startNewer } from '../../../packages/simulator/test/newer/ask.ts'
+import { SIMULATED_OPERATIONS, simulatedOperations } from '../../support/documents/simulated-operations.ts'
 import { DESCRIBED, operationsOf } from '../newer/newer-contract.ts'
 
 const COMMON = ['pretty', 'wait_for_complete'] as const
 const nameOf = ({ method, path }: { readonly method: string; readonly path: string }) =>
   `${method} ${path.replaceAll(/\{\w+\}/g, '{}')}`
+
+t.test('the simulated cluster accepts what "npm run docs:reference" writes from the facts', async (t) => {
+  t.equal(readFileSync(SIMULATED_OPERATIONS, 'utf8'), simulatedOperations(), 'run "npm run docs:reference"')
+})
 
 for (const minor of DESCRIBED) {
   t.test(`calls of release 4.${minor}`, async (t) => {

@@ -5,14 +5,16 @@ import { configurationReference } from './configuration.ts'
 import { errorReference } from './errors.ts'
 import { OPERATION_IDS, withNewOperations } from './operation-ids.ts'
 import { SETTINGS_SCHEMA, settingsSchema } from './settings-schema.ts'
+import { SIMULATED_OPERATIONS, simulatedOperations } from './simulated-operations.ts'
 
 readOptions({
   name: 'docs:reference',
-  purpose: `Writes docs/configuration.md, docs/errors.md and ${SETTINGS_SCHEMA} from the code, and adds new operations to ${OPERATION_IDS}.`,
+  purpose: `Writes docs/configuration.md, docs/errors.md and ${SETTINGS_SCHEMA} from the code and ${SIMULATED_OPERATIONS} from the facts of the newer contract, and adds new operations to ${OPERATION_IDS}.`,
   options: {},
 })
 writeFileSync('docs/configuration.md', configurationReference())
 writeFileSync('docs/errors.md', errorReference())
 writeFileSync(SETTINGS_SCHEMA, settingsSchema())
+writeFileSync(SIMULATED_OPERATIONS, simulatedOperations())
 const pinned = readFileSync(OPERATION_IDS, 'utf8').trim().split('\n')
 writeFileSync(OPERATION_IDS, `${withNewOperations(pinned).join('\n')}\n`)

@@ -1,17 +1,8 @@
 /** What each operation of the newer contract accepts, by release. */
 import { type CallBody, parseBodyType } from '../bodies.ts'
 import { type Params, parseType } from '../parameter-types.ts'
-import agents from './agents.json' with { type: 'json' }
-import cluster from './cluster.json' with { type: 'json' }
-import experimental from './experimental.json' with { type: 'json' }
-import groups from './groups.json' with { type: 'json' }
-import manager from './manager.json' with { type: 'json' }
-import mitre from './mitre.json' with { type: 'json' }
-import others from './others.json' with { type: 'json' }
-import rules from './rules.json' with { type: 'json' }
-import scans from './scans.json' with { type: 'json' }
-import security from './security.json' with { type: 'json' }
-import syscollector from './syscollector.json' with { type: 'json' }
+import facts from './described.json' with { type: 'json' }
+import measuredFacts from './measured.json' with { type: 'json' }
 
 /** A parameter whose type changes with the releases has several texts. */
 type TypeTexts = Readonly<Record<string, string | readonly string[]>>
@@ -33,36 +24,30 @@ export interface Accepted {
   readonly body?: CallBody
 }
 
-const described: Readonly<Record<string, Described>> = {
-  ...others,
-  ...agents,
-  ...groups,
-  ...cluster,
-  ...manager,
-  ...rules,
-  ...mitre,
-  ...scans,
-  ...syscollector,
-  ...experimental,
-  ...security,
-}
+/** What releases publish, written by `npm run docs:reference`. */
+const described: Readonly<Record<string, Described>> = facts
+/** What a real cluster has and the published descriptions lack, or have in another way. */
+const measured: Readonly<Record<string, Described>> = measuredFacts
 
 /** Returns the operations of a release. */
 export function operationsOf(minor: number): string[] {
-  return Object.entries(described)
-    .filter(([, one]) => isWithin(minor, one))
-    .map(([operation]) => operation)
+  return Object.keys(described).filter((operation) =>
+    isWithin(minor, { ...described[operation], ...measured[operation] }),
+  )
 }
 
 /** Returns what a release accepts; undefined if it does not have the operation. Throws for an unknown operation. */
 export function acceptedBy(operation: string, minor: number): Accepted | undefined {
   const found = described[operation]
-  if (found === undefined) throw new Error(`Describe ${operation} in packages/simulator/src/newer/operations`)
-  if (!isWithin(minor, found)) return undefined
-  const { path = {}, query = {}, without = [], body } = found
+  if (found === undefined) {
+    throw new Error(`Add ${operation} to test/contract/data/newer-endpoints.yaml, then run npm run docs:reference`)
+  }
+  const differing = measured[operation]
+  const { path = {}, without = [], body, ...release } = { ...found, ...differing }
+  if (!isWithin(minor, release)) return undefined
   return {
     params: paramsIn(minor, path),
-    query: paramsIn(minor, query),
+    query: paramsIn(minor, { ...found.query, ...differing?.query }),
     without,
     ...(body !== undefined && { body: parseBodyType(body) }),
   }
