@@ -1,5 +1,6 @@
 /** Explains to operators why the next request of a URL is a hit or a miss, and which writes invalidate its response. */
 import type { ConditionalTags, Endpoint, Tag, WriteEndpoint } from '../catalogue/endpoint.ts'
+import type { Explanation, InvalidatingWrite } from '../core/cache-index.ts'
 import { nameOf } from '../core/endpoint-names.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { Caller, EdgeRead } from '../core/request.ts'
@@ -18,29 +19,6 @@ export interface ExplainPorts {
   readonly isNode: (name: string) => boolean
   /** Returns the validated GET request of the name of a path and query. Throws the EdgeError that the request would get. */
   resolveUrl(url: string, caller: Caller): Promise<EdgeRead>
-}
-
-/** The response of `/cache/explain`. Ages and times in milliseconds. */
-export interface Explanation {
-  readonly endpoint: string
-  /** Whether responses of the endpoint are stored. */
-  readonly cacheable: boolean
-  /** Why the response is never stored. */
-  readonly reason?: string
-  readonly url?: string
-  readonly key?: string
-  readonly group?: string
-  readonly scope?: string
-  readonly tags?: readonly Tag[]
-  readonly next: { readonly hit: boolean; readonly reason: string; readonly age?: number; readonly timeLeft?: number }
-  readonly invalidatedBy: readonly InvalidatingWrite[]
-}
-
-interface InvalidatingWrite {
-  readonly write: string
-  readonly tags: readonly Tag[]
-  /** The write invalidates the response only with such a value. */
-  readonly when?: readonly string[]
 }
 
 /**

@@ -3,7 +3,13 @@
  * `redisClient`, are those of the manager's own cache. The newer one has affected items, and refuses with a problem.
  */
 
-import { type IndexEntry, type PurgeCost, type PurgeOutcome, shownEntry } from '../core/cache-index.ts'
+import {
+  type Explanation,
+  type IndexEntry,
+  type PurgeCost,
+  type PurgeOutcome,
+  shownEntry,
+} from '../core/cache-index.ts'
 import { nameFor } from '../core/endpoint-names.ts'
 import { envelopeOf } from '../core/envelope.ts'
 import { errorTable, Problem } from '../core/errors.ts'
@@ -13,7 +19,6 @@ import { compareTexts, inTurns, selectFirst } from '../core/turns.ts'
 import { type CollectionError, type CollectionPage, MAX_LIMIT } from '../query/request.ts'
 import { cacheEntries } from '../query/sources.ts'
 import type { Row } from '../query/value.ts'
-import type { Explanation } from './explain.ts'
 
 type Response = EnvelopeResponse<EdgeOrigin>
 type Written = Response | Promise<Response>

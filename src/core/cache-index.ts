@@ -130,3 +130,26 @@ export interface RedisFault {
   readonly reason: 'redisUnreachable' | 'redisSlow' | 'redisFull' | 'redisWrongType'
   readonly detail: string
 }
+
+/** The response of `/cache/explain`, of clients and of the console. Ages and times in milliseconds. */
+export interface Explanation {
+  readonly endpoint: string
+  /** Whether responses of the endpoint are stored. */
+  readonly cacheable: boolean
+  /** Why the response is never stored. */
+  readonly reason?: string
+  readonly url?: string
+  readonly key?: string
+  readonly group?: string
+  readonly scope?: string
+  readonly tags?: readonly Tag[]
+  readonly next: { readonly hit: boolean; readonly reason: string; readonly age?: number; readonly timeLeft?: number }
+  readonly invalidatedBy: readonly InvalidatingWrite[]
+}
+
+export interface InvalidatingWrite {
+  readonly write: string
+  readonly tags: readonly Tag[]
+  /** The write invalidates the response only with such a value. */
+  readonly when?: readonly string[]
+}

@@ -1,5 +1,5 @@
 /** JSON bodies of the console API of the cache. Times are milliseconds unless named otherwise, sizes are bytes. */
-import type { IndexEntry, PurgeCost, SnapshotState } from '../../core/cache-index.ts'
+import type { Explanation as CacheExplanation, IndexEntry, PurgeCost, SnapshotState } from '../../core/cache-index.ts'
 
 export type { PurgeCost } from '../../core/cache-index.ts'
 export type EntrySummary = IndexEntry
@@ -69,23 +69,8 @@ export type EntryBody =
   | { readonly shown: true; readonly text: string; readonly truncated: boolean }
   | { readonly shown: false; readonly reason: string }
 
-/** `GET /api/explain`: has the fields of the public `GET /cache/explain`. */
-export interface Explanation {
-  /** Whether responses of the endpoint may be stored. All fields below except `endpoint` need that. */
-  readonly cacheable: boolean
-  /** Why responses of the endpoint are never stored. */
-  readonly reason?: string
-  readonly endpoint?: string
-  /** The canonical URL. */
-  readonly url?: string
-  readonly key?: string
-  readonly group?: string
-  readonly scope?: string
-  readonly tags?: readonly string[]
-  readonly next?: { readonly hit: boolean; readonly reason: string; readonly age?: number; readonly timeLeft?: number }
-  /** Writes that invalidate the entry. `when`: only if a value of the write matches. */
-  readonly invalidatedBy?: readonly { readonly write: string; readonly when?: readonly string[] }[]
-}
+/** `GET /api/explain`, the fields of the public `GET /cache/explain`. If the cache is off: only `cacheable` and `reason`. */
+export type Explanation = Partial<CacheExplanation> & Pick<CacheExplanation, 'cacheable'>
 
 /** What a purge names. Without any name: all entries. At most one name is present. */
 export interface PurgeNames {
