@@ -1,4 +1,5 @@
 /** The inverse of the translation, as a table: the call of the newer layout for each classic endpoint. */
+import { inventoryTables } from '../../support/engine/tables.ts'
 import type { ClassicRequest, Reason } from './classic-request.ts'
 import type { NewerExchange } from './exchanges.ts'
 
@@ -185,7 +186,7 @@ const xmlOnly = (request: ClassicRequest) =>
 const ofMaster = (request: ClassicRequest) => (request.asked === 'master' ? request : ('aboutWorker' as const))
 
 const oneOf = (...inverse: readonly Inverse[]) => inverse
-const kinds = ['hardware', 'os', 'netaddr', 'netiface', 'netproto', 'packages', 'ports', 'processes', 'hotfixes']
+const kinds = inventoryTables.map(([kind]) => kind)
 const requirements = { pci: 'pci_dss', gdpr: 'gdpr', hipaa: 'hipaa', 'nist-800-53': 'nist-800-53', gpg13: 'gpg13' }
 
 /** Endpoints that the master answers for itself and for a worker. */

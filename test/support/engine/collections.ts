@@ -2,7 +2,7 @@
 import { type DatabaseCollection, EngineDatabase } from './database.ts'
 import { answerFromMemory, type MemoryCollection } from './memory.ts'
 import { type EngineItem, type EngineRow, type Outcome, outcomeOf } from './outcome.ts'
-import { engineTables, type TableName } from './tables.ts'
+import { engineTables, inventoryTables, type TableName } from './tables.ts'
 
 export type EngineCollection =
   | { readonly kind: 'database'; readonly collection: DatabaseCollection }
@@ -61,7 +61,7 @@ const byPath: readonly (readonly [RegExp, (parts: readonly string[]) => EngineCo
   [/^\/sca\/\d+$/, () => table('sca')],
   [/^\/ciscat\/\d+\/results$/, () => table('ciscat')],
   [
-    /^\/syscollector\/\d+\/(hardware|os|netaddr|netproto|netiface|packages|ports|processes|hotfixes)$/,
+    new RegExp(`^/syscollector/\\d+/(${inventoryTables.map(([kind]) => kind).join('|')})$`),
     ([kind]) => table(kind as TableName),
   ],
 ]

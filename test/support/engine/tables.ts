@@ -92,3 +92,8 @@ export const engineTables = {
 } as const satisfies Readonly<Record<string, EngineTable>>
 
 export type TableName = keyof typeof engineTables
+
+/** The tables of `/syscollector/:agent_id/…`, by the last part of the path. */
+export const inventoryTables = Object.entries<EngineTable>(engineTables).filter(
+  ([name, { nested }]) => nested === 'inventory' && name !== 'ciscat',
+)

@@ -1,31 +1,12 @@
 import t from 'tap'
 import type { RequestEvent } from '../../../src/core/events.ts'
 import { MAX_WAITING, RequestRing, RING_SIZE } from '../../../src/telemetry/request-ring.ts'
+import { requestEvent } from '../../support/request-event.ts'
 
+/** Each field has a value that the other requests lack. */
 function request(at: number): RequestEvent {
-  return {
-    at,
-    endedAt: at + 0.25,
-    requestId: `id ${at}`,
-    method: at % 2 === 0 ? 'GET' : 'HEAD',
-    sentMethod: `method ${at}`,
-    route: `/route/${at}`,
-    path: `/path/${at}`,
-    group: `group ${at}`,
-    status: 200 + at,
-    ms: at / 8,
-    bytes: at,
-    cache: at % 2 === 0 ? 'hit' : 'stale',
-    fetchTime: at + 0.5,
-    cacheStatus: { hit: true, ttl: at },
-    errorCode: at + 1,
-    caller: `caller ${at}`,
-    client: `client ${at}`,
-    traceId: `trace ${at}`,
-    rejectedWith: at + 2,
-    isOfListener: at % 2 === 0,
-    message: 'request',
-  }
+  const values = Object.keys(requestEvent()).map((name) => [name, `${name} ${at}`])
+  return { ...requestEvent(), ...Object.fromEntries(values), at, requestId: `id ${at}` }
 }
 
 const newRing = () =>

@@ -78,7 +78,11 @@ function subjectOf(name: Collection): Subject {
   const source: Source = sources[name]
   const [table, collection] = [tables[name], collections[name]]
   if (table) return databaseSubject(name, source, table)
-  if (!collection) throw new Error(`no oracle for the source ${name}`)
+  if (!collection) {
+    throw new Error(
+      `no oracle for the source ${name}: add it to tables.ts (an inventory: test/support/engine/tables.ts)`,
+    )
+  }
   return {
     rows: itemsOf(collection),
     queries: queriesOf(arrayVocabulary(collection)),

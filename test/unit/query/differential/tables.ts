@@ -2,6 +2,8 @@
  * The database tables of the manager, written down a second time and independently of `src/query/sources.ts`: a field that
  * one of the two files lacks or spells differently is a difference.
  */
+import { type EngineTable, engineTables } from '../../../support/engine/tables.ts'
+
 export type ColumnKind = 'text' | 'number' | 'date' | 'day' | 'status' | 'label' | 'list'
 
 export interface Table {
@@ -37,9 +39,17 @@ function columns(names: string): Readonly<Record<string, ColumnKind>> {
   return Object.fromEntries(names.split(/\s+/).map((name) => [name.replace(/[@#]+$/, ''), kindOf(name)]))
 }
 
-function inventory(names: string): Table {
-  return { columns: columns(names), order: { column: 'scan_id' }, nested: true }
-}
+/** The engine of the recorded exchanges has the same inventories. */
+const inventories = Object.fromEntries(
+  Object.entries<EngineTable>(engineTables)
+    .filter(([, { nested }]) => nested === 'inventory')
+    .map(([name, table]): [string, Table] => {
+      const kinds = Object.entries(table.columns).map(([column, { type }]): [string, ColumnKind] => {
+        return [column, type === 'INTEGER' ? 'number' : 'text']
+      })
+      return [name, { columns: Object.fromEntries(kinds), order: { column: table.order.field }, nested: true }]
+    }),
+)
 
 export const tables: Readonly<Record<string, Table>> = {
   agents: {
@@ -84,21 +94,5 @@ export const tables: Readonly<Record<string, Table>> = {
       references result status reason condition compliance rules`),
     order: { column: 'policy_id', descending: true },
   },
-  ciscat: inventory('scan_id# scan_time benchmark profile pass# fail# error# notchecked# unknown# score#'),
-  hardware: inventory('scan_id# scan_time board_serial cpu_name cpu_cores# cpu_mhz# ram_free# ram_total# ram_usage#'),
-  os: inventory(`scan_id# scan_time os_name os_version os_codename os_major os_minor os_build os_platform hostname
-    architecture sysname release version`),
-  netaddr: inventory('scan_id# iface proto address netmask broadcast'),
-  netproto: inventory('scan_id# iface type gateway dhcp'),
-  netiface: inventory(`scan_id# scan_time name adapter type state mac mtu# tx_packets# rx_packets# tx_bytes# rx_bytes#
-    tx_errors# rx_errors# tx_dropped# rx_dropped#`),
-  packages:
-    inventory(`scan_id# scan_time format name priority section vendor install_time version architecture multiarch
-    source description location size#`),
-  ports: inventory(`scan_id# scan_time protocol local_ip remote_ip state process local_port# remote_port# tx_queue#
-    rx_queue# inode# pid#`),
-  processes: inventory(`scan_id# scan_time pid name state cmd argvs euser ruser suser egroup rgroup sgroup fgroup ppid#
-    utime# stime# priority# nice# size# vm_size# resident# share# start_time# pgrp# session# nlwp# tgid# tty#
-    processor#`),
-  hotfixes: inventory('scan_id# scan_time hotfix'),
+  ...inventories,
 }
