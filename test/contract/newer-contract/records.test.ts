@@ -17,14 +17,15 @@ function nameOf({ method, path }: Endpoint): string {
 t.test('there is one record for each operation', async (t) => {
   t.equal(ofManager.length, records.size)
   for (const { beyondSeed, target, path } of newerContract) if (beyondSeed) t.equal(target.kind, 'edge', path)
-  t.strictSame([...records.keys()].sort(), operations.map(({ endpoint }) => endpoint).sort())
+  const described = operations.map(({ endpoint }) => endpoint)
+  t.strictSame([...records.keys()].sort(), described.sort(), 'src/catalogue/newer-contract has a record for each')
 })
 
 for (const described of operations) {
   const { endpoint, runsOn } = described
   t.test(endpoint, async (t) => {
     const record = records.get(endpoint)
-    if (record === undefined) return void t.fail('no record')
+    if (record === undefined) return void t.fail('no record in src/catalogue/newer-contract')
     t.strictSame(plainRecord(record), plainOperation(described))
     const { target } = record
     const isPassedOn = target.kind === 'master' && target.passesOnTo !== undefined
