@@ -3,6 +3,9 @@
  * offset and limit to each agent. So the edge names the agents in lists, asks for the first rows of each, and joins, sorts
  * and cuts them itself: one page, or all rows in parts. Rows arrive list by list, in the order of the agents' numbers, and
  * those of one agent in the order of the call.
+ *
+ * This is no joined read of several nodes: how many agents a list has, and how many lists a read may have, depends on limits
+ * of this layout only (its request line, its rows per call, its calls per minute), and on what the edge filters.
  */
 import { envelopeOf } from '../../../../core/envelope.ts'
 import { EdgeError } from '../../../../core/errors.ts'
