@@ -72,7 +72,7 @@ const LEVEL_NAMES: Readonly<Record<number, string>> = {
 }
 
 /** Creates a destination that writes `12:34:56.789 INFO  request method=GET status=200`, one line per event. */
-export function createTextLog(output: Writable): Writable {
+function createTextLog(output: Writable): Writable {
   return new Writable({
     decodeStrings: false,
     write(line, _encoding, done) {

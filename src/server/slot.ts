@@ -17,7 +17,7 @@ export type Phase = 'starting' | 'serving' | 'ending' | 'waiting'
  * than a long turn of the event loop or a busy machine delays it. A process that starts sends one message when its program is
  * loaded, and the next one when it listens. A start takes about a second, and several times as long on a busy machine.
  */
-export const MAX_SILENT_SECONDS = { starting: 120, serving: 30 } as const
+const MAX_SILENT_SECONDS = { starting: 120, serving: 30 } as const
 /** A process without a message for this long is not ready: no other process is replaced meanwhile. */
 export const MAX_READY_SILENT_SECONDS = 5
 
@@ -72,7 +72,7 @@ export function nextRestartDelay(slot: Pick<Slot, 'failures' | 'servingSince'>, 
 const OWN_SETTING = 'listen.processes'
 
 /** Returns the settings that take effect when the process of the slot is replaced. */
-export function pendingSettings({ phase, state }: Slot): readonly string[] {
+function pendingSettings({ phase, state }: Slot): readonly string[] {
   return phase === 'serving' ? (state?.pendingRestart.filter((name) => name !== OWN_SETTING) ?? []) : []
 }
 

@@ -58,7 +58,7 @@ function hideBytes(error: unknown): void {
 }
 
 /** Returns whether the code of the error belongs to a single connection or stream. */
-export function isConnectionError(error: unknown): boolean {
+function isConnectionError(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code, syscall } = error as NodeJS.ErrnoException
   if (typeof code !== 'string') return false

@@ -36,7 +36,7 @@ export function createCapacityMonitor(sources: CapacitySources, interval = SAMPL
   return { current: () => table.current, stop: () => clearInterval(timer) }
 }
 
-export class CapacityTable {
+class CapacityTable {
   readonly #sources: CapacitySources
   readonly #localTrend = new EvictionTrend()
   readonly #redisTrend = new EvictionTrend()

@@ -13,7 +13,7 @@ export type Sums = { -readonly [Name in keyof Totals]: number }
 export type Counts = Sums & { readonly times: LatencyHistogram; readonly nodeTimes: LatencyHistogram }
 export type Slot = Counts & { readonly at: number }
 
-export function emptySums(): Sums {
+function emptySums(): Sums {
   return { requests: 0, hits: 0, cacheable: 0, calls: 0, saved: 0, failures: 0, stale: 0 }
 }
 
