@@ -83,13 +83,10 @@ const PATH_AND_QUERY = /^\/[\x21\x22\x24-\x7e]*$/
 
 /** A URL that is no path at all throws 604: it is the value of a parameter where this function is used. */
 export function createUrlResolver(contract: HttpContract): ResolveUrl {
-  // Fastify does not expose its router with the routes that it finds, so the patterns are registered here again.
-  const router = createRouter({ ...contract.router, onBadUrl: () => undefined })
-  for (const endpoint of contract.catalogue) {
-    if (endpoint.method === 'GET') router.on('GET', routeUrl(endpoint), () => undefined, endpoint)
-  }
+  let router: ReturnType<typeof createRouter> | undefined
   return (url, caller) => {
     if (!PATH_AND_QUERY.test(url)) throw new EdgeError(604, '. The url must be a path')
+    router ??= routerOfReads(contract)
     const found = router.find('GET', url)
     if (found !== null && found.store === null) throw undecodablePath()
     const { query, flags } = contract.parseQuery(url, found?.store)
@@ -100,4 +97,13 @@ export function createUrlResolver(contract: HttpContract): ResolveUrl {
     const parts = { caller, headers: {}, id: newRequestId(), clientAddress: '' }
     return toEdgeRead(endpoint, contract.validatedUrl(endpoint, params, query, flags), parts)
   }
+}
+
+/** Fastify does not expose its router with the routes that it finds, so the patterns are registered here again, when first needed. */
+function routerOfReads(contract: HttpContract) {
+  const router = createRouter({ ...contract.router, onBadUrl: () => undefined })
+  for (const endpoint of contract.catalogue) {
+    if (endpoint.method === 'GET') router.on('GET', routeUrl(endpoint), () => undefined, endpoint)
+  }
+  return router
 }

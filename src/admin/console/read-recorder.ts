@@ -3,8 +3,8 @@
  * are one record, and in a minute with too many records, those of a part of the stored responses stay, chosen by their keys,
  * so that all reads of a response are there or none.
  */
-import { LRUCache } from 'lru-cache'
 import type { CacheEvent, EventListeners, RequestEvent } from '../../core/events.ts'
+import { growingLru } from '../../core/recently-used.ts'
 import type { RecordedRead } from '../../core/recorded-reads.ts'
 
 /** What really happened with the reads of an endpoint. */
@@ -80,7 +80,7 @@ export class ReadRecorder {
   readonly #options: RecorderOptions
   #minutes: Minute[] = []
   /** The most recently used ones. A response that is forgotten is recorded as a new one. */
-  readonly #known = new LRUCache<number, Known>({ max: MAX_KNOWN })
+  readonly #known = growingLru<number, Known>(MAX_KNOWN)
   #since: number
 
   constructor(options: RecorderOptions) {

@@ -108,9 +108,17 @@ export function newerContract({ catalogue, release }: NewerContractOptions) {
 
 /** Returns whether any method serves the path of a URL. */
 function pathFinder(catalogue: readonly Endpoint[]): (url: string) => boolean {
+  let paths: ReturnType<typeof createRouter> | undefined
+  return (url) => {
+    paths ??= routerOfPaths(catalogue)
+    return paths.find('GET', url)?.store === true
+  }
+}
+
+function routerOfPaths(catalogue: readonly Endpoint[]) {
   const paths = createRouter({ ...router, onBadUrl: () => undefined })
   for (const url of new Set(catalogue.map(routeUrl))) paths.on('GET', url, () => undefined, true)
-  return (url) => paths.find('GET', url)?.store === true
+  return paths
 }
 
 function movedTo(url: string): EdgeError {
