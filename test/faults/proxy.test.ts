@@ -17,11 +17,13 @@ async function between(test: Test, fault: Fault) {
 
 /** Puts a proxy with the fault in front of the server. */
 async function behind(test: Test, fault: Fault, server: net.Server) {
+  const sockets: net.Socket[] = []
+  server.on('connection', (socket) => sockets.push(socket))
   await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
   const proxy = await startFaultProxy((server.address() as AddressInfo).port)
   test.teardown(async () => {
     await proxy.close()
-    if (server instanceof http.Server) server.closeAllConnections()
+    for (const socket of sockets) socket.destroy()
     server.close()
   })
   await proxy.set(fault)

@@ -1,15 +1,7 @@
 /** Reports the memory of a child process to its parent, after a garbage collection, so that leaks show. */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-
-/** Bytes. */
-export interface MemoryUse {
-  readonly rss: number
-  /** After a collection: objects, and their bytes outside the heap. */
-  readonly held: number
-}
-
-export const MEMORY_REQUEST = 'memory'
+import { MEMORY_REQUEST, type MemoryUse } from './memory-request.ts'
 
 /** Answers each `MEMORY_REQUEST` of the parent. */
 export function reportMemory(): void {

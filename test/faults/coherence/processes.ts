@@ -11,7 +11,7 @@ import { stringify } from 'yaml'
 import type { Layout } from '../../../src/core/node-call.ts'
 import { freePort } from '../../support/redis.ts'
 import { forkScript } from '../../support/typescript/script.ts'
-import { MEMORY_REQUEST, type MemoryUse } from './memory-use.ts'
+import { MEMORY_REQUEST, type MemoryUse } from './memory-request.ts'
 
 /** Milliseconds: `delay` is the maximum of a random delay before and after an action, `steady` a fixed one before. */
 export interface UpstreamBehavior {

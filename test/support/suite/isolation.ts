@@ -8,18 +8,15 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
   [/process\.(on|once|prependListener)\((?!'exit')/, 'listens to events of the process'],
   [/from 'node:test'/, 'replaces timers'],
   [/from '.*\/event-loop\.ts'|eventLoopUtilization|monitorEventLoopDelay/, 'measures turns of the event loop'],
-  [/process\.(cpuUsage|memoryUsage|resourceUsage)|from 'node:v8'/, 'measures the process'],
+  // CPU time that is measured around a part of a file is that of this file: a worker runs one at a time.
+  [/process\.(memoryUsage|resourceUsage)|from 'node:v8'/, 'measures the process'],
   [/createRequire\([^)]*\)\.cache|\{ cache \} = createRequire/, 'sees which modules are loaded'],
   [/getActiveResourcesInfo/, 'counts what is open in the process'],
   [/from 'node:(async_hooks|diagnostics_channel|cluster|inspector)'/, 'sees what other files do in the process'],
 ]
 
-/** Folders of files that share processes. The others start processes and measure them. */
-const SHARING = /^(test\/(unit|contract|system)|packages)\//
-
 /** Returns why the file needs its own process, or nothing if it can share one. `read` returns the text of a file. */
 export function reasonForIsolation(file: string, read = readSource): string | undefined {
-  if (!SHARING.test(file)) return 'measures processes'
   for (const [path, text] of testModules(file, read)) {
     const reason = REASONS.find(([pattern]) => pattern.test(text))
     if (reason !== undefined) return `${path} ${reason[1]}`

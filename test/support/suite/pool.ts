@@ -51,7 +51,7 @@ export function createPool(script: string, { execArgv, env }: Pick<ForkOptions, 
 }
 
 /** Adds a file to the report, as `t.spawn` does for a process. */
-export function runInPool(t: Test, pool: Pool, file: FileToRun): void {
+export function runInPool(t: Test, pool: Pool, file: FileToRun, onCpu: (seconds: number) => void = () => {}): void {
   class PooledFile extends Base {
     override main(done: () => void): void {
       pool.run(file, {
@@ -59,6 +59,7 @@ export function runInPool(t: Test, pool: Pool, file: FileToRun): void {
         end: (end) => {
           this.parser.end()
           const isOver = 'leftovers' in end
+          if (isOver) onCpu(end.cpuSeconds)
           if (!isOver || end.leftovers.length > 0) this.#fail(isOver ? { leftovers: end.leftovers } : end)
           done()
         },

@@ -70,18 +70,28 @@ const pool = createPool(join(COMPILED, 'test/support/suite/worker.js'), {
 })
 t.teardown(pool.close)
 const started: Base[] = []
-t.on('subtestAdd', (file: Base) => started.push(file))
+const cpuSecondsOf = new Map<string, number>()
+t.on('subtestAdd', (file: Base) => {
+  started.push(file)
+  // The comment of a file in a process of its own.
+  file.parser.on('comment', (comment) => {
+    const [, seconds] = /^# cpu=(.*)\n$/.exec(comment) ?? []
+    if (seconds !== undefined) cpuSecondsOf.set(file.name, Number(seconds))
+  })
+})
 // At this time all child processes have ended.
 process.on('exit', () => {
-  for (const line of costsOf(started)) console.log(`# ${line}`)
+  for (const line of costsOf(started, cpuSecondsOf)) console.log(`# ${line}`)
 })
 const limitsOfFile = { timeoutMs: timeout * 1000, closeTimeoutMs: CLOSE_TIMEOUT_MS }
 for (const file of files) {
   const path = join(COMPILED, file.replace(/\.ts$/, '.js'))
-  if (reasonForIsolation(file) === undefined) runInPool(t, pool, { path, name: file, ...limitsOfFile })
-  else {
+  if (reasonForIsolation(file) === undefined) {
+    runInPool(t, pool, { path, name: file, ...limitsOfFile }, (seconds) => cpuSecondsOf.set(file, seconds))
+  } else {
     const options = { buffered: true, timeout: timeout * 1000, env: { ...process.env, ...env } }
-    t.spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, '--enable-source-maps', path], options, file)
+    const script = [join(COMPILED, 'test/support/suite/alone.js'), path]
+    t.spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, '--enable-source-maps', ...script], options, file)
   }
 }
 

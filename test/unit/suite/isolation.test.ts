@@ -16,6 +16,7 @@ const CASES: readonly (readonly [code: string, reason: string | undefined])[] = 
   ["import { mock } from 'node:test'", 'replaces timers'],
   ["import { measureTurns } from '../../support/event-loop.ts'", 'measures turns of the event loop'],
   ['const { heapUsed } = process.memoryUsage()', 'measures the process'],
+  ['const { user } = process.cpuUsage(before)', undefined],
   ['const files = Object.keys(createRequire(import.meta.url).cache)', 'sees which modules are loaded'],
   ['const { cache } = createRequire(import.meta.url)', 'sees which modules are loaded'],
   ["import { subscribe } from 'node:diagnostics_channel'", 'sees what other files do in the process'],

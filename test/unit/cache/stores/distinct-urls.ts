@@ -1,5 +1,5 @@
 /** Requests many different URLs once: through a whole edge with the memory store, and through the stages over Redis. */
-import { MEMORY_REQUEST, type MemoryUse } from '../../../faults/coherence/memory-use.ts'
+import { MEMORY_REQUEST, type MemoryUse } from '../../../faults/coherence/memory-request.ts'
 import { authorization, startReplica, startUpstream } from '../../../faults/coherence/processes.ts'
 import type { RedisServer } from '../../../support/redis.ts'
 import { forkScript } from '../../../support/typescript/script.ts'
