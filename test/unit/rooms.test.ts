@@ -110,7 +110,6 @@ const table: Readonly<Record<string, Room>> = {
       '@fastify/static',
       '@fastify/swagger',
       '@fastify/swagger-ui',
-      'lru-cache',
       'openid-client',
       'typebox',
     ],
