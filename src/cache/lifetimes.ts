@@ -1,8 +1,8 @@
 /** How long a response is served: fresh after its arrival, and stale after that; and the lifetimes for `GET /cache/config`. */
 import type { CacheGroup } from '../catalogue/endpoint.ts'
-import type { StoredResponse } from '../core/response.ts'
 import { ownEntry } from '../core/values.ts'
 import type { CompiledPolicy } from './policy.ts'
+import type { StaleTimes } from './stores/local-entries.ts'
 
 /** Milliseconds that a response is fresh after its arrival, and that it may be served after that (RFC 5861). */
 export interface FreshnessLifetimes {
@@ -14,8 +14,6 @@ export interface FreshnessLifetimes {
 
 /** Returns the lifetimes of a cache group; `name`: of an endpoint (core/endpoint-names.ts), which may have its own. */
 export type LifetimesOf = (group: CacheGroup, name: string) => FreshnessLifetimes
-
-export type StaleTimes = Pick<StoredResponse, 'staleWhileRevalidate' | 'staleIfError' | 'staleWhileHot'>
 
 /** The settings of lifetimes, in milliseconds: by endpoint, by cache group, and of all other groups. */
 export interface TtlSettings {

@@ -192,6 +192,8 @@ export interface TagEpochs {
   readonly epochs: readonly string[]
   /** A write to one of the tags is in progress, or its outcome is unknown. */
   readonly fenced: boolean
+  /** When a store read them for a lookup, by its clock: the fetch that follows starts then. */
+  readonly readAt?: number
 }
 
 /** A response as it is stored, with its freshness. All times in milliseconds. */

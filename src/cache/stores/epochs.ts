@@ -42,30 +42,6 @@ export function withKeyEpoch({ generation, epochs, fenced }: TagEpochs): TagEpoc
   return { generation, epochs: epochs.slice(0, -1).map((epoch, at) => (at === 0 ? `${epoch}/${own}` : epoch)), fenced }
 }
 
-/** Epochs with the time of their reading, which is the start of the fetch that follows. */
-export class TimedEpochs implements TagEpochs {
-  readonly generation: string
-  readonly epochs: readonly string[]
-  readonly fenced: boolean
-  readonly #readAt: number
-
-  constructor({ generation, epochs, fenced }: TagEpochs, readAt: number) {
-    this.generation = generation
-    this.epochs = epochs
-    this.fenced = fenced
-    this.#readAt = readAt
-  }
-
-  static readTimeOf(epochs: TagEpochs): number | undefined {
-    return #readAt in epochs ? epochs.#readAt : undefined
-  }
-}
-
-/** Returns when these epochs were read, by the store's clock; undefined if the store did not read them. */
-export function readTimeOf(epochs: TagEpochs): number | undefined {
-  return TimedEpochs.readTimeOf(epochs)
-}
-
 /** Returns the tag of a single entry. */
 export function keyTag(key: string): string {
   return `key:${key}`
@@ -121,7 +97,7 @@ export class EpochTable {
   read(key: string, tags: readonly Tag[]): TagEpochs {
     const epochs = [...tags, keyTag(key)].map((tag) => this.#epochs.get(tag)?.text ?? INITIAL_EPOCH)
     const fenced = tags.some((tag) => this.#isFenced(tag))
-    return new TimedEpochs(withKeyEpoch({ generation: this.#generation, epochs, fenced }), this.#elapsed())
+    return { ...withKeyEpoch({ generation: this.#generation, epochs, fenced }), readAt: this.#elapsed() }
   }
 
   bump(tags: readonly Tag[], soft = false): void {

@@ -7,7 +7,7 @@ import type { Tag } from '../../catalogue/endpoint.ts'
 import type { EvictionReason, LocalState, StoredResponseInfo } from '../../core/cache-index.ts'
 import type { Lookup, StoredResponse, TagEpochs } from '../../core/response.ts'
 import type { NewStoredResponse } from './contract.ts'
-import { compareEpochs, type KnownEpochs, keyTag, MAX_EVICTIONS, TimedEpochs, withKeyEpoch } from './epochs.ts'
+import { compareEpochs, type KnownEpochs, keyTag, MAX_EVICTIONS, withKeyEpoch } from './epochs.ts'
 
 export interface LocalEntry {
   readonly response: Omit<StoredResponse, 'age'>
@@ -28,7 +28,7 @@ export interface LocalEntry {
 }
 
 /** The stale times of a response, in milliseconds after its freshness lifetime. */
-type StaleTimes = Pick<StoredResponse, 'staleWhileRevalidate' | 'staleIfError' | 'staleWhileHot'>
+export type StaleTimes = Pick<StoredResponse, 'staleWhileRevalidate' | 'staleIfError' | 'staleWhileHot'>
 
 /**
  * Returns the milliseconds after the freshness lifetime for which a response may be served stale; 0: it never is, or only
@@ -85,12 +85,12 @@ export function toStoredResponse(
   return stored
 }
 
-/** `fetchStart`: when its fetch began, in milliseconds of this process' monotonic clock. */
+/** Its fetch began when its epochs were read, by the clock of the store. `now`: by the same clock. */
 export function toLocalEntry(
-  { response, info, epochs: { generation, epochs }, tags, initialAge = 0 }: NewStoredResponse,
-  fetchStart: number,
+  { response, info, epochs: { generation, epochs, readAt }, tags, initialAge = 0 }: NewStoredResponse,
+  now: number,
 ): LocalEntry {
-  const fetchedAt = fetchStart - initialAge
+  const fetchedAt = (readAt ?? now - response.fetchTime) - initialAge
   return { response, info, tags, generation, epochs, fetchedAt, expiresAt: fetchedAt + localLifetime(response) }
 }
 
@@ -261,7 +261,7 @@ export function localLookup(entry: LocalEntry, now: number): Lookup {
   const { generation, epochs } = entry
   return {
     kind: 'hit',
-    epochs: new TimedEpochs({ generation, epochs, fenced: false }, now),
+    epochs: { generation, epochs, fenced: false, readAt: now },
     response: toStoredResponse(entry, now, false),
     isLocal: true,
   }

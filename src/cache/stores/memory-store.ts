@@ -12,7 +12,7 @@ import type { CacheIndex, Lookup, TagEpochs } from '../../core/response.ts'
 import { WRITE_FENCE_LEASE_MS } from '../../core/timing.ts'
 import { waitForTurn } from '../../core/turns.ts'
 import type { CacheStore, FetchLock, NewStoredResponse, WriteFence } from './contract.ts'
-import { compareEpochs, EpochTable, purgeTags, readTimeOf } from './epochs.ts'
+import { compareEpochs, EpochTable, purgeTags } from './epochs.ts'
 import {
   areEqual,
   LocalEntries,
@@ -96,8 +96,7 @@ class MemoryCache {
   store(entry: NewStoredResponse): void {
     const now = this.#epochs.read(entry.key, entry.tags)
     if (compareEpochs(entry.epochs, now) !== 'same') return
-    const fetchStart = readTimeOf(entry.epochs) ?? this.#elapsed() - entry.response.fetchTime
-    if (this.#entries.set(entry.key, toLocalEntry(entry, fetchStart))) this.#addKey(entry.key, entry.info.group)
+    if (this.#entries.set(entry.key, toLocalEntry(entry, this.#elapsed()))) this.#addKey(entry.key, entry.info.group)
   }
 
   #addKey(key: string, group: string): void {

@@ -9,7 +9,7 @@ import { GENERATION, LEASES, NOW, script } from '../../redis/scripts.ts'
 import { InvalidationSubscriber } from './announcer.ts'
 import type { CacheStore, NewStoredResponse, SharedParts } from './contract.ts'
 import { createEntryCodec } from './entry-codec.ts'
-import { compareEpochs, KnownEpochs, keyTag, purgeTags, readTimeOf, TimedEpochs, withKeyEpoch } from './epochs.ts'
+import { compareEpochs, KnownEpochs, keyTag, purgeTags, withKeyEpoch } from './epochs.ts'
 import { FetchLocks } from './fetch-locks.ts'
 import type { InvalidationSequence } from './index-rows.ts'
 import { Invalidator } from './invalidator.ts'
@@ -150,7 +150,7 @@ class RedisCache {
   async store(entry: NewStoredResponse): Promise<void> {
     const { key, tags, epochs } = entry
     if (!this.#replica.heartbeat.isTrusted) return
-    const local = toLocalEntry(entry, readTimeOf(epochs) ?? this.#replica.elapsed() - entry.response.fetchTime)
+    const local = toLocalEntry(entry, this.#replica.elapsed())
     // A stored entry is compared when it is read. Comparing it now only saves the memory of an outdated one.
     const known = this.#replica.heartbeat.hasLease() ? knownEpochsOf(key, tags, this.#known) : undefined
     const now = known ?? (await this.#redis.readEpochs(key, tags))
@@ -249,9 +249,9 @@ export class RedisTier {
 
   /** Reads the epochs of an entry's tags and key. Undefined: Redis is unreachable. */
   async readEpochs(key: string, tags: readonly Tag[]): Promise<TagEpochs | undefined> {
-    const start = this.#options.replica.elapsed()
+    const readAt = this.#options.replica.elapsed()
     const epochs = await this.readTagEpochs([...tags, keyTag(key)])
-    return epochs === undefined ? undefined : new TimedEpochs(withKeyEpoch(epochs), start)
+    return epochs && { ...withKeyEpoch(epochs), readAt }
   }
 
   /** Reads the epochs of tags, and remembers them. Undefined: Redis is unreachable. */
