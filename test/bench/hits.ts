@@ -25,8 +25,7 @@ const { values } = readOptions({
     seconds: { kind: 'number', value: 'SECONDS', meaning: 'duration of each run (default 2)' },
     latency: { kind: 'flag', meaning: 'also measure the latency at half of the rate' },
     than: {
-      kind: 'text',
-      value: 'FOLDER',
+      kind: 'build',
       meaning: 'also measure another build of the edge, such as the dist of a release',
     },
   },

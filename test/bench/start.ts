@@ -25,8 +25,7 @@ const { values, refuse } = readOptions({
   options: {
     runs: { kind: 'number', meaning: 'number of starts; default 15' },
     than: {
-      kind: 'text',
-      value: 'FOLDER',
+      kind: 'build',
       meaning: 'start another build in alternation, such as the dist of a release',
     },
   },

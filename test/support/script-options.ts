@@ -2,6 +2,8 @@
  * The options of the scripts that package.json starts. One table for each script gives the values, the text of `--help`,
  * and an error of one line with exit code 2 for a wrong option.
  */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
 interface ValueByKind {
@@ -9,6 +11,8 @@ interface ValueByKind {
   readonly text: string | undefined
   readonly number: number | undefined
   readonly pattern: RegExp | undefined
+  /** The folder of a built edge, such as the `dist` of a release. */
+  readonly build: string | undefined
 }
 
 export interface ScriptOption {
@@ -36,7 +40,7 @@ export interface ScriptValues<Options extends Readonly<Record<string, ScriptOpti
   refuse(message: string): never
 }
 
-const VALUE_NAMES = { flag: '', text: 'TEXT', number: 'N', pattern: 'REGEXP' } as const
+const VALUE_NAMES = { flag: '', text: 'TEXT', number: 'N', pattern: 'REGEXP', build: 'FOLDER' } as const
 
 /** Reads the arguments of this process. Ends it after `--help`, and with code 2 if an argument is wrong. */
 export function readOptions<const Options extends Readonly<Record<string, ScriptOption>>>(
@@ -95,6 +99,8 @@ function parseValue(
       ? number
       : refuse(`--${name} needs a number from 0, got "${text}"`)
   }
+  if (kind === 'build' && !existsSync(join(text, 'cli.js')))
+    return refuse(`--${name} needs a folder with cli.js, got "${text}"`)
   if (kind !== 'pattern') return text
   try {
     return new RegExp(text)

@@ -45,6 +45,7 @@ t.test('an unknown option and a wrong value are refused in one line, and nothing
   for (const [args, message] of [
     [['--no-such-option'], "unknown option '--no-such-option'"],
     [['--rounds', 'many'], '--rounds needs a number from 0, got "many"'],
+    [['--than', 'src'], '--than needs a folder with cli.js, got "src"'],
     [['--only', '('], '--only needs a regular expression, got "("'],
     [['--rounds'], "option '--rounds <value>' argument missing"],
     [['quick'], "unexpected argument 'quick'"],
