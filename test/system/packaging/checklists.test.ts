@@ -8,6 +8,7 @@ const KINDS = [
   'A setting',
   'A metric',
   'An error of the edge',
+  'A field of `GET /cache/explain`',
   'A merge rule',
   'A dialect',
   'A console view',
