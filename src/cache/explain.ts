@@ -25,7 +25,7 @@ export interface ExplainPorts {
  * Returns the request of a URL as the index shows it: after `#` is the node whose part of a joined response it is.
  * Throws 604 for a malformed node name, 3022 for an unknown node, and what `resolveUrl` throws.
  */
-export async function resolveIndexUrl(ports: ExplainPorts, indexUrl: string, caller: Caller): Promise<EdgeRead> {
+async function resolveIndexUrl(ports: ExplainPorts, indexUrl: string, caller: Caller): Promise<EdgeRead> {
   const [url = '', encodedNode, ...rest] = indexUrl.split('#')
   const request = await ports.resolveUrl(url, caller)
   if (indexUrl === url + SNAPSHOT_MARK) return { ...request, query: {}, extent: 'allRows' }

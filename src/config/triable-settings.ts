@@ -12,7 +12,7 @@ interface Change {
   readonly to: string
 }
 
-/** What only the cache knows of endpoints. */
+/** Cache groups and lifetimes of endpoints. */
 interface EndpointRules {
   /** Returns the cache group of an endpoint; undefined: its responses are not stored. */
   groupOf(route: string): string | undefined

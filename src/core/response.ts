@@ -192,7 +192,7 @@ export interface TagEpochs {
   readonly epochs: readonly string[]
   /** A write to one of the tags is in progress, or its outcome is unknown. */
   readonly fenced: boolean
-  /** When a store read them for a lookup, by its clock: the fetch that follows starts then. */
+  /** When the store read the epochs, by the clock of the store. The fetch that follows starts at this time. */
   readonly readAt?: number
 }
 

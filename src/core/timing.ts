@@ -56,8 +56,8 @@ export interface Deadline {
 }
 
 /**
- * Starts the time of a call; `timeout` in milliseconds. The signal is aborted with the reason of the client, or with the one
- * that `late` returns. The timers of undici are off, since they run up to a second late. `AbortSignal.any` is not used, since
+ * Starts the time of a call; `timeout` in milliseconds. The signal is aborted with the reason of the client, or when the time
+ * is over with the reason that `late` returns (default: an `AbortError`); `fault` says which of the two. The timers of undici are off, since they run up to a second late. `AbortSignal.any` is not used, since
  * Node 20 may collect a composed signal that still has listeners.
  */
 export function startDeadline(
@@ -131,7 +131,7 @@ export function withTimeout<T, Late>(
 /**
  * Returns a function that takes from a budget of `perSecond()` a second and returns whether there was something left.
  * The budget starts empty and holds that of one second, at least 1: nothing accumulates for a burst. With `burstSeconds`, it
- * starts full and holds that of this time.
+ * starts full and holds the budget of so long a time, also at least 1.
  */
 export function rateBudget(perSecond: () => number, clock: () => number, burstSeconds?: number): () => boolean {
   let budget = burstSeconds === undefined ? 0 : Number.POSITIVE_INFINITY

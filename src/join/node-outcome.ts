@@ -30,12 +30,23 @@ export async function callNode<R extends EdgeRequest>(
   request: R,
 ): Promise<NodeOutcome> {
   const startedAt = performance.now()
-  const part = await fetchPart(handler, request, request.client.signal)
+  const part = await fetchPart(namingFaults(handler, node), request, request.client.signal)
   const common = { node, startedAt, rtt: performance.now() - startedAt }
   if (!part.ok) return { ...common, error: part.error, isUnknown: mayHaveActed(part.error) }
   const { response } = part
   await waitForJsonTurn(response.body.length)
   return { ...common, part, data: parseBody(response.body).data, isUnknown: isUnfinished(response) }
+}
+
+/** Names the node in unexpected errors of a call: they may become the error of the whole request. */
+function namingFaults<R extends EdgeRequest>(handler: Handler<R>, node: string): Handler<R> {
+  return async (request) => {
+    try {
+      return await handler(request)
+    } catch (thrown) {
+      throw thrown instanceof EdgeError ? thrown : new EdgeError(949, ` (${node})`, { cause: thrown })
+    }
+  }
 }
 
 function mayHaveActed({ response, edgeError }: PartError): boolean {

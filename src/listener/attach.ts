@@ -28,6 +28,7 @@ export interface AttachOptions {
   readonly rejectionForm: ListenerOptions['rejectionForm']
 }
 
+/** A reset, and a handshake that did not end in time: before its end, the client has sent no request. */
 const WITHOUT_RESPONSE: ReadonlySet<string> = new Set(['ECONNRESET', 'ERR_TLS_HANDSHAKE_TIMEOUT'])
 
 /** Attaches the listeners to the server. */
@@ -87,7 +88,6 @@ export function attach(server: Server, options: AttachOptions): void {
     connection.rejectAfterResponses(() => reject(socket, new EdgeError(905), request))
   })
   server.on('clientError', (fault, socket: Socket) => {
-    // Before the end of the handshake the client has sent no request that could have a response.
     if (socket.destroyed || WITHOUT_RESPONSE.has((fault as NodeJS.ErrnoException).code ?? '')) {
       socket.destroy()
       return

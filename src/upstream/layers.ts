@@ -52,11 +52,11 @@ export function refuseDrained(drains: Pick<DrainedNodes, 'has'>, reject: Reject)
   return (next) => async (call) => (drains.has(call.node) ? reject(call, DRAINED) : next(call))
 }
 
-/** What the layers here read of the health of the node. */
+/** The health of the node, as far as these layers need it. */
 interface HealthState {
   /** Whether the node does not answer at all. */
   readonly isSilent: boolean
-  /** Returns what the end of a call shows that took `elapsed` milliseconds on the node. */
+  /** Returns what the end of a call shows; `elapsed`: milliseconds that the call took on the node. */
   signalOf(call: UpstreamCall, end: CallEnd, elapsed: number): HealthSignal
 }
 

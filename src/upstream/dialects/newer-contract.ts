@@ -139,7 +139,7 @@ interface OtherAgents {
   readonly deadline: number
 }
 
-/** Further calls for agents that are named by the one before. Those that never connected are left out at once. */
+/** How often a call is repeated without the agents that its response has named. Those that never connected are left out at once. */
 const MAX_ATTEMPTS = 5
 
 /** Asks for the agents that have connected. Returns the first response if that does not help. */

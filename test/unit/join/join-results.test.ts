@@ -60,6 +60,18 @@ t.test('affected: agents whose owner did not act are in failed_ids', async (t) =
   })
 })
 
+t.test('affected: an unexpected error names the node whose call it ended', async (t) => {
+  const ends = () => {
+    throw new TypeError('not foreseen')
+  }
+  const { handle } = cluster({ m: restarted, w1: ends })
+  t.match(dataOf(await handle(restart('100', '200'))), {
+    affected_agents: ['100'],
+    failed_ids: [{ id: '200', error: { message: 'Internal error (w1)', code: 949 } }],
+  })
+  await t.rejects(async () => handle(restart('200')), { code: 949, message: 'Internal error (w1)' })
+})
+
 t.test('affected: an agent that its owner does not mention is in failed_ids', async (t) => {
   const { handle } = cluster({
     m: restarted,

@@ -5,7 +5,7 @@
  * those of one agent in the order of the call.
  *
  * This is no joined read of several nodes: how many agents a list has, and how many lists a read may have, depends on limits
- * of this layout only (its request line, its rows per call, its calls per minute), and on what the edge filters.
+ * of this layout (its request line, its rows per call, its calls per minute). It also depends on what the edge filters.
  */
 import { envelopeOf } from '../../../../core/envelope.ts'
 import { EdgeError } from '../../../../core/errors.ts'
