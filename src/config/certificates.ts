@@ -1,15 +1,9 @@
 /** The validity of the certificates in the files that the settings name. */
 import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import type { CertificateState } from '../core/settings.ts'
 import type { ReloadableConfig } from './reloadable.ts'
 import type { Config } from './schema.ts'
-
-export interface CertificateState {
-  /** The setting that names its file. */
-  readonly setting: string
-  /** End of its validity, in milliseconds since 1970. */
-  readonly validTo: number
-}
 
 export interface Certificates {
   /** Returns one row for each file. Reads the files again in the background if the last read is old. */

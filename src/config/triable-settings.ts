@@ -1,16 +1,10 @@
 /** The settings that the advice can try without a reload: their texts, their values, and how a changed one is written. */
 import { Document, Scalar } from 'yaml'
 import { EdgeError } from '../core/errors.ts'
+import type { SettingChange } from '../core/settings.ts'
 import { formats } from './formats.ts'
 import { type Config, schema } from './schema.ts'
 import { getIn, schemaAt, setIn } from './tree.ts'
-
-/** A setting with its present value and another one, as they are written. */
-interface Change {
-  readonly setting: string
-  readonly from: string
-  readonly to: string
-}
 
 /** Cache groups and lifetimes of endpoints. */
 interface EndpointRules {
@@ -64,7 +58,7 @@ export class TriableSettings {
   }
 
   /** Returns the change of a lifetime. `ttl`: milliseconds. */
-  changeOfTtl(setting: string, ttl: number): Change {
+  changeOfTtl(setting: string, ttl: number): SettingChange {
     return this.#changeOf(setting, durationText(ttl))
   }
 
@@ -72,7 +66,7 @@ export class TriableSettings {
    * Returns YAML for the configuration, with the present values as comments. A table of endpoints replaces the one of the
    * defaults, so all of it is written.
    */
-  format(changes: readonly Change[]): string {
+  format(changes: readonly SettingChange[]): string {
     if (changes.length === 0) return ''
     const tree: Record<string, unknown> = {}
     if (changes.some(({ setting }) => setting.startsWith(ENDPOINTS)))
@@ -86,7 +80,7 @@ export class TriableSettings {
     return new Document(tree).toString()
   }
 
-  #changeOf(setting: string, to: string): Change {
+  #changeOf(setting: string, to: string): SettingChange {
     return { setting, from: textOf(setting, this.#presentOf(setting)), to }
   }
 

@@ -1,5 +1,6 @@
 /** Advice in sentences. */
-import type { Candidate, ComparisonCounts, LifetimeAdvice, SettingChange, WhatIf } from './advice-types.ts'
+import type { SettingChange } from '../../core/settings.ts'
+import type { Candidate, ComparisonCounts, LifetimeAdvice, WhatIf } from './advice-types.ts'
 import { MIN_COMPARISONS } from './divergence-estimate.ts'
 
 /** Less than this part of the fetches is not worth a change. */

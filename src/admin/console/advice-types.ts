@@ -1,4 +1,5 @@
 /** JSON body of `GET /api/advice`: what other settings would change, replayed from the recorded reads. Times are milliseconds. */
+import type { SettingChange } from '../../core/settings.ts'
 
 export interface Advice {
   /** The time that the replayed reads cover. */
@@ -85,13 +86,6 @@ export interface WhatIf {
   readonly texts: readonly string[]
   /** The changes as YAML. */
   readonly settings: string
-}
-
-/** Values as they are written in the configuration. */
-export interface SettingChange {
-  readonly setting: string
-  readonly from: string
-  readonly to: string
 }
 
 /** `now`: with the present settings, by the same model. */

@@ -116,11 +116,3 @@ export interface GrowingQueue {
   readonly from: number
   readonly to: number
 }
-
-/** A certificate that the edge uses. */
-export interface CertificateState {
-  /** The setting that names its file. */
-  readonly setting: string
-  /** End of its validity, in milliseconds since 1970. */
-  readonly validTo: number
-}
