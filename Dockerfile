@@ -5,7 +5,7 @@ COPY packages/console/package.json ./packages/console/
 COPY packages/mcp/package.json ./packages/mcp/
 COPY packages/simulator/package.json ./packages/simulator/
 RUN npm ci --ignore-scripts
-COPY tsconfig.json tsconfig.build.json ./
+COPY tsconfig.json ./
 COPY src ./src
 COPY packages ./packages
 # The commit of the sources, such as `--build-arg COMMIT=$(git rev-parse HEAD)`.
