@@ -1,5 +1,6 @@
 /** Validators of the operations listener. A schema is compiled when it is first used, so that no start waits for it. */
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv'
+import type { Static, TSchema } from 'typebox'
 
 /** Returns whether a value matches a schema; then `errors` are those of the last call. */
 export interface Validator {
@@ -10,8 +11,29 @@ export interface Validator {
 // The schemas are constants of this room. `test/unit/admin/schemas.test.ts` checks them.
 const constant: Options = { meta: false, validateSchema: false, addUsedSchema: false }
 
-/** Validates what a program sent: nothing is converted. */
-export const validatorOf = createCompiler(constant)
+const compileStrictly = createCompiler(constant)
+
+/** Returns whether a value that a program sent matches the schema. Nothing is converted. */
+export function validatorOf<Schema extends TSchema>(schema: Schema): (value: unknown) => value is Static<Schema> {
+  return compileStrictly(schema) as (value: unknown) => value is Static<Schema>
+}
+
+/** Returns a function that parses JSON. It returns undefined if the text is too long, no JSON, or does not match the schema. */
+export function parserOf<Schema extends TSchema>(
+  schema: Schema,
+  maxChars: number,
+): (text: string) => Static<Schema> | undefined {
+  const isValid = validatorOf(schema)
+  return (text) => {
+    if (text.length > maxChars) return undefined
+    try {
+      const value: unknown = JSON.parse(text)
+      return isValid(value) ? value : undefined
+    } catch {
+      return undefined
+    }
+  }
+}
 
 /** For requests: unknown properties are refused instead of removed. Numbers in a query arrive as text and are converted. */
 export const requestValidatorOf = createCompiler({ ...constant, coerceTypes: true, useDefaults: true })

@@ -1,6 +1,7 @@
 /** Connects the advice of the console with the settings and the model of the cache. */
 import { isDeepStrictEqual } from 'node:util'
 import { type ConsoleAdvice, createAdvice } from '../admin/console/advice.ts'
+import type { CallerCounts } from '../admin/console/caller-counts.ts'
 import type { Divergence } from '../admin/console/divergence-estimate.ts'
 import { ttlOf } from '../cache/lifetimes.ts'
 import { policyByName } from '../cache/purge.ts'
@@ -13,17 +14,22 @@ import { readLifetimes } from './cache.ts'
 
 export interface AdviceParts {
   readonly events: EdgeEvents
+  readonly callers: CallerCounts
   readonly divergence: () => readonly Divergence[]
   readonly hasRedis: boolean
 }
 
-export function buildAdvice(settings: ReloadableConfig, { events, divergence, hasRedis }: AdviceParts): ConsoleAdvice {
+export function buildAdvice(
+  settings: ReloadableConfig,
+  { events, callers, divergence, hasRedis }: AdviceParts,
+): ConsoleAdvice {
   const { current } = settings
   const lifetimesOf = readLifetimes(settings)
   const groupOf = (route: string) => policyByName.get(route)?.group
   const triable = () => new TriableSettings(current(), { groupOf, ttlOf })
   const advice = createAdvice({
     requests: events.requests,
+    callers,
     settings: () => triable().present(),
     divergence,
     replay: createReplay({

@@ -1,7 +1,8 @@
 /** The parts of an edge in the order of their dependencies, and the way in which they end. */
 import { isDeepStrictEqual } from 'node:util'
 import type { ClientPort } from '../admin/console/api-types.ts'
-import { createCosts } from '../admin/console/costs.ts'
+import { CallerCounts } from '../admin/console/caller-counts.ts'
+import { ConsoleCosts } from '../admin/console/costs.ts'
 import { countDivergence } from '../admin/console/divergence-estimate.ts'
 import { createHistory } from '../admin/console/history.ts'
 import { createIncidents } from '../admin/console/incidents.ts'
@@ -151,17 +152,15 @@ function observeTraffic(settings: ReloadableConfig, base: Base, cluster: Cluster
     const isChanged = !isDeepStrictEqual(next, settings.current())
     return isChanged ? () => history.recordEvent({ kind: 'reload' }) : () => undefined
   })
-  const { webhook, incidents } = watchIncidents(settings, base, { later, store, history })
-  const costs = createCosts({
-    requests: events.requests,
-    limit: () => settings.current().access.limits.requestsPerSecond,
-  })
-  events.on(costs.listeners)
-  const advice = buildAdvice(settings, { events, divergence, hasRedis: replica !== undefined })
+  const callers = new CallerCounts()
+  events.on({ request: (event) => callers.request(event), nodeCall: (call) => callers.nodeCall(call) })
+  const { webhook, incidents } = watchIncidents(settings, base, { later, store, callers, history })
+  const costs = new ConsoleCosts(events.requests, callers, () => settings.current().access.limits.requestsPerSecond)
+  const advice = buildAdvice(settings, { events, callers, divergence, hasRedis: replica !== undefined })
   return { counts, monitors, history, webhook, incidents, costs, advice }
 }
 
-interface IncidentParts extends Pick<Parameters<typeof createIncidents>[0], 'store'> {
+interface IncidentParts extends Pick<Parameters<typeof createIncidents>[0], 'store' | 'callers'> {
   readonly later: LaterParts
   readonly history: Pick<ReturnType<typeof createHistory>, 'recordEvent'>
 }
@@ -169,14 +168,15 @@ interface IncidentParts extends Pick<Parameters<typeof createIncidents>[0], 'sto
 /** Returns the incidents that the problems and the requests show, and the webhook that they are sent to. */
 function watchIncidents(
   settings: ReloadableConfig,
-  { name, log, events }: Base,
-  { later, store, history }: IncidentParts,
+  { name, log }: Base,
+  { later, store, callers, history }: IncidentParts,
 ) {
   const webhook = buildWebhook(settings, log)
   const incidents = createIncidents({
     name,
     problems: () => (later.ports ? problemsOf(later.ports) : []),
     store,
+    callers,
     notify: webhook.send,
     onChange: (event, problems) => {
       const isOver = event === 'end'
@@ -184,7 +184,6 @@ function watchIncidents(
       history.recordEvent({ kind: 'incident', text: isOver ? `over: ${problems}` : problems })
     },
   })
-  events.on(incidents.listeners)
   return { webhook, incidents }
 }
 

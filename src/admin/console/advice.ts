@@ -6,10 +6,11 @@ import { Type } from 'typebox'
 import type { EventListeners } from '../../core/events.ts'
 import type { Replay, ReplayCounts, Replayed, ReplaySettings } from '../../core/recorded-reads.ts'
 import type { SettingChange } from '../../core/settings.ts'
+import { inTurns } from '../../core/turns.ts'
 import { validatorOf } from '../validation.ts'
 import { bestOf, MIN_FETCHES, MIN_SAVED, textOfLifetime, textsOfWhatIf } from './advice-texts.ts'
 import type { Advice, Candidate, LifetimeAdvice, WhatIf } from './advice-types.ts'
-import { type BusySecond, CallerSeconds, countLimited } from './caller-seconds.ts'
+import type { BusySecond, CallerCounts } from './caller-counts.ts'
 import { type Divergence, estimateDiffering } from './divergence-estimate.ts'
 import { type ObservedReads, ReadRecorder, type RecordedMinutes } from './read-recorder.ts'
 
@@ -32,6 +33,7 @@ export interface TriedSettings {
 
 export interface AdviceOptions {
   readonly requests: { drain(): void }
+  readonly callers: Pick<CallerCounts, 'busySeconds' | 'busiestSeconds'>
   readonly settings: () => AdviceSettings
   readonly divergence: () => readonly Divergence[]
   readonly replay: Replay
@@ -74,7 +76,6 @@ const MAX_REPORTED_ROUTES = 15
 export function createAdvice(options: AdviceOptions): ConsoleAdvice {
   const { requests, settings, now = Date.now } = options
   const recorder = new ReadRecorder({ ttlOf: (group, route) => settings().ttlOf(group, route), now })
-  const seconds = new CallerSeconds()
   let others: readonly AdviceReport[] = []
   let last: Promise<unknown> = Promise.resolve()
   /** One after another: a replay has megabytes of state. */
@@ -106,7 +107,12 @@ export function createAdvice(options: AdviceOptions): ConsoleAdvice {
       return best === undefined ? [] : [options.changeOf(setting, best.ttl)]
     })
     const whatIf =
-      trial && (await tryOut(model, { trial, counts, busy: [seconds.read(now()), ...others.map(({ busy }) => busy)] }))
+      trial &&
+      (await tryOut(model, {
+        trial,
+        counts,
+        busy: [...options.callers.busySeconds(), ...others.flatMap(({ busy }) => busy)],
+      }))
     return {
       time: recorded.time,
       replicas: 1 + others.length,
@@ -118,20 +124,14 @@ export function createAdvice(options: AdviceOptions): ConsoleAdvice {
   }
 
   return {
-    listeners: {
-      request: (event) => {
-        recorder.listeners.request(event)
-        seconds.request(event)
-      },
-      cache: recorder.listeners.cache,
-    },
+    listeners: recorder.listeners,
     clear: () => recorder.clear(),
     report: () => ({
       routes: countsOf(recorder.observed()).slice(0, MAX_REPORTED_ROUTES),
-      busy: seconds.report(now()),
+      busy: options.callers.busiestSeconds(),
     }),
     offer: (reports = []) => {
-      others = reports.filter(isReport) as AdviceReport[]
+      others = reports.filter(isReport)
     },
     read: async (tried, maxDiffering) => {
       const trial = tried.length === 0 ? undefined : options.parse(tried)
@@ -270,7 +270,7 @@ function sumOf({ routes }: Replayed, names: Iterable<string>): ReplayCounts {
 interface Tried {
   readonly trial: TriedSettings
   readonly counts: Counts
-  readonly busy: readonly (readonly BusySecond[])[]
+  readonly busy: readonly BusySecond[]
 }
 
 async function tryOut(model: Model, { trial, counts, busy }: Tried): Promise<Omit<WhatIf, 'settings'>> {
@@ -287,8 +287,7 @@ async function tryOut(model: Model, { trial, counts, busy }: Tried): Promise<Omi
     now: Math.round(pick(now) / recorded.share),
     tried: Math.round(pick(then) / recorded.share),
   })
-  const seconds = busy.flat()
-  const [limitedNow = 0, limitedThen = 0] = await countLimited(seconds, [settings.requestsPerSecond, requestsPerSecond])
+  const [limitedNow = 0, limitedThen = 0] = await countLimited(busy, [settings.requestsPerSecond, requestsPerSecond])
   const tried = {
     changes,
     fetches: { now: all, tried: Math.round(all * (1 - saved)) },
@@ -297,10 +296,21 @@ async function tryOut(model: Model, { trial, counts, busy }: Tried): Promise<Omi
     evictions: scaled(({ evictions }) => evictions),
     limited: { now: limitedNow, tried: limitedThen },
   }
-  const requests = seconds.reduce((sum, [, , count]) => sum + count, 0)
+  const requests = busy.reduce((sum, [, , count]) => sum + count, 0)
   const { comparisons } = unit
   const lifetimes = candidateOf(model, unit, { ttl: 0, replayed: then, maxDiffering: 0 })
   return { ...tried, texts: textsOfWhatIf(tried, { requests, lifetimes, comparisons }) }
+}
+
+/** Returns how many of the requests are over each of the limits. Replicas count a caller together, so their seconds are added. */
+async function countLimited(busy: readonly BusySecond[], limits: readonly number[]): Promise<readonly number[]> {
+  const sums = new Map<string, number>()
+  for await (const part of inTurns(busy))
+    for (const [caller, second, count] of part) {
+      const key = `${second} ${caller}`
+      sums.set(key, count + (sums.get(key) ?? 0))
+    }
+  return limits.map((limit) => [...sums.values()].reduce((all, count) => all + Math.max(0, count - limit), 0))
 }
 
 function addCounts(reports: readonly AdviceReport['routes'][]): Counts {

@@ -1,17 +1,20 @@
 /** What the replicas saw, as incidents: parts that overlap are one incident. And the form of parts as texts in Redis. */
 import { Type } from 'typebox'
-import { validatorOf } from '../validation.ts'
-import { countsOf } from './affected-requests.ts'
-import { shortenName } from './caller-names.ts'
+import { parserOf } from '../validation.ts'
+import { addAffected, shortenName } from './caller-counts.ts'
 import { describeIncident, markdownOf } from './incident-text.ts'
-import type { Incident, IncidentPart } from './incident-types.ts'
+import type { AffectedCaller, Incident, IncidentPart } from './incident-types.ts'
+import type { ProblemKind } from './problem-kinds.ts'
 
 /** Problems that occur again within this time are one incident. */
 export const END_PAUSE_MS = 10_000
 /** Texts in one part, so that its record is not too long for the store. */
 const MAX_PROBLEMS = 5
+const MAX_CALLERS = 5
 const MAX_SUMMARY_CHARS = 120
 const MAX_NAME_CHARS = 60
+/** A longer text is none of ours. */
+const MAX_PART_CHARS = 8192
 /** Parts in the report of one replica. */
 export const MAX_REPORTED_PARTS = 2
 
@@ -27,7 +30,7 @@ export const partSchema = Type.Object({
   problems: Type.Array(
     Type.Object({
       // Another version may know further kinds.
-      kind: Type.String({ maxLength: 40 }),
+      kind: Type.Unsafe<ProblemKind>(Type.String({ maxLength: 40 })),
       summary: Type.String({ maxLength: MAX_SUMMARY_CHARS }),
       view: Type.Optional(Type.Enum(['cache', 'nodes'])),
     }),
@@ -36,7 +39,8 @@ export const partSchema = Type.Object({
   ...counts,
   callers: Type.Array(Type.Object({ name, ...counts }), { maxItems: 10 }),
 })
-const isPart = validatorOf(partSchema)
+/** Returns undefined if the text is not a valid part. */
+export const decodePart = parserOf(partSchema, MAX_PART_CHARS)
 
 /** Parts in memory, and how long a part that is over is reported. */
 const MAX_PARTS = 200
@@ -87,16 +91,6 @@ export function boundedPart(part: IncidentPart): IncidentPart {
   }
 }
 
-/** Returns undefined if the text is not a valid part. */
-export function decodePart(text: string): IncidentPart | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isPart(value) ? (value as IncidentPart) : undefined
-  } catch {
-    return undefined
-  }
-}
-
 /** Returns the incidents, newest first. Of a part that occurs several times, the last one counts. */
 export function incidentsOf(parts: Iterable<IncidentPart>): Incident[] {
   const latest = new Map<string, IncidentPart>()
@@ -111,6 +105,18 @@ export function incidentsOf(parts: Iterable<IncidentPart>): Incident[] {
     end = isNext ? until : Math.max(end, until)
   }
   return groups.map(join).reverse()
+}
+
+/** Returns the sums of all callers, and the most affected ones. A name may occur several times. */
+export function countsOf(all: readonly AffectedCaller[]): Pick<Incident, 'stale' | 'failed' | 'callers'> {
+  const sums = new Map<string, AffectedCaller>()
+  for (const caller of all) addAffected(sums, caller)
+  const callers = [...sums.values()]
+  return {
+    stale: callers.reduce((sum, { stale }) => sum + stale, 0),
+    failed: callers.reduce((sum, { failed }) => sum + failed, 0),
+    callers: callers.sort((a, b) => b.failed + b.stale - a.failed - a.stale).slice(0, MAX_CALLERS),
+  }
 }
 
 function keyOf({ run, since }: Pick<IncidentPart, 'run' | 'since'>): string {

@@ -4,15 +4,15 @@
  */
 import { randomUUID } from 'node:crypto'
 import { Type } from 'typebox'
-import type { EventListeners } from '../../core/events.ts'
 import { validatorOf } from '../validation.ts'
-import { AffectedRequests } from './affected-requests.ts'
 import type { Problem } from './api-types.ts'
+import type { CallerCounts } from './caller-counts.ts'
 import { type HistoryStore, INCIDENT_SERIES } from './history-records.ts'
 import { type Announced, IncidentAnnouncer } from './incident-announcer.ts'
 import { IncidentObserver } from './incident-observer.ts'
 import {
   boundedPart,
+  countsOf,
   decodePart,
   incidentsOf,
   KnownParts,
@@ -37,6 +37,7 @@ export interface IncidentsOptions {
   /** Names this process. Absent: a random name; tests choose which of several replicas sends. */
   readonly run?: string
   readonly problems: () => readonly Problem[]
+  readonly callers: Pick<CallerCounts, 'beginIncident' | 'affected' | 'endIncident'>
   /** Absent: replicas share nothing. */
   readonly store?: HistoryStore | undefined
   /** Sends a notice. Returns false if no webhook is configured. */
@@ -48,7 +49,6 @@ export interface IncidentsOptions {
 }
 
 export interface ConsoleIncidents {
-  readonly listeners: Required<Pick<EventListeners, 'request'>>
   /** Returns the incidents of the last days, newest first. Never rejects because of Redis. */
   read(): Promise<readonly Incident[]>
   /** Returns what the other replicas need. */
@@ -93,7 +93,6 @@ export function createIncidents(options: IncidentsOptions): ConsoleIncidents {
   timer.unref()
 
   return {
-    listeners: own.listeners,
     update,
     report: () => {
       const { latest } = announcer
@@ -101,7 +100,7 @@ export function createIncidents(options: IncidentsOptions): ConsoleIncidents {
     },
     offer: (reports) => {
       if (reports === undefined) return
-      const others = (reports.filter(isReport) as IncidentReport[]).filter((report) => report.run !== run)
+      const others = reports.filter(isReport).filter((report) => report.run !== run)
       for (const part of others.flatMap((report) => report.parts)) parts.add(part, now())
       announcer.offer(others)
     },
@@ -123,27 +122,25 @@ export function createIncidents(options: IncidentsOptions): ConsoleIncidents {
 /** Observes the problems and the requests of this replica. `onPart`: receives its part as long as it is open, and its end. */
 function observeReplica(
   run: string,
-  { name, problems, onChange }: Pick<IncidentsOptions, 'name' | 'problems' | 'onChange'>,
+  { name, problems, callers, onChange }: Pick<IncidentsOptions, 'name' | 'problems' | 'callers' | 'onChange'>,
   onPart: (part: IncidentPart) => void,
 ) {
-  const affected = new AffectedRequests()
   const observer = new IncidentObserver()
   const summary = () => observer.problems.map((problem) => problem.summary).join('; ')
   return {
-    listeners: affected.listeners,
     openSince: (): number | undefined => (observer.isOpen ? observer.since : undefined),
     observe: (at: number): void => {
       const change = observer.update(problems(), at)
       if (change === 'begin') {
-        observer.since = affected.begin(observer.since)
+        observer.since = callers.beginIncident(observer.since)
         onChange('begin', summary())
       }
       if (!observer.isOpen && change !== 'end') return
       const { since, until } = observer
       const part = { run, replica: name, since, ...(until !== undefined && { until }), problems: observer.problems }
-      onPart(boundedPart({ ...part, ...affected.read() }))
+      onPart(boundedPart({ ...part, ...countsOf(callers.affected) }))
       if (change !== 'end') return
-      affected.end()
+      callers.endIncident()
       onChange('end', summary())
     },
   }

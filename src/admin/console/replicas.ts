@@ -1,7 +1,7 @@
 /** The other replicas, by the reports that they exchange through Redis. */
 import { Type } from 'typebox'
 import type { LocalState } from '../../core/cache-index.ts'
-import { validatorOf } from '../validation.ts'
+import { parserOf } from '../validation.ts'
 import type { JoinedResponse, NodeSummary, Rates, ReplicaSummary } from './node-types.ts'
 
 /** Writes the report of this replica and returns those of the others. Undefined if Redis is unreachable. */
@@ -76,6 +76,8 @@ const MAX_NODES = 200
 const number = Type.Number()
 const optionalNumber = Type.Optional(Type.Number())
 const text = Type.String({ maxLength: 300 })
+/** Another version may know further states. */
+const state = Type.Unsafe<NodeSummary['state']>(text)
 const nodePart = Type.Object({
   node: text,
   rows: optionalNumber,
@@ -115,10 +117,11 @@ const reportSchema = Type.Object({
       evictions: Type.Object({ limit: number, expired: number, invalidated: number, replaced: number }),
     }),
   ),
-  nodes: Type.Array(Type.Object({ name: text, state: text, inFlight: number, limit: number }), { maxItems: MAX_NODES }),
+  nodes: Type.Array(Type.Object({ name: text, state, inFlight: number, limit: number }), { maxItems: MAX_NODES }),
   joined: Type.Optional(Type.Array(Type.Object({ ago: number, route: text, ms: number, nodes: Type.Array(nodePart) }))),
+  nodeList: Type.Optional(Type.Unknown()),
 })
-const isReport = validatorOf(reportSchema)
+const parseReport = parserOf(reportSchema, MAX_REPORT_CHARS)
 
 /** `interval`: milliseconds between two reports. */
 export function createReplicas(
@@ -133,7 +136,7 @@ export function createReplicas(
     isExchanging = true
     const reports = await exchange(reportOf(self)).catch(() => undefined)
     isExchanging = false
-    const parsed = reports?.flatMap(({ text, ago }) => parseReport(text, ago))
+    const parsed = reports?.flatMap(({ text, ago }) => readReport(text, ago))
     others = parsed?.map(({ summary }) => summary).sort((a, b) => (a.name < b.name ? -1 : 1))
     for (const name of EXCHANGED_NAMES) self[name].offer(parsed?.map(({ exchanged }) => exchanged[name]))
     for (const { summary, nodeList } of parsed ?? [])
@@ -193,25 +196,14 @@ function takeInto(chars: number): <Value>(values: readonly Value[], maxChars: nu
   }
 }
 
-interface ParsedReport {
-  readonly summary: ReplicaSummary
-  readonly nodeList: unknown
-  readonly exchanged: Readonly<Record<ExchangedName, unknown>>
+/** Returns an empty list if the report is not valid. */
+function readReport(text: string, ago: number) {
+  const value = parseReport(text)
+  if (value === undefined) return []
+  const { nodeList, settings, incidents, costs, advice, ...report } = value as typeof value & Partial<ExchangedParts>
+  const joined = report.joined?.map((each) => ({ ...each, ago: each.ago + ago }))
+  const summary: ReplicaSummary = { ...report, ago, ...(joined && { joined }) }
+  return [{ summary, nodeList, exchanged: { settings, incidents, costs, advice } }]
 }
 
-/** Returns an empty list if the report is not valid. */
-function parseReport(text: string, ago: number): ParsedReport[] {
-  if (text.length > MAX_REPORT_CHARS) return []
-  try {
-    const value: unknown = JSON.parse(text)
-    if (!isReport(value)) return []
-    const { nodeList, settings, incidents, costs, advice, ...report } = value as Omit<ReplicaSummary, 'ago'> &
-      Pick<ParsedReport, 'nodeList'> &
-      ParsedReport['exchanged']
-    const joined = report.joined?.map((each) => ({ ...each, ago: each.ago + ago }))
-    const summary = { ...report, ago, ...(joined && { joined }) }
-    return [{ summary, nodeList, exchanged: { settings, incidents, costs, advice } }]
-  } catch {
-    return []
-  }
-}
+type ExchangedParts = Readonly<Record<ExchangedName, unknown>>

@@ -1,7 +1,8 @@
 /** Clusters of several replicas that share one real Redis and one simulated manager, with short intervals. */
 import type { Test } from 'tap'
 import { type Simulator, startSimulator } from '../../../packages/simulator/src/index.ts'
-import { createCosts } from '../../../src/admin/console/costs.ts'
+import { CallerCounts } from '../../../src/admin/console/caller-counts.ts'
+import { ConsoleCosts } from '../../../src/admin/console/costs.ts'
 import { createIncidents } from '../../../src/admin/console/incidents.ts'
 import type { Replicas } from '../../../src/admin/console/replicas.ts'
 import { buildReplicas } from '../../../src/app/console.ts'
@@ -52,8 +53,10 @@ export async function edgeOf(t: Test): Promise<Edge> {
     const monitors = createMonitors(createEdgeEvents(), cluster, new RequestCounts())
     const ready = () => ({ ok: true, reasons: [] })
     const contacts = { report: () => ({}), states: () => new Map() }
-    const incidents = createIncidents({ name: 'replica', problems: () => [], notify: () => false, onChange: () => {} })
-    const costs = createCosts({ requests: { drain: () => undefined }, limit: () => 500 })
+    const callers = new CallerCounts()
+    const quiet = { problems: () => [], notify: () => false, onChange: () => undefined }
+    const incidents = createIncidents({ name: 'replica', callers, ...quiet })
+    const costs = new ConsoleCosts({ drain: () => undefined }, callers, () => 500)
     const advice = { report: () => ({ routes: [], busy: [] }), offer: () => undefined }
     const capacity = { current: () => ({ shortages: [] }), stop: () => undefined }
     const settings = { report: () => ({}), offer: () => undefined }

@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import t from 'tap'
 import type { EntryPage } from '../../../src/admin/console/cache-types.ts'
-import { createCosts } from '../../../src/admin/console/costs.ts'
+import { CallerCounts } from '../../../src/admin/console/caller-counts.ts'
+import { ConsoleCosts } from '../../../src/admin/console/costs.ts'
 import { consolePart } from '../../../src/admin/console/index.ts'
 import { createLiveTail } from '../../../src/admin/console/live-tail.ts'
 import { createRequestRecords } from '../../../src/admin/console/request-records.ts'
@@ -229,7 +230,7 @@ async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void 
       traffic: trafficOf(() => performance.now()),
       history: { read: nothing },
       incidents: { read: nothing },
-      costs: createCosts({ requests: { drain: () => undefined }, limit: () => 500 }),
+      costs: new ConsoleCosts({ drain: () => undefined }, new CallerCounts(), () => 500),
       advice: { read: nothing },
       tail,
       records,

@@ -1,7 +1,7 @@
 /** Advice of two replicas, limits, and how many reads would have differed. */
 import t from 'tap'
 import { type AdviceOptions, createAdvice } from '../../../../src/admin/console/advice.ts'
-import { CallerSeconds } from '../../../../src/admin/console/caller-seconds.ts'
+import { CallerCounts } from '../../../../src/admin/console/caller-counts.ts'
 import { countDivergence, estimateDiffering } from '../../../../src/admin/console/divergence-estimate.ts'
 import type { CacheEvent } from '../../../../src/core/events.ts'
 import { createEdgeEvents } from '../../../../src/telemetry/events.ts'
@@ -20,8 +20,10 @@ const replay: AdviceOptions['replay'] = async (reads, { ttlOf, localBytes }) => 
 function start(model: AdviceOptions['replay'] = replay) {
   let now = START
   const events = createEdgeEvents()
+  const callers = new CallerCounts(() => now)
   const advice = createAdvice({
     requests: { drain: () => undefined },
+    callers,
     settings: () => ({
       ttlOf: () => 5000,
       settingOf: (group) => `cache.ttl.${group}`,
@@ -39,6 +41,9 @@ function start(model: AdviceOptions['replay'] = replay) {
     format: (changes) => changes.map(({ setting, to }) => `${setting}: ${to}`).join('\n'),
     now: () => now,
   })
+  const request = (changes: Parameters<typeof requestEvent>[0]) => {
+    for (const listener of [advice.listeners, callers]) listener.request(requestEvent({ at: now, ...changes }))
+  }
   const fetchAndRead = (count: number) => {
     for (let at = 0; at < count; at++) {
       advice.listeners.cache({
@@ -46,7 +51,7 @@ function start(model: AdviceOptions['replay'] = replay) {
         ...{ bytes: 100, outcome: 'stored', ms: 10 },
       })
       const cacheStatus = { fwd: 'uri-miss', ttl: 5000, key: at } as const
-      advice.listeners.request(requestEvent({ at: now, cache: 'miss', cacheStatus, caller: 'report' }))
+      request({ cache: 'miss', cacheStatus, caller: 'report' })
     }
   }
   const compare = (outcome: 'same' | 'different', count: number) => {
@@ -56,7 +61,7 @@ function start(model: AdviceOptions['replay'] = replay) {
   const pass = (ms: number) => {
     now += ms
   }
-  return { advice, fetchAndRead, compare, pass }
+  return { advice, request, fetchAndRead, compare, pass }
 }
 
 const reportOf = ({ advice }: ReturnType<typeof start>): unknown => JSON.parse(JSON.stringify(advice.report()))
@@ -158,13 +163,11 @@ t.test('the estimate grows with the age of the hits, and never falls below what 
 })
 
 t.test('a report is short, whatever callers and endpoints there are', async (t) => {
-  const { advice, pass } = start()
+  const { advice, request, pass } = start()
   for (let at = 0; at < 3000; at++) {
     const cacheStatus = { fwd: 'uri-miss', ttl: 5000, key: at } as const
     const route = `/route-${at % 200}/${'x'.repeat(60)}`
-    advice.listeners.request(
-      requestEvent({ at: START + at, cache: 'miss', route, cacheStatus, caller: `u${at}`.padEnd(300, 'x') }),
-    )
+    request({ at: START + at, cache: 'miss', route, cacheStatus, caller: `u${at}`.padEnd(300, 'x') })
   }
   pass(3000)
   const length = JSON.stringify(advice.report()).length
@@ -187,11 +190,11 @@ t.test('concurrent advice: requests at the same time are replayed one after anot
 })
 
 t.test('a report each two seconds: the busiest seconds are found without sorting all', async (t) => {
-  const seconds = new CallerSeconds()
+  const counts = new CallerCounts(() => START + 300_000)
   for (let at = 0; at < 300; at++)
     for (let count = 0; count <= at % 100; count++)
-      seconds.request(requestEvent({ at: START + 1000 * at, cache: 'miss', caller: `user ${at}` }))
-  const busiest = seconds.report(START + 300_000)
+      counts.request(requestEvent({ at: START + 1000 * at, cache: 'miss', caller: `user ${at}` }))
+  const busiest = counts.busiestSeconds()
   t.equal(busiest.length, 30)
   t.strictSame(
     busiest.slice(0, 4).map(([caller, , count]) => [caller, count]),

@@ -1,6 +1,7 @@
 /** Node time by caller and endpoint, and the rate limit that follows. */
 import t from 'tap'
-import { createCosts } from '../../../../src/admin/console/costs.ts'
+import { CallerCounts } from '../../../../src/admin/console/caller-counts.ts'
+import { ConsoleCosts } from '../../../../src/admin/console/costs.ts'
 import type { NodeCallEvent } from '../../../../src/core/events.ts'
 import { requestEvent } from '../../../support/request-event.ts'
 
@@ -9,9 +10,10 @@ const START = Date.UTC(2026, 0, 1)
 function start() {
   let now = START
   let id = 0
-  const costs = createCosts({ requests: { drain: () => undefined }, limit: () => 500, now: () => now })
+  const counts = new CallerCounts(() => now)
+  const costs = new ConsoleCosts({ drain: () => undefined }, counts, () => 500)
   const call = (requestId: string, ms: number, more: Partial<NodeCallEvent> = {}) =>
-    costs.listeners.nodeCall({
+    counts.nodeCall({
       requestId,
       node: 'master',
       method: 'GET',
@@ -25,9 +27,7 @@ function start() {
     const { calls = [], ...event } = changes
     id += 1
     for (const ms of calls) call(`r${id}`, ms)
-    costs.listeners.request(
-      requestEvent({ at: now, requestId: `r${id}`, cache: calls.length > 0 ? 'miss' : 'hit', ...event }),
-    )
+    counts.request(requestEvent({ at: now, requestId: `r${id}`, cache: calls.length > 0 ? 'miss' : 'hit', ...event }))
     return `r${id}`
   }
   const pass = (ms: number) => {

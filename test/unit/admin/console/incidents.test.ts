@@ -1,6 +1,7 @@
 /** Incidents of one and of several replicas: begin, end, counts, texts, and which replica sends the notices. */
 import t from 'tap'
 import type { Problem } from '../../../../src/admin/console/api-types.ts'
+import { CallerCounts } from '../../../../src/admin/console/caller-counts.ts'
 import type { HistoryStore } from '../../../../src/admin/console/history-records.ts'
 import { decodePart, incidentsOf } from '../../../../src/admin/console/incident-parts.ts'
 import type { IncidentNotice, IncidentPart } from '../../../../src/admin/console/incident-types.ts'
@@ -29,18 +30,19 @@ function startReplicas(t: { teardown(end: () => unknown): unknown }, ...runs: re
   const notices: (IncidentNotice & { readonly from: string })[] = []
   const replicas = runs.map((run) => {
     const own = { problems: [] as Problem[], isAlive: true }
+    const callers = new CallerCounts(() => now)
     const incidents = createIncidents({
       name: `replica-${run}`,
       run,
       problems: () => own.problems,
+      callers,
       ...(runs.length > 1 && { store }),
       notify: (notice) => notices.push({ ...notice, from: run }) > 0,
       onChange: () => undefined,
       now: () => now,
     })
     t.teardown(() => incidents.close())
-    const send = (changes: Parameters<typeof requestEvent>[0]) =>
-      incidents.listeners.request(requestEvent({ at: now, ...changes }))
+    const send = (changes: Parameters<typeof requestEvent>[0]) => callers.request(requestEvent({ at: now, ...changes }))
     return Object.assign(own, { incidents, send })
   })
   const pass = (seconds: number, each: (second: number) => void = () => undefined): void => {
