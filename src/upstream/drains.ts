@@ -15,7 +15,7 @@ import {
 } from '../core/drains.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { ClusterView, NodeCall, NodeFailure, NodeInfo } from '../core/node-call.ts'
-import { notSent } from './layer.ts'
+import { notSent } from './call.ts'
 
 /** Seconds. Maintenance takes minutes. */
 const RETRY_AFTER_SECONDS = 30

@@ -1,12 +1,34 @@
 /**
- * The health of one node, as its calls show it. After consecutive failures the node is ejected for a time that doubles with
- * each ejection. Then one call of a client is sent as a probe (half-open), and its outcome ends or prolongs the ejection. A
- * node that is silent, or blocks the address of the edge, is ejected until a probe of the edge is answered: a client would
- * wait for nothing.
+ * The health of one node, as its calls show it: when it is ejected, what is logged, and why calls are rejected. A node that is
+ * silent, or blocks the address of the edge, is ejected until a probe of the edge is answered: a client would wait for
+ * nothing.
  */
+
+import type { NodeCall } from '../core/node-call.ts'
 import { faultRules } from '../core/node-faults.ts'
-import type { CallFailure } from './node-response.ts'
-import type { FailureSettings } from './options.ts'
+import type { Deadline } from '../core/timing.ts'
+import { type CallEnd, mayWaitForOther, type Rejection, type UpstreamCall } from './call.ts'
+import { Ejection } from './ejection.ts'
+import { BLOCKED, type CallFailure, isLogin, problemOf, provesExecution, STATUS_PROBE } from './node-response.ts'
+import type { ClusterLog, EjectionSettings, NodeStatus } from './options.ts'
+import { ProbeSchedule, type ProbeScheduleOptions } from './probe-schedule.ts'
+
+export interface NodeHealthOptions extends Pick<ProbeScheduleOptions, 'probe' | 'reserveAttempt' | 'clock'> {
+  readonly node: string
+  readonly ejection: EjectionSettings
+  readonly log: ClusterLog
+  /** Called when an ejection begins or is prolonged. */
+  readonly onEject: (rejection: Rejection, begins: boolean) => void
+  /**
+   * Called when the node is ejected because it hangs, with the milliseconds until it may be probed with `STATUS_PROBE`.
+   * Absent: a call of a client is the probe, because the edge has no account.
+   */
+  readonly onHang?: (probeIn: number) => void
+  /** Called when a probe of the edge has ended an ejection. */
+  readonly onRecover: () => void
+  /** Whether responses of the node show that its process hangs. */
+  readonly showsProblems: () => boolean
+}
 
 /**
  * What the end of a call shows about the health of its node. `refused`: the connection was refused. `unreadable`: a sign
@@ -15,152 +37,237 @@ import type { FailureSettings } from './options.ts'
  */
 export type HealthSignal = 'success' | 'failure' | 'refused' | 'unreadable' | 'hang' | 'blocked' | 'none'
 
-/** Returns the signal of a call that took `elapsed` milliseconds on the node. */
-export function healthSignalOf(
-  failure: CallFailure | undefined,
-  timeout: number | undefined,
-  elapsed: number,
-): HealthSignal {
-  if (failure === undefined) return 'success'
-  if (failure.refused) return 'refused'
-  const { health } = faultRules[failure.fault]
-  if (health !== 'ifSlow') return health
-  return elapsed >= (timeout ?? Number.POSITIVE_INFINITY) / 2 ? 'failure' : 'none'
-}
-
-export type HealthAdmission =
-  | { readonly ok: true; readonly isProbe: boolean }
-  /** `retryAfter` in whole seconds. */
-  | { readonly ok: false; readonly retryAfter: number }
-
 /** Why a node is ejected. `hanging`: the process behind its API does not carry out calls. `silent`: nothing is answered. */
 type EjectionCause = 'failures' | 'hanging' | 'silent' | 'blocked'
 
-/** These ejections end by a probe of the edge only. */
-const ENDED_BY_OWN_PROBE: ReadonlySet<EjectionCause | undefined> = new Set(['silent', 'blocked'] as const)
+const SILENT: CallFailure = { fault: 'timeout', detail: 'no response to calls and probes' }
+const HANGS: CallFailure = { fault: 'timeout', detail: 'calls are not carried out within ten seconds (3021)' }
 
-export class Health {
-  readonly #settings: FailureSettings
-  readonly #clock: () => number
-  #consecutiveFailures = 0
-  #consecutiveRefusals = 0
+export class NodeHealth {
+  readonly #options: NodeHealthOptions
+  readonly #ejection: Ejection
+  readonly #probes: ProbeSchedule
+  /** Of the present ejection. */
+  #cause: EjectionCause | undefined
+  /** Consecutive ones, and those of them that were refused connections. */
+  #failures = 0
+  #refusals = 0
   /** Endpoints with an unreadable response since the last success. */
   readonly #unreadableEndpoints = new Set<string>()
   /** Consecutive calls that the node did not carry out because its process hangs. */
   #hangs = 0
-  #ejections = 0
-  /** Of the present ejection. */
-  #cause: EjectionCause | undefined
-  #ejectedUntil: number | undefined
-  #probeStart: number | undefined
+  #lastFailure: NodeStatus['lastFailure']
+  #isRetired = false
 
-  constructor(settings: FailureSettings, clock: () => number) {
-    this.#settings = settings
-    this.#clock = clock
+  constructor(options: NodeHealthOptions) {
+    const { ejection, clock } = options
+    this.#options = options
+    this.#ejection = new Ejection(ejection, clock)
+    this.#probes = new ProbeSchedule({
+      ...options,
+      settings: ejection,
+      onAnswer: () => this.#recover(),
+      onSilent: (nextProbeIn) => this.#ejectUntilProbed('silent', SILENT, nextProbeIn),
+      onBlocked: (nextAttemptIn) => this.#ejectUntilProbed('blocked', BLOCKED, nextAttemptIn),
+    })
+  }
+
+  get isAdmitting(): boolean {
+    return !this.#isRetired && !this.#endsByOwnProbe && this.#ejection.isAdmitting
+  }
+
+  get lastFailure(): NodeStatus['lastFailure'] {
+    return this.#lastFailure
   }
 
   /** Milliseconds until the next probe; `undefined` if the node is not ejected. */
   get ejectedFor(): number | undefined {
-    return this.#ejectedUntil === undefined ? undefined : Math.max(0, this.#ejectedUntil - this.#clock())
+    return this.#ejection.remaining
   }
 
-  /** `undefined`: the node is not ejected. */
-  get cause(): EjectionCause | undefined {
-    return this.#cause
+  /** Whether the node was found not to answer at all. */
+  get isSilent(): boolean {
+    return this.#cause === 'silent'
   }
 
-  /** Whether `admit` would admit a call. */
-  get isAdmitting(): boolean {
-    if (this.#ejectedUntil === undefined) return true
-    if (ENDED_BY_OWN_PROBE.has(this.#cause)) return false
-    // A probe may be a call without a timeout on a node that hangs. It blocks further probes for `maxTime` only.
-    const isProbing = this.#probeStart !== undefined && this.#clock() - this.#probeStart < this.#settings.maxTime
-    return !isProbing && this.ejectedFor === 0
+  /** Whether the node is ejected because its process hangs. */
+  get isHanging(): boolean {
+    return this.#cause === 'hanging'
+  }
+
+  /** Whether only a probe of the edge ends the present ejection. */
+  get #endsByOwnProbe(): boolean {
+    return this.#cause === 'silent' || this.#cause === 'blocked'
+  }
+
+  /** The caller reports the end of a probe with `record`, or with `abandonProbe` if it was not sent. */
+  admit(call: Pick<NodeCall, 'endpoint' | 'passedOnTo'>): { readonly ok: true; readonly isProbe: boolean } | Rejection {
+    if (this.#isRetired) return this.rejection(1)
+    // The probe may need a new token.
+    if (this.isHanging && isLogin(call)) return { ok: true, isProbe: false }
+    // No client waits for the probe of the edge. A call of a client would take ten seconds.
+    const showsHang =
+      this.#options.onHang === undefined ? provesExecution(call) : call.endpoint === STATUS_PROBE.endpoint
+    const admission = this.#ejection.admit(!this.#endsByOwnProbe && (showsHang || !this.isHanging))
+    return admission.ok ? admission : this.rejection(admission.retryAfter)
+  }
+
+  abandonProbe(): void {
+    this.#ejection.abandonProbe()
+  }
+
+  /** Returns the rejection of calls while the node is ejected. `retryAfter` in seconds. */
+  rejection(retryAfter: number): Rejection {
+    const rejection = { ok: false, fault: 'ejected', retryAfter: Math.max(1, retryAfter) } as const
+    if (this.#isRetired) return { ...rejection, detail: 'removed from cluster.nodes' }
+    const last = this.#lastFailure
+    if (last === undefined) return { ...rejection, detail: 'ejected after failures' }
+    return { ...rejection, detail: `ejected after failures: ${last.detail}`, lastFault: last.fault }
   }
 
   /**
-   * The caller reports the end of a probe with `recordSuccess`, `recordFailure`, `recordHang` or `abandonProbe`.
-   * `showsHang`: whether the call would fail as well if the process of the node still hangs.
+   * To be called when a call is sent. Returns the function that is called when a response began or there is none. `usualTime`:
+   * milliseconds that such calls take; 0: not known.
    */
-  admit(showsHang = true): HealthAdmission {
-    if (this.#ejectedUntil === undefined) return { ok: true, isProbe: false }
-    if (!this.isAdmitting || (this.#cause === 'hanging' && !showsHang))
-      return { ok: false, retryAfter: Math.max(1, Math.ceil((this.ejectedFor ?? 0) / 1000)) }
-    this.#probeStart = this.#clock()
-    return { ok: true, isProbe: true }
+  watch({ retryable }: NodeCall, deadline: Deadline, usualTime: number): (hasResponse: boolean) => void {
+    return this.#probes.begin({ isRead: retryable, deadline, usualTime })
   }
 
-  /** Returns whether this ended an ejection. A response to a call of before a block does not end the block. */
-  recordSuccess(showsHang = true): boolean {
-    if (showsHang) this.#hangs = 0
-    else if (this.#cause === 'hanging') return false
-    return this.#cause === 'blocked' ? false : this.end()
+  /** Records what the end of a call shows that took `elapsed` milliseconds on the node, and returns it. */
+  record(call: UpstreamCall, end: CallEnd, elapsed: number): HealthSignal {
+    const signal = this.#signalOf(call, end, elapsed)
+    const shown = signal === 'hang' ? HANGS : end.failure
+    // The reads that end because the node is silent show no more than that.
+    const isKnown = shown?.fault === 'timeout' && this.isSilent
+    if (shown !== undefined && shown.fault !== 'cancelled' && !isKnown) this.#noteFailure(shown)
+    const begins = this.ejectedFor === undefined
+    if (this.#apply(signal, call, end)) this.#reportEjection(begins)
+    return signal
+  }
+
+  /** Forgets everything about the node, because an operator has put it back. */
+  forget(): void {
+    this.#hangs = 0
+    this.#end()
+    this.#probes.stop()
+    this.#lastFailure = undefined
+  }
+
+  /** The node is no longer called. */
+  retire(): void {
+    this.#isRetired = true
+    this.#probes.retire()
+  }
+
+  #signalOf(call: NodeCall, { failure, response }: CallEnd, elapsed: number): HealthSignal {
+    const { showsProblems, node } = this.#options
+    if (response !== undefined && showsProblems() && problemOf(response, node) === 'hanging') return 'hang'
+    if (failure === undefined) return 'success'
+    // A call that hangs because of another node shows nothing about this one.
+    if (mayWaitForOther(call) && (failure.fault === 'timeout' || failure.fault === 'cancelled')) return 'none'
+    if (failure.refused) return 'refused'
+    const { health } = faultRules[failure.fault]
+    if (health !== 'ifSlow') return health
+    return elapsed >= (call.timeout ?? Number.POSITIVE_INFINITY) / 2 ? 'failure' : 'none'
+  }
+
+  /** Returns whether an ejection began or, by a probe, was prolonged. */
+  #apply(signal: HealthSignal, call: UpstreamCall, end: CallEnd): boolean {
+    const { isProbe = false, endpoint } = call
+    switch (signal) {
+      case 'success': {
+        // The API process refuses credentials by itself.
+        const isRefused = end.status === 401 || end.failure?.fault === 'refusedCredentials'
+        if (!this.#endByCall(provesExecution(call) && !isRefused) && isProbe) this.abandonProbe()
+        return false
+      }
+      case 'none':
+        if (isProbe) this.abandonProbe()
+        return false
+      case 'blocked':
+        this.#probes.awaitUnblocking()
+        return false
+      case 'hang':
+        this.#hangs += 1
+        if (!isProbe && (this.ejectedFor !== undefined || this.#hangs < this.#options.ejection.hangs)) return false
+        return this.#eject('hanging')
+      default:
+        return this.#countFailure(signal, isProbe, endpoint)
+    }
+  }
+
+  /** Takes a successful call. `isExecuted`: by the process behind the API. Returns whether it ended an ejection. */
+  #endByCall(isExecuted: boolean): boolean {
+    if (isExecuted) this.#hangs = 0
+    // A response to a call of before a block does not end the block.
+    if (this.#cause === 'blocked' || (this.isHanging && !isExecuted) || !this.#end()) return false
+    const { log, node } = this.#options
+    this.#probes.stop()
+    log('info', 'node answers again', { node })
+    return true
+  }
+
+  /**
+   * Unreadable responses of one endpoint count once: the fault may be limited to that endpoint, and the others are still
+   * served. For the same reason an unreadable response decides nothing as a probe; the next call is the probe.
+   */
+  #countFailure(signal: 'failure' | 'refused' | 'unreadable', isProbe: boolean, endpoint: string): boolean {
+    if (signal === 'unreadable' && isProbe) this.abandonProbe()
+    // If the node was found to be silent meanwhile, that is known.
+    else if (isProbe && !this.#endsByOwnProbe) return this.#eject('failures')
+    // The call was in flight before the ejection and is no new evidence.
+    if (this.ejectedFor !== undefined) return false
+    if (signal === 'unreadable' && this.#unreadableEndpoints.has(endpoint)) return false
+    if (signal === 'unreadable') this.#unreadableEndpoints.add(endpoint)
+    this.#failures += 1
+    this.#refusals = signal === 'refused' ? this.#refusals + 1 : 0
+    const { failures, refusals } = this.#options.ejection
+    return (this.#failures >= failures || this.#refusals >= refusals) && this.#eject('failures')
+  }
+
+  #eject(cause: 'failures' | 'hanging'): true {
+    this.#cause = cause
+    this.#ejection.begin()
+    return true
+  }
+
+  #ejectUntilProbed(cause: 'silent' | 'blocked', failure: CallFailure, nextProbeIn: number): void {
+    const begins = this.ejectedFor === undefined
+    const isNews = this.#cause !== cause
+    this.#cause = cause
+    this.#ejection.setRemaining(nextProbeIn)
+    if (!isNews) return
+    this.#noteFailure(failure)
+    this.#reportEjection(begins)
+  }
+
+  #noteFailure({ fault, detail }: CallFailure): void {
+    this.#lastFailure = { fault, detail, at: Date.now() }
+  }
+
+  #reportEjection(begins: boolean): void {
+    const { node, log, onEject, onHang } = this.#options
+    const ejectedFor = this.ejectedFor ?? 0
+    const seconds = Math.ceil(ejectedFor / 1000)
+    log('warn', 'node ejected', { node, ...this.#lastFailure, seconds })
+    onEject(this.rejection(seconds), begins)
+    if (this.isHanging) onHang?.(ejectedFor)
+  }
+
+  /** A probe of the edge was answered. */
+  #recover(): void {
+    const { node, log, onRecover } = this.#options
+    if (!this.#end()) return
+    log('info', 'node answers again', { node })
+    onRecover()
   }
 
   /** Ends any ejection, and forgets the failures. Returns whether the node was ejected. */
-  end(): boolean {
-    const wasEjected = this.#ejectedUntil !== undefined
-    this.#consecutiveFailures = 0
-    this.#consecutiveRefusals = 0
+  #end(): boolean {
+    this.#failures = 0
+    this.#refusals = 0
     this.#unreadableEndpoints.clear()
-    this.#ejections = 0
     this.#cause = undefined
-    this.#ejectedUntil = undefined
-    this.#probeStart = undefined
-    return wasEjected
-  }
-
-  /** Returns whether this began or, for a probe, prolonged an ejection. */
-  recordHang(isProbe: boolean): boolean {
-    this.#hangs += 1
-    if (!isProbe && (this.#ejectedUntil !== undefined || this.#hangs < this.#settings.hangs)) return false
-    return this.#eject('hanging')
-  }
-
-  /**
-   * Ejects the node until a probe of the edge is answered. `nextProbeIn`: milliseconds. Returns whether it was not ejected
-   * for this cause before.
-   */
-  ejectUntilProbed(cause: 'silent' | 'blocked', nextProbeIn: number): boolean {
-    const isNews = this.#cause !== cause
-    this.#cause = cause
-    this.#probeStart = undefined
-    this.#ejectedUntil = this.#clock() + nextProbeIn
-    return isNews
-  }
-
-  /**
-   * Returns whether this began or, for a probe, prolonged an ejection. Unreadable responses of one endpoint count once:
-   * the fault may be limited to that endpoint, and the others are still served. For the same reason an unreadable
-   * response decides nothing as a probe; the next call is the probe.
-   */
-  recordFailure(signal: 'failure' | 'refused' | 'unreadable', isProbe: boolean, endpoint: string): boolean {
-    if (signal === 'unreadable' && isProbe) this.abandonProbe()
-    // If the node was found to be silent meanwhile, that is known.
-    else if (isProbe && !ENDED_BY_OWN_PROBE.has(this.#cause)) return this.#eject('failures')
-    // The call was in flight before the ejection and is no new evidence.
-    if (this.#ejectedUntil !== undefined) return false
-    if (signal === 'unreadable' && this.#unreadableEndpoints.has(endpoint)) return false
-    if (signal === 'unreadable') this.#unreadableEndpoints.add(endpoint)
-    this.#consecutiveFailures += 1
-    this.#consecutiveRefusals = signal === 'refused' ? this.#consecutiveRefusals + 1 : 0
-    const { failures, refusals } = this.#settings
-    return (this.#consecutiveFailures >= failures || this.#consecutiveRefusals >= refusals) && this.#eject('failures')
-  }
-
-  /** The probe ended without evidence, for example because its client disconnected. The next call is the probe. */
-  abandonProbe(): void {
-    this.#probeStart = undefined
-  }
-
-  /** Jitter of up to a quarter keeps replicas from probing at the same moment. */
-  #eject(cause: 'failures' | 'hanging'): true {
-    const { baseTime, maxTime } = this.#settings
-    const duration = Math.min(maxTime, baseTime * 2 ** this.#ejections)
-    this.#ejections += 1
-    this.#cause = cause
-    this.#probeStart = undefined
-    this.#ejectedUntil = this.#clock() + duration * (0.75 + Math.random() / 4)
-    return true
+    return this.#ejection.end()
   }
 }

@@ -4,11 +4,10 @@
  */
 import type { Layout, LayoutMixture, NodeCall, NodeFailure, NodeResult } from '../core/node-call.ts'
 import { withTimeout } from '../core/timing.ts'
+import { notSent } from './call.ts'
 import { layoutRules } from './dialects/dialect.ts'
-import { type Layer, notSent } from './layer.ts'
 import type { ClusterLog, LayoutChange } from './options.ts'
 import type { Recognition } from './probes.ts'
-import type { Verify } from './tokens/token-calls.ts'
 
 interface LayoutOptions {
   /** `auto`: that of each node is recognised. */
@@ -61,29 +60,11 @@ export class Layouts {
   /** Returns `undefined` if the node has not answered yet. */
   readonly of = (node: string): Layout | undefined => this.#configured ?? this.#known.get(node)?.layout
 
-  /** The layer that sends calls to nodes of known layout only, and observes their responses. */
-  readonly require: Layer = (next) => async (call) => {
-    const unknown = this.#failureOfUnknown(call)
-    if (unknown !== undefined) return unknown
-    const result = await next(call)
-    this.#observe(call.node, result)
-    return result
-  }
-
-  /** As `require`, for checks of credentials: a node that was upgraded meanwhile is asked again in its new layout. */
-  requireToVerify(verify: Verify): Verify {
-    return async (call) => {
-      const layout = this.of(call.node)
-      const unknown = this.#failureOfUnknown(call)
-      if (unknown !== undefined) return unknown
-      const result = await verify(call)
-      if (result.ok || layout === undefined || result.layout === undefined) return result
-      return (await this.confirm(call.node, layout, result.layout)) ? verify(call) : result
-    }
-  }
-
-  /** The layout decides nothing about a call to a drained node, which is rejected anyway. */
-  #failureOfUnknown(call: NodeCall): NodeFailure | undefined {
+  /**
+   * Returns the failure of a call to a node of unknown layout. The layout decides nothing about a call to a drained node, which
+   * is rejected anyway.
+   */
+  failureOfUnknown(call: NodeCall): NodeFailure | undefined {
     const { node } = call
     if (this.of(node) !== undefined || this.#options.isDrained(node)) return undefined
     const detail = `the layout of its API is not known yet: ${this.#known.get(node)?.reason ?? NOT_ASKED}`
@@ -134,7 +115,7 @@ export class Layouts {
   }
 
   /** Asks a node again in the background if its response does not fit its layout, or soon if there was none. */
-  #observe(node: string, result: NodeResult): void {
+  observe(node: string, result: NodeResult): void {
     const known = this.#known.get(node)
     if (known?.layout === undefined) return
     if (!fits(known.layout, result)) void this.confirm(node, known.layout, result.ok ? undefined : result.layout)

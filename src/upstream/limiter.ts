@@ -5,35 +5,16 @@
  */
 
 import type { NodeCall } from '../core/node-call.ts'
-import type { NodeFault } from '../core/node-faults.ts'
 import type { NodeSlots, SharedSlots } from '../core/slots.ts'
 import type { Deadline } from '../core/timing.ts'
 import { AdaptiveLimit, LatencyBaseline } from './adaptive-limit.ts'
+import type { Rejection } from './call.ts'
 import type { CallBudget, PermitCounts } from './call-budget.ts'
 import type { HealthSignal } from './health.ts'
 import type { NodeLimits } from './options.ts'
 import { CallQueue, PRIORITIES, type Queueable, ServiceTime } from './queue.ts'
 
-export interface Rejection {
-  readonly ok: false
-  readonly fault: 'overloaded' | 'ejected' | 'drained' | 'cancelled'
-  readonly detail: string
-  /** Of an ejected node: why its last call failed. */
-  readonly lastFault?: NodeFault
-  /** Whole seconds. */
-  readonly retryAfter: number
-}
-
 export type Acquisition = { readonly ok: true } | Rejection
-
-/** What the end of a call shows about the load of its node: a success, overload, or nothing. */
-export type LoadSignal = 'success' | 'overload' | 'none'
-
-/** Refused connections and unreadable responses are no sign of overload. */
-export function loadSignalOf(signal: HealthSignal): LoadSignal {
-  if (signal === 'success') return 'success'
-  return signal === 'failure' ? 'overload' : 'none'
-}
 
 /** The properties of a call that the limiter uses. */
 export type LimitedCall = Pick<NodeCall, 'priority' | 'caller' | 'endpoint' | 'expect'>
@@ -154,8 +135,11 @@ export class ConcurrencyLimiter {
     return new Promise((resolve) => this.#enqueue(call, deadline, resolve))
   }
 
-  /** Returns the slot of a call that acquired it at `start`, and starts queued calls. */
-  release(call: LimitedCall, start: number, signal: LoadSignal): void {
+  /**
+   * Returns the slot of a call that acquired it at `start`, and starts queued calls. Refused connections and unreadable
+   * responses are no sign of overload.
+   */
+  release(call: LimitedCall, start: number, signal: HealthSignal): void {
     this.#calls -= 1
     if (call.priority === 'bulk') this.#bulkCalls -= 1
     const ofCaller = (this.#callsOf.get(call.caller) ?? 0) - 1
@@ -164,9 +148,9 @@ export class ConcurrencyLimiter {
     // Before a queued call starts: another replica may be due for the slot.
     this.#reportDemand()
     const now = this.#options.clock()
-    if (signal !== 'none') this.#serviceTime.record(now - start)
+    if (signal === 'success' || signal === 'failure') this.#serviceTime.record(now - start)
     if (signal === 'success') this.#recordSuccess(call, start, now)
-    if (signal === 'overload') this.#limit.recordOverload(start, now)
+    if (signal === 'failure') this.#limit.recordOverload(start, now)
     this.#startQueued()
   }
 

@@ -1,18 +1,23 @@
-/** One node with an address: the state that the layers of its calls share, and the order of the layers. */
+/** One node with an address: the state that its calls share, and the order of what happens to a call. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Layout } from '../core/node-call.ts'
+import type { NodeCallEvent } from '../core/events.ts'
+import type { Layout, NodeCall, NodeFailure, NodeResult } from '../core/node-call.ts'
+import { isAnswered } from '../core/node-faults.ts'
+import { type Deadline, startDeadline } from '../core/timing.ts'
+import { Attempts, routeOf } from './attempts.ts'
+import { mayWaitForOther, notSent, onEnd, type Rejection, type Send, type UpstreamCall } from './call.ts'
 import { CallBudget } from './call-budget.ts'
 import { layoutRules } from './dialects/dialect.ts'
-import { type Layer, notSent, type Send, stack } from './layer.ts'
-import { count, limitHang, nameLayout, queue, refuseDrained, rejecting, retryOnce, traceAttempt } from './layers.ts'
+import { DRAINED } from './drains.ts'
+import { NodeHealth, type NodeHealthOptions } from './health.ts'
 import type { Layouts } from './layouts.ts'
 import { ConcurrencyLimiter } from './limiter.ts'
-import { NodeHealth, type NodeHealthOptions } from './node-health.ts'
+import { detailOf } from './node-response.ts'
 import type { ClusterSettings, NodeSetting, NodeStatus } from './options.ts'
 import type { PassedOnCalls } from './passed-on-calls.ts'
 import { probeAlive, type Recognition, recogniseLayout } from './probes.ts'
 import type { AccountOf } from './tokens/login.ts'
-import { type Issue, TokenCalls, type Verify, verifyBy } from './tokens/token-calls.ts'
+import { type Issue, TokenCalls, type Verification } from './tokens/token-calls.ts'
 import type { Transport, TransportChanges } from './transport.ts'
 
 export interface UpstreamNodeOptions extends ClusterSettings, Pick<NodeHealthOptions, 'onHang' | 'reserveAttempt'> {
@@ -31,32 +36,28 @@ const RETIREMENT_GRACE_MS = 800
 
 export class UpstreamNode {
   readonly setting: NodeSetting
-  readonly call: Send
-  /** Checks the credentials of a call, which is a read that every account may send. */
-  readonly verify: Verify
-  /** Returns a token for the user whose credentials the call has. */
-  readonly issue: Issue
-  /** Sends a probe past the health and the concurrency limit of the node. */
-  readonly #attempt: Send
-  readonly #options: UpstreamNodeOptions
   readonly limiter: ConcurrencyLimiter
-  readonly #budget: CallBudget
   readonly health: NodeHealth
+  readonly #options: UpstreamNodeOptions
+  readonly #budget: CallBudget
+  readonly #attempts: Attempts
   /** The tokens of a node end with it: a token is valid at its node only. */
-  #tokens: TokenCalls | undefined
+  #tokenCalls: TokenCalls | undefined
 
   constructor(options: UpstreamNodeOptions) {
-    const { setting, slots, counters, limits, layouts, passedOn, drains, clock, onCall } = options
+    const { setting, slots, counters, limits, transport, clock } = options
     const { name } = setting
     this.setting = setting
     this.#options = options
-    const layout = () => layouts.of(name)
-    const rulesOf = (otherwise: Layout) => layoutRules[layout() ?? otherwise]
-    const showsProblems = () => rulesOf('newer').showsProblems
-    const perMinute = () => limits().perMinute ?? rulesOf('newer').perMinute
+    const showsProblems = () => this.#rulesOr('newer').showsProblems
+    const perMinute = () => limits().perMinute ?? this.#rulesOr('newer').perMinute
     const budget = new CallBudget({ counters, node: name, limit: perMinute, clock })
     const limiter = new ConcurrencyLimiter(name, slots, { limits, clock, budget })
-    const health = new NodeHealth({
+    const attempts = new Attempts({ budget, limits, showsProblems, transport })
+    this.#budget = budget
+    this.limiter = limiter
+    this.#attempts = attempts
+    this.health = new NodeHealth({
       ...options,
       node: name,
       showsProblems,
@@ -65,42 +66,120 @@ export class UpstreamNode {
         if (begins) options.onEject?.(name)
       },
       onRecover: () => options.onRecover?.(name),
-      probe: () => probeAlive(attempt, name, options.ejection.silence.probeTimeout),
+      probe: () => probeAlive(attempts.sendOnce, name, options.ejection.silence.probeTimeout),
     })
-    const tokens = () => (rulesOf('classic').hasTokens ? this.#tokensFor(onNode) : undefined)
-    const authorise: Layer = (next) => (call) => tokens()?.call(call) ?? next(call)
-    const reject = rejecting(onCall)
-
-    // The order of a call: calls of clients enter at the top, logins at `onNode`, probes at `attempt`.
-    const attempt = stack([count(budget, showsProblems)], options.transport.send)
-    const onNode = stack(
-      [
-        nameLayout(layout),
-        refuseDrained(drains, reject),
-        health.eject(reject),
-        queue({ limiter, health, onCall, clock }, reject),
-        limitHang(health, clock),
-        health.observe(limiter),
-        retryOnce(() => limits().inFlight),
-        traceAttempt,
-      ],
-      attempt,
-    )
-    this.call = stack([passedOn.limit, layouts.require, authorise], onNode)
-    this.verify = layouts.requireToVerify(verifyBy(tokens, onNode))
-    this.issue = async (call, refused) => tokens()?.issue(call, refused) ?? notSent(call, NO_TOKENS)
-
-    this.#attempt = attempt
-    this.#budget = budget
-    this.limiter = limiter
-    this.health = health
   }
 
-  #tokensFor(send: Send): TokenCalls {
+  /** Sends a call of a client. */
+  readonly call: Send = (call) => this.#options.passedOn.send(call, this.#sendInLayout)
+
+  /** Rejects a call to a node of unknown layout. In the newer layout a call has a token. */
+  readonly #sendInLayout: Send = async (call) => {
+    const { layouts } = this.#options
+    const unknown = layouts.failureOfUnknown(call)
+    if (unknown !== undefined) return unknown
+    const result = await (this.#tokens?.call(call) ?? this.#send(call))
+    layouts.observe(call.node, result)
+    return result
+  }
+
+  /** Sends a call of a client, or a login, once it has a slot. Emits its event. */
+  readonly #send: Send = async (call) => {
+    const { drains, clock } = this.#options
+    if (drains.has(call.node)) return this.#reject(call, DRAINED)
+    const span = call.trace?.recorded ? call.trace.startSpan('queue', { node: call.node }) : undefined
+    const admission = this.health.admit(call)
+    if (!admission.ok) {
+      span?.end({ fault: admission.fault })
+      return this.#reject(call, admission)
+    }
+    const { isProbe } = admission
+    const arrival = clock()
+    const deadline = startDeadline(call.timeout, call.signal, clock)
+    const slot = await this.limiter.acquire(call, deadline)
+    const queueTime = clock() - arrival
+    span?.end(slot.ok ? {} : { fault: slot.fault })
+    if (slot.ok) return this.#sendWithSlot({ ...call, isProbe }, deadline, queueTime)
+    deadline.end()
+    if (isProbe) this.health.abandonProbe()
+    return this.#reject(call, slot, queueTime)
+  }
+
+  /** Ends a call that hangs because of another node (`hangsAfter`) before its deadline. */
+  async #sendWithSlot(call: UpstreamCall, deadline: Deadline, queueTime: number): Promise<NodeResult> {
+    const { health, limiter } = this
+    const { clock, layouts } = this.#options
+    const { hangsAfter = Number.POSITIVE_INFINITY, isProbe } = call
+    const hang = hangsAfter < deadline.remaining() ? startDeadline(hangsAfter, call.signal, clock) : undefined
+    const sent = { ...call, deadline: hang ?? deadline }
+    const start = clock()
+    const endWatch = health.watch(call, sent.deadline, limiter.expectedTime(call.endpoint))
+    const result = await this.#attempts.sendRetryable(sent)
+    endWatch(result.ok || isAnswered(result))
+    onEnd(call, result, (end) => {
+      hang?.end()
+      deadline.end()
+      const { failure, status } = end
+      const ms = clock() - start
+      const signal = health.record(call, end, ms)
+      const outcome = status === undefined ? failure && { fault: failure.fault } : { status }
+      this.#emit(call, { queueTime, ms, ...outcome })
+      limiter.release(call, start, signal)
+    })
+    if (result.ok) return result
+    if (isProbe && !result.sent) health.abandonProbe()
+    const isHung = hang !== undefined && result.fault === 'timeout' && !health.isSilent
+    return { ...result, ...(isHung && { hung: true }), detail: detailOf(result, layouts.of(call.node)) }
+  }
+
+  /** Checks the credentials of a call, which is a read that every account may send. */
+  async verify(call: NodeCall): Promise<Verification> {
+    const { layouts } = this.#options
+    const layout = layouts.of(call.node)
+    const unknown = layouts.failureOfUnknown(call)
+    if (unknown !== undefined) return unknown
+    const result = await this.#verifyInLayout(call)
+    if (result.ok || layout === undefined || result.layout === undefined) return result
+    // A node that was upgraded meanwhile is asked again in its new layout.
+    return (await layouts.confirm(call.node, layout, result.layout)) ? this.#verifyInLayout(call) : result
+  }
+
+  /** Without tokens, a node checks the credentials of each call. */
+  async #verifyInLayout(call: NodeCall): Promise<Verification> {
+    const tokens = this.#tokens
+    if (tokens !== undefined) return tokens.verify(call)
+    const result = await this.#send(call)
+    if (!result.ok || result.response.status === 200) return result
+    return { ...notSent(call, { fault: 'refusedCredentials', detail: 'status is not 200' }), sent: true }
+  }
+
+  /** Returns a token for the user whose credentials the call has; `refused`: the node refuses this one. */
+  readonly issue: Issue = async (call, refused) => this.#tokens?.issue(call, refused) ?? notSent(call, NO_TOKENS)
+
+  /** Returns the failure of a call that the node does not receive, and emits its event. */
+  #reject(call: NodeCall, rejection: Rejection, queueTime = 0): NodeFailure {
+    this.#emit(call, { queueTime, ms: 0, fault: rejection.fault })
+    return notSent(call, rejection)
+  }
+
+  #emit(call: NodeCall, outcome: Pick<NodeCallEvent, 'queueTime' | 'ms' | 'status' | 'fault'>): void {
+    const { requestId, node, method } = call
+    const isPassedOn = mayWaitForOther(call) && { isPassedOn: true as const }
+    this.#options.onCall?.({ requestId, node, method, route: routeOf(call), ...outcome, ...isPassedOn })
+  }
+
+  /** The rules of the layout of the node; `otherwise`: of this one while it is not known. */
+  #rulesOr(otherwise: Layout): (typeof layoutRules)[Layout] {
+    return layoutRules[this.#options.layouts.of(this.setting.name) ?? otherwise]
+  }
+
+  /** The tokens of the node; `undefined`: its layout has none. */
+  get #tokens(): TokenCalls | undefined {
+    if (!this.#rulesOr('classic').hasTokens) return undefined
     const { setting, clock, limits, accountOf, log, counters } = this.#options
-    this.#tokens ??= new TokenCalls({
+    this.#tokenCalls ??= new TokenCalls({
       node: setting.name,
-      send,
+      send: this.#send,
       accountOf,
       timeout: () => limits().timeout,
       clock: { elapsed: clock, wall: () => Date.now() },
@@ -108,7 +187,7 @@ export class UpstreamNode {
       log,
       counters,
     })
-    return this.#tokens
+    return this.#tokenCalls
   }
 
   /** Whether a call may be sent now: the node is neither drained nor ejected, and its queue has space. */
@@ -133,7 +212,7 @@ export class UpstreamNode {
 
   /** Asks the node for its layout. */
   recognise(): Promise<Recognition> {
-    return recogniseLayout(this.#attempt, this.setting.name)
+    return recogniseLayout(this.#attempts.sendOnce, this.setting.name)
   }
 
   status(): Pick<

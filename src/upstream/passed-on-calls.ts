@@ -17,12 +17,12 @@ import { growingLru } from '../core/recently-used.ts'
 import { Semaphore } from '../core/semaphore.ts'
 import { withTimeout } from '../core/timing.ts'
 import { ownField } from '../core/values.ts'
+import { notSent, type Send } from './call.ts'
 import { encode } from './dialects/dialect.ts'
 import { type DrainedNodes, passedOnToDrained } from './drains.ts'
-import { Health } from './health.ts'
-import { type Layer, notSent, type Send } from './layer.ts'
+import { Ejection } from './ejection.ts'
 import { isTimeoutInside } from './node-response.ts'
-import type { ClusterLog, FailureSettings, NodeLimits } from './options.ts'
+import type { ClusterLog, NodeLimits } from './options.ts'
 import { createOwnCall, dataIn } from './probes.ts'
 
 export interface PassedOnCallsPorts {
@@ -37,7 +37,7 @@ export interface PassedOnCallsPorts {
 }
 
 /** One hang is enough. The cluster itself notices after 110 seconds. */
-const SUSPICION: FailureSettings = { failures: 1, refusals: 1, hangs: 1, baseTime: 15_000, maxTime: 120_000 }
+const SUSPICION = { baseTime: 15_000, maxTime: 120_000 }
 
 const MAX_KNOWN_OWNERS = 10_000
 const OWNER_LIFETIME_MS = 60_000
@@ -48,14 +48,14 @@ const MAX_STATUS_MS = 4_000
 /** A node by its name, or an agent whose node is not known, as `agent 001`. */
 type Target = string
 
-type Admission = { readonly target: Target; readonly health: Health; readonly isProbe: boolean }
+type Admission = { readonly target: Target; readonly suspicion: Ejection; readonly isProbe: boolean }
 
 export class PassedOnCalls {
   readonly #ports: PassedOnCallsPorts
   /** The nodes that agents report to, as the master names them in the newer layout, by the id of the agent. */
   readonly #owners = growingLru<string, { readonly node: string; readonly until: number }>(MAX_KNOWN_OWNERS)
   readonly #slots: Semaphore
-  readonly #suspects = new Map<Target, Health>()
+  readonly #suspects = new Map<Target, Ejection>()
   #search: Promise<void> | undefined
 
   constructor(ports: PassedOnCallsPorts) {
@@ -65,12 +65,12 @@ export class PassedOnCalls {
 
   /** Milliseconds until the node is probed; `undefined`: calls for it are sent. */
   cutOffFor(node: string): number | undefined {
-    return this.#suspects.get(node)?.ejectedFor
+    return this.#suspects.get(node)?.remaining
   }
 
-  readonly limit: Layer = (next) => (call) => (call.passedOnTo === undefined ? next(call) : this.#send(call, next))
-
-  async #send(call: NodeCall, next: Send): Promise<NodeResult> {
+  /** `next`: sends the call to the asked node. */
+  async send(call: NodeCall, next: Send): Promise<NodeResult> {
+    if (call.passedOnTo === undefined) return next(call)
     const drained = this.#drainedTargetOf(call)
     if (drained !== undefined) return passedOnToDrained(call, drained)
     const suspects = await this.#suspectsOf(call, next)
@@ -80,14 +80,14 @@ export class PassedOnCalls {
     }
     const admissions: Admission[] = []
     for (const target of suspects) {
-      const health = this.#suspects.get(target)
-      const admission = health?.admit()
-      if (health === undefined || admission === undefined) continue
+      const suspicion = this.#suspects.get(target)
+      const admission = suspicion?.admit()
+      if (suspicion === undefined || admission === undefined) continue
       if (!admission.ok) {
         abandonProbes(admissions)
         return heldBack(call, [target], admission.retryAfter)
       }
-      admissions.push({ target, health, isProbe: admission.isProbe })
+      admissions.push({ target, suspicion, isProbe: admission.isProbe })
     }
     const fault = await this.#takeSlot(call)
     if (fault !== undefined) {
@@ -178,15 +178,15 @@ export class PassedOnCalls {
     if (reportsLostNodes && isSeveral(target) && !result.ok && result.fault === 'timeout' && result.sent && !isHang)
       void this.#findLost(call, next)
     if (!isHang) {
-      if (result.ok) for (const { target, health } of admissions) this.#clear(target, health)
+      if (result.ok) for (const { target, suspicion } of admissions) this.#clear(target, suspicion)
       else abandonProbes(admissions)
       return
     }
     if (isSeveral(target)) {
       const search = this.#findLost(call, next)
       if (reportsLostNodes && call.method === 'GET') await search
-    } else if ('node' in target) this.#suspect(target.node, call)
-    else for (const name of (await this.#targetsOfAgent(target, call, next)).slice(0, 1)) this.#suspect(name, call)
+    } else if ('node' in target) this.#suspect(target.node, call.node)
+    else for (const name of (await this.#targetsOfAgent(target, call, next)).slice(0, 1)) this.#suspect(name, call.node)
   }
 
   /** Asks for the status of each worker, and suspects those for which the call hangs as well. One search at a time. */
@@ -208,7 +208,7 @@ export class PassedOnCalls {
     if (own === undefined || isHung(own.result)) return
     for (const [at, { name }] of workers.entries()) {
       const asked = others[at]
-      if (asked !== undefined && isHung(asked.result)) this.#suspect(name, asked.probe)
+      if (asked !== undefined && isHung(asked.result)) this.#suspect(name, call.node)
     }
   }
 
@@ -229,25 +229,26 @@ export class PassedOnCalls {
 
   /** Probes a lost node if it is time for it. No client waits for the probe. */
   async #probe(target: Target, call: NodeCall, next: Send): Promise<void> {
-    const health = this.#suspects.get(target)
-    const admission = health?.admit()
-    if (health === undefined || admission?.ok !== true) return
+    const suspicion = this.#suspects.get(target)
+    const admission = suspicion?.admit()
+    if (suspicion === undefined || admission?.ok !== true) return
     const { probe, result } = await this.#askStatus(target, call, next)
-    await this.#learn(probe, result, [{ target, health, isProbe: admission.isProbe }], next)
+    await this.#learn(probe, result, [{ target, suspicion, isProbe: admission.isProbe }], next)
   }
 
-  #suspect(target: Target, { node, endpoint }: NodeCall): void {
+  #suspect(target: Target, through: string): void {
     const { clock, log } = this.#ports
-    const health = this.#suspects.get(target) ?? new Health(SUSPICION, clock)
-    this.#suspects.set(target, health)
-    const isProbe = health.ejectedFor === 0
-    if (!health.recordFailure('failure', isProbe, endpoint)) return
-    const seconds = Math.ceil((health.ejectedFor ?? 0) / 1000)
-    log('warn', 'node does not answer calls that another node passes on', { node: target, through: node, seconds })
+    const suspicion = this.#suspects.get(target) ?? new Ejection(SUSPICION, clock)
+    this.#suspects.set(target, suspicion)
+    // A call that was sent before the suspicion is no new evidence.
+    if ((suspicion.remaining ?? 0) > 0) return
+    suspicion.begin()
+    const seconds = Math.ceil((suspicion.remaining ?? 0) / 1000)
+    log('warn', 'node does not answer calls that another node passes on', { node: target, through, seconds })
   }
 
-  #clear(target: Target, health: Health): void {
-    if (this.#suspects.get(target) !== health || !health.recordSuccess()) return
+  #clear(target: Target, suspicion: Ejection): void {
+    if (this.#suspects.get(target) !== suspicion) return
     this.#suspects.delete(target)
     this.#ports.log('info', 'node answers calls that another node passes on again', { node: target })
   }
@@ -276,7 +277,7 @@ function heldBack(call: NodeCall, lostNodes: readonly Target[], retryAfter: numb
 }
 
 function abandonProbes(admissions: readonly Admission[]): void {
-  for (const { isProbe, health } of admissions) if (isProbe) health.abandonProbe()
+  for (const { isProbe, suspicion } of admissions) if (isProbe) suspicion.abandonProbe()
 }
 
 function ownerIn(result: NodeResult): string | undefined {

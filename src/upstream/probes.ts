@@ -6,8 +6,8 @@ import type { CallNode, ClusterView, Layout, NodeCall, NodeResponse, NodeResult 
 import { isAnswered, isHeldBack } from '../core/node-faults.ts'
 import { PROBLEM_TYPE } from '../core/response.ts'
 import { ownField, parseJson } from '../core/values.ts'
+import { ANONYMOUS, type Send } from './call.ts'
 import { layoutRules } from './dialects/dialect.ts'
-import { ANONYMOUS, type Send } from './layer.ts'
 
 /** A read that the edge sends for itself. `timeout` in milliseconds. */
 type OwnCall = Pick<NodeCall, 'node' | 'path' | 'endpoint' | 'caller' | 'credentials' | 'token' | 'requestId'> & {

@@ -8,7 +8,7 @@ import { buildConnector, Client, type Dispatcher, Pool } from 'undici'
 import type { NodeCall, NodeResult } from '../core/node-call.ts'
 import { startDeadline } from '../core/timing.ts'
 import { spendTurn, waitForTurn } from '../core/turns.ts'
-import { AbortedError, notSent, type Send, type UpstreamCall } from './layer.ts'
+import { AbortedError, notSent, type Send, type UpstreamCall } from './call.ts'
 import {
   BodyCollector,
   type CallFailure,

@@ -7,7 +7,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import type { NodeCall, NodeFailure, NodeResponse } from '../../core/node-call.ts'
 import { PROBLEM_TYPE } from '../../core/response.ts'
 import { ownField, parseJson } from '../../core/values.ts'
-import { notSent, type Send, type UpstreamCall } from '../layer.ts'
+import { notSent, type Send, type UpstreamCall } from '../call.ts'
 import type { NodeCredentials } from '../options.ts'
 
 export type LoginResult =

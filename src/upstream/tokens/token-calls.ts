@@ -3,7 +3,7 @@
  * the node did nothing, so the call is sent once more with a new token, also if it is a write.
  */
 import type { NodeCall, NodeFailure, NodeResult } from '../../core/node-call.ts'
-import { ANONYMOUS, notSent, type Send } from '../layer.ts'
+import { ANONYMOUS, notSent } from '../call.ts'
 import type { Account, AccountOf, LoginFailure, LoginResult, Token } from './login.ts'
 import { type Patience, TokenCache, type TokenCacheOptions } from './token-cache.ts'
 
@@ -20,17 +20,6 @@ export type Verification = { readonly ok: true } | NodeFailure
 
 /** Checks the credentials of a call, which is a read that every account may send. */
 export type Verify = (call: NodeCall) => Promise<Verification>
-
-/** `tokensOf`: returns the tokens of the node. Without tokens, a node checks the credentials of each call. */
-export function verifyBy(tokensOf: () => TokenCalls | undefined, send: Send): Verify {
-  return async (call) => {
-    const tokens = tokensOf()
-    if (tokens !== undefined) return tokens.verify(call)
-    const result = await send(call)
-    if (!result.ok || result.response.status === 200) return result
-    return { ...notSent(call, { fault: 'refusedCredentials', detail: 'status is not 200' }), sent: true }
-  }
-}
 
 /** A token for a user of the manager, or why there is none. */
 export type Issued = { readonly ok: true; readonly token: Pick<Token, 'header' | 'acceptedAgo'> } | NodeFailure

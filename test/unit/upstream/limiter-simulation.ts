@@ -3,12 +3,7 @@ import { createCounters } from '../../../src/core/counters.ts'
 import { ownSlots } from '../../../src/core/slots.ts'
 import type { Deadline } from '../../../src/core/timing.ts'
 import { CallBudget } from '../../../src/upstream/call-budget.ts'
-import {
-  type Acquisition,
-  ConcurrencyLimiter,
-  type LimitedCall,
-  type LoadSignal,
-} from '../../../src/upstream/limiter.ts'
+import { type Acquisition, ConcurrencyLimiter, type LimitedCall } from '../../../src/upstream/limiter.ts'
 
 export interface Arrival extends Partial<LimitedCall> {
   readonly at: number
@@ -61,7 +56,7 @@ export async function run(arrivals: readonly Arrival[], overrides: Partial<typeo
     maxInFlight = Math.max(maxInFlight, limiter.inFlight)
     const start = now
     // A timeout after a short time on the node is no evidence about the node (health.ts).
-    const signal: LoadSignal = takes > deadline.remaining() ? 'none' : 'success'
+    const signal = takes > deadline.remaining() ? 'none' : 'success'
     agenda.add(now + Math.min(takes, deadline.remaining()), async () => limiter.release(call, start, signal))
   }
   for (const [index, arrival] of arrivals.entries()) agenda.add(arrival.at, arrive(arrival, index))

@@ -1,23 +1,6 @@
-/** The order of the layers: of several layers that would reject a call, the outermost one does. */
+/** The order of a call: of several steps that would reject it, the first one does. */
 import t from 'tap'
-import { type Layer, stack } from '../../../src/upstream/layer.ts'
 import { clusterOf, fakeNode, get } from './fake-node.ts'
-
-t.test('the first layer of a list is the outermost', async (t) => {
-  const entered: string[] = []
-  const named = (name: string): Layer => {
-    return (next) => (call) => {
-      entered.push(name)
-      return next(call)
-    }
-  }
-  const send = stack([named('first'), named('second')], async ({ node }) => {
-    entered.push('send')
-    return { ok: false, node, fault: 'timeout', sent: true, detail: '' }
-  })
-  await send(get())
-  t.same(entered, ['first', 'second', 'send'])
-})
 
 t.test('calls that are passed on, before the layout, before the state of the asked node', async (t) => {
   const node = await fakeNode(t, () => undefined)

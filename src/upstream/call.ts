@@ -1,11 +1,11 @@
-/** The shape of all layers of a call to a node: a function from the next one to the call. */
+/** A call on its way to a node, its end, and its failure if it is not sent. */
 import { Readable } from 'node:stream'
 import type { NodeCall, NodeFailure, NodeResponse, NodeResult } from '../core/node-call.ts'
 import type { NodeFault } from '../core/node-faults.ts'
 import type { Deadline } from '../core/timing.ts'
 import type { CallFailure } from './node-response.ts'
 
-/** A call on its way through the layers, with what outer layers have added for inner ones. */
+/** A call on its way to its node, with what the steps before have added for the later ones (`node.ts`). */
 export interface UpstreamCall extends NodeCall {
   /** Absent: the node has the classic layout, and its transport adds the credentials. */
   readonly authorization?: Authorization
@@ -34,11 +34,15 @@ export const ANONYMOUS: Authorization = { header: () => undefined, isRenewable: 
 /** Sends a call. A failure is a result; the promise never rejects. */
 export type Send = (call: UpstreamCall) => Promise<NodeResult>
 
-export type Layer = (next: Send) => Send
-
-/** Returns `send` within the layers, of which the first is the outermost. */
-export function stack(layers: readonly Layer[], send: Send): Send {
-  return layers.reduceRight((next, layer) => layer(next), send)
+/** Why a call is not sent. */
+export interface Rejection {
+  readonly ok: false
+  readonly fault: 'overloaded' | 'ejected' | 'drained' | 'cancelled'
+  readonly detail: string
+  /** Of an ejected node: why its last call failed. */
+  readonly lastFault?: NodeFault
+  /** Whole seconds. */
+  readonly retryAfter: number
 }
 
 /** How a call ended on its node, a streamed file included. `status`: the node has answered the call. */
