@@ -4,7 +4,7 @@
  */
 import type { RequestEvent } from '../core/events.ts'
 import { BUCKET_BOUNDS_MS, bucketOf, LatencyHistogram } from '../core/latency-histogram.ts'
-import type { Exemplar, HistogramCounts } from './metrics/plain-histogram.ts'
+import type { Exemplar, HistogramCounts } from './metrics/read-histogram.ts'
 
 /** A cache hit takes less than one millisecond, so these start below the buckets that OpenTelemetry recommends. */
 export const REQUEST_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]

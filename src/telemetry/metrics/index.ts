@@ -4,7 +4,7 @@ import { performance } from 'node:perf_hooks'
 import { collectDefaultMetrics, Histogram, Registry, Summary } from '@platformatic/prom-client'
 import type { EventListeners } from '../../core/events.ts'
 import type { EdgeEvents } from '../events.ts'
-import { type EventCounter, type MetricsRegistry, registerEventSeries, registerStateSeries } from './series.ts'
+import { type MetricsRegistry, registerEventSeries, registerStateSeries } from './series.ts'
 import type { MetricFamily, ProcessMetrics } from './sum.ts'
 import { eventSeries, type MetricsSources, stateSeries } from './table.ts'
 
@@ -32,20 +32,15 @@ export function createMetrics({ events, ...sources }: MetricsOptions): Metrics {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_SAMPLING_MS })
   const stopSampling = sampleUtilization(registry)
   for (const row of stateSeries) if (row.when?.(sources) !== false) registerStateSeries(registry, row, sources)
-  const { listeners, countRequests } = createCounters(registry, sources)
-  const off = events.on(listeners)
-  const update = (): void => {
-    events.requests.drain()
-    countRequests()
-  }
+  const off = events.on(createCounters(registry, sources))
   return {
     contentType: registry.contentType,
     text: async () => {
-      update()
+      events.requests.drain()
       return registry.metrics()
     },
     values: async () => {
-      update()
+      events.requests.drain()
       const families = ((await registry.getMetricsAsJSON()) as unknown as MetricFamily[]).map(withLabels)
       return { contentType: registry.contentType, families }
     },
@@ -62,34 +57,25 @@ function withLabels(family: MetricFamily): MetricFamily {
   return { ...family, values: family.values.map((sample) => ({ ...sample, labels: sample.labels ?? {} })) }
 }
 
-function createCounters(registry: MetricsRegistry, sources: MetricsSources) {
-  const counters = new Map<string, EventCounter[]>()
+function createCounters(registry: MetricsRegistry, sources: MetricsSources): EventListeners {
+  const counters = new Map<string, ReturnType<typeof registerEventSeries>[]>()
   for (const row of eventSeries) {
     if (row.when?.(sources) === false) continue
     counters.set(row.on, [...(counters.get(row.on) ?? []), registerEventSeries(registry, row, sources)])
   }
   // The table types each row by the event that it names. An event without a row is not counted.
   const count = (name: string, event: unknown): void => {
-    for (const row of counters.get(name) ?? []) row.count(event as never)
+    for (const countEvent of counters.get(name) ?? []) countEvent(event as never)
   }
-  const all =
-    (name: string) =>
-    (event: unknown): void =>
-      count(name, event)
   const events = new Set(sources.storeEvents)
-  const countRequests = (): void => {
-    for (const { reset } of counters.get('request') ?? []) reset()
-    for (const cell of sources.requests.cells) count('request', cell)
-  }
-  const listeners: EventListeners = {
-    nodeCall: all('nodeCall'),
-    failedLogin: all('failedLogin'),
-    redisStep: all('redisStep'),
+  return {
+    nodeCall: (event) => count('nodeCall', event),
+    failedLogin: (event) => count('failedLogin', event),
+    redisStep: (event) => count('redisStep', event),
     cache: (event) => count(`cache.${event.kind}`, event),
     storeEvent: (event) => count('storeEvent', events.has(event) ? event : 'other'),
-    uncaughtConnectionError: all('uncaughtConnectionError'),
+    uncaughtConnectionError: (event) => count('uncaughtConnectionError', event),
   }
-  return { listeners, countRequests }
 }
 
 /** Of the samples of the utilization of the event loop, which the metrics library does not measure. */

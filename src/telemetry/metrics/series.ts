@@ -1,12 +1,21 @@
-/** Registers the rows of the table with the metrics library and finds the cell that an event counts in. */
-import { Counter, Gauge, type Metric, type Registry, type RegistryContentType } from '@platformatic/prom-client'
-import { type HistogramCounts, type LabelValue, PlainHistogram } from './plain-histogram.ts'
+/** Registers the rows of the table with the metrics library. */
+import {
+  Counter,
+  Gauge,
+  Histogram,
+  type Metric,
+  type Registry,
+  type RegistryContentType,
+} from '@platformatic/prom-client'
+import { type LabelValue, ReadHistogram } from './read-histogram.ts'
 import type { EventSeries, MetricsSources, StateSeries } from './table.ts'
 
 /** A registry for either text format. */
 export type MetricsRegistry = Registry<RegistryContentType>
 
 type Labels = Readonly<Record<string, LabelValue>>
+/** Counts or observes a value. */
+type Add = (labels: Labels, value: number) => void
 
 /** Returns name and help text of a row, and those of its deprecated name if it has one. */
 function namesOf({ name, help, deprecated }: EventSeries | StateSeries): readonly { name: string; help: string }[] {
@@ -17,114 +26,37 @@ function namesOf({ name, help, deprecated }: EventSeries | StateSeries): readonl
   ]
 }
 
-/** One label set of a series. */
-interface Cell {
-  add(value: number): void
-  /** Histograms only. */
-  addAll?(values: Omit<HistogramCounts, 'labels'>): void
-  reset(): void
-}
-
-interface Series {
-  /** Creates the cell of a new label set, with the value 0. */
-  create(labels: Labels): Cell
-}
-
-export interface EventCounter {
-  /** Counts one event; the events of a row have one type. */
-  count(event: never): void
-  /** Forgets what was counted. The series stay. */
-  reset(): void
-}
-
+/** Returns the function that counts one event; the events of a row have one type. */
 export function registerEventSeries(
   registry: MetricsRegistry,
   row: EventSeries,
   sources: MetricsSources,
-): EventCounter {
-  const series = row.buckets === undefined ? counterOf(registry, row) : histogramOf(registry, row, row.buckets)
-  const cells = new Cells(row, series)
-  const zeros = createZeros(row, sources, cells)
-  const { value, values } = row
-  return {
-    count: (event) => {
-      zeros?.(event)
-      if (values !== undefined) return cells.find(event).addAll?.(values(event))
-      const added = value === undefined ? 1 : value(event)
-      if (added !== undefined) cells.find(event).add(added)
-    },
-    reset: () => cells.reset(),
+): (event: never) => void {
+  const { add, zero } = row.buckets === undefined ? counterOf(registry, row) : histogramOf(registry, row, row.buckets)
+  const addZeros = createZeros(row, sources, zero)
+  const readers = Object.entries(row.labels)
+  const { value = () => 1 } = row
+  return (event) => {
+    addZeros?.(event)
+    const added = value(event)
+    if (added !== undefined) add(Object.fromEntries(readers.map(([name, read]) => [name, read(event)])), added)
   }
 }
 
-/** Counts in plain numbers, which the library reads at a scrape: its own `inc` would validate labels for each event. */
-function counterOf(registry: MetricsRegistry, row: EventSeries): Series {
-  const cells: (Cell & { readonly labels: Labels; total: number })[] = []
-  for (const names of namesOf(row)) {
-    new Counter({
-      ...names,
-      labelNames: Object.keys(row.labels),
-      registers: [registry],
-      collect() {
-        this.reset()
-        for (const { labels, total } of cells) this.inc(labels, total)
-      },
-    })
+function counterOf(registry: MetricsRegistry, row: EventSeries): { readonly add: Add; zero(labels: Labels): void } {
+  const config = { labelNames: Object.keys(row.labels), registers: [registry] }
+  const counters = namesOf(row).map((names) => new Counter({ ...names, ...config }))
+  const add: Add = (labels, value) => {
+    for (const counter of counters) counter.inc(labels, value)
   }
-  return {
-    create: (labels) => {
-      const cell = {
-        labels,
-        total: 0,
-        add(value: number) {
-          this.total += value
-        },
-        reset() {
-          this.total = 0
-        },
-      }
-      cells.push(cell)
-      return cell
-    },
-  }
+  return { add, zero: (labels) => add(labels, 0) }
 }
 
-function histogramOf(registry: MetricsRegistry, { name, help }: EventSeries, buckets: readonly number[]): Series {
-  const histogram = new PlainHistogram(name, help, buckets)
-  registry.registerMetric(histogram as unknown as Metric)
-  return histogram
-}
-
-/** The cells of a series, by the values of their labels. */
-class Cells {
-  readonly #names: readonly string[]
-  readonly #readers: readonly ((event: never) => LabelValue)[]
-  readonly #series: Series
-  readonly #cells = new Map<string, Cell>()
-
-  constructor({ labels }: EventSeries, series: Series) {
-    this.#names = Object.keys(labels)
-    this.#readers = Object.values(labels)
-    this.#series = series
-  }
-
-  find(event: never): Cell {
-    return this.at(this.#readers.map((read) => read(event)))
-  }
-
-  /** Returns the cell of these label values, in the order of the labels. */
-  at(values: readonly LabelValue[]): Cell {
-    const key = values.join('\n')
-    const known = this.#cells.get(key)
-    if (known !== undefined) return known
-    const cell = this.#series.create(Object.fromEntries(this.#names.map((name, at) => [name, values[at] ?? ''])))
-    this.#cells.set(key, cell)
-    return cell
-  }
-
-  reset(): void {
-    for (const cell of this.#cells.values()) cell.reset()
-  }
+function histogramOf(registry: MetricsRegistry, { name, help, labels }: EventSeries, buckets: readonly number[]) {
+  const config = { name, help, buckets: [...buckets], labelNames: Object.keys(labels), registers: [registry] }
+  const histogram = new Histogram(config)
+  const add: Add = (labels, value) => histogram.observe(labels, value)
+  return { add, zero: (labels: Labels) => histogram.zero(labels) }
 }
 
 /**
@@ -134,14 +66,19 @@ class Cells {
 function createZeros(
   { labels, known }: EventSeries,
   sources: MetricsSources,
-  cells: Cells,
+  zero: (labels: Labels) => void,
 ): ((event: never) => void) | undefined {
   if (known === undefined) return undefined
   const values = known(sources)
   const names = Object.keys(labels)
   const open = names.find((name) => values[name] === undefined)
   const create = (openValue: LabelValue) => {
-    for (const set of product(names.map((name) => values[name] ?? [openValue]))) cells.at(set)
+    const sets = names.reduce<readonly Labels[]>(
+      (found, name) =>
+        found.flatMap((set) => (values[name] ?? [openValue]).map((value) => ({ ...set, [name]: value }))),
+      [{}],
+    )
+    for (const set of sets) zero(set)
   }
   if (open === undefined) {
     create('')
@@ -157,15 +94,13 @@ function createZeros(
   }
 }
 
-function product(sets: readonly (readonly LabelValue[])[]): readonly (readonly LabelValue[])[] {
-  return sets.reduce<readonly (readonly LabelValue[])[]>(
-    (left, right) => left.flatMap((values) => right.map((value) => [...values, value])),
-    [[]],
-  )
-}
-
 /** Registers a series that is read at each scrape. */
 export function registerStateSeries(registry: MetricsRegistry, row: StateSeries, sources: MetricsSources): void {
+  if (row.type === 'histogram') {
+    const histogram = new ReadHistogram(row, () => row.read(sources))
+    registry.registerMetric(histogram as unknown as Metric)
+    return
+  }
   const samples = () => {
     const value = row.read(sources)
     return typeof value === 'number' ? [[{}, value] as const] : value

@@ -1,7 +1,6 @@
 /**
- * All metrics, one row each. Event series count what the emitter (`telemetry/events.ts`) reports, those of requests what
- * `telemetry/request-counts.ts` has counted; state series are read when Prometheus scrapes. A new counter is one row here
- * and one emit where the event happens.
+ * All metrics, one row each. Event series count what the emitter (`telemetry/events.ts`) reports; state series, among them
+ * the counts of requests, are read when Prometheus scrapes. A new counter is one row here and one emit where the event happens.
  *
  * Label values are bounded: names of the catalogue and of the settings, numbers and closed sets of words. No label takes
  * a value that a client chooses.
@@ -18,7 +17,7 @@ import {
   wasSent,
 } from '../../core/events.ts'
 import { durationsOf, REQUEST_SECONDS, type RequestCell, type RequestCounts } from '../request-counts.ts'
-import type { HistogramCounts, LabelValue } from './plain-histogram.ts'
+import type { HistogramCounts, LabelValue } from './read-histogram.ts'
 
 /** What the state series read at each scrape, and the label values that exist from the start. */
 export interface MetricsSources {
@@ -85,8 +84,6 @@ export interface NodeSample {
 }
 
 interface Events {
-  /** Not an event: all requests with the same labels, read at each scrape. */
-  readonly request: RequestCell
   readonly nodeCall: Parameters<Required<EventListeners>['nodeCall']>[0]
   readonly failedLogin: Parameters<Required<EventListeners>['failedLogin']>[0]
   readonly redisStep: Parameters<Required<EventListeners>['redisStep']>[0]
@@ -114,8 +111,6 @@ interface EventRow<Event> {
   readonly known?: (sources: MetricsSources) => Readonly<Record<string, readonly LabelValue[]>>
   /** What one event adds or observes; 1 if absent. `undefined`: the event does not count. */
   readonly value?: (event: Event) => number | undefined
-  /** In place of `value`: what is added to the histogram. */
-  readonly values?: (event: Event) => Omit<HistogramCounts, 'labels'>
   /** Whether the series exists; true if absent. */
   readonly when?: (sources: MetricsSources) => boolean
 }
@@ -133,18 +128,31 @@ export type EventSeries = EventRow<never> & EventSeriesKind & { readonly on: Eve
  */
 type DeprecatedName = string
 
-export interface StateSeries {
-  readonly type: 'gauge' | 'counter'
+interface StateRow {
   readonly name: string
   readonly help: string
   readonly deprecated?: DeprecatedName
   readonly labels?: readonly string[]
   /** How the values of several processes of one edge are combined (`listen.processes`). Absent: they are added up. */
   readonly processes?: 'min' | 'max'
-  /** Returns one value, or all values with their labels; a label set that is not returned disappears. */
-  read(sources: MetricsSources): number | readonly (readonly [Readonly<Record<string, LabelValue>>, number])[]
   readonly when?: (sources: MetricsSources) => boolean
 }
+
+type Samples = readonly (readonly [Readonly<Record<string, LabelValue>>, number])[]
+
+/**
+ * Returns one value, or all values with their labels: a label set that is not returned disappears, and the values of a counter
+ * with the same labels are added.
+ */
+type ReadState = (sources: MetricsSources) => number | Samples
+
+export type StateSeries =
+  | (StateRow & { readonly type: 'gauge' | 'counter'; readonly read: ReadState })
+  | (StateRow & {
+      readonly type: 'histogram'
+      readonly buckets: readonly number[]
+      readonly read: (sources: MetricsSources) => readonly HistogramCounts[]
+    })
 
 function on<Name extends EventName>(name: Name, row: EventRow<EventOf<Name>> & EventSeriesKind): EventSeries {
   return { on: name, ...row }
@@ -168,43 +176,9 @@ const QUEUE_SECONDS = [0.001, 0.01, 0.1, 0.5, 1, 5, 20]
 const REDIS_SECONDS = [0.0002, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 1]
 
 const perGroup = ({ groups }: MetricsSources) => ({ group: groups })
-const perGroupAndNone = ({ groups }: MetricsSources) => ({ group: [...groups, NO_GROUP] })
 const isRedis = ({ redis }: MetricsSources) => redis
 
 export const eventSeries: readonly EventSeries[] = [
-  on('request', {
-    name: 'http_server_request_duration_seconds',
-    help: 'Duration of HTTP server requests, from the request header to the end of the response.',
-    labels: {
-      http_request_method: ({ method }) => method,
-      http_route: ({ route }) => route,
-      // 0: the client disconnected before there was a response.
-      http_response_status_code: ({ status }) => (status === 0 ? 'none' : status),
-    },
-    values: durationsOf,
-    buckets: REQUEST_SECONDS,
-  }),
-  on('request', {
-    name: 'edge_cache_requests_total',
-    help: 'Requests by cache group and cache outcome; their sum is all requests.',
-    labels: { group: ({ group }) => group, status: ({ cache }) => cache },
-    known: (sources) => ({ ...perGroupAndNone(sources), status: CACHE_OUTCOMES }),
-    value: ({ requests }) => requests,
-  }),
-  on('request', {
-    name: 'edge_sent_bytes_total',
-    help: 'Bytes of response bodies sent to clients.',
-    labels: { group: ({ group }) => group },
-    known: perGroupAndNone,
-    value: ({ bytes }) => bytes,
-  }),
-  on('request', {
-    name: 'edge_cache_saved_seconds_total',
-    help: 'Time in which nodes produced the responses that were served from the cache.',
-    labels: { group: ({ group }) => group },
-    known: perGroupAndNone,
-    value: ({ fetchTime }) => fetchTime / 1000,
-  }),
   on('nodeCall', {
     name: 'http_client_request_duration_seconds',
     help: 'Duration of HTTP client requests: calls to nodes, without the time in the queue.',
@@ -330,6 +304,37 @@ export const eventSeries: readonly EventSeries[] = [
 const hasSpans = ({ spans }: MetricsSources) => spans !== undefined
 
 export const stateSeries: readonly StateSeries[] = [
+  {
+    type: 'histogram',
+    name: 'http_server_request_duration_seconds',
+    help: 'Duration of HTTP server requests, from the request header to the end of the response.',
+    buckets: REQUEST_SECONDS,
+    read: ({ requests }) =>
+      requests.cells.map((cell) => ({
+        labels: {
+          http_request_method: cell.method,
+          http_route: cell.route,
+          // 0: the client disconnected before there was a response.
+          http_response_status_code: cell.status === 0 ? 'none' : cell.status,
+        },
+        ...durationsOf(cell),
+      })),
+  },
+  counter(
+    'edge_cache_requests_total',
+    'Requests by cache group and cache outcome; their sum is all requests.',
+    ({ requests, groups }) => [
+      ...[...groups, NO_GROUP].flatMap((group) => CACHE_OUTCOMES.map((status) => [{ group, status }, 0] as const)),
+      ...requests.cells.map(({ group, cache: status, requests }) => [{ group, status }, requests] as const),
+    ],
+    { labels: ['group', 'status'] },
+  ),
+  ofRequests('edge_sent_bytes_total', 'Bytes of response bodies sent to clients.', ({ bytes }) => bytes),
+  ofRequests(
+    'edge_cache_saved_seconds_total',
+    'Time in which nodes produced the responses that were served from the cache.',
+    ({ fetchTime }) => fetchTime / 1000,
+  ),
   gauge('edge_ready', '1: the edge accepts requests.', ({ ready }) => Number(ready()), { processes: 'max' }),
   gauge(
     'edge_degraded',
@@ -488,14 +493,22 @@ export const stateSeries: readonly StateSeries[] = [
   ),
 ]
 
-type StateOptions = Omit<StateSeries, 'type' | 'name' | 'help' | 'read'>
+type StateOptions = Omit<StateRow, 'name' | 'help'>
 
-function gauge(name: string, help: string, read: StateSeries['read'], options: StateOptions = {}): StateSeries {
+function gauge(name: string, help: string, read: ReadState, options: StateOptions = {}): StateSeries {
   return { type: 'gauge', name, help, read, ...options }
 }
 
-function counter(name: string, help: string, read: StateSeries['read'], options: StateOptions = {}): StateSeries {
+function counter(name: string, help: string, read: ReadState, options: StateOptions = {}): StateSeries {
   return { type: 'counter', name, help, read, ...options }
+}
+
+function ofRequests(name: string, help: string, amountOf: (cell: RequestCell) => number): StateSeries {
+  const read = ({ requests, groups }: MetricsSources): Samples => [
+    ...[...groups, NO_GROUP].map((group) => [{ group }, 0] as const),
+    ...requests.cells.map((cell) => [{ group: cell.group }, amountOf(cell)] as const),
+  ]
+  return counter(name, help, read, { labels: ['group'] })
 }
 
 function ofSnapshots(name: string, help: string, amountOf: (snapshot: SnapshotState) => number): StateSeries {
@@ -504,10 +517,10 @@ function ofSnapshots(name: string, help: string, amountOf: (snapshot: SnapshotSt
 
 /** All processes of an edge have the same Redis. */
 function ofRedis(
-  type: StateSeries['type'],
+  type: 'gauge' | 'counter',
   name: string,
   help: string,
-  valuesOf: (capacity: ReturnType<MetricsSources['redisCapacity']>) => ReturnType<StateSeries['read']>,
+  valuesOf: (capacity: ReturnType<MetricsSources['redisCapacity']>) => Samples | number,
   labels: readonly string[] = [],
 ): StateSeries {
   const read = ({ redisCapacity }: MetricsSources) => valuesOf(redisCapacity())

@@ -1,7 +1,8 @@
 import { Histogram, type Metric, Registry } from '@platformatic/prom-client'
 import fc from 'fast-check'
 import t from 'tap'
-import { PlainHistogram } from '../../../../src/telemetry/metrics/plain-histogram.ts'
+import { bucketOf } from '../../../../src/core/latency-histogram.ts'
+import { ReadHistogram } from '../../../../src/telemetry/metrics/read-histogram.ts'
 
 const name = 'seconds'
 const help = 'Duration.'
@@ -16,19 +17,33 @@ t.test('a scrape has the text of the histogram of the library', async (t) => {
     fc.asyncProperty(observations, async (observed) => {
       const [library, plain] = [new Registry(), new Registry()]
       const one = new Histogram({ name, help, buckets, labelNames: ['route'], registers: [library] })
-      const other = new PlainHistogram(name, help, buckets)
+      const countsOf = (route: string, values: readonly number[]) => {
+        const counts = new Float64Array(buckets.length + 1)
+        for (const value of values) counts[bucketOf(buckets, value)] = (counts[bucketOf(buckets, value)] ?? 0) + 1
+        return { labels: { route }, counts, sum: values.reduce((sum, value) => sum + value, 0) }
+      }
+      const other = new ReadHistogram({ name, help, buckets }, () => [
+        ...routes.map((route) => countsOf(route, [])),
+        ...observed.map(({ route, value }) => countsOf(route, [value])),
+      ])
       plain.registerMetric(other as unknown as Metric)
       for (const route of routes) one.zero({ route })
-      const cells = new Map(routes.map((route) => [route, other.create({ route })]))
-      for (const { route, value } of observed) {
-        one.labels({ route }).observe(value)
-        cells.get(route)?.add(value)
-      }
+      for (const { route, value } of observed) one.labels({ route }).observe(value)
       t.equal(await plain.metrics(), await library.metrics())
       t.strictSame(sorted(await plain.getMetricsAsJSON()), sorted(await library.getMetricsAsJSON()))
     }),
     { numRuns: 50 },
   )
+})
+
+t.test('of two exemplars of a bucket, the later one is shown', async (t) => {
+  const exemplar = (id: string, timestamp: number) => ({ labelSet: { trace_id: id }, value: 0.1, timestamp })
+  const counts = (id: string, timestamp: number) => ({
+    ...{ labels: { route: '/agents' }, counts: Float64Array.of(1, 0), sum: 0.1 },
+    exemplars: [exemplar(id, timestamp), undefined],
+  })
+  const read = new ReadHistogram({ name, help, buckets: [1] }, () => [counts('a', 2), counts('b', 3), counts('c', 1)])
+  t.match((await read.get()).values, [{ value: 3, exemplar: { labelSet: { trace_id: 'b' } } }, { value: 3 }])
 })
 
 /** The order of labels has no meaning, and there are no exemplars. */

@@ -1,0 +1,83 @@
+/** A histogram whose counts are kept elsewhere. The registry of the metrics library reads them at a scrape. */
+
+export type LabelValue = string | number
+type Labels = Readonly<Record<string, LabelValue>>
+
+/** A sampled trace, in the form of the library. `timestamp`: seconds since 1970. */
+export interface Exemplar {
+  readonly labelSet: Readonly<Record<string, string>>
+  readonly value: number
+  readonly timestamp: number
+}
+
+export interface HistogramCounts {
+  readonly labels: Labels
+  /** One for each bucket, not cumulative; the last one is for values beyond all bounds. */
+  readonly counts: Float64Array
+  readonly sum: number
+  /** By bucket. */
+  readonly exemplars?: readonly (Exemplar | undefined)[]
+}
+
+interface HistogramNames {
+  readonly name: string
+  readonly help: string
+  /** The upper bounds of the buckets, in ascending order. */
+  readonly buckets: readonly number[]
+}
+
+/** Has the members that the registry reads. */
+export class ReadHistogram {
+  readonly name: string
+  readonly help: string
+  readonly type = 'histogram'
+  readonly aggregator = 'sum'
+  readonly #bounds: readonly number[]
+  readonly #read: () => readonly HistogramCounts[]
+
+  /** `read` returns the present counts. Those with the same labels are added. */
+  constructor({ name, help, buckets }: HistogramNames, read: () => readonly HistogramCounts[]) {
+    this.name = name
+    this.help = help
+    this.#bounds = buckets
+    this.#read = read
+  }
+
+  async get() {
+    const { name, help, type, aggregator } = this
+    const sums = new Map<string, HistogramCounts>()
+    for (const counts of this.#read()) {
+      const key = JSON.stringify(counts.labels)
+      const known = sums.get(key)
+      sums.set(key, known === undefined ? counts : addCounts(known, counts))
+    }
+    return { name, help, type, aggregator, values: [...sums.values()].flatMap((counts) => this.#samplesOf(counts)) }
+  }
+
+  #samplesOf({ labels, counts, sum, exemplars }: HistogramCounts) {
+    const { name } = this
+    let count = 0
+    const buckets = Array.from(counts, (inBucket, at) => {
+      count += inBucket
+      const exemplar = exemplars?.[at]
+      const metricName = `${name}_bucket`
+      const value = { metricName, labels: { le: this.#bounds[at] ?? '+Inf', ...labels }, value: count }
+      return exemplar === undefined ? value : { ...value, exemplar }
+    })
+    return [
+      ...buckets,
+      { metricName: `${name}_sum`, labels, value: sum },
+      { metricName: `${name}_count`, labels, value: count },
+    ]
+  }
+}
+
+/** Of two exemplars of a bucket, the later one stays. */
+function addCounts(one: HistogramCounts, other: HistogramCounts): HistogramCounts {
+  const exemplars = Array.from(one.counts, (_, at) => {
+    const [a, b] = [one.exemplars?.[at], other.exemplars?.[at]]
+    return (a?.timestamp ?? 0) > (b?.timestamp ?? 0) ? a : b
+  })
+  const counts = one.counts.map((count, at) => count + (other.counts[at] ?? 0))
+  return { labels: one.labels, counts, sum: one.sum + other.sum, exemplars }
+}
