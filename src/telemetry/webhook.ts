@@ -1,8 +1,6 @@
 /** Sends notices to the webhook of the operators, one after the other, each with a few attempts. It follows no redirects. */
 import { readFile } from 'node:fs/promises'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { Agent } from 'undici'
-import { startDeadline } from '../core/timing.ts'
+import { createPoster } from './poster.ts'
 
 /** Where notices go: the setting `operations.webhook`. */
 export interface WebhookTarget {
@@ -36,50 +34,29 @@ export interface Webhook {
 const TIMES = { attempt: 5000, delays: [1000, 5000, 15_000] }
 /** More notices are given up: incidents do not begin this often. */
 const MAX_QUEUED = 20
-/** The body of a response is read to free the connection, and discarded. */
-const MAX_RESPONSE_BYTES = 65_536
+/** A request that the receiver refuses is refused again, except for the statuses that ask for another attempt. */
+const FINAL = /^status (?!408|425|429)[34]/
 
 export function createWebhook({ target, parseHeaders, log, times = TIMES }: WebhookOptions): Webhook {
-  const agent = new Agent({
+  const poster = createPoster({
     connections: 1,
-    pipelining: 1,
-    connect: { timeout: times.attempt, rejectUnauthorized: true },
+    timeouts: { attempt: times.attempt },
+    delays: times.delays,
+    final: FINAL,
   })
-  const closed = new AbortController()
   const counts = { sent: 0, failed: 0 }
   let queued = 0
   let last: Promise<void> = Promise.resolve()
 
-  const post = async (body: string): Promise<string | undefined> => {
+  const prepare = async (body: string) => {
     const { url, headersFile } = target()
-    if (url === undefined) return 'no operations.webhook.url any more'
-    const secret = headersFile === undefined ? {} : parseHeaders(await readFile(headersFile, 'utf8'), headersFile)
-    const { origin, pathname, search } = new URL(url)
-    const headers = { ...secret, 'content-type': 'application/json', 'user-agent': 'manager-edge' }
-    const deadline = startDeadline(times.attempt, closed.signal, () => performance.now())
-    const { signal } = deadline
-    try {
-      const response = await agent.request({ origin, path: pathname + search, method: 'POST', headers, body, signal })
-      await response.body.dump({ limit: MAX_RESPONSE_BYTES, signal })
-      const { statusCode } = response
-      return statusCode >= 200 && statusCode <= 299 ? undefined : `status ${statusCode}`
-    } catch (error) {
-      return signal.aborted ? ABORTED[deadline.fault()] : reasonOf(error)
-    } finally {
-      deadline.end()
-    }
-  }
-  /** Returns why the last attempt failed. */
-  const attempt = async (body: string): Promise<string | undefined> => {
-    for (let count = 0; ; count += 1) {
-      const fault = await post(body).catch((error: Error) => error.message)
-      const delay = times.delays[count]
-      if (fault === undefined || delay === undefined || isFinal(fault) || closed.signal.aborted) return fault
-      await sleep(delay, undefined, { signal: closed.signal, ref: false }).catch(() => undefined)
-    }
+    if (url === undefined) throw new Error('no operations.webhook.url any more')
+    const headers = headersFile === undefined ? {} : parseHeaders(await readFile(headersFile, 'utf8'), headersFile)
+    return { url, headers, body }
   }
   const sendNow = async (notice: { readonly event: string }): Promise<void> => {
-    const fault = await attempt(JSON.stringify(notice))
+    const body = JSON.stringify(notice)
+    const fault = await poster.post(() => prepare(body))
     queued -= 1
     counts[fault === undefined ? 'sent' : 'failed'] += 1
     const { event } = notice
@@ -98,22 +75,8 @@ export function createWebhook({ target, parseHeaders, log, times = TIMES }: Webh
     },
     counts: () => counts,
     close: async () => {
-      closed.abort()
-      await agent.destroy()
+      await poster.close()
       await last
     },
   }
-}
-
-/** A request that the receiver refuses is refused again, except for the statuses that ask for another attempt. */
-function isFinal(fault: string): boolean {
-  return /^status [34]/.test(fault) && !/408|425|429/.test(fault)
-}
-
-const ABORTED = { timeout: 'timed out', cancelled: 'stopped' } as const
-
-/** Returns a code or a name, never text that the receiver sent. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'failed'
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.name
 }
