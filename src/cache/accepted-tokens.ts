@@ -25,7 +25,7 @@ import {
 } from './token-acceptances.ts'
 import { type AskNode, SeriesChecks } from './token-series-checks.ts'
 
-/** What writes invalidate that end tokens: of any user, or of one (catalogue/newer-contract/security-writes.ts). */
+/** What writes invalidate that end tokens: of any user, or of one (catalogue/newer-contract/security.ts). */
 const RIGHTS_TAG = 'rights'
 const USER_TAG = 'tokens:'
 /** Users whose last login is remembered. */

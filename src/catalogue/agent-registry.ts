@@ -1,6 +1,6 @@
 import type { ConditionalTags, Endpoint, Field } from './endpoint.ts'
 import { write } from './record.ts'
-import { agentId, agentIds, agentName, agentStatus, filter, olderThan } from './schemas/params.ts'
+import { agentIds, agentName, agentStatus, filter, olderThan } from './schemas/params.ts'
 import { affected, fieldTypes, objectOf } from './schemas/responses.ts'
 import { master, memberships, overAllAgents, wholeAgent } from './schemas/targets.ts'
 
@@ -22,8 +22,6 @@ const force: Field = {
   role: 'remove an old agent with the same IP that was last seen at least this many seconds ago',
   default: -1,
 }
-/** The manager assigns ids in sequence, and two concurrent requests may get the same id. */
-const writeLock = 'registration'
 /**
  * With `force` the manager replaces an agent that the response does not name, so all stored data of agents is
  * invalidated.
@@ -34,37 +32,30 @@ const displacing: ConditionalTags = {
   tags: [...wholeAgent('*'), 'collection:syscollector', 'collection:ciscat', 'cluster'],
 }
 
-const adding: readonly Endpoint[] = [
-  write('POST', {
-    path: '/agents',
-    summary: 'Add an agent',
-    section,
-    permission: 'agents:write',
-    target: master,
+const adding = {
+  section,
+  permission: 'agents:write',
+  target: master,
+  secret: 'always',
+  response: objectOf('AgentIdAndKey'),
+  // The manager assigns ids in sequence, and two concurrent requests may get the same id.
+  writeLock: 'registration',
+} as const
+const removing = { section, permission: 'agents:delete', target: master } as const
+
+export const agentRegistry: readonly Endpoint[] = [
+  write('POST', '/agents', 'Add an agent', {
+    ...adding,
     body: { kind: 'fields', types: fieldTypes, fields: { name, ip, force } },
-    secret: 'always',
-    response: objectOf('AgentIdAndKey'),
     invalidates: ['agent:{answer.id}', ...memberships, displacing],
-    writeLock: writeLock,
   }),
-  write('PUT', {
-    path: '/agents/:agent_name',
-    summary: 'Add an agent, quick method',
-    section,
+  write('PUT', '/agents/:agent_name', 'Add an agent, quick method', {
+    ...adding,
     params: { agent_name: agentName },
-    permission: 'agents:write',
-    target: master,
-    secret: 'always',
-    response: objectOf('AgentIdAndKey'),
     invalidates: ['agent:{answer.id}', ...memberships],
-    writeLock: writeLock,
   }),
-  write('POST', {
-    path: '/agents/insert',
-    summary: 'Insert an agent with its id and key',
-    section,
-    permission: 'agents:write',
-    target: master,
+  write('POST', '/agents/insert', 'Insert an agent with its id and key', {
+    ...adding,
     body: {
       kind: 'fields',
       types: fieldTypes,
@@ -84,42 +75,25 @@ const adding: readonly Endpoint[] = [
       // The real API has filled in the address before it checks, and lists it all the same.
       namedAsMandatory: ['id', 'name', 'ip', 'key'],
     },
-    secret: 'always',
-    response: objectOf('AgentIdAndKey'),
     invalidates: [...wholeAgent('{body.id}'), ...overAllAgents, displacing],
-    writeLock: writeLock,
   }),
-]
-
-const removing: readonly Endpoint[] = [
-  write('DELETE', {
-    path: '/agents',
-    summary: 'Remove agents',
-    section,
+  write('DELETE', '/agents', 'Remove agents', {
+    ...removing,
     query: {
       ids: agentIds,
       purge: { ...filter('empty_boolean', 'delete from the key store'), default: false },
       status: { ...agentStatus, default: 'all' },
       older_than: { ...olderThan, default: '7d', note: 'applies to listed ids too' },
     },
-    strictQuery: true,
     oneOf: ['ids', 'status'],
-    permission: 'agents:delete',
-    target: master,
     response: { ...affected, schema: 'RemovedAgents' },
     invalidates: [...wholeAgent('{query.ids}'), ...wholeAgent('{answer.affected_agents}'), ...overAllAgents],
   }),
-  write('DELETE', {
-    path: '/agents/:agent_id',
-    summary: 'Remove an agent',
-    section,
-    params: { agent_id: agentId },
+  write('DELETE', '/agents/:agent_id', 'Remove an agent', {
+    ...removing,
+    strictQuery: false,
     query: { purge: { ...filter('flag', 'delete from the key store'), default: false } },
-    permission: 'agents:delete',
-    target: master,
     response: affected,
     invalidates: [...wholeAgent('{agent_id}'), ...overAllAgents],
   }),
 ]
-
-export const agentRegistry: readonly Endpoint[] = [...adding, ...removing]

@@ -1,11 +1,8 @@
 import type { Endpoint } from './endpoint.ts'
 import { read } from './record.ts'
 import {
-  agentId,
   agentName,
   agentStatus,
-  component,
-  configuration,
   filter,
   hiddenSearch,
   hiddenSelect,
@@ -18,18 +15,19 @@ import {
   sort,
 } from './schemas/params.ts'
 import { collectionOf, message, objectOf, textOf } from './schemas/responses.ts'
-import { agentOwner, cacheIn, master, ofAgent, withSnapshot } from './schemas/targets.ts'
+import { agentOwner, cacheIn, master, ofAgent } from './schemas/targets.ts'
 
 /** Records of reads of agents. */
 
-const reading = { section: 'Agents', permission: 'agents:read', target: master } as const
-const keep = cacheIn('agents', 'collection:agents')
-const keepAll = withSnapshot('agents', keep)
+const reading = {
+  section: 'Agents',
+  permission: 'agents:read',
+  target: master,
+  cache: cacheIn('agents', 'collection:agents'),
+} as const
 
 export const agents: readonly Endpoint[] = [
-  read({
-    path: '/agents',
-    summary: 'All agents',
+  read('/agents', 'All agents', {
     ...reading,
     query: {
       ...list,
@@ -47,108 +45,70 @@ export const agents: readonly Endpoint[] = [
       'os.name': filter('alphanumeric', 'OS name'),
       select,
     },
-    strictQuery: true,
     response: collectionOf('Agent'),
-    cache: keepAll,
+    snapshot: 'agents',
   }),
-  read({
-    path: '/agents/:agent_id',
-    summary: 'One agent',
+  read('/agents/:agent_id', 'One agent', {
     ...reading,
-    params: { agent_id: agentId },
     query: { select },
-    strictQuery: true,
     response: objectOf('Agent'),
     cache: cacheIn('agents', ...ofAgent('agent')),
   }),
-  read({
-    path: '/agents/name/:agent_name',
-    summary: 'One agent, by its name',
+  read('/agents/name/:agent_name', 'One agent, by its name', {
     ...reading,
     params: { agent_name: agentName },
     query: { select },
-    strictQuery: true,
     response: objectOf('Agent'),
-    cache: keep,
   }),
-  read({
-    path: '/agents/no_group',
-    summary: 'Agents without a group',
+  read('/agents/no_group', 'Agents without a group', {
     ...reading,
     query: { ...list, q, status: { ...agentStatus, beyondSeed: true }, select },
-    strictQuery: true,
     response: collectionOf('Agent'),
-    cache: keepAll,
+    snapshot: 'agents',
   }),
-  read({
-    path: '/agents/outdated',
-    summary: 'Outdated agents',
+  read('/agents/outdated', 'Outdated agents', {
     ...reading,
     query: { offset, limit, sort, search: hiddenSearch, q, select: hiddenSelect },
-    strictQuery: true,
     response: collectionOf('OutdatedAgent'),
-    cache: keep,
   }),
-  read({
-    path: '/agents/summary',
-    summary: 'Agents counted by status',
+  read('/agents/summary', 'Agents counted by status', {
     ...reading,
     response: objectOf('AgentSummary'),
-    cache: keep,
   }),
-  read({
-    path: '/agents/summary/os',
-    summary: 'Platforms of the agents',
+  read('/agents/summary/os', 'Platforms of the agents', {
     ...reading,
     query: { ...list, q },
-    strictQuery: true,
     response: collectionOf('Platform'),
-    cache: keep,
   }),
-  read({
-    path: '/agents/stats/distinct',
-    summary: 'Distinct combinations of agent fields, counted',
+  read('/agents/stats/distinct', 'Distinct combinations of agent fields, counted', {
     ...reading,
     query: { ...list, q, fields: { ...filter('select', 'fields combined'), note: 'absent: every field' }, select },
-    strictQuery: true,
     // Without `fields` the manager returns all fields, including the key of each agent.
     secret: 'possible',
     response: collectionOf('DistinctAgents'),
     cache: { never: 'contains agent keys' },
   }),
-  read({
-    path: '/agents/:agent_id/key',
-    summary: 'Key of an agent',
+  read('/agents/:agent_id/key', 'Key of an agent', {
     ...reading,
-    params: { agent_id: agentId },
     secret: 'always',
     response: textOf('AgentKey'),
     cache: { never: 'an agent key' },
   }),
-  read({
-    path: '/agents/:agent_id/config/:component/:configuration',
-    summary: 'Active configuration of an agent',
+  read('/agents/:agent_id/config/:component/:configuration', 'Active configuration of an agent', {
     ...reading,
-    params: { agent_id: agentId, component, configuration },
     target: agentOwner,
     secret: 'possible',
     response: objectOf('Configuration'),
     cache: { never: 'modules may contain credentials' },
   }),
-  read({
-    path: '/agents/:agent_id/group/is_sync',
-    summary: 'Has the agent the files of its groups?',
+  read('/agents/:agent_id/group/is_sync', 'Has the agent the files of its groups?', {
     ...reading,
-    params: { agent_id: agentId },
     strictQuery: true,
     response: objectOf('GroupSync'),
     cache: cacheIn('agents', ...ofAgent('agent'), 'collection:groups'),
   }),
-  read({
-    path: '/agents/:agent_id/upgrade_result',
-    summary: 'Outcome of an upgrade',
+  read('/agents/:agent_id/upgrade_result', 'Outcome of an upgrade', {
     ...reading,
-    params: { agent_id: agentId },
     query: {
       timeout: {
         ...filter('numbers', "seconds to wait for the agent's reply"),
@@ -156,7 +116,6 @@ export const agents: readonly Endpoint[] = [
         note: 'the manager counts attempts of 5 s',
       },
     },
-    strictQuery: true,
     target: agentOwner,
     response: message,
     cache: { never: 'clients poll until the result changes' },

@@ -1,24 +1,20 @@
 /** Records of the security configuration assessment (SCA) and of CIS-CAT results. */
 import type { Endpoint } from './endpoint.ts'
 import { read } from './record.ts'
-import { agentFilter, agentId, filter, hiddenQ, hiddenSelect, list, q, select } from './schemas/params.ts'
+import { agentFilter, filter, hiddenQ, hiddenSelect, list, q, select } from './schemas/params.ts'
 import { collectionOf, ofEachAgent } from './schemas/responses.ts'
-import { agentOwner, allAgents, cacheIn, ofAgent, withSnapshot } from './schemas/targets.ts'
+import { agentOwner, allAgents, cacheIn, ofAgent } from './schemas/targets.ts'
 
 const reading = {
   section: 'Rootcheck, syscheck, SCA',
-  strictQuery: true,
   permission: 'sca:read',
   target: agentOwner,
   cache: cacheIn('sca', ...ofAgent('sca')),
 } as const
 
 export const sca: readonly Endpoint[] = [
-  read({
-    path: '/sca/:agent_id',
-    summary: 'Policies of an agent',
+  read('/sca/:agent_id', 'Policies of an agent', {
     ...reading,
-    params: { agent_id: agentId },
     query: {
       ...list,
       q,
@@ -28,13 +24,11 @@ export const sca: readonly Endpoint[] = [
       select: hiddenSelect,
     },
     response: collectionOf('ScaPolicy'),
-    cache: withSnapshot('sca', reading.cache),
+    snapshot: 'sca',
   }),
-  read({
-    path: '/sca/:agent_id/checks/:policy_id',
-    summary: 'Checks of one policy of an agent',
+  read('/sca/:agent_id/checks/:policy_id', 'Checks of one policy of an agent', {
     ...reading,
-    params: { agent_id: agentId, policy_id: filter('alphanumeric', 'policy') },
+    params: { policy_id: filter('alphanumeric', 'policy') },
     query: {
       ...list,
       q: hiddenQ,
@@ -66,29 +60,25 @@ const filters = {
 }
 const both = {
   section: 'CIS-CAT',
-  strictQuery: true,
   permission: 'ciscat:read',
 } as const
 
 export const ciscat: readonly Endpoint[] = [
-  read({
-    path: '/ciscat/:agent_id/results',
-    summary: 'CIS-CAT results of an agent',
+  read('/ciscat/:agent_id/results', 'CIS-CAT results of an agent', {
     ...both,
-    params: { agent_id: agentId },
     query: { ...list, q: hiddenQ, ...filters, select },
     target: agentOwner,
     response: collectionOf('CiscatResult', 'ciscat'),
-    cache: withSnapshot('ciscat', cacheIn('ciscat', ...ofAgent('ciscat'))),
+    cache: cacheIn('ciscat', ...ofAgent('ciscat')),
+    snapshot: 'ciscat',
   }),
-  read({
-    path: '/experimental/ciscat/results',
-    summary: 'CIS-CAT results of all agents',
+  read('/experimental/ciscat/results', 'CIS-CAT results of all agents', {
     ...both,
     query: { ...list, q: hiddenQ, agent_id: agentFilter, ...filters, select },
     target: allAgents('/ciscat/:agent_id/results'),
     response: ofEachAgent(collectionOf('CiscatResult', 'ciscat')),
-    cache: withSnapshot('ciscat', cacheIn('ciscat', 'collection:ciscat')),
+    cache: cacheIn('ciscat', 'collection:ciscat'),
+    snapshot: 'ciscat',
     experimental: true,
     priority: 'bulk',
   }),

@@ -10,7 +10,12 @@ import { objectOf } from './schemas/responses.ts'
 
 const section = 'Cache'
 const minimal = 'the number of stored responses, {all: Number, groups: {name: Number}}'
-const reading = { section, permission: 'cache:read-own', cache: { never: 'describes the cache itself' } } as const
+const reading = {
+  section,
+  permission: 'cache:read-own',
+  strictQuery: false,
+  cache: { never: 'describes the cache itself' },
+} as const
 
 const beyond = (param: Param): Param => ({ ...param, beyondSeed: true })
 const details: Param = {
@@ -31,6 +36,7 @@ const soft: Param = {
 const purging = {
   section,
   permission: 'cache:purge',
+  strictQuery: false,
   response: { ...objectOf('CachePurge'), accepted: 'Redis is unreachable: the purge is carried out when it is back' },
   minimal,
   invalidates: [],
@@ -38,9 +44,7 @@ const purging = {
 } as const
 
 export const cache: readonly Endpoint[] = [
-  read({
-    path: '/cache',
-    summary: 'Cache index',
+  read('/cache', 'Cache index', {
     ...reading,
     query: {
       offset: beyond(offset),
@@ -56,9 +60,7 @@ export const cache: readonly Endpoint[] = [
     response: objectOf('CacheListing'),
     minimal,
   }),
-  write('DELETE', {
-    path: '/cache',
-    summary: 'Clear the cache',
+  write('DELETE', '/cache', 'Clear the cache', {
     ...purging,
     query: {
       key: beyond(filter('array_names', 'keys of the entries to clear, separated by commas')),
@@ -69,24 +71,18 @@ export const cache: readonly Endpoint[] = [
     },
     target: { kind: 'edge', operation: 'cacheClear' },
   }),
-  write('DELETE', {
-    path: '/cache/:group',
-    summary: 'Clear one group of the cache',
+  write('DELETE', '/cache/:group', 'Clear one group of the cache', {
     ...purging,
     query: { preview, soft },
     params: { group: { ...filter('alphanumeric', 'cache group'), note: 'an unknown group has no effect' } },
     target: { kind: 'edge', operation: 'cacheClearGroup' },
   }),
-  read({
-    path: '/cache/config',
-    summary: 'Cache configuration',
+  read('/cache/config', 'Cache configuration', {
     ...reading,
     target: { kind: 'edge', operation: 'cacheConfig' },
     response: objectOf('CacheConfiguration'),
   }),
-  read({
-    path: '/cache/explain',
-    summary: 'Whether the next request of a URL would hit, and why',
+  read('/cache/explain', 'Whether the next request of a URL would hit, and why', {
     ...reading,
     query: { url: { ...filter('url', 'path and query of a GET'), required: 604 } },
     target: { kind: 'edge', operation: 'cacheExplain' },

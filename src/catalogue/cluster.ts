@@ -1,8 +1,8 @@
 import type { Endpoint } from './endpoint.ts'
 import { read, write } from './record.ts'
 import { filter, hiddenQ, hiddenSelect, list, select } from './schemas/params.ts'
-import { collectionOf, message, objectOf } from './schemas/responses.ts'
-import { cacheIn, everyNode, master, masterItself, neverStale, staleWhileHot, withSnapshot } from './schemas/targets.ts'
+import { collectionOf, objectOf } from './schemas/responses.ts'
+import { cacheIn, everyNode, master, masterItself, neverStale, staleWhileHot } from './schemas/targets.ts'
 
 /** Records of the cluster as a whole: nodes, health, and operations on all nodes. */
 
@@ -12,42 +12,31 @@ const statusOfNow = staleWhileHot(cacheIn('cluster', 'cluster'))
 const reading = { section, permission: 'cluster:read', target: master, cache: statusOfNow } as const
 
 export const cluster: readonly Endpoint[] = [
-  read({
-    path: '/cluster/config',
-    summary: 'Cluster configuration',
+  read('/cluster/config', 'Cluster configuration', {
     ...reading,
     target: masterItself,
     secret: 'always',
     response: objectOf('ClusterConfiguration'),
     cache: { never: 'contains the cluster key' },
   }),
-  read({
-    path: '/cluster/status',
-    summary: 'Is the cluster enabled and running?',
+  read('/cluster/status', 'Is the cluster enabled and running?', {
     ...reading,
     response: objectOf('ClusterStatus'),
     priority: 'health',
   }),
-  read({
-    path: '/cluster/healthcheck',
-    summary: 'Health of the nodes',
+  read('/cluster/healthcheck', 'Health of the nodes', {
     ...reading,
     query: { node: { ...filter('names', 'node-name filter'), note: 'an unknown name gives an empty list' } },
-    strictQuery: true,
     response: objectOf('ClusterHealth'),
     priority: 'health',
   }),
-  read({
-    path: '/cluster/node',
-    summary: 'The node that answers: the master',
+  read('/cluster/node', 'The node that answers: the master', {
     ...reading,
     target: masterItself,
     response: objectOf('LocalNode'),
     priority: 'health',
   }),
-  read({
-    path: '/cluster/nodes',
-    summary: 'Connected nodes',
+  read('/cluster/nodes', 'Connected nodes', {
     ...reading,
     query: {
       ...list,
@@ -60,23 +49,18 @@ export const cluster: readonly Endpoint[] = [
       },
       select,
     },
-    strictQuery: true,
     response: collectionOf('Node'),
-    cache: withSnapshot('nodes', statusOfNow),
+    cache: statusOfNow,
+    snapshot: 'nodes',
     listsNodes: ['limit', 'sort'],
   }),
-  read({
-    path: '/cluster/nodes/:node_name',
-    summary: 'One node',
+  read('/cluster/nodes/:node_name', 'One node', {
     ...reading,
     params: { node_name: filter('names', 'node name') },
     query: { select: { ...hiddenSelect, note: 'no effect', selectsNothing: true } },
-    strictQuery: true,
     response: objectOf('Node'),
   }),
-  read({
-    path: '/cluster/configuration/validation',
-    summary: 'Is the configuration of all nodes valid?',
+  read('/cluster/configuration/validation', 'Is the configuration of all nodes valid?', {
     ...reading,
     section: 'Manager and cluster nodes',
     // Clients restart all nodes if the verdict is OK, so a missing node must fail the request.
@@ -85,13 +69,10 @@ export const cluster: readonly Endpoint[] = [
     cache: neverStale(cacheIn('validation', 'validation')),
     slow: true,
   }),
-  write('PUT', {
-    path: '/cluster/restart',
-    summary: 'Restart all nodes',
+  write('PUT', '/cluster/restart', 'Restart all nodes', {
     section,
     permission: 'cluster:restart',
     target: everyNode('message', 'fail'),
-    response: message,
     invalidates: ['node:*', 'collection:nodes', 'cluster', 'validation', 'agent:*', 'collection:agents'],
     slow: true,
   }),

@@ -1,16 +1,6 @@
 import type { ConditionalTags, Endpoint, Tag } from './endpoint.ts'
-import {
-  component,
-  configuration,
-  deletePath,
-  failingSelect,
-  filter,
-  hiddenQ,
-  list,
-  readPath,
-  writePath,
-} from './schemas/params.ts'
-import { collectionOf, message, objectOf, textOf } from './schemas/responses.ts'
+import { deletePath, failingSelect, filter, hiddenQ, list, readPath, writePath } from './schemas/params.ts'
+import { collectionOf, objectOf, textOf } from './schemas/responses.ts'
 import { cacheIn, neverStale } from './schemas/targets.ts'
 import { isOfNode, readTwins, severalNodes, writeTwins } from './schemas/twins.ts'
 
@@ -62,7 +52,6 @@ const reads: readonly Endpoint[] = [
   ...readTwins({
     part: 'config/:component/:configuration',
     summary: 'Active configuration of a component',
-    params: { component, configuration },
     permission,
     ...settings,
     response: objectOf('Configuration'),
@@ -162,7 +151,6 @@ const writes: readonly Endpoint[] = [
       xmlWhen: { query: 'path', matches: '^(?!etc/lists/)' },
     },
     permission: 'files:write',
-    response: message,
     invalidates: staleByFile,
     writeLock: (node) => `file:${node}:{query.path}`,
   }),
@@ -171,7 +159,6 @@ const writes: readonly Endpoint[] = [
     summary: 'Delete a file',
     query: { path: deletePath },
     permission: 'files:delete',
-    response: message,
     invalidates: staleByFile,
     writeLock: (node) => `file:${node}:{query.path}`,
   }),
@@ -179,7 +166,6 @@ const writes: readonly Endpoint[] = [
     part: 'restart',
     summary: 'Restart',
     permission: 'manager:restart',
-    response: message,
     // Agents reconnect, possibly to another node.
     invalidates: (node) => [node, 'collection:nodes', 'cluster', 'validation', 'agent:*', 'collection:agents'],
     slow: true,

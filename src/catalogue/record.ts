@@ -1,53 +1,98 @@
-/** Builds complete, frozen records. The compiler checks that `params` has the names of the path. */
-import type { EdgeTarget, Method, NodeTarget, ParamsOf, ReadEndpoint, WriteEndpoint, WriteMethod } from './endpoint.ts'
+/** Builds complete, frozen records. The compiler checks that each parameter of the path has a description. */
+import type {
+  CachePolicy,
+  EdgeTarget,
+  Method,
+  NewerRows,
+  NodeTarget,
+  Param,
+  ParamsOf,
+  ReadEndpoint,
+  SnapshotRows,
+  WriteEndpoint,
+  WriteMethod,
+} from './endpoint.ts'
 import type { RowRule, Translation } from './newer/translation.ts'
 import table from './newer/translations.json' with { type: 'json' }
+import { pathParams } from './schemas/params.ts'
+import { message } from './schemas/responses.ts'
 
-/** Fields that a record may omit: no query, unknown names ignored, no secret. */
-type Defaults = 'contract' | 'query' | 'strictQuery' | 'secret' | 'method' | 'params'
+/** Fields that a record may omit: no query, unknown names refused where there is a query, no secret. */
+type Defaults = 'contract' | 'query' | 'strictQuery' | 'secret' | 'method' | 'path' | 'summary' | 'params'
 /** Method and path of the records with a row in `newer/translations.json`. */
 export type Translated = keyof typeof table.translations
 /** What a node answers has a translation for nodes of the newer layout: its row of the table, or one that is passed. */
 type Answered<Key extends string> =
   | { readonly target: EdgeTarget; readonly newer?: never }
   | ({ readonly target: NodeTarget } & (Key extends Translated ? { readonly newer?: never } : { newer: Translation }))
-type Sparse<
-  T extends ReadEndpoint<Path> | WriteEndpoint<Path>,
+type Facts<
+  T extends ReadEndpoint | WriteEndpoint,
   Path extends string,
   Key extends string,
+  More extends keyof T,
 > = Answered<Key> &
-  Omit<T, Defaults | 'target' | 'newer'> &
-  Partial<Pick<T, 'query' | 'strictQuery' | 'secret'>> &
-  ([ParamsOf<Path>] extends [never] ? { readonly params?: never } : Pick<T, 'params'>)
+  Omit<T, Defaults | More | 'target' | 'newer'> &
+  Partial<Pick<T, 'query' | 'strictQuery' | 'secret' | More>> &
+  OwnParams<Path, keyof typeof pathParams>
 
-/** Returns the frozen record of a read. */
+/** Returns the frozen record of a read. `snapshot`: of its cache policy. */
 export function read<const Path extends string>(
-  record: Sparse<ReadEndpoint<Path>, Path, `GET ${Path}`>,
+  path: Path,
+  summary: string,
+  facts: Facts<ReadEndpoint, Path, `GET ${Path}`, never> & { readonly snapshot?: SnapshotRows },
 ): ReadEndpoint<Path> {
-  return complete('GET', record) as ReadEndpoint<Path>
+  return completeClassic('GET', path, summary, facts) as ReadEndpoint<Path>
 }
 
-/** Returns the frozen record of a write. */
+/** Returns the frozen record of a write, whose response is a message if its facts have no other. */
 export function write<const Path extends string, const Verb extends WriteMethod = WriteMethod>(
   method: Verb,
-  record: Sparse<WriteEndpoint<Path>, Path, `${Verb} ${Path}`>,
+  path: Path,
+  summary: string,
+  facts: Facts<WriteEndpoint, Path, `${Verb} ${Path}`, 'response'>,
 ): WriteEndpoint<Path> {
-  return complete(method, record) as WriteEndpoint<Path>
+  return completeClassic(method, path, summary, { response: message, ...facts }) as WriteEndpoint<Path>
 }
 
-function complete(method: Method, record: { readonly path: string }): object {
-  const key = `${method} ${record.path}`
+function completeClassic(method: Method, path: string, summary: string, facts: { readonly query?: unknown }): object {
+  const key = `${method} ${path}`
   const newer = key in table.translations ? { newer: translationOf(key as Translated) } : {}
+  const strictQuery = facts.query !== undefined
+  return complete({ contract: 'classic', strictQuery, ...newer, method, path, summary, ...facts }, pathParams)
+}
+
+type PathParams = Readonly<Record<string, Param>>
+/** The parameters of the path: those that are not shared ones, and any other of them. */
+export type OwnParams<Path extends string, Shared extends string = never> = string extends Path
+  ? { readonly params?: PathParams }
+  : [ParamsOf<Path>] extends [never]
+    ? { readonly params?: never }
+    : [Exclude<ParamsOf<Path>, Shared>] extends [never]
+      ? { readonly params?: Readonly<Partial<Record<ParamsOf<Path>, Param>>> }
+      : { readonly params: Readonly<Record<Exclude<ParamsOf<Path>, Shared>, Param>> }
+
+interface Sketch {
+  readonly path: string
+  readonly params?: Readonly<Record<string, Param | undefined>>
+  readonly cache?: CachePolicy
+  readonly snapshot?: SnapshotRows | NewerRows
+}
+
+/** Returns the frozen record of these facts. `shared`: parameters of paths. `snapshot` becomes part of the cache policy. */
+export function complete<S extends Sketch>({ snapshot, ...facts }: S, shared: PathParams): object {
+  const names = facts.path.match(/(?<=:)\w+/g) ?? []
+  const { cache, params = {} } = facts
   return frozen({
-    contract: 'classic',
     query: {},
-    strictQuery: false,
     secret: 'none',
-    params: {},
-    ...newer,
-    ...record,
-    method,
+    ...facts,
+    params: Object.fromEntries(names.flatMap((name) => pairOf(name, params[name] ?? shared[name]))),
+    ...(cache && snapshot && { cache: { ...cache, snapshot } }),
   })
+}
+
+function pairOf(name: string, param: Param | undefined): [string, Param][] {
+  return param === undefined ? [] : [[name, param]]
 }
 
 /** Returns a row of the table. Several rows share their rules for rows of a collection, by name. */

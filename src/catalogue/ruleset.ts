@@ -13,9 +13,9 @@ import {
   unboundedList,
 } from './schemas/params.ts'
 import { collectionOf } from './schemas/responses.ts'
-import { anyNode, cacheIn, master, withSnapshot } from './schemas/targets.ts'
+import { anyNode, cacheIn, master } from './schemas/targets.ts'
 
-const reading = { section: 'Decoders, rules, lists', strictQuery: true, target: anyNode } as const
+const reading = { section: 'Decoders, rules, lists', target: anyNode } as const
 const readingRules = { ...reading, permission: 'rules:read', cache: cacheIn('rules', 'rules') } as const
 
 const filesOfRuleset = { ...list, status: rulesetStatus, download, path: rulesetPath, file: rulesetFile }
@@ -24,20 +24,16 @@ const requirements = ['pci', 'gdpr', 'hipaa', 'nist-800-53', 'gpg13'] as const
 const requirementFilters = Object.fromEntries(requirements.map((name) => [name, filter('alphanumeric', name)]))
 
 const catalogues: readonly Endpoint[] = (['groups', ...requirements] as const).map((name) =>
-  read({
-    path: `/rules/${name}` as const,
-    summary: `All values of ${name} in the rules`,
+  read(`/rules/${name}` as const, `All values of ${name} in the rules`, {
     ...readingRules,
     query: list,
     response: collectionOf('RuleText'),
-    cache: withSnapshot('catalogue', readingRules.cache),
+    snapshot: 'catalogue',
   }),
 )
 
 export const rules: readonly Endpoint[] = [
-  read({
-    path: '/rules',
-    summary: 'All rules',
+  read('/rules', 'All rules', {
     ...readingRules,
     query: {
       ...list,
@@ -51,24 +47,20 @@ export const rules: readonly Endpoint[] = [
       select: failingSelect,
     },
     response: collectionOf('Rule'),
-    cache: withSnapshot('rules', readingRules.cache),
+    snapshot: 'rules',
   }),
-  read({
-    path: '/rules/:rule_id',
-    summary: 'One rule',
+  read('/rules/:rule_id', 'One rule', {
     ...readingRules,
     params: { rule_id: filter('numbers', 'rule id') },
     query: list,
     response: collectionOf('Rule'),
-    cache: withSnapshot('rules', readingRules.cache),
+    snapshot: 'rules',
   }),
-  read({
-    path: '/rules/files',
-    summary: 'Rule files',
+  read('/rules/files', 'Rule files', {
     ...readingRules,
     query: filesOfRuleset,
     response: { ...collectionOf('RuleFile'), raw: { when: 'download', type: 'text/xml' } },
-    cache: withSnapshot('ruleFiles', readingRules.cache),
+    snapshot: 'ruleFiles',
   }),
   ...catalogues,
 ]
@@ -76,9 +68,7 @@ export const rules: readonly Endpoint[] = [
 const readingDecoders = { ...reading, permission: 'decoders:read', cache: cacheIn('decoders', 'decoders') } as const
 
 export const decoders: readonly Endpoint[] = [
-  read({
-    path: '/decoders',
-    summary: 'All decoders',
+  read('/decoders', 'All decoders', {
     ...readingDecoders,
     query: {
       ...list,
@@ -89,32 +79,26 @@ export const decoders: readonly Endpoint[] = [
       select: failingSelect,
     },
     response: collectionOf('Decoder'),
-    cache: withSnapshot('decoders', readingDecoders.cache),
+    snapshot: 'decoders',
   }),
-  read({
-    path: '/decoders/files',
-    summary: 'Decoder files',
+  read('/decoders/files', 'Decoder files', {
     ...readingDecoders,
     query: filesOfRuleset,
     response: { ...collectionOf('DecoderFile'), raw: { when: 'download', type: 'text/xml' } },
-    cache: withSnapshot('decoderFiles', readingDecoders.cache),
+    snapshot: 'decoderFiles',
   }),
-  read({
-    path: '/decoders/parents',
-    summary: 'Parent decoders',
+  read('/decoders/parents', 'Parent decoders', {
     ...readingDecoders,
     query: list,
     response: collectionOf('Decoder'),
-    cache: withSnapshot('decoders', readingDecoders.cache),
+    snapshot: 'decoders',
   }),
-  read({
-    path: '/decoders/:decoder_name',
-    summary: 'Decoders of one name',
+  read('/decoders/:decoder_name', 'Decoders of one name', {
     ...readingDecoders,
     params: { decoder_name: filter('names', 'decoder name') },
     query: list,
     response: collectionOf('Decoder'),
-    cache: withSnapshot('decoders', readingDecoders.cache),
+    snapshot: 'decoders',
   }),
 ]
 
@@ -126,9 +110,7 @@ const readingLists = {
 } as const
 
 export const lists: readonly Endpoint[] = [
-  read({
-    path: '/lists',
-    summary: 'Contents of the lists',
+  read('/lists', 'Contents of the lists', {
     ...readingLists,
     query: {
       ...unboundedList,
@@ -139,12 +121,10 @@ export const lists: readonly Endpoint[] = [
     },
     response: collectionOf('ListContents'),
   }),
-  read({
-    path: '/lists/files',
-    summary: 'Files of the lists',
+  read('/lists/files', 'Files of the lists', {
     ...readingLists,
     query: unboundedList,
     response: collectionOf('ListFile'),
-    cache: withSnapshot('listFiles', readingLists.cache),
+    snapshot: 'listFiles',
   }),
 ]

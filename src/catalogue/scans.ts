@@ -1,18 +1,17 @@
 /** Records of file integrity (syscheck) and rootkit detection (rootcheck). A scan request of either starts both scans. */
 import type { Endpoint } from './endpoint.ts'
 import { read, write } from './record.ts'
-import { agentId, failingQ, filter, hiddenQ, hiddenSelect, list, select } from './schemas/params.ts'
-import { collectionOf, message, scanTimes } from './schemas/responses.ts'
-import { agentOwner, cacheIn, everyNode, ofAgent, withSnapshot } from './schemas/targets.ts'
+import { failingQ, filter, hiddenQ, hiddenSelect, list, select } from './schemas/params.ts'
+import { collectionOf, scanTimes } from './schemas/responses.ts'
+import { agentOwner, cacheIn, everyNode, ofAgent } from './schemas/targets.ts'
 
 const section = 'Rootcheck, syscheck, SCA'
-const ofOne = { section, params: { agent_id: agentId }, target: agentOwner } as const
+const ofOne = { section, target: agentOwner } as const
+const ofAll = { section, target: everyNode('message', 'fail'), priority: 'bulk' } as const
 const reading = { ...ofOne, permission: 'syscheck:read', cache: cacheIn('syscheck', ...ofAgent('syscheck')) } as const
 
 export const syscheck: readonly Endpoint[] = [
-  read({
-    path: '/syscheck/:agent_id',
-    summary: 'Syscheck files of an agent',
+  read('/syscheck/:agent_id', 'Syscheck files of an agent', {
     ...reading,
     query: {
       ...list,
@@ -31,51 +30,32 @@ export const syscheck: readonly Endpoint[] = [
       hash: filter('hashes', 'any-of hash'),
       select,
     },
-    strictQuery: true,
     response: collectionOf('SyscheckFile'),
-    cache: withSnapshot('syscheck', reading.cache),
+    snapshot: 'syscheck',
   }),
-  read({
-    path: '/syscheck/:agent_id/last_scan',
-    summary: 'Times of the last syscheck scan of an agent',
+  read('/syscheck/:agent_id/last_scan', 'Times of the last syscheck scan of an agent', {
     ...reading,
     response: scanTimes,
   }),
-  write('DELETE', {
-    path: '/syscheck/:agent_id',
-    summary: 'Clear the syscheck data of an agent',
+  write('DELETE', '/syscheck/:agent_id', 'Clear the syscheck data of an agent', {
     ...ofOne,
     permission: 'syscheck:clear',
-    response: message,
     invalidates: ['syscheck:{agent_id}'],
   }),
-  write('DELETE', {
-    path: '/experimental/syscheck',
-    summary: 'Clear the syscheck data of all agents',
-    section,
+  write('DELETE', '/experimental/syscheck', 'Clear the syscheck data of all agents', {
+    ...ofAll,
     permission: 'syscheck:clear',
-    target: everyNode('message', 'fail'),
-    response: message,
     invalidates: ['syscheck:*'],
     experimental: true,
-    priority: 'bulk',
   }),
-  write('PUT', {
-    path: '/syscheck',
-    summary: 'Scan all agents',
-    section,
+  write('PUT', '/syscheck', 'Scan all agents', {
+    ...ofAll,
     permission: 'syscheck:run',
-    target: everyNode('message', 'fail'),
-    response: message,
     invalidates: ['syscheck:*', 'rootcheck:*'],
-    priority: 'bulk',
   }),
-  write('PUT', {
-    path: '/syscheck/:agent_id',
-    summary: 'Scan an agent',
+  write('PUT', '/syscheck/:agent_id', 'Scan an agent', {
     ...ofOne,
     permission: 'syscheck:run',
-    response: message,
     invalidates: ['syscheck:{agent_id}', 'rootcheck:{agent_id}'],
   }),
 ]
@@ -87,9 +67,7 @@ const readingFindings = {
 } as const
 
 export const rootcheck: readonly Endpoint[] = [
-  read({
-    path: '/rootcheck/:agent_id',
-    summary: 'Rootcheck events of an agent',
+  read('/rootcheck/:agent_id', 'Rootcheck events of an agent', {
     ...readingFindings,
     query: {
       ...list,
@@ -104,68 +82,43 @@ export const rootcheck: readonly Endpoint[] = [
       },
       select: hiddenSelect,
     },
-    strictQuery: true,
     response: collectionOf('RootcheckEvent'),
-    cache: withSnapshot('rootcheck', readingFindings.cache),
+    snapshot: 'rootcheck',
   }),
-  read({
-    path: '/rootcheck/:agent_id/cis',
-    summary: 'CIS requirements in the rootcheck events of an agent',
+  read('/rootcheck/:agent_id/cis', 'CIS requirements in the rootcheck events of an agent', {
     ...readingFindings,
     query: { ...list, q: failingQ },
-    strictQuery: true,
     response: collectionOf('RootcheckRequirement'),
-    cache: withSnapshot('requirements', readingFindings.cache),
+    snapshot: 'requirements',
   }),
-  read({
-    path: '/rootcheck/:agent_id/pci',
-    summary: 'PCI requirements in the rootcheck events of an agent',
+  read('/rootcheck/:agent_id/pci', 'PCI requirements in the rootcheck events of an agent', {
     ...readingFindings,
     query: { ...list, q: failingQ },
-    strictQuery: true,
     response: collectionOf('RootcheckRequirement'),
-    cache: withSnapshot('requirements', readingFindings.cache),
+    snapshot: 'requirements',
   }),
-  read({
-    path: '/rootcheck/:agent_id/last_scan',
-    summary: 'Times of the last rootcheck scan of an agent',
+  read('/rootcheck/:agent_id/last_scan', 'Times of the last rootcheck scan of an agent', {
     ...readingFindings,
     response: scanTimes,
   }),
-  write('DELETE', {
-    path: '/rootcheck',
-    summary: 'Clear the rootcheck data of all agents',
-    section,
+  write('DELETE', '/rootcheck', 'Clear the rootcheck data of all agents', {
+    ...ofAll,
     permission: 'rootcheck:clear',
-    target: everyNode('message', 'fail'),
-    response: message,
     invalidates: ['rootcheck:*'],
-    priority: 'bulk',
   }),
-  write('DELETE', {
-    path: '/rootcheck/:agent_id',
-    summary: 'Clear the rootcheck data of an agent',
+  write('DELETE', '/rootcheck/:agent_id', 'Clear the rootcheck data of an agent', {
     ...ofOne,
     permission: 'rootcheck:clear',
-    response: message,
     invalidates: ['rootcheck:{agent_id}'],
   }),
-  write('PUT', {
-    path: '/rootcheck',
-    summary: 'Scan all agents',
-    section,
+  write('PUT', '/rootcheck', 'Scan all agents', {
+    ...ofAll,
     permission: 'rootcheck:run',
-    target: everyNode('message', 'fail'),
-    response: message,
     invalidates: ['rootcheck:*', 'syscheck:*'],
-    priority: 'bulk',
   }),
-  write('PUT', {
-    path: '/rootcheck/:agent_id',
-    summary: 'Scan an agent',
+  write('PUT', '/rootcheck/:agent_id', 'Scan an agent', {
     ...ofOne,
     permission: 'rootcheck:run',
-    response: message,
     invalidates: ['rootcheck:{agent_id}', 'syscheck:{agent_id}'],
   }),
 ]

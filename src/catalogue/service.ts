@@ -1,7 +1,7 @@
 /** Records of the service itself: welcome, version, summary of all agents, and the tokens of the edge. */
 import type { Endpoint } from './endpoint.ts'
 import { read, write } from './record.ts'
-import { message, objectOf, textOf } from './schemas/responses.ts'
+import { objectOf, textOf } from './schemas/responses.ts'
 import { anyNode, cacheIn, master, masterItself, memberships } from './schemas/targets.ts'
 
 const common = { section: 'Service', permission: 'signedIn', beyondSeed: true } as const
@@ -12,33 +12,25 @@ const description = {
 } as const
 
 export const service: readonly Endpoint[] = [
-  read({
-    path: '/',
-    summary: 'Welcome',
+  read('/', 'Welcome', {
     ...common,
     target: masterItself,
     response: objectOf('Welcome'),
     cache: { never: 'contains the time of the response' },
   }),
-  read({
-    path: '/version',
-    summary: 'Version of the API',
+  read('/version', 'Version of the API', {
     ...common,
     target: anyNode,
     response: textOf('Version'),
     cache: cacheIn('manager', 'cluster'),
     priority: 'health',
   }),
-  read({
-    path: '/openapi.json',
-    summary: 'The description of this API (OpenAPI 3.1)',
+  read('/openapi.json', 'The description of this API (OpenAPI 3.1)', {
     ...common,
     ...description,
     target: { kind: 'edge', operation: 'describeApi' },
   }),
-  read({
-    path: '/openapi-newer.json',
-    summary: 'The description of the API for clients of releases 4.x (OpenAPI 3.1)',
+  read('/openapi-newer.json', 'The description of the API for clients of releases 4.x (OpenAPI 3.1)', {
     ...common,
     ...description,
     target: { kind: 'edge', operation: 'describeNewerApi' },
@@ -46,9 +38,7 @@ export const service: readonly Endpoint[] = [
 ]
 
 export const summary: readonly Endpoint[] = [
-  read({
-    path: '/summary/agents',
-    summary: 'Summary of all agents',
+  read('/summary/agents', 'Summary of all agents', {
     section: 'Summary',
     permission: 'summary:read',
     target: master,
@@ -58,8 +48,8 @@ export const summary: readonly Endpoint[] = [
 ]
 
 /** The edge issues its own tokens: a request with Basic credentials gets a Bearer token. */
+const TOKEN_PATH = '/security/user/authenticate'
 const tokenEndpoint = {
-  path: '/security/user/authenticate',
   section: 'Authentication',
   permission: 'signedIn',
   beyondSeed: true,
@@ -72,13 +62,11 @@ const issuing = {
 const noData = { invalidates: [], invalidatesNothingBecause: 'tokens are no data of the manager' } as const
 
 export const tokens: readonly Endpoint[] = [
-  write('POST', { summary: 'Get a token', ...issuing, ...noData }),
-  read({ summary: 'Get a token', ...issuing, cache: { never: 'a token of the caller' } }),
-  write('DELETE', {
-    summary: 'Revoke all tokens of the caller',
+  write('POST', TOKEN_PATH, 'Get a token', { ...issuing, ...noData }),
+  read(TOKEN_PATH, 'Get a token', { ...issuing, cache: { never: 'a token of the caller' } }),
+  write('DELETE', TOKEN_PATH, 'Revoke all tokens of the caller', {
     ...tokenEndpoint,
     target: { kind: 'edge', operation: 'revokeTokens' },
-    response: message,
     ...noData,
   }),
 ]

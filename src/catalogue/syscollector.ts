@@ -3,9 +3,9 @@ import type { SchemaName } from './items/index.ts'
 import type { FieldRule, ParamRule, RowRule, Translation } from './newer/translation.ts'
 import { read } from './record.ts'
 import type { Kind } from './schemas/kinds.ts'
-import { agentFilter, agentId, filter, hiddenQ, list, select } from './schemas/params.ts'
+import { agentFilter, filter, hiddenQ, list, select } from './schemas/params.ts'
 import { collectionOf, objectOf, ofEachAgent } from './schemas/responses.ts'
-import { agentOwner, allAgents, cacheIn, ofAgent, withSnapshot } from './schemas/targets.ts'
+import { agentOwner, allAgents, cacheIn, ofAgent } from './schemas/targets.ts'
 
 /** Records of the inventory: one table of kinds, each for one agent and for all agents (experimental). */
 
@@ -135,7 +135,6 @@ const inventories: readonly Inventory[] = [
 
 const common = {
   section: 'Inventory (syscollector)',
-  strictQuery: true,
   permission: 'syscollector:read',
 } as const
 
@@ -148,36 +147,31 @@ function queryOf(inventory: Inventory, of: 'one' | 'all'): Readonly<Record<strin
   return hidden === undefined || param === undefined ? query : { ...query, [hidden]: { ...param, beyondSeed: true } }
 }
 
-const keepOne = cacheIn('syscollector', ...ofAgent('syscollector'))
-
 function ofOneAgent(inventory: Inventory): Endpoint {
   const { kind, schema, single, hidden } = inventory
-  return read<`/syscollector/:agent_id/${string}`>({
-    path: `/syscollector/:agent_id/${kind}`,
-    summary: `${kind} of an agent`,
+  return read<string>(`/syscollector/:agent_id/${kind}`, `${kind} of an agent`, {
     ...common,
-    params: { agent_id: agentId },
     query: queryOf(inventory, 'one'),
     target: agentOwner,
     newer: inventoryOfAgent(inventory),
     response: single ? objectOf(schema, kind) : collectionOf(schema, kind),
-    cache: single || kind === 'hardware' || kind === 'os' ? keepOne : withSnapshot(kind, keepOne),
+    cache: cacheIn('syscollector', ...ofAgent('syscollector')),
+    ...(!single && { snapshot: kind }),
     ...(hidden && { beyondSeed: true }),
   })
 }
 
 function ofAllAgents(inventory: Inventory): Endpoint {
   const { kind, schema, hidden } = inventory
-  return read<string>({
-    path: `/experimental/syscollector/${kind}`,
-    summary: `${kind} of all agents`,
+  return read<string>(`/experimental/syscollector/${kind}`, `${kind} of all agents`, {
     ...common,
     params: {},
     query: queryOf(inventory, 'all'),
     target: allAgents(`/syscollector/:agent_id/${kind}`),
     newer: inventoryOfAllAgents(inventory),
     response: ofEachAgent(collectionOf(schema, kind)),
-    cache: withSnapshot(kind, cacheIn('syscollector', 'collection:syscollector')),
+    cache: cacheIn('syscollector', 'collection:syscollector'),
+    snapshot: kind,
     experimental: true,
     priority: 'bulk',
     ...(hidden && { beyondSeed: true }),

@@ -1,159 +1,106 @@
 /** Records of reads of agents. */
 import type { Endpoint } from '../endpoint.ts'
-import { withSnapshot } from '../schemas/targets.ts'
-import {
-  agentDaemons,
-  agentFilters,
-  agentId,
-  agentStatus,
-  agentsList,
-  component,
-  configuration,
-  distinctSince47,
-  q,
-  rows,
-  select,
-  selectSince49,
-} from './params.ts'
-import { cacheIn, master, read } from './record.ts'
+import { cacheIn } from '../schemas/targets.ts'
+import { agentFilters, agentStatus, query, rows } from './params.ts'
+import { master, read } from './record.ts'
 import { list, oneOf, param, since, text } from './values.ts'
 
-const ofOneAgent = {
-  section: 'Agents',
-  permission: 'agents:read',
-  rights: ['agent:read on agent:id:{agent_list}'],
-  target: master('agentOwner'),
-} as const
 const reading = {
   section: 'Agents',
   permission: 'agents:read',
   rights: ['agent:read on agent:id:{agent_list}'],
   target: master(),
 } as const
-
-const ofAllAgents = cacheIn('agents', 'collection:agents', 'collection:groups')
+const ofOwner = { ...reading, target: master('agentOwner') } as const
+const ofOne = cacheIn('agents', 'agent:{agent_id}', 'agent:*')
+const ofAll = cacheIn('agents', 'collection:agents', 'collection:groups')
+const counting = { ...reading, cache: cacheIn('summary', 'collection:agents', 'collection:groups') } as const
 
 export const agents: readonly Endpoint[] = [
-  read({
+  read('/agents', 'List agents', {
     ...reading,
-    path: '/agents',
-    summary: 'List agents',
-    query: {
+    query: query(
       ...rows,
-      ...agentFilters,
-      agents_list: agentsList,
-      select,
-      status: agentStatus,
-      q,
-      older_than: param('last seen before', text('timeframe')),
-      group_config_status: param(
-        'whether the agents have the configuration of their groups',
-        since('4.5', oneOf('synced', 'not synced')),
-      ),
-      distinct: distinctSince47,
-    },
-    cache: withSnapshot('agents', ofAllAgents),
+      agentFilters,
+      'agents_list',
+      'select',
+      { status: agentStatus },
+      'q',
+      {
+        older_than: param('last seen before', text('timeframe')),
+        group_config_status: param(
+          'whether the agents have the configuration of their groups',
+          since('4.5', oneOf('synced', 'not synced')),
+        ),
+      },
+      'distinct@4.7',
+    ),
+    cache: ofAll,
+    snapshot: 'agents',
   }),
-  read({
-    ...ofOneAgent,
-    path: '/agents/:agent_id/config/:component/:configuration',
-    summary: 'Get the active configuration of an agent',
+  read('/agents/:agent_id/config/:component/:configuration', 'Get the active configuration of an agent', {
+    ...ofOwner,
     secret: 'possible',
-    params: { agent_id: agentId, component, configuration },
     cache: { never: 'settings may contain keys and credentials' },
   }),
-  read({
+  read('/agents/:agent_id/group/is_sync', 'Check whether an agent has the configuration of its groups', {
     ...reading,
-    path: '/agents/:agent_id/group/is_sync',
-    summary: 'Check whether an agent has the configuration of its groups',
-    params: { agent_id: agentId },
     cache: cacheIn('agents', 'agent:{agent_id}', 'agent:*', 'collection:groups'),
   }),
-  read({
+  read('/agents/:agent_id/key', 'Get the key of an agent', {
     ...reading,
-    path: '/agents/:agent_id/key',
-    summary: 'Get the key of an agent',
     secret: 'always',
-    params: { agent_id: agentId },
     cache: { never: 'the response is the key of an agent' },
   }),
-  read({
-    ...ofOneAgent,
-    path: '/agents/:agent_id/stats/:component',
-    summary: 'Get the statistics of a component of an agent',
-    params: { agent_id: agentId, component: param('component of the agent', oneOf('logcollector', 'agent')) },
-    cache: cacheIn('agents', 'agent:{agent_id}', 'agent:*'),
+  read('/agents/:agent_id/stats/:component', 'Get the statistics of a component of an agent', {
+    ...ofOwner,
+    params: { component: param('component of the agent', oneOf('logcollector', 'agent')) },
+    cache: ofOne,
   }),
-  read({
-    path: '/agents/upgrade_result',
-    section: 'Agents',
-    summary: 'Get the results of upgrades of agents',
+  read('/agents/upgrade_result', 'Get the results of upgrades of agents', {
+    ...reading,
     permission: 'agents:upgrade',
     rights: ['agent:upgrade on agent:id:{agent_list}'],
-    target: master(),
-    query: { ...agentFilters, agents_list: agentsList, q },
+    query: query(agentFilters, 'agents_list', 'q'),
     cache: { never: 'the state of running tasks' },
   }),
-  read({
+  read('/agents/no_group', 'List agents without a group', {
     ...reading,
-    path: '/agents/no_group',
-    summary: 'List agents without a group',
-    query: { ...rows, select, q },
-    cache: withSnapshot('agents', ofAllAgents),
+    query: query(...rows, 'select', 'q'),
+    cache: ofAll,
+    snapshot: 'agents',
   }),
-  read({
+  read('/agents/outdated', 'List outdated agents', {
     ...reading,
-    path: '/agents/outdated',
-    summary: 'List outdated agents',
-    query: { ...rows, select: selectSince49, q },
-    cache: withSnapshot('pages', ofAllAgents),
+    query: query(...rows, 'select@4.9', 'q'),
+    cache: ofAll,
+    snapshot: 'pages',
   }),
-  read({
+  read('/agents/stats/distinct', 'Count agents by the values of fields', {
     ...reading,
-    path: '/agents/stats/distinct',
-    summary: 'Count agents by the values of fields',
     // Without `fields` the manager returns all fields, including the key of each agent.
     secret: 'possible',
-    query: { ...rows, fields: param('fields whose values are counted', list(text('names'))), q },
+    query: query(...rows, { fields: param('fields whose values are counted', list(text('names'))) }, 'q'),
     cache: { never: 'contains agent keys' },
   }),
-  read({
-    ...reading,
-    path: '/agents/summary/os',
-    summary: 'List the operating systems of agents',
-    cache: cacheIn('summary', 'collection:agents', 'collection:groups'),
-  }),
-  read({
-    ...reading,
-    path: '/agents/summary/status',
-    summary: 'Count agents by status',
-    cache: cacheIn('summary', 'collection:agents', 'collection:groups'),
-  }),
-  read({
-    ...ofOneAgent,
-    path: '/agents/:agent_id/daemons/stats',
-    summary: 'Get the statistics of the daemons about an agent',
+  read('/agents/summary/os', 'List the operating systems of agents', counting),
+  read('/agents/summary/status', 'Count agents by status', counting),
+  read('/agents/:agent_id/daemons/stats', 'Get the statistics of the daemons about an agent', {
+    ...ofOwner,
     releases: { since: '4.5' },
-    params: { agent_id: agentId },
-    query: { daemons_list: agentDaemons },
-    cache: cacheIn('agents', 'agent:{agent_id}', 'agent:*'),
+    query: { daemons_list: param('names of daemons', list(oneOf('wazuh-analysisd', 'wazuh-remoted'))) },
+    cache: ofOne,
   }),
-  read({
-    path: '/agents/uninstall',
-    section: 'Agents',
-    summary: 'Check the permission to uninstall agents',
+  read('/agents/uninstall', 'Check the permission to uninstall agents', {
+    ...reading,
     releases: { since: '4.12' },
     permission: 'agents:delete',
     rights: ['agent:uninstall on *:*:*'],
-    target: master(),
     cache: { never: 'it grants a permission at this moment' },
   }),
-  read({
-    ...reading,
-    path: '/agents/summary',
-    summary: 'Count agents by status, group and operating system',
+  read('/agents/summary', 'Count agents by status, group and operating system', {
+    ...counting,
     releases: { since: '4.14' },
-    query: { agents_list: agentsList },
-    cache: cacheIn('summary', 'collection:agents', 'collection:groups'),
+    query: query('agents_list'),
   }),
 ]

@@ -1,33 +1,26 @@
 /** Records of groups of agents. */
 import type { Endpoint } from '../endpoint.ts'
-import { withSnapshot } from '../schemas/targets.ts'
-import {
-  agentStatus,
-  distinctSince47,
-  groupFileType,
-  groupId,
-  groupsList,
-  hashFunction,
-  limit,
-  offset,
-  q,
-  qSince47,
-  raw,
-  rows,
-  select,
-  selectSince47,
-} from './params.ts'
-import { cacheIn, master, read, write } from './record.ts'
-import { file, json, list, param, required, text } from './values.ts'
+import { cacheIn } from '../schemas/targets.ts'
+import { agentStatus, query, rows } from './params.ts'
+import { master, read, write } from './record.ts'
+import { file, json, list, oneOf, param, required, text } from './values.ts'
+
+const common = { section: 'Groups', target: master() } as const
+const reading = { ...common, permission: 'groups:read', rights: ['group:read on group:id:{group_list}'] } as const
+const ofFile = {
+  section: 'Groups',
+  permission: 'groups:read',
+  secret: 'possible',
+  target: master(),
+  query: { type: param('type of the file', list(oneOf('conf', 'rootkit_files', 'rootkit_trojans', 'rcl'))) },
+  cache: { never: 'files of groups may contain credentials' },
+} as const
 
 export const groups: readonly Endpoint[] = [
-  write('DELETE', {
-    path: '/groups',
-    section: 'Groups',
-    summary: 'Delete groups',
+  write('DELETE', '/groups', 'Delete groups', {
+    ...common,
     permission: 'groups:delete',
     rights: ['group:delete on group:id:{group_list}'],
-    target: master(),
     query: { groups_list: required('names of groups', list(text('group_names_or_all', { minLength: 1 }))) },
     invalidates: [
       'group:{query.groups_list}',
@@ -37,115 +30,58 @@ export const groups: readonly Endpoint[] = [
       'collection:groups',
     ],
   }),
-  read({
-    path: '/groups',
-    section: 'Groups',
-    summary: 'List groups',
-    permission: 'groups:read',
-    rights: ['group:read on group:id:{group_list}'],
-    target: master(),
-    query: {
-      ...rows,
-      groups_list: groupsList,
-      hash: hashFunction,
-      q: qSince47,
-      select: selectSince47,
-      distinct: distinctSince47,
-    },
-    cache: withSnapshot('groups', cacheIn('agents', 'collection:agents', 'collection:groups')),
+  read('/groups', 'List groups', {
+    ...reading,
+    query: query(...rows, 'groups_list', 'hash', 'q@4.7', 'select@4.7', 'distinct@4.7'),
+    cache: cacheIn('agents', 'collection:agents', 'collection:groups'),
+    snapshot: 'groups',
   }),
-  write('POST', {
-    path: '/groups',
-    section: 'Groups',
-    summary: 'Create a group',
+  write('POST', '/groups', 'Create a group', {
+    ...common,
     permission: 'groups:write',
     rights: ['group:create on *:*:*'],
-    target: master(),
     body: json({ group_id: text('group_names', { maxLength: 128 }) }),
     invalidates: ['group:{body.group_id}', 'collection:groups'],
   }),
-  read({
-    path: '/groups/:group_id/agents',
-    section: 'Groups',
-    summary: 'List the agents of a group',
-    permission: 'groups:read',
-    rights: ['group:read on group:id:{group_list}'],
-    target: master(),
-    params: { group_id: groupId },
-    query: { ...rows, select, status: agentStatus, q, distinct: distinctSince47 },
-    cache: withSnapshot('agents', cacheIn('agents', 'group:{group_id}', 'group:*', 'collection:agents')),
+  read('/groups/:group_id/agents', 'List the agents of a group', {
+    ...reading,
+    query: query(...rows, 'select', { status: agentStatus }, 'q', 'distinct@4.7'),
+    cache: cacheIn('agents', 'group:{group_id}', 'group:*', 'collection:agents'),
+    snapshot: 'agents',
   }),
-  read({
-    path: '/groups/:group_id/configuration',
-    section: 'Groups',
-    summary: 'Get the configuration of a group',
-    permission: 'groups:read',
-    rights: ['group:read on group:id:{group_list}'],
+  read('/groups/:group_id/configuration', 'Get the configuration of a group', {
+    ...reading,
     secret: 'possible',
-    target: master(),
-    params: { group_id: groupId },
-    query: { offset, limit },
-    cache: { never: 'files of groups may contain credentials' },
+    query: query('offset', 'limit'),
+    cache: ofFile.cache,
   }),
-  write('PUT', {
-    path: '/groups/:group_id/configuration',
-    section: 'Groups',
-    summary: 'Replace the configuration of a group',
+  write('PUT', '/groups/:group_id/configuration', 'Replace the configuration of a group', {
+    ...common,
     permission: 'groups:write',
     rights: ['group:update_config on group:id:{group_list}'],
-    target: master(),
-    params: { group_id: groupId },
     body: file('application/xml'),
     invalidates: ['group:{group_id}', 'collection:groups', 'agent:*'],
   }),
-  read({
-    path: '/groups/:group_id/files',
-    section: 'Groups',
-    summary: 'List the files of a group',
-    permission: 'groups:read',
-    rights: ['group:read on group:id:{group_list}'],
-    target: master(),
-    params: { group_id: groupId },
-    query: { ...rows, hash: hashFunction, q: qSince47, select: selectSince47, distinct: distinctSince47 },
-    cache: withSnapshot('groupFiles', cacheIn('agents', 'group:{group_id}', 'group:*')),
+  read('/groups/:group_id/files', 'List the files of a group', {
+    ...reading,
+    query: query(...rows, 'hash', 'q@4.7', 'select@4.7', 'distinct@4.7'),
+    cache: cacheIn('agents', 'group:{group_id}', 'group:*'),
+    snapshot: 'groupFiles',
   }),
-  read({
-    path: '/groups/:group_id/files/:file_name/json',
-    section: 'Groups',
-    summary: 'Get a file of a group as JSON',
+  read('/groups/:group_id/files/:file_name/json', 'Get a file of a group as JSON', {
+    ...ofFile,
     releases: { until: '4.7' },
-    permission: 'groups:read',
-    secret: 'possible',
-    target: master(),
-    params: { group_id: groupId, file_name: param('name of the file', text('alphanumeric')) },
-    query: { type: groupFileType },
-    cache: { never: 'files of groups may contain credentials' },
   }),
-  read({
-    path: '/groups/:group_id/files/:file_name/xml',
-    section: 'Groups',
-    summary: 'Get a file of a group as XML',
+  read('/groups/:group_id/files/:file_name/xml', 'Get a file of a group as XML', {
+    ...ofFile,
     releases: { until: '4.7' },
-    permission: 'groups:read',
-    secret: 'possible',
-    target: master(),
-    params: { group_id: groupId, file_name: param('name of the file', text('alphanumeric')) },
-    query: { type: groupFileType },
     response: { data: 'items', schema: 'NewerItem', raw: { type: 'application/xml' } },
-    cache: { never: 'files of groups may contain credentials' },
   }),
-  read({
-    path: '/groups/:group_id/files/:file_name',
-    section: 'Groups',
-    summary: 'Get a file of a group',
+  read('/groups/:group_id/files/:file_name', 'Get a file of a group', {
+    ...ofFile,
     releases: { since: '4.9' },
-    permission: 'groups:read',
-    rights: ['group:read on group:id:{group_list}'],
-    secret: 'possible',
-    target: master(),
-    params: { group_id: groupId, file_name: param('name of the file', text('alphanumeric')) },
-    query: { type: groupFileType, raw },
+    rights: reading.rights,
+    query: query(ofFile.query, 'raw'),
     response: { data: 'items', schema: 'NewerItem', raw: { when: 'raw', type: 'application/xml' } },
-    cache: { never: 'files of groups may contain credentials' },
   }),
 ]

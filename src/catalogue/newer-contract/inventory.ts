@@ -1,8 +1,9 @@
-/** Records of the inventory of agents: each table of one agent, and those that a call returns for many agents. */
-import type { Endpoint, InventoryKind, NewerRows, Param } from '../endpoint.ts'
-import { withSnapshot } from '../schemas/targets.ts'
-import { agentId, agentsList, distinct, distinctSince47, q, rows, select } from './params.ts'
-import { cacheIn, master, read } from './record.ts'
+/** Records of the inventory of agents, each table of one agent, and of what a call returns, or clears, for many agents. */
+import type { Endpoint, InventoryKind, Param } from '../endpoint.ts'
+import { cacheIn } from '../schemas/targets.ts'
+import { agentsOrAll, amount, digits, query, rows, word } from './params.ts'
+import { master, read, write } from './record.ts'
+import { ciscatFilters } from './scans.ts'
 import { integer, number, oneOf, param, text } from './values.ts'
 
 type Filters = Readonly<Record<string, Param>>
@@ -18,10 +19,6 @@ interface Table {
   /** Filters that only the read of one agent has, or has in another form. */
   readonly filtersOfOne?: Filters
 }
-
-const word = (role: string) => param(role, text('alphanumeric'))
-const digits = (role: string) => param(role, text('numbers'))
-const amount = (role: string) => param(role, integer({ minimum: 0 }))
 
 /** An agent has one row, so the read of one agent has no filters. */
 const tablesOfOneRow: readonly (Omit<Table, 'part'> & { readonly part: 'hardware' | 'os' })[] = [
@@ -158,50 +155,64 @@ const ofOne = {
   ...reading,
   section: 'Syscollector',
   target: master('agentOwner'),
-  params: { agent_id: agentId },
   cache: cacheIn('syscollector', 'syscollector:{agent_id}', 'syscollector:*'),
 } as const
-const ofMany = {
-  ...reading,
-  section: 'Experimental',
-  experimental: true,
-  target: master('several'),
-  withoutLost: { list: 'agents_list', message: 'Some syscollector information was not returned' },
-  cache: cacheIn('syscollector', 'collection:syscollector', 'syscollector:*'),
-} as const
+const ofMany = { section: 'Experimental', experimental: true, target: master('several') } as const
+
+export const experimental: readonly Endpoint[] = [
+  ...(['rootcheck', 'syscheck'] as const).map((scan) =>
+    write('DELETE', `/experimental/${scan}`, `Clear the ${scan} results of agents`, {
+      ...ofMany,
+      permission: `${scan}:clear`,
+      rights: [`${scan}:clear on agent:id:{agent_list}`],
+      withoutLost: {
+        list: 'agents_list',
+        message: `${scan === 'rootcheck' ? 'Rootcheck' : 'Syscheck'} database was not cleared on some agents`,
+        leftOut: 'every',
+      },
+      query: { agents_list: agentsOrAll },
+      invalidates: [`${scan}:*`],
+    }),
+  ),
+  read('/experimental/ciscat/results', 'List the CIS-CAT results of agents', {
+    ...ofMany,
+    permission: 'ciscat:read',
+    rights: ['ciscat:read on agent:id:{agent_list}'],
+    withoutLost: { list: 'agents_list', message: 'Some CISCAT results were not returned' },
+    query: query(...rows, 'agents_list', 'select', ciscatFilters),
+    cache: cacheIn('ciscat', 'collection:ciscat', 'ciscat:*'),
+  }),
+]
 
 export const inventory: readonly Endpoint[] = [
   ...tablesOfOneRow.map(({ part, what }) =>
-    readOfOne(part, { summary: `Get the ${what} of an agent`, query: { select } }),
+    read<string>(`/syscollector/:agent_id/${part}`, `Get the ${what} of an agent`, {
+      ...ofOne,
+      query: query('select'),
+    }),
   ),
-  ...tables.map(({ part, what, filters, filtersOfOne }) => {
-    const query = { ...rows, select, ...filters, ...filtersOfOne, q, distinct: distinctSince47 }
-    return readOfOne(part, { summary: `List the ${what} of an agent`, query, rows: part })
-  }),
-  ...tablesSince414.map(({ part, what }) => {
-    const query = { ...rows, select, q, distinct }
-    return readOfOne(part, {
-      summary: `List the ${what} on an agent`,
-      query,
+  ...tables.map(({ part, what, filters, filtersOfOne = {} }) =>
+    read<string>(`/syscollector/:agent_id/${part}`, `List the ${what} of an agent`, {
+      ...ofOne,
+      query: query(...rows, 'select', filters, filtersOfOne, 'q', 'distinct@4.7'),
+      snapshot: part,
+    }),
+  ),
+  ...tablesSince414.map(({ part, what }) =>
+    read<string>(`/syscollector/:agent_id/${part}`, `List the ${what} on an agent`, {
+      ...ofOne,
+      query: query(...rows, 'select', 'q', 'distinct'),
       releases: { since: '4.14' },
-      rows: 'pages',
-    })
-  }),
+      snapshot: 'pages',
+    }),
+  ),
   ...[...tablesOfOneRow, ...tables].map(({ part, what, whatOfMany = what, filters }) =>
-    read<string>({
+    read<string>(`/experimental/syscollector/${part}`, `List the ${whatOfMany} of agents`, {
+      ...reading,
       ...ofMany,
-      params: {},
-      path: `/experimental/syscollector/${part}`,
-      summary: `List the ${whatOfMany} of agents`,
-      query: { ...rows, agents_list: agentsList, select, ...filters },
+      withoutLost: { list: 'agents_list', message: 'Some syscollector information was not returned' },
+      query: query(...rows, 'agents_list', 'select', filters),
+      cache: cacheIn('syscollector', 'collection:syscollector', 'syscollector:*'),
     }),
   ),
 ]
-
-type OfOne = Pick<Endpoint, 'summary' | 'query' | 'releases'> & { readonly rows?: NewerRows }
-
-/** `rows`: absent for tables of one row. */
-function readOfOne(part: string, { rows, ...more }: OfOne): Endpoint {
-  const cache = rows === undefined ? ofOne.cache : withSnapshot(rows, ofOne.cache)
-  return read<string>({ ...ofOne, cache, path: `/syscollector/:agent_id/${part}`, ...more })
-}

@@ -1,51 +1,72 @@
 /**
- * Records of one node. Each description gives two: `/manager/…` is the node that answers, the master, and
- * `/cluster/:node_id/…` is the named node.
+ * Records of one node: of the node that answers, the master (`/manager/…`), and of the named node (`/cluster/:node_id/…`).
+ * Each fact gives both.
  */
-import type { CachePolicy, Endpoint, Param, ReadEndpoint } from '../endpoint.ts'
-import { staleWhileHot } from '../schemas/targets.ts'
-import {
-  component,
-  configuration,
-  daemons,
-  day,
-  distinctSince47,
-  field,
-  logLevel,
-  logTag,
-  nodeId,
-  offset,
-  q,
-  raw,
-  search,
+import type { CachePolicy, Endpoint, ReadEndpoint } from '../endpoint.ts'
+import { cacheIn, neverStale, staleWhileHot } from '../schemas/targets.ts'
+import { query, word } from './params.ts'
+import { master, read, write } from './record.ts'
+import { bool, file, integer, list, oneOf, param, text, wordOf } from './values.ts'
+
+const section = 'Manager'
+const ofMaster = cacheIn('manager', 'node:{master}', 'node:*')
+const reading = { section, permission: 'manager:read', target: master() } as const
+const restarting = {
   section,
-  selectSince47,
-  shortLimit,
-  sort,
-} from './params.ts'
-import { cacheIn, master, read, write } from './record.ts'
-import { file } from './values.ts'
+  permission: 'manager:restart',
+  rights: ['cluster:read on node:id:{node_id}, *:*:*', 'cluster:restart on node:id:{node_id}, *:*:*'],
+  target: master(),
+} as const
+
+const ofMasterOnly: readonly Endpoint[] = [
+  read('/manager/api/config', 'Get the API configuration', {
+    ...reading,
+    rights: ['cluster:read_api_config on node:id:{node_id}, *:*:*'],
+    cache: ofMaster,
+  }),
+  write('PUT', '/manager/restart', 'Restart the manager', {
+    ...restarting,
+    invalidates: ['node:{master}', 'collection:nodes', 'cluster', 'validation', 'agent:*', 'collection:agents'],
+    slow: true,
+  }),
+  read('/manager/configuration/validation', 'Check the configuration', {
+    ...reading,
+    rights: ['cluster:read on node:id:{node_id}, *:*:*'],
+    cache: neverStale(cacheIn('validation', 'validation')),
+    slow: true,
+  }),
+  read('/manager/version/check', 'Check for newer releases', {
+    ...reading,
+    releases: { since: '4.9' },
+    query: { force_query: param('ask again instead of reading the last result', bool(false)) },
+    withoutFlags: ['wait_for_complete'],
+    cache: ofMaster,
+  }),
+  write('PUT', '/manager/analysisd/reload', 'Reload the ruleset of analysisd', {
+    ...restarting,
+    releases: { since: '4.14' },
+    invalidates: ['node:{master}', 'collection:nodes', 'cluster', 'rules', 'decoders', 'lists'],
+  }),
+]
 
 const sides = [
-  { root: '/manager', section: 'Manager', target: master(), params: {}, group: 'manager', node: '{master}' },
+  { root: '/manager', section, target: master(), cache: ofMaster, node: '{master}' },
   {
     root: '/cluster/:node_id',
     section: 'Cluster',
     target: master('node'),
-    params: { node_id: nodeId },
-    group: 'cluster',
+    cache: cacheIn('cluster', 'node:{node_id}', 'node:*'),
     node: '{node_id}',
   },
 ] as const
-type Side = (typeof sides)[number]
 
+type Query = ReadEndpoint['query']
 interface Fact extends Partial<Pick<ReadEndpoint, 'query' | 'releases' | 'secret' | 'response' | 'priority'>> {
   /** The path behind the root. */
   readonly part: string
   readonly summary: readonly [ofMaster: string, ofNode: string]
-  readonly params?: Readonly<Record<string, Param>>
   /** Of the master only. */
-  readonly queryOfMaster?: Readonly<Record<string, Param>>
+  readonly queryOfMaster?: Query
   /** Absent: stored as facts of the node. */
   readonly cache?: (facts: CachePolicy) => CachePolicy
 }
@@ -55,6 +76,36 @@ const settings = {
   secret: 'possible',
   cache: (): CachePolicy => ({ never: 'settings may contain keys and credentials' }),
 } as const
+
+const ofConfiguration: Query = query('raw', {
+  section: param('section of the file', {
+    ...wordOf(`
+      active-response agentless alerts auth client client_buffer cluster command database_output email_alerts global
+      integration labels localfile logging remote reports rootcheck ruleset sca socket syscheck syslog_output
+      vulnerability-detection indexer aws-s3 azure-logs cis-cat docker-listener open-scap osquery syscollector
+      vulnerability-detector`),
+    wordReleases: {
+      'vulnerability-detection': { since: '4.8' },
+      indexer: { since: '4.8' },
+      'vulnerability-detector': { until: '4.7' },
+    },
+  }),
+  field: param('field of the section', text('names')),
+})
+const ofLogs: Query = query(
+  'offset',
+  { limit: param('maximum number of rows', integer({ minimum: 1, maximum: 500, default: 500 })) },
+  'sort',
+  'search',
+  {
+    tag: word('daemon that wrote the entries'),
+    level: param('level of the entries', oneOf('critical', 'debug', 'debug2', 'error', 'info', 'warning')),
+  },
+  'q',
+  'select@4.7',
+  'distinct@4.7',
+)
+const daemons = param('names of daemons', list(oneOf('wazuh-analysisd', 'wazuh-remoted', 'wazuh-db')))
 
 const facts: readonly Fact[] = [
   {
@@ -68,44 +119,26 @@ const facts: readonly Fact[] = [
     part: 'configuration',
     summary: ['Get the configuration file', 'Get the configuration file of a node'],
     ...settings,
-    query: { raw, section, field },
-    queryOfMaster: { distinct: distinctSince47 },
+    query: ofConfiguration,
+    queryOfMaster: query('distinct@4.7'),
     response: { data: 'items', schema: 'NewerItem', raw: { when: 'raw', type: 'application/xml' } },
   },
   {
     part: 'configuration/:component/:configuration',
     summary: ['Get the active configuration', 'Get the active configuration of a node'],
     ...settings,
-    params: { component, configuration },
   },
   {
     part: 'stats',
     summary: ['Get the statistics of a day', 'Get the statistics of a node for a day'],
-    query: { date: day },
+    query: { date: param('day', text('date')) },
   },
   { part: 'stats/hourly', summary: ['Get the hourly averages', 'Get the hourly averages of a node'] },
   { part: 'stats/weekly', summary: ['Get the weekly averages', 'Get the weekly averages of a node'] },
   { part: 'stats/analysisd', summary: ['Get the counters of analysisd', 'Get the counters of analysisd on a node'] },
   { part: 'stats/remoted', summary: ['Get the counters of remoted', 'Get the counters of remoted on a node'] },
-  {
-    part: 'logs',
-    summary: ['List log entries', 'List the log entries of a node'],
-    query: {
-      offset,
-      limit: shortLimit,
-      sort,
-      search,
-      tag: logTag,
-      level: logLevel,
-      q,
-      select: selectSince47,
-      distinct: distinctSince47,
-    },
-  },
-  {
-    part: 'logs/summary',
-    summary: ['Count log entries by level', 'Count the log entries of a node by level'],
-  },
+  { part: 'logs', summary: ['List log entries', 'List the log entries of a node'], query: ofLogs },
+  { part: 'logs/summary', summary: ['Count log entries by level', 'Count the log entries of a node by level'] },
   {
     part: 'daemons/stats',
     summary: ['Get the statistics of the daemons', 'Get the statistics of the daemons of a node'],
@@ -114,40 +147,27 @@ const facts: readonly Fact[] = [
   },
 ]
 
-export const nodes: readonly Endpoint[] = sides.flatMap((side, at) => [
-  ...facts.map((fact) => readOf(side, fact, fact.summary[at] ?? '')),
-  replaceConfiguration(side, at),
-])
-
-function readOf(side: Side, fact: Fact, summary: string): Endpoint {
-  const { part, params, query, queryOfMaster, cache = (policy) => policy, ...others } = fact
-  const { root, section: title, target, node, group } = side
-  return read<string>({
-    ...others,
-    path: `${root}/${part}`,
-    section: title,
-    summary,
-    permission: 'manager:read',
-    rights: ['cluster:read on node:id:{node_id}, *:*:*'],
-    target,
-    params: { ...side.params, ...params },
-    query: { ...query, ...(root === '/manager' && queryOfMaster) },
-    cache: cache(cacheIn(group, `node:${node}`, 'node:*')),
-  })
-}
-
-function replaceConfiguration({ root, section: title, target, params, node }: Side, at: number): Endpoint {
-  return write<string>('PUT', {
-    path: `${root}/configuration`,
-    section: title,
-    summary: ['Replace the configuration file', 'Replace the configuration file of a node'][at] ?? '',
+const ofBoth: readonly Endpoint[] = sides.flatMap(({ root, node, ...side }, at) => [
+  ...facts.map(({ part, summary, query = {}, queryOfMaster, cache = (policy) => policy, ...fact }) =>
+    read<string>(`${root}/${part}`, summary[at] ?? '', {
+      ...side,
+      ...fact,
+      permission: 'manager:read',
+      rights: ['cluster:read on node:id:{node_id}, *:*:*'],
+      query: { ...query, ...(root === '/manager' && queryOfMaster) },
+      cache: cache(side.cache),
+    }),
+  ),
+  write<string>('PUT', `${root}/configuration`, `Replace the configuration file${at === 0 ? '' : ' of a node'}`, {
+    section: side.section,
     permission: 'files:write',
     rights: ['cluster:update_config on node:id:{node_id}, *:*:*'],
-    target,
-    params,
+    target: side.target,
     body: file('application/octet-stream'),
     invalidates: ['validation', `node:${node}`, 'collection:nodes', 'cluster', 'rules', 'decoders'],
     writeLock: `configuration:${node}`,
     slow: true,
-  })
-}
+  }),
+])
+
+export const nodes: readonly Endpoint[] = [...ofMasterOnly, ...ofBoth]

@@ -1,61 +1,45 @@
 /** Builds the records of the newer contract, of what most of them have in common. */
 import type {
-  CachePolicy,
+  NewerRows,
   NodeTarget,
-  Param,
-  ParamsOf,
   PassesOnTo,
   ReadEndpoint,
   ResponseShape,
-  Tag,
   WriteEndpoint,
   WriteMethod,
 } from '../endpoint.ts'
-import { frozen } from '../record.ts'
+import { complete, type OwnParams } from '../record.ts'
+import { pathParams } from './params.ts'
 
 /** Fields that a record may omit. */
-type Omitted = 'contract' | 'method' | 'params' | 'query' | 'strictQuery' | 'secret' | 'response'
-type Sparse<E extends ReadEndpoint | WriteEndpoint, Path extends string> = Omit<E, Omitted | 'path' | 'newer'> &
-  Partial<Pick<E, 'query' | 'secret' | 'response'>> & {
-    readonly path: Path
-  } & ([ParamsOf<Path>] extends [never]
-    ? { readonly params?: never }
-    : { readonly params: Readonly<Record<ParamsOf<Path>, Param>> })
+type Omitted = 'contract' | 'method' | 'path' | 'summary' | 'params' | 'query' | 'strictQuery' | 'secret' | 'response'
+type Facts<E extends ReadEndpoint | WriteEndpoint, Path extends string> = Omit<E, Omitted | 'newer'> &
+  Partial<Pick<E, 'query' | 'secret' | 'response'>> &
+  OwnParams<Path, keyof typeof pathParams>
 
 const ITEMS: ResponseShape = { data: 'items', schema: 'NewerItem' }
+const defaults = { contract: 'newer', strictQuery: true, response: ITEMS } as const
 
-/** Returns the frozen record of a read. */
-export function read<const Path extends string>(record: Sparse<ReadEndpoint, Path>): ReadEndpoint {
-  return complete('GET', record) as ReadEndpoint
+/** Returns the frozen record of a read. `snapshot`: of its cache policy. */
+export function read<const Path extends string>(
+  path: Path,
+  summary: string,
+  facts: Facts<ReadEndpoint, Path> & { readonly snapshot?: NewerRows },
+): ReadEndpoint {
+  return complete({ ...defaults, method: 'GET', path, summary, ...facts }, pathParams) as ReadEndpoint
 }
 
 /** Returns the frozen record of a write. */
 export function write<const Path extends string>(
   method: WriteMethod,
-  record: Sparse<WriteEndpoint, Path>,
+  path: Path,
+  summary: string,
+  facts: Facts<WriteEndpoint, Path>,
 ): WriteEndpoint {
-  return complete(method, record) as WriteEndpoint
-}
-
-function complete(method: ReadEndpoint['method'] | WriteMethod, record: object): object {
-  return frozen({
-    contract: 'newer',
-    params: {},
-    query: {},
-    strictQuery: true,
-    secret: 'none',
-    response: ITEMS,
-    ...record,
-    method,
-  })
+  return complete({ ...defaults, method, path, summary, ...facts }, pathParams) as WriteEndpoint
 }
 
 /** The master answers, or passes the call on. A worker passes each call on to the master. */
 export function master(passesOnTo?: PassesOnTo): NodeTarget {
   return { kind: 'master', through: 'any', ...(passesOnTo && { passesOnTo }) }
-}
-
-/** The nodes cut lists to the rights of the account. `KeySettings.perUser` separates the callers if it is their own account. */
-export function cacheIn(group: Extract<CachePolicy, { group: string }>['group'], ...tags: readonly Tag[]): CachePolicy {
-  return { group, tags, scope: 'everyone' }
 }

@@ -1,168 +1,123 @@
-/** Records of rules, decoders and lists. */
+/** Records of rules, decoders and lists, and of the MITRE ATT&CK tables. */
 import type { Endpoint, Param } from '../endpoint.ts'
-import { anyNode, withSnapshot } from '../schemas/targets.ts'
-import {
-  distinctSince47,
-  fileStatus,
-  files,
-  folder,
-  folderSince47,
-  listFile,
-  overwrite,
-  q,
-  qSince47,
-  raw,
-  rows,
-  select,
-  selectSince47,
-  xmlFile,
-  xmlFiles,
-} from './params.ts'
-import { cacheIn, master, read, write } from './record.ts'
-import { file, integer, list, oneOf, param, text } from './values.ts'
+import { anyNode, cacheIn } from '../schemas/targets.ts'
+import { query, rows, word } from './params.ts'
+import { master, read, write } from './record.ts'
+import { bool, file, integer, list, oneOf, param, since, text } from './values.ts'
 
-const xml = { type: 'application/xml', folder: { relative_dirname: folderSince47 } } as const
+const status = { status: param('status of the files', { ...oneOf('enabled', 'disabled', 'all'), minItems: 1 }) }
+const xmlFile = param('name of the file', text('xml_filename_path'))
+const xmlFiles = { filename: param('names of files', list(text('xml_filename'))) }
+const xml = {
+  type: 'application/xml',
+  folder: { relative_dirname: param('folder of the file', since('4.7', text('get_dirnames_path'))) },
+} as const
+
+const ofLists = {
+  section: 'Lists',
+  permission: 'lists:read',
+  rights: ['lists:read on list:file:{filename}'],
+  target: master(),
+  cache: cacheIn('lists', 'lists'),
+} as const
+const ofRules = {
+  section: 'Rules',
+  permission: 'rules:read',
+  target: anyNode,
+  answeredByNodeCache: true,
+  cache: cacheIn('rules', 'rules'),
+} as const
+const ofDecoders = {
+  section: 'Decoders',
+  permission: 'decoders:read',
+  target: anyNode,
+  cache: cacheIn('decoders', 'decoders'),
+} as const
 
 export const ruleset: readonly Endpoint[] = [
-  read({
-    path: '/lists',
-    section: 'Lists',
-    summary: 'List the contents of CDB lists',
-    permission: 'lists:read',
-    rights: ['lists:read on list:file:{filename}'],
-    target: master(),
-    query: { ...rows, select, relative_dirname: folder, filename: files, q: qSince47, distinct: distinctSince47 },
-    cache: withSnapshot('lists', cacheIn('lists', 'lists')),
+  read('/lists', 'List the contents of CDB lists', {
+    ...ofLists,
+    query: query(...rows, 'select', 'relative_dirname', 'filename', 'q@4.7', 'distinct@4.7'),
+    snapshot: 'lists',
   }),
-  read({
-    path: '/lists/files',
-    section: 'Lists',
-    summary: 'List CDB list files',
-    permission: 'lists:read',
-    rights: ['lists:read on list:file:{filename}'],
-    target: master(),
-    query: { ...rows, relative_dirname: folder, filename: files },
-    cache: withSnapshot('listFiles', cacheIn('lists', 'lists')),
+  read('/lists/files', 'List CDB list files', {
+    ...ofLists,
+    query: query(...rows, 'relative_dirname', 'filename'),
+    snapshot: 'listFiles',
   }),
-  read({
-    path: '/rules',
-    section: 'Rules',
-    summary: 'List rules',
-    permission: 'rules:read',
-    target: anyNode,
-    answeredByNodeCache: true,
-    query: {
+  read('/rules', 'List rules', {
+    ...ofRules,
+    query: query(
       ...rows,
-      rule_ids: param('ids of rules', list(integer({ minimum: 1 }))),
-      select,
-      q,
-      status: fileStatus,
-      group: param('group of the rules', text('alphanumeric')),
-      level: param('level of the rules, or a range such as 2-4', text('range')),
-      filename: files,
-      relative_dirname: folder,
-      pci_dss: param('requirement of PCI DSS', text('alphanumeric')),
-      gdpr: param('requirement of GDPR', text('alphanumeric')),
-      gpg13: param('requirement of GPG 13', text('alphanumeric')),
-      hipaa: param('requirement of HIPAA', text('alphanumeric')),
-      'nist-800-53': param('requirement of NIST 800-53', text('alphanumeric')),
-      tsc: param('requirement of TSC', text('alphanumeric')),
-      mitre: param('id of a MITRE technique', text('alphanumeric')),
-      distinct: distinctSince47,
-    },
-    cache: withSnapshot('rules', cacheIn('rules', 'rules')),
+      { rule_ids: param('ids of rules', list(integer({ minimum: 1 }))) },
+      'select',
+      'q',
+      {
+        ...status,
+        group: word('group of the rules'),
+        level: param('level of the rules, or a range such as 2-4', text('range')),
+      },
+      'filename',
+      'relative_dirname',
+      {
+        pci_dss: word('requirement of PCI DSS'),
+        gdpr: word('requirement of GDPR'),
+        gpg13: word('requirement of GPG 13'),
+        hipaa: word('requirement of HIPAA'),
+        'nist-800-53': word('requirement of NIST 800-53'),
+        tsc: word('requirement of TSC'),
+        mitre: word('id of a MITRE technique'),
+      },
+      'distinct@4.7',
+    ),
+    snapshot: 'rules',
   }),
-  read({
-    path: '/rules/groups',
-    section: 'Rules',
-    summary: 'List the groups of rules',
-    permission: 'rules:read',
-    target: anyNode,
-    answeredByNodeCache: true,
-    query: { ...rows },
-    cache: withSnapshot('texts', cacheIn('rules', 'rules')),
-  }),
-  read({
-    path: '/rules/requirement/:requirement',
-    section: 'Rules',
-    summary: 'List the values of a compliance requirement in rules',
-    permission: 'rules:read',
-    target: anyNode,
-    answeredByNodeCache: true,
+  read('/rules/groups', 'List the groups of rules', { ...ofRules, query: query(...rows), snapshot: 'texts' }),
+  read('/rules/requirement/:requirement', 'List the values of a compliance requirement in rules', {
+    ...ofRules,
     params: {
       requirement: param(
         'compliance standard',
         oneOf('pci_dss', 'gdpr', 'hipaa', 'nist-800-53', 'gpg13', 'tsc', 'mitre'),
       ),
     },
-    query: { ...rows },
-    cache: withSnapshot('texts', cacheIn('rules', 'rules')),
+    query: query(...rows),
+    snapshot: 'texts',
   }),
-  read({
-    path: '/rules/files',
-    section: 'Rules',
-    summary: 'List rule files',
-    permission: 'rules:read',
+  read('/rules/files', 'List rule files', {
+    ...ofRules,
     rights: ['rules:read on rule:file:{filename}'],
-    target: anyNode,
-    answeredByNodeCache: true,
-    query: {
-      ...rows,
-      relative_dirname: folder,
-      filename: xmlFiles,
-      status: fileStatus,
-      q: qSince47,
-      select: selectSince47,
-      distinct: distinctSince47,
-    },
-    cache: withSnapshot('rulesetFiles', cacheIn('rules', 'rules')),
+    query: query(...rows, 'relative_dirname', xmlFiles, status, 'q@4.7', 'select@4.7', 'distinct@4.7'),
+    snapshot: 'rulesetFiles',
   }),
-  read({
-    path: '/decoders',
-    section: 'Decoders',
-    summary: 'List decoders',
-    permission: 'decoders:read',
-    target: anyNode,
-    query: {
+  read('/decoders', 'List decoders', {
+    ...ofDecoders,
+    query: query(
       ...rows,
-      decoder_names: param('names of decoders', list(text('names'))),
-      select,
-      q,
-      filename: files,
-      relative_dirname: folder,
-      status: fileStatus,
-      distinct: distinctSince47,
-    },
-    cache: withSnapshot('decoders', cacheIn('decoders', 'decoders')),
+      { decoder_names: param('names of decoders', list(text('names'))) },
+      ...(['select', 'q', 'filename', 'relative_dirname'] as const),
+      status,
+      'distinct@4.7',
+    ),
+    snapshot: 'decoders',
   }),
-  read({
-    path: '/decoders/files',
-    section: 'Decoders',
-    summary: 'List decoder files',
-    permission: 'decoders:read',
+  read('/decoders/files', 'List decoder files', {
+    ...ofDecoders,
     rights: ['decoders:read on decoder:file:{filename}'],
-    target: anyNode,
-    query: {
-      ...rows,
-      filename: xmlFiles,
-      relative_dirname: folder,
-      status: fileStatus,
-      q: qSince47,
-      select: selectSince47,
-      distinct: distinctSince47,
-    },
-    cache: withSnapshot('rulesetFiles', cacheIn('decoders', 'decoders')),
+    query: query(...rows, xmlFiles, 'relative_dirname', status, 'q@4.7', 'select@4.7', 'distinct@4.7'),
+    snapshot: 'rulesetFiles',
   }),
-  read({
-    path: '/decoders/parents',
-    section: 'Decoders',
-    summary: 'List parent decoders',
-    permission: 'decoders:read',
-    target: anyNode,
-    query: { ...rows, select },
-    cache: withSnapshot('decoders', cacheIn('decoders', 'decoders')),
+  read('/decoders/parents', 'List parent decoders', {
+    ...ofDecoders,
+    query: query(...rows, 'select'),
+    snapshot: 'decoders',
   }),
-  ...fileRecords('lists', { section: 'Lists', what: 'CDB list file', filename: listFile, type: 'text/plain' }),
+  ...fileRecords('lists', {
+    section: 'Lists',
+    what: 'CDB list file',
+    filename: param('name of the file', text('cdb_filename_path')),
+    type: 'text/plain',
+  }),
   ...fileRecords('rules', { section: 'Rules', what: 'rule file', filename: xmlFile, ...xml }),
   ...fileRecords('decoders', { section: 'Decoders', what: 'decoder file', filename: xmlFile, ...xml }),
 ]
@@ -177,40 +132,68 @@ interface Files {
 }
 
 /** Returns the records of one file of a kind. */
-function fileRecords(kind: 'lists' | 'rules' | 'decoders', { section, what, filename, type, folder }: Files) {
-  const common = {
-    section,
-    path: `/${kind}/files/:filename` as const,
-    target: master(),
-    params: { filename },
-  } as const
+function fileRecords(kind: 'lists' | 'rules' | 'decoders', { section, what, filename, type, folder = {} }: Files) {
+  const path = `/${kind}/files/:filename` as const
+  const common = { section, target: master(), params: { filename } } as const
   const changing = { ...common, invalidates: ['validation', kind], writeLock: `file:${kind}:{filename}` } as const
   return [
-    read({
+    read(path, `Get a ${what}`, {
       ...common,
-      summary: `Get a ${what}`,
       permission: 'files:read',
       ...(kind === 'lists' && { rights: ['lists:read on list:file:{filename}'] }),
       ...(kind === 'rules' && { answeredByNodeCache: true }),
       secret: 'possible',
-      query: { raw, ...folder },
+      query: query('raw', folder),
       response: { data: 'items', schema: 'NewerItem', raw: { when: 'raw', type } },
       cache: { never: 'the contents of a file' },
     }),
-    write('PUT', {
+    write('PUT', path, `Upload a ${what}`, {
       ...changing,
-      summary: `Upload a ${what}`,
       permission: 'files:write',
       rights: [`${kind}:update on *:*:*`],
-      query: { overwrite, ...folder },
+      query: { overwrite: param('replace a file of the same name', bool(false)), ...folder },
       body: file('application/octet-stream'),
     }),
-    write('DELETE', {
+    write('DELETE', path, `Delete a ${what}`, {
       ...changing,
-      summary: `Delete a ${what}`,
       permission: 'files:delete',
       rights: [`${kind}:delete on ${kind.slice(0, -1)}:file:{filename}`],
-      query: { ...folder },
+      query: folder,
     }),
   ]
 }
+
+const ofMitre = {
+  section: 'MITRE',
+  permission: 'mitre:read',
+  rights: ['mitre:read on *:*:*'],
+  target: anyNode,
+  cache: cacheIn('rules', 'mitre'),
+} as const
+
+/** The tables, and the parameter that names rows. */
+const mitreTables = [
+  ['groups', 'group_ids', 'MITRE groups'],
+  ['mitigations', 'mitigation_ids', 'mitigations'],
+  ['references', 'reference_ids', 'references'],
+  ['software', 'software_ids', 'software'],
+  ['tactics', 'tactic_ids', 'tactics'],
+  ['techniques', 'technique_ids', 'techniques'],
+] as const
+
+export const mitre: readonly Endpoint[] = [
+  read('/mitre/metadata', 'Get the metadata of the MITRE database', ofMitre),
+  ...mitreTables.map(([table, ids, what]) =>
+    read(`/mitre/${table}`, `List MITRE ${table}`, {
+      ...ofMitre,
+      query: query(
+        ...rows,
+        { [ids]: param(`ids of ${what}`, list(text())) },
+        ...(table === 'references' ? [] : (['distinct@4.7'] as const)),
+        'select',
+        'q',
+      ),
+      snapshot: 'pages',
+    }),
+  ),
+]

@@ -1,187 +1,186 @@
-/** Records of scans of agents: rootcheck, syscheck, SCA, CIS-CAT. */
-import type { Endpoint } from '../endpoint.ts'
-import { withSnapshot } from '../schemas/targets.ts'
-import { agentId, agentsList, distinct, distinctSince45, q, rows, select, selectSince45 } from './params.ts'
-import { cacheIn, master, read, write } from './record.ts'
-import { bool, integer, oneOf, param, text } from './values.ts'
+/** Records of scans of agents: rootcheck, syscheck, SCA, CIS-CAT, vulnerabilities. */
+import type { CacheGroup, Endpoint, Param } from '../endpoint.ts'
+import { cacheIn } from '../schemas/targets.ts'
+import { amount, query, rows, symbols, word } from './params.ts'
+import { master, read, write } from './record.ts'
+import { bool, integer, oneOf, param, text, wordOf } from './values.ts'
 
-const ofRootcheck = {
-  section: 'Rootcheck',
-  permission: 'rootcheck:read',
-  rights: ['rootcheck:read on agent:id:{agent_list}'],
-  target: master('agentOwner'),
-  params: { agent_id: agentId },
-  cache: cacheIn('rootcheck', 'rootcheck:{agent_id}', 'rootcheck:*'),
-} as const
-const ofSyscheck = {
-  section: 'Syscheck',
-  permission: 'syscheck:read',
-  rights: ['syscheck:read on agent:id:{agent_list}'],
-  target: master('agentOwner'),
-  params: { agent_id: agentId },
-  cache: cacheIn('syscheck', 'syscheck:{agent_id}', 'syscheck:*'),
-} as const
-const ofSca = {
-  section: 'SCA',
-  permission: 'sca:read',
-  rights: ['sca:read on agent:id:{agent_list}'],
-  target: master('agentOwner'),
-  cache: cacheIn('sca', 'sca:{agent_id}', 'sca:*'),
-} as const
+/** Returns what reads of the results of one agent share. */
+function ofAgent<const Data extends string>(section: string, data: Data, group: CacheGroup) {
+  return {
+    section,
+    permission: `${data}:read`,
+    rights: [`${data}:read on agent:id:{agent_list}`],
+    target: master('agentOwner'),
+    cache: cacheIn(group, `${data}:{agent_id}`, `${data}:*`),
+  } as const
+}
+
+const ofRootcheck = ofAgent('Rootcheck', 'rootcheck', 'rootcheck')
+const ofSyscheck = ofAgent('Syscheck', 'syscheck', 'syscheck')
+const ofSca = ofAgent('SCA', 'sca', 'sca')
+const { rights: _, ...ofVulnerability } = ofAgent('Vulnerability', 'vulnerability', 'syscollector')
+
+/** A scan of either kind scans both. */
+const scanning = { rights: ['rootcheck:run on agent:id:{agent_list}'], target: master('several') } as const
+
+export const ciscatFilters: Readonly<Record<string, Param>> = {
+  benchmark: word('benchmark'),
+  profile: word('profile'),
+  pass: amount('number of passed checks'),
+  fail: amount('number of failed checks'),
+  error: amount('number of checks with an error'),
+  notchecked: amount('number of checks that were not run'),
+  unknown: param('number of checks with an unknown result', integer()),
+  score: amount('score'),
+}
 
 export const scans: readonly Endpoint[] = [
-  read({
-    path: '/ciscat/:agent_id/results',
-    section: 'Ciscat',
-    summary: 'List the CIS-CAT results of an agent',
-    permission: 'ciscat:read',
-    rights: ['ciscat:read on agent:id:{agent_list}'],
-    target: master('agentOwner'),
-    params: { agent_id: agentId },
-    query: {
-      ...rows,
-      select,
-      benchmark: param('benchmark', text('alphanumeric')),
-      profile: param('profile', text('alphanumeric')),
-      pass: param('number of passed checks', integer({ minimum: 0 })),
-      fail: param('number of failed checks', integer({ minimum: 0 })),
-      error: param('number of checks with an error', integer({ minimum: 0 })),
-      notchecked: param('number of checks that were not run', integer({ minimum: 0 })),
-      unknown: param('number of checks with an unknown result', integer()),
-      score: param('score', integer({ minimum: 0 })),
-      q,
-    },
-    cache: withSnapshot('ciscat', cacheIn('ciscat', 'ciscat:{agent_id}', 'ciscat:*')),
+  read('/ciscat/:agent_id/results', 'List the CIS-CAT results of an agent', {
+    ...ofAgent('Ciscat', 'ciscat', 'ciscat'),
+    query: query(...rows, 'select', ciscatFilters, 'q'),
+    snapshot: 'ciscat',
   }),
-  write('PUT', {
-    path: '/rootcheck',
+  write('PUT', '/rootcheck', 'Run a rootcheck scan on agents', {
+    ...scanning,
     section: 'Rootcheck',
-    summary: 'Run a rootcheck scan on agents',
     permission: 'rootcheck:run',
-    rights: ['rootcheck:run on agent:id:{agent_list}'],
-    target: master('several'),
     withoutLost: { list: 'agents_list', message: 'Rootcheck scan was not restarted on some agents' },
-    query: { agents_list: agentsList },
+    query: query('agents_list'),
     invalidates: ['rootcheck:*', 'syscheck:*'],
   }),
-  read({
+  read('/rootcheck/:agent_id', 'List the rootcheck results of an agent', {
     ...ofRootcheck,
-    path: '/rootcheck/:agent_id',
-    summary: 'List the rootcheck results of an agent',
-    query: {
-      ...rows,
-      select,
-      q,
-      distinct,
-      status: param('whether the problem exists', text('alphanumeric')),
-      pci_dss: param('requirement of PCI DSS', text('alphanumeric')),
-      cis: param('requirement of CIS', text('alphanumeric')),
-    },
-    cache: withSnapshot('rootcheck', ofRootcheck.cache),
+    query: query(...rows, 'select', 'q', 'distinct', {
+      status: word('whether the problem exists'),
+      pci_dss: word('requirement of PCI DSS'),
+      cis: word('requirement of CIS'),
+    }),
+    snapshot: 'rootcheck',
   }),
-  write('DELETE', {
-    path: '/rootcheck/:agent_id',
+  write('DELETE', '/rootcheck/:agent_id', 'Clear the rootcheck results of an agent', {
     section: 'Rootcheck',
-    summary: 'Clear the rootcheck results of an agent',
     permission: 'rootcheck:clear',
     rights: ['rootcheck:clear on agent:id:{agent_list}'],
     target: master('agentOwner'),
-    params: { agent_id: agentId },
     invalidates: ['rootcheck:{agent_id}'],
   }),
-  read({
-    ...ofRootcheck,
-    path: '/rootcheck/:agent_id/last_scan',
-    summary: 'Get the times of the last rootcheck scan of an agent',
-  }),
-  read({
+  read('/rootcheck/:agent_id/last_scan', 'Get the times of the last rootcheck scan of an agent', ofRootcheck),
+  read('/sca/:agent_id', 'List the SCA policies of an agent', {
     ...ofSca,
-    path: '/sca/:agent_id',
-    summary: 'List the SCA policies of an agent',
-    params: { agent_id: agentId },
-    query: {
+    query: query(
       ...rows,
-      name: param('text in the name', text()),
-      description: param('text in the description', text('alphanumeric_symbols')),
-      references: param('text in the references', text()),
-      select: selectSince45,
-      q,
-      distinct: distinctSince45,
-    },
-    cache: withSnapshot('sca', ofSca.cache),
+      {
+        name: param('text in the name', text()),
+        description: symbols('text in the description'),
+        references: param('text in the references', text()),
+      },
+      'select@4.5',
+      'q',
+      'distinct@4.5',
+    ),
+    snapshot: 'sca',
   }),
-  read({
+  read('/sca/:agent_id/checks/:policy_id', 'List the checks of an SCA policy of an agent', {
     ...ofSca,
-    path: '/sca/:agent_id/checks/:policy_id',
-    summary: 'List the checks of an SCA policy of an agent',
-    params: { agent_id: agentId, policy_id: param('id of the policy', text('alphanumeric')) },
-    query: {
+    params: { policy_id: word('id of the policy') },
+    query: query(
       ...rows,
-      title: param('text in the title', text('alphanumeric_symbols')),
-      description: param('text in the description', text('alphanumeric_symbols')),
-      rationale: param('text in the rationale', text('alphanumeric_symbols')),
-      remediation: param('text in the remediation', text('alphanumeric_symbols')),
-      command: param('command that the check runs', text('symbols_alphanumeric_param')),
-      reason: param('why the check was not run', text('alphanumeric_symbols')),
-      file: param('path of the file', text('paths')),
-      process: param('process that the check reads', text('alphanumeric')),
-      directory: param('directory that the check reads', text()),
-      registry: param('registry key that the check reads', text('alphanumeric')),
-      references: param('text in the references', text()),
-      result: param('result of the check', text('alphanumeric')),
-      condition: param('condition of the check', text()),
-      select: selectSince45,
-      q,
-      distinct: distinctSince45,
-    },
-    cache: withSnapshot('scaChecks', ofSca.cache),
+      {
+        title: symbols('text in the title'),
+        description: symbols('text in the description'),
+        rationale: symbols('text in the rationale'),
+        remediation: symbols('text in the remediation'),
+        command: param('command that the check runs', text('symbols_alphanumeric_param')),
+        reason: symbols('why the check was not run'),
+        file: param('path of the file', text('paths')),
+        process: word('process that the check reads'),
+        directory: param('directory that the check reads', text()),
+        registry: word('registry key that the check reads'),
+        references: param('text in the references', text()),
+        result: word('result of the check'),
+        condition: param('condition of the check', text()),
+      },
+      'select@4.5',
+      'q',
+      'distinct@4.5',
+    ),
+    snapshot: 'scaChecks',
   }),
-  write('PUT', {
-    path: '/syscheck',
+  write('PUT', '/syscheck', 'Run a syscheck scan on agents', {
+    ...scanning,
     section: 'Syscheck',
-    summary: 'Run a syscheck scan on agents',
     permission: 'syscheck:run',
-    rights: ['rootcheck:run on agent:id:{agent_list}'],
-    target: master('several'),
     withoutLost: { list: 'agents_list', message: 'Syscheck scan was not restarted on some agents' },
-    query: { agents_list: agentsList },
+    query: query('agents_list'),
     invalidates: ['syscheck:*', 'rootcheck:*'],
   }),
-  read({
+  read('/syscheck/:agent_id', 'List the syscheck results of an agent', {
     ...ofSyscheck,
-    path: '/syscheck/:agent_id',
-    summary: 'List the syscheck results of an agent',
-    query: {
+    query: query(
       ...rows,
-      select,
-      file: param('path of the file', text('paths')),
-      arch: param('architecture of the registry key', oneOf('[x32]', '[x64]')),
-      'value.name': param('name of the registry value', text('alphanumeric')),
-      'value.type': param('type of the registry value', text('alphanumeric')),
-      type: param('kind of the entry', oneOf('file', 'registry_key', 'registry_value')),
-      summary: param('only path and time of each file', bool(false)),
-      md5: param('MD5 checksum', text('hash')),
-      sha1: param('SHA-1 checksum', text('hash')),
-      sha256: param('SHA-256 checksum', text('hash')),
-      hash: param('checksum of any of the three kinds', text('hash')),
-      distinct,
-      q,
-    },
-    cache: withSnapshot('syscheck', ofSyscheck.cache),
+      'select',
+      {
+        file: param('path of the file', text('paths')),
+        arch: param('architecture of the registry key', oneOf('[x32]', '[x64]')),
+        'value.name': word('name of the registry value'),
+        'value.type': word('type of the registry value'),
+        type: param('kind of the entry', oneOf('file', 'registry_key', 'registry_value')),
+        summary: param('only path and time of each file', bool(false)),
+        md5: param('MD5 checksum', text('hash')),
+        sha1: param('SHA-1 checksum', text('hash')),
+        sha256: param('SHA-256 checksum', text('hash')),
+        hash: param('checksum of any of the three kinds', text('hash')),
+      },
+      'distinct',
+      'q',
+    ),
+    snapshot: 'syscheck',
   }),
-  write('DELETE', {
-    path: '/syscheck/:agent_id',
+  write('DELETE', '/syscheck/:agent_id', 'Clear the syscheck results of an agent', {
     section: 'Syscheck',
-    summary: 'Clear the syscheck results of an agent',
     permission: 'syscheck:clear',
     rights: ['rootcheck:clear on agent:id:{agent_list}'],
     target: master('agentOwner'),
-    params: { agent_id: agentId },
     invalidates: ['syscheck:{agent_id}'],
   }),
-  read({
-    ...ofSyscheck,
-    path: '/syscheck/:agent_id/last_scan',
-    summary: 'Get the times of the last syscheck scan of an agent',
+  read('/syscheck/:agent_id/last_scan', 'Get the times of the last syscheck scan of an agent', ofSyscheck),
+  read('/vulnerability/:agent_id', 'List the vulnerabilities of an agent', {
+    ...ofVulnerability,
+    releases: { until: '4.7' },
+    query: query(...rows, 'select', 'q', 'distinct', {
+      architecture: word('architecture'),
+      cve: word('id of the vulnerability'),
+      name: word('name of the package'),
+      version: symbols('version of the package'),
+      type: param('what the vulnerability is in', oneOf('os', 'package')),
+      status: param('status of the vulnerability', oneOf('valid', 'pending', 'obsolete')),
+      severity: param('severity', text('names')),
+    }),
+    snapshot: 'pages',
+  }),
+  read('/vulnerability/:agent_id/last_scan', 'Get the times of the last vulnerability scans of an agent', {
+    ...ofVulnerability,
+    releases: { until: '4.7' },
+  }),
+  read('/vulnerability/:agent_id/summary/:field', 'Count the vulnerabilities of an agent by a field', {
+    ...ofVulnerability,
+    releases: { until: '4.7' },
+    params: {
+      field: param(
+        'field by which vulnerabilities are counted',
+        wordOf(`
+          cve name version architecture detection_time severity cvss2_score cvss3_score external_references type status
+          condition title published updated`),
+      ),
+    },
+    query: query('limit'),
+  }),
+  write('PUT', '/vulnerability', 'Run a vulnerability scan', {
+    section: 'Vulnerability',
+    releases: { since: '4.5', until: '4.7' },
+    permission: 'vulnerability:run',
+    target: master(),
+    invalidates: ['vulnerability:*'],
   }),
 ]

@@ -1,74 +1,57 @@
 /** Records of the API itself, overview, tasks, tests of rules, events. */
 import type { Endpoint } from '../endpoint.ts'
-import { anyNode } from '../schemas/targets.ts'
-import { agentsList, q, rows, select } from './params.ts'
-import { cacheIn, master, read, write } from './record.ts'
+import { anyNode, cacheIn, memberships } from '../schemas/targets.ts'
+import { query, rows, word } from './params.ts'
+import { master, read, write } from './record.ts'
 import { json, list, param, text } from './values.ts'
 
+const testing = {
+  section: 'Logtest',
+  permission: 'logtest:run',
+  rights: ['logtest:run on *:*:*'],
+  target: master(),
+  invalidates: [],
+  invalidatesNothingBecause: 'a test of rules changes no data of the manager',
+} as const
+
 export const service: readonly Endpoint[] = [
-  read({
-    path: '/',
+  read('/', 'Get basic information about the API', {
     section: 'API Info',
-    summary: 'Get basic information about the API',
     permission: 'signedIn',
     target: anyNode,
     withoutFlags: ['wait_for_complete'],
     cache: cacheIn('manager', 'cluster'),
   }),
-  write('PUT', {
-    path: '/logtest',
-    section: 'Logtest',
-    summary: 'Test an event against rules and decoders',
-    permission: 'logtest:run',
-    rights: ['logtest:run on *:*:*'],
-    target: master(),
+  write('PUT', '/logtest', 'Test an event against rules and decoders', {
+    ...testing,
     body: json({ 'token?': text(), event: text(), log_format: text(), location: text() }),
-    invalidates: [],
-    invalidatesNothingBecause: 'a test of rules changes no data of the manager',
   }),
-  write('DELETE', {
-    path: '/logtest/sessions/:token',
-    section: 'Logtest',
-    summary: 'End a session of tests',
-    permission: 'logtest:run',
-    rights: ['logtest:run on *:*:*'],
-    target: master(),
-    params: { token: param('token of the session', text('alphanumeric')) },
-    invalidates: [],
-    invalidatesNothingBecause: 'a test of rules changes no data of the manager',
+  write('DELETE', '/logtest/sessions/:token', 'End a session of tests', {
+    ...testing,
+    params: { token: word('token of the session') },
   }),
-  read({
-    path: '/overview/agents',
+  read('/overview/agents', 'Get an overview of agents', {
     section: 'Overview',
-    summary: 'Get an overview of agents',
     permission: 'summary:read',
     target: master(),
-    cache: cacheIn('summary', 'collection:agents', 'collection:groups', 'collection:nodes'),
+    cache: cacheIn('summary', ...memberships, 'collection:nodes'),
   }),
-  read({
-    path: '/tasks/status',
+  read('/tasks/status', 'List tasks with their status', {
     section: 'Tasks',
-    summary: 'List tasks with their status',
     permission: 'tasks:read',
     rights: ['task:status on *:*:*'],
     target: master(),
-    query: {
-      ...rows,
-      q,
-      select,
-      agents_list: agentsList,
+    query: query(...rows, 'q', 'select', 'agents_list', {
       tasks_list: param('ids of tasks', list(text('numbers', { description: 'Task ID', reference: 'tasks_list' }))),
       command: param('command of the task', text('symbols_alphanumeric_param')),
-      node: param('node that started the task', text('alphanumeric')),
-      module: param('module that started the task', text('alphanumeric')),
-      status: param('status of the task', text('alphanumeric')),
-    },
+      node: word('node that started the task'),
+      module: word('module that started the task'),
+      status: word('status of the task'),
+    }),
     cache: { never: 'the state of running tasks' },
   }),
-  write('POST', {
-    path: '/events',
+  write('POST', '/events', 'Send events to analysisd', {
     section: 'Events',
-    summary: 'Send events to analysisd',
     releases: { since: '4.7' },
     permission: 'events:write',
     rights: ['event:ingest on *:*:*'],

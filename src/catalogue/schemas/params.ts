@@ -18,8 +18,14 @@ export const nodeIds: Param = {
   canonical: 'nameSet',
   routePattern: '^(?:\\*|[A-Za-z0-9_.-]+,[A-Za-z0-9_.,-]*)$',
 }
-export const component: Param = { kind: 'names', role: 'component' }
-export const configuration: Param = { kind: 'names', role: 'configuration of the component' }
+/** The parameters of paths that mean the same in each path. */
+export const pathParams = {
+  agent_id: agentId,
+  group_id: groupId,
+  node_id: nodeId,
+  component: { kind: 'names', role: 'component' } as Param,
+  configuration: { kind: 'names', role: 'configuration of the component' } as Param,
+}
 
 export const offset: Param = { kind: 'numbers', role: 'first element to return', default: 0 }
 export const limit: Param = {

@@ -1,14 +1,5 @@
 /** Targets (which node can answer) and cache tags (which data a read depends on) that several records share. */
-import type {
-  CacheGroup,
-  CachePolicy,
-  MergeRule,
-  NewerRows,
-  NodeTarget,
-  SnapshotRows,
-  Tag,
-  WhenPartial,
-} from '../endpoint.ts'
+import type { CacheGroup, CachePolicy, MergeRule, NodeTarget, Tag, WhenPartial } from '../endpoint.ts'
 
 /** Agents, groups, lists, facts of the cluster. A worker forwards such a request to the master under the same path. */
 export const master: NodeTarget = { kind: 'master', through: 'any' }
@@ -32,18 +23,14 @@ export function allAgents(ofAgent: `/${string}/:agent_id/${string}`): NodeTarget
   return { kind: 'everyNode', merge: 'collection', whenPartial: 'label', ofAgent }
 }
 
-/** Returns the policy for a collection whose queries the edge may compute from all its rows. */
-export function withSnapshot(rows: SnapshotRows | NewerRows, policy: CachePolicy): CachePolicy {
-  return 'never' in policy ? policy : { ...policy, snapshot: rows }
-}
-
 /** Kinds of data that the manager stores for each agent. */
 const agentData = ['agent', 'syscheck', 'rootcheck', 'sca', 'syscollector', 'ciscat'] as const
 type AgentData = (typeof agentData)[number]
 
 /**
- * Returns a policy that stores a response for all callers: no classic response depends on the permissions of the
- * caller.
+ * Returns a policy that stores a response for all callers: no classic response depends on the permissions of the caller.
+ * Nodes cut lists of the newer contract to the rights of the account; `KeySettings.perUser` separates the callers if each
+ * has its own.
  */
 export function cacheIn(group: CacheGroup, ...tags: readonly Tag[]): CachePolicy {
   return { group, tags, scope: 'everyone' }

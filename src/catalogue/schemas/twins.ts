@@ -11,40 +11,31 @@ import type {
   NodeTarget,
   Param,
   Permission,
-  Priority,
   ReadEndpoint,
   ReadMethod,
   ResponseShape,
-  Secret,
   Tag,
   WriteEndpoint,
   WriteMethod,
 } from '../endpoint.ts'
 import { read, type Translated, translationOf, write } from '../record.ts'
-import { list, nodeId, nodeIds } from './params.ts'
+import { list, nodeIds } from './params.ts'
 import { collectionOf } from './responses.ts'
 import { cacheIn, masterByTwin, staleWhileHot } from './targets.ts'
 
 /** What follows `/manager/` in the table of translations, which the twins share. */
 type Part<Verb extends string, Key = Translated> = Key extends `${Verb} /manager/${infer Rest}` ? Rest : never
 
-interface Described {
+interface Described extends Partial<Pick<Endpoint, 'query' | 'secret' | 'slow' | 'priority'>> {
   /** The path behind `/manager/` and `/cluster/:node_id/`. */
   readonly part: string
   readonly summary: string
-  readonly params?: Readonly<Record<string, Param>>
-  /** Where there is a query, unknown names are refused. */
-  readonly query?: Readonly<Record<string, Param>>
   readonly permission: Permission
-  readonly secret?: Secret
-  readonly response: ResponseShape
-  readonly slow?: true
-  readonly priority?: Priority
   /** Under `/cluster/:node_id/` a node returns a mixture of the data of all nodes, whichever node is named (recorded). */
   readonly isMixedByCluster?: true
 }
 
-interface DescribedRead extends Described {
+interface DescribedRead extends Described, Pick<ReadEndpoint, 'response'> {
   readonly part: Part<ReadMethod>
   /** Absent: stored as facts of the node. */
   readonly cache?: CachePolicy
@@ -52,9 +43,8 @@ interface DescribedRead extends Described {
   readonly isStatus?: true
 }
 
-interface DescribedWrite<Verb extends WriteMethod> extends Described {
+interface DescribedWrite<Verb extends WriteMethod> extends Described, Pick<WriteEndpoint, 'body'> {
   readonly part: Part<Verb>
-  readonly body?: NonNullable<WriteEndpoint['body']>
   /** `node` is the tag of the written node. */
   readonly invalidates: (node: Tag) => readonly (Tag | ConditionalTags)[]
   /** `node` is the name of the written node. */
@@ -66,17 +56,15 @@ interface Side {
   readonly group: CacheGroup
   /** The placeholder of the node's name in tags. */
   readonly node: '{master}' | '{node_id}'
-  readonly params: Readonly<Record<string, Param>>
-  readonly target: (described: Described) => NodeTarget
+  readonly target: (described: Pick<Described, 'part' | 'isMixedByCluster'>) => NodeTarget
 }
 
 const sides: readonly Side[] = [
-  { root: '/manager', group: 'manager', node: '{master}', params: {}, target: () => masterByTwin },
+  { root: '/manager', group: 'manager', node: '{master}', target: () => masterByTwin },
   {
     root: '/cluster/:node_id',
     group: 'cluster',
     node: '{node_id}',
-    params: { node_id: nodeId },
     target: ({ part, isMixedByCluster }) => ({
       kind: 'node',
       twin: `/manager/${part}`,
@@ -86,11 +74,11 @@ const sides: readonly Side[] = [
 ]
 
 /** Returns the two records of a fact of a node. */
-export function readTwins({ cache, isStatus, ...described }: DescribedRead): readonly Endpoint[] {
+export function readTwins({ cache, isStatus, summary, ...described }: DescribedRead): readonly Endpoint[] {
   return sides.map((side) => {
     const facts = cacheIn(side.group, `node:${side.node}`, 'node:*')
-    return read<string>({
-      ...recordOf(side, 'GET', described),
+    return read<string>(`${side.root}/${described.part}`, summary, {
+      ...factsOf(side, 'GET', described),
       cache: cache ?? (isStatus ? staleWhileHot(facts) : facts),
     })
   })
@@ -99,27 +87,23 @@ export function readTwins({ cache, isStatus, ...described }: DescribedRead): rea
 /** Returns the two records of an operation on a node. */
 export function writeTwins<Verb extends WriteMethod>(
   method: Verb,
-  { invalidates, writeLock, body, ...described }: DescribedWrite<Verb>,
+  { invalidates, writeLock, summary, ...described }: DescribedWrite<Verb>,
 ): readonly Endpoint[] {
   return sides.map((side) =>
-    write<string>(method, {
-      ...recordOf(side, method, described),
-      ...(body && { body }),
+    write<string>(method, `${side.root}/${described.part}`, summary, {
+      ...factsOf(side, method, described),
       invalidates: invalidates(`node:${side.node}`),
       ...(writeLock && { writeLock: writeLock(side.node) }),
     }),
   )
 }
 
-function recordOf(side: Side, method: Method, all: Described) {
-  const { part, params, isMixedByCluster: _, ...described } = all
+function factsOf<D extends Omit<Described, 'summary'>>(side: Side, method: Method, all: D) {
+  const { part, isMixedByCluster: _, ...described } = all
   return {
     ...described,
     newer: translationOf(`${method} /manager/${part}` as Translated),
-    path: `${side.root}/${part}`,
     section: 'Manager and cluster nodes',
-    params: { ...side.params, ...params },
-    strictQuery: described.query !== undefined,
     target: side.target(all),
   }
 }
@@ -138,15 +122,11 @@ export function isOfNode(record: Endpoint): record is OneNode {
 export function severalNodes(one: OneNode): Endpoint {
   const { path, summary, section, query, permission, secret, response, cache, slow } = one
   const { node_id: _, ...params }: Readonly<Record<string, Param>> = one.params
-  return read<string>({
-    path: path.replace(':node_id', ':node_ids'),
-    summary: `${summary}, of several nodes`,
+  return read<string>(path.replace(':node_id', ':node_ids'), `${summary}, of several nodes`, {
     section,
     params: { node_ids: nodeIds, ...params },
     // Pages are cut from the joined collection, also where the response of a single node has no pages.
     query: { ...list, ...Object.fromEntries(Object.entries(query).filter(([name]) => !Object.hasOwn(list, name))) },
-    // A node ignores unknown names, but a client would expect them to filter the joined rows.
-    strictQuery: true,
     permission,
     secret,
     target: { kind: 'severalNodes', ofNode: path },

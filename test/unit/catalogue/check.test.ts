@@ -10,9 +10,7 @@ import { checkCatalogue } from './checks/index.ts'
 
 /** The checks do not depend on translations. */
 const newer = { call: { path: '/things' }, response: { kind: 'object' } } as const
-const good: ReadEndpoint = read<string>({
-  path: '/things',
-  summary: 'All things',
+const good: ReadEndpoint = read<string>('/things', 'All things', {
   section: 'Things',
   params: {},
   query: list,
@@ -22,9 +20,7 @@ const good: ReadEndpoint = read<string>({
   response: collectionOf('Agent'),
   cache: cacheIn('agents', 'collection:things'),
 })
-const goodWrite: WriteEndpoint = write<string>('POST', {
-  path: '/things',
-  summary: 'Make a thing',
+const goodWrite: WriteEndpoint = write<string>('POST', '/things', 'Make a thing', {
   section: 'Things',
   params: {},
   permission: 'things:write',

@@ -1,13 +1,13 @@
 import type { Body, CachePolicy, Endpoint, Target } from '../../../src/catalogue/endpoint.ts'
 import { read, write } from '../../../src/catalogue/record.ts'
-import { agentId, filter, list } from '../../../src/catalogue/schemas/params.ts'
+import { agentName, filter, list } from '../../../src/catalogue/schemas/params.ts'
 import { collectionOf, message } from '../../../src/catalogue/schemas/responses.ts'
 import { agentOwner, cacheIn, master } from '../../../src/catalogue/schemas/targets.ts'
 
 /** Records that must not compile. `tsc --noEmit` fails here as soon as one of them compiles. */
 
 const newer = { call: { path: '/a' }, response: { kind: 'object' } } as const
-const facts = { summary: 's', section: 's', permission: 'a:read' } as const
+const facts = { section: 's', permission: 'a:read' } as const
 const common = { ...facts, target: master, newer } as const
 const cache: CachePolicy = cacheIn('agents', 'collection:agents')
 const reading = { ...common, response: collectionOf('Agent'), cache } as const
@@ -16,47 +16,47 @@ const body: Body = { kind: 'upload', types: ['application/xml'], wrongType: 607 
 
 /** Legal records, so that each of the others has exactly one fault. */
 export const legal: readonly Endpoint[] = [
-  read({ ...reading, path: '/a' }),
-  read({ ...reading, path: '/a/:agent_id', params: { agent_id: agentId }, query: list, strictQuery: true }),
-  write('POST', { ...writing, path: '/a', body }),
+  read('/a', 's', reading),
+  read('/a/:name', 's', { ...reading, params: { name: agentName }, query: list, strictQuery: true }),
+  write('POST', '/a', 's', { ...writing, body }),
 ]
 
 // @ts-expect-error the path has a name that params lack
-read({ ...reading, path: '/a/:agent_id' })
+read('/a/:name', 's', reading)
 // @ts-expect-error params misspell the name in the path
-read({ ...reading, path: '/a/:agent_id', params: { agentid: agentId } })
+read('/a/:name', 's', { ...reading, params: { nam: agentName } })
 // @ts-expect-error the path has no name at all
-read({ ...reading, path: '/a', params: { agent_id: agentId } })
+read('/a', 's', { ...reading, params: { name: agentName } })
 // @ts-expect-error the second of two names is missing
-read({ ...reading, path: '/a/:agent_id/b/:group_id', params: { agent_id: agentId } })
+read('/a/:name/b/:other', 's', { ...reading, params: { name: agentName } })
 
 // @ts-expect-error a record that a node answers has a translation for nodes of the newer layout
-read({ ...facts, target: master, response: collectionOf('Agent'), cache, path: '/a' })
+read('/a', 's', { ...facts, target: master, response: collectionOf('Agent'), cache })
 // @ts-expect-error a record that the edge answers has none
-read({ ...facts, target: { kind: 'edge', operation: 'cacheIndex' }, newer, response: message, cache, path: '/a' })
+read('/a', 's', { ...facts, target: { kind: 'edge', operation: 'cacheIndex' }, newer, response: message, cache })
 
 // @ts-expect-error a response has a schema
-read({ ...common, cache, path: '/a', response: { data: 'object' } })
+read('/a', 's', { ...common, cache, response: { data: 'object' } })
 // @ts-expect-error the schema is one of items/schemas.json
-read({ ...common, cache, path: '/a', response: collectionOf('Aegnt') })
+read('/a', 's', { ...common, cache, response: collectionOf('Aegnt') })
 // @ts-expect-error a read states whether it may be stored
-read({ ...common, path: '/a', response: collectionOf('Agent') })
+read('/a', 's', { ...common, response: collectionOf('Agent') })
 // @ts-expect-error a read has no body
-read({ ...reading, path: '/a', body })
+read('/a', 's', { ...reading, body })
 // @ts-expect-error a read invalidates nothing
-read({ ...reading, path: '/a', invalidates: ['collection:agents'] })
+read('/a', 's', { ...reading, invalidates: ['collection:agents'] })
 // @ts-expect-error a write states what it invalidates
-write('PUT', { ...common, path: '/a', response: message })
+write('PUT', '/a', 's', { ...common, response: message })
 // @ts-expect-error a write is never stored
-write('PUT', { ...writing, path: '/a', cache })
+write('PUT', '/a', 's', { ...writing, cache })
 // @ts-expect-error a GET is no write
-write('GET', { ...writing, path: '/a' })
+write('GET', '/a', 's', writing)
 // @ts-expect-error every record names its permission
-read({ path: '/a', summary: 's', section: 's', target: master, newer, response: collectionOf('Agent'), cache })
+read('/a', 's', { section: 's', target: master, newer, response: collectionOf('Agent'), cache })
 // @ts-expect-error a permission is resource:action or signedIn
-read({ ...reading, path: '/a', permission: 'everybody' })
+read('/a', 's', { ...reading, permission: 'everybody' })
 // @ts-expect-error a record has no fields beyond the vocabulary
-read({ ...reading, path: '/a', retry: 3 })
+read('/a', 's', { ...reading, retry: 3 })
 
 export const targets: readonly Target[] = [
   { kind: 'agentOwners', merge: 'affected', ids: 'body' },
@@ -100,7 +100,7 @@ export const bodies: readonly Body[] = [
 // @ts-expect-error there is no such kind of value
 filter('anything', 'x')
 // @ts-expect-error the target agentOwner has no options
-read({ ...reading, path: '/a', target: { ...agentOwner, ids: 'body' } })
+read('/a', 's', { ...reading, target: { ...agentOwner, ids: 'body' } })
 export function change(record: Endpoint): void {
   // @ts-expect-error records are frozen
   record.path = '/b'

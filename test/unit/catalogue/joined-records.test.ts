@@ -14,38 +14,34 @@ import {
 } from '../../../src/catalogue/schemas/targets.ts'
 import { checkCatalogue } from './checks/index.ts'
 
-const common = { summary: 's', section: 's', permission: 'a:read' } as const
+const common = { section: 's', permission: 'a:read' } as const
 /** The checks do not depend on translations. */
 const newer = { call: { path: '/x' }, response: { kind: 'object' } } as const
-const ofMaster: Endpoint = read({
+const ofMaster: Endpoint = read('/manager/x', 's', {
   ...common,
-  path: '/manager/x',
   target: masterByTwin,
   newer,
   response: objectOf('Agent'),
   cache: cacheIn('manager', 'node:{master}', 'node:*'),
 })
-const ofNode: Endpoint = read({
+const ofNode: Endpoint = read('/cluster/:node_id/x', 's', {
   ...common,
-  path: '/cluster/:node_id/x',
   params: { node_id: nodeId },
   target: { kind: 'node', twin: '/manager/x', throughOthers: true },
   newer,
   response: objectOf('Agent'),
   cache: cacheIn('cluster', 'node:{node_id}', 'node:*'),
 })
-const several: ReadEndpoint = read<string>({
+const several: ReadEndpoint = read<string>('/cluster/:node_ids/x', 's', {
   ...common,
-  path: '/cluster/:node_ids/x',
   params: { node_ids: nodeIds },
   query: list,
   target: { kind: 'severalNodes', ofNode: '/cluster/:node_id/x' },
   response: collectionOf('Agent', 'nodeResponses'),
   cache: cacheIn('cluster', 'collection:nodes', 'node:*'),
 })
-const ofAgent: ReadEndpoint = read<string>({
+const ofAgent: ReadEndpoint = read<string>('/os/:agent_id/x', 's', {
   ...common,
-  path: '/os/:agent_id/x',
   params: { agent_id: agentId },
   query: list,
   target: agentOwner,
@@ -53,9 +49,8 @@ const ofAgent: ReadEndpoint = read<string>({
   response: collectionOf('Agent', 'os'),
   cache: cacheIn('syscollector', 'syscollector:{agent_id}', 'syscollector:*'),
 })
-const all: ReadEndpoint = read<string>({
+const all: ReadEndpoint = read<string>('/experimental/x', 's', {
   ...common,
-  path: '/experimental/x',
   params: {},
   query: { ...list, agent_id: agentFilter },
   target: allAgents('/os/:agent_id/x'),
@@ -64,9 +59,8 @@ const all: ReadEndpoint = read<string>({
   cache: cacheIn('syscollector', 'collection:syscollector'),
   experimental: true,
 })
-const restart: WriteEndpoint = write<string>('PUT', {
+const restart: WriteEndpoint = write<string>('PUT', '/cluster/:node_id/restart', 's', {
   ...common,
-  path: '/cluster/:node_id/restart',
   params: { node_id: nodeId },
   target: { kind: 'node', twin: '/manager/restart', throughOthers: true },
   newer,

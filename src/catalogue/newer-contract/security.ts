@@ -1,0 +1,228 @@
+/** Records of users, roles, policies and rules. */
+import type { Endpoint, Param } from '../endpoint.ts'
+import { anyNode, cacheIn } from '../schemas/targets.ts'
+import { query, rows } from './params.ts'
+import { master, read, write } from './record.ts'
+import { bool, integer, json, list, object, oneOf, param, required, text, wordOf } from './values.ts'
+
+const section = 'Security'
+const reading = {
+  section,
+  permission: 'security:read',
+  target: master(),
+  cache: cacheIn('manager', 'security'),
+} as const
+/** The same at each node. */
+const ofEveryNode = { ...reading, target: anyNode, withoutFlags: ['wait_for_complete'] } as const
+const loggingIn = {
+  section,
+  permission: 'signedIn',
+  target: { kind: 'edge', operation: 'logIn' },
+  query: query('raw'),
+  withoutFlags: ['pretty', 'wait_for_complete'],
+} as const
+const tokenOnly = { invalidates: [], invalidatesNothingBecause: 'tokens are no data of the manager' } as const
+
+/** What a role may see is part of each response. `rights` ends the acceptance of all tokens. */
+const invalidates = ['security', 'rights', 'cache'] as const
+const writing = { section, permission: 'security:write', target: master(), invalidates } as const
+/** A new object has no effect until it is added to a user or a role. */
+const creating = { ...writing, invalidates: ['security'] } as const
+
+/** Returns the list of ids by which objects are read. */
+function idsOf(what: string, description: string, reference: string): Param {
+  return param(`ids of ${what}`, list(text('numbers', { description, reference })))
+}
+
+function idsOrAll(what: string): Param {
+  return required(`ids of ${what}`, list(text('numbers_or_all')))
+}
+
+function someIds(what: string): Param {
+  return required(`ids of ${what}`, list(text('numbers')))
+}
+
+const position = param('position among the others, from 0', integer({ minimum: 0 }))
+const name = text('names', { maxLength: 64 })
+const policy = object({ actions: list(text()), resources: list(text()), effect: text() })
+
+/** Returns the record of the list of objects of a kind. */
+function listOf(path: `/security/${string}`, summary: string, [ids, param]: readonly [name: string, Param]): Endpoint {
+  const resource = ids.replace('_ids', '')
+  return read<string>(path, summary, {
+    ...reading,
+    rights: [`security:read on ${resource}:id:{${ids}}`],
+    query: query(...rows, { [ids]: param }, 'select', 'q@4.7', 'distinct@4.7'),
+  })
+}
+
+export const securityReads: readonly Endpoint[] = [
+  read('/security/user/authenticate', 'Get a token (GET)', {
+    ...loggingIn,
+    cache: { never: 'the response is a token' },
+  }),
+  read('/security/users/me', 'Get the user of the token', {
+    ...reading,
+    permission: 'signedIn',
+    cache: { never: 'the response is about the caller' },
+  }),
+  read('/security/users/me/policies', 'Get the permissions of the token', {
+    ...reading,
+    permission: 'signedIn',
+    withoutFlags: ['wait_for_complete'],
+  }),
+  read('/security/actions', 'List the actions of permissions', {
+    ...ofEveryNode,
+    query: { endpoint: param('method and path of an operation', text()) },
+  }),
+  read('/security/resources', 'List the resources of permissions', {
+    ...ofEveryNode,
+    query: {
+      resource: param(
+        'resource',
+        wordOf('*:* agent:group agent:id group:id node:id decoder:file list:file rule:file policy:id role:id user:id'),
+      ),
+    },
+  }),
+  listOf('/security/users', 'List users', ['user_ids', idsOf('users', 'User ID', 'user_ids')]),
+  listOf('/security/roles', 'List roles', ['role_ids', idsOf('roles', 'Role ID', 'role_ids')]),
+  listOf('/security/rules', 'List security rules', [
+    'rule_ids',
+    idsOf('security rules', 'Security rule ID', 'security_rule_ids'),
+  ]),
+  listOf('/security/policies', 'List policies', ['policy_ids', idsOf('policies', 'Policy ID', 'policy_ids_rbac')]),
+  read('/security/config', 'Get the security configuration', {
+    ...reading,
+    rights: ['security:read_config on *:*:*'],
+  }),
+]
+
+export const securityWrites: readonly Endpoint[] = [
+  write('DELETE', '/security/user/authenticate', 'Revoke the tokens of the user of the token', {
+    section,
+    permission: 'signedIn',
+    target: { kind: 'edge', operation: 'logOut' },
+    withoutFlags: ['pretty', 'wait_for_complete'],
+    invalidates: ['tokens:{caller}'],
+  }),
+  write('POST', '/security/user/authenticate/run_as', 'Get a token for an authorization context', {
+    ...loggingIn,
+    ...tokenOnly,
+    body: json({}, { open: true }),
+  }),
+  write('PUT', '/security/user/revoke', 'Revoke all tokens', {
+    ...writing,
+    rights: ['security:revoke on *:*:*'],
+    target: master('several'),
+    withoutFlags: ['pretty', 'wait_for_complete'],
+  }),
+  write('PUT', '/security/users/:user_id/run_as', 'Allow or forbid a user to use authorization contexts', {
+    ...writing,
+    rights: ['security:edit_run_as on *:*:*'],
+    query: { allow_run_as: param('whether the user may use authorization contexts', bool(false)) },
+  }),
+  write('POST', '/security/users', 'Create a user', {
+    ...creating,
+    rights: ['security:create_user on *:*:*'],
+    body: json({ username: text('names', { minLength: 4, maxLength: 64 }), password: text('password') }),
+  }),
+  write('DELETE', '/security/users', 'Delete users', {
+    ...writing,
+    rights: ['security:delete on user:id:{user_ids}'],
+    query: { user_ids: idsOrAll('users') },
+  }),
+  write('PUT', '/security/users/:user_id', 'Change the password of a user', {
+    ...writing,
+    rights: ['security:update on user:id:{user_id}'],
+    body: json({ 'password?': text('password') }),
+  }),
+  write('POST', '/security/roles', 'Create a role', {
+    ...creating,
+    rights: ['security:create on *:*:*'],
+    body: json({ name }),
+  }),
+  write('DELETE', '/security/roles', 'Delete roles', {
+    ...writing,
+    rights: ['security:delete on role:id:{role_ids}'],
+    query: { role_ids: idsOrAll('roles') },
+  }),
+  write('PUT', '/security/roles/:role_id', 'Change a role', {
+    ...writing,
+    rights: ['security:update on role:id:{role_id}'],
+    body: json({ 'name?': name }),
+  }),
+  write('POST', '/security/rules', 'Create a security rule', {
+    ...creating,
+    rights: ['security:create on *:*:*'],
+    body: json({ name, rule: object() }),
+  }),
+  write('DELETE', '/security/rules', 'Delete security rules', {
+    ...writing,
+    rights: ['security:delete on rule:id:{rule_ids}'],
+    query: { rule_ids: idsOrAll('security rules') },
+  }),
+  write('PUT', '/security/rules/:rule_id', 'Change a security rule', {
+    ...writing,
+    rights: ['security:update on rule:id:{rule_id}'],
+    body: json({ 'name?': name, 'rule?': object() }),
+  }),
+  write('POST', '/security/policies', 'Create a policy', {
+    ...creating,
+    rights: ['security:create on *:*:*'],
+    body: json({ name, policy }),
+  }),
+  write('DELETE', '/security/policies', 'Delete policies', {
+    ...writing,
+    rights: ['security:delete on policy:id:{policy_ids}'],
+    query: { policy_ids: idsOrAll('policies') },
+  }),
+  write('PUT', '/security/policies/:policy_id', 'Change a policy', {
+    ...writing,
+    rights: ['security:update on policy:id:{policy_id}'],
+    body: json({ 'name?': name, 'policy?': policy }),
+  }),
+  write('POST', '/security/users/:user_id/roles', 'Add roles to a user', {
+    ...writing,
+    rights: ['security:update on user:id:{user_id}, role:id:{role_ids}'],
+    query: { role_ids: idsOrAll('roles'), position },
+  }),
+  write('DELETE', '/security/users/:user_id/roles', 'Remove roles from a user', {
+    ...writing,
+    rights: ['security:delete on user:id:{user_id}', 'security:delete on role:id:{role_ids}'],
+    query: { role_ids: idsOrAll('roles') },
+  }),
+  write('POST', '/security/roles/:role_id/policies', 'Add policies to a role', {
+    ...writing,
+    rights: ['security:update on role:id:{role_id}, policy:id:{policy_ids}'],
+    query: { policy_ids: someIds('policies'), position },
+  }),
+  write('DELETE', '/security/roles/:role_id/policies', 'Remove policies from a role', {
+    ...writing,
+    rights: ['security:delete on role:id:{role_id}', 'security:delete on policy:id:{policy_ids}'],
+    query: { policy_ids: idsOrAll('policies') },
+  }),
+  write('POST', '/security/roles/:role_id/rules', 'Add security rules to a role', {
+    ...writing,
+    rights: ['security:update on role:id:{role_id}, rule:id:{rule_ids}'],
+    query: { rule_ids: someIds('security rules') },
+  }),
+  write('DELETE', '/security/roles/:role_id/rules', 'Remove security rules from a role', {
+    ...writing,
+    rights: ['security:delete on role:id:{role_id}', 'security:delete on rule:id:{rule_ids}'],
+    query: { rule_ids: idsOrAll('security rules') },
+  }),
+  write('PUT', '/security/config', 'Change the security configuration', {
+    ...writing,
+    rights: ['security:update_config on *:*:*'],
+    body: json({ 'auth_token_exp_timeout?': integer({ minimum: 30 }), 'rbac_mode?': oneOf('white', 'black') }),
+  }),
+  write('DELETE', '/security/config', 'Reset the security configuration', {
+    ...writing,
+    rights: ['security:update_config on *:*:*'],
+  }),
+  write('POST', '/security/user/authenticate', 'Get a token', {
+    ...loggingIn,
+    ...tokenOnly,
+    releases: { since: '4.5' },
+  }),
+]
