@@ -1,17 +1,16 @@
 /** Builds the cache from the configuration: its store, its stages and the endpoints of `/cache`. */
 import { hash } from 'node:crypto'
-import { type AcceptedTokens, createAcceptedTokens } from '../cache/accepted-tokens.ts'
+import { AcceptedTokens } from '../cache/accepted-tokens.ts'
 import { type CoherenceCheck, createCoherenceCheck } from '../cache/coherence-check.ts'
 import { type CacheStages, createCache } from '../cache/index.ts'
 import type { KeySettings } from '../cache/key.ts'
 import { type LifetimesOf, ttlOf } from '../cache/lifetimes.ts'
 import { type CacheOperationsPorts, disabledCache } from '../cache/operations.ts'
 import { policyByName } from '../cache/purge.ts'
-import { createRecheckPace } from '../cache/recheck-pace.ts'
+import { createRecheckPace, type RecheckPace } from '../cache/recheck-pace.ts'
 import type { CacheStore } from '../cache/stores/contract.ts'
 import { createMemoryStore } from '../cache/stores/memory-store.ts'
 import { createRedisStore } from '../cache/stores/redis-store.ts'
-import type { RecheckPace } from '../cache/token-acceptances.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import type { CacheStoreState } from '../core/cache-index.ts'
@@ -138,7 +137,7 @@ export async function buildCache(settings: ReloadableConfig, parts: CacheParts):
     perMinute: () => current().cluster.limits.perMinute ?? layoutRules.newer.perMinute,
     replicas: () => replica?.heartbeat.replicas ?? 1,
   })
-  const acceptedTokens = createAcceptedTokens({ store, secret: () => key.secret, pace: recheckPace })
+  const acceptedTokens = new AcceptedTokens({ store, secret: () => key.secret, pace: recheckPace })
   const coherence = calls && createCoherenceCheck({ calls, store, name: replicaNameOf(initial) })
   const { acquireFetchLock, state } = store
   return { stages, ports, ...(coherence && { coherence }), acquireFetchLock, acceptedTokens, recheckPace, state, close }

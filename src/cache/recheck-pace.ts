@@ -5,7 +5,6 @@
  */
 import { growingLru } from '../core/recently-used.ts'
 import { type Clock, rateBudget, systemClock } from '../core/timing.ts'
-import type { RecheckPace } from './token-acceptances.ts'
 
 /** The share of the calls per minute that checks may use. */
 const CHECK_SHARE = 1 / 3
@@ -21,7 +20,7 @@ const COUNT_INTERVAL_MS = 1_000
 /** A series that is in use is noted at least once between two checks. */
 const UNUSED_AFTER_INTERVALS = 1.5
 
-export interface RecheckPaceOptions {
+interface RecheckPaceOptions {
   /** `access.tokens.recheck` and `recheckMax`, in milliseconds. With 0, acceptances are not remembered. */
   readonly recheck: () => number
   readonly recheckMax: () => number
@@ -32,7 +31,9 @@ export interface RecheckPaceOptions {
   readonly clock?: Pick<Clock, 'elapsed'>
 }
 
-export function createRecheckPace(options: RecheckPaceOptions): RecheckPace {
+export type RecheckPace = ReturnType<typeof createRecheckPace>
+
+export function createRecheckPace(options: RecheckPaceOptions) {
   const { recheck, recheckMax, perMinute, replicas, clock = systemClock } = options
   /** When tokens of each series were noted last. */
   const notedAt = growingLru<string, number>(MAX_SERIES)
@@ -56,13 +57,17 @@ export function createRecheckPace(options: RecheckPaceOptions): RecheckPace {
   }
 
   return {
+    /** Returns the milliseconds after which an acceptance ends. */
     longest,
+    /** Returns the milliseconds after which an acceptance is checked again, if the calls per minute permit it. */
     interval: () => {
       const now = clock.elapsed()
       if (now - counted.at >= COUNT_INTERVAL_MS) counted = { at: now, interval: intervalFor(countSeries(now)) }
       return Math.min(longest(), Math.max(recheck(), counted.interval))
     },
-    note: (series) => void notedAt.set(series, clock.elapsed()),
+    /** Notes that tokens of a series are in use. */
+    note: (series: string) => void notedAt.set(series, clock.elapsed()),
+    /** Takes a permit for a check, if there is one. */
     take: rateBudget(() => (1000 * checksPerMs()) / Math.max(1, replicas()), clock.elapsed, BURST_SECONDS),
   }
 }

@@ -1,9 +1,8 @@
 /** How many calls to the node the tokens of the manager's users cost, and that no token counts as accepted that is not. */
 import t from 'tap'
-import { createAcceptedTokens } from '../../../src/cache/accepted-tokens.ts'
+import { AcceptedTokens, type ClaimedToken } from '../../../src/cache/accepted-tokens.ts'
 import { createRecheckPace } from '../../../src/cache/recheck-pace.ts'
 import { createMemoryStore } from '../../../src/cache/stores/memory-store.ts'
-import type { ClaimedToken } from '../../../src/cache/token-acceptances.ts'
 
 const SECOND = 1000
 
@@ -25,7 +24,7 @@ function withNode({ recheck = 10, recheckMax = 600, perMinute = 300 }: Options =
     replicas: () => 1,
     clock,
   })
-  const tokens = createAcceptedTokens({ store, secret: () => 'secret', pace, clock })
+  const tokens = new AcceptedTokens({ store, secret: () => 'secret', pace, clock })
   const issued = new Set<string>()
   const endedBefore = new Map<string, number>()
   const asked: string[] = []
