@@ -88,29 +88,23 @@ export class RedisConnection {
     return reply
   }
 
-  /** Runs a script by its SHA, or by its text if Redis does not have it yet. */
-  runScript<Value>(script: Script, keys: readonly string[], args: readonly (string | number | Buffer)[], ms: number) {
-    const shape = [keys.length, ...keys, ...args] as const
-    return this.send(ms, (client) =>
-      client
-        .evalsha(script.sha, ...shape)
-        .catch((error: Error) => ifUnknown(error, () => client.eval(script.lua, ...shape))),
-    ) as Promise<RedisReply<Value>>
-  }
-
-  /** As `runScript`, with Buffers in the reply. */
-  runScriptForBuffers<Value>(
+  /** Runs a script by its SHA, or by its text if Redis does not have it yet. `how`: `callBuffer` for Buffers in the reply. */
+  runScript<Value>(
     script: Script,
     keys: readonly string[],
     args: readonly (string | number | Buffer)[],
     ms: number,
+    how: 'call' | 'callBuffer' = 'call',
   ) {
-    const shape = [keys.length, ...keys, ...args] as const
-    return this.send(ms, (client) =>
-      client
-        .callBuffer('EVALSHA', script.sha, ...shape)
-        .catch((error: Error) => ifUnknown(error, () => client.callBuffer('EVAL', script.lua, ...shape))),
-    ) as Promise<RedisReply<Value>>
+    return this.send(ms, async (client) => {
+      const run = (name: string, text: string) => client[how](name, text, keys.length, ...keys, ...args)
+      try {
+        return await run('evalsha', script.sha)
+      } catch (error) {
+        if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
+        return run('eval', script.lua)
+      }
+    }) as Promise<RedisReply<Value>>
   }
 
   /** Calls `listener` whenever a connection is established. */
@@ -151,8 +145,4 @@ function measure(reply: Promise<RedisReply<unknown>>, onStep: (step: RedisStepEv
     const outcome = result.ok ? 'done' : result === TIMED_OUT ? 'timeout' : 'failed'
     onStep({ outcome, ms: performance.now() - start })
   })
-}
-
-function ifUnknown(error: Error, runText: () => Promise<unknown>): Promise<unknown> {
-  return error.message.startsWith('NOSCRIPT') ? runText() : Promise.reject(error)
 }

@@ -3,24 +3,23 @@
  * hundred thousand rows, so commands are short: they block neither Redis nor this process. Each read gets keys with their
  * expiry and hits, then the rows that are not remembered, and compares their epochs with the current ones.
  */
+import type { Tag } from '../../catalogue/endpoint.ts'
 import type { IndexEntry, IndexPage, IndexWindow } from '../../core/cache-index.ts'
+import type { RedisReply } from '../../redis/connection.ts'
 import { redisKeys } from '../../redis/options.ts'
+import type { RedisReplica } from '../../redis/replica.ts'
 import { NOW, type Script, script } from '../../redis/scripts.ts'
-import {
-  compareWithCurrent,
-  type IndexRowsOptions,
-  type InvalidationSequence,
-  type RememberedRow,
-  type RememberedRows,
-  RowDecoder,
-  retried,
-  toIndexEntry,
-} from './index-rows.ts'
+import type { EntryCodec } from './entry-codec.ts'
+import { compareEpochs, INITIAL_EPOCH } from './epochs.ts'
+import { type IndexRow, type RememberedRow, type RememberedRows, RowDecoder } from './index-rows.ts'
 
 /** Rows of one command, which takes Redis some tenths of a millisecond. */
 const ROWS_PER_COMMAND = 256
 /** Commands of one page beyond those for its rows: outdated rows are removed, and the next ones read instead. */
 const MAX_FURTHER_READS = 32
+const TAGS_PER_COMMAND = 1024
+/** How often a command is tried: without one page, all pages after it would be missing. */
+const MAX_TRIES = 3
 
 /**
  * Reads keys in the order of their expiry. A row that is added or replaced meanwhile is read (again) later, and no other
@@ -82,6 +81,29 @@ for at = 1, #ARGV, 2 do
 end
 return 1`)
 
+/**
+ * Reads the epochs of many tags. KEYS: hash. ARGV: tags as one JSON text, since a command of many arguments costs the
+ * client more than everything else. Returns the epochs as one text with a space between two of them, for the same
+ * reason; the epoch of a tag that was never invalidated is empty.
+ */
+const READ_EPOCHS_OF_TAGS = script(`
+local fields = cjson.decode(ARGV[1])
+for at = 1, #fields do fields[at] = 't:' .. fields[at] end
+local epochs = redis.call('HMGET', KEYS[1], unpack(fields))
+for at = 1, #fields do epochs[at] = epochs[at] or '' end
+return table.concat(epochs, ' ')`)
+
+/** While both are the same, no epoch has changed. */
+export interface InvalidationSequence {
+  readonly generation: string
+  readonly sequence: string
+}
+
+interface IndexReaderOptions {
+  readonly replica: RedisReplica
+  readonly codec: EntryCodec
+}
+
 /** A row as one read finds it. `expiry`: milliseconds since 1970 by the clock of Redis. */
 interface FoundRow {
   readonly key: string
@@ -96,11 +118,11 @@ interface FoundRow {
 
 /** Reads the index as of one place in the sequence of invalidations. */
 export class IndexReader {
-  readonly #options: IndexRowsOptions
+  readonly #options: IndexReaderOptions
   readonly #generation: string
   readonly #sequence: string
 
-  constructor(options: IndexRowsOptions, { generation, sequence }: InvalidationSequence) {
+  constructor(options: IndexReaderOptions, { generation, sequence }: InvalidationSequence) {
     this.#options = options
     this.#generation = generation
     this.#sequence = `${generation} ${sequence}`
@@ -229,25 +251,51 @@ export class IndexReader {
       }
     }
     const uncompared = page.flatMap((found) => {
-      const { row, comparedAt } = found.remembered ?? {}
-      return row === undefined || comparedAt === this.#sequence ? [] : [{ found, row }]
+      const { remembered } = found
+      const row = remembered?.row
+      if (remembered === undefined || row === undefined || remembered.comparedAt === this.#sequence) return []
+      return [{ ...found, remembered, row }]
     })
     if (uncompared.length === 0) return []
-    const rows = uncompared.map(({ row }) => row)
-    const validityOf = await compareWithCurrent(this.#options, this.#generation, rows)
-    return uncompared.flatMap(({ found, row }) => {
-      const validity = validityOf(row)
-      if (found.remembered === undefined || validity === 'unknown') return []
-      if (validity === 'valid') found.remembered.comparedAt = this.#sequence
-      else found.remembered.row = undefined
-      return validity === 'valid' ? [] : [found]
+    const current = await this.#readEpochs(uncompared.map(({ row }) => row))
+    return uncompared.filter(({ remembered, row }) => {
+      const epochs = row.tags.map((tag) => current.get(tag))
+      if (epochs.includes(undefined)) return false
+      const now = { generation: this.#generation, epochs: epochs.map(String), fenced: false }
+      const isInvalidated = compareEpochs(row, now) === 'changed'
+      if (isInvalidated) remembered.row = undefined
+      else remembered.comparedAt = this.#sequence
+      return isInvalidated
     })
+  }
+
+  /** Returns the epochs of the tags of all rows. Those that Redis did not return are missing. */
+  async #readEpochs(rows: readonly IndexRow[]): Promise<ReadonlyMap<Tag, string>> {
+    const { bodies, times } = this.#options.replica
+    const distinct = new Set<Tag>()
+    for (const { tags } of rows) for (const tag of tags) distinct.add(tag)
+    const tags = [...distinct]
+    // Not remembered: an index has many tags, which would evict those of requests.
+    const epochs = new Map<Tag, string>()
+    for (let at = 0; at < tags.length; at += TAGS_PER_COMMAND) {
+      const some = tags.slice(at, at + TAGS_PER_COMMAND)
+      const args = [JSON.stringify(some)]
+      const reply = await retried(() =>
+        bodies.runScript<string>(READ_EPOCHS_OF_TAGS, [redisKeys.epochs], args, times.bulkTimeout),
+      )
+      if (!reply.ok) break
+      const values = reply.value.split(' ')
+      for (const [index, tag] of some.entries()) epochs.set(tag, values[index] || INITIAL_EPOCH)
+    }
+    return epochs
   }
 
   /** Returns undefined for a row that is damaged, invalidated, or of unknown epochs. */
   #entryOf({ remembered, timeLeft, hits }: FoundRow): IndexEntry | undefined {
     if (remembered?.row === undefined || remembered.comparedAt !== this.#sequence) return undefined
-    return toIndexEntry(remembered.row, timeLeft, hits)
+    const { key, url, group, endpoint, scope, tags, size, fetchTime, lifetime } = remembered.row
+    const age = Math.max(0, lifetime - timeLeft)
+    return { key, url, group, endpoint, scope, tags, size, age, timeLeft, hits, fetchTime }
   }
 
   /** Runs a script on the index of a group. Returns no values if Redis is unreachable. */
@@ -259,7 +307,7 @@ export class IndexReader {
     type Values = readonly (Buffer | number | null)[]
     const { bodies, times } = this.#options.replica
     const keys = redisKeys.index(group)
-    const reply = await retried(() => bodies.runScriptForBuffers<Values>(lua, keys, args, times.bulkTimeout))
+    const reply = await retried(() => bodies.runScript<Values>(lua, keys, args, times.bulkTimeout, 'callBuffer'))
     return reply.ok ? reply.value : []
   }
 }
@@ -274,7 +322,7 @@ function startAfter({ expiry, skip }: { readonly expiry: string; readonly skip: 
 
 /** Returns the number of rows of each group, in the given order. */
 export async function countRows(
-  { replica: { bodies, times } }: IndexRowsOptions,
+  { replica: { bodies, times } }: IndexReaderOptions,
   groups: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
   const counts = await Promise.all(
@@ -286,4 +334,10 @@ export async function countRows(
     }),
   )
   return new Map(counts.filter(([, count]) => count > 0))
+}
+
+async function retried<Value>(run: () => Promise<RedisReply<Value>>): Promise<RedisReply<Value>> {
+  let reply = await run()
+  for (let tries = 1; !reply.ok && tries < MAX_TRIES; tries += 1) reply = await run()
+  return reply
 }

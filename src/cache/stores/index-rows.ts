@@ -1,31 +1,11 @@
-/** Rows of the index in Redis: decodes them, and finds those whose tags were invalidated. */
-import type { Tag } from '../../catalogue/endpoint.ts'
-import type { IndexEntry, StoredResponseInfo } from '../../core/cache-index.ts'
+/** Rows of the index in Redis, as Redis stores them and as this process remembers them. */
+import type { StoredResponseInfo } from '../../core/cache-index.ts'
 import { isObject } from '../../core/values.ts'
-import type { RedisReply } from '../../redis/connection.ts'
-import { redisKeys } from '../../redis/options.ts'
-import type { RedisReplica } from '../../redis/replica.ts'
-import { script } from '../../redis/scripts.ts'
 import type { EntryCodec } from './entry-codec.ts'
-import { compareEpochs, INITIAL_EPOCH } from './epochs.ts'
 import { isNumber, isResponseInfo, isStringArray } from './redis-entries.ts'
 
-const TAGS_PER_COMMAND = 1024
-/** How often a command is tried: without one page, all pages after it would be missing. */
-const MAX_TRIES = 3
 /** Texts that are remembered, so that rows share them. Most rows have the same group, endpoint, scope and tags. */
 const MAX_SHARED_TEXTS = 4096
-
-export interface IndexRowsOptions {
-  readonly replica: RedisReplica
-  readonly codec: EntryCodec
-}
-
-/** While both are the same, no epoch has changed. */
-export interface InvalidationSequence {
-  readonly generation: string
-  readonly sequence: string
-}
 
 /** What Redis stores of a response in the index. Ages follow from its lifetime and the time that it has left. */
 export interface IndexRow extends StoredResponseInfo {
@@ -39,13 +19,6 @@ export interface IndexRow extends StoredResponseInfo {
   readonly generation: string
   /** The epochs of the tags, without that of the key: a purge of a key removes its row. */
   readonly epochs: readonly string[]
-}
-
-/** `timeLeft`: milliseconds until the response is removed. */
-export function toIndexEntry(row: IndexRow, timeLeft: number, hits: number): IndexEntry {
-  const { key, url, group, endpoint, scope, tags, size, fetchTime, lifetime } = row
-  const age = Math.max(0, lifetime - timeLeft)
-  return { key, url, group, endpoint, scope, tags, size, age, timeLeft, hits, fetchTime }
 }
 
 /** Decodes rows. Equal texts and lists of decoded rows are one object. */
@@ -95,43 +68,6 @@ export class RowDecoder {
 function withoutKeyEpoch(epoch: string): string {
   const slash = epoch.indexOf('/')
   return slash < 0 ? epoch : epoch.slice(0, slash)
-}
-
-/** `invalidated`: a write has changed the data; the row is never valid again. `unknown`: Redis is unreachable. */
-export type Validity = 'valid' | 'invalidated' | 'unknown'
-
-/** Reads the current epochs of the tags of all rows, and returns how they compare with those of a row. */
-export async function compareWithCurrent(
-  { replica: { bodies, times } }: IndexRowsOptions,
-  generation: string,
-  rows: readonly IndexRow[],
-): Promise<(row: IndexRow) => Validity> {
-  const distinct = new Set<Tag>()
-  for (const { tags } of rows) for (const tag of tags) distinct.add(tag)
-  const tags = [...distinct]
-  // Read without remembering them: an index has many tags, which would evict those of requests.
-  const current = new Map<Tag, string>()
-  for (let at = 0; at < tags.length; at += TAGS_PER_COMMAND) {
-    const some = tags.slice(at, at + TAGS_PER_COMMAND)
-    const args = [JSON.stringify(some)]
-    const reply = await retried(() =>
-      bodies.runScript<string>(READ_EPOCHS_OF_TAGS, [redisKeys.epochs], args, times.bulkTimeout),
-    )
-    if (!reply.ok) break
-    const epochs = reply.value.split(' ')
-    for (const [index, tag] of some.entries()) current.set(tag, epochs[index] || INITIAL_EPOCH)
-  }
-  return (row) => {
-    if (!row.tags.every((tag) => current.has(tag))) return 'unknown'
-    const now = { generation, epochs: row.tags.map((tag) => current.get(tag) ?? ''), fenced: false }
-    return compareEpochs(row, now) === 'changed' ? 'invalidated' : 'valid'
-  }
-}
-
-export async function retried<Value>(run: () => Promise<RedisReply<Value>>): Promise<RedisReply<Value>> {
-  let reply = await run()
-  for (let tries = 1; !reply.ok && tries < MAX_TRIES; tries += 1) reply = await run()
-  return reply
 }
 
 export interface RememberedRow {
@@ -188,15 +124,3 @@ export class RememberedRows {
     this.#decoder = new RowDecoder(this.#codec)
   }
 }
-
-/**
- * Reads the epochs of many tags. KEYS: hash. ARGV: tags as one JSON text, since a command of many arguments costs the
- * client more than everything else. Returns the epochs as one text with a space between two of them, for the same
- * reason; the epoch of a tag that was never invalidated is empty.
- */
-export const READ_EPOCHS_OF_TAGS = script(`
-local fields = cjson.decode(ARGV[1])
-for at = 1, #fields do fields[at] = 't:' .. fields[at] end
-local epochs = redis.call('HMGET', KEYS[1], unpack(fields))
-for at = 1, #fields do epochs[at] = epochs[at] or '' end
-return table.concat(epochs, ' ')`)

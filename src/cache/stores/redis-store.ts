@@ -11,7 +11,7 @@ import type { CacheStore, NewStoredResponse, SharedParts } from './contract.ts'
 import { createEntryCodec } from './entry-codec.ts'
 import { compareEpochs, KnownEpochs, keyTag, purgeTags, withKeyEpoch } from './epochs.ts'
 import { FetchLocks } from './fetch-locks.ts'
-import type { InvalidationSequence } from './index-rows.ts'
+import type { InvalidationSequence } from './index-reader.ts'
 import { Invalidator } from './invalidator.ts'
 import {
   knownEpochsOf,

@@ -8,9 +8,8 @@ import { redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
 import { NOW, script } from '../../redis/scripts.ts'
 import type { EntryCodec } from './entry-codec.ts'
-import { countRows, IndexReader } from './index-reader.ts'
-import { type InvalidationSequence, RememberedRows } from './index-rows.ts'
-
+import { countRows, IndexReader, type InvalidationSequence } from './index-reader.ts'
+import { RememberedRows } from './index-rows.ts'
 import { type LocalEntry, storageLifetime, storedBytes } from './local-entries.ts'
 
 /**
