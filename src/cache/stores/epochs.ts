@@ -94,10 +94,14 @@ export class EpochTable {
     return this.#version
   }
 
-  read(key: string, tags: readonly Tag[]): TagEpochs {
+  of(key: string, tags: readonly Tag[]): TagEpochs {
     const epochs = [...tags, keyTag(key)].map((tag) => this.#epochs.get(tag)?.text ?? INITIAL_EPOCH)
     const fenced = tags.some((tag) => this.#isFenced(tag))
     return { ...withKeyEpoch({ generation: this.#generation, epochs, fenced }), readAt: this.#elapsed() }
+  }
+
+  peekOf(key: string, tags: readonly Tag[]): TagEpochs {
+    return this.of(key, tags)
   }
 
   bump(tags: readonly Tag[], soft = false): void {
@@ -203,23 +207,23 @@ export class KnownEpochs {
     for (const read of this.#reads) read.isOutdated = true
   }
 
-  /** Returns the epochs of these tags, or undefined if one of them is unknown. */
-  get(tags: readonly Tag[]): TagEpochs | undefined {
-    return this.#epochsOf(tags, (tag) => this.#epochs.get(tag))
+  /** Returns the epochs of the tags and the key of an entry, or undefined if one of them is unknown. */
+  of(key: string, tags: readonly Tag[]): TagEpochs | undefined {
+    return this.#epochsOf(key, tags, (tag) => this.#epochs.get(tag))
   }
 
-  /** As `get`, without counting as a use: the epochs are not forgotten later because of it. */
-  peek(tags: readonly Tag[]): TagEpochs | undefined {
-    return this.#epochsOf(tags, (tag) => this.#epochs.peek(tag))
+  /** As `of`, without counting as a use: the epochs are not forgotten later because of it. */
+  peekOf(key: string, tags: readonly Tag[]): TagEpochs | undefined {
+    return this.#epochsOf(key, tags, (tag) => this.#epochs.peek(tag))
   }
 
-  #epochsOf(tags: readonly Tag[], find: (tag: Tag) => string | undefined): TagEpochs | undefined {
+  #epochsOf(key: string, tags: readonly Tag[], find: (tag: Tag) => string | undefined): TagEpochs | undefined {
     const epochs: string[] = []
-    for (const tag of tags) {
+    for (const tag of [...tags, keyTag(key)]) {
       const epoch = find(tag)
       if (epoch === undefined) return undefined
       epochs.push(epoch)
     }
-    return { generation: this.#generation, epochs, fenced: false }
+    return withKeyEpoch({ generation: this.#generation, epochs, fenced: false })
   }
 }

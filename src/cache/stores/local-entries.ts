@@ -1,13 +1,13 @@
 /**
- * Entries in the memory of this process, bounded in bytes: the memory store and the local tier (L1) consist of them. An entry
- * of the local tier is served only within the lease of the heartbeat, and while the known epochs are those of the entry.
+ * The local tier (L1): entries in the memory of this process, bounded in bytes. The memory store consists of it. In front of
+ * Redis, an entry is served only within the lease of the heartbeat, and while the known epochs are those of the entry.
  */
 import { LRUCache } from 'lru-cache'
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type { EvictionReason, LocalState, StoredResponseInfo } from '../../core/cache-index.ts'
 import type { Lookup, StoredResponse, TagEpochs } from '../../core/response.ts'
 import type { NewStoredResponse } from './contract.ts'
-import { compareEpochs, type KnownEpochs, keyTag, MAX_EVICTIONS, withKeyEpoch } from './epochs.ts'
+import { compareEpochs, MAX_EVICTIONS } from './epochs.ts'
 
 export interface LocalEntry {
   readonly response: Omit<StoredResponse, 'age'>
@@ -97,24 +97,33 @@ export function toLocalEntry(
 /** A use is noted once in this time: to note it costs a tenth of a hit. So the order of evictions is exact to a second. */
 const USE_INTERVAL_MS = 1000
 
-export interface LocalEntriesOptions {
+/** What entries are compared with. */
+interface CurrentEpochs {
+  /** Changes whenever epochs may have changed. A comparison that found them equal is valid as long as it is the same. */
+  readonly version: number
+  /** Returns the epochs of the tags and the key of an entry; undefined: one of them is unknown. */
+  of(key: string, tags: readonly Tag[]): TagEpochs | undefined
+  /** As `of`, without counting as a use. */
+  peekOf(key: string, tags: readonly Tag[]): TagEpochs | undefined
+}
+
+interface LocalTierOptions {
   /** Called for each new entry. */
   readonly maxBytes: () => number
   /** Returns the milliseconds of a monotonic clock. */
   readonly elapsed: () => number
-  /** Returns whether an invalidation has ended the use of an entry. Called when the entry leaves the map. */
-  readonly isOutdated: (key: string, entry: LocalEntry) => boolean
+  readonly epochs: CurrentEpochs
   /** Called for each entry that is deleted, evicted or replaced. */
   readonly onRemove?: (key: string, entry: LocalEntry) => void
 }
 
 /** A map that evicts the least recently used entries beyond `maxBytes`. With 0 bytes it stores nothing. */
-export class LocalEntries {
+export class LocalTier {
   readonly #entries: LRUCache<string, LocalEntry>
-  readonly #options: LocalEntriesOptions
+  readonly #options: LocalTierOptions
   readonly #evictions: Record<EvictionReason, number> = { limit: 0, expired: 0, invalidated: 0, replaced: 0 }
 
-  constructor(options: LocalEntriesOptions) {
+  constructor(options: LocalTierOptions) {
     this.#options = options
     this.#entries = new LRUCache<string, LocalEntry>({
       maxSize: Number.MAX_SAFE_INTEGER,
@@ -126,18 +135,23 @@ export class LocalEntries {
     })
   }
 
-  /** Returns the entry if it has not expired. */
-  get(key: string, now = this.#options.elapsed()): LocalEntry | undefined {
-    const entry = this.peek(key, now)
+  /** Returns the entry if it has not expired and its epochs are the current ones; undefined also if these are unknown. */
+  find(key: string, tags: readonly Tag[], now: number): LocalEntry | undefined {
+    const entry = this.entryOf(key, now)
     if (entry !== undefined && now - (entry.usedAt ?? Number.NEGATIVE_INFINITY) >= USE_INTERVAL_MS) {
       entry.usedAt = now
       this.#entries.get(key)
     }
-    return entry
+    return this.#ifCurrent(key, tags, entry)
   }
 
-  /** As `get`, without counting as a use: the entry is not evicted later because of it. */
-  peek(key: string, now = this.#options.elapsed()): LocalEntry | undefined {
+  /** As `find`, without counting as a use: the entry is not evicted later because of it. */
+  peek(key: string, tags: readonly Tag[], now: number): LocalEntry | undefined {
+    return this.#ifCurrent(key, tags, this.entryOf(key, now))
+  }
+
+  /** Returns the entry if it has not expired, whatever its epochs are. Does not count as a use. */
+  entryOf(key: string, now = this.#options.elapsed()): LocalEntry | undefined {
     const entry = this.#entries.peek(key)
     if (entry === undefined || now < entry.expiresAt) return entry
     this.delete(key)
@@ -145,7 +159,7 @@ export class LocalEntries {
   }
 
   /** Returns whether the entry was stored. One that is larger than the whole map is not. */
-  set(key: string, entry: LocalEntry): boolean {
+  put(key: string, entry: LocalEntry): boolean {
     const maxBytes = this.#options.maxBytes()
     if (sizeOf(entry, key) > maxBytes) {
       this.delete(key)
@@ -175,10 +189,26 @@ export class LocalEntries {
 
   /** `reason`: if the entry could still be served. */
   #countEviction(key: string, entry: LocalEntry, reason: 'limit' | 'replaced'): void {
-    const { elapsed, isOutdated } = this.#options
+    const { elapsed, epochs } = this.#options
     const hasExpired = elapsed() >= entry.expiresAt
-    this.#evictions[hasExpired ? 'expired' : isOutdated(key, entry) ? 'invalidated' : reason] += 1
+    const isCurrent = hasExpired || isSame(entry, epochs.peekOf(key, entry.tags))
+    this.#evictions[hasExpired ? 'expired' : isCurrent ? reason : 'invalidated'] += 1
   }
+
+  /** After a soft invalidation, the entry is not current: Redis may have a newer one. */
+  #ifCurrent(key: string, tags: readonly Tag[], entry: LocalEntry | undefined): LocalEntry | undefined {
+    if (entry === undefined || !areEqual(entry.tags, tags)) return undefined
+    const { epochs } = this.#options
+    const { version } = epochs
+    if (entry.comparedVersion === version) return entry
+    if (!isSame(entry, epochs.of(key, tags))) return undefined
+    entry.comparedVersion = version
+    return entry
+  }
+}
+
+function isSame(entry: LocalEntry, now: TagEpochs | undefined): boolean {
+  return now !== undefined && compareEpochs(entry, now) === 'same'
 }
 
 /** The memory behind a body may be this many times its length. */
@@ -202,60 +232,6 @@ function sizeOf({ info, epochs, response }: LocalEntry, key: string): number {
   return response.body.length + info.url.length + key.length + 32 * epochs.length + OVERHEAD_BYTES
 }
 
-export class LocalTier {
-  readonly #entries: LocalEntries
-  readonly #known: KnownEpochs
-
-  constructor(options: Pick<LocalEntriesOptions, 'maxBytes' | 'elapsed'>, known: KnownEpochs) {
-    this.#entries = new LocalEntries({ ...options, isOutdated: (key, entry) => this.#isOutdated(key, entry) })
-    this.#known = known
-  }
-
-  /** Returns the entry if its epochs are the current ones; undefined also if these are unknown. */
-  find(key: string, tags: readonly Tag[], now: number): LocalEntry | undefined {
-    return this.#ifValid(key, tags, this.#entries.get(key, now))
-  }
-
-  /** As `find`, without counting as a use of the entry. */
-  peek(key: string, tags: readonly Tag[], now: number): LocalEntry | undefined {
-    return this.#ifValid(key, tags, this.#entries.peek(key, now))
-  }
-
-  put(key: string, entry: LocalEntry): void {
-    this.#entries.set(key, entry)
-  }
-
-  delete(key: string): void {
-    this.#entries.delete(key)
-  }
-
-  get state(): LocalState {
-    return this.#entries.state
-  }
-
-  clear(): void {
-    this.#entries.clear()
-  }
-
-  #isOutdated(key: string, entry: LocalEntry): boolean {
-    const epochs = this.#known.peek([...entry.tags, keyTag(key)])
-    return epochs === undefined || compareEpochs(entry, withKeyEpoch(epochs)) !== 'same'
-  }
-
-  #ifValid(key: string, tags: readonly Tag[], entry: LocalEntry | undefined): LocalEntry | undefined {
-    if (entry === undefined) return undefined
-    if (!areEqual(entry.tags, tags)) return undefined
-    // A comparison is valid until something is invalidated.
-    const { version } = this.#known
-    if (entry.comparedVersion === version) return entry
-    const epochs = knownEpochsOf(key, tags, this.#known)
-    // After a soft invalidation, Redis may have a newer entry.
-    if (epochs === undefined || compareEpochs(entry, epochs) !== 'same') return undefined
-    entry.comparedVersion = version
-    return entry
-  }
-}
-
 /** Returns the hit of an entry whose epochs are the current ones. */
 export function localLookup(entry: LocalEntry, now: number): Lookup {
   const { generation, epochs } = entry
@@ -265,12 +241,6 @@ export function localLookup(entry: LocalEntry, now: number): Lookup {
     response: toStoredResponse(entry, now, false),
     isLocal: true,
   }
-}
-
-/** Returns the epochs of an entry's tags and key if all of them are known. */
-export function knownEpochsOf(key: string, tags: readonly Tag[], known: KnownEpochs): TagEpochs | undefined {
-  const epochs = known.get([...tags, keyTag(key)])
-  return epochs === undefined ? undefined : withKeyEpoch(epochs)
 }
 
 export function areEqual(some: readonly Tag[], others: readonly Tag[]): boolean {

@@ -1,28 +1,12 @@
 /** The store of a single process: the same contract as the store over Redis, but it is never unavailable. */
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type {
-  CacheStoreState,
-  IndexEntry,
-  IndexPage,
-  IndexWindow,
-  PurgeOutcome,
-  PurgeScope,
-} from '../../core/cache-index.ts'
-import type { CacheIndex, Lookup, TagEpochs } from '../../core/response.ts'
+import type { CacheStoreState, IndexEntry } from '../../core/cache-index.ts'
+import type { CacheIndex, Lookup } from '../../core/response.ts'
 import { WRITE_FENCE_LEASE_MS } from '../../core/timing.ts'
 import { waitForTurn } from '../../core/turns.ts'
-import type { CacheStore, FetchLock, NewStoredResponse, WriteFence } from './contract.ts'
+import type { CacheStore } from './contract.ts'
 import { compareEpochs, EpochTable, purgeTags } from './epochs.ts'
-import {
-  areEqual,
-  LocalEntries,
-  type LocalEntry,
-  localLifetime,
-  localLookup,
-  storedBytes,
-  toLocalEntry,
-  toStoredResponse,
-} from './local-entries.ts'
+import { LocalTier, localLifetime, localLookup, storedBytes, toLocalEntry, toStoredResponse } from './local-entries.ts'
 
 export interface MemoryStoreOptions {
   /** Bytes beyond which the least recently used entries are evicted. */
@@ -33,79 +17,64 @@ export interface MemoryStoreOptions {
   readonly elapsed?: () => number
 }
 
-export type MemoryStore = CacheStore & CacheIndex & { state(): CacheStoreState; close(): Promise<void> }
-
-export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
-  const cache = new MemoryCache(options)
-  return {
-    lookup: (key, tags) => cache.lookup(key, tags),
-    lookupLocal: (key, tags) => cache.lookup(key, tags),
-    peek: async (key, tags) => cache.peek(key, tags),
-    store: async (entry) => cache.store(entry),
-    acquireFetchLock: async (key, epochs) => cache.acquireFetchLock(key, epochs),
-    fence: async (tags) => cache.fence(tags),
-    list: async (group, onProgress) => cache.list(group, onProgress),
-    count: async () => cache.count(),
-    page: async (window) => cache.page(window),
-    find: async (key) => cache.find(key),
-    purge: (what) => cache.purge(what),
-    purgeCount: () => cache.purgeCount,
-    state: () => cache.state,
-    close: async () => cache.close(),
-  }
-}
-
 /** Entries that are listed or removed between two turns of the event loop. */
 const ENTRIES_PER_PART = 1000
 
-class MemoryCache {
-  purgeCount = 0
+export type MemoryStore = Pick<MemoryCache, keyof MemoryCache>
+
+export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
+  return new MemoryCache(options)
+}
+
+/** Its public functions are no methods, because callers pass single ones on. */
+class MemoryCache implements CacheStore, CacheIndex {
   readonly #elapsed: () => number
   readonly #fenceLease: number
-  readonly #entries: LocalEntries
+  readonly #entries: LocalTier
   readonly #epochs: EpochTable
   readonly #locks = new Map<string, Promise<void>>()
   /** The keys of each group, in the order in which they were stored. */
   readonly #keysByGroup = new Map<string, Set<string>>()
+  #purges = 0
 
-  constructor(options: MemoryStoreOptions) {
-    const { fenceLease = WRITE_FENCE_LEASE_MS, elapsed = () => performance.now() } = options
+  constructor({ bytes, fenceLease = WRITE_FENCE_LEASE_MS, elapsed = () => performance.now() }: MemoryStoreOptions) {
     this.#elapsed = elapsed
     this.#fenceLease = fenceLease
-    const epochs = new EpochTable(elapsed)
-    this.#epochs = epochs
-    this.#entries = new LocalEntries({
-      maxBytes: options.bytes,
+    this.#epochs = new EpochTable(elapsed)
+    this.#entries = new LocalTier({
+      maxBytes: bytes,
       elapsed,
-      isOutdated: (key, entry) => compareEpochs(entry, epochs.read(key, entry.tags)) !== 'same',
+      epochs: this.#epochs,
       onRemove: (key, { info }) => this.#keysByGroup.get(info.group)?.delete(key),
     })
   }
 
-  lookup(key: string, tags: readonly Tag[]): Lookup {
-    const entry = this.#entries.get(key)
-    const lookup = this.#compare(key, tags, entry)
-    if (entry !== undefined && lookup.kind === 'hit') entry.hits = (entry.hits ?? 0) + 1
-    return lookup
+  readonly lookup = (key: string, tags: readonly Tag[]): Lookup => {
+    const now = this.#elapsed()
+    const entry = this.#entries.find(key, tags, now)
+    if (entry === undefined) return this.#lookUpOutdated(key, tags, now, 1)
+    entry.hits = (entry.hits ?? 0) + 1
+    return localLookup(entry, now)
   }
 
-  peek(key: string, tags: readonly Tag[]): Lookup {
-    return this.#compare(key, tags, this.#entries.peek(key))
+  readonly lookupLocal = this.lookup
+
+  readonly peek: CacheIndex['peek'] = async (key, tags) => {
+    const now = this.#elapsed()
+    const entry = this.#entries.peek(key, tags, now)
+    return entry === undefined ? this.#lookUpOutdated(key, tags, now, 0) : localLookup(entry, now)
   }
 
-  store(entry: NewStoredResponse): void {
-    const now = this.#epochs.read(entry.key, entry.tags)
-    if (compareEpochs(entry.epochs, now) !== 'same') return
-    if (this.#entries.set(entry.key, toLocalEntry(entry, this.#elapsed()))) this.#addKey(entry.key, entry.info.group)
-  }
-
-  #addKey(key: string, group: string): void {
-    const keys = this.#keysByGroup.get(group)
-    if (keys === undefined) this.#keysByGroup.set(group, new Set([key]))
+  readonly store: CacheStore['store'] = async (entry) => {
+    const { key, tags, info } = entry
+    if (compareEpochs(entry.epochs, this.#epochs.of(key, tags)) !== 'same') return
+    if (!this.#entries.put(key, toLocalEntry(entry, this.#elapsed()))) return
+    const keys = this.#keysByGroup.get(info.group)
+    if (keys === undefined) this.#keysByGroup.set(info.group, new Set([key]))
     else keys.add(key)
   }
 
-  acquireFetchLock(key: string, { generation, epochs }: TagEpochs): FetchLock {
+  readonly acquireFetchLock: CacheStore['acquireFetchLock'] = async (key, { generation, epochs }) => {
     const name = JSON.stringify([key, generation, ...epochs])
     const settled = this.#locks.get(name)
     if (settled !== undefined) return { held: false, settled }
@@ -124,7 +93,7 @@ class MemoryCache {
     }
   }
 
-  fence(tags: readonly Tag[]): WriteFence {
+  readonly fence: CacheStore['fence'] = async (tags) => {
     const fence = Symbol('write')
     this.#epochs.bump(tags)
     this.#epochs.addFence(fence, tags, Number.POSITIVE_INFINITY)
@@ -140,7 +109,7 @@ class MemoryCache {
   }
 
   /** Yields to the event loop regularly: there may be many entries. */
-  async list(group?: string, onProgress?: (entries: readonly IndexEntry[]) => void): Promise<IndexEntry[]> {
+  readonly list: CacheIndex['list'] = async (group, onProgress) => {
     const listed: IndexEntry[] = []
     let seen = 0
     for (const keys of this.#groups(group).values()) {
@@ -157,11 +126,10 @@ class MemoryCache {
     return listed
   }
 
-  count(): ReadonlyMap<string, number> {
-    return new Map([...this.#groups()].map(([group, keys]) => [group, keys.size]))
-  }
+  readonly count: CacheIndex['count'] = async () =>
+    new Map([...this.#groups()].map(([group, keys]) => [group, keys.size]))
 
-  page({ group, offset, limit }: IndexWindow): IndexPage {
+  readonly page: CacheIndex['page'] = async ({ group, offset, limit }) => {
     const rows: IndexEntry[] = []
     const groups = [...this.#groups(group).values()]
     let skip = offset
@@ -183,9 +151,22 @@ class MemoryCache {
     return { rows, total: groups.reduce((sum, { size }) => sum + size, 0) }
   }
 
-  find(key: string): IndexEntry | undefined {
-    return this.#rowOf(key)
+  readonly find: CacheIndex['find'] = async (key) => this.#rowOf(key)
+
+  /** Invalidates first, so that nothing is served while the entries are removed. */
+  readonly purge: CacheIndex['purge'] = async (what) => {
+    const { group, keys, soft = false } = what
+    this.#purges += 1
+    this.#epochs.bump(purgeTags(what), soft)
+    if (!soft) await this.#removePurged(group, keys)
+    return 'done'
   }
+
+  readonly purgeCount = (): number => this.#purges
+
+  readonly state = (): CacheStoreState => ({ up: true, local: this.#entries.state })
+
+  readonly close = async (): Promise<void> => this.#entries.clear()
 
   /** The keys by group, in the order of the groups' names; without a group, of all groups. */
   #groups(group?: string): ReadonlyMap<string, ReadonlySet<string>> {
@@ -195,25 +176,16 @@ class MemoryCache {
 
   /** Removes an entry that has expired or that a write has invalidated: it is never served again. */
   #rowOf(key: string): IndexEntry | undefined {
-    const entry = this.#entries.peek(key)
+    const entry = this.#entries.entryOf(key)
     if (entry === undefined) return undefined
     const { info, tags, fetchedAt, response } = entry
-    if (compareEpochs(entry, this.#epochs.read(key, tags)) === 'changed') {
+    if (compareEpochs(entry, this.#epochs.of(key, tags)) === 'changed') {
       this.#entries.delete(key)
       return undefined
     }
     const age = this.#elapsed() - fetchedAt
     const [size, timeLeft] = [storedBytes(response), localLifetime(response) - age]
     return { key, ...info, size, age, timeLeft, hits: entry.hits ?? 0, fetchTime: response.fetchTime }
-  }
-
-  /** Invalidates first, so that nothing is served while the entries are removed. */
-  async purge(what: PurgeScope): Promise<PurgeOutcome> {
-    const { group, keys, soft = false } = what
-    this.purgeCount += 1
-    this.#epochs.bump(purgeTags(what), soft)
-    if (!soft) await this.#removePurged(group, keys)
-    return 'done'
   }
 
   async #removePurged(group: string | undefined, keys: readonly string[] | undefined): Promise<void> {
@@ -227,23 +199,14 @@ class MemoryCache {
     }
   }
 
-  get state(): CacheStoreState {
-    return { up: true, local: this.#entries.state }
-  }
-
-  close(): void {
-    this.#entries.clear()
-  }
-
-  #compare(key: string, tags: readonly Tag[], entry: LocalEntry | undefined): Lookup {
-    const { version } = this.#epochs
-    const now = this.#elapsed()
-    if (entry?.comparedVersion === version && areEqual(entry.tags, tags)) return localLookup(entry, now)
-    const epochs = this.#epochs.read(key, tags)
+  /** Looks up what may have been invalidated softly. `hits`: how many to count if it is served. */
+  #lookUpOutdated(key: string, tags: readonly Tag[], now: number, hits: number): Lookup {
+    const entry = this.#entries.entryOf(key, now)
+    const epochs = this.#epochs.of(key, tags)
     if (entry === undefined) return { kind: 'miss', epochs, changed: false }
     const comparison = compareEpochs(entry, epochs)
     if (comparison === 'changed') return { kind: 'miss', epochs, changed: true }
-    if (comparison === 'same') entry.comparedVersion = version
+    entry.hits = (entry.hits ?? 0) + hits
     return { kind: 'hit', epochs, response: toStoredResponse(entry, now, comparison === 'stale'), isLocal: true }
   }
 }

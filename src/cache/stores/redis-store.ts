@@ -1,26 +1,19 @@
 /** The store that all replicas share over Redis: one round trip for a lookup, none within the lease of the local tier. */
 import { randomUUID } from 'node:crypto'
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { CacheStoreState, PurgeOutcome, PurgeScope } from '../../core/cache-index.ts'
+import type { CacheStoreState } from '../../core/cache-index.ts'
 import type { CacheIndex, Lookup, TagEpochs } from '../../core/response.ts'
 import { type OnStoreEvent, redisChannels, redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
 import { GENERATION, LEASES, NOW, script } from '../../redis/scripts.ts'
 import { InvalidationSubscriber } from './announcer.ts'
-import type { CacheStore, NewStoredResponse, SharedParts } from './contract.ts'
+import type { CacheStore, SharedParts } from './contract.ts'
 import { createEntryCodec } from './entry-codec.ts'
 import { compareEpochs, KnownEpochs, keyTag, purgeTags, withKeyEpoch } from './epochs.ts'
 import { FetchLocks } from './fetch-locks.ts'
 import type { InvalidationSequence } from './index-reader.ts'
 import { Invalidator } from './invalidator.ts'
-import {
-  knownEpochsOf,
-  type LocalEntry,
-  LocalTier,
-  localLookup,
-  toLocalEntry,
-  toStoredResponse,
-} from './local-entries.ts'
+import { type LocalEntry, LocalTier, localLookup, toLocalEntry, toStoredResponse } from './local-entries.ts'
 import { createRedisParts, RedisEntries } from './redis-entries.ts'
 import { ResponseIndex } from './response-index.ts'
 
@@ -35,79 +28,60 @@ export interface RedisStoreOptions {
   readonly onEvent?: OnStoreEvent
 }
 
-export type RedisStore = CacheStore & CacheIndex & { state(): CacheStoreState; close(): Promise<void> }
-
 /**
  * Must be called before the replica starts. Starts it, and resolves when Redis is reachable, at the latest after
  * `bulkTimeout`. The caller closes the replica after the store.
  */
 export async function createRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
-  const cache = new RedisCache(options)
+  const store = new RedisCache(options)
   await options.replica.start()
-  return {
-    lookup: (key, tags) => cache.lookup(key, tags),
-    lookupLocal: (key, tags) => cache.lookupLocal(key, tags),
-    peek: (key, tags) => cache.peek(key, tags),
-    store: (entry) => cache.store(entry),
-    acquireFetchLock: (key, epochs, patience) => cache.fetchLocks.acquire(key, epochs, patience),
-    fence: (tags, ms) => cache.invalidator.fence(tags, ms),
-    parts: cache.parts,
-    list: (group, onProgress) => cache.index.list(group, onProgress),
-    count: () => cache.index.count(),
-    page: (window) => cache.index.page(window),
-    find: (key) => cache.index.find(key),
-    purge: (what) => cache.purge(what),
-    purgeCount: () => cache.purgeCount,
-    state: () => cache.state,
-    close: () => cache.close(),
-  }
+  return store
 }
 
-class RedisCache {
-  readonly fetchLocks: FetchLocks
-  readonly invalidator: Invalidator
-  readonly index: ResponseIndex
+export type RedisStore = Pick<RedisCache, keyof RedisCache>
+
+/** Its public functions are no methods, because callers pass single ones on. */
+class RedisCache implements CacheStore, CacheIndex {
   readonly parts: SharedParts
-  purgeCount = 0
   readonly #replica: RedisReplica
   readonly #known: KnownEpochs
   readonly #local: LocalTier
   readonly #entries: RedisEntries
   readonly #redis: RedisTier
+  readonly #index: ResponseIndex
+  readonly #fetchLocks: FetchLocks
+  readonly #invalidator: Invalidator
+  #purges = 0
 
   constructor(options: RedisStoreOptions) {
-    const { replica, encryptionKey, onEvent = () => {} } = options
-    const known = new KnownEpochs(options.localBytes)
+    const { replica, localBytes, encryptionKey, onEvent = () => {} } = options
+    const known = new KnownEpochs(localBytes)
     const codec = createEntryCodec(encryptionKey)
     this.#replica = replica
     this.#known = known
-    this.#local = new LocalTier({ maxBytes: options.localBytes, elapsed: replica.elapsed }, known)
+    this.#local = new LocalTier({ maxBytes: localBytes, elapsed: replica.elapsed, epochs: known })
     this.#entries = new RedisEntries({ replica, codec, onEvent })
     this.parts = createRedisParts({ replica, codec, onEvent })
     this.#redis = new RedisTier({ replica, known, entries: this.#entries })
-    this.index = new ResponseIndex({
-      replica,
-      codec,
-      readSequence: () => this.#redis.readSequence(),
-    })
-    this.fetchLocks = new FetchLocks(replica)
+    this.#index = new ResponseIndex({ replica, codec, readSequence: () => this.#redis.readSequence() })
+    this.#fetchLocks = new FetchLocks(replica)
     const invalidator = new Invalidator({
       replica,
       known,
       risksStaleReads: () => options.writesWithoutRedis?.() === 'sendAndRiskStaleReads',
       onEvent,
     })
-    this.invalidator = invalidator
+    this.#invalidator = invalidator
     const { acknowledgements } = invalidator.announcer
     new InvalidationSubscriber({
       replica,
       known,
       onEvent,
       onAcknowledged: (by, sequence, generation) => acknowledgements.add(by, sequence, generation),
-      onLockReleased: (name) => this.fetchLocks.released(name),
+      onLockReleased: (name) => this.#fetchLocks.released(name),
       onReplaced: (key) => this.#local.delete(key),
       onPurge: () => {
-        this.purgeCount += 1
+        this.#purges += 1
       },
     })
     replica.heartbeat.recoverWith({
@@ -119,16 +93,22 @@ class RedisCache {
     })
   }
 
-  /** Returns without a promise for a hit in the local tier. */
-  lookup(key: string, tags: readonly Tag[]): Lookup | Promise<Lookup> {
-    return this.lookupLocal(key, tags) ?? this.#lookupInRedis(key, tags)
-  }
+  readonly acquireFetchLock: CacheStore['acquireFetchLock'] = (...lock) => this.#fetchLocks.acquire(...lock)
+  readonly fence: CacheStore['fence'] = (...fence) => this.#invalidator.fence(...fence)
+  readonly list: CacheIndex['list'] = (...listing) => this.#index.list(...listing)
+  readonly count: CacheIndex['count'] = () => this.#index.count()
+  readonly page: CacheIndex['page'] = (window) => this.#index.page(window)
+  readonly find: CacheIndex['find'] = (key) => this.#index.find(key)
+  readonly purgeCount = (): number => this.#purges
 
-  lookupLocal(key: string, tags: readonly Tag[]): Lookup | undefined {
+  /** Returns without a promise for a hit in the local tier. */
+  readonly lookup: CacheStore['lookup'] = (key, tags) => this.lookupLocal(key, tags) ?? this.#lookupInRedis(key, tags)
+
+  readonly lookupLocal: CacheStore['lookupLocal'] = (key, tags) => {
     const now = this.#replica.elapsed()
     const entry = this.#replica.heartbeat.hasLease(now) ? this.#local.find(key, tags, now) : undefined
     if (entry === undefined) return undefined
-    this.index.countHit(key, entry.info.group)
+    this.#index.countHit(key, entry.info.group)
     return localLookup(entry, now)
   }
 
@@ -136,66 +116,64 @@ class RedisCache {
     const { lookup, entry } = await this.#redis.lookup(key, tags)
     if (entry !== undefined) {
       this.#local.put(key, entry)
-      this.index.countHit(key, entry.info.group)
+      this.#index.countHit(key, entry.info.group)
     }
     return lookup
   }
 
-  async peek(key: string, tags: readonly Tag[]): Promise<Lookup> {
+  readonly peek: CacheIndex['peek'] = async (key, tags) => {
     const now = this.#replica.elapsed()
     const entry = this.#replica.heartbeat.hasLease(now) ? this.#local.peek(key, tags, now) : undefined
     return entry === undefined ? (await this.#redis.lookup(key, tags)).lookup : localLookup(entry, now)
   }
 
-  async store(entry: NewStoredResponse): Promise<void> {
+  readonly store: CacheStore['store'] = async (entry) => {
     const { key, tags, epochs } = entry
     if (!this.#replica.heartbeat.isTrusted) return
     const local = toLocalEntry(entry, this.#replica.elapsed())
     // A stored entry is compared when it is read. Comparing it now only saves the memory of an outdated one.
-    const known = this.#replica.heartbeat.hasLease() ? knownEpochsOf(key, tags, this.#known) : undefined
+    const known = this.#replica.heartbeat.hasLease() ? this.#known.of(key, tags) : undefined
     const now = known ?? (await this.#redis.readEpochs(key, tags))
     if (now === undefined || compareEpochs(epochs, now) !== 'same') return
     this.#local.put(key, local)
-    const [isStored] = await Promise.all([this.#entries.set(key, local), this.index.add(key, local)])
-    if (!isStored) return this.index.remove({ group: entry.info.group, keys: [key] })
+    const [isStored] = await Promise.all([this.#entries.set(key, local), this.#index.add(key, local)])
+    if (!isStored) return this.#index.remove({ group: entry.info.group, keys: [key] })
     // Older entries in other local tiers are valid, but a client that read the newer one must not read the older one.
     const { id, commands, times } = this.#replica
     const text = `${id} ${key}`
     await commands.send(times.bulkTimeout, (client) => client.publish(redisChannels.replacements, text))
   }
 
-  async purge(what: PurgeScope): Promise<PurgeOutcome> {
+  readonly purge: CacheIndex['purge'] = async (what) => {
     const { keys, soft = false } = what
     // Rows that the purge of a tag or an endpoint has invalidated are left out when they are read.
     const hasRowsToRemove = !soft && what.tag === undefined && what.endpoint === undefined
     // A row has no epoch of its key. It is removed before other replicas receive the purge and list the index again, and
     // once more afterwards, since a fetch may have stored the response meanwhile.
-    if (keys !== undefined && hasRowsToRemove) await this.index.remove(what)
-    const outcome = await this.invalidator.invalidate(purgeTags(what), soft)
+    if (keys !== undefined && hasRowsToRemove) await this.#index.remove(what)
+    const outcome = await this.#invalidator.invalidate(purgeTags(what), soft)
     if (hasRowsToRemove) {
       for (const key of keys ?? []) this.#local.delete(key)
       if (keys !== undefined) await this.#entries.delete(keys)
-      await this.index.remove(what)
+      await this.#index.remove(what)
     }
-    this.purgeCount += 1
+    this.#purges += 1
     return outcome
   }
 
-  get state(): CacheStoreState {
-    return { up: this.#replica.heartbeat.isTrusted, local: this.#local.state }
-  }
+  readonly state = (): CacheStoreState => ({ up: this.#replica.heartbeat.isTrusted, local: this.#local.state })
 
   /** Writes the counted hits. Fences of writes in progress are not renewed any more. */
-  async close(): Promise<void> {
-    await this.index.flushHits()
-    this.invalidator.close()
-    this.fetchLocks.close()
-    this.index.close()
+  readonly close = async (): Promise<void> => {
+    await this.#index.flushHits()
+    this.#invalidator.close()
+    this.#fetchLocks.close()
+    this.#index.close()
     this.#local.clear()
   }
 }
 
-export interface RedisTierOptions {
+interface RedisTierOptions {
   readonly replica: RedisReplica
   readonly known: KnownEpochs
   readonly entries: RedisEntries
@@ -207,7 +185,7 @@ interface TierLookup {
   readonly entry?: LocalEntry
 }
 
-export class RedisTier {
+class RedisTier {
   readonly #options: RedisTierOptions
   readonly #unsent = new Map<string, Promise<TierLookup>>()
 
@@ -247,26 +225,17 @@ export class RedisTier {
     return { lookup: { kind: 'hit', epochs, response, isLocal: false }, entry }
   }
 
-  /** Reads the epochs of an entry's tags and key. Undefined: Redis is unreachable. */
+  /** Reads the epochs of an entry's tags and key, and remembers them. Undefined: Redis is unreachable. */
   async readEpochs(key: string, tags: readonly Tag[]): Promise<TagEpochs | undefined> {
-    const readAt = this.#options.replica.elapsed()
-    const epochs = await this.readTagEpochs([...tags, keyTag(key)])
-    return epochs && { ...withKeyEpoch(epochs), readAt }
-  }
-
-  /** Reads the epochs of tags, and remembers them. Undefined: Redis is unreachable. */
-  async readTagEpochs(tags: readonly Tag[]): Promise<TagEpochs | undefined> {
-    const { known } = this.#options
-    const read = known.beginRead(tags)
-    const reply = await this.#readEpochs(tags)
-    if (reply === undefined) {
-      known.endRead(read)
-      return undefined
-    }
-    const [generation, , fenced, ...values] = reply
-    const epochs = { generation: String(generation), epochs: values.map(String), fenced: fenced === 1 }
+    const { known, replica } = this.#options
+    const readAt = replica.elapsed()
+    const all = [...tags, keyTag(key)]
+    const read = known.beginRead(all)
+    const reply = await this.#readEpochs(all)
+    const [generation, , fenced, ...values] = reply ?? []
+    const epochs = reply && { generation: String(generation), epochs: values.map(String), fenced: fenced === 1 }
     known.endRead(read, epochs)
-    return epochs
+    return epochs && { ...withKeyEpoch(epochs), readAt }
   }
 
   /** Reads the place in the sequence of invalidations. Undefined: Redis is unreachable. */

@@ -20,7 +20,7 @@ const response = {
 t.test('every entry of a local tier that a reload made 256 MiB is a hit without a call to Redis', async (t) => {
   let localBytes = 1 << 20
   const known = new KnownEpochs(() => localBytes)
-  const tier = new LocalTier({ maxBytes: () => localBytes, elapsed: () => 0 }, known)
+  const tier = new LocalTier({ maxBytes: () => localBytes, elapsed: () => 0, epochs: known })
   localBytes = LOCAL_BYTES
   const tagsOf = (at: number) => [`agent:${at}`]
   let count = 0
