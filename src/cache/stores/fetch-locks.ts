@@ -1,5 +1,6 @@
 /** Fetch locks across replicas: a lease with a token. The holder renews it; the others wait for its release or its end. */
 import { createHash, randomUUID } from 'node:crypto'
+import { EventEmitter } from 'node:events'
 import type { TagEpochs } from '../../core/response.ts'
 import { redisChannels, redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
@@ -25,8 +26,8 @@ const UNSHARED: FetchLock = { held: true, release: async () => {} }
 
 export class FetchLocks {
   readonly #replica: RedisReplica
-  /** For each lock the functions that end a wait for it. */
-  readonly #waits = new Map<string, Set<() => void>>()
+  /** The names of locks that were released. */
+  readonly #releases = new EventEmitter().setMaxListeners(0)
   readonly #renewals = new Set<NodeJS.Timeout>()
 
   constructor(replica: RedisReplica) {
@@ -38,14 +39,21 @@ export class FetchLocks {
     if (!heartbeat.isTrusted) return UNSHARED
     const name = `${key}:${digest(epochs)}`
     // Listen before trying: the lock may be released between the reply and the first listener.
-    const wait = this.#beginWait(name)
+    let end = () => {}
+    const ended = new Promise<void>((resolve) => {
+      end = resolve
+    })
+    this.#releases.once(eventOf(name), end)
     const token = randomUUID()
     const reply = await commands.send(times.commandTimeout, (client) =>
       client.set(redisKeys.fetchLock(name), token, 'PX', Math.ceil(patience), 'NX'),
     )
     heartbeat.reportReply(reply)
-    if (reply.ok && reply.value === null) return { held: false, settled: this.#waitForRelease(name, wait, patience) }
-    wait.end()
+    if (reply.ok && reply.value === null) {
+      const checks = this.#checkRegularly(name, end, patience)
+      return { held: false, settled: ended.then(() => clearInterval(checks)) }
+    }
+    this.#releases.off(eventOf(name), end)
     if (reply.ok) return this.#hold(name, token, patience)
     void this.#release(name, token)
     return UNSHARED
@@ -53,12 +61,12 @@ export class FetchLocks {
 
   /** Takes the message that a lock was released. */
   released(name: string): void {
-    for (const end of [...(this.#waits.get(name) ?? [])]) end()
+    this.#releases.emit(eventOf(name))
   }
 
   close(): void {
     for (const timer of this.#renewals) clearInterval(timer)
-    for (const name of [...this.#waits.keys()]) this.released(name)
+    for (const event of this.#releases.eventNames()) this.#releases.emit(event)
   }
 
   #hold(name: string, token: string, patience: number): FetchLock {
@@ -84,41 +92,26 @@ export class FetchLocks {
     await commands.runScript(RELEASE_LOCK, [redisKeys.fetchLock(name)], args, times.bulkTimeout)
   }
 
-  /** Checks the lock regularly as well: the message may be lost, and a holder whose process ended sends none. */
-  async #waitForRelease(name: string, wait: Wait, patience: number): Promise<void> {
+  /** Calls `end` when the lock is gone: the message may be lost, and a holder whose process ended sends none. */
+  #checkRegularly(name: string, end: () => void, patience: number): NodeJS.Timeout {
     const { commands, heartbeat, times } = this.#replica
     const check = async () => {
       // SET does not fail for a value of another type, GET does: it is repaired then, and the wait ends.
       const reply = await commands.send(times.commandTimeout, (client) => client.get(redisKeys.fetchLock(name)))
       heartbeat.reportReply(reply)
       // One slow reply is no evidence about the lock.
-      if (reply.ok ? reply.value === null : !heartbeat.isTrusted) wait.end()
+      if (reply.ok ? reply.value !== null : heartbeat.isTrusted) return
+      this.#releases.off(eventOf(name), end)
+      end()
     }
     const interval = Math.min(MAX_CHECK_INTERVAL_MS, Math.max(times.commandTimeout, patience / 8))
-    const timer = setInterval(() => void check(), interval)
-    await wait.ended
-    clearInterval(timer)
-  }
-
-  #beginWait(name: string): Wait {
-    let resolve = () => {}
-    const ended = new Promise<void>((done) => {
-      resolve = done
-    })
-    const waits = this.#waits.get(name) ?? new Set()
-    const end = () => {
-      waits.delete(end)
-      if (waits.size === 0 && this.#waits.get(name) === waits) this.#waits.delete(name)
-      resolve()
-    }
-    this.#waits.set(name, waits.add(end))
-    return { ended, end }
+    return setInterval(() => void check(), interval)
   }
 }
 
-interface Wait {
-  readonly ended: Promise<void>
-  end(): void
+/** Another program may publish `error`, which an emitter throws without a listener. */
+function eventOf(name: string): string {
+  return `released ${name}`
 }
 
 /** The epochs are part of the name: a fetch that began before a write must not be joined after it. */
