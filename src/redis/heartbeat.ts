@@ -16,9 +16,26 @@ import { HEARTBEAT } from './scripts.ts'
 const KEEP_REGISTRATION = 0
 const UNREGISTER = -1
 
-export interface HeartbeatOptions extends TrustOptions {
+/**
+ * Why reads do not use Redis. `slow`: its replies come later than a read waits; writes wait longer. `lost`: there is no
+ * connection, Redis refuses commands, or invalidations are pending.
+ */
+type Outage = 'slow' | 'lost'
+
+/** What the store does after an outage. */
+interface Recovery {
+  /** Runs when Redis is reachable again, before it is trusted. False: not yet. */
+  restore(): Promise<boolean>
+  /** Redis lost its data. Everything that was read from it must be discarded. */
+  onGenerationChange(): void
+}
+
+interface HeartbeatOptions {
   readonly connection: RedisConnection
   readonly replica: string
+  readonly times: RedisTimes
+  readonly elapsed: () => number
+  readonly onEvent: OnStoreEvent
   /** Heartbeats are sent, but none has come back for a while. */
   readonly onSilence: () => void
 }
@@ -32,7 +49,6 @@ export interface HeartbeatFailure {
 
 export class Heartbeat {
   readonly #options: HeartbeatOptions
-  readonly #trust: Trust
   readonly #lease: LocalLease
   readonly #onBeat = new Set<() => void>()
   #recovery: Recovery = { restore: async () => true, onGenerationChange: () => {} }
@@ -45,34 +61,52 @@ export class Heartbeat {
   #refusedSince: number | undefined
   #silenceReportedAt = Number.NEGATIVE_INFINITY
   #running: Promise<boolean> | undefined
+  /** Redis answers, and this replica has sent its pending invalidations. */
+  #isUp = false
+  /** The causes that were reported in this outage. */
+  readonly #reported = new Set<string>()
+  #lostAt: number | undefined
+  #losses = 0
+  /** Before this time, replicas that were cut off with this one may not have sent their pending invalidations. */
+  #usableFrom = 0
+  /** Milliseconds; 0: there was none. */
+  #lastOutageMs = 0
+  #generation: string | undefined
 
   constructor(options: HeartbeatOptions) {
     this.#options = options
-    this.#trust = new Trust(options)
     this.#lease = new LocalLease(options)
   }
 
   /** Redis answers, and every replica that was cut off with this one had time to send its pending invalidations. */
   get isTrusted(): boolean {
-    return this.#trust.isUp && this.#options.connection.isReady && this.#trust.isUsable(this.#options.elapsed())
+    const { connection, elapsed } = this.#options
+    return this.#isUp && connection.isReady && elapsed() >= this.#usableFrom
   }
 
   /** Redis answers, and the last outage was shorter than a lease: what replicas leased there has not expired. */
   get hasLeases(): boolean {
     const { connection, times } = this.#options
-    return this.isTrusted || (this.#trust.isUp && connection.isReady && this.#trust.lastOutageMs < times.lease)
+    return this.isTrusted || (this.#isUp && connection.isReady && this.#lastOutageMs < times.lease)
   }
 
   /** Returns whether the local tier may be served without asking Redis. */
   hasLease(now = this.#options.elapsed()): boolean {
-    return this.#lease.covers(now) && this.#trust.isUsable(now)
+    return this.#lease.covers(now) && now >= this.#usableFrom
   }
 
-  /** Takes the generation of a reply. Returns false if it is another one than before. */
+  /**
+   * Takes the generation of a reply and returns false if it is another one than before. Fences and registrations were
+   * lost with the old one. For one lease, until every replica has set its own again, nothing is served or stored.
+   */
   observeGeneration(generation: string): boolean {
-    const isSame = this.#trust.observeGeneration(generation)
-    if (!isSame) this.#recovery.onGenerationChange()
-    return isSame
+    const { elapsed, times } = this.#options
+    const isSame = this.#generation === undefined || this.#generation === generation
+    this.#generation = generation
+    if (isSame) return true
+    this.#usableFrom = Math.max(this.#usableFrom, elapsed() + times.lease)
+    this.#recovery.onGenerationChange()
+    return false
   }
 
   /**
@@ -95,7 +129,7 @@ export class Heartbeat {
 
   /** When reads stopped using Redis; undefined if they use it. */
   get lostAt(): number | undefined {
-    return this.#trust.lostAt
+    return this.#lostAt
   }
 
   /** The latest failure while reads do not use Redis. Absent also while they wait for pending invalidations only. */
@@ -115,7 +149,7 @@ export class Heartbeat {
     while (!this.#isClosed && !(await this.#beatOnce()) && elapsed() < until) {
       await new Promise((resolve) => setTimeout(resolve, 10))
     }
-    if (!this.#trust.isUp) this.#trust.lose(this.#lastFailure?.outage, this.#lastFailure?.error)
+    if (!this.#isUp) this.#lose(this.#lastFailure)
     this.#schedule()
   }
 
@@ -127,7 +161,7 @@ export class Heartbeat {
     const { connection, onEvent } = this.#options
     if (reply.ok) this.#hasFailure = false
     else if (reply === TIMED_OUT) onEvent('timeout')
-    if (reply.ok || !this.#trust.isUp) return
+    if (reply.ok || !this.#isUp) return
     if (!connection.isReady) this.#noteFailure(reply)
     else if (!this.#hasFailure) this.#confirmFailure()
   }
@@ -146,7 +180,7 @@ export class Heartbeat {
 
   /** An invalidation could not be sent. Nothing is trusted until `restore` has sent it. */
   distrust(): void {
-    this.#trust.lose()
+    this.#lose()
   }
 
   /** Removes this replica from the registry, so that writers do not wait for it. */
@@ -160,7 +194,7 @@ export class Heartbeat {
   #schedule(): void {
     if (this.#isClosed) return
     const { times } = this.#options
-    const pause = this.#trust.isUp ? times.heartbeatInterval : times.retryInterval
+    const pause = this.#isUp ? times.heartbeatInterval : times.retryInterval
     this.#timer = setTimeout(() => void this.#beatOnce().then(() => this.#schedule()), pause)
     this.#timer.unref()
   }
@@ -177,7 +211,7 @@ export class Heartbeat {
     const { times, elapsed, onSilence } = this.#options
     for (const listener of this.#onBeat) listener()
     // A replica that cannot use its local tier is not registered: writes need not wait for its acknowledgement.
-    const reply = await this.#send(this.#lease.isSilent || !this.#trust.isUp ? KEEP_REGISTRATION : times.lease)
+    const reply = await this.#send(this.#lease.isSilent || !this.#isUp ? KEEP_REGISTRATION : times.lease)
     if (this.#isClosed) return false
     if (!reply.ok) {
       this.#noteFailure(reply)
@@ -190,7 +224,7 @@ export class Heartbeat {
     this.observeGeneration(generation)
     // After an outage or a loss of data, the others have a lease to register again.
     this.#otherReplicas = this.isTrusted ? otherReplicas : Math.max(otherReplicas, this.#otherReplicas)
-    if (!this.#trust.isUp) await this.#regain()
+    if (!this.#isUp) await this.#regain()
     else if (this.#lease.isSilent && elapsed() - this.#silenceReportedAt > 2 * times.socketTimeout) {
       this.#silenceReportedAt = elapsed()
       onSilence()
@@ -198,10 +232,38 @@ export class Heartbeat {
     return true
   }
 
+  /**
+   * Redis is reachable again. Trusts it once `restore` has sent what this replica could not send. Other replicas may
+   * have acknowledged writes that they could not record: they get one lease to do so. At the first connection, there
+   * is nothing to wait for.
+   */
   async #regain(): Promise<void> {
-    await this.#trust.regain(() => this.#recovery.restore())
+    const { elapsed, times, onEvent } = this.#options
+    const losses = this.#losses
+    // If Redis was lost meanwhile, new invalidations may be pending.
+    if (!(await this.#recovery.restore()) || this.#losses !== losses) return
+    if (this.#lostAt !== undefined) {
+      this.#lastOutageMs = elapsed() - this.#lostAt
+      this.#usableFrom = elapsed() + times.lease
+      onEvent('reachable')
+    }
+    this.#isUp = true
+    this.#lostAt = undefined
+    this.#reported.clear()
     // Registers this replica, which gives it its next lease.
-    if (this.#trust.isUp) this.sendNow()
+    this.sendNow()
+  }
+
+  /** Reports each cause once in an outage. Without a failure: invalidations are pending. */
+  #lose(failure?: HeartbeatFailure): void {
+    const { elapsed, onEvent } = this.#options
+    this.#losses += 1
+    const cause = `${failure?.outage} ${explainFailure(failure?.error ?? '').cause}`
+    const isNew = failure === undefined ? this.#lostAt === undefined : !this.#reported.has(cause)
+    if (isNew) onEvent(failure?.outage === 'slow' ? 'slow' : 'unreachable', failure?.error)
+    this.#reported.add(cause)
+    this.#isUp = false
+    this.#lostAt ??= elapsed()
   }
 
   /** Takes the failure of a heartbeat, or that there is no connection. */
@@ -210,8 +272,8 @@ export class Heartbeat {
     const isLate = reply === TIMED_OUT && connection.isReady
     this.#refusedSince = isLate ? undefined : (this.#refusedSince ?? elapsed())
     this.#lastFailure = { outage: isLate ? 'slow' : 'lost', error: reply.error }
-    if (this.#trust.isUp && connection.isReady && !this.#hasFailure) this.#confirmFailure()
-    else if (this.#trust.isUp || this.lostAt !== undefined) this.#trust.lose(this.#lastFailure.outage, reply.error)
+    if (this.#isUp && connection.isReady && !this.#hasFailure) this.#confirmFailure()
+    else if (this.#isUp || this.#lostAt !== undefined) this.#lose(this.#lastFailure)
   }
 
   #confirmFailure(): void {
@@ -229,119 +291,17 @@ export class Heartbeat {
   }
 }
 
-export interface TrustOptions {
-  readonly times: RedisTimes
-  readonly elapsed: () => number
-  readonly onEvent: OnStoreEvent
-}
-
-/**
- * Why reads do not use Redis. `slow`: its replies come later than a read waits; writes wait longer. `lost`: there is no
- * connection, Redis refuses commands, or invalidations are pending.
- */
-export type Outage = 'slow' | 'lost'
-
-/** What the store does after an outage. */
-export interface Recovery {
-  /** Runs when Redis is reachable again, before it is trusted. False: not yet. */
-  restore(): Promise<boolean>
-  /** Redis lost its data. Everything that was read from it must be discarded. */
-  onGenerationChange(): void
-}
-
-export class Trust {
-  readonly #options: TrustOptions
-  #isUp = false
-  readonly #reported = new Set<string>()
-  #lostAt: number | undefined
-  #losses = 0
-  #usableFrom = 0
-  #lastOutageMs = 0
-  #generation: string | undefined
-
-  constructor(options: TrustOptions) {
-    this.#options = options
-  }
-
-  /** Redis answers, and this replica has sent its pending invalidations. */
-  get isUp(): boolean {
-    return this.#isUp
-  }
-
-  /** When reads stopped using Redis; undefined if they use it. */
-  get lostAt(): number | undefined {
-    return this.#lostAt
-  }
-
-  /** Length of the last outage in milliseconds; 0 if there was none. */
-  get lastOutageMs(): number {
-    return this.#lastOutageMs
-  }
-
-  /** Has every replica that was cut off with this one had a lease of time to send its pending invalidations? */
-  isUsable(now: number): boolean {
-    return now >= this.#usableFrom
-  }
-
-  /**
-   * Takes the generation of a reply and returns false if it is another one than before. Fences and registrations were
-   * lost with the old one. For one lease, until every replica has set its own again, nothing is served or stored.
-   */
-  observeGeneration(generation: string): boolean {
-    const { elapsed, times } = this.#options
-    const hasChanged = this.#generation !== undefined && this.#generation !== generation
-    this.#generation = generation
-    if (hasChanged) this.#usableFrom = Math.max(this.#usableFrom, elapsed() + times.lease)
-    return !hasChanged
-  }
-
-  /** Reports each cause once in an outage. Without `outage`: invalidations are pending. */
-  lose(outage?: Outage, reason?: string): void {
-    this.#losses += 1
-    const cause = `${outage} ${explainFailure(reason ?? '').cause}`
-    const isNew = outage === undefined ? this.#lostAt === undefined : !this.#reported.has(cause)
-    if (isNew) this.#options.onEvent(outage === 'slow' ? 'slow' : 'unreachable', reason)
-    this.#reported.add(cause)
-    this.#isUp = false
-    this.#lostAt ??= this.#options.elapsed()
-  }
-
-  /**
-   * Redis is reachable again. Trusts it once `restore` has sent what this replica could not send. Other replicas may
-   * have acknowledged writes that they could not record: they get one lease to do so. At the first connection, there
-   * is nothing to wait for.
-   */
-  async regain(restore: () => Promise<boolean>): Promise<void> {
-    const { elapsed, times, onEvent } = this.#options
-    const losses = this.#losses
-    // If Redis was lost meanwhile, new invalidations may be pending.
-    if (!(await restore()) || this.#losses !== losses) return
-    if (this.#lostAt !== undefined) {
-      this.#lastOutageMs = elapsed() - this.#lostAt
-      this.#usableFrom = elapsed() + times.lease
-      onEvent('reachable')
-    }
-    this.#isUp = true
-    this.#lostAt = undefined
-    this.#reported.clear()
-  }
-}
-
 /** Heartbeats whose return is awaited. One that returns later gives no lease worth having. */
 const MAX_IN_FLIGHT = 16
 
-export interface LocalLeaseOptions {
-  readonly times: RedisTimes
-  readonly elapsed: () => number
-}
-
-export class LocalLease {
-  readonly #options: LocalLeaseOptions
+/** Until when the local tier may be served, by the heartbeats that came back. */
+class LocalLease {
+  readonly #options: Pick<HeartbeatOptions, 'times' | 'elapsed'>
   readonly #sent = new Map<string, number>()
   #until = Number.NEGATIVE_INFINITY
   #receivedAt: number
 
-  constructor(options: LocalLeaseOptions) {
+  constructor(options: Pick<HeartbeatOptions, 'times' | 'elapsed'>) {
     this.#options = options
     this.#receivedAt = options.elapsed()
   }

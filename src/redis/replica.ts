@@ -83,6 +83,7 @@ export class RedisReplica {
 
   constructor(options: RedisReplicaOptions) {
     const times = { ...DEFAULT_TIMES, ...options.times }
+    const onEvent = options.onEvent ?? (() => {})
     this.times = times
     this.elapsed = options.elapsed ?? (() => performance.now())
     const onError = (error: unknown) => this.wrongTypes.take(error)
@@ -95,14 +96,14 @@ export class RedisReplica {
       replica: this.id,
       times,
       elapsed: this.elapsed,
-      onEvent: options.onEvent ?? (() => {}),
+      onEvent,
       onSilence: () => this.#subscriber.reconnect(),
     })
     this.wrongTypes = new WrongTypes({
       connection: this.commands,
       timeout: times.bulkTimeout,
       elapsed: this.elapsed,
-      onEvent: options.onEvent ?? (() => {}),
+      onEvent,
     })
     this.heartbeat.onBeat(() => this.wrongTypes.recheck())
   }
