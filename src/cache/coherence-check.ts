@@ -27,12 +27,9 @@ export interface CoherenceOutcome {
   readonly failure?: string
 }
 
-export interface CoherenceCheck {
-  /** `others`: the names of the other replicas. A call during a check returns its outcome. */
-  run(others: readonly string[]): Promise<CoherenceOutcome>
-}
+export type CoherenceCheck = ReturnType<typeof createCoherenceCheck>
 
-export interface CoherenceCheckPorts {
+interface CoherenceCheckPorts {
   readonly calls: ReplicaCalls
   readonly store: Pick<CacheStore, 'lookup' | 'store' | 'fence'>
   /** The name of this replica. */
@@ -46,7 +43,6 @@ const ROUNDS = 10
 const MAX_DURATION_MS = 20_000
 const CALL_TIMEOUT_MS = 2000
 const TTL_MS = 60_000
-const PATH = '/cache'
 
 type Request =
   | { readonly kind: 'name' }
@@ -55,13 +51,14 @@ type Request =
   | { readonly kind: 'write'; readonly entry: string }
 
 /** The replica with this `name` answers from now on. */
-export function createCoherenceCheck(ports: CoherenceCheckPorts): CoherenceCheck {
+export function createCoherenceCheck(ports: CoherenceCheckPorts) {
   let running: Promise<CoherenceOutcome> | undefined
   ports.calls.answerWith((request) =>
     answer(ports, request).catch((error: Error) => ({ error: error.message.slice(0, 300) })),
   )
   return {
-    run: (others) => {
+    /** `others`: the names of the other replicas. A call during a check returns its outcome. */
+    run: (others: readonly string[]): Promise<CoherenceOutcome> => {
       running ??= check(ports, others).finally(() => {
         running = undefined
       })
@@ -125,25 +122,17 @@ async function findReplicas({ calls }: CoherenceCheckPorts, expected: number): P
 }
 
 /** Another program may have published the request, so it reaches no entry but those of checks. */
-async function answer({ store, name }: CoherenceCheckPorts, request: unknown): Promise<object> {
-  const [kind, entry = '', value = ''] = [
-    ownText(request, 'kind'),
-    ownText(request, 'entry'),
-    ownText(request, 'value'),
-  ]
-  const tags = [`coherence-check:${entry}`]
-  if (kind === 'name') return { name }
-  if (kind === 'write') return write(store, tags)
-  if (kind === 'read') return read(store, tags, value)
+async function answer(ports: CoherenceCheckPorts, request: unknown): Promise<object> {
+  const kind = ownText(request, 'kind')
+  const tag = `coherence-check:${ownText(request, 'entry') ?? ''}`
+  if (kind === 'name') return { name: ports.name }
+  if (kind === 'write') return write(ports, tag)
+  if (kind === 'read') return read(ports, tag, ownText(request, 'value') ?? '')
   throw new Error('the replica has another version')
 }
 
-async function read(
-  store: CoherenceCheckPorts['store'],
-  tags: readonly string[],
-  value: string,
-): Promise<CoherenceRead> {
-  const [key = ''] = tags
+async function read({ store }: CoherenceCheckPorts, key: string, value: string): Promise<CoherenceRead> {
+  const tags = [key]
   const since = performance.now()
   const lookup = await store.lookup(key, tags)
   const isUsable = lookup.kind !== 'unavailable' && !lookup.epochs.fenced
@@ -154,14 +143,14 @@ async function read(
   if (!isUsable) return { value, cacheStatus: 'manager-edge; fwd=bypass' }
   const times = { ttl: TTL_MS, staleWhileRevalidate: 0, staleIfError: 0, fetchTime: performance.now() - since }
   const response = { status: 200, body: Buffer.from(value), etag: '""', forms: new StoredForms(), ...times }
-  const info = { url: `${PATH}#coherence-check`, group: 'manager', endpoint: PATH, scope: 'rights', tags }
+  const info = { url: '/cache#coherence-check', group: 'manager', endpoint: '/cache', scope: 'rights', tags }
   await store.store({ key, tags, epochs: lookup.epochs, response, info })
   return { value, cacheStatus: 'manager-edge; fwd=uri-miss; stored' }
 }
 
 /** As a write whose node answers at once. */
-async function write(store: CoherenceCheckPorts['store'], tags: readonly string[]): Promise<object> {
-  const fence = await store.fence(tags)
+async function write({ store }: CoherenceCheckPorts, tag: string): Promise<object> {
+  const fence = await store.fence([tag])
   const isLifted = await fence.lift([])
   if (fence.state !== 'active' || !isLifted) throw new Error('Redis has not confirmed the invalidation')
   return {}

@@ -106,23 +106,16 @@ export interface DivergenceCheckSettings {
   readonly maxPerSecond: number
 }
 
-export interface DivergenceCheckPorts extends Pick<CachePorts, 'hasIdleCapacity' | 'clock' | 'onEvent'> {
-  readonly store: Pick<CacheIndex, 'peek'>
-  readonly divergenceCheck?: () => DivergenceCheckSettings
-}
-
 type Hit = Extract<Lookup, { kind: 'hit' }>
 
 /** Starts a comparison for some of the hits; returns at once and never throws. */
 export type DivergenceCheck = (context: ReadContext, hit: Hit) => void
 
-/** Returns `undefined` if hits are not verified. */
 export function createDivergenceCheck(
-  ports: DivergenceCheckPorts,
+  settings: () => DivergenceCheckSettings,
+  ports: Pick<CachePorts, 'hasIdleCapacity' | 'clock' | 'onEvent'> & { readonly store: Pick<CacheIndex, 'peek'> },
   next: Handler<EdgeRead>,
-): DivergenceCheck | undefined {
-  const settings = ports.divergenceCheck
-  if (settings === undefined) return undefined
+): DivergenceCheck {
   const takeFromBudget = rateBudget(() => settings().maxPerSecond, ports.clock)
   const running = new Set<string>()
   const callNodes = tracedSeparately('verify', next)
@@ -137,14 +130,14 @@ export function createDivergenceCheck(
     running.add(target.key)
     const { group, name: route } = target.policy
     const { age } = hit.response
-    void compare(ports, callNodes, context, hit)
+    void compare(ports.store, callNodes, context, hit)
       .then((outcome) => ports.onEvent({ kind: 'verified', group, route, age, outcome }))
       .finally(() => running.delete(target.key))
   }
 }
 
 async function compare(
-  { store }: DivergenceCheckPorts,
+  store: Pick<CacheIndex, 'peek'>,
   callNodes: Handler<EdgeRead>,
   { request, target }: ReadContext,
   { epochs, response: { body: stored } }: Hit,

@@ -22,24 +22,7 @@ import { type Shared, SingleFlight, type Work } from './single-flight.ts'
 import type { Snapshots } from './snapshots/stage.ts'
 import { localLifetime } from './stores/local-entries.ts'
 
-export interface Fetcher {
-  /** Shares any call in flight for the same epochs. */
-  fetchShared(context: ReadContext): Promise<FetchResult>
-  /** Shares only a call that starts from now on; `store`: whether its response may be stored. */
-  fetchLatest(context: ReadContext, store: boolean): Promise<FetchResult>
-  /**
-   * Fetches for later requests, unless a refresh is under way, or a fetch within the last second failed or gave a response
-   * that may not be stored. Never rejects.
-   */
-  refresh(context: ReadContext): Promise<void>
-  /** Returns the error with which nodes failed to answer this request, if it is recent or a refresh tries them again. */
-  recentFailure(context: ReadContext): number | undefined
-  /**
-   * Whether the last fetch was answered with an error, although a stored response could have been served stale; of a
-   * response that is served stale only while it is hot, also whether the last fetch failed.
-   */
-  wasRefused(context: ReadContext): boolean
-}
+export type Fetcher = ReturnType<typeof createFetcher>
 
 /** After this many fetch locks of other replicas ended without a stored response, fetch without a lock. */
 const MAX_LOCK_ATTEMPTS = 3
@@ -61,17 +44,23 @@ interface Failure {
 const nothingToRefresh = Promise.resolve()
 
 /** `findSnapshot`: finds what can answer a request without a call to the nodes. */
-export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, findSnapshot: Snapshots['find']): Fetcher {
+export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, findSnapshot: Snapshots['find']) {
   const flights = new SingleFlight<FetchResult>()
   const computations = new SingleFlight<FetchResult | undefined>()
   const outcomes = new Outcomes(ports.clock)
   const refreshing = new Set<string>()
   const refreshHandler = tracedSeparately('refresh', next)
   return {
-    recentFailure: ({ target: { key } }) =>
+    /** Returns the error with which nodes failed to answer this request, if it is recent or a refresh tries them again. */
+    recentFailure: ({ target: { key } }: ReadContext) =>
       refreshing.has(key) ? outcomes.lastFailure(key) : outcomes.lastFailure(key, RECENT_FAILURE_MS),
-    wasRefused: ({ target }) => outcomes.isRefused(target.key),
-    fetchShared: async (context) => {
+    /**
+     * Whether the last fetch was answered with an error, although a stored response could have been served stale; of a
+     * response that is served stale only while it is hot, also whether the last fetch failed.
+     */
+    wasRefused: ({ target }: ReadContext) => outcomes.isRefused(target.key),
+    /** Shares any call in flight for the same epochs. */
+    fetchShared: async (context: ReadContext): Promise<FetchResult> => {
       const computed = await computeShared(context)
       if (computed !== undefined) return computed
       const work = workOf(context, (own) => fetchAndNoteFailure(next, own), true)
@@ -79,7 +68,8 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, findSn
       const { signal } = context.request.client
       return resultOf(ports, await ownIfRefused(work, (shared) => flights.join(id, signal, shared)), context)
     },
-    fetchLatest: async (context, store) => {
+    /** Shares only a call that starts from now on; `store`: whether its response may be stored. */
+    fetchLatest: async (context: ReadContext, store: boolean): Promise<FetchResult> => {
       const run = async (own: ReadContext) =>
         awaitStore(await callNodes(ports, next, own, store ? await lookUp(ports, own) : own.lookup))
       const work = workOf(context, run, store)
@@ -87,7 +77,11 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, findSn
       const { signal } = context.request.client
       return resultOf(ports, await ownIfRefused(work, (shared) => flights.joinNext(id, signal, shared)), context)
     },
-    refresh: (context) => {
+    /**
+     * Fetches for later requests, unless a refresh is under way, or a fetch within the last second failed or gave a response
+     * that may not be stored. Never rejects.
+     */
+    refresh: (context: ReadContext): Promise<void> => {
       const { key } = context.target
       // Each stale hit comes here, so it must cost little while the refresh is under way.
       if (refreshing.has(key) || outcomes.isPaused(key)) return nothingToRefresh

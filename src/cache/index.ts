@@ -1,10 +1,9 @@
 /** Builds the cache: a stage around reads, a stage around writes, and what explains it. */
-import type { SnapshotState } from '../core/cache-index.ts'
-import type { Caller, EdgeRead, EdgeRequest, EdgeWrite, Stage } from '../core/request.ts'
+import type { Caller, EdgeRead, EdgeRequest } from '../core/request.ts'
 import { type TimeLimits, timeLimitOf } from '../core/timing.ts'
 import type { CachePorts } from './call-nodes.ts'
 import { createReplicationLag, invalidate } from './invalidate.ts'
-import { type CacheTarget, createTargetResolver, type KeySettings, type ResolveTarget, scopesOf } from './key.ts'
+import { createTargetResolver, scopesOf, type TargetOptions } from './key.ts'
 import { type ReadThroughPorts, readThrough } from './read-through.ts'
 import { MIN_HITS, type RefreshAheadOptions } from './refresh-ahead.ts'
 import type { SnapshotSettings } from './snapshots/build.ts'
@@ -20,10 +19,7 @@ type OptionalPorts = Partial<
   Pick<ReadThroughPorts, 'isSilent' | 'waitForRead' | 'clock' | 'onEvent' | 'refreshAhead' | 'divergenceCheck'>
 >
 
-export interface CacheOptions extends Pick<CachePorts, 'store' | 'lifetimesOf' | 'hasIdleCapacity'>, OptionalPorts {
-  readonly key: () => KeySettings
-  /** Returns all nodes, master first. */
-  readonly nodes: () => readonly { readonly name: string }[]
+export interface CacheOptions extends Pick<CachePorts, 'store' | 'hasIdleCapacity'>, TargetOptions, OptionalPorts {
   readonly limits: () => TimeLimits
   /** Read for each request: the layout of the nodes may change. Absent: the classic one. */
   readonly nodeReads?: () => NodeReads
@@ -35,25 +31,15 @@ export interface CacheOptions extends Pick<CachePorts, 'store' | 'lifetimesOf' |
   readonly trial?: boolean
 }
 
-export interface CacheStages {
-  readonly readThrough: Stage<EdgeRead>
-  readonly invalidate: Stage<EdgeWrite>
-  readonly resolveTarget: ResolveTarget
-  /** Returns the scopes of the stored responses that the caller may be served. */
-  readonly scopesOf: (caller: Caller) => ReadonlySet<string>
-  /** Returns the place of the snapshot that can answer a request; `undefined`: there is none. */
-  readonly snapshotTargetOf: (request: EdgeRead) => CacheTarget | undefined
-  /** Returns the snapshots whose rows this process has. */
-  readonly snapshots: () => readonly SnapshotState[]
-}
-
 /** Two checks of the worker nodes, which check for changes every 9 s. */
 const REPLICATION_LAG_MS = 18_000
 /** A replica that holds a fetch lock counts as dead this long after its call must have ended. */
 const LOCK_GRACE_MS = 2000
 const REFRESH_AHEAD: RefreshAheadOptions = { maxConcurrent: 4, minHits: MIN_HITS }
 
-export function createCache(options: CacheOptions): CacheStages {
+export type CacheStages = ReturnType<typeof createCache>
+
+export function createCache(options: CacheOptions) {
   const { store, nodes, limits, lifetimesOf, hasIdleCapacity, divergenceCheck } = options
   const { clock = () => performance.now(), onEvent = () => {}, nodeReads = () => CLASSIC_READS } = options
   const replicationLag = createReplicationLag({ period: options.replicationLag ?? (() => REPLICATION_LAG_MS), clock })
@@ -81,9 +67,13 @@ export function createCache(options: CacheOptions): CacheStages {
   })
   return {
     resolveTarget,
-    scopesOf: (caller) => scopesOf(caller, options.key()),
+    /** Returns the scopes of the stored responses that the caller may be served. */
+    scopesOf: (caller: Caller) => scopesOf(caller, options.key()),
+    /** Returns the snapshots whose rows this process has. */
     snapshots: () => rows.states(),
-    snapshotTargetOf: (request) => (snapshots ? derivableOf({ snapshots, resolveTarget }, request)?.target : undefined),
+    /** Returns the place of the snapshot that can answer a request; `undefined`: there is none. */
+    snapshotTargetOf: (request: EdgeRead) =>
+      snapshots ? derivableOf({ snapshots, resolveTarget }, request)?.target : undefined,
     readThrough: options.trial ? trial({ store, resolveTarget, onEvent }, cacheStage) : cacheStage,
     invalidate: invalidate({ store, replicationLag, master, onEvent, timeLimitOf: timeLimit, clock }),
   }

@@ -123,22 +123,19 @@ const REPLICATED_FAMILY = 'group:'
  * Worker nodes check for changes of replicated data every 9 s. Until two checks have passed after a change, a worker
  * may still answer with older data, so reads of it go to the master only.
  */
-export interface ReplicationLag {
-  /** Called for a write through this replica of the edge. */
-  noteWrite(tags: readonly Tag[]): void
-  /** Returns the state of the copies of data with these tags. Writes through other replicas show in the epochs of the lookup. */
-  stateOf(tags: readonly Tag[], lookup: Lookup): CopyState
-}
+export type ReplicationLag = ReturnType<typeof createReplicationLag>
 
 /** `period` returns milliseconds. A write through another replica counts from when this replica first sees its epochs. */
-export function createReplicationLag({ period, clock }: { period: () => number; clock: () => number }): ReplicationLag {
+export function createReplicationLag({ period, clock }: { period: () => number; clock: () => number }) {
   const lagEnds = new Map<Tag, number>()
   const knownEpochs = new Map<Tag, { readonly epoch: string; readonly since: number }>()
   return {
-    noteWrite: (tags) => {
+    /** To be called for a write through this replica of the edge. */
+    noteWrite: (tags: readonly Tag[]): void => {
       for (const tag of tags) if (isReplicated(tag)) lagEnds.set(tag, clock() + period())
     },
-    stateOf: (tags, lookup) => {
+    /** Returns the state of the copies of data with these tags. Writes through other replicas show in the epochs of the lookup. */
+    stateOf: (tags: readonly Tag[], lookup: Lookup): CopyState => {
       const replicated = tags.filter(isReplicated)
       if (replicated.length === 0) return 'current'
       if (lookup.kind === 'unavailable') return replicated.some(isLagging) ? 'lagging' : 'unknown'

@@ -4,7 +4,7 @@
  * so that no value can imitate a delimiter, and the whole passes through an HMAC, so that clients cannot choose a key.
  */
 import { createHash, createHmac } from 'node:crypto'
-import type { Contract, Param, Tag } from '../catalogue/endpoint.ts'
+import type { Param, Tag } from '../catalogue/endpoint.ts'
 import { namesSecret } from '../core/access.ts'
 import type { StoredResponseInfo } from '../core/cache-index.ts'
 import { nameOf } from '../core/endpoint-names.ts'
@@ -43,12 +43,8 @@ export interface TargetOptions {
   /** Returns another object after each reload of the configuration: targets are then resolved again. */
   readonly key: () => KeySettings
   /** Returns all nodes, master first. Another array does not mean that they have changed. */
-  readonly nodes: () => readonly NamedNode[]
+  readonly nodes: () => readonly { readonly name: string }[]
   readonly lifetimesOf: LifetimesOf
-}
-
-interface NamedNode {
-  readonly name: string
 }
 
 /** What a target depends on besides its request. */
@@ -59,24 +55,24 @@ interface KeyBasis {
   readonly nodes: string
 }
 
-export function createTargetResolver({ key, nodes, lifetimesOf }: TargetOptions): ResolveTarget {
-  const basisNow = followBasis(key, nodes)
+export function createTargetResolver(options: TargetOptions): ResolveTarget {
+  const basisNow = followBasis(options)
   return (request) => {
     const { endpoint, query } = request
     const policy = compilePolicy(endpoint)
     if (typeof policy === 'string') return policy
     if (policy.rawWhen !== undefined && Object.hasOwn(query, policy.rawWhen)) return 'a file is streamed, not stored'
     if (namesSecret(endpoint, query)) return 'it names a field that holds a secret'
-    if (lifetimesOf(policy.group, policy.name).ttl <= 0) return 'its TTL is set to 0'
+    if (options.lifetimesOf(policy.group, policy.name).ttl <= 0) return 'its TTL is set to 0'
     const basis = basisNow()
     return { ...resolve(request, policy, basis), isCurrent: () => basisNow() === basis }
   }
 }
 
 /** Returns a function that returns the present basis: the same object while settings and names of nodes are the same. */
-function followBasis(key: () => KeySettings, nodes: () => readonly NamedNode[]): () => KeyBasis {
+function followBasis({ key, nodes }: Pick<TargetOptions, 'key' | 'nodes'>): () => KeyBasis {
   let basis: KeyBasis | undefined
-  let seen: readonly NamedNode[] | undefined
+  let seen: ReturnType<TargetOptions['nodes']> | undefined
   return () => {
     const settings = key()
     const all = nodes()
@@ -101,33 +97,24 @@ function resolve(request: EdgeRead, policy: CompiledPolicy, basis: KeyBasis): Om
 
 type NamedValues = readonly (readonly [string, string])[]
 
-/** A request in the one form that all its spellings share: defaults filled in, names sorted. */
-interface CanonicalRequest {
-  /** The contracts share paths, and their responses differ. */
-  readonly contract: Contract
-  readonly path: string
-  readonly params: NamedValues
-  readonly query: NamedValues
-  /** `everyone`, or a digest of permissions, with the name of the user where responses depend on it. */
-  readonly scope: string
-  /** The node whose part of a joined response this is. */
-  readonly node: string | undefined
-  /** Of a joined response: the names of all nodes, since a response of other nodes is another response. */
-  readonly nodes: string
-  readonly isSnapshot: boolean
-}
+type CanonicalRequest = ReturnType<typeof canonicalRequest>
 
-function canonicalRequest(request: EdgeRead, policy: CompiledPolicy, { settings, nodes }: KeyBasis): CanonicalRequest {
+/** Returns a request in the one form that all its spellings share: defaults filled in, names sorted. */
+function canonicalRequest(request: EdgeRead, policy: CompiledPolicy, { settings, nodes }: KeyBasis) {
   const { endpoint, params, query, caller, extent } = request
   const node = nodeOf(request)
   const isSnapshot = extent === 'allRows'
   return {
+    // The contracts share paths, and their responses differ.
     contract: endpoint.contract,
     path: endpoint.path,
     params: canonicalValues(policy.params, params),
     query: isSnapshot ? [] : canonicalValues(policy.query, query),
+    /** `everyone`, or a digest of permissions, with the name of the user where responses depend on it. */
     scope: scopeOf(caller, policy, settings),
+    /** The node whose part of a joined response this is. */
     node,
+    // A joined response of other nodes is another response.
     nodes: policy.isJoined && node === undefined ? nodes : '',
     isSnapshot,
   }

@@ -58,20 +58,11 @@ interface Lifetimes {
   readonly staleWhileHotMs?: number
 }
 
-export interface EffectiveLifetimes {
-  /** Of endpoints without a TTL of their own, and whose responses may be served stale. */
-  readonly groups: Readonly<Record<string, Lifetimes>>
-  readonly endpoints: Readonly<Record<string, Lifetimes & { readonly group: CacheGroup }>>
-}
-
 /** `policies`: of all endpoints whose responses are stored, by path. */
-export function effectiveLifetimes(
-  policies: ReadonlyMap<string, CompiledPolicy>,
-  lifetimesOf: LifetimesOf,
-): EffectiveLifetimes {
+export function effectiveLifetimes(policies: ReadonlyMap<string, CompiledPolicy>, lifetimesOf: LifetimesOf) {
   const groups = [...new Set([...policies.values()].map(({ group }) => group))].sort()
   return {
-    // No endpoint has an empty path, so none has a TTL of its own here.
+    // Of endpoints without a TTL of their own, and whose responses may be served stale: no endpoint has an empty path.
     groups: Object.fromEntries(groups.map((group) => [group, inMilliseconds(lifetimesOf(group, ''))])),
     endpoints: Object.fromEntries(
       [...policies].map(([path, policy]) => {

@@ -14,6 +14,7 @@ import { CACHE_OFF, explain } from './explain.ts'
 import { effectiveLifetimes } from './lifetimes.ts'
 import { type CacheForm, classicForm, type FoundResponses, type ListedEntries, newerForm } from './operation-forms.ts'
 import { listPurged, type PurgePorts, policyByName, purge, purgeCostOf, purgeScopeOf } from './purge.ts'
+import { createMemoryStore } from './stores/memory-store.ts'
 
 export interface CacheOperationsPorts extends PurgePorts {
   /** Returns the scopes of the stored responses that the caller may be served. Absent: there are no stored responses. */
@@ -28,15 +29,7 @@ export interface CacheOperationsPorts extends PurgePorts {
 
 /** The ports if no cache is configured. */
 export const disabledCache: CacheOperationsPorts = {
-  index: {
-    peek: async () => ({ kind: 'unavailable' }),
-    list: async () => [],
-    count: async () => new Map(),
-    page: async () => ({ rows: [], total: 0 }),
-    find: async () => undefined,
-    purge: async () => 'done',
-    purgeCount: () => 0,
-  },
+  index: createMemoryStore({ bytes: () => 0 }),
   defaultDuration: () => 0,
   lifetimesOf: () => ({ ttl: 0, staleWhileRevalidate: 0, staleIfError: 0 }),
   enabled: false,

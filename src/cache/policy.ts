@@ -119,23 +119,20 @@ function compileReadTags(
   }
 }
 
-export interface InvalidatedTags {
-  /** Known before the request is sent to a node. */
-  readonly fromRequest: readonly Tag[]
-  /** Named by the response. Without `data`, or without the named field in it, the wildcard of the family. */
-  fromResponse(data?: unknown): readonly Tag[]
-}
+export type InvalidatedTags = ReturnType<typeof invalidatedTags>
 
 /** Returns the tags that a write invalidates; `master` is the name of the master node. */
-export function invalidatedTags(record: WriteEndpoint, request: EdgeWrite, master: string): InvalidatedTags {
+export function invalidatedTags(record: WriteEndpoint, request: EdgeWrite, master: string) {
   const templates = record.invalidates.flatMap((entry) => applicableTags(entry, request)).map(parseTag)
   const expandAll = (chosen: readonly (readonly TemplatePart[])[], data?: unknown) => [
     ...new Set(chosen.flatMap((parts) => expand(parts, { request, master, data }))),
   ]
   const needingResponse = templates.filter(needsResponse)
   return {
+    /** Known before the request is sent to a node. */
     fromRequest: expandAll(templates.filter((parts) => !needsResponse(parts))),
-    fromResponse: (data) => expandAll(needingResponse, data),
+    /** Named by the response. Without `data`, or without the named field in it, the wildcard of the family. */
+    fromResponse: (data?: unknown) => expandAll(needingResponse, data),
   }
 }
 
@@ -157,6 +154,11 @@ export function parseTag(tag: Tag): readonly TemplatePart[] {
   return pieces.map((piece) => (piece.startsWith('{') ? parsePlace(piece.slice(1, -1)) : piece))
 }
 
+/** Returns the pattern of the tags that a template makes, where `anyValue` is the pattern of its values. */
+export function patternOf(parts: readonly TemplatePart[], anyValue: string): string {
+  return parts.map((part) => (isText(part) ? part.replaceAll(/\W/g, '\\$&') : anyValue)).join('')
+}
+
 /**
  * `body.ids` is the field `ids` of the body, `agent_id` is in the path, `master` is the name of the master node, `caller` that of
  * the user.
@@ -167,7 +169,7 @@ function parsePlace(place: string): Exclude<TemplatePart, string> {
   return dot < 0 ? { from: 'path', name: place } : { from: place.slice(0, dot), name: place.slice(dot + 1) }
 }
 
-export function isText(part: TemplatePart): part is string {
+function isText(part: TemplatePart): part is string {
   return typeof part === 'string'
 }
 

@@ -14,7 +14,7 @@ import type { CacheIndex } from '../core/response.ts'
 import { compareTexts, inTurns, selectFirst } from '../core/turns.ts'
 import { type ExplainPorts, snapshotKeyOf } from './explain.ts'
 import { type LifetimesOf, staleTimesOf } from './lifetimes.ts'
-import { type CompiledPolicy, compilePolicy, isText, parseTag } from './policy.ts'
+import { type CompiledPolicy, compilePolicy, parseTag, patternOf } from './policy.ts'
 import { endpointTag } from './stores/epochs.ts'
 import { staleBound } from './stores/local-entries.ts'
 
@@ -179,14 +179,6 @@ export function mayBeReadTag(tag: Tag): boolean {
 function patternsOf(record: Endpoint): readonly string[] {
   const policy = compilePolicy(record)
   if (typeof policy === 'string' || !('cache' in record) || 'never' in record.cache) return []
-  const named = record.cache.tags.map((tag) =>
-    parseTag(tag)
-      .map((part) => (isText(part) ? escaped(part) : '.+'))
-      .join(''),
-  )
-  return [...['cache', `cache:${policy.group}`, endpointTag(policy.name)].map(escaped), ...named, 'node:.+']
-}
-
-function escaped(text: string): string {
-  return text.replaceAll(/\W/g, '\\$&')
+  const named = ['cache', `cache:${policy.group}`, endpointTag(policy.name), ...record.cache.tags, 'node:{path}']
+  return named.map((tag) => patternOf(parseTag(tag), '.+'))
 }

@@ -49,7 +49,8 @@ export function readThrough(ports: ReadThroughPorts): Stage<EdgeRead> {
     const source = snapshots && createSnapshots({ ...ports, ...snapshots }, next, (request) => read(request))
     const fetcher = createFetcher(ports, source?.fetch ?? next, source?.find ?? (() => undefined))
     const refreshAhead = createRefreshAhead(ports.refreshAhead, { ...ports, refresh: fetcher.refresh })
-    const path = { ports, fetcher, refreshAhead, divergenceCheck: createDivergenceCheck(ports, next) }
+    const divergenceCheck = ports.divergenceCheck && createDivergenceCheck(ports.divergenceCheck, ports, next)
+    const path = { ports, fetcher, refreshAhead, divergenceCheck }
     const read: Handler<EdgeRead> = (request) => {
       const target = ports.resolveTarget(request)
       if (typeof target === 'string' || request.reuse === 'noStore') return next(request)
@@ -117,7 +118,7 @@ const NO_CLIENT: RequestClient = new AbortController()
 function repeatOf(path: ReadPath, context: ReadContext): StoredOrigin['repeat'] {
   const { store } = path.ports
   const { request, target } = context
-  const { key, digest, tags, info } = target
+  const { key, tags, info } = target
   if (info.scope !== EVERYONE || request.reuse !== 'allowed') return undefined
   // Without the objects of this very request, which would stay in memory as long as the function does.
   const { trace: _, ...others } = request
@@ -129,14 +130,7 @@ function repeatOf(path: ReadPath, context: ReadContext): StoredOrigin['repeat'] 
     const again = { request: later, target, lookup }
     path.refreshAhead.onHit(again, lookup.response)
     path.divergenceCheck?.(again, lookup)
-    const { response } = lookup
-    const origin = {
-      kind: 'stored',
-      response,
-      status: { ttl: response.ttl - response.age, key: digest, hit: true },
-      repeat,
-    } as const
-    return { kind: 'envelope', status: response.status, body: response.body, errorNumber: 0, origin }
+    return serve(again, lookup.response, { hit: true }, repeat)
   }
   return repeat
 }

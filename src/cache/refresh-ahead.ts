@@ -18,16 +18,11 @@ export interface RefreshAheadOptions {
   readonly runLater?: (run: () => void, ms: number) => void
 }
 
-export interface RefreshAheadPorts extends Pick<CachePorts, 'clock' | 'hasIdleCapacity'> {
+export type RefreshAhead = ReturnType<typeof createRefreshAhead>
+
+interface RefreshAheadPorts extends Pick<CachePorts, 'clock' | 'hasIdleCapacity'> {
   /** Fetches for later requests. Never rejects. */
   readonly refresh: (context: ReadContext) => Promise<void>
-}
-
-export interface RefreshAhead {
-  /** Notes a hit of a fresh response, and starts its refresh if it is due. Returns at once and never throws. */
-  onHit(context: ReadContext, stored: StoredResponse): void
-  /** Whether a response was requested often while it was fresh. */
-  isHot(key: string, stored: StoredResponse): boolean
 }
 
 /** Hits in the second half of a lifetime from which a stored response is hot, unless a test sets another number. */
@@ -50,26 +45,35 @@ export function refreshWindow(stored: Pick<StoredResponse, 'age' | 'ttl' | 'fetc
 }
 
 export function createRefreshAhead(
-  { maxConcurrent, minHits, runLater = runAfter }: RefreshAheadOptions,
+  { maxConcurrent, minHits, runLater = (run, ms) => void setTimeout(run, ms).unref() }: RefreshAheadOptions,
   { clock, hasIdleCapacity, refresh }: RefreshAheadPorts,
-): RefreshAhead {
-  const demands = new Demands()
+) {
+  const demands = new RecentlyUsed<Demand>(MAX_IN_USE)
   const waiting = new WaitingRefreshes()
   let running = 0
   let isScheduled = false
 
   return {
-    onHit: (context, stored) => {
+    /** Notes a hit of a fresh response, and starts its refresh if it is due. Returns at once and never throws. */
+    onHit: (context: ReadContext, stored: StoredResponse): void => {
       if (!isCounted(stored)) return
       const { key } = context.target
       const now = clock()
-      const demand = demands.count(key, stored, now)
+      const known = demands.get(key)
+      const demand = known ?? new Demand(stored, now)
+      if (known === undefined) demands.set(key, demand)
+      else if (!demand.isOf(stored, now)) demand.begin(stored, now)
+      demand.hits += 1
       if (demand.isRefreshed || stored.ttl - stored.age > refreshWindow(stored) || !demand.hasHits(minHits)) return
       const value = demand.rate(now) * stored.fetchTime
       waiting.add({ key, context, demand, expiresAt: demand.expiresAt, value })
       if (!isScheduled) startNext()
     },
-    isHot: (key, stored) => demands.hasHits(key, stored, clock(), minHits),
+    /** Whether a response was requested often in the second half of its lifetime, which may be over. */
+    isHot: (key: string, stored: StoredResponse) => {
+      const demand = demands.get(key)
+      return demand !== undefined && demand.hits >= minHits && demand.isOf(stored, clock())
+    },
   }
 
   function startNext(): void {
@@ -95,10 +99,6 @@ export function createRefreshAhead(
       startNext()
     }, START_INTERVAL_MS)
   }
-}
-
-function runAfter(run: () => void, ms: number): void {
-  setTimeout(run, ms).unref()
 }
 
 interface WaitingRefresh {
@@ -206,25 +206,4 @@ class Demand {
 
 function endOf({ ttl, age }: Freshness, now: number): number {
   return now + ttl - age
-}
-
-class Demands {
-  readonly #demands = new RecentlyUsed<Demand>(MAX_IN_USE)
-
-  /** Whether a response has this many hits in the second half of its lifetime, which may be over. */
-  hasHits(key: string, stored: Freshness, now: number, count: number): boolean {
-    const demand = this.#demands.get(key)
-    return demand !== undefined && demand.hits >= count && demand.isOf(stored, now)
-  }
-
-  /** Counts a hit of a response for which `isCounted` is true. `now`: milliseconds, monotonic. */
-  count(key: string, stored: Freshness, now: number): Demand {
-    let demand = this.#demands.get(key)
-    if (demand === undefined) {
-      demand = new Demand(stored, now)
-      this.#demands.set(key, demand)
-    } else if (!demand.isOf(stored, now)) demand.begin(stored, now)
-    demand.hits += 1
-    return demand
-  }
 }

@@ -23,8 +23,8 @@ export function createReplay(ports: ReplayPorts): Replay {
   return async (reads, settings) => {
     const model = new CacheModel(ports, settings)
     for await (const part of inTurns(reads)) for (const read of part) model.read(read)
-    const { routes, local } = model
-    return { routes, localHits: model.localHits, evictions: local.evictions }
+    const { routes, localHits, evictions } = model
+    return { routes, localHits, evictions }
   }
 }
 
@@ -46,8 +46,10 @@ interface Entry {
 
 class CacheModel {
   readonly routes = new Map<string, ReplayCounts>()
-  readonly local: LocalModel
   localHits = 0
+  evictions = 0
+  /** The sizes of the responses in the local tier: the least recently used ones are evicted first. */
+  readonly #local: LRUCache<number, number>
   readonly #entries = new Map<number, Entry>()
   readonly #ports: ReplayPorts
   readonly #settings: ReplaySettings
@@ -55,7 +57,14 @@ class CacheModel {
   constructor(ports: ReplayPorts, settings: ReplaySettings) {
     this.#ports = ports
     this.#settings = settings
-    this.local = new LocalModel(settings.localBytes)
+    this.#local = new LRUCache<number, number>({
+      // The smallest allowed one has no room for any response.
+      maxSize: Math.max(1, Math.floor(settings.localBytes)),
+      sizeCalculation: (bytes) => bytes,
+      dispose: (_bytes, _key, how) => {
+        if (how === 'evict') this.evictions += 1
+      },
+    })
   }
 
   read(read: RecordedRead): void {
@@ -75,7 +84,7 @@ class CacheModel {
       return
     }
     // What was stored when the recording began is taken as present.
-    const isLocal = this.local.use(read.key, read.bytes) || isFirst
+    const isLocal = this.#useLocal(read) || isFirst
     if (!isLocal && !this.#ports.hasRedis) entry.stored = undefined
     if (this.#serve(entry, read, { counts, ttl })) {
       if (isLocal) this.localHits += reads
@@ -84,6 +93,13 @@ class CacheModel {
     // The first of these reads fetches, or shares a fetch; the others follow shortly after its response.
     if (entry.pending?.version !== read.version) this.#fetch(entry, read, counts)
     counts.hits += Math.max(0, reads - 1)
+  }
+
+  /** Returns whether the response was local. It is afterwards, unless it is larger than the whole tier. */
+  #useLocal({ key, bytes }: RecordedRead): boolean {
+    const isKnown = this.#local.has(key)
+    this.#local.set(key, bytes + TYPICAL_ENTRY_BYTES)
+    return isKnown && this.#local.has(key)
   }
 
   /** Returns whether the read is answered from the cache. */
@@ -146,28 +162,4 @@ function settle(entry: Entry, at: number): void {
   entry.pending = undefined
   entry.previousHits = entry.hits
   entry.hits = 0
-}
-
-/** The local tier: the least recently used responses are evicted first. */
-class LocalModel {
-  evictions = 0
-  readonly #sizes: LRUCache<number, number>
-
-  constructor(maxBytes: number) {
-    this.#sizes = new LRUCache<number, number>({
-      // The smallest allowed one has no room for any response.
-      maxSize: Math.max(1, Math.floor(maxBytes)),
-      sizeCalculation: (bytes) => bytes,
-      dispose: (_bytes, _key, how) => {
-        if (how === 'evict') this.evictions += 1
-      },
-    })
-  }
-
-  /** Returns whether the response was there. It is there afterwards, unless it is larger than the whole tier. */
-  use(key: number, bytes: number): boolean {
-    const isKnown = this.#sizes.has(key)
-    this.#sizes.set(key, bytes + TYPICAL_ENTRY_BYTES)
-    return isKnown && this.#sizes.has(key)
-  }
 }

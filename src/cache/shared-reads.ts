@@ -21,23 +21,17 @@ export interface SharedReadsPorts {
   readonly master: () => string
 }
 
-/** The calls of one request. */
-export interface SharedReads {
-  /** As `CallNode`, for reads. */
-  readonly call: CallNode
-  /** Adds to the response to the request how old the stored responses are of which it was made. */
-  addAge(response: EdgeResponse): EdgeResponse
-}
+export type ShareReads = ReturnType<typeof shareReads>
 
-export type ShareReads = (request: EdgeRequest) => SharedReads | undefined
-
-export function shareReads(ports: SharedReadsPorts): ShareReads {
-  return (request) => {
+/** Returns the function that returns how the calls of one request are made; `undefined`: as all others. */
+export function shareReads(ports: SharedReadsPorts) {
+  return (request: EdgeRequest) => {
     // A snapshot has the rows of a collection already, and would store them twice.
     if (request.kind !== 'read' || request.extent === 'allRows' || request.reuse === 'noStore') return undefined
     const parts = new StoredParts()
     return {
-      call: async (call) => {
+      /** For reads. */
+      call: async (call: NodeCall): Promise<NodeResult> => {
         const read = toRead(ports, request, call)
         if (read === undefined) return ports.call(call)
         const started = performance.now()
@@ -47,7 +41,8 @@ export function shareReads(ports: SharedReadsPorts): ShareReads {
         parts.add(result, started)
         return { ok: true, response: toNodeResponse(result, call.node) }
       },
-      addAge: (response) => parts.addAge(response),
+      /** Adds to the response to the request how old the stored responses are of which it was made. */
+      addAge: (response: EdgeResponse) => parts.addAge(response),
     }
   }
 }

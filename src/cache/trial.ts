@@ -6,13 +6,13 @@
 import { type CacheOutcome, cacheOutcomeOf } from '../core/cache-status.ts'
 import { routeOf } from '../core/endpoint-names.ts'
 import { EdgeError } from '../core/errors.ts'
-import type { EdgeRead, EdgeWrite, Handler, Stage } from '../core/request.ts'
+import type { EdgeRead, EdgeWrite, Stage } from '../core/request.ts'
 import { type CacheIndex, cachedOf, type EdgeResponse, type Origin } from '../core/response.ts'
 import type { CachePorts } from './call-nodes.ts'
 import { type Comparison, compareResponses } from './compare-responses.ts'
 import type { CacheTarget } from './key.ts'
 
-export interface TrialPorts extends Pick<CachePorts, 'resolveTarget' | 'onEvent'> {
+interface TrialPorts extends Pick<CachePorts, 'resolveTarget' | 'onEvent'> {
   readonly store: Pick<CacheIndex, 'peek'>
 }
 
@@ -28,14 +28,22 @@ export function trial(ports: TrialPorts, cache: Stage<EdgeRead>): Stage<EdgeRead
       const before = await ports.store.peek(target.key, target.tags)
       const epochs = before.kind === 'unavailable' ? undefined : before.epochs
       const cached = await read(request)
-      const outcome = outcomeOf(cached)
+      const { status, response } = (cached.kind === 'file' ? undefined : cachedOf(cached)) ?? {}
+      // A response that may not be stored, such as an error of the manager, is fetched for each request.
+      const outcome = status === undefined ? 'miss' : cacheOutcomeOf(status)
       const report = (compared: Comparison | undefined) =>
-        emit(ports, { request, target, outcome, age: ageOf(cached), compared })
+        emit(ports, { request, target, outcome, age: response?.age ?? 0, compared })
       if (cached.kind === 'file' || isOfThisRequest(cached.origin)) {
         report(undefined)
         return toTrialResponse(cached, target, `trial-${outcome}`)
       }
-      const current = await callNodes(next, request, () => report({ outcome: 'inconclusive' }))
+      let current: EdgeResponse
+      try {
+        current = await next(request)
+      } catch (fault) {
+        report({ outcome: 'inconclusive' })
+        throw fault
+      }
       const compared = await compareResponses(ports.store, { target, epochs, stored: cached.body, current })
       report(compared)
       return toTrialResponse(current, target, `trial-${outcome}-${compared.outcome}`)
@@ -48,31 +56,10 @@ export const refuseWritesInTrial: Stage<EdgeWrite> = () => async () => {
   throw new EdgeError(942)
 }
 
-async function callNodes(next: Handler<EdgeRead>, request: EdgeRead, onFailure: () => void): Promise<EdgeResponse> {
-  try {
-    return await next(request)
-  } catch (fault) {
-    onFailure()
-    throw fault
-  }
-}
-
 /** Whether the response comes unchanged from a call to the nodes that this request began. */
 function isOfThisRequest(origin: Origin): boolean {
   if (origin.kind === 'fetched') return origin.status.collapsed === undefined && isOfThisRequest(origin.from)
   return origin.kind !== 'stored' && origin.kind !== 'computed'
-}
-
-/** A response that may not be stored, such as an error of the manager, is fetched for each request. */
-function outcomeOf(response: EdgeResponse): CacheOutcome {
-  const cached = response.kind === 'file' ? undefined : cachedOf(response)
-  return cached === undefined ? 'miss' : cacheOutcomeOf(cached.status)
-}
-
-/** Returns the age of the response that the cache would have served, in milliseconds. */
-function ageOf(response: EdgeResponse): number {
-  const cached = response.kind === 'file' ? undefined : cachedOf(response)
-  return cached?.response.age ?? 0
 }
 
 /** No client stores the response, or gets 304 for an older one. */
@@ -85,6 +72,7 @@ interface Report {
   readonly request: EdgeRead
   readonly target: CacheTarget
   readonly outcome: CacheOutcome
+  /** Of the response that the cache would have served, in milliseconds. */
   readonly age: number
   /** Absent: the cache would have called the nodes too. */
   readonly compared: Comparison | undefined

@@ -12,15 +12,6 @@ import { withTimeout } from '../core/timing.ts'
 import { lockNameOf } from './policy.ts'
 import type { CacheStore } from './stores/contract.ts'
 
-export interface WriteLocks {
-  /** Resolves with the lock, or with `undefined` after `timeout` milliseconds. Rejects if the signal is aborted. */
-  acquire(name: string, timeout: number, signal: AbortSignal): Promise<WriteLock | undefined>
-}
-
-export interface WriteLock {
-  release(): Promise<void>
-}
-
 export interface WriteLockPorts {
   readonly locks: WriteLocks
   /** Returns the name of the master node. */
@@ -55,11 +46,14 @@ const LEASE_MS = 10_000
 const LOCK_EPOCHS: TagEpochs = { generation: 'turn', epochs: [], fenced: false }
 const LOCK_PREFIX = 'turn:'
 
+export type WriteLocks = ReturnType<typeof createWriteLocks>
+
 /** `acquireShared`: the locks of the store that replicas share; absent: locks of this process only. */
-export function createWriteLocks(acquireShared?: CacheStore['acquireFetchLock'], leaseMs = LEASE_MS): WriteLocks {
+export function createWriteLocks(acquireShared?: CacheStore['acquireFetchLock'], leaseMs = LEASE_MS) {
   const queues = new Map<string, Semaphore>()
   return {
-    acquire: async (name, timeout, signal) => {
+    /** Resolves with the lock, or with `undefined` after `timeout` milliseconds. Rejects if the signal is aborted. */
+    acquire: async (name: string, timeout: number, signal: AbortSignal) => {
       const deadline = performance.now() + timeout
       const queue = queues.get(name) ?? new Semaphore(() => 1)
       queues.set(name, queue)

@@ -134,46 +134,35 @@ export function startReplyTimer(ms: number, onTimeout: () => void): () => void {
 const MAX_DOUBLINGS = 2
 
 /**
- * Returns a function that destroys a socket if data was written to it and nothing arrives for `ms` milliseconds. A slow
+ * Returns a function that destroys a socket if data was written to it and nothing arrives for `shortest` milliseconds. A slow
  * link looks like a dead one at first, and must not be cut again and again: each cut doubles the time for the next
  * socket, until the first reply on one of them is prompt.
  */
-function createSilenceGuard(ms: number): (socket: Redis['stream']) => void {
-  let limit = ms
-  const onCut = () => {
-    limit = Math.min(2 * limit, ms * 2 ** MAX_DOUBLINGS)
+function createSilenceGuard(shortest: number): (socket: Redis['stream']) => void {
+  let limit = shortest
+  return (socket) => {
+    const ms = limit
+    let slices = 0
+    const first = socket.bytesRead
+    let received = first
+    /** What had been written when data last arrived. */
+    let written = socket.bytesWritten
+    let silentSlices = 0
+    const timer = setInterval(() => {
+      const { bytesRead, bytesWritten } = socket
+      slices += 1
+      if (slices === 1 && bytesRead > first) limit = shortest
+      const isSilent = bytesRead === received && bytesWritten !== written
+      silentSlices = isSilent ? silentSlices + 1 : 0
+      if (!isSilent) {
+        received = bytesRead
+        written = bytesWritten
+      } else if (silentSlices > SLICES) {
+        limit = Math.min(2 * limit, shortest * 2 ** MAX_DOUBLINGS)
+        socket.destroy(new Error(`no data from Redis for ${ms} ms`))
+      }
+    }, ms / SLICES)
+    timer.unref()
+    socket.once('close', () => clearInterval(timer))
   }
-  const onPromptReply = () => {
-    limit = ms
-  }
-  return (socket) => destroyIfSilent(socket, limit, { onCut, onPromptReply })
-}
-
-function destroyIfSilent(
-  socket: Redis['stream'],
-  ms: number,
-  { onCut, onPromptReply }: { onCut: () => void; onPromptReply: () => void },
-): void {
-  let slices = 0
-  const first = socket.bytesRead
-  let received = first
-  /** What had been written when data last arrived. */
-  let written = socket.bytesWritten
-  let silentSlices = 0
-  const timer = setInterval(() => {
-    const { bytesRead, bytesWritten } = socket
-    slices += 1
-    if (slices === 1 && bytesRead > first) onPromptReply()
-    const isSilent = bytesRead === received && bytesWritten !== written
-    silentSlices = isSilent ? silentSlices + 1 : 0
-    if (!isSilent) {
-      received = bytesRead
-      written = bytesWritten
-    } else if (silentSlices > SLICES) {
-      onCut()
-      socket.destroy(new Error(`no data from Redis for ${ms} ms`))
-    }
-  }, ms / SLICES)
-  timer.unref()
-  socket.once('close', () => clearInterval(timer))
 }

@@ -4,20 +4,13 @@ import { ownField, ownText, parseJson } from '../core/values.ts'
 import { redisChannels } from './options.ts'
 import type { RedisReplica } from './replica.ts'
 
-export interface ReplicaReply {
-  /** The id of the replica. */
+/** `from`: the id of the replica. */
+interface ReplicaReply {
   readonly from: string
   readonly reply: unknown
 }
 
-export interface ReplicaCalls {
-  /** The id of this replica. Names may be equal by mistake, ids are not. */
-  readonly id: string
-  /** Sets what answers the requests of all replicas, this one included. It must not reject. */
-  answerWith(answer: (request: unknown) => Promise<unknown>): void
-  /** Resolves to the replies that arrive within `ms` milliseconds, at once when there are `expected` ones. `to`: one replica. */
-  call(request: object, expected: number, ms: number, to?: string): Promise<readonly ReplicaReply[]>
-}
+export type ReplicaCalls = ReturnType<typeof createReplicaCalls>
 
 /** Other programs may publish on this channel. */
 const MAX_MESSAGE_CHARS = 4096
@@ -25,8 +18,9 @@ const MAX_MESSAGE_CHARS = 4096
 const MAX_ANSWERS_IN_PROGRESS = 64
 
 /** Must be called before the replica starts. */
-export function createReplicaCalls(replica: RedisReplica): ReplicaCalls {
-  const { id, commands, times } = replica
+export function createReplicaCalls(replica: RedisReplica) {
+  const { commands, times } = replica
+  const id: string = replica.id
   const pending = new Map<string, (reply: ReplicaReply) => void>()
   let answer: ((request: unknown) => Promise<unknown>) | undefined
   let inProgress = 0
@@ -51,11 +45,14 @@ export function createReplicaCalls(replica: RedisReplica): ReplicaCalls {
     else void answerTo(call, from, request)
   })
   return {
+    /** The id of this replica. Names may be equal by mistake, ids are not. */
     id,
-    answerWith: (given) => {
+    /** Sets what answers the requests of all replicas, this one included. It must not reject. */
+    answerWith: (given: (request: unknown) => Promise<unknown>): void => {
       answer = given
     },
-    call: (request, expected, ms, to) => {
+    /** Resolves to the replies that arrive within `ms` milliseconds, at once when there are `expected` ones. `to`: one replica. */
+    call: (request: object, expected: number, ms: number, to?: string): Promise<readonly ReplicaReply[]> => {
       const call = randomUUID()
       const replies: ReplicaReply[] = []
       return new Promise((resolve) => {

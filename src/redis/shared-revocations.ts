@@ -4,7 +4,7 @@
  * is unreachable, each replica revokes on its own, and shares its revocations afterwards.
  */
 import { randomUUID } from 'node:crypto'
-import { createRevocationList, type Revocation, type RevocationList, type Revocations } from '../access/revocations.ts'
+import { createRevocationList, type Revocation, type RevocationList } from '../access/revocations.ts'
 import type { Log } from '../core/events.ts'
 import { type Clock, oneRunAtATime } from '../core/timing.ts'
 import { redisChannels, redisKeys } from './options.ts'
@@ -81,23 +81,20 @@ const MAX_BATCH = 64
 const READ_TIMEOUTS = 5
 const PENDING = 'redis is unreachable: revoked tokens are still valid at other replicas'
 
-export interface SharedRevocationsOptions {
+interface SharedRevocationsOptions {
   readonly replica: RedisReplica
   readonly clock: Clock
   /** Receives a warning if revocations could not be written. They are written with a later heartbeat. */
   readonly log: Log
 }
 
-export interface SharedRevocations extends Revocations {
-  /** Starts the replica. Resolves when all revocations are known here, or when Redis is unreachable. */
-  start(): Promise<void>
-}
+export type SharedRevocations = ReturnType<typeof createSharedRevocations>
 
 type RevocationRow = readonly [key: string, fact: string, place: string]
 type RevocationsReply = readonly [born: string, revoked: readonly RevocationRow[]]
 
 /** Must be called before the replica starts. */
-export function createSharedRevocations({ replica, clock, log }: SharedRevocationsOptions): SharedRevocations {
+export function createSharedRevocations({ replica, clock, log }: SharedRevocationsOptions) {
   const { commands, heartbeat, times, id } = replica
   /** Revocations that Redis does not have yet, by key. */
   const pending = new Map<string, Revocation>()
@@ -158,11 +155,9 @@ export function createSharedRevocations({ replica, clock, log }: SharedRevocatio
     if (writer !== replica.id) void read()
   })
   return {
-    revoke: known.revoke,
-    revokeUpTo: known.revokeUpTo,
-    revokedUpTo: known.revokedUpTo,
-    isRevoked: known.isRevoked,
-    start: async () => {
+    ...known,
+    /** Starts the replica. Resolves when all revocations are known here, or when Redis is unreachable. */
+    start: async (): Promise<void> => {
       await replica.start()
       await read()
     },

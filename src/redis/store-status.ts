@@ -5,18 +5,7 @@ import type { HeartbeatFailure } from './heartbeat.ts'
 import type { StoreEvent } from './options.ts'
 
 /** Whether reads use Redis, and the last event of the cache store. */
-export interface StoreStatus {
-  /** `error`: of Redis, or of the connection to it. Returns it in words. */
-  record(event: StoreEvent, error?: string): string | undefined
-  current(): {
-    /** Reads do not use Redis. */
-    readonly unreachable: boolean
-    /** What is wrong with Redis now, and what to do. */
-    readonly faults: readonly RedisFault[]
-    /** `ago`: milliseconds since the event. */
-    readonly lastEvent?: { readonly event: StoreEvent; readonly reason?: string; readonly ago: number }
-  }
-}
+export type StoreStatus = ReturnType<typeof createStoreStatus>
 
 /** Redis counts as full this long after it has refused to store a response. */
 const FULL_MS = 60_000
@@ -25,12 +14,13 @@ const FULL_MS = 60_000
 export function createStoreStatus(
   failure: () => HeartbeatFailure | undefined,
   wrongTypeKeys: () => readonly string[] = () => [],
-): StoreStatus {
+) {
   let unreachable = false
   let fullAt = Number.NEGATIVE_INFINITY
   let last: { readonly event: StoreEvent; readonly reason?: string; readonly at: number } | undefined
   return {
-    record(event, error) {
+    /** `error`: of Redis, or of the connection to it. Returns it in words. */
+    record(event: StoreEvent, error?: string): string | undefined {
       const at = performance.now()
       if (event === 'unreachable' || event === 'slow') unreachable = true
       if (event === 'reachable') unreachable = false
@@ -40,6 +30,7 @@ export function createStoreStatus(
       last = { event, ...(reason !== undefined && { reason }), at }
       return reason
     },
+    /** `unreachable`: reads do not use Redis. `faults`: what is wrong now, and what to do. `ago`: milliseconds since the event. */
     current() {
       const isFull = performance.now() - fullAt < FULL_MS
       const faults = [

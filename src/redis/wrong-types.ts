@@ -21,12 +21,8 @@ function exactly(name: string, type: KeyRule['type'], repair: KeyRule['repair'])
   return { matches: (key) => key === name, type, repair }
 }
 
-function starting(start: string, type: KeyRule['type'], repair: KeyRule['repair']): KeyRule {
-  return { matches: (key) => key.startsWith(start), type, repair }
-}
-
-function ofIndex(end: string, type: KeyRule['type']): KeyRule {
-  return { matches: (key) => key.startsWith('edge:i:{') && key.endsWith(end), type, repair: 'delete' }
+function starting(start: string, type: KeyRule['type'], repair: KeyRule['repair'], end = ''): KeyRule {
+  return { matches: (key) => key.startsWith(start) && key.endsWith(end), type, repair }
 }
 
 const { access, descriptions } = redisKeys
@@ -38,7 +34,7 @@ export const KEY_RULES: Readonly<Record<keyof typeof redisKeys, readonly KeyRule
   part: [starting(redisKeys.part(''), 'string', 'delete')],
   fetchLock: [starting(redisKeys.fetchLock(''), 'string', 'delete')],
   groups: [exactly(redisKeys.groups, 'set', 'delete')],
-  index: [ofIndex('}', 'zset'), ofIndex('}:rows', 'hash'), ofIndex('}:hits', 'hash')],
+  index: ['}', '}:rows', '}:hits'].map((end, at) => starting('edge:i:{', at === 0 ? 'zset' : 'hash', 'delete', end)),
   access: [
     exactly(access('revoked'), 'zset', 'report'),
     exactly(access('facts'), 'hash', 'report'),

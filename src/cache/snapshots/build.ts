@@ -237,7 +237,7 @@ export function createBuilder(
       onEvent({ kind: 'snapshotBuild', group: target.policy.group, outcome, calls, ms: clock() - started })
     }
     try {
-      const response = await build({ ports, demands, call: counted }, { request, target, source })
+      const response = await build(ports, demands, counted, { request, target, source, started })
       emit('built')
       if (!needsAll) demands.noteBuild(target.key, calls)
       return response
@@ -250,17 +250,21 @@ export function createBuilder(
   }
 }
 
-interface BuildPorts {
-  readonly ports: SnapshotPorts
-  readonly demands: SnapshotDemands
-  readonly call: Handler<EdgeRead>
+interface NewSnapshot {
+  readonly request: EdgeRead
+  readonly target: CacheTarget
+  readonly source: Source
+  /** When its fetch began, by the clock. */
+  readonly started: number
 }
 
 async function build(
-  { ports, demands, call }: BuildPorts,
-  { request, target, source }: Pick<NewSnapshot, 'request' | 'target' | 'source'>,
+  ports: SnapshotPorts,
+  demands: SnapshotDemands,
+  call: Handler<EdgeRead>,
+  snapshot: NewSnapshot,
 ): Promise<EdgeResponse> {
-  const started = ports.clock()
+  const { request, target, source } = snapshot
   const { maxRows, maxBytes, localBytes } = ports.snapshots()
   const nodeReads = ports.nodeReads()
   const { rowsPerCall } = nodeReads
@@ -278,14 +282,7 @@ async function build(
   if (isJoined) {
     const { joined, ...collection } = await readJoined(call, request, limits)
     demands.noteTotal(target.key, collection.totalItems)
-    const head = await add(ports, collection, {
-      request,
-      target,
-      source,
-      started,
-      isShared: joined.completeness !== 'partial',
-    })
-    return toResponse(head, joined)
+    return toResponse(await add(ports, collection, snapshot, joined.completeness !== 'partial'), joined)
   }
   // A client waits at most for one call of its own. Others are work for later requests.
   const paged: EdgeRead =
@@ -296,14 +293,15 @@ async function build(
   if (countsPage && collection.totalItems >= rowsPerCall) {
     throw new SnapshotRefusedError('tooManyRows', 'its first page is full, and may not be all')
   }
-  return toResponse(await add(ports, collection, { request, target, source, started, isShared: true }))
+  return toResponse(await add(ports, collection, snapshot, true))
 }
 
-/** Stores the rows for as long as the response may be served. */
+/** Stores the rows for as long as the response may be served. `isShared`: whether other replicas may read them. */
 async function add(
   { store, clock, rows, lifetimesOf }: SnapshotPorts,
   collection: CollectionRows & Pick<SnapshotHead, 'others' | 'frame'>,
-  { target, source, started, isShared }: NewSnapshot,
+  { target, source, started }: NewSnapshot,
+  isShared: boolean,
 ): Promise<SnapshotHead> {
   const { key, tags, policy } = target
   const lifetimes = lifetimesOf(policy.group, policy.name)
@@ -313,16 +311,6 @@ async function add(
   const head = await rows.add(target, collection, source, { ms, replaced, isShared })
   if (head === undefined) throw new SnapshotRefusedError('notStored', 'its rows cannot be stored for all replicas')
   return head
-}
-
-interface NewSnapshot {
-  readonly request: EdgeRead
-  readonly target: CacheTarget
-  readonly source: Source
-  /** When its fetch began, by the clock. */
-  readonly started: number
-  /** Whether other replicas may read the rows. */
-  readonly isShared: boolean
 }
 
 /** Whether the next query may build the snapshot. */

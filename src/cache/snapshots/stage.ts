@@ -27,21 +27,13 @@ import { createBuilder, type SnapshotPorts, SnapshotRefusedError } from './build
 import { type Derivation, derivationOf, needsAllRows, SnapshotDemands, selectsAllRows } from './builds.ts'
 import { parseHead, type SnapshotHead } from './rows.ts'
 
-export interface Snapshots {
-  /** Answers requests that the cache cannot answer: calls the nodes, for all rows or for the request itself. */
-  readonly fetch: Handler<EdgeRead>
-  /**
-   * Finds the snapshot that can answer a request. Undefined: nodes must answer. Rejects as the fetch of a snapshot does,
-   * if the request waits for it.
-   */
-  find(request: EdgeRead): Promise<Computation | undefined> | undefined
-}
+export type Snapshots = ReturnType<typeof createSnapshots>
 
 /** Returns the snapshot that can answer a request, and its place in the cache; `undefined`: there is none. */
 export function derivableOf(
   { snapshots, resolveTarget }: Pick<SnapshotPorts, 'snapshots' | 'resolveTarget'>,
   request: EdgeRead,
-): Derivable | undefined {
+) {
   const { groups } = snapshots()
   if (groups.length === 0) return undefined
   const derivation = derivationOf(request, new Date())
@@ -50,11 +42,12 @@ export function derivableOf(
   const snapshot: EdgeRead = { ...request, query: {}, extent: 'allRows' }
   const target = resolveTarget(snapshot)
   if (typeof own === 'string' || typeof target === 'string' || !groups.includes(target.policy.group)) return undefined
+  // Requests that differ only in spelling have the same key of their own.
   return { request, key: own.key, derivation, snapshot, target }
 }
 
 /** `next` calls the nodes; `read` is the handler with the cache. */
-export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, read: Handler<EdgeRead>): Snapshots {
+export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, read: Handler<EdgeRead>) {
   const { store, lifetimesOf, hasIdleCapacity, clock } = ports
   const demands = new SnapshotDemands(clock, ports.nodeReads)
   const build = createBuilder(ports, demands, next)
@@ -62,8 +55,13 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
   const building = new Set<string>()
 
   return {
-    fetch: (request) => (request.extent === 'allRows' ? build(request) : callNode(request)),
-    find: (request) => {
+    /** Answers requests that the cache cannot answer: calls the nodes, for all rows or for the request itself. */
+    fetch: (request: EdgeRead) => (request.extent === 'allRows' ? build(request) : callNode(request)),
+    /**
+     * Finds the snapshot that can answer a request. Undefined: nodes must answer. Rejects as the fetch of a snapshot does,
+     * if the request waits for it.
+     */
+    find: (request: EdgeRead) => {
       const derivable = request.reuse === 'noCache' ? undefined : derivableOf(ports, request)
       return derivable === undefined ? undefined : find(derivable)
     },
@@ -162,17 +160,10 @@ function isServed(lookup: Lookup, { request, snapshot, target: { policy } }: Der
 }
 
 /** One request that a snapshot may answer. */
-export interface Derivable {
-  readonly request: EdgeRead
-  /** The key of its own stored response: requests that differ only in spelling have the same one. */
-  readonly key: string
-  readonly derivation: Derivation
-  readonly snapshot: EdgeRead
-  readonly target: CacheTarget
-}
+type Derivable = NonNullable<ReturnType<typeof derivableOf>>
 
 /** How one request is answered from the snapshot that was found. */
-export interface Computation {
+interface Computation {
   /** Whether it takes so long that the request counts as one that costs. */
   readonly isCostly: boolean
   /**
@@ -182,9 +173,6 @@ export interface Computation {
   run(started: number): Promise<EnvelopeResponse | undefined>
 }
 
-/** Resolves to undefined if a node must answer. */
-type PrepareComputation = (derivable: Derivable, snapshot: EnvelopeResponse) => Promise<Computation | undefined>
-
 /** Values that are tested or sorted in about a millisecond. A client can send thousands of hits per second. */
 const MAX_VALUES_OF_HIT = 5000
 /**
@@ -193,15 +181,17 @@ const MAX_VALUES_OF_HIT = 5000
  */
 const MAX_COSTLY = 16
 
-/** `onAnswered`: receives the key of each stored snapshot that answers a query. */
-export function createComputations(
-  ports: Pick<SnapshotPorts, 'rows' | 'clock' | 'onEvent'>,
-  onAnswered: (key: string) => void,
-): PrepareComputation {
-  const { rows, clock, onEvent } = ports
+/**
+ * Returns the function that prepares a computation; `undefined`: a node must answer. `onAnswered`: receives the key of each
+ * stored snapshot that answers a query.
+ */
+function createComputations({ rows, clock, onEvent }: SnapshotPorts, onAnswered: (key: string) => void) {
   let costly = 0
 
-  return async ({ request, target, derivation }, snapshot) => {
+  return async (
+    { request, target, derivation }: Derivable,
+    snapshot: EnvelopeResponse,
+  ): Promise<Computation | undefined> => {
     const received = clock()
     const cached = cachedOf(snapshot)
     const { age = 0, ttl = 0, ...stored } = cached?.response ?? {}

@@ -97,12 +97,12 @@ t.test('comparisons stay within the budget, need idle capacity, and are void aft
       isLocal: true,
     }) as const
   const check = createDivergenceCheck(
+    () => ({ sampleRatio: 1, maxPerSecond: 5 }),
     {
       store: { peek: async () => look() },
       hasIdleCapacity: () => room,
       clock: () => now,
       onEvent: (event) => void events.push(event),
-      divergenceCheck: () => ({ sampleRatio: 1, maxPerSecond: 5 }),
     },
     async () => {
       asked += 1
@@ -116,7 +116,7 @@ t.test('comparisons stay within the budget, need idle capacity, and are void aft
   const settle = () => new Promise((resolve) => setImmediate(resolve))
   for (let hit = 0; hit < 10_000; hit += 1) {
     now += 1
-    check?.({ request: ask, target: prepared, lookup: look() }, look())
+    check({ request: ask, target: prepared, lookup: look() }, look())
     await settle()
   }
   t.ok(asked >= 49 && asked <= 51, `${asked} in ten seconds at five a second`)
@@ -124,14 +124,14 @@ t.test('comparisons stay within the budget, need idle capacity, and are void aft
   t.match(events[0], { kind: 'verified', group: 'agents', outcome: 'different' })
   room = false
   now += 10_000
-  check?.({ request: ask, target: prepared, lookup: look() }, look())
+  check({ request: ask, target: prepared, lookup: look() }, look())
   await settle()
   t.ok(asked <= 51, 'no idle capacity, no comparison')
   room = true
   const before = look()
   epoch = '2'
   events.length = 0
-  check?.({ request: ask, target: prepared, lookup: before }, before)
+  check({ request: ask, target: prepared, lookup: before }, before)
   await settle()
   t.strictSame(
     events,
