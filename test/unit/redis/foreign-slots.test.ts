@@ -18,7 +18,7 @@ t.test('a replica whose slots cannot be read does not send heartbeats without a 
   const times = { heartbeatInterval: 300_000, lease: 600_000 }
   const load = { inFlight: 0, most: 0 }
   const one = await startSlotReplica({ url: redis.url, limit: () => 4, load, times })
-  t.teardown(() => one.replica.close())
+  t.teardown(() => one.close())
   one.call(10, () => 1)
   await eventually(() => one.finished === 10)
   for (let each = 0; each < ROUND_TRIPS; each += 1) await client.ping()

@@ -18,7 +18,7 @@ async function startReplicas(t: Test, count: number, limit = () => LIMIT, times:
   const load: NodeLoad = { inFlight: 0, most: 0 }
   const add = async (): Promise<SlotReplica> => {
     const added = await startSlotReplica({ url: redis.url, limit, load, times })
-    t.teardown(() => added.replica.close())
+    t.teardown(() => added.close())
     return added
   }
   const replicas = await Promise.all(Array.from({ length: count }, add))

@@ -27,6 +27,8 @@ export interface SlotReplica {
   call(count: number, ms: () => number): void
   /** Ends without returning slots, like a process that is killed. Its calls end with it. */
   kill(): void
+  /** Ends with its calls, which would go on beside the next tests. */
+  close(): Promise<void>
 }
 
 interface Options {
@@ -45,7 +47,8 @@ export async function startSlotReplica(options: Options): Promise<SlotReplica> {
     ...options.times,
   }
   const replica = new RedisReplica({ redis: { url }, times })
-  const queue: (() => number)[] = []
+  /** Calls of one kind; a million of them in a list of their own would be moved at each start of a call. */
+  const queue: { left: number; readonly ms: () => number }[] = []
   let inFlight = 0
   let finished = 0
   let isDead = false
@@ -54,10 +57,20 @@ export async function startSlotReplica(options: Options): Promise<SlotReplica> {
     load.inFlight += change
     load.most = Math.max(load.most, load.inFlight)
   }
-  const report = () => lease.update(inFlight, Math.min(inFlight + queue.length, limit()))
+  const report = () => {
+    const queued = queue.reduce((sum, { left }) => sum + left, 0)
+    lease.update(inFlight, Math.min(inFlight + queued, limit()))
+  }
+  const takeQueued = () => {
+    const [first] = queue
+    if (first === undefined) return
+    first.left -= 1
+    if (first.left === 0) queue.shift()
+    return first.ms
+  }
   const startQueued = () => {
     while (!isDead && inFlight < lease.usable) {
-      const ms = queue.shift()
+      const ms = takeQueued()
       if (ms === undefined) break
       count(1)
       setTimeout(() => {
@@ -82,7 +95,7 @@ export async function startSlotReplica(options: Options): Promise<SlotReplica> {
       return finished
     },
     call(calls, ms) {
-      for (let each = 0; each < calls; each += 1) queue.push(ms)
+      queue.push({ left: calls, ms })
       report()
       startQueued()
     },
@@ -90,6 +103,10 @@ export async function startSlotReplica(options: Options): Promise<SlotReplica> {
       isDead = true
       for (const connection of [replica.commands, replica.bodies]) connection.close()
       count(-inFlight)
+    },
+    close() {
+      isDead = true
+      return replica.close()
     },
   }
 }

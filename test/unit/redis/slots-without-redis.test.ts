@@ -14,7 +14,7 @@ async function startReplicas(t: Test, count: number, changed: Partial<RedisTimes
   const load: NodeLoad = { inFlight: 0, most: 0 }
   const options = { url: redis.url, limit: () => LIMIT, load, times }
   const replicas = await Promise.all(Array.from({ length: count }, () => startSlotReplica(options)))
-  t.teardown(() => Promise.all(replicas.map(({ replica }) => replica.close())))
+  t.teardown(() => Promise.all(replicas.map((each) => each.close())))
   await eventually(() => replicas.every(({ replica }) => replica.heartbeat.replicas === count))
   return { redis, load, replicas }
 }
