@@ -2,6 +2,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
+import { forkScript } from '../../support/typescript/script.ts'
+import type { CommandToRun, EndOfCommand } from './command-host.ts'
 
 export interface Ended {
   readonly code: number | null
@@ -77,7 +79,37 @@ export function program(
   return { child, output: () => out + err, ended, until }
 }
 
-/** Runs the program until it ends. */
-export function result(...args: Parameters<typeof program>): Promise<Ended> {
-  return program(...args).ended
+/** Runs the program until it ends: a command that needs nothing of its own process runs in one that has run others. */
+export function result(...call: Parameters<typeof program>): Promise<Ended> {
+  const [t, args, { env = {}, input = '', ...own } = {}] = call
+  if (Object.keys(own).length > 0 || !SHARING.has(args[0] ?? '')) return program(...call).ended
+  return resultInHost(t, { args, env: environmentWith(env), input })
+}
+
+const SHARING: ReadonlySet<string> = new Set([
+  ...['advise', 'audit', 'check', 'config', 'doctor', 'drain', 'explain', 'incidents', 'man'],
+  ...['openapi', 'problems', 'purge', 'routes', 'token', 'undrain', 'user', 'verify-coherence', 'warm'],
+])
+
+/** Processes that wait for a command. They end with this process, which they do not keep alive. */
+const idleHosts: ChildProcess[] = []
+
+async function resultInHost(t: Parameters<typeof program>[0], command: CommandToRun): Promise<Ended> {
+  const host = idleHosts.pop() ?? forkScript(new URL('command-host.ts', import.meta.url), [])
+  let isRunning = true
+  t.teardown(() => isRunning && host.kill('SIGKILL'))
+  host.ref()
+  host.channel?.ref()
+  host.send(command)
+  const ended = new AbortController()
+  const [end] = await Promise.race([once(host, 'message', ended), once(host, 'exit', ended)])
+  ended.abort()
+  isRunning = false
+  if (typeof end !== 'object') throw new Error(`the process of ${command.args.join(' ')} ended: ${end}`)
+  const { isReusable, ...found } = end as EndOfCommand
+  host.unref()
+  host.channel?.unref()
+  if (isReusable) idleHosts.push(host)
+  else host.disconnect()
+  return { ...found, signal: null }
 }
