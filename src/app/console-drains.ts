@@ -6,7 +6,7 @@ import type { NodeDrains, PurgeCaller } from '../admin/console/ports.ts'
 import type { Audit } from '../audit/index.ts'
 import { durationFormat } from '../config/formats.ts'
 import { EdgeError } from '../core/errors.ts'
-import type { Drains } from '../upstream/drains.ts'
+import type { Cluster } from '../upstream/index.ts'
 
 const ROUTE = '/api/nodes/:node/drain'
 
@@ -15,11 +15,11 @@ const MIN_DURATION_MS = 1000
 /** The audit records of a drain have the route of the operations listener. */
 export function createNodeDrains({
   audit,
-  drains,
+  cluster: { drains },
   history,
 }: {
   readonly audit: Pick<Audit, 'record'>
-  readonly drains: Drains
+  readonly cluster: Pick<Cluster, 'drains'>
   readonly history: Pick<ConsoleHistory, 'recordEvent'>
 }): NodeDrains {
   const { areShared } = drains

@@ -29,9 +29,7 @@ import { digestText } from '../core/digests.ts'
 import { nameOf } from '../core/endpoint-names.ts'
 import type { RedisReplica } from '../redis/replica.ts'
 import type { StoreStatus } from '../redis/store-status.ts'
-import type { Drains } from '../upstream/drains.ts'
 import type { Cluster } from '../upstream/index.ts'
-import type { NodeContacts } from '../upstream/node-contacts.ts'
 import { nodeStates } from '../upstream/node-states.ts'
 import type { Api } from './api.ts'
 import { createNodeDrains } from './console-drains.ts'
@@ -67,7 +65,6 @@ export function compareReplicaSettings(
 /** Returns `undefined` if replicas share nothing. `interval`: milliseconds between two reports. */
 export function buildReplicas(
   parts: Pick<OperationsParts, 'name' | 'replica' | 'cluster' | 'monitors' | 'ready' | 'incidents'> & {
-    readonly contacts: Pick<NodeContacts, 'report' | 'states'>
     readonly costs: Pick<ConsoleCosts, 'report' | 'offer'>
     readonly advice: Pick<ConsoleAdvice, 'report' | 'offer'>
     readonly capacity: CapacityMonitor
@@ -75,16 +72,16 @@ export function buildReplicas(
   },
   interval?: number,
 ): Replicas | undefined {
-  const { name, replica, cluster, monitors, ready, contacts, incidents, costs, advice, capacity, settings } = parts
+  const { name, replica, cluster, monitors, ready, incidents, costs, advice, capacity, settings } = parts
   if (replica === undefined) return undefined
   const self = {
     name,
     version,
     ready: () => ready().ok,
-    contact: contacts.report,
+    contact: cluster.contacts.report,
     rates: monitors.traffic.rates,
     local: () => capacity.current().local,
-    nodes: () => nodeStates(cluster, contacts),
+    nodes: () => nodeStates(cluster),
     joined: monitors.joins.last,
     nodeList: cluster.nodeList,
     incidents,
@@ -112,7 +109,6 @@ export function buildConsolePorts({ initial, current }: ReloadableConfig, parts:
     capacity,
     ready,
     clientPorts,
-    contacts,
     divergence,
     reload,
     processGroup,
@@ -128,7 +124,7 @@ export function buildConsolePorts({ initial, current }: ReloadableConfig, parts:
     clientPorts,
     ready,
     credentials: () => ({
-      refusedBy: contacts.refusing,
+      refusedBy: cluster.contacts.refusing,
       isWeak: weaknessOf(current().cluster.credentials) !== undefined,
     }),
     configuration: reload,
@@ -148,7 +144,7 @@ export function buildConsolePorts({ initial, current }: ReloadableConfig, parts:
     snapshots: () => cache.snapshots?.() ?? [],
     cache: () => ({ enabled: cache.enabled, shared: cache.sharedThroughRedis, ...storeStatus.current() }),
     capacity: capacity.current,
-    nodes: () => nodeStates(cluster, contacts),
+    nodes: () => nodeStates(cluster),
     queueLimit: () => current().cluster.limits.queue,
     growingQueues: monitors.queues.growing,
     ...(recheckInterval && {
@@ -196,7 +192,6 @@ export interface Monitors {
 export interface OperationsParts {
   /** The name of this replica. */
   readonly name: string
-  readonly drains: Drains
   readonly monitors: Monitors
   readonly history: ConsoleHistory
   readonly incidents: ConsoleIncidents
@@ -212,7 +207,6 @@ export interface OperationsParts {
   readonly shared: SharedAccess | undefined
   readonly log: Logger
   readonly ready: () => Readiness
-  readonly contacts: NodeContacts
   /** Absent: this is the only process behind its ports. */
   readonly processGroup: ProcessGroup | undefined
   readonly reload: () => ReloadStatus

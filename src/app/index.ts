@@ -89,7 +89,7 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
   const reloader = createReloader({ ...options, config: settings, log, warnOfDeprecations })
   const { processGroup, ejection } = options
   const parts = await buildParts(settings, { ...output, lifecycle, reloader, processGroup, ejection })
-  const { cluster, drains, shared, api, audit, probes, operations, history, monitors, metrics } = parts
+  const { cluster, shared, api, audit, operations, history, monitors, metrics } = parts
   const close = async (spanFlushMs?: number): Promise<void> => {
     reloader.close()
     await parts.close(spanFlushMs)
@@ -113,13 +113,12 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
     flushLog: parts.flushLog,
     start: async () => {
       try {
-        const startCluster = () => cluster.start().then(probes.start)
-        await Promise.all([
-          drains.start().then(startCluster),
-          shared?.revocations.start(),
-          reloader.watch(),
-          audit.open(),
-        ])
+        const startCluster = async () => {
+          await cluster.drains.start()
+          await cluster.start()
+          await cluster.contacts.start()
+        }
+        await Promise.all([startCluster(), shared?.revocations.start(), reloader.watch(), audit.open()])
         const operationsUrl = await listen(operations.app, initial.operations)
         const open = ({ app, port }: Front) => listen(app, { ...initial.listen, port }, (text) => log.info(text))
         const [url = '', secondUrl] = await Promise.all(api.fronts.map(open))

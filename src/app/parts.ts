@@ -22,9 +22,7 @@ import { createStoreStatus } from '../redis/store-status.ts'
 import { createEdgeEvents } from '../telemetry/events.ts'
 import { RequestCounts } from '../telemetry/request-counts.ts'
 import { warnOfUnusedDistribution } from '../upstream/distribution.ts'
-import { createDrains } from '../upstream/drains.ts'
 import type { Cluster, ClusterOptions } from '../upstream/index.ts'
-import { ContactProbes, NodeContacts } from '../upstream/node-contacts.ts'
 import { buildAccess } from './access.ts'
 import { buildAdvice } from './advice.ts'
 import { type Api, buildApi } from './api.ts'
@@ -57,7 +55,6 @@ export interface Lifecycle {
 interface LaterParts {
   api?: Api
   replicas?: Replicas | undefined
-  probes?: ContactProbes
   ports?: ConsolePorts
 }
 
@@ -74,11 +71,6 @@ export async function buildParts(settings: ReloadableConfig, given: ProcessParts
     base
   const { emit, requests } = events
   const cluster = await connectCluster(settings, base, later, ejection)
-  const drains = createDrains({
-    cluster,
-    share: replica && ((onChange) => createSharedDrains({ replica, onChange, log: toLog(log) })),
-    verifiesUsersAtMaster: config.cluster.credentials.mode === 'passthrough',
-  })
   const access = await buildAccess(settings, {
     cluster,
     shared,
@@ -88,22 +80,21 @@ export async function buildParts(settings: ReloadableConfig, given: ProcessParts
   })
   const observed = observeTraffic(settings, base, cluster, later)
   const { counts, monitors, history, webhook, incidents } = observed
-  const common = { name, drains, access, cluster, replica, shared, log, audit }
+  const common = { name, access, cluster, replica, shared, log, audit }
   const { recordStages } = monitors.records
   const api = await buildApi(settings, { ...common, encryptionKey, onStoreEvent, emit, traces, recordStages })
   later.api = api
-  const { contacts, probes } = observeContacts(settings, events, cluster, later)
-  const ready = () => readinessOf({ isDraining: lifecycle.isDraining, contacts })
+  const ready = () => readinessOf({ isDraining: lifecycle.isDraining, contacts: cluster.contacts })
   const capacity = watchCapacity(api, replica)
   const comparison = compareReplicaSettings(settings, { name, access, encryptionKey })
-  const reported = { ...observed, name, replica, cluster, ready, contacts, capacity, settings: comparison }
+  const reported = { ...observed, name, replica, cluster, ready, capacity, settings: comparison }
   const replicas = buildReplicas(reported)
   later.replicas = replicas
   const certificates = await createCertificates(settings)
   const reload = reloader.status
   const { exemplars } = config.traces
   const clientPorts = () => lifecycle.clientPorts
-  const shown = { ...observed, api, storeStatus, capacity, divergence, ready, contacts, replicas, comparison }
+  const shown = { ...observed, api, storeStatus, capacity, divergence, ready, replicas, comparison }
   const operated = { ...common, ...shown, processGroup, reload, certificates, clientPorts }
   const ports = buildConsolePorts(settings, operated)
   later.ports = ports
@@ -112,8 +103,6 @@ export async function buildParts(settings: ReloadableConfig, given: ProcessParts
   const metrics = buildMetrics({ ...measured, capacity, ready, problems, reload })
   const operations = await buildOperations(settings, { ...operated, metrics, ports, problems })
   const close = async (spanFlushMs = SPAN_FLUSH_MS): Promise<void> => {
-    probes.stop()
-    drains.stop()
     await Promise.all([
       ...api.fronts.map(({ app }) => app.close()),
       operations.app.close(),
@@ -136,7 +125,7 @@ export async function buildParts(settings: ReloadableConfig, given: ProcessParts
   }
   const { uncaughtConnectionError: countUncaughtError } = emit
   const flushLog = requests.drain
-  const started = { cluster, drains, shared, api, audit, probes, operations, history, monitors, metrics }
+  const started = { cluster, shared, api, audit, operations, history, monitors, metrics }
   return { ...started, ready, countUncaughtError, flushLog, close }
 }
 
@@ -227,7 +216,6 @@ function connectCluster(
   return buildCluster(settings, log, {
     onCall: emit.nodeCall,
     onEject: emit.ejection,
-    onRecover: (node) => later.probes?.probe(node),
     onListRead: () => later.replicas?.publish(),
     onLayoutChange: (change) => {
       purgeAfterLayoutChange(change, later.api?.cache.index, toLog(log))
@@ -235,26 +223,11 @@ function connectCluster(
     },
     ...(ejection && { ejection }),
     ...(traces && { untracedTraceparent: traces.untracedTraceparent }),
-    ...(replica && { slots: createSharedSlots(replica) }),
+    peers: () => later.replicas?.others() ?? [],
+    ...(replica && {
+      slots: createSharedSlots(replica),
+      shareDrains: (onChange) => createSharedDrains({ replica, onChange, log: toLog(log) }),
+    }),
     ...(shared && { counters: shared.counters }),
   })
-}
-
-/** Returns what the replica knows of its contact with the nodes, and the probes that keep it true. */
-function observeContacts(
-  { initial, current, onReload }: ReloadableConfig,
-  events: Base['events'],
-  cluster: ConstructorParameters<typeof NodeContacts>[0]['cluster'],
-  later: LaterParts,
-) {
-  const hasOwnCredentials = initial.cluster.credentials.mode === 'service'
-  const contacts = new NodeContacts({ cluster, hasOwnCredentials, peers: () => later.replicas?.others() ?? [] })
-  const probes = new ContactProbes(contacts)
-  later.probes = probes
-  events.on({ nodeCall: contacts.onNodeCall, ejection: contacts.onEject })
-  onReload((next) => {
-    const isChanged = !isDeepStrictEqual(next.cluster.credentials, current().cluster.credentials)
-    return isChanged ? probes.probeAll : () => undefined
-  })
-  return { contacts, probes }
 }

@@ -16,55 +16,11 @@ import {
 import { EdgeError } from '../core/errors.ts'
 import type { ClusterView, NodeCall, NodeFailure, NodeInfo } from '../core/node-call.ts'
 import { notSent } from './call.ts'
+import type { ClusterLog } from './options.ts'
 
 /** Seconds. Maintenance takes minutes. */
 const RETRY_AFTER_SECONDS = 30
 const DETAIL = 'drained for maintenance'
-
-type LogInfo = (level: 'info', message: string, fields: Readonly<Record<string, string>>) => void
-
-interface DrainChange {
-  readonly drained: readonly string[]
-  readonly putBack: readonly string[]
-}
-
-export class DrainedNodes {
-  readonly #log: LogInfo
-  readonly #listeners: ((change: DrainChange) => void)[] = []
-  #drains: ReadonlyMap<string, Drain> = new Map()
-
-  constructor(log: LogInfo) {
-    this.#log = log
-  }
-
-  has(node: string): boolean {
-    return this.#drains.has(node)
-  }
-
-  find(node: string): Drain | undefined {
-    return this.#drains.get(node)
-  }
-
-  /** Calls `listener` after each change. */
-  onChange(listener: (change: DrainChange) => void): void {
-    this.#listeners.push(listener)
-  }
-
-  /** Replaces the drained nodes. Names that no node has are without effect until a node has them. */
-  replace(drains: readonly Drain[]): void {
-    const before = this.#drains
-    this.#drains = new Map(drains.map((drain) => [drain.node, drain]))
-    const drained = drains.filter(({ node }) => !before.has(node))
-    const putBack = [...before.keys()].filter((node) => !this.#drains.has(node))
-    for (const { node, by, reason, until } of drained) {
-      const more = { ...(reason && { reason }), ...(until && { until: new Date(until).toISOString() }) }
-      this.#log('info', 'node drained for maintenance', { node, by, ...more })
-    }
-    for (const node of putBack) this.#log('info', 'node put back', { node })
-    if (drained.length + putBack.length === 0) return
-    for (const listener of this.#listeners) listener({ drained: drained.map(({ node }) => node), putBack })
-  }
-}
 
 /** The rejection of a call to a drained node. */
 export const DRAINED = { ok: false, fault: 'drained', detail: DETAIL, retryAfter: RETRY_AFTER_SECONDS } as const
@@ -89,93 +45,137 @@ export interface DrainRequest {
 
 type View = Pick<ClusterView, 'nodes' | 'master'>
 
-export interface Drains {
-  /** Whether a change applies to all replicas. */
-  readonly areShared: boolean
-  /**
-   * Resolves to the drain in effect. A reason or an end replaces those of a drained node. Rejects with 603 or 940 if the node
-   * cannot be drained, and with 941 if Redis is unreachable.
-   */
-  drain(request: Omit<DrainRequest, 'verifiesUsersAtMaster'>): Promise<Drain | undefined>
-  /** Rejects with 603 for an unknown node, and with 941 if Redis is unreachable. */
-  putBack(node: string): Promise<void>
-  /** Calls `listener` on one replica with each drain whose end was reached. */
-  onEnd(listener: (drain: Drain) => void): void
-  /** Resolves when the drained nodes are known, or when Redis is unreachable. No node may be called before. */
-  start(): Promise<void>
-  stop(): void
-}
-
-interface DrainsParts {
-  readonly cluster: { readonly view: View; readonly drains: DrainedNodes }
+interface DrainsOptions {
+  readonly view: View
   /** Makes the state of all replicas; `onChange` gets each newer one. Absent: replicas share nothing. */
   readonly share: ((onChange: (state: DrainState) => void) => SharedDrains) | undefined
   /** Whether the master verifies the users of the edge. */
   readonly verifiesUsersAtMaster: boolean
+  readonly log: ClusterLog
+}
+
+interface DrainChange {
+  readonly drained: readonly string[]
+  readonly putBack: readonly string[]
 }
 
 /** Of several attempts to remove an ended drain while Redis is unreachable. It has no effect on calls by then. */
 const RETRY_MS = 2000
 
-/** Must be called before the replica starts. */
-export function createDrains({ cluster, share, verifiesUsersAtMaster }: DrainsParts): Drains {
-  const { view, drains } = cluster
-  const endListeners: ((drain: Drain) => void)[] = []
-  let known = NO_DRAINS
-  let timer: NodeJS.Timeout | undefined
+/** Must be created before the replica starts. */
+export class Drains {
+  readonly #options: DrainsOptions
+  readonly #shared: SharedDrains | undefined
+  readonly #listeners: ((change: DrainChange) => void)[] = []
+  readonly #endListeners: ((drain: Drain) => void)[] = []
+  #state = NO_DRAINS
+  #inEffect: ReadonlyMap<string, Drain> = new Map()
+  #timer: NodeJS.Timeout | undefined
 
-  function onChange(state: DrainState): void {
-    known = state
-    apply()
+  constructor(options: DrainsOptions) {
+    this.#options = options
+    this.#shared = options.share?.((state) => this.#take(state))
+  }
+
+  has(node: string): boolean {
+    return this.#inEffect.has(node)
+  }
+
+  find(node: string): Drain | undefined {
+    return this.#inEffect.get(node)
+  }
+
+  /** Whether a change applies to all replicas. */
+  get areShared(): boolean {
+    return this.#shared !== undefined
+  }
+
+  /** Calls `listener` after each change. */
+  onChange(listener: (change: DrainChange) => void): void {
+    this.#listeners.push(listener)
+  }
+
+  /** Calls `listener` on one replica with each drain whose end was reached. */
+  onEnd(listener: (drain: Drain) => void): void {
+    this.#endListeners.push(listener)
+  }
+
+  /**
+   * Resolves to the drain in effect. A reason or an end replaces those of a drained node. Rejects with 603 or 940 if the node
+   * cannot be drained, and with 941 if Redis is unreachable.
+   */
+  async drain(request: Omit<DrainRequest, 'verifiesUsersAtMaster'>): Promise<Drain | undefined> {
+    const { view, verifiesUsersAtMaster } = this.#options
+    const checked = { ...request, verifiesUsersAtMaster }
+    const { drains } = await this.#update((state) => stateWithDrain(state, checked, view, Date.now()))
+    return drains.find(({ node }) => node === request.node)
+  }
+
+  /** Rejects with 603 for an unknown node, and with 941 if Redis is unreachable. */
+  async putBack(node: string): Promise<void> {
+    await this.#update((state) => stateWithoutDrain(state, node, this.#options.view, Date.now()))
+  }
+
+  /** Resolves when the drained nodes are known, or when Redis is unreachable. No node may be called before. */
+  async start(): Promise<void> {
+    await this.#shared?.start()
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+    this.#shared?.stop()
+  }
+
+  async #update(change: (state: DrainState) => DrainState): Promise<DrainState> {
+    const state = this.#shared === undefined ? change(this.#state) : await this.#shared.update(change)
+    if (state === undefined) throw new EdgeError(941)
+    if (this.#shared === undefined) this.#take(state)
+    return state
+  }
+
+  #take(state: DrainState): void {
+    this.#state = state
+    this.#apply()
   }
 
   /** An ended drain has no effect at once, on each replica by its own clock, also while Redis is unreachable. */
-  function apply(): void {
+  #apply(): void {
+    const { drains } = this.#state
     const now = Date.now()
-    drains.replace(known.drains.filter((drain) => !hasEnded(drain, now)))
-    clearTimeout(timer)
-    const ends = known.drains.flatMap(({ until }) => until ?? [])
+    this.#replace(drains.filter((drain) => !hasEnded(drain, now)))
+    clearTimeout(this.#timer)
+    const ends = drains.flatMap(({ until }) => until ?? [])
     if (ends.length === 0) return
     const next = Math.min(...ends) - now
-    timer = setTimeout(() => void removeEnded(), next <= 0 ? RETRY_MS : next).unref()
+    this.#timer = setTimeout(() => void this.#removeEnded(), next <= 0 ? RETRY_MS : next).unref()
   }
 
   /** Each replica tries it. The one that has changed the state reports the end. */
-  async function removeEnded(): Promise<void> {
-    apply()
+  async #removeEnded(): Promise<void> {
+    this.#apply()
     let ended: readonly Drain[] = []
-    const isDone = await update((state) => {
+    const isDone = await this.#update((state) => {
       const now = Date.now()
       ended = state.drains.filter((drain) => hasEnded(drain, now))
       return withoutEnded(state, now)
     }).catch(() => undefined)
-    if (isDone) for (const drain of ended) for (const listener of endListeners) listener(drain)
+    if (isDone) for (const drain of ended) for (const listener of this.#endListeners) listener(drain)
   }
 
-  const shared = share?.(onChange)
-  async function update(change: (state: DrainState) => DrainState): Promise<DrainState> {
-    const state = shared === undefined ? change(known) : await shared.update(change)
-    if (state === undefined) throw new EdgeError(941)
-    if (shared === undefined) onChange(state)
-    return state
-  }
-
-  return {
-    areShared: shared !== undefined,
-    drain: async (request) => {
-      const checked = { ...request, verifiesUsersAtMaster }
-      const state = await update((before) => stateWithDrain(before, checked, view, Date.now()))
-      return state.drains.find(({ node }) => node === request.node)
-    },
-    putBack: async (node) => {
-      await update((state) => stateWithoutDrain(state, node, view, Date.now()))
-    },
-    onEnd: (listener) => endListeners.push(listener),
-    start: async () => shared?.start(),
-    stop: () => {
-      clearTimeout(timer)
-      shared?.stop()
-    },
+  /** Names that no node has are without effect until a node has them. */
+  #replace(drains: readonly Drain[]): void {
+    const { log } = this.#options
+    const before = this.#inEffect
+    this.#inEffect = new Map(drains.map((drain) => [drain.node, drain]))
+    const drained = drains.filter(({ node }) => !before.has(node))
+    const putBack = [...before.keys()].filter((node) => !this.has(node))
+    for (const { node, by, reason, until } of drained) {
+      const more = { ...(reason && { reason }), ...(until && { until: new Date(until).toISOString() }) }
+      log('info', 'node drained for maintenance', { node, by, ...more })
+    }
+    for (const node of putBack) log('info', 'node put back', { node })
+    if (drained.length + putBack.length === 0) return
+    for (const listener of this.#listeners) listener({ drained: drained.map(({ node }) => node), putBack })
   }
 }
 

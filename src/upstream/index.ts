@@ -2,10 +2,17 @@
 import type { CallNode, ClusterView, NodeInfo, NodeResponse } from '../core/node-call.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import { createDiscovery } from './discovery.ts'
-import { DRAINED, type DrainedNodes } from './drains.ts'
+import { DRAINED, Drains } from './drains.ts'
 import { Layouts } from './layouts.ts'
+import { NodeContacts } from './node-contacts.ts'
 import { type ConnectionChanges, NodeRegistry } from './node-registry.ts'
-import { type ClusterOptions, type NodeSetting, type NodeStatus, withDefaults } from './options.ts'
+import {
+  type ClusterOptions,
+  type ClusterSettings,
+  type NodeSetting,
+  type NodeStatus,
+  withDefaults,
+} from './options.ts'
 import { PassedOnCalls } from './passed-on-calls.ts'
 import type { Issue, Verify } from './tokens/token-calls.ts'
 import { checkNodes, createNodeVersions, isNodeName, type ReadNodeList, Topology } from './topology.ts'
@@ -32,7 +39,9 @@ export interface Cluster {
   status(): readonly NodeStatus[]
   readonly nodeList: SharedNodeList
   /** The nodes that receive no calls, because an operator has drained them. */
-  readonly drains: DrainedNodes
+  readonly drains: Drains
+  /** What the calls of this replica show about the nodes in use. */
+  readonly contacts: NodeContacts
 }
 
 /** The master's list of nodes, which one replica reads for all. */
@@ -54,32 +63,44 @@ export interface ClusterChanges extends ConnectionChanges {
 /** Throws with a remedy for settings that cannot work. Opens no connection before `start` or the first call. */
 export function createCluster(options: ClusterOptions): Cluster {
   const settings = withDefaults(options)
-  const { limits, hangTimeout, log, clock, drains, layout } = settings
+  const { log, clock, credentials, shareDrains, peers } = settings
   const topology = new Topology(options.nodes)
+  const verifiesUsersAtMaster = credentials.mode === 'passthrough'
+  const drains = new Drains({ view: topology, share: shareDrains, verifiesUsersAtMaster, log })
   const layouts: Layouts = new Layouts({
-    layout,
-    nodes: () => topology.nodes().flatMap(({ name, addressed }) => (addressed ? [name] : [])),
-    master: () => topology.master().name,
+    settings,
+    view: topology,
+    drains,
     recognise: async (name) =>
       registry.find(name)?.recognise() ?? { ok: false, reason: 'no address is known', sent: true },
-    isDrained: (node) => drains.has(node),
-    onChange: settings.onLayoutChange,
-    interval: settings.layoutInterval,
-    log,
-    clock,
   })
-  const passedOn = new PassedOnCalls({ view: topology, drains, limits, hangTimeout, log, clock })
-  const registry = new NodeRegistry(settings, { layouts, passedOn })
+  const passedOn = new PassedOnCalls({ ...settings, view: topology, drains })
+  const observed: ClusterSettings = {
+    ...settings,
+    onCall: (event) => {
+      contacts.onNodeCall(event)
+      settings.onCall?.(event)
+    },
+    onEject: (node) => {
+      contacts.onEject(node)
+      settings.onEject?.(node)
+    },
+  }
+  const onRecover = (node: string) => contacts.probe(node)
+  const registry = new NodeRegistry(observed, { drains, layouts, passedOn, onRecover })
   registry.check(options.nodes)
   let current = options.nodes
   registry.replace(options.nodes)
+  const { call, verify, issue } = registry
+  const view = createView(layouts, topology, registry, clock, () => discovery?.requestRefresh())
+  const hasOwnCredentials = credentials.mode === 'service'
+  const contacts = new NodeContacts({ call, view, drains, hasOwnCredentials, peers, clock })
   drains.onChange(({ drained, putBack }) => {
     // Calls in flight finish. The failures before a maintenance show nothing about the node after it.
     for (const name of drained) registry.find(name)?.limiter.rejectQueued(DRAINED)
     for (const name of putBack) registry.find(name)?.health.forget()
     layouts.askAgain(putBack)
   })
-  const { call, verify, issue } = registry
   let discovery = createDiscovery(settings, topology, call)
   const setDiscovery = (discover: boolean): void => {
     discovery?.stop()
@@ -91,12 +112,14 @@ export function createCluster(options: ClusterOptions): Cluster {
     call,
     verify,
     issue,
-    view: createView(layouts, topology, registry, clock, () => discovery?.requestRefresh()),
+    view,
     start: async () => {
       await layouts.start()
       await discovery?.start()
     },
     close: async () => {
+      contacts.stop()
+      drains.stop()
       layouts.stop()
       discovery?.stop()
       await registry.destroy()
@@ -112,9 +135,11 @@ export function createCluster(options: ClusterOptions): Cluster {
         registry.replace(nodes)
         layouts.refresh()
         if (discover !== undefined) setDiscovery(discover)
+        if (changes.credentials !== undefined) contacts.probeAll()
       }
     },
     drains,
+    contacts,
     status: () => topology.nodes().map((node) => statusOf(node, { topology, registry, layouts, passedOn, drains })),
     nodeList: {
       lastRead: () => discovery?.lastRead(),
@@ -160,7 +185,7 @@ interface ClusterParts {
   readonly registry: NodeRegistry
   readonly layouts: Layouts
   readonly passedOn: PassedOnCalls
-  readonly drains: DrainedNodes
+  readonly drains: Drains
 }
 
 function statusOf(

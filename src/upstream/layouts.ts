@@ -2,28 +2,21 @@
  * The layout of each node's API: that of the settings, or with `cluster.layout: auto` recognised at the start, again at intervals, and at once
  * when a response does not fit. A cluster is upgraded node by node, so nodes may have different layouts for a while.
  */
-import type { Layout, LayoutMixture, NodeCall, NodeFailure, NodeResult } from '../core/node-call.ts'
+import type { ClusterView, Layout, LayoutMixture, NodeCall, NodeFailure, NodeResult } from '../core/node-call.ts'
 import { withTimeout } from '../core/timing.ts'
 import { notSent } from './call.ts'
 import { layoutRules } from './dialects/dialect.ts'
-import type { ClusterLog, LayoutChange } from './options.ts'
+import type { Drains } from './drains.ts'
+import type { ClusterSettings } from './options.ts'
 import type { Recognition } from './probes.ts'
 
 interface LayoutOptions {
-  /** `auto`: that of each node is recognised. */
-  readonly layout: Layout | 'auto'
-  /** Returns the names of the nodes with an address. */
-  readonly nodes: () => readonly string[]
-  readonly master: () => string
+  readonly settings: Pick<ClusterSettings, 'layout' | 'onLayoutChange' | 'layoutInterval' | 'log' | 'clock'>
+  readonly view: Pick<ClusterView, 'nodes' | 'master'>
+  /** The layout of a drained node is not probed and not compared. */
+  readonly drains: Pick<Drains, 'has'>
   /** Asks a node. Never rejects. */
   readonly recognise: (node: string) => Promise<Recognition>
-  /** Returns whether an operator has drained the node. The layout of a drained node is not probed and not compared. */
-  readonly isDrained: (node: string) => boolean
-  readonly onChange: (change: LayoutChange) => void
-  /** Milliseconds between two calls to a node whose layout is known. */
-  readonly interval: number
-  readonly log: ClusterLog
-  readonly clock: () => number
 }
 
 interface NodeLayout {
@@ -54,7 +47,8 @@ export class Layouts {
 
   constructor(options: LayoutOptions) {
     this.#options = options
-    this.#configured = options.layout === 'auto' ? undefined : options.layout
+    const { layout } = options.settings
+    this.#configured = layout === 'auto' ? undefined : layout
   }
 
   /** Returns `undefined` if the node has not answered yet. */
@@ -66,7 +60,7 @@ export class Layouts {
    */
   failureOfUnknown(call: NodeCall): NodeFailure | undefined {
     const { node } = call
-    if (this.of(node) !== undefined || this.#options.isDrained(node)) return undefined
+    if (this.of(node) !== undefined || this.#options.drains.has(node)) return undefined
     const detail = `the layout of its API is not known yet: ${this.#known.get(node)?.reason ?? NOT_ASKED}`
     return notSent(call, { fault: 'ejected', detail, retryAfter: RETRY_AFTER_SECONDS })
   }
@@ -108,7 +102,7 @@ export class Layouts {
     if (this.#configured !== undefined) return false
     const known = this.#stateOf(node)
     if (known.layout === used && shown !== used) {
-      const isHeldBack = shown === undefined && this.#options.clock() - known.askedAt < RETRY_INTERVAL_MS
+      const isHeldBack = shown === undefined && this.#options.settings.clock() - known.askedAt < RETRY_INTERVAL_MS
       await (known.asking ?? (isHeldBack ? undefined : this.#ask(node, known)))
     }
     return known.layout !== undefined && known.layout !== used
@@ -124,14 +118,18 @@ export class Layouts {
 
   async #askDue(): Promise<void> {
     if (this.#configured !== undefined) return
-    const { nodes, clock, interval } = this.#options
-    const names = nodes()
+    const { clock, layoutInterval } = this.#options.settings
+    const names = this.#addressed
     for (const name of this.#known.keys()) if (!names.includes(name)) this.#known.delete(name)
     const due = names.filter((name) => {
       const { isConfirmed, askedAt, asking } = this.#stateOf(name)
-      return asking === undefined && clock() - askedAt >= (isConfirmed ? interval : RETRY_INTERVAL_MS)
+      return asking === undefined && clock() - askedAt >= (isConfirmed ? layoutInterval : RETRY_INTERVAL_MS)
     })
     await Promise.all(due.map((name) => this.#ask(name, this.#stateOf(name))))
+  }
+
+  get #addressed(): readonly string[] {
+    return this.#options.view.nodes().flatMap(({ name, addressed }) => (addressed ? [name] : []))
   }
 
   #stateOf(node: string): NodeLayout {
@@ -143,8 +141,8 @@ export class Layouts {
   }
 
   #ask(node: string, known: NodeLayout): Promise<void> {
-    if (this.#options.isDrained(node)) return Promise.resolve()
-    known.askedAt = this.#options.clock()
+    if (this.#options.drains.has(node)) return Promise.resolve()
+    known.askedAt = this.#options.settings.clock()
     known.asking = this.#options.recognise(node).then((recognised) => {
       delete known.asking
       // A call that the edge held back, because the budget of the node is used up, shows nothing about the node.
@@ -157,7 +155,7 @@ export class Layouts {
   }
 
   #take(node: string, known: NodeLayout, layout: Layout): void {
-    const { log, master, onChange } = this.#options
+    const { log, onLayoutChange } = this.#options.settings
     const before = known.layout
     known.layout = layout
     if (before === layout) return
@@ -166,7 +164,8 @@ export class Layouts {
       log('warn', 'layout of node changed', { node, before, layout })
       this.#askOthers(node)
     }
-    onChange({ node, layout, isMaster: node === master(), ...(before && { before }) })
+    const isMaster = node === this.#options.view.master().name
+    onLayoutChange({ node, layout, isMaster, ...(before && { before }) })
   }
 
   /** The nodes of a cluster are upgraded together. What is known of the others is not used for a mixture until they answer. */
@@ -179,15 +178,16 @@ export class Layouts {
   }
 
   #updateMixture(): void {
-    const { nodes, isDrained, log } = this.#options
-    const inUse = nodes().filter((name) => this.#known.get(name)?.isConfirmed && !isDrained(name))
+    const { settings, drains } = this.#options
+    const inUse = this.#addressed.filter((name) => this.#known.get(name)?.isConfirmed && !drains.has(name))
     const having = (layout: Layout) => inUse.filter((name) => this.of(name) === layout)
     const [classic, newer] = [having('classic'), having('newer')]
     const before = this.#mixture
     this.#mixture = classic.length > 0 && newer.length > 0 ? { classic, newer } : undefined
     if (this.#mixture !== undefined && before === undefined) {
-      log('warn', 'nodes have different layouts: writes are refused', { classic, newer })
-    } else if (this.#mixture === undefined && before !== undefined) log('info', 'nodes have one layout again', {})
+      settings.log('warn', 'nodes have different layouts: writes are refused', { classic, newer })
+    } else if (this.#mixture === undefined && before !== undefined)
+      settings.log('info', 'nodes have one layout again', {})
   }
 }
 

@@ -4,11 +4,9 @@ import { BlockList, isIP, type LookupFunction } from 'node:net'
 import type { CallNode } from '../core/node-call.ts'
 import { normalizeAddress, parseAddressRange } from '../core/values.ts'
 import { notSent } from './call.ts'
-import type { Layouts } from './layouts.ts'
-import { UpstreamNode } from './node.ts'
+import { UpstreamNode, type UpstreamNodeOptions } from './node.ts'
 import { STATUS_PROBE } from './node-response.ts'
 import type { ClusterSettings, NodeCredentials, NodeSetting, NodeTls } from './options.ts'
-import type { PassedOnCalls } from './passed-on-calls.ts'
 import { createOwnCall } from './probes.ts'
 import { reserveAttemptAt } from './tokens/failed-logins.ts'
 import { type AccountOf, createAccounts } from './tokens/login.ts'
@@ -30,11 +28,8 @@ interface Connecting {
   readonly accountOf: AccountOf
 }
 
-/** The layers that the calls to all nodes share. */
-interface ClusterLayers {
-  readonly layouts: Layouts
-  readonly passedOn: PassedOnCalls
-}
+/** What the calls to all nodes share. */
+type SharedParts = Pick<UpstreamNodeOptions, 'drains' | 'layouts' | 'passedOn' | 'onRecover'>
 
 const NO_ADDRESS = { fault: 'unreachable', detail: 'no address is known' } as const
 /** A node that hangs answers after ten seconds. */
@@ -43,7 +38,7 @@ const PROBE_PAUSE_MS = 1_000
 
 export class NodeRegistry {
   readonly #settings: ClusterSettings
-  readonly #layers: ClusterLayers
+  readonly #shared: SharedParts
   readonly #nodes = new Map<string, UpstreamNode>()
   readonly #retiring = new Set<UpstreamNode>()
   #connecting: Connecting
@@ -51,9 +46,9 @@ export class NodeRegistry {
   #inFlight: number
 
   /** Throws for ranges that cannot be parsed. */
-  constructor(settings: ClusterSettings, layers: ClusterLayers) {
+  constructor(settings: ClusterSettings, shared: SharedParts) {
     this.#settings = settings
-    this.#layers = layers
+    this.#shared = shared
     this.#inFlight = settings.limits().inFlight
     this.#connecting = {
       tls: settings.tls,
@@ -144,7 +139,7 @@ export class NodeRegistry {
     const probe = (probeIn: number) => this.#probeHanging(name, probeIn)
     return new UpstreamNode({
       ...this.#settings,
-      ...this.#layers,
+      ...this.#shared,
       setting,
       transport: createTransport({ url, tls, limits, connectTimeout, lookup: allowed.lookup, headers }),
       reserveAttempt: (pause) => reserveAttemptAt(name, pause, counters),

@@ -2,10 +2,8 @@
 import type { Drain } from '../core/drains.ts'
 import type { NodeStateName } from '../core/node-faults.ts'
 import type { Cluster, NodeStatus } from './index.ts'
-import type { NodeContacts } from './node-contacts.ts'
 
-/** Returns the state of each node. `contacts`: of this replica. */
-export function nodeStates({ status, view }: Cluster, contacts: Pick<NodeContacts, 'states'>) {
+export function nodeStates({ status, view, contacts }: Cluster) {
   const now = Date.now()
   const contactStates = contacts.states()
   return status().map((node) => {

@@ -8,7 +8,7 @@ import { Attempts, routeOf } from './attempts.ts'
 import { mayWaitForOther, notSent, onEnd, type Rejection, type Send, type UpstreamCall } from './call.ts'
 import { CallBudget } from './call-budget.ts'
 import { layoutRules } from './dialects/dialect.ts'
-import { DRAINED } from './drains.ts'
+import { DRAINED, type Drains } from './drains.ts'
 import { NodeHealth, type NodeHealthOptions } from './health.ts'
 import type { Layouts } from './layouts.ts'
 import { ConcurrencyLimiter } from './limiter.ts'
@@ -23,10 +23,13 @@ import type { Transport, TransportChanges } from './transport.ts'
 export interface UpstreamNodeOptions extends ClusterSettings, Pick<NodeHealthOptions, 'onHang' | 'reserveAttempt'> {
   readonly setting: NodeSetting
   readonly transport: Transport
+  readonly drains: Drains
   readonly layouts: Layouts
   readonly passedOn: PassedOnCalls
   /** Returns the account of a call, by the credentials in use now. */
   readonly accountOf: AccountOf
+  /** Called when an ejection has ended because the node answered a probe of the edge. */
+  readonly onRecover: (node: string) => void
 }
 
 const NO_TOKENS = { fault: 'unreachable', detail: 'a node of the classic layout issues no tokens' } as const
@@ -65,7 +68,7 @@ export class UpstreamNode {
         limiter.rejectQueued(rejection)
         if (begins) options.onEject?.(name)
       },
-      onRecover: () => options.onRecover?.(name),
+      onRecover: () => options.onRecover(name),
       probe: () => probeAlive(attempts.sendOnce, name, options.ejection.silence.probeTimeout),
     })
   }

@@ -1,13 +1,12 @@
 /** Options and state of the upstream room. Times are in milliseconds, sizes in bytes. */
 
 import { type Counters, createCounters } from '../core/counters.ts'
-import type { Drain } from '../core/drains.ts'
+import type { Drain, DrainState, SharedDrains } from '../core/drains.ts'
 import type { NodeCallEvent } from '../core/events.ts'
 import type { Layout } from '../core/node-call.ts'
 import type { NodeFault } from '../core/node-faults.ts'
 import { ownSlots, type SharedSlots } from '../core/slots.ts'
 import { systemClock } from '../core/timing.ts'
-import { DrainedNodes } from './drains.ts'
 
 export interface NodeSetting {
   readonly name: string
@@ -121,9 +120,11 @@ export interface ClusterOptions {
   readonly onCall?: (call: NodeCallEvent) => void
   /** Called when an ejection of a node begins. */
   readonly onEject?: (node: string) => void
-  /** Called when an ejection has ended because the node answered a probe of the edge. */
-  readonly onRecover?: (node: string) => void
   readonly untracedTraceparent?: UntracedTraceparent
+  /** Makes the drained nodes of all replicas. Absent: replicas share nothing. */
+  readonly shareDrains?: (onChange: (state: DrainState) => void) => SharedDrains
+  /** Returns what the other replicas report about their contact with the nodes. */
+  readonly peers?: () => readonly PeerContact[]
   /** Absent: this process has the whole limit of each node. */
   readonly slots?: SharedSlots
   /** Calls per minute to nodes, and failed logins at nodes. Absent: this process counts for itself. */
@@ -169,6 +170,26 @@ export interface NodeStatus {
   readonly lastFailure?: { readonly fault: NodeFault; readonly detail: string; readonly at: number }
 }
 
+/** What a replica reports to the others about its contact with the nodes. */
+export interface PeerContact {
+  /** Milliseconds between the latest response of a node and the report; absent: there was none. */
+  readonly reachedAgo?: number
+  /** Milliseconds since the report. */
+  readonly ago: number
+  /** Whether the latest call of the replica to each node failed. */
+  readonly cutOff?: boolean
+  /** Nodes whose latest call failed, with the milliseconds between that call and the report. */
+  readonly failing?: readonly LatestCall[]
+  /** The same of the nodes that answered their latest call. Absent: the version of the replica does not report it. */
+  readonly answered?: readonly LatestCall[]
+}
+
+/** The latest call of a replica to a node, which ended `ago` milliseconds before. */
+export interface LatestCall {
+  readonly node: string
+  readonly ago: number
+}
+
 const DEFAULTS = {
   layout: 'classic',
   onLayoutChange: () => undefined,
@@ -180,6 +201,7 @@ const DEFAULTS = {
   tls: {},
   allowedAddresses: [],
   log: () => undefined,
+  peers: () => [],
   slots: ownSlots,
   clock: systemClock.elapsed,
 } as const satisfies Partial<ClusterOptions>
@@ -203,15 +225,13 @@ export interface ClusterSettings
   extends Omit<ClusterOptions, WithDefault | 'ejection'>,
     Required<Pick<ClusterOptions, WithDefault>> {
   readonly ejection: EjectionSettings
-  readonly drains: DrainedNodes
 }
 
 export function withDefaults(options: ClusterOptions): ClusterSettings {
-  const settings: Omit<ClusterSettings, 'counters' | 'ejection' | 'drains'> = { ...DEFAULTS, ...options }
+  const settings: Omit<ClusterSettings, 'counters' | 'ejection'> = { ...DEFAULTS, ...options }
   return {
     ...settings,
     ejection: { ...EJECTION, ...options.ejection },
-    drains: new DrainedNodes(settings.log),
     counters: options.counters ?? createCounters(settings.clock),
   }
 }

@@ -19,21 +19,15 @@ import { withTimeout } from '../core/timing.ts'
 import { ownField } from '../core/values.ts'
 import { notSent, type Send } from './call.ts'
 import { encode } from './dialects/dialect.ts'
-import { type DrainedNodes, passedOnToDrained } from './drains.ts'
+import { type Drains, passedOnToDrained } from './drains.ts'
 import { Ejection } from './ejection.ts'
 import { isTimeoutInside } from './node-response.ts'
-import type { ClusterLog, NodeLimits } from './options.ts'
+import type { ClusterSettings } from './options.ts'
 import { createOwnCall, dataIn } from './probes.ts'
 
-export interface PassedOnCallsPorts {
-  readonly view: Pick<ClusterView, 'nodes' | 'master'>
-  readonly drains: Pick<DrainedNodes, 'has'>
-  readonly limits: () => Pick<NodeLimits, 'inFlight'>
-  /** Milliseconds on the asked node after which a call counts as hanging. */
-  readonly hangTimeout: number
-  readonly log: ClusterLog
-  /** Monotonic milliseconds. */
-  readonly clock: () => number
+interface PassedOnCallsPorts extends Pick<ClusterSettings, 'limits' | 'hangTimeout' | 'log' | 'clock'> {
+  readonly view: Pick<ClusterView, 'nodes'>
+  readonly drains: Pick<Drains, 'has'>
 }
 
 /** One hang is enough. The cluster itself notices after 110 seconds. */

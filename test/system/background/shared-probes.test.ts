@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { type Cluster, createCluster } from '../../../src/upstream/index.ts'
-import { ContactProbes, NodeContacts } from '../../../src/upstream/node-contacts.ts'
+import { NodeContacts } from '../../../src/upstream/node-contacts.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const times = { interval: 50, slowInterval: 500, timeout: 2000, idleInterval: 60_000, takeover: 1000 }
@@ -28,7 +28,6 @@ async function brokenNode(t: Test) {
 interface Replica {
   readonly cluster: Cluster
   readonly contacts: NodeContacts
-  readonly probes: ContactProbes
 }
 
 /** Replicas whose reports reach the others at once. `masters`: where each of them finds the master. */
@@ -47,20 +46,24 @@ async function startReplicas(t: Test, masters: readonly string[], workerUrl: str
       ejection: { failures: 1_000_000, refusals: 1_000_000 },
       onCall: (call) => contacts.onNodeCall(call),
     })
+    const { call, view, drains } = cluster
     const contacts: NodeContacts = new NodeContacts({
-      cluster,
+      call,
+      view,
+      drains,
       hasOwnCredentials: true,
+      clock: () => performance.now(),
+      times,
       peers: () =>
         replicas.filter((each) => each.contacts !== contacts).map((each) => ({ ...each.contacts.report(), ago: 0 })),
     })
-    const probes = new ContactProbes(contacts, times)
-    replicas.push({ cluster, contacts, probes })
+    replicas.push({ cluster, contacts })
     t.teardown(async () => {
-      probes.stop()
+      contacts.stop()
       await cluster.close()
     })
   }
-  await Promise.all(replicas.map(({ probes }) => probes.start()))
+  await Promise.all(replicas.map(({ contacts }) => contacts.start()))
   return replicas
 }
 
@@ -74,7 +77,7 @@ t.test('a node that fails is probed by one of four replicas', async (t) => {
   const broken = await brokenNode(t)
   const { url } = await startMaster(t)
   const replicas = await startReplicas(t, [url, url, url, url], broken.url)
-  await eventually(() => replicas.every(({ contacts }) => contacts.failing.length > 0))
+  await eventually(() => replicas.every(({ contacts }) => contacts.report().failing.length > 0))
   // The first round may be one of each replica.
   await wait(2 * times.slowInterval)
   const before = broken.connections()
@@ -99,7 +102,7 @@ t.test('while a replica is cut off, one of the others finds out whether it is al
 t.test('all replicas find out when a failed node answers again', async (t) => {
   const { simulator, url } = await startMaster(t)
   const replicas = await startReplicas(t, [url, url, url], 'http://127.0.0.1:1')
-  await eventually(() => replicas.every(({ contacts }) => contacts.failing.length > 0))
+  await eventually(() => replicas.every(({ contacts }) => contacts.report().failing.length > 0))
   const worker = await simulator.join()
   for (const { cluster } of replicas) {
     cluster.prepare({
@@ -109,5 +112,5 @@ t.test('all replicas find out when a failed node answers again', async (t) => {
       ],
     })()
   }
-  await eventually(() => replicas.every(({ contacts }) => contacts.failing.length === 0))
+  await eventually(() => replicas.every(({ contacts }) => contacts.report().failing.length === 0))
 })
