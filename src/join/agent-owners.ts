@@ -7,7 +7,6 @@
 import { EdgeError } from '../core/errors.ts'
 import type { ClusterView } from '../core/node-call.ts'
 import type { EdgeRequest } from '../core/request.ts'
-import type { EdgeResponse } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
 import {
   type AgentOwner,
@@ -23,25 +22,6 @@ import {
 /** By agent id: the name of the node to call, or the error 931 with the reason why there is none. */
 export type NodeByAgent = Pick<ReadonlyMap<string, string | EdgeError>, 'get' | 'keys'>
 
-export interface AgentOwners {
-  /**
-   * Returns the node of an agent from the table, or asks the master for an agent that is not in the table. Throws 1701
-   * if the agent does not exist, and 931.
-   */
-  ownerOf(id: string, request: EdgeRequest): Promise<string>
-  /** As `ownerOf`, but asks the master now. */
-  verifiedOwner(id: string, request: EdgeRequest): Promise<string>
-  /** Asks the master now for all these ids; the master is the node of ids that do not exist. Throws 931 if it does not respond. */
-  verifiedOwners(ids: readonly string[], request: EdgeRequest): Promise<NodeByAgent>
-  /** Returns the table, with agent `000`. Throws 931. */
-  allOwners(request: EdgeRequest): Promise<AgentOwnerMap>
-  /** Asks the master now for the members of a group. Throws 931. */
-  groupMembers(group: string, request: EdgeRequest): Promise<GroupMembers>
-}
-
-/** `errorResponse`: the error of the manager that the master returned. */
-type GroupMembers = { readonly nodes: NodeByAgent } | { readonly errorResponse: EdgeResponse }
-
 interface AgentOwnersPorts extends OwnerLookupPorts {
   readonly view: ClusterView
   readonly lifetimes: OwnerTablePorts['lifetimes']
@@ -49,7 +29,9 @@ interface AgentOwnersPorts extends OwnerLookupPorts {
   readonly clock?: () => number
 }
 
-export function createAgentOwners(ports: AgentOwnersPorts): AgentOwners {
+export type AgentOwners = ReturnType<typeof createAgentOwners>
+
+export function createAgentOwners(ports: AgentOwnersPorts) {
   const { view, lifetimes, clock = () => performance.now() } = ports
   const lookup = createOwnerLookup(ports)
   const table = createOwnerTable({ lookup, lifetimes, clock })
@@ -58,7 +40,8 @@ export function createAgentOwners(ports: AgentOwnersPorts): AgentOwners {
     for (const id of ids) table.correct(id, found.get(id))
     return found
   }
-  const verifiedOwner: AgentOwners['verifiedOwner'] = async (id, request) => {
+  /** As `ownerOf`, but asks the master now. */
+  const verifiedOwner = async (id: string, request: EdgeRequest): Promise<string> => {
     if (id === MANAGER_AGENT_ID) return view.master().name
     const owner = (await findOwners([id], request)).get(id)
     // Nodes that do not distribute return empty collections for some reads of an agent that does not exist.
@@ -66,17 +49,25 @@ export function createAgentOwners(ports: AgentOwnersPorts): AgentOwners {
     return nodeOrThrow(nodeOf(id, owner, view))
   }
   return {
-    verifiedOwners: async (ids, request) => nodesOf(await findOwners(ids, request), view),
-    allOwners: (request) => table.current(request),
-    ownerOf: async (id, request) => {
+    verifiedOwner,
+    /**
+     * Returns the node of an agent from the table, or asks the master for an agent that is not in the table. Throws 1701
+     * if the agent does not exist, and 931.
+     */
+    ownerOf: async (id: string, request: EdgeRequest): Promise<string> => {
       if (id === MANAGER_AGENT_ID) return view.master().name
       const owner = (await table.current(request)).get(id)
       return owner === undefined ? verifiedOwner(id, request) : nodeOrThrow(nodeOf(id, owner, view))
     },
-    verifiedOwner,
-    groupMembers: async (group, request) => {
+    /** Asks the master now for all these ids; the master is the node of ids that do not exist. Throws 931 if it does not respond. */
+    verifiedOwners: async (ids: readonly string[], request: EdgeRequest): Promise<NodeByAgent> =>
+      nodesOf(await findOwners(ids, request), view),
+    /** Returns the table, with agent `000`. Throws 931. */
+    allOwners: table.current,
+    /** Asks the master now for the members of a group, or returns the error of the manager. Throws 931. */
+    groupMembers: async (group: string, request: EdgeRequest) => {
       const found = await lookup.findMembers(group, request)
-      return 'errorResponse' in found ? found : { nodes: nodesOf(found.owners, view) }
+      return found.owners === undefined ? found : { nodes: nodesOf(found.owners, view) }
     },
   }
 }
@@ -98,17 +89,6 @@ function nodeOf(id: string, owner: AgentOwner | undefined, view: ClusterView): s
 function nodeOrThrow(node: string | EdgeError): string {
   if (node instanceof EdgeError) throw node
   return node
-}
-
-/** The table of all agents and their owners: read from the master, refreshed in the background, of bounded age. */
-interface OwnerTable {
-  /**
-   * Returns the table if it is fresh. From then to twice that age it is returned while it is refreshed; an older table is
-   * refreshed first, and returned only if the master cannot be asked. Throws 931.
-   */
-  current(request: EdgeRequest): Promise<AgentOwnerMap>
-  /** Sets the owner of one agent that was looked up since; `undefined`: the agent does not exist. */
-  correct(id: string, owner: AgentOwner | undefined): void
 }
 
 interface OwnerTablePorts {
@@ -138,7 +118,8 @@ const PAUSE_AFTER_FAILURE_MS = 1000
 /** How long a request waits for a slow master before it takes the old table. */
 const MAX_REFRESH_WAIT_MS = 1000
 
-export function createOwnerTable({ lookup, lifetimes, clock }: OwnerTablePorts): OwnerTable {
+/** The table of all agents and their owners: read from the master, refreshed in the background, of bounded age. */
+export function createOwnerTable({ lookup, lifetimes, clock }: OwnerTablePorts) {
   let snapshot: Snapshot | undefined
   let refreshing: Promise<Snapshot> | undefined
   let refreshStartedAt = 0
@@ -170,7 +151,11 @@ export function createOwnerTable({ lookup, lifetimes, clock }: OwnerTablePorts):
     return refreshing
   }
   return {
-    current: async (request) => {
+    /**
+     * Returns the table if it is fresh. From then to twice that age it is returned while it is refreshed; an older table is
+     * refreshed first, and returned only if the master cannot be asked. Throws 931.
+     */
+    current: async (request: EdgeRequest): Promise<AgentOwnerMap> => {
       const old = snapshot
       if (old === undefined) return (await refresh(request)).owners
       const age = clock() - old.asOf
@@ -181,7 +166,8 @@ export function createOwnerTable({ lookup, lifetimes, clock }: OwnerTablePorts):
       if (age < 2 * old.refreshInterval) return old.owners
       return (await withTimeout(nextOrOld, MAX_REFRESH_WAIT_MS - (clock() - refreshStartedAt), old)).owners
     },
-    correct: (id, owner) => {
+    /** Sets the owner of one agent that was looked up since; `undefined`: the agent does not exist. */
+    correct: (id: string, owner: AgentOwner | undefined): void => {
       if (owner === undefined) snapshot?.owners.delete(id)
       else snapshot?.owners.set(id, owner)
     },

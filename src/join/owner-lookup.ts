@@ -46,15 +46,13 @@ export class MasterNotReadyError extends EdgeError {
   }
 }
 
-interface OwnerEndpoints {
-  /** `GET /agents` */
-  readonly agents: ReadEndpoint
-  /** `GET /agents/groups/:group_id` */
-  readonly members: ReadEndpoint
-}
-
 export interface OwnerLookupPorts {
-  readonly endpoints: OwnerEndpoints
+  readonly endpoints: {
+    /** `GET /agents` */
+    readonly agents: ReadEndpoint
+    /** `GET /agents/groups/:group_id` */
+    readonly members: ReadEndpoint
+  }
   /** The handler of reads, with its cache. */
   readonly read: Handler<EdgeRead>
 }
@@ -65,8 +63,6 @@ interface AllOwners {
   readonly age: number
 }
 
-type MemberOwners = { readonly owners: AgentOwnerMap } | { readonly errorResponse: EdgeResponse }
-
 const FIELDS = 'id,node_name,status'
 /** The URL with this many ids is well below the maximum length of the real API. */
 const MAX_IDS_PER_CALL = 100
@@ -75,20 +71,18 @@ const MAX_IDS_BY_NAME = 1000
 /** A list that is longer than a million agents is an error of the node. */
 const MAX_PAGES = 1000
 
-export interface OwnerLookup {
-  /** Returns the owners of all agents; may be served from the cache. Throws 931. */
-  findAll(request: EdgeRequest): Promise<AllOwners>
-  /** Returns the current owners of these agents, without those that do not exist. Throws 931. */
-  find(ids: readonly string[], request: EdgeRequest): Promise<AgentOwnerMap>
-  /** Returns the current owners of the members of a group, or the response in which the master refuses. Throws 931. */
-  findMembers(group: string, request: EdgeRequest): Promise<MemberOwners>
-}
+export type OwnerLookup = ReturnType<typeof createOwnerLookup>
 
-export function createOwnerLookup({ endpoints, read }: OwnerLookupPorts): OwnerLookup {
+export function createOwnerLookup({ endpoints, read }: OwnerLookupPorts) {
   return {
-    // The table has a stale time of its own, so it is not made of stale responses.
-    findAll: (request) => readPages({ ...createSharedCall(request, endpoints.agents), reuse: NOT_STALE }, read),
-    find: async (ids, request) => {
+    /**
+     * Returns the owners of all agents; may be served from the cache. Throws 931. The table has a stale time of its own, so it
+     * is not made of stale responses.
+     */
+    findAll: (request: EdgeRequest): Promise<AllOwners> =>
+      readPages({ ...createSharedCall(request, endpoints.agents), reuse: NOT_STALE }, read),
+    /** Returns the current owners of these agents, without those that do not exist. Throws 931. */
+    find: async (ids: readonly string[], request: EdgeRequest): Promise<AgentOwnerMap> => {
       const call = createCall(request, endpoints.agents)
       if (ids.length <= MAX_IDS_BY_NAME) return readByIds(call, read, ids)
       const { owners } = await readPages(call, read)
@@ -97,7 +91,8 @@ export function createOwnerLookup({ endpoints, read }: OwnerLookupPorts): OwnerL
       for (const [id, owner] of await readByIds(call, read, missing)) owners.set(id, owner)
       return owners
     },
-    findMembers: async (group, request) => {
+    /** Returns the current owners of the members of a group, or the response in which the master refuses. Throws 931. */
+    findMembers: async (group: string, request: EdgeRequest) => {
       const call = { ...createCall(request, endpoints.members), params: { group_id: group } }
       const first = await send({ ...call, query: { select: FIELDS, limit: `${MAX_LIMIT}` } }, read)
       if (parseEnvelope(first).error !== 0) return { errorResponse: first }

@@ -8,9 +8,9 @@
  */
 import type { NodeSlots, SharedSlots } from '../core/slots.ts'
 import { ownField, ownText, parseJson } from '../core/values.ts'
-import { redisChannels } from './options.ts'
+import { redisChannels, redisKeys } from './options.ts'
 import type { RedisReplica } from './replica.ts'
-import { distributeSlots, mustYield } from './slot-script.ts'
+import { DISTRIBUTE_SLOTS, type DistributionReply, mustYield } from './slot-script.ts'
 
 /** Must be called before the replica starts. */
 export function createSharedSlots(replica: RedisReplica): SharedSlots {
@@ -41,7 +41,7 @@ export function createSharedSlots(replica: RedisReplica): SharedSlots {
   }
 }
 
-export interface SlotLeaseOptions {
+interface SlotLeaseOptions {
   readonly replica: Pick<RedisReplica, 'commands' | 'heartbeat' | 'elapsed' | 'times'>
   /** Name of the node. */
   readonly name: string
@@ -62,7 +62,7 @@ interface Distribution {
   readonly holders: number
 }
 
-export class SlotLease implements NodeSlots {
+class SlotLease implements NodeSlots {
   readonly name: string
   readonly holder: string
   readonly #options: SlotLeaseOptions
@@ -240,7 +240,10 @@ export class SlotLease implements NodeSlots {
 
   #send(inFlight: number, returned: number, wanted: number) {
     const { replica, limit } = this.#options
-    const { name: node, holder } = this
-    return distributeSlots(replica, { node, holder, limit: limit(), share: this.#share, inFlight, returned, wanted })
+    const { commands, times } = replica
+    const { lease, commandTimeout } = times
+    const slots = [limit(), this.#share, inFlight, returned, wanted]
+    const args = [this.holder, ...slots, lease, this.name, redisChannels.slots]
+    return commands.runScript<DistributionReply>(DISTRIBUTE_SLOTS, [redisKeys.slots(this.name)], args, commandTimeout)
   }
 }

@@ -3,9 +3,6 @@
  * counts calls that run anyway, and grants free slots to the holder that has the fewest; among equals, to the one that
  * has been waiting longest. So every waiting holder gets a slot in its turn.
  */
-import type { RedisReply } from './connection.ts'
-import { redisChannels, redisKeys } from './options.ts'
-import type { RedisReplica } from './replica.ts'
 import { NOW, script } from './scripts.ts'
 
 /**
@@ -21,7 +18,7 @@ import { NOW, script } from './scripts.ts'
  * other holders received a slot, and whether this holder begins to wait. Returns the granted slots of this holder and
  * of all others, the fewest slots of another holder that waits (-1: none waits), and the number of holders.
  */
-const DISTRIBUTE_SLOTS = script(
+export const DISTRIBUTE_SLOTS = script(
   NOW,
   `
 local limit, share, inFlight = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -100,27 +97,7 @@ end
 return { own.granted, taken - own.granted, poorest, #rows - 1 }`,
 )
 
-export interface DistributionRequest {
-  readonly node: string
-  readonly holder: string
-  readonly limit: number
-  /** Slots of one replica, if all had the same number. */
-  readonly share: number
-  readonly inFlight: number
-  readonly returned: number
-  readonly wanted: number
-}
-
 export type DistributionReply = readonly [granted: number, others: number, poorest: number, holders: number]
-
-/** Runs DISTRIBUTE_SLOTS, within the command timeout. */
-export function distributeSlots(
-  { commands, times }: Pick<RedisReplica, 'commands' | 'times'>,
-  { node, holder, limit, share, inFlight, returned, wanted }: DistributionRequest,
-): Promise<RedisReply<DistributionReply>> {
-  const args = [holder, limit, share, inFlight, returned, wanted, times.lease, node, redisChannels.slots]
-  return commands.runScript(DISTRIBUTE_SLOTS, [redisKeys.slots(node)], args, times.commandTimeout)
-}
 
 /**
  * Returns whether each call that ends must return its slot: another holder waits with at least two slots less, or without

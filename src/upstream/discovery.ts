@@ -3,7 +3,8 @@
  * as much as any other request, so the whole edge reads one per interval: a list that another replica has read, or that
  * a client has requested, postpones the next one.
  */
-import type { CallNode, NodeCall, NodeResult } from '../core/node-call.ts'
+import type { CallNode, NodeCall, NodeResponse, NodeResult } from '../core/node-call.ts'
+import type { EdgeRequest } from '../core/request.ts'
 import { withTimeout } from '../core/timing.ts'
 import type { ClusterSettings } from './options.ts'
 import { createOwnCall } from './probes.ts'
@@ -25,20 +26,12 @@ const FIRST_LIST_TIMEOUT_MS = 5_000
  */
 const MIN_TAKEOVER_SHARE = 0.25
 
-/** Creates the discovery of a cluster, which updates the topology. Returns `undefined` if it is off or impossible. */
-export function createDiscovery(settings: ClusterSettings, topology: Topology, call: CallNode): Discovery | undefined {
-  const { discover, credentials, log } = settings
-  if (!discover) return undefined
-  if (credentials.mode === 'service') return new Discovery(settings, topology, call)
-  log('warn', 'nodes are not discovered: that needs credentials of the edge', { setting: 'cluster.discover' })
-  return undefined
-}
-
-class Discovery {
+export class Discovery {
   readonly #settings: ClusterSettings
   readonly #topology: Topology
   readonly #call: CallNode
-  readonly #stopped = new AbortController()
+  #isOn: boolean
+  #stopped = new AbortController()
   #lastRefresh = Number.NEGATIVE_INFINITY
   /** When the list in use was read, by this replica or another one. */
   #listReadAt = Number.NEGATIVE_INFINITY
@@ -52,21 +45,43 @@ class Discovery {
     this.#settings = settings
     this.#topology = topology
     this.#call = call
+    this.#isOn = this.#mayDiscover(settings.discover)
   }
 
   /** Starts the periodic refresh with a list that this replica reads by itself. Resolves after the first list, or after five seconds without one. */
   async start(): Promise<void> {
-    await withTimeout(this.#refresh(), FIRST_LIST_TIMEOUT_MS, undefined)
+    if (this.#isOn) await withTimeout(this.#refresh(), FIRST_LIST_TIMEOUT_MS, undefined)
   }
 
   stop(): void {
+    this.#isOn = false
     this.#stopped.abort()
     clearTimeout(this.#timer)
   }
 
+  /** Uses the nodes of the settings, and reads the list again if discovery is on from now on. */
+  restart(discover: boolean): void {
+    this.stop()
+    this.#topology.forgetList()
+    this.#stopped = new AbortController()
+    this.#lastRefresh = Number.NEGATIVE_INFINITY
+    this.#listReadAt = Number.NEGATIVE_INFINITY
+    this.#ownList = undefined
+    this.#isFailing = false
+    this.#isOn = this.#mayDiscover(discover)
+    void this.start()
+  }
+
+  #mayDiscover(discover: boolean): boolean {
+    const { credentials, log } = this.#settings
+    if (discover && credentials.mode !== 'service')
+      log('warn', 'nodes are not discovered: that needs credentials of the edge', { setting: 'cluster.discover' })
+    return discover && credentials.mode === 'service'
+  }
+
   /** Refreshes the list in the background, because a request named an unknown node. The request does not wait. */
   requestRefresh(): void {
-    if (this.#isRefreshing || this.#stopped.signal.aborted) return
+    if (this.#isRefreshing || !this.#isOn) return
     if (this.#settings.clock() - Math.max(this.#lastRefresh, this.#listReadAt) < MIN_REFRESH_INTERVAL_MS) return
     void this.#refresh()
   }
@@ -82,17 +97,20 @@ class Discovery {
   /** Takes a list that another replica published, if it is valid and younger than the list in use. */
   offer(published: unknown, publishedAgo: number): void {
     const list = parsePublishedList(published)
-    if (list === undefined || this.#stopped.signal.aborted) return
+    if (list === undefined || !this.#isOn) return
     const ago = list.ago + Math.max(0, publishedAgo)
     const readAt = this.#settings.clock() - ago
     if (!(ago < this.#settings.discoverInterval) || readAt <= this.#listReadAt) return
     this.#takeList(list.nodes, readAt)
   }
 
-  /** Takes the response of the master to the request of a client, if it has all nodes. */
-  observe(response: Buffer): void {
-    const nodes = parseWholeNodeList(response)
-    if (nodes !== undefined && !this.#stopped.signal.aborted) this.#takeOwnList(nodes)
+  /** Takes the list from a response to the request of a client, if it is the whole list and comes from the master. */
+  observe({ endpoint: { listsNodes }, query }: EdgeRequest, { node, status, body }: NodeResponse): void {
+    if (!this.#isOn || listsNodes === undefined || !Object.keys(query).every((name) => listsNodes.includes(name)))
+      return
+    if (node !== this.#topology.master().name || status !== 200 || !Buffer.isBuffer(body)) return
+    const nodes = parseWholeNodeList(body)
+    if (nodes !== undefined) this.#takeOwnList(nodes)
   }
 
   #takeOwnList(nodes: readonly ListedNode[]): void {
@@ -120,7 +138,7 @@ class Discovery {
 
   #schedule(): void {
     clearTimeout(this.#timer)
-    if (this.#stopped.signal.aborted) return
+    if (!this.#isOn) return
     const { discoverInterval: interval, clock } = this.#settings
     const isOwn = (this.#ownList?.readAt ?? Number.NEGATIVE_INFINITY) >= this.#listReadAt
     const takeover = isOwn ? 0 : interval * (MIN_TAKEOVER_SHARE + (1 - MIN_TAKEOVER_SHARE) * Math.random())
@@ -132,8 +150,10 @@ class Discovery {
     if (this.#isRefreshing) return
     this.#isRefreshing = true
     this.#lastRefresh = this.#settings.clock()
+    const { signal } = this.#stopped
     try {
-      this.#handleResult(await this.#call(this.#listCall()))
+      const result = await this.#call(this.#listCall(signal))
+      if (!signal.aborted) this.#handleResult(result)
     } finally {
       this.#isRefreshing = false
       this.#schedule()
@@ -141,7 +161,6 @@ class Discovery {
   }
 
   #handleResult(result: NodeResult): void {
-    if (this.#stopped.signal.aborted) return
     // The known nodes stay in use until an operator puts the master back.
     if (!result.ok && result.fault === 'drained') return
     const body = result.ok && result.response.status === 200 ? result.response.body : undefined
@@ -160,13 +179,13 @@ class Discovery {
     this.#isFailing = true
   }
 
-  #listCall(): NodeCall {
+  #listCall(signal: AbortSignal): NodeCall {
     return createOwnCall({
       node: this.#topology.master().name,
       path: '/cluster/nodes?limit=1000',
       endpoint: 'GET /cluster/nodes',
       timeout: this.#settings.limits().timeout,
-      signal: this.#stopped.signal,
+      signal,
       caller: 'discovery',
       requestId: 'discovery',
     })

@@ -1,7 +1,6 @@
 /** The nodes of the cluster behind two interfaces of the core: calls to nodes, and a view of their state. */
-import type { CallNode, ClusterView, NodeInfo, NodeResponse } from '../core/node-call.ts'
-import type { EdgeRequest } from '../core/request.ts'
-import { createDiscovery } from './discovery.ts'
+import type { ClusterView, NodeInfo } from '../core/node-call.ts'
+import { Discovery } from './discovery.ts'
 import { DRAINED, Drains } from './drains.ts'
 import { Layouts } from './layouts.ts'
 import { NodeContacts } from './node-contacts.ts'
@@ -14,45 +13,9 @@ import {
   withDefaults,
 } from './options.ts'
 import { PassedOnCalls } from './passed-on-calls.ts'
-import type { Issue, Verify } from './tokens/token-calls.ts'
-import { checkNodes, createNodeVersions, isNodeName, type ReadNodeList, Topology } from './topology.ts'
+import { checkNodes, createNodeVersions, isNodeName, Topology } from './topology.ts'
 
 export type { ClusterLog, ClusterOptions, NodeCredentials, NodeSetting, NodeStatus, NodeTls } from './options.ts'
-
-export interface Cluster {
-  readonly call: CallNode
-  /** Checks the credentials of the call, which is a read that every account may send. */
-  readonly verify: Verify
-  /** Returns a token of the node for the user whose credentials the call has; `refused`: the node refuses this one. */
-  readonly issue: Issue
-  readonly view: ClusterView
-  /** Waits a few seconds for the first list of nodes. The start succeeds without it. */
-  start(): Promise<void>
-  /** Aborts the calls in flight. */
-  close(): Promise<void>
-  /**
-   * Checks changed settings. Throws, and changes nothing, if they cannot be used. Returns the function that puts them to
-   * use without a failed call: new calls go to the new nodes, and new connections use the new certificates and
-   * addresses. `limits` may return other values too.
-   */
-  prepare(changes: ClusterChanges): () => void
-  status(): readonly NodeStatus[]
-  readonly nodeList: SharedNodeList
-  /** The nodes that receive no calls, because an operator has drained them. */
-  readonly drains: Drains
-  /** What the calls of this replica show about the nodes in use. */
-  readonly contacts: NodeContacts
-}
-
-/** The master's list of nodes, which one replica reads for all. */
-interface SharedNodeList {
-  /** Returns the list that this replica has read lately, to be published. */
-  lastRead(): ReadNodeList | undefined
-  /** Takes a list that another replica published `ago` milliseconds ago. It is checked like the response of a node. */
-  offer(list: unknown, ago: number): void
-  /** Takes the list from a response to the request of a client, if it is the whole list and comes from the master. */
-  observe(request: EdgeRequest, response: NodeResponse): void
-}
 
 /** Absent: unchanged. */
 export interface ClusterChanges extends ConnectionChanges {
@@ -60,8 +23,59 @@ export interface ClusterChanges extends ConnectionChanges {
   readonly discover?: boolean
 }
 
+export type Cluster = ReturnType<typeof createCluster>
+
 /** Throws with a remedy for settings that cannot work. Opens no connection before `start` or the first call. */
-export function createCluster(options: ClusterOptions): Cluster {
+export function createCluster(options: ClusterOptions) {
+  const parts = createParts(options)
+  const { topology, layouts, drains, registry, contacts, discovery, view } = parts
+  const { call, verify, issue } = registry
+  let current = options.nodes
+  return {
+    call,
+    verify,
+    issue,
+    view,
+    /** The nodes that receive no calls, because an operator has drained them. */
+    drains,
+    /** What the calls of this replica show about the nodes in use. */
+    contacts,
+    /** The master's list of nodes, which one replica reads for all. */
+    nodeList: discovery,
+    /** Waits a few seconds for the first list of nodes. The start succeeds without it. */
+    start: async (): Promise<void> => {
+      await layouts.start()
+      await discovery.start()
+    },
+    /** Aborts the calls in flight. */
+    close: async (): Promise<void> => {
+      for (const part of [contacts, drains, layouts, discovery]) part.stop()
+      await registry.destroy()
+    },
+    /**
+     * Checks changed settings. Throws, and changes nothing, if they cannot be used. Returns the function that puts them to
+     * use without a failed call: new calls go to the new nodes, and new connections use the new certificates and
+     * addresses. `limits` may return other values too.
+     */
+    prepare: ({ nodes = current, discover, ...changes }: ClusterChanges): (() => void) => {
+      const connecting = registry.prepare(changes)
+      registry.check(nodes, connecting)
+      checkNodes(nodes)
+      return () => {
+        current = nodes
+        registry.reconfigure(connecting)
+        topology.configure(nodes)
+        registry.replace(nodes)
+        layouts.refresh()
+        if (discover !== undefined) discovery.restart(discover)
+        if (changes.credentials !== undefined) contacts.probeAll()
+      }
+    },
+    status: (): readonly NodeStatus[] => topology.nodes().map((node) => statusOf(node, parts)),
+  }
+}
+
+function createParts(options: ClusterOptions) {
   const settings = withDefaults(options)
   const { log, clock, credentials, shareDrains, peers } = settings
   const topology = new Topology(options.nodes)
@@ -89,82 +103,35 @@ export function createCluster(options: ClusterOptions): Cluster {
   const onRecover = (node: string) => contacts.probe(node)
   const registry = new NodeRegistry(observed, { drains, layouts, passedOn, onRecover })
   registry.check(options.nodes)
-  let current = options.nodes
   registry.replace(options.nodes)
-  const { call, verify, issue } = registry
-  const view = createView(layouts, topology, registry, clock, () => discovery?.requestRefresh())
+  const discovery = new Discovery(settings, topology, registry.call)
+  const view = createView({ topology, layouts, registry, discovery, clock })
   const hasOwnCredentials = credentials.mode === 'service'
-  const contacts = new NodeContacts({ call, view, drains, hasOwnCredentials, peers, clock })
+  const contacts = new NodeContacts({ call: registry.call, view, drains, hasOwnCredentials, peers, clock })
   drains.onChange(({ drained, putBack }) => {
     // Calls in flight finish. The failures before a maintenance show nothing about the node after it.
     for (const name of drained) registry.find(name)?.limiter.rejectQueued(DRAINED)
     for (const name of putBack) registry.find(name)?.health.forget()
     layouts.askAgain(putBack)
   })
-  let discovery = createDiscovery(settings, topology, call)
-  const setDiscovery = (discover: boolean): void => {
-    discovery?.stop()
-    topology.forgetList()
-    discovery = createDiscovery({ ...settings, discover }, topology, call)
-    void discovery?.start()
-  }
-  return {
-    call,
-    verify,
-    issue,
-    view,
-    start: async () => {
-      await layouts.start()
-      await discovery?.start()
-    },
-    close: async () => {
-      contacts.stop()
-      drains.stop()
-      layouts.stop()
-      discovery?.stop()
-      await registry.destroy()
-    },
-    prepare: ({ nodes = current, discover, ...changes }) => {
-      const connecting = registry.prepare(changes)
-      registry.check(nodes, connecting)
-      checkNodes(nodes)
-      return () => {
-        current = nodes
-        registry.reconfigure(connecting)
-        topology.configure(nodes)
-        registry.replace(nodes)
-        layouts.refresh()
-        if (discover !== undefined) setDiscovery(discover)
-        if (changes.credentials !== undefined) contacts.probeAll()
-      }
-    },
-    drains,
-    contacts,
-    status: () => topology.nodes().map((node) => statusOf(node, { topology, registry, layouts, passedOn, drains })),
-    nodeList: {
-      lastRead: () => discovery?.lastRead(),
-      offer: (list, ago) => discovery?.offer(list, ago),
-      observe: ({ endpoint: { listsNodes }, query }, { node, status, body }) => {
-        if (listsNodes === undefined || !Object.keys(query).every((name) => listsNodes.includes(name))) return
-        if (node === topology.master().name && status === 200 && Buffer.isBuffer(body)) discovery?.observe(body)
-      },
-    },
-  }
+  return { topology, layouts, drains, passedOn, registry, contacts, discovery, view }
 }
 
-function createView(
-  layouts: Layouts,
-  topology: Topology,
-  registry: NodeRegistry,
-  clock: () => number,
-  requestRefresh: () => void,
-): ClusterView {
+interface ViewParts {
+  readonly topology: Topology
+  readonly layouts: Layouts
+  readonly registry: NodeRegistry
+  readonly discovery: Discovery
+  readonly clock: () => number
+}
+
+function createView({ topology, layouts, registry, discovery, clock }: ViewParts): ClusterView {
   return {
     nodes: topology.nodes,
     find: (name) => {
       const found = topology.find(name)
       // An unknown name may be that of a new node.
-      if (found === undefined && isNodeName(name)) requestRefresh()
+      if (found === undefined && isNodeName(name)) discovery.requestRefresh()
       return found
     },
     master: topology.master,
@@ -180,17 +147,9 @@ function createView(
   }
 }
 
-interface ClusterParts {
-  readonly topology: Topology
-  readonly registry: NodeRegistry
-  readonly layouts: Layouts
-  readonly passedOn: PassedOnCalls
-  readonly drains: Drains
-}
-
 function statusOf(
   { name, type, addressed }: NodeInfo,
-  { topology, registry, layouts, passedOn, drains }: ClusterParts,
+  { topology, registry, layouts, passedOn, drains }: ReturnType<typeof createParts>,
 ): NodeStatus {
   const listed = topology.isListed(name)
   const layout = addressed ? layouts.of(name) : undefined

@@ -9,9 +9,9 @@ import { STATUS_PROBE } from './node-response.ts'
 import type { ClusterSettings, NodeCredentials, NodeSetting, NodeTls } from './options.ts'
 import { createOwnCall } from './probes.ts'
 import { reserveAttemptAt } from './tokens/failed-logins.ts'
-import { type AccountOf, createAccounts } from './tokens/login.ts'
+import { createAccounts } from './tokens/login.ts'
 import type { Issue, Verify } from './tokens/token-calls.ts'
-import { createContext, createRequestHeaders, createTransport, type RequestHeaders } from './transport.ts'
+import { createContext, createRequestHeaders, createTransport } from './transport.ts'
 
 /** What may change of the connections to all nodes. */
 export interface ConnectionChanges {
@@ -21,11 +21,18 @@ export interface ConnectionChanges {
 }
 
 /** How nodes are connected to. */
-interface Connecting {
-  readonly tls: NodeTls
-  readonly allowed: AllowedAddresses
-  readonly headers: RequestHeaders
-  readonly accountOf: AccountOf
+type Connecting = ReturnType<typeof createConnecting>
+
+/** Throws for ranges that cannot be parsed. */
+function createConnecting(settings: Required<ConnectionChanges>, { untracedTraceparent }: ClusterSettings) {
+  const { tls, allowedAddresses, credentials } = settings
+  return {
+    settings: { tls, allowedAddresses, credentials },
+    tls,
+    allowed: createAllowedAddresses(allowedAddresses),
+    headers: createRequestHeaders(credentials, untracedTraceparent),
+    accountOf: createAccounts(credentials),
+  }
 }
 
 /** What the calls to all nodes share. */
@@ -50,12 +57,7 @@ export class NodeRegistry {
     this.#settings = settings
     this.#shared = shared
     this.#inFlight = settings.limits().inFlight
-    this.#connecting = {
-      tls: settings.tls,
-      allowed: createAllowedAddresses(settings.allowedAddresses),
-      headers: createRequestHeaders(settings.credentials, settings.untracedTraceparent),
-      accountOf: createAccounts(settings.credentials),
-    }
+    this.#connecting = createConnecting(settings, settings)
   }
 
   find(name: string): UpstreamNode | undefined {
@@ -79,16 +81,8 @@ export class NodeRegistry {
   /** Returns how nodes are connected to after these changes. Throws for PEM and for ranges that cannot be parsed. */
   prepare(changes: ConnectionChanges): Connecting {
     if (Object.keys(changes).length === 0) return this.#connecting
-    const { tls, allowedAddresses, credentials } = changes
-    const { untracedTraceparent } = this.#settings
-    if (tls !== undefined) createContext(tls)
-    return {
-      tls: tls ?? this.#connecting.tls,
-      allowed: allowedAddresses === undefined ? this.#connecting.allowed : createAllowedAddresses(allowedAddresses),
-      headers:
-        credentials === undefined ? this.#connecting.headers : createRequestHeaders(credentials, untracedTraceparent),
-      accountOf: credentials === undefined ? this.#connecting.accountOf : createAccounts(credentials),
-    }
+    if (changes.tls !== undefined) createContext(changes.tls)
+    return createConnecting({ ...this.#connecting.settings, ...changes }, this.#settings)
   }
 
   /** Connects to the nodes in this way from now on, and applies changed limits. */

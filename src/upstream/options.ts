@@ -204,7 +204,7 @@ const DEFAULTS = {
   peers: () => [],
   slots: ownSlots,
   clock: systemClock.elapsed,
-} as const satisfies Partial<ClusterOptions>
+} satisfies Partial<ClusterOptions>
 
 const EJECTION: EjectionSettings = {
   failures: 5,
@@ -218,17 +218,11 @@ const EJECTION: EjectionSettings = {
   block: { interval: 5_000, minPause: 10_000, maxPause: 160_000 },
 }
 
-type WithDefault = keyof typeof DEFAULTS | 'counters'
-
 /** The options with all defaults filled in. */
-export interface ClusterSettings
-  extends Omit<ClusterOptions, WithDefault | 'ejection'>,
-    Required<Pick<ClusterOptions, WithDefault>> {
-  readonly ejection: EjectionSettings
-}
+export type ClusterSettings = ReturnType<typeof withDefaults>
 
-export function withDefaults(options: ClusterOptions): ClusterSettings {
-  const settings: Omit<ClusterSettings, 'counters' | 'ejection'> = { ...DEFAULTS, ...options }
+export function withDefaults(options: ClusterOptions) {
+  const settings = { ...DEFAULTS, ...options }
   return {
     ...settings,
     ejection: { ...EJECTION, ...options.ejection },
