@@ -30,37 +30,65 @@ export interface Server {
   readonly variables: Readonly<Record<string, { readonly default: string; readonly description: string }>>
 }
 
-export function serversOf({ server = '/' }: Pick<OpenApiOptions, 'server'>): readonly Json[] {
-  return [typeof server === 'string' ? { url: server } : { ...server }]
+/** What the documents of the two contracts differ in. */
+interface DocumentParts {
+  readonly title: string
+  /** Markdown. */
+  readonly introduction: string
+  readonly security: readonly Json[]
+  /** What the document calls the records, such as `Endpoints`. */
+  readonly noun: string
+  readonly components: Json
+  operationOf(record: Endpoint, template: PathTemplate): Json
 }
 
-/** Returns the document as a value that can be written as JSON. */
-export function openApiDocument(catalogue: readonly Endpoint[], options: OpenApiOptions): Json {
-  const sections = [...new Set(catalogue.map(({ section }) => section))]
+/** Returns the document of these records as a value that can be written as JSON. */
+export function documentOf(records: readonly Endpoint[], options: OpenApiOptions, parts: DocumentParts): Json {
+  const { version, server = '/' } = options
+  const { title, introduction, security, noun, components, operationOf } = parts
+  const sections = [...new Set(records.map(({ section }) => section))]
+  const templateOf = pathTemplates(records)
+  const paths: Record<string, Record<string, Json>> = {}
+  for (const record of records) {
+    const template = templateOf(record)
+    paths[template.path] = { ...paths[template.path], [record.method.toLowerCase()]: operationOf(record, template) }
+  }
   return {
     openapi: '3.1.0',
     info: {
-      title: 'Manager Edge',
-      version: options.version,
-      description: introduction(),
+      title,
+      version,
+      description: introduction,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: serversOf(options),
-    security: [{ basic: [] }, { bearer: [] }],
-    tags: sections.map((name) => ({ name, description: `Endpoints of the section ${name}.` })),
-    paths: pathsOf(catalogue),
+    servers: [typeof server === 'string' ? { url: server } : { ...server }],
+    security,
+    tags: sections.map((name) => ({ name, description: `${noun} of the section ${name}.` })),
+    paths,
     components: {
       securitySchemes: {
         basic: { type: 'http', scheme: 'basic' },
         bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
       },
+      ...components,
+    },
+  }
+}
+
+export function openApiDocument(catalogue: readonly Endpoint[], options: OpenApiOptions): Json {
+  const document = documentOf(catalogue, options, {
+    title: 'Manager Edge',
+    introduction: introduction(),
+    security: [{ basic: [] }, { bearer: [] }],
+    noun: 'Endpoints',
+    components: {
       parameters: commonParameters,
       schemas: { ...componentsOf(catalogue), ...failureSchemas() },
       responses: sharedResponses(),
     },
-    'x-errors': errorTable,
-    'x-manager-errors': managerErrors.meanings,
-  }
+    operationOf,
+  })
+  return { ...document, 'x-errors': errorTable, 'x-manager-errors': managerErrors.meanings }
 }
 
 /** The part that all endpoints share, in Markdown. */
@@ -93,18 +121,6 @@ ${rows.join('\n')}
 
 </details>
 `
-}
-
-function pathsOf(catalogue: readonly Endpoint[]): Json {
-  const templateOf = pathTemplates(catalogue)
-  const paths: Record<string, Record<string, Json>> = {}
-  for (const endpoint of catalogue) {
-    const template = templateOf(endpoint)
-    const operations = paths[template.path] ?? {}
-    operations[endpoint.method.toLowerCase()] = operationOf(endpoint, template)
-    paths[template.path] = operations
-  }
-  return paths
 }
 
 function operationOf(endpoint: Endpoint, template: PathTemplate): Json {

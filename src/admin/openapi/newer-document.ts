@@ -1,33 +1,19 @@
 /** The newer contract as an OpenAPI 3.1 document, made from its records. */
 import type { Body, Endpoint, Param } from '../../catalogue/endpoint.ts'
 import type { Releases, Value } from '../../catalogue/newer-contract/value.ts'
-import { factsOf, type OpenApiOptions, operationId, serversOf } from './document.ts'
+import { documentOf, factsOf, type OpenApiOptions, operationId } from './document.ts'
 import { exampleFields } from './example.ts'
-import { type Json, type PathTemplate, pathTemplates, sentences, UPLOAD_EXAMPLE } from './parameters.ts'
+import { type Json, type PathTemplate, sentences, UPLOAD_EXAMPLE } from './parameters.ts'
 
-/** Returns the document as a value that can be written as JSON. */
 export function newerOpenApiDocument(records: readonly Endpoint[], options: OpenApiOptions): Json {
-  const templateOf = pathTemplates(records)
-  const paths: Record<string, Record<string, Json>> = {}
-  for (const record of records) {
-    const template = templateOf(record)
-    paths[template.path] = { ...paths[template.path], [record.method.toLowerCase()]: operationOf(record, template) }
-  }
-  const sections = [...new Set(records.map(({ section }) => section))]
-  return {
-    openapi: '3.1.0',
-    info: {
-      title: 'Manager Edge: the newer contract',
-      version: options.version,
-      description: INTRODUCTION,
-      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
-    },
-    servers: serversOf(options),
+  return documentOf(records, options, {
+    title: 'Manager Edge: the newer contract',
+    introduction: INTRODUCTION,
     security: [{ bearer: [] }],
-    tags: sections.map((name) => ({ name, description: `Operations of the section ${name}.` })),
-    paths,
+    noun: 'Operations',
     components,
-  }
+    operationOf,
+  })
 }
 
 const INTRODUCTION = `The API of releases 4.x of the manager, as this edge serves it on a port whose contract is \`newer\`.
@@ -37,10 +23,6 @@ Which operations and parameters there are follows from the release of the manage
 `
 
 const components: Json = {
-  securitySchemes: {
-    basic: { type: 'http', scheme: 'basic' },
-    bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
-  },
   parameters: {
     pretty: flag('pretty', 'Indents the response.'),
     wait_for_complete: flag('wait_for_complete', 'Lifts the time limits for this request.'),
