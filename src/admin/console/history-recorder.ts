@@ -1,7 +1,6 @@
 /** Records the rates and events of this process, in its memory and in the history that replicas share. */
 import type { EventListeners, InvalidationCause } from '../../core/events.ts'
 import {
-  addRecord,
   type ChartSeries,
   encodeEvent,
   encodeRecord,
@@ -10,8 +9,8 @@ import {
   type TimedRecord,
 } from './history-records.ts'
 import type { HistoryEvent } from './history-types.ts'
-import { type Counts, emptyCounts } from './time-slots.ts'
-import { INTERVAL_MS, INTERVALS, type Traffic } from './traffic.ts'
+import { emptyCounts } from './time-slots.ts'
+import { INTERVAL_MS, MINUTE_MS, REMEMBERED_MS, type Traffic } from './traffic.ts'
 
 export interface RecorderOptions {
   /** Name of this replica. */
@@ -37,7 +36,6 @@ export interface Recorder {
   close(): Promise<void>
 }
 
-const INTERVALS_PER_MINUTE = 6
 const MAX_RECORDS_PER_WRITE = 64
 const MAX_OWN_EVENTS = 200
 /** The same event again within this time is not recorded: a purge of several parts is one event. */
@@ -115,39 +113,27 @@ class OwnRecords {
 export function createRecorder({ name, run, traffic, store, now }: RecorderOptions): Recorder {
   const records = new OwnRecords({ store, now })
   const lastEvents = new Map<string, number>()
-  const currentInterval = () => Math.floor(now() / INTERVAL_MS)
-  /** The oldest interval that is not recorded. */
-  let next = currentInterval()
-  let minute = emptyMinute(Math.floor(next / INTERVALS_PER_MINUTE))
-
-  const recordOf = (at: number, sums: Counts) => ({
-    ...{ run, replica: name, at, sums },
-    ...{ latencies: sums.times.pairs(), nodeLatencies: sums.nodeTimes.pairs() },
-  })
-  const closeMinute = (): void => {
-    const { at } = minute
-    if (minute.isUsed) records.add(SERIES.minutes, at * 60, encodeRecord(recordOf(at, minute)))
-    minute = emptyMinute(at + 1)
-  }
-  const closeInterval = (at: number): void => {
-    const record = recordOf(at, traffic.interval(at) ?? emptyCounts())
-    records.add(SERIES.intervals, (at * INTERVAL_MS) / 1000, encodeRecord(record))
-    const ofMinute = Math.floor(at / INTERVALS_PER_MINUTE)
-    if (minute.at !== ofMinute) {
-      closeMinute()
-      minute = emptyMinute(ofMinute)
+  const lengths = [
+    { series: SERIES.intervals, length: INTERVAL_MS },
+    { series: SERIES.minutes, length: MINUTE_MS },
+  ] as const
+  const intervals = lengths.map(({ series, length }) => {
+    const currentOf = () => Math.floor(now() / length)
+    const record = (at: number): void => {
+      const { times, nodeTimes, ...sums } = traffic.interval(at, length) ?? emptyCounts()
+      const latencies = { latencies: times.pairs(), nodeLatencies: nodeTimes.pairs() }
+      records.add(series, (at * length) / 1000, encodeRecord({ run, replica: name, at, sums, ...latencies }))
     }
-    minute.isUsed = true
-    addRecord(minute, record)
-    if ((at + 1) % INTERVALS_PER_MINUTE === 0) closeMinute()
-  }
-  const closeIntervals = (): void => {
-    const current = currentInterval()
-    // After the clock was set back, intervals are recorded again, and the newer record counts.
-    next = Math.min(next, current)
-    for (let at = Math.max(next, current - INTERVALS); at < current; at++) closeInterval(at)
-    next = current
-  }
+    /** The oldest one that is not recorded. */
+    let next = currentOf()
+    const recordEnded = (): void => {
+      const current = currentOf()
+      // After the clock was set back, intervals are recorded again, and the newer record counts.
+      for (let at = Math.max(Math.min(next, current), current - REMEMBERED_MS / length); at < current; at++) record(at)
+      next = current
+    }
+    return { recordEnded, recordCurrent: () => record(next) }
+  })
   const recordEvent: Recorder['recordEvent'] = ({ kind, text }) => {
     const at = now()
     const same = `${kind} ${text}`
@@ -160,7 +146,7 @@ export function createRecorder({ name, run, traffic, store, now }: RecorderOptio
 
   return {
     update: () => {
-      closeIntervals()
+      for (const { recordEnded } of intervals) recordEnded()
       return records.write()
     },
     recordEvent,
@@ -173,14 +159,11 @@ export function createRecorder({ name, run, traffic, store, now }: RecorderOptio
     },
     own: (series, from, to) => records.read(series, from, to),
     close: () => {
-      closeIntervals()
-      closeInterval(next)
-      closeMinute()
+      for (const { recordEnded, recordCurrent } of intervals) {
+        recordEnded()
+        recordCurrent()
+      }
       return records.close()
     },
   }
-}
-
-function emptyMinute(at: number) {
-  return { ...emptyCounts(), at, isUsed: false }
 }

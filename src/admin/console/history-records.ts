@@ -4,7 +4,7 @@
  */
 import { BUCKETS } from '../../core/latency-histogram.ts'
 import { EVENT_KINDS, type EventKind, type HistoryEvent } from './history-types.ts'
-import { addSums, type Counts, type Sums } from './time-slots.ts'
+import { addCounts, type Counts, type Sums } from './time-slots.ts'
 
 /** What one process counted in one interval. */
 export interface HistoryRecord {
@@ -47,7 +47,7 @@ export function decodeRecord(text: string): HistoryRecord | undefined {
 
 /** Adds the counts of a record. */
 export function addRecord(target: Counts, { sums, latencies, nodeLatencies }: HistoryRecord): void {
-  addSums(target, sums)
+  addCounts<Counts>(target, sums)
   target.times.addPairs(latencies)
   target.nodeTimes.addPairs(nodeLatencies)
 }

@@ -1,20 +1,20 @@
-/** Recent traffic for the console: current rates, intervals of ten seconds, cache groups, nodes, joined responses. Bounded in size. */
-import { type EventListeners, type JoinEvent, wasSent } from '../../core/events.ts'
+/** Recent traffic for the console: current rates, intervals and minutes, cache groups, nodes, joined responses. Bounded in size. */
+import { type EventListeners, type JoinEvent, type NodeCallEvent, wasSent } from '../../core/events.ts'
 import { LatencyHistogram } from '../../core/latency-histogram.ts'
 import type { Totals } from './api-types.ts'
 import type { JoinedResponse, Rates } from './node-types.ts'
 import type { LastRequests } from './request-records.ts'
-import { type Counts, type NodeTraffic, NodeWindow, ratesOf, resultOf, type Slot, SUM_NAMES } from './time-slots.ts'
+import { addCounts, type Counts, Periods, ratesOf } from './time-slots.ts'
 
 export interface Traffic extends Required<Pick<EventListeners, 'request' | 'nodeCall'>> {
   /** Returns the rates of the last ten seconds. */
   rates(): Rates
   totals(): Totals
   /**
-   * Returns an interval of `INTERVAL_MS`, by its number since 1970. Undefined if it had no request and no call to a node, or
-   * if it ended more than `INTERVALS` intervals ago.
+   * Returns an interval of `INTERVAL_MS` or a minute, by its number since 1970. Undefined if it had no request and no call to
+   * a node, or if it ended more than `REMEMBERED_MS` ago.
    */
-  interval(at: number): Readonly<Slot> | undefined
+  interval(at: number, length?: IntervalLength): Readonly<Counts> | undefined
   /** Returns hits and misses of a cache group since the start. */
   group(name: string): { readonly hits: number; readonly misses: number }
   /** Returns the calls to a node in the last five minutes. */
@@ -24,8 +24,11 @@ export interface Traffic extends Required<Pick<EventListeners, 'request' | 'node
 const SECOND_MS = 1000
 const RATE_SECONDS = 10
 export const INTERVAL_MS = 10_000
-/** Ten minutes: the history takes over an interval soon after its end, also in a process that was busy or suspended. */
-export const INTERVALS = 60
+export const MINUTE_MS = 60_000
+type IntervalLength = typeof INTERVAL_MS | typeof MINUTE_MS
+/** The history takes over an interval soon after its end, also in a process that was busy or suspended. */
+export const REMEMBERED_MS = 600_000
+const NODE_MINUTES = 5
 const MAX_JOINS = 20
 
 /** The counts of all requests since the start. */
@@ -55,12 +58,14 @@ export function createTraffic(options: TrafficOptions): Traffic {
     return { ...counts.sums(), calls, nodeTimes: copied }
   }
   const seconds = new Periods(RATE_SECONDS + 1, SECOND_MS, readTotals)
-  const intervals = new Periods(INTERVALS + 1, INTERVAL_MS, readTotals)
+  const intervals = new Periods(REMEMBERED_MS / INTERVAL_MS + 1, INTERVAL_MS, readTotals)
+  const minutes = new Periods(REMEMBERED_MS / MINUTE_MS + 1, MINUTE_MS, readTotals)
   const nodes = new Map<string, NodeWindow>()
   const startedAt = clock()
   const advance = (elapsed: number, wall: number): void => {
     seconds.advance(elapsed)
     intervals.advance(wall)
+    minutes.advance(wall)
   }
 
   return {
@@ -79,7 +84,7 @@ export function createTraffic(options: TrafficOptions): Traffic {
       if (call.fault === 'cancelled') return
       const window = nodes.get(call.node) ?? new NodeWindow()
       nodes.set(call.node, window)
-      window.add(now, call.ms, resultOf(call))
+      window.add(now, call)
       nodeTimes.add(call.ms)
     },
     rates() {
@@ -87,16 +92,16 @@ export function createTraffic(options: TrafficOptions): Traffic {
       const now = clock()
       // The current second has not ended and would lower the rates.
       const covered = Math.min(RATE_SECONDS * SECOND_MS, Math.max(SECOND_MS, now - startedAt))
-      return ratesOf(seconds.last(now, RATE_SECONDS), covered)
+      return ratesOf(seconds.before(now, RATE_SECONDS), covered)
     },
     totals: () => {
       requests.drain()
       const { times: _, nodeTimes: __, ...sums } = readTotals()
       return sums
     },
-    interval: (at) => {
+    interval: (at, length = INTERVAL_MS) => {
       requests.drain()
-      return intervals.read(at)
+      return (length === MINUTE_MS ? minutes : intervals).read(at)
     },
     group: (name) => {
       requests.drain()
@@ -106,55 +111,39 @@ export function createTraffic(options: TrafficOptions): Traffic {
   }
 }
 
-/**
- * The counts in the last `size` periods of `periodMs` milliseconds. Nothing is counted here: a period is the difference of
- * the totals at its end and at its start.
- */
-class Periods {
-  readonly #size: number
-  readonly #periodMs: number
-  readonly #readTotals: () => Counts
-  readonly #ended: (Slot | undefined)[] = []
-  /** The number of the current period, and the totals at its start. */
-  #at = -1
-  #start: Counts | undefined
+interface NodeTraffic {
+  readonly calls: number
+  /** Calls without a usable response. */
+  readonly failed: number
+  /** Responses with a status from 400. */
+  readonly errorResponses: number
+  readonly p50: number | undefined
+  readonly p99: number | undefined
+}
 
-  constructor(size: number, periodMs: number, readTotals: () => Counts) {
-    this.#size = size
-    this.#periodMs = periodMs
-    this.#readTotals = readTotals
+/** The calls to one node. */
+class NodeWindow {
+  readonly #totals = emptyCalls()
+  readonly #minutes = new Periods(NODE_MINUTES + 1, MINUTE_MS, () => addCounts(emptyCalls(), this.#totals))
+
+  add(now: number, { status = 0, fault, ms }: NodeCallEvent): void {
+    this.#minutes.advance(now)
+    this.#totals.calls += 1
+    if (fault !== undefined) this.#totals.failed += 1
+    else if (status >= 400) this.#totals.errorResponses += 1
+    this.#totals.times.add(ms)
   }
 
-  /** To be called before something is counted at this time. */
-  advance(now: number): void {
-    const at = Math.floor(now / this.#periodMs)
-    if (at === this.#at) return
-    if (this.#start !== undefined) this.#ended[this.#at % this.#size] = this.#current(this.#start)
-    this.#at = at
-    this.#start = this.#readTotals()
+  read(now: number): NodeTraffic {
+    // With the running minute.
+    const minutes = this.#minutes.before(now + MINUTE_MS, NODE_MINUTES + 1)
+    const { times, ...sums } = minutes.reduce((sum, minute) => addCounts(sum, minute), emptyCalls())
+    return { ...sums, p50: times.quantile(0.5), p99: times.quantile(0.99) }
   }
+}
 
-  /** Returns the period with this number. Undefined if nothing was counted in it, or if it is too old. */
-  read(at: number): Slot | undefined {
-    if (this.#start !== undefined && at === this.#at) return this.#current(this.#start)
-    if (at < 0 || at <= this.#at - this.#size) return undefined
-    const slot = this.#ended[at % this.#size]
-    return slot?.at === at ? slot : undefined
-  }
-
-  /** Returns the last `count` completed periods, oldest first; undefined for a period without counts. */
-  last(now: number, count: number): (Slot | undefined)[] {
-    const current = Math.floor(now / this.#periodMs)
-    return Array.from({ length: count }, (_, index) => this.read(current - count + index))
-  }
-
-  #current(start: Counts): Slot {
-    const counts = this.#readTotals()
-    for (const name of SUM_NAMES) counts[name] -= start[name]
-    counts.times.merge(start.times, -1)
-    counts.nodeTimes.merge(start.nodeTimes, -1)
-    return { ...counts, at: this.#at }
-  }
+function emptyCalls() {
+  return { calls: 0, failed: 0, errorResponses: 0, times: new LatencyHistogram() }
 }
 
 export interface RecentJoins extends Required<Pick<EventListeners, 'join'>> {
