@@ -1,6 +1,7 @@
 /** Connects the view of the cache's capacity with the store and Redis. */
+
+import type { RedisCapacity } from '../admin/console/cache-types.ts'
 import { type CapacityMonitor, createCapacityMonitor } from '../admin/console/capacity.ts'
-import type { RedisCapacity } from '../admin/console/capacity-types.ts'
 import { readMemory } from '../redis/memory.ts'
 import type { RedisReplica } from '../redis/replica.ts'
 import type { Api } from './api.ts'

@@ -2,7 +2,6 @@
 
 import type { RedisFault } from '../../core/cache-index.ts'
 import type { NodeSummary, Rates } from './node-types.ts'
-import type { ProblemKind } from './problem-kinds.ts'
 
 /** A port for clients, and the contract that they speak there. */
 export interface ClientPort {
@@ -87,6 +86,39 @@ export interface SignedOut {
   /** Where the browser goes: the page for signing in, or the page of the issuer that ends its session. */
   readonly next: string
 }
+
+/** What can be wrong: values of `kind` of a problem, and of the label `reason` of `edge_degraded`. */
+export const PROBLEM_KINDS = [
+  'notReady',
+  'noNode',
+  'nodeUnreachable',
+  'nodeHangs',
+  'nodeCutOff',
+  'nodeDrained',
+  'addressBlocked',
+  'credentialsRefused',
+  'weakCredentials',
+  'queueFull',
+  'queueGrowing',
+  'budgetUsedUp',
+  'tokensCheckedLate',
+  'redisUnreachable',
+  'redisSlow',
+  'redisFull',
+  'redisWrongType',
+  'redisNearlyFull',
+  'redisEvicting',
+  'localTierEvicting',
+  'certificateEnds',
+  'configurationNotReloaded',
+  'pendingRestart',
+  'mixedLayouts',
+  'replicaNotReady',
+  'replicasDiffer',
+  'cacheDisabled',
+] as const
+
+export type ProblemKind = (typeof PROBLEM_KINDS)[number]
 
 /** `error`: requests fail or wait. `warning`: they will, or do for some. `notice`: a state that an operator has chosen. */
 export type ProblemSeverity = 'error' | 'warning' | 'notice'

@@ -1,5 +1,6 @@
 /** The entries of the cache, searched, sorted and in pages, for the console. */
 
+import { type Static, Type } from 'typebox'
 import { type IndexEntry, shownEntry } from '../../core/cache-index.ts'
 import { growingLru } from '../../core/recently-used.ts'
 import type { CacheIndex } from '../../core/response.ts'
@@ -9,19 +10,23 @@ import { cacheEntries } from '../../query/sources.ts'
 import type { EntryPage } from './cache-types.ts'
 import { createIndexSnapshots, type IndexSnapshot } from './index-snapshots.ts'
 
-export interface EntryQuery {
-  readonly search?: string | undefined
-  readonly group?: string | undefined
-  readonly tag?: string | undefined
-  readonly scope?: string | undefined
-  readonly endpoint?: string | undefined
-  /** A field by which `cacheEntries` is sorted; a leading `-` sorts in descending order. */
-  readonly sort?: string | undefined
-  readonly offset?: number | undefined
-  readonly limit?: number | undefined
-  /** For the caller: read the index again. */
-  readonly refresh?: boolean | undefined
-}
+const text = Type.Optional(Type.String({ maxLength: 2048 }))
+const filters = { search: text, group: text, tag: text, scope: text, endpoint: text }
+export const selectionQuery = Type.Object(filters, { additionalProperties: false })
+/** Reads the index again, though it was read a moment ago. */
+export const refresh = Type.Optional(Type.Boolean())
+export const entryQuery = Type.Object(
+  {
+    ...filters,
+    refresh,
+    /** A leading `-` sorts in descending order. */
+    sort: Type.Optional(Type.String({ pattern: `^-?(?:${cacheEntries.sortable?.join('|')})$` })),
+    offset: Type.Optional(Type.Integer({ minimum: 0 })),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500 })),
+  },
+  { additionalProperties: false },
+)
+export type EntryQuery = Static<typeof entryQuery>
 
 export interface EntryList {
   /** Returns all entries, or those that a long read of the index has returned so far. */

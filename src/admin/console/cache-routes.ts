@@ -5,10 +5,10 @@ import { type IndexEntry, shownEntry } from '../../core/cache-index.ts'
 import { EdgeError } from '../../core/errors.ts'
 import type { Caller } from '../../core/request.ts'
 import type { EntryContents } from '../../core/response.ts'
-import { cacheEntries } from '../../query/sources.ts'
 import { requirePermission } from '../sign-in.ts'
-import { createEntryList, type EntryQuery } from './cache-entries.ts'
+import { createEntryList, type EntryQuery, entryQuery, refresh, selectionQuery } from './cache-entries.ts'
 import type {
+  Coherence,
   EntryBody,
   EntryDetails,
   GroupSummary,
@@ -17,7 +17,6 @@ import type {
   PurgeResult,
   Selection,
 } from './cache-types.ts'
-import type { Coherence } from './coherence-types.ts'
 import type { ConsolePorts } from './ports.ts'
 
 const PURGE_PERMISSION = 'cache:purge'
@@ -31,20 +30,6 @@ const MAX_SHOWN_BODY_BYTES = 256 * 1024
 const text = Type.Optional(Type.String({ maxLength: 2048 }))
 const key = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' })
 const groupName = Type.String({ pattern: '^[a-z]{1,40}$' })
-const filters = { search: text, group: text, tag: text, scope: text, endpoint: text }
-/** Reads the index again, though it was read a moment ago. */
-const refresh = Type.Optional(Type.Boolean())
-const selectionQuery = Type.Object(filters, { additionalProperties: false })
-const entryQuery = Type.Object(
-  {
-    ...filters,
-    refresh,
-    sort: Type.Optional(Type.String({ pattern: `^-?(?:${cacheEntries.sortable?.join('|')})$` })),
-    offset: Type.Optional(Type.Integer({ minimum: 0 })),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500 })),
-  },
-  { additionalProperties: false },
-)
 /** Has no type, so that the validator converts no other value to a boolean: `"preview": null` is an error, not a purge. */
 const strictBoolean = Type.Unsafe<boolean>({ enum: [true, false] })
 const purgeBody = Type.Object(

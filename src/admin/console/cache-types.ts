@@ -1,5 +1,12 @@
 /** JSON bodies of the console API of the cache. Times are milliseconds unless named otherwise, sizes are bytes. */
-import type { Explanation as CacheExplanation, IndexEntry, PurgeCost, SnapshotState } from '../../core/cache-index.ts'
+import type {
+  Explanation as CacheExplanation,
+  IndexEntry,
+  LocalState,
+  PurgeCost,
+  RedisMemory,
+  SnapshotState,
+} from '../../core/cache-index.ts'
 
 export type { PurgeCost } from '../../core/cache-index.ts'
 export type EntrySummary = IndexEntry
@@ -111,4 +118,38 @@ export interface Selection {
   readonly maxKeys: number
   /** Absent if more than `limit` entries match. The cost includes the snapshots that are purged with them. */
   readonly chosen?: { readonly keys: readonly string[]; readonly cost: PurgeCost }
+}
+
+/** `GET /api/capacity`: how full the cache is. */
+export interface Capacity {
+  /** The local tier of each replica that reports one, this replica first. */
+  readonly replicas: readonly { readonly name: string; readonly local: LocalState }[]
+  /** Absent: there is no Redis. */
+  readonly redis?: RedisCapacity
+}
+
+/** What Redis reported in the last seconds. Empty: Redis has not replied. */
+export interface RedisCapacity {
+  readonly memory?: RedisMemory
+  /** Stored responses of all replicas. Those that Redis has evicted are counted until they expire. */
+  readonly entries?: number
+}
+
+/** `POST /api/coherence`: what a check of coherence among the replicas has measured. */
+export interface Coherence {
+  /** Rounds in which every replica showed the invalidation. */
+  readonly rounds: number
+  readonly replicas: readonly {
+    readonly replica: string
+    readonly reads: number
+    /** Reads that returned an entry which was invalidated before they began. */
+    readonly stale: number
+    /** Milliseconds from the acknowledgement of the invalidation to the first read that shows it. Absent: none did. */
+    readonly medianDelayMs?: number
+    readonly maxDelayMs?: number
+  }[]
+  /** The names of replicas that did not answer: of an earlier version, without a cache, or cut off from Redis. */
+  readonly missing: readonly string[]
+  /** Why there are fewer rounds than planned. */
+  readonly failure?: string
 }

@@ -1,6 +1,6 @@
 /** How full the cache is: the local tier of this replica, and Redis, which is asked at a slow pace. */
 import type { LocalState, RedisMemory } from '../../core/cache-index.ts'
-import type { Capacity, RedisCapacity } from './capacity-types.ts'
+import type { Capacity, RedisCapacity } from './cache-types.ts'
 import { EvictionTrend, SAMPLE_INTERVAL_MS } from './eviction-trend.ts'
 import type { ReplicaSummary } from './node-types.ts'
 

@@ -1,10 +1,10 @@
 /** What the replicas saw, as incidents: parts that overlap are one incident. And the form of parts as texts in Redis. */
 import { Type } from 'typebox'
 import { parserOf } from '../validation.ts'
+import type { ProblemKind } from './api-types.ts'
 import { addAffected, shortenName } from './caller-counts.ts'
 import { describeIncident, markdownOf } from './incident-text.ts'
 import type { AffectedCaller, Incident, IncidentPart } from './incident-types.ts'
-import type { ProblemKind } from './problem-kinds.ts'
 
 /** Problems that occur again within this time are one incident. */
 export const END_PAUSE_MS = 10_000

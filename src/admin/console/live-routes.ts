@@ -6,26 +6,13 @@ import { allows } from '../../core/access.ts'
 import { MAX_REASON_CHARS } from '../../core/drains.ts'
 import { requirePermission } from '../sign-in.ts'
 import type { NodeLoad, Now, Problems } from './api-types.ts'
-import type { TailFilter } from './live-tail.ts'
+import { type TailFilter, tailFilter } from './live-tail.ts'
 import type { DrainResult, NodeSummary, Nodes } from './node-types.ts'
 import type { ConsolePorts, DrainOptions, NodeState, PurgeCaller } from './ports.ts'
 import { problemsOf } from './problems.ts'
 import type { TailBatch } from './request-types.ts'
 import { sumRates } from './time-slots.ts'
 
-const text = Type.Optional(Type.String({ maxLength: 200 }))
-const tailQuery = Type.Object(
-  {
-    status: Type.Optional(Type.String({ pattern: '^(?:[1-5](?:xx|[0-9]{2}))?$' })),
-    endpoint: text,
-    user: text,
-    node: text,
-    cache: text,
-    slower: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400_000 })),
-    id: Type.Optional(Type.String({ pattern: '^[0-9A-Fa-f-]{0,36}$' })),
-  },
-  { additionalProperties: false },
-)
 /** A subscriber with more unsent bytes receives no further batch. */
 const MAX_UNSENT_BYTES = 256 * 1024
 const HEARTBEAT_INTERVAL_MS = 5000
@@ -67,7 +54,7 @@ function registerTail(app: FastifyInstance, { tail }: ConsolePorts): void {
   app.addHook('preClose', async () => {
     for (const end of openStreams) end()
   })
-  const schema = { querystring: tailQuery }
+  const schema = { querystring: tailFilter }
   app.get<{ Querystring: TailFilter }>('/api/requests', { schema, exposeHeadRoute: false }, (request, reply) => {
     const { raw } = reply
     reply.hijack()

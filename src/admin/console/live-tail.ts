@@ -1,19 +1,27 @@
 /** The live tail: sends each finished request to the subscribers whose filter it matches. */
+import { type Static, Type } from 'typebox'
 import { type RequestRecords, tailRequestOf } from './request-records.ts'
 import type { TailBatch, TailRequest } from './request-types.ts'
 
-export interface TailFilter {
-  /** Such as `2xx` or `404`. */
-  readonly status?: string | undefined
-  readonly endpoint?: string | undefined
-  readonly user?: string | undefined
-  readonly node?: string | undefined
-  readonly cache?: string | undefined
-  /** Milliseconds: only requests that took at least this long. */
-  readonly slower?: number | undefined
-  /** The beginning of a request id. */
-  readonly id?: string | undefined
-}
+const text = Type.Optional(Type.String({ maxLength: 200 }))
+
+/** The query of the live tail. Empty values match all requests. */
+export const tailFilter = Type.Object(
+  {
+    /** Such as `2xx` or `404`. */
+    status: Type.Optional(Type.String({ pattern: '^(?:[1-5](?:xx|[0-9]{2}))?$' })),
+    endpoint: text,
+    user: text,
+    node: text,
+    cache: text,
+    /** Milliseconds: only requests that took at least this long. */
+    slower: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400_000 })),
+    /** The beginning of a request id. */
+    id: Type.Optional(Type.String({ pattern: '^[0-9A-Fa-f-]{0,36}$' })),
+  },
+  { additionalProperties: false },
+)
+export type TailFilter = Static<typeof tailFilter>
 
 export interface TailSubscriber {
   /** Returns false if the subscriber is too slow to receive the batch. */

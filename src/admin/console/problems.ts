@@ -4,9 +4,8 @@
  * screen reader would read them again and again.
  */
 import type { Degradation } from '../readiness.ts'
-import type { Problem, ProblemSeverity } from './api-types.ts'
+import { PROBLEM_KINDS, type Problem, type ProblemKind, type ProblemSeverity } from './api-types.ts'
 import type { ConsolePorts, NodeState } from './ports.ts'
-import { PROBLEM_KINDS, type ProblemKind } from './problem-kinds.ts'
 
 /** What the problems are derived from. */
 export type ProblemSources = Pick<

@@ -1,7 +1,7 @@
 /** The check of coherence among replicas with one Redis: its API, its audit record, and its button. */
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import type { Coherence } from '../../../src/admin/console/coherence-types.ts'
+import type { Coherence } from '../../../src/admin/console/cache-types.ts'
 import { redisChannels } from '../../../src/redis/options.ts'
 import { type RunningEdge, startEdge } from '../../support/edge.ts'
 import { eventually } from '../../support/eventually.ts'

@@ -1,6 +1,6 @@
 /** A check of coherence that an operator starts: whether replicas serve what was invalidated, and when they see it. */
 import { useSignal } from '@preact/signals'
-import type { Coherence } from '../../../../src/admin/console/coherence-types.ts'
+import type { Coherence } from '../../../../src/admin/console/cache-types.ts'
 import { callApi } from '../api.ts'
 import type { ExportRow } from '../export.ts'
 import { formatCount, formatDuration } from '../format.ts'
