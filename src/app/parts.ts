@@ -142,7 +142,7 @@ function observeTraffic(settings: ReloadableConfig, base: Base, cluster: Cluster
     return isChanged ? () => history.recordEvent({ kind: 'reload' }) : () => undefined
   })
   const callers = new CallerCounts()
-  events.on({ request: (event) => callers.request(event), nodeCall: (call) => callers.nodeCall(call) })
+  events.on(callers)
   const { webhook, incidents } = watchIncidents(settings, base, { later, store, callers, history })
   const costs = new ConsoleCosts(events.requests, callers, () => settings.current().access.limits.requestsPerSecond)
   const advice = buildAdvice(settings, { events, callers, divergence, hasRedis: replica !== undefined })

@@ -1,4 +1,4 @@
-/** Counts of periods of equal length, and the rates and latencies that follow from them. */
+/** Counts that can be added, and the rates and latencies that follow from them. */
 import { LatencyHistogram } from '../../core/latency-histogram.ts'
 import type { Totals } from './api-types.ts'
 import type { Rates } from './node-types.ts'
@@ -14,7 +14,7 @@ export function emptyCounts(): Counts {
   return { ...sums, times: new LatencyHistogram(), nodeTimes: new LatencyHistogram() }
 }
 
-type Countable = Readonly<Record<string, number | LatencyHistogram>>
+export type Countable = Readonly<Record<string, number | LatencyHistogram>>
 
 /** Adds all numbers and histograms of the same names. `sign`: -1 subtracts them. */
 export function addCounts<T extends Countable>(target: T, added: Partial<T>, sign: 1 | -1 = 1): T {
@@ -25,55 +25,6 @@ export function addCounts<T extends Countable>(target: T, added: Partial<T>, sig
     else if (value instanceof LatencyHistogram && known instanceof LatencyHistogram) known.merge(value, sign)
   }
   return target
-}
-
-/**
- * The counts in the last `size` periods of `periodMs` milliseconds. Nothing is counted here: a period is the difference of
- * the totals at its end and at its start.
- */
-export class Periods<T extends Countable> {
-  readonly #size: number
-  readonly #periodMs: number
-  readonly #readTotals: () => T
-  readonly #ended: ({ readonly at: number; readonly counts: T } | undefined)[] = []
-  /** The number of the current period, and the totals at its start. */
-  #at = -1
-  #start: T | undefined
-
-  /** `readTotals` returns a copy. */
-  constructor(size: number, periodMs: number, readTotals: () => T) {
-    this.#size = size
-    this.#periodMs = periodMs
-    this.#readTotals = readTotals
-  }
-
-  /** To be called before something is counted at this time. */
-  advance(now: number): void {
-    const at = Math.floor(now / this.#periodMs)
-    if (at === this.#at) return
-    if (this.#start !== undefined)
-      this.#ended[this.#at % this.#size] = { at: this.#at, counts: this.#current(this.#start) }
-    this.#at = at
-    this.#start = this.#readTotals()
-  }
-
-  /** Returns the period with this number. Undefined if nothing was counted in it, or if it is too old. */
-  read(at: number): T | undefined {
-    if (this.#start !== undefined && at === this.#at) return this.#current(this.#start)
-    if (at < 0 || at <= this.#at - this.#size) return undefined
-    const period = this.#ended[at % this.#size]
-    return period?.at === at ? period.counts : undefined
-  }
-
-  /** Returns those of the periods before that of `now`, as many as `count`, in which something was counted. */
-  before(now: number, count: number): T[] {
-    const current = Math.floor(now / this.#periodMs)
-    return Array.from({ length: count }, (_, index) => this.read(current - count + index) ?? []).flat() as T[]
-  }
-
-  #current(start: T): T {
-    return addCounts(this.#readTotals(), start, -1)
-  }
 }
 
 /** The rates per second, with the counts that they are of. */

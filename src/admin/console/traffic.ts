@@ -4,7 +4,7 @@ import { LatencyHistogram } from '../../core/latency-histogram.ts'
 import type { Totals } from './api-types.ts'
 import type { JoinedResponse, Rates } from './node-types.ts'
 import type { LastRequests } from './request-records.ts'
-import { addCounts, type Counts, Periods, ratesOf } from './time-slots.ts'
+import { addCounts, type Countable, type Counts, ratesOf } from './time-slots.ts'
 
 export interface Traffic extends Required<Pick<EventListeners, 'request' | 'nodeCall'>> {
   /** Returns the rates of the last ten seconds. */
@@ -108,6 +108,55 @@ export function createTraffic(options: TrafficOptions): Traffic {
       return counts.group(name)
     },
     node: (name) => (nodes.get(name) ?? new NodeWindow()).read(clock()),
+  }
+}
+
+/**
+ * The counts in the last `size` periods of `periodMs` milliseconds. Nothing is counted here: a period is the difference of
+ * the totals at its end and at its start.
+ */
+class Periods<T extends Countable> {
+  readonly #size: number
+  readonly #periodMs: number
+  readonly #readTotals: () => T
+  readonly #ended: ({ readonly at: number; readonly counts: T } | undefined)[] = []
+  /** The number of the current period, and the totals at its start. */
+  #at = -1
+  #start: T | undefined
+
+  /** `readTotals` returns a copy. */
+  constructor(size: number, periodMs: number, readTotals: () => T) {
+    this.#size = size
+    this.#periodMs = periodMs
+    this.#readTotals = readTotals
+  }
+
+  /** To be called before something is counted at this time. */
+  advance(now: number): void {
+    const at = Math.floor(now / this.#periodMs)
+    if (at === this.#at) return
+    if (this.#start !== undefined)
+      this.#ended[this.#at % this.#size] = { at: this.#at, counts: this.#current(this.#start) }
+    this.#at = at
+    this.#start = this.#readTotals()
+  }
+
+  /** Returns the period with this number. Undefined if nothing was counted in it, or if it is too old. */
+  read(at: number): T | undefined {
+    if (this.#start !== undefined && at === this.#at) return this.#current(this.#start)
+    if (at < 0 || at <= this.#at - this.#size) return undefined
+    const period = this.#ended[at % this.#size]
+    return period?.at === at ? period.counts : undefined
+  }
+
+  /** Returns those of the periods before that of `now`, as many as `count`, in which something was counted. */
+  before(now: number, count: number): T[] {
+    const current = Math.floor(now / this.#periodMs)
+    return Array.from({ length: count }, (_, index) => this.read(current - count + index) ?? []).flat() as T[]
+  }
+
+  #current(start: T): T {
+    return addCounts(this.#readTotals(), start, -1)
   }
 }
 
