@@ -3,31 +3,22 @@
  * computes in this way is named: all other fields, filters, sorts and conditions are left to a node. The facts are those
  * of recorded responses of release 4.5.4 (`test/contract/newer-contract/queries.test.ts`).
  */
-import type { NewerRows } from '../catalogue/endpoint.ts'
-import type { ArraySource, DatabaseSource, FieldKind, Filter } from './sources.ts'
-
-type Fields = Readonly<Record<string, FieldKind>>
-type Filters = Readonly<Record<string, Filter>>
+import type { InventoryKind, NewerRows } from '../catalogue/endpoint.ts'
+import {
+  type ArraySource,
+  type DatabaseSource,
+  equal,
+  type FieldKind,
+  type Fields,
+  type Filter,
+  numbers,
+  ofKind,
+  sources,
+  texts,
+} from './sources.ts'
 
 /** Of every collection. */
 const common = { maxLimit: 100_000, isStrict: true } as const
-
-function ofKind(kind: FieldKind, ...names: readonly string[]): Fields {
-  return Object.fromEntries(names.map((name) => [name, kind]))
-}
-
-function texts(...names: readonly string[]): Fields {
-  return ofKind('text', ...names)
-}
-
-function numbers(...names: readonly string[]): Fields {
-  return ofKind('number', ...names)
-}
-
-/** Filters that must equal the field with the same name. */
-function equal(...names: readonly string[]): Filters {
-  return Object.fromEntries(names.map((name) => [name, { by: 'equal' }]))
-}
 
 /** A filter that must equal a member of the list with this name. */
 function memberOf(field: string): Filter {
@@ -42,11 +33,9 @@ const agents: DatabaseSource = {
   ...common,
   engine: 'database',
   fields: {
-    id: 'number',
-    ...texts('name', 'ip', 'registerIP', 'manager', 'node_name', 'mergedSum', 'configSum'),
-    ...texts('os.arch', 'os.build', 'os.codename', 'os.major', 'os.minor', 'os.name', 'os.platform', 'os.uname'),
+    ...sources.agents.fields,
+    disconnection_time: 'date',
     ...ofKind('word', 'status', 'group_config_status'),
-    ...ofKind('date', 'lastKeepAlive', 'dateAdd', 'disconnection_time'),
     // Numbers of releases are compared part by part, and a group with the names of all groups.
     ...ofKind('opaque', 'os.version', 'version', 'group'),
   },
@@ -72,28 +61,33 @@ const rulesetFiles: ArraySource = {
   filters: { status: { by: 'equal', matchAll: 'all' }, ...equal('filename', 'relative_dirname') },
 }
 
-const scan = ofKind('opaque', 'scan.id', 'scan.time')
+/** The fields that rows of the newer layout have in an object: `local_ip` is `local.ip`. */
+const NESTED = /^(scan|local|remote|tx|rx)_(?!queue$)/
 
-/** Rows of one agent, which are read in the order of their table. */
-function inventory(fields: Fields, filters: Filters, scanFields = scan): DatabaseSource {
-  const times = Object.keys(scanFields).filter((name) => name.endsWith('time'))
+/** Rows of one agent, which are read in the order of their table. Their fields are those of the classic rows. */
+function inventory(kind: InventoryKind | 'ciscat', ...filters: readonly string[]): DatabaseSource {
+  const fields: Fields = Object.fromEntries(
+    Object.entries<FieldKind>(sources[kind].fields).map(([name, of]) => [
+      // The only rows with a flat `scan_id`.
+      kind === 'hotfixes' ? name : name.replace(NESTED, '$1.'),
+      name.startsWith('scan_') ? 'opaque' : of,
+    ]),
+  )
+  const times = Object.keys(fields).filter((name) => /^scan.time$/.test(name))
   return {
     ...common,
     engine: 'database',
-    fields: { ...scanFields, ...fields },
+    fields,
     alwaysSelected: ['agent_id'],
     orderOfTies: { exceptOf: [] },
     tiesMayMove: 'withSelect',
-    filters,
+    filters: equal(...filters),
     ...(times.length > 0 && { storedTimes: times }),
   }
 }
 
-const scanId = ofKind('opaque', 'scan.id')
-const counters = numbers(
-  ...['tx.packets', 'rx.packets', 'tx.bytes', 'rx.bytes', 'tx.errors', 'rx.errors', 'tx.dropped', 'rx.dropped'],
-)
-const users = ['egroup', 'euser', 'fgroup', 'rgroup', 'ruser', 'sgroup', 'suser'] as const
+const users = ['egroup', 'euser', 'fgroup', 'rgroup', 'ruser', 'sgroup', 'suser']
+const counters = ['packets', 'bytes', 'errors', 'dropped'].flatMap((name) => [`tx.${name}`, `rx.${name}`])
 
 export const newerSources: Readonly<Record<NewerRows, DatabaseSource | ArraySource>> = {
   pages: { ...common, engine: 'array', pagesOnly: true },
@@ -121,7 +115,7 @@ export const newerSources: Readonly<Record<NewerRows, DatabaseSource | ArraySour
     sortable: ['filename', 'relative_dirname', 'description', 'id', 'level', 'status'],
     // The manager sorts the rules as it has read them from their files.
     tiesMayMove: 'always',
-    plainFields: { ...texts('filename', 'relative_dirname', 'status'), ...numbers('id', 'level') } as PlainFields,
+    plainFields: { ...texts('filename', 'relative_dirname', 'status'), ...numbers('id', 'level') },
     selectable: [
       ...['filename', 'relative_dirname', 'id', 'level', 'status', 'details', 'groups', 'description', 'pci_dss'],
       ...['gpg13', 'gdpr', 'hipaa', 'nist_800_53', 'tsc', 'mitre'],
@@ -140,7 +134,7 @@ export const newerSources: Readonly<Record<NewerRows, DatabaseSource | ArraySour
     ...common,
     engine: 'array',
     sortable: ['filename', 'relative_dirname', 'name', 'position', 'status'],
-    plainFields: { ...texts('filename', 'relative_dirname', 'name', 'status'), ...numbers('position') } as PlainFields,
+    plainFields: { ...texts('filename', 'relative_dirname', 'name', 'status'), ...numbers('position') },
     selectable: ['filename', 'relative_dirname', 'name', 'position', 'status', 'details'],
     alwaysSelected: ['filename', 'position'],
     filters: {
@@ -174,7 +168,7 @@ export const newerSources: Readonly<Record<NewerRows, DatabaseSource | ArraySour
     engine: 'array',
     sortable: ['name', 'type', 'version', 'ip'],
     selectable: ['name', 'type', 'version', 'ip'],
-    plainFields: texts('name', 'type', 'version', 'ip') as PlainFields,
+    plainFields: texts('name', 'type', 'version', 'ip'),
     filters: { nodes_list: existing('name'), ...equal('type') },
   },
   syscheck: {
@@ -216,11 +210,7 @@ export const newerSources: Readonly<Record<NewerRows, DatabaseSource | ArraySour
   sca: {
     ...common,
     engine: 'database',
-    fields: {
-      ...texts('policy_id', 'name', 'description', 'references', 'hash_file'),
-      ...numbers('total_checks', 'pass', 'fail', 'invalid', 'score'),
-      ...ofKind('date', 'start_scan', 'end_scan'),
-    },
+    fields: { ...sources.sca.fields, ...ofKind('date', 'start_scan', 'end_scan') },
     alwaysSelected: ['policy_id'],
     defaultSort: '-policy_id',
     storedTimes: ['start_scan', 'end_scan'],
@@ -246,48 +236,16 @@ export const newerSources: Readonly<Record<NewerRows, DatabaseSource | ArraySour
       ...['registry', 'references', 'result', 'condition'],
     ),
   },
-  ciscat: inventory(
-    {
-      ...texts('benchmark', 'profile'),
-      ...numbers('pass', 'fail', 'error', 'notchecked', 'unknown', 'score'),
-    },
-    equal('benchmark', 'profile', 'pass', 'fail', 'error', 'notchecked', 'unknown', 'score'),
-  ),
-  netaddr: inventory(
-    texts('iface', 'proto', 'address', 'netmask', 'broadcast'),
-    equal('iface', 'proto', 'address', 'netmask', 'broadcast'),
-    scanId,
-  ),
-  netproto: inventory(texts('iface', 'type', 'gateway', 'dhcp'), equal('iface', 'type', 'gateway', 'dhcp'), scanId),
+  ciscat: inventory('ciscat', 'benchmark', 'profile', 'pass', 'fail', 'error', 'notchecked', 'unknown', 'score'),
+  netaddr: inventory('netaddr', 'iface', 'proto', 'address', 'netmask', 'broadcast'),
+  netproto: inventory('netproto', 'iface', 'type', 'gateway', 'dhcp'),
   // The manager does not filter by `name`.
-  netiface: inventory(
-    { ...texts('name', 'adapter', 'type', 'state', 'mac'), ...numbers('mtu'), ...counters },
-    equal('adapter', 'type', 'state', 'mtu', ...Object.keys(counters)),
-  ),
-  packages: inventory(
-    {
-      ...texts('format', 'name', 'priority', 'section', 'vendor', 'install_time', 'version', 'architecture'),
-      ...texts('multiarch', 'source', 'description', 'location'),
-      ...numbers('size'),
-    },
-    equal('vendor', 'name', 'architecture', 'format', 'version'),
-  ),
+  netiface: inventory('netiface', 'adapter', 'type', 'state', 'mtu', ...counters),
+  packages: inventory('packages', 'vendor', 'name', 'architecture', 'format', 'version'),
   ports: inventory(
-    {
-      ...texts('protocol', 'local.ip', 'remote.ip', 'state', 'process'),
-      ...numbers('local.port', 'remote.port', 'tx_queue', 'rx_queue', 'inode', 'pid'),
-    },
-    equal('pid', 'protocol', 'local.ip', 'local.port', 'remote.ip', 'tx_queue', 'state', 'process'),
+    'ports',
+    ...['pid', 'protocol', 'local.ip', 'local.port', 'remote.ip', 'tx_queue', 'state', 'process'],
   ),
-  processes: inventory(
-    {
-      ...texts('pid', 'name', 'state', 'cmd', 'argvs', ...users),
-      ...numbers('ppid', 'utime', 'stime', 'priority', 'nice', 'size', 'vm_size', 'resident', 'share', 'start_time'),
-      ...numbers('pgrp', 'session', 'nlwp', 'tgid', 'tty', 'processor'),
-    },
-    equal('pid', 'name', 'state', 'ppid', 'nlwp', 'pgrp', 'priority', ...users),
-  ),
-  hotfixes: inventory(texts('hotfix'), equal('hotfix'), ofKind('opaque', 'scan_id', 'scan_time')),
+  processes: inventory('processes', 'pid', 'name', 'state', 'ppid', 'nlwp', 'pgrp', 'priority', ...users),
+  hotfixes: inventory('hotfixes', 'hotfix'),
 }
-
-type PlainFields = NonNullable<ArraySource['plainFields']>

@@ -133,19 +133,26 @@ export const cacheEntries: ArraySource = {
 
 const UNLIMITED = Number.POSITIVE_INFINITY
 
-type Fields = Readonly<Record<string, FieldKind>>
+export type Fields = Readonly<Record<string, FieldKind>>
 
-function texts(...names: readonly string[]): Readonly<Record<string, 'text'>> {
-  return Object.fromEntries(names.map((name) => [name, 'text']))
+export function ofKind<Kind extends FieldKind>(
+  kind: Kind,
+  ...names: readonly string[]
+): Readonly<Record<string, Kind>> {
+  return Object.fromEntries(names.map((name) => [name, kind]))
 }
 
-/** Filters by lists that have the same name as the parameter. */
-function memberOf(...names: readonly string[]): Readonly<Record<string, Filter>> {
+export function texts(...names: readonly string[]): Readonly<Record<string, 'text'>> {
+  return ofKind('text', ...names)
+}
+
+export function numbers(...names: readonly string[]): Readonly<Record<string, 'number'>> {
+  return ofKind('number', ...names)
+}
+
+/** Filters that must equal the field, or a member of the list, with the same name. */
+export function equal(...names: readonly string[]): Readonly<Record<string, Filter>> {
   return Object.fromEntries(names.map((name) => [name, { by: 'equal' }]))
-}
-
-function numbers(...names: readonly string[]): Fields {
-  return Object.fromEntries(names.map((name) => [name, 'number']))
 }
 
 const scan: Fields = { ...numbers('scan_id'), ...texts('scan_time') }
@@ -223,7 +230,7 @@ export const sources = {
       status: STATUS,
       level: { by: 'range', field: 'level' },
       group: { by: 'equal', fields: ['groups'] },
-      ...memberOf('pci', 'gdpr', 'hipaa', 'nist-800-53', 'gpg13'),
+      ...equal('pci', 'gdpr', 'hipaa', 'nist-800-53', 'gpg13'),
     },
   },
   ruleFiles: { engine: 'array', defaultSort: '+file', filters: { status: STATUS } },
