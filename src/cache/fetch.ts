@@ -63,7 +63,7 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, findSn
     fetchShared: async (context: ReadContext): Promise<FetchResult> => {
       const computed = await computeShared(context)
       if (computed !== undefined) return computed
-      const work = workOf(context, (own) => fetchAndNoteFailure(next, own), true)
+      const work = workOf(context, (own) => fetchAndNote(outcomes, ports, next, own), true)
       const id = ports.neverCollapses ? `${sharedId(context)} ${context.request.requestId}` : sharedId(context)
       const { signal } = context.request.client
       return resultOf(ports, await ownIfRefused(work, (shared) => flights.join(id, signal, shared)), context)
@@ -89,7 +89,7 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, findSn
       const request = { ...context.request, waitForComplete: false, priority: refreshPriority(ports, context) }
       const limited = { ...context, request }
       const run = async (own: ReadContext) =>
-        (await computeShared(own)) ?? (await fetchAndNoteFailure(refreshHandler, own))
+        (await computeShared(own)) ?? (await fetchAndNote(outcomes, ports, refreshHandler, own))
       const work = workOf(limited, run, true)
       return flights.background(sharedId(limited), work).finally(() => refreshing.delete(key))
     },
@@ -118,16 +118,21 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, findSn
     const join = (shared: typeof work) => computations.join(sharedId(context), signal, shared)
     return (await ownIfRefused(work, join)).value
   }
+}
 
-  async function fetchAndNoteFailure(handler: Handler<EdgeRead>, context: ReadContext): Promise<FetchResult> {
-    try {
-      const result = await fetchOverReplicas(ports, handler, context)
-      outcomes.note(context, result)
-      return result
-    } catch (fault) {
-      if (isNodeFailure(fault)) outcomes.noteFailure(context, fault.code)
-      throw fault
-    }
+async function fetchAndNote(
+  outcomes: Outcomes,
+  ports: CachePorts,
+  handler: Handler<EdgeRead>,
+  context: ReadContext,
+): Promise<FetchResult> {
+  try {
+    const result = await fetchOverReplicas(ports, handler, context)
+    outcomes.note(context, result)
+    return result
+  } catch (fault) {
+    if (isNodeFailure(fault)) outcomes.noteFailure(context, fault.code)
+    throw fault
   }
 }
 

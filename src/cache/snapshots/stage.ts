@@ -57,10 +57,7 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
   return {
     /** Answers requests that the cache cannot answer: calls the nodes, for all rows or for the request itself. */
     fetch: (request: EdgeRead) => (request.extent === 'allRows' ? build(request) : callNode(request)),
-    /**
-     * Finds the snapshot that can answer a request. Undefined: nodes must answer. Rejects as the fetch of a snapshot does,
-     * if the request waits for it.
-     */
+    /** Finds the snapshot that can answer a request; `undefined`: nodes must. Rejects as a fetch that the request waits for. */
     find: (request: EdgeRead) => {
       const derivable = request.reuse === 'noCache' ? undefined : derivableOf(ports, request)
       return derivable === undefined ? undefined : find(derivable)
