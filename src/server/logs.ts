@@ -32,13 +32,8 @@ const MAX_SHARED_LENGTH = 4096
 const MAX_BUFFERED_LENGTH = 8192
 const FLUSH_INTERVAL_MS = 100
 
-export interface JsonLog extends DestinationStream {
-  /** Writes the buffered lines. To be called before the process ends. */
-  flushSync(): void
-}
-
 /** Creates a destination that writes JSON lines to standard output. `maxLength`: characters of one write. */
-export function createJsonLog(maxLength = MAX_BUFFERED_LENGTH): JsonLog {
+export function createJsonLog(maxLength = MAX_BUFFERED_LENGTH) {
   // Synchronous: passing these few bytes to another thread takes longer than writing them.
   const output = pino.destination({ dest: 1, sync: true })
   // Buffered here: the destination would measure the length of its whole buffer with each line.
@@ -55,7 +50,8 @@ export function createJsonLog(maxLength = MAX_BUFFERED_LENGTH): JsonLog {
   setInterval(flush, FLUSH_INTERVAL_MS).unref()
   return {
     write,
-    flushSync: () => {
+    /** Writes the buffered lines. To be called before the process ends. */
+    flushSync: (): void => {
       flush()
       output.flushSync()
     },

@@ -1,8 +1,8 @@
 /** What the supervisor and the processes of an edge send to each other (`listen.processes`). */
-import type { RequestDetails } from '../admin/console/request-types.ts'
 import type { Urls } from '../app/index.ts'
 import type { Config } from '../config/schema.ts'
 import type { ProcessMetrics } from '../telemetry/metrics/sum.ts'
+import type { Call } from './calls.ts'
 
 /** From a process to the supervisor. */
 export type FromProcess =
@@ -12,14 +12,9 @@ export type FromProcess =
   | ({ readonly type: 'listening' } & Urls)
   | ({ readonly type: 'failed' } & StartFailure)
   | ({ readonly type: 'state' } & ProcessState)
-  /** The metrics of this process: those that the supervisor asked for, or without `id` the last ones before it ends. */
-  | { readonly type: 'metrics'; readonly id?: number; readonly metrics: ProcessMetrics }
-  /** The process asks for the metrics of all processes. */
-  | { readonly type: 'sum'; readonly id: number }
-  /** The process asks the others for the details of a request. */
-  | { readonly type: 'find'; readonly id: number; readonly request: string }
-  /** The details of a request that another process asked for; absent: this process has no record of it. */
-  | { readonly type: 'found'; readonly id: number; readonly details?: RequestDetails | undefined }
+  /** The last metrics of this process, before it ends. */
+  | { readonly type: 'lastMetrics'; readonly metrics: ProcessMetrics }
+  | Call
 
 /** From the supervisor to a process. */
 export type FromSupervisor =
@@ -27,11 +22,7 @@ export type FromSupervisor =
   | ({ readonly type: 'drain' } & DrainRequest)
   /** Reload the configuration and reopen the audit file. */
   | { readonly type: 'reload' }
-  /** Send the metrics of this process. */
-  | { readonly type: 'metrics'; readonly id: number }
-  | { readonly type: 'sum'; readonly id: number; readonly text: string }
-  | { readonly type: 'find'; readonly id: number; readonly request: string }
-  | { readonly type: 'found'; readonly id: number; readonly details?: RequestDetails | undefined }
+  | Call
 
 /** Why a process cannot start, and the exit code that a single process would have. */
 export interface StartFailure {

@@ -6,6 +6,7 @@ import cluster from 'node:cluster'
 import { buildEdge, type Edge } from '../app/index.ts'
 import { replicaNameOf } from '../app/process.ts'
 import { type LoadResult, loadConfig } from '../config/index.ts'
+import { Calls } from './calls.ts'
 import { describeStartError, EXIT_CODES, reloadAll } from './exit.ts'
 import { createProcessLog } from './logs.ts'
 import type { DrainRequest, FromProcess, FromSupervisor, ProcessState, StartFailure } from './messages.ts'
@@ -26,24 +27,27 @@ export async function runProcess(file: string | undefined, identity: ProcessIden
 }
 
 async function run(loadOwn: () => Promise<LoadResult>, { number }: ProcessIdentity): Promise<number> {
-  const group = new SupervisedGroup(send)
+  let edge: Edge
+  const calls = new Calls(
+    (message) => void send(message),
+    async ({ name, request }) => (name === 'find' ? (edge.requestDetails(request) ?? null) : edge.metrics()),
+  )
+  const group = new SupervisedGroup(send, calls)
+  process.on('message', (message: FromSupervisor) => {
+    if (message.type === 'group') group.state = message
+    if (message.type === 'reload') void reloadAll(edge)
+    if (message.type === 'question' || message.type === 'answer') void calls.receive(message)
+  })
   const ending = drainRequest()
   cluster.worker?.once('disconnect', endStart)
   await send({ type: 'attached' })
   const loaded = await loadOwn()
   if (!loaded.ok) return fail({ reasons: loaded.faults, code: EXIT_CODES.configuration })
   const { config } = loaded
-  let edge: Edge
   try {
     const logTo = createProcessLog(config.log.format, number)
     edge = await buildEdge(config, { ...loaded, load: loadOwn, logTo, processGroup: group })
     guardProcess(edge)
-    process.on('message', (message: FromSupervisor) => {
-      if (message.type === 'reload') void reloadAll(edge)
-      if (message.type === 'metrics') void sendMetrics(edge, message.id)
-      if (message.type === 'find')
-        void send({ type: 'found', id: message.id, details: edge.requestDetails(message.request) })
-    })
     const urls = await edge.start()
     cluster.worker?.off('disconnect', endStart)
     edge.log.info({ replica: replicaNameOf(config) }, 'process listening')
@@ -118,10 +122,6 @@ function startReports(edge: Edge): NodeJS.Timeout {
   }
   report()
   return setInterval(report, STATE_CHECK_INTERVAL_MS)
-}
-
-async function sendMetrics(edge: Edge, id: number): Promise<void> {
-  await send({ type: 'metrics', id, metrics: await edge.metrics() })
 }
 
 /** Resolves when the message is sent, or the supervisor has ended. */

@@ -1,6 +1,7 @@
 /** The numbered places for processes, each with the process that has it now, and how their processes are replaced. */
 import type { Worker } from 'node:cluster'
 import type { Logger } from 'pino'
+import type { Calls } from './calls.ts'
 import { EXIT_CODES } from './exit.ts'
 import type { DrainRequest, ProcessState, StartFailure } from './messages.ts'
 
@@ -24,6 +25,8 @@ export const MAX_READY_SILENT_SECONDS = 5
 export interface Slot {
   readonly number: number
   worker?: Worker | undefined
+  /** Questions to the process. */
+  calls?: Calls
   phase: Phase
   /** The last state that the process reported. */
   state?: ProcessState | undefined

@@ -7,6 +7,7 @@ import cluster, { type Worker } from 'node:cluster'
 import { hostname } from 'node:os'
 import type { Urls } from '../app/index.ts'
 import type { Config } from '../config/schema.ts'
+import { Calls } from './calls.ts'
 import { EXIT_CODES, firstSignal } from './exit.ts'
 import { endOf } from './handoffs.ts'
 import { SupervisorLog } from './logs.ts'
@@ -97,18 +98,22 @@ class Supervisor {
       return
     }
     slot.worker = worker
-    worker.on('message', (message: FromProcess) => this.#receive(slot, worker, message))
+    const send = (message: FromSupervisor) => void (worker.isConnected() && worker.send(message))
+    const calls = new Calls(send, (question) => this.#questions.answer(slot, question))
+    slot.calls = calls
+    worker.on('message', (message: FromProcess) => this.#receive(slot, calls, message))
     void endOf(worker).then((how) => this.#onExit(slot, worker, how))
   }
 
-  #receive(slot: Slot, worker: Worker, message: FromProcess): void {
+  #receive(slot: Slot, calls: Calls, message: FromProcess): void {
     const wasReady = isReady(slot)
     slot.silentSeconds = 0
     if (message.type === 'attached') this.#onAttached(slot)
     else if (message.type === 'failed') slot.failure = message
     else if (message.type === 'listening') this.#onListening(slot, message)
     else if (message.type === 'state') this.#onState(slot, message)
-    else this.#questions.receive(worker, message)
+    else if (message.type === 'lastMetrics') this.#questions.receiveMetrics(slot, message.metrics)
+    else void calls.receive(message)
     if (isReady(slot) !== wasReady) this.#publish()
   }
 
@@ -137,7 +142,8 @@ class Supervisor {
 
   #onExit(slot: Slot, worker: Worker | undefined, how: string): void {
     clearTimeout(slot.timer)
-    if (worker !== undefined) this.#questions.end(worker)
+    slot.calls?.end()
+    if (worker !== undefined) this.#questions.end(worker.id)
     const { number, phase, failure } = slot
     slot.worker = undefined
     slot.phase = 'waiting'
