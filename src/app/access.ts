@@ -1,5 +1,4 @@
 /** Builds authentication and authorisation from the configuration. */
-import type { Logger } from 'pino'
 import type { Access } from '../access/access.ts'
 import { createAccess } from '../access/index.ts'
 import { limitsOf } from '../access/request-counts.ts'
@@ -7,15 +6,13 @@ import type { SignInClaims } from '../access/sessions.ts'
 import type { ExternalIssuerSettings } from '../access/token-issuers.ts'
 import type { VerifyPassword } from '../access/users-file.ts'
 import { permissions } from '../catalogue/index.ts'
-import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
-import type { FailedLoginReason } from '../core/events.ts'
 import { rulesOfSetting } from '../upstream/dialects/dialect.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { createVersionCall } from '../upstream/probes.ts'
+import type { Base } from './base.ts'
 import { toLog } from './log.ts'
 import { checkFailure } from './manager-tokens.ts'
-import type { SharedAccess } from './redis.ts'
 
 /** The name of the edge for clients that must log in, and in its own tokens. */
 export const identity = { realm: 'manager-edge', issuer: 'manager-edge', audience: 'manager-edge' } as const
@@ -24,19 +21,14 @@ const SECOND_MS = 1000
 /** Logins at nodes of the newer layout, which the upstream room sends one after another and rejects if they would take too long. */
 const MAX_CONCURRENT_LOGINS = 64
 
-export interface AccessParts {
-  readonly cluster: Cluster
-  readonly shared: SharedAccess | undefined
-  readonly log: Logger
-  readonly onFailedLogin: (reason: FailedLoginReason) => void
-  /** Called before the manager checks a name and a password. */
-  readonly onManagerLogin: (name: string) => Promise<void>
-}
-
-/** Rejects with an `Error` for the operator if the users file, the keys or the roles are invalid. */
+/**
+ * `onManagerLogin`: called before the manager checks a name and a password. Rejects with an `Error` for the operator if the
+ * users file, the keys or the roles are invalid.
+ */
 export async function buildAccess(
-  { initial, current, onReload }: ReloadableConfig,
-  { cluster, shared, log, onFailedLogin, onManagerLogin }: AccessParts,
+  { settings: { initial, current, onReload }, shared, emit, log }: Base,
+  cluster: Cluster,
+  onManagerLogin: (name: string) => Promise<void>,
 ): Promise<Access> {
   const { access, cluster: nodes } = initial
   const built = await createAccess({
@@ -63,7 +55,7 @@ export async function buildAccess(
     sessions: { lifetime: () => current().operations.signIn.lifetime, signIn: () => signInClaims(current()) },
     limits: limitsOf(current),
     ...(shared && { counters: shared.counters, revocations: shared.revocations }),
-    onFailedLogin,
+    onFailedLogin: emit.failedLogin,
     log: toLog(log),
   })
   onReload((next) => built.prepareReload({ ...next.access, issuers: issuersOf(next) }))
@@ -85,7 +77,7 @@ function issuersOf({ access }: Config): readonly ExternalIssuerSettings[] {
 function verifyWithManager(
   cluster: Cluster,
   timeout: () => number,
-  onLogin: AccessParts['onManagerLogin'],
+  onLogin: (name: string) => Promise<void>,
 ): VerifyPassword {
   return async (username, password) => {
     await onLogin(username)

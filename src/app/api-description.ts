@@ -11,32 +11,20 @@ import type { Handler } from '../core/request.ts'
 import type { EnvelopeResponse } from '../core/response.ts'
 import { StoredForms } from '../core/stored-forms.ts'
 import { NO_FLAGS } from '../http/parameters.ts'
-import { preferencesOf, type Representation, represent } from '../representation/represent.ts'
+import { preferencesOf, represent } from '../representation/represent.ts'
 import { portsOf } from './fronts.ts'
 import { version } from './process.ts'
 
-export interface DescribedContract {
-  /** Answers the request for the document at the listeners for clients. */
-  readonly handler: Handler
-  readonly document: () => Promise<object>
-  /** Returns the same response for another listener. */
-  readonly represent: (headers: IncomingHttpHeaders) => Promise<Representation>
-}
-
-export type ApiDescription = Readonly<Record<Contract, DescribedContract>>
-
-interface Description {
-  readonly document: object
-  readonly response: EnvelopeResponse
-}
-
-export function createApiDescription({ initial, current }: ReloadableConfig): ApiDescription {
-  const describe = (build: () => Promise<object>): DescribedContract => {
+export function createApiDescription({ initial, current }: ReloadableConfig) {
+  const describe = (build: () => Promise<object>) => {
     const get = describeOnce(build)
+    const handler: Handler = async () => (await get()).response
     return {
-      handler: async () => (await get()).response,
+      /** Answers the request for the document at the listeners for clients. */
+      handler,
       document: async () => (await get()).document,
-      represent: async (headers) =>
+      /** Returns the same response for another listener. */
+      represent: async (headers: IncomingHttpHeaders) =>
         represent((await get()).response, preferencesOf(headers, NO_FLAGS, current().cache.compressionMinBytes)),
     }
   }
@@ -69,10 +57,14 @@ function serverOf(listen: Config['listen'], contract: Contract): Server | string
 
 const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
 
-function describeOnce(build: () => Promise<object>): () => Promise<Description> {
-  let built: Promise<Description> | undefined
+function describeOnce(build: () => Promise<object>) {
+  const describe = async () => {
+    const document = await build()
+    return { document, response: responseOf(Buffer.from(JSON.stringify(document))) }
+  }
+  let built: ReturnType<typeof describe> | undefined
   return () => {
-    built ??= build().then((document) => ({ document, response: responseOf(Buffer.from(JSON.stringify(document))) }))
+    built ??= describe()
     return built
   }
 }

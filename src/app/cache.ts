@@ -14,11 +14,8 @@ import { createRedisStore } from '../cache/stores/redis-store.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import type { CacheStoreState } from '../core/cache-index.ts'
-import type { EventListeners } from '../core/events.ts'
 import type { Caller, EdgeRead } from '../core/request.ts'
 import type { CacheIndex } from '../core/response.ts'
-import type { OnStoreEvent } from '../redis/options.ts'
-import type { RedisReplica } from '../redis/replica.ts'
 import { createReplicaCalls } from '../redis/replica-calls.ts'
 import { layoutRules, rulesOfSetting } from '../upstream/dialects/dialect.ts'
 import type { Cluster } from '../upstream/index.ts'
@@ -28,36 +25,25 @@ import {
   createWaitEstimate,
   type KindOf,
 } from '../upstream/kinds/index.ts'
+import type { Base } from './base.ts'
 import { servedRecords } from './fronts.ts'
 import { replicaNameOf } from './process.ts'
 
-export interface BuiltCache {
+/** `acquireFetchLock`: shared by all replicas if there is Redis. */
+interface BuiltCache {
   /** Absent: there is no cache, and no other replica to invalidate responses of. */
   readonly stages?: Partial<Pick<CacheStages, 'readThrough' | 'invalidate'>>
   /** What the endpoints of `/cache` and the console use. */
   readonly ports: CacheOperationsPorts
-  /** The fetch locks of the store; shared by all replicas if there is Redis. */
-  readonly acquireFetchLock: CacheStore['acquireFetchLock'] | undefined
+  readonly acquireFetchLock?: CacheStore['acquireFetchLock']
   /** Absent: nothing is stored. */
   readonly acceptedTokens?: AcceptedTokens
   readonly recheckPace?: RecheckPace
   /** Absent: nothing is stored in Redis. */
-  readonly coherence?: CoherenceCheck
+  readonly coherence?: CoherenceCheck | undefined
   /** Absent: there is no store. */
   readonly state?: () => CacheStoreState
   close(): Promise<void>
-}
-
-interface CacheParts {
-  readonly cluster: Cluster
-  readonly kindOf: KindOf
-  /** Absent: replicas share nothing. */
-  readonly replica: RedisReplica | undefined
-  /** Absent: stored responses are not encrypted. */
-  readonly encryptionKey: Buffer | undefined
-  resolveUrl(url: string, caller: Caller): Promise<EdgeRead>
-  readonly onStoreEvent: OnStoreEvent
-  readonly emit: Required<EventListeners>
 }
 
 type Store = CacheStore & CacheIndex & { state(): CacheStoreState; close(): Promise<void> }
@@ -66,16 +52,19 @@ type Store = CacheStore & CacheIndex & { state(): CacheStoreState; close(): Prom
 const DEFAULT_KEY_SECRET = 'manager-edge'
 
 /** Rejects if a setting names an unknown endpoint or a file cannot be read. Redis may be unreachable. */
-export async function buildCache(settings: ReloadableConfig, parts: CacheParts): Promise<BuiltCache> {
-  const { cluster, kindOf, replica, encryptionKey, resolveUrl, emit } = parts
+export async function buildCache(
+  parts: Base & { readonly cluster: Cluster },
+  kindOf: KindOf,
+  resolveUrl: (url: string, caller: Caller) => Promise<EdgeRead>,
+): Promise<BuiltCache> {
+  const { settings, cluster, replica, encryptionKey, emit } = parts
   const { initial, current } = settings
   const { enabled, endpoints, trial } = initial.cache
   checkEndpoints(Object.keys(endpoints))
-  if (!enabled && replica === undefined)
-    return { ports: disabledCache, acquireFetchLock: undefined, close: async () => {} }
+  if (!enabled && replica === undefined) return { ports: disabledCache, close: async () => {} }
   // Before the replica starts.
   const calls = replica && createReplicaCalls(replica)
-  const store = await createStore(settings, parts)
+  const store = await createStore(parts)
   const keySettingsOf = ({ access, cluster: { credentials, layout } }: Config): KeySettings => ({
     secret: encryptionKey ?? DEFAULT_KEY_SECRET,
     policy: digestOf(access.customRoles),
@@ -111,7 +100,7 @@ export async function buildCache(settings: ReloadableConfig, parts: CacheParts):
     // This replica stores nothing, but its writes must invalidate the stored responses of the other replicas.
     const { invalidate, scopesOf } = stages
     const ports = { ...disabledCache, index: store, scopesOf, sharedThroughRedis: true, onEvent: emit.cache }
-    return { stages: { invalidate }, ports, acquireFetchLock: undefined, state: store.state, close }
+    return { stages: { invalidate }, ports, state: store.state, close }
   }
   const ports: CacheOperationsPorts = {
     index: store,
@@ -140,13 +129,15 @@ export async function buildCache(settings: ReloadableConfig, parts: CacheParts):
   const acceptedTokens = new AcceptedTokens({ store, secret: () => key.secret, pace: recheckPace })
   const coherence = calls && createCoherenceCheck({ calls, store, name: replicaNameOf(initial) })
   const { acquireFetchLock, state } = store
-  return { stages, ports, ...(coherence && { coherence }), acquireFetchLock, acceptedTokens, recheckPace, state, close }
+  return { stages, ports, coherence, acquireFetchLock, acceptedTokens, recheckPace, state, close }
 }
 
-async function createStore(
-  { initial, current }: ReloadableConfig,
-  { replica, encryptionKey, onStoreEvent }: CacheParts,
-): Promise<Store> {
+async function createStore({
+  settings: { initial, current },
+  replica,
+  encryptionKey,
+  onStoreEvent,
+}: Base): Promise<Store> {
   const localBytes = () => current().cache.localBytes
   if (replica === undefined) return createMemoryStore({ bytes: localBytes })
   return createRedisStore({

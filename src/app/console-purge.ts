@@ -8,7 +8,9 @@ import { catalogue } from '../catalogue/index.ts'
 import type { IndexEntry } from '../core/cache-index.ts'
 import { errorNumberOf } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
-import { type EdgeWrite, type Handler, NO_BODY, priorityOf } from '../core/request.ts'
+import { type EdgeWrite, type Handler, NO_BODY } from '../core/request.ts'
+import { toEdgeRequest } from '../http/edge-request.ts'
+import { NO_FLAGS } from '../http/parameters.ts'
 
 /** Purges of the console are requests to the same endpoints that clients use, through the same pipeline. */
 export function createPurge(handler: Handler, cache: PurgePorts): ConsolePorts['purge'] {
@@ -16,21 +18,10 @@ export function createPurge(handler: Handler, cache: PurgePorts): ConsolePorts['
   const group = findOperation('cacheClearGroup')
   return async (purge, { caller, client, requestId }) => {
     const endpoint = purge.group === undefined ? all : group
-    const request: EdgeWrite = {
-      kind: 'write',
-      endpoint,
-      extent: 'whole',
-      body: NO_BODY,
-      params: purge.group === undefined ? {} : { group: purge.group },
-      query: purgeQuery(purge),
-      returnMinimal: true,
-      caller,
-      clientAddress: client,
-      waitForComplete: false,
-      priority: priorityOf(endpoint),
-      requestId,
-      client: new AbortController(),
-    }
+    const params = purge.group === undefined ? {} : { group: purge.group }
+    const url = { endpoint, params, query: purgeQuery(purge), flags: NO_FLAGS }
+    const headers = { prefer: 'return=minimal' }
+    const request = toEdgeRequest(url, { caller, headers, id: requestId, clientAddress: client, body: NO_BODY })
     // What is purged is known only before it is purged.
     const rows = await listPurged(cache, purgeScopeOf(request), caller)
     const found = { ...(await purgeCostOf(rows, cache.lifetimesOf)), ...countKeys(purge, rows) }

@@ -1,55 +1,40 @@
 /** Connects the operators' console with the parts of the edge. */
-import type { Logger } from 'pino'
 import type { Access } from '../access/access.ts'
 import type { ConsoleAdvice } from '../admin/console/advice.ts'
 import type { ClientPort } from '../admin/console/api-types.ts'
 import type { CapacityMonitor } from '../admin/console/capacity.ts'
 import type { ConsoleCosts } from '../admin/console/costs.ts'
-import type { Divergence } from '../admin/console/divergence-estimate.ts'
-import type { ConsoleHistory } from '../admin/console/history.ts'
-import type { ConsoleIncidents } from '../admin/console/incidents.ts'
-import type { LiveTail } from '../admin/console/live-tail.ts'
 import type { ConsolePorts } from '../admin/console/ports.ts'
-import type { QueueTrends } from '../admin/console/queue-trends.ts'
 import { createReplicas, type Replicas } from '../admin/console/replicas.ts'
-import type { RequestRecords } from '../admin/console/request-records.ts'
 import { compareSettings, type SettingsComparison } from '../admin/console/settings-differences.ts'
-import type { RecentJoins, Traffic } from '../admin/console/traffic.ts'
 import type { Readiness } from '../admin/readiness.ts'
-import type { Audit } from '../audit/index.ts'
 import type { CoherenceCheck } from '../cache/coherence-check.ts'
 import { CACHE_OFF, explain, readEntry } from '../cache/explain.ts'
 import { purgeCostOf, withSnapshots } from '../cache/purge.ts'
 import { bothContracts } from '../catalogue/index.ts'
 import type { Certificates } from '../config/certificates.ts'
-import type { ReloadableConfig } from '../config/reloadable.ts'
 import { digestSharedSettings } from '../config/shared-settings.ts'
 import { weaknessOf } from '../config/weak-password.ts'
 import { digestText } from '../core/digests.ts'
 import { nameOf } from '../core/endpoint-names.ts'
-import type { RedisReplica } from '../redis/replica.ts'
-import type { StoreStatus } from '../redis/store-status.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { nodeStates } from '../upstream/node-states.ts'
 import type { Api } from './api.ts'
+import type { Base } from './base.ts'
 import { createNodeDrains } from './console-drains.ts'
 import { createPurge } from './console-purge.ts'
+import type { Observed } from './observed.ts'
 import { type ProcessGroup, version } from './process.ts'
-import type { SharedAccess } from './redis.ts'
 import type { ReloadStatus } from './reload.ts'
 
 /** Compares what this replica was given with what the others report. */
 export function compareReplicaSettings(
-  { initial, onReload }: ReloadableConfig,
-  {
-    name,
-    access,
-    encryptionKey,
-  }: Pick<OperationsParts, 'name' | 'access'> & { readonly encryptionKey?: Buffer | undefined },
+  { settings, name, encryptionKey }: Pick<Base, 'settings' | 'name' | 'encryptionKey'>,
+  access: Access,
 ): SettingsComparison {
   const keyDigest = digestText(encryptionKey?.toString('base64') ?? 'none')
-  let digests = digestSharedSettings(initial)
-  onReload((next) => {
+  let digests = digestSharedSettings(settings.initial)
+  settings.onReload((next) => {
     const nextDigests = digestSharedSettings(next)
     return () => {
       digests = nextDigests
@@ -64,7 +49,7 @@ export function compareReplicaSettings(
 
 /** Returns `undefined` if replicas share nothing. `interval`: milliseconds between two reports. */
 export function buildReplicas(
-  parts: Pick<OperationsParts, 'name' | 'replica' | 'cluster' | 'monitors' | 'ready' | 'incidents'> & {
+  parts: Pick<ConsoleParts, 'name' | 'replica' | 'cluster' | 'monitors' | 'ready' | 'incidents'> & {
     readonly costs: Pick<ConsoleCosts, 'report' | 'offer'>
     readonly advice: Pick<ConsoleAdvice, 'report' | 'offer'>
     readonly capacity: CapacityMonitor
@@ -92,27 +77,10 @@ export function buildReplicas(
   return createReplicas(self, (text) => replica.exchangeDescriptions(text), interval)
 }
 
-export function buildConsolePorts({ initial, current }: ReloadableConfig, parts: OperationsParts): ConsolePorts {
-  const {
-    name,
-    replicas,
-    comparison,
-    certificates,
-    monitors,
-    history,
-    incidents,
-    costs,
-    advice,
-    cluster,
-    api,
-    storeStatus,
-    capacity,
-    ready,
-    clientPorts,
-    divergence,
-    reload,
-    processGroup,
-  } = parts
+export function buildConsolePorts(parts: ConsoleParts): ConsolePorts {
+  const { settings, name, monitors, history, incidents, costs, advice, divergence, storeStatus } = parts
+  const { cluster, api, capacity, replicas, certificates, processGroup } = parts
+  const { initial, current } = settings
   const { cache, handler, recheckInterval } = api
   const { explained } = cache
   const permissions = new Map<string, string>(
@@ -121,13 +89,13 @@ export function buildConsolePorts({ initial, current }: ReloadableConfig, parts:
   return {
     name,
     version,
-    clientPorts,
-    ready,
+    clientPorts: parts.clientPorts,
+    ready: parts.ready,
     credentials: () => ({
       refusedBy: cluster.contacts.refusing,
       isWeak: weaknessOf(current().cluster.credentials) !== undefined,
     }),
-    configuration: reload,
+    configuration: parts.reload,
     traffic: monitors.traffic,
     history,
     incidents,
@@ -151,7 +119,7 @@ export function buildConsolePorts({ initial, current }: ReloadableConfig, parts:
       tokenRecheck: () => ({ interval: recheckInterval(), configured: initial.access.tokens.recheck }),
     }),
     certificates: certificates.current,
-    ...(replicas && { replicas: replicas.others, settingDifferences: comparison.differences }),
+    ...(replicas && { replicas: replicas.others, settingDifferences: parts.comparison.differences }),
     ...(api.coherence && { checkCoherence: createCoherenceRun(parts, api.coherence) }),
     drains: createNodeDrains(parts),
     layoutMixture: () => cluster.view.layoutMixture?.(),
@@ -162,7 +130,7 @@ export function buildConsolePorts({ initial, current }: ReloadableConfig, parts:
 }
 
 function createCoherenceRun(
-  { audit, replicas }: Pick<OperationsParts, 'audit' | 'replicas'>,
+  { audit, replicas }: Pick<ConsoleParts, 'audit' | 'replicas'>,
   coherence: CoherenceCheck,
 ): NonNullable<ConsolePorts['checkCoherence']> {
   return ({ caller, client, requestId: request }) => {
@@ -179,33 +147,11 @@ function createCoherenceRun(
   }
 }
 
-/** What the console shows of requests and calls. Created first, so that no event is missed. */
-export interface Monitors {
-  readonly traffic: Traffic
-  readonly tail: LiveTail
-  readonly records: RequestRecords
-  readonly joins: RecentJoins
-  readonly queues: QueueTrends
-  close(): void
-}
-
-export interface OperationsParts {
-  /** The name of this replica. */
-  readonly name: string
-  readonly monitors: Monitors
-  readonly history: ConsoleHistory
-  readonly incidents: ConsoleIncidents
-  readonly costs: ConsoleCosts
-  readonly advice: ConsoleAdvice
-  readonly access: Access
+export interface ConsoleParts extends Base, Observed {
   readonly cluster: Cluster
-  readonly api: Pick<Api, 'handler' | 'cache' | 'coherence' | 'description' | 'recheckInterval'>
-  readonly storeStatus: StoreStatus
+  readonly access: Access
+  readonly api: Api
   readonly capacity: CapacityMonitor
-  /** Absent: replicas share nothing. */
-  readonly replica: RedisReplica | undefined
-  readonly shared: SharedAccess | undefined
-  readonly log: Logger
   readonly ready: () => Readiness
   /** Absent: this is the only process behind its ports. */
   readonly processGroup: ProcessGroup | undefined
@@ -216,6 +162,4 @@ export interface OperationsParts {
   readonly comparison: SettingsComparison
   /** The ports for clients, as soon as the edge listens. */
   readonly clientPorts: () => readonly ClientPort[]
-  readonly divergence: () => readonly Divergence[]
-  readonly audit: Pick<Audit, 'onRequest' | 'record'>
 }

@@ -1,15 +1,12 @@
 /** Builds the ports for clients: a listener and an HTTP application for each contract. */
-import type { Logger } from 'pino'
 import type { Access } from '../access/access.ts'
 import type { AcceptedTokens } from '../cache/accepted-tokens.ts'
 import type { Contract, Endpoint } from '../catalogue/endpoint.ts'
 import { bothContracts, catalogue } from '../catalogue/index.ts'
 import { newerContract as newerRecords, withManagerUsers } from '../catalogue/newer-contract/index.ts'
-import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import { parseName } from '../core/endpoint-names.ts'
 import { EdgeError, Problem } from '../core/errors.ts'
-import type { EventListeners } from '../core/events.ts'
 import type { Handler } from '../core/request.ts'
 import type { RecordStages } from '../core/trace.ts'
 import { createAuthenticator, tokenIssuer } from '../http/authenticate.ts'
@@ -24,9 +21,9 @@ import type { ResolveUrl } from '../http/routes.ts'
 import { createListener, type Listener } from '../listener/listener.ts'
 import type { Cluster } from '../upstream/index.ts'
 import type { KindOf } from '../upstream/kinds/index.ts'
+import type { Base } from './base.ts'
 import { checkTokensAtNode } from './manager-tokens.ts'
-import type { SharedAccess } from './redis.ts'
-import { createTraceStarter, type Traces } from './telemetry.ts'
+import { createTraceStarter } from './telemetry.ts'
 
 /** A port for clients of one contract. */
 export interface Front extends Http {
@@ -35,22 +32,11 @@ export interface Front extends Http {
   readonly contract: Contract
 }
 
-export interface Fronts {
-  /** The first one is that of `listen.port`. */
-  readonly all: readonly Front[]
-  /** Resolves the name of a URL at the port of its contract. Throws 604 if there is none, or the caller may not use it. */
-  readonly resolveUrl: ResolveUrl
-  /** Returns a signed token for a user of the edge. */
-  readonly issueToken: (name: string) => Promise<string>
-}
+export type Fronts = Awaited<ReturnType<typeof buildFronts>>
 
-export interface FrontParts {
+export interface FrontParts extends Base {
   readonly access: Access
   readonly cluster: Cluster
-  readonly shared: SharedAccess | undefined
-  readonly log: Logger
-  readonly emit: Required<EventListeners>
-  readonly traces: Traces | undefined
   readonly recordStages: RecordStages
   readonly kindOf: KindOf
   readonly handler: Handler
@@ -63,9 +49,9 @@ interface FrontSettings {
 }
 
 /** Rejects with an `Error` for the operator if the certificate or a setting cannot be used. */
-export async function buildFronts(settings: ReloadableConfig, parts: FrontParts): Promise<Fronts> {
+export async function buildFronts(parts: FrontParts) {
+  const { settings, access, cluster, shared, log, emit, traces, recordStages, kindOf, handler, acceptedTokens } = parts
   const { initial, current } = settings
-  const { access, cluster, shared, log, emit, traces, recordStages, kindOf, handler, acceptedTokens } = parts
   const { listen } = initial
   const addressOf = addressOfRequests(current)
   const onReject = rejectionReporter(addressOf, emit.request)
@@ -84,7 +70,8 @@ export async function buildFronts(settings: ReloadableConfig, parts: FrontParts)
       release: () => cluster.view.versions?.of(cluster.view.master().name),
     }),
   }
-  let issueToken: Fronts['issueToken'] = async () => ''
+  /** Returns a signed token for a user of the edge. */
+  let issueToken = async (_name: string): Promise<string> => ''
   const createFront = async ({ contract, port }: FrontSettings): Promise<Front> => {
     const form = contract === 'newer' && { rejectionForm: problemForm }
     const listener = await createListener({ ...listen, cors: listen.cors.origins.length > 0, log, onReject, ...form })
@@ -107,7 +94,8 @@ export async function buildFronts(settings: ReloadableConfig, parts: FrontParts)
     })
     return { ...http, listener, port, contract }
   }
-  const all = await Promise.all(portsOf(listen).map(createFront))
+  /** The first one is that of `listen.port`. */
+  const all: readonly Front[] = await Promise.all(portsOf(listen).map(createFront))
   settings.onReload(async (next) => {
     const reloads = await Promise.all(all.map(({ listener }) => listener.prepareReload(next.listen)))
     return () => {
@@ -118,7 +106,10 @@ export async function buildFronts(settings: ReloadableConfig, parts: FrontParts)
   return { all, resolveUrl: resolverOf(all), issueToken }
 }
 
-/** In mode passthrough, the credentials of a caller are those of one contract, and so are its stored responses. */
+/**
+ * Resolves the name of a URL at the port of its contract. Throws 604 if there is none, or the caller may not use it: in mode
+ * passthrough, the credentials of a caller are those of one contract, and so are its stored responses.
+ */
 function resolverOf(fronts: readonly Front[]): ResolveUrl {
   return (name, caller) => {
     const { contract, path } = parseName(name)

@@ -6,20 +6,18 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { requestDetailsOf } from '../admin/console/request-details.ts'
 import type { RequestDetails } from '../admin/console/request-types.ts'
-import type { Readiness } from '../admin/readiness.ts'
 import type { Deprecation } from '../config/deprecated.ts'
 import type { LoadResult } from '../config/index.ts'
-import { createReloadableConfig } from '../config/reloadable.ts'
+import { createReloadableConfig, type ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import { weaknessOf } from '../config/weak-password.ts'
 import type { DrainOptions } from '../listener/drain.ts'
-import type { ProcessMetrics } from '../telemetry/metrics/sum.ts'
 import type { ClusterOptions } from '../upstream/index.ts'
 import type { Front } from './fronts.ts'
 import { createLog, type LogDestination } from './log.ts'
 import { buildParts, type Lifecycle, SPAN_FLUSH_MS } from './parts.ts'
 import type { ProcessGroup } from './process.ts'
-import { createDeprecationLog, createReloader, type ReloadStatus } from './reload.ts'
+import { createDeprecationLog, createReloader } from './reload.ts'
 
 export interface EdgeOptions {
   /** The destination of log lines, which may buffer them. Absent: standard output. */
@@ -45,37 +43,13 @@ export interface Urls {
   readonly operationsUrl: string
 }
 
-export interface Edge {
-  /** Listens on all ports. If a port is in use, it closes everything and rejects. */
-  start(): Promise<Urls>
-  /** Becomes not ready, completes the requests in flight, and ends. Resolves to `false` if connections were cut. */
-  drain(delayMs?: number, options?: Pick<DrainOptions, 'isPortShared'>): Promise<boolean>
-  /** Whether this process is ready. */
-  ready(): Readiness
-  metrics(): Promise<ProcessMetrics>
-  /** Returns what this process has measured of a request; `undefined`: it has no record of it. */
-  requestDetails(id: string): RequestDetails | undefined
-  reloadStatus(): ReloadStatus
-  /** Returns the settings in use. */
-  config(): Config
-  /** Reloads the configuration. Failures are logged. */
-  reload(): Promise<void>
-  /** Opens the audit file again after it was moved. */
-  reopenAudit(): Promise<void>
-  /** Closes the connection of a client that has failed with this error. Returns `false` if there is none. */
-  closeFailedConnection(error: unknown): boolean
-  /** Counts an error of a connection that no code had handled. */
-  countUncaughtError(code: string): void
-  /** Writes the log lines of the requests that have ended, before the process does. */
-  flushLog(): void
-  readonly log: Logger
-}
+export type Edge = Awaited<ReturnType<typeof buildEdge>>
 
 /** Time for requests of operators, where another process takes over. Streams of the console are cut then. */
 const OPERATIONS_DRAIN_MS = 2000
 
 /** Rejects with an `Error` for the operator if a file is invalid, such as a certificate, a key or the users file. */
-export async function buildEdge(initial: Config, options: EdgeOptions = {}): Promise<Edge> {
+export async function buildEdge(initial: Config, options: EdgeOptions = {}) {
   const settings = createReloadableConfig(initial)
   const { current } = settings
   const output = createLog(settings, options.logTo)
@@ -83,8 +57,7 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
   const warnOfDeprecations = createDeprecationLog(log)
   warnOfDeprecations(options.deprecations ?? [])
   for (const warning of options.warnings ?? []) log.warn({ warning }, 'questionable setting')
-  warnOfWeakCredentials(initial, log)
-  settings.onReload((next) => () => warnOfWeakCredentials(next, log))
+  watchCredentials(settings, log)
   const lifecycle: Lifecycle = { isDraining: false, clientPorts: [] }
   const reloader = createReloader({ ...options, config: settings, log, warnOfDeprecations })
   const { processGroup, ejection } = options
@@ -100,18 +73,25 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
     config: current,
     ready: parts.ready,
     metrics: metrics.values,
-    requestDetails: (id) => {
+    /** Returns what this process has measured of a request; `undefined`: it has no record of it. */
+    requestDetails: (id: string): RequestDetails | undefined => {
       const found = monitors.records.find(id)
       return found && requestDetailsOf(found)
     },
     reloadStatus: reloader.status,
-    reload: () => reloader.reload(),
+    /** Reloads the configuration. Failures are logged. */
+    reload: reloader.reload,
+    /** Opens the audit file again after it was moved. */
     reopenAudit: () => audit.reopen(),
-    closeFailedConnection: (error) =>
+    /** Closes the connection of a client that has failed with this error. Returns `false` if there is none. */
+    closeFailedConnection: (error: unknown): boolean =>
       [...api.fronts, operations].some(({ listener }) => listener.closeFailedConnection(error)),
+    /** Counts an error of a connection that no code had handled. */
     countUncaughtError: parts.countUncaughtError,
+    /** Writes the log lines of the requests that have ended, before the process does. */
     flushLog: parts.flushLog,
-    start: async () => {
+    /** Listens on all ports. If a port is in use, it closes everything and rejects. */
+    start: async (): Promise<Urls> => {
       try {
         const startCluster = async () => {
           await cluster.drains.start()
@@ -131,7 +111,11 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
         throw error
       }
     },
-    drain: async (delay = current().listen.drain.delay, { isPortShared = false } = {}) => {
+    /** Becomes not ready, completes the requests in flight, and ends. Resolves to `false` if connections were cut. */
+    drain: async (
+      delay = current().listen.drain.delay,
+      { isPortShared = false }: Pick<DrainOptions, 'isPortShared'> = {},
+    ): Promise<boolean> => {
       lifecycle.isDraining = true
       const { limit } = current().listen.drain
       const deadline = performance.now() + limit
@@ -145,10 +129,15 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
   }
 }
 
-function warnOfWeakCredentials({ cluster }: Config, log: Logger): void {
-  const warning = weaknessOf(cluster.credentials)
-  if (warning !== undefined)
-    log.warn({ setting: 'cluster.credentials', warning }, 'weak password of the account on the nodes')
+/** Warns of a weak password now and after each reload. */
+function watchCredentials({ initial, onReload }: ReloadableConfig, log: Logger): void {
+  const warn = ({ cluster }: Config): void => {
+    const warning = weaknessOf(cluster.credentials)
+    if (warning !== undefined)
+      log.warn({ setting: 'cluster.credentials', warning }, 'weak password of the account on the nodes')
+  }
+  warn(initial)
+  onReload((next) => () => warn(next))
 }
 
 /**

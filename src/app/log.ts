@@ -6,18 +6,9 @@ import type { CacheEvent } from '../core/events.ts'
 /** `flushSync` writes the lines that are buffered. */
 export type LogDestination = DestinationStream & { flushSync?(): void }
 
-export interface LogOutput {
-  readonly log: Logger
-  readonly logTo: LogDestination
-  /** Calls the function in front of each line that is written by `log`, so that it can write earlier ones. */
-  readonly setEarlierLines: (write: () => void) => void
-  /** Writes the lines that are buffered. */
-  readonly flush: () => void
-  /** Writes the repeated lines that wait for the end of their second. */
-  readonly flushRepeated: () => void
-}
+export type LogOutput = ReturnType<typeof createLog>
 
-export function createLog(settings: ReloadableConfig, logTo: LogDestination = pino.destination(1)): LogOutput {
+export function createLog(settings: ReloadableConfig, logTo: LogDestination = pino.destination(1)) {
   const repeated = limitRepeatedLines(INTERVAL_MS)
   const { logMethod } = repeated
   let writeEarlierLines: () => void = () => undefined
@@ -29,23 +20,23 @@ export function createLog(settings: ReloadableConfig, logTo: LogDestination = pi
   settings.onReload((next) => () => {
     log.level = next.log.level
   })
-  const setEarlierLines = (write: () => void): void => {
-    writeEarlierLines = write
+  return {
+    log,
+    logTo,
+    /** Calls the function in front of each line that is written by `log`, so that it can write earlier ones. */
+    setEarlierLines: (writeEarlier: () => void): void => {
+      writeEarlierLines = writeEarlier
+    },
+    /** Writes the lines that are buffered. */
+    flush: () => logTo.flushSync?.(),
+    /** Writes the repeated lines that wait for the end of their second. */
+    flushRepeated: repeated.flush,
   }
-  return { log, logTo, setEarlierLines, flush: () => logTo.flushSync?.(), flushRepeated: repeated.flush }
 }
 
 /** Returns the function through which the other rooms write to the log. */
 export function toLog(log: Logger): (level: 'info' | 'warn' | 'error', message: string, fields?: object) => void {
   return (level, message, fields) => log[level](fields ?? {}, message)
-}
-
-/** Called by pino instead of writing a line; `method` writes it. `this` is the logger, which may be that of a request. */
-type LogMethod = (this: Logger, args: Parameters<LogFn>, method: LogFn, level: number) => void
-
-export interface RepeatedLines {
-  readonly logMethod: LogMethod
-  flush(): void
 }
 
 /** Lines of one kind since the last one that was written. */
@@ -66,7 +57,7 @@ const MAX_KINDS = 1000
  * the interval the last one is written with `repeated`: the number of lines counted. Lines below `warn` are always
  * written.
  */
-export function limitRepeatedLines(intervalMs: number): RepeatedLines {
+export function limitRepeatedLines(intervalMs: number) {
   const kinds = new Map<string, Kind>()
 
   const startTimer = (key: string): NodeJS.Timeout => setTimeout(endInterval, intervalMs, key).unref()
@@ -93,7 +84,8 @@ export function limitRepeatedLines(intervalMs: number): RepeatedLines {
   }
 
   return {
-    logMethod(args, method, level) {
+    /** Called by pino instead of writing a line; `method` writes it. `this` is the logger, which may be that of a request. */
+    logMethod(this: Logger, args: Parameters<LogFn>, method: LogFn, level: number) {
       if (level < WARN_LEVEL) return method.apply(this, args)
       const key = `${level} ${kindOf(args)}`
       const kind = kinds.get(key)

@@ -1,31 +1,26 @@
 /** Builds the stages of the pipeline that call nodes. */
-import type { Logger } from 'pino'
 import type { ShareReads } from '../cache/shared-reads.ts'
 import type { CacheStore } from '../cache/stores/contract.ts'
 import { createWriteLocks, writeLockStage } from '../cache/write-lock.ts'
 import type { ReadEndpoint, WriteEndpoint } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
-import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { EdgeRead, Handler } from '../core/request.ts'
 import { timeLimitOf } from '../core/timing.ts'
 import { traced } from '../core/traced.ts'
 import { createAgentOwners } from '../join/agent-owners.ts'
 import { ownRowsOfNodes, rowsThroughMaster } from '../join/all-agents-modes.ts'
 import { cutPages, forwardToOwner } from '../join/forward-to-owner.ts'
-import { type JoinCollectionsPorts, joinCollections } from '../join/join-collections.ts'
+import { joinCollections } from '../join/join-collections.ts'
 import { joinValidations, joinVerdicts, joinWrites } from '../join/join-results.ts'
 import type { MultiNodeHandlers, PipelineParts } from '../pipeline.ts'
 import { createDistributionCheck } from '../upstream/distribution.ts'
 import { forward } from '../upstream/forward.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { type ClusterKind, type KindOf, refuseWritesInMixture } from '../upstream/kinds/index.ts'
+import type { Base } from './base.ts'
 import { toLog } from './log.ts'
 
 interface NodeStageParts {
-  readonly cluster: Cluster
-  readonly kindOf: KindOf
-  readonly log: Logger
-  readonly onJoin: NonNullable<JoinCollectionsPorts['onJoin']>
   /** Shared by replicas if there is Redis. Absent: write locks hold in this process only. */
   readonly acquireFetchLock: CacheStore['acquireFetchLock'] | undefined
   /** Absent: calls share no responses. */
@@ -34,16 +29,13 @@ interface NodeStageParts {
 
 /** Builds the stages that call nodes. */
 export function buildNodeStages(
-  { current }: ReloadableConfig,
-  { cluster, kindOf, log, onJoin, acquireFetchLock, share }: NodeStageParts,
+  { settings: { current }, cluster, log, emit }: Base & { readonly cluster: Cluster },
+  kindOf: KindOf,
+  { acquireFetchLock, share }: NodeStageParts,
 ): Pick<PipelineParts, 'forward' | 'refuseWrites' | 'writeLock' | 'multiNode'> {
   const { view, call } = cluster
   const limits = () => current().cluster.limits
-  const isDistributing = createDistributionCheck({
-    call,
-    view,
-    log: toLog(log),
-  })
+  const isDistributing = createDistributionCheck({ call, view, log: toLog(log) })
   const onResponse = onResponseTo(cluster)
   return {
     forward: (read) => {
@@ -73,7 +65,7 @@ export function buildNodeStages(
       const common = { read, view, owners, isDistributing }
       const kind = () => kindOf(view)
       const parts = { ...common, forward: forwardOne, endpoints }
-      const joinsPorts = { ...common, limits, catalogue, onJoin }
+      const joinsPorts = { ...common, limits, catalogue, onJoin: emit.join }
       const joinedThroughMaster = joinCollections(joinsPorts, rowsThroughMaster)
       const handlers: Readonly<Record<ClusterKind['name'], MultiNodeHandlers>> = {
         manager: {

@@ -1,66 +1,33 @@
 /** Builds the listener for operators: probes, metrics, console, OpenAPI and the endpoint reference. */
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { FastifyInstance } from 'fastify'
 import type { Problem } from '../admin/console/api-types.ts'
 import { accountPart, consolePart } from '../admin/console/index.ts'
-import { createLiveTail } from '../admin/console/live-tail.ts'
 import type { ConsolePorts } from '../admin/console/ports.ts'
-import { degradationsOf } from '../admin/console/problems.ts'
-import { createQueueTrends } from '../admin/console/queue-trends.ts'
-import { createRequestRecords } from '../admin/console/request-records.ts'
-import { createRecentJoins, createTraffic } from '../admin/console/traffic.ts'
+import { DEGRADATION_REASONS, degradationsOf, problemsOf } from '../admin/console/problems.ts'
 import { createOperationsListener, metricsPart } from '../admin/listener.ts'
 import { referencePart } from '../admin/reference.ts'
 import { sessionPart } from '../admin/sessions/routes.ts'
-import type { ReloadableConfig } from '../config/reloadable.ts'
+import { catalogue } from '../catalogue/index.ts'
 import type { Config } from '../config/schema.ts'
-import { createListener, type Listener } from '../listener/listener.ts'
+import { groupOf } from '../http/request-state.ts'
+import { createListener } from '../listener/listener.ts'
 import type { ListenerSettings } from '../listener/options.ts'
-import type { EdgeEvents } from '../telemetry/events.ts'
-import type { Metrics } from '../telemetry/metrics/index.ts'
-import type { RequestCounts } from '../telemetry/request-counts.ts'
-import type { Cluster } from '../upstream/index.ts'
-import type { Monitors, OperationsParts } from './console.ts'
+import { STORE_EVENTS } from '../redis/options.ts'
+import { createMetrics, type Metrics } from '../telemetry/metrics/index.ts'
+import type { ConsoleParts } from './console.ts'
+import { commit, version } from './process.ts'
 import { buildSignIn } from './sign-in.ts'
 
-/** `counts`: counts requests when the traffic passes them on. */
-export function createMonitors(
-  { on, requests }: Pick<EdgeEvents, 'on' | 'requests'>,
-  cluster: Pick<Cluster, 'status'>,
-  counts: RequestCounts,
-): Monitors {
-  const traffic = createTraffic({ counts, requests })
-  const records = createRequestRecords(requests)
-  const tail = createLiveTail(records)
-  const joins = createRecentJoins()
-  const queues = createQueueTrends(cluster.status)
-  const unsubscribes = [on(traffic), on(records), on(joins)]
-  const close = (): void => {
-    for (const unsubscribe of unsubscribes) unsubscribe()
-    tail.close()
-    records.close()
-    queues.stop()
-  }
-  return { traffic, tail, joins, records, queues, close }
-}
-
 /** `listener`: to end its connections gracefully. */
-export async function buildOperations(
-  settings: ReloadableConfig,
-  parts: OperationsParts & {
-    readonly metrics: Metrics
-    readonly ports: ConsolePorts
-    readonly problems: () => readonly Problem[]
-  },
-): Promise<{ readonly app: FastifyInstance; readonly listener: Listener }> {
-  const { access, shared, ready: ownReadiness, problems, ports, log, processGroup } = parts
-  const { contentType, text } = parts.metrics
-  const metrics = metricsPart({ contentType, text: () => processGroup?.metrics() ?? text() })
+export async function buildOperations(parts: ConsoleParts, ports: ConsolePorts) {
+  const { settings, access, api, shared, ready: ownReadiness, log, processGroup, replicas } = parts
+  const problems = () => problemsOf(ports)
+  const metrics = buildMetrics(parts, problems)
+  const { contentType, text } = metrics
+  const scraped = metricsPart({ contentType, text: () => processGroup?.metrics() ?? text() })
   const ready = processGroup === undefined ? ownReadiness : () => processGroup.readiness(ownReadiness())
   const isMetricsOpen = settings.initial.operations.metrics === 'open'
-  const { replicas } = parts
-  const console = consolePart(ports, consoleFolder())
   const { signIn, errorPages, sessions } = buildSignIn(settings, { access, log, count: shared?.count })
   const listener = await createListener({ ...listenerSettings(settings.initial), cors: false, log })
   settings.onReload((next) => listener.prepareReload(listenerSettings(next)))
@@ -70,7 +37,7 @@ export async function buildOperations(
     log,
     onRejected: parts.audit.onRequest,
     server: listener.fastify,
-    ...(isMetricsOpen && { openParts: [metrics] }),
+    ...(isMetricsOpen && { openParts: [scraped] }),
     errorPages,
     ...(sessions && { pageChallenge: sessions.challenge }),
     signedIn: {
@@ -78,14 +45,65 @@ export async function buildOperations(
       parts: [
         ...(sessions ? [sessionPart(sessions)] : []),
         accountPart(access.rolesOf),
-        referencePart(parts.api.description),
-        console,
-        ...(isMetricsOpen ? [] : [metrics]),
+        referencePart(api.description),
+        consolePart(ports, consoleFolder()),
+        ...(isMetricsOpen ? [] : [scraped]),
       ],
     },
   })
   app.addHook('onClose', async () => replicas?.stop())
-  return { app, listener }
+  return { app, listener, metrics }
+}
+
+function buildMetrics(parts: ConsoleParts, problems: () => readonly Problem[]): Metrics {
+  const { settings, name, events, counts, cluster, api, audit, traces, webhook, certificates, capacity } = parts
+  const { cache, storeState, recheckInterval } = api
+  const groups = new Set(catalogue.map(groupOf))
+  groups.delete('none')
+  return createMetrics({
+    events,
+    requests: counts,
+    version,
+    commit,
+    exemplars: settings.initial.traces.exemplars,
+    replica: name,
+    groups: [...groups].sort(),
+    storeEvents: STORE_EVENTS,
+    redis: cache.sharedThroughRedis,
+    ...(storeState && { store: storeState }),
+    redisCapacity: () => capacity.current().redis ?? {},
+    snapshots: () => cache.snapshots?.() ?? [],
+    ...(recheckInterval && { recheckInterval }),
+    audit: audit.state,
+    ...(traces && { spans: traces.counts }),
+    webhook: webhook.counts,
+    ready: () => parts.ready().ok,
+    degraded: () => {
+      const found = problems()
+      return DEGRADATION_REASONS.map((reason) => [reason, found.some(({ kind }) => kind === reason)])
+    },
+    reload: parts.reload,
+    certificates: certificates.current,
+    nodes: () =>
+      cluster.status().map(({ name, type, inFlight, limit, slots, queue, budget, ejectedUntil, hangs, drain }) => ({
+        name,
+        type,
+        inFlight,
+        limit,
+        slots,
+        ...(budget && { budget }),
+        queue,
+        available: ejectedUntil === undefined && cluster.view.isAvailable(name),
+        ejected: drain === undefined && ejectedUntil !== undefined,
+        hangs: drain === undefined && hangs === true,
+        drained: drain !== undefined,
+        drainedWithoutEnd: drain === undefined || drain.until !== undefined ? 0 : secondsSince(drain.at),
+      })),
+  })
+}
+
+function secondsSince(at: number): number {
+  return Math.max(0, Date.now() - at) / 1000
 }
 
 /** The same limits as for clients. The URL may be longer, because it may contain a percent-encoded URL to explain. */

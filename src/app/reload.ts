@@ -23,14 +23,7 @@ export interface ReloadStatus {
   readonly counts: { readonly succeeded: number; readonly failed: number }
 }
 
-export interface Reloader {
-  /** Reloads once, because an operator asked for it. Results are logged, and the promise never rejects. */
-  reload(): Promise<void>
-  /** Reloads from now on whenever a file changes. */
-  watch(): Promise<void>
-  status(): ReloadStatus
-  close(): void
-}
+export type Reloader = ReturnType<typeof createReloader>
 
 export interface ReloadOptions {
   readonly config: ReloadableConfig
@@ -44,7 +37,7 @@ export interface ReloadOptions {
 
 const RETRY_INTERVAL_MS = 1000
 
-export function createReloader({ config, load, log, warnOfDeprecations, ...options }: ReloadOptions): Reloader {
+export function createReloader({ config, load, log, warnOfDeprecations, ...options }: ReloadOptions) {
   const loadAgain =
     load ?? (async () => ({ ok: true, config: config.initial, files: [], deprecations: [], warnings: [] }) as const)
   let status: ReloadStatus = { succeededAt: Date.now(), pendingRestart: [], counts: { succeeded: 0, failed: 0 } }
@@ -99,9 +92,11 @@ export function createReloader({ config, load, log, warnOfDeprecations, ...optio
   /** Changes each second while the configuration has a fault. */
   const attempt = (): number => (status.fault === undefined ? 0 : Math.floor(performance.now() / RETRY_INTERVAL_MS))
   return {
+    /** Reloads once, because an operator asked for it. Results are logged, and the promise never rejects. */
     reload: () => reload(true),
     status: () => status,
-    watch: async () => {
+    /** Reloads from now on whenever a file changes. */
+    watch: async (): Promise<void> => {
       const watched = await watchFiles<void>({
         folder: dirname(watchedFiles()[0] ?? '.'),
         fingerprint: async () => [...(await Promise.all(watchedFiles().map(fingerprintFile))), attempt()].join(' '),

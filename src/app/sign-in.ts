@@ -6,7 +6,7 @@ import type { Access } from '../access/access.ts'
 import type { CountRequest } from '../access/request-counts.ts'
 import { readCookie, SESSION_COOKIE } from '../admin/sessions/cookies.ts'
 import { createIssuer, type Issuer, type IssuerSettings } from '../admin/sessions/issuer.ts'
-import { createErrorPages, type ErrorPages, type SessionPorts } from '../admin/sessions/page-parts.ts'
+import { createErrorPages, type SessionPorts } from '../admin/sessions/page-parts.ts'
 import type { SignIn } from '../admin/sign-in.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
@@ -15,21 +15,15 @@ import { createAuthenticator, type OperatorAuthenticator } from '../http/authent
 import { addressOfRequests } from '../http/client-address.ts'
 import { toLog } from './log.ts'
 
-export interface SignInParts {
+interface SignInParts {
   readonly access: Access
   readonly log: Logger
   /** Counts requests over all replicas. Absent: in this process. */
   readonly count: CountRequest | undefined
 }
 
-export interface OperatorSignIn {
-  readonly signIn: SignIn
-  readonly errorPages: ErrorPages
-  /** Absent in mode passthrough: only the header `Authorization` signs in. */
-  readonly sessions?: SessionPorts
-}
-
-export function buildSignIn(settings: ReloadableConfig, { access, log, count }: SignInParts): OperatorSignIn {
+/** `sessions`: absent in mode passthrough, where only the header `Authorization` signs in. */
+export function buildSignIn(settings: ReloadableConfig, { access, log, count }: SignInParts) {
   let authenticator: OperatorAuthenticator | undefined
   const readAuthenticator = (): OperatorAuthenticator => {
     if (authenticator === undefined) throw new Error('the operations listener has no authentication yet')
@@ -50,7 +44,7 @@ export function buildSignIn(settings: ReloadableConfig, { access, log, count }: 
     clientAddress: addressOfRequests(settings.current),
   }
   const errorPages = createErrorPages({ sessions, rolesOf: access.rolesOf })
-  return { signIn, errorPages, ...(sessions && { sessions }) }
+  return { signIn, errorPages, sessions }
 }
 
 /** A session takes precedence over a password that the browser remembers: the user has signed in on purpose. */

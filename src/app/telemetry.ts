@@ -1,116 +1,18 @@
-/** Builds metrics, traces and audit from the configuration. */
+/** Builds traces, the webhook and the audit from the configuration. */
 import { readFile } from 'node:fs/promises'
 import { TLSSocket } from 'node:tls'
 import type { Logger } from 'pino'
-import type { Problem } from '../admin/console/api-types.ts'
-import type { CapacityMonitor } from '../admin/console/capacity.ts'
-import { DEGRADATION_REASONS } from '../admin/console/problems.ts'
-import type { Readiness } from '../admin/readiness.ts'
 import { createAuditFile } from '../audit/file.ts'
 import { type Audit, createAudit, createAuditLog } from '../audit/index.ts'
-import type { CacheOperationsPorts } from '../cache/operations.ts'
-import { catalogue } from '../catalogue/index.ts'
-import type { Certificates } from '../config/certificates.ts'
 import { parseHeaderLines } from '../config/named-files.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
-import type { CacheStoreState } from '../core/cache-index.ts'
 import { headerText } from '../core/values.ts'
 import { fromTrusted, type ProxySettings } from '../http/client-address.ts'
 import type { BeginTrace } from '../http/request-state.ts'
-import { groupOf, methodLabel } from '../http/request-state.ts'
-import { STORE_EVENTS } from '../redis/options.ts'
-import type { EdgeEvents } from '../telemetry/events.ts'
-import { createMetrics, type Metrics } from '../telemetry/metrics/index.ts'
-import type { RequestCounts } from '../telemetry/request-counts.ts'
+import { methodLabel } from '../http/request-state.ts'
 import type { Traces } from '../telemetry/traces/index.ts'
 import { createWebhook, type Webhook } from '../telemetry/webhook.ts'
-import type { Cluster } from '../upstream/index.ts'
-import { commit, replicaNameOf, version } from './process.ts'
-import type { ReloadStatus } from './reload.ts'
-
-export interface MetricsParts {
-  /** The name of this replica. */
-  readonly name: string
-  readonly events: EdgeEvents
-  readonly requests: RequestCounts
-  readonly cluster: Cluster
-  readonly api: {
-    readonly cache: CacheOperationsPorts
-    readonly storeState?: (() => CacheStoreState) | undefined
-    readonly recheckInterval?: () => number
-  }
-  readonly audit: Pick<Audit, 'state'>
-  readonly traces: Pick<Traces, 'counts'> | undefined
-  readonly webhook: Pick<Webhook, 'counts'>
-  readonly certificates: Certificates
-  /** Whether histograms name sampled traces. */
-  readonly exemplars: boolean
-  readonly capacity: CapacityMonitor
-  ready(): Readiness
-  problems(): readonly Problem[]
-  reload(): ReloadStatus
-}
-
-export function buildMetrics({
-  name,
-  events,
-  requests,
-  cluster,
-  api,
-  audit,
-  traces,
-  webhook,
-  ...state
-}: MetricsParts): Metrics {
-  const { cache, storeState } = api
-  const { certificates, exemplars, capacity, ready, problems, reload } = state
-  const groups = new Set(catalogue.map(groupOf))
-  groups.delete('none')
-  return createMetrics({
-    events,
-    requests,
-    version,
-    commit,
-    exemplars,
-    replica: name,
-    groups: [...groups].sort(),
-    storeEvents: STORE_EVENTS,
-    redis: cache.sharedThroughRedis,
-    ...(storeState && { store: storeState }),
-    redisCapacity: () => capacity.current().redis ?? {},
-    snapshots: () => cache.snapshots?.() ?? [],
-    ...(api.recheckInterval && { recheckInterval: api.recheckInterval }),
-    audit: audit.state,
-    ...(traces && { spans: traces.counts }),
-    webhook: webhook.counts,
-    ready: () => ready().ok,
-    degraded: () => {
-      const found = problems()
-      return DEGRADATION_REASONS.map((reason) => [reason, found.some(({ kind }) => kind === reason)])
-    },
-    reload,
-    certificates: certificates.current,
-    nodes: () =>
-      cluster.status().map(({ name, type, inFlight, limit, slots, queue, budget, ejectedUntil, hangs, drain }) => ({
-        name,
-        type,
-        inFlight,
-        limit,
-        slots,
-        ...(budget && { budget }),
-        queue,
-        available: ejectedUntil === undefined && cluster.view.isAvailable(name),
-        ejected: drain === undefined && ejectedUntil !== undefined,
-        hangs: drain === undefined && hangs === true,
-        drained: drain !== undefined,
-        drainedWithoutEnd: drain === undefined || drain.until !== undefined ? 0 : secondsSince(drain.at),
-      })),
-  })
-}
-
-function secondsSince(at: number): number {
-  return Math.max(0, Date.now() - at) / 1000
-}
+import { replicaNameOf, version } from './process.ts'
 
 export type { Traces } from '../telemetry/traces/index.ts'
 

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { createLoginAttempts } from '../../../src/access/login-attempts.ts'
-import { createSharedAccess } from '../../../src/app/redis.ts'
+import { createSharedAccess } from '../../../src/app/base.ts'
 import type { RedisConnectionOptions } from '../../../src/redis/options.ts'
 import { RedisReplica } from '../../../src/redis/replica.ts'
 import { eventually } from '../../support/eventually.ts'

@@ -1,6 +1,6 @@
 /** The console and /metrics show the same figures, whatever the outcome of requests and calls to nodes. */
 import t from 'tap'
-import { createMonitors } from '../../../src/app/operations.ts'
+import { createMonitors } from '../../../src/app/observed.ts'
 import type { CacheOutcome } from '../../../src/core/cache-status.ts'
 import type { NodeFault } from '../../../src/core/node-faults.ts'
 import { createEdgeEvents } from '../../../src/telemetry/events.ts'

@@ -1,0 +1,140 @@
+/** What operators are shown of requests, calls and nodes: from the first one on, so it is created before anything serves. */
+import { isDeepStrictEqual } from 'node:util'
+import { createAdvice } from '../admin/console/advice.ts'
+import type { RedisCapacity } from '../admin/console/cache-types.ts'
+import { CallerCounts } from '../admin/console/caller-counts.ts'
+import { type CapacityMonitor, createCapacityMonitor } from '../admin/console/capacity.ts'
+import { ConsoleCosts } from '../admin/console/costs.ts'
+import { createHistory } from '../admin/console/history.ts'
+import { createIncidents } from '../admin/console/incidents.ts'
+import { createLiveTail } from '../admin/console/live-tail.ts'
+import type { ConsolePorts } from '../admin/console/ports.ts'
+import { problemsOf } from '../admin/console/problems.ts'
+import { createQueueTrends } from '../admin/console/queue-trends.ts'
+import type { Replicas } from '../admin/console/replicas.ts'
+import { createRequestRecords } from '../admin/console/request-records.ts'
+import { createRecentJoins, createTraffic } from '../admin/console/traffic.ts'
+import { ttlOf } from '../cache/lifetimes.ts'
+import { policyByName } from '../cache/purge.ts'
+import { createReplay } from '../cache/replay.ts'
+import type { Config } from '../config/schema.ts'
+import { TriableSettings } from '../config/triable-settings.ts'
+import { readMemory } from '../redis/memory.ts'
+import type { RedisReplica } from '../redis/replica.ts'
+import { createSharedHistory } from '../redis/shared-history.ts'
+import type { EdgeEvents } from '../telemetry/events.ts'
+import { RequestCounts } from '../telemetry/request-counts.ts'
+import type { Cluster } from '../upstream/index.ts'
+import type { Api } from './api.ts'
+import type { Base } from './base.ts'
+import { readLifetimes } from './cache.ts'
+import { buildWebhook } from './telemetry.ts'
+
+/** Parts that earlier ones call, once they exist. */
+export interface LaterParts {
+  api?: Api
+  replicas?: Replicas | undefined
+  ports?: ConsolePorts
+}
+
+export type Observed = ReturnType<typeof observeTraffic>
+
+export function observeTraffic(base: Base, cluster: Cluster, later: LaterParts) {
+  const { settings, name, log, events, replica } = base
+  const counts = new RequestCounts()
+  const monitors = createMonitors(events, cluster, counts)
+  const store = replica && createSharedHistory(replica)
+  const history = createHistory({ name, traffic: monitors.traffic, store })
+  events.on(history.listeners)
+  settings.onReload((next) => {
+    const isChanged = !isDeepStrictEqual(next, settings.current())
+    return isChanged ? () => history.recordEvent({ kind: 'reload' }) : () => undefined
+  })
+  const callers = new CallerCounts()
+  events.on(callers)
+  const webhook = buildWebhook(settings, log)
+  const incidents = createIncidents({
+    name,
+    problems: () => (later.ports ? problemsOf(later.ports) : []),
+    store,
+    callers,
+    notify: webhook.send,
+    onChange: (event, problems) => {
+      const isOver = event === 'end'
+      log.warn({ problems }, isOver ? 'incident is over' : 'incident began')
+      history.recordEvent({ kind: 'incident', text: isOver ? `over: ${problems}` : problems })
+    },
+  })
+  const limit = () => settings.current().access.limits.requestsPerSecond
+  const costs = new ConsoleCosts(events.requests, callers, limit)
+  return { counts, monitors, history, webhook, incidents, costs, advice: buildAdvice(base, callers) }
+}
+
+/** What the console shows of requests and calls. `counts`: counts requests when the traffic passes them on. */
+export function createMonitors(
+  { on, requests }: Pick<EdgeEvents, 'on' | 'requests'>,
+  cluster: Pick<Cluster, 'status'>,
+  counts: RequestCounts,
+) {
+  const traffic = createTraffic({ counts, requests })
+  const records = createRequestRecords(requests)
+  const tail = createLiveTail(records)
+  const joins = createRecentJoins()
+  const queues = createQueueTrends(cluster.status)
+  const unsubscribes = [on(traffic), on(records), on(joins)]
+  const close = (): void => {
+    for (const unsubscribe of unsubscribes) unsubscribe()
+    tail.close()
+    records.close()
+    queues.stop()
+  }
+  return { traffic, tail, joins, records, queues, close }
+}
+
+/** Connects the advice with the settings and the model of the cache. */
+function buildAdvice({ settings, events, divergence, replica }: Base, callers: CallerCounts) {
+  const { current } = settings
+  const lifetimesOf = readLifetimes(settings)
+  const groupOf = (route: string) => policyByName.get(route)?.group
+  const triable = () => new TriableSettings(current(), { groupOf, ttlOf })
+  const advice = createAdvice({
+    requests: events.requests,
+    callers,
+    settings: () => triable().present(),
+    divergence,
+    replay: createReplay({
+      policyOf: (route) => policyByName.get(route),
+      staleOf: ({ group, name }) => lifetimesOf(group, name),
+      hasRedis: replica !== undefined,
+    }),
+    parse: (texts) => triable().parse(texts),
+    changeOf: (setting, ttl) => triable().changeOfTtl(setting, ttl),
+    format: (changes) => triable().format(changes),
+  })
+  const lifetimesIn = ({ cache: { ttl, endpoints, defaultTtl } }: Config) => [ttl, endpoints, defaultTtl]
+  settings.onReload((next) => {
+    const before = current()
+    return () => {
+      if (!isDeepStrictEqual(lifetimesIn(next), lifetimesIn(before))) advice.clear()
+    }
+  })
+  events.on(advice.listeners)
+  return advice
+}
+
+/** Connects the view of the cache's capacity with the store and Redis. */
+export function watchCapacity(
+  { cache: { index, enabled }, storeState }: Pick<Api, 'cache' | 'storeState'>,
+  replica: RedisReplica | undefined,
+): CapacityMonitor {
+  const readRedis = async (redis: RedisReplica): Promise<RedisCapacity> => {
+    const memory = await readMemory(redis)
+    if (memory === undefined) return {}
+    const counts = await index.count()
+    return { memory, entries: [...counts.values()].reduce((sum, count) => sum + count, 0) }
+  }
+  return createCapacityMonitor({
+    ...(enabled && storeState && { local: () => storeState().local }),
+    ...(replica && { readRedis: () => readRedis(replica) }),
+  })
+}
