@@ -5,10 +5,7 @@ import type { CertificateState } from '../core/settings.ts'
 import type { ReloadableConfig } from './reloadable.ts'
 import type { Config } from './schema.ts'
 
-export interface Certificates {
-  /** Returns one row for each file. Reads the files again in the background if the last read is old. */
-  current(): readonly CertificateState[]
-}
+export type Certificates = Awaited<ReturnType<typeof createCertificates>>
 
 const MAX_AGE_MS = 10_000
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
@@ -17,10 +14,7 @@ const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE
  * A file that cannot be read keeps the row of its last read: its old certificate stays in use. `maxAge`: milliseconds
  * after which the files are read again.
  */
-export async function createCertificates(
-  { current }: Pick<ReloadableConfig, 'current'>,
-  maxAge: number = MAX_AGE_MS,
-): Promise<Certificates> {
+export async function createCertificates({ current }: Pick<ReloadableConfig, 'current'>, maxAge: number = MAX_AGE_MS) {
   let states = new Map<string, CertificateState>()
   let readAt = 0
   const read = async (): Promise<void> => {
@@ -32,7 +26,8 @@ export async function createCertificates(
   }
   await read()
   return {
-    current: () => {
+    /** Returns one row for each file. Reads the files again in the background if the last read is old. */
+    current: (): readonly CertificateState[] => {
       if (performance.now() - readAt >= maxAge) void read()
       return [...states.values()]
     },

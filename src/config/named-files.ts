@@ -113,16 +113,13 @@ export async function checkEncryptionKey({ cache }: Config, report: Report): Pro
 }
 
 /** Reports files of headers that cannot be sent. */
-export async function checkHeaderFiles({ traces, operations: { webhook } }: Config, report: Report): Promise<void> {
-  await checkHeaderFile(traces.headersFile, ['traces', 'headersFile'], report)
-  await checkHeaderFile(webhook.headersFile, ['operations', 'webhook', 'headersFile'], report)
-}
-
-async function checkHeaderFile(name: string | undefined, path: Path, report: Report): Promise<void> {
-  if (name === undefined) return
-  const file = await readSecret(name)
-  const parsed = file.ok ? parseHeaderLines(file.text) : undefined
-  if (parsed?.ok === false) report(path, `${name}:${parsed.line} ${parsed.message}`)
+export async function checkHeaderFiles(config: Config, report: Report): Promise<void> {
+  for (const path of FILE_SETTINGS.filter((each) => each.at(-1) === 'headersFile')) {
+    const name = getIn(config, path)
+    const file = typeof name === 'string' ? await readSecret(name) : undefined
+    const parsed = file?.ok ? parseHeaderLines(file.text) : undefined
+    if (parsed?.ok === false) report(path, `${name}:${parsed.line} ${parsed.message}`)
+  }
 }
 
 /** Messages about these lines never quote them, because the values are secrets. */
@@ -158,54 +155,30 @@ export function parseHeaderLines(text: string): HeaderLines {
   return { ok: true, headers }
 }
 
-/** Returns the configuration with the passwords of the password files. Reports passwords that are easy to guess. */
+/** Returns the configuration with the secrets of the files that hold one. Reports a password that is empty. */
 export async function readPasswords(config: Config, { report, isValid }: FaultList): Promise<Config> {
   const { cluster, cache, operations } = config
-  let credentials = cluster.credentials
-  let redis = cache.redis
-  if (isValid(['cluster', 'credentials'])) {
-    credentials = await readPassword(credentials, ['cluster', 'credentials'], report)
-    reportEmptyPassword(credentials, report)
+  /** Reads the secret `name` of a section from the file `nameFile`. With a fault at `valid`, the section stays as it is. */
+  const withSecret = async <T extends object>(section: T, path: Path, name: string, valid = path): Promise<T> => {
+    const file = getIn(section, [`${name}File`])
+    if (typeof file !== 'string' || !isValid(valid)) return section
+    const secret = await readSecret(file)
+    if (secret.ok) return { ...section, [name]: secret.text }
+    report([...path, `${name}File`], `${file} cannot be read (${secret.code}); ${MAKE_READABLE}`)
+    return section
   }
-  if (isValid(['cache', 'redis', 'passwordFile'])) redis = await readPassword(redis, ['cache', 'redis'], report)
-  const signIn = isValid(SIGN_IN) ? await readClientSecret(operations.signIn, report) : operations.signIn
+  const credentials = await withSecret(cluster.credentials, ['cluster', 'credentials'], 'password')
+  if (credentials.password === '' && isValid(['cluster', 'credentials'])) {
+    const field = credentials.passwordFile === undefined ? 'password' : 'passwordFile'
+    const remedy = 'set a new password for this user on the manager, and use it here'
+    report(['cluster', 'credentials', field], `the password is empty; ${remedy}`)
+  }
+  const redis = await withSecret(cache.redis, ['cache', 'redis'], 'password', ['cache', 'redis', 'passwordFile'])
+  const signIn = await withSecret(operations.signIn, ['operations', 'signIn'], 'clientSecret')
   return {
     ...config,
     cluster: { ...cluster, credentials },
     cache: { ...cache, redis },
     operations: { ...operations, signIn },
   }
-}
-
-const SIGN_IN = ['operations', 'signIn']
-
-async function readClientSecret<T extends Config['operations']['signIn']>(signIn: T, report: Report): Promise<T> {
-  const { clientSecretFile } = signIn
-  if (clientSecretFile === undefined) return signIn
-  const secret = await readSecret(clientSecretFile)
-  if (secret.ok) return { ...signIn, clientSecret: secret.text }
-  report([...SIGN_IN, 'clientSecretFile'], `${clientSecretFile} cannot be read (${secret.code}); ${MAKE_READABLE}`)
-  return signIn
-}
-
-interface Account {
-  readonly username?: string
-  readonly password?: string
-  readonly passwordFile?: string
-}
-
-async function readPassword<T extends Account>(account: T, path: Path, report: Report): Promise<T> {
-  const { passwordFile } = account
-  if (passwordFile === undefined) return account
-  const secret = await readSecret(passwordFile)
-  if (secret.ok) return { ...account, password: secret.text }
-  report([...path, 'passwordFile'], `${passwordFile} cannot be read (${secret.code}); ${MAKE_READABLE}`)
-  return account
-}
-
-function reportEmptyPassword({ password, passwordFile }: Account, report: Report): void {
-  if (password !== '') return
-  const field = passwordFile === undefined ? 'password' : 'passwordFile'
-  const remedy = 'set a new password for this user on the manager, and use it here'
-  report(['cluster', 'credentials', field], `the password is empty; ${remedy}`)
 }

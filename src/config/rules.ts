@@ -24,42 +24,39 @@ export interface Rule {
   readonly check: (config: Config, report: Report, context: RuleContext) => void
 }
 
+/** `names`: the settings that the rule reads. */
+export function rule(check: Rule['check'], ...names: readonly string[]): Rule {
+  return { paths: names.map(pathOf), check }
+}
+
 export const rules: readonly Rule[] = [
   requireTls('listen', 'if a balancer in front terminates TLS'),
   requireTls('operations', 'if only trusted operators use that network'),
-  { paths: [pathOf('listen.trustedProxies')], check: checkTrustedProxies },
-  { paths: [pathOf('listen.drain')], check: checkDrain },
-  {
-    paths: ['listen.port', 'listen.secondPort', 'listen.host', 'operations'].map(pathOf),
-    check: checkPorts,
-  },
-  { paths: ['listen.contract', 'listen.secondPort', 'cluster.layout'].map(pathOf), check: checkContracts },
-  { paths: [pathOf('cluster.nodes')], check: checkNodes },
-  { paths: [pathOf('cluster.nodes'), pathOf('cluster.tls')], check: checkNodeTls },
-  { paths: [pathOf('cluster.tls')], check: checkClientCertificate },
-  { paths: [pathOf('cluster.distribution'), pathOf('cluster.layout')], check: checkDistribution },
-  { paths: [pathOf('cluster.limits')], check: checkTimeouts },
-  { paths: [pathOf('cluster.credentials')], check: checkCredentials },
-  { paths: [pathOf('access.users'), pathOf('access.tokens'), pathOf('cluster.credentials')], check: checkUsers },
-  {
-    paths: ['access.roles', 'access.customRoles', 'access.passthroughRole', 'operations.signIn'].map(pathOf),
-    check: checkRoles,
-  },
-  { paths: [pathOf('access.tokens')], check: checkTokenLifetime },
-  { paths: [pathOf('traces')], check: checkCollector },
-  { paths: [pathOf('operations.webhook')], check: checkWebhook },
-  { paths: [pathOf('audit'), pathOf('log')], check: checkAuditDestination },
+  rule(checkTrustedProxies, 'listen.trustedProxies'),
+  rule(checkDrain, 'listen.drain'),
+  rule(checkPorts, 'listen.port', 'listen.secondPort', 'listen.host', 'operations'),
+  rule(checkContracts, 'listen.contract', 'listen.secondPort', 'cluster.layout'),
+  rule(checkNodes, 'cluster.nodes'),
+  rule(checkNodeTls, 'cluster.nodes', 'cluster.tls'),
+  rule(checkClientCertificate, 'cluster.tls'),
+  rule(checkDistribution, 'cluster.distribution', 'cluster.layout'),
+  rule(checkTimeouts, 'cluster.limits'),
+  rule(checkCredentials, 'cluster.credentials'),
+  rule(checkUsers, 'access.users', 'access.tokens', 'cluster.credentials'),
+  rule(checkRoles, 'access.roles', 'access.customRoles', 'access.passthroughRole', 'operations.signIn'),
+  rule(checkTokenLifetime, 'access.tokens'),
+  rule(checkCollector, 'traces'),
+  rule(checkWebhook, 'operations.webhook'),
+  rule(checkAuditDestination, 'audit', 'log'),
 ]
 
 function requireTls(name: ListenerName, exception: string): Rule {
   const remedy = `set ${name}.tls.cert and ${name}.tls.key, or set ${name}.tls: off ${exception}`
-  return {
-    paths: [pathOf(`${name}.host`), pathOf(`${name}.tls`)],
-    check: ({ [name]: { tls, host } }, report, { plainListeners }) => {
-      if (tls || plainListeners.has(name) || isLoopback(host)) return
-      report([name, 'host'], `${host} without TLS would send passwords in clear; ${remedy}`)
-    },
+  const check: Rule['check'] = ({ [name]: { tls, host } }, report, { plainListeners }) => {
+    if (tls || plainListeners.has(name) || isLoopback(host)) return
+    report([name, 'host'], `${host} without TLS would send passwords in clear; ${remedy}`)
   }
+  return rule(check, `${name}.host`, `${name}.tls`)
 }
 
 function checkTrustedProxies({ listen }: Config, report: Report): void {

@@ -1,24 +1,20 @@
 /** Rules over the settings of one section: the cache, several processes behind one port, sign-ins to the console. */
 import { isLoopback, isLoopbackUrl } from './formats.ts'
-import type { Report, Rule, RuleContext } from './rules.ts'
+import { type Report, type Rule, type RuleContext, rule } from './rules.ts'
 import type { Config } from './schema.ts'
-import { type Path, pathOf } from './tree.ts'
 
 type RedisSettings = Config['cache']['redis']
 
-const at = (...keys: string[]): Path => ['cache', ...keys]
-const redis = at('redis')
+const redis = ['cache', 'redis']
+const trial = ['cache', 'trial']
 
 export const sectionRules: readonly Rule[] = [
-  { paths: [redis], check: checkServer },
-  { paths: [redis, at('trial'), at('enabled')], check: checkTrial },
-  { paths: [redis], check: checkRedisTls },
-  { paths: [redis], check: checkRedisPassword },
-  {
-    paths: ['listen.processes', 'cache.redis', 'access.tokens', 'cluster.credentials'].map(pathOf),
-    check: checkProcesses,
-  },
-  { paths: [pathOf('operations.signIn'), pathOf('cluster.credentials')], check: checkSignIn },
+  rule(checkServer, 'cache.redis'),
+  rule(checkTrial, 'cache.redis', 'cache.trial', 'cache.enabled'),
+  rule(checkRedisTls, 'cache.redis'),
+  rule(checkRedisPassword, 'cache.redis'),
+  rule(checkProcesses, 'listen.processes', 'cache.redis', 'access.tokens', 'cluster.credentials'),
+  rule(checkSignIn, 'operations.signIn', 'cluster.credentials'),
 ]
 
 /** Returns which of the three ways to name a Redis are used; none: there is no Redis. */
@@ -48,10 +44,9 @@ function checkServer({ cache }: Config, report: Report): void {
  */
 function checkTrial({ cache }: Config, report: Report): void {
   if (!cache.trial) return
-  if (!cache.enabled)
-    report(at('trial'), 'needs cache.enabled: true, because it reports what the cache would have served')
+  if (!cache.enabled) report(trial, 'needs cache.enabled: true, because it reports what the cache would have served')
   if (usedServers(cache.redis).length > 0) {
-    report(at('trial'), 'must not share a Redis with productive replicas; remove cache.redis for the time of the trial')
+    report(trial, 'must not share a Redis with productive replicas; remove cache.redis for the time of the trial')
   }
 }
 
