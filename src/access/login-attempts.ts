@@ -8,16 +8,7 @@ import type { CounterStep, Counters, CounterTexts } from '../core/counters.ts'
 import { growingLru } from '../core/recently-used.ts'
 
 /** Counters of login attempts. Addresses are normalised, names are as sent. */
-export interface LoginAttempts {
-  /** Returns the milliseconds for which this address may not try this name; 0 if it may. Counts nothing. */
-  blockedForMs(address: string, name: string): number
-  /** Counts one attempt in all counters in one step. */
-  count(address: string, name: string): Promise<AttemptDecision>
-  /** Records a right password: clears the counter of this pair and remembers the pair as known. */
-  succeed(address: string, name: string): Promise<void>
-  /** Takes one counted attempt back, because the password could not be checked. */
-  cancel(address: string, name: string): Promise<void>
-}
+export type LoginAttempts = ReturnType<typeof createLoginAttempts>
 
 export type AttemptDecision =
   /** The password is not checked. */
@@ -53,13 +44,13 @@ const ANNOUNCEMENTS = 'blocks'
 /** Answer to too many parallel attempts: about a round trip. */
 const BURST_RETRY_MS = 100
 
-export interface LoginAttemptOptions {
+interface LoginAttemptOptions {
   /** Failures of one name from one address before the first block. */
   readonly failedLogins: () => number
   readonly counters: Counters
 }
 
-export function createLoginAttempts({ failedLogins, counters }: LoginAttemptOptions): LoginAttempts {
+export function createLoginAttempts({ failedLogins, counters }: LoginAttemptOptions) {
   /** By the digest of a pair: until when it is blocked. */
   const blockedUntil = growingLru<string, number>(MAX_BLOCKED_PAIRS)
   /** The pairs that were announced when this process last read them. */
@@ -102,13 +93,15 @@ export function createLoginAttempts({ failedLogins, counters }: LoginAttemptOpti
   counters.onBeat(() => void readAnnouncements())
 
   return {
-    blockedForMs(address, name) {
+    /** Returns the milliseconds for which this address may not try this name; 0 if it may. Counts nothing. */
+    blockedForMs(address: string, name: string): number {
       // Without this, all attempts of a burst would pass before the first is counted.
       if (inFlight.size > 0 && (inFlight.get(pairOf(address, name)) ?? 0) >= failedLogins()) return BURST_RETRY_MS
       if (blockedUntil.size === 0) return 0
       return Math.max(0, (blockedUntil.get(counters.digest(address, name)) ?? 0) - counters.now())
     },
-    async count(address, name) {
+    /** Counts one attempt in all counters in one step. */
+    async count(address: string, name: string): Promise<AttemptDecision> {
       const key = pairOf(address, name)
       inFlight.set(key, (inFlight.get(key) ?? 0) + 1)
       const decision = await update(address, name, countAttempt)
@@ -117,14 +110,16 @@ export function createLoginAttempts({ failedLogins, counters }: LoginAttemptOpti
       else inFlight.delete(key)
       return decision
     },
-    succeed: (address, name) =>
+    /** Records a right password: clears the counter of this pair and remembers the pair as known. */
+    succeed: (address: string, name: string): Promise<void> =>
       update(address, name, ({ pair, address: from, edge, texts, known }) => {
         pair.clear()
         from.subtract()
         edge.subtract()
         texts.set(known, '1', REMEMBER_MS)
       }),
-    cancel: (address, name) =>
+    /** Takes one counted attempt back, because the password could not be checked. */
+    cancel: (address: string, name: string): Promise<void> =>
       update(address, name, ({ pair, address: from, edge }) => {
         for (const bucket of [pair, from, edge]) bucket.subtract()
       }),

@@ -2,7 +2,7 @@
  * Checks of name and password. Clients send both with every request and bcrypt takes 50 ms, so a right password is
  * remembered for a minute as a keyed digest, unless `forget` is called before.
  */
-import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FailedLoginReason } from '../core/events.ts'
 import { growingLru } from '../core/recently-used.ts'
@@ -44,7 +44,7 @@ const WRONG: LoginResult = { ok: false, reason: 'wrong' }
 
 export class PasswordLogins {
   readonly #options: LoginOptions
-  readonly #hmac = createHmacSha256(randomBytes(32))
+  readonly #key = randomBytes(32)
   readonly #remembered = growingLru<string, RememberedLogin>(MAX_REMEMBERED_USERS)
   readonly #pending = new Map<string, Promise<LoginResult>>()
   #delayed = 0
@@ -140,23 +140,21 @@ export class PasswordLogins {
 
   /** The length of the name comes first: without it, `a` + `bc` and `ab` + `c` would be the same credentials. */
   #digest(name: string, password: string): string {
-    return this.#hmac(Buffer.from(`${Buffer.byteLength(name)}:${name}${password}`))
+    return createHmac('sha256', this.#key)
+      .update(`${Buffer.byteLength(name)}:${name}${password}`)
+      .digest('base64')
   }
 }
 
-export interface LoginQueueOptions {
-  /** Checks that run at the same time. */
-  readonly concurrency: number
-  /** Checks that wait, for each of the two lanes. */
-  readonly maxQueued: number
-}
-
-/** Limits concurrent password checks. Known users have a separate lane, which unknown users cannot fill. */
+/**
+ * Limits concurrent password checks. Known users have a separate lane, which unknown users cannot fill. `concurrency`: checks
+ * that run at the same time; `maxQueued`: checks that wait, for each of the two lanes.
+ */
 export class LoginQueue {
   readonly #maxQueued: number
   readonly #slots: Semaphore
 
-  constructor({ concurrency, maxQueued }: LoginQueueOptions) {
+  constructor({ concurrency, maxQueued }: { readonly concurrency: number; readonly maxQueued: number }) {
     this.#maxQueued = maxQueued
     this.#slots = new Semaphore(() => concurrency, 2)
   }
@@ -176,26 +174,4 @@ export class LoginQueue {
       this.#slots.release()
     }
   }
-}
-
-const HMAC_BLOCK_BYTES = 64
-const SHA256_BYTES = 32
-
-/**
- * Returns a function that computes HMAC-SHA-256 (RFC 2104) of a short text, in base64. `key` has at most 64 bytes.
- * It runs for each request, and two calls of `crypto.hash` take a third of the time of an Hmac object.
- */
-function createHmacSha256(key: Buffer): (message: Buffer) => string {
-  const inner = padKey(key, 0x36)
-  const outer = Buffer.concat([padKey(key, 0x5c), Buffer.alloc(SHA256_BYTES)])
-  return (message) => {
-    outer.write(hash('sha256', Buffer.concat([inner, message]), 'binary'), HMAC_BLOCK_BYTES, 'binary')
-    return hash('sha256', outer, 'base64')
-  }
-}
-
-function padKey(key: Buffer, pad: number): Buffer {
-  const block = Buffer.alloc(HMAC_BLOCK_BYTES, pad)
-  for (const [index, byte] of key.entries()) block[index] = byte ^ pad
-  return block
 }

@@ -3,6 +3,7 @@
  * issued a token is the only one that can check it, so the edge asks it, and remembers the answer for a short time
  * (cache/accepted-tokens.ts). The claims of a token are foreign input until the node has accepted it.
  */
+import { EdgeError } from '../core/errors.ts'
 import { type Clock, systemClock } from '../core/timing.ts'
 import { ownField } from '../core/values.ts'
 import type { Access, AuthResult, Recheck } from './access.ts'
@@ -18,7 +19,7 @@ export interface TokenAcceptance {
   current(): (() => void) | undefined
 }
 
-export interface ManagerTokenPorts {
+interface ManagerTokenPorts {
   /** The node that has issued the tokens: logins are sent to it. */
   readonly node: () => string
   /** Resolves to `undefined` if the node refuses the token. Rejects with 920 if it does not answer, and as `limit` does. */
@@ -30,7 +31,7 @@ export interface ManagerTokenPorts {
 }
 
 /** Runs a call that checks a token, or rejects without it. */
-export type LimitRefusals = (ask: () => Promise<boolean>) => Promise<boolean>
+type LimitRefusals = (ask: () => Promise<boolean>) => Promise<boolean>
 
 const INVALID: AuthResult = { ok: false, reason: 'invalid' }
 
@@ -52,42 +53,29 @@ export function createManagerTokenAccess(access: Access, ports: ManagerTokenPort
         rights,
         nodeToken: { node: issuer, header: () => `Bearer ${own}`, noteAnswer },
       })
-      try {
-        const acceptance = await check(token, countFailures(attempts, address, user))
-        if (acceptance === undefined) return INVALID
-        // The token is read from the header again, so that it does not stay in memory after the request.
-        const recheck: Recheck = (authorization) => {
-          const noteAnswer = expiresAt > clock.wall() ? acceptance.current() : undefined
-          return noteAnswer && callerOf(authorization.slice(authorization.indexOf(' ') + 1), noteAnswer)
-        }
-        return { ok: true, caller: callerOf(text, acceptance.noteAnswer), recheck }
-      } catch (error) {
-        if (error instanceof BlockedError) return { ok: false, reason: 'blocked', retryAfterMs: error.retryAfterMs }
-        throw error
+      const acceptance = await check(token, countFailures(attempts, address, user))
+      if (acceptance === undefined) return INVALID
+      // The token is read from the header again, so that it does not stay in memory after the request.
+      const recheck: Recheck = (authorization) => {
+        const noteAnswer = expiresAt > clock.wall() ? acceptance.current() : undefined
+        return noteAnswer && callerOf(authorization.slice(authorization.indexOf(' ') + 1), noteAnswer)
       }
+      return { ok: true, caller: callerOf(text, acceptance.noteAnswer), recheck }
     },
-  }
-}
-
-/** Too many tokens of this client were refused, so the node is not asked. */
-class BlockedError extends Error {
-  readonly retryAfterMs: number
-
-  constructor(retryAfterMs: number) {
-    super('too many refused tokens')
-    this.name = 'BlockedError'
-    this.retryAfterMs = retryAfterMs
   }
 }
 
 /**
  * The edge cannot see that a token is forged, so each one costs a call. Refusals count as failed logins do: a client that
- * sends made-up tokens is blocked, and spends no further calls.
+ * sends made-up tokens is blocked (904), and spends no further calls.
  */
 function countFailures(attempts: LoginAttempts, address: string, name: string): LimitRefusals {
   return async (ask) => {
     const decision = await attempts.count(address, name)
-    if (!decision.allowed) throw new BlockedError(decision.retryAfterMs)
+    if (!decision.allowed) {
+      const seconds = Math.max(1, Math.ceil(decision.retryAfterMs / 1000))
+      throw new EdgeError(904, '', { headers: { 'retry-after': `${seconds}` } })
+    }
     try {
       const isAccepted = await ask()
       if (isAccepted) await attempts.succeed(address, name)

@@ -11,19 +11,7 @@ export type RoleAssignment = Readonly<Record<string, readonly string[]>>
 /** Roles of the setting `access.customRoles`: name → permissions. */
 export type CustomRoles = Readonly<Record<string, readonly string[]>>
 
-export interface Roles {
-  /** The permissions of the users who have roles. A reload replaces the map. */
-  readonly byUser: ReadonlyMap<string, readonly string[]>
-  /** Returns the names of the user's roles; none for a user without roles. */
-  rolesOfUser(name: string): readonly string[]
-  /** Returns the permissions of these roles. A role that does not exist grants nothing. */
-  permissionsOfRoles(roleNames: readonly string[]): readonly string[]
-  /**
-   * Checks the next roles of all users and the next custom roles. Throws, and changes nothing, if they are invalid.
-   * Returns the function that puts them to use.
-   */
-  prepare(users: RoleAssignment, customRoles?: CustomRoles): () => void
-}
+export type Roles = Readonly<ReturnType<typeof createRoles>>
 
 /** Of a user without roles. */
 export const NO_PERMISSIONS: readonly string[] = Object.freeze([])
@@ -32,14 +20,14 @@ export const NO_PERMISSIONS: readonly string[] = Object.freeze([])
  * Throws an `Error` that lists everything that is wrong with the roles. `knownPermissions`: the permissions that
  * endpoints need.
  */
-export function createRoles(
-  users: RoleAssignment,
-  customRoles: CustomRoles,
-  knownPermissions?: readonly string[],
-): Roles {
+export function createRoles(users: RoleAssignment, customRoles: CustomRoles, knownPermissions?: readonly string[]) {
   let assignment = users
   let custom = customRoles
-  const prepare: Roles['prepare'] = (nextUsers, nextCustom = custom) => {
+  /**
+   * Checks the next roles of all users and the next custom roles. Throws, and changes nothing, if they are invalid.
+   * Returns the function that puts them to use.
+   */
+  const prepare = (nextUsers: RoleAssignment, nextCustom = custom): (() => void) => {
     const faults = checkCustomRoles(nextCustom, knownPermissions)
     if (faults.length > 0) throw new Error(`access.customRoles: ${faults.join('; ')}`)
     const resolved = resolveUsers(nextUsers, nextCustom)
@@ -51,8 +39,11 @@ export function createRoles(
   }
   const created = {
     prepare,
-    byUser: new Map() as Roles['byUser'],
-    rolesOfUser: (name: string) => ownEntry(assignment, name) ?? [],
+    /** The permissions of the users who have roles. A reload replaces the map. */
+    byUser: new Map() as ReadonlyMap<string, readonly string[]>,
+    /** Returns the names of the user's roles; none for a user without roles. */
+    rolesOfUser: (name: string): readonly string[] => ownEntry(assignment, name) ?? [],
+    /** Returns the permissions of these roles. A role that does not exist grants nothing. */
     permissionsOfRoles: (roleNames: readonly string[]) => resolvePermissions(roleNames, custom).permissions,
   }
   prepare(users)()
@@ -61,8 +52,8 @@ export function createRoles(
 
 /** Users with the same roles have the same list of permissions, so that comparing two of them costs nothing. */
 function resolveUsers(users: RoleAssignment, customRoles: CustomRoles): ReadonlyMap<string, readonly string[]> {
-  const byRoles = new Map<string, ResolvedRoles>()
-  const resolve = (roles: readonly string[]): ResolvedRoles => {
+  const byRoles = new Map<string, ReturnType<typeof resolvePermissions>>()
+  const resolve = (roles: readonly string[]) => {
     const names = roles.join(' ')
     const resolved = byRoles.get(names) ?? resolvePermissions(roles, customRoles)
     byRoles.set(names, resolved)
@@ -74,14 +65,8 @@ function resolveUsers(users: RoleAssignment, customRoles: CustomRoles): Readonly
   return new Map(resolved.map(({ name, permissions }) => [name, permissions]))
 }
 
-export interface ResolvedRoles {
-  readonly permissions: readonly string[]
-  /** One sentence for each role that does not exist. */
-  readonly faults: readonly string[]
-}
-
-/** Returns all permissions of the roles, each once. A role that does not exist grants nothing. */
-export function resolvePermissions(roleNames: readonly string[], customRoles: CustomRoles): ResolvedRoles {
+/** Returns all permissions of the roles, each once. A role that does not exist grants nothing: `faults` has one sentence for each. */
+export function resolvePermissions(roleNames: readonly string[], customRoles: CustomRoles) {
   const permissions = new Set<string>()
   const faults: string[] = []
   for (const name of roleNames) {
@@ -89,7 +74,8 @@ export function resolvePermissions(roleNames: readonly string[], customRoles: Cu
     if (granted === undefined) faults.push(`role ${name} does not exist; available: ${listRoles(customRoles)}`)
     else for (const permission of granted) permissions.add(permission)
   }
-  return { permissions: Object.freeze([...permissions]), faults }
+  const frozen: readonly string[] = Object.freeze([...permissions])
+  return { permissions: frozen, faults }
 }
 
 /** Returns one sentence for each own role that has the name of a built-in role or grants what no endpoint needs. */

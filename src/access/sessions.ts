@@ -38,17 +38,7 @@ export type ExternalStart =
   /** `reason`: what is wrong with the claims, for the user and the log. */
   | { readonly ok: false; readonly reason: string }
 
-export interface Sessions {
-  /** Starts a session of a user of the file, whose password was right. */
-  startWithPassword(name: string): Promise<NewSession>
-  startWithClaims(claims: JsonObject): Promise<ExternalStart>
-  /** Returns the caller with its current permissions, or `undefined` if the session is not valid, or no longer. */
-  find(text: string): Caller | undefined
-  /** Ends one session on all replicas. Rejects with 944 if Redis has not stored it: this replica refuses it at once. */
-  end(caller: Caller): Promise<void>
-  /** Ends all sessions of a user of the file. Resolves to whether the other replicas will read it. */
-  endAllOf(name: string): Promise<boolean>
-}
+export type Sessions = ReturnType<typeof createSessions>
 
 export interface SessionOptions {
   readonly texts: SignedTexts
@@ -87,7 +77,7 @@ interface Stored {
   readonly words: readonly string[]
 }
 
-export function createSessions(options: SessionOptions): Sessions {
+export function createSessions(options: SessionOptions) {
   const { texts, revocations, roles, clock } = options
 
   async function start(owner: Pick<Stored, 'user' | 'version' | 'issuer' | 'words'>): Promise<NewSession> {
@@ -100,8 +90,9 @@ export function createSessions(options: SessionOptions): Sessions {
   }
 
   return {
-    startWithPassword: (name) => start({ user: name, version: versionOf(options, name) ?? '', words: [] }),
-    async startWithClaims(claims) {
+    /** Starts a session of a user of the file, whose password was right. */
+    startWithPassword: (name: string) => start({ user: name, version: versionOf(options, name) ?? '', words: [] }),
+    async startWithClaims(claims: JsonObject): Promise<ExternalStart> {
       const settings = options.signIn()
       if (settings === undefined) return { ok: false, reason: 'sign-in by an issuer is off' }
       const user = ownText(claims, settings.userClaim)
@@ -115,7 +106,8 @@ export function createSessions(options: SessionOptions): Sessions {
         return { ok: false, reason: 'the user has too many roles for a cookie' }
       return { ok: true, session }
     },
-    find(text) {
+    /** Returns the caller with its current permissions, or `undefined` if the session is not valid, or no longer. */
+    find(text: string): Caller | undefined {
       const stored = readStored(texts.open(TYPE, text))
       if (stored === undefined || stored.startedAt > clock.wall() + options.lifetime()) return undefined
       const subject = subjectOf(options, stored)
@@ -130,11 +122,14 @@ export function createSessions(options: SessionOptions): Sessions {
       const session = { id, user, roles: names, expiresAt, ...(issuer !== undefined && { issuer }) }
       return { name: subject, permissions, session }
     },
-    async end({ session }) {
+    /** Ends one session on all replicas. Rejects with 944 if Redis has not stored it: this replica refuses it at once. */
+    async end({ session }: Caller): Promise<void> {
       if (session === undefined) return
       requireStored(await revocations.revoke(REVOCATION_ISSUER, session.id, session.expiresAt))
     },
-    endAllOf: (name) => revocations.revokeUpTo(REVOCATION_ISSUER, name, clock.wall(), clock.wall() + MAX_LIFETIME_MS),
+    /** Ends all sessions of a user of the file. Resolves to whether the other replicas will read it. */
+    endAllOf: (name: string) =>
+      revocations.revokeUpTo(REVOCATION_ISSUER, name, clock.wall(), clock.wall() + MAX_LIFETIME_MS),
   }
 }
 
@@ -175,26 +170,23 @@ function readStored(claims: JsonObject | undefined): Stored | undefined {
 }
 
 /** The value of the header `typ`. */
-export type SignedTextType = 'edge-session+jwt' | 'edge-sign-in+jwt'
+type SignedTextType = 'edge-session+jwt' | 'edge-sign-in+jwt'
 
-export interface SignedTexts {
-  /** `until`: milliseconds since 1970. The text is readable for its owner, so it must contain no secret of the edge. */
-  sign(type: SignedTextType, claims: JsonObject, until: number): string
-  /** Returns the claims, or `undefined` if the text has expired, has another type or another signer. */
-  open(type: SignedTextType, text: string): JsonObject | undefined
-}
+type SignedTexts = ReturnType<typeof createSignedTexts>
 
 const SECOND_MS = 1000
 
-export function createSignedTexts(keys: KeyRing, clock: Clock): SignedTexts {
+export function createSignedTexts(keys: KeyRing, clock: Clock) {
   return {
-    sign(type, claims, until) {
+    /** `until`: milliseconds since 1970. The text is readable for its owner, so it must contain no secret of the edge. */
+    sign(type: SignedTextType, claims: JsonObject, until: number): string {
       const { kid, pem } = keys.signingKey()
       const header = encode({ alg: OWN_TOKEN_ALGORITHM, typ: type, kid })
       const input = `${header}.${encode({ ...claims, exp: Math.floor(until / SECOND_MS) })}`
       return `${input}.${sign(null, Buffer.from(input), pem).toString('base64url')}`
     },
-    open(type, text) {
+    /** Returns the claims, or `undefined` if the text has expired, has another type or another signer. */
+    open(type: SignedTextType, text: string): JsonObject | undefined {
       const parsed = parseToken(text)
       if (parsed === undefined) return undefined
       const { header, payload, signingInput } = parsed
@@ -215,18 +207,7 @@ function encode(value: JsonObject): string {
 }
 
 /** What the browser keeps from the redirect to an outside issuer until the issuer sends it back. */
-export interface SignIns {
-  /** Returns a text for a cookie. */
-  remember(progress: JsonObject): string
-  /** Returns what `remember` got, once: `undefined` for a text that was taken before, expired or was forged. */
-  take(text: string): TakenSignIn | undefined
-}
-
-export interface TakenSignIn {
-  readonly progress: JsonObject
-  /** Takes the text on all replicas. To be called when the issuer has signed the user in. */
-  complete(): Promise<void>
-}
+export type SignIns = ReturnType<typeof createSignIns>
 
 /** Time for the user to type a password and a second factor at the issuer. */
 const SIGN_IN_TIME_MS = 600_000
@@ -242,11 +223,14 @@ const SIGN_IN_REVOCATIONS = 'manager-edge sign-in'
 export function createSignIns(
   texts: SignedTexts,
   { revocations, clock }: { readonly revocations: Revocations; readonly clock: Clock },
-): SignIns {
+) {
   const taken = growingLru<string, true>(MAX_TAKEN)
   return {
-    remember: (progress) => texts.sign(SIGN_IN_TYPE, { progress, id: randomUUID() }, clock.wall() + SIGN_IN_TIME_MS),
-    take(text) {
+    /** Returns a text for a cookie. */
+    remember: (progress: JsonObject) =>
+      texts.sign(SIGN_IN_TYPE, { progress, id: randomUUID() }, clock.wall() + SIGN_IN_TIME_MS),
+    /** Returns what `remember` got, once: `undefined` for a text that was taken before, expired or was forged. */
+    take(text: string) {
       const claims = texts.open(SIGN_IN_TYPE, text)
       const id = ownText(claims, 'id')
       const progress = ownField(claims, 'progress')
@@ -256,7 +240,8 @@ export function createSignIns(
       taken.set(id, true)
       return {
         progress: progress as JsonObject,
-        async complete() {
+        /** Takes the text on all replicas. To be called when the issuer has signed the user in. */
+        async complete(): Promise<void> {
           await revocations.revoke(SIGN_IN_REVOCATIONS, id, clock.wall() + SIGN_IN_TIME_MS)
         },
       }

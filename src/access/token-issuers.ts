@@ -17,12 +17,9 @@ export interface UnsignedToken {
   readonly pem: string
 }
 
-export interface OwnIssuer extends TokenIssuer {
-  /** Returns a new token for the user, to be signed. It is newer than every revocation of the user's tokens. */
-  prepare(name: string): Promise<UnsignedToken>
-}
+export type OwnIssuer = ReturnType<typeof createOwnIssuer>
 
-export interface OwnIssuerOptions {
+interface OwnIssuerOptions {
   readonly issuer: string
   readonly audience: string
   /** Seconds. */
@@ -38,9 +35,9 @@ export interface OwnIssuerOptions {
  */
 const OWN_JTI_PATTERN = /^(\d{13})\.[0-9a-f-]{36}$/
 
-export function createOwnIssuer(options: OwnIssuerOptions): OwnIssuer {
+export function createOwnIssuer(options: OwnIssuerOptions) {
   const { keys, revocations, clock, issuer, audience } = options
-  return {
+  const tokens: TokenIssuer = {
     rules: {
       issuer,
       audience,
@@ -61,7 +58,11 @@ export function createOwnIssuer(options: OwnIssuerOptions): OwnIssuer {
       const issuedAt = Number(OWN_JTI_PATTERN.exec(claims.jti)?.[1])
       return Math.floor(issuedAt / 1000) * 1000 === claims.issuedAt ? { ...claims, issuedAt } : undefined
     },
-    async prepare(name) {
+  }
+  return {
+    ...tokens,
+    /** Returns a new token for the user, to be signed. It is newer than every revocation of the user's tokens. */
+    async prepare(name: string): Promise<UnsignedToken> {
       const issuedAt = Math.max(clock.wall(), (await revocations.revokedUpTo(issuer, name)) + 1)
       const iat = Math.floor(issuedAt / 1000)
       const jti = `${issuedAt}.${randomUUID()}`
@@ -117,15 +118,7 @@ function createExternalIssuer(
 }
 
 /** The external issuers in use. */
-export interface ExternalIssuers {
-  /** By the `iss` of its tokens. */
-  get(name: string): ExternalIssuer | undefined
-  /**
-   * Checks the next issuers. Throws, and changes nothing, if one is invalid. Returns the function that puts them to use.
-   * An issuer whose settings are unchanged stays the same object, with its keys.
-   */
-  prepare(settings: readonly ExternalIssuerSettings[]): () => void
-}
+export type ExternalIssuers = ReturnType<typeof createExternalIssuers>
 
 const SECONDS_PER_DAY = 86_400
 
@@ -133,10 +126,14 @@ const SECONDS_PER_DAY = 86_400
 export function createExternalIssuers(
   initial: readonly ExternalIssuerSettings[],
   { ownName, ...parts }: Pick<IssuerKeysOptions, 'clock' | 'log'> & { readonly ownName: string },
-): ExternalIssuers {
+) {
   let current: ReadonlyMap<string, { readonly settings: ExternalIssuerSettings; readonly issuer: ExternalIssuer }> =
     new Map()
-  const prepare: ExternalIssuers['prepare'] = (next) => {
+  /**
+   * Checks the next issuers. Throws, and changes nothing, if one is invalid. Returns the function that puts them to use.
+   * An issuer whose settings are unchanged stays the same object, with its keys.
+   */
+  const prepare = (next: readonly ExternalIssuerSettings[]): (() => void) => {
     checkIssuers(next, ownName)
     const entries = next.map((settings) => {
       const known = current.get(settings.issuer)
@@ -148,7 +145,8 @@ export function createExternalIssuers(
     }
   }
   prepare(initial)()
-  return { prepare, get: (name) => current.get(name)?.issuer }
+  /** `name`: the `iss` of its tokens. */
+  return { prepare, get: (name: string) => current.get(name)?.issuer }
 }
 
 function checkIssuers(issuers: readonly ExternalIssuerSettings[], ownName: string): void {

@@ -16,7 +16,7 @@ import { fingerprintFile, watchFiles } from '../file-watcher.ts'
  * becomes invalid later, the last valid users stay in use and the log has an error. `onUserChanged` is called with
  * the name of each user whose line was changed or removed.
  */
-export async function watchUsers(file: string, log: Log, onUserChanged: (name: string) => void): Promise<Users> {
+export async function watchUsers(file: string, log: Log, onUserChanged: (name: string) => void) {
   const watched = await watchFiles({
     folder: dirname(file),
     fingerprint: () => fingerprintFile(file),
@@ -32,20 +32,20 @@ export async function watchUsers(file: string, log: Log, onUserChanged: (name: s
       }),
   })
   return {
-    hashOf: (name) => watched.current().users.get(name),
+    /** Returns the bcrypt hash of the user; `undefined` for an unknown name. */
+    hashOf: (name: string) => watched.current().users.get(name),
+    /** Returns all hashes, in the order of the file. */
     hashes: () => watched.current().hashes,
+    /** Returns a digest of all users with their hashes, in any order. */
     digest: () => watched.current().digest,
-    close: () => watched.close(),
+    close: watched.close,
   }
 }
 
-interface LoadedUsers {
-  readonly users: ReadonlyMap<string, string>
-  readonly hashes: readonly string[]
-  readonly digest: string
-}
+/** The users that may log in, as the file lists them now. */
+export type Users = Awaited<ReturnType<typeof watchUsers>>
 
-async function loadUsers(file: string): Promise<LoadedUsers> {
+async function loadUsers(file: string) {
   const { users, faults } = parseUsers(await readFile(file, 'utf8'))
   if (faults.length > 0) throw new Error(`users file ${file}: ${faults.join('; ')}`)
   return { users, hashes: [...users.values()], digest: digestText(JSON.stringify([...users].sort())) }
@@ -73,21 +73,15 @@ const UNSUPPORTED_HASHES: readonly (readonly [RegExp, string])[] = [
   [/^$/, 'no hash'],
 ]
 
-export interface ParsedUsers {
-  /** Name → bcrypt hash. */
-  readonly users: ReadonlyMap<string, string>
-  /** One sentence for each line that is refused, without any part of the hash. */
-  readonly faults: readonly string[]
-}
-
-/** Parses the text of a users file. Empty lines and lines that start with `#` are skipped. */
-export function parseUsers(text: string): ParsedUsers {
+/**
+ * Parses the text of a users file: name → bcrypt hash, and one sentence for each line that is refused, without any part of the
+ * hash. Empty lines and lines that start with `#` are skipped.
+ */
+export function parseUsers(text: string) {
   const users = new Map<string, string>()
   const faults: string[] = []
-  for (const [index, line] of text
-    .replace(/^\uFEFF/, '')
-    .split(/\r?\n/)
-    .entries()) {
+  const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/)
+  for (const [index, line] of lines.entries()) {
     if (line.trim() === '' || line.startsWith('#')) continue
     const colon = line.indexOf(':')
     const name = colon < 0 ? '' : line.slice(0, colon)
@@ -221,15 +215,4 @@ function hashForUnknownUser(key: Buffer, name: string, hashes: readonly string[]
   const draw = createHmac('sha256', key).update(name).digest().readUInt32BE()
   const cost = hashes[draw % Math.max(1, hashes.length)]?.slice(4, 6) ?? String(DEFAULT_BCRYPT_COST)
   return `$2b$${cost}$${UNKNOWN_USER_HASH}`
-}
-
-/** The users that may log in, as the file lists them now. */
-export interface Users {
-  /** Returns the bcrypt hash of the user; `undefined` for an unknown name. */
-  hashOf(name: string): string | undefined
-  /** Returns all hashes, in the order of the file. */
-  hashes(): readonly string[]
-  /** Returns a digest of all users with their hashes, in any order. */
-  digest(): string
-  close(): void
 }

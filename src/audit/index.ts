@@ -133,18 +133,12 @@ export function createAuditLog(
 }
 
 /** Writes records and counts those that are written and those that are lost. */
-interface Recorder {
-  /** Resolves with `false` if the record could not be written. */
-  append(event: AuditEvent): Promise<boolean>
-  countLost(): void
-  state(): AuditState
-}
-
-function createRecorder(sink: AuditSink, log: AuditOptions['log']): Recorder {
+function createRecorder(sink: AuditSink, log: AuditOptions['log']) {
   let records = 0
   let failures = 0
   return {
-    append: async (event) => {
+    /** Resolves with `false` if the record could not be written. */
+    append: async (event: AuditEvent): Promise<boolean> => {
       try {
         await sink.append(event)
         records += 1
@@ -155,10 +149,10 @@ function createRecorder(sink: AuditSink, log: AuditOptions['log']): Recorder {
         return false
       }
     },
-    countLost: () => {
+    countLost: (): void => {
       failures += 1
     },
-    state: () => ({ records, failures }),
+    state: (): AuditState => ({ records, failures }),
   }
 }
 
@@ -166,7 +160,10 @@ function createRecorder(sink: AuditSink, log: AuditOptions['log']): Recorder {
  * Records rejected writes in the background: the response has left already. Nothing was done that a missing record could
  * hide, and callers without permission cannot slow down the disk for the others.
  */
-function recordRejections({ append, countLost }: Recorder): (request: RejectedRequestEvent) => void {
+function recordRejections({
+  append,
+  countLost,
+}: ReturnType<typeof createRecorder>): (request: RejectedRequestEvent) => void {
   let pending = 0
   return ({ requestId, caller, client, method, route, status, rejectedWith }) => {
     if (rejectedWith === undefined || caller === undefined || status === 0 || READ_METHODS.has(method)) return

@@ -19,17 +19,7 @@ interface ListedGroup extends ReceivedResponse {
   readonly value?: string
 }
 
-export interface CoherenceGroup {
-  readonly name: string
-  /** What is to be done if `remove` fails. */
-  readonly removal: string
-  read(client: EdgeClient): Promise<ListedGroup>
-  create(client: EdgeClient): Promise<void>
-  /** Replaces its configuration. It has no agents, so no agent receives it. */
-  configure(client: EdgeClient, version: number): Promise<void>
-  /** Resolves to whether the list is without the group afterwards. */
-  remove(client: EdgeClient): Promise<boolean>
-}
+export type CoherenceGroup = ReturnType<typeof createCoherenceGroup>
 
 type Send = Parameters<EdgeClient['getText']>
 
@@ -62,7 +52,7 @@ const requestsFor: Readonly<Record<Contract, (name: string) => GroupRequests>> =
 const MAX_ATTEMPTS = 5
 const DEFAULT_PAUSE_MS = 1000
 
-export function createCoherenceGroup(contract: Contract): CoherenceGroup {
+export function createCoherenceGroup(contract: Contract) {
   const name = `edge-coherence-${randomBytes(4).toString('hex')}`
   const { list, items, create, configure, remove } = requestsFor[contract](name)
   const read = async (client: EdgeClient): Promise<ListedGroup> => {
@@ -81,16 +71,19 @@ export function createCoherenceGroup(contract: Contract): CoherenceGroup {
   }
   return {
     name,
+    /** What is to be done if `remove` fails. */
     removal: `DELETE ${remove}`,
     read,
-    create: (client) => write(client, ...create),
-    configure: (client, version) => {
+    create: (client: EdgeClient) => write(client, ...create),
+    /** Replaces its configuration. It has no agents, so no agent receives it. */
+    configure: (client: EdgeClient, version: number) => {
       const [path, method] = configure
       const label = `<label key="edge-coherence">${version}</label>`
       const text = `<agent_config><labels>${label}</labels></agent_config>`
       return write(client, path, { method, content: { type: 'application/xml', text } })
     },
-    remove: async (client) => {
+    /** Resolves to whether the list is without the group afterwards. */
+    remove: async (client: EdgeClient): Promise<boolean> => {
       await send(client, remove, { method: 'DELETE' })
       return (await read(client)).value === undefined
     },

@@ -97,15 +97,7 @@ export interface ReceivedText extends ReceivedResponse {
 }
 
 /** A client of one origin with one caller. It follows no redirects. */
-export interface EdgeClient {
-  readonly origin: string
-  /** Reads the body to its end and discards it, so that the connection can be reused. */
-  get(path: string): Promise<ReceivedResponse>
-  getText(path: string, init?: RequestInit): Promise<ReceivedText>
-  /** Yields the data of server-sent events until `signal` aborts. Throws a `CommandError` if the edge refuses the request. */
-  events(path: string, signal: AbortSignal): AsyncGenerator<string, void>
-  close(): Promise<void>
-}
+export type EdgeClient = ReturnType<typeof createEdgeClient>
 
 interface RequestInit {
   readonly method?: Endpoint['method']
@@ -134,7 +126,7 @@ export interface EdgeClientOptions {
 const DEFAULT_TIMEOUT_MS = 150_000
 const CONNECT_TIMEOUT_MS = 10_000
 
-export function createEdgeClient(options: EdgeClientOptions): EdgeClient {
+export function createEdgeClient(options: EdgeClientOptions) {
   const { url, authorization, contract, ca, connections = null, timeoutMs = DEFAULT_TIMEOUT_MS } = options
   const agent = new Agent({
     connections,
@@ -178,18 +170,20 @@ export function createEdgeClient(options: EdgeClientOptions): EdgeClient {
   }
   return {
     origin: url.origin,
-    get: async (path) => {
+    /** Reads the body to its end and discards it, so that the connection can be reused. */
+    get: async (path: string): Promise<ReceivedResponse> => {
       const received = await send(path)
       for await (const _chunk of received.body);
       return describeResponse(received)
     },
-    getText: async (path, init) => {
+    getText: async (path: string, init?: RequestInit): Promise<ReceivedText> => {
       const received = await send(path, init)
       const header = (name: string) => String(received.headers[name] ?? '')
       const text = await received.body.text()
       return { ...describeResponse(received), text, type: header('content-type'), age: header('age') }
     },
-    async *events(path, signal) {
+    /** Yields the data of server-sent events until `signal` aborts. Throws a `CommandError` if the edge refuses the request. */
+    async *events(path: string, signal: AbortSignal): AsyncGenerator<string, void> {
       const { body, statusCode: status } = await send(path, {}, signal)
       if (status !== 200) throw refusal({ status, text: await body.text() }, `GET ${path} of ${url.origin}`)
       body.setEncoding('utf8')
@@ -201,7 +195,7 @@ export function createEdgeClient(options: EdgeClientOptions): EdgeClient {
         for (const event of events) if (event.startsWith('data: ')) yield event.slice('data: '.length)
       }
     },
-    close: () => agent.destroy(),
+    close: (): Promise<void> => agent.destroy(),
   }
 }
 
@@ -273,15 +267,7 @@ export function connectRemedy({ message }: Error): string | undefined {
 }
 
 /** Calls to the operations listener of a running edge. Each returns the parsed body or throws a `CommandError`. */
-export interface Operations {
-  readonly origin: string
-  /** `notFound`: what status 404 means, if the listener has the route. */
-  read<Body>(path: string, notFound?: string): Promise<Body>
-  change<Body>(method: 'PUT' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<Body>
-  events(path: string, signal: AbortSignal): AsyncGenerator<string, void>
-  /** Returns how many milliseconds the clock of the edge is ahead, to the second. */
-  clockOffset(): Promise<number>
-}
+export type Operations = ReturnType<typeof operationsOf>
 
 const OPERATIONS_TIMEOUT_MS = 60_000
 
@@ -290,7 +276,12 @@ export async function withOperations<Result>(
   options: ConnectionOptions,
   use: (operations: Operations) => Promise<Result>,
 ): Promise<Result> {
-  const client = await openClient(options).catch((error: Error) => {
+  const open = async (): Promise<EdgeClient> => {
+    const url = parseOrigin('--operations', options.operations)
+    const credentials = await readCredentials(options)
+    return createEdgeClient({ ...credentials, url, connections: 2, timeoutMs: OPERATIONS_TIMEOUT_MS })
+  }
+  const client = await open().catch((error: Error) => {
     throw usageError(error.message)
   })
   return useOperations(client, use)
@@ -301,6 +292,16 @@ export async function useOperations<Result>(
   client: EdgeClient,
   use: (operations: Operations) => Promise<Result>,
 ): Promise<Result> {
+  try {
+    return await use(operationsOf(client))
+  } catch (error) {
+    throw connectError(error as Error, client.origin, EXIT_CODES.configuration)
+  } finally {
+    await client.close()
+  }
+}
+
+function operationsOf(client: EdgeClient) {
   const call = async <Body>(path: string, init: RequestInit = {}, notFound?: string): Promise<Body> => {
     const received = await client.getText(path, init)
     if (received.status === 404 && notFound !== undefined) throw new CommandError(notFound)
@@ -312,29 +313,20 @@ export async function useOperations<Result>(
       throw new CommandError(`${what} returned no JSON; ${NOT_OPERATIONS}`, EXIT_CODES.configuration)
     }
   }
-  try {
-    return await use({
-      origin: client.origin,
-      read: (path, notFound) => call(path, {}, notFound),
-      change: (method, path, body) => call(path, { method, body }),
-      events: client.events,
-      clockOffset: async () => {
-        // The header has whole seconds: half a second is lost on average.
-        const { date = Date.now() } = await client.get('/healthz')
-        return date + 500 - Date.now()
-      },
-    })
-  } catch (error) {
-    throw connectError(error as Error, client.origin, EXIT_CODES.configuration)
-  } finally {
-    await client.close()
+  return {
+    origin: client.origin,
+    /** `notFound`: what status 404 means, if the listener has the route. */
+    read: <Body>(path: string, notFound?: string) => call<Body>(path, {}, notFound),
+    change: <Body>(method: 'PUT' | 'POST' | 'DELETE', path: string, body?: unknown) =>
+      call<Body>(path, { method, body }),
+    events: client.events,
+    /** Returns how many milliseconds the clock of the edge is ahead, to the second. */
+    clockOffset: async (): Promise<number> => {
+      // The header has whole seconds: half a second is lost on average.
+      const { date = Date.now() } = await client.get('/healthz')
+      return date + 500 - Date.now()
+    },
   }
-}
-
-async function openClient(options: ConnectionOptions): Promise<EdgeClient> {
-  const url = parseOrigin('--operations', options.operations)
-  const credentials = await readCredentials(options)
-  return createEdgeClient({ ...credentials, url, connections: 2, timeoutMs: OPERATIONS_TIMEOUT_MS })
 }
 
 const NOT_OPERATIONS =

@@ -1,16 +1,8 @@
 /** The commands against a running edge, with their help. A further one is a function here and a row in `edgeCommands`. */
 import { Command, Option } from 'commander'
-import type { AdviseOptions } from './advise.ts'
-import type { DrainOptions, UndrainOptions } from './drain.ts'
 import { addConnectionOptions, addCredentialOptions } from './edge-client.ts'
-import type { ExplainOptions } from './explain.ts'
-import type { IncidentsOptions } from './incidents.ts'
-import { addNotes } from './notes.ts'
-import type { PurgeOptions } from './purge.ts'
+import { addNotes, type Notes } from './notes.ts'
 import { parseInteger } from './terminal.ts'
-import type { TopOptions } from './top.ts'
-import type { VerifyCoherenceOptions } from './verify-coherence.ts'
-import type { WarmOptions } from './warm.ts'
 
 export function edgeCommands(): readonly Command[] {
   return [problems(), incidents(), top(), advise(), explain(), purge(), drain(), undrain(), warm(), verifyCoherence()]
@@ -19,51 +11,52 @@ export function edgeCommands(): readonly Command[] {
 const json = ['--json', 'print JSON'] as const
 const NOTHING_KNOWN = '2 for wrong options, or if the edge cannot be reached, refuses the user or fails'
 
+/** A command that uses the operations listener. */
+function connected(name: string, description: string, notes: Notes): Command {
+  return addNotes(addConnectionOptions(new Command(name).description(description)), notes)
+}
+
 function problems(): Command {
-  const command = addConnectionOptions(new Command('problems').description('print what is wrong with a running edge'))
-    .option(...json)
-    .action(async (options) => (await import('./problems.ts')).printProblems(options))
-  return addNotes(command, {
+  return connected('problems', 'print what is wrong with a running edge', {
     exitCodes: `0 if there is no error and no warning, 1 if there is one, ${NOTHING_KNOWN}`,
     examples: ['problems --user alice --password-file ./password', 'problems --token-file ./token --json'],
   })
+    .option(...json)
+    .action(async (options) => (await import('./problems.ts')).printProblems(options))
 }
 
 function incidents(): Command {
-  const command = addConnectionOptions(
-    new Command('incidents').description('print when something broke and when it was over, of all replicas'),
-  )
-    .option('--last <n>', 'incidents to print, the newest first', parseInteger(1, 50), 10)
-    .option('--markdown', 'print Markdown, such as for a ticket')
-    .option(...json)
-    .action(async (options: IncidentsOptions) => (await import('./incidents.ts')).printIncidents(options))
-  return addNotes(command, {
+  return connected('incidents', 'print when something broke and when it was over, of all replicas', {
     exitCodes: `0 if all incidents are over, 1 if one is not, ${NOTHING_KNOWN}`,
     examples: ['incidents --user alice', 'incidents --token-file ./token --last 1 --markdown'],
   })
+    .option('--last <n>', 'incidents to print, the newest first', parseInteger(1, 50), 10)
+    .option('--markdown', 'print Markdown, such as for a ticket')
+    .option(...json)
+    .action(async (options) => (await import('./incidents.ts')).printIncidents(options))
 }
 
 function top(): Command {
-  const command = addConnectionOptions(
-    new Command('top').description('show the busiest endpoints and callers, and the nodes, of one replica'),
-  )
+  return connected('top', 'show the busiest endpoints and callers, and the nodes, of one replica', {
+    exitCodes: `0, or ${NOTHING_KNOWN}`,
+    examples: ['top --user alice', 'top --user alice --password-file ./password --seconds 30 --json'],
+  })
     .option('--seconds <n>', 'seconds of traffic that the tables cover', parseInteger(1, 600), 10)
     .option('--rows <n>', 'endpoints and callers to show', parseInteger(1, 1000), 10)
     .option('--once', 'print the tables once; without a terminal and with --json always')
     .option(...json)
-    .action(async (options: TopOptions) => (await import('./top.ts')).top(options))
-  return addNotes(command, {
-    exitCodes: `0, or ${NOTHING_KNOWN}`,
-    examples: ['top --user alice', 'top --user alice --password-file ./password --seconds 30 --json'],
-  })
+    .action(async (options) => (await import('./top.ts')).top(options))
 }
 
 function advise(): Command {
-  const command = addConnectionOptions(
-    new Command('advise').description(
-      'print which cache lifetimes would save calls, and what other settings would change',
-    ),
-  )
+  return connected('advise', 'print which cache lifetimes would save calls, and what other settings would change', {
+    exitCodes: `0, 1 if a setting or its value is unknown, ${NOTHING_KNOWN}`,
+    examples: [
+      'advise --user alice',
+      'advise --set cache.ttl.agents=15s --set cache.localBytes=128MiB --user alice',
+      'advise --set access.limits.requestsPerSecond=100 --user alice --json',
+    ],
+  })
     .option(
       '--set <setting=value>',
       'setting to try, once for each: cache.ttl.GROUP, cache.endpoints.PATH, cache.localBytes, access.limits.requestsPerSecond',
@@ -77,36 +70,26 @@ function advise(): Command {
     )
     .option('--diff', 'print only the settings, as YAML for the configuration')
     .option(...json)
-    .action(async (options: AdviseOptions) => (await import('./advise.ts')).advise(options))
-  return addNotes(command, {
-    exitCodes: `0, 1 if a setting or its value is unknown, ${NOTHING_KNOWN}`,
-    examples: [
-      'advise --user alice',
-      'advise --set cache.ttl.agents=15s --set cache.localBytes=128MiB --user alice',
-      'advise --set access.limits.requestsPerSecond=100 --user alice --json',
-    ],
-  })
+    .action(async (options) => (await import('./advise.ts')).advise(options))
 }
 
 function explain(): Command {
-  const command = addConnectionOptions(
-    new Command('explain').description('explain what the cache does with a request, and what a write invalidates'),
-  )
+  return connected('explain', 'explain what the cache does with a request, and what a write invalidates', {
+    exitCodes: `0, 1 if the edge would refuse the request, ${NOTHING_KNOWN}`,
+    examples: ["explain GET '/agents?limit=5' --user alice", 'explain PUT /agents/001/restart --user alice --json'],
+  })
     .argument('<method>', 'method of the request')
     .argument('<path>', 'path and query')
     .addOption(contractOption())
     .option(...json)
-    .action(async (method: string, path: string, options: ExplainOptions) =>
-      (await import('./explain.ts')).explain(method, path, options),
-    )
-  return addNotes(command, {
-    exitCodes: `0, 1 if the edge would refuse the request, ${NOTHING_KNOWN}`,
-    examples: ["explain GET '/agents?limit=5' --user alice", 'explain PUT /agents/001/restart --user alice --json'],
-  })
+    .action(async (method, path, options) => (await import('./explain.ts')).explain(method, path, options))
 }
 
 function purge(): Command {
-  const command = addConnectionOptions(new Command('purge').description('remove stored responses of all replicas'))
+  return connected('purge', 'remove stored responses of all replicas', {
+    exitCodes: `0, 1 if the edge refuses the purge or carries it out later, ${NOTHING_KNOWN}`,
+    examples: ['purge --tag agent:001 --user alice', 'purge --group agents --dry-run --user alice --json'],
+  })
     .option('--tag <tag>', 'those with a tag, such as agent:001')
     .option('--group <name>', 'those of a cache group, such as agents')
     .option('--endpoint <route>', 'those of an endpoint, such as /agents/:agent_id')
@@ -114,17 +97,17 @@ function purge(): Command {
     .option('--soft', 'mark them as stale instead: served while they are refreshed')
     .option('--dry-run', 'print only what a purge would remove')
     .option(...json)
-    .action(async (options: PurgeOptions) => (await import('./purge.ts')).purge(options))
-  return addNotes(command, {
-    exitCodes: `0, 1 if the edge refuses the purge or carries it out later, ${NOTHING_KNOWN}`,
-    examples: ['purge --tag agent:001 --user alice', 'purge --group agents --dry-run --user alice --json'],
-  })
+    .action(async (options) => (await import('./purge.ts')).purge(options))
 }
 
 function drain(): Command {
-  const command = addConnectionOptions(
-    new Command('drain').description('take a node out for maintenance: it gets no calls from any replica'),
-  )
+  return connected('drain', 'take a node out for maintenance: it gets no calls from any replica', {
+    exitCodes: `0, 1 if the edge refuses the drain or calls are in flight after --wait-timeout, ${NOTHING_KNOWN}`,
+    examples: [
+      'drain worker-1 --for 30m --reason OPS-123 --wait --user alice',
+      'drain worker-1 --dry-run --user alice --json',
+    ],
+  })
     .argument('<node>', 'name of the node')
     .option('--for <duration>', 'put it back after this time, such as 30m or 2h; default: undrain puts it back')
     .option('--reason <text>', 'reason for the audit and the console, such as the number of a ticket')
@@ -133,25 +116,17 @@ function drain(): Command {
     .option('--wait', 'wait until no call to the node is in flight')
     .option('--wait-timeout <seconds>', 'stop waiting after this time', parseInteger(1, 86_400), 300)
     .option(...json)
-    .action(async (node: string, options: DrainOptions) => (await import('./drain.ts')).drain(node, options))
-  return addNotes(command, {
-    exitCodes: `0, 1 if the edge refuses the drain or calls are in flight after --wait-timeout, ${NOTHING_KNOWN}`,
-    examples: [
-      'drain worker-1 --for 30m --reason OPS-123 --wait --user alice',
-      'drain worker-1 --dry-run --user alice --json',
-    ],
-  })
+    .action(async (node, options) => (await import('./drain.ts')).drain(node, options))
 }
 
 function undrain(): Command {
-  const command = addConnectionOptions(new Command('undrain').description('put a drained node back'))
-    .argument('<node>', 'name of the node')
-    .option(...json)
-    .action(async (node: string, options: UndrainOptions) => (await import('./drain.ts')).undrain(node, options))
-  return addNotes(command, {
+  return connected('undrain', 'put a drained node back', {
     exitCodes: `0, 1 if the edge has no such node, ${NOTHING_KNOWN}`,
     examples: ['undrain worker-1 --user alice'],
   })
+    .argument('<node>', 'name of the node')
+    .option(...json)
+    .action(async (node, options) => (await import('./drain.ts')).undrain(node, options))
 }
 
 function warm(): Command {
@@ -170,7 +145,7 @@ function warm(): Command {
       .option('--concurrency <n>', 'concurrent requests at most; starts with one', parseInteger(1, 64), 2)
       .addOption(contractOption())
       .option(...json)
-      .action(async (options: WarmOptions) => (await import('./warm.ts')).warm(options)),
+      .action(async (options) => (await import('./warm.ts')).warm(options)),
     {
       exitCodes: '0 if every request succeeded, 1 if some failed or the edge cannot be reached, 2 for wrong options',
       examples: [
@@ -192,9 +167,7 @@ function verifyCoherence(): Command {
       .option('--rounds <n>', 'writes, through each replica in turn', parseInteger(1, 1000), 10)
       .addOption(contractOption())
       .option(...json)
-      .action(async (options: VerifyCoherenceOptions) =>
-        (await import('./verify-coherence.ts')).verifyCoherence(options),
-      ),
+      .action(async (options) => (await import('./verify-coherence.ts')).verifyCoherence(options)),
     {
       exitCodes: `0 if every read showed the latest write, 1 if one was stale, ${NOTHING_KNOWN}`,
       examples: [

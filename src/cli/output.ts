@@ -69,15 +69,7 @@ export function cutToScreen(
 const BAR_WIDTH = 20
 
 /** One line of progress, on standard error of a terminal only: a pipe or a log gets none. */
-export interface ProgressLine {
-  show(text: string): void
-  /** Shows a bar. */
-  showPart(done: number, total: number, text: string): void
-  /** Removes the line, before something else is printed. */
-  clear(): void
-}
-
-export function createProgressLine(stream: NodeJS.WriteStream = process.stderr): ProgressLine {
+export function createProgressLine(stream: NodeJS.WriteStream = process.stderr) {
   const isTerminal = stream.isTTY === true
   let isShown = false
   const show = (text: string): void => {
@@ -87,11 +79,13 @@ export function createProgressLine(stream: NodeJS.WriteStream = process.stderr):
   }
   return {
     show,
-    showPart: (done, total, text) => {
+    /** Shows a bar. */
+    showPart: (done: number, total: number, text: string): void => {
       const filled = total === 0 ? BAR_WIDTH : Math.round((done / total) * BAR_WIDTH)
       show(`[${'#'.repeat(filled)}${'.'.repeat(BAR_WIDTH - filled)}] ${done}/${total} ${text}`)
     },
-    clear: () => {
+    /** Removes the line, before something else is printed. */
+    clear: (): void => {
       if (isShown) stream.write('\r\x1b[K')
       isShown = false
     },

@@ -129,24 +129,20 @@ async function watch({ events }: Operations, window: RequestWindow, signal: Abor
   }
 }
 
-interface RequestWindow {
-  add(batch: TailBatch): void
-  requests(): readonly TailRequest[]
-  skipped(): number
-}
+type RequestWindow = ReturnType<typeof createWindow>
 
 /** The requests of the last `lengthMs` milliseconds. `clock`: that of the edge. The edge first sends older requests too. */
-function createWindow(lengthMs: number, clock: () => number): RequestWindow {
+function createWindow(lengthMs: number, clock: () => number) {
   let requests: readonly TailRequest[] = []
   let skips: readonly { readonly at: number; readonly count: number }[] = []
   const isRecent = ({ at }: { readonly at: number }) => at >= clock() - lengthMs
   return {
-    add: (batch) => {
+    add: (batch: TailBatch): void => {
       requests = [...requests, ...batch.requests].filter(isRecent)
       skips = [...skips, { at: clock(), count: batch.skipped }].filter(isRecent)
     },
-    requests: () => requests.filter(isRecent),
-    skipped: () => skips.filter(isRecent).reduce((sum, { count }) => sum + count, 0),
+    requests: (): readonly TailRequest[] => requests.filter(isRecent),
+    skipped: (): number => skips.filter(isRecent).reduce((sum, { count }) => sum + count, 0),
   }
 }
 

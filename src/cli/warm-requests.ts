@@ -88,20 +88,12 @@ export function classify({ status, cacheStatus }: ReceivedResponse): Omit<WarmRe
 }
 
 /** A limit of concurrent requests: starts with one, grows by one after a round without rejections, halves after one. */
-export interface AdaptiveConcurrency {
-  readonly limit: number
-  /** To be called for each response that is no rejection. */
-  succeed(): void
-  /** To be called for each 429 or 503. */
-  reject(): void
-  /** Takes the load of the nodes into account; `undefined`: it cannot be read any more. */
-  updateNodes(nodes: readonly NodeLoad[] | undefined): void
-}
+export type AdaptiveConcurrency = ReturnType<typeof createAdaptiveConcurrency>
 
 /** The load of a node as `GET /api/nodes` of the operations listener reports it. */
 export type NodeLoad = Pick<NodeSummary, 'inFlight' | 'limit' | 'queue'>
 
-export function createAdaptiveConcurrency(max: number): AdaptiveConcurrency {
+export function createAdaptiveConcurrency(max: number) {
   let limit = 1
   let ceiling = max
   let successes = 0
@@ -110,17 +102,20 @@ export function createAdaptiveConcurrency(max: number): AdaptiveConcurrency {
     successes = 0
   }
   return {
-    get limit() {
+    get limit(): number {
       return limit
     },
-    succeed() {
+    /** To be called for each response that is no rejection. */
+    succeed(): void {
       successes += 1
       if (successes < limit) return
       limit = Math.min(ceiling, limit + 1)
       successes = 0
     },
+    /** To be called for each 429 or 503. */
     reject: halve,
-    updateNodes(nodes) {
+    /** Takes the load of the nodes into account; `undefined`: it cannot be read any more. */
+    updateNodes(nodes: readonly NodeLoad[] | undefined): void {
       // If the load is unknown, one request at a time is safe.
       const shares = nodes?.map((node) => ownShare(node, limit)) ?? []
       ceiling = shares.length === 0 ? 1 : Math.max(1, Math.min(max, ...shares))

@@ -96,21 +96,11 @@ function checkOptions({ url, from, busiest }: WarmOptions): URL {
   return edge
 }
 
-interface Progress {
-  readonly counts: Readonly<Record<Outcome, number>>
-  add(result: WarmResult): void
-  pause(milliseconds: number): void
-  /** Removes the line of progress. */
-  end(): void
-  summary(): string
-  failed(): number
-}
-
 /** Reasons that are printed, so that a list of wrong URLs does not fill the screen. */
 const MAX_REASONS = 20
 
 /** Prints the reasons of failures, and in a terminal the progress. */
-function createProgress(total: number): Progress {
+function createProgress(total: number) {
   const counts: Record<Outcome, number> = { stored: 0, cached: 0, uncached: 0, failed: 0 }
   const startedAt = performance.now()
   const line = createProgressLine()
@@ -124,13 +114,14 @@ function createProgress(total: number): Progress {
   }
   return {
     counts,
-    add: ({ path, outcome, reason }) => {
+    add: ({ path, outcome, reason }: WarmResult): void => {
       counts[outcome]++
       if (reason !== undefined && reasons++ < MAX_REASONS)
         write(`${path}: ${outcome === 'failed' ? reason : `not cacheable, ${reason}`}`)
       line.showPart(done(), total, formatCounts())
     },
-    pause: (milliseconds) => write(`the edge is at its limit; waiting ${(milliseconds / 1000).toFixed(1)} s`),
+    pause: (milliseconds: number) => write(`the edge is at its limit; waiting ${(milliseconds / 1000).toFixed(1)} s`),
+    /** Removes the line of progress. */
     end: line.clear,
     summary: () => `${formatCounts()}, of ${total} in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`,
     failed: () => counts.failed,

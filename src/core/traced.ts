@@ -12,28 +12,23 @@ import type { Span, SpanAttributes, StageName, Trace } from './trace.ts'
 export function traced<R extends EdgeRequest>(stage: StageName, handler: Handler<R>): Handler<R> {
   return (request) =>
     request.trace?.recorded
-      ? inSpan(request.trace.startSpan(stage, requestAttributes(request)), request, handler)
+      ? handleIn(request.trace.startSpan(stage, requestAttributes(request)), request, handler)
       : handler(request)
 }
 
 /** As `traced`, in a linked trace: for work that no client waits for. */
 export function tracedSeparately<R extends EdgeRequest>(stage: StageName, handler: Handler<R>): Handler<R> {
   return (request) =>
-    request.trace?.recorded ? inSpan(request.trace.startLinkedTrace(stage), request, handler) : handler(request)
+    request.trace?.recorded ? handleIn(request.trace.startLinkedTrace(stage), request, handler) : handler(request)
+}
+
+function handleIn<R extends EdgeRequest>(span: Span, request: R, handler: Handler<R>): Promise<EdgeResponse> {
+  return inSpan(span, () => handler({ ...request, trace: span }), responseAttributes)
 }
 
 /** Runs asynchronous work that is not a handler, with a span around it. */
 export async function traceAsync<T>(trace: Trace | undefined, stage: StageName, work: () => Promise<T>): Promise<T> {
-  if (!trace?.recorded) return work()
-  const span = trace.startSpan(stage)
-  try {
-    const result = await work()
-    span.end()
-    return result
-  } catch (fault) {
-    span.end(errorAttributes(fault))
-    throw fault
-  }
+  return trace?.recorded ? inSpan(trace.startSpan(stage), work) : work()
 }
 
 /** Runs synchronous work that is not a handler, with a span around it. */
@@ -50,11 +45,15 @@ export function traceSync<T>(trace: Trace | undefined, stage: StageName, work: (
   }
 }
 
-async function inSpan<R extends EdgeRequest>(span: Span, request: R, handler: Handler<R>): Promise<EdgeResponse> {
+async function inSpan<T>(
+  span: Span,
+  work: () => T | Promise<T>,
+  attributesOf?: (result: T) => SpanAttributes,
+): Promise<T> {
   try {
-    const response = await handler({ ...request, trace: span })
-    span.end(responseAttributes(response))
-    return response
+    const result = await work()
+    span.end(attributesOf?.(result))
+    return result
   } catch (fault) {
     span.end(errorAttributes(fault))
     throw fault
@@ -78,7 +77,7 @@ function responseAttributes(response: EdgeResponse): SpanAttributes {
 }
 
 /** Returns the attributes of an error. A 4xx response is no failure of the span. */
-export function errorAttributes(fault: unknown): SpanAttributes {
+function errorAttributes(fault: unknown): SpanAttributes {
   if (fault instanceof EdgeError) return { error: fault.code, ...(fault.status >= 500 && { fault: 'error' as const }) }
   return { fault: fault instanceof DOMException && fault.name === 'AbortError' ? 'cancelled' : 'error' }
 }

@@ -20,8 +20,6 @@ const router: RouterOptions = {
   ignoreDuplicateSlashes: true,
   // Longer values reach the validation, which rejects them with their own code and not as an unknown path.
   maxParamLength: 16_384,
-  // The query is parsed by `parseQuery`.
-  querystringParser: () => ({}),
 }
 
 export function classicContract(catalogue: readonly Endpoint[]): (settings: () => HttpSettings) => HttpContract {

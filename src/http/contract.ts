@@ -33,7 +33,6 @@ export interface RouterOptions {
   readonly ignoreTrailingSlash: boolean
   readonly ignoreDuplicateSlashes: boolean
   readonly maxParamLength: number
-  readonly querystringParser: () => Record<string, unknown>
 }
 
 /** A query, and the flags that every endpoint takes. */

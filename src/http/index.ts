@@ -110,7 +110,8 @@ function createApp(options: HttpOptions, contract: HttpContract): FastifyInstanc
     requestIdHeader: false,
     exposeHeadRoutes: false,
     return503OnClosing: false,
-    routerOptions: contract.router,
+    // The contract parses the query.
+    routerOptions: { ...contract.router, querystringParser: () => ({}) },
     // Fastify runs no hook for an error of the router.
     frameworkErrors: (error, request, reply) => {
       request.edge = new RequestState(options.clientAddress(request), undefined)

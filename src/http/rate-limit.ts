@@ -17,24 +17,6 @@ import { EdgeError } from '../core/errors.ts'
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
 
-export interface RateLimiter<Subject> {
-  /** Counts one request; returns `false` if the limit is exceeded. */
-  count(subject: Subject): boolean
-  /** Counts the request whose `authentication` is set; rejects with 903, `Retry-After` and `RateLimit-*` over the limit. */
-  check(request: FastifyRequest): Promise<void>
-  /** Pipeline: as `check`, without a wait; throws. */
-  charge(subject: Subject): void
-}
-
-export interface RateLimiters {
-  /** All requests of a caller. */
-  readonly hits: RateLimiter<Caller>
-  /** Requests of a caller that cost. */
-  readonly caller: RateLimiter<Caller>
-  /** Requests from an address that cost, and verifications of credentials. */
-  readonly address: RateLimiter<string>
-}
-
 /**
  * Registers @fastify/rate-limit on the app. A limit that is not configured is unlimited. Without `count`, this process
  * counts by itself.
@@ -43,12 +25,15 @@ export async function registerRateLimiters(
   app: FastifyInstance,
   limits: Pick<AccessOptions['limits'], 'hitsPerCaller' | 'perCaller' | 'perAddress'>,
   count: CountRequest = createRequestCounts(createCounters(() => performance.now())),
-): Promise<RateLimiters> {
+) {
   await app.register(fastifyRateLimit, { global: false, store: storeOver(count) })
   const addressOf = ({ authentication }: FastifyRequest) => authentication.clientAddress
   return {
+    /** All requests of a caller. */
     hits: createRateLimiter(app, limits.hitsPerCaller, count, callerOf, ({ name }) => `hits ${name}`),
+    /** Requests of a caller that cost. */
     caller: createRateLimiter(app, limits.perCaller, count, callerOf, ({ name }) => `caller ${name}`),
+    /** Requests from an address that cost, and verifications of credentials. */
     address: createRateLimiter(app, limits.perAddress, count, addressOf, (from) => `address ${networkOf(from)}`),
   }
 }
@@ -65,7 +50,7 @@ function createRateLimiter<Subject>(
   count: CountRequest,
   subjectOf: (request: FastifyRequest) => Subject,
   keyOf: (subject: Subject) => string,
-): RateLimiter<Subject> {
+) {
   if (limit === undefined) return { count: () => true, check: async () => {}, charge: () => {} }
   const { windowMs: window } = limit
   const checkRateLimit = app.createRateLimit({
@@ -74,16 +59,19 @@ function createRateLimiter<Subject>(
     keyGenerator: (request) => keyOf(subjectOf(request)),
   })
   return {
-    count: (subject) => {
+    /** Counts one request; returns `false` if the limit is exceeded. */
+    count: (subject: Subject): boolean => {
       const max = limit.max()
       return count(keyOf(subject), window, max).count <= max
     },
-    check: async (request) => {
+    /** Counts the request whose `authentication` is set; rejects with 903, `Retry-After` and `RateLimit-*` over the limit. */
+    check: async (request: FastifyRequest): Promise<void> => {
       const counted = await checkRateLimit(request)
       if (counted.isAllowed || !counted.isExceeded) return
       throw tooManyRequests(counted.max, counted.ttl)
     },
-    charge: (subject) => {
+    /** Pipeline: as `check`, without a wait; throws. */
+    charge: (subject: Subject): void => {
       const max = limit.max()
       const { count: counted, ends } = count(keyOf(subject), window, max)
       if (counted > max) throw tooManyRequests(max, ends)

@@ -49,20 +49,20 @@ export function validatorOf(schema: JsonSchema): Validator {
 
 export type Prefixes = Readonly<Record<PrefixSetting, readonly string[]>>
 
-/** Throws an EdgeError for a request that passes the schemas and is invalid all the same. `type`: of the body. */
-export type CheckValues = (endpoint: Endpoint, query: Values, body: unknown, type: string | undefined) => void
-
 type CheckParam = (param: Param, value: string, name: string, query: Values) => EdgeError | undefined
 
-/** `prefixes`: the values that a parameter with `startsWith` may begin with. */
-export function createChecks(prefixes: () => Prefixes): CheckValues {
+/**
+ * Returns a function that throws an EdgeError for a request that passes the schemas and is invalid all the same. `prefixes`:
+ * the values that a parameter with `startsWith` may begin with; `type`: of the body.
+ */
+export function createChecks(prefixes: () => Prefixes) {
   const checkPrefix: CheckParam = (param, value, name) => {
     if (param.startsWith === undefined) return undefined
     const fits = prefixes()[param.startsWith].some((prefix) => isWithin(value, prefix))
     return fits && !value.split(/[/\\]/).includes('..') ? undefined : badValue(param.kind, name)
   }
   const checks: readonly CheckParam[] = [checkCompanion, checkPattern, checkPrefix, checkPageLimit]
-  return (endpoint, query, body, type) => {
+  return (endpoint: Endpoint, query: Values, body: unknown, type: string | undefined): void => {
     const missing = missingName(endpoint.query, query) ?? missingField(endpoint, (body ?? {}) as Values)
     if (missing !== undefined) throw missing
     checkOneOf(endpoint, query)

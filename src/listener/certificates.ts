@@ -5,19 +5,12 @@ import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import { fingerprintFile, watchFiles } from '../file-watcher.ts'
 import type { ListenerLog, TlsFiles } from './options.ts'
 
-export interface Certificate {
-  current(): SecureContextOptions
-  /** Reads other files and resolves to the function that puts them to use. Rejects with an Error that names them. */
-  prepareReload(files: TlsFiles): Promise<() => void>
-  close(): void
-}
-
 /** Calls `onChange` after each change. Rejects with an Error that names the files if they cannot be used. */
 export async function watchCertificate(
   initial: TlsFiles,
   log: ListenerLog,
   onChange: (context: SecureContextOptions) => void,
-): Promise<Certificate> {
+) {
   let files = initial
   const { current, close } = await watchFiles({
     folder: dirname(files.cert),
@@ -32,7 +25,8 @@ export async function watchCertificate(
   return {
     current,
     close,
-    prepareReload: async (next) => {
+    /** Reads other files and resolves to the function that puts them to use. Rejects with an Error that names them. */
+    prepareReload: async (next: TlsFiles): Promise<() => void> => {
       if (next.cert === files.cert && next.key === files.key) return () => undefined
       const context = await readCertificate(next)
       return () => {

@@ -5,7 +5,7 @@
 import { createServer as createHttpServer, type Server as HttpServer, type ServerOptions } from 'node:http'
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
-import type { FastifyServerFactory, FastifyServerOptions } from 'fastify'
+import type { FastifyServerFactory } from 'fastify'
 import { attach } from './attach.ts'
 import { watchCertificate } from './certificates.ts'
 import type { Connection } from './connection.ts'
@@ -14,27 +14,13 @@ import { withRules } from './framing.ts'
 import type { ListenerOptions, ListenerSettings } from './options.ts'
 import { closeSlowReaders } from './slow-clients.ts'
 
-export interface Listener {
-  /** The options of Fastify that put it behind this listener. */
-  readonly fastify: Required<Pick<FastifyServerOptions, 'serverFactory' | 'clientErrorHandler'>>
-  /** Every server that the factory has made: Fastify makes one for each address of `localhost`. */
-  readonly servers: readonly (HttpServer | TlsServer)[]
-  /**
-   * Checks changed files of the certificate. Rejects with an Error that names them if they cannot be used. Resolves to
-   * the function that puts these settings to use.
-   */
-  prepareReload(next: ListenerSettings): Promise<() => void>
-  /** Closes the connection whose socket has failed with this error. Returns `false` if there is none. */
-  closeFailedConnection(error: unknown): boolean
-  /** Resolves when the last connection is closed: `true` if all requests ended by themselves, `false` if the limit closed some. */
-  drain(options: DrainOptions): Promise<boolean>
-}
+export type Listener = Awaited<ReturnType<typeof createListener>>
 
 /** Timeouts are exceeded by at most one second. */
 const CHECK_INTERVAL_MS = 1000
 
 /** Makes the listener. If the certificate cannot be used, throws an Error that names its files. */
-export async function createListener(options: ListenerOptions): Promise<Listener> {
+export async function createListener(options: ListenerOptions) {
   const { tls, log, cors, onReject, rejectionForm, interval = CHECK_INTERVAL_MS } = options
   const servers: (HttpServer | TlsServer)[] = []
   const connections = new Map<Socket, Connection>()
@@ -64,8 +50,13 @@ export async function createListener(options: ListenerOptions): Promise<Listener
   }
 
   return {
+    /** Every server that the factory has made: Fastify makes one for each address of `localhost`. */
     servers,
-    prepareReload: async (next) => {
+    /**
+     * Checks changed files of the certificate. Rejects with an Error that names them if they cannot be used. Resolves to
+     * the function that puts these settings to use.
+     */
+    prepareReload: async (next: ListenerSettings): Promise<() => void> => {
       const replaceCertificate = next.tls && (await certificate?.prepareReload(next.tls))
       return () => {
         replaceCertificate?.()
@@ -73,15 +64,20 @@ export async function createListener(options: ListenerOptions): Promise<Listener
         for (const server of servers) applySettings(server, next)
       }
     },
-    // Fastify adds its handler of client errors beside the one of attach.ts. Two handlers would send two responses.
+    /**
+     * The options of Fastify that put it behind this listener. Fastify adds its handler of client errors beside the one of
+     * attach.ts, and two handlers would send two responses.
+     */
     fastify: { serverFactory, clientErrorHandler: () => undefined },
-    closeFailedConnection: (error) => {
+    /** Closes the connection whose socket has failed with this error. Returns `false` if there is none. */
+    closeFailedConnection: (error: unknown): boolean => {
       // A socket without an error has `null`.
       const failed = error instanceof Error && [...connections.keys()].find(({ errored }) => errored === error)
       if (failed) failed.destroy()
       return Boolean(failed)
     },
-    drain: (drainOptions) => drain.run(drainOptions),
+    /** Resolves when the last connection is closed: `true` if all requests ended by themselves, `false` if the limit closed some. */
+    drain: (drainOptions: DrainOptions) => drain.run(drainOptions),
   }
 }
 

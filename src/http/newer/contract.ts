@@ -30,7 +30,6 @@ const router: RouterOptions = {
   ignoreTrailingSlash: true,
   ignoreDuplicateSlashes: false,
   maxParamLength: 16_384,
-  querystringParser: () => ({}),
 }
 
 export interface NewerContractOptions {
