@@ -29,7 +29,8 @@ export interface CacheOperationsPorts extends PurgePorts {
 
 /** The ports if no cache is configured. */
 export const disabledCache: CacheOperationsPorts = {
-  index: createMemoryStore({ bytes: () => 0 }),
+  // A store notes each purge, and this one would do so for good.
+  index: { ...createMemoryStore({ bytes: () => 0 }), purge: async () => 'done' },
   defaultDuration: () => 0,
   lifetimesOf: () => ({ ttl: 0, staleWhileRevalidate: 0, staleIfError: 0 }),
   enabled: false,

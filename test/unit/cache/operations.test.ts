@@ -71,6 +71,7 @@ t.test('the index and the configuration have the shapes of the seed', async (t) 
   const off = cacheOperations(disabledCache)
   t.strictSame(bodyOf(await off.cacheIndex(edgeRequest('GET /cache'))).data, { all: [], groups: {} })
   t.strictSame(bodyOf(await off.cacheClear(edgeRequest('DELETE /cache'))).data, { all: [], groups: {} })
+  t.equal(disabledCache.index.purgeCount(), 0, 'nothing of the purge is kept')
   t.match(bodyOf(await off.cacheExplain(edgeRequest('GET /cache/explain', { query: { url: '/' } }))).data, {
     cacheable: false,
   })
