@@ -52,7 +52,6 @@ export async function edgeOf(t: Test): Promise<Edge> {
     })
     const monitors = createMonitors(createEdgeEvents(), cluster, new RequestCounts())
     const ready = () => ({ ok: true, reasons: [] })
-    const contacts = { report: () => ({}), states: () => new Map() }
     const callers = new CallerCounts()
     const quiet = { problems: () => [], notify: () => false, onChange: () => undefined }
     const incidents = createIncidents({ name: 'replica', callers, ...quiet })
@@ -66,7 +65,6 @@ export async function edgeOf(t: Test): Promise<Edge> {
       cluster,
       monitors,
       ready,
-      contacts,
       incidents,
       costs,
       advice,

@@ -21,9 +21,10 @@ const three: Listed[] = [
 
 /** Starts a master whose list can be changed. */
 async function discovering(t: Test, options: ClusterTestOptions = {}) {
-  let items: Listed[] | string = three
+  let items: Listed[] | string | undefined = three
   const respond: RequestListener = (request, response) => {
     if (!request.url?.startsWith('/cluster/nodes')) return envelope(request, response)
+    if (items === undefined) return
     const body = typeof items === 'string' ? items : JSON.stringify({ error: 0, data: { totalItems: 3, items } })
     response.writeHead(200, { 'content-type': 'application/json' }).end(body)
   }
@@ -41,7 +42,8 @@ async function discovering(t: Test, options: ClusterTestOptions = {}) {
     log: (level, message, fields) => log.push({ level, message, ...fields }),
     ...options,
   })
-  const setList = (next: Listed[] | string) => {
+  /** `undefined`: the master does not answer. */
+  const setList = (next: Listed[] | string | undefined) => {
     items = next
   }
   const wait = (ms: number) => {
@@ -132,6 +134,22 @@ t.test('the list is refreshed periodically until close', async (t) => {
   const after = listCalls()
   await new Promise((done) => setTimeout(done, 60))
   t.ok(listCalls() <= after + 1)
+})
+
+t.test('a reload that switches discovery off and on during a call reads the list at once', async (t) => {
+  const { cluster, setList, log, listCalls } = await discovering(t)
+  setList(undefined)
+  const started = cluster.start()
+  await eventually(() => listCalls() === 1)
+  setList(three)
+  cluster.prepare({ discover: false })()
+  cluster.prepare({ discover: true })()
+  await eventually(() => cluster.view.find('worker-2') !== undefined)
+  await started
+  t.equal(listCalls(), 2)
+  cluster.prepare({ discover: false })()
+  t.equal(cluster.view.find('worker-2'), undefined)
+  t.notMatch(JSON.stringify(log), /not discovered/, 'the call that the reload has ended is no failure')
 })
 
 t.test('an invalid list changes nothing and is logged once', async (t) => {
