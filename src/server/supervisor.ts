@@ -101,7 +101,10 @@ class Supervisor {
     const send = (message: FromSupervisor) => void (worker.isConnected() && worker.send(message))
     const calls = new Calls(send, (question) => this.#questions.answer(slot, question))
     slot.calls = calls
-    worker.on('message', (message: FromProcess) => this.#receive(slot, calls, message))
+    worker.on('message', (message: FromProcess) => {
+      // One that arrives after the end of its process is none of the process that replaces it.
+      if (slot.worker === worker) this.#receive(slot, calls, message)
+    })
     void endOf(worker).then((how) => this.#onExit(slot, worker, how))
   }
 
