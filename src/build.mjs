@@ -1,6 +1,6 @@
-// What `npm run build` does with the sources: it compiles them, writes the code that checks settings, and bundles
-// the program and its libraries. `npm run types` checks the types. Node.js spends more than half of the time of a start on finding, reading and compiling files:
-// 373 of typebox alone, and some 400 of the program. `npm run bench:start` measures the whole.
+// What `npm run build` does with the sources: it compiles them, writes the code that checks settings, and bundles the program
+// and its libraries. `npm run types` checks the types. Node.js spends more than half of the time of a start on finding,
+// reading and compiling files: 373 of typebox alone, and some 400 of the program. `npm run bench:start` measures the whole.
 import { spawnSync } from 'node:child_process'
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'

@@ -65,7 +65,10 @@ function resolveUsers(users: RoleAssignment, customRoles: CustomRoles): Readonly
   return new Map(resolved.map(({ name, permissions }) => [name, permissions]))
 }
 
-/** Returns all permissions of the roles, each once. A role that does not exist grants nothing: `faults` has one sentence for each. */
+/**
+ * Returns all permissions of the roles, each once. A role that does not exist grants nothing: `faults` has one sentence for
+ * each of them.
+ */
 export function resolvePermissions(roleNames: readonly string[], customRoles: CustomRoles) {
   const permissions = new Set<string>()
   const faults: string[] = []
