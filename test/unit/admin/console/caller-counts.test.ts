@@ -1,0 +1,42 @@
+/** The bounds of what is counted by caller. Beyond them nothing is lost but the names. */
+import t from 'tap'
+import { CallerCounts } from '../../../../src/admin/console/caller-counts.ts'
+import { requestEvent } from '../../../support/request-event.ts'
+
+const START = Date.UTC(2026, 0, 1)
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}
+
+t.test('seconds of callers above the bound of a minute count together', async (t) => {
+  let now = START
+  const counts = new CallerCounts(() => now)
+  for (let second = 0; second < 60; second++)
+    for (let user = 0; user < 100; user++)
+      counts.request(requestEvent({ at: START + 1000 * second, cache: 'miss', caller: `user ${user}`, status: 503 }))
+  now = START + 59_000
+  const { callers } = counts.rows()
+  t.equal(sum(callers.map(({ limited }) => limited)), 6000, 'no request is lost')
+  t.equal(callers.find(({ caller }) => caller === 'others')?.limited, 1000)
+  t.ok(callers.every(({ caller, requests }) => requests === (caller === 'others' ? 0 : 60)))
+  t.equal([...counts.busySeconds()].length, 5000)
+  counts.beginIncident(now)
+  t.equal(sum(counts.affected.map(({ failed }) => failed)), 6000)
+  counts.request(requestEvent({ at: now, cache: 'miss', caller: 'user 99', status: 503 }))
+  t.equal(counts.affected.find(({ name }) => name === 'user 99')?.failed, 51, 'during an incident each has its name')
+})
+
+t.test('callers above the bound of a minute count together, and hits have no seconds', async (t) => {
+  const counts = new CallerCounts(() => START)
+  for (let user = 0; user < 3000; user++)
+    counts.request(requestEvent({ at: START, cache: user % 2 === 0 ? 'hit' : 'miss', caller: `user ${user}` }))
+  const { callers } = counts.rows()
+  t.equal(callers.length, 2001)
+  t.match(
+    callers.find(({ caller }) => caller === 'others'),
+    { requests: 1000, hits: 500, limited: 500, peak: 500 },
+  )
+  t.equal(sum(callers.map(({ requests }) => requests)), 3000)
+  t.equal([...counts.busySeconds()].length, 1000)
+})
