@@ -5,7 +5,7 @@ import { addRecord, decodeRecord, type HistoryRecord, type HistoryStore } from '
 import type { History } from './history-types.ts'
 import type { Window } from './history-windows.ts'
 import type { Rates } from './node-types.ts'
-import { type Counts, emptyCounts, ratesOf } from './time-slots.ts'
+import { type Counts, emptyCounts, ratesOf } from './rates.ts'
 
 export interface HistorySources {
   /** Name of this replica. */

@@ -9,7 +9,7 @@ import {
   type TimedRecord,
 } from './history-records.ts'
 import type { HistoryEvent } from './history-types.ts'
-import { emptyCounts } from './time-slots.ts'
+import { emptyCounts } from './rates.ts'
 import { INTERVAL_MS, MINUTE_MS, REMEMBERED_MS, type Traffic } from './traffic.ts'
 
 export interface RecorderOptions {

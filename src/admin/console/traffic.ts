@@ -3,8 +3,8 @@ import { type EventListeners, type JoinEvent, type NodeCallEvent, wasSent } from
 import { LatencyHistogram } from '../../core/latency-histogram.ts'
 import type { Totals } from './api-types.ts'
 import type { JoinedResponse, Rates } from './node-types.ts'
+import { addCounts, type Countable, type Counts, ratesOf } from './rates.ts'
 import type { LastRequests } from './request-records.ts'
-import { addCounts, type Countable, type Counts, ratesOf } from './time-slots.ts'
 
 export interface Traffic extends Required<Pick<EventListeners, 'request' | 'nodeCall'>> {
   /** Returns the rates of the last ten seconds. */
