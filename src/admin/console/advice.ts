@@ -99,7 +99,7 @@ export function createAdvice(options: AdviceOptions): ConsoleAdvice {
   const advise = async (trial: TriedSettings | undefined, maxDiffering: number): Promise<Advice> => {
     requests.drain()
     const recorded = recorder.read()
-    const counts = addCounts([countsOf(recorded.observed), ...others.map(({ routes }) => routes)])
+    const counts = sumOfReports([countsOf(recorded.observed), ...others.map(({ routes }) => routes)])
     const model = await createModel(options, recorded)
     const lifetimes = await adviseLifetimes(model, counts, maxDiffering)
     const recommended = lifetimes.flatMap(({ setting, candidates }) => {
@@ -313,7 +313,7 @@ async function countLimited(busy: readonly BusySecond[], limits: readonly number
   return limits.map((limit) => [...sums.values()].reduce((all, count) => all + Math.max(0, count - limit), 0))
 }
 
-function addCounts(reports: readonly AdviceReport['routes'][]): Counts {
+function sumOfReports(reports: readonly AdviceReport['routes'][]): Counts {
   const sums = new Map<string, RouteCounts>()
   for (const { route, ...counts } of reports.flat()) {
     const sum = sums.get(route)

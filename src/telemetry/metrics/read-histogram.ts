@@ -49,7 +49,7 @@ export class ReadHistogram {
     for (const counts of this.#read()) {
       const key = JSON.stringify(counts.labels)
       const known = sums.get(key)
-      sums.set(key, known === undefined ? counts : addCounts(known, counts))
+      sums.set(key, known === undefined ? counts : mergeHistograms(known, counts))
     }
     return { name, help, type, aggregator, values: [...sums.values()].flatMap((counts) => this.#samplesOf(counts)) }
   }
@@ -73,7 +73,7 @@ export class ReadHistogram {
 }
 
 /** Of two exemplars of a bucket, the later one stays. */
-function addCounts(one: HistogramCounts, other: HistogramCounts): HistogramCounts {
+function mergeHistograms(one: HistogramCounts, other: HistogramCounts): HistogramCounts {
   const exemplars = Array.from(one.counts, (_, at) => {
     const [a, b] = [one.exemplars?.[at], other.exemplars?.[at]]
     return (a?.timestamp ?? 0) > (b?.timestamp ?? 0) ? a : b
