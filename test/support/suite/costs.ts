@@ -1,6 +1,7 @@
 /** What a run of the suite costs: it is printed at the end, because the time of a run depends on what else the machine does. */
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import type { Base } from 'tap'
+import type { TimesOfFiles } from './schedule.ts'
 
 const FILES_SHOWN = 15
 /** Linux counts the times of /proc in hundredths of a second. */
@@ -19,6 +20,27 @@ export function costsOf(
     ...largest([...cpuSecondsOf]),
     `CPU time of the run: ${cpuSeconds()?.toFixed(0) ?? 'unknown'} s`,
   ]
+}
+
+/** A file that takes less has no row: its times are those of an unknown file. */
+const MIN_RECORDED_SECONDS = 1
+
+/** Returns the text of `times.json` with the times of these files, and the times of others that were recorded before. */
+export function timesToRecord(
+  files: readonly Pick<Base, 'name' | 'time'>[],
+  cpuSecondsOf: ReadonlyMap<string, number>,
+  before: TimesOfFiles,
+): string {
+  const isRun = new Set(files.map(({ name }) => name))
+  const others = Object.entries(before).filter(([name]) => !isRun.has(name) && existsSync(name))
+  const measured = files.flatMap(({ name, time }) => {
+    const seconds = time / 1000
+    return seconds < MIN_RECORDED_SECONDS ? [] : [[name, [seconds, cpuSecondsOf.get(name) ?? seconds]] as const]
+  })
+  const rows = [...others, ...measured]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, [seconds, cpuSeconds]]) => `  "${name}": [${seconds.toFixed(1)}, ${cpuSeconds.toFixed(1)}]`)
+  return `{\n${rows.join(',\n')}\n}\n`
 }
 
 function largest(files: readonly (readonly [name: string, seconds: number])[]): string[] {

@@ -1,6 +1,7 @@
 /** Workers that run test files of the suite, and the place of such a file in the report. */
 import { type ChildProcess, type ForkOptions, fork } from 'node:child_process'
-import { Base, type Test } from 'tap'
+import { Base, Spawn, type Test } from 'tap'
+import type { Schedule } from './schedule.ts'
 import type { EndOfFile, FileToRun, Report } from './worker.ts'
 
 /** Modules and compiled code of earlier files stay in memory. A worker with more than this ends. */
@@ -50,10 +51,20 @@ export function createPool(script: string, { execArgv, env }: Pick<ForkOptions, 
   }
 }
 
-/** Adds a file to the report, as `t.spawn` does for a process. */
-export function runInPool(t: Test, pool: Pool, file: FileToRun, onCpu: (seconds: number) => void = () => {}): void {
+/** Adds a file to the report, as `t.spawn` does for a process. It starts when the schedule lets it. */
+export function runInPool(
+  t: Test,
+  pool: Pool,
+  file: FileToRun,
+  schedule: Schedule,
+  onCpu: (seconds: number) => void = () => {},
+): void {
   class PooledFile extends Base {
     override main(done: () => void): void {
+      startScheduled(this, schedule, () => this.#run(done))
+    }
+
+    #run(done: () => void): void {
       pool.run(file, {
         tap: (text) => void this.parser.write(text),
         end: (end) => {
@@ -61,6 +72,7 @@ export function runInPool(t: Test, pool: Pool, file: FileToRun, onCpu: (seconds:
           const isOver = 'leftovers' in end
           if (isOver) onCpu(end.cpuSeconds)
           if (!isOver || end.leftovers.length > 0) this.#fail(isOver ? { leftovers: end.leftovers } : end)
+          schedule.end(file.name)
           done()
         },
         isOk: () => this.results?.ok === true,
@@ -74,4 +86,26 @@ export function runInPool(t: Test, pool: Pool, file: FileToRun, onCpu: (seconds:
     }
   }
   t.sub(PooledFile, { name: file.name, buffered: true }, runInPool)
+}
+
+/** Adds a file that has a process of its own. The options are those of `t.spawn`. */
+export function runAlone(t: Test, options: ConstructorParameters<typeof Spawn>[0], schedule: Schedule): void {
+  class SeparateFile extends Spawn {
+    override main(done: () => void): void {
+      const ended = () => {
+        schedule.end(this.name)
+        done()
+      }
+      startScheduled(this, schedule, () => super.main(ended))
+    }
+  }
+  t.sub(SeparateFile, { ...options, buffered: true }, runAlone)
+}
+
+/** The time of a file begins with its start; without this, with the start of the run. */
+function startScheduled(file: Base, schedule: Schedule, start: () => void): void {
+  schedule.add(file.name, () => {
+    file.start = process.hrtime.bigint()
+    start()
+  })
 }

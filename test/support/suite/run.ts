@@ -1,9 +1,9 @@
 /**
- * Runs the compiled test files (`npm test`), long ones first: those that can share a process in workers, the others each as
+ * Runs the compiled test files (`npm test`), long ones first (`schedule.ts`): those that can share a process in workers, the others each as
  * a process. The proofs are a run of their own (`npm run test:proofs`). With `--random` or a seed the order is random
  * (`npm run test:random`). The seed is printed, and repeats the order. `npx tap FILE` runs single files without this.
  */
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Base } from 'tap'
@@ -11,11 +11,11 @@ import { parse } from 'yaml'
 import { createRandom } from '../../faults/coherence/random.ts'
 import { readOptions } from '../script-options.ts'
 import { compileSuite } from './compile.ts'
-import { costsOf } from './costs.ts'
+import { costsOf, timesToRecord } from './costs.ts'
 import { reasonForIsolation } from './isolation.ts'
-import { startOrder } from './order.ts'
-import { createPool, runInPool } from './pool.ts'
+import { createPool, runAlone, runInPool } from './pool.ts'
 import { isProof, requireProofs } from './proofs.ts'
+import { createSchedule, startOrder, type TimesOfFiles } from './schedule.ts'
 
 /** The folder of compiled files. */
 const COMPILED = '.tests'
@@ -26,6 +26,10 @@ const COMPILED = '.tests'
  */
 const SEMI_SPACE_MB = 64
 
+/** Each worker takes up to a gigabyte of memory. */
+const MAX_FILES = 10
+const TIMES_FILE = 'test/support/suite/times.json'
+
 /** Enough for sockets and children on busy cores. */
 const CLOSE_TIMEOUT_MS = 15_000
 
@@ -34,7 +38,11 @@ const { values, rest } = readOptions({
   purpose: 'Runs the test files of the folders (default: test and packages, without the proofs).',
   options: {
     proofs: { kind: 'flag', meaning: 'the proofs only' },
-    jobs: { kind: 'number', meaning: 'files at the same time (default: as in .taprc)' },
+    jobs: { kind: 'number', meaning: `the most files at the same time (default: ${MAX_FILES})` },
+    record: {
+      kind: 'flag',
+      meaning: 'write the times of the files, which determine when each starts; on an idle machine',
+    },
     random: { kind: 'flag', meaning: 'in a random order' },
     seed: { kind: 'number', meaning: 'repeat the random order of an earlier run' },
   },
@@ -43,7 +51,8 @@ const { values, rest } = readOptions({
 const isRandom = values.random === true || values.seed !== undefined
 const { seed = Date.now() % 1_000_000 } = values
 const folders = rest.length > 0 ? rest : ['test', 'packages']
-const { timeout, jobs, 'test-env': environment } = parse(readFileSync('.taprc', 'utf8'))
+const { timeout, 'test-env': environment } = parse(readFileSync('.taprc', 'utf8'))
+const times: TimesOfFiles = JSON.parse(readFileSync(TIMES_FILE, 'utf8'))
 
 const found = await Promise.all(
   folders.map(async (folder) => (await readdir(folder, { recursive: true })).map((name) => join(folder, name))),
@@ -54,10 +63,12 @@ const sorted = found
   .sort()
 if (rest.length === 0) requireProofs(sorted)
 const chosen = rest.length > 0 ? sorted : sorted.filter((file) => isProof(file) === (values.proofs === true))
-const files = isRandom ? shuffle(chosen) : startOrder(chosen)
+const files = isRandom ? shuffle(chosen) : startOrder(chosen, times)
 t.comment(`${compileSuite(COMPILED)} files compiled, ${files.length} of them are run`)
 if (isRandom) t.comment(`random order; repeat with: npm run test:random -- --seed ${[seed, ...rest].join(' ')}`)
-t.jobs = values.jobs ?? jobs
+// All files at once: each waits for the schedule.
+t.jobs = files.length
+const schedule = createSchedule({ times, maxFiles: values.jobs ?? MAX_FILES })
 // Each file has its own time limit; the default limit of a tap program would end the whole run.
 t.setTimeout(0)
 // Each file reads its own limit from the environment, as when tap starts it.
@@ -82,16 +93,18 @@ t.on('subtestAdd', (file: Base) => {
 // At this time all child processes have ended.
 process.on('exit', () => {
   for (const line of costsOf(started, cpuSecondsOf)) console.log(`# ${line}`)
+  if (values.record === true) writeFileSync(TIMES_FILE, timesToRecord(started, cpuSecondsOf, times))
 })
 const limitsOfFile = { timeoutMs: timeout * 1000, closeTimeoutMs: CLOSE_TIMEOUT_MS }
 for (const file of files) {
   const path = join(COMPILED, file.replace(/\.ts$/, '.js'))
   if (reasonForIsolation(file) === undefined) {
-    runInPool(t, pool, { path, name: file, ...limitsOfFile }, (seconds) => cpuSecondsOf.set(file, seconds))
+    runInPool(t, pool, { path, name: file, ...limitsOfFile }, schedule, (seconds) => cpuSecondsOf.set(file, seconds))
   } else {
-    const options = { buffered: true, timeout: timeout * 1000, env: { ...process.env, ...env } }
     const script = [join(COMPILED, 'test/support/suite/alone.js'), path]
-    t.spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, '--enable-source-maps', ...script], options, file)
+    const args = ['-u', 'NODE_OPTIONS', process.execPath, '--enable-source-maps', ...script]
+    const options = { timeout: timeout * 1000, env: { ...process.env, ...env } }
+    runAlone(t, { ...options, name: file, command: 'env', args }, schedule)
   }
 }
 

@@ -48,6 +48,27 @@ function report(message: Report): void {
   process.send?.(message)
 }
 
+/** A file that ends its process loses at most the text of this time. */
+const BATCH_MS = 50
+
+/** Sends the text of the report in few messages: tap emits each line, and a message costs more than to run an assertion. */
+function reportInBatches(): { readonly write: (text: string) => void; readonly flush: () => void } {
+  let batch = ''
+  let timer: NodeJS.Timeout | undefined
+  const flush = () => {
+    clearTimeout(timer)
+    timer = undefined
+    if (batch !== '') report({ tap: batch })
+    batch = ''
+  }
+  const write = (text: string) => {
+    batch += text
+    // The timer keeps no file open.
+    timer ??= setTimeout(flush, BATCH_MS).unref()
+  }
+  return { write, flush }
+}
+
 /** What all files of a worker share, besides the modules. Modules listen to the end of the process once, for their children. */
 function processState() {
   const events = process.eventNames().filter((event) => !/^(exit|SIG.*)$/.test(String(event)))
@@ -115,7 +136,8 @@ async function runFile({ path, name, timeoutMs, closeTimeoutMs }: FileToRun): Pr
   // tap derives the names of folders of fixtures from the script.
   process.argv[1] = path
   const ended = new Promise<void>((resolve) => root.on('end', () => resolve()))
-  root.on('data', (tap: string) => report({ tap }))
+  const output = reportInBatches()
+  root.on('data', output.write)
   root.runMain(() => {})
   root.setTimeout(timeoutMs)
   await ended
@@ -124,6 +146,7 @@ async function runFile({ path, name, timeoutMs, closeTimeoutMs }: FileToRun): Pr
   running.root = undefined
   await closeFetch()
   const leftovers = [...(await openAtEnd(resources, closeTimeoutMs)), ...changesSince(state)]
+  output.flush()
   const cpu = cpuSeconds() ?? 0
   report({ leftovers, rssBytes: process.memoryUsage.rss(), cpuSeconds: cpu - cpuSecondsBefore })
   cpuSecondsBefore = cpu

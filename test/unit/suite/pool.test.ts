@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { Test } from 'tap'
 import { createPool, runInPool } from '../../support/suite/pool.ts'
+import { createSchedule } from '../../support/suite/schedule.ts'
 import { runnableOf } from '../../support/typescript/script.ts'
 
 const support = new URL('../../support/', import.meta.url)
@@ -52,7 +53,8 @@ t.test('each file has its own result', { timeout: 120_000 }, async (t) => {
   })
   const ended = new Promise<void>((resolve) => suite.on('end', () => resolve()))
   suite.runMain(() => {})
-  for (const name of Object.keys(FILES)) runInPool(suite, pool, { path: join(folder, name), name, ...LIMITS })
+  const schedule = createSchedule({ times: {}, maxFiles: 1 })
+  for (const name of Object.keys(FILES)) runInPool(suite, pool, { path: join(folder, name), name, ...LIMITS }, schedule)
   suite.end()
   await ended
   const sections = new Map(report.split(/^# Subtest: /m).map((text) => [text.split('\n')[0] ?? '', text]))

@@ -1,0 +1,74 @@
+import { existsSync, readFileSync } from 'node:fs'
+import t from 'tap'
+import { timesToRecord } from '../../support/suite/costs.ts'
+import { createSchedule, startOrder, type TimesOfFiles } from '../../support/suite/schedule.ts'
+
+const times: TimesOfFiles = {
+  'busy-1': [10, 10],
+  'busy-2': [9, 9],
+  'busy-3': [8, 8],
+  'waits-1': [60, 1],
+  'waits-2': [50, 1],
+  'waits-3': [40, 1],
+}
+
+function run(files: readonly string[], maxFiles: number) {
+  const started: string[] = []
+  const schedule = createSchedule({ times, maxFiles, cores: 2 })
+  for (const file of files) schedule.add(file, () => started.push(file))
+  return { started, end: schedule.end }
+}
+
+t.test('files that take long start first, those without recorded times among the short ones', async (t) => {
+  const order = startOrder(['new', 'busy-3', 'waits-1', 'busy-1'], { ...times, short: [0.5, 0.1] })
+  t.strictSame(order, ['waits-1', 'busy-1', 'busy-3', 'new'])
+})
+
+t.test('as many files run as the cores can carry; a file that does not fit lets later ones pass', async (t) => {
+  const { started, end } = run(['busy-1', 'busy-2', 'busy-3', 'waits-1', 'waits-2', 'waits-3'], 10)
+  t.strictSame(started, ['busy-1', 'busy-2', 'waits-1', 'waits-2'])
+  end('waits-1')
+  t.strictSame(started.slice(4), ['waits-3'])
+  end('busy-1')
+  t.strictSame(started.slice(5), ['busy-3'])
+})
+
+t.test('no more files run than allowed, and at least one', async (t) => {
+  t.strictSame(run(['waits-1', 'waits-2', 'waits-3'], 2).started, ['waits-1', 'waits-2'])
+  const schedule = createSchedule({ times: { heavy: [1, 9] }, maxFiles: 2, cores: 2 })
+  const started: string[] = []
+  schedule.add('heavy', () => started.push('heavy'))
+  schedule.add('other', () => started.push('other'))
+  t.strictSame(started, ['heavy'])
+  schedule.end('heavy')
+  t.strictSame(started, ['heavy', 'other'])
+})
+
+t.test(
+  'a record has the files that take a second or more, and keeps those of other runs that still exist',
+  async (t) => {
+    const here = 'test/unit/suite/schedule.test.ts'
+    const before: TimesOfFiles = {
+      [here]: [7, 2],
+      'test/unit/gone.test.ts': [5, 5],
+      'test/unit/was-long.test.ts': [9, 9],
+    }
+    const files = [
+      { name: 'test/b.test.ts', time: 2345 },
+      { name: 'test/a.test.ts', time: 1000 },
+      { name: 'test/unit/was-long.test.ts', time: 900 },
+    ]
+    const text = timesToRecord(files, new Map([['test/b.test.ts', 0.44]]), before)
+    t.strictSame(JSON.parse(text), { 'test/a.test.ts': [1, 1], 'test/b.test.ts': [2.3, 0.4], [here]: [7, 2] })
+  },
+)
+
+t.test('the recorded files exist', async (t) => {
+  const recorded = Object.keys(JSON.parse(readFileSync('test/support/suite/times.json', 'utf8')))
+  t.ok(recorded.length > 100)
+  t.strictSame(
+    recorded.filter((file) => !existsSync(file)),
+    [],
+    'rename or remove the row in test/support/suite/times.json',
+  )
+})
