@@ -3,7 +3,7 @@
  * as much as any other request, so the whole edge reads one per interval: a list that another replica has read, or that
  * a client has requested, postpones the next one.
  */
-import type { CallNode, NodeCall, NodeResponse, NodeResult } from '../core/node-call.ts'
+import type { CallNode, NodeResponse, NodeResult } from '../core/node-call.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import { withTimeout } from '../core/timing.ts'
 import type { ClusterSettings } from './options.ts'
@@ -26,10 +26,16 @@ const FIRST_LIST_TIMEOUT_MS = 5_000
  */
 const MIN_TAKEOVER_SHARE = 0.25
 
+interface DiscoveryPorts {
+  readonly call: CallNode
+  readonly topology: () => Topology
+  /** Called with each list. `undefined`: from now on the nodes are those of the settings, until the next list. */
+  readonly onList: (list: readonly ListedNode[] | undefined) => void
+}
+
 export class Discovery {
   readonly #settings: ClusterSettings
-  readonly #topology: Topology
-  readonly #call: CallNode
+  readonly #ports: DiscoveryPorts
   #isOn: boolean
   #stopped = new AbortController()
   #lastRefresh = Number.NEGATIVE_INFINITY
@@ -41,10 +47,9 @@ export class Discovery {
   #isFailing = false
   #timer: NodeJS.Timeout | undefined
 
-  constructor(settings: ClusterSettings, topology: Topology, call: CallNode) {
+  constructor(settings: ClusterSettings, ports: DiscoveryPorts) {
     this.#settings = settings
-    this.#topology = topology
-    this.#call = call
+    this.#ports = ports
     this.#isOn = this.#mayDiscover(settings.discover)
   }
 
@@ -62,7 +67,7 @@ export class Discovery {
   /** Uses the nodes of the settings, and reads the list again if discovery is on from now on. */
   restart(discover: boolean): void {
     this.stop()
-    this.#topology.forgetList()
+    this.#ports.onList(undefined)
     this.#stopped = new AbortController()
     this.#lastRefresh = Number.NEGATIVE_INFINITY
     this.#listReadAt = Number.NEGATIVE_INFINITY
@@ -108,7 +113,7 @@ export class Discovery {
   observe({ endpoint: { listsNodes }, query }: EdgeRequest, { node, status, body }: NodeResponse): void {
     if (!this.#isOn || listsNodes === undefined || !Object.keys(query).every((name) => listsNodes.includes(name)))
       return
-    if (node !== this.#topology.master().name || status !== 200 || !Buffer.isBuffer(body)) return
+    if (node !== this.#ports.topology().master.name || status !== 200 || !Buffer.isBuffer(body)) return
     const nodes = parseWholeNodeList(body)
     if (nodes !== undefined) this.#takeOwnList(nodes)
   }
@@ -119,21 +124,21 @@ export class Discovery {
   }
 
   #takeList(nodes: readonly ListedNode[], readAt: number): void {
+    const { log } = this.#settings
+    const before = new Set(this.#ports.topology().list?.map(({ name }) => name))
+    const listed = new Set(nodes.map(({ name }) => name))
     this.#isFailing = false
     this.#listReadAt = readAt
-    this.#updateTopology(nodes)
-    this.#schedule()
-  }
-
-  #updateTopology(nodes: readonly ListedNode[]): void {
-    const { log } = this.#settings
-    const { added, removed } = this.#topology.updateList(nodes)
+    this.#ports.onList(nodes)
+    const added = [...listed].filter((name) => !before.has(name))
+    const removed = [...before].filter((name) => !listed.has(name))
     if (added.length + removed.length > 0) log('info', 'nodes discovered', { added, removed })
-    const listed = nodes.find(({ type }) => type === 'master')?.name
-    const configured = this.#topology.master().name
-    if (listed !== undefined && listed !== configured && added.includes(listed)) {
-      log('warn', 'the master has another name; use it in cluster.nodes', { configured, listed })
+    const master = nodes.find(({ type }) => type === 'master')?.name
+    const configured = this.#ports.topology().master.name
+    if (master !== undefined && master !== configured && added.includes(master)) {
+      log('warn', 'the master has another name; use it in cluster.nodes', { configured, listed: master })
     }
+    this.#schedule()
   }
 
   #schedule(): void {
@@ -152,7 +157,17 @@ export class Discovery {
     this.#lastRefresh = this.#settings.clock()
     const { signal } = this.#stopped
     try {
-      const result = await this.#call(this.#listCall(signal))
+      const result = await this.#ports.call(
+        createOwnCall({
+          node: this.#ports.topology().master.name,
+          path: '/cluster/nodes?limit=1000',
+          endpoint: 'GET /cluster/nodes',
+          timeout: this.#settings.limits().timeout,
+          signal,
+          caller: 'discovery',
+          requestId: 'discovery',
+        }),
+      )
       if (!signal.aborted) this.#handleResult(result)
     } finally {
       this.#isRefreshing = false
@@ -174,20 +189,8 @@ export class Discovery {
     // The known nodes stay in use. Only the first of consecutive failures is logged.
     if (!this.#isFailing) {
       const reason = result.ok ? 'the response is not a list of nodes' : `${result.fault}: ${result.detail}`
-      this.#settings.log('warn', 'nodes not discovered', { node: this.#topology.master().name, reason })
+      this.#settings.log('warn', 'nodes not discovered', { node: this.#ports.topology().master.name, reason })
     }
     this.#isFailing = true
-  }
-
-  #listCall(signal: AbortSignal): NodeCall {
-    return createOwnCall({
-      node: this.#topology.master().name,
-      path: '/cluster/nodes?limit=1000',
-      endpoint: 'GET /cluster/nodes',
-      timeout: this.#settings.limits().timeout,
-      signal,
-      caller: 'discovery',
-      requestId: 'discovery',
-    })
   }
 }

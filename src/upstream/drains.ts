@@ -54,6 +54,9 @@ interface DrainsOptions {
   readonly log: ClusterLog
 }
 
+/** The drains in effect, by node. */
+export type DrainedNodes = ReadonlyMap<string, Drain>
+
 interface DrainChange {
   readonly drained: readonly string[]
   readonly putBack: readonly string[]
@@ -69,20 +72,14 @@ export class Drains {
   readonly #listeners: ((change: DrainChange) => void)[] = []
   readonly #endListeners: ((drain: Drain) => void)[] = []
   #state = NO_DRAINS
-  #inEffect: ReadonlyMap<string, Drain> = new Map()
+  readonly #drained = new Map<string, Drain>()
+  /** The drains in effect, by node: at any time those of this moment. */
+  readonly drained: DrainedNodes = this.#drained
   #timer: NodeJS.Timeout | undefined
 
   constructor(options: DrainsOptions) {
     this.#options = options
     this.#shared = options.share?.((state) => this.#take(state))
-  }
-
-  has(node: string): boolean {
-    return this.#inEffect.has(node)
-  }
-
-  find(node: string): Drain | undefined {
-    return this.#inEffect.get(node)
   }
 
   /** Whether a change applies to all replicas. */
@@ -165,10 +162,11 @@ export class Drains {
   /** Names that no node has are without effect until a node has them. */
   #replace(drains: readonly Drain[]): void {
     const { log } = this.#options
-    const before = this.#inEffect
-    this.#inEffect = new Map(drains.map((drain) => [drain.node, drain]))
+    const before = new Set(this.#drained.keys())
+    this.#drained.clear()
+    for (const drain of drains) this.#drained.set(drain.node, drain)
     const drained = drains.filter(({ node }) => !before.has(node))
-    const putBack = [...before.keys()].filter((node) => !this.has(node))
+    const putBack = [...before].filter((node) => !this.#drained.has(node))
     for (const { node, by, reason, until } of drained) {
       const more = { ...(reason && { reason }), ...(until && { until: new Date(until).toISOString() }) }
       log('info', 'node drained for maintenance', { node, by, ...more })

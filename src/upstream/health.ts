@@ -92,7 +92,7 @@ export class NodeHealth {
 
   /** Whether the node is ejected because its process hangs. */
   get isHanging(): boolean {
-    return this.#cause === 'hanging'
+    return this.#cause === 'hanging' && !this.#isRetired
   }
 
   /** Whether only a probe of the edge ends the present ejection. */

@@ -1,21 +1,30 @@
 /** The nodes of the cluster behind two interfaces of the core: calls to nodes, and a view of their state. */
-import type { ClusterView, NodeInfo } from '../core/node-call.ts'
+import type { CallNode, ClusterView, NodeInfo } from '../core/node-call.ts'
+import { checkUrl, createAllowedAddresses } from './addresses.ts'
+import { notSent } from './call.ts'
 import { Discovery } from './discovery.ts'
 import { DRAINED, Drains } from './drains.ts'
-import { Layouts } from './layouts.ts'
+import { createLayoutState, Layouts } from './layouts.ts'
+import { UpstreamNode, type UpstreamNodeOptions } from './node.ts'
 import { NodeContacts } from './node-contacts.ts'
-import { type ConnectionChanges, NodeRegistry } from './node-registry.ts'
 import {
   type ClusterOptions,
   type ClusterSettings,
+  type NodeCredentials,
   type NodeSetting,
   type NodeStatus,
   withDefaults,
 } from './options.ts'
 import { PassedOnCalls } from './passed-on-calls.ts'
-import { checkNodes, createNodeVersions, isNodeName, Topology } from './topology.ts'
+import { createAccounts } from './tokens/login.ts'
+import type { Issue, Verify } from './tokens/token-calls.ts'
+import { createTopology, isNodeName, type Topology } from './topology.ts'
+import { createContext, createRequestHeaders, createTransport } from './transport.ts'
 
 export type { ClusterLog, ClusterOptions, NodeCredentials, NodeSetting, NodeStatus, NodeTls } from './options.ts'
+
+/** What may change of the connections to all nodes. Absent: unchanged. */
+type ConnectionChanges = Pick<ClusterOptions, 'tls' | 'allowedAddresses'> & { readonly credentials?: NodeCredentials }
 
 /** Absent: unchanged. */
 export interface ClusterChanges extends ConnectionChanges {
@@ -28,9 +37,8 @@ export type Cluster = ReturnType<typeof createCluster>
 /** Throws with a remedy for settings that cannot work. Opens no connection before `start` or the first call. */
 export function createCluster(options: ClusterOptions) {
   const parts = createParts(options)
-  const { topology, layouts, drains, registry, contacts, discovery, view } = parts
-  const { call, verify, issue } = registry
-  let current = options.nodes
+  const { layouts, drains, connected, contacts, discovery, view } = parts
+  const { call, verify, issue } = connected
   return {
     call,
     verify,
@@ -50,45 +58,41 @@ export function createCluster(options: ClusterOptions) {
     /** Aborts the calls in flight. */
     close: async (): Promise<void> => {
       for (const part of [contacts, drains, layouts, discovery]) part.stop()
-      await registry.destroy()
+      await connected.destroy()
     },
     /**
      * Checks changed settings. Throws, and changes nothing, if they cannot be used. Returns the function that puts them to
      * use without a failed call: new calls go to the new nodes, and new connections use the new certificates and
      * addresses. `limits` may return other values too.
      */
-    prepare: ({ nodes = current, discover, ...changes }: ClusterChanges): (() => void) => {
-      const connecting = registry.prepare(changes)
-      registry.check(nodes, connecting)
-      checkNodes(nodes)
+    prepare: ({ nodes = parts.topology.settings, discover, ...changes }: ClusterChanges): (() => void) => {
+      const connecting = connected.prepare(changes, nodes)
+      createTopology(nodes)
       return () => {
-        current = nodes
-        registry.reconfigure(connecting)
-        topology.configure(nodes)
-        registry.replace(nodes)
+        connected.reconfigure(connecting)
+        parts.topology = createTopology(nodes, parts.topology.list)
+        connected.replace(nodes)
         layouts.refresh()
         if (discover !== undefined) discovery.restart(discover)
         if (changes.credentials !== undefined) contacts.probeAll()
       }
     },
-    status: (): readonly NodeStatus[] => topology.nodes().map((node) => statusOf(node, parts)),
+    status: (): readonly NodeStatus[] => parts.topology.nodes.map((node) => statusOf(node, parts)),
   }
 }
+
+type Parts = ReturnType<typeof createParts>
 
 function createParts(options: ClusterOptions) {
   const settings = withDefaults(options)
   const { log, clock, credentials, shareDrains, peers } = settings
-  const topology = new Topology(options.nodes)
-  const verifiesUsersAtMaster = credentials.mode === 'passthrough'
-  const drains = new Drains({ view: topology, share: shareDrains, verifiesUsersAtMaster, log })
-  const layouts: Layouts = new Layouts({
-    settings,
-    view: topology,
-    drains,
-    recognise: async (name) =>
-      registry.find(name)?.recognise() ?? { ok: false, reason: 'no address is known', sent: true },
-  })
-  const passedOn = new PassedOnCalls({ ...settings, view: topology, drains })
+  const hasOwnCredentials = credentials.mode === 'service'
+  /** Replaced when the settings or the master's list change. */
+  const current = { topology: createTopology(options.nodes) }
+  const members = { nodes: () => current.topology.nodes, master: () => current.topology.master }
+  const drains = new Drains({ view: members, share: shareDrains, verifiesUsersAtMaster: !hasOwnCredentials, log })
+  const { drained } = drains
+  const passedOn = new PassedOnCalls({ ...settings, view: members, drained })
   const observed: ClusterSettings = {
     ...settings,
     onCall: (event) => {
@@ -100,63 +104,194 @@ function createParts(options: ClusterOptions) {
       settings.onEject?.(node)
     },
   }
-  const onRecover = (node: string) => contacts.probe(node)
-  const registry = new NodeRegistry(observed, { drains, layouts, passedOn, onRecover })
-  registry.check(options.nodes)
-  registry.replace(options.nodes)
-  const discovery = new Discovery(settings, topology, registry.call)
-  const view = createView({ topology, layouts, registry, discovery, clock })
-  const hasOwnCredentials = credentials.mode === 'service'
-  const contacts = new NodeContacts({ call: registry.call, view, drains, hasOwnCredentials, peers, clock })
+  const connected: ConnectedNodes = new ConnectedNodes(observed, {
+    drained,
+    passedOn,
+    confirmLayout: (...question) => layouts.confirm(...question),
+    onRecover: (node) => contacts.probe(node),
+  })
+  connected.prepare({}, options.nodes)
+  connected.replace(options.nodes)
+  const { byName, call } = connected
+  const layouts: Layouts = new Layouts({ settings, nodes: byName, view: members, drained })
+  const discovery = new Discovery(settings, {
+    call,
+    topology: () => current.topology,
+    onList: (list) => {
+      current.topology = createTopology(current.topology.settings, list)
+    },
+  })
+  const view = createView(current, { byName, layouts, discovery, settings })
+  const contacts = new NodeContacts({ call, view, drains, hasOwnCredentials, peers, clock })
   drains.onChange(({ drained, putBack }) => {
     // Calls in flight finish. The failures before a maintenance show nothing about the node after it.
-    for (const name of drained) registry.find(name)?.limiter.rejectQueued(DRAINED)
-    for (const name of putBack) registry.find(name)?.health.forget()
+    for (const name of drained) byName.get(name)?.limiter.rejectQueued(DRAINED)
+    for (const name of putBack) byName.get(name)?.health.forget()
     layouts.askAgain(putBack)
   })
-  return { topology, layouts, drains, passedOn, registry, contacts, discovery, view }
+  return Object.assign(current, { layouts, drains, passedOn, connected, contacts, discovery, view })
 }
 
-interface ViewParts {
-  readonly topology: Topology
+/** The version of a node that was upgraded: its list has the new one within 30 s, and the node itself shows it at once. */
+const KNOWN_VERSION_MS = 60_000
+
+interface ViewParts extends Pick<ConnectedNodes, 'byName'> {
   readonly layouts: Layouts
-  readonly registry: NodeRegistry
   readonly discovery: Discovery
-  readonly clock: () => number
+  readonly settings: ClusterSettings
 }
 
-function createView({ topology, layouts, registry, discovery, clock }: ViewParts): ClusterView {
+function createView(
+  current: { readonly topology: Topology },
+  { byName, layouts, discovery, settings: { layout, clock } }: ViewParts,
+): ClusterView {
   return {
-    nodes: topology.nodes,
+    nodes: () => current.topology.nodes,
     find: (name) => {
-      const found = topology.find(name)
+      const found = current.topology.byName.get(name)
       // An unknown name may be that of a new node.
       if (found === undefined && isNodeName(name)) discovery.requestRefresh()
       return found
     },
-    master: topology.master,
-    layoutOf: layouts.of,
+    master: () => current.topology.master,
+    layoutOf: (name) => (layout === 'auto' ? byName.get(name)?.layout.value : layout),
     layoutMixture: layouts.mixture,
     confirmLayout: layouts.confirm,
-    isSilent: (name) => registry.find(name)?.health.isSilent ?? false,
-    versions: createNodeVersions((name) => topology.find(name)?.version, clock),
-    isAvailable: (name) => registry.find(name)?.isAvailable ?? false,
-    freeSlots: (name) => registry.find(name)?.freeSlots ?? 0,
-    waitForReads: (name, calls) => registry.find(name)?.waitForReads(calls) ?? 0,
-    waitForNextRead: (name) => registry.find(name)?.waitForNextRead() ?? 0,
+    versions: {
+      of: (name) => {
+        const shown = byName.get(name)?.shownVersion
+        return shown && shown.until > clock() ? shown.version : current.topology.byName.get(name)?.version
+      },
+      note: (name, version) => {
+        const node = byName.get(name)
+        if (node) node.shownVersion = { version, until: clock() + KNOWN_VERSION_MS }
+      },
+    },
+    isSilent: (name) => byName.get(name)?.health.isSilent ?? false,
+    isAvailable: (name) => byName.get(name)?.isAvailable ?? false,
+    freeSlots: (name) => byName.get(name)?.freeSlots ?? 0,
+    waitForReads: (name, calls) => byName.get(name)?.waitForReads(calls) ?? 0,
+    waitForNextRead: (name) => byName.get(name)?.waitForNextRead() ?? 0,
   }
 }
 
-function statusOf(
-  { name, type, addressed }: NodeInfo,
-  { topology, registry, layouts, passedOn, drains }: ReturnType<typeof createParts>,
-): NodeStatus {
-  const listed = topology.isListed(name)
-  const layout = addressed ? layouts.of(name) : undefined
-  const state = registry.find(name)?.status() ?? { inFlight: 0, limit: 0, slots: 0, queue: 0 }
-  const optional = { ...(listed !== undefined && { listed }), ...(layout && { layout }) }
+function statusOf({ name, type, addressed }: NodeInfo, parts: Parts): NodeStatus {
+  const { topology, connected, view, passedOn, drains } = parts
+  const listed = topology.list?.some((node) => node.name === name)
+  const layout = addressed ? view.layoutOf(name) : undefined
+  const state = connected.byName.get(name)?.status() ?? { inFlight: 0, limit: 0, slots: 0, queue: 0 }
   const cutOffFor = passedOn.cutOffFor(name)
-  const cutOff = cutOffFor === undefined ? {} : { cutOffUntil: Date.now() + cutOffFor }
-  const drain = drains.find(name)
-  return { name, type, addressed, ...optional, ...state, ...cutOff, ...(drain && { drain }) }
+  const drain = drains.drained.get(name)
+  return {
+    name,
+    type,
+    addressed,
+    ...(listed !== undefined && { listed }),
+    ...(layout && { layout }),
+    ...state,
+    ...(cutOffFor !== undefined && { cutOffUntil: Date.now() + cutOffFor }),
+    ...(drain && { drain }),
+  }
+}
+
+/** How nodes are connected to. */
+type Connecting = ReturnType<typeof createConnecting>
+
+/** Throws for ranges that cannot be parsed. */
+function createConnecting(
+  { tls, allowedAddresses, credentials }: Required<ConnectionChanges>,
+  { untracedTraceparent }: ClusterSettings,
+) {
+  const headers = createRequestHeaders(credentials, untracedTraceparent)
+  const allowed = createAllowedAddresses(allowedAddresses)
+  return { tls, allowedAddresses, credentials, allowed, headers, accountOf: createAccounts(credentials) }
+}
+
+const NO_ADDRESS = { fault: 'unreachable', detail: 'no address is known' } as const
+
+/** What the calls to all nodes share. */
+type SharedParts = Pick<UpstreamNodeOptions, 'drained' | 'passedOn' | 'confirmLayout' | 'onRecover'>
+
+/** The nodes with an address: created from the settings, reused over a reload, retired when the settings drop them. */
+class ConnectedNodes {
+  readonly byName = new Map<string, UpstreamNode>()
+  readonly #settings: ClusterSettings
+  readonly #shared: SharedParts
+  readonly #retiring = new Set<UpstreamNode>()
+  #connecting: Connecting
+  /** The limit that pools were made for. */
+  #inFlight: number
+
+  /** Throws for ranges that cannot be parsed. */
+  constructor(settings: ClusterSettings, shared: SharedParts) {
+    this.#settings = settings
+    this.#shared = shared
+    this.#inFlight = settings.limits().inFlight
+    this.#connecting = createConnecting(settings, settings)
+  }
+
+  readonly call: CallNode = async (call) => this.byName.get(call.node)?.call(call) ?? notSent(call, NO_ADDRESS)
+
+  /** Checks the credentials of the call, which is a read that every account may send. */
+  readonly verify: Verify = async (call) => this.byName.get(call.node)?.verify(call) ?? notSent(call, NO_ADDRESS)
+
+  /** Returns a token of the node for the user whose credentials the call has. */
+  readonly issue: Issue = async (call, refused) =>
+    this.byName.get(call.node)?.issue(call, refused) ?? notSent(call, NO_ADDRESS)
+
+  /** Returns how these nodes are connected to after these changes. Throws with a remedy for what cannot be used. */
+  prepare(changes: ConnectionChanges, nodes: readonly NodeSetting[]): Connecting {
+    const isChanged = Object.keys(changes).length > 0
+    if (changes.tls !== undefined) createContext(changes.tls)
+    const connecting = isChanged
+      ? createConnecting({ ...this.#connecting, ...changes }, this.#settings)
+      : this.#connecting
+    for (const node of nodes) checkUrl(node, connecting.allowed)
+    return connecting
+  }
+
+  /** Connects to the nodes in this way from now on, and applies changed limits. */
+  reconfigure(connecting: Connecting): void {
+    const { inFlight } = this.#settings.limits()
+    if (connecting === this.#connecting && inFlight === this.#inFlight) return
+    this.#connecting = connecting
+    this.#inFlight = inFlight
+    const { tls, allowed, headers } = connecting
+    for (const node of this.byName.values()) node.reconfigure({ tls, lookup: allowed.lookup, headers })
+  }
+
+  /** Replaces the nodes. A node with the same name and URL keeps its connections, health and limit. */
+  replace(settings: readonly NodeSetting[]): void {
+    const before = new Map(this.byName)
+    this.byName.clear()
+    for (const setting of settings) {
+      const known = before.get(setting.name)
+      const isSame = known?.url === setting.url
+      this.byName.set(setting.name, isSame ? known : this.#createNode(setting, known))
+      if (isSame) before.delete(setting.name)
+    }
+    for (const node of before.values()) {
+      this.#retiring.add(node)
+      void node.retire().then(() => this.#retiring.delete(node))
+    }
+  }
+
+  #createNode(setting: NodeSetting, before: UpstreamNode | undefined): UpstreamNode {
+    const { limits, connectTimeout, layout } = this.#settings
+    const { tls, allowed, headers } = this.#connecting
+    return new UpstreamNode({
+      ...this.#settings,
+      ...this.#shared,
+      setting,
+      // The node at the new address most likely has the layout of the earlier one, and is asked at once.
+      layoutState: before?.layout ?? createLayoutState(layout),
+      transport: createTransport({ url: setting.url, tls, limits, connectTimeout, lookup: allowed.lookup, headers }),
+      accountOf: (call) => this.#connecting.accountOf(call),
+    })
+  }
+
+  /** Aborts all calls and closes all connections. */
+  async destroy(): Promise<void> {
+    await Promise.all([...this.byName.values(), ...this.#retiring].map((node) => node.destroy()))
+  }
 }

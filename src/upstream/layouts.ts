@@ -2,25 +2,15 @@
  * The layout of each node's API: that of the settings, or with `cluster.layout: auto` recognised at the start, again at intervals, and at once
  * when a response does not fit. A cluster is upgraded node by node, so nodes may have different layouts for a while.
  */
-import type { ClusterView, Layout, LayoutMixture, NodeCall, NodeFailure, NodeResult } from '../core/node-call.ts'
+import type { ClusterView, Layout, LayoutMixture } from '../core/node-call.ts'
 import { withTimeout } from '../core/timing.ts'
-import { notSent } from './call.ts'
-import { layoutRules } from './dialects/dialect.ts'
-import type { Drains } from './drains.ts'
+import type { DrainedNodes } from './drains.ts'
 import type { ClusterSettings } from './options.ts'
 import type { Recognition } from './probes.ts'
 
-interface LayoutOptions {
-  readonly settings: Pick<ClusterSettings, 'layout' | 'onLayoutChange' | 'layoutInterval' | 'log' | 'clock'>
-  readonly view: Pick<ClusterView, 'nodes' | 'master'>
-  /** The layout of a drained node is not probed and not compared. */
-  readonly drains: Pick<Drains, 'has'>
-  /** Asks a node. Never rejects. */
-  readonly recognise: (node: string) => Promise<Recognition>
-}
-
-interface NodeLayout {
-  layout?: Layout
+/** What is known of the layout of a node. */
+export interface LayoutState {
+  value: Layout | undefined
   /** Whether the latest call was answered. A node that does not answer may be in the middle of an upgrade. */
   isConfirmed: boolean
   /** Why the layout is not known. */
@@ -29,40 +19,41 @@ interface NodeLayout {
   asking?: Promise<void>
 }
 
+interface LayoutNode {
+  readonly name: string
+  readonly layout: LayoutState
+  /** Asks the node. Never rejects. */
+  recognise(): Promise<Recognition>
+}
+
+interface LayoutOptions {
+  readonly settings: Pick<ClusterSettings, 'layout' | 'onLayoutChange' | 'layoutInterval' | 'log' | 'clock'>
+  /** The nodes with an address, by name. */
+  readonly nodes: ReadonlyMap<string, LayoutNode>
+  readonly view: Pick<ClusterView, 'nodes' | 'master'>
+  /** The layout of a drained node is not probed and not compared. */
+  readonly drained: DrainedNodes
+}
+
 /** For a node that did not answer. */
 const RETRY_INTERVAL_MS = 1_000
 const FIRST_ROUND_MS = 5_000
-const NOT_ASKED = 'not asked yet'
 
-/** Retry-After of a call to a node of unknown layout. Each second the node is asked again. */
-const RETRY_AFTER_SECONDS = 1
+/** `layout`: that of the settings; `auto`: it is recognised. */
+export function createLayoutState(layout: Layout | 'auto'): LayoutState {
+  const value = layout === 'auto' ? undefined : layout
+  return { value, isConfirmed: false, reason: 'not asked yet', askedAt: Number.NEGATIVE_INFINITY }
+}
 
 export class Layouts {
   readonly #options: LayoutOptions
-  /** Absent: the layout of each node is recognised. */
-  readonly #configured: Layout | undefined
-  readonly #known = new Map<string, NodeLayout>()
+  readonly #isConfigured: boolean
   #mixture: LayoutMixture | undefined
   #timer: NodeJS.Timeout | undefined
 
   constructor(options: LayoutOptions) {
     this.#options = options
-    const { layout } = options.settings
-    this.#configured = layout === 'auto' ? undefined : layout
-  }
-
-  /** Returns `undefined` if the node has not answered yet. */
-  readonly of = (node: string): Layout | undefined => this.#configured ?? this.#known.get(node)?.layout
-
-  /**
-   * Returns the failure of a call to a node of unknown layout. The layout decides nothing about a call to a drained node, which
-   * is rejected anyway.
-   */
-  failureOfUnknown(call: NodeCall): NodeFailure | undefined {
-    const { node } = call
-    if (this.of(node) !== undefined || this.#options.drains.has(node)) return undefined
-    const detail = `the layout of its API is not known yet: ${this.#known.get(node)?.reason ?? NOT_ASKED}`
-    return notSent(call, { fault: 'ejected', detail, retryAfter: RETRY_AFTER_SECONDS })
+    this.#isConfigured = options.settings.layout !== 'auto'
   }
 
   /** Returns the nodes by layout if those that answer have different ones. */
@@ -70,24 +61,26 @@ export class Layouts {
 
   /** Asks all nodes, now and at intervals. Resolves when all have answered, or after five seconds. */
   async start(): Promise<void> {
-    if (this.#configured !== undefined) return
+    if (this.#isConfigured) return
     this.#timer = setInterval(() => void this.#askDue(), RETRY_INTERVAL_MS).unref()
     await withTimeout(this.#askDue(), FIRST_ROUND_MS, undefined)
   }
 
   /** Asks all nodes now, because their addresses or certificates may have changed. */
   refresh(): void {
-    for (const known of this.#known.values()) known.askedAt = Number.NEGATIVE_INFINITY
+    for (const { layout } of this.#options.nodes.values()) layout.askedAt = Number.NEGATIVE_INFINITY
     void this.#askDue()
   }
 
   /** Asks these nodes now, because they may have been upgraded while they were drained. */
   askAgain(nodes: readonly string[]): void {
-    if (this.#configured !== undefined) return
-    for (const node of nodes)
-      Object.assign(this.#stateOf(node), { isConfirmed: false, askedAt: Number.NEGATIVE_INFINITY })
+    if (this.#isConfigured || nodes.length === 0) return
+    for (const name of nodes) {
+      const state = this.#options.nodes.get(name)?.layout
+      if (state) Object.assign(state, { isConfirmed: false, askedAt: Number.NEGATIVE_INFINITY })
+    }
     this.#updateMixture()
-    if (nodes.length > 0) void this.#askDue()
+    void this.#askDue()
   }
 
   stop(): void {
@@ -98,89 +91,71 @@ export class Layouts {
    * Asks a node again, because a response did not fit the layout `used`. Resolves to whether it has another one. Calls of
    * the same time share the question. A response that did not show its layout (`shown`) leads to at most one in a second.
    */
-  readonly confirm = async (node: string, used: Layout, shown?: Layout): Promise<boolean> => {
-    if (this.#configured !== undefined) return false
-    const known = this.#stateOf(node)
-    if (known.layout === used && shown !== used) {
-      const isHeldBack = shown === undefined && this.#options.settings.clock() - known.askedAt < RETRY_INTERVAL_MS
-      await (known.asking ?? (isHeldBack ? undefined : this.#ask(node, known)))
+  readonly confirm = async (name: string, used: Layout, shown?: Layout): Promise<boolean> => {
+    const node = this.#options.nodes.get(name)
+    if (this.#isConfigured || node === undefined) return false
+    const { layout } = node
+    if (layout.value === used && shown !== used) {
+      const isHeldBack = shown === undefined && this.#options.settings.clock() - layout.askedAt < RETRY_INTERVAL_MS
+      await (layout.asking ?? (isHeldBack ? undefined : this.#ask(node)))
     }
-    return known.layout !== undefined && known.layout !== used
-  }
-
-  /** Asks a node again in the background if its response does not fit its layout, or soon if there was none. */
-  observe(node: string, result: NodeResult): void {
-    const known = this.#known.get(node)
-    if (known?.layout === undefined) return
-    if (!fits(known.layout, result)) void this.confirm(node, known.layout, result.ok ? undefined : result.layout)
-    else if (!result.ok && result.fault === 'unreachable') known.isConfirmed = false
+    return layout.value !== undefined && layout.value !== used
   }
 
   async #askDue(): Promise<void> {
-    if (this.#configured !== undefined) return
+    if (this.#isConfigured) return
     const { clock, layoutInterval } = this.#options.settings
-    const names = this.#addressed
-    for (const name of this.#known.keys()) if (!names.includes(name)) this.#known.delete(name)
-    const due = names.filter((name) => {
-      const { isConfirmed, askedAt, asking } = this.#stateOf(name)
+    const due = [...this.#options.nodes.values()].filter(({ layout: { isConfirmed, askedAt, asking } }) => {
       return asking === undefined && clock() - askedAt >= (isConfirmed ? layoutInterval : RETRY_INTERVAL_MS)
     })
-    await Promise.all(due.map((name) => this.#ask(name, this.#stateOf(name))))
+    await Promise.all(due.map((node) => this.#ask(node)))
   }
 
-  get #addressed(): readonly string[] {
-    return this.#options.view.nodes().flatMap(({ name, addressed }) => (addressed ? [name] : []))
-  }
-
-  #stateOf(node: string): NodeLayout {
-    const known = this.#known.get(node)
-    if (known !== undefined) return known
-    const created = { isConfirmed: false, reason: NOT_ASKED, askedAt: Number.NEGATIVE_INFINITY }
-    this.#known.set(node, created)
-    return created
-  }
-
-  #ask(node: string, known: NodeLayout): Promise<void> {
-    if (this.#options.drains.has(node)) return Promise.resolve()
-    known.askedAt = this.#options.settings.clock()
-    known.asking = this.#options.recognise(node).then((recognised) => {
-      delete known.asking
+  async #ask(node: LayoutNode): Promise<void> {
+    const { name, layout } = node
+    const { drained, settings } = this.#options
+    if (drained.has(name)) return
+    layout.askedAt = settings.clock()
+    layout.asking = node.recognise().then((recognised) => {
+      delete layout.asking
       // A call that the edge held back, because the budget of the node is used up, shows nothing about the node.
-      if (recognised.ok || recognised.sent) known.isConfirmed = recognised.ok
-      if (recognised.ok) this.#take(node, known, recognised.layout)
-      else known.reason = recognised.reason
+      if (recognised.ok || recognised.sent) layout.isConfirmed = recognised.ok
+      if (recognised.ok) this.#take(node, recognised.layout)
+      else layout.reason = recognised.reason
       this.#updateMixture()
     })
-    return known.asking
+    await layout.asking
   }
 
-  #take(node: string, known: NodeLayout, layout: Layout): void {
+  #take(node: LayoutNode, layout: Layout): void {
+    const { name, layout: state } = node
     const { log, onLayoutChange } = this.#options.settings
-    const before = known.layout
-    known.layout = layout
+    const before = state.value
+    state.value = layout
     if (before === layout) return
-    if (before === undefined) log('info', 'layout of node recognised', { node, layout })
+    if (before === undefined) log('info', 'layout of node recognised', { node: name, layout })
     else {
-      log('warn', 'layout of node changed', { node, before, layout })
+      log('warn', 'layout of node changed', { node: name, before, layout })
       this.#askOthers(node)
     }
-    const isMaster = node === this.#options.view.master().name
-    onLayoutChange({ node, layout, isMaster, ...(before && { before }) })
+    const isMaster = name === this.#options.view.master().name
+    onLayoutChange({ node: name, layout, isMaster, ...(before && { before }) })
   }
 
   /** The nodes of a cluster are upgraded together. What is known of the others is not used for a mixture until they answer. */
-  #askOthers(changed: string): void {
-    for (const [name, known] of this.#known) {
-      if (name === changed || known.layout === undefined) continue
-      known.isConfirmed = false
-      if (known.asking === undefined) void this.#ask(name, known)
+  #askOthers(changed: LayoutNode): void {
+    for (const node of this.#options.nodes.values()) {
+      if (node === changed || node.layout.value === undefined) continue
+      node.layout.isConfirmed = false
+      if (node.layout.asking === undefined) void this.#ask(node)
     }
   }
 
   #updateMixture(): void {
-    const { settings, drains } = this.#options
-    const inUse = this.#addressed.filter((name) => this.#known.get(name)?.isConfirmed && !drains.has(name))
-    const having = (layout: Layout) => inUse.filter((name) => this.of(name) === layout)
+    const { settings, drained, nodes, view } = this.#options
+    const inUse = view.nodes().filter(({ name }) => nodes.get(name)?.layout.isConfirmed && !drained.has(name))
+    const having = (layout: Layout) =>
+      inUse.flatMap(({ name }) => (nodes.get(name)?.layout.value === layout ? [name] : []))
     const [classic, newer] = [having('classic'), having('newer')]
     const before = this.#mixture
     this.#mixture = classic.length > 0 && newer.length > 0 ? { classic, newer } : undefined
@@ -189,13 +164,4 @@ export class Layouts {
     } else if (this.#mixture === undefined && before !== undefined)
       settings.log('info', 'nodes have one layout again', {})
   }
-}
-
-/**
- * Whether a node of this layout may have answered like this. A failure to answer is no sign of another layout, and a
- * refusal shows the layout: a wrong password leads to no question.
- */
-function fits(layout: Layout, result: NodeResult): boolean {
-  if (!result.ok) return result.fault !== 'unreadable' && (result.layout ?? layout) === layout
-  return layoutRules[layout].mayAnswer(result.response)
 }

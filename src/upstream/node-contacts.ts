@@ -14,7 +14,7 @@ import { callVersion } from './probes.ts'
 interface ContactOptions {
   readonly call: CallNode
   readonly view: Pick<ClusterView, 'nodes' | 'master' | 'layoutOf'>
-  readonly drains: Pick<Drains, 'has' | 'onChange'>
+  readonly drains: Pick<Drains, 'drained' | 'onChange'>
   /** Whether calls carry the credentials of the edge. With those of callers, only a response of a node counts. */
   readonly hasOwnCredentials: boolean
   /** Returns what the other replicas report; empty without Redis. */
@@ -245,7 +245,7 @@ export class NodeContacts {
 
   get #inUse(): readonly string[] {
     const { view, drains } = this.#options
-    return view.nodes().flatMap(({ name, addressed }) => (addressed && !drains.has(name) ? [name] : []))
+    return view.nodes().flatMap(({ name, addressed }) => (addressed && !drains.drained.has(name) ? [name] : []))
   }
 
   get #known(): readonly NodeContact[] {

@@ -1,30 +1,34 @@
 /** One node with an address: the state that its calls share, and the order of what happens to a call. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { NodeCallEvent } from '../core/events.ts'
-import type { Layout, NodeCall, NodeFailure, NodeResult } from '../core/node-call.ts'
+import type { ClusterView, Layout, NodeCall, NodeFailure, NodeResult } from '../core/node-call.ts'
 import { isAnswered } from '../core/node-faults.ts'
 import { type Deadline, startDeadline } from '../core/timing.ts'
 import { Attempts, routeOf } from './attempts.ts'
 import { mayWaitForOther, notSent, onEnd, type Rejection, type Send, type UpstreamCall } from './call.ts'
 import { CallBudget } from './call-budget.ts'
 import { layoutRules } from './dialects/dialect.ts'
-import { DRAINED, type Drains } from './drains.ts'
-import { NodeHealth, type NodeHealthOptions } from './health.ts'
-import type { Layouts } from './layouts.ts'
+import { DRAINED, type DrainedNodes } from './drains.ts'
+import { NodeHealth } from './health.ts'
+import type { LayoutState } from './layouts.ts'
 import { ConcurrencyLimiter } from './limiter.ts'
-import { detailOf } from './node-response.ts'
+import { detailOf, STATUS_PROBE } from './node-response.ts'
 import type { ClusterSettings, NodeSetting, NodeStatus } from './options.ts'
 import type { PassedOnCalls } from './passed-on-calls.ts'
-import { probeAlive, type Recognition, recogniseLayout } from './probes.ts'
+import { createOwnCall, probeAlive, type Recognition, recogniseLayout } from './probes.ts'
+import { reserveAttemptAt } from './tokens/failed-logins.ts'
 import type { AccountOf } from './tokens/login.ts'
 import { type Issue, TokenCalls, type Verification } from './tokens/token-calls.ts'
 import type { Transport, TransportChanges } from './transport.ts'
 
-export interface UpstreamNodeOptions extends ClusterSettings, Pick<NodeHealthOptions, 'onHang' | 'reserveAttempt'> {
+export interface UpstreamNodeOptions extends ClusterSettings {
   readonly setting: NodeSetting
   readonly transport: Transport
-  readonly drains: Drains
-  readonly layouts: Layouts
+  readonly drained: DrainedNodes
+  /** The state of the node with the same name that this one replaces, if there is one. */
+  readonly layoutState: LayoutState
+  /** Asks the node again, because a response did not fit the layout `used`. Resolves to whether it has another one. */
+  readonly confirmLayout: NonNullable<ClusterView['confirmLayout']>
   readonly passedOn: PassedOnCalls
   /** Returns the account of a call, by the credentials in use now. */
   readonly accountOf: AccountOf
@@ -34,11 +38,22 @@ export interface UpstreamNodeOptions extends ClusterSettings, Pick<NodeHealthOpt
 
 const NO_TOKENS = { fault: 'unreachable', detail: 'a node of the classic layout issues no tokens' } as const
 
+/** Retry-After of a call to a node of unknown layout, in seconds. Each second the node is asked again. */
+const UNKNOWN_LAYOUT_RETRY_AFTER = 1
+
+/** A node that hangs answers after ten seconds. */
+const HANG_PROBE_TIMEOUT_MS = 12_000
+const HANG_PROBE_PAUSE_MS = 1_000
+
 /** Time in which queued calls of a retired node may still start. */
 const RETIREMENT_GRACE_MS = 800
 
 export class UpstreamNode {
-  readonly setting: NodeSetting
+  readonly name: string
+  readonly url: string
+  readonly layout: LayoutState
+  /** The version that the node has shown, until this time of the clock. */
+  shownVersion?: { readonly version: string; readonly until: number }
   readonly limiter: ConcurrencyLimiter
   readonly health: NodeHealth
   readonly #options: UpstreamNodeOptions
@@ -50,7 +65,9 @@ export class UpstreamNode {
   constructor(options: UpstreamNodeOptions) {
     const { setting, slots, counters, limits, transport, clock } = options
     const { name } = setting
-    this.setting = setting
+    this.name = name
+    this.url = setting.url
+    this.layout = options.layoutState
     this.#options = options
     const showsProblems = () => this.#rulesOr('newer').showsProblems
     const perMinute = () => limits().perMinute ?? this.#rulesOr('newer').perMinute
@@ -68,7 +85,10 @@ export class UpstreamNode {
         limiter.rejectQueued(rejection)
         if (begins) options.onEject?.(name)
       },
+      // Without an account of the edge, the probe is a call of a client.
+      ...(options.credentials.mode === 'service' && { onHang: (probeIn) => this.#probeHanging(probeIn) }),
       onRecover: () => options.onRecover(name),
+      reserveAttempt: (pause) => reserveAttemptAt(name, pause, counters),
       probe: () => probeAlive(attempts.sendOnce, name, options.ejection.silence.probeTimeout),
     })
   }
@@ -78,18 +98,17 @@ export class UpstreamNode {
 
   /** Rejects a call to a node of unknown layout. In the newer layout a call has a token. */
   readonly #sendInLayout: Send = async (call) => {
-    const { layouts } = this.#options
-    const unknown = layouts.failureOfUnknown(call)
+    const unknown = this.#failureOfUnknownLayout(call)
     if (unknown !== undefined) return unknown
     const result = await (this.#tokens?.call(call) ?? this.#send(call))
-    layouts.observe(call.node, result)
+    this.#observeLayout(result)
     return result
   }
 
   /** Sends a call of a client, or a login, once it has a slot. Emits its event. */
   readonly #send: Send = async (call) => {
-    const { drains, clock } = this.#options
-    if (drains.has(call.node)) return this.#reject(call, DRAINED)
+    const { drained, clock } = this.#options
+    if (drained.has(this.name)) return this.#reject(call, DRAINED)
     const span = call.trace?.recorded ? call.trace.startSpan('queue', { node: call.node }) : undefined
     const admission = this.health.admit(call)
     if (!admission.ok) {
@@ -111,7 +130,7 @@ export class UpstreamNode {
   /** Ends a call that hangs because of another node (`hangsAfter`) before its deadline. */
   async #sendWithSlot(call: UpstreamCall, deadline: Deadline, queueTime: number): Promise<NodeResult> {
     const { health, limiter } = this
-    const { clock, layouts } = this.#options
+    const { clock } = this.#options
     const { hangsAfter = Number.POSITIVE_INFINITY, isProbe } = call
     const hang = hangsAfter < deadline.remaining() ? startDeadline(hangsAfter, call.signal, clock) : undefined
     const sent = { ...call, deadline: hang ?? deadline }
@@ -132,19 +151,18 @@ export class UpstreamNode {
     if (result.ok) return result
     if (isProbe && !result.sent) health.abandonProbe()
     const isHung = hang !== undefined && result.fault === 'timeout' && !health.isSilent
-    return { ...result, ...(isHung && { hung: true }), detail: detailOf(result, layouts.of(call.node)) }
+    return { ...result, ...(isHung && { hung: true }), detail: detailOf(result, this.layout.value) }
   }
 
   /** Checks the credentials of a call, which is a read that every account may send. */
   async verify(call: NodeCall): Promise<Verification> {
-    const { layouts } = this.#options
-    const layout = layouts.of(call.node)
-    const unknown = layouts.failureOfUnknown(call)
+    const layout = this.layout.value
+    const unknown = this.#failureOfUnknownLayout(call)
     if (unknown !== undefined) return unknown
     const result = await this.#verifyInLayout(call)
     if (result.ok || layout === undefined || result.layout === undefined) return result
     // A node that was upgraded meanwhile is asked again in its new layout.
-    return (await layouts.confirm(call.node, layout, result.layout)) ? this.#verifyInLayout(call) : result
+    return (await this.#options.confirmLayout(this.name, layout, result.layout)) ? this.#verifyInLayout(call) : result
   }
 
   /** Without tokens, a node checks the credentials of each call. */
@@ -158,6 +176,28 @@ export class UpstreamNode {
 
   /** Returns a token for the user whose credentials the call has; `refused`: the node refuses this one. */
   readonly issue: Issue = async (call, refused) => this.#tokens?.issue(call, refused) ?? notSent(call, NO_TOKENS)
+
+  /** The layout decides nothing about a call to a drained node, which is rejected anyway. */
+  #failureOfUnknownLayout(call: NodeCall): NodeFailure | undefined {
+    const { value, reason } = this.layout
+    if (value !== undefined || this.#options.drained.has(this.name)) return undefined
+    const detail = `the layout of its API is not known yet: ${reason}`
+    return notSent(call, { fault: 'ejected', detail, retryAfter: UNKNOWN_LAYOUT_RETRY_AFTER })
+  }
+
+  /**
+   * Asks the node for its layout in the background if a response does not fit it, or soon if there was none. A failure to
+   * answer is no sign of another layout, and a refusal shows the layout: a wrong password leads to no question.
+   */
+  #observeLayout(result: NodeResult): void {
+    const { value } = this.layout
+    if (value === undefined) return
+    const fits = result.ok
+      ? layoutRules[value].mayAnswer(result.response)
+      : result.fault !== 'unreadable' && (result.layout ?? value) === value
+    if (!fits) void this.#options.confirmLayout(this.name, value, result.ok ? undefined : result.layout)
+    else if (!result.ok && result.fault === 'unreachable') this.layout.isConfirmed = false
+  }
 
   /** Returns the failure of a call that the node does not receive, and emits its event. */
   #reject(call: NodeCall, rejection: Rejection, queueTime = 0): NodeFailure {
@@ -173,15 +213,15 @@ export class UpstreamNode {
 
   /** The rules of the layout of the node; `otherwise`: of this one while it is not known. */
   #rulesOr(otherwise: Layout): (typeof layoutRules)[Layout] {
-    return layoutRules[this.#options.layouts.of(this.setting.name) ?? otherwise]
+    return layoutRules[this.layout.value ?? otherwise]
   }
 
   /** The tokens of the node; `undefined`: its layout has none. */
   get #tokens(): TokenCalls | undefined {
     if (!this.#rulesOr('classic').hasTokens) return undefined
-    const { setting, clock, limits, accountOf, log, counters } = this.#options
+    const { clock, limits, accountOf, log, counters } = this.#options
     this.#tokenCalls ??= new TokenCalls({
-      node: setting.name,
+      node: this.name,
       send: this.#send,
       accountOf,
       timeout: () => limits().timeout,
@@ -195,7 +235,7 @@ export class UpstreamNode {
 
   /** Whether a call may be sent now: the node is neither drained nor ejected, and its queue has space. */
   get isAvailable(): boolean {
-    return !this.#options.drains.has(this.setting.name) && this.health.isAdmitting && this.limiter.hasQueueSpace
+    return !this.#options.drained.has(this.name) && this.health.isAdmitting && this.limiter.hasQueueSpace
   }
 
   /** Calls that would start without queueing, on slots that no replica uses; 0 if the node is not available. */
@@ -213,9 +253,25 @@ export class UpstreamNode {
     return this.#budget.waitFor('interactive', this.limiter.queue + 1)
   }
 
+  /** Probes the node while it hangs. An answer that shows the hang leads to the next probe by itself. */
+  #probeHanging(probeIn: number): void {
+    const call = {
+      ...STATUS_PROBE,
+      node: this.name,
+      timeout: HANG_PROBE_TIMEOUT_MS,
+      caller: 'probe',
+      requestId: 'probe',
+    }
+    const probe = async () => {
+      const result = await this.call(createOwnCall(call))
+      if (!result.ok && this.health.isHanging) this.#probeHanging(HANG_PROBE_PAUSE_MS)
+    }
+    setTimeout(() => void probe(), probeIn).unref()
+  }
+
   /** Asks the node for its layout. */
   recognise(): Promise<Recognition> {
-    return recogniseLayout(this.#attempts.sendOnce, this.setting.name)
+    return recogniseLayout(this.#attempts.sendOnce, this.name)
   }
 
   status(): Pick<

@@ -19,7 +19,7 @@ import { withTimeout } from '../core/timing.ts'
 import { ownField } from '../core/values.ts'
 import { notSent, type Send } from './call.ts'
 import { encode } from './dialects/dialect.ts'
-import { type Drains, passedOnToDrained } from './drains.ts'
+import { type DrainedNodes, passedOnToDrained } from './drains.ts'
 import { Ejection } from './ejection.ts'
 import { isTimeoutInside } from './node-response.ts'
 import type { ClusterSettings } from './options.ts'
@@ -27,7 +27,7 @@ import { createOwnCall, dataIn } from './probes.ts'
 
 interface PassedOnCallsPorts extends Pick<ClusterSettings, 'limits' | 'hangTimeout' | 'log' | 'clock'> {
   readonly view: Pick<ClusterView, 'nodes'>
-  readonly drains: Pick<Drains, 'has'>
+  readonly drained: DrainedNodes
 }
 
 /** One hang is enough. The cluster itself notices after 110 seconds. */
@@ -117,7 +117,7 @@ export class PassedOnCalls {
   /** Returns the drained node that the call names. Calls for an agent or several nodes name none: the manager decides. */
   #drainedTargetOf({ passedOnTo: target }: NodeCall): string | undefined {
     if (target === undefined || isSeveral(target) || !('node' in target)) return undefined
-    return this.#ports.drains.has(target.node) ? target.node : undefined
+    return this.#ports.drained.has(target.node) ? target.node : undefined
   }
 
   /** Returns the suspects that the call concerns. Agents are looked up only while there are any. */
@@ -192,8 +192,8 @@ export class PassedOnCalls {
   }
 
   async #askWorkers(call: NodeCall, next: Send): Promise<void> {
-    const { view, drains } = this.#ports
-    const isAsked = ({ name, type }: NodeInfo) => type === 'worker' && name !== call.node && !drains.has(name)
+    const { view, drained } = this.#ports
+    const isAsked = ({ name, type }: NodeInfo) => type === 'worker' && name !== call.node && !drained.has(name)
     const workers = view.nodes().filter(isAsked)
     const [own, ...others] = await Promise.all(
       [call.node, ...workers.map(({ name }) => name)].map((name) => this.#askStatus(name, call, next)),
