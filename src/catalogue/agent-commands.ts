@@ -2,8 +2,7 @@
 import type { Endpoint } from './endpoint.ts'
 import { write } from './record.ts'
 import { filter } from './schemas/params.ts'
-import { affected, agentIdList, fieldTypes, message } from './schemas/responses.ts'
-import { agentOwner, everyNode, liveAgents } from './schemas/targets.ts'
+import { affected, agentIdList, agentOwner, everyNode, fieldTypes, liveAgents, message } from './schemas/shared.ts'
 
 const section = 'Agents'
 const restarting = { section, permission: 'agents:restart', slow: true } as const

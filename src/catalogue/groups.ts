@@ -12,8 +12,17 @@ import {
   q,
   select,
 } from './schemas/params.ts'
-import { affected, agentIdList, collectionOf, fieldTypes, message, objectOf } from './schemas/responses.ts'
-import { cacheIn, master, memberships } from './schemas/targets.ts'
+import {
+  affected,
+  agentIdList,
+  cacheIn,
+  collectionOf,
+  fieldTypes,
+  master,
+  memberships,
+  message,
+  objectOf,
+} from './schemas/shared.ts'
 
 /** Records of agent groups: members and shared files, all on the master. */
 

@@ -1,17 +1,13 @@
 /** The catalogue: every endpoint of the classic contract, those of both contracts, and every permission that a role can grant. */
 import { activeResponse, agentCommands } from './agent-commands.ts'
-import { agentRegistry } from './agent-registry.ts'
-import { agents } from './agents.ts'
-import { ciscat, sca } from './assessments.ts'
-import { cache } from './cache.ts'
-import { cluster } from './cluster.ts'
+import { agentRegistry, agents } from './agents.ts'
 import type { Endpoint } from './endpoint.ts'
 import { groups } from './groups.ts'
-import { manager } from './manager.ts'
 import { newerContract } from './newer-contract/index.ts'
+import { cluster, manager } from './nodes.ts'
 import { decoders, lists, rules } from './ruleset.ts'
-import { rootcheck, syscheck } from './scans.ts'
-import { service, summary, tokens } from './service.ts'
+import { ciscat, rootcheck, sca, syscheck } from './scans.ts'
+import { cache, service, summary, tokens } from './service.ts'
 import { syscollector } from './syscollector.ts'
 
 /** All records by section. If two paths match, the router prefers a literal segment to a parameter. */

@@ -15,7 +15,7 @@ import type {
 import type { RowRule, Translation } from './newer/translation.ts'
 import table from './newer/translations.json' with { type: 'json' }
 import { pathParams } from './schemas/params.ts'
-import { message } from './schemas/responses.ts'
+import { message } from './schemas/shared.ts'
 
 /** Fields that a record may omit: no query, unknown names refused where there is a query, no secret. */
 type Defaults = 'contract' | 'query' | 'strictQuery' | 'secret' | 'method' | 'path' | 'summary' | 'params'

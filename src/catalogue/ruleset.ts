@@ -5,6 +5,7 @@ import {
   download,
   failingSelect,
   filter,
+  filters,
   hiddenQ,
   list,
   rulesetFile,
@@ -12,8 +13,7 @@ import {
   rulesetStatus,
   unboundedList,
 } from './schemas/params.ts'
-import { collectionOf } from './schemas/responses.ts'
-import { anyNode, cacheIn, master } from './schemas/targets.ts'
+import { anyNode, cacheIn, collectionOf, master } from './schemas/shared.ts'
 
 const reading = { section: 'Decoders, rules, lists', target: anyNode } as const
 const readingRules = { ...reading, permission: 'rules:read', cache: cacheIn('rules', 'rules') } as const
@@ -21,7 +21,6 @@ const readingRules = { ...reading, permission: 'rules:read', cache: cacheIn('rul
 const filesOfRuleset = { ...list, status: rulesetStatus, download, path: rulesetPath, file: rulesetFile }
 
 const requirements = ['pci', 'gdpr', 'hipaa', 'nist-800-53', 'gpg13'] as const
-const requirementFilters = Object.fromEntries(requirements.map((name) => [name, filter('alphanumeric', name)]))
 
 const catalogues: readonly Endpoint[] = (['groups', ...requirements] as const).map((name) =>
   read(`/rules/${name}` as const, `All values of ${name} in the rules`, {
@@ -43,7 +42,7 @@ export const rules: readonly Endpoint[] = [
       level: filter('ranges', 'level (Range N or N-M)'),
       path: rulesetPath,
       file: rulesetFile,
-      ...requirementFilters,
+      ...filters('alphanumeric', ...requirements),
       select: failingSelect,
     },
     response: collectionOf('Rule'),

@@ -1,18 +1,61 @@
-/** Records of file integrity (syscheck) and rootkit detection (rootcheck). A scan request of either starts both scans. */
+/**
+ * Records of file integrity (syscheck), rootkit detection (rootcheck), the security configuration assessment (SCA) and CIS-CAT.
+ * A scan request of syscheck or rootcheck starts both scans.
+ */
 import type { Endpoint } from './endpoint.ts'
 import { read, write } from './record.ts'
-import { failingQ, filter, hiddenQ, hiddenSelect, list, select } from './schemas/params.ts'
-import { collectionOf, scanTimes } from './schemas/responses.ts'
-import { agentOwner, cacheIn, everyNode, ofAgent } from './schemas/targets.ts'
+import { agentFilter, failingQ, filter, filters, hiddenQ, hiddenSelect, list, q, select } from './schemas/params.ts'
+import {
+  agentOwner,
+  allAgents,
+  cacheIn,
+  collectionOf,
+  everyNode,
+  ofAgent,
+  ofEachAgent,
+  scanTimes,
+} from './schemas/shared.ts'
 
 const section = 'Rootcheck, syscheck, SCA'
 const ofOne = { section, target: agentOwner } as const
 const ofAll = { section, target: everyNode('message', 'fail'), priority: 'bulk' } as const
-const reading = { ...ofOne, permission: 'syscheck:read', cache: cacheIn('syscheck', ...ofAgent('syscheck')) } as const
+const readingSyscheck = {
+  ...ofOne,
+  permission: 'syscheck:read',
+  cache: cacheIn('syscheck', ...ofAgent('syscheck')),
+} as const
+
+type Scan = 'syscheck' | 'rootcheck'
+
+/** Returns the records that clear the results of a scan, and that start one. `other`: the scan that it starts too. */
+function writesOf(scan: Scan, other: Scan): readonly Endpoint[] {
+  const isExperimental = scan === 'syscheck'
+  const clearing = { permission: `${scan}:clear` } as const
+  const running = { permission: `${scan}:run` } as const
+  return [
+    write('DELETE', `/${scan}/:agent_id`, `Clear the ${scan} data of an agent`, {
+      ...ofOne,
+      ...clearing,
+      invalidates: [`${scan}:{agent_id}`],
+    }),
+    write('DELETE', isExperimental ? '/experimental/syscheck' : '/rootcheck', `Clear the ${scan} data of all agents`, {
+      ...ofAll,
+      ...clearing,
+      invalidates: [`${scan}:*`],
+      ...(isExperimental && { experimental: true }),
+    }),
+    write('PUT', `/${scan}`, 'Scan all agents', { ...ofAll, ...running, invalidates: [`${scan}:*`, `${other}:*`] }),
+    write('PUT', `/${scan}/:agent_id`, 'Scan an agent', {
+      ...ofOne,
+      ...running,
+      invalidates: [`${scan}:{agent_id}`, `${other}:{agent_id}`],
+    }),
+  ]
+}
 
 export const syscheck: readonly Endpoint[] = [
   read('/syscheck/:agent_id', 'Syscheck files of an agent', {
-    ...reading,
+    ...readingSyscheck,
     query: {
       ...list,
       q: hiddenQ,
@@ -24,9 +67,7 @@ export const syscheck: readonly Endpoint[] = [
         allowed: ['yes', 'no'],
         note: 'yes: only date, mtime and file',
       },
-      md5: filter('hashes', 'md5'),
-      sha1: filter('hashes', 'sha1'),
-      sha256: filter('hashes', 'sha256'),
+      ...filters('hashes', 'md5', 'sha1', 'sha256'),
       hash: filter('hashes', 'any-of hash'),
       select,
     },
@@ -34,33 +75,13 @@ export const syscheck: readonly Endpoint[] = [
     snapshot: 'syscheck',
   }),
   read('/syscheck/:agent_id/last_scan', 'Times of the last syscheck scan of an agent', {
-    ...reading,
+    ...readingSyscheck,
     response: scanTimes,
   }),
-  write('DELETE', '/syscheck/:agent_id', 'Clear the syscheck data of an agent', {
-    ...ofOne,
-    permission: 'syscheck:clear',
-    invalidates: ['syscheck:{agent_id}'],
-  }),
-  write('DELETE', '/experimental/syscheck', 'Clear the syscheck data of all agents', {
-    ...ofAll,
-    permission: 'syscheck:clear',
-    invalidates: ['syscheck:*'],
-    experimental: true,
-  }),
-  write('PUT', '/syscheck', 'Scan all agents', {
-    ...ofAll,
-    permission: 'syscheck:run',
-    invalidates: ['syscheck:*', 'rootcheck:*'],
-  }),
-  write('PUT', '/syscheck/:agent_id', 'Scan an agent', {
-    ...ofOne,
-    permission: 'syscheck:run',
-    invalidates: ['syscheck:{agent_id}', 'rootcheck:{agent_id}'],
-  }),
+  ...writesOf('syscheck', 'rootcheck'),
 ]
 
-const readingFindings = {
+const readingRootcheck = {
   ...ofOne,
   permission: 'rootcheck:read',
   cache: cacheIn('rootcheck', ...ofAgent('rootcheck')),
@@ -68,7 +89,7 @@ const readingFindings = {
 
 export const rootcheck: readonly Endpoint[] = [
   read('/rootcheck/:agent_id', 'Rootcheck events of an agent', {
-    ...readingFindings,
+    ...readingRootcheck,
     query: {
       ...list,
       q: hiddenQ,
@@ -86,39 +107,89 @@ export const rootcheck: readonly Endpoint[] = [
     snapshot: 'rootcheck',
   }),
   read('/rootcheck/:agent_id/cis', 'CIS requirements in the rootcheck events of an agent', {
-    ...readingFindings,
+    ...readingRootcheck,
     query: { ...list, q: failingQ },
     response: collectionOf('RootcheckRequirement'),
     snapshot: 'requirements',
   }),
   read('/rootcheck/:agent_id/pci', 'PCI requirements in the rootcheck events of an agent', {
-    ...readingFindings,
+    ...readingRootcheck,
     query: { ...list, q: failingQ },
     response: collectionOf('RootcheckRequirement'),
     snapshot: 'requirements',
   }),
   read('/rootcheck/:agent_id/last_scan', 'Times of the last rootcheck scan of an agent', {
-    ...readingFindings,
+    ...readingRootcheck,
     response: scanTimes,
   }),
-  write('DELETE', '/rootcheck', 'Clear the rootcheck data of all agents', {
-    ...ofAll,
-    permission: 'rootcheck:clear',
-    invalidates: ['rootcheck:*'],
+  ...writesOf('rootcheck', 'syscheck'),
+]
+
+const readingSca = {
+  ...ofOne,
+  permission: 'sca:read',
+  cache: cacheIn('sca', ...ofAgent('sca')),
+} as const
+
+export const sca: readonly Endpoint[] = [
+  read('/sca/:agent_id', 'Policies of an agent', {
+    ...readingSca,
+    query: {
+      ...list,
+      q,
+      name: filter('alphanumeric', 'policy name'),
+      description: filter('alphanumeric', 'policy description'),
+      references: filter('alphanumeric', 'references'),
+      select: hiddenSelect,
+    },
+    response: collectionOf('ScaPolicy'),
+    snapshot: 'sca',
   }),
-  write('DELETE', '/rootcheck/:agent_id', 'Clear the rootcheck data of an agent', {
-    ...ofOne,
-    permission: 'rootcheck:clear',
-    invalidates: ['rootcheck:{agent_id}'],
+  read('/sca/:agent_id/checks/:policy_id', 'Checks of one policy of an agent', {
+    ...readingSca,
+    params: { policy_id: filter('alphanumeric', 'policy') },
+    query: {
+      ...list,
+      q: hiddenQ,
+      title: filter('alphanumeric', 'title'),
+      description: filter('alphanumeric', 'policy description'),
+      ...filters('alphanumeric', 'rationale', 'remediation'),
+      file: filter('paths', 'file'),
+      process: filter('alphanumeric', 'process'),
+      directory: filter('paths', 'directory'),
+      ...filters('alphanumeric', 'registry', 'references', 'result'),
+      select: hiddenSelect,
+    },
+    response: collectionOf('ScaCheck'),
   }),
-  write('PUT', '/rootcheck', 'Scan all agents', {
-    ...ofAll,
-    permission: 'rootcheck:run',
-    invalidates: ['rootcheck:*', 'syscheck:*'],
+]
+
+const resultFilters = {
+  ...filters('alphanumeric', 'benchmark', 'profile', 'pass', 'fail'),
+  ...filters('numbers', 'error', 'notchecked', 'unknown', 'score'),
+}
+const both = {
+  section: 'CIS-CAT',
+  permission: 'ciscat:read',
+} as const
+
+export const ciscat: readonly Endpoint[] = [
+  read('/ciscat/:agent_id/results', 'CIS-CAT results of an agent', {
+    ...both,
+    query: { ...list, q: hiddenQ, ...resultFilters, select },
+    target: agentOwner,
+    response: collectionOf('CiscatResult', 'ciscat'),
+    cache: cacheIn('ciscat', ...ofAgent('ciscat')),
+    snapshot: 'ciscat',
   }),
-  write('PUT', '/rootcheck/:agent_id', 'Scan an agent', {
-    ...ofOne,
-    permission: 'rootcheck:run',
-    invalidates: ['rootcheck:{agent_id}', 'syscheck:{agent_id}'],
+  read('/experimental/ciscat/results', 'CIS-CAT results of all agents', {
+    ...both,
+    query: { ...list, q: hiddenQ, agent_id: agentFilter, ...resultFilters, select },
+    target: allAgents('/ciscat/:agent_id/results'),
+    response: ofEachAgent(collectionOf('CiscatResult', 'ciscat')),
+    cache: cacheIn('ciscat', 'collection:ciscat'),
+    snapshot: 'ciscat',
+    experimental: true,
+    priority: 'bulk',
   }),
 ]

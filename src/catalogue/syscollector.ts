@@ -2,10 +2,8 @@ import type { Endpoint, InventoryKind, Param } from './endpoint.ts'
 import type { SchemaName } from './items/index.ts'
 import type { FieldRule, ParamRule, RowRule, Translation } from './newer/translation.ts'
 import { read } from './record.ts'
-import type { Kind } from './schemas/kinds.ts'
-import { agentFilter, filter, hiddenQ, list, select } from './schemas/params.ts'
-import { collectionOf, objectOf, ofEachAgent } from './schemas/responses.ts'
-import { agentOwner, allAgents, cacheIn, ofAgent } from './schemas/targets.ts'
+import { agentFilter, filter, filters, hiddenQ, list, select } from './schemas/params.ts'
+import { agentOwner, allAgents, cacheIn, collectionOf, objectOf, ofAgent, ofEachAgent } from './schemas/shared.ts'
 
 /** Records of the inventory: one table of kinds, each for one agent and for all agents (experimental). */
 
@@ -39,12 +37,8 @@ interface Inventory {
 const scan = ['scan.id', 'scan.time']
 const counters = ['packets', 'bytes', 'errors', 'dropped'].flatMap((name) => [`tx.${name}`, `rx.${name}`])
 
-const words = (...names: readonly string[]) => filters('alphanumeric', names)
-const numbers = (...names: readonly string[]) => filters('numbers', names)
-
-function filters(kind: Kind, names: readonly string[]): Record<string, Param> {
-  return Object.fromEntries(names.map((name) => [name, filter(kind, name)]))
-}
+const words = (...names: readonly string[]) => filters('alphanumeric', ...names)
+const numbers = (...names: readonly string[]) => filters('numbers', ...names)
 
 const inventories: readonly Inventory[] = [
   {

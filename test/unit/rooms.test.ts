@@ -33,7 +33,6 @@ const table: Readonly<Record<string, Room>> = {
       'core',
       'catalogue/endpoint',
       'catalogue/newer-contract/value',
-      'catalogue/newer-contract/values',
       'catalogue/schemas/kinds',
       'query/grammar',
       'access',

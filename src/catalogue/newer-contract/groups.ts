@@ -1,9 +1,8 @@
 /** Records of groups of agents. */
 import type { Endpoint } from '../endpoint.ts'
-import { cacheIn } from '../schemas/targets.ts'
-import { agentStatus, query, rows } from './params.ts'
-import { master, read, write } from './record.ts'
-import { file, json, list, oneOf, param, required, text } from './values.ts'
+import { cacheIn } from '../schemas/shared.ts'
+import { agentStatus, file, json, master, param, query, read, required, rows, write } from './shared.ts'
+import { list, oneOf, text } from './value.ts'
 
 const common = { section: 'Groups', target: master() } as const
 const reading = { ...common, permission: 'groups:read', rights: ['group:read on group:id:{group_list}'] } as const

@@ -1,22 +1,19 @@
 /** All records of the newer contract, by section. */
 import type { Endpoint } from '../endpoint.ts'
-import { agentWrites } from './agent-writes.ts'
-import { agents } from './agents.ts'
-import { cluster } from './cluster.ts'
-import { edge } from './edge.ts'
+import { agentReads, agentWrites } from './agents.ts'
 import { groups } from './groups.ts'
 import { experimental, inventory } from './inventory.ts'
-import { nodes } from './nodes.ts'
-import { master } from './record.ts'
+import { cluster, nodes } from './nodes.ts'
 import { mitre, ruleset } from './ruleset.ts'
 import { scans } from './scans.ts'
 import { securityReads, securityWrites } from './security.ts'
-import { service } from './service.ts'
+import { edge, service } from './service.ts'
+import { master } from './shared.ts'
 
 export const newerContract: readonly Endpoint[] = Object.freeze([
   ...service,
   ...agentWrites,
-  ...agents,
+  ...agentReads,
   ...groups,
   ...scans,
   ...cluster,

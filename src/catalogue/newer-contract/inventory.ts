@@ -1,10 +1,9 @@
 /** Records of the inventory of agents, each table of one agent, and of what a call returns, or clears, for many agents. */
 import type { Endpoint, InventoryKind, Param } from '../endpoint.ts'
-import { cacheIn } from '../schemas/targets.ts'
-import { agentsOrAll, amount, digits, query, rows, word } from './params.ts'
-import { master, read, write } from './record.ts'
+import { cacheIn } from '../schemas/shared.ts'
 import { ciscatFilters } from './scans.ts'
-import { integer, number, oneOf, param, text } from './values.ts'
+import { agentsOrAll, amount, digits, master, param, query, read, rows, word, write } from './shared.ts'
+import { integer, number, oneOf, text } from './value.ts'
 
 type Filters = Readonly<Record<string, Param>>
 

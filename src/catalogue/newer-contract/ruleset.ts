@@ -1,9 +1,8 @@
 /** Records of rules, decoders and lists, and of the MITRE ATT&CK tables. */
 import type { Endpoint, Param } from '../endpoint.ts'
-import { anyNode, cacheIn } from '../schemas/targets.ts'
-import { query, rows, word } from './params.ts'
-import { master, read, write } from './record.ts'
-import { bool, file, integer, list, oneOf, param, since, text } from './values.ts'
+import { anyNode, cacheIn } from '../schemas/shared.ts'
+import { file, master, param, query, read, rows, word, write } from './shared.ts'
+import { bool, integer, list, oneOf, since, text } from './value.ts'
 
 const status = { status: param('status of the files', { ...oneOf('enabled', 'disabled', 'all'), minItems: 1 }) }
 const xmlFile = param('name of the file', text('xml_filename_path'))

@@ -1,9 +1,8 @@
 /** Records of scans of agents: rootcheck, syscheck, SCA, CIS-CAT, vulnerabilities. */
 import type { CacheGroup, Endpoint, Param } from '../endpoint.ts'
-import { cacheIn } from '../schemas/targets.ts'
-import { amount, query, rows, symbols, word } from './params.ts'
-import { master, read, write } from './record.ts'
-import { bool, integer, oneOf, param, text, wordOf } from './values.ts'
+import { cacheIn } from '../schemas/shared.ts'
+import { amount, master, param, query, read, rows, symbols, word, write } from './shared.ts'
+import { bool, integer, oneOf, text, wordOf } from './value.ts'
 
 /** Returns what reads of the results of one agent share. */
 function ofAgent<const Data extends string>(section: string, data: Data, group: CacheGroup) {

@@ -1,9 +1,8 @@
 /** Records of users, roles, policies and rules. */
 import type { Endpoint, Param } from '../endpoint.ts'
-import { anyNode, cacheIn } from '../schemas/targets.ts'
-import { query, rows } from './params.ts'
-import { master, read, write } from './record.ts'
-import { bool, integer, json, list, object, oneOf, param, required, text, wordOf } from './values.ts'
+import { anyNode, cacheIn } from '../schemas/shared.ts'
+import { json, master, param, query, read, required, rows, write } from './shared.ts'
+import { bool, integer, list, object, oneOf, text, type Value, wordOf } from './value.ts'
 
 const section = 'Security'
 const reading = {
@@ -54,6 +53,34 @@ function listOf(path: `/security/${string}`, summary: string, [ids, param]: read
     rights: [`security:read on ${resource}:id:{${ids}}`],
     query: query(...rows, { [ids]: param }, 'select', 'q@4.7', 'distinct@4.7'),
   })
+}
+
+/** Returns the records that create, delete and change objects of a kind. A change names some of the fields. */
+function writesOf(
+  resource: 'role' | 'rule' | 'policy',
+  part: string,
+  what: string,
+  fields: Readonly<Record<string, Value>>,
+): readonly Endpoint[] {
+  const many = what.replace(resource, part)
+  const changed = Object.fromEntries(Object.entries(fields).map(([field, value]) => [`${field}?`, value]))
+  return [
+    write<string>('POST', `/security/${part}`, `Create a ${what}`, {
+      ...creating,
+      rights: ['security:create on *:*:*'],
+      body: json(fields),
+    }),
+    write<string>('DELETE', `/security/${part}`, `Delete ${many}`, {
+      ...writing,
+      rights: [`security:delete on ${resource}:id:{${resource}_ids}`],
+      query: { [`${resource}_ids`]: idsOrAll(many) },
+    }),
+    write<string>('PUT', `/security/${part}/:${resource}_id`, `Change a ${what}`, {
+      ...writing,
+      rights: [`security:update on ${resource}:id:{${resource}_id}`],
+      body: json(changed),
+    }),
+  ]
 }
 
 export const securityReads: readonly Endpoint[] = [
@@ -136,51 +163,9 @@ export const securityWrites: readonly Endpoint[] = [
     rights: ['security:update on user:id:{user_id}'],
     body: json({ 'password?': text('password') }),
   }),
-  write('POST', '/security/roles', 'Create a role', {
-    ...creating,
-    rights: ['security:create on *:*:*'],
-    body: json({ name }),
-  }),
-  write('DELETE', '/security/roles', 'Delete roles', {
-    ...writing,
-    rights: ['security:delete on role:id:{role_ids}'],
-    query: { role_ids: idsOrAll('roles') },
-  }),
-  write('PUT', '/security/roles/:role_id', 'Change a role', {
-    ...writing,
-    rights: ['security:update on role:id:{role_id}'],
-    body: json({ 'name?': name }),
-  }),
-  write('POST', '/security/rules', 'Create a security rule', {
-    ...creating,
-    rights: ['security:create on *:*:*'],
-    body: json({ name, rule: object() }),
-  }),
-  write('DELETE', '/security/rules', 'Delete security rules', {
-    ...writing,
-    rights: ['security:delete on rule:id:{rule_ids}'],
-    query: { rule_ids: idsOrAll('security rules') },
-  }),
-  write('PUT', '/security/rules/:rule_id', 'Change a security rule', {
-    ...writing,
-    rights: ['security:update on rule:id:{rule_id}'],
-    body: json({ 'name?': name, 'rule?': object() }),
-  }),
-  write('POST', '/security/policies', 'Create a policy', {
-    ...creating,
-    rights: ['security:create on *:*:*'],
-    body: json({ name, policy }),
-  }),
-  write('DELETE', '/security/policies', 'Delete policies', {
-    ...writing,
-    rights: ['security:delete on policy:id:{policy_ids}'],
-    query: { policy_ids: idsOrAll('policies') },
-  }),
-  write('PUT', '/security/policies/:policy_id', 'Change a policy', {
-    ...writing,
-    rights: ['security:update on policy:id:{policy_id}'],
-    body: json({ 'name?': name, 'policy?': policy }),
-  }),
+  ...writesOf('role', 'roles', 'role', { name }),
+  ...writesOf('rule', 'rules', 'security rule', { name, rule: object() }),
+  ...writesOf('policy', 'policies', 'policy', { name, policy }),
   write('POST', '/security/users/:user_id/roles', 'Add roles to a user', {
     ...writing,
     rights: ['security:update on user:id:{user_id}, role:id:{role_ids}'],

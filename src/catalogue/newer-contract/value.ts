@@ -1,6 +1,7 @@
 /**
- * The values of parameters and bodies of the newer contract, in the words of the manager's own description (OpenAPI 3.0).
- * The manager names the failed keyword and the format in its error texts, so both are part of the contract.
+ * The values of parameters and bodies of the newer contract, in the words of the manager's own description (OpenAPI 3.0),
+ * and the functions that write them. The manager names the failed keyword and the format in its error texts, so both are
+ * part of the contract.
  */
 import type { Release } from '../newer/translation.ts'
 
@@ -85,4 +86,44 @@ export interface Values extends Described {
   readonly type: 'object'
   /** A name with `?` may be missing. Absent: any members. */
   readonly members?: Readonly<Record<string, Value>>
+}
+
+type Limits<T extends Value> = Omit<T, 'type' | 'format' | 'words' | 'items' | 'members'>
+
+export function text(format?: Format, limits: Limits<Text> = {}): Text {
+  return { type: 'string', ...(format && { format }), ...limits }
+}
+
+export function oneOf(...words: readonly string[]): Text {
+  return { type: 'string', words }
+}
+
+/** Returns a text that is one of many words, which blanks separate. */
+export function wordOf(words: string): Text {
+  return oneOf(...words.trim().split(/\s+/))
+}
+
+export function integer(limits: Limits<Numeric> = {}): Numeric {
+  return { type: 'integer', ...limits }
+}
+
+export function number(limits: Limits<Numeric> = {}): Numeric {
+  return { type: 'number', ...limits }
+}
+
+export function bool(byDefault?: boolean): Bool {
+  return { type: 'boolean', ...(byDefault !== undefined && { default: byDefault }) }
+}
+
+export function list(items: Text | Numeric, limits: Limits<List> = {}): List {
+  return { type: 'array', items, ...limits }
+}
+
+export function object(members?: Readonly<Record<string, Value>>): Values {
+  return { type: 'object', ...(members && { members }) }
+}
+
+/** Returns the value as only some releases have it. */
+export function since<V extends Value>(release: NonNullable<Releases['since']>, value: V): V {
+  return { ...value, releases: { since: release } }
 }

@@ -7,6 +7,11 @@ export function filter<K extends Kind>(kind: K, role: string): Param & { readonl
   return { kind, role }
 }
 
+/** Returns filters of one kind, each with its name as description. */
+export function filters(kind: Kind, ...names: readonly string[]): Readonly<Record<string, Param>> {
+  return Object.fromEntries(names.map((name) => [name, filter(kind, name)]))
+}
+
 export const agentId: Param = { kind: 'numbers', role: 'agent identifier', canonical: 'agentId' }
 export const agentName: Param = { kind: 'names', role: 'agent name' }
 export const groupId: Param = { kind: 'names', role: 'group name' }

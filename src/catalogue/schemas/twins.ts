@@ -20,8 +20,7 @@ import type {
 } from '../endpoint.ts'
 import { read, type Translated, translationOf, write } from '../record.ts'
 import { list, nodeIds } from './params.ts'
-import { collectionOf } from './responses.ts'
-import { cacheIn, masterByTwin, staleWhileHot } from './targets.ts'
+import { cacheIn, collectionOf, masterByTwin, staleWhileHot } from './shared.ts'
 
 /** What follows `/manager/` in the table of translations, which the twins share. */
 type Part<Verb extends string, Key = Translated> = Key extends `${Verb} /manager/${infer Rest}` ? Rest : never

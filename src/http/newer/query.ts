@@ -3,15 +3,15 @@
  * a list, many writes mean all agents, so an empty list of a write may be kept, which is refused later.
  */
 import type { Endpoint, Param } from '../../catalogue/endpoint.ts'
-import { bool, param } from '../../catalogue/newer-contract/values.ts'
+import { bool } from '../../catalogue/newer-contract/value.ts'
 import type { ParsedQuery } from '../contract.ts'
 import { decodeText, type Values } from '../parameters.ts'
 import { badRequest } from './problem.ts'
 
 /** Every operation takes them, unless its record excludes them. */
 export const FLAGS: Readonly<Record<string, Param>> = {
-  pretty: param('indented', bool(false)),
-  wait_for_complete: param('no time limit', bool(false)),
+  pretty: { kind: 'described', role: 'indented', value: bool(false) },
+  wait_for_complete: { kind: 'described', role: 'no time limit', value: bool(false) },
 }
 
 interface QueryRules {

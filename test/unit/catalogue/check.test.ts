@@ -4,8 +4,17 @@ import { catalogue, permissions } from '../../../src/catalogue/index.ts'
 import { newerContract } from '../../../src/catalogue/newer-contract/index.ts'
 import { read, write } from '../../../src/catalogue/record.ts'
 import { agentId, filter, list, nodeId, select } from '../../../src/catalogue/schemas/params.ts'
-import { collectionOf, message, objectOf, textOf } from '../../../src/catalogue/schemas/responses.ts'
-import { agentOwner, cacheIn, everyNode, master, masterByTwin } from '../../../src/catalogue/schemas/targets.ts'
+import {
+  agentOwner,
+  cacheIn,
+  collectionOf,
+  everyNode,
+  master,
+  masterByTwin,
+  message,
+  objectOf,
+  textOf,
+} from '../../../src/catalogue/schemas/shared.ts'
 import { checkCatalogue } from './checks/index.ts'
 
 /** The checks do not depend on translations. */

@@ -1,8 +1,7 @@
 import type { Body, CachePolicy, Endpoint, Target } from '../../../src/catalogue/endpoint.ts'
 import { read, write } from '../../../src/catalogue/record.ts'
 import { agentName, filter, list } from '../../../src/catalogue/schemas/params.ts'
-import { collectionOf, message } from '../../../src/catalogue/schemas/responses.ts'
-import { agentOwner, cacheIn, master } from '../../../src/catalogue/schemas/targets.ts'
+import { agentOwner, cacheIn, collectionOf, master, message } from '../../../src/catalogue/schemas/shared.ts'
 
 /** Records that must not compile. `tsc --noEmit` fails here as soon as one of them compiles. */
 

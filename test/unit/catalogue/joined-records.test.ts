@@ -3,15 +3,17 @@ import type { Endpoint, ReadEndpoint, Target, WriteEndpoint } from '../../../src
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { read, write } from '../../../src/catalogue/record.ts'
 import { agentFilter, agentId, filter, list, nodeId, nodeIds } from '../../../src/catalogue/schemas/params.ts'
-import { collectionOf, message, objectOf } from '../../../src/catalogue/schemas/responses.ts'
 import {
   agentOwner,
   allAgents,
   cacheIn,
+  collectionOf,
   everyNode,
   masterByTwin,
+  message,
   neverStale,
-} from '../../../src/catalogue/schemas/targets.ts'
+  objectOf,
+} from '../../../src/catalogue/schemas/shared.ts'
 import { checkCatalogue } from './checks/index.ts'
 
 const common = { section: 's', permission: 'a:read' } as const

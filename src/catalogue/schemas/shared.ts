@@ -1,5 +1,19 @@
-/** Targets (which node can answer) and cache tags (which data a read depends on) that several records share. */
-import type { CacheGroup, CachePolicy, MergeRule, NodeTarget, Tag, WhenPartial } from '../endpoint.ts'
+/**
+ * What several records share: targets (which node can answer), cache tags (which data a read depends on), and shapes of
+ * responses and of request bodies.
+ */
+import type {
+  CacheGroup,
+  CachePolicy,
+  Field,
+  MergeRule,
+  NodeTarget,
+  ResponseShape,
+  RowsOf,
+  Tag,
+  WhenPartial,
+} from '../endpoint.ts'
+import type { SchemaName } from '../items/index.ts'
 
 /** Agents, groups, lists, facts of the cluster. A worker forwards such a request to the master under the same path. */
 export const master: NodeTarget = { kind: 'master', through: 'any' }
@@ -64,3 +78,43 @@ export function wholeAgent(ids: string): readonly Tag[] {
 
 /** Tags of reads over all agents, which lose rows when an agent is removed. */
 export const overAllAgents: readonly Tag[] = [...memberships, 'collection:syscollector', 'collection:ciscat', 'cluster']
+
+/** Returns the shape of a collection, `{items, totalItems}`. `schema`: of each item. */
+export function collectionOf(schema: SchemaName, rows?: RowsOf): ResponseShape {
+  return { data: 'collection', schema, ...(rows && { rows }) }
+}
+
+/** Returns the shape of a single object. */
+export function objectOf(schema: SchemaName, rows?: RowsOf): ResponseShape {
+  return { data: 'object', schema, ...(rows && { rows }) }
+}
+
+/** Returns the shape of a plain text. */
+export function textOf(schema: SchemaName): ResponseShape {
+  return { data: 'text', schema }
+}
+
+/** Returns the shape of the same collection over all agents: each item names its agent. */
+export function ofEachAgent(shape: ResponseShape): ResponseShape {
+  return { ...shape, adds: 'agent_id' }
+}
+
+/** A sentence for people. */
+export const message: ResponseShape = { data: 'message', schema: 'Message' }
+
+/** `{msg, affected_agents}`, with `failed_ids` if some agents failed. */
+export const affected: ResponseShape = { data: 'affected', schema: 'AffectedAgents' }
+
+export const scanTimes = objectOf('ScanTimes')
+
+/** Every endpoint that accepts JSON also accepts a form: the user interface and the example scripts send forms. */
+export const fieldTypes = ['application/json', 'application/x-www-form-urlencoded'] as const
+
+/** A list is an array in JSON and a text with commas in a form. */
+export const agentIdList: Field = {
+  type: 'strings',
+  kind: 'array_numbers',
+  role: 'agent ids',
+  required: 604,
+  canonical: 'agentIds',
+}

@@ -1,10 +1,101 @@
+/** Records of the cluster, and of facts and operations of a node: `/manager/…` and its twin `/cluster/:node_id/…`. */
 import type { ConditionalTags, Endpoint, Tag } from './endpoint.ts'
-import { deletePath, failingSelect, filter, hiddenQ, list, readPath, writePath } from './schemas/params.ts'
-import { collectionOf, objectOf, textOf } from './schemas/responses.ts'
-import { cacheIn, neverStale } from './schemas/targets.ts'
+import { read, write } from './record.ts'
+import {
+  deletePath,
+  failingSelect,
+  filter,
+  hiddenQ,
+  hiddenSelect,
+  list,
+  readPath,
+  select,
+  writePath,
+} from './schemas/params.ts'
+import {
+  cacheIn,
+  collectionOf,
+  everyNode,
+  master,
+  masterItself,
+  neverStale,
+  objectOf,
+  staleWhileHot,
+  textOf,
+} from './schemas/shared.ts'
 import { isOfNode, readTwins, severalNodes, writeTwins } from './schemas/twins.ts'
 
-/** Records of facts and operations of a node: `/manager/…` and its twin `/cluster/:node_id/…`. */
+const section = 'Cluster-only endpoints'
+/** Clients decide by it which nodes are ready. */
+const statusOfNow = staleWhileHot(cacheIn('cluster', 'cluster'))
+const reading = { section, permission: 'cluster:read', target: master, cache: statusOfNow } as const
+
+export const cluster: readonly Endpoint[] = [
+  read('/cluster/config', 'Cluster configuration', {
+    ...reading,
+    target: masterItself,
+    secret: 'always',
+    response: objectOf('ClusterConfiguration'),
+    cache: { never: 'contains the cluster key' },
+  }),
+  read('/cluster/status', 'Is the cluster enabled and running?', {
+    ...reading,
+    response: objectOf('ClusterStatus'),
+    priority: 'health',
+  }),
+  read('/cluster/healthcheck', 'Health of the nodes', {
+    ...reading,
+    query: { node: { ...filter('names', 'node-name filter'), note: 'an unknown name gives an empty list' } },
+    response: objectOf('ClusterHealth'),
+    priority: 'health',
+  }),
+  read('/cluster/node', 'The node that answers: the master', {
+    ...reading,
+    target: masterItself,
+    response: objectOf('LocalNode'),
+    priority: 'health',
+  }),
+  read('/cluster/nodes', 'Connected nodes', {
+    ...reading,
+    query: {
+      ...list,
+      q: hiddenQ,
+      type: {
+        ...filter('alphanumeric', 'node type filter'),
+        default: 'all',
+        allowed: ['master', 'worker', 'all'],
+        note: 'other values give 1728',
+      },
+      select,
+    },
+    response: collectionOf('Node'),
+    cache: statusOfNow,
+    snapshot: 'nodes',
+    listsNodes: ['limit', 'sort'],
+  }),
+  read('/cluster/nodes/:node_name', 'One node', {
+    ...reading,
+    params: { node_name: filter('names', 'node name') },
+    query: { select: { ...hiddenSelect, note: 'no effect', selectsNothing: true } },
+    response: objectOf('Node'),
+  }),
+  read('/cluster/configuration/validation', 'Is the configuration of all nodes valid?', {
+    ...reading,
+    section: 'Manager and cluster nodes',
+    // Clients restart all nodes if the verdict is OK, so a missing node must fail the request.
+    target: everyNode('verdict', 'fail'),
+    response: objectOf('ValidationResult'),
+    cache: neverStale(cacheIn('validation', 'validation')),
+    slow: true,
+  }),
+  write('PUT', '/cluster/restart', 'Restart all nodes', {
+    section,
+    permission: 'cluster:restart',
+    target: everyNode('message', 'fail'),
+    invalidates: ['node:*', 'collection:nodes', 'cluster', 'validation', 'agent:*', 'collection:agents'],
+    slow: true,
+  }),
+]
 
 const permission = 'manager:read'
 /** Settings contain the cluster key, keys of third parties and credentials of modules. */
@@ -14,13 +105,13 @@ const settings = { secret: 'possible', cache: { never: 'settings may contain key
 const ignoredNumber = { ...filter('numbers', 'no effect'), beyondSeed: true } as const
 
 /** Clients decide by it whether the manager is ready. */
-const statusOfNow = { isStatus: true, priority: 'health' } as const
+const watched = { isStatus: true, priority: 'health' } as const
 
 const mixed = { isMixedByCluster: true } as const
 
 const facts = [
   { part: 'info', summary: 'Basic information', response: objectOf('ManagerInfo') },
-  { part: 'status', summary: 'Status of the daemons', response: objectOf('DaemonStatus'), ...statusOfNow },
+  { part: 'status', summary: 'Status of the daemons', response: objectOf('DaemonStatus'), ...watched },
   { part: 'logs/summary', summary: 'Log entries counted by tag', response: objectOf('LogSummary') },
   { part: 'stats/hourly', summary: 'Averages of each hour', response: objectOf('HourlyAverages') },
   { part: 'stats/weekly', summary: 'Averages of each hour of the week', response: objectOf('WeeklyAverages') },

@@ -1,7 +1,89 @@
-/** Parameters that several operations of the newer contract take. */
-import type { Param } from '../endpoint.ts'
+/** What the records of the newer contract share: how records, parameters and bodies are built, and common parameters. */
+import type {
+  Body,
+  Field,
+  NewerRows,
+  NodeTarget,
+  Param,
+  PassesOnTo,
+  ReadEndpoint,
+  ResponseShape,
+  WriteEndpoint,
+  WriteMethod,
+} from '../endpoint.ts'
 import type { Release } from '../newer/translation.ts'
-import { bool, integer, list, oneOf, param, required, since, text, wordOf } from './values.ts'
+import { complete, type OwnParams } from '../record.ts'
+import { bool, integer, list, oneOf, since, text, type Value, wordOf } from './value.ts'
+
+/** Fields that a record may omit. */
+type Omitted = 'contract' | 'method' | 'path' | 'summary' | 'params' | 'query' | 'strictQuery' | 'secret' | 'response'
+type Facts<E extends ReadEndpoint | WriteEndpoint, Path extends string> = Omit<E, Omitted | 'newer'> &
+  Partial<Pick<E, 'query' | 'secret' | 'response'>> &
+  OwnParams<Path, keyof typeof pathParams>
+
+const ITEMS: ResponseShape = { data: 'items', schema: 'NewerItem' }
+const defaults = { contract: 'newer', strictQuery: true, response: ITEMS } as const
+
+/** Returns the frozen record of a read. `snapshot`: of its cache policy. */
+export function read<const Path extends string>(
+  path: Path,
+  summary: string,
+  facts: Facts<ReadEndpoint, Path> & { readonly snapshot?: NewerRows },
+): ReadEndpoint {
+  return complete({ ...defaults, method: 'GET', path, summary, ...facts }, pathParams) as ReadEndpoint
+}
+
+/** Returns the frozen record of a write. */
+export function write<const Path extends string>(
+  method: WriteMethod,
+  path: Path,
+  summary: string,
+  facts: Facts<WriteEndpoint, Path>,
+): WriteEndpoint {
+  return complete({ ...defaults, method, path, summary, ...facts }, pathParams) as WriteEndpoint
+}
+
+/** The master answers, or passes the call on. A worker passes each call on to the master. */
+export function master(passesOnTo?: PassesOnTo): NodeTarget {
+  return { kind: 'master', through: 'any', ...(passesOnTo && { passesOnTo }) }
+}
+
+/** Returns a parameter of path or query. */
+export function param(role: string, value: Value): Param {
+  return { kind: 'described', role, value, ...(value.default !== undefined && { default: value.default }) }
+}
+
+/** Returns a parameter without which the manager refuses the request. */
+export function required(role: string, value: Value): Param {
+  return { ...param(role, value), required: 604 }
+}
+
+/** The type of a field in the words of the classic contract. The newer one is validated by `value`. */
+const FIELD_TYPES: Readonly<Record<Value['type'], Field['type']>> = {
+  string: 'string',
+  boolean: 'boolean',
+  integer: 'integer',
+  number: 'integer',
+  array: 'strings',
+  object: 'string',
+}
+
+/** Returns a JSON body with these members. A name with `?` may be missing. `open`: other members are valid too. */
+export function json(members: Readonly<Record<string, Value>>, { open }: { readonly open?: true } = {}): Body {
+  const fields = Object.entries(members).map(([name, value]): [string, Field] => {
+    const isOptional = name.endsWith('?')
+    return [
+      name.replace('?', ''),
+      { type: FIELD_TYPES[value.type], role: '', value, ...(!isOptional && { required: 604 }) },
+    ]
+  })
+  return { kind: 'fields', types: ['application/json'], fields: Object.fromEntries(fields), ...(open && { open }) }
+}
+
+/** Returns a body that is a file. */
+export function file(type: 'application/xml' | 'application/octet-stream'): Body {
+  return { kind: 'upload', types: [type], wrongType: 607 }
+}
 
 /** `0001` is agent 001 too. */
 const agentId: Param = { ...param('id of the agent', text('numbers', { minLength: 3 })), canonical: 'agentId' }
