@@ -8,7 +8,7 @@ import type { EdgeRead, Handler } from '../core/request.ts'
 import { timeLimitOf } from '../core/timing.ts'
 import { traced } from '../core/traced.ts'
 import { createAgentOwners } from '../join/agent-owners.ts'
-import { ownRowsOfNodes, rowsThroughMaster } from '../join/all-agents-modes.ts'
+import { readFromOwners, readThroughMaster } from '../join/all-agents.ts'
 import { cutPages, forwardToOwner } from '../join/forward-to-owner.ts'
 import { joinCollections } from '../join/join-collections.ts'
 import { joinValidations, joinVerdicts, joinWrites } from '../join/join-results.ts'
@@ -66,7 +66,7 @@ export function buildNodeStages(
       const kind = () => kindOf(view)
       const parts = { ...common, forward: forwardOne, endpoints }
       const joinsPorts = { ...common, limits, catalogue, onJoin: emit.join }
-      const joinedThroughMaster = joinCollections(joinsPorts, rowsThroughMaster)
+      const joinedThroughMaster = joinCollections(joinsPorts, readThroughMaster)
       const handlers: Readonly<Record<ClusterKind['name'], MultiNodeHandlers>> = {
         manager: {
           forwardToOwner: cutPages(forwardOne),
@@ -76,7 +76,7 @@ export function buildNodeStages(
         },
         edge: {
           forwardToOwner: cutPages(traced('owner', forwardToOwner(parts))),
-          joinCollections: joinCollections(joinsPorts, ownRowsOfNodes),
+          joinCollections: joinCollections(joinsPorts, readFromOwners),
           joinVerdicts: joinVerdicts(parts),
           joinWrites: joinWrites(parts),
         },

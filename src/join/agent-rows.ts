@@ -9,7 +9,6 @@ import { compileProjection, flattenRow } from '../query/select.ts'
 import type { DatabaseSource } from '../query/sources.ts'
 import type { Row } from '../query/value.ts'
 import { printRows } from '../rows/rows.ts'
-import type { AgentCalls, AllAgentsMode } from './all-agents-modes.ts'
 import {
   checkTotal,
   type JoinedRead,
@@ -43,14 +42,20 @@ const AGENT_REMOVED = 1701
 export interface AgentRowsRead {
   readonly read: JoinedRead
   readonly kind: AgentRowsKind
-  readonly mode: AllAgentsMode
+}
+
+/** How agents are asked one by one: how many nodes at once, and how many agents of each. */
+export interface AgentCalls {
+  readonly nodes: number
+  readonly perNode: number
+  extentOf(agent: OwnedAgent): EdgeRead['extent']
 }
 
 /** Fetches the rows of these agents. Failures are recorded in the report under the node of the agent. */
 export async function readAgentRows(
   all: AgentRowsRead,
   agents: readonly OwnedAgent[],
-  calls = all.mode.calls,
+  calls: AgentCalls,
 ): Promise<readonly NodeRows[]> {
   const { read, kind } = all
   const { report } = read
@@ -62,7 +67,7 @@ export async function readAgentRows(
     // Also stops the other calls of this read.
     checkTotal(read, total)
     if (failuresOf(node) >= MAX_FAILURES_PER_NODE) return undefined
-    const result = timeoutError(read) ?? (await fetchAgent(all, agent))
+    const result = timeoutError(read) ?? (await fetchAgent(all, agent, calls.extentOf(agent)))
     failures.set(node, failuresOf(node) + failureWeight(result))
     if (isNodeRows(result)) total += result.total
     return result
@@ -123,10 +128,11 @@ function isSingleRow(result: FetchResult): result is SingleRow {
   return 'row' in result
 }
 
-async function fetchAgent({ read, kind, mode }: AgentRowsRead, agent: OwnedAgent): Promise<FetchResult> {
-  const { request, fetchPart, fanOut } = read
-  const { id, node } = agent
-  const extent = mode.extentOf(agent)
+async function fetchAgent(
+  { read: { request, fetchPart, fanOut }, kind }: AgentRowsRead,
+  { id, node }: OwnedAgent,
+  extent: EdgeRead['extent'],
+): Promise<FetchResult> {
   const part: EdgeRead = { ...request, extent, endpoint: kind.endpoint, params: { agent_id: id }, query: {} }
   // A call that hangs must leave time for the agents behind it.
   const deadline = Math.min(fanOut.deadline, performance.now() + (fanOut.deadline - fanOut.startedAt) / 4)

@@ -5,55 +5,61 @@
  */
 import type { Endpoint, ReadEndpoint } from '../catalogue/endpoint.ts'
 import type { EdgeResponse } from '../core/response.ts'
+import { withTimeout } from '../core/timing.ts'
 import { traceAsync } from '../core/traced.ts'
 import { sources } from '../query/sources.ts'
-import { type AgentRowsKind, type AgentRowsRead, readAgentRows, TIMED_OUT } from './agent-rows.ts'
-import type { AllAgentsMode, CreateAllAgentsMode } from './all-agents-modes.ts'
+import { agentIdsOf } from '../rows/rows.ts'
+import { type AgentCalls, type AgentRowsKind, type AgentRowsRead, readAgentRows, TIMED_OUT } from './agent-rows.ts'
 import { checkTotal, type JoinedRead, pageWindowOf, selectWithSortFields, TooManyRowsError } from './joined-read.ts'
-import { type FirstPage, type NodeRows, readFirstPage } from './node-pages.ts'
-import type { PartError } from './node-part.ts'
-import { type ContentByNode, type LoadedAgents, loadAgents, type NodeContent } from './read-agents.ts'
+import { type FirstPage, isWholeCluster, type NodeRows, nodeRowsOf, readFirstPage } from './node-pages.ts'
+import { createPartError, type PartError } from './node-part.ts'
+import { MANAGER_AGENT_ID } from './owner-lookup.ts'
+import { type ContentByNode, type LoadedAgents, loadAgents, type NodeContent, type ReadAgents } from './read-agents.ts'
 import { createAllRowsResponse, mergeCollection } from './rules/collection.ts'
+
+interface AllAgentsRead extends AgentRowsRead {
+  /** The owner table, which is read while the nodes are asked for their pages. */
+  readonly loading: Promise<LoadedAgents>
+}
+
+/** Reads the rows of all agents as a distribution mode needs it. Failures are recorded in the report. */
+export type ReadAllAgents = (all: AllAgentsRead) => Promise<readonly NodeRows[]>
 
 /** `ofAgent`: the endpoint for the same rows of one agent. */
 export async function joinAllAgents(
   read: JoinedRead,
   ofAgent: ReadEndpoint,
-  createMode: CreateAllAgentsMode,
+  readRows: ReadAllAgents,
 ): Promise<EdgeResponse> {
-  try {
-    return await joinRows(read, ofAgent, createMode(read))
-  } catch (error) {
-    if (!(error instanceof TooManyRowsError)) throw error
-    // The total shows that the rows are not all rows.
-    return createAllRowsResponse({ chunks: [], total: error.total }, read.report)
-  }
-}
-
-async function joinRows(read: JoinedRead, ofAgent: ReadEndpoint, mode: AllAgentsMode): Promise<EdgeResponse> {
   const { request, isSnapshot, ports, report } = read
   const kind = kindOf(request.endpoint, ofAgent)
   const loading = loadAgents(read)
   // If the client leaves, no code below may await this promise. Mark the rejection as handled.
   loading.catch(() => undefined)
-  const rows = await readRows({ read, kind, loading, mode })
-  const { error } = await loading
-  const master = ports.view.master().name
-  // Without the owners it is unknown which rows are missing.
-  if (error !== undefined && report.errorsOf(master).length === 0) report.addError(master, error)
-  const { drop } = selectWithSortFields(request.query, kind.source)
-  const { target } = request.endpoint
-  const { defaultSort, ...unsorted } = kind.source
-  const options = {
-    sort: request.query.sort,
-    // Rows of a snapshot have the order that rows with equal sort fields have in a page.
-    source: isSnapshot ? unsorted : kind.source,
-    ...pageWindowOf(request),
-    ...(drop && { drop }),
-    inParts: isSnapshot,
-    whenPartial: target.kind === 'everyNode' ? target.whenPartial : 'label',
+  try {
+    const rows = await readRows({ read, kind, loading })
+    const { error } = await loading
+    const master = ports.view.master().name
+    // Without the owners it is unknown which rows are missing.
+    if (error !== undefined && report.errorsOf(master).length === 0) report.addError(master, error)
+    const { drop } = selectWithSortFields(request.query, kind.source)
+    const { target } = request.endpoint
+    const { defaultSort, ...unsorted } = kind.source
+    const options = {
+      sort: request.query.sort,
+      // Rows of a snapshot have the order that rows with equal sort fields have in a page.
+      source: isSnapshot ? unsorted : kind.source,
+      ...pageWindowOf(request),
+      ...(drop && { drop }),
+      inParts: isSnapshot,
+      whenPartial: target.kind === 'everyNode' ? target.whenPartial : 'label',
+    }
+    return await traceAsync(request.trace, 'merge', () => mergeCollection(rows, options, report))
+  } catch (error) {
+    if (!(error instanceof TooManyRowsError)) throw error
+    // The total shows that the rows are not all rows.
+    return createAllRowsResponse({ chunks: [], total: error.total }, report)
   }
-  return traceAsync(request.trace, 'merge', () => mergeCollection(rows, options, report))
 }
 
 function kindOf({ response: { rows } }: Endpoint, ofAgent: ReadEndpoint): AgentRowsKind {
@@ -62,64 +68,157 @@ function kindOf({ response: { rows } }: Endpoint, ofAgent: ReadEndpoint): AgentR
   return { source, endpoint: ofAgent, isSingleObject: ofAgent.response.data === 'object' }
 }
 
-interface AllAgentsRead extends AgentRowsRead {
-  readonly loading: Promise<LoadedAgents>
+/** Rows of named agents are read from these agents only. */
+function namesAgents({ request }: JoinedRead): boolean {
+  return request.query.agent_id !== undefined
 }
 
-/** Nodes are read independently of each other: one that hangs must not take the time of the others. */
-async function readRows(all: AllAgentsRead): Promise<readonly NodeRows[]> {
-  const { loading, mode } = all
-  const contents: ContentByNode = new Map(
-    await Promise.all(mode.nodes.map(async (node) => [node, await readNode(all, node)] as const)),
-  )
+/**
+ * Concurrent calls for agents to each node in mode `edge`, and to the master in mode `manager`. A node takes four by
+ * default; half of them stay free for other requests.
+ */
+const CONCURRENT_CALLS = 2
+
+const CALLS_TO_OWNERS: AgentCalls = {
+  nodes: Number.POSITIVE_INFINITY,
+  perNode: CONCURRENT_CALLS,
+  extentOf: ({ id, node }) => (id === MANAGER_AGENT_ID ? { node } : 'whole'),
+}
+
+/**
+ * Mode `edge`: each node returns the rows of its own agents. Nodes are read independently of each other: one that hangs
+ * must not take the time of the others.
+ */
+export const readFromOwners: ReadAllAgents = async (all) => {
+  const { read, loading } = all
+  const nodes = read.ports.view.nodes().map(({ name }) => name)
+  const readOrReport = async (node: string): Promise<readonly [string, NodeContent]> => {
+    const content = await readNode(all, node)
+    if (!('code' in content)) return [node, content]
+    read.report.addError(node, content)
+    return [node, { rows: [] }]
+  }
+  const contents: ContentByNode = new Map(await Promise.all(nodes.map(readOrReport)))
   const { agents } = await loading
   if (agents === undefined) return [...contents.values()].flatMap(({ rows }) => rows)
-  mode.afterNodes?.(agents)
+  agents.reportUnreachable((node) => nodes.includes(node))
   const rows = await Promise.all(
     [...contents].map(async ([node, content]) =>
-      agents.hasRowsOfOthers(node, contents) ? readAgentRows(all, agents.of(node)) : content.rows,
+      agents.hasRowsOfOthers(node, contents) ? readAgentRows(all, agents.of(node), CALLS_TO_OWNERS) : content.rows,
     ),
   )
-  return [...rows.flat(), ...(await readAgentRows(all, agents.missingIn(contents)))]
+  return [...rows.flat(), ...(await readAgentRows(all, agents.missingIn(contents), CALLS_TO_OWNERS))]
 }
 
-async function readNode(all: AllAgentsRead, node: string): Promise<NodeContent> {
-  const { read, loading, mode } = all
-  const fail = (error: PartError): NodeContent => {
-    read.report.addError(node, error)
-    return { rows: [] }
-  }
-  const namesAgents = read.request.query.agent_id !== undefined
-  const { first, error: pageError } =
-    namesAgents || (await mode.skipsPage?.(node, loading)) ? {} : await readPage(all, node)
-  if (pageError && mode.survives?.(pageError) !== true) return fail(pageError)
-  if (first !== undefined) {
-    const { agents } = await loading
-    const ids = (agents && mode.checkedOn?.(first.page)) ?? []
-    const checked = await agents?.checkPage(ids, node)
-    if (checked && 'code' in checked) return fail(checked)
-    const rows = checked?.isOwn === false ? undefined : mode.rowsOf(first, node, agents)
-    if (rows !== undefined) return { rows: [rows], ...(agents !== undefined && { ids }) }
-  }
+async function readNode(all: AllAgentsRead, node: string): Promise<NodeContent | PartError> {
+  const { read, loading } = all
+  const isSkipped = namesAgents(read) || (await ifReady(loading))?.agents?.exceedsList(node) === true
+  const content = isSkipped ? undefined : await readPage(all, node)
+  if (content !== undefined) return content
   const { agents, error } = await loading
-  if (agents === undefined) return fail(pageError ?? error)
-  const owned = mode.agentsOf(node, agents)
-  const fault = owned.length > 0 ? await mode.findFault?.(node) : undefined
-  if (fault) return fail(fault)
-  mode.beforeAgents?.(agents)
-  const rows = await readAgentRows(all, owned, pageError?.code === TIMED_OUT ? mode.callsAfterTimeout : undefined)
-  mode.reportMissing?.(agents, rows, first)
-  return { rows, ids: owned.map(({ id }) => id) }
+  if (agents === undefined) return error
+  const owned = agents.of(node)
+  const fault = isSkipped && owned.length > 0 ? await findFault(read, node) : undefined
+  if (fault !== undefined) return fault
+  return { rows: await readAgentRows(all, owned, CALLS_TO_OWNERS), ids: owned.map(({ id }) => id) }
 }
 
+/** Returns undefined if the page has not all rows of the agents of the node, or rows of other agents. */
 async function readPage(
-  { read, kind, mode }: AllAgentsRead,
+  { read, kind, loading }: AllAgentsRead,
   node: string,
-): Promise<{ readonly first?: FirstPage; readonly error?: PartError }> {
-  const first = await readFirstPage(read, kind.source, node, mode.pageDeadline)
-  if (first.page === undefined) return first
-  const error = await mode.findFault?.(node)
-  if (error !== undefined) return { error }
-  checkTotal(read, first.page.total)
-  return { first }
+): Promise<NodeContent | PartError | undefined> {
+  const { page, isWhole, error } = await readFirstPage(read, kind.source, node)
+  if (page === undefined) return error
+  const fault = await findFault(read, node)
+  if (fault !== undefined) return fault
+  checkTotal(read, page.total)
+  const { agents } = await loading
+  if (agents === undefined) return isWhole ? { rows: [nodeRowsOf(node, page)] } : undefined
+  // Agent `000` of each node is the node itself.
+  const ids = agentIdsOf(page).filter((id) => id !== MANAGER_AGENT_ID)
+  const checked = await agents.checkPage(ids, node)
+  if ('code' in checked) return checked
+  if (!checked.isOwn || !isWhole || agents.exceedsList(node)) return undefined
+  return { rows: [nodeRowsOf(node, page)], ids }
+}
+
+/** Resolves to undefined if the owners are not available without waiting for I/O. */
+function ifReady(loading: Promise<LoadedAgents>): Promise<LoadedAgents | undefined> {
+  const later = new Promise<undefined>((resolve) => {
+    setImmediate(resolve, undefined)
+  })
+  return Promise.race([loading, later])
+}
+
+/** Returns the error of a node whose rows are not its own only, because it distributes requests itself. */
+async function findFault({ request, ports, fanOut }: JoinedRead, node: string): Promise<PartError | undefined> {
+  const asked = ports.isDistributing(node, request.caller.credentials)
+  const isDistributing = await withTimeout(asked, fanOut.deadline - performance.now(), false)
+  return isDistributing ? createPartError(937, ` (${node})`) : undefined
+}
+
+/** Codes with which the cluster fails as a whole because of one node; other nodes may respond for their agents. */
+const WHOLE_CLUSTER_ERRORS: ReadonlySet<number> = new Set([
+  922, 1000, 1017, 3000, 3009, 3016, 3018, 3020, 3021, 3022, 3023,
+])
+/** The share of the time that the page of the master may take; the rest is for single agents. */
+const MASTER_PAGE_SHARE = 0.5
+
+/** The master passes calls to a node one by one: a second one for a node that hangs would take the place of others. */
+const CALLS_TO_MASTER: AgentCalls = { nodes: CONCURRENT_CALLS, perNode: 1, extentOf: () => 'whole' }
+/** A node hangs: concurrent calls to it would take the time of calls to others. */
+const CALLS_AFTER_TIMEOUT: AgentCalls = { ...CALLS_TO_MASTER, nodes: 1 }
+
+/**
+ * Mode `manager`: the cluster joins by itself, but correctly on its first page only. The page of the master is used if it
+ * is complete. If it is not, or if the cluster fails as a whole, agents are asked one by one.
+ */
+export const readThroughMaster: ReadAllAgents = async (all) => {
+  const { read, kind, loading } = all
+  const { request, report, fanOut } = read
+  const node = read.ports.view.master().name
+  const first = namesAgents(read)
+    ? undefined
+    : await readFirstPage(read, kind.source, node, fanOut.deadlineAt(MASTER_PAGE_SHARE))
+  const pageError = first?.error
+  const fail = (error: PartError) => {
+    report.addError(node, error)
+    return []
+  }
+  if (pageError !== undefined && !WHOLE_CLUSTER_ERRORS.has(pageError.code)) return fail(pageError)
+  if (first?.page !== undefined) checkTotal(read, first.page.total)
+  const { agents, error } = await loading
+  if (first?.page !== undefined && !agents?.exceedsList() && isWholeCluster(first, request)) {
+    // Only the manager could tell which rows of agent `000` are of which node, so no node name is added.
+    return [{ node, total: first.count, rows: first.page, isSorted: false }]
+  }
+  if (agents === undefined) return fail(pageError ?? error)
+  // The manager passes calls on to all nodes, whether the edge has addresses of them or not.
+  agents.reportUnreachable(() => true)
+  const calls = pageError?.code === TIMED_OUT ? CALLS_AFTER_TIMEOUT : CALLS_TO_MASTER
+  const rows = await readAgentRows(all, agents.inOrder(node), calls)
+  if (agents.isRequested(MANAGER_AGENT_ID)) reportRowsOfWorkers(read, agents, rows, first?.page)
+  return rows
+}
+
+/**
+ * Reports the workers whose own rows are missing: agent `000` of a worker is the worker itself, but through the master
+ * that id has the rows of the master only. The total of the master's page can show that the workers have none.
+ */
+function reportRowsOfWorkers(
+  { ports, report }: JoinedRead,
+  agents: ReadAgents,
+  rows: readonly NodeRows[],
+  page: FirstPage['page'] | undefined,
+): void {
+  const master = ports.view.master().name
+  const totalOf = (some: readonly NodeRows[]) => some.reduce((sum, { total }) => sum + total, 0)
+  const { nodes, hasUnknown } = agents.owners()
+  // If the node of some agent is unknown, the manager asks itself twice.
+  const ofMaster = hasUnknown ? totalOf(rows.filter(({ node }) => node === master)) : 0
+  if (page?.total === totalOf(rows) + ofMaster) return
+  for (const node of new Set([...ports.view.nodes().map(({ name }) => name), ...nodes])) {
+    if (node !== master && report.errorsOf(node).length === 0) report.addError(node, createPartError(935, ''))
+  }
 }

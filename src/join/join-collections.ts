@@ -2,8 +2,7 @@
 import type { Endpoint, ReadEndpoint } from '../catalogue/endpoint.ts'
 import type { EdgeRead, Handler } from '../core/request.ts'
 import { CollectionError } from '../query/request.ts'
-import { joinAllAgents } from './all-agents.ts'
-import type { CreateAllAgentsMode } from './all-agents-modes.ts'
+import { joinAllAgents, type ReadAllAgents } from './all-agents.ts'
 import { type JoinCollectionsPorts, type JoinedRead, startJoinedRead } from './joined-read.ts'
 import { refuseRequest } from './rules/collection.ts'
 import { joinSeveralNodes } from './several-nodes.ts'
@@ -11,18 +10,18 @@ import { joinSeveralNodes } from './several-nodes.ts'
 export type { JoinCollectionsPorts } from './joined-read.ts'
 
 /**
- * Returns the handler. `createMode`: how the rows of all agents are read. Responses have a `clusterStatus`; if nodes are
+ * Returns the handler. `readAllAgents`: how the rows of all agents are read. Responses have a `clusterStatus`; if nodes are
  * missing, they are `partial` and name them in `failed_nodes`. If all nodes fail, it rejects with the error of the first one.
  * It also rejects when the client leaves.
  */
-export function joinCollections(ports: JoinCollectionsPorts, createMode: CreateAllAgentsMode): Handler<EdgeRead> {
+export function joinCollections(ports: JoinCollectionsPorts, readAllAgents: ReadAllAgents): Handler<EdgeRead> {
   const partEndpoints = findPartEndpoints(ports.catalogue)
   return async (request) => {
     const read = startJoinedRead(request, ports)
     try {
       const part = partEndpointOf(request.endpoint, partEndpoints)
       const isOfNodes = request.endpoint.target.kind === 'severalNodes'
-      const response = await (isOfNodes ? joinSeveralNodes(read, part) : joinAllAgents(read, part, createMode))
+      const response = await (isOfNodes ? joinSeveralNodes(read, part) : joinAllAgents(read, part, readAllAgents))
       emitJoinEvent(read)
       return response
     } catch (error) {

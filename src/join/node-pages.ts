@@ -104,6 +104,7 @@ export interface FirstPage {
   readonly count: number
   /** Whether these are all rows that the node counts. */
   readonly isWhole: boolean
+  readonly error?: never
 }
 
 /** Fetches up to 1,000 rows of a node without a sort, so that all sorts and pages share the cached part. */
@@ -112,7 +113,7 @@ export async function readFirstPage(
   source: DatabaseSource,
   node: string,
   deadline?: number,
-): Promise<FirstPage | { readonly page?: never; readonly error: PartError }> {
+): Promise<FirstPage | { readonly page?: never; readonly isWhole?: never; readonly error: PartError }> {
   const { select } = selectWithSortFields(request.query, source)
   const query = {
     ...omitParameters(request.query, 'offset', 'sort', 'select', 'agent_id'),
@@ -139,7 +140,7 @@ export async function readFirstPage(
  * of some agent is unknown. A page that is not full has all rows whatever its total says, because a node whose rows do
  * not fit fills a page. The exception are rows of a few selected fields: many of them may be equal, and dropped.
  */
-export function isWholeCluster({ page, count, isWhole }: Omit<FirstPage, 'agentIds'>, { query }: EdgeRead): boolean {
+export function isWholeCluster({ page, count, isWhole }: FirstPage, { query }: EdgeRead): boolean {
   return isWhole || (count < MAX_LIMIT && (page.total <= MAX_LIMIT || query.select === undefined))
 }
 

@@ -8,7 +8,7 @@ import {
   type Handler,
   nodeOf,
 } from '../../../src/core/request.ts'
-import { ownRowsOfNodes } from '../../../src/join/all-agents-modes.ts'
+import { readFromOwners } from '../../../src/join/all-agents.ts'
 import { joinCollections } from '../../../src/join/join-collections.ts'
 import { joinVerdicts, joinWrites } from '../../../src/join/join-results.ts'
 import { bodyOf, edgeRequest, fields, success } from '../../support/edge-requests.ts'
@@ -113,7 +113,7 @@ for (const seed of [1, 2]) {
         catalogue,
         limits,
       },
-      ownRowsOfNodes,
+      readFromOwners,
     )
     const all = sorted(rows)
     for (const offset of [0, Math.floor(random() * ELEMENTS), ELEMENTS - 500, ELEMENTS + 1]) {

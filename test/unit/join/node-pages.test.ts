@@ -3,7 +3,7 @@ import { catalogue } from '../../../src/catalogue/index.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
-import { ownRowsOfNodes } from '../../../src/join/all-agents-modes.ts'
+import { readFromOwners } from '../../../src/join/all-agents.ts'
 import { joinCollections } from '../../../src/join/join-collections.ts'
 import { isWholeCluster } from '../../../src/join/node-pages.ts'
 import { bodyOf, edgeRequest, jsonResponse, success } from '../../support/edge-requests.ts'
@@ -63,7 +63,7 @@ function nodes(respondTo: RespondTo = () => undefined) {
       catalogue,
       limits: () => ({ timeout: 20_000, slowTimeout: 20_000 }),
     },
-    ownRowsOfNodes,
+    readFromOwners,
   )
   const logs = (query: EdgeRequest['query']) =>
     read(edgeRequest('GET /cluster/:node_ids/logs', { params: { node_ids: '*' }, query }))
