@@ -1,21 +1,15 @@
 /** The envelope of the manager's responses, and what a response or an error of the nodes means for cache and audit. */
 import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
-import { type ByteRange, EnvelopeScan } from './envelope-scan.ts'
+import { type ByteRange, type EnvelopeMembers, scan, scanInTurns } from './envelope-scan.ts'
 import { EdgeError } from './errors.ts'
 import { OPEN, skipSpace, valueIn } from './json-scan.ts'
 import type { EdgeResponse, EnvelopeResponse, MadeOfParts, Origin, RowRanges, StorableOrigin } from './response.ts'
-import { waitForJsonTurn } from './turns.ts'
 
 /** The error number of an envelope, or why the bytes are not one. */
 export type Envelope =
   | { readonly ok: true; readonly error: number; readonly rows?: RowRanges }
   | { readonly ok: false; readonly reason: string }
-
-/** Bytes that are checked in one turn of the event loop. Hostile ones, of brackets alone, take about two milliseconds. */
-const BYTES_PER_PIECE = 64 * 1024
-/** The cost of checking a body, in proportion to parsing it. */
-const CHECK_COST = 1 / 3
 
 /**
  * Checks that the bytes are one complete response of a manager: a JSON object with `error` and `data` or `message`.
@@ -24,20 +18,12 @@ const CHECK_COST = 1 / 3
  * `rowsName`: the list in `data` whose rows are found.
  */
 export async function readEnvelopeInTurns(bytes: Buffer, rowsName?: string): Promise<Envelope> {
-  if (!isUtf8(bytes)) return invalid('not UTF-8')
-  const scan = new EnvelopeScan(bytes, rowsName)
-  for (let rest = bytes.length; ; rest -= BYTES_PER_PIECE) {
-    await waitForJsonTurn(Math.min(rest, BYTES_PER_PIECE) * CHECK_COST)
-    if (scan.advance(BYTES_PER_PIECE)) return resultOf(scan, bytes)
-  }
+  return isUtf8(bytes) ? resultOf(await scanInTurns(bytes, rowsName), bytes) : invalid('not UTF-8')
 }
 
 /** As `readEnvelopeInTurns`, at once: for bodies that were checked before. */
 export function readEnvelope(bytes: Buffer): Envelope {
-  if (!isUtf8(bytes)) return invalid('not UTF-8')
-  const scan = new EnvelopeScan(bytes)
-  scan.advance(Number.POSITIVE_INFINITY)
-  return resultOf(scan, bytes)
+  return isUtf8(bytes) ? resultOf(scan(bytes), bytes) : invalid('not UTF-8')
 }
 
 /** A list of `data` with one page of rows, in the bytes of a response. */
@@ -54,17 +40,16 @@ export async function findListInTurns(
   rowsName: string,
   totalName: string,
 ): Promise<ListedRows | undefined> {
-  const scan = new EnvelopeScan(bytes, rowsName)
-  do await waitForJsonTurn(BYTES_PER_PIECE * CHECK_COST)
-  while (!scan.advance(BYTES_PER_PIECE))
-  const totalAt = scan.dataMembers.get(totalName)
+  const found = await scanInTurns(bytes, rowsName)
+  const totalAt = found?.dataMembers.get(totalName)
   const total = totalAt && countAt(bytes, totalAt)
-  if (scan.rows === undefined || totalAt === undefined || total === undefined) return undefined
-  return { rows: scan.rows, total, totalAt }
+  if (found?.rows === undefined || totalAt === undefined || total === undefined) return undefined
+  return { rows: found.rows, total, totalAt }
 }
 
-function resultOf({ outcome, members, dataMembers, doubled, rows }: EnvelopeScan, bytes: Buffer): Envelope {
-  if (outcome === 'invalid') return invalid('not JSON')
+function resultOf(found: EnvelopeMembers | undefined, bytes: Buffer): Envelope {
+  if (found === undefined) return invalid('not JSON')
+  const { members, dataMembers, doubled, rows } = found
   if (bytes[skipSpace(bytes, 0)] !== OPEN) return invalid('not an object')
   if (doubled !== undefined) return invalid(`the member ${doubled} twice`)
   const parsed = (range: ByteRange | undefined) => range && valueIn(bytes, range.from, range.to)?.value

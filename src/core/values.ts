@@ -106,3 +106,33 @@ function dottedQuad([, high = '', low = '']: RegExpExecArray): string {
   const bits = Number.parseInt(high, 16) * 0x1_0000 + Number.parseInt(low, 16)
   return [24, 16, 8, 0].map((shift) => (bits >>> shift) & 0xff).join('.')
 }
+
+const INITIAL_LENGTH = 64
+
+/** A list of numbers from 0 to 2³² − 1, with four bytes for each. */
+export class Numbers {
+  #numbers = new Uint32Array(INITIAL_LENGTH)
+  #length = 0
+
+  push(number: number): void {
+    if (this.#length === this.#numbers.length) {
+      const numbers = new Uint32Array(2 * this.#length)
+      numbers.set(this.#numbers)
+      this.#numbers = numbers
+    }
+    this.#numbers[this.#length] = number
+    this.#length += 1
+  }
+
+  get length(): number {
+    return this.#length
+  }
+
+  at(place: number): number {
+    return this.#numbers[place] ?? 0
+  }
+
+  toArray(): Uint32Array {
+    return this.#numbers.slice(0, this.#length)
+  }
+}

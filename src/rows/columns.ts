@@ -3,6 +3,7 @@
  * once, and then rows are placed by the ranks of their values.
  */
 import { inTurns, selectFirst, waitForTurn } from '../core/turns.ts'
+import { Numbers } from '../core/values.ts'
 import type { Predicate } from '../query/condition.ts'
 import type { SortField } from '../query/order.ts'
 import { compareSortValues, type Element, type SortValue } from '../query/value.ts'
@@ -139,36 +140,6 @@ export interface Column {
   readonly values: readonly unknown[]
   /** For each row, the place of its value in `values`. */
   readonly codes: Uint32Array
-}
-
-const INITIAL_LENGTH = 64
-
-/** A list of numbers from 0 to 2³² − 1, with four bytes for each. */
-export class Numbers {
-  #numbers = new Uint32Array(INITIAL_LENGTH)
-  #length = 0
-
-  push(number: number): void {
-    if (this.#length === this.#numbers.length) {
-      const numbers = new Uint32Array(2 * this.#length)
-      numbers.set(this.#numbers)
-      this.#numbers = numbers
-    }
-    this.#numbers[this.#length] = number
-    this.#length += 1
-  }
-
-  get length(): number {
-    return this.#length
-  }
-
-  at(place: number): number {
-    return this.#numbers[place] ?? 0
-  }
-
-  toArray(): Uint32Array {
-    return this.#numbers.slice(0, this.#length)
-  }
 }
 
 /** After this number of rows, a column whose values are mostly different stores each value of each row. */

@@ -1,10 +1,11 @@
 /** The rows of a snapshot as queries need them: columns, and the text of each row. */
 import { inTurns, waitForJsonTurn, waitForTurn } from '../core/turns.ts'
+import { Numbers } from '../core/values.ts'
 import type { CollectionRequest } from '../query/request.ts'
 import { compileProjection, flattenRow, splitNestedName } from '../query/select.ts'
 import type { Source } from '../query/sources.ts'
 import { type Element, fieldValue, type Row } from '../query/value.ts'
-import { type Column, ColumnBuilder, Numbers } from './columns.ts'
+import { type Column, ColumnBuilder } from './columns.ts'
 import { createCollectionBody, frameOf, type PageFrame } from './page-writer.ts'
 import { pickMembers } from './pick-members.ts'
 import { Table } from './table.ts'

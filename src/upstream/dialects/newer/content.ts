@@ -1,6 +1,6 @@
 /** Reads the bodies of the newer layout as foreign input, in turns of the event loop, their rows some at a time. */
 import type { Readable } from 'node:stream'
-import { EnvelopeScan } from '../../../core/envelope-scan.ts'
+import { scanInTurns } from '../../../core/envelope-scan.ts'
 import { COMMA, OPEN, OPEN_LIST } from '../../../core/json-scan.ts'
 import type { NodeResponse } from '../../../core/node-call.ts'
 import { waitForJsonTurn } from '../../../core/turns.ts'
@@ -158,14 +158,10 @@ const MAX_VALUES = 50_000
 
 /** Returns the object, or the reason why the body is not readable. */
 async function parseInTurns(body: Buffer): Promise<object | string> {
-  const scan = new EnvelopeScan(body, 'affected_items')
-  for (let rest = body.length; ; rest -= BYTES_PER_PIECE) {
-    await waitForJsonTurn(Math.min(rest, BYTES_PER_PIECE) * SCAN_COST)
-    if (scan.advance(BYTES_PER_PIECE)) break
-  }
-  if (scan.outcome === 'invalid') return 'not JSON'
-  if (scan.doubled !== undefined) return `the member ${scan.doubled} twice`
-  const { rows } = scan
+  const found = await scanInTurns(body, 'affected_items')
+  if (found === undefined) return 'not JSON'
+  const { doubled, rows } = found
+  if (doubled !== undefined) return `the member ${doubled} twice`
   if (rows !== undefined && rows.ranges.length > 2 * MAX_ROWS) return `more than ${MAX_ROWS} rows`
   const rest = rows === undefined ? body : Buffer.concat([body.subarray(0, rows.from), body.subarray(rows.to)])
   if (await isCostly(rest)) return 'too many values'
