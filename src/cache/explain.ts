@@ -7,7 +7,7 @@ import type { Caller, EdgeRead } from '../core/request.ts'
 import type { CacheIndex, EntryContents, Lookup } from '../core/response.ts'
 import { encodedSizes } from '../core/stored-forms.ts'
 import { type CacheTarget, type ResolveTarget, SNAPSHOT_MARK } from './key.ts'
-import { needsResponse, parseTag, patternOf } from './policy.ts'
+import { needsResponse, patternOf } from './policy.ts'
 
 export interface ExplainPorts {
   readonly resolveTarget: ResolveTarget
@@ -156,8 +156,7 @@ function invalidatingWrites(catalogue: readonly Endpoint[], tags: readonly Tag[]
 
   /** Whether some values make one of the tags from the template. */
   function matchesTags(template: Tag): boolean {
-    const parts = parseTag(template)
-    const pattern = patternOf(parts, needsResponse(parts) ? '.+' : '[^*]+')
+    const pattern = patternOf(template, needsResponse(template) ? '.+' : '[^*]+')
     return tags.some((tag) => new RegExp(`^${pattern}$`).test(tag))
   }
 

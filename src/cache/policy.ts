@@ -87,8 +87,9 @@ function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]
   return a < b ? -1 : 1
 }
 
-/** Plain text of a tag template, or a place in the request or response that a value is taken from. */
-type TemplatePart = string | { readonly from: string; readonly name: string }
+/** A place in a template, in the request or response that a value is taken from, with the text around it. */
+const FIRST_PLACE = /^([^{]*)\{([^}]*)\}(.*)$/s
+const EACH_PLACE = /\{[^}]*\}/g
 
 interface TemplateValues {
   readonly request: EdgeRequest
@@ -102,20 +103,17 @@ interface TemplateValues {
  * `DELETE /cache` uses.
  */
 function compileReadTags(
-  policy: Extract<CachePolicy, { tags: readonly Tag[] }>,
+  { tags, group }: Extract<CachePolicy, { tags: readonly Tag[] }>,
   name: string,
 ): CompiledPolicy['tagsOf'] {
-  const templates = policy.tags.map(parseTag)
-  const families = templates
-    .filter((parts) => !parts.every(isText))
-    .map((parts) => parts.map((part) => (isText(part) ? part : '*')).join(''))
-  const fixed = ['cache', `cache:${policy.group}`, endpointTag(name), ...families]
+  const families = tags.filter((tag) => tag.includes('{')).map((tag) => tag.replaceAll(EACH_PLACE, '*'))
+  const fixed = ['cache', `cache:${group}`, endpointTag(name), ...families]
   return (request, master) => {
     const node = nodeOf(request)
     // The part of one node in a joined response is data of that node, not of the master.
     const values = { request, master: node ?? master }
     const nodeTags = node === undefined ? [] : [`node:${node}`, 'node:*']
-    return [...new Set([...fixed, ...templates.flatMap((parts) => expand(parts, values)), ...nodeTags])]
+    return [...new Set([...fixed, ...tags.flatMap((tag) => expand(tag, values)), ...nodeTags])]
   }
 }
 
@@ -123,84 +121,67 @@ export type InvalidatedTags = ReturnType<typeof invalidatedTags>
 
 /** Returns the tags that a write invalidates; `master` is the name of the master node. */
 export function invalidatedTags(record: WriteEndpoint, request: EdgeWrite, master: string) {
-  const templates = record.invalidates.flatMap((entry) => applicableTags(entry, request)).map(parseTag)
-  const expandAll = (chosen: readonly (readonly TemplatePart[])[], data?: unknown) => [
-    ...new Set(chosen.flatMap((parts) => expand(parts, { request, master, data }))),
-  ]
-  const needingResponse = templates.filter(needsResponse)
+  const templates = record.invalidates.flatMap((entry) => applicableTags(entry, request))
+  const tagsOf = (isOfResponse: boolean, data?: unknown) => {
+    const chosen = templates.filter((template) => needsResponse(template) === isOfResponse)
+    return [...new Set(chosen.flatMap((template) => expand(template, { request, master, data })))]
+  }
   return {
     /** Known before the request is sent to a node. */
-    fromRequest: expandAll(templates.filter((parts) => !needsResponse(parts))),
+    fromRequest: tagsOf(false),
     /** Named by the response. Without `data`, or without the named field in it, the wildcard of the family. */
-    fromResponse: (data?: unknown) => expandAll(needingResponse, data),
+    fromResponse: (data?: unknown) => tagsOf(true, data),
   }
 }
 
 /** Returns the name of the write lock of a request; several values make one name. */
 export function lockNameOf(template: Tag, request: EdgeWrite, master: string): string {
-  return expand(parseTag(template), { request, master }).join(' ')
+  return expand(template, { request, master }).join(' ')
 }
 
 function applicableTags(entry: Tag | ConditionalTags, request: EdgeWrite): readonly Tag[] {
   if (typeof entry === 'string') return [entry]
   const pattern = new RegExp(entry.matches)
-  const values = valuesOf(parsePlace(entry.value), { request, master: '' }, false)
+  const values = valuesOf(entry.value, { request, master: '' }, false)
   return values.some((value) => pattern.test(value)) ? entry.tags : []
 }
 
-/** Parses a template such as `agent:{body.ids}`. Values are never parsed, so braces in them have no meaning. */
-export function parseTag(tag: Tag): readonly TemplatePart[] {
-  const pieces = tag.split(/(\{[^}]*\})/).filter((piece) => piece !== '')
-  return pieces.map((piece) => (piece.startsWith('{') ? parsePlace(piece.slice(1, -1)) : piece))
-}
-
 /** Returns the pattern of the tags that a template makes, where `anyValue` is the pattern of its values. */
-export function patternOf(parts: readonly TemplatePart[], anyValue: string): string {
-  return parts.map((part) => (isText(part) ? part.replaceAll(/\W/g, '\\$&') : anyValue)).join('')
+export function patternOf(template: Tag, anyValue: string): string {
+  const texts = template.split(EACH_PLACE)
+  return texts.map((text) => text.replaceAll(/\W/g, '\\$&')).join(anyValue)
 }
 
-/**
- * `body.ids` is the field `ids` of the body, `agent_id` is in the path, `master` is the name of the master node, `caller` that of
- * the user.
- */
-function parsePlace(place: string): Exclude<TemplatePart, string> {
-  if (place === 'master' || place === 'caller') return { from: place, name: '' }
-  const dot = place.indexOf('.')
-  return dot < 0 ? { from: 'path', name: place } : { from: place.slice(0, dot), name: place.slice(dot + 1) }
-}
-
-function isText(part: TemplatePart): part is string {
-  return typeof part === 'string'
-}
-
-export function needsResponse(parts: readonly TemplatePart[]): boolean {
-  return parts.some((part) => !isText(part) && part.from === 'answer')
+export function needsResponse(template: Tag): boolean {
+  return template.includes('{answer.')
 }
 
 /** A place with more values is expanded to the wildcard of the family: one tag instead of thousands. */
 const MAX_VALUES_PER_PLACE = 50
 
-/** Returns one tag for each value of a place, none if there is no value. */
-function expand(parts: readonly TemplatePart[], values: TemplateValues): readonly Tag[] {
-  return parts.reduce<readonly string[]>(
-    (prefixes, part) => {
-      const found = isText(part) ? [part] : valuesOf(part, values, true)
-      const suffixes = found.length > MAX_VALUES_PER_PLACE ? ['*'] : found
-      return prefixes.flatMap((prefix) => suffixes.map((suffix) => prefix + suffix))
-    },
-    [''],
-  )
+/**
+ * Returns one tag for each value of a place, none if there is no value. Values are never parsed, so braces in them have no
+ * meaning.
+ */
+function expand(template: Tag, values: TemplateValues): readonly Tag[] {
+  const [, before = '', place, after = ''] = FIRST_PLACE.exec(template) ?? []
+  if (place === undefined) return [template]
+  const found = valuesOf(place, values, true)
+  const chosen = found.length > MAX_VALUES_PER_PLACE ? ['*'] : found
+  const endings = expand(after, values)
+  return chosen.flatMap((value) => endings.map((ending) => before + value + ending))
 }
 
-/** `isList`: commas in a query value separate values, as the manager parses it. */
-function valuesOf(
-  { from, name }: Exclude<TemplatePart, string>,
-  { request, master, data }: TemplateValues,
-  isList: boolean,
-): readonly string[] {
-  if (from === 'master') return [master]
-  if (from === 'caller') return [request.caller.name]
-  if (from === 'path') return textsOf(ownField(request.params, name))
+/**
+ * `body.ids` is the field `ids` of the body, `agent_id` is in the path, `master` is the name of the master node, `caller` that of
+ * the user. `isList`: commas in a query value separate values, as the manager parses it.
+ */
+function valuesOf(place: string, { request, master, data }: TemplateValues, isList: boolean): readonly string[] {
+  if (place === 'master') return [master]
+  if (place === 'caller') return [request.caller.name]
+  const dot = place.indexOf('.')
+  const [from, name] = [place.slice(0, Math.max(0, dot)), place.slice(dot + 1)]
+  if (from === '') return textsOf(ownField(request.params, name))
   if (from === 'body') return textsOf(ownField(fieldsOf(request), name))
   if (from === 'answer') return responseValues(ownField(data, name))
   return textsOf(ownField(request.query, name)).flatMap((text) => (isList ? text.split(',') : [text]))

@@ -14,7 +14,7 @@ import type { CacheIndex } from '../core/response.ts'
 import { compareTexts, inTurns, selectFirst } from '../core/turns.ts'
 import { type ExplainPorts, snapshotKeyOf } from './explain.ts'
 import { type LifetimesOf, staleTimesOf } from './lifetimes.ts'
-import { type CompiledPolicy, compilePolicy, parseTag, patternOf } from './policy.ts'
+import { type CompiledPolicy, compilePolicy, patternOf } from './policy.ts'
 import { endpointTag } from './stores/epochs.ts'
 import { staleBound } from './stores/local-entries.ts'
 
@@ -180,5 +180,5 @@ function patternsOf(record: Endpoint): readonly string[] {
   const policy = compilePolicy(record)
   if (typeof policy === 'string' || !('cache' in record) || 'never' in record.cache) return []
   const named = ['cache', `cache:${policy.group}`, endpointTag(policy.name), ...record.cache.tags, 'node:{path}']
-  return named.map((tag) => patternOf(parseTag(tag), '.+'))
+  return named.map((tag) => patternOf(tag, '.+'))
 }
