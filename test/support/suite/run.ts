@@ -27,7 +27,7 @@ const COMPILED = '.tests'
 const SEMI_SPACE_MB = 64
 
 /** Each worker takes up to a gigabyte of memory. */
-const MAX_FILES = 10
+const MAX_FILES = 8
 const TIMES_FILE = 'test/support/suite/times.json'
 
 /** Enough for sockets and children on busy cores. */

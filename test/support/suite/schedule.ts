@@ -21,8 +21,6 @@ export interface Schedule {
 const UNKNOWN = [1, 1] as const
 /** A file that waits for seconds needs a core for some moments. */
 const MIN_CORES_OF_FILE = 0.1
-/** What the files that run at the same time need on average, per core: their waits do not coincide. */
-const LOAD_PER_CORE = 1.1
 
 /** Returns the files in the order of their start: those that take longest first, so that none runs alone at the end. */
 export function startOrder(files: readonly string[], times: TimesOfFiles): string[] {
@@ -43,7 +41,7 @@ export function createSchedule({ times, maxFiles, cores = availableParallelism()
   }
   const fits = (file: string) => {
     const load = [...running, file].reduce((sum, each) => sum + coresOf(each), 0)
-    return running.size === 0 || load <= cores * LOAD_PER_CORE
+    return running.size === 0 || load <= cores
   }
   const startNext = () => {
     while (running.size < maxFiles) {

@@ -131,10 +131,10 @@ async function runFile({ path, name, timeoutMs, closeTimeoutMs }: FileToRun): Pr
   const state = processState()
   const resources = process.getActiveResourcesInfo()
   const options: TestOptions = { name, cb: () => import(pathToFileURL(path).href) }
+  // A test derives the name of its folder of fixtures from the script. The first files of two workers must not share one.
+  process.argv[1] = path
   const root = new Test(options)
   running.root = root
-  // tap derives the names of folders of fixtures from the script.
-  process.argv[1] = path
   const ended = new Promise<void>((resolve) => root.on('end', () => resolve()))
   const output = reportInBatches()
   root.on('data', output.write)

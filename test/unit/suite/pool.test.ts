@@ -33,6 +33,7 @@ const FILES: Readonly<Record<string, string>> = {
   'hangs.mjs':
     "import { createServer } from 'node:net'\nt.teardown(() => server.close())\nconst server = createServer().listen(0)\nt.test('g', () => new Promise(() => {}))",
   'blocks.mjs': "t.test('h', async () => {\n  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)\n})",
+  'has-folder.mjs': "t.test('k', async (t) => t.ok(true))\nt.match(t.testdirName, /has-folder/)",
   'passes-at-end.mjs':
     "t.test('i', async (t) => {\n  t.equal(process.env.CHANGED, undefined)\n  t.pass('after all others')\n})",
 }
@@ -60,7 +61,7 @@ t.test('each file has its own result', { timeout: 120_000 }, async (t) => {
   const sections = new Map(report.split(/^# Subtest: /m).map((text) => [text.split('\n')[0] ?? '', text]))
   const sectionOf = (name: string) => sections.get(name) ?? `no section ${name} in ${report}`
   for (const name of Object.keys(FILES)) {
-    const isOk = name.startsWith('passes')
+    const isOk = /^(passes|has)/.test(name)
     t.match(
       sectionOf(name),
       new RegExp(`^${isOk ? 'ok' : 'not ok'} \\d+ - ${name}`, 'm'),

@@ -4,9 +4,9 @@ import { timesToRecord } from '../../support/suite/costs.ts'
 import { createSchedule, startOrder, type TimesOfFiles } from '../../support/suite/schedule.ts'
 
 const times: TimesOfFiles = {
-  'busy-1': [10, 10],
-  'busy-2': [9, 9],
-  'busy-3': [8, 8],
+  'busy-1': [20, 17.5],
+  'busy-2': [10, 8.75],
+  'busy-3': [8, 7],
   'waits-1': [60, 1],
   'waits-2': [50, 1],
   'waits-3': [40, 1],
