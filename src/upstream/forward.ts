@@ -9,9 +9,15 @@ import { actsAsItself, type EdgeRequest, type Handler } from '../core/request.ts
 import type { EdgeResponse } from '../core/response.ts'
 import { type TimeLimits, timeLimitOf } from '../core/timing.ts'
 import { traceSync } from '../core/traced.ts'
-import { classic } from './dialects/classic.ts'
-import { type Answer, type Dialect, type DialectResult, type DialectTools, layoutRules } from './dialects/dialect.ts'
-import { NO_MASTER, UNKNOWN_NODE } from './dialects/newer/codes.ts'
+import {
+  type Answer,
+  classic,
+  type Dialect,
+  type DialectResult,
+  type DialectTools,
+  layoutRules,
+} from './dialects/dialect.ts'
+import { NO_MASTER, UNKNOWN_NODE } from './dialects/newer/content.ts'
 import { newer } from './dialects/newer/index.ts'
 import { newerContract, refused } from './dialects/newer-contract.ts'
 import type { Candidate, KindOf } from './kinds/index.ts'

@@ -249,7 +249,7 @@ export interface FieldRule {
   readonly dropped?: true
 }
 
-/** How a value is converted; each word is a function in `dialects/newer/values.ts`. */
+/** How a value is converted; each word is a function in `dialects/newer/rows.ts`. */
 export type ValueRule =
   | 'date'
   | 'slashedDate'

@@ -19,7 +19,7 @@ import { PROBLEM_TYPE } from '../../core/response.ts'
 import { ownField, ownText, parseJson } from '../../core/values.ts'
 import { dataIn } from '../probes.ts'
 import { createNeededRead, fillPath } from './dialect.ts'
-import { ALL_FAILED, NO_AGENT, NO_SUCH_NODE, PERMISSION_DENIED, SOME_FAILED, UNKNOWN_NODE } from './newer/codes.ts'
+import { ALL_FAILED, NO_AGENT, NO_SUCH_NODE, PERMISSION_DENIED, SOME_FAILED, UNKNOWN_NODE } from './newer/content.ts'
 import { formatQuery, MAX_IDS, MAX_LIST_BYTES } from './newer/conversation.ts'
 
 /** A call for a request: what differs from the request itself. */

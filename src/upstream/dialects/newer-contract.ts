@@ -24,8 +24,7 @@ import {
   type TranslatedResponse,
 } from './dialect.ts'
 import { answerWithoutLost, type ChangedCall } from './lost-nodes.ts'
-import { SOME_FAILED, UNKNOWN_NODE } from './newer/codes.ts'
-import { agentsWithoutDatabase, readContent } from './newer/content.ts'
+import { agentsWithoutDatabase, readContent, SOME_FAILED, UNKNOWN_NODE } from './newer/content.ts'
 import { ALL_ROWS, CONNECTED_AGENTS, checkRequestLine, formatQuery, MAX_LIST_BYTES } from './newer/conversation.ts'
 import { minorOf } from './newer/index.ts'
 

@@ -11,16 +11,21 @@ import { envelopeOf } from '../../../core/envelope.ts'
 import type { NodeResponse } from '../../../core/node-call.ts'
 import { OF_NODE } from '../../../core/response.ts'
 import { ownEntry } from '../../../core/values.ts'
-import { pickFields } from '../../../query/select.ts'
-import type { Row } from '../../../query/value.ts'
+import { collect, matchRows } from '../../../query/collect.ts'
+import { type CollectionPage, DEFAULT_LIMIT, MAX_LIMIT, parseCollectionRequest } from '../../../query/request.ts'
+import { flattenRow, nestRow, pickFields } from '../../../query/select.ts'
+import { type Source, sources } from '../../../query/sources.ts'
+import { type Element, fieldValue, type Row } from '../../../query/value.ts'
 import type { Answer } from '../dialect.ts'
 import { listOf } from './build-call.ts'
-import { type ByEdge, collectionOf, oneOf } from './collections.ts'
 import type { Problem, Success } from './content.ts'
-import { type Conversation, NO_ROWS, type Reply, UnreadableReplyError } from './conversation.ts'
+import { type Conversation, NO_ROWS, type Reply, unreadable } from './conversation.ts'
 import { type ClassicError, errorOf, errorOfProblem, meaningOf, RefusedError } from './errors.ts'
 import { createRowConverter } from './rows.ts'
 import { shapes } from './shapes.ts'
+
+/** The parameters that the edge evaluates; `undefined`: the node has evaluated all. */
+type ByEdge = Readonly<Record<string, string>> | undefined
 
 /**
  * Returns the answer of a reply. `byEdge`: parameters that the edge evaluates over the rows. Throws RefusedError and
@@ -50,16 +55,16 @@ export function answerOf(conversation: Conversation, reply: Reply, byEdge?: ByEd
 /** The kinds of responses that are made of `affected_items`. */
 const KINDS_OF_ITEMS: ReadonlySet<ResponseRule['kind']> = new Set(['collection', 'one', 'array', 'keyed', 'affected'])
 
-/** Throws UnreadableReplyError if the response lacks what the classic one is made of. */
+/** Throws EndedError if the response lacks what the classic one is made of. */
 function checkData(
   { translation: { response: rule } }: Conversation,
   response: NodeResponse,
   { data, items }: Success,
 ): void {
   if (rule.kind === 'object' && (typeof data !== 'object' || data === null)) {
-    throw new UnreadableReplyError(response, 'no data')
+    throw unreadable(response, 'no data')
   }
-  if (KINDS_OF_ITEMS.has(rule.kind) && items === undefined) throw new UnreadableReplyError(response, NO_ROWS)
+  if (KINDS_OF_ITEMS.has(rule.kind) && items === undefined) throw unreadable(response, NO_ROWS)
 }
 
 /** Asks the node as often as the request needs. Throws what `Conversation.send` throws, ClassicFault and EdgeError. */
@@ -140,6 +145,75 @@ export function dataOf(
   }
 }
 
+/** Returns `{items, totalItems}`. Throws RefusedError and CollectionError. */
+function collectionOf(
+  conversation: Conversation,
+  rows: readonly unknown[],
+  total: number,
+  rule: Extract<ResponseRule, { kind: 'collection' }>,
+  byEdge: ByEdge,
+): unknown {
+  const { value } = rule
+  const items = value === undefined ? rows : rows.flatMap((row) => fieldValue(row as Row, value) ?? [])
+  const { select, ...evaluated } = byEdge ?? {}
+  const cut = cutOf(conversation, rule.rows?.source, true)
+  if (byEdge === undefined) return { items: items.map(cut), totalItems: rule.countsPage ? items.length : total }
+  const page = collectByEdge(items as readonly Element[], evaluated, rule.rows?.source)
+  return { items: page.items.map(cut), totalItems: page.totalItems }
+}
+
+/** Filters, sorts and pages rows as a node of the classic layout. Throws CollectionError. */
+export function collectByEdge(
+  rows: readonly Element[],
+  query: Readonly<Record<string, string>>,
+  sourceName: string | undefined,
+): CollectionPage {
+  const source: Source = ownEntry<Source>(sources, sourceName ?? '') ?? { engine: 'array' }
+  const request = parseCollectionRequest(query, new Date())
+  const { offset = 0, limit = DEFAULT_LIMIT } = request
+  if (limit <= MAX_LIMIT) return collect(rows, request, source)
+  // The edge itself reads more rows at once than a client may.
+  const found = matchRows(rows, request, source)
+  return { items: found.slice(offset, offset + limit), totalItems: found.length }
+}
+
+/** Returns the only row, or a field of it. Throws RefusedError. `isEmpty`: no row is no error. */
+function oneOf(
+  conversation: Conversation,
+  rows: readonly unknown[],
+  { rows: rule, equal, field, missing }: Extract<ResponseRule, { kind: 'one' }>,
+  isEmpty: boolean,
+): unknown {
+  const wanted = Object.entries(equal ?? {}).map(([name, value]) => [name, conversation.fill(value)] as const)
+  const found = rows.find((row) => wanted.every(([name, value]) => (row as Row)[name] === value))
+  if (found === undefined && typeof missing === 'number' && !isEmpty) throw new RefusedError(missing)
+  const row = found === undefined ? {} : cutOf(conversation, rule?.source, false)(found)
+  return field === undefined ? row : (row as Row)[field]
+}
+
+/**
+ * Returns the function that cuts a classic row to the selected fields. The node adds some that identify the row, and so does
+ * the classic layout in some collections.
+ */
+function cutOf(
+  { request, translation }: Conversation,
+  source: string | undefined,
+  isCollection: boolean,
+): (row: unknown) => unknown {
+  const { as, ignored } = translation.call.params?.select ?? {}
+  const select = as !== undefined || ignored === true ? undefined : request.query.select
+  if (select === undefined) return (row) => row
+  const rows = ownEntry<Source>(sources, source ?? '')
+  const always = isCollection && rows?.engine === 'database' ? (rows.alwaysSelected ?? []) : []
+  const names = [...new Set([...always, ...select.split(',')])]
+  const isNested = rows?.engine === 'database' && rows.nested
+  return (row) => {
+    if (typeof row !== 'object' || row === null) return row
+    // Such rows are nested in both layouts, but their fields have flat names in classic parameters.
+    return isNested ? nestRow(pickFields(flattenRow(row as Row), names)) : pickFields(row as Row, names)
+  }
+}
+
 function textOf(
   { request }: Conversation,
   { text, variants = [] }: Extract<ResponseRule, { kind: 'text' }>,
@@ -171,7 +245,10 @@ function affectedOf(conversation: Conversation, { items = [], failed }: Success,
     if (meaning === 'success') affected.push(...ids)
     if (meaning === 'success' || meaning === 'empty') continue
     const classic = meaning === 'failedItems' ? code : meaning
-    for (const id of ids) failures.push({ id, listed: listed(conversation, rule, classic, { id, code, message }) })
+    for (const id of ids) {
+      const failure = { id, error: itemError(conversation, classic, { id, code, message }) }
+      failures.push({ id, listed: rule.failed === 'ids' ? id : failure })
+    }
   }
   const isNone = affected.length === 0 && failures.length === 0
   if (isNone && typeof rule.none === 'number') throw new RefusedError(rule.none)
@@ -183,7 +260,11 @@ function affectedOf(conversation: Conversation, { items = [], failed }: Success,
     ...(failures.length > 0 && {
       failed_ids: failures.sort((a, b) => placeOf(a.id) - placeOf(b.id)).map((failure) => failure.listed),
     }),
-    ...(rule.totals && totalsOf(conversation, affected.length, failures.length)),
+    ...(rule.totals && {
+      older_than: conversation.fill('{query.older_than|7d}'),
+      total_affected_agents: affected.length,
+      ...(failures.length > 0 && { total_failed_ids: failures.length }),
+    }),
   }
 }
 
@@ -193,22 +274,10 @@ interface FailedItem {
   readonly message: string
 }
 
-function listed(conversation: Conversation, rule: AffectedRule, meaning: number, item: FailedItem): unknown {
-  return rule.failed === 'ids' ? item.id : { id: item.id, error: itemError(conversation, meaning, item) }
-}
-
 /** Returns the place of an id in the list of the request. Without a list the order of the node stays. */
 function placesIn(conversation: Conversation): (id: string) => number {
   const places = new Map(listOf(conversation)?.map((id, place) => [id, place]))
   return (id) => places.get(id) ?? 0
-}
-
-function totalsOf(conversation: Conversation, affected: number, failed: number): object {
-  return {
-    older_than: conversation.fill('{query.older_than|7d}'),
-    total_affected_agents: affected,
-    ...(failed > 0 && { total_failed_ids: failed }),
-  }
 }
 
 /** Returns the error of a failed item, with the detail that only the texts of items have. */

@@ -12,7 +12,7 @@ import { parseSort } from '../../../query/order.ts'
 import { formatBody } from '../dialect.ts'
 import { ALL_ROWS, type Conversation, chunksOf, type NewerCall } from './conversation.ts'
 import { RefusedError } from './errors.ts'
-import { newerName, renameInSelect, renameInSort, translateQ, wordOf } from './field-names.ts'
+import { newerName, renameInSelect, renameInSort, translateQ, wordOf } from './rows.ts'
 
 export interface Question {
   readonly call: NewerCall
@@ -60,7 +60,7 @@ export function buildCall(conversation: Conversation): Question {
   }
   if (needsEdge && Object.hasOwn(endpoint.query, 'limit') && !rules.limit?.byEdge) parameters.limit = ALL_ROWS
   if (!needsEdge && template.order !== undefined) parameters.sort = withTies(parameters.sort, template.order)
-  if (request.waitForComplete && !template.endless) parameters.wait_for_complete = 'true'
+  if (!template.endless) Object.assign(parameters, conversation.waiting)
   const body = createBody(conversation, template.body)
   const call: NewerCall = {
     method: template.method ?? endpoint.method,

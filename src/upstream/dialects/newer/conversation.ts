@@ -5,7 +5,7 @@ import type { NodeCall, NodeFailure, NodeResponse, PassedOnTo } from '../../../c
 import { type EdgeRequest, nodeOf } from '../../../core/request.ts'
 import { ownEntry } from '../../../core/values.ts'
 import type { Candidate } from '../../kinds/index.ts'
-import { createNodeCall, type DialectTools, encode, fillPath, layoutRules } from '../dialect.ts'
+import { createNodeCall, type DialectResult, type DialectTools, encode, fillPath, layoutRules } from '../dialect.ts'
 import { type Content, isUnknownCall, readContent, type Success } from './content.ts'
 
 /** A call of the newer layout, with values that are not encoded. */
@@ -25,15 +25,29 @@ export interface Reply {
   readonly content: Content
 }
 
-/** A call failed: the whole request fails as the call did. */
-export class CallFailedError extends Error {
-  readonly failure: NodeFailure
+/**
+ * A call failed, or its response is not one of the API: this is the result of the whole request. `sent`: the node may have
+ * done what the call asks for.
+ */
+export class EndedError extends Error {
+  readonly result: DialectResult
+  readonly sent: boolean
 
-  constructor(failure: NodeFailure) {
-    super(failure.detail)
-    this.name = 'CallFailedError'
-    this.failure = failure
+  constructor(result: DialectResult, reason: string, sent: boolean) {
+    super(reason)
+    this.name = 'EndedError'
+    this.result = result
+    this.sent = sent
   }
+}
+
+function failed(failure: NodeFailure): EndedError {
+  return new EndedError(failure, failure.detail, failure.sent)
+}
+
+/** Returns the error for a response whose body is not one of the API. */
+export function unreadable(response: NodeResponse, reason: string): EndedError {
+  return new EndedError({ ok: true, response, translated: { ok: false, reason } }, reason, true)
 }
 
 /** The node has not done what a plan needs: what it answered is the answer to the request. */
@@ -51,17 +65,6 @@ export class NotDoneError extends Error {
 export function successOf(reply: Reply): Success {
   if (reply.content.kind !== 'success') throw new NotDoneError(reply)
   return reply.content
-}
-
-/** The body of a response is not one of the API. */
-export class UnreadableReplyError extends Error {
-  readonly response: NodeResponse
-
-  constructor(response: NodeResponse, reason: string) {
-    super(reason)
-    this.name = 'UnreadableReplyError'
-    this.response = response
-  }
 }
 
 export class Conversation {
@@ -134,13 +137,18 @@ export class Conversation {
     return perMinute === 0 ? Number.POSITIVE_INFINITY : Math.floor(perMinute / 2)
   }
 
+  /** The parameter with which a node has no time limit of its own, if the request has it. */
+  get waiting(): NewerCall['query'] {
+    return this.request.waitForComplete ? { wait_for_complete: 'true' } : {}
+  }
+
   /** Milliseconds that are left for all further calls. */
   get remaining(): number {
     return this.#end - performance.now()
   }
 
   /**
-   * Throws `CallFailedError` if the limit per minute of the node does not permit this number of reads in the remaining time.
+   * Throws `EndedError` if the limit per minute of the node does not permit this number of reads in the remaining time.
    * To be called before a read that needs several calls: without the last one, the others would be wasted.
    */
   checkRoom(calls: number): void {
@@ -149,15 +157,20 @@ export class Conversation {
     if (wait === 0 || (wait <= this.remaining && Number.isFinite(wait))) return
     const detail = `limit of calls per minute: no room for ${calls} calls`
     const retryAfter = Number.isFinite(wait) ? Math.ceil(wait / 1000) : MINUTE_SECONDS
-    throw new CallFailedError({ ok: false, node, fault: 'overloaded', sent: false, detail, retryAfter })
+    throw failed({ ok: false, node, fault: 'overloaded', sent: false, detail, retryAfter })
   }
 
-  /** Sends a call. Throws `CallFailedError` and `UnreadableReplyError`. */
+  /** Sends a call. Throws `EndedError`. */
   async send(call: NewerCall): Promise<Reply> {
     const response = await this.#call(call, call.isFile ? 'text' : 'bytes')
     const content = await readContent(response)
     this.#isUnknownCall = typeof content === 'object' && isUnknownCall(content)
     return typeof content === 'string' ? this.#failUnread(call, response, content) : { response, content }
+  }
+
+  /** Sends a read of one path. Throws as `send` does. */
+  get(path: string, query: NewerCall['query'] = {}): Promise<Reply> {
+    return this.send({ method: 'GET', path, query })
   }
 
   /** Sends a read of rows. A success without a list of rows is unreadable: it is not the same as no rows. */
@@ -174,19 +187,19 @@ export class Conversation {
   }
 
   #failUnread({ method }: NewerCall, response: NodeResponse, reason: string): never {
-    if (!this.#isReadBefore(method)) throw new UnreadableReplyError(response, reason)
-    throw new CallFailedError({ ok: false, node: this.node, fault: 'unreadable', sent: false, detail: reason })
+    if (!this.#isReadBefore(method)) throw unreadable(response, reason)
+    throw failed({ ok: false, node: this.node, fault: 'unreadable', sent: false, detail: reason })
   }
 
-  /** Sends a call whose response may be a stream, the bytes of a file. Throws `CallFailedError`. */
+  /** Sends a call whose response may be a stream, the bytes of a file. Throws `EndedError`. */
   open(call: NewerCall): Promise<NodeResponse> {
     return this.#call(call, 'stream')
   }
 
-  /** Reads a response that is no stream. Throws `UnreadableReplyError`. */
+  /** Reads a response that is no stream. Throws `EndedError`. */
   async read(response: NodeResponse): Promise<Reply> {
     const content = await readContent(response)
-    if (typeof content === 'string') throw new UnreadableReplyError(response, content)
+    if (typeof content === 'string') throw unreadable(response, content)
     return { response, content }
   }
 
@@ -210,7 +223,7 @@ export class Conversation {
         passedOnTo: this.#passedOnTo(path),
       }),
     )
-    if (!result.ok) throw new CallFailedError(this.#isReadBefore(method) ? { ...result, sent: false } : result)
+    if (!result.ok) throw failed(this.#isReadBefore(method) ? { ...result, sent: false } : result)
     return result.response
   }
 

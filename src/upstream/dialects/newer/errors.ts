@@ -6,8 +6,7 @@ import type { ErrorRule, NoError } from '../../../catalogue/newer/translation.ts
 import { type Kind, kinds } from '../../../catalogue/schemas/kinds.ts'
 import { type ErrorCode, errorTable } from '../../../core/errors.ts'
 import { ownEntry } from '../../../core/values.ts'
-import { NO_DATABASE, NO_SUCH_NODE, PERMISSION_DENIED, UNKNOWN_NODE } from './codes.ts'
-import type { Problem } from './content.ts'
+import { NO_DATABASE, NO_SUCH_NODE, PERMISSION_DENIED, type Problem, UNKNOWN_NODE } from './content.ts'
 import type { Conversation } from './conversation.ts'
 
 /**

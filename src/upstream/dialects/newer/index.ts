@@ -13,15 +13,12 @@ import { type Source, sources } from '../../../query/sources.ts'
 import type { Row } from '../../../query/value.ts'
 import type { Dialect, DialectResult } from '../dialect.ts'
 import { answerError, answerOf, type RunPlan } from './answer.ts'
-import { CallFailedError, Conversation, NotDoneError, UnreadableReplyError } from './conversation.ts'
+import { Conversation, EndedError, NotDoneError } from './conversation.ts'
 import { RefusedError } from './errors.ts'
 import { allAgents } from './plans/all-agents.ts'
-import { restart, verdict } from './plans/every-node.ts'
 import { deleteFile, readFile, writeFile } from './plans/files.ts'
-import { configuration, download, info, lists, logs, rowsOfAgent } from './plans/reads.ts'
-import { removeGroups } from './plans/remove-groups.ts'
-import { confirmRemoval, oneCall, removeAgent, upgradeResult } from './plans/repeated-calls.ts'
-import { agentCounts, summary } from './plans/summary.ts'
+import { agentCounts, configuration, download, info, lists, logs, rowsOfAgent, summary } from './plans/reads.ts'
+import { confirmRemoval, oneCall, removeAgent, removeGroups, restart, upgradeResult, verdict } from './plans/writes.ts'
 
 export const newer: Dialect = {
   ask: async (request, candidate, tools): Promise<DialectResult> => {
@@ -33,10 +30,7 @@ export const newer: Dialect = {
       if (dependsOnRelease(translation)) return await askByRelease(conversation)
       return await run(conversation, translation)
     } catch (error) {
-      if (error instanceof CallFailedError) return error.failure
-      if (error instanceof UnreadableReplyError) {
-        return { ok: true, response: error.response, translated: { ok: false, reason: error.message } }
-      }
+      if (error instanceof EndedError) return error.result
       if (error instanceof RefusedError) return answerError({}, error.error)
       if (error instanceof CollectionError)
         return answerError({}, { code: error.code, message: error.message, status: 200 })
@@ -123,7 +117,7 @@ function variantsFor(translation: Translation, version: string | undefined): rea
 
 /** Asks the node for its version; every account may. Throws as `send` does. */
 async function readVersion(conversation: Conversation): Promise<string | undefined> {
-  const { content } = await conversation.send({ method: 'GET', path: '/', query: {} })
+  const { content } = await conversation.get('/')
   return content.kind === 'success' ? ownText(content.data, 'api_version') : undefined
 }
 

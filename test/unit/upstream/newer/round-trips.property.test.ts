@@ -4,8 +4,13 @@ import t from 'tap'
 import { catalogue } from '../../../../src/catalogue/index.ts'
 import type { RowRule } from '../../../../src/catalogue/newer/translation.ts'
 import { type Source, sources } from '../../../../src/query/sources.ts'
-import { renameInSelect, renameInSort, translateQ } from '../../../../src/upstream/dialects/newer/field-names.ts'
-import { createRowConverter, values } from '../../../../src/upstream/dialects/newer/rows.ts'
+import {
+  createRowConverter,
+  renameInSelect,
+  renameInSort,
+  translateQ,
+  values,
+} from '../../../../src/upstream/dialects/newer/rows.ts'
 import { edgeRequest } from '../edge-request.ts'
 import { ask, success } from './recorded.ts'
 

@@ -22,8 +22,7 @@ import { BYTES_PER_PART, PartWriter } from '../../../../rows/page-writer.ts'
 import type { Answer } from '../../dialect.ts'
 import { answerError, answerOf } from '../answer.ts'
 import { buildCall, withTies } from '../build-call.ts'
-import { NO_DATABASE, UNKNOWN_NODE } from '../codes.ts'
-import { agentsWithoutDatabase, type Success } from '../content.ts'
+import { agentsWithoutDatabase, NO_DATABASE, type Success, UNKNOWN_NODE } from '../content.ts'
 import {
   CONNECTED_AGENTS,
   type Conversation,
@@ -32,11 +31,10 @@ import {
   MAX_REQUEST_LINE,
   type NewerCall,
   type Reply,
-  UnreadableReplyError,
+  unreadable,
 } from '../conversation.ts'
 import { classicError } from '../errors.ts'
-import { renameInSelect } from '../field-names.ts'
-import { createRowConverter } from '../rows.ts'
+import { createRowConverter, renameInSelect } from '../rows.ts'
 
 /** Throws 921 if the node has no room for all calls, 926 for rows that cannot be read within a minute, or held in memory. */
 export async function allAgents(conversation: Conversation): Promise<Answer> {
@@ -58,12 +56,9 @@ export async function allAgents(conversation: Conversation): Promise<Answer> {
 
 /** Returns the ids that the request names, or those of all agents that may have an inventory, by number. */
 async function readAgentIds(conversation: Conversation): Promise<readonly string[]> {
-  const { query, waitForComplete } = conversation.request
+  const { query } = conversation.request
   if (query.agent_id !== undefined) return byNumber(query.agent_id.split(','))
-  const agents = await conversation.readAgents({
-    ...CONNECTED_AGENTS,
-    ...(waitForComplete && { wait_for_complete: 'true' }),
-  })
+  const agents = await conversation.readAgents({ ...CONNECTED_AGENTS, ...conversation.waiting })
   return byNumber(agents.map((row) => String((row as Row).id)))
 }
 
@@ -148,7 +143,7 @@ async function collect(
       continue
     }
     const { items = [] } = content
-    if (items.some((item) => typeof item !== 'object')) throw new UnreadableReplyError(reply.response, 'rows are texts')
+    if (items.some((item) => typeof item !== 'object')) throw unreadable(reply.response, 'rows are texts')
     const rows = items.map((row) => convert(row) as Row)
     await collector.add(rows, content.total)
     noteLostNodes(content, failedNodes)

@@ -35,7 +35,7 @@ interface RulesetFile {
 export async function readFile(conversation: Conversation): Promise<Answer> {
   const file = rulesetFileOf(conversation)
   if (file !== undefined) {
-    const listed = await conversation.send({ method: 'GET', path: listPathOf(file), query: { filename: file.name } })
+    const listed = await conversation.get(listPathOf(file), { filename: file.name })
     if (listed.content.kind === 'problem' && listed.content.code !== undefined) return answerOf(conversation, listed)
     const folders = foldersOf(listed, file)
     if (!folders.includes(file.folder)) throw new RefusedError(UNREADABLE)
@@ -64,7 +64,8 @@ export async function writeFile(conversation: Conversation): Promise<Answer> {
   if (file === undefined && !overwrite) throw new RefusedError(EXISTS)
   const reply = await conversation.send({
     ...callOf('PUT', file),
-    query: { ...(file !== undefined && overwrite && { overwrite: 'true' }), ...waiting(conversation) },
+    // Without `wait_for_complete`, a node stops the check of its main configuration after ten seconds.
+    query: { ...(file !== undefined && overwrite && { overwrite: 'true' }), ...conversation.waiting },
     body: { type: 'application/octet-stream', bytes: uploadOf(request) },
   })
   return answerWrite(conversation, reply, file)
@@ -116,11 +117,6 @@ function listPathOf({ kind }: RulesetFile): string {
 function callOf(method: NewerCall['method'], file: RulesetFile | undefined): NewerCall {
   if (file === undefined) return { method, path: '{node}/configuration', query: {} }
   return { method, path: `${listPathOf(file)}/:file`, params: { file: file.name }, query: {} }
-}
-
-/** Without `wait_for_complete`, a node stops the check of its main configuration after ten seconds. */
-function waiting({ request }: Conversation): NewerCall['query'] {
-  return request.waitForComplete ? { wait_for_complete: 'true' } : {}
 }
 
 function impossible(reason: string): EdgeError {

@@ -4,15 +4,14 @@ import { Readable } from 'node:stream'
 import { ownEntry, ownField, ownText } from '../../../../core/values.ts'
 import type { Element, Row } from '../../../../query/value.ts'
 import type { Answer } from '../../dialect.ts'
-import { answerData, answerError, answerOf } from '../answer.ts'
+import { answerData, answerError, answerOf, collectByEdge, type RunPlan } from '../answer.ts'
 import { buildCall } from '../build-call.ts'
-import { NO_AGENT, NO_DATABASE } from '../codes.ts'
-import { collectByEdge } from '../collections.ts'
+import { NO_AGENT, NO_DATABASE, PERMISSION_DENIED } from '../content.ts'
 import { type Conversation, type NewerCall, type Reply, successOf } from '../conversation.ts'
 import { classicError, errorOfProblem, RefusedError } from '../errors.ts'
 import { createRowConverter } from '../rows.ts'
 import { toClassicSections } from '../shapes.ts'
-import { oneCall } from './repeated-calls.ts'
+import { oneCall } from './writes.ts'
 
 /** Returns the first of the items of a reply if it is an object. */
 function firstItem({ content }: Reply): Readonly<Record<string, unknown>> | undefined {
@@ -30,7 +29,7 @@ export async function rowsOfAgent(conversation: Conversation): Promise<Answer> {
   const { content } = reply
   if (content.kind !== 'problem' || content.code !== NO_DATABASE) return answerOf(conversation, reply, byEdge)
   const query = { agents_list: conversation.fill(':agent_id'), select: 'id' }
-  const { content: agent } = await conversation.send({ method: 'GET', path: '/agents', query })
+  const { content: agent } = await conversation.get('/agents', query)
   const isUnknown = agent.kind === 'success' && agent.failed.some(({ code }) => code === NO_AGENT)
   return isUnknown ? answerError(reply, classicError(NO_AGENT)) : answerOf(conversation, reply)
 }
@@ -57,14 +56,14 @@ export async function configuration(conversation: Conversation): Promise<Answer>
  * cluster, so that only the name of the cluster is missing.
  */
 export async function info(conversation: Conversation): Promise<Answer> {
-  const { about, rows, isElsewhere } = conversation
+  const { about, rows, isElsewhere, isAboutMaster } = conversation
   const own = await conversation.send(buildCall(conversation).call)
   const item = firstItem(own)
   if (item === undefined) return answerOf(conversation, own)
-  const state = isElsewhere ? undefined : await conversation.send(readOf('/cluster/status'))
+  const state = isElsewhere ? undefined : await conversation.get('/cluster/status')
   if (state !== undefined && !hasSucceeded(state)) return answerOf(conversation, state)
   const { enabled, running } = state === undefined ? IN_CLUSTER : statusOf(state)
-  const local = enabled === 'yes' ? await conversation.send(readOf('/cluster/local/info')) : undefined
+  const local = enabled === 'yes' ? await conversation.get('/cluster/local/info') : undefined
   if (local !== undefined && firstItem(local) === undefined) return answerOf(conversation, local)
   const { tz_offset, tz_name, ...facts } = createRowConverter(rows)(item) as Readonly<Record<string, unknown>>
   const data = {
@@ -76,17 +75,17 @@ export async function info(conversation: Conversation): Promise<Answer> {
     cluster: {
       enabled,
       running,
-      ...(local && { name: ownField(firstItem(local), 'cluster'), node_name: about, node_type: typeOf(conversation) }),
+      ...(local && {
+        name: ownField(firstItem(local), 'cluster'),
+        node_name: about,
+        node_type: isAboutMaster ? 'master' : 'worker',
+      }),
     },
   }
   return answerData(own, data)
 }
 
 const IN_CLUSTER = { enabled: 'yes', running: 'yes' }
-
-function readOf(path: string): NewerCall {
-  return { method: 'GET', path, query: {} }
-}
 
 function hasSucceeded({ content }: Reply): boolean {
   return content.kind === 'success' && content.error === 0
@@ -97,26 +96,20 @@ function statusOf({ content }: Reply): { readonly enabled: unknown; readonly run
   return { enabled: ownField(data, 'enabled'), running: ownField(data, 'running') }
 }
 
-function typeOf({ isAboutMaster }: Conversation): 'master' | 'worker' {
-  return isAboutMaster ? 'master' : 'worker'
-}
-
 const FOLDER = 'etc/lists/'
 const WRONG_PATH = 1801
 const NO_FILE = 1006
 
 /** One CDB list: the classic layout names it by its path, and returns only its keys and values. */
 export async function lists(conversation: Conversation): Promise<Answer> {
-  const { query, waitForComplete } = conversation.request
-  const { path, ...others } = query
+  const { path, ...others } = conversation.request.query
   if (path === undefined) return oneCall(conversation)
   if (!path.startsWith(FOLDER) || path.includes('./')) throw new RefusedError(WRONG_PATH)
   const slash = path.lastIndexOf('/')
   const name = { relative_dirname: path.slice(0, slash), filename: path.slice(slash + 1) }
   // The node would ignore an empty name and return any list of the folder. It refuses names of dots without a code.
   if (/^\.*$/.test(name.filename)) throw new RefusedError(NO_FILE)
-  const wait = waitForComplete && { wait_for_complete: 'true' }
-  const reply = await conversation.send({ method: 'GET', path: '/lists', query: { ...name, ...wait } })
+  const reply = await conversation.get('/lists', { ...name, ...conversation.waiting })
   const list = successOf(reply).items?.[0] as Row | undefined
   if (list === undefined) throw new RefusedError(NO_FILE)
   const rows: Element[] = [{ path, items: list.items }]
@@ -171,13 +164,85 @@ export async function download(conversation: Conversation): Promise<Answer> {
 }
 
 /** The node names a file that it lacks as a failed item, and refuses a name that no file can have without a code. */
-function answerMissing(
-  conversation: Conversation,
-  reply: Awaited<ReturnType<Conversation['read']>>,
-  name: string,
-): Answer {
+function answerMissing(conversation: Conversation, reply: Reply, name: string): Answer {
   const { content } = reply
   const error = content.kind === 'problem' && content.code !== undefined && errorOfProblem(conversation, content)
   if (typeof error === 'object') return answerError(reply, error)
   return answerError(reply, { code: 700, message: `File not found: ${name}`, status: 404 })
+}
+
+type MakeData = (conversation: Conversation, data: unknown, manager: Row | undefined) => unknown
+
+export const summary = withManager('node_name,os.name,os.platform,os.version,version', overviewOf)
+
+export const agentCounts = withManager('id', (_, data, manager) => countsOf(ownField(data, 'connection'), manager))
+
+/**
+ * Returns the plan of a summary of all agents. The node does not count agent 000, the manager itself: the edge adds it for callers
+ * who may read it, as the node counts for each caller the agents that they may read. `select`: the fields of agent 000 that
+ * the data need.
+ */
+function withManager(select: string, makeData: MakeData): RunPlan {
+  return async (conversation): Promise<Answer> => {
+    conversation.checkRoom(2)
+    const reply = await conversation.send(buildCall(conversation).call)
+    const { data } = successOf(reply)
+    const manager = await conversation.get('/agents', { agents_list: '000', select })
+    const { content } = manager
+    const isDenied = content.kind === 'problem' && content.code === PERMISSION_DENIED
+    if (content.kind !== 'success' && !isDenied) return answerOf(conversation, manager)
+    return answerData(reply, makeData(conversation, data, firstItem(manager)))
+  }
+}
+
+/** Agent 000 is always active. */
+function countsOf(counts: unknown, manager: Row | undefined): unknown {
+  const count = (name: string) => Number(ownField(counts, name) ?? 0)
+  const own = manager === undefined ? 0 : 1
+  return {
+    Total: count('total') + own,
+    Active: count('active') + own,
+    Disconnected: count('disconnected'),
+    'Never connected': count('never_connected'),
+    Pending: count('pending'),
+  }
+}
+
+function overviewOf({ rows }: Conversation, data: unknown, manager: Row | undefined): unknown {
+  const convert = createRowConverter(rows)
+  const counted = (name: string, fields: readonly string[]) => countedWith(rowsOf(data, name), fields, manager)
+  const groups = rowsOf(data, 'groups')
+  const [last] = rowsOf(data, 'last_registered_agent')
+  return {
+    nodes: counted('nodes', ['node_name']),
+    groups: { items: groups, totalItems: groups.length },
+    agent_os: counted('agent_os', ['os']),
+    agent_status: countsOf(ownField(ownField(data, 'agent_status'), 'connection'), manager),
+    agent_version: counted('agent_version', ['version']),
+    last_registered_agent: last === undefined ? {} : convert(last),
+  }
+}
+
+function rowsOf(data: unknown, name: string): readonly Row[] {
+  const rows = ownField(data, name)
+  return Array.isArray(rows) ? (rows as Row[]) : []
+}
+
+const withoutUnknown = createRowConverter({ unknownIsMissing: { except: ['node_name'] } })
+
+/** Adds the manager to the row with its values, or as a row of its own. The total is the number of agents. */
+function countedWith(rows: readonly Row[], fields: readonly string[], manager: Row | undefined): unknown {
+  const own = manager && Object.fromEntries(fields.map((name) => [name, manager[name]]))
+  const isOwn = (row: Row) => own !== undefined && fields.every((name) => isEqual(row[name], own[name]))
+  const counted = rows.map((row) => (isOwn(row) ? { ...row, count: Number(row.count) + 1 } : row))
+  const all = own !== undefined && !rows.some(isOwn) ? [{ ...own, count: 1 }, ...counted] : counted
+  const totalItems = all.reduce((sum, { count }) => sum + Number(count), 0)
+  return { items: all.map(withoutUnknown), totalItems }
+}
+
+/** Compares texts, and objects of texts. */
+function isEqual(a: unknown, b: unknown): boolean {
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return a === b
+  const names = new Set([...Object.keys(a), ...Object.keys(b)])
+  return [...names].every((name) => ownField(a, name) === ownField(b, name))
 }
