@@ -3,7 +3,6 @@
 import type { Endpoint, Target } from '../../catalogue/endpoint.ts'
 import managerErrors from '../../catalogue/items/manager-errors.json' with { type: 'json' }
 import { type ErrorDefinition, errorTable } from '../../core/errors.ts'
-import { componentsOf } from './components.ts'
 import { codesByStatus } from './error-codes.ts'
 import { curlOf, exampleOf, exampleResponse } from './example.ts'
 import {
@@ -15,7 +14,7 @@ import {
   pathTemplates,
   sentences,
 } from './parameters.ts'
-import { failureSchemas, responsesOf, sharedResponses } from './responses.ts'
+import { componentsOf, failureSchemas, responsesOf, sharedResponses } from './responses.ts'
 
 export interface OpenApiOptions {
   /** Version of the edge. */

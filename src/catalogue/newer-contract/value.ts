@@ -11,7 +11,7 @@ export interface Releases {
   readonly until?: Release
 }
 
-/** The formats of texts. `src/http/newer/formats.ts` has the pattern of each. */
+/** The formats of texts. `src/http/newer/check-values.ts` has the pattern of each. */
 export type Format =
   | 'active_response_command'
   | 'alphanumeric'

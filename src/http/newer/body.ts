@@ -5,9 +5,8 @@ import { EdgeError } from '../../core/errors.ts'
 import { isObject } from '../../core/values.ts'
 import { printable } from '../parameters.ts'
 import { parseStrictValue } from '../strict-json.ts'
-import { checkFields, invalidFields } from './check-values.ts'
+import { checkFields, invalidFields, printed } from './check-values.ts'
 import { badRequest, wrongBodyType } from './problem.ts'
-import { printed } from './python.ts'
 
 /** Types whose body the manager reads as JSON before it compares the type. */
 const JSON_TYPES: ReadonlySet<string> = new Set(['application/json', 'application/x-www-form-urlencoded'])

@@ -5,12 +5,13 @@
 import type { FastifyRequest } from 'fastify'
 import createRouter from 'find-my-way'
 import type { Endpoint, Param } from '../../catalogue/endpoint.ts'
+import { bool } from '../../catalogue/newer-contract/value.ts'
 import { type EdgeError, Problem } from '../../core/errors.ts'
 import { MAX_SEARCH_BYTES } from '../../core/node-call.ts'
 import { NO_BODY } from '../../core/request.ts'
 import { suggestionHeaders } from '../../core/similar.ts'
-import type { HttpContract, HttpSettings, RouterOptions } from '../contract.ts'
-import { canonicalText, type Values } from '../parameters.ts'
+import type { HttpContract, HttpSettings, ParsedQuery, RouterOptions } from '../contract.ts'
+import { canonicalText, decodeText, type Values } from '../parameters.ts'
 import { routeUrl } from '../schema.ts'
 import { checkBody, checkBodyType, parseNewerBody, plainContentType } from './body.ts'
 import { checkParam, type IsInRelease } from './check-values.ts'
@@ -23,7 +24,6 @@ import {
   takesPassword,
   unauthorized,
 } from './problem.ts'
-import { FLAGS, parseNewerQuery } from './query.ts'
 
 const router: RouterOptions = {
   caseSensitive: true,
@@ -50,7 +50,7 @@ export function newerContract({ catalogue, release }: NewerContractOptions) {
       checkNames(endpoint, query, isInRelease)
       checkValues(endpoint.query, query, 'query', isInRelease)
       if (settings().cluster.guards?.longSearch === true) checkSearch(endpoint, query)
-      checkFlags(endpoint, query, isInRelease)
+      checkValues(flagsOf(endpoint), query, 'query', isInRelease)
       checkValues(endpoint.params, params, 'path', isInRelease)
     }
     return {
@@ -67,11 +67,7 @@ export function newerContract({ catalogue, release }: NewerContractOptions) {
         if (!isInRelease(endpoint.releases)) throw notFound()
         checkScheme(request)
       },
-      parseQuery: (url, endpoint) =>
-        parseNewerQuery(url, endpoint, {
-          maxParameters: settings().listen.limits.queryParameters,
-          keepsEmptyLists: settings().cluster.guards?.emptyLists === true,
-        }),
+      parseQuery: (url, endpoint) => parseQuery(url, endpoint, settings()),
       served: (endpoint) => {
         if (endpoint === undefined || !isInRelease(endpoint.releases)) throw notFound()
         if (endpoint.experimental && !settings().cluster.experimental) throw experimentalDisabled()
@@ -142,16 +138,57 @@ function checkScheme(request: FastifyRequest): void {
   if (!isLogIn && !BEARER.test(authorization)) throw unauthorized('No authorization token provided')
 }
 
+/** Every operation takes them, unless its record excludes them. */
+const FLAGS = ['pretty', 'wait_for_complete']
+const flag: Param = { kind: 'described', role: 'flag', value: bool(false) }
+
+function flagsOf({ withoutFlags = [] }: Endpoint): Readonly<Record<string, Param>> {
+  return Object.fromEntries(FLAGS.filter((name) => !withoutFlags.includes(name)).map((name) => [name, flag]))
+}
+
+/**
+ * Returns the query of a URL: empty values do not count, and the last one of a name does; lists are joined. Without a list, many
+ * writes mean all agents, so an empty list of a write may stay in the query, where it is refused as an invalid value. The flags
+ * stay in the query, where their values are checked later.
+ */
+function parseQuery(url: string, endpoint: Endpoint | undefined, { listen, cluster }: HttpSettings): ParsedQuery {
+  const maxParameters = listen.limits.queryParameters
+  const keepsEmptyLists = cluster.guards?.emptyLists === true
+  const query: Values = Object.create(null)
+  const mark = url.indexOf('?')
+  const pairs = mark < 0 ? [] : url.slice(mark + 1).split('&', maxParameters + 1)
+  if (pairs.length > maxParameters) throw badRequest(`At most ${maxParameters} query parameters are read`)
+  for (const pair of pairs) {
+    const equals = pair.indexOf('=')
+    const value = equals < 0 ? '' : decodeText(pair.slice(equals + 1))
+    const name = decodeText(equals < 0 ? pair : pair.slice(0, equals))
+    const before = query[name]
+    if (value === '') {
+      if (keepsEmptyLists && before === undefined && isList(endpoint, name) && endpoint?.method !== 'GET')
+        query[name] = ''
+    } else query[name] = before && isList(endpoint, name) ? `${before},${value}` : value
+  }
+  return { query, flags: { pretty: isTrue(query.pretty), waitForComplete: isTrue(query.wait_for_complete) } }
+}
+
+function isList(endpoint: Endpoint | undefined, name: string): boolean {
+  return endpoint?.query[name]?.value?.type === 'array'
+}
+
+function isTrue(text: string | undefined): boolean {
+  return text?.toLowerCase() === 'true'
+}
+
 /** Throws 400 for names that the release does not have, and for mandatory ones that are missing. */
 function checkNames(endpoint: Endpoint, query: Values, isInRelease: IsInRelease): void {
   const isKnown = (name: string): boolean => {
-    if (name in FLAGS) return !endpoint.withoutFlags?.includes(name)
+    if (FLAGS.includes(name)) return !endpoint.withoutFlags?.includes(name)
     return Object.hasOwn(endpoint.query, name) && isInRelease(endpoint.query[name]?.value?.releases)
   }
   const extra = Object.keys(query).filter((name) => !isKnown(name))
   const [first] = extra
   if (first === undefined) return
-  const known = [...Object.keys(endpoint.query), ...Object.keys(FLAGS)].filter(isKnown)
+  const known = [...Object.keys(endpoint.query), ...FLAGS].filter(isKnown)
   throw badRequest(`Extra query parameter(s) ${extra.join(', ')} not in spec`, suggestionHeaders(first, known))
 }
 
@@ -176,14 +213,6 @@ function checkSearch(endpoint: Endpoint, query: Values): void {
     const isSearch = value?.type === 'string' && value.format === 'search'
     if (isSearch && Buffer.byteLength(text) > MAX_SEARCH_BYTES)
       throw badRequest(`Query parameter '${name}' is too long. The maximum is ${MAX_SEARCH_BYTES} bytes`)
-  }
-}
-
-function checkFlags(endpoint: Endpoint, query: Values, isInRelease: IsInRelease): void {
-  for (const [name, param] of Object.entries(FLAGS)) {
-    const text = query[name]
-    if (text !== undefined && !endpoint.withoutFlags?.includes(name))
-      checkParam(param, { name, text, place: 'query' }, isInRelease)
   }
 }
 

@@ -7,7 +7,7 @@ import t from 'tap'
 import { newerOpenApiDocument } from '../../../../src/admin/openapi/newer-document.ts'
 import { newerContract } from '../../../../src/catalogue/newer-contract/index.ts'
 import type { Format } from '../../../../src/catalogue/newer-contract/value.ts'
-import { hasFormat } from '../../../../src/http/newer/formats.ts'
+import { hasFormat } from '../../../../src/http/newer/check-values.ts'
 import { startEdge } from '../../../support/edge.ts'
 
 interface Operation {
