@@ -14,15 +14,8 @@ import { ownField, ownText } from '../core/values.ts'
 import type { AgentOwners } from './agent-owners.ts'
 import { passNotReady } from './forward-to-owner.ts'
 import type { IsDistributing } from './joined-read.ts'
-import {
-  callNode,
-  clusterStatusOf,
-  createResponse,
-  type NodeOutcome,
-  respondWithError,
-  respondWithRefusal,
-} from './node-outcome.ts'
-import { originWith } from './node-report.ts'
+import { callNode, createResponse, type NodeOutcome, respondWithError, respondWithRefusal } from './node-outcome.ts'
+import { NodeReport, originWith } from './node-report.ts'
 import { callOwners } from './rules/affected.ts'
 
 interface JoinWritesPorts {
@@ -69,12 +62,12 @@ const JOIN_BY_RULE: Readonly<
 export function joinVerdicts({ read, view, endpoints: { validation } }: JoinVerdictsPorts): Handler<EdgeRead> {
   return async (request) => {
     allowManyCalls(request)
-    const outcomes = await Promise.all(
-      view
-        .nodes()
-        .map(({ name }) => callNode(read, name, { ...request, endpoint: validation, params: { node_id: name } })),
-    )
-    return traceSync(request.trace, 'merge', () => mergeVerdicts(outcomes))
+    const names = view.nodes().map(({ name }) => name)
+    const report = new NodeReport(names, performance.now(), false)
+    const check = (name: string) =>
+      callNode(report, read, name, { ...request, endpoint: validation, params: { node_id: name } })
+    const outcomes = await Promise.all(names.map(check))
+    return traceSync(request.trace, 'merge', () => mergeVerdicts(outcomes, report))
   }
 }
 
@@ -92,22 +85,15 @@ function allowManyCalls({ client }: EdgeRequest): void {
 
 /** Throws 937 before anything is sent if a node would pass the write on to the others. */
 async function callAllNodes(ports: JoinWritesPorts, request: EdgeWrite): Promise<EdgeResponse> {
-  const { forward, view } = ports
-  const distributing = await findDistributing(ports, request)
-  if (distributing.length > 0) throw new EdgeError(937, ` (${distributing.join(', ')})`)
-  const outcomes = await Promise.all(
-    view.nodes().map(({ name }) => callNode(forward, name, { ...request, extent: { node: name } })),
-  )
-  return traceSync(request.trace, 'merge', () => mergeMessages(outcomes))
-}
-
-async function findDistributing(
-  { view, isDistributing }: JoinWritesPorts,
-  { caller }: EdgeWrite,
-): Promise<readonly string[]> {
+  const { forward, view, isDistributing } = ports
   const names = view.nodes().map(({ name }) => name)
-  const answers = await Promise.all(names.map((name) => isDistributing(name, caller.credentials)))
-  return names.filter((_, at) => answers[at])
+  const answers = await Promise.all(names.map((name) => isDistributing(name, request.caller.credentials)))
+  const distributing = names.filter((_, at) => answers[at])
+  if (distributing.length > 0) throw new EdgeError(937, ` (${distributing.join(', ')})`)
+  const report = new NodeReport(names, performance.now(), false)
+  const act = (name: string) => callNode(report, forward, name, { ...request, extent: { node: name } })
+  const outcomes = await Promise.all(names.map(act))
+  return traceSync(request.trace, 'merge', () => mergeMessages(outcomes, report))
 }
 
 async function restart(ports: JoinWritesPorts, request: EdgeWrite): Promise<EdgeResponse> {
@@ -156,14 +142,14 @@ function idsOf(request: EdgeWrite): readonly string[] {
  * Returns the message of the first node if all nodes succeeded. Throws 932 if only some did, and 933 if it is unknown
  * whether others did; both name the nodes.
  */
-function mergeMessages(outcomes: readonly NodeOutcome[]): EdgeResponse {
+function mergeMessages(outcomes: readonly NodeOutcome[], report: NodeReport): EdgeResponse {
   const [first] = outcomes
-  const clusterStatus = clusterStatusOf(outcomes)
+  const { clusterStatus } = report
   const done = outcomes.flatMap(({ node, part }) => (part === undefined ? [] : node))
   if (first?.part && done.length === outcomes.length) {
     return { ...first.part.response, origin: originWith(clusterStatus) }
   }
-  if (done.length === 0) return respondWithRefusal(outcomes)
+  if (done.length === 0) return respondWithRefusal(outcomes, report)
   const missing = outcomes.flatMap(({ node, error }) => (error ? `${node}: ${error.code} ${error.message}` : []))
   const code = outcomes.some(({ isUnknown }) => isUnknown) ? 933 : 932
   throw new EdgeError(code, ` (carried out on ${done.join(', ')}; not on ${missing.join('; ')})`, {
@@ -172,18 +158,18 @@ function mergeMessages(outcomes: readonly NodeOutcome[]): EdgeResponse {
 }
 
 /** Merge rule `verdict`: all nodes check the same, and KO of one node is KO of all. Without all verdicts there is none. */
-function mergeVerdicts(outcomes: readonly NodeOutcome[]): EdgeResponse {
+function mergeVerdicts(outcomes: readonly NodeOutcome[], report: NodeReport): EdgeResponse {
   const failed = outcomes.find(({ error }) => error !== undefined)
   // The response of all nodes if none gives a verdict, otherwise the error of the first one that does not.
   if (failed !== undefined) {
     const hasVerdict = outcomes.some(({ part }) => part !== undefined)
-    return hasVerdict ? respondWithError(failed, clusterStatusOf(outcomes)) : respondWithRefusal(outcomes)
+    return hasVerdict ? respondWithError(failed, report) : respondWithRefusal(outcomes, report)
   }
+  for (const outcome of outcomes) report.setDetail(outcome.node, verdictOf(outcome))
   const refusing = outcomes.filter((outcome) => verdictOf(outcome) !== 'OK')
   const details = refusing.flatMap(({ data }) => listOf(ownField(data, 'details')))
-  const clusterStatus = clusterStatusOf(outcomes, (outcome) => ({ detail: verdictOf(outcome) }))
   const data = refusing.length === 0 ? { status: 'OK' } : { status: 'KO', details: [...new Set(details)] }
-  return createResponse(Buffer.from(JSON.stringify({ error: 0, data })), outcomes, clusterStatus)
+  return createResponse(Buffer.from(JSON.stringify({ error: 0, data })), outcomes, report)
 }
 
 /** Everything except OK is KO. */

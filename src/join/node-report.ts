@@ -17,13 +17,16 @@ interface NodeEntry {
   hits: number
   /** Milliseconds until the last part that did not come from the cache. */
   rtt: number
-  rows: number
+  /** Absent if the report counts none. */
+  rows: number | undefined
   total: number
   stale?: string
+  detail?: string
 }
 
 export class NodeReport {
   readonly #startedAt: number
+  readonly #hasRows: boolean
   readonly #nodes = new Map<string, NodeEntry>()
   #oldest: number
   /**
@@ -33,9 +36,10 @@ export class NodeReport {
   #freshFor = Number.POSITIVE_INFINITY
   #personal = false
 
-  /** `nodes`: in the order of the report; others follow. `startedAt`: by performance.now(). */
-  constructor(nodes: readonly string[], startedAt: number) {
+  /** `nodes`: in the order of the report; others follow. `startedAt`: by performance.now(). `hasRows`: whether nodes return rows. */
+  constructor(nodes: readonly string[], startedAt: number, hasRows = true) {
     this.#startedAt = startedAt
+    this.#hasRows = hasRows
     this.#oldest = startedAt
     for (const node of nodes) this.#entryOf(node)
   }
@@ -58,8 +62,13 @@ export class NodeReport {
   /** Adds rows of a node, or of one of its agents: how many are on the page, and how many exist. */
   addRows(node: string, count: number, total: number): void {
     const entry = this.#entryOf(node)
-    entry.rows += count
+    entry.rows = (entry.rows ?? 0) + count
     entry.total += total
+  }
+
+  /** Sets the `detail` of a node that succeeded. */
+  setDetail(node: string, detail: string): void {
+    this.#entryOf(node).detail = detail
   }
 
   errorsOf(node: string): readonly PartError[] {
@@ -132,7 +141,7 @@ export class NodeReport {
   #entryOf(node: string): NodeEntry {
     const known = this.#nodes.get(node)
     if (known !== undefined) return known
-    const entry: NodeEntry = { errors: [], parts: 0, hits: 0, rtt: 0, rows: 0, total: 0 }
+    const entry: NodeEntry = { errors: [], parts: 0, hits: 0, rtt: 0, rows: this.#hasRows ? 0 : undefined, total: 0 }
     this.#nodes.set(node, entry)
     return entry
   }
@@ -145,10 +154,12 @@ function isKnownGap({ code }: PartError): boolean {
   return code === ROWS_NOT_REQUESTABLE
 }
 
-function toNodeStatus(node: string, { errors: [error], parts, hits, rtt, rows, stale }: NodeEntry): NodeStatus {
+function toNodeStatus(node: string, entry: NodeEntry): NodeStatus {
+  const { parts, hits, rtt, rows } = entry
+  const [error] = entry.errors
   const isHit = parts > 0 && hits === parts
   const response = error?.response
-  const detail = response === undefined ? stale : String(error?.code)
+  const detail = response === undefined ? (entry.detail ?? entry.stale) : String(error?.code)
   return {
     node,
     isHit,
@@ -156,14 +167,14 @@ function toNodeStatus(node: string, { errors: [error], parts, hits, rtt, rows, s
     ...(error && { error: error.proxyError }),
     ...(response && { receivedStatus: response.status }),
     ...(detail !== undefined && { detail }),
-    ...(parts > 0 && { rows }),
+    ...(parts > 0 && rows !== undefined && { rows }),
   }
 }
 
 function toContribution(node: string, { errors: [error], parts, hits, rtt, rows, total }: NodeEntry): NodeContribution {
   return {
     node,
-    ...(parts > 0 && { rows, total }),
+    ...(parts > 0 && rows !== undefined && { rows, total }),
     ...(parts > hits && { ms: rtt }),
     ...(error && { error: error.proxyError, errorKind: errorKindOf(error) }),
   }

@@ -10,15 +10,9 @@ import { traceAsync } from '../../core/traced.ts'
 import { type CooperativeTask, isTurnOver, isTurnOverNow, PAUSE, runTask, waitForJsonTurn } from '../../core/turns.ts'
 import { ownField, ownText } from '../../core/values.ts'
 import type { NodeByAgent } from '../agent-owners.ts'
-import {
-  callNode,
-  clusterStatusOf,
-  createResponse,
-  createUnsentOutcome,
-  type NodeOutcome,
-  respondWithRefusal,
-} from '../node-outcome.ts'
+import { callNode, createResponse, createUnsentOutcome, type NodeOutcome, respondWithRefusal } from '../node-outcome.ts'
 import type { PartError } from '../node-part.ts'
+import { NodeReport } from '../node-report.ts'
 
 /** The outcome of a call to an owner, with the requested agents that it was sent for. */
 interface OwnerOutcome {
@@ -45,8 +39,10 @@ export async function callOwners(
   nodes: NodeByAgent,
 ): Promise<EdgeResponse> {
   const { idsByNode, unsent } = await runTask(groupByNode(ids, nodes, ports.view))
-  const sent = await Promise.all([...idsByNode].map(([node, own]) => callOwner(ports.forward, request, node, own)))
-  return traceAsync(request.trace, 'merge', async () => mergeAffected(ids, [...sent.flat(), ...unsent]))
+  const report = new NodeReport([...idsByNode.keys()], performance.now())
+  const call = (node: string, own: readonly string[]) => callOwner(report, ports.forward, request, node, own)
+  const sent = await Promise.all([...idsByNode].map(([node, own]) => call(node, own)))
+  return traceAsync(request.trace, 'merge', async () => mergeAffected(ids, [...sent.flat(), ...unsent], report))
 }
 
 interface GroupedIds {
@@ -76,6 +72,7 @@ function addTo(idsByNode: Map<string, string[]>, node: string, id: string): void
 
 /** Calls of one node follow each other. After a call without a response, the rest is not sent. */
 async function callOwner(
+  report: NodeReport,
   forward: Handler<EdgeWrite>,
   request: EdgeWrite,
   node: string,
@@ -86,7 +83,7 @@ async function callOwner(
     const some = ids.slice(at, at + MAX_IDS_PER_CALL)
     await waitForJsonTurn(some.length * BYTES_PER_ID)
     const body = { kind: 'fields', fields: { ids: some } } as const
-    const outcome = await callNode(forward, node, { ...request, body, extent: { node } })
+    const outcome = await callNode(report, forward, node, { ...request, body, extent: { node } })
     outcomes.push({ ids: some, outcome })
     const rest = ids.slice(at + MAX_IDS_PER_CALL)
     const edgeError = outcome.error?.edgeError
@@ -107,20 +104,26 @@ const ALL_RESTARTED = 'All selected agents were restarted'
 const SOME_NOT_RESTARTED = 'Some agents were not restarted'
 
 /** `ids`: the requested agents, each in one of the outcomes; the response has their order. */
-function mergeAffected(ids: readonly string[], byOwner: readonly OwnerOutcome[]): EdgeResponse | Promise<EdgeResponse> {
+function mergeAffected(
+  ids: readonly string[],
+  byOwner: readonly OwnerOutcome[],
+  report: NodeReport,
+): EdgeResponse | Promise<EdgeResponse> {
   const outcomes = byOwner.map(({ outcome }) => outcome)
-  if (!outcomes.some(({ part }) => part !== undefined)) return respondWithRefusal(outcomes)
-  return runTask(merge(ids, byOwner, outcomes))
+  if (!outcomes.some(({ part }) => part !== undefined)) return respondWithRefusal(outcomes, report)
+  return runTask(merge(ids, byOwner, report))
 }
 
 function* merge(
   ids: readonly string[],
   byOwner: readonly OwnerOutcome[],
-  outcomes: readonly NodeOutcome[],
+  report: NodeReport,
 ): CooperativeTask<EdgeResponse> {
   const failures = new Map<string, unknown>()
-  const nodes = new Map<string, NodeTotal>()
-  for (const owner of byOwner) addTotal(nodes, owner.outcome, yield* addFailures(failures, owner))
+  for (const owner of byOwner) {
+    const rows = yield* addFailures(failures, owner)
+    if (rows > 0) report.addRows(owner.outcome.node, rows, rows)
+  }
   const affected: string[] = []
   const failed: unknown[] = []
   for (const id of ids) {
@@ -136,26 +139,8 @@ function* merge(
     yield* addList(pieces, failed)
   }
   pieces.push('}}')
-  const totals = [...nodes.values()].map(({ outcome }) => outcome)
-  const clusterStatus = clusterStatusOf(totals, ({ node }) => ({ rows: nodes.get(node)?.rows ?? 0 }))
-  return createResponse(yield* concatenate(pieces), outcomes, clusterStatus)
-}
-
-/** All calls of one node. `outcome`: the first one that failed, else the first one, with the time of all calls. */
-interface NodeTotal {
-  readonly outcome: NodeOutcome
-  readonly rows: number
-}
-
-function addTotal(nodes: Map<string, NodeTotal>, outcome: NodeOutcome, rows: number): void {
-  const before = nodes.get(outcome.node)
-  if (before === undefined) {
-    nodes.set(outcome.node, { outcome, rows })
-    return
-  }
-  const shown = before.outcome.error === undefined ? outcome : before.outcome
-  const rtt = before.outcome.rtt + outcome.rtt
-  nodes.set(outcome.node, { outcome: { ...shown, rtt }, rows: before.rows + rows })
+  const outcomes = byOwner.map(({ outcome }) => outcome)
+  return createResponse(yield* concatenate(pieces), outcomes, report)
 }
 
 /**
