@@ -5,9 +5,9 @@ import { redisConnectionOptions } from '../app/redis.ts'
 import type { Config } from '../config/schema.ts'
 import { usesRedisTls } from '../config/section-rules.ts'
 import { RedisConnection } from '../redis/connection.ts'
-import { describeFailure } from '../redis/failures.ts'
 import { DEFAULT_TIMES } from '../redis/options.ts'
 import { type DeniedRights, findDeniedRights } from '../redis/rights.ts'
+import { describeFailure } from '../redis/store-status.ts'
 
 export type Check = { readonly ok: true } | { readonly ok: false; readonly reason: string }
 

@@ -5,9 +5,9 @@
  */
 import { randomUUID } from 'node:crypto'
 import { type RedisConnection, type RedisReply, TIMED_OUT } from './connection.ts'
-import { explainFailure } from './failures.ts'
 import { type OnStoreEvent, type RedisTimes, redisChannels, redisKeys } from './options.ts'
 import { HEARTBEAT } from './scripts.ts'
+import { explainFailure, type HeartbeatFailure } from './store-status.ts'
 
 /**
  * Values of HEARTBEAT in place of a lease. Only a replica that ends is removed: on a connection that was replaced, the
@@ -15,12 +15,6 @@ import { HEARTBEAT } from './scripts.ts'
  */
 const KEEP_REGISTRATION = 0
 const UNREGISTER = -1
-
-/**
- * Why reads do not use Redis. `slow`: its replies come later than a read waits; writes wait longer. `lost`: there is no
- * connection, Redis refuses commands, or invalidations are pending.
- */
-type Outage = 'slow' | 'lost'
 
 /** What the store does after an outage. */
 interface Recovery {
@@ -38,13 +32,6 @@ interface HeartbeatOptions {
   readonly onEvent: OnStoreEvent
   /** Heartbeats are sent, but none has come back for a while. */
   readonly onSilence: () => void
-}
-
-/** Why reads do not use Redis. */
-export interface HeartbeatFailure {
-  readonly outage: Outage
-  /** As Redis or the connection reports it. */
-  readonly error: string
 }
 
 export class Heartbeat {

@@ -1,4 +1,5 @@
 /** The rows of a snapshot as queries need them: columns, and the text of each row. */
+import { CLOSE, COMMA, endOfText, endOfValue, OPEN, skipSpace } from '../core/json-scan.ts'
 import { inTurns, waitForJsonTurn, waitForTurn } from '../core/turns.ts'
 import { Numbers } from '../core/values.ts'
 import type { CollectionRequest } from '../query/request.ts'
@@ -7,7 +8,6 @@ import type { Source } from '../query/sources.ts'
 import { type Element, fieldValue, type Row } from '../query/value.ts'
 import { type Column, ColumnBuilder } from './columns.ts'
 import { createCollectionBody, frameOf, type PageFrame } from './page-writer.ts'
-import { pickMembers } from './pick-members.ts'
 import { Table } from './table.ts'
 
 export interface QueriedRows {
@@ -16,7 +16,7 @@ export interface QueriedRows {
 }
 
 const NEWLINE = 0x0a
-const COMMA = Buffer.from(',')
+const COMMA_TEXT = Buffer.from(',')
 
 /**
  * Reads the parts of a snapshot, one per turn of about a millisecond. They are JSON lists of rows with `ROW_SEPARATOR` in
@@ -85,6 +85,36 @@ export async function answerInFrame(
   return createCollectionBody({ chunks, total: totalItems }, frame)
 }
 
+/**
+ * Selects members of a row in its bytes: values, spaces and the order of names stay as the node wrote them. `names` are those
+ * of members, dotted ones of members in nested objects. `between`: the text between two members. `at`: the opening bracket of
+ * an object in the row; `path`: the names in front of its members, with dots behind them.
+ */
+export function pickMembers(row: Buffer, names: ReadonlySet<string>, between: Buffer, at = 0, path = ''): Buffer {
+  if (row[at] !== OPEN) return row
+  const picked: Buffer[] = []
+  let place = skipSpace(row, at + 1)
+  while (row[place] !== CLOSE && place < row.length) {
+    const nameEnd = endOfText(row, place)
+    const valueAt = skipSpace(row, skipSpace(row, nameEnd) + 1)
+    const end = endOfValue(row, valueAt)
+    const name = path + (JSON.parse(row.toString('utf8', place, nameEnd)) as string)
+    if (names.has(name)) picked.push(row.subarray(place, end))
+    else if (row[valueAt] === OPEN && [...names].some((each) => each.startsWith(`${name}.`))) {
+      const inner = pickMembers(row, names, between, valueAt, `${name}.`)
+      if (inner.length > EMPTY_LENGTH) picked.push(Buffer.concat([row.subarray(place, valueAt), inner]))
+    }
+    place = skipSpace(row, end)
+    if (row[place] === COMMA) place = skipSpace(row, place + 1)
+  }
+  const members = picked.flatMap((member, index) => (index === 0 ? [member] : [between, member]))
+  return Buffer.concat([OPENING, ...members, CLOSING])
+}
+
+const OPENING = Buffer.from('{')
+const CLOSING = Buffer.from('}')
+const EMPTY_LENGTH = 2
+
 /** Rows that are projected in one turn. */
 const ROWS_PER_TURN = 64
 
@@ -123,7 +153,7 @@ class RowTexts {
   }
 
   /** Returns the texts of some rows with this text in between. */
-  join(rows: readonly number[], between = COMMA): Buffer {
+  join(rows: readonly number[], between = COMMA_TEXT): Buffer {
     let length = between.length * Math.max(0, rows.length - 1)
     for (const row of rows) length += this.#places.at(3 * row + 2) - this.#places.at(3 * row + 1)
     const joined = Buffer.allocUnsafe(length)

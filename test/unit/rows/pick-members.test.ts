@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { pickMembers } from '../../../src/rows/pick-members.ts'
+import { pickMembers } from '../../../src/rows/queried-rows.ts'
 
 const pick = (row: string, ...names: readonly string[]) =>
   pickMembers(Buffer.from(row), new Set(names), Buffer.from(', ')).toString()
