@@ -1,12 +1,12 @@
 /** Builds authentication and authorisation from the configuration. */
 import type { Access } from '../access/access.ts'
 import { createAccess } from '../access/index.ts'
-import { limitsOf } from '../access/request-counts.ts'
 import type { SignInClaims } from '../access/sessions.ts'
 import type { ExternalIssuerSettings } from '../access/token-issuers.ts'
 import type { VerifyPassword } from '../access/users-file.ts'
 import { permissions } from '../catalogue/index.ts'
 import type { Config } from '../config/schema.ts'
+import { limitsOf } from '../http/rate-limit.ts'
 import { rulesOfSetting } from '../upstream/dialects/dialect.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { createVersionCall } from '../upstream/probes.ts'

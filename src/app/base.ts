@@ -1,11 +1,11 @@
 /** What all parts of an edge report to, and what its replicas share: the parts that depend on the settings only. */
 import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { createRequestCounts } from '../access/request-counts.ts'
 import { countDivergence } from '../admin/console/divergence-estimate.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Log } from '../core/events.ts'
 import { systemClock } from '../core/timing.ts'
+import { createRequestCounts } from '../http/rate-limit.ts'
 import { requestLog } from '../http/request-log.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
 import { RedisReplica } from '../redis/replica.ts'

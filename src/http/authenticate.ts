@@ -7,14 +7,13 @@ import fastifyBasicAuth from '@fastify/basic-auth'
 import fastifyJwt from '@fastify/jwt'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Access, AuthFailure, AuthResult, Recheck } from '../access/access.ts'
-import type { CountRequest } from '../access/request-counts.ts'
 import { CLOCK_TOLERANCE_S, type VerifySignature } from '../access/tokens.ts'
 import { OWN_TOKEN_ALGORITHM } from '../core/access.ts'
 import { EdgeError } from '../core/errors.ts'
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
 import { ownText } from '../core/values.ts'
-import { networkOf, registerRateLimiters } from './rate-limit.ts'
+import { type CountRequest, networkOf, registerRateLimiters } from './rate-limit.ts'
 
 export interface Authenticator {
   /**

@@ -11,11 +11,11 @@ import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Test } from 'tap'
 import type { AccessOptions } from '../../../src/access/access.ts'
 import { createAccess, createTokenOperations } from '../../../src/access/index.ts'
-import type { CountRequest } from '../../../src/access/request-counts.ts'
 import { putUser } from '../../../src/access/users-file.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
 import { createAuthenticator, tokenIssuer } from '../../../src/http/authenticate.ts'
+import type { CountRequest } from '../../../src/http/rate-limit.ts'
 
 export interface Reply {
   readonly status: number
