@@ -9,8 +9,7 @@ import type { IndexEntry } from '../core/cache-index.ts'
 import { errorNumberOf } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import { type EdgeWrite, type Handler, NO_BODY } from '../core/request.ts'
-import { toEdgeRequest } from '../http/edge-request.ts'
-import { NO_FLAGS } from '../http/parameters.ts'
+import { NO_FLAGS, toEdgeRequest } from '../http/edge-request.ts'
 
 /** Purges of the console are requests to the same endpoints that clients use, through the same pipeline. */
 export function createPurge(handler: Handler, cache: PurgePorts): ConsolePorts['purge'] {

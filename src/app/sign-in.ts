@@ -10,9 +10,9 @@ import type { SignIn } from '../admin/sign-in.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import type { Caller } from '../core/request.ts'
-import { createAuthenticator, type OperatorAuthenticator } from '../http/authenticate.ts'
-import { addressOfRequests } from '../http/client-address.ts'
+import { createAuthenticator, type OperatorAuthenticator } from '../http/admit.ts'
 import type { CountRequest } from '../http/rate-limit.ts'
+import { addressOfRequests } from '../http/request-state.ts'
 import { toLog } from './log.ts'
 
 interface SignInParts {

@@ -5,7 +5,7 @@ import { createAccess } from '../access/index.ts'
 import { createKeyFile } from '../access/signing-keys.ts'
 import { watchUsers } from '../access/users-file.ts'
 import { identity } from '../app/access.ts'
-import { createAuthenticator, tokenIssuer } from '../http/authenticate.ts'
+import { registerCredentials, tokenIssuer } from '../http/credentials.ts'
 import { CommandError, loadCommandConfig, print, printError } from './terminal.ts'
 
 /** Creates the folder if it is missing, readable for this user only. */
@@ -44,7 +44,7 @@ export async function issueToken(user: string, { config: file }: { config?: stri
   })
   const app = Fastify()
   try {
-    await createAuthenticator(app, own)
+    await registerCredentials(app, own)
     print(await tokenIssuer(app, own)(user))
     printError(`valid for ${lifetime} s`)
   } finally {

@@ -1,18 +1,123 @@
 /**
- * Admission: every check that depends on the headers of a request, in one order. A request is rejected with the error of
- * the first check that fails.
+ * Admission: who the caller is, and every check that depends on the headers of a request, in one order. A request is
+ * rejected with the error of the first check that fails.
  */
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Access, Recheck } from '../access/access.ts'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { allows, namesSecret } from '../core/access.ts'
 import { EdgeError } from '../core/errors.ts'
+import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
-import type { Authenticator } from './authenticate.ts'
 import type { HttpContract } from './contract.ts'
-import type { Values } from './parameters.ts'
+import { refusal, registerCredentials } from './credentials.ts'
+import type { Values } from './edge-request.ts'
+import { type CountRequest, networkOf, registerRateLimiters } from './rate-limit.ts'
+
+/** Recognises the callers of an app, and counts their requests against their limits. */
+export type OperatorAuthenticator = Awaited<ReturnType<typeof createAuthenticator>>
+
+/** What the listeners for clients need of it. */
+export type Authenticator = Pick<OperatorAuthenticator, 'recall' | 'countHit' | 'authenticate' | 'charge'>
+
+/** After one to two times as long without use, credentials are no longer in memory. */
+const FORGET_AFTER_MS = 60_000
+
+/** Registers the plugins on the app, once. `count`: rate limits are counted over all replicas. */
+export async function createAuthenticator(app: FastifyInstance, access: Access, count?: CountRequest) {
+  const limits = await registerRateLimiters(app, access.limits, count)
+  const verifyCredentials = await registerCredentials(app, access)
+  // By the text of the header: a digest of it costs as much as the lookup of a response. The function checks on each call
+  // whether the credentials still hold. Credentials that are not used any more are forgotten.
+  const remembered = new RecentlyUsed<Recheck>(MAX_IN_USE)
+  const forgetting = setInterval(() => remembered.beginGeneration(), FORGET_AFTER_MS).unref()
+  app.addHook('onClose', async () => clearInterval(forgetting))
+
+  const verify = async (request: FastifyRequest, reply: FastifyReply): Promise<Caller> => {
+    const result = await verifyCredentials(request, reply)
+    const { authorization = '' } = request.headers
+    if (!result.ok) {
+      remembered.delete(authorization)
+      throw refusal(access, result)
+    }
+    remembered.set(authorization, result.recheck)
+    return result.caller
+  }
+  const begin = (request: FastifyRequest, clientAddress: string, caller?: Caller) => {
+    request.authentication = { clientAddress, tokenKey: '', ...(caller && { caller }) }
+    return request.authentication
+  }
+  /**
+   * Returns the caller of credentials that were verified before, with its present permissions; `undefined`: they must be
+   * verified again. That they still hold is asked each time (`Recheck` in access/): the user and its password in the users
+   * file, the end and the revocation of a token, the block of an address.
+   */
+  const recall = (authorization: string | undefined, clientAddress: string): Caller | undefined => {
+    if (authorization === undefined) return undefined
+    return remembered.get(authorization)?.(authorization, networkOf(clientAddress))
+  }
+  return {
+    recall,
+    /**
+     * Counts a hit; returns `false` if the limit is exceeded. `authenticate` then counts the request again, and rejects
+     * it.
+     */
+    countHit: (caller: Caller): boolean => limits.hits.count(caller),
+    /**
+     * Counts the request against its rate limits and returns its caller. Rejects with 900, 901, 903, 904 or
+     * 911. `costs`: the request certainly costs, so it counts against the limits on such requests too.
+     */
+    authenticate: async (
+      request: FastifyRequest,
+      reply: FastifyReply,
+      clientAddress: string,
+      costs: boolean,
+    ): Promise<Caller> => {
+      const known = recall(request.headers.authorization, clientAddress)
+      const authentication = begin(request, clientAddress, known)
+      if (costs || known === undefined) await limits.address.check(request)
+      const caller = known ?? (await verify(request, reply))
+      authentication.caller = caller
+      await limits.hits.check(request)
+      if (costs) await limits.caller.check(request)
+      return caller
+    },
+    /**
+     * As `authenticate`, for a name and a password that are not in a header: for the operations listener. Rejects with
+     * 901, 903, 904 or 920.
+     */
+    authenticatePassword: async (
+      request: FastifyRequest,
+      clientAddress: string,
+      { name, password }: { readonly name: string; readonly password: string },
+    ): Promise<Caller> => {
+      begin(request, clientAddress)
+      await limits.address.check(request)
+      const result = await access.authenticatePassword(networkOf(clientAddress), name, password)
+      if (!result.ok) throw refusal(access, result)
+      return result.caller
+    },
+    /** Counts a request of a caller that was recognised by a session. Rejects with 903. */
+    countCaller: async (request: FastifyRequest, clientAddress: string, caller: Caller): Promise<void> => {
+      begin(request, clientAddress, caller)
+      await limits.hits.check(request)
+      await limits.caller.check(request)
+    },
+    /** Counts a request without a caller. Rejects with 903. */
+    countAddress: (request: FastifyRequest, clientAddress: string): Promise<void> => {
+      begin(request, clientAddress)
+      return limits.address.check(request)
+    },
+    /** Pipeline: counts a request that turns out to cost. Throws 903. */
+    charge: (caller: Caller, clientAddress: string): void => {
+      limits.address.charge(clientAddress)
+      limits.caller.charge(caller)
+    },
+  }
+}
 
 /** The endpoint of a request and what its admission depends on. */
-export interface AdmissionTarget {
+interface AdmissionTarget {
   readonly endpoint: Endpoint
   readonly query: Values
 }
@@ -20,18 +125,16 @@ export interface AdmissionTarget {
 const READ_SECRETS = 'secrets:read'
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 
-export interface AdmissionParts {
+interface AdmissionParts {
   readonly authenticator: Pick<Authenticator, 'authenticate'>
   readonly managerVersion: () => string | undefined
-  readonly contract: Pick<HttpContract, 'checkContentHeaders' | 'comparesAppVersion' | 'refuseEarly'>
-  /** Throws 603 and 604. */
-  readonly targetOf: (request: FastifyRequest) => AdmissionTarget
+  readonly contract: HttpContract
 }
 
 /** Returns the hook that admits a request. It rejects with the error of the first check that fails. */
-export function createAdmission({ authenticator, managerVersion, contract, targetOf }: AdmissionParts) {
+export function createAdmission({ authenticator, managerVersion, contract }: AdmissionParts) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const { edge, headers } = request
+    const { edge, headers, routeOptions } = request
     contract.refuseEarly?.(request)
     edge.nextStage('authenticate')
     // Whether a read costs is known in the pipeline. A write certainly costs, and pays before anything else is decided:
@@ -39,11 +142,14 @@ export function createAdmission({ authenticator, managerVersion, contract, targe
     const costs = !READS.has(request.method)
     edge.caller = await authenticator.authenticate(request, reply, edge.clientAddress, costs)
     edge.nextStage('authorise')
-    const target = targetOf(request)
+    const { url = '' } = request.raw
+    const { query, flags } = contract.parseQuery(url, routeOptions.config.endpoint)
+    edge.flags = flags
+    request.query = query
+    const endpoint = contract.served(routeOptions.config.endpoint, request.method, url)
     if (contract.comparesAppVersion) checkAppVersion(headers['wazuh-app-version'], managerVersion)
-    authorise(edge.caller, target)
-    const takesBody = 'body' in target.endpoint
-    if (takesBody || headers['content-encoding'] !== undefined) contract.checkContentHeaders(headers, target.endpoint)
+    authorise(edge.caller, { endpoint, query })
+    if ('body' in endpoint || headers['content-encoding'] !== undefined) contract.checkContentHeaders(headers, endpoint)
     edge.nextStage('validate')
   }
 }

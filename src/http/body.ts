@@ -1,15 +1,18 @@
 /**
  * Request bodies: one Content-Type out of those of the endpoint, no Content-Encoding, and a strict parser for each
- * media type. If the endpoint takes no body, a body is read completely and has no effect.
+ * media type, which gives fields the types of the endpoint. If the endpoint takes no body, a body is read completely
+ * and has no effect.
  */
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Body, Endpoint } from '../catalogue/endpoint.ts'
+import type { Body, Endpoint, Field } from '../catalogue/endpoint.ts'
+import { kinds, type ValueKind } from '../catalogue/schemas/kinds.ts'
 import { EdgeError } from '../core/errors.ts'
-import { parseParameters, printable, typedFields, typedJson } from './parameters.ts'
-import { parseStrictObject, parseStrictValue } from './strict-json.ts'
-import { checkList, checkXml } from './upload.ts'
+import { NO_BODY, type RequestBody } from '../core/request.ts'
+import { checkList, checkXml, parseStrictObject, parseStrictValue } from './body-contents.ts'
+import { canonicalText, parseParameters, printable, type Values } from './edge-request.ts'
+import { badValue } from './validation.ts'
 
 /** More form fields than this end the API process of the real manager (contract). */
 const FORM_FIELDS = { count: 1000, tooMany: 607 } as const
@@ -119,6 +122,11 @@ function bodyOf(endpoint: Endpoint): Body | undefined {
   return 'body' in endpoint ? endpoint.body : undefined
 }
 
+function fieldsOf(endpoint: Endpoint): Readonly<Record<string, Field>> {
+  const body = bodyOf(endpoint)
+  return body?.kind === 'fields' ? body.fields : {}
+}
+
 /** `checkContentHeaders` has replaced the header by the plain media type. */
 function mediaTypeOf(request: FastifyRequest): string {
   return request.headers['content-type'] ?? ''
@@ -157,4 +165,85 @@ function acceptedMediaType(headers: IncomingHttpHeaders, body: Body): string {
 function isEncoded(headers: IncomingHttpHeaders): boolean {
   const coding = headers['content-encoding']
   return coding !== undefined && coding.trim().toLowerCase() !== 'identity'
+}
+
+/** Returns form fields in the types that the endpoint gives them. Text that does not fit stays text, and validation rejects it. */
+function typedFields(endpoint: Endpoint, values: Values): Record<string, unknown> {
+  const fields = fieldsOf(endpoint)
+  const result: Record<string, unknown> = Object.create(null)
+  for (const [raw, value] of Object.entries(values)) {
+    // Form encoders write lists as `ids[]=001&ids[]=002` or `ids[0]=…`.
+    const listed = /^([A-Za-z_]+)\[[0-9]*\]$/.exec(raw)?.[1]
+    const name = listed !== undefined && fields[listed]?.type === 'strings' ? listed : raw
+    const type = Object.hasOwn(fields, name) ? fields[name]?.type : undefined
+    const before = result[name]
+    result[name] = Array.isArray(before) ? [...before, ...value.split(',')] : typedValue(type, value)
+  }
+  return result
+}
+
+/**
+ * Returns the fields of a JSON body in the types that the endpoint gives them. As in the real API, a number or a Boolean
+ * may be a text, an id may be a number, and a list of ids may be a text with commas. Values that do not fit are returned
+ * as they are, and validation rejects them.
+ */
+function typedJson(endpoint: Endpoint, sent: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const fields = fieldsOf(endpoint)
+  const result: Record<string, unknown> = Object.create(null)
+  for (const [name, value] of Object.entries(sent)) {
+    const field = Object.hasOwn(fields, name) ? fields[name] : undefined
+    result[name] = field === undefined ? value : typedJsonValue(field, value)
+  }
+  return result
+}
+
+function typedJsonValue({ type, kind }: Field, value: unknown): unknown {
+  if (type === 'strings') {
+    const values: ValueKind | undefined = kind && kinds[kind]
+    if (values?.listOf === undefined) return value
+    return Array.isArray(value) ? value.map(textOfNumber) : typeof value === 'string' ? value.split(',') : value
+  }
+  if (type === 'string') return kind === 'numbers' ? textOfNumber(value) : value
+  return typeof value === 'string' ? typedValue(type, value) : value
+}
+
+function textOfNumber(value: unknown): unknown {
+  return typeof value === 'number' ? String(value) : value
+}
+
+function typedValue(type: string | undefined, value: string): unknown {
+  if (type === 'integer') return /^[0-9]{1,15}$/.test(value) ? Number(value) : value
+  if (type === 'boolean') return value === 'true' ? true : value === 'false' ? false : value
+  return type === 'strings' ? value.split(',') : value
+}
+
+/** Returns the body of a validated request. `clientAddress` fills the fields that take the address of the client. */
+export function requestBody(endpoint: Endpoint, request: FastifyRequest, clientAddress: string): RequestBody {
+  const body = bodyOf(endpoint)
+  if (body === undefined) return NO_BODY
+  if (body.kind === 'upload') {
+    const type = request.headers['content-type'] === 'application/xml' ? 'application/xml' : 'application/octet-stream'
+    return { kind: 'upload', type, bytes: request.body as Buffer }
+  }
+  const sent = request.body as Readonly<Record<string, unknown>>
+  const fields: Record<string, unknown> = {}
+  for (const [name, field] of Object.entries(body.fields)) {
+    const value = sent[name] ?? (field.fill === 'clientAddress' ? ipv4(clientAddress, name) : undefined)
+    if (value !== undefined) fields[name] = canonicalField(field.canonical, value)
+  }
+  return { kind: 'fields', fields }
+}
+
+const IPV4 = new RegExp(kinds.ips.pattern)
+
+/** The manager registers IPv4 addresses only. Any other address is rejected with 606, as by the real API. */
+function ipv4(client: string, name: string): string {
+  if (!IPV4.test(client)) throw badValue('ips', name)
+  return client
+}
+
+function canonicalField(canonical: Parameters<typeof canonicalText>[0], value: unknown): unknown {
+  if (Array.isArray(value))
+    return value.map((one) => canonicalField(canonical === 'agentIds' ? 'agentId' : canonical, one))
+  return typeof value === 'string' ? canonicalText(canonical, value) : value
 }

@@ -6,13 +6,11 @@ import { PROBLEM_TYPE } from '../core/response.ts'
 import { SUGGESTION_HEADER } from '../core/similar.ts'
 import { pretty } from '../representation/pretty.ts'
 import { JSON_TYPE, PROBLEM_CONTENT } from '../representation/represent.ts'
-import { checkContentHeaders, parseBody } from './body.ts'
+import { checkContentHeaders, parseBody, requestBody } from './body.ts'
 import type { HttpContract, HttpSettings, RouterOptions } from './contract.ts'
-import { requestBody, validatedUrl } from './edge-request.ts'
-import { parseParameters, takeFlags, type Values } from './parameters.ts'
-import { toEdgeError } from './reply.ts'
-import { routeSchema } from './schema.ts'
-import { createChecks, type SchemaError, validationError, validatorOf } from './validation.ts'
+import { parseParameters, takeFlags, type Values, validatedUrl } from './edge-request.ts'
+import { toEdgeError } from './errors.ts'
+import { createChecks, routeSchema, type SchemaError, validationError, validatorOf } from './validation.ts'
 
 const router: RouterOptions = {
   caseSensitive: false,

@@ -5,10 +5,8 @@ import type { Endpoint } from '../catalogue/endpoint.ts'
 import type { EdgeError } from '../core/errors.ts'
 import type { RequestBody } from '../core/request.ts'
 import type { BodyLimits } from './body.ts'
-import type { ValidatedUrl } from './edge-request.ts'
-import type { Flags, Values } from './parameters.ts'
-import type { RouteSchema } from './schema.ts'
-import type { Prefixes } from './validation.ts'
+import type { Flags, ValidatedUrl, Values } from './edge-request.ts'
+import type { Prefixes, RouteSchema } from './validation.ts'
 
 /** The settings that requests depend on. */
 export interface HttpSettings {

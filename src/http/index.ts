@@ -7,23 +7,27 @@ import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
   type FastifyPluginAsync,
+  type FastifyReply,
   type FastifyRequest,
   type FastifyServerOptions,
 } from 'fastify'
-import type { Endpoint } from '../catalogue/endpoint.ts'
-import { newRequestId } from '../core/request.ts'
+import createRouter from 'find-my-way'
+import type { Endpoint, ReadEndpoint } from '../catalogue/endpoint.ts'
+import { EdgeError } from '../core/errors.ts'
+import { type Caller, type EdgeRead, type Handler, NO_BODY, newRequestId } from '../core/request.ts'
+import type { EdgeResponse } from '../core/response.ts'
 import type { RecordStages } from '../core/trace.ts'
-import { commonHeaders } from '../representation/represent.ts'
-import { createAdmission } from './admit.ts'
-import type { Authenticator } from './authenticate.ts'
-import { registerBodyParser } from './body.ts'
-import type { AddressOf } from './client-address.ts'
-import type { CreateContract, HttpContract } from './contract.ts'
+import { hasBody } from '../listener/framing.ts'
+import { commonHeaders, preferencesOf, represent } from '../representation/represent.ts'
+import { type Authenticator, authorise, createAdmission } from './admit.ts'
+import { completeBody, registerBodyParser } from './body.ts'
+import type { CreateContract, HttpContract, HttpSettings } from './contract.ts'
+import { toEdgeRead, toEdgeRequest, type Values } from './edge-request.ts'
+import { handleErrors, NO_STORE, sendError, undecodablePath } from './errors.ts'
 import { PreparedHits } from './prepared-hits.ts'
-import { addHeaders, handleErrors, NO_STORE, sendError } from './reply.ts'
-import { RequestLog, reportAtEnd } from './request-log.ts'
-import { type BeginTrace, type RequestEventListener, RequestState } from './request-state.ts'
-import { admissionTarget, createUrlResolver, type ResolveUrl, type RouteOptions, registerRoutes } from './routes.ts'
+import { type RequestEventListener, RequestLog, reportAtEnd } from './request-events.ts'
+import { type AddressOf, type BeginTrace, RequestState } from './request-state.ts'
+import { type JsonSchema, routeUrl, validatorOf } from './validation.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -35,8 +39,11 @@ declare module 'fastify' {
   }
 }
 
-export interface HttpOptions extends RouteOptions {
+export interface HttpOptions {
   readonly contract: CreateContract
+  /** Returns the settings in use. */
+  readonly settings: () => HttpSettings
+  readonly handle: Handler
   /** The options that put Fastify behind a listener. */
   readonly server: Pick<FastifyServerOptions, 'serverFactory' | 'clientErrorHandler'>
   readonly log: FastifyBaseLogger
@@ -87,16 +94,15 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
       done(error)
     }),
   )
-  const targetOf = (request: FastifyRequest) => admissionTarget(request, contract)
   const { managerVersion } = options
-  app.addHook('onRequest', createAdmission({ authenticator, managerVersion, contract, targetOf }))
+  app.addHook('onRequest', createAdmission({ authenticator, managerVersion, contract }))
   registerBodyParser(app, contract.parseBody, () => options.settings().listen.limits)
   // A separate scope: its hooks run after those of the app, so no plugin in it runs before a 401.
   const routes: FastifyPluginAsync = async (scope) => {
     // The plugin sets it on each response without a `Cache-Control`. It also answers 304 for a tag that was set by its
     // `reply.etag`, whatever the URL and the caller: the edge never calls that function.
     await scope.register(caching, { privacy: NO_STORE })
-    registerRoutes(scope, contract, options, { hits, charge: authenticator.charge })
+    registerRoutes(scope, contract, options, hits, authenticator.charge)
   }
   await app.register(routes)
   return { app, resolveUrl: createUrlResolver(contract), forgetUrls: () => hits.clear() }
@@ -121,4 +127,115 @@ function createApp(options: HttpOptions, contract: HttpContract): FastifyInstanc
       sendError(request, reply, contract.errorOf(error, request), contract)
     },
   })
+}
+
+/** Each endpoint becomes a route, whose handler calls the pipeline and sends its response. */
+function registerRoutes(
+  app: FastifyInstance,
+  contract: HttpContract,
+  { handle, settings }: HttpOptions,
+  hits: PreparedHits,
+  charge: Authenticator['charge'],
+): void {
+  const bodies = { parse: contract.parseBody, limits: () => settings().listen.limits }
+  app.setValidatorCompiler(({ schema }) => validatorOf(schema as JsonSchema))
+  for (const endpoint of contract.catalogue) {
+    app.route({
+      method: contract.methodsOf(endpoint),
+      url: routeUrl(endpoint),
+      ...(contract.schemaOf && { schema: contract.schemaOf(endpoint) }),
+      config: { endpoint },
+      preValidation: async (request, reply) => {
+        if ('body' in endpoint || hasBody(request.headers)) await completeBody(endpoint, request, reply, bodies)
+      },
+      preHandler: async (request) => {
+        // The listener has already sent this error. The request must not have an effect any more.
+        if (request.raw.rejectedWith !== undefined) throw request.raw.rejectedWith
+        contract.check(endpoint, request)
+      },
+      handler: async (request, reply) => {
+        const { edge, headers, id } = request
+        const { caller, clientAddress, trace } = edge
+        // Admission has set the caller. Without a caller nothing is served.
+        if (caller === undefined) throw new EdgeError(949)
+        const body = 'body' in endpoint ? contract.requestBody(endpoint, request, clientAddress) : NO_BODY
+        const url = contract.validatedUrl(endpoint, request.params as Values, request.query as Values, edge.flags)
+        edge.endStage()
+        edge.enteredPipeline = true
+        const parts = { caller, headers, id, body, clientAddress, trace, client: { response: reply.raw }, charge }
+        edge.response = await handle(toEdgeRequest(url, parts))
+        hits.remember(request, caller, url, edge.response)
+        return sendResponse(request, reply, edge.response, settings().cache.compressionMinBytes)
+      },
+    })
+  }
+}
+
+/** Sends a response. A raw file keeps its own type and is passed through unchanged. */
+async function sendResponse(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  response: EdgeResponse,
+  compressionMinBytes: number,
+): Promise<FastifyReply> {
+  const { edge } = request
+  edge.nextStage('respond')
+  if (response.kind === 'file') {
+    if (response.length !== undefined) reply.header('content-length', response.length)
+    else edge.bytesSentBefore = request.raw.socket.bytesWritten
+    return reply.code(response.status).type(response.type).send(response.stream)
+  }
+  const preferences = preferencesOf(request.headers, edge.flags, compressionMinBytes)
+  const { status, stableHeaders, ownHeaders, bytes } = await represent(response, preferences)
+  reply.code(status)
+  addHeaders(reply, stableHeaders)
+  addHeaders(reply, ownHeaders)
+  return reply.send(bytes)
+}
+
+/** `pairs`: names and values, alternating. */
+function addHeaders(reply: FastifyReply, pairs: readonly string[]): void {
+  for (let at = 0; at < pairs.length; at += 2) addHeader(reply, pairs[at] ?? '', pairs[at + 1] ?? '')
+}
+
+/** The CORS plugin has set its own Vary before. */
+function addHeader(reply: FastifyReply, name: string, value: string): void {
+  const before = name === 'vary' ? reply.getHeader('vary') : undefined
+  reply.header(name, before === undefined ? value : `${before}, ${value}`)
+}
+
+/**
+ * Returns the EdgeRead that a GET of this URL by this caller leads to, or throws the EdgeError that it is rejected
+ * with: the same route patterns, validators and checks, without a request.
+ */
+export type ResolveUrl = (url: string, caller: Caller) => EdgeRead
+
+/** What the listener accepts as a request target: a path and a query of printable ASCII, without a fragment. */
+const PATH_AND_QUERY = /^\/[\x21\x22\x24-\x7e]*$/
+
+/** A URL that is no path at all throws 604: it is the value of a parameter where this function is used. */
+function createUrlResolver(contract: HttpContract): ResolveUrl {
+  let router: ReturnType<typeof createRouter> | undefined
+  return (url, caller) => {
+    if (!PATH_AND_QUERY.test(url)) throw new EdgeError(604, '. The url must be a path')
+    router ??= routerOfReads(contract)
+    const found = router.find('GET', url)
+    if (found !== null && found.store === null) throw undecodablePath()
+    const { query, flags } = contract.parseQuery(url, found?.store)
+    const endpoint = contract.served<ReadEndpoint>(found?.store, 'GET', url)
+    authorise(caller, { endpoint, query })
+    const params = { ...found?.params } as Values
+    contract.checkUrl(endpoint, params, query)
+    const parts = { caller, headers: {}, id: newRequestId(), clientAddress: '' }
+    return toEdgeRead(endpoint, contract.validatedUrl(endpoint, params, query, flags), parts)
+  }
+}
+
+/** Fastify does not expose its router with the routes that it finds, so the patterns are registered here again, when first needed. */
+function routerOfReads(contract: HttpContract) {
+  const router = createRouter({ ...contract.router, onBadUrl: () => undefined })
+  for (const endpoint of contract.catalogue) {
+    if (endpoint.method === 'GET') router.on('GET', routeUrl(endpoint), () => undefined, endpoint)
+  }
+  return router
 }

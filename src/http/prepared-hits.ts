@@ -10,11 +10,10 @@ import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
 import type { EdgeResponse, EnvelopeResponse, StoredOrigin } from '../core/response.ts'
 import { hasBody } from '../listener/framing.ts'
-import { commonHeaders, preferencesOf, represent } from '../representation/represent.ts'
-import { missingPermission } from './admit.ts'
-import type { Authenticator } from './authenticate.ts'
+import { commonHeaders, preferencesOf, representCached } from '../representation/represent.ts'
+import { type Authenticator, missingPermission } from './admit.ts'
 import type { ValidatedUrl } from './edge-request.ts'
-import { eventOfHit, type RequestEventListener } from './request-state.ts'
+import { type EventNames, eventNamesOf, eventOfHit, type RequestEventListener } from './request-events.ts'
 
 /** Longer URLs are not remembered. */
 const MAX_URL_LENGTH = 512
@@ -29,6 +28,7 @@ export interface PreparedHitOptions {
 
 export interface PreparedHit {
   readonly url: ValidatedUrl
+  readonly names: EventNames
   /** Returns the response again, with its present age; `undefined`: it is no fresh hit of the local tier any more. */
   readonly repeat: () => EnvelopeResponse<StoredOrigin> | undefined
   /** The permissions that were found to be sufficient last. A list never changes: new permissions are another list. */
@@ -64,7 +64,7 @@ export class PreparedHits {
     if (repeat === undefined || path.length > MAX_URL_LENGTH || !isPlainRead(raw)) return
     // The URL was validated with settings from before the reload.
     if (edge.startedAt <= this.#clearedAt) return
-    this.#hits.set(path, { url, repeat, permissions: caller.permissions })
+    this.#hits.set(path, { url, names: eventNamesOf(url.endpoint), repeat, permissions: caller.permissions })
   }
 
   /** Forgets all URLs, because settings that their validation depends on have changed. */
@@ -120,13 +120,13 @@ export class PreparedHits {
     const response = hit.repeat()
     if (response === undefined) return false
     const preferences = preferencesOf(headers, hit.url.flags, this.#options.settings().cache.compressionMinBytes)
-    const representation = represent(response, preferences)
+    const representation = representCached(response, response.origin, preferences)
     if (representation instanceof Promise || !this.#authenticator.countHit(caller)) return false
     const { status, stableHeaders, ownHeaders, bytes } = representation
     reply.raw.writeHead(status, [...commonHeaders(id), ...stableHeaders, ...ownHeaders]).end(bytes)
     // The response does not come from Fastify, which runs no further hook for it.
     reply.hijack()
-    this.#options.observe?.(eventOfHit({ id, method, edge }, hit.url.endpoint, caller.name, response, representation))
+    this.#options.observe?.(eventOfHit({ id, method, edge }, hit.names, caller.name, response, representation))
     return true
   }
 

@@ -20,6 +20,9 @@ import { EdgeError } from '../core/errors.ts'
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
 
+/** Charges a caller and its address for a request that turns out to cost. Throws 903. */
+export type Charge = (caller: Caller, clientAddress: string) => void
+
 /** Counts one request of a key in a window of `window` milliseconds. It must not wait: it runs before each response. */
 export type CountRequest = (key: string, window: number, max: number) => RequestCount
 

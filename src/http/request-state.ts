@@ -1,21 +1,18 @@
 /**
- * What is known of one request while it runs (`request.edge`), and the event that is emitted when it has ended. An
- * event contains no query value, no body and no header, and a path only if no route matches it.
+ * What is known of a request while it is handled, and the address of its client behind trusted proxies.
+ * `X-Forwarded-For` is read from the right, the end that the nearest proxy wrote, and only as far as the addresses are
+ * trusted proxies.
  */
-import type { IncomingMessage } from 'node:http'
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Endpoint } from '../catalogue/endpoint.ts'
-import { cacheOutcomeOf } from '../core/cache-status.ts'
-import { routeOf } from '../core/endpoint-names.ts'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { BlockList, isIP } from 'node:net'
 import type { EdgeError } from '../core/errors.ts'
-import type { RequestEvent, RequestMessage } from '../core/events.ts'
+import type { RequestEvent } from '../core/events.ts'
+import { RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
-import { cachedOf, type EdgeResponse, type EnvelopeResponse, type StoredOrigin } from '../core/response.ts'
+import type { EdgeResponse } from '../core/response.ts'
 import type { Span, SpanAttributes, StageName } from '../core/trace.ts'
-import type { RejectedRequest } from '../listener/reject.ts'
-import { type Flags, NO_FLAGS } from './parameters.ts'
-
-export type RequestEventListener = (event: RequestEvent) => void
+import { headerText, normalizeAddress, parseAddressRange } from '../core/values.ts'
+import { type Flags, NO_FLAGS } from './edge-request.ts'
 
 /** Begins the trace of a request, or returns `undefined` if the request is not traced. */
 export type BeginTrace = (request: { readonly id: string; readonly raw: TracedRequest }) => Span | undefined
@@ -68,144 +65,90 @@ export class RequestState {
   }
 }
 
-const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'POST', 'DELETE', 'OPTIONS'])
-const UNKNOWN_ROUTE = 'unknown'
+const MAX_CHECKED_ADDRESSES = 1000
 
-/** Returns the method, or `other` for one that no endpoint has, so that a client cannot create new label values. */
-export function methodLabel(method: string | undefined): string {
-  return method !== undefined && METHODS.has(method) ? method : 'other'
-}
-
-/** Returns the cache group of an endpoint, or `none`. */
-export function groupOf(endpoint: Endpoint | undefined): string {
-  return endpoint !== undefined && 'cache' in endpoint && 'group' in endpoint.cache ? endpoint.cache.group : 'none'
-}
-
-/** To be called at the end of the request. `message`: of its line in the log; absent: it has none. */
-export function eventOf(request: FastifyRequest, reply: FastifyReply, message?: RequestMessage): RequestEvent {
-  const { edge, raw, routeOptions } = request
-  const endpoint = routeOptions.config?.endpoint
-  const errorCode = (raw.rejectedWith ?? edge.error)?.code
-  const endedAt = performance.now()
-  return {
-    at: Date.now(),
-    endedAt,
-    requestId: request.id,
-    method: methodLabel(request.method),
-    sentMethod: request.method,
-    route: endpoint === undefined ? UNKNOWN_ROUTE : routeOf(endpoint),
-    path: endpoint === undefined ? shownPath(raw.url) : undefined,
-    group: groupOf(endpoint),
-    status: raw.rejectedWith?.status ?? (reply.raw.headersSent ? reply.statusCode : 0),
-    ms: endedAt - edge.startedAt,
-    bytes: bytesSent(request, reply),
-    ...cacheFields(edge.response),
-    errorCode,
-    caller: edge.caller?.name,
-    client: edge.clientAddress,
-    traceId: edge.trace?.traceId,
-    rejectedWith: edge.enteredPipeline ? undefined : errorCode,
-    isOfListener: false,
-    message,
-  }
-}
-
-/** The event of a request that the listener rejected. The time is 0: the listener decides at once. */
-export function eventOfRejected(
-  { id, request, error, bytes = 0 }: RejectedRequest,
-  client: string,
-  message: RequestMessage | undefined,
-): RequestEvent {
-  return {
-    at: Date.now(),
-    endedAt: performance.now(),
-    requestId: id,
-    method: methodLabel(request?.method),
-    sentMethod: request?.method,
-    route: UNKNOWN_ROUTE,
-    path: shownPath(request?.url),
-    group: groupOf(undefined),
-    status: error?.status ?? 0,
-    ms: 0,
-    bytes,
-    ...cacheFields(undefined),
-    errorCode: error?.code,
-    caller: undefined,
-    client,
-    traceId: undefined,
-    rejectedWith: error?.code,
-    isOfListener: true,
-    message,
-  }
-}
-
-/** The event of a prepared hit. `sent`: status and body of the representation; a HEAD receives no body. */
-export function eventOfHit(
-  { id, method, edge }: Pick<FastifyRequest, 'id' | 'method' | 'edge'>,
-  endpoint: Endpoint,
-  caller: string,
-  { origin }: EnvelopeResponse<StoredOrigin>,
-  sent: { readonly status: number; readonly bytes?: Buffer | undefined },
-): RequestEvent {
-  const endedAt = performance.now()
-  return {
-    at: Date.now(),
-    endedAt,
-    requestId: id,
-    method,
-    sentMethod: method,
-    route: routeOf(endpoint),
-    path: undefined,
-    group: groupOf(endpoint),
-    status: sent.status,
-    ms: endedAt - edge.startedAt,
-    bytes: method === 'HEAD' ? 0 : (sent.bytes?.length ?? 0),
-    cache: 'hit',
-    fetchTime: origin.response.fetchTime,
-    cacheStatus: origin.status,
-    errorCode: undefined,
-    caller,
-    client: edge.clientAddress,
-    traceId: undefined,
-    rejectedWith: undefined,
-    isOfListener: false,
-    message: 'request',
-  }
-}
-
-function cacheFields(response: EdgeResponse | undefined): Pick<RequestEvent, 'cache' | 'fetchTime' | 'cacheStatus'> {
-  if (response === undefined) return { cache: 'none', fetchTime: undefined, cacheStatus: undefined }
-  const cached = response.kind === 'file' ? undefined : cachedOf(response)
-  if (cached === undefined) {
-    const isTrial = response.kind === 'envelope' && response.origin.kind === 'trial'
-    return { cache: 'bypass', fetchTime: undefined, cacheStatus: isTrial ? response.origin.status : undefined }
-  }
-  const { status: cacheStatus, response: stored } = cached
-  const cache = cacheOutcomeOf(cacheStatus)
-  return { cache, fetchTime: cache === 'hit' || cache === 'stale' ? stored.fetchTime : undefined, cacheStatus }
-}
-
-/** The bytes of a file of unknown length are counted by its connection, which carries one response at a time. */
-function bytesSent({ method, edge, raw }: FastifyRequest, reply: FastifyReply): number {
-  if (method === 'HEAD' || reply.statusCode === 304) return 0
-  if (edge.bytesSentBefore !== undefined) return Math.max(0, (raw.socket?.bytesWritten ?? 0) - edge.bytesSentBefore)
-  return reply.raw.headersSent ? Number(reply.getHeader('content-length') ?? 0) : 0
-}
-
-const MAX_SHOWN_LENGTH = 120
-/** Where a query can begin, also in URLs of clients that encode or forget its question mark. */
-const QUERY_START = /[?#;&=]|%(?:3[fbd]|2[36])/i
-/** Control characters, and characters that change the direction of the text around them. */
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
+/** `peer` is the address of the TCP connection, `forwarded` the header as Node joins it. */
+type ClientAddress = (peer: string, forwarded: string | undefined) => string
 
 /**
- * Returns the path of a request target without anything that can be a query, escaped and at most 120 characters long.
- * Returns `undefined` for a target that is no path: an absolute URL may contain credentials.
+ * Returns a function that gives the address of the client in canonical form, never a list, a port or other text.
+ * `trusted` are address ranges (`10.0.0.0/8`, `fd00::/8`, `192.0.2.1`); anything else throws an error.
  */
-export function shownPath(target: string | undefined): string | undefined {
-  if (target === undefined || !target.startsWith('/')) return undefined
-  const end = target.search(QUERY_START)
-  const path = (end < 0 ? target : target.slice(0, end)).slice(0, MAX_SHOWN_LENGTH + 1)
-  const escaped = path.replace(UNPRINTABLE, (character) => `\\u{${character.codePointAt(0)?.toString(16) ?? ''}}`)
-  return escaped.length > MAX_SHOWN_LENGTH ? `${escaped.slice(0, MAX_SHOWN_LENGTH - 1)}…` : escaped
+export function clientAddress(trusted: readonly string[]): ClientAddress {
+  const isTrusted = rangeCheck(trusted)
+  return (peer, forwarded) => {
+    let client = normalizeAddress(peer) ?? peer
+    if (forwarded === undefined || !isTrusted(client)) return client
+    const hops = forwarded.split(',')
+    while (hops.length > 0 && isTrusted(client)) {
+      const hop = normalizeAddress(hops.pop()?.trim() ?? '')
+      // If a trusted proxy passes on text that is no address, the proxy itself counts as the client.
+      if (hop === undefined) return client
+      client = hop
+    }
+    return client
+  }
+}
+
+/** What the address of a client depends on. */
+interface AddressedRequest {
+  readonly raw: {
+    readonly socket: { readonly remoteAddress?: string | undefined }
+    readonly headers: IncomingHttpHeaders
+  }
+}
+
+/** Returns the address of the client of a request. */
+export type AddressOf = (request: AddressedRequest) => string
+
+/** Returns the settings with the ranges of trusted proxies: another array if these have changed. */
+export type ProxySettings = () => { readonly listen: { readonly trustedProxies: readonly string[] } }
+
+/** As `clientAddress`, for requests. */
+export function addressOfRequests(settings: ProxySettings): AddressOf {
+  const addressOf = derive(settings, clientAddress)
+  return ({ raw }) => addressOf()(raw.socket.remoteAddress ?? '', headerText(raw.headers['x-forwarded-for']))
+}
+
+/** Returns a check whether a request was sent by a proxy in one of the trusted ranges. */
+export function fromTrusted(settings: ProxySettings): (request: AddressedRequest) => boolean {
+  const isTrusted = derive(settings, rangeCheck)
+  return ({ raw }) => isTrusted()(normalizeAddress(raw.socket.remoteAddress ?? '') ?? '')
+}
+
+/** Returns a function that returns what `make` made of the current ranges; made again only if the ranges have changed. */
+function derive<T>(settings: ProxySettings, make: (ranges: readonly string[]) => T): () => T {
+  let ranges = settings().listen.trustedProxies
+  let made = make(ranges)
+  return () => {
+    const current = settings().listen.trustedProxies
+    if (current !== ranges) {
+      ranges = current
+      made = make(ranges)
+    }
+    return made
+  }
+}
+
+/**
+ * Returns a check whether an address is in one of the ranges. Each family has its own list: a range such as `::/64`
+ * also contains every IPv4 address in its mapped form, and one BlockList would match it (CVE-2026-92395).
+ */
+function rangeCheck(ranges: readonly string[]): (address: string) => boolean {
+  const lists = { ipv4: new BlockList(), ipv6: new BlockList() }
+  for (const range of ranges) {
+    const parsed = parseAddressRange(range)
+    if (parsed === undefined) throw new Error(`${range} is no range of addresses; write IPv4 ranges in IPv4 form`)
+    lists[parsed.family].addSubnet(parsed.address, parsed.prefix, parsed.family)
+  }
+  // A BlockList makes an object for each check, and requests come from few proxies.
+  const checked = new RecentlyUsed<boolean>(MAX_CHECKED_ADDRESSES)
+  return (address) => {
+    const known = checked.get(address)
+    if (known !== undefined) return known
+    const family = isIP(address) === 4 ? 'ipv4' : 'ipv6'
+    const isInside = isIP(address) !== 0 && lists[family].check(address, family)
+    checked.set(address, isInside)
+    return isInside
+  }
 }

@@ -2,17 +2,46 @@
  * The server below Fastify: TLS with certificates that can change at run time, the strict HTTP parser, its limits and
  * timeouts. It passes on only unambiguous requests, one at a time for each connection.
  */
+import { readFile } from 'node:fs/promises'
 import { createServer as createHttpServer, type Server as HttpServer, type ServerOptions } from 'node:http'
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
+import { dirname } from 'node:path'
+import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import type { FastifyServerFactory } from 'fastify'
-import { attach } from './attach.ts'
-import { watchCertificate } from './certificates.ts'
-import type { Connection } from './connection.ts'
+import { fingerprintFile, watchFiles } from '../file-watcher.ts'
+import { attach, type Connection, type ConnectionSettings } from './connections.ts'
 import { Drain, type DrainOptions } from './drain.ts'
 import { withRules } from './framing.ts'
-import type { ListenerOptions, ListenerSettings } from './options.ts'
+import type { RejectedRequest, RejectionForm } from './reject.ts'
 import { closeSlowReaders } from './slow-clients.ts'
+
+/** What a reload may change. */
+export interface ListenerSettings extends ConnectionSettings {
+  readonly tls?: TlsFiles | undefined
+}
+
+export interface ListenerOptions extends ListenerSettings {
+  /** OPTIONS is served (preflight requests of browsers). */
+  readonly cors: boolean
+  readonly log: ListenerLog
+  /** How errors are written; absent: as in the classic contract. */
+  readonly rejectionForm?: RejectionForm | undefined
+  /** Called for each request that is not passed on. */
+  readonly onReject?: (rejected: RejectedRequest) => void
+  /** Milliseconds between two checks for slow connections. */
+  readonly interval?: number
+}
+
+interface ListenerLog {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+}
+
+interface TlsFiles {
+  readonly cert: string
+  readonly key: string
+}
 
 export type Listener = Awaited<ReturnType<typeof createListener>>
 
@@ -66,7 +95,7 @@ export async function createListener(options: ListenerOptions) {
     },
     /**
      * The options of Fastify that put it behind this listener. Fastify adds its handler of client errors beside the one of
-     * attach.ts, and two handlers would send two responses.
+     * connections.ts, and two handlers would send two responses.
      */
     fastify: { serverFactory, clientErrorHandler: () => undefined },
     /** Closes the connection whose socket has failed with this error. Returns `false` if there is none. */
@@ -103,4 +132,54 @@ function serverOptions(
     keepAliveTimeout: timeouts.idle,
     connectionsCheckingInterval: interval,
   }
+}
+
+/**
+ * Reads the certificate again when its files change. Calls `onChange` after each change. Rejects with an Error that
+ * names the files if they cannot be used.
+ */
+async function watchCertificate(
+  initial: TlsFiles,
+  log: ListenerLog,
+  onChange: (context: SecureContextOptions) => void,
+) {
+  let files = initial
+  const { current, close } = await watchFiles({
+    folder: dirname(files.cert),
+    fingerprint: async () => (await Promise.all([files.cert, files.key].map(fingerprintFile))).join(' '),
+    load: () => readCertificate(files),
+    onReload: (context) => {
+      onChange(context)
+      log.info({ cert: files.cert }, 'certificate changed')
+    },
+    onError: (error) => log.warn({ cert: files.cert }, `${messageOf(error)}; the one before stays in use`),
+  })
+  return {
+    current,
+    close,
+    /** Reads other files and resolves to the function that puts them to use. Rejects with an Error that names them. */
+    prepareReload: async (next: TlsFiles): Promise<() => void> => {
+      if (next.cert === files.cert && next.key === files.key) return () => undefined
+      const context = await readCertificate(next)
+      return () => {
+        files = next
+        onChange(context)
+      }
+    },
+  }
+}
+
+/** Reads certificate and key and checks that they belong together. */
+async function readCertificate({ cert, key }: TlsFiles): Promise<SecureContextOptions> {
+  try {
+    const context = { cert: await readFile(cert), key: await readFile(key), minVersion: 'TLSv1.2' } as const
+    createSecureContext(context)
+    return context
+  } catch (cause) {
+    throw new Error(`certificate ${cert} with key ${key} cannot be used: ${messageOf(cause)}`)
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }

@@ -4,8 +4,30 @@
  * request is rejected only when everything that has arrived was read.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Connection } from './connection.ts'
-import type { Timeouts } from './options.ts'
+import type { Socket } from 'node:net'
+
+export interface Timeouts {
+  /** Until all headers are received. */
+  readonly headers: number
+  /** Until the whole request is received. */
+  readonly body: number
+  /** Without progress of a client that reads its response. */
+  readonly write: number
+  /** Until the body begins after `100 Continue`. */
+  readonly expect: number
+  /** Between two requests. */
+  readonly idle: number
+}
+
+/** What the checks need of a connection (`connections.ts`). */
+interface Connection {
+  readonly socket: Socket
+  readonly isBusy: boolean
+  /** Requests whose headers were received. */
+  readonly requests: number
+  /** The last request, while its body is being received. */
+  readonly incomplete: IncomingMessage | undefined
+}
 
 /** Calls `reject` unless the request that is being received arrives now. It has no other timeout from here on. */
 export function rejectUnlessReceived(connection: Connection, timeouts: Timeouts, reject: () => void): void {

@@ -1,7 +1,9 @@
 /**
  * Selects the representation of a response: as stored, indented or compressed, or no body at all because the copy of
- * the client is still valid.
+ * the client is still valid. And its headers: for this cache (RFC 9211), and for caches between edge and client (RFC
+ * 9110, RFC 9111).
  */
+import type { CacheStatus } from '../core/cache-status.ts'
 import {
   type CachedResponse,
   cachedOf,
@@ -11,15 +13,7 @@ import {
   partsOf,
 } from '../core/response.ts'
 import type { Coding, PreparedHead, StoredForm } from '../core/stored-forms.ts'
-import { headerText } from '../core/values.ts'
-import {
-  cacheHeaders,
-  cacheStatus,
-  matchesEtag,
-  representationEtag,
-  validatorHeaders,
-  wholeSeconds,
-} from './cache-headers.ts'
+import { headerText, serializeItem } from '../core/values.ts'
 import { encode, parseAcceptEncoding, selectCoding } from './encodings.ts'
 import { indentOnce, indentWithin } from './pretty.ts'
 
@@ -75,9 +69,19 @@ export function represent(
   response: EnvelopeResponse,
   preferences: Preferences,
 ): Representation | Promise<Representation> {
-  const { body } = response
   const cached = cachedOf(response)
-  if (cached === undefined) return representUncached(response, preferences)
+  return cached === undefined
+    ? representUncached(response, preferences)
+    : representCached(response, cached, preferences)
+}
+
+/** As `represent`, for a response whose origin is `cached`. */
+export function representCached(
+  response: EnvelopeResponse,
+  cached: CachedResponse,
+  preferences: Preferences,
+): Representation | Promise<Representation> {
+  const { body } = response
   const { etag, forms } = cached.response
   // Indented responses are read by people: they are never compressed.
   if (preferences.pretty) {
@@ -98,7 +102,7 @@ export function represent(
   if (unchanged !== undefined) return unchanged
   const encoded = encode(form, { body, coding, identity: accepted.identity })
   if (Buffer.isBuffer(encoded)) return full(response, cached, form, encoded, coding)
-  if (encoded instanceof Promise) return encoded.then(() => represent(response, preferences))
+  if (encoded instanceof Promise) return encoded.then(() => representCached(response, cached, preferences))
   return full(response, cached, plain, body)
 }
 
@@ -137,20 +141,21 @@ function full(
   bytes: Buffer,
   coding?: Coding,
 ): Representation {
-  form.full ??= { stable: [...contentHeaders(bytes), ...validatorHeaders(form.etag), ...codingHeaders(coding)] }
+  const encoded = coding === undefined ? [] : ['content-encoding', coding]
+  form.full ??= { stable: [...contentHeaders(bytes), ...validatorHeaders(form.etag), ...encoded] }
   const { full: head } = form
   return { status: response.status, stableHeaders: head.stable, ownHeaders: ownHeaders(cached, head), bytes }
 }
 
 /** Age and time left are sent in whole seconds, so the hits of one second share these headers. */
-function ownHeaders(cached: CachedResponse, head: PreparedHead): readonly string[] {
-  const { status, response } = cached
+function ownHeaders({ status, response }: CachedResponse, head: PreparedHead): readonly string[] {
   const { clusterStatus } = response
-  const { age, ttl } = wholeSeconds(cached)
+  const age = Math.max(0, Math.floor(response.age / 1000))
+  const ttl = status.ttl === undefined ? undefined : Math.floor(status.ttl / 1000)
   const { last } = head
   const isShared = status.hit === true && status.detail === undefined
   if (isShared && last?.age === age && last.ttl === ttl && last.clusterStatus === clusterStatus) return last.pairs
-  const pairs = [...cacheHeaders(cached), ...clusterHeaders(clusterStatus)]
+  const pairs = ['age', String(age), 'cache-status', cacheStatus(status), ...clusterHeaders(clusterStatus)]
   if (isShared) head.last = { age, ttl, clusterStatus, pairs }
   return pairs
 }
@@ -164,6 +169,47 @@ function contentHeaders(bytes: Buffer, isProblem = false): readonly string[] {
   return ['content-type', isProblem ? PROBLEM_CONTENT : JSON_TYPE, 'content-length', String(bytes.length)]
 }
 
-function codingHeaders(coding: Coding | undefined): readonly string[] {
-  return coding === undefined ? [] : ['content-encoding', coding]
+/** Only the client may store it, and must revalidate it on each use: it does not learn of writes. */
+const REVALIDATE = 'private, no-cache'
+/** `Authorization`: callers with other permissions may get another response from the same URL. */
+const VARY = 'Accept-Encoding, Authorization'
+
+/** Returns the names and values of the headers that stay the same for an entity tag. */
+function validatorHeaders(etag: string): readonly string[] {
+  return ['etag', etag, 'cache-control', REVALIDATE, 'vary', VARY]
+}
+
+/** A structured field (RFC 9651): `manager-edge; hit; ttl=4`. */
+function cacheStatus({ hit, fwd, stored, collapsed, ttl, detail }: CacheStatus): string {
+  let text = 'manager-edge'
+  if (hit) text += '; hit'
+  if (fwd !== undefined) text += `; fwd=${fwd}`
+  if (stored) text += '; stored'
+  if (collapsed) text += '; collapsed'
+  if (ttl !== undefined) text += `; ttl=${Math.floor(ttl / 1000)}`
+  if (detail !== undefined) text += `; detail=${serializeItem(detail)}`
+  return text
+}
+
+const ENTITY_TAG = /[\t ,]*(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")[\t ]*(?=,|$)/y
+/** A longer list is ignored. */
+const MAX_LIST_LENGTH = 8192
+
+/**
+ * Returns whether `If-None-Match` contains this entity tag. Tags are compared weakly (RFC 9110 section 13.1.2); a
+ * malformed list matches nothing. `etag` is strong and includes its quotes.
+ */
+function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined || ifNoneMatch.length > MAX_LIST_LENGTH) return false
+  if (ifNoneMatch === etag || ifNoneMatch === '*') return true
+  ENTITY_TAG.lastIndex = 0
+  for (let found = ENTITY_TAG.exec(ifNoneMatch); found !== null; found = ENTITY_TAG.exec(ifNoneMatch)) {
+    if (found[1] === etag) return true
+  }
+  return false
+}
+
+/** Returns the entity tag of another representation of the same response: `"abc"` and `gzip` give `"abc-gzip"`. */
+function representationEtag(etag: string, representation: string): string {
+  return `${etag.slice(0, -1)}-${representation}"`
 }

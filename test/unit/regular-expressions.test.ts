@@ -29,7 +29,7 @@ const BUILT: Readonly<Record<string, string>> = {
   "src/cache/purge.ts: `^(?:${[...new Set(bothContracts.flatMap(patternsOf))].join('|')})$`":
     'anchored templates of the catalogue, `.+` in place of a value',
   'src/core/values.ts: `^${IPV4_OCTET}(?:\\\\.${IPV4_OCTET}){3}$`': 'bounded repetitions',
-  'src/http/edge-request.ts: kinds.ips.pattern': 'the catalogue; test/unit/catalogue/kinds-are-linear.test.ts',
+  'src/http/body.ts: kinds.ips.pattern': 'the catalogue; test/unit/catalogue/kinds-are-linear.test.ts',
   'src/http/validation.ts: body.xmlWhen.matches': 'the catalogue; checked below',
   'src/http/validation.ts: param.within.pattern': 'the catalogue; test/unit/catalogue/kinds-are-linear.test.ts',
   'src/upstream/dialects/newer/build-call.ts: byEdgeIf': 'the catalogue; checked below',

@@ -14,7 +14,8 @@ import { createAccess, createTokenOperations } from '../../../src/access/index.t
 import { putUser } from '../../../src/access/users-file.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
-import { createAuthenticator, tokenIssuer } from '../../../src/http/authenticate.ts'
+import { createAuthenticator } from '../../../src/http/admit.ts'
+import { tokenIssuer } from '../../../src/http/credentials.ts'
 import type { CountRequest } from '../../../src/http/rate-limit.ts'
 
 export interface Reply {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { checkList, checkXml } from '../../../src/http/upload.ts'
+import { checkList, checkXml } from '../../../src/http/body-contents.ts'
 import { measureBestRun } from '../../support/event-loop.ts'
 
 const xml = (text: string) => checkXml(Buffer.from(text))

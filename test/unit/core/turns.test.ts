@@ -2,7 +2,7 @@
 import t from 'tap'
 import { readEnvelopeInTurns } from '../../../src/core/envelope.ts'
 import { compareTexts, selectFirst } from '../../../src/core/turns.ts'
-import { checkList } from '../../../src/http/upload.ts'
+import { checkList } from '../../../src/http/body-contents.ts'
 import { sources } from '../../../src/query/sources.ts'
 import { mergeRows } from '../../../src/rows/merge.ts'
 import { findRows } from '../../../src/rows/rows.ts'

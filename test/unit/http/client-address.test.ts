@@ -1,5 +1,5 @@
 import t from 'tap'
-import { clientAddress } from '../../../src/http/client-address.ts'
+import { clientAddress } from '../../../src/http/request-state.ts'
 
 const balancers = ['10.0.0.0/8', '192.0.2.7', 'fd00::/8']
 

@@ -3,7 +3,7 @@ import t from 'tap'
 import { EdgeError } from '../../../src/core/errors.ts'
 import { type EdgeRequest, NO_COST } from '../../../src/core/request.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
-import { addressOfRequests } from '../../../src/http/client-address.ts'
+import { addressOfRequests } from '../../../src/http/request-state.ts'
 import { sendRaw } from '../../support/raw.ts'
 import { basic, cachedResponse, repeating, startServer, type TestServer, uncachedResponse } from './test-server.ts'
 

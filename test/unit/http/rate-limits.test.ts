@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import type { AccessOptions, RateLimit } from '../../../src/access/access.ts'
 import { createAccess } from '../../../src/access/index.ts'
 import { type EdgeRequest, type Handler, NO_COST } from '../../../src/core/request.ts'
-import { createAuthenticator } from '../../../src/http/authenticate.ts'
+import { createAuthenticator } from '../../../src/http/admit.ts'
 import { cachedResponse, repeating, startServer, type TestServer } from './test-server.ts'
 
 const json = Buffer.from('{"error":0,"data":"y"}')

@@ -1,8 +1,8 @@
 /** A listener with a small Fastify app behind it, and a client that writes bytes as they are. */
 import { connect, type Socket } from 'node:net'
 import Fastify, { type FastifyInstance } from 'fastify'
+import type { ListenerOptions } from '../../../src/listener/listener.ts'
 import { createListener, type Listener } from '../../../src/listener/listener.ts'
-import type { ListenerOptions } from '../../../src/listener/options.ts'
 
 type Tap = { teardown(fn: () => unknown): unknown }
 

@@ -1,46 +1,11 @@
-/** Sends responses and errors through Fastify. */
+/** Errors of a contract: each error of a handler, a hook or Fastify becomes one of them, in one place. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { EdgeError } from '../core/errors.ts'
-import type { EdgeResponse } from '../core/response.ts'
-import { preferencesOf, represent } from '../representation/represent.ts'
 import type { HttpContract } from './contract.ts'
-import type { RequestLogger } from './request-log.ts'
+import type { RequestLogger } from './request-events.ts'
 
 /** The `Cache-Control` of everything that no cache may store: secrets, errors, writes. */
 export const NO_STORE = 'no-store'
-
-/** Sends a response. A raw file keeps its own type and is passed through unchanged. */
-export async function sendResponse(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  response: EdgeResponse,
-  compressionMinBytes: number,
-): Promise<FastifyReply> {
-  const { edge } = request
-  edge.nextStage('respond')
-  if (response.kind === 'file') {
-    if (response.length !== undefined) reply.header('content-length', response.length)
-    else edge.bytesSentBefore = request.raw.socket.bytesWritten
-    return reply.code(response.status).type(response.type).send(response.stream)
-  }
-  const preferences = preferencesOf(request.headers, edge.flags, compressionMinBytes)
-  const { status, stableHeaders, ownHeaders, bytes } = await represent(response, preferences)
-  reply.code(status)
-  addHeaders(reply, stableHeaders)
-  addHeaders(reply, ownHeaders)
-  return reply.send(bytes)
-}
-
-/** `pairs`: names and values, alternating. */
-export function addHeaders(reply: FastifyReply, pairs: readonly string[]): void {
-  for (let at = 0; at < pairs.length; at += 2) addHeader(reply, pairs[at] ?? '', pairs[at + 1] ?? '')
-}
-
-/** The CORS plugin has set its own Vary before. */
-function addHeader(reply: FastifyReply, name: string, value: string): void {
-  const before = name === 'vary' ? reply.getHeader('vary') : undefined
-  reply.header(name, before === undefined ? value : `${before}, ${value}`)
-}
 
 /** Sends an error of the edge in the form of the contract. */
 export function sendError(

@@ -1,0 +1,131 @@
+/**
+ * The credentials of a request: Basic (RFC 7617) and Bearer (RFC 6750). The plugins decode and verify them; the choice
+ * between the schemes is made here, because @fastify/auth reports only the error of the strategy that it tried last.
+ */
+import { promisify } from 'node:util'
+import fastifyBasicAuth from '@fastify/basic-auth'
+import fastifyJwt from '@fastify/jwt'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Access, AuthFailure, AuthResult } from '../access/access.ts'
+import { CLOCK_TOLERANCE_S, type VerifySignature } from '../access/tokens.ts'
+import { OWN_TOKEN_ALGORITHM } from '../core/access.ts'
+import { EdgeError } from '../core/errors.ts'
+import type { Caller } from '../core/request.ts'
+import { ownText } from '../core/values.ts'
+import { networkOf } from './rate-limit.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** For the functions that the plugins call with the request. */
+    authentication: Authentication
+  }
+}
+
+interface Authentication {
+  readonly clientAddress: string
+  /** Absent until the credentials are verified. */
+  caller?: Caller
+  /** Of name and password. Absent until they are checked. */
+  result?: AuthResult
+  /** The public key (PEM) of the token. */
+  tokenKey: string
+}
+
+/** `text`: base64 for Basic, the token for Bearer. */
+type Scheme = (request: FastifyRequest, reply: FastifyReply, text: string) => Promise<AuthResult>
+
+const MAX_HEADER_LENGTH = 8192
+/** RFC 9110 section 11.4, with exactly one space, as all clients send it. */
+const CREDENTIALS = /^([A-Za-z]+) ([A-Za-z0-9._~+/-]+=*)$/
+const WRONG: AuthResult = { ok: false, reason: 'wrong' }
+const MALFORMED = 'FST_BASIC_AUTH_MISSING_OR_BAD_AUTHORIZATION_HEADER'
+
+/**
+ * Registers the plugins on the app, once. Returns the function that verifies the header `Authorization` of a request
+ * whose `authentication` is set. It rejects with 900 if the header is too long.
+ */
+export async function registerCredentials(app: FastifyInstance, access: Access) {
+  app.decorateRequest('authentication')
+  const schemes = new Map<string, Scheme>([['basic', await registerBasic(app, access)]])
+  if (access.acceptsTokens) schemes.set('bearer', await registerBearer(app, access))
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<AuthResult> => {
+    const { authorization = '' } = request.headers
+    if (authorization.length > MAX_HEADER_LENGTH) throw new EdgeError(900, ': Authorization header too long')
+    const [, name = '', text = ''] = CREDENTIALS.exec(authorization) ?? []
+    return schemes.get(name.toLowerCase())?.(request, reply, text) ?? WRONG
+  }
+}
+
+/** Signs new tokens; to be called after `registerCredentials` for the same app. */
+export function tokenIssuer(app: FastifyInstance, access: Access): (name: string) => Promise<string> {
+  return async (name) => {
+    const { claims, kid, pem } = await access.prepareToken(name)
+    return app.jwt.sign(claims, { algorithm: OWN_TOKEN_ALGORITHM, kid, key: pem })
+  }
+}
+
+async function registerBasic(app: FastifyInstance, access: Access): Promise<Scheme> {
+  await app.register(fastifyBasicAuth, {
+    validate: async (name, password, { authentication, headers }) => {
+      // Each pair has one spelling only: standard alphabet, no unused bits, valid UTF-8.
+      const spelling = Buffer.from(`${name}:${password}`).toString('base64')
+      const isCanonical = name !== '' && headers.authorization?.endsWith(` ${spelling}`)
+      const address = networkOf(authentication.clientAddress)
+      authentication.result = isCanonical ? await access.authenticatePassword(address, name, password) : WRONG
+      if (!authentication.result.ok) throw new Error(authentication.result.reason)
+    },
+  })
+  const checkHeader = promisify(app.basicAuth)
+  return async (request, reply) => {
+    const { authentication } = request
+    // The plugin makes a 401 of each failure, and some of them are a 429 or a 503.
+    const failure = await checkHeader(request, reply).catch((error: unknown) => ({ error }))
+    if (failure && ownText(failure.error, 'code') === MALFORMED) return WRONG
+    if (authentication.result === undefined) throw failure?.error
+    return authentication.result
+  }
+}
+
+async function registerBearer(app: FastifyInstance, access: Access): Promise<Scheme> {
+  await app.register(fastifyJwt, {
+    // Each token has the key of its issuer. New tokens are signed outside of a request, with a key for each call.
+    secret: async ({ authentication }: FastifyRequest) => authentication.tokenKey,
+    sign: { algorithm: OWN_TOKEN_ALGORITHM },
+    // No cache: verified credentials are remembered in admit.ts, where revoked tokens and removed users are also seen.
+    verify: { cache: false, clockTolerance: CLOCK_TOLERANCE_S * 1000 },
+  })
+  return (request, _reply, token) => {
+    const verifySignature: VerifySignature = async (pem, algorithm) => {
+      request.authentication.tokenKey = pem
+      try {
+        await request.jwtVerify({ algorithms: [algorithm] })
+        return true
+      } catch {
+        return false
+      }
+    }
+    return access.authenticateToken(token, verifySignature, networkOf(request.authentication.clientAddress))
+  }
+}
+
+const RETRY_LATER_CODES = { blocked: 904, busy: 903, unavailable: 911 } as const
+
+/** Returns the error for credentials that were refused: 901, 903, 904 or 911. */
+export function refusal(access: Access, failure: AuthFailure): EdgeError {
+  if ('retryAfterMs' in failure) {
+    return new EdgeError(RETRY_LATER_CODES[failure.reason], '', { headers: retryAfter(failure.retryAfterMs) })
+  }
+  return new EdgeError(901, '', { headers: { 'www-authenticate': challenge(access, failure.reason) } })
+}
+
+/** Both schemes in one field (RFC 9110 section 11.6.1). Basic comes first: older clients read the first scheme only. */
+function challenge({ realm, acceptsTokens }: Access, reason: 'wrong' | 'invalid'): string {
+  const basic = `Basic realm="${realm}", charset="UTF-8"`
+  if (!acceptsTokens) return basic
+  return `${basic}, Bearer ${reason === 'invalid' ? 'error="invalid_token", ' : ''}realm="${realm}"`
+}
+
+/** RFC 9110 section 10.2.3: whole seconds, at least one. */
+function retryAfter(milliseconds: number): Record<string, string> {
+  return { 'retry-after': String(Math.max(1, Math.ceil(milliseconds / 1000))) }
+}

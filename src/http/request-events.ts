@@ -1,0 +1,295 @@
+/**
+ * Reports each request once, when it has ended, as an event of bounded values, and writes the log line of each event:
+ * route template, status, time, caller. No URL, no query value, no body, no header; a path only if no route matches it.
+ */
+import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
+import type { Endpoint } from '../catalogue/endpoint.ts'
+import { cacheOutcomeOf } from '../core/cache-status.ts'
+import { routeOf } from '../core/endpoint-names.ts'
+import type { RequestEvent, RequestMessage } from '../core/events.ts'
+import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
+import { cachedOf, type EdgeResponse, type EnvelopeResponse, type StoredOrigin } from '../core/response.ts'
+import { normalizeAddress } from '../core/values.ts'
+import type { RejectedRequest } from '../listener/reject.ts'
+import type { AddressOf } from './request-state.ts'
+
+export type RequestEventListener = (event: RequestEvent) => void
+
+const COMPLETED = 'request'
+const DISCONNECTED = 'request not answered: connection closed'
+
+export type RequestLogger = Pick<FastifyBaseLogger, 'warn'>
+
+/**
+ * Replaces the lines of Fastify about requests. Fastify itself has no logger: with one, it would add listeners to each
+ * response, prepared hits included.
+ */
+export class RequestLog extends LogController {
+  readonly #log: RequestLogger
+
+  constructor(log: RequestLogger) {
+    super({ disableRequestLogging: true })
+    this.#log = log
+  }
+
+  override streamError(error: Error, request: FastifyRequest): void {
+    this.#log.warn({ reqId: request.id, err: error }, 'response ended early: its body failed')
+  }
+
+  override writeHeadError(error: Error, request: FastifyRequest): void {
+    this.#log.warn({ reqId: request.id, err: error }, 'response has unusable headers')
+  }
+
+  override serializerError(error: Error, request: FastifyRequest): void {
+    this.#log.warn({ reqId: request.id, err: error }, 'error cannot be serialised')
+  }
+}
+
+/** Reports a request when its response is complete or its client has disconnected: a write may have been carried out then. */
+export function reportAtEnd(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  log: RequestLogger,
+  observe?: RequestEventListener,
+): void {
+  const { raw } = reply
+  let failure: Error | undefined
+  raw.on('error', (error) => {
+    failure = error
+  })
+  const onEnd = () => {
+    const isAnswered = raw.writableFinished || request.raw.rejectedWith !== undefined
+    const message = isAnswered ? COMPLETED : DISCONNECTED
+    const event = eventOf(request, reply, failure === undefined ? message : undefined)
+    if (failure !== undefined) log.warn({ ...logFields(event), error: failure.message }, 'request failed')
+    observe?.(event)
+    request.edge.endTrace(event)
+  }
+  // The client may have disconnected already, for example while its password was verified.
+  if (raw.closed) onEnd()
+  else raw.once('close', onEnd)
+}
+
+/**
+ * Returns a function that reports the requests that the listener rejects. Of the pipelined requests that are dropped with
+ * their connection only the first has a line in the log.
+ */
+export function rejectionReporter(
+  addressOf: AddressOf,
+  observe: RequestEventListener,
+): (rejected: RejectedRequest) => void {
+  return (rejected) => {
+    const { request, socket, error, nth = 1 } = rejected
+    const peer = socket.remoteAddress ?? ''
+    const client = request === undefined ? (normalizeAddress(peer) ?? peer) : addressOf({ raw: request })
+    const message = error === undefined ? DISCONNECTED : COMPLETED
+    observe(eventOfRejected(rejected, client, nth === 1 ? message : undefined))
+  }
+}
+
+/** The log of the process, and where its lines go. */
+export interface LogLines {
+  readonly log: { isLevelEnabled(level: 'info'): boolean }
+  readonly logTo: { write(line: string): void }
+}
+
+/** Returns the listener that writes the log lines of requests, at level `info`. */
+export function requestLog({ log, logTo }: LogLines): RequestEventListener {
+  const textOf = hitTexts()
+  return (event) => {
+    const { message, cache, traceId, at } = event
+    if (message === undefined || !log.isLevelEnabled('info')) return
+    const isPlainHit = cache === 'hit' && traceId === undefined && message === COMPLETED
+    logTo.write(
+      isPlainHit ? textOf(event) : `${JSON.stringify({ level: 30, time: at, ...logFields(event), msg: message })}\n`,
+    )
+  }
+}
+
+/** Members without a value are not written. */
+function logFields(event: RequestEvent): object {
+  const { requestId: reqId, sentMethod: method, route, caller, client, traceId, isOfListener } = event
+  const status = event.status === 0 ? undefined : event.status
+  const code = isOfListener ? event.errorCode : undefined
+  return { reqId, method, route, status, milliseconds: tenths(event.ms), caller, client, traceId, code }
+}
+
+function tenths(milliseconds: number): number {
+  return Math.round(milliseconds * 10) / 10
+}
+
+type RequestFields = Pick<RequestEvent, 'method' | 'route' | 'status'>
+type CallerFields = Pick<RequestEvent, 'caller' | 'client'>
+
+/** Returns the function that joins the same lines from prepared parts: to serialise the fields takes several times as long. */
+function hitTexts(): (event: RequestEvent) => string {
+  const requests = new RecentlyUsed<RequestFields & { readonly text: string }>(MAX_IN_USE)
+  const callers = new RecentlyUsed<CallerFields & { readonly text: string }>(MAX_IN_USE)
+  const requestText = ({ method, route, status }: RequestFields): string => {
+    const last = requests.get(route)
+    if (last?.status === status && last.method === method) return last.text
+    const text = `","method":"${method}","route":${JSON.stringify(route)},"status":${status},"milliseconds":`
+    requests.set(route, { method, route, status, text })
+    return text
+  }
+  const callerText = ({ caller = '', client }: CallerFields): string => {
+    const last = callers.get(caller)
+    if (last?.client === client) return last.text
+    const text = `,"caller":${JSON.stringify(caller)},"client":${JSON.stringify(client)},"msg":"${COMPLETED}"}\n`
+    callers.set(caller, { caller, client, text })
+    return text
+  }
+  let start = { time: 0, text: '' }
+  return (event) => {
+    const { at } = event
+    if (start.time !== at) start = { time: at, text: `{"level":30,"time":${at},"reqId":"` }
+    return start.text + event.requestId + requestText(event) + tenths(event.ms) + callerText(event)
+  }
+}
+
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'POST', 'DELETE', 'OPTIONS'])
+const UNKNOWN_ROUTE = 'unknown'
+
+/** Returns the method, or `other` for one that no endpoint has, so that a client cannot create new label values. */
+export function methodLabel(method: string | undefined): string {
+  return method !== undefined && METHODS.has(method) ? method : 'other'
+}
+
+/** What events name of an endpoint. */
+export type EventNames = Pick<RequestEvent, 'route' | 'group'>
+
+export function eventNamesOf(endpoint: Endpoint | undefined): EventNames {
+  return { route: endpoint === undefined ? UNKNOWN_ROUTE : routeOf(endpoint), group: groupOf(endpoint) }
+}
+
+/** Returns the cache group of an endpoint, or `none`. */
+export function groupOf(endpoint: Endpoint | undefined): string {
+  return endpoint !== undefined && 'cache' in endpoint && 'group' in endpoint.cache ? endpoint.cache.group : 'none'
+}
+
+/** To be called at the end of the request. `message`: of its line in the log; absent: it has none. */
+export function eventOf(request: FastifyRequest, reply: FastifyReply, message?: RequestMessage): RequestEvent {
+  const { edge, raw, routeOptions } = request
+  const endpoint = routeOptions.config?.endpoint
+  const errorCode = (raw.rejectedWith ?? edge.error)?.code
+  const endedAt = performance.now()
+  return {
+    at: Date.now(),
+    endedAt,
+    requestId: request.id,
+    method: methodLabel(request.method),
+    sentMethod: request.method,
+    ...eventNamesOf(endpoint),
+    path: endpoint === undefined ? shownPath(raw.url) : undefined,
+    status: raw.rejectedWith?.status ?? (reply.raw.headersSent ? reply.statusCode : 0),
+    ms: endedAt - edge.startedAt,
+    bytes: bytesSent(request, reply),
+    ...cacheFields(edge.response),
+    errorCode,
+    caller: edge.caller?.name,
+    client: edge.clientAddress,
+    traceId: edge.trace?.traceId,
+    rejectedWith: edge.enteredPipeline ? undefined : errorCode,
+    isOfListener: false,
+    message,
+  }
+}
+
+/** The event of a request that the listener rejected. The time is 0: the listener decides at once. */
+export function eventOfRejected(
+  { id, request, error, bytes = 0 }: RejectedRequest,
+  client: string,
+  message: RequestMessage | undefined,
+): RequestEvent {
+  return {
+    at: Date.now(),
+    endedAt: performance.now(),
+    requestId: id,
+    method: methodLabel(request?.method),
+    sentMethod: request?.method,
+    ...eventNamesOf(undefined),
+    path: shownPath(request?.url),
+    status: error?.status ?? 0,
+    ms: 0,
+    bytes,
+    ...cacheFields(undefined),
+    errorCode: error?.code,
+    caller: undefined,
+    client,
+    traceId: undefined,
+    rejectedWith: error?.code,
+    isOfListener: true,
+    message,
+  }
+}
+
+/** The event of a prepared hit. `sent`: status and body of the representation; a HEAD receives no body. */
+export function eventOfHit(
+  { id, method, edge }: Pick<FastifyRequest, 'id' | 'method' | 'edge'>,
+  { route, group }: EventNames,
+  caller: string,
+  { origin }: EnvelopeResponse<StoredOrigin>,
+  sent: { readonly status: number; readonly bytes?: Buffer | undefined },
+): RequestEvent {
+  const endedAt = performance.now()
+  return {
+    at: Date.now(),
+    endedAt,
+    requestId: id,
+    method,
+    sentMethod: method,
+    route,
+    path: undefined,
+    group,
+    status: sent.status,
+    ms: endedAt - edge.startedAt,
+    bytes: method === 'HEAD' ? 0 : (sent.bytes?.length ?? 0),
+    cache: 'hit',
+    fetchTime: origin.response.fetchTime,
+    cacheStatus: origin.status,
+    errorCode: undefined,
+    caller,
+    client: edge.clientAddress,
+    traceId: undefined,
+    rejectedWith: undefined,
+    isOfListener: false,
+    message: 'request',
+  }
+}
+
+function cacheFields(response: EdgeResponse | undefined): Pick<RequestEvent, 'cache' | 'fetchTime' | 'cacheStatus'> {
+  if (response === undefined) return { cache: 'none', fetchTime: undefined, cacheStatus: undefined }
+  const cached = response.kind === 'file' ? undefined : cachedOf(response)
+  if (cached === undefined) {
+    const isTrial = response.kind === 'envelope' && response.origin.kind === 'trial'
+    return { cache: 'bypass', fetchTime: undefined, cacheStatus: isTrial ? response.origin.status : undefined }
+  }
+  const { status: cacheStatus, response: stored } = cached
+  const cache = cacheOutcomeOf(cacheStatus)
+  return { cache, fetchTime: cache === 'hit' || cache === 'stale' ? stored.fetchTime : undefined, cacheStatus }
+}
+
+/** The bytes of a file of unknown length are counted by its connection, which carries one response at a time. */
+function bytesSent({ method, edge, raw }: FastifyRequest, reply: FastifyReply): number {
+  if (method === 'HEAD' || reply.statusCode === 304) return 0
+  if (edge.bytesSentBefore !== undefined) return Math.max(0, (raw.socket?.bytesWritten ?? 0) - edge.bytesSentBefore)
+  return reply.raw.headersSent ? Number(reply.getHeader('content-length') ?? 0) : 0
+}
+
+const MAX_SHOWN_LENGTH = 120
+/** Where a query can begin, also in URLs of clients that encode or forget its question mark. */
+const QUERY_START = /[?#;&=]|%(?:3[fbd]|2[36])/i
+/** Control characters, and characters that change the direction of the text around them. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
+
+/**
+ * Returns the path of a request target without anything that can be a query, escaped and at most 120 characters long.
+ * Returns `undefined` for a target that is no path: an absolute URL may contain credentials.
+ */
+export function shownPath(target: string | undefined): string | undefined {
+  if (target === undefined || !target.startsWith('/')) return undefined
+  const end = target.search(QUERY_START)
+  const path = (end < 0 ? target : target.slice(0, end)).slice(0, MAX_SHOWN_LENGTH + 1)
+  const escaped = path.replace(UNPRINTABLE, (character) => `\\u{${character.codePointAt(0)?.toString(16) ?? ''}}`)
+  return escaped.length > MAX_SHOWN_LENGTH ? `${escaped.slice(0, MAX_SHOWN_LENGTH - 1)}…` : escaped
+}

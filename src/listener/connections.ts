@@ -1,0 +1,270 @@
+/**
+ * The connections of a server and their requests: which requests are handled, queued, rejected or dropped. A connection
+ * handles at most one request at a time: Node emits all pipelined requests at once, and here they are queued in order.
+ * A connection with too many of them is closed.
+ */
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
+import { Server as TlsServer } from 'node:https'
+import type { Socket } from 'node:net'
+import { EdgeError } from '../core/errors.ts'
+import { newRequestId } from '../core/request.ts'
+import { type FramingLimits, type FramingRules, framingError } from './framing.ts'
+import {
+  closeGracefully,
+  parserError,
+  type RejectedRequest,
+  type Rejection,
+  type RejectionForm,
+  rejectionOf,
+  rejectRequest,
+  rejectSocket,
+} from './reject.ts'
+import { continueRequest, rejectUnlessReceived, type Timeouts } from './slow-clients.ts'
+
+/** What a reload may change, beside the certificate. */
+export interface ConnectionSettings {
+  /** `pipelined`: requests that may be queued behind the current one, on one connection. */
+  readonly limits: FramingLimits & { readonly pipelined: number }
+  /** Milliseconds. */
+  readonly timeouts: Timeouts
+  /** Host names that are served, without port; empty: all. */
+  readonly hosts: readonly string[]
+}
+
+/** The code of a request that was not received in time. */
+const LATE = 906
+
+export interface AttachOptions {
+  /** The open connections. With TLS, their sockets are those inside the TLS connections. */
+  readonly connections: Map<Socket, Connection>
+  /** A reload replaces `current`. */
+  readonly rules: { readonly current: ConnectionSettings & FramingRules }
+  /** Receives each request that is not rejected. */
+  readonly handle: RequestListener
+  /** Receives the requests that arrive while the server drains. */
+  readonly drain: {
+    readonly isRunning: boolean
+    handle(request: IncomingMessage, response: ServerResponse, handle: RequestListener): void
+  }
+  /** Receives each other request. */
+  readonly onReject: ((rejected: RejectedRequest) => void) | undefined
+  readonly rejectionForm: RejectionForm | undefined
+}
+
+/** A reset, and a handshake that did not end in time: before its end, the client has sent no request. */
+const WITHOUT_RESPONSE: ReadonlySet<string> = new Set(['ECONNRESET', 'ERR_TLS_HANDSHAKE_TIMEOUT'])
+
+/** Attaches the listeners to the server. */
+export function attach(server: Server, options: AttachOptions): void {
+  const { connections, rules, drain, onReject, rejectionForm } = options
+  const handle: RequestListener = (request, response) => {
+    const error = framingError(request, rules.current)
+    if (error) {
+      const id = newRequestId()
+      const rejection = rejectionOf(error, rejectionForm)
+      rejectRequest(response, rejection, id)
+      const bytes = request.method === 'HEAD' ? 0 : Buffer.byteLength(rejection.body)
+      onReject?.({ id, request, error, bytes, socket: request.socket })
+      return
+    }
+    if (request.headers.expect !== undefined && request.httpVersion === '1.1')
+      continueRequest(request, response, rules.current.timeouts.expect, () =>
+        rejectCurrent(request, rejectionOf(new EdgeError(LATE), rejectionForm)),
+      )
+    if (drain.isRunning) drain.handle(request, response, options.handle)
+    else options.handle(request, response)
+  }
+  /** Rejects on the bare socket. `request`: absent if it could not be parsed. */
+  const reject = (socket: Socket, error: EdgeError, request?: IncomingMessage): void => {
+    const id = newRequestId()
+    const rejection = rejectionOf(error, rejectionForm)
+    const wasSent = rejectSocket(socket, rejection, id)
+    const bytes = Buffer.byteLength(rejection.body)
+    // A connection that was opened and never used is no request.
+    if (wasSent && socket.bytesRead > 0) onReject?.({ id, error, bytes, socket, ...(request && { request }) })
+  }
+  const connectionOptions = {
+    maxPipelined: () => rules.current.limits.pipelined,
+    handle,
+    onDrop: (request: IncomingMessage, nth: number) =>
+      onReject?.({ id: newRequestId(), request, nth, socket: request.socket }),
+  }
+  const connectionOf = (socket: Socket): Connection => connections.get(socket) ?? open(socket)
+  const open = (socket: Socket): Connection => {
+    const connection = new Connection(socket, connectionOptions)
+    connections.set(socket, connection)
+    socket.once('close', () => connections.delete(socket))
+    closeOnFault(socket)
+    return connection
+  }
+  const accept: RequestListener = (request, response) => connectionOf(request.socket).accept(request, response)
+
+  if (server instanceof TlsServer) server.on('connection', closeOnFault)
+  // A connection may be known already: Node may parse what came with the end of the handshake before this event.
+  server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', connectionOf)
+  for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, accept)
+  server.on('connect', (request, socket: Socket) => {
+    const connection = connectionOf(socket)
+    continueAfterDrain(socket, () => connection.current?.response)
+    // Discards what follows: while bytes are unread, the end of the connection is not seen.
+    socket.resume()
+    connection.rejectAfterResponses(() => reject(socket, new EdgeError(905), request))
+  })
+  server.on('clientError', (fault, socket: Socket) => {
+    if (socket.destroyed || WITHOUT_RESPONSE.has((fault as NodeJS.ErrnoException).code ?? '')) {
+      socket.destroy()
+      return
+    }
+    const connection = connectionOf(socket)
+    const { limits, timeouts } = rules.current
+    const error = parserError(fault, limits.url)
+    const rejectIt = (): void =>
+      connection.rejectAfterResponses((current) =>
+        current ? rejectCurrent(current, rejectionOf(error, rejectionForm)) : reject(socket, error),
+      )
+    if (error.code === LATE) rejectUnlessReceived(connection, timeouts, rejectIt)
+    else rejectIt()
+  })
+}
+
+/**
+ * Closes a connection at its first fault and at its timeout. Node's own listeners do the same, but Node removes them before
+ * it emits `connect`: a reset would then be an uncaught error, which ends the process.
+ */
+function closeOnFault(socket: Socket): void {
+  const close = (): void => {
+    socket.destroy()
+  }
+  socket.on('error', close)
+  socket.on('timeout', close)
+}
+
+/** Rejects a request that is being handled. The handler reports it, as it reports its own responses. */
+function rejectCurrent(request: IncomingMessage, rejection: Rejection): void {
+  if (rejectSocket(request.socket, rejection)) request.rejectedWith = rejection.error
+}
+
+interface Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+}
+
+interface ConnectionOptions {
+  readonly handle: RequestListener
+  /** Requests that may be queued behind the current one. */
+  readonly maxPipelined: () => number
+  /** Called for each request that is dropped with the connection; `nth` counts those of the connection. */
+  onDrop(request: IncomingMessage, nth: number): void
+}
+
+export class Connection {
+  readonly socket: Socket
+  /** The request that is being handled, until its response was sent or its client has disconnected. */
+  current: Exchange | undefined
+  /** There is a current request or a queued one, or the connection is closed. */
+  isBusy = false
+  /** Requests whose headers were received. */
+  requests = 0
+  readonly #options: ConnectionOptions
+  readonly #queue: Exchange[] = []
+  /** Runs when the queue is empty: it rejects what the client sent after the last valid request. */
+  #rejectLast: (() => void) | undefined
+  #dropped = 0
+
+  constructor(socket: Socket, options: ConnectionOptions) {
+    this.socket = socket
+    this.#options = options
+    replaceClose(socket, closeGracefully)
+  }
+
+  accept(request: IncomingMessage, response: ServerResponse): void {
+    this.requests += 1
+    if (this.#rejectLast !== undefined || !this.socket.writable) {
+      request.resume()
+      this.#drop(request)
+    } else if (!this.isBusy) {
+      this.#start({ request, response })
+    } else if (this.#queue.push({ request, response }) > this.#options.maxPipelined()) {
+      this.socket.destroy()
+    }
+  }
+
+  /** The last request, while its body is being received. */
+  get incomplete(): IncomingMessage | undefined {
+    const last = (this.#queue.at(-1) ?? this.current)?.request
+    return last?.complete === false ? last : undefined
+  }
+
+  /**
+   * Runs `reject` when all earlier requests have been answered, so that their responses keep their order. If the error is
+   * in the body of the current request, `reject` runs at once and receives that request.
+   */
+  rejectAfterResponses(reject: (current?: IncomingMessage) => void): void {
+    if (this.#rejectLast !== undefined) return
+    const { socket, current } = this
+    this.#rejectLast = () => {
+      if (!socket.destroyed) reject()
+    }
+    if (current && !current.request.complete) {
+      if (current.response.headersSent) socket.destroy()
+      else if (!socket.destroyed) reject(current.request)
+    } else if (!this.isBusy) {
+      this.#rejectLast()
+    }
+  }
+
+  #start(exchange: Exchange): void {
+    const { request, response } = exchange
+    this.isBusy = true
+    this.current = exchange
+    // Emitted once for each response.
+    response.on('close', this.#finish)
+    this.#options.handle(request, response)
+  }
+
+  #drop(request: IncomingMessage): void {
+    this.#dropped += 1
+    this.#options.onDrop(request, this.#dropped)
+  }
+
+  readonly #finish = (): void => {
+    this.current = undefined
+    const next = this.#queue.shift()
+    // Each request starts in a new turn of the event loop, so that other connections get their turn.
+    if (next) setImmediate(this.#startNext, next)
+    else if (this.socket.writable) {
+      this.isBusy = false
+      this.#rejectLast?.()
+    }
+  }
+
+  readonly #startNext = (next: Exchange): void => {
+    if (!this.socket.writable) {
+      for (const { request } of [next, ...this.#queue.splice(0)]) this.#drop(request)
+    } else if (this.#rejectLast !== undefined && !next.request.complete) {
+      // The error is in the body of this request, which will never be complete.
+      this.#rejectLast()
+    } else this.#start(next)
+  }
+}
+
+/*
+ * What depends on the code of Node's HTTP server and not on its documentation. `node-internals.test.ts` fails when a
+ * version of Node does it in another way.
+ */
+
+/**
+ * Runs `close` where Node's server would destroy the socket: after a response that closes the connection, it calls
+ * `destroySoon`. The kernel would reset the connection then if the client still sends, and the client could lose the response.
+ */
+export function replaceClose(socket: Socket, close: (socket: Socket) => void): void {
+  socket.destroySoon = () => close(socket)
+}
+
+/**
+ * Continues a response that waits for a slow client on a connection with CONNECT: Node's server has removed its listener for
+ * `drain` before it emitted `connect`.
+ */
+export function continueAfterDrain(socket: Socket, current: () => ServerResponse | undefined): void {
+  socket.on('drain', () => current()?.emit('drain'))
+}
