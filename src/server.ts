@@ -5,9 +5,8 @@ import { replicaNameOf } from './app/process.ts'
 import type { Deprecation } from './config/deprecated.ts'
 import type { LoadResult } from './config/index.ts'
 import type { Config } from './config/schema.ts'
-import { describeStartError, EXIT_CODES, firstSignal, reloadAll } from './server/exit.ts'
+import { describeStartError, EXIT_CODES, firstSignal, guardProcess, reloadAll } from './server/exit.ts'
 import { createProcessLog } from './server/logs.ts'
-import { guardProcess } from './server/uncaught-errors.ts'
 
 export type { Urls } from './app/index.ts'
 

@@ -8,7 +8,9 @@ import type { CacheOutcome, CacheStatus, TrialComparison } from './cache-status.
 import { faultRules, isHeldBack, type NodeFault } from './node-faults.ts'
 
 export interface EventListeners {
-  /** Called at the end of the turn of the event loop; the event is used again after the call (`telemetry/request-ring.ts`). */
+  /**
+   * Called at the end of the turn of the event loop; the event is used again after the call (`telemetry/requests.ts`).
+   */
   request?(event: RequestEvent): void
   nodeCall?(event: NodeCallEvent): void
   /** The name of a node whose ejection begins. */

@@ -1,8 +1,11 @@
-/** What the supervisor and the processes of an edge send to each other (`listen.processes`). */
+/**
+ * What the supervisor and the processes of an edge send to each other (`listen.processes`), and the questions that one
+ * end of their channel asks the other.
+ */
+import type { RequestDetails } from '../admin/console/request-types.ts'
 import type { Urls } from '../app/index.ts'
 import type { Config } from '../config/schema.ts'
 import type { ProcessMetrics } from '../telemetry/metrics/sum.ts'
-import type { Call } from './calls.ts'
 
 /** From a process to the supervisor. */
 export type FromProcess =
@@ -53,4 +56,59 @@ export interface DrainRequest {
   readonly delay?: number
   /** The other processes continue, and one takes the place of this one. */
   readonly isReplaced: boolean
+}
+
+/** What each question is answered with. */
+export interface Answers {
+  /** The metrics of the process that is asked. */
+  readonly metrics: ProcessMetrics
+  /** The metrics of all processes as text. */
+  readonly sum: string
+  /** The details of the request that the question names; `null`: there is no record of it. */
+  readonly find: RequestDetails | null
+}
+
+/** `request`: the id of a request; empty for other questions than `find`. */
+export interface Question {
+  readonly type: 'question'
+  readonly id: number
+  readonly name: keyof Answers
+  readonly request: string
+}
+
+export type Call = Question | { readonly type: 'answer'; readonly id: number; readonly answer: unknown }
+
+export class Calls {
+  readonly #send: (message: Call) => void
+  readonly #answer: (question: Question) => Promise<unknown>
+  readonly #open = new Map<number, (answer: unknown) => void>()
+  #lastId = 0
+
+  constructor(send: (message: Call) => void, answer: (question: Question) => Promise<unknown>) {
+    this.#send = send
+    this.#answer = answer
+  }
+
+  /** Resolves to `undefined` if the other process has ended. */
+  ask<Name extends keyof Answers>(name: Name, request = ''): Promise<Answers[Name] | undefined> {
+    this.#lastId += 1
+    const id = this.#lastId
+    return new Promise((resolve) => {
+      this.#open.set(id, resolve as (answer: unknown) => void)
+      this.#send({ type: 'question', id, name, request })
+    })
+  }
+
+  async receive(message: Call): Promise<void> {
+    const { type, id } = message
+    if (type === 'question') return this.#send({ type: 'answer', id, answer: await this.#answer(message) })
+    this.#open.get(id)?.(message.answer)
+    this.#open.delete(id)
+  }
+
+  /** The other process has ended. */
+  end(): void {
+    for (const resolve of this.#open.values()) resolve(undefined)
+    this.#open.clear()
+  }
 }

@@ -3,16 +3,25 @@
  * The supervisor starts it and sends it messages in place of the signals that a single process receives.
  */
 import cluster from 'node:cluster'
+import type { RequestDetails } from '../admin/console/request-types.ts'
+import { NOT_READY, type Readiness } from '../admin/readiness.ts'
 import { buildEdge, type Edge } from '../app/index.ts'
-import { replicaNameOf } from '../app/process.ts'
+import { type ProcessGroup, replicaNameOf } from '../app/process.ts'
 import { type LoadResult, loadConfig } from '../config/index.ts'
-import { Calls } from './calls.ts'
-import { describeStartError, EXIT_CODES, reloadAll } from './exit.ts'
+import { withTimeout } from '../core/timing.ts'
+import type { ProcessMetrics } from '../telemetry/metrics/sum.ts'
+import { describeStartError, EXIT_CODES, guardProcess, reloadAll } from './exit.ts'
 import { createProcessLog } from './logs.ts'
-import type { DrainRequest, FromProcess, FromSupervisor, ProcessState, StartFailure } from './messages.ts'
+import {
+  Calls,
+  type DrainRequest,
+  type FromProcess,
+  type FromSupervisor,
+  type GroupState,
+  type ProcessState,
+  type StartFailure,
+} from './messages.ts'
 import { configOfProcess, type ProcessIdentity } from './process-count.ts'
-import { SupervisedGroup } from './process-group.ts'
-import { guardProcess } from './uncaught-errors.ts'
 
 /** Milliseconds between two comparisons of the state with the one that the supervisor knows. */
 const STATE_CHECK_INTERVAL_MS = 200
@@ -32,7 +41,7 @@ async function run(loadOwn: () => Promise<LoadResult>, { number }: ProcessIdenti
     (message) => void send(message),
     async ({ name, request }) => (name === 'find' ? (edge.requestDetails(request) ?? null) : edge.metrics()),
   )
-  const group = new SupervisedGroup(send, calls)
+  const group = new SupervisedGroup(calls)
   process.on('message', (message: FromSupervisor) => {
     if (message.type === 'group') group.state = message
     if (message.type === 'reload') void reloadAll(edge)
@@ -130,4 +139,50 @@ function send(message: FromProcess): Promise<void> {
     if (process.connected) process.send?.(message, () => resolve())
     else resolve()
   })
+}
+
+/** The supervisor waits two seconds for a process that hangs. */
+const ANSWER_TIMEOUT_MS = 8000
+
+/** Connects this process with the others, through the supervisor. */
+class SupervisedGroup implements ProcessGroup {
+  /** This process ends together with the others. */
+  isEnding = false
+  /** As the supervisor has sent it last. */
+  state: GroupState = { hasStarted: false, othersReady: 0 }
+  readonly #calls: Calls
+
+  constructor(calls: Calls) {
+    this.#calls = calls
+  }
+
+  metrics(): Promise<string> {
+    return inTime(this.#calls.ask('sum'))
+  }
+
+  async findRequest(request: string): Promise<RequestDetails | undefined> {
+    return (await inTime(this.#calls.ask('find', request))) ?? undefined
+  }
+
+  /**
+   * One ready process is enough: the supervisor passes connections to all that listen, and while one is replaced it passes
+   * them to the others.
+   */
+  readiness(own: Readiness): Readiness {
+    const { hasStarted, othersReady } = this.state
+    if (this.isEnding) return own
+    if (!hasStarted) return { ...own, ok: false, reasons: [NOT_READY.starting] }
+    return own.ok || othersReady === 0 ? own : { ...own, ok: true, reasons: [] }
+  }
+
+  onClose(metrics: ProcessMetrics): Promise<void> {
+    return send({ type: 'lastMetrics', metrics })
+  }
+}
+
+/** Rejects if the supervisor does not answer in time. */
+async function inTime<T>(answer: Promise<T | undefined>): Promise<T> {
+  const received = await withTimeout(answer, ANSWER_TIMEOUT_MS, undefined)
+  if (received === undefined) throw new Error('the supervisor did not answer')
+  return received
 }

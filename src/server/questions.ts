@@ -1,7 +1,7 @@
 /** Answers what a process asks about all of them: their metrics, and a request that another one has served. */
 import { withTimeout } from '../core/timing.ts'
 import { createMetricsSum, type MetricFamily, type ProcessMetrics } from '../telemetry/metrics/sum.ts'
-import type { Answers, Question } from './calls.ts'
+import type { Answers, Question } from './messages.ts'
 import { isReady, type Slot } from './slot.ts'
 
 /** Time for the answers of all processes; Prometheus gives up after ten seconds by default. */

@@ -1,9 +1,8 @@
 /** The numbered places for processes, each with the process that has it now, and how their processes are replaced. */
 import type { Worker } from 'node:cluster'
 import type { Logger } from 'pino'
-import type { Calls } from './calls.ts'
 import { EXIT_CODES } from './exit.ts'
-import type { DrainRequest, ProcessState, StartFailure } from './messages.ts'
+import type { Calls, DrainRequest, ProcessState, StartFailure } from './messages.ts'
 
 /**
  * - `starting`: the process has not listened yet.

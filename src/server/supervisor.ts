@@ -7,11 +7,17 @@ import cluster, { type Worker } from 'node:cluster'
 import { hostname } from 'node:os'
 import type { Urls } from '../app/index.ts'
 import type { Config } from '../config/schema.ts'
-import { Calls } from './calls.ts'
 import { EXIT_CODES, firstSignal } from './exit.ts'
 import { endOf } from './handoffs.ts'
 import { SupervisorLog } from './logs.ts'
-import type { DrainRequest, FromProcess, FromSupervisor, ProcessState, StartFailure } from './messages.ts'
+import {
+  Calls,
+  type DrainRequest,
+  type FromProcess,
+  type FromSupervisor,
+  type ProcessState,
+  type StartFailure,
+} from './messages.ts'
 import { processArguments } from './process-count.ts'
 import { Questions } from './questions.ts'
 import {

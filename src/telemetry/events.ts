@@ -1,6 +1,6 @@
 /** The event emitter of the process: all rooms emit here; metrics, the console, the log and the audit listen. */
 import type { EventListeners } from '../core/events.ts'
-import { RequestRing } from './request-ring.ts'
+import { RequestRing } from './requests.ts'
 
 export interface EdgeEvents {
   /** The functions that the other rooms call when an event happens. They never throw. */

@@ -2,8 +2,10 @@
  * The metrics of several processes as one. Counters and histograms are added up; the values of ended processes stay in the
  * sum, so that no counter goes back. The row of each gauge states how it is combined.
  */
-import { AggregatorRegistry, Registry } from '@platformatic/prom-client'
-import type { MetricsRegistry } from './series.ts'
+import { AggregatorRegistry, Registry, type RegistryContentType } from '@platformatic/prom-client'
+
+/** A registry for either text format. */
+export type MetricsRegistry = Registry<RegistryContentType>
 
 /** One metric with its values, as the library describes it. */
 export interface MetricFamily {

@@ -9,7 +9,7 @@ import { buildReplicas } from '../../../src/app/console.ts'
 import { createMonitors } from '../../../src/app/observed.ts'
 import { RedisReplica } from '../../../src/redis/replica.ts'
 import { createEdgeEvents } from '../../../src/telemetry/events.ts'
-import { RequestCounts } from '../../../src/telemetry/request-counts.ts'
+import { RequestCounts } from '../../../src/telemetry/requests.ts'
 import { type Cluster, createCluster } from '../../../src/upstream/index.ts'
 import { type RedisServer, startRedis } from '../../support/redis.ts'
 

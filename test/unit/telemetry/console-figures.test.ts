@@ -5,7 +5,7 @@ import type { CacheOutcome } from '../../../src/core/cache-status.ts'
 import type { NodeFault } from '../../../src/core/node-faults.ts'
 import { createEdgeEvents } from '../../../src/telemetry/events.ts'
 import { createMetrics } from '../../../src/telemetry/metrics/index.ts'
-import { RequestCounts } from '../../../src/telemetry/request-counts.ts'
+import { RequestCounts } from '../../../src/telemetry/requests.ts'
 import { requestEvent } from '../../support/request-event.ts'
 import { samplesOf, sumOf } from '../../support/scrape.ts'
 

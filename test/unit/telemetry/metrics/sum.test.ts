@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, Registry, type RegistryContentType } from '@platformatic/prom-client'
 import t from 'tap'
-import type { MetricsRegistry } from '../../../../src/telemetry/metrics/series.ts'
+import type { MetricsRegistry } from '../../../../src/telemetry/metrics/sum.ts'
 import { createMetricsSum, type ProcessMetrics } from '../../../../src/telemetry/metrics/sum.ts'
 
 /** The metrics of a process with this many requests. */
