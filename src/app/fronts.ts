@@ -21,9 +21,8 @@ import { addressOfRequests } from '../http/request-state.ts'
 import { createListener, type Listener } from '../listener/listener.ts'
 import type { Cluster } from '../upstream/index.ts'
 import type { KindOf } from '../upstream/kinds/index.ts'
-import type { Base } from './base.ts'
+import { type Base, createTraceStarter } from './base.ts'
 import { checkTokensAtNode } from './manager-tokens.ts'
-import { createTraceStarter } from './telemetry.ts'
 
 /** A port for clients of one contract. */
 export interface Front extends Http {

@@ -1,23 +1,36 @@
 /**
  * The composition root: builds all parts of the edge from the configuration and connects them. The parts decide about
- * requests; this folder does not. This file has what the process can do with the whole.
+ * requests; this folder does not. This file has the order of the parts, and what the process can do with the whole.
  */
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import type { ClientPort } from '../admin/console/api-types.ts'
 import { requestDetailsOf } from '../admin/console/request-details.ts'
 import type { RequestDetails } from '../admin/console/request-types.ts'
+import { readinessOf } from '../admin/readiness.ts'
+import { purgeAfterLayoutChange } from '../cache/purge.ts'
+import { createCertificates } from '../config/certificates.ts'
 import type { Deprecation } from '../config/deprecated.ts'
 import type { LoadResult } from '../config/index.ts'
 import { createReloadableConfig, type ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import { weaknessOf } from '../config/weak-password.ts'
 import type { DrainOptions } from '../listener/drain.ts'
+import { createSharedDrains } from '../redis/shared-drains.ts'
+import { createSharedSlots } from '../redis/shared-slots.ts'
+import { warnOfUnusedDistribution } from '../upstream/distribution.ts'
 import type { ClusterOptions } from '../upstream/index.ts'
+import { buildAccess } from './access.ts'
+import { buildApi } from './api.ts'
+import { type Base, buildBase } from './base.ts'
+import { buildCluster } from './cluster.ts'
+import { buildConsolePorts, buildReplicas, compareReplicaSettings } from './console.ts'
 import type { Front } from './fronts.ts'
-import { createLog, type LogDestination } from './log.ts'
-import { buildParts, type Lifecycle, SPAN_FLUSH_MS } from './parts.ts'
+import { createLog, type LogDestination, type LogOutput, toLog } from './log.ts'
+import { type LaterParts, observeTraffic, watchCapacity } from './observed.ts'
+import { buildOperations } from './operations.ts'
 import type { ProcessGroup } from './process.ts'
-import { createDeprecationLog, createReloader } from './reload.ts'
+import { createDeprecationLog, createReloader, type Reloader } from './reload.ts'
 
 export interface EdgeOptions {
   /** The destination of log lines, which may buffer them. Absent: standard output. */
@@ -60,8 +73,7 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}) {
   watchCredentials(settings, log)
   const lifecycle: Lifecycle = { isDraining: false, clientPorts: [] }
   const reloader = createReloader({ ...options, config: settings, log, warnOfDeprecations })
-  const { processGroup, ejection } = options
-  const parts = await buildParts(settings, { ...output, lifecycle, reloader, processGroup, ejection })
+  const parts = await buildParts(settings, output, { ...options, lifecycle, reloader })
   const { cluster, shared, api, audit, operations, history, monitors, metrics } = parts
   const close = async (spanFlushMs?: number): Promise<void> => {
     reloader.close()
@@ -127,6 +139,94 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}) {
       return isComplete
     },
   }
+}
+
+/** The state that changes while the edge runs. */
+interface Lifecycle {
+  isDraining: boolean
+  /** The ports for clients; none until the edge listens. */
+  clientPorts: readonly ClientPort[]
+}
+
+/** Time for the last spans at shutdown. Spans that the collector has not accepted by then are lost. */
+const SPAN_FLUSH_MS = 2000
+
+/** Builds the parts in the order of their dependencies. `close` closes all of them. */
+async function buildParts(
+  settings: ReloadableConfig,
+  output: LogOutput,
+  given: Pick<EdgeOptions, 'processGroup' | 'ejection'> & {
+    readonly lifecycle: Lifecycle
+    readonly reloader: Reloader
+  },
+) {
+  const { lifecycle, reloader, processGroup, ejection } = given
+  const later: LaterParts = {}
+  const base = await buildBase(settings, output)
+  const { emit, events, audit, traces, replica, shared } = base
+  const cluster = await connectCluster(base, later, ejection)
+  const access = await buildAccess(base, cluster, async (name) => later.api?.acceptedTokens?.beginLogin(name))
+  const observed = observeTraffic(base, cluster, later)
+  const { monitors, history, webhook, incidents } = observed
+  const api = await buildApi({ ...base, cluster, access, recordStages: monitors.records.recordStages })
+  later.api = api
+  const ready = () => readinessOf({ isDraining: lifecycle.isDraining, contacts: cluster.contacts })
+  const capacity = watchCapacity(api, replica)
+  const comparison = compareReplicaSettings(base, access)
+  const reported = { ...base, ...observed, cluster, ready, capacity }
+  const replicas = buildReplicas({ ...reported, settings: comparison })
+  later.replicas = replicas
+  const certificates = await createCertificates(settings)
+  const clientPorts = () => lifecycle.clientPorts
+  const shown = { ...reported, access, api, processGroup, replicas, comparison, certificates, clientPorts }
+  const operated = { ...shown, reload: reloader.status }
+  const ports = buildConsolePorts(operated)
+  later.ports = ports
+  const { app, listener, metrics } = await buildOperations(operated, ports)
+  const close = async (spanFlushMs = SPAN_FLUSH_MS): Promise<void> => {
+    await Promise.all([...api.fronts.map((front) => front.app.close()), app.close(), access.close(), cluster.close()])
+    // The stores come last, because requests in flight may still store or invalidate responses.
+    await api.closeCache()
+    events.requests.drain()
+    await audit.close()
+    await traces?.stop(spanFlushMs)
+    await incidents.close()
+    await webhook.close()
+    await history.close()
+    await replica?.close()
+    capacity.stop()
+    monitors.close()
+    await processGroup?.onClose(await metrics.values())
+    metrics.close()
+  }
+  const { uncaughtConnectionError: countUncaughtError } = emit
+  const flushLog = events.requests.drain
+  const started = { cluster, shared, api, audit, operations: { app, listener }, history, monitors }
+  return { ...started, metrics, ready, countUncaughtError, flushLog, close }
+}
+
+function connectCluster(
+  { settings, log, emit, traces, replica, shared }: Base,
+  later: LaterParts,
+  ejection: EdgeOptions['ejection'],
+) {
+  return buildCluster(settings, log, {
+    onCall: emit.nodeCall,
+    onEject: emit.ejection,
+    onListRead: () => later.replicas?.publish(),
+    onLayoutChange: (change) => {
+      purgeAfterLayoutChange(change, later.api?.cache.index, toLog(log))
+      warnOfUnusedDistribution(change, settings.initial.cluster.distribution, toLog(log))
+    },
+    ...(ejection && { ejection }),
+    ...(traces && { untracedTraceparent: traces.untracedTraceparent }),
+    peers: () => later.replicas?.others() ?? [],
+    ...(replica && {
+      slots: createSharedSlots(replica),
+      shareDrains: (onChange) => createSharedDrains({ replica, onChange, log: toLog(log) }),
+    }),
+    ...(shared && { counters: shared.counters }),
+  })
 }
 
 /** Warns of a weak password now and after each reload. */

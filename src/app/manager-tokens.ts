@@ -6,7 +6,7 @@ import {
   type ManagerToken,
   readManagerToken,
   type TokenAcceptance,
-} from '../access/manager-tokens.ts'
+} from '../access/passthrough-access.ts'
 import type { AcceptedTokens } from '../cache/accepted-tokens.ts'
 import { type Counters, createCounters } from '../core/counters.ts'
 import { EdgeError, Problem } from '../core/errors.ts'

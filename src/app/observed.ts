@@ -26,9 +26,8 @@ import type { EdgeEvents } from '../telemetry/events.ts'
 import { RequestCounts } from '../telemetry/requests.ts'
 import type { Cluster } from '../upstream/index.ts'
 import type { Api } from './api.ts'
-import type { Base } from './base.ts'
+import { type Base, buildWebhook } from './base.ts'
 import { readLifetimes } from './cache.ts'
-import { buildWebhook } from './telemetry.ts'
 
 /** Parts that earlier ones call, once they exist. */
 export interface LaterParts {
