@@ -114,7 +114,7 @@ async function exportsOf(name) {
 
 /** Returns the code of the function that checks settings. */
 async function generateSettingsChecker() {
-  const { createAjv } = await import(join(COMPILED, 'config/ajv.js'))
+  const { createAjv } = await import(SETTINGS_CHECKER)
   const { schema } = await import(join(COMPILED, 'config/schema.js'))
   const ajv = createAjv({ source: true, esm: true, formats: _`formats` })
   const imports = "import { formats } from './formats.js'"

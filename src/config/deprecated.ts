@@ -3,7 +3,7 @@
  * If the file, or the environment, has both names, that is a fault, because one of the two values would be ignored.
  */
 import { isObject } from '../core/values.ts'
-import type { ConfigSource, Fault } from './faults.ts'
+import type { ConfigSource, Fault } from './source.ts'
 import { getIn, type Path, pathOf, removeIn, setIn, startsWith, withoutNulls } from './tree.ts'
 
 export interface Renamed {

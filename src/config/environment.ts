@@ -14,8 +14,7 @@ import {
   type Renamed,
   renamedValue,
 } from './deprecated.ts'
-import { type Fault, ORDER_LAST } from './faults.ts'
-import { codeOf } from './file.ts'
+import { codeOf, type Fault, ORDER_LAST } from './source.ts'
 import { type Leaf, listLeaves, type SchemaNode } from './tree.ts'
 
 const PREFIX = 'EDGE_'

@@ -3,8 +3,6 @@ import { dirname, resolve } from 'node:path'
 import { isObject } from '../core/values.ts'
 import { type Deprecation, renameSettings } from './deprecated.ts'
 import { type Environment, readEnvironment } from './environment.ts'
-import { FaultList } from './faults.ts'
-import { NO_SOURCE, readConfigFile } from './file.ts'
 import {
   checkAuditFile,
   checkCertificates,
@@ -17,6 +15,7 @@ import {
 import { type ListenerName, rules } from './rules.ts'
 import { type Config, schema } from './schema.ts'
 import { sectionRules } from './section-rules.ts'
+import { FaultList, NO_SOURCE, readConfigFile } from './source.ts'
 import { deepFreeze, getIn, type Path, setIn } from './tree.ts'
 import { checkBounds, parseValues, validate } from './validate.ts'
 

@@ -3,10 +3,9 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { access, constants, readFile, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { readSecret } from './environment.ts'
-import type { FaultList } from './faults.ts'
-import { codeOf } from './file.ts'
 import type { Report } from './rules.ts'
 import { type Config, schema } from './schema.ts'
+import { codeOf, type FaultList } from './source.ts'
 import { getIn, listLeaves, type Path } from './tree.ts'
 
 const FILE_SETTINGS = listLeaves(schema).flatMap(({ path, schema: { readable } }) => (readable ? [path] : []))

@@ -2,9 +2,9 @@
 import type { ErrorObject } from 'ajv'
 import { isObject } from '../core/values.ts'
 import { settingsChecker } from './checker.ts'
-import { type FaultList, formatSuggestion } from './faults.ts'
 import { formats } from './formats.ts'
 import { schema } from './schema.ts'
+import { type FaultList, formatSuggestion } from './source.ts'
 import { getIn, type Path, type SchemaNode, schemaAt, tableValueSchema } from './tree.ts'
 
 export interface Violation {
