@@ -1,8 +1,8 @@
 /** Authentication: who the caller is and what the caller may do. Results are values; http/ turns them into responses. */
 import type { Counters } from '../core/counters.ts'
-import type { SettingDigests } from '../core/digests.ts'
 import type { FailedLoginReason, Log } from '../core/events.ts'
 import type { Caller } from '../core/request.ts'
+import type { SettingDigests } from '../core/settings.ts'
 import type { Clock } from '../core/timing.ts'
 import type { Revocations } from './revocations.ts'
 import type { CustomRoles, RoleAssignment } from './roles.ts'

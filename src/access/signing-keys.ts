@@ -6,8 +6,8 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { digestText } from '../core/digests.ts'
 import type { Log } from '../core/events.ts'
+import { digestText } from '../core/settings.ts'
 import { fingerprintFolder, watchFiles } from '../file-watcher.ts'
 
 /** A private key in PEM form and the `kid` of its tokens. */

@@ -7,8 +7,8 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { type FileHandle, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { hash, verify } from '@node-rs/bcrypt'
-import { digestText } from '../core/digests.ts'
 import type { Log } from '../core/events.ts'
+import { digestText } from '../core/settings.ts'
 import { fingerprintFile, watchFiles } from '../file-watcher.ts'
 
 /**

@@ -1,5 +1,5 @@
 /** The settings that replicas on one Redis must share. If they differ, each replica gives clients another answer. */
-import { digestText, type SettingDigests } from '../core/digests.ts'
+import { digestText, type SettingDigests } from '../core/settings.ts'
 import { isObject } from '../core/values.ts'
 import { type Config, schema } from './schema.ts'
 import { formatPath, getIn, listLeaves, pathOf, startsWith } from './tree.ts'

@@ -1,4 +1,5 @@
-/** What settings mean to operators: values as they are written, and the files that settings name. */
+/** What settings mean to operators: values as they are written, the files that settings name, and their digests. */
+import { createHash } from 'node:crypto'
 
 /** Values as they are written in the configuration. */
 export interface SettingChange {
@@ -13,4 +14,16 @@ export interface CertificateState {
   readonly setting: string
   /** End of its validity, in milliseconds since 1970. */
   readonly validTo: number
+}
+
+/**
+ * Names of settings → digests of what they say, by which replicas notice that they were given different settings or files.
+ */
+export type SettingDigests = Readonly<Record<string, string>>
+
+const DIGEST_CHARS = 11
+
+/** The text must be no secret, or have at least 128 random bits: other programs may read the digest in Redis. */
+export function digestText(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, DIGEST_CHARS)
 }

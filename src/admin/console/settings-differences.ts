@@ -1,6 +1,6 @@
 /** Notices that another replica was given other settings, users or keys, by the digests in the reports of replicas. */
 import { Type } from 'typebox'
-import type { SettingDigests } from '../../core/digests.ts'
+import type { SettingDigests } from '../../core/settings.ts'
 import { validatorOf } from '../validation.ts'
 
 export interface SettingDifference {
