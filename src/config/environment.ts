@@ -5,7 +5,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import { parse } from 'yaml'
-import { findSimilar } from '../core/similar.ts'
+import { findSimilar } from '../core/errors.ts'
 import {
   type Deprecation,
   deprecationOf,

@@ -3,7 +3,7 @@
  * faulty, so that one mistake is reported once.
  */
 import { builtInRoles } from '../core/access.ts'
-import { findSimilar } from '../core/similar.ts'
+import { findSimilar } from '../core/errors.ts'
 import { isLoopback, isLoopbackUrl } from './formats.ts'
 import type { Config } from './schema.ts'
 import { type Path, pathOf } from './tree.ts'

@@ -5,7 +5,7 @@
 import { createReadStream } from 'node:fs'
 import { basename } from 'node:path'
 import { type Document, isPair, isScalar, LineCounter, type ParsedNode, parseDocument } from 'yaml'
-import { findSimilar } from '../core/similar.ts'
+import { findSimilar } from '../core/errors.ts'
 import { isObject } from '../core/values.ts'
 import { formatPath, type Path, startsWith } from './tree.ts'
 

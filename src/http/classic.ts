@@ -1,9 +1,8 @@
 /** The classic contract: paths in any case, texts as values, and errors as `{error, message}` with a code for each fault. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
-import { EdgeError, errorTable } from '../core/errors.ts'
+import { EdgeError, errorTable, SUGGESTION_HEADER } from '../core/errors.ts'
 import { PROBLEM_TYPE } from '../core/response.ts'
-import { SUGGESTION_HEADER } from '../core/similar.ts'
 import { pretty } from '../representation/pretty.ts'
 import { JSON_TYPE, PROBLEM_CONTENT } from '../representation/represent.ts'
 import { checkContentHeaders, parseBody, requestBody } from './body.ts'

@@ -152,7 +152,7 @@ const table: Readonly<Record<string, Room>> = {
       'catalogue/index',
       'cli/edge-client',
       'core/request',
-      'core/similar',
+      'core/errors',
       'core/values',
       'query/contracts',
     ],

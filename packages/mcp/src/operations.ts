@@ -2,7 +2,7 @@
 import { operationId } from '../../../src/admin/openapi/document.ts'
 import type { Contract, Endpoint, Param, ReadEndpoint, WriteEndpoint } from '../../../src/catalogue/endpoint.ts'
 import { bothContracts } from '../../../src/catalogue/index.ts'
-import { findSimilar } from '../../../src/core/similar.ts'
+import { findSimilar } from '../../../src/core/errors.ts'
 
 export interface Operation<E extends Endpoint = Endpoint> {
   /** As in the OpenAPI document. */
