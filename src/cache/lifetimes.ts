@@ -12,7 +12,7 @@ export interface FreshnessLifetimes {
   readonly staleIfError: number
 }
 
-/** Returns the lifetimes of a cache group; `name`: of an endpoint (core/endpoint-names.ts), which may have its own. */
+/** Returns the lifetimes of a cache group; `name`: of an endpoint (core/request.ts), which may have its own. */
 export type LifetimesOf = (group: CacheGroup, name: string) => FreshnessLifetimes
 
 /** The settings of lifetimes, in milliseconds: by endpoint, by cache group, and of all other groups. */

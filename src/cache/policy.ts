@@ -14,8 +14,7 @@ import type {
   Tag,
   WriteEndpoint,
 } from '../catalogue/endpoint.ts'
-import { nameOf } from '../core/endpoint-names.ts'
-import { type EdgeRead, type EdgeRequest, type EdgeWrite, fieldsOf, nodeOf } from '../core/request.ts'
+import { type EdgeRead, type EdgeRequest, type EdgeWrite, fieldsOf, nameOf, nodeOf } from '../core/request.ts'
 import { ownField } from '../core/values.ts'
 import { endpointTag } from './stores/epochs.ts'
 

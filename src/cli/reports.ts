@@ -4,7 +4,7 @@ import { newerOpenApiDocument } from '../admin/openapi/newer-document.ts'
 import { verifyAudit } from '../audit/verify.ts'
 import type { Contract, Endpoint } from '../catalogue/endpoint.ts'
 import { bothContracts } from '../catalogue/index.ts'
-import { nameOf } from '../core/endpoint-names.ts'
+import { nameOf } from '../core/request.ts'
 import { type Column, formatTable } from './output.ts'
 import { CommandError, print } from './terminal.ts'
 

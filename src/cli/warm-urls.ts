@@ -1,7 +1,7 @@
 /** What `manager-edge warm` reads: the list of URLs to request. */
 import { SNAPSHOT_MARK } from '../cache/key.ts'
 import type { Contract } from '../catalogue/endpoint.ts'
-import { parseName } from '../core/endpoint-names.ts'
+import { parseName } from '../core/request.ts'
 import { ownField, parseJson } from '../core/values.ts'
 import { collectionContracts } from '../query/contracts.ts'
 import { EXIT_CODES } from '../server/exit.ts'

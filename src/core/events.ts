@@ -37,7 +37,7 @@ export interface RequestEvent {
   readonly method: string
   /** For the log only: the method as the client sent it. Undefined: the request could not be parsed. */
   readonly sentMethod: string | undefined
-  /** The name of the endpoint (`endpoint-names.ts`), or `unknown`. */
+  /** The name of the endpoint (`routeOf` in `request.ts`), or `unknown`. */
   readonly route: string
   /** Of a request without a route: its path, shortened and escaped. For the console only, because clients choose it. */
   readonly path: string | undefined

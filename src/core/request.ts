@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto'
-import type { Endpoint, Priority, ReadEndpoint, WriteEndpoint } from '../catalogue/endpoint.ts'
+import type { Contract, Endpoint, Priority, ReadEndpoint, WriteEndpoint } from '../catalogue/endpoint.ts'
 import type { NodeToken } from './node-call.ts'
 import type { EdgeResponse } from './response.ts'
 import type { Trace } from './trace.ts'
@@ -205,4 +205,44 @@ function makeIds(): void {
 function withVersion(place: number, byte: number): number {
   if (place === 6) return (byte & 0x0f) | 0x40
   return place === 8 ? (byte & 0x3f) | 0x80 : byte
+}
+
+/**
+ * A path of a contract. The names of endpoints, and of the URLs of their responses, where both contracts are meant, are the
+ * path, with `newer:` in front of a path of the newer contract. Paths begin with a slash, so no name is ambiguous.
+ */
+export interface NamedPath {
+  readonly contract: Contract
+  readonly path: string
+}
+
+const PREFIX = /^(classic|newer):/
+
+/** Returns the name of a path. */
+export function nameOf({ contract, path }: NamedPath | Endpoint): string {
+  return contract === 'newer' ? `newer:${path}` : path
+}
+
+const routes = new WeakMap<Endpoint, string>()
+
+/** Returns the name of an endpoint as a text that is made once: events, metrics, log lines and audit records have it. */
+export function routeOf(endpoint: Endpoint): string {
+  if (endpoint.contract === 'classic') return endpoint.path
+  const known = routes.get(endpoint)
+  if (known !== undefined) return known
+  const route = nameOf(endpoint)
+  routes.set(endpoint, route)
+  return route
+}
+
+/** Parses a name. `contract`: that of a path without a prefix. */
+export function parseName(name: string, contract: Contract = 'classic'): NamedPath {
+  const [prefix, named] = PREFIX.exec(name) ?? []
+  if (prefix === undefined) return { contract, path: name }
+  return { contract: named as Contract, path: name.slice(prefix.length) }
+}
+
+/** Returns a name as clients of a contract get it: those of the newer one always get the prefix of a path. */
+export function nameFor(contract: Contract, name: string): string {
+  return contract === 'newer' && !PREFIX.test(name) ? `classic:${name}` : name
 }

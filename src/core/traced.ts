@@ -1,9 +1,8 @@
 /** Spans around handlers and other work. */
 
 import { cacheOutcomeOf } from './cache-status.ts'
-import { routeOf } from './endpoint-names.ts'
 import { EdgeError } from './errors.ts'
-import { type EdgeRequest, type Handler, nodeOf } from './request.ts'
+import { type EdgeRequest, type Handler, nodeOf, routeOf } from './request.ts'
 import type { EdgeResponse } from './response.ts'
 import { cachedOf, isPartial } from './response.ts'
 import type { Span, SpanAttributes, StageName, Trace } from './trace.ts'

@@ -6,7 +6,7 @@ import { redisConnectionOptions } from '../../../src/app/redis.ts'
 import { bothContracts, catalogue } from '../../../src/catalogue/index.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { type Config, cacheGroups } from '../../../src/config/schema.ts'
-import { nameOf } from '../../../src/core/endpoint-names.ts'
+import { nameOf } from '../../../src/core/request.ts'
 
 const CA = readFileSync('test/support/certificates/first.crt', 'utf8')
 
