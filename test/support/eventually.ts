@@ -1,12 +1,16 @@
 /** Enough for a process start on a machine whose cores are busy. Only a test that fails waits this long. */
 const PATIENCE_MS = 30_000
-const POLL_MS = 10
+/** A condition is checked again after a tenth of the time waited so far, so that long waits leave the cores to other tests. */
+const MIN_POLL_MS = 10
+const MAX_POLL_MS = 100
 
-/** Resolves as soon as the condition holds. Rejects after `patience` milliseconds. */
+/** Resolves when the condition holds. Rejects after `patience` milliseconds. */
 export async function eventually(holds: () => boolean | Promise<boolean>, patience = PATIENCE_MS): Promise<void> {
   const begin = performance.now()
   while (!(await holds())) {
-    if (performance.now() - begin > patience) throw new Error(`the condition did not hold within ${patience} ms`)
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+    const waited = performance.now() - begin
+    if (waited > patience) throw new Error(`the condition did not hold within ${patience} ms`)
+    const pollMs = Math.min(Math.max(waited / 10, MIN_POLL_MS), MAX_POLL_MS)
+    await new Promise((resolve) => setTimeout(resolve, pollMs))
   }
 }

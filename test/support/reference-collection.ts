@@ -63,14 +63,20 @@ export function referenceSort<R extends ReferenceRow>(
       sortBy[field] ?? [numeric.includes(field) ? { field, as: 'number' } : { field }],
   )
   const sign = sortKeys.startsWith('-') ? -1 : 1
-  return [...rows].sort((a, b) => {
-    for (const { field, as } of keys) {
-      const options = { as, lowerCase: engine === 'array' }
-      const difference = compare(keyOf(fieldOf(a, field), options), keyOf(fieldOf(b, field), options))
-      if (difference !== 0) return sign * difference
-    }
-    return 0
-  })
+  const lowerCase = engine === 'array'
+  const keyed = rows.map((row) => ({
+    row,
+    key: keys.map(({ field, as }) => keyOf(fieldOf(row, field), { as, lowerCase })),
+  }))
+  return keyed
+    .sort((a, b) => {
+      for (const [at, key] of a.key.entries()) {
+        const difference = compare(key, b.key[at] ?? [0])
+        if (difference !== 0) return sign * difference
+      }
+      return 0
+    })
+    .map(({ row }) => row)
 }
 
 /** Missing values come first, then numbers, then texts as code points. */
