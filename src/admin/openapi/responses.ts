@@ -1,6 +1,6 @@
 /**
- * Responses of the OpenAPI document: envelopes, the errors of the edge and of the manager, and the named schemas of data: what
- * the records name, and everything that these refer to.
+ * Responses of the OpenAPI document: envelopes, the errors of the edge and of the manager, and the named schemas of data:
+ * what the records name, and everything that these refer to.
  */
 import type { Endpoint, ResponseShape } from '../../catalogue/endpoint.ts'
 import { type Schema, schemaOf, schemas } from '../../catalogue/items/index.ts'

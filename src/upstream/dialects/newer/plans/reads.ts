@@ -178,9 +178,9 @@ export const summary = withManager('node_name,os.name,os.platform,os.version,ver
 export const agentCounts = withManager('id', (_, data, manager) => countsOf(ownField(data, 'connection'), manager))
 
 /**
- * Returns the plan of a summary of all agents. The node does not count agent 000, the manager itself: the edge adds it for callers
- * who may read it, as the node counts for each caller the agents that they may read. `select`: the fields of agent 000 that
- * the data need.
+ * Returns the plan of a summary of all agents. The node does not count agent 000, the manager itself: the edge adds it for
+ * callers who may read it, as the node counts for each caller the agents that they may read. `select`: the fields of agent
+ * 000 that the data need.
  */
 function withManager(select: string, makeData: MakeData): RunPlan {
   return async (conversation): Promise<Answer> => {

@@ -1,6 +1,6 @@
 /**
- * Writes, and checks of nodes, that need more than one call, or whose response the edge checks: a list in parts, a call again
- * because the node does its work a moment later, removed groups, and restarts and validations of one node or of all.
+ * Writes, and checks of nodes, that need more than one call, or whose response the edge checks: a list in parts, a call
+ * again because the node does its work a moment later, removed groups, and restarts and validations of one node or of all.
  */
 import { isUnfinishedError } from '../../../../core/envelope.ts'
 import { EdgeError } from '../../../../core/errors.ts'
@@ -152,7 +152,8 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /*
- * A node that is not connected, or that the caller may not use, is missing from the response of the cluster without an error.
+ * A node that is not connected, or that the caller may not use, is missing from the response of the cluster without an
+ * error.
  */
 
 const MISSING = 'missing in the response of the cluster'
