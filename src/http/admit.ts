@@ -43,10 +43,6 @@ export async function createAuthenticator(app: FastifyInstance, access: Access, 
     remembered.set(authorization, result.recheck)
     return result.caller
   }
-  const begin = (request: FastifyRequest, clientAddress: string, caller?: Caller) => {
-    request.authentication = { clientAddress, tokenKey: '', ...(caller && { caller }) }
-    return request.authentication
-  }
   /**
    * Returns the caller of credentials that were verified before, with its present permissions; `undefined`: they must be
    * verified again. That they still hold is asked each time (`Recheck` in access/): the user and its password in the users
@@ -82,10 +78,24 @@ export async function createAuthenticator(app: FastifyInstance, access: Access, 
       if (costs) await limits.caller.check(request)
       return caller
     },
-    /**
-     * As `authenticate`, for a name and a password that are not in a header: for the operations listener. Rejects with
-     * 901, 903, 904 or 920.
-     */
+    ...signInChecks(access, limits),
+    /** Pipeline: counts a request that turns out to cost. Throws 903. */
+    charge: (caller: Caller, clientAddress: string): void => {
+      limits.address.charge(clientAddress)
+      limits.caller.charge(caller)
+    },
+  }
+}
+
+function begin(request: FastifyRequest, clientAddress: string, caller?: Caller) {
+  request.authentication = { clientAddress, tokenKey: '', ...(caller && { caller }) }
+  return request.authentication
+}
+
+/** For the operations listener, which has sign-ins beside the header `Authorization`. */
+function signInChecks(access: Access, limits: Awaited<ReturnType<typeof registerRateLimiters>>) {
+  return {
+    /** As `authenticate`, for a name and a password that are not in a header. Rejects with 901, 903, 904 or 920. */
     authenticatePassword: async (
       request: FastifyRequest,
       clientAddress: string,
@@ -107,11 +117,6 @@ export async function createAuthenticator(app: FastifyInstance, access: Access, 
     countAddress: (request: FastifyRequest, clientAddress: string): Promise<void> => {
       begin(request, clientAddress)
       return limits.address.check(request)
-    },
-    /** Pipeline: counts a request that turns out to cost. Throws 903. */
-    charge: (caller: Caller, clientAddress: string): void => {
-      limits.address.charge(clientAddress)
-      limits.caller.charge(caller)
     },
   }
 }
