@@ -18,13 +18,9 @@ import type { Caller, EdgeRead } from '../core/request.ts'
 import type { CacheIndex } from '../core/response.ts'
 import { createReplicaCalls } from '../redis/replica-calls.ts'
 import { layoutRules, rulesOfSetting } from '../upstream/dialects/dialect.ts'
+import { createNodeQuestions } from '../upstream/first-node.ts'
 import type { Cluster } from '../upstream/index.ts'
-import {
-  createIdleCapacityCheck,
-  createSilenceCheck,
-  createWaitEstimate,
-  type KindOf,
-} from '../upstream/kinds/index.ts'
+import type { KindOf } from '../upstream/kinds.ts'
 import type { Base } from './base.ts'
 import { servedRecords } from './fronts.ts'
 import { replicaNameOf } from './process.ts'
@@ -86,9 +82,7 @@ export async function buildCache(
     nodes: cluster.view.nodes,
     limits: () => current().cluster.limits,
     nodeReads: () => kindOf(cluster.view).reads,
-    hasIdleCapacity: createIdleCapacityCheck({ view: cluster.view, kindOf }),
-    isSilent: createSilenceCheck({ view: cluster.view, kindOf }),
-    waitForRead: createWaitEstimate({ view: cluster.view, kindOf }),
+    ...createNodeQuestions(cluster.view, kindOf),
     replicationLag: () => current().cache.replicationLag,
     onEvent: emit.cache,
     divergenceCheck: () => current().cache.divergenceCheck,

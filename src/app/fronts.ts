@@ -19,7 +19,7 @@ import { rejectionReporter } from '../http/request-events.ts'
 import { addressOfRequests } from '../http/request-state.ts'
 import { createListener, type Listener } from '../listener/listener.ts'
 import type { Cluster } from '../upstream/index.ts'
-import type { KindOf } from '../upstream/kinds/index.ts'
+import type { KindOf } from '../upstream/kinds.ts'
 import { type Base, createTraceStarter } from './base.ts'
 import { checkTokensAtNode } from './manager-tokens.ts'
 

@@ -16,7 +16,7 @@ import type { MultiNodeHandlers, PipelineParts } from '../pipeline.ts'
 import { createDistributionCheck } from '../upstream/distribution.ts'
 import { forward } from '../upstream/forward.ts'
 import type { Cluster } from '../upstream/index.ts'
-import { type ClusterKind, type KindOf, refuseWritesInMixture } from '../upstream/kinds/index.ts'
+import { type ClusterKind, type KindOf, refuseWritesInMixture } from '../upstream/kinds.ts'
 import type { Base } from './base.ts'
 import { toLog } from './log.ts'
 
@@ -102,8 +102,8 @@ export function buildNodeStages(
 /** An answer to a call with the caller's own token shows that the node accepts the token. */
 function onResponseTo({ nodeList }: Cluster): NonNullable<Parameters<typeof forward>[0]['onResponse']> {
   return (request, response) => {
-    nodeList.observe(request, response)
     const { endpoint, caller } = request
+    if (endpoint.listsNodes !== undefined) nodeList.observe(request, response)
     if (response.status === 200 && endpoint.answeredByNodeCache !== true) caller.nodeToken?.noteAnswer?.()
   }
 }

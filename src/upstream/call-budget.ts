@@ -8,14 +8,14 @@
 import type { Counters } from '../core/counters.ts'
 import type { NodeCall } from '../core/node-call.ts'
 import { type BudgetShare, type CallCounts, CallWindow } from './call-window.ts'
-import type { CallFailure } from './node-response.ts'
+import type { Rejection } from './node-response.ts'
 
 type Priority = NodeCall['priority']
 /** Numbers of calls. */
 export type PermitCounts = Readonly<Record<BudgetShare, number>>
 
 /** The minute of a node. */
-const UNKNOWN_WAIT_SECONDS = 60
+export const UNKNOWN_WAIT_SECONDS = 60
 /** Pause between two questions for permits, in milliseconds: another replica may have reopened the window meanwhile. */
 const MIN_PAUSE_MS = 20
 const MAX_PAUSE_MS = 1_000
@@ -36,10 +36,12 @@ interface CallBudgetOptions {
   readonly counters: Counters
   /** Name of the node. */
   readonly node: string
-  /** Returns the calls per minute of all replicas together; 0: no limit. */
+  /** Returns the calls per minute of all replicas together; 0: no limit, and the budget is not used. */
   readonly limit: () => number
   /** Monotonic milliseconds. */
   readonly clock: () => number
+  /** Called when queued calls may start, or must wait much longer. */
+  readonly onChange?: () => void
 }
 
 export class CallBudget {
@@ -66,7 +68,6 @@ export class CallBudget {
   #asked: PermitCounts = NONE
   #isAsking = false
   #timer: NodeJS.Timeout | undefined
-  #onChange: () => void = () => undefined
 
   constructor(options: CallBudgetOptions) {
     const { counters, node } = options
@@ -75,41 +76,29 @@ export class CallBudget {
     this.#window = new CallWindow(counters.now())
     // A count that is not used is read as well, so that it is known when Redis becomes unreachable.
     this.#endBeats = counters.onBeat(() => {
-      if (!this.isOff) void this.#change(() => false)
+      if (options.limit() > 0) void this.#change(() => false)
     })
   }
 
-  /** The node has no limit. */
-  get isOff(): boolean {
-    return this.#options.limit() === 0
-  }
-
-  /** Calls that count now, of all replicas, and the limit. Undefined without a limit. */
-  get state(): { readonly used: number; readonly limit: number } | undefined {
+  /** Calls that count now, of all replicas, and the limit. */
+  get state(): { readonly used: number; readonly limit: number } {
     const { counters, limit } = this.#options
-    return this.isOff ? undefined : { used: this.#window.used(counters.now()), limit: limit() }
+    return { used: this.#window.used(counters.now()), limit: limit() }
   }
 
   /** Reads that work may cause for which no client waits: it leaves half of what is free to clients. */
   get idle(): number {
     const { counters, limit } = this.#options
-    if (this.isOff) return Number.POSITIVE_INFINITY
     return Math.floor(Math.floor(this.#window.free(limit(), counters.now()) / counters.weight) / 2)
-  }
-
-  /** Calls `listener` when queued calls may start, or must wait much longer. */
-  onChange(listener: () => void): void {
-    this.#onChange = listener
   }
 
   /** Returns whether a call may start now. */
   allows(priority: Priority): boolean {
-    return this.isOff || this.#find(priority) !== undefined
+    return this.#find(priority) !== undefined
   }
 
   /** Uses a permit for a call that starts now. */
   take(priority: Priority): void {
-    if (this.isOff) return
     this.#find(priority)?.shift()
     this.#started.push(this.#options.clock() + PERMIT_LIFETIME_MS)
   }
@@ -117,31 +106,35 @@ export class CallBudget {
   /** Must be called after each change of the queue: how many queued calls would start with a permit. */
   want(wanted: PermitCounts): void {
     this.#wanted = wanted
-    if (!this.isOff && !this.#isAsking) void this.#ask()
+    if (!this.#isAsking) void this.#ask()
   }
 
   /** Returns the milliseconds until this number of calls, queued ones included, may be sent; Infinity: never. */
   waitFor(priority: Priority, calls: number): number {
-    if (this.isOff) return 0
     const share = shareOf(priority)
     const further = calls - this.#permits[share].length - this.#asked[share]
     return further <= 0 ? 0 : this.#waitForPermits(share, further)
   }
 
-  /** Returns why the node gets no such call now, with the seconds until it may. */
-  refusal(wait: number): { readonly detail: string; readonly retryAfter: number } {
-    const retryAfter = Number.isFinite(wait) ? Math.max(1, Math.ceil(wait / 1000)) : UNKNOWN_WAIT_SECONDS
-    return { detail: `limit of ${this.#options.limit()} calls per minute reached`, retryAfter }
+  /** Returns why this number of calls, queued ones included, is not sent within `time` milliseconds; `undefined`: it is. */
+  rejection(priority: Priority, calls = 1, time = 0): Rejection | undefined {
+    const wait = this.waitFor(priority, calls)
+    return wait > time ? this.#rejectionFor(wait) : undefined
   }
 
-  /** Counts one attempt. Returns the failure of an attempt that must not be sent. */
-  async pay(priority: Priority): Promise<CallFailure | undefined> {
+  #rejectionFor(wait: number): Rejection {
+    const retryAfter = Number.isFinite(wait) ? Math.max(1, Math.ceil(wait / 1000)) : UNKNOWN_WAIT_SECONDS
+    const detail = `limit of ${this.#options.limit()} calls per minute reached`
+    return { ok: false, fault: 'overloaded', detail, retryAfter }
+  }
+
+  /** Counts one attempt. Returns the rejection of an attempt that must not be sent. */
+  async pay(priority: Priority): Promise<Rejection | undefined> {
     dropExpired(this.#started, this.#options.clock())
     if (this.#started.shift() !== undefined) return undefined
     const share = shareOf(priority)
     const granted = await this.permit({ ...NONE, [share]: 1 })
-    if (granted[share] > 0) return undefined
-    return { fault: 'overloaded', ...this.refusal(this.waitFor(priority, 1)) }
+    return granted[share] > 0 ? undefined : this.#rejectionFor(this.waitFor(priority, 1))
   }
 
   /** Counts calls and returns how many of them may be sent now, each within `PERMIT_LIFETIME_MS`. */
@@ -160,7 +153,6 @@ export class CallBudget {
 
   /** The node refused a call: others use it too. Returns the seconds until it answers again, at the latest. */
   recordRefusal(): number {
-    if (this.isOff) return UNKNOWN_WAIT_SECONDS
     this.#window.close(this.#options.counters.now())
     void this.#change((window, now) => {
       window.close(now)
@@ -168,22 +160,17 @@ export class CallBudget {
     })
     for (const share of SHARES) this.#permits[share].length = 0
     // Queued calls would be refused as well.
-    setImmediate(() => this.#onChange())
-    return this.refusal(this.waitFor('interactive', 2)).retryAfter
+    setImmediate(() => this.#options.onChange?.())
+    return this.#rejectionFor(this.waitFor('interactive', 2)).retryAfter
   }
 
-  /** The node answered a call that was sent at `sentAt`, by `now`. */
-  recordAnswer(sentAt: number): void {
-    if (this.isOff || !this.#window.isClosed(this.#options.counters.now())) return
-    const ago = this.now() - sentAt
+  /** The node answered a call that was sent `ago` milliseconds before. */
+  recordAnswer(ago: number): void {
+    if (!this.#window.isClosed(this.#options.counters.now())) return
     void this.#change((window, now) => {
       window.recordAnswer(now - ago)
       return true
     })
-  }
-
-  now(): number {
-    return this.#options.clock()
   }
 
   close(): void {
@@ -224,7 +211,7 @@ export class CallBudget {
       if (granted[share] < wanted[share]) this.#askAgainAt[share] = at + pauseOf(this.#waitForPermits(share, 1))
     }
     // The listener reports the queue again. Each call of it either starts calls or waits for the next time.
-    if (granted.read + granted.reserved > 0) this.#onChange()
+    if (granted.read + granted.reserved > 0) this.#options.onChange?.()
     else this.#askLater(at)
   }
 
@@ -233,7 +220,7 @@ export class CallBudget {
     const due = SHARES.filter((share) => this.#wanted[share] > 0)
     const next = Math.min(...due.map((share) => this.#askAgainAt[share]))
     if (due.length === 0 || next <= now) return
-    this.#timer = setTimeout(() => this.#onChange(), next - now).unref()
+    this.#timer = setTimeout(() => this.#options.onChange?.(), next - now).unref()
   }
 
   #change(change: Change): Promise<void> {

@@ -1,48 +1,50 @@
 /**
- * The time in which calls for a node fail at once, after failures. It doubles with each further ejection. Then one call is
+ * The time in which calls for a node fail at once, after failures. It doubles with each further failure. Then one call is
  * sent as a probe (half-open), and its outcome ends or prolongs the ejection.
  */
 import type { FailureSettings } from './options.ts'
 
-type Admission =
-  | { readonly ok: true; readonly isProbe: boolean }
-  /** `retryAfter` in whole seconds. */
-  | { readonly ok: false; readonly retryAfter: number }
+type Times = Pick<FailureSettings, 'baseTime' | 'maxTime'>
 
+/** To be begun at once, by `begin` or `setRemaining`. */
 export class Ejection {
-  readonly #times: Pick<FailureSettings, 'baseTime' | 'maxTime'>
+  readonly #times: Times
   readonly #clock: () => number
   #count = 0
-  #until: number | undefined
+  #until: number
   #probeStart: number | undefined
 
-  constructor(times: Pick<FailureSettings, 'baseTime' | 'maxTime'>, clock: () => number) {
+  constructor(times: Times, clock: () => number) {
     this.#times = times
     this.#clock = clock
+    this.#until = clock()
   }
 
-  /** Milliseconds until the next probe; `undefined` without an ejection. */
-  get remaining(): number | undefined {
-    return this.#until === undefined ? undefined : Math.max(0, this.#until - this.#clock())
+  /** Milliseconds until the next probe. */
+  get remaining(): number {
+    return Math.max(0, this.#until - this.#clock())
   }
 
-  /** Whether `admit` would admit a call. */
+  /** Whether the next call would be the probe. */
   get isAdmitting(): boolean {
     // A probe may be a call without a timeout on a node that hangs. It blocks further probes for `maxTime` only.
     const isProbing = this.#probeStart !== undefined && this.#clock() - this.#probeStart < this.#times.maxTime
-    return this.#until === undefined || (!isProbing && this.remaining === 0)
+    return !isProbing && this.remaining === 0
   }
 
   /**
-   * The caller reports the end of a probe with `begin`, `end` or `abandonProbe`. `mayProbe`: whether the outcome of the call
-   * would decide about the ejection.
+   * Returns `undefined` if the call is the probe, otherwise the whole seconds until it may be sent. The caller reports the end
+   * of a probe with `begin` or `abandonProbe`, or drops the ejection.
    */
-  admit(mayProbe = true): Admission {
-    if (this.#until === undefined) return { ok: true, isProbe: false }
-    if (!mayProbe || !this.isAdmitting)
-      return { ok: false, retryAfter: Math.max(1, Math.ceil((this.remaining ?? 0) / 1000)) }
+  admit(): number | undefined {
+    if (!this.isAdmitting) return this.retryAfter
     this.#probeStart = this.#clock()
-    return { ok: true, isProbe: true }
+    return undefined
+  }
+
+  /** Whole seconds. */
+  get retryAfter(): number {
+    return Math.max(1, Math.ceil(this.remaining / 1000))
   }
 
   /** Begins or prolongs the ejection. Jitter of up to a quarter keeps replicas from probing at the same moment. */
@@ -55,15 +57,6 @@ export class Ejection {
   setRemaining(ms: number): void {
     this.#probeStart = undefined
     this.#until = this.#clock() + ms
-  }
-
-  /** Returns whether there was an ejection. */
-  end(): boolean {
-    const wasEjected = this.#until !== undefined
-    this.#count = 0
-    this.#until = undefined
-    this.#probeStart = undefined
-    return wasEjected
   }
 
   /** The probe ended without evidence, for example because its client disconnected. The next call is the probe. */

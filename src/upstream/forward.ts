@@ -20,7 +20,7 @@ import {
 import { NO_MASTER, UNKNOWN_NODE } from './dialects/newer/content.ts'
 import { newer } from './dialects/newer/index.ts'
 import { newerContract, refused } from './dialects/newer-contract.ts'
-import type { Candidate, KindOf } from './kinds/index.ts'
+import type { Candidate, KindOf } from './kinds.ts'
 import type { NodeLimits } from './options.ts'
 
 interface ForwardOptions {

@@ -7,9 +7,17 @@
 import type { NodeCall } from '../core/node-call.ts'
 import { faultRules } from '../core/node-faults.ts'
 import type { Deadline } from '../core/timing.ts'
-import { type CallEnd, mayWaitForOther, type Rejection, type UpstreamCall } from './call.ts'
+import { type CallEnd, mayWaitForOther, type UpstreamCall } from './call.ts'
 import { Ejection } from './ejection.ts'
-import { BLOCKED, type CallFailure, isLogin, problemOf, provesExecution, STATUS_PROBE } from './node-response.ts'
+import {
+  BLOCKED,
+  type CallFailure,
+  isLogin,
+  problemOf,
+  provesExecution,
+  type Rejection,
+  STATUS_PROBE,
+} from './node-response.ts'
 import type { ClusterLog, EjectionSettings, NodeStatus } from './options.ts'
 import { ProbeSchedule, type ProbeScheduleOptions } from './probe-schedule.ts'
 
@@ -45,9 +53,9 @@ const HANGS: CallFailure = { fault: 'timeout', detail: 'calls are not carried ou
 
 export class NodeHealth {
   readonly #options: NodeHealthOptions
-  readonly #ejection: Ejection
   readonly #probes: ProbeSchedule
-  /** Of the present ejection. */
+  /** The present ejection; its time doubles with each call that fails as a probe. */
+  #ejection: Ejection | undefined
   #cause: EjectionCause | undefined
   /** Consecutive ones, and those of them that were refused connections. */
   #failures = 0
@@ -60,12 +68,10 @@ export class NodeHealth {
   #isRetired = false
 
   constructor(options: NodeHealthOptions) {
-    const { ejection, clock } = options
     this.#options = options
-    this.#ejection = new Ejection(ejection, clock)
     this.#probes = new ProbeSchedule({
       ...options,
-      settings: ejection,
+      settings: options.ejection,
       onAnswer: () => this.#recover(),
       onSilent: (nextProbeIn) => this.#ejectUntilProbed('silent', SILENT, nextProbeIn),
       onBlocked: (nextAttemptIn) => this.#ejectUntilProbed('blocked', BLOCKED, nextAttemptIn),
@@ -73,7 +79,8 @@ export class NodeHealth {
   }
 
   get isAdmitting(): boolean {
-    return !this.#isRetired && !this.#endsByOwnProbe && this.#ejection.isAdmitting
+    if (this.#isRetired || this.#ejection === undefined) return !this.#isRetired
+    return !this.#endsByOwnProbe && this.#ejection.isAdmitting
   }
 
   get lastFailure(): NodeStatus['lastFailure'] {
@@ -82,7 +89,7 @@ export class NodeHealth {
 
   /** Milliseconds until the next probe; `undefined` if the node is not ejected. */
   get ejectedFor(): number | undefined {
-    return this.#ejection.remaining
+    return this.#ejection?.remaining
   }
 
   /** Whether the node was found not to answer at all. */
@@ -104,16 +111,17 @@ export class NodeHealth {
   admit(call: Pick<NodeCall, 'endpoint' | 'passedOnTo'>): { readonly ok: true; readonly isProbe: boolean } | Rejection {
     if (this.#isRetired) return this.rejection(1)
     // The probe may need a new token.
-    if (this.isHanging && isLogin(call)) return { ok: true, isProbe: false }
+    if (this.#ejection === undefined || (this.isHanging && isLogin(call))) return { ok: true, isProbe: false }
     // No client waits for the probe of the edge. A call of a client would take ten seconds.
     const showsHang =
       this.#options.onHang === undefined ? provesExecution(call) : call.endpoint === STATUS_PROBE.endpoint
-    const admission = this.#ejection.admit(!this.#endsByOwnProbe && (showsHang || !this.isHanging))
-    return admission.ok ? admission : this.rejection(admission.retryAfter)
+    const mayProbe = !this.#endsByOwnProbe && (showsHang || !this.isHanging)
+    const retryAfter = mayProbe ? this.#ejection.admit() : this.#ejection.retryAfter
+    return retryAfter === undefined ? { ok: true, isProbe: true } : this.rejection(retryAfter)
   }
 
   abandonProbe(): void {
-    this.#ejection.abandonProbe()
+    this.#ejection?.abandonProbe()
   }
 
   /** Returns the rejection of calls while the node is ejected. `retryAfter` in seconds. */
@@ -226,19 +234,25 @@ export class NodeHealth {
   }
 
   #eject(cause: 'failures' | 'hanging'): true {
-    this.#cause = cause
-    this.#ejection.begin()
+    this.#beginEjection(cause).begin()
     return true
   }
 
   #ejectUntilProbed(cause: 'silent' | 'blocked', failure: CallFailure, nextProbeIn: number): void {
     const begins = this.ejectedFor === undefined
     const isNews = this.#cause !== cause
-    this.#cause = cause
-    this.#ejection.setRemaining(nextProbeIn)
+    this.#beginEjection(cause).setRemaining(nextProbeIn)
     if (!isNews) return
     this.#noteFailure(failure)
     this.#reportEjection(begins)
+  }
+
+  /** Begins an ejection, or returns the present one. */
+  #beginEjection(cause: EjectionCause): Ejection {
+    const { ejection, clock } = this.#options
+    this.#cause = cause
+    this.#ejection ??= new Ejection(ejection, clock)
+    return this.#ejection
   }
 
   #noteFailure({ fault, detail }: CallFailure): void {
@@ -267,7 +281,9 @@ export class NodeHealth {
     this.#failures = 0
     this.#refusals = 0
     this.#unreadableEndpoints.clear()
+    const wasEjected = this.#ejection !== undefined
+    this.#ejection = undefined
     this.#cause = undefined
-    return this.#ejection.end()
+    return wasEjected
   }
 }

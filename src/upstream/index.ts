@@ -155,7 +155,7 @@ function createView(
     },
     master: () => current.topology.master,
     layoutOf: (name) => (layout === 'auto' ? byName.get(name)?.layout.value : layout),
-    layoutMixture: layouts.mixture,
+    layoutMixture: () => layouts.mixture,
     confirmLayout: layouts.confirm,
     versions: {
       of: (name) => {

@@ -48,16 +48,14 @@ export function createLayoutState(layout: Layout | 'auto'): LayoutState {
 export class Layouts {
   readonly #options: LayoutOptions
   readonly #isConfigured: boolean
-  #mixture: LayoutMixture | undefined
+  /** The nodes by layout if those that answer have different ones. */
+  mixture: LayoutMixture | undefined
   #timer: NodeJS.Timeout | undefined
 
   constructor(options: LayoutOptions) {
     this.#options = options
     this.#isConfigured = options.settings.layout !== 'auto'
   }
-
-  /** Returns the nodes by layout if those that answer have different ones. */
-  readonly mixture = (): LayoutMixture | undefined => this.#mixture
 
   /** Asks all nodes, now and at intervals. Resolves when all have answered, or after five seconds. */
   async start(): Promise<void> {
@@ -157,11 +155,11 @@ export class Layouts {
     const having = (layout: Layout) =>
       inUse.flatMap(({ name }) => (nodes.get(name)?.layout.value === layout ? [name] : []))
     const [classic, newer] = [having('classic'), having('newer')]
-    const before = this.#mixture
-    this.#mixture = classic.length > 0 && newer.length > 0 ? { classic, newer } : undefined
-    if (this.#mixture !== undefined && before === undefined) {
+    const before = this.mixture
+    this.mixture = classic.length > 0 && newer.length > 0 ? { classic, newer } : undefined
+    if (this.mixture !== undefined && before === undefined) {
       settings.log('warn', 'nodes have different layouts: writes are refused', { classic, newer })
-    } else if (this.#mixture === undefined && before !== undefined)
+    } else if (this.mixture === undefined && before !== undefined)
       settings.log('info', 'nodes have one layout again', {})
   }
 }

@@ -8,9 +8,9 @@ import type { NodeCall } from '../core/node-call.ts'
 import type { NodeSlots, SharedSlots } from '../core/slots.ts'
 import type { Deadline } from '../core/timing.ts'
 import { AdaptiveLimit, LatencyBaseline } from './adaptive-limit.ts'
-import type { Rejection } from './call.ts'
 import type { CallBudget, PermitCounts } from './call-budget.ts'
 import type { HealthSignal } from './health.ts'
+import type { Rejection } from './node-response.ts'
 import type { NodeLimits } from './options.ts'
 import { CallQueue, PRIORITIES, type Queueable, ServiceTime } from './queue.ts'
 
@@ -29,7 +29,8 @@ interface LimiterOptions {
   readonly limits: () => Pick<NodeLimits, 'inFlight' | 'queue' | 'perCaller'>
   /** Monotonic milliseconds. */
   readonly clock: () => number
-  readonly budget: CallBudget
+  /** Returns `undefined` while the node has no limit of calls per minute. */
+  readonly budget: () => CallBudget | undefined
 }
 
 /**
@@ -40,7 +41,7 @@ const BULK_SHARE = 0.5
 
 export class ConcurrencyLimiter {
   readonly #options: LimiterOptions
-  readonly #budget: CallBudget
+  readonly #budget: LimiterOptions['budget']
   readonly #limit: AdaptiveLimit
   /** Each call takes one of these slots; a bulk call takes one of `#bulkSlots` in addition. */
   readonly #slots: NodeSlots
@@ -61,10 +62,6 @@ export class ConcurrencyLimiter {
     this.#limit = new AdaptiveLimit(limits().inFlight)
     this.#slots = slots.open(node, () => limits().inFlight, onChange)
     this.#bulkSlots = slots.open(`${node}:bulk`, () => bulkShareOf(limits().inFlight), onChange)
-    budget.onChange(() => {
-      this.#startQueued()
-      this.#rejectHopeless()
-    })
   }
 
   get inFlight(): number {
@@ -83,7 +80,7 @@ export class ConcurrencyLimiter {
 
   /** Calls that would start without queueing, on slots of the node that no replica uses, and within its budget. */
   get free(): number {
-    return Math.min(this.#freeSlots, Math.max(0, this.#budget.idle - this.#queue.size))
+    return Math.min(this.#freeSlots, Math.max(0, (this.#budget()?.idle ?? Number.POSITIVE_INFINITY) - this.#queue.size))
   }
 
   get #freeSlots(): number {
@@ -124,8 +121,8 @@ export class ConcurrencyLimiter {
     if (this.#expectedWait(call) > time) {
       return Promise.resolve(this.#rejectOverloaded(call, 'expected wait exceeds the remaining time'))
     }
-    const wait = this.#budget.waitFor(call.priority, this.#queue.countAhead(call) + 1)
-    if (wait > time) return Promise.resolve(this.#rejectOverBudget(wait))
+    const overBudget = this.#budget()?.rejection(call.priority, this.#queue.countAhead(call) + 1, time)
+    if (overBudget !== undefined) return Promise.resolve(overBudget)
     if (!this.hasQueueSpace) {
       const displaced = this.#queue.findDisplaceable(call)
       if (displaced === undefined) return Promise.resolve(this.#rejectOverloaded(call, 'queue full'))
@@ -169,7 +166,7 @@ export class ConcurrencyLimiter {
     this.#calls += 1
     if (priority === 'bulk') this.#bulkCalls += 1
     this.#callsOf.set(caller, (this.#callsOf.get(caller) ?? 0) + 1)
-    this.#budget.take(priority)
+    this.#budget()?.take(priority)
   }
 
   #startQueued(): void {
@@ -186,7 +183,7 @@ export class ConcurrencyLimiter {
   }
 
   readonly #isAllowed = (priority: Queueable['priority']): boolean =>
-    (priority !== 'bulk' || this.#bulkCalls < this.#maxBulkCalls) && this.#budget.allows(priority)
+    (priority !== 'bulk' || this.#bulkCalls < this.#maxBulkCalls) && (this.#budget()?.allows(priority) ?? true)
 
   /** Must be called after each change of the queue or of the calls. Queued bulk calls count as far as they may start. */
   #reportDemand(): void {
@@ -197,7 +194,7 @@ export class ConcurrencyLimiter {
     const startableBulk = Math.min(queuedBulk, Math.max(0, this.#maxBulkCalls - this.#bulkCalls))
     const demand = this.#calls + this.#queue.size - queuedBulk + startableBulk
     this.#slots.update(this.#calls, Math.max(this.#calls, Math.min(demand, limit)))
-    if (!this.#budget.isOff) this.#budget.want(this.#startable(startableBulk))
+    this.#budget()?.want(this.#startable(startableBulk))
   }
 
   /** Returns how many queued calls would start now on the slots that are free here. */
@@ -207,15 +204,19 @@ export class ConcurrencyLimiter {
     return { reserved, read: Math.min(free - reserved, this.#queue.sizeOf('interactive') + bulk) }
   }
 
-  /** Rejects the queued calls that the budget does not permit before their deadline, for example after the node refused a call. */
-  #rejectHopeless(): void {
-    if (this.#budget.isOff || this.#queue.size === 0) return
+  /**
+   * Starts the queued calls that the budget permits. Rejects those that it does not permit before their deadline, for example
+   * after the node refused a call.
+   */
+  applyBudget(): void {
+    this.#startQueued()
+    const budget = this.#budget()
+    if (budget === undefined || this.#queue.size === 0) return
     for (const priority of PRIORITIES) {
-      const wait = this.#budget.waitFor(priority, 1)
-      if (wait === 0) continue
-      for (const call of this.#queue.takeAll(priority, (each) => !each.isInTime(wait))) {
-        call.settle(this.#rejectOverBudget(wait))
-      }
+      const rejection = budget.rejection(priority)
+      if (rejection === undefined) continue
+      const wait = budget.waitFor(priority, 1)
+      for (const call of this.#queue.takeAll(priority, (each) => !each.isInTime(wait))) call.settle(rejection)
     }
     this.#reportDemand()
   }
@@ -271,14 +272,9 @@ export class ConcurrencyLimiter {
     return { ok: false, fault: 'overloaded', detail, retryAfter }
   }
 
-  #rejectOverBudget(wait: number): Rejection {
-    return { ok: false, fault: 'overloaded', ...this.#budget.refusal(wait) }
-  }
-
   #rejectAborted(call: Queueable, deadline: Deadline): Rejection {
     if (deadline.fault() === 'timeout') {
-      const wait = this.#budget.waitFor(call.priority, 1)
-      return wait > 0 ? this.#rejectOverBudget(wait) : this.#rejectOverloaded(call, 'timed out in the queue')
+      return this.#budget()?.rejection(call.priority) ?? this.#rejectOverloaded(call, 'timed out in the queue')
     }
     return { ok: false, fault: 'cancelled', detail: 'client disconnected', retryAfter: 1 }
   }

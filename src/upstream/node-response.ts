@@ -5,11 +5,23 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Layout, NodeCall, NodeFailure, NodeResponse } from '../core/node-call.ts'
+import type { NodeFault } from '../core/node-faults.ts'
 import { PROBLEM_TYPE } from '../core/response.ts'
 import { ownField, parseJson } from '../core/values.ts'
 
 /** Why one attempt failed. */
 export type CallFailure = Omit<NodeFailure, 'ok' | 'node' | 'sent'>
+
+/** Why a call is not sent. */
+export interface Rejection {
+  readonly ok: false
+  readonly fault: 'overloaded' | 'ejected' | 'drained' | 'cancelled'
+  readonly detail: string
+  /** Of an ejected node: why its last call failed. */
+  readonly lastFault?: NodeFault
+  /** Whole seconds. */
+  readonly retryAfter: number
+}
 
 /** The node refuses every call of this address. `retryAfter`: no attempt is made before; see `block` in `EjectionSettings`. */
 export const BLOCKED: CallFailure = {

@@ -4,18 +4,17 @@ import type { NodeCallEvent } from '../core/events.ts'
 import type { ClusterView, Layout, NodeCall, NodeFailure, NodeResult } from '../core/node-call.ts'
 import { isAnswered } from '../core/node-faults.ts'
 import { type Deadline, startDeadline } from '../core/timing.ts'
-import { Attempts, routeOf } from './attempts.ts'
-import { mayWaitForOther, notSent, onEnd, type Rejection, type Send, type UpstreamCall } from './call.ts'
+import { Attempts, mayWaitForOther, notSent, onEnd, routeOf, type Send, type UpstreamCall } from './call.ts'
 import { CallBudget } from './call-budget.ts'
 import { layoutRules } from './dialects/dialect.ts'
 import { DRAINED, type DrainedNodes } from './drains.ts'
 import { NodeHealth } from './health.ts'
 import type { LayoutState } from './layouts.ts'
 import { ConcurrencyLimiter } from './limiter.ts'
-import { detailOf, STATUS_PROBE } from './node-response.ts'
+import { detailOf, type Rejection } from './node-response.ts'
 import type { ClusterSettings, NodeSetting, NodeStatus } from './options.ts'
 import type { PassedOnCalls } from './passed-on-calls.ts'
-import { createOwnCall, probeAlive, type Recognition, recogniseLayout } from './probes.ts'
+import { probeAlive, probeHanging, type Recognition, recogniseLayout } from './probes.ts'
 import { reserveAttemptAt } from './tokens/failed-logins.ts'
 import type { AccountOf } from './tokens/login.ts'
 import { type Issue, TokenCalls, type Verification } from './tokens/token-calls.ts'
@@ -41,10 +40,6 @@ const NO_TOKENS = { fault: 'unreachable', detail: 'a node of the classic layout 
 /** Retry-After of a call to a node of unknown layout, in seconds. Each second the node is asked again. */
 const UNKNOWN_LAYOUT_RETRY_AFTER = 1
 
-/** A node that hangs answers after ten seconds. */
-const HANG_PROBE_TIMEOUT_MS = 12_000
-const HANG_PROBE_PAUSE_MS = 1_000
-
 /** Time in which queued calls of a retired node may still start. */
 const RETIREMENT_GRACE_MS = 800
 
@@ -57,24 +52,22 @@ export class UpstreamNode {
   readonly limiter: ConcurrencyLimiter
   readonly health: NodeHealth
   readonly #options: UpstreamNodeOptions
-  readonly #budget: CallBudget
+  #budget: CallBudget | undefined
   readonly #attempts: Attempts
   /** The tokens of a node end with it: a token is valid at its node only. */
   #tokenCalls: TokenCalls | undefined
 
   constructor(options: UpstreamNodeOptions) {
-    const { setting, slots, counters, limits, transport, clock } = options
+    const { setting, slots, limits, transport, clock, counters } = options
     const { name } = setting
     this.name = name
     this.url = setting.url
     this.layout = options.layoutState
     this.#options = options
     const showsProblems = () => this.#rulesOr('newer').showsProblems
-    const perMinute = () => limits().perMinute ?? this.#rulesOr('newer').perMinute
-    const budget = new CallBudget({ counters, node: name, limit: perMinute, clock })
+    const budget = () => this.#budgetInUse
     const limiter = new ConcurrencyLimiter(name, slots, { limits, clock, budget })
-    const attempts = new Attempts({ budget, limits, showsProblems, transport })
-    this.#budget = budget
+    const attempts = new Attempts({ budget, limits, showsProblems, transport, clock })
     this.limiter = limiter
     this.#attempts = attempts
     this.health = new NodeHealth({
@@ -86,7 +79,9 @@ export class UpstreamNode {
         if (begins) options.onEject?.(name)
       },
       // Without an account of the edge, the probe is a call of a client.
-      ...(options.credentials.mode === 'service' && { onHang: (probeIn) => this.#probeHanging(probeIn) }),
+      ...(options.credentials.mode === 'service' && {
+        onHang: (probeIn) => probeHanging(this.call, name, () => this.health.isHanging, probeIn),
+      }),
       onRecover: () => options.onRecover(name),
       reserveAttempt: (pause) => reserveAttemptAt(name, pause, counters),
       probe: () => probeAlive(attempts.sendOnce, name, options.ejection.silence.probeTimeout),
@@ -94,7 +89,8 @@ export class UpstreamNode {
   }
 
   /** Sends a call of a client. */
-  readonly call: Send = (call) => this.#options.passedOn.send(call, this.#sendInLayout)
+  readonly call: Send = (call) =>
+    call.passedOnTo === undefined ? this.#sendInLayout(call) : this.#options.passedOn.send(call, this.#sendInLayout)
 
   /** Rejects a call to a node of unknown layout. In the newer layout a call has a token. */
   readonly #sendInLayout: Send = async (call) => {
@@ -216,6 +212,19 @@ export class UpstreamNode {
     return layoutRules[this.layout.value ?? otherwise]
   }
 
+  get #perMinute(): number {
+    return this.#options.limits().perMinute ?? this.#rulesOr('newer').perMinute
+  }
+
+  /** The budget of calls per minute; `undefined`: the node has no such limit. */
+  get #budgetInUse(): CallBudget | undefined {
+    if (this.#perMinute === 0) return undefined
+    const { counters, clock } = this.#options
+    const onChange = () => this.limiter.applyBudget()
+    this.#budget ??= new CallBudget({ counters, node: this.name, limit: () => this.#perMinute, clock, onChange })
+    return this.#budget
+  }
+
   /** The tokens of the node; `undefined`: its layout has none. */
   get #tokens(): TokenCalls | undefined {
     if (!this.#rulesOr('classic').hasTokens) return undefined
@@ -245,28 +254,12 @@ export class UpstreamNode {
 
   /** Milliseconds until the limit per minute permits this number of reads; Infinity: it never does. */
   waitForReads(calls: number): number {
-    return this.#budget.waitFor('interactive', calls)
+    return this.#budgetInUse?.waitFor('interactive', calls) ?? 0
   }
 
   /** Milliseconds until one more read may be sent after those in the queue. */
   waitForNextRead(): number {
-    return this.#budget.waitFor('interactive', this.limiter.queue + 1)
-  }
-
-  /** Probes the node while it hangs. An answer that shows the hang leads to the next probe by itself. */
-  #probeHanging(probeIn: number): void {
-    const call = {
-      ...STATUS_PROBE,
-      node: this.name,
-      timeout: HANG_PROBE_TIMEOUT_MS,
-      caller: 'probe',
-      requestId: 'probe',
-    }
-    const probe = async () => {
-      const result = await this.call(createOwnCall(call))
-      if (!result.ok && this.health.isHanging) this.#probeHanging(HANG_PROBE_PAUSE_MS)
-    }
-    setTimeout(() => void probe(), probeIn).unref()
+    return this.waitForReads(this.limiter.queue + 1)
   }
 
   /** Asks the node for its layout. */
@@ -279,7 +272,7 @@ export class UpstreamNode {
     'inFlight' | 'limit' | 'slots' | 'queue' | 'budget' | 'ejectedUntil' | 'hangs' | 'lastFailure'
   > {
     const { inFlight, limit, usable, queue } = this.limiter
-    const budget = this.#budget.state
+    const budget = this.#budgetInUse?.state
     const { ejectedFor, lastFailure, isSilent, isHanging } = this.health
     return {
       inFlight,
@@ -306,14 +299,14 @@ export class UpstreamNode {
     this.limiter.rejectQueued(this.health.rejection(1))
     await this.#options.transport.close()
     await this.limiter.close()
-    this.#budget.close()
+    this.#budget?.close()
   }
 
   /** Rejects queued calls and aborts the calls in flight. */
   async destroy(): Promise<void> {
     this.health.retire()
     this.limiter.rejectQueued(this.health.rejection(1))
-    this.#budget.close()
+    this.#budget?.close()
     await Promise.all([this.#options.transport.destroy(), this.limiter.close()])
   }
 }

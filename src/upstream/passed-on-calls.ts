@@ -42,7 +42,8 @@ const MAX_STATUS_MS = 4_000
 /** A node by its name, or an agent whose node is not known, as `agent 001`. */
 type Target = string
 
-type Admission = { readonly target: Target; readonly suspicion: Ejection; readonly isProbe: boolean }
+/** A suspect for which a call is the probe. */
+type Admission = { readonly target: Target; readonly suspicion: Ejection }
 
 export class PassedOnCalls {
   readonly #ports: PassedOnCallsPorts
@@ -62,9 +63,8 @@ export class PassedOnCalls {
     return this.#suspects.get(node)?.remaining
   }
 
-  /** `next`: sends the call to the asked node. */
+  /** Sends a call with `passedOnTo`. `next`: sends the call to the asked node. */
   async send(call: NodeCall, next: Send): Promise<NodeResult> {
-    if (call.passedOnTo === undefined) return next(call)
     const drained = this.#drainedTargetOf(call)
     if (drained !== undefined) return passedOnToDrained(call, drained)
     const suspects = await this.#suspectsOf(call, next)
@@ -75,13 +75,13 @@ export class PassedOnCalls {
     const admissions: Admission[] = []
     for (const target of suspects) {
       const suspicion = this.#suspects.get(target)
-      const admission = suspicion?.admit()
-      if (suspicion === undefined || admission === undefined) continue
-      if (!admission.ok) {
+      if (suspicion === undefined) continue
+      const retryAfter = suspicion.admit()
+      if (retryAfter !== undefined) {
         abandonProbes(admissions)
-        return heldBack(call, [target], admission.retryAfter)
+        return heldBack(call, [target], retryAfter)
       }
-      admissions.push({ target, suspicion, isProbe: admission.isProbe })
+      admissions.push({ target, suspicion })
     }
     const fault = await this.#takeSlot(call)
     if (fault !== undefined) {
@@ -224,10 +224,9 @@ export class PassedOnCalls {
   /** Probes a lost node if it is time for it. No client waits for the probe. */
   async #probe(target: Target, call: NodeCall, next: Send): Promise<void> {
     const suspicion = this.#suspects.get(target)
-    const admission = suspicion?.admit()
-    if (suspicion === undefined || admission?.ok !== true) return
+    if (suspicion === undefined || suspicion.admit() !== undefined) return
     const { probe, result } = await this.#askStatus(target, call, next)
-    await this.#learn(probe, result, [{ target, suspicion, isProbe: admission.isProbe }], next)
+    await this.#learn(probe, result, [{ target, suspicion }], next)
   }
 
   #suspect(target: Target, through: string): void {
@@ -235,9 +234,9 @@ export class PassedOnCalls {
     const suspicion = this.#suspects.get(target) ?? new Ejection(SUSPICION, clock)
     this.#suspects.set(target, suspicion)
     // A call that was sent before the suspicion is no new evidence.
-    if ((suspicion.remaining ?? 0) > 0) return
+    if (suspicion.remaining > 0) return
     suspicion.begin()
-    const seconds = Math.ceil((suspicion.remaining ?? 0) / 1000)
+    const seconds = Math.ceil(suspicion.remaining / 1000)
     log('warn', 'node does not answer calls that another node passes on', { node: target, through, seconds })
   }
 
@@ -271,7 +270,7 @@ function heldBack(call: NodeCall, lostNodes: readonly Target[], retryAfter: numb
 }
 
 function abandonProbes(admissions: readonly Admission[]): void {
-  for (const { isProbe, suspicion } of admissions) if (isProbe) suspicion.abandonProbe()
+  for (const { suspicion } of admissions) suspicion.abandonProbe()
 }
 
 function ownerIn(result: NodeResult): string | undefined {

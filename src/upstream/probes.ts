@@ -8,6 +8,7 @@ import { PROBLEM_TYPE } from '../core/response.ts'
 import { ownField, parseJson } from '../core/values.ts'
 import { ANONYMOUS, type Send } from './call.ts'
 import { layoutRules } from './dialects/dialect.ts'
+import { STATUS_PROBE } from './node-response.ts'
 
 /** A read that the edge sends for itself. `timeout` in milliseconds. */
 type OwnCall = Pick<NodeCall, 'node' | 'path' | 'endpoint' | 'caller' | 'credentials' | 'token' | 'requestId'> & {
@@ -40,6 +41,23 @@ export async function probeAlive(send: Send, node: string, timeout: number): Pro
   if (result.fault === 'blocked') return 'blocked'
   if (isAnswered(result)) return 'answered'
   return isHeldBack(result) ? 'notSent' : 'none'
+}
+
+/** A node that hangs answers after ten seconds. */
+const HANG_PROBE_TIMEOUT_MS = 12_000
+const HANG_PROBE_PAUSE_MS = 1_000
+
+/**
+ * Probes a node that hangs in `probeIn` milliseconds, and again until it has answered or `isHanging` returns false. An answer
+ * that shows the hang leads to the next probe by itself.
+ */
+export function probeHanging(send: Send, node: string, isHanging: () => boolean, probeIn: number): void {
+  const call = { node, ...STATUS_PROBE, timeout: HANG_PROBE_TIMEOUT_MS, caller: 'probe', requestId: 'probe' }
+  const probe = async () => {
+    const result = await send(createOwnCall(call))
+    if (!result.ok && isHanging()) probeHanging(send, node, isHanging, HANG_PROBE_PAUSE_MS)
+  }
+  setTimeout(() => void probe(), probeIn).unref()
 }
 
 /** `reason`: why the layout is not known; it contains no addresses. `sent`: `false` if the edge held the call back. */

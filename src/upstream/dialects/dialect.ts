@@ -20,7 +20,7 @@ import type { EdgeRequest } from '../../core/request.ts'
 import type { EdgeResponse } from '../../core/response.ts'
 import { PROBLEM_TYPE } from '../../core/response.ts'
 import { ownText } from '../../core/values.ts'
-import type { Candidate } from '../kinds/index.ts'
+import type { Candidate } from '../kinds.ts'
 
 export interface Dialect {
   /**

@@ -4,7 +4,7 @@
 import { request as send } from 'undici'
 import type { CallNode, ClusterView, NodeCall, NodeResult } from '../../../src/core/node-call.ts'
 import { forward } from '../../../src/upstream/forward.ts'
-import { createKinds } from '../../../src/upstream/kinds/index.ts'
+import { createKinds } from '../../../src/upstream/kinds.ts'
 import { basic, startServer } from '../../unit/http/test-server.ts'
 import type { SeenCall } from './calls.ts'
 import type { ClassicRequest } from './classic-request.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import { forward } from '../../../src/upstream/forward.ts'
-import { createKinds } from '../../../src/upstream/kinds/index.ts'
+import { createKinds } from '../../../src/upstream/kinds.ts'
 import { startEdge } from '../../support/edge.ts'
 import { edgeRequest } from '../../support/edge-requests.ts'
 import { eventually } from '../../support/eventually.ts'

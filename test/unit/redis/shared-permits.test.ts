@@ -128,6 +128,6 @@ t.test('a limit that the node reports as reached holds for all replicas', async 
   first?.recordRefusal()
   await eventually(async () => (await second?.permit({ read: 0, reserved: 1 }))?.reserved === 0)
   t.ok((second?.waitFor('interactive', 2) ?? 0) > 50_000)
-  second?.recordAnswer(second.now())
+  second?.recordAnswer(0)
   await eventually(async () => (await first?.permit({ read: 0, reserved: 1 }))?.reserved === 1)
 })

@@ -2,7 +2,7 @@
 import type { RequestListener } from 'node:http'
 import type { Test } from 'tap'
 import { forward } from '../../../src/upstream/forward.ts'
-import { createKinds } from '../../../src/upstream/kinds/index.ts'
+import { createKinds } from '../../../src/upstream/kinds.ts'
 import type { LayoutChange } from '../../../src/upstream/options.ts'
 import { type Fault, startFaultProxy } from '../../faults/proxy.ts'
 import { type ClusterTestOptions, clusterOf, fakeNode } from './fake-node.ts'

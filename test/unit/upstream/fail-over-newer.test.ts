@@ -2,7 +2,7 @@
 import type { RequestListener } from 'node:http'
 import t, { type Test } from 'tap'
 import { forward } from '../../../src/upstream/forward.ts'
-import { createKinds } from '../../../src/upstream/kinds/index.ts'
+import { createKinds } from '../../../src/upstream/kinds.ts'
 import { startFaultProxy } from '../../faults/proxy.ts'
 import { eventually } from '../../support/eventually.ts'
 import { edgeRequest } from './edge-request.ts'

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import type { Test } from 'tap'
 import { forward } from '../../../src/upstream/forward.ts'
-import { createKinds } from '../../../src/upstream/kinds/index.ts'
+import { createKinds } from '../../../src/upstream/kinds.ts'
 import { type Fault, startFaultProxy } from '../../faults/proxy.ts'
 import { edgeRequest } from './edge-request.ts'
 import { type ClusterTestOptions, clusterOf, envelope, fakeNode } from './fake-node.ts'

@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
-import { createIdleCapacityCheck, createKinds } from '../../../src/upstream/kinds/index.ts'
+import { createNodeQuestions } from '../../../src/upstream/first-node.ts'
+import { createKinds } from '../../../src/upstream/kinds.ts'
 import { edgeRequest } from '../../support/edge-requests.ts'
 import { routerOf } from './router-of.ts'
 
@@ -33,7 +34,7 @@ t.test('a request for the master only has no worker as a second candidate', asyn
 
 t.test('idle capacity leaves a free slot for the next client', async (t) => {
   const hasIdle = (masterSlots: number) =>
-    createIdleCapacityCheck({ view: view(masterSlots), kindOf: createKinds('manager') })
+    createNodeQuestions(view(masterSlots), createKinds('manager')).hasIdleCapacity
   t.notOk(hasIdle(0)(edgeRequest('GET /agents')))
   t.notOk(hasIdle(1)(edgeRequest('GET /agents')))
   t.ok(hasIdle(2)(edgeRequest('GET /agents')))

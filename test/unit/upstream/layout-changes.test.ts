@@ -1,7 +1,7 @@
 /** `cluster.layout: auto` while nodes are down, upgraded or of different layouts. */
 import t from 'tap'
 import { forward } from '../../../src/upstream/forward.ts'
-import { createKinds, refuseWritesInMixture } from '../../../src/upstream/kinds/index.ts'
+import { createKinds, refuseWritesInMixture } from '../../../src/upstream/kinds.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startAuto } from './changing-node.ts'
 import { edgeRequest } from './edge-request.ts'

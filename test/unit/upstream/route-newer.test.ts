@@ -1,7 +1,8 @@
 import t from 'tap'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
-import { createIdleCapacityCheck, createKinds } from '../../../src/upstream/kinds/index.ts'
+import { createNodeQuestions } from '../../../src/upstream/first-node.ts'
+import { createKinds } from '../../../src/upstream/kinds.ts'
 import { edgeRequest } from './edge-request.ts'
 import { routerOf } from './router-of.ts'
 
@@ -81,10 +82,10 @@ for (const distribution of ['manager', 'edge'] as const) {
 
 t.test('newer layout: idle capacity is that of the master', async (t) => {
   const hasIdle = (slotsOfMaster: number, slotsOfWorker: number) =>
-    createIdleCapacityCheck({
-      view: view((name) => (name === 'boss' ? slotsOfMaster : slotsOfWorker)),
-      kindOf: createKinds('manager'),
-    })
+    createNodeQuestions(
+      view((name) => (name === 'boss' ? slotsOfMaster : slotsOfWorker)),
+      createKinds('manager'),
+    ).hasIdleCapacity
   const everyAgent = edgeRequest('GET', '/experimental/syscollector/os')
   const severalNodes = edgeRequest('GET', '/cluster/:node_ids/info', { params: { node_ids: '*' } })
   for (const request of [everyAgent, severalNodes]) {

@@ -1,4 +1,4 @@
-import { createKinds, type Router } from '../../../src/upstream/kinds/index.ts'
+import { createKinds, type Router } from '../../../src/upstream/kinds.ts'
 
 /** Returns the candidates of requests to a cluster with this mode, or with the newer layout if the view shows it. */
 export function routerOf(mode: 'manager' | 'edge'): Router {

@@ -2,7 +2,7 @@
 import type { RequestListener } from 'node:http'
 import t, { type Test } from 'tap'
 import { forward } from '../../../src/upstream/forward.ts'
-import { createKinds } from '../../../src/upstream/kinds/index.ts'
+import { createKinds } from '../../../src/upstream/kinds.ts'
 import { edgeRequest } from './edge-request.ts'
 import { clusterOf, fakeNode } from './fake-node.ts'
 import { sendJson } from './newer-node.ts'

@@ -4,7 +4,7 @@ import { EdgeError } from '../../../core/errors.ts'
 import type { NodeCall, NodeFailure, NodeResponse, PassedOnTo } from '../../../core/node-call.ts'
 import { type EdgeRequest, nodeOf } from '../../../core/request.ts'
 import { ownEntry } from '../../../core/values.ts'
-import type { Candidate } from '../../kinds/index.ts'
+import type { Candidate } from '../../kinds.ts'
 import { createNodeCall, type DialectResult, type DialectTools, encode, fillPath, layoutRules } from '../dialect.ts'
 import { type Content, isUnknownCall, readContent, type Success } from './content.ts'
 

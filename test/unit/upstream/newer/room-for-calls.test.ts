@@ -2,7 +2,7 @@
 import t from 'tap'
 import { startSimulator } from '../../../../packages/simulator/src/index.ts'
 import { forward } from '../../../../src/upstream/forward.ts'
-import { createKinds } from '../../../../src/upstream/kinds/index.ts'
+import { createKinds } from '../../../../src/upstream/kinds.ts'
 import { edgeRequest } from '../edge-request.ts'
 import { clusterOf } from '../fake-node.ts'
 

@@ -1,13 +1,13 @@
 /**
- * What differs by kind of cluster, as one object, and the three kinds. The classic layout has two: in mode `manager` the
- * nodes distribute requests themselves; in mode `edge` each node answers for itself, and the edge distributes requests and
- * joins.
+ * What differs by kind of cluster, as one object, the three kinds, and what a mixture of layouts allows. The classic layout
+ * has two kinds: in mode `manager` the nodes distribute requests themselves; in mode `edge` each node answers for itself, and
+ * the edge distributes requests and joins.
  */
-import type { Endpoint } from '../../catalogue/endpoint.ts'
-import { EdgeError } from '../../core/errors.ts'
-import type { ClusterView, NodeInfo } from '../../core/node-call.ts'
-import { type CopyState, type EdgeRequest, nodeOf } from '../../core/request.ts'
-import { MAX_LIMIT } from '../../query/request.ts'
+import type { Endpoint } from '../catalogue/endpoint.ts'
+import { EdgeError } from '../core/errors.ts'
+import type { ClusterView, Layout, NodeInfo } from '../core/node-call.ts'
+import { type CopyState, type EdgeRequest, type EdgeWrite, nodeOf, type Stage } from '../core/request.ts'
+import { MAX_LIMIT } from '../query/request.ts'
 
 export interface Candidate {
   readonly node: string
@@ -102,11 +102,11 @@ function onNode(name: string | undefined, path: string, view: ClusterView): read
   return [{ node: node.name, path }]
 }
 
-export function nodeParamOf({ params }: EdgeRequest): string | undefined {
+function nodeParamOf({ params }: EdgeRequest): string | undefined {
   return Object.hasOwn(params, 'node_id') ? params.node_id : undefined
 }
 
-export function findNode(name: string | undefined, view: ClusterView): NodeInfo {
+function findNode(name: string | undefined, view: ClusterView): NodeInfo {
   const node = name === undefined ? undefined : view.find(name)
   if (node === undefined) throw new EdgeError(3022)
   return node
@@ -145,7 +145,7 @@ const ofClassicLayout: Pick<ClusterKind, 'clientVersion' | 'reads'> = {
   reads: { rowsPerCall: MAX_LIMIT, joinsAgents: false },
 }
 
-export const manager: ClusterKind = {
+const manager: ClusterKind = {
   name: 'manager',
   route: routeByManager,
   ...ofClassicLayout,
@@ -203,7 +203,7 @@ const routeByEdge: Router = (request, view) => {
   }
 }
 
-export const edge: ClusterKind = { name: 'edge', route: routeByEdge, ...ofClassicLayout }
+const edge: ClusterKind = { name: 'edge', route: routeByEdge, ...ofClassicLayout }
 
 /**
  * Newer layout: the master answers everything, also for other nodes, whose names the calls contain. A worker answers
@@ -219,7 +219,7 @@ const routeByMaster: Router = (request, view) => {
   return [master, ...workers.map((worker) => ({ ...worker, replacesMaster: true as const }))]
 }
 
-export const newer: ClusterKind = {
+const newer: ClusterKind = {
   name: 'newer',
   route: routeByMaster,
   firstNode: (view) => view.master().name,
@@ -227,4 +227,60 @@ export const newer: ClusterKind = {
   clientVersion: () => undefined,
   // A node returns up to 100,000 rows, but works ten seconds at most, in which it reads some thousand.
   reads: { rowsPerCall: 5000, joinsAgents: true },
+}
+
+/** Returns the kind of the cluster now; to be asked once per request. */
+export type KindOf = (view: ClusterView) => ClusterKind
+
+export function createKinds(distribution: 'manager' | 'edge'): KindOf {
+  const classic = distribution === 'manager' ? manager : edge
+  return (view) => {
+    const layout = layoutOfCluster(view)
+    const kind = layout === 'newer' ? newer : classic
+    return view.layoutMixture?.() === undefined ? kind : { ...kind, route: withoutOtherLayout(kind, layout) }
+  }
+}
+
+/**
+ * Nodes of two layouts do not share data: only those with the layout of the master, or of unknown layout, answer. Throws
+ * 920 if there is none.
+ */
+function withoutOtherLayout({ route }: ClusterKind, layout: Layout | undefined): ClusterKind['route'] {
+  return (request, view) => {
+    const candidates = route(request, view)
+    const allowed = candidates.filter(({ node }) => (view.layoutOf(node) ?? layout) === layout)
+    if (allowed.length > 0) return allowed
+    throw new EdgeError(920, ` (${candidates[0]?.node}: its API has another layout than that of the master)`)
+  }
+}
+
+/**
+ * Returns the layout of the master. While it is not known, that of any other node: a cluster has one layout except during
+ * an upgrade.
+ */
+function layoutOfCluster(view: Pick<ClusterView, 'layoutOf' | 'master' | 'nodes'>): Layout | undefined {
+  const layout = view.layoutOf(view.master().name)
+  if (layout !== undefined) return layout
+  for (const { name } of view.nodes()) {
+    const other = view.layoutOf(name)
+    if (other !== undefined) return other
+  }
+  return undefined
+}
+
+/** Seconds; an upgrade takes minutes. */
+const RETRY_AFTER = '30'
+
+/**
+ * The stage in front of all writes. While nodes have different layouts, releases of two generations run side by side, and
+ * their masters and workers do not share data: a write could get lost. Throws 939 then; nothing is sent.
+ */
+export function refuseWritesInMixture(view: Pick<ClusterView, 'layoutMixture'>): Stage<EdgeWrite> {
+  return (next) => async (request) => {
+    const mixture = view.layoutMixture?.()
+    if (mixture === undefined) return next(request)
+    const { classic, newer } = mixture
+    const detail = ` (classic: ${classic.join(', ')}; newer: ${newer.join(', ')})`
+    throw new EdgeError(939, detail, { headers: { 'retry-after': RETRY_AFTER } })
+  }
 }
