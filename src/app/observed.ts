@@ -6,7 +6,7 @@ import { CallerCounts } from '../admin/console/caller-counts.ts'
 import { type CapacityMonitor, createCapacityMonitor } from '../admin/console/capacity.ts'
 import { ConsoleCosts } from '../admin/console/costs.ts'
 import { createHistory } from '../admin/console/history.ts'
-import { createIncidents } from '../admin/console/incidents.ts'
+import { ConsoleIncidents } from '../admin/console/incidents.ts'
 import { createLiveTail } from '../admin/console/live-tail.ts'
 import type { ConsolePorts } from '../admin/console/ports.ts'
 import { problemsOf } from '../admin/console/problems.ts'
@@ -52,7 +52,7 @@ export function observeTraffic(base: Base, cluster: Cluster, later: LaterParts) 
   const callers = new CallerCounts()
   events.on(callers)
   const webhook = buildWebhook(settings, log)
-  const incidents = createIncidents({
+  const incidents = new ConsoleIncidents({
     name,
     problems: () => (later.ports ? problemsOf(later.ports) : []),
     store,

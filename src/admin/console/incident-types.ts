@@ -37,13 +37,6 @@ export interface Incidents {
   readonly incidents: readonly Incident[]
 }
 
-/** What one replica saw of an incident, as replicas report it to each other and store it. */
-export interface IncidentPart extends Omit<Incident, 'replicas' | 'text' | 'markdown'> {
-  /** The process that saw it. */
-  readonly run: string
-  readonly replica: string
-}
-
 /** What the webhook receives. */
 export interface IncidentNotice {
   readonly event: 'begin' | 'end'

@@ -3,7 +3,7 @@ import type { Test } from 'tap'
 import { type Simulator, startSimulator } from '../../../packages/simulator/src/index.ts'
 import { CallerCounts } from '../../../src/admin/console/caller-counts.ts'
 import { ConsoleCosts } from '../../../src/admin/console/costs.ts'
-import { createIncidents } from '../../../src/admin/console/incidents.ts'
+import { ConsoleIncidents } from '../../../src/admin/console/incidents.ts'
 import type { Replicas } from '../../../src/admin/console/replicas.ts'
 import { buildReplicas } from '../../../src/app/console.ts'
 import { createMonitors } from '../../../src/app/observed.ts'
@@ -54,7 +54,7 @@ export async function edgeOf(t: Test): Promise<Edge> {
     const ready = () => ({ ok: true, reasons: [] })
     const callers = new CallerCounts()
     const quiet = { problems: () => [], notify: () => false, onChange: () => undefined }
-    const incidents = createIncidents({ name: 'replica', callers, ...quiet })
+    const incidents = new ConsoleIncidents({ name: 'replica', callers, ...quiet })
     const costs = new ConsoleCosts({ drain: () => undefined }, callers, () => 500)
     const advice = { report: () => ({ routes: [], busy: [] }), offer: () => undefined }
     const capacity = { current: () => ({ shortages: [] }), stop: () => undefined }

@@ -3,9 +3,9 @@ import t from 'tap'
 import type { Problem } from '../../../../src/admin/console/api-types.ts'
 import { CallerCounts } from '../../../../src/admin/console/caller-counts.ts'
 import type { HistoryStore } from '../../../../src/admin/console/history-records.ts'
-import { decodePart, incidentsOf } from '../../../../src/admin/console/incident-parts.ts'
-import type { IncidentNotice, IncidentPart } from '../../../../src/admin/console/incident-types.ts'
-import { createIncidents } from '../../../../src/admin/console/incidents.ts'
+import { decodePart, type IncidentPart, incidentsOf } from '../../../../src/admin/console/incident-parts.ts'
+import type { IncidentNotice } from '../../../../src/admin/console/incident-types.ts'
+import { ConsoleIncidents } from '../../../../src/admin/console/incidents.ts'
 import { requestEvent } from '../../../support/request-event.ts'
 
 const START = Date.UTC(2026, 0, 1, 1, 14, 50)
@@ -31,7 +31,7 @@ function startReplicas(t: { teardown(end: () => unknown): unknown }, ...runs: re
   const replicas = runs.map((run) => {
     const own = { problems: [] as Problem[], isAlive: true }
     const callers = new CallerCounts(() => now)
-    const incidents = createIncidents({
+    const incidents = new ConsoleIncidents({
       name: `replica-${run}`,
       run,
       problems: () => own.problems,
