@@ -5,7 +5,7 @@ import type { RedisCapacity } from '../admin/console/cache-types.ts'
 import { CallerCounts } from '../admin/console/caller-counts.ts'
 import { type CapacityMonitor, createCapacityMonitor } from '../admin/console/capacity.ts'
 import { ConsoleCosts } from '../admin/console/costs.ts'
-import { createHistory } from '../admin/console/history.ts'
+import { ConsoleHistory } from '../admin/console/history.ts'
 import { ConsoleIncidents } from '../admin/console/incidents.ts'
 import { createLiveTail } from '../admin/console/live-tail.ts'
 import type { ConsolePorts } from '../admin/console/ports.ts'
@@ -43,8 +43,8 @@ export function observeTraffic(base: Base, cluster: Cluster, later: LaterParts) 
   const counts = new RequestCounts()
   const monitors = createMonitors(events, cluster, counts)
   const store = replica && createSharedHistory(replica)
-  const history = createHistory({ name, traffic: monitors.traffic, store })
-  events.on(history.listeners)
+  const history = new ConsoleHistory({ name, traffic: monitors.traffic, store })
+  events.on(history)
   settings.onReload((next) => {
     const isChanged = !isDeepStrictEqual(next, settings.current())
     return isChanged ? () => history.recordEvent({ kind: 'reload' }) : () => undefined

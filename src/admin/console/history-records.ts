@@ -24,7 +24,7 @@ export interface HistoryRecord {
 const FORM = 2
 /** A longer text is none of ours: a record has at most two times 66 buckets. */
 const MAX_RECORD_CHARS = 4096
-const MAX_NAME_CHARS = 200
+export const MAX_NAME_CHARS = 200
 
 export function encodeRecord({ run, replica, at, sums, latencies, nodeLatencies }: HistoryRecord): string {
   const { requests, hits, cacheable, calls, saved, failures, stale } = sums

@@ -1,6 +1,6 @@
 /** The history of the console over several replicas and restarts, with a store in memory and a clock of the test. */
 import t, { type Test } from 'tap'
-import { type ConsoleHistory, createHistory } from '../../../../src/admin/console/history.ts'
+import { ConsoleHistory } from '../../../../src/admin/console/history.ts'
 import type { HistoryStore, TimedRecord } from '../../../../src/admin/console/history-records.ts'
 import { RANGES } from '../../../../src/admin/console/history-types.ts'
 import type { Traffic } from '../../../../src/admin/console/traffic.ts'
@@ -45,7 +45,7 @@ interface Replica {
 function startReplica(t: Test, name: string, store?: HistoryStore): Replica {
   const now = () => clock.now
   const traffic = trafficOf(now, now)
-  const history = createHistory({ name, traffic, store, now })
+  const history = new ConsoleHistory({ name, traffic, store, now })
   t.teardown(() => history.close())
   return { traffic, history }
 }
