@@ -1,6 +1,6 @@
 /** The part of `manager-edge doctor` that compares the timeouts in a file of HAProxy or nginx with those of the edge. */
 import type { Config } from '../config/schema.ts'
-import type { Finding } from './finding.ts'
+import type { Finding } from './output.ts'
 import { formatTime } from './output.ts'
 
 const UNITS: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }

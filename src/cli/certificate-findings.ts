@@ -7,7 +7,7 @@ import { redisConnectionOptions } from '../app/redis.ts'
 import { createCertificates } from '../config/certificates.ts'
 import type { Config } from '../config/schema.ts'
 import { hostOf, redisPlaces } from './check-redis.ts'
-import type { Finding } from './finding.ts'
+import type { Finding } from './output.ts'
 
 export async function certificateFindings(config: Config): Promise<readonly Finding[]> {
   const files = await createCertificates({ current: () => config })

@@ -7,7 +7,7 @@ import { describeStartError } from '../server/exit.ts'
 import { processCountOf } from '../server/process-count.ts'
 import { checkNodes } from './check-nodes.ts'
 import { type Check, checkRedis } from './check-redis.ts'
-import { describeFinding, type Finding, failure } from './finding.ts'
+import { describeFinding, type Finding, failure } from './output.ts'
 import { CommandError, loadCommandConfig, print } from './terminal.ts'
 
 /** Reads everything that a start reads, but opens no port. */

@@ -13,8 +13,7 @@ import { balancerFindings } from './balancer-timeouts.ts'
 import { certificateFindings } from './certificate-findings.ts'
 import { checkConnections, checkStart } from './check.ts'
 import { hostOf, redisPlaces, withRedis } from './check-redis.ts'
-import { type Finding, failure } from './finding.ts'
-import { coloured, createProgressLine, formatTime, printJson, singleLine } from './output.ts'
+import { coloured, createProgressLine, type Finding, failure, formatTime, printJson, singleLine } from './output.ts'
 import { CommandError, loadCommandConfig, print, readTextFile } from './terminal.ts'
 
 export interface DoctorOptions {

@@ -1,7 +1,7 @@
 /** The commands against a running edge, with their help. A further one is a function here and a row in `edgeCommands`. */
 import { Command, Option } from 'commander'
 import { addConnectionOptions, addCredentialOptions } from './edge-client.ts'
-import { addNotes, type Notes } from './notes.ts'
+import { addNotes, type Notes } from './help.ts'
 import { parseInteger } from './terminal.ts'
 
 export function edgeCommands(): readonly Command[] {
@@ -22,7 +22,7 @@ function problems(): Command {
     examples: ['problems --user alice --password-file ./password', 'problems --token-file ./token --json'],
   })
     .option(...json)
-    .action(async (options) => (await import('./problems.ts')).printProblems(options))
+    .action(async (options) => (await import('./edge-reports.ts')).printProblems(options))
 }
 
 function incidents(): Command {
@@ -33,7 +33,7 @@ function incidents(): Command {
     .option('--last <n>', 'incidents to print, the newest first', parseInteger(1, 50), 10)
     .option('--markdown', 'print Markdown, such as for a ticket')
     .option(...json)
-    .action(async (options) => (await import('./incidents.ts')).printIncidents(options))
+    .action(async (options) => (await import('./edge-reports.ts')).printIncidents(options))
 }
 
 function top(): Command {
@@ -70,7 +70,7 @@ function advise(): Command {
     )
     .option('--diff', 'print only the settings, as YAML for the configuration')
     .option(...json)
-    .action(async (options) => (await import('./advise.ts')).advise(options))
+    .action(async (options) => (await import('./edge-reports.ts')).advise(options))
 }
 
 function explain(): Command {
@@ -97,7 +97,7 @@ function purge(): Command {
     .option('--soft', 'mark them as stale instead: served while they are refreshed')
     .option('--dry-run', 'print only what a purge would remove')
     .option(...json)
-    .action(async (options) => (await import('./purge.ts')).purge(options))
+    .action(async (options) => (await import('./edge-changes.ts')).purge(options))
 }
 
 function drain(): Command {
@@ -116,7 +116,7 @@ function drain(): Command {
     .option('--wait', 'wait until no call to the node is in flight')
     .option('--wait-timeout <seconds>', 'stop waiting after this time', parseInteger(1, 86_400), 300)
     .option(...json)
-    .action(async (node, options) => (await import('./drain.ts')).drain(node, options))
+    .action(async (node, options) => (await import('./edge-changes.ts')).drain(node, options))
 }
 
 function undrain(): Command {
@@ -126,7 +126,7 @@ function undrain(): Command {
   })
     .argument('<node>', 'name of the node')
     .option(...json)
-    .action(async (node, options) => (await import('./drain.ts')).undrain(node, options))
+    .action(async (node, options) => (await import('./edge-changes.ts')).undrain(node, options))
 }
 
 function warm(): Command {

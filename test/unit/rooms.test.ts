@@ -167,7 +167,7 @@ const table: Readonly<Record<string, Room>> = {
       'cli/added-commands',
       'cli/edge-client',
       'cli/edge-commands',
-      'cli/notes',
+      'cli/help',
       'cli/terminal',
     ],
     packages: ['@modelcontextprotocol/sdk', 'commander'],

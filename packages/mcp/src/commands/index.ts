@@ -3,7 +3,7 @@ import { Command, Option } from 'commander'
 import type { AddedCommands } from '../../../../src/cli/added-commands.ts'
 import { addCredentialOptions } from '../../../../src/cli/edge-client.ts'
 import { contractOption } from '../../../../src/cli/edge-commands.ts'
-import { addNotes } from '../../../../src/cli/notes.ts'
+import { addNotes } from '../../../../src/cli/help.ts'
 import { parseInteger } from '../../../../src/cli/terminal.ts'
 import type { McpOptions } from './mcp.ts'
 

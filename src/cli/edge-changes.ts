@@ -1,17 +1,55 @@
-/** `manager-edge drain` and `undrain`: take a node out for maintenance and put it back. */
+/** The commands that change a running edge: `purge`, `drain` (takes a node out for maintenance) and `undrain`. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { PurgeNames, PurgeRequest, PurgeResult } from '../admin/console/cache-types.ts'
 import { type ExpectedLoad, expectLoad } from '../admin/console/expected-load.ts'
 import type { DrainResult, NodeSummary, Nodes } from '../admin/console/node-types.ts'
 import { durationFormat } from '../config/formats.ts'
 import { type ConnectionOptions, type Operations, usageError, withOperations } from './edge-client.ts'
-import { createProgressLine, formatTime, printJson, printTable } from './output.ts'
+import { createProgressLine, formatBytes, formatTime, printJson, printTable } from './output.ts'
 import { CommandError, print } from './terminal.ts'
 
-export interface UndrainOptions extends ConnectionOptions {
+interface ChangeOptions extends ConnectionOptions {
   readonly json?: true
 }
 
-export interface DrainOptions extends UndrainOptions {
+interface PurgeOptions extends ChangeOptions {
+  readonly tag?: string
+  readonly group?: string
+  readonly endpoint?: string
+  readonly all?: true
+  /** Mark as stale instead. */
+  readonly soft?: true
+  readonly dryRun?: true
+}
+
+export async function purge(options: PurgeOptions): Promise<void> {
+  const names = namesOf(options)
+  const { soft = false, dryRun: preview = false, json } = options
+  await withOperations(options, async ({ change }) => {
+    const request: PurgeRequest = { ...names, soft, preview }
+    const result = await change<PurgeResult>('POST', '/api/purge', request)
+    if (json) printJson({ ...names, soft, preview, ...result })
+    else print(describePurge(result, { soft, preview }))
+    if (result.pending) throw new CommandError('Redis is unreachable; the edge purges as soon as it reaches Redis')
+  })
+}
+
+/** One name, so that the command never purges more than what was meant. */
+function namesOf({ tag, group, endpoint, all }: PurgeOptions): PurgeNames {
+  const names = { ...(tag && { tag }), ...(group && { group }), ...(endpoint && { endpoint }) }
+  if (Object.keys(names).length + (all ? 1 : 0) !== 1) throw usageError('give one of --tag, --group, --endpoint, --all')
+  return names
+}
+
+function describePurge({ entries, bytes, seconds }: PurgeResult, how: { soft: boolean; preview: boolean }): string {
+  if (entries === 0) return 'no stored response matches; nothing to purge'
+  const done = how.soft ? 'marked as stale' : 'purged'
+  const count = `${entries} stored response${entries === 1 ? '' : 's'} (${formatBytes(bytes)})`
+  const cost = `fetching again takes ${formatTime(seconds * 1000)} of node time`
+  return how.preview ? `would be ${done}: ${count}; ${cost}` : `${done}: ${count}; ${cost}`
+}
+
+interface DrainOptions extends ChangeOptions {
   readonly for?: string
   readonly reason?: string
   readonly confirmMaster?: true
@@ -40,7 +78,7 @@ export async function drain(name: string, options: DrainOptions): Promise<void> 
     })
     const path = `${pathOf(name)}${query.size > 0 ? `?${query}` : ''}`
     const result = await operations.change<DrainResult>('PUT', path)
-    if (!json) print(describe(result))
+    if (!json) print(describeDrain(result))
     const inFlight = wait ? await waitUntilIdle(name, operations, options.waitTimeout * 1000) : undefined
     if (json) printJson({ ...result, expected, ...(inFlight !== undefined && { inFlight }) })
     else if (inFlight === 0) print(`no call to ${name} is in flight`)
@@ -48,7 +86,7 @@ export async function drain(name: string, options: DrainOptions): Promise<void> 
   })
 }
 
-export async function undrain(name: string, options: UndrainOptions): Promise<void> {
+export async function undrain(name: string, options: ChangeOptions): Promise<void> {
   await withOperations(options, async ({ change }) => {
     const result = await change<DrainResult>('DELETE', pathOf(name))
     if (options.json) printJson(result)
@@ -60,7 +98,7 @@ function pathOf(name: string): string {
   return `/api/nodes/${encodeURIComponent(name)}/drain`
 }
 
-function describe(result: DrainResult): string {
+function describeDrain(result: DrainResult): string {
   const { node, reason, until } = result
   const end = until === undefined ? `until "undrain ${node}"` : `until ${new Date(until).toISOString().slice(0, 19)}Z`
   return `${node} is drained ${end}${reason === undefined ? '' : `, ${reason}`}${scopeOf(result)}`

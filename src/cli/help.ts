@@ -1,6 +1,20 @@
-/** `manager-edge man`: the manual page, generated from the commands (man(7) macros). */
+/** What the help of a command adds to its options, and the manual page of `manager-edge man`, generated from it (man(7) macros). */
 import type { Command } from 'commander'
-import { notesOf } from './notes.ts'
+
+export interface Notes {
+  /** Continues "Exit codes: ". */
+  readonly exitCodes: string
+  /** Without the name of the program. */
+  readonly examples: readonly string[]
+}
+
+const notes = new WeakMap<Command, Notes>()
+
+export function addNotes(command: Command, added: Notes): Command {
+  notes.set(command, added)
+  const examples = added.examples.map((example) => `  manager-edge ${example}`)
+  return command.addHelpText('after', `\nExamples:\n${examples.join('\n')}\n\nExit codes: ${added.exitCodes}.`)
+}
 
 /** Returns the manual page of a program in section 1. It has no date, so that equal sources give equal packages. */
 export function manualPage(program: Command): string {
@@ -45,7 +59,7 @@ function commandSection(path: string, command: Command): string[] {
 }
 
 function notesSection(command: Command): string[] {
-  const { exitCodes, examples = [] } = notesOf(command) ?? {}
+  const { exitCodes, examples = [] } = notes.get(command) ?? {}
   if (exitCodes === undefined) return []
   const lines = examples.map((example) => `${roff(`manager-edge ${example}`)}\n.br`)
   return ['.PP\nExamples:', '.RS', ...lines, '.RE', `.PP\n${roff(`Exit codes: ${exitCodes}.`)}`]
