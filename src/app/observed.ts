@@ -12,7 +12,7 @@ import type { ConsolePorts } from '../admin/console/ports.ts'
 import { problemsOf } from '../admin/console/problems.ts'
 import { createQueueTrends } from '../admin/console/queue-trends.ts'
 import type { Replicas } from '../admin/console/replicas.ts'
-import { createRequestRecords } from '../admin/console/request-records.ts'
+import { RequestRecords } from '../admin/console/request-records.ts'
 import { createRecentJoins, createTraffic } from '../admin/console/traffic.ts'
 import { ttlOf } from '../cache/lifetimes.ts'
 import { policyByName } from '../cache/purge.ts'
@@ -76,7 +76,7 @@ export function createMonitors(
   counts: RequestCounts,
 ) {
   const traffic = createTraffic({ counts, requests })
-  const records = createRequestRecords(requests)
+  const records = new RequestRecords(requests)
   const tail = createLiveTail(records)
   const joins = createRecentJoins()
   const queues = createQueueTrends(cluster.status)

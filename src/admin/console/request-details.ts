@@ -4,9 +4,8 @@ import { forwardReasons, isStaleIfError } from '../../core/cache-status.ts'
 import { type ErrorCode, errorTable } from '../../core/errors.ts'
 import type { NodeCallEvent, RequestEvent } from '../../core/events.ts'
 import type { SpanAttributes } from '../../core/trace.ts'
-import { type FoundRequest, type Measurements, tailRequestOf } from './request-records.ts'
+import { type FoundRequest, type Measurements, type StageRecord, tailRequestOf } from './request-records.ts'
 import type { CacheDecision, CallTime, RequestDetails, StageTime } from './request-types.ts'
-import type { StageRecord } from './stage-recorder.ts'
 
 export function requestDetailsOf({ event, measured }: FoundRequest): RequestDetails {
   const { errorCode } = event

@@ -4,9 +4,18 @@
  * fields are those in the ring of the last requests.
  */
 import type { EventListeners, JoinEvent, NodeCallEvent, RequestEvent } from '../../core/events.ts'
-import type { RecordStages } from '../../core/trace.ts'
+import type { RecordStages, Span, SpanAttributes, StageName, Trace } from '../../core/trace.ts'
 import type { TailRequest } from './request-types.ts'
-import { recordStagesIn, type StageRecord } from './stage-recorder.ts'
+
+/** A stage as it was measured. Times are of the monotonic clock, in milliseconds. */
+export interface StageRecord {
+  readonly name: string
+  /** The stage around this one. */
+  readonly parent: StageRecord | undefined
+  readonly startedAt: number
+  endedAt?: number
+  attributes: SpanAttributes
+}
 
 /** What was measured of a request. */
 export interface Measurements {
@@ -33,16 +42,6 @@ export interface LastRequests {
   find(id: string): RequestEvent | undefined
   /** Releases the requests from before this time. */
   forget(oldestAt: number): void
-}
-
-export interface RequestRecords extends Required<Pick<EventListeners, 'request' | 'nodeCall' | 'join'>> {
-  /** Calls the function for each request that ends from now on, instead of an earlier function. */
-  observe(onEnd: ((event: RequestEvent, measured: Measurements | undefined) => void) | undefined): void
-  /** Returns the newest requests that match, oldest first. */
-  last(matches: (request: TailRequest) => boolean, limit: number): TailRequest[]
-  find(id: string): FoundRequest | undefined
-  readonly recordStages: RecordStages
-  close(): void
 }
 
 export interface RecordsOptions {
@@ -75,136 +74,146 @@ interface RequestRecord extends Measurements {
   isDiscarded?: true
 }
 
-export function createRequestRecords(
-  requests: LastRequests,
-  { clock = Date.now, elapsed = () => performance.now() }: RecordsOptions = {},
-): RequestRecords {
-  const book = new RecordBook(elapsed)
-  const { running, others } = book
-  const oldestTime = () => clock() - MAX_AGE_MS
-  let onEnd: Parameters<RequestRecords['observe']>[0]
-  const timer = setInterval(() => {
-    requests.forget(oldestTime())
-    book.discardEndedBefore(oldestTime())
-  }, SWEEP_INTERVAL_MS)
-  timer.unref()
-  return {
-    nodeCall(event) {
-      const record = book.of(event.requestId)
-      book.addItem(record, record.calls, { at: elapsed(), event })
-    },
-    join(event) {
-      const record = book.of(event.requestId)
-      record.join = event
-      book.grow(record, PART_BYTES * event.nodes.length)
-    },
-    recordStages(requestId, trace) {
-      const record = book.runningOf(requestId)
-      const addStage = (stage: StageRecord) => book.addItem(record, record.stages, stage)
-      return recordStagesIn({ now: elapsed, addStage }, trace)
-    },
-    observe: (next) => {
-      onEnd = next
-    },
-    request(event) {
-      if (event.cache === 'hit') {
-        // Prepared hits, which are most of them, have no record.
-        const record = running.size === 0 ? undefined : running.get(event.requestId)
-        if (record !== undefined) book.discard(running, record)
-        onEnd?.(event, undefined)
-        return
-      }
-      const record = book.runningOf(event.requestId)
-      book.end(record, event)
-      onEnd?.(event, record)
-    },
-    last(matches, limit) {
-      requests.drain()
-      const oldestAt = oldestTime()
-      const found: TailRequest[] = []
-      for (const event of requests.newest(oldestAt)) {
-        if (event.cache !== 'hit') continue
-        const request = tailRequestOf(event)
-        if (matches(request) && found.push(request) >= limit) break
-      }
-      const foundHits = found.length
-      for (const record of [...others.values()].reverse()) {
-        const { finished } = record
-        if (finished === undefined || finished.at < oldestAt || found.length - foundHits >= limit) break
-        const request = tailRequestOf(finished, record)
-        if (matches(request)) found.push(request)
-      }
-      // Both parts begin with the newest, and requests of the same millisecond keep their order.
-      return found
-        .sort((a, b) => b.at - a.at)
-        .slice(0, limit)
-        .reverse()
-    },
-    find(id) {
-      requests.drain()
-      const oldestAt = oldestTime()
-      const record = others.get(id)
-      const event = record?.finished ?? requests.find(id)
-      // Of another request than a hit, nothing is left if its record was discarded.
-      if (event === undefined || event.at < oldestAt || (record === undefined && event.cache !== 'hit'))
-        return undefined
-      const measured = record ?? running.get(id)
-      return measured === undefined ? { event } : { event, measured }
-    },
-    close: () => clearInterval(timer),
-  }
-}
-
-/** The records of requests in progress, and of ended ones other than hits, bounded in number, bytes and age. */
-class RecordBook {
-  readonly running = new Map<string, RequestRecord>()
-  readonly others = new Map<string, RequestRecord>()
+/** Records requests in progress, and ended ones other than hits, bounded in number, bytes and age. */
+export class RequestRecords implements Required<Pick<EventListeners, 'request' | 'nodeCall' | 'join'>> {
+  readonly #requests: LastRequests
+  readonly #clock: () => number
   readonly #elapsed: () => number
+  readonly #timer: NodeJS.Timeout
+  readonly #running = new Map<string, RequestRecord>()
+  readonly #ended = new Map<string, RequestRecord>()
   #bytes = 0
+  #onEnd: ((event: RequestEvent, measured: Measurements | undefined) => void) | undefined
 
-  constructor(elapsed: () => number) {
+  constructor(requests: LastRequests, { clock = Date.now, elapsed = () => performance.now() }: RecordsOptions = {}) {
+    this.#requests = requests
+    this.#clock = clock
     this.#elapsed = elapsed
+    this.#timer = setInterval(() => this.#discardOld(), SWEEP_INTERVAL_MS).unref()
+  }
+
+  request(event: RequestEvent): void {
+    if (event.cache === 'hit') {
+      // Prepared hits, which are most of them, have no record.
+      const record = this.#running.size === 0 ? undefined : this.#running.get(event.requestId)
+      if (record !== undefined) this.#discard(this.#running, record)
+      this.#onEnd?.(event, undefined)
+      return
+    }
+    const record = this.#runningOf(event.requestId)
+    this.#running.delete(record.id)
+    const earlier = this.#ended.get(record.id)
+    if (earlier !== undefined) this.#discard(this.#ended, earlier)
+    record.finished = { ...event }
+    this.#ended.set(record.id, record)
+    if (this.#ended.size > MAX_OTHERS) this.#discardOldest(this.#ended)
+    this.#onEnd?.(event, record)
+  }
+
+  nodeCall(event: NodeCallEvent): void {
+    const record = this.#recordOf(event.requestId)
+    this.#addItem(record, record.calls, { at: this.#elapsed(), event })
+  }
+
+  join(event: JoinEvent): void {
+    const record = this.#recordOf(event.requestId)
+    record.join = event
+    this.#grow(record, PART_BYTES * event.nodes.length)
+  }
+
+  readonly recordStages: RecordStages = (requestId, trace) => {
+    const record = this.#runningOf(requestId)
+    const addStage = (stage: StageRecord) => this.#addItem(record, record.stages, stage)
+    return new RecordedSpan({ now: this.#elapsed, addStage }, trace)
+  }
+
+  /** Calls the function for each request that ends from now on, instead of an earlier function. */
+  observe(onEnd: ((event: RequestEvent, measured: Measurements | undefined) => void) | undefined): void {
+    this.#onEnd = onEnd
+  }
+
+  /** Returns the newest requests that match, oldest first. */
+  last(matches: (request: TailRequest) => boolean, limit: number): TailRequest[] {
+    this.#requests.drain()
+    const oldestAt = this.#oldestTime()
+    const found: TailRequest[] = []
+    for (const event of this.#requests.newest(oldestAt)) {
+      if (event.cache !== 'hit') continue
+      const request = tailRequestOf(event)
+      if (matches(request) && found.push(request) >= limit) break
+    }
+    const foundHits = found.length
+    for (const record of [...this.#ended.values()].reverse()) {
+      const { finished } = record
+      if (finished === undefined || finished.at < oldestAt || found.length - foundHits >= limit) break
+      const request = tailRequestOf(finished, record)
+      if (matches(request)) found.push(request)
+    }
+    // Both parts begin with the newest, and requests of the same millisecond keep their order.
+    return found
+      .sort((a, b) => b.at - a.at)
+      .slice(0, limit)
+      .reverse()
+  }
+
+  find(id: string): FoundRequest | undefined {
+    this.#requests.drain()
+    const record = this.#ended.get(id)
+    const event = record?.finished ?? this.#requests.find(id)
+    if (event === undefined || event.at < this.#oldestTime()) return undefined
+    // Of another request than a hit, nothing is left if its record was discarded.
+    if (record === undefined && event.cache !== 'hit') return undefined
+    const measured = record ?? this.#running.get(id)
+    return measured === undefined ? { event } : { event, measured }
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+  }
+
+  #oldestTime(): number {
+    return this.#clock() - MAX_AGE_MS
   }
 
   /** Returns the record of a request, which may have ended; a new one if there is none. */
-  of(id: string): RequestRecord {
-    return this.others.get(id) ?? this.runningOf(id)
+  #recordOf(id: string): RequestRecord {
+    return this.#ended.get(id) ?? this.#runningOf(id)
   }
 
   /** A request that has ended may have begun again under the same id. */
-  runningOf(id: string): RequestRecord {
-    const known = this.running.get(id)
+  #runningOf(id: string): RequestRecord {
+    const known = this.#running.get(id)
     if (known !== undefined) return known
     const record: RequestRecord = { id, startedAt: this.#elapsed(), stages: [], calls: [], omitted: 0, bytes: 0 }
-    this.running.set(id, record)
-    this.grow(record, RECORD_BYTES)
-    if (this.running.size > MAX_IN_PROGRESS) this.discardOldest(this.running)
+    this.#running.set(id, record)
+    this.#grow(record, RECORD_BYTES)
+    if (this.#running.size > MAX_IN_PROGRESS) this.#discardOldest(this.#running)
     return record
   }
 
-  addItem<Item>(record: RequestRecord, items: Item[], item: Item): void {
+  #addItem<Item>(record: RequestRecord, items: Item[], item: Item): void {
     if (record.isDiscarded) return
     if (record.stages.length + record.calls.length >= MAX_ITEMS) record.omitted += 1
     else {
       items.push(item)
-      this.grow(record, ITEM_BYTES)
+      this.#grow(record, ITEM_BYTES)
     }
   }
 
-  grow(record: RequestRecord, by: number): void {
+  #grow(record: RequestRecord, by: number): void {
     record.bytes += by
     this.#bytes += by
-    while (this.#bytes > MAX_BYTES && this.discardOldest(this.others.size > 0 ? this.others : this.running));
+    while (this.#bytes > MAX_BYTES && this.#discardOldest(this.#ended.size > 0 ? this.#ended : this.#running));
   }
 
-  discardOldest(records: Map<string, RequestRecord>): boolean {
+  #discardOldest(records: Map<string, RequestRecord>): boolean {
     const { value: oldest } = records.values().next()
     if (oldest === undefined) return false
-    this.discard(records, oldest)
+    this.#discard(records, oldest)
     return true
   }
 
-  discard(records: Map<string, RequestRecord>, record: RequestRecord): void {
+  #discard(records: Map<string, RequestRecord>, record: RequestRecord): void {
     // Also one that is discarded already: the oldest record must leave the map, or the search for room would not end.
     if (records.get(record.id) === record) records.delete(record.id)
     if (record.isDiscarded) return
@@ -212,26 +221,77 @@ class RecordBook {
     this.#bytes -= record.bytes
   }
 
-  end(record: RequestRecord, event: RequestEvent): void {
-    this.running.delete(record.id)
-    const earlier = this.others.get(record.id)
-    if (earlier !== undefined) this.discard(this.others, earlier)
-    record.finished = { ...event }
-    this.others.set(record.id, record)
-    if (this.others.size > MAX_OTHERS) this.discardOldest(this.others)
-  }
-
-  /** `oldestAt`: milliseconds since 1970. */
-  discardEndedBefore(oldestAt: number): void {
-    for (const { finished } of this.others.values()) {
+  #discardOld(): void {
+    const oldestAt = this.#oldestTime()
+    this.#requests.forget(oldestAt)
+    for (const { finished } of this.#ended.values()) {
       if (finished === undefined || finished.at >= oldestAt) break
-      this.discardOldest(this.others)
+      this.#discardOldest(this.#ended)
     }
     const startedAt = this.#elapsed() - MAX_AGE_MS
-    for (const record of this.running.values()) {
+    for (const record of this.#running.values()) {
       if (record.startedAt >= startedAt) break
-      this.discardOldest(this.running)
+      this.#discardOldest(this.#running)
     }
+  }
+}
+
+/** Where the stages of a request are added when they begin. `now`: monotonic milliseconds. */
+interface StageSink {
+  readonly now: () => number
+  readonly addStage: (stage: StageRecord) => void
+}
+
+/** Records stages, and passes each on to the trace of the request if it has one (`inner`). */
+class RecordedSpan implements Span {
+  readonly recorded = true
+  readonly #sink: StageSink
+  readonly #inner: Span | undefined
+  readonly #stage: StageRecord | undefined
+
+  /** `stage`: absent for the request itself, which is no stage. */
+  constructor(sink: StageSink, inner: Span | undefined, stage?: StageRecord) {
+    this.#sink = sink
+    this.#inner = inner
+    this.#stage = stage
+  }
+
+  get traceId(): Trace['traceId'] {
+    return this.#inner?.traceId
+  }
+
+  get parent(): Trace['parent'] {
+    return this.#inner?.parent
+  }
+
+  get state(): Trace['state'] {
+    return this.#inner?.state
+  }
+
+  startSpan(name: StageName, attributes: SpanAttributes = {}): Span {
+    return this.#start(name, attributes, this.#inner?.startSpan(name, attributes))
+  }
+
+  startCallSpan(attributes: SpanAttributes): Span {
+    return this.#start('call', attributes, this.#inner?.startCallSpan(attributes))
+  }
+
+  startLinkedTrace(name: StageName): Span {
+    return this.#start(name, {}, this.#inner?.startLinkedTrace(name))
+  }
+
+  end(attributes: SpanAttributes = {}): void {
+    if (this.#stage !== undefined) {
+      this.#stage.endedAt = this.#sink.now()
+      this.#stage.attributes = { ...this.#stage.attributes, ...attributes }
+    }
+    this.#inner?.end(attributes)
+  }
+
+  #start(name: string, attributes: SpanAttributes, inner: Span | undefined): Span {
+    const stage: StageRecord = { name, parent: this.#stage, startedAt: this.#sink.now(), attributes }
+    this.#sink.addStage(stage)
+    return new RecordedSpan(this.#sink, inner, stage)
   }
 }
 

@@ -6,7 +6,7 @@ import { CallerCounts } from '../../../src/admin/console/caller-counts.ts'
 import { ConsoleCosts } from '../../../src/admin/console/costs.ts'
 import { consolePart } from '../../../src/admin/console/index.ts'
 import { createLiveTail } from '../../../src/admin/console/live-tail.ts'
-import { createRequestRecords } from '../../../src/admin/console/request-records.ts'
+import { RequestRecords } from '../../../src/admin/console/request-records.ts'
 import { createOperationsListener } from '../../../src/admin/listener.ts'
 import { createMemoryStore, type MemoryStore } from '../../../src/cache/stores/memory-store.ts'
 import type { IndexEntry } from '../../../src/core/cache-index.ts'
@@ -210,7 +210,7 @@ async function fill(store: MemoryStore): Promise<void> {
 
 /** Serves the console over the index, without authentication. */
 async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void }): Promise<string> {
-  const records = createRequestRecords(createEdgeEvents().requests)
+  const records = new RequestRecords(createEdgeEvents().requests)
   const tail = createLiveTail(records)
   const nothing = async () => {
     throw new Error('not part of this test')

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events'
 import t from 'tap'
 import { createLiveTail, type LiveTail, type TailFilter } from '../../../../src/admin/console/live-tail.ts'
-import { createRequestRecords } from '../../../../src/admin/console/request-records.ts'
+import { RequestRecords } from '../../../../src/admin/console/request-records.ts'
 import type { TailBatch } from '../../../../src/admin/console/request-types.ts'
 import type { RequestEvent } from '../../../../src/core/events.ts'
 import { createEdgeEvents } from '../../../../src/telemetry/events.ts'
@@ -32,7 +32,7 @@ function subscriber(tail: LiveTail, filter: TailFilter) {
 }
 
 function liveTail(t: { teardown(end: () => unknown): void }) {
-  const records = createRequestRecords(createEdgeEvents().requests)
+  const records = new RequestRecords(createEdgeEvents().requests)
   const tail = createLiveTail(records)
   t.teardown(() => {
     tail.close()

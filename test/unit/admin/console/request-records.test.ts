@@ -1,6 +1,6 @@
 import t from 'tap'
 import { requestDetailsOf } from '../../../../src/admin/console/request-details.ts'
-import { createRequestRecords, type RequestRecords } from '../../../../src/admin/console/request-records.ts'
+import { RequestRecords } from '../../../../src/admin/console/request-records.ts'
 import type { JoinEvent, NodeCallEvent, RequestEvent } from '../../../../src/core/events.ts'
 import { createEdgeEvents } from '../../../../src/telemetry/events.ts'
 import { requestEvent } from '../../../support/request-event.ts'
@@ -15,8 +15,8 @@ const time = { now: 0 }
 function recordsWithClock(t: { teardown(end: () => unknown): void }) {
   time.now = 1_000_000
   const { emit, on, requests } = createEdgeEvents()
-  const records = createRequestRecords(requests, { clock: () => START + time.now, elapsed: () => time.now })
-  on({ request: records.request })
+  const records = new RequestRecords(requests, { clock: () => START + time.now, elapsed: () => time.now })
+  on({ request: (event) => records.request(event) })
   t.teardown(() => records.close())
   return { records, add: emit.request }
 }
