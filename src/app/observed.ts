@@ -11,6 +11,7 @@ import { createLiveTail } from '../admin/console/live-tail.ts'
 import type { ConsolePorts } from '../admin/console/ports.ts'
 import { problemsOf } from '../admin/console/problems.ts'
 import { createQueueTrends } from '../admin/console/queue-trends.ts'
+import { ReadRecorder } from '../admin/console/read-recorder.ts'
 import type { Replicas } from '../admin/console/replicas.ts'
 import { RequestRecords } from '../admin/console/request-records.ts'
 import { createRecentJoins, createTraffic } from '../admin/console/traffic.ts'
@@ -96,8 +97,18 @@ function buildAdvice({ settings, events, divergence, replica }: Base, callers: C
   const lifetimesOf = readLifetimes(settings)
   const groupOf = (route: string) => policyByName.get(route)?.group
   const triable = () => new TriableSettings(current(), { groupOf, ttlOf })
-  const advice = createAdvice({
+  const recorder = new ReadRecorder({ ttlOf: (group, route) => ttlOf(current().cache, group, route) })
+  events.on(recorder)
+  const lifetimesIn = ({ cache: { ttl, endpoints, defaultTtl } }: Config) => [ttl, endpoints, defaultTtl]
+  settings.onReload((next) => {
+    const before = current()
+    return () => {
+      if (!isDeepStrictEqual(lifetimesIn(next), lifetimesIn(before))) recorder.clear()
+    }
+  })
+  return createAdvice({
     requests: events.requests,
+    recorder,
     callers,
     settings: () => triable().present(),
     divergence,
@@ -110,15 +121,6 @@ function buildAdvice({ settings, events, divergence, replica }: Base, callers: C
     changeOf: (setting, ttl) => triable().changeOfTtl(setting, ttl),
     format: (changes) => triable().format(changes),
   })
-  const lifetimesIn = ({ cache: { ttl, endpoints, defaultTtl } }: Config) => [ttl, endpoints, defaultTtl]
-  settings.onReload((next) => {
-    const before = current()
-    return () => {
-      if (!isDeepStrictEqual(lifetimesIn(next), lifetimesIn(before))) advice.clear()
-    }
-  })
-  events.on(advice.listeners)
-  return advice
 }
 
 /** Connects the view of the cache's capacity with the store and Redis. */

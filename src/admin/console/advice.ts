@@ -3,7 +3,6 @@
  * other settings. Both sides of each comparison come from the same model. The observed counts are those of all replicas.
  */
 import { Type } from 'typebox'
-import type { EventListeners } from '../../core/events.ts'
 import type { Replay, ReplayCounts, Replayed, ReplaySettings } from '../../core/recorded-reads.ts'
 import type { SettingChange } from '../../core/settings.ts'
 import { inTurns } from '../../core/turns.ts'
@@ -12,7 +11,7 @@ import { bestOf, MIN_FETCHES, MIN_SAVED, textOfLifetime, textsOfWhatIf } from '.
 import type { Advice, Candidate, LifetimeAdvice, WhatIf } from './advice-types.ts'
 import type { BusySecond, CallerCounts } from './caller-counts.ts'
 import { type Divergence, estimateDiffering } from './divergence-estimate.ts'
-import { type ObservedReads, ReadRecorder, type RecordedMinutes } from './read-recorder.ts'
+import type { ObservedReads, ReadRecorder, RecordedMinutes } from './read-recorder.ts'
 
 /** The settings that can be tried, with their values now, and how they are written. */
 export interface AdviceSettings {
@@ -33,6 +32,7 @@ export interface TriedSettings {
 
 export interface AdviceOptions {
   readonly requests: { drain(): void }
+  readonly recorder: Pick<ReadRecorder, 'read' | 'observed'>
   readonly callers: Pick<CallerCounts, 'busySeconds' | 'busiestSeconds'>
   readonly settings: () => AdviceSettings
   readonly divergence: () => readonly Divergence[]
@@ -43,14 +43,9 @@ export interface AdviceOptions {
   readonly changeOf: (setting: string, ttl: number) => SettingChange
   /** Returns YAML for the configuration. */
   readonly format: (changes: readonly SettingChange[]) => string
-  /** Milliseconds since 1970. */
-  readonly now?: () => number
 }
 
 export interface ConsoleAdvice {
-  readonly listeners: Required<Pick<EventListeners, 'request' | 'cache'>>
-  /** Begins to record again, because lifetimes have changed. */
-  clear(): void
   /** Returns what other replicas need. */
   report(): AdviceReport
   /** Takes what the others reported. Undefined: Redis is unreachable. Reports that are not valid are skipped. */
@@ -74,8 +69,7 @@ const MAX_LIFETIME_MS = 60_000
 const MAX_REPORTED_ROUTES = 15
 
 export function createAdvice(options: AdviceOptions): ConsoleAdvice {
-  const { requests, settings, now = Date.now } = options
-  const recorder = new ReadRecorder({ ttlOf: (group, route) => settings().ttlOf(group, route), now })
+  const { requests, recorder } = options
   let others: readonly AdviceReport[] = []
   let last: Promise<unknown> = Promise.resolve()
   /** One after another: a replay has megabytes of state. */
@@ -124,8 +118,6 @@ export function createAdvice(options: AdviceOptions): ConsoleAdvice {
   }
 
   return {
-    listeners: recorder.listeners,
-    clear: () => recorder.clear(),
     report: () => ({
       routes: countsOf(recorder.observed()).slice(0, MAX_REPORTED_ROUTES),
       busy: options.callers.busiestSeconds(),

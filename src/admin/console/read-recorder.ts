@@ -29,11 +29,11 @@ export interface RecordedMinutes {
   readonly observed: ReadonlyMap<string, ObservedReads>
 }
 
-export interface RecorderOptions {
+interface RecorderOptions {
   /** Returns the freshness lifetime of an endpoint now, in milliseconds. */
   readonly ttlOf: (group: string, route: string) => number
   /** Milliseconds since 1970. */
-  readonly now: () => number
+  readonly now?: () => number
 }
 
 const MINUTE_MS = 60_000
@@ -73,36 +73,78 @@ interface Known {
   snapshotKey: number | undefined
 }
 
-type FetchEvent = Extract<CacheEvent, { kind: 'fetch' }>
-
-export class ReadRecorder {
-  readonly listeners: Required<Pick<EventListeners, 'request' | 'cache'>>
-  readonly #options: RecorderOptions
+export class ReadRecorder implements Required<Pick<EventListeners, 'request' | 'cache'>> {
+  readonly #ttlOf: RecorderOptions['ttlOf']
+  readonly #now: () => number
   #minutes: Minute[] = []
   /** The most recently used ones. A response that is forgotten is recorded as a new one. */
   readonly #known = growingLru<number, Known>(MAX_KNOWN)
   #since: number
 
-  constructor(options: RecorderOptions) {
-    this.#options = options
-    this.#since = options.now()
-    this.listeners = {
-      request: (event) => this.#onRequest(event),
-      cache: (event) => {
-        if (event.kind === 'fetch' && event.extent !== 'part' && event.outcome === 'stored') this.#onFetch(event)
-      },
+  constructor({ ttlOf, now = Date.now }: RecorderOptions) {
+    this.#ttlOf = ttlOf
+    this.#now = now
+    this.#since = now()
+  }
+
+  request(event: RequestEvent): void {
+    const { at, cacheStatus: status, route, group } = event
+    if (status?.key === undefined) return
+    const minute = this.#minuteOf(at)
+    const observed = observedOf(minute, route, group)
+    observed.reads += 1
+    const isHit = event.cache === 'hit' || event.cache === 'stale' || isTrialHit(status.detail)
+    if (isHit) observed.hits += 1
+    if ((status.key & minute.mask) !== 0) return
+    const own = this.#knownOf(status.key)
+    if (status.detail === 'snapshot') own.snapshotKey ??= snapshotKeyOf(route)
+    const key = own.snapshotKey ?? status.key
+    if ((key & minute.mask) !== 0) return
+    const known = own.snapshotKey === undefined ? own : this.#knownOf(key)
+    known.bytes = Math.max(known.bytes, event.bytes)
+    const { lastHit: last, version } = known
+    const arrived = at - event.ms
+    if (isHit && last?.version === version && arrived - last.at < MERGE_MS) {
+      last.reads += 1
+      return
     }
+    const arrivedAt = status.ttl === undefined ? undefined : at + status.ttl - this.#ttlOf(group, route)
+    if (arrivedAt !== undefined) this.#noteArrival(minute, { key, route, group, known, arrivedAt })
+    const read = recordOf({ key, route, group, known }, arrived, {
+      reads: 1,
+      isForced: status.fwd === 'request',
+      ...(isHit && { arrivedAt: known.arrivedAt }),
+    })
+    if (isHit) known.lastHit = read
+    this.#add(minute, read)
+  }
+
+  cache(event: CacheEvent): void {
+    if (event.kind !== 'fetch' || event.extent === 'part' || event.outcome !== 'stored') return
+    const { key, extent, route, group, epochs, ms, bytes } = event
+    const now = this.#now()
+    const minute = this.#minuteOf(now)
+    observedOf(minute, route, group).fetches += 1
+    const id = extent === 'snapshot' ? snapshotKeyOf(route) : key
+    if ((id & minute.mask) !== 0) return
+    const known = this.#knownOf(id)
+    if (known.epochs !== '' && epochs !== '' && epochs !== known.epochs) known.version += 1
+    known.epochs = epochs
+    known.fetchTime = ms
+    known.bytes = bytes
+    known.arrivedAt = now
+    if (extent === 'whole') known.snapshotKey = undefined
   }
 
   /** Begins again: records from before a change of lifetimes would be read wrong. */
   clear(): void {
     this.#minutes = []
     this.#known.clear()
-    this.#since = this.#options.now()
+    this.#since = this.#now()
   }
 
   read(): RecordedMinutes {
-    const now = this.#options.now()
+    const now = this.#now()
     const oldest = this.#oldest()
     const minutes = this.#minutes.filter(({ at }) => at > oldest)
     const mask = minutes.reduce((most, minute) => most | minute.mask, 0)
@@ -130,39 +172,7 @@ export class ReadRecorder {
 
   /** The number of the last minute that is too old. */
   #oldest(): number {
-    return Math.floor(this.#options.now() / MINUTE_MS) - MINUTES
-  }
-
-  #onRequest(event: RequestEvent): void {
-    const { at, cacheStatus: status, route, group } = event
-    if (status?.key === undefined) return
-    const minute = this.#minuteOf(at)
-    const observed = observedOf(minute, route, group)
-    observed.reads += 1
-    const isHit = event.cache === 'hit' || event.cache === 'stale' || isTrialHit(status.detail)
-    if (isHit) observed.hits += 1
-    if ((status.key & minute.mask) !== 0) return
-    const own = this.#knownOf(status.key)
-    if (status.detail === 'snapshot') own.snapshotKey ??= snapshotKeyOf(route)
-    const key = own.snapshotKey ?? status.key
-    if ((key & minute.mask) !== 0) return
-    const known = own.snapshotKey === undefined ? own : this.#knownOf(key)
-    known.bytes = Math.max(known.bytes, event.bytes)
-    const { lastHit: last, version } = known
-    const arrived = at - event.ms
-    if (isHit && last?.version === version && arrived - last.at < MERGE_MS) {
-      last.reads += 1
-      return
-    }
-    const arrivedAt = status.ttl === undefined ? undefined : at + status.ttl - this.#options.ttlOf(group, route)
-    if (arrivedAt !== undefined) this.#noteArrival(minute, { key, route, group, known, arrivedAt })
-    const read = recordOf({ key, route, group, known }, arrived, {
-      reads: 1,
-      isForced: status.fwd === 'request',
-      ...(isHit && { arrivedAt: known.arrivedAt }),
-    })
-    if (isHit) known.lastHit = read
-    this.#add(minute, read)
+    return Math.floor(this.#now() / MINUTE_MS) - MINUTES
   }
 
   /** A later arrival than the known one is that of a fetch by another replica. */
@@ -172,24 +182,9 @@ export class ReadRecorder {
     known.arrivedAt = arrivedAt
     if (before === undefined) return
     const beganAt = arrivedAt - known.fetchTime
-    if (beganAt < before + MIN_REFRESH_SHARE * this.#options.ttlOf(names.group, names.route)) known.version += 1
+    if (beganAt < before + MIN_REFRESH_SHARE * this.#ttlOf(names.group, names.route)) known.version += 1
     observedOf(minute, names.route, names.group).elsewhere += 1
     this.#add(minute, recordOf({ ...names, known }, beganAt, { reads: 0, isForced: false }))
-  }
-
-  #onFetch({ key, extent, route, group, epochs, ms, bytes }: FetchEvent): void {
-    const now = this.#options.now()
-    const minute = this.#minuteOf(now)
-    observedOf(minute, route, group).fetches += 1
-    const id = extent === 'snapshot' ? snapshotKeyOf(route) : key
-    if ((id & minute.mask) !== 0) return
-    const known = this.#knownOf(id)
-    if (known.epochs !== '' && epochs !== '' && epochs !== known.epochs) known.version += 1
-    known.epochs = epochs
-    known.fetchTime = ms
-    known.bytes = bytes
-    known.arrivedAt = now
-    if (extent === 'whole') known.snapshotKey = undefined
   }
 
   #add(minute: Minute, read: Mutable<RecordedRead>): void {

@@ -3,6 +3,7 @@ import t from 'tap'
 import { type AdviceOptions, createAdvice } from '../../../../src/admin/console/advice.ts'
 import { CallerCounts } from '../../../../src/admin/console/caller-counts.ts'
 import { countDivergence, estimateDiffering } from '../../../../src/admin/console/divergence-estimate.ts'
+import { ReadRecorder } from '../../../../src/admin/console/read-recorder.ts'
 import type { CacheEvent } from '../../../../src/core/events.ts'
 import { createEdgeEvents } from '../../../../src/telemetry/events.ts'
 import { requestEvent } from '../../../support/request-event.ts'
@@ -21,8 +22,10 @@ function start(model: AdviceOptions['replay'] = replay) {
   let now = START
   const events = createEdgeEvents()
   const callers = new CallerCounts(() => now)
+  const recorder = new ReadRecorder({ ttlOf: () => 5000, now: () => now })
   const advice = createAdvice({
     requests: { drain: () => undefined },
+    recorder,
     callers,
     settings: () => ({
       ttlOf: () => 5000,
@@ -39,14 +42,13 @@ function start(model: AdviceOptions['replay'] = replay) {
     }),
     changeOf: (setting, ttl) => ({ setting, from: '5s', to: `${ttl / 1000}s` }),
     format: (changes) => changes.map(({ setting, to }) => `${setting}: ${to}`).join('\n'),
-    now: () => now,
   })
   const request = (changes: Parameters<typeof requestEvent>[0]) => {
-    for (const listener of [advice.listeners, callers]) listener.request(requestEvent({ at: now, ...changes }))
+    for (const listener of [recorder, callers]) listener.request(requestEvent({ at: now, ...changes }))
   }
   const fetchAndRead = (count: number) => {
     for (let at = 0; at < count; at++) {
-      advice.listeners.cache({
+      recorder.cache({
         ...{ kind: 'fetch', group: 'agents', route: '/agents', extent: 'whole', key: at, epochs: 'g 1' },
         ...{ bytes: 100, outcome: 'stored', ms: 10 },
       })

@@ -15,13 +15,13 @@ function start() {
     now += ms
   }
   const request = (status: CacheStatus, changes: Partial<RequestEvent> = {}) =>
-    recorder.listeners.request(requestEvent({ at: now, ms: 0, cacheStatus: { key: 7, ...status }, ...changes }))
+    recorder.request(requestEvent({ at: now, ms: 0, cacheStatus: { key: 7, ...status }, ...changes }))
   /** `age`: of the response since its arrival. */
   const hit = (age: number, changes: Partial<RequestEvent> = {}, status: CacheStatus = {}) =>
     request({ hit: true, ttl: TTL - age, ...status }, changes)
   const miss = (status: CacheStatus = {}) => request({ fwd: 'uri-miss', ttl: TTL, ...status }, { cache: 'miss' })
   const fetched = (changes: Partial<Extract<CacheEvent, { kind: 'fetch' }>> = {}) =>
-    recorder.listeners.cache({
+    recorder.cache({
       ...{ kind: 'fetch', group: 'agents', route: '/agents', extent: 'whole', key: 7, epochs: 'g 1' },
       ...{ bytes: 500, outcome: 'stored', ms: 20, ...changes },
     })
@@ -107,7 +107,7 @@ t.test('parts of nodes, failed fetches and reads of what is never stored are not
   const { recorder, fetched } = start()
   fetched({ extent: 'part' })
   fetched({ outcome: 'failed' })
-  recorder.listeners.request(requestEvent({ at: START, cache: 'bypass' }))
+  recorder.request(requestEvent({ at: START, cache: 'bypass' }))
   t.match(recorder.read(), { reads: [], observed: new Map() })
 })
 
