@@ -2,7 +2,7 @@
 import { Command } from 'commander'
 import { addedCommands } from './added-commands.ts'
 import { contractOption, edgeCommands } from './edge-commands.ts'
-import { addNotes } from './help.ts'
+import { addNotes, manualPage } from './help.ts'
 import { CommandError, parseInteger } from './terminal.ts'
 
 const config = ['--config <file>', 'configuration file (YAML); default: the file named by EDGE_CONFIG'] as const
@@ -164,8 +164,7 @@ function openApi(version: string): Command {
 
 /** Prints the manual page of the program, for packages and for `manager-edge man | man -l -`. */
 export function manual(program: Command): Command {
-  return new Command('man').description('print the manual page (troff)').action(async () => {
-    const { manualPage } = await import('./help.ts')
+  return new Command('man').description('print the manual page (troff)').action(() => {
     process.stdout.write(manualPage(program))
   })
 }

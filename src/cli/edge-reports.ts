@@ -1,7 +1,7 @@
 /** The commands that print what a running edge has found: `problems`, `incidents` and `advise`. */
 import type { Advice } from '../admin/console/advice-types.ts'
 import type { Problem, Problems } from '../admin/console/api-types.ts'
-import type { Incidents } from '../admin/console/incident-types.ts'
+import type { Incidents } from '../admin/console/history-types.ts'
 import { EXIT_CODES } from '../server/exit.ts'
 import { type ConnectionOptions, withOperations } from './edge-client.ts'
 import { coloured, formatTime, printJson, singleLine } from './output.ts'

@@ -1,4 +1,4 @@
-/** What the help of a command adds to its options, and the manual page of `manager-edge man`, generated from it (man(7) macros). */
+/** Exit codes and examples in the help of commands, and the manual page, generated from the commands (man(7) macros). */
 import type { Command } from 'commander'
 
 export interface Notes {

@@ -4,7 +4,7 @@
  */
 import { type EventListeners, type NodeCallEvent, type RequestEvent, wasSent } from '../../core/events.ts'
 import type { CallerCost, CostCounts, EndpointCost } from './cost-types.ts'
-import type { AffectedCaller } from './incident-types.ts'
+import type { AffectedCaller } from './history-types.ts'
 
 const MINUTE_MS = 60_000
 const SECOND_MS = 1000

@@ -44,9 +44,3 @@ export interface Costs {
   readonly proposal?: RateLimitProposal
   readonly advice: string
 }
-
-/** What one replica counted, as replicas report it to each other. */
-export interface CostReport extends Pick<Costs, 'seconds' | 'total' | 'callers' | 'endpoints'> {
-  /** The greatest `peak` of a caller that the report does not list. Absent: it lists all. */
-  readonly unlistedPeak?: number
-}

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import { parserOf } from '../validation.ts'
 import type { ProblemKind } from './api-types.ts'
 import { addAffected, shortenName } from './caller-counts.ts'
-import type { AffectedCaller, Incident } from './incident-types.ts'
+import type { AffectedCaller, Incident } from './history-types.ts'
 
 /** Problems that occur again within this time are one incident. */
 export const END_PAUSE_MS = 10_000

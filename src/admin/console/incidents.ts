@@ -8,6 +8,7 @@ import { validatorOf } from '../validation.ts'
 import type { Problem } from './api-types.ts'
 import type { CallerCounts } from './caller-counts.ts'
 import { type HistoryStore, INCIDENT_SERIES } from './history-records.ts'
+import type { Incident, IncidentNotice, IncidentProblem } from './history-types.ts'
 import {
   createPart,
   decodePart,
@@ -18,7 +19,6 @@ import {
   partSchema,
   timeSchema,
 } from './incident-parts.ts'
-import type { Incident, IncidentNotice, IncidentProblem } from './incident-types.ts'
 
 export interface IncidentsOptions {
   /** Name of this replica. */

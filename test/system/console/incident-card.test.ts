@@ -1,6 +1,6 @@
 /** The incidents of the console: a card in a sentence, its charts, and its Markdown, on screens of two widths. */
 import t from 'tap'
-import type { Incidents } from '../../../src/admin/console/incident-types.ts'
+import type { Incidents } from '../../../src/admin/console/history-types.ts'
 import { eventually } from '../../support/eventually.ts'
 import { accessibilityViolations, openConsole, startBrowser } from './browser.ts'
 import { startConsoleEdge } from './edge.ts'

@@ -1,7 +1,6 @@
 /** Recent incidents: each in a sentence, with the charts of its time, and as Markdown to copy. */
 import { useRef, useState } from 'preact/hooks'
-import type { History } from '../../../../src/admin/console/history-types.ts'
-import type { Incident, Incidents } from '../../../../src/admin/console/incident-types.ts'
+import type { History, Incident, Incidents } from '../../../../src/admin/console/history-types.ts'
 import { usePoll } from '../api.ts'
 import { CopyButton } from '../copy-button.tsx'
 import { queryText } from '../route.ts'
