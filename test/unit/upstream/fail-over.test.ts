@@ -4,13 +4,15 @@ import t from 'tap'
 import type { Fault } from '../../faults/proxy.ts'
 import { eventually } from '../../support/eventually.ts'
 import { edgeRequest } from './edge-request.ts'
-import { restart, startForwarding } from './forwarding.ts'
+import { createPatientLimits, restart, startForwarding } from './forwarding.ts'
 
 t.test('each fault has its code, and the message names the node', async (t) => {
   const long: RequestListener = (_, response) => {
     response.setHeader('content-type', 'application/json').end(`{"error":0,"data":"${'x'.repeat(1_000)}"}`)
   }
-  const { master, worker, handler } = await startForwarding(t, long, { ejection: { failures: 100, refusals: 100 } })
+  const ejection = { failures: 100, refusals: 100 }
+  const { limits, fitTo } = createPatientLimits()
+  const { master, worker, handler } = await startForwarding(t, long, { ejection }, limits)
   await worker.set({ kind: 'refuse' })
   const cases: [Fault, number, number][] = [
     [{ kind: 'refuse' }, 924, 924],
@@ -20,6 +22,7 @@ t.test('each fault has its code, and the message names the node', async (t) => {
   ]
   for (const [fault, read, write] of cases) {
     await master.set(fault)
+    fitTo(fault)
     await t.rejects(
       async () => handler(edgeRequest('GET', '/agents')),
       { code: read, message: /\(boss: / },
@@ -86,12 +89,14 @@ t.test('if the master is unreachable, a worker receives the requests', async (t)
 })
 
 t.test('a write that was sent goes to no other node; a read may', async (t) => {
-  const { master, worker, handler, urls } = await startForwarding(t)
+  const { limits, fitTo } = createPatientLimits()
+  const { master, worker, handler, urls } = await startForwarding(t, undefined, {}, limits)
   await master.set({ kind: 'reset' })
   await t.rejects(async () => handler(restart()), { code: 928 })
   t.equal(worker.seen.length, 0)
   t.match(await handler(edgeRequest('GET', '/agents')), { status: 200 })
   await master.set({ kind: 'stall' })
+  fitTo({ kind: 'stall' })
   await t.rejects(async () => handler(restart()), { code: 923 })
   await t.rejects(async () => handler(edgeRequest('GET', '/agents')), { code: 922 }, 'no time is left for the worker')
   t.same(urls(worker), ['GET /agents'])

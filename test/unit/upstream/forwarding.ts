@@ -6,15 +6,24 @@ import { type Fault, startFaultProxy } from '../../faults/proxy.ts'
 import { edgeRequest } from './edge-request.ts'
 import { type ClusterTestOptions, clusterOf, envelope, fakeNode } from './fake-node.ts'
 
+type Limits = ReturnType<Parameters<typeof forward>[0]['limits']>
+
 /** For tests in which a node does not respond in time. */
-const SHORT = { timeout: 400, slowTimeout: 1_500 }
+const SHORT: Limits = { timeout: 400, slowTimeout: 1_500 }
+const PATIENT: Limits = { timeout: 20_000, slowTimeout: 20_000 }
+
+/** Limits that are short only while this fault stalls: a busy machine may take long for each other response. */
+export function createPatientLimits() {
+  let limits: Limits = PATIENT
+  return { limits: () => limits, fitTo: ({ kind }: Fault) => (limits = kind === 'stall' ? SHORT : PATIENT) }
+}
 
 /** Starts a master and a worker, each behind a fault proxy, and a forwarding handler for them. */
 export async function startForwarding(
   t: Test,
   listener: RequestListener = envelope,
   options: ClusterTestOptions = {},
-  times: ReturnType<Parameters<typeof forward>[0]['limits']> = SHORT,
+  limits: () => Limits = () => SHORT,
 ) {
   const startNode = async () => {
     const node = await fakeNode(t, listener)
@@ -35,7 +44,7 @@ export async function startForwarding(
     call,
     view,
     kindOf: createKinds('manager'),
-    limits: () => times,
+    limits,
   })
   const urls = (node: typeof master) => node.seen.map(({ method, url }) => `${method} ${url}`)
   return { master, worker, handler, cluster, urls }
