@@ -26,8 +26,8 @@ const COMPILED = '.tests'
  */
 const SEMI_SPACE_MB = 64
 
-/** Each worker takes up to a gigabyte of memory. */
-const MAX_FILES = 8
+/** With eight, tests that wait for about a second failed by their limits. Each worker takes up to a gigabyte of memory. */
+const MAX_FILES = 5
 const TIMES_FILE = 'test/support/suite/times.json'
 
 /** Enough for sockets and children on busy cores. */
