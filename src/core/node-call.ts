@@ -168,3 +168,9 @@ export interface ClusterView {
   /** Returns the milliseconds until one more read may be sent after those that wait already. Absent: there is no such limit. */
   waitForNextRead?(name: string): number
 }
+
+/** Returns the minor version of a release 4, such as 5 for `4.5.4`; `undefined` for other texts. */
+export function minorOf(release: string | undefined): number | undefined {
+  const [, minor] = /^v?4\.(\d+)/.exec(release ?? '') ?? []
+  return minor === undefined ? undefined : Number(minor)
+}

@@ -41,7 +41,7 @@ export type IncidentPart = Static<typeof partSchema>
 /** Returns undefined if the text is not a valid part. */
 export const decodePart = parserOf(partSchema, MAX_PART_CHARS)
 
-/** Returns a part whose texts have a limited length. `affected`: the callers, of whom the most affected ones are named. */
+/** Returns a part whose texts have a limited length. `affected`: the callers; the most affected ones are named. */
 export function createPart(
   { replica, problems, ...part }: Pick<IncidentPart, 'run' | 'replica' | 'since' | 'until' | 'problems'>,
   affected: readonly AffectedCaller[],

@@ -7,7 +7,7 @@ import createRouter from 'find-my-way'
 import type { Endpoint, Param } from '../../catalogue/endpoint.ts'
 import { bool } from '../../catalogue/newer-contract/value.ts'
 import { type EdgeError, Problem, suggestionHeaders } from '../../core/errors.ts'
-import { MAX_SEARCH_BYTES } from '../../core/node-call.ts'
+import { MAX_SEARCH_BYTES, minorOf } from '../../core/node-call.ts'
 import { NO_BODY } from '../../core/request.ts'
 import type { HttpContract, HttpSettings, ParsedQuery, RouterOptions } from '../contract.ts'
 import { canonicalText, decodeText, type Values } from '../edge-request.ts'
@@ -223,9 +223,4 @@ function valuesOf(described: Readonly<Record<string, Param>>, values: Values): R
     if (text !== undefined && text !== String(param.default)) found[name] = canonicalText(param.canonical, text)
   }
   return found
-}
-
-function minorOf(release: string | undefined): number | undefined {
-  const [, minor] = /^v?4\.(\d+)/.exec(release ?? '') ?? []
-  return minor === undefined ? undefined : Number(minor)
 }

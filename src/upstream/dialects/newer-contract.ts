@@ -26,7 +26,7 @@ import {
 import { answerWithoutLost, type ChangedCall } from './lost-nodes.ts'
 import { agentsWithoutDatabase, readContent, SOME_FAILED, UNKNOWN_NODE } from './newer/content.ts'
 import { ALL_ROWS, CONNECTED_AGENTS, checkRequestLine, formatQuery, MAX_LIST_BYTES } from './newer/conversation.ts'
-import { minorOf } from './newer/index.ts'
+import { minorOrLatest } from './newer/index.ts'
 
 export const newerContract: Dialect = {
   ask: async (request, { node, replacesMaster }, tools) => {
@@ -100,7 +100,7 @@ const LAST_RELEASE_WITH_CACHE = 8
 async function pastNodeCache(request: EdgeRequest, node: string, tools: DialectTools): Promise<Record<string, string>> {
   if (tools.guards?.nodeCache !== true || request.endpoint.answeredByNodeCache !== true) return {}
   const version = tools.view.versions?.of(node) ?? (await readVersion(request, node, tools))
-  if (version === undefined || minorOf(version) > LAST_RELEASE_WITH_CACHE) return {}
+  if (version === undefined || minorOrLatest(version) > LAST_RELEASE_WITH_CACHE) return {}
   return { [`edge${randomUUID().slice(0, 8)}`]: '' }
 }
 

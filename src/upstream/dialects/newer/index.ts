@@ -5,6 +5,7 @@
  */
 import type { CallTemplate, ParamRule, Plan, Release, Translation } from '../../../catalogue/newer/translation.ts'
 import { EdgeError } from '../../../core/errors.ts'
+import { minorOf } from '../../../core/node-call.ts'
 import { ownEntry, ownText } from '../../../core/values.ts'
 import { compileMatching } from '../../../query/collect.ts'
 import { CollectionError, parseCollectionRequest } from '../../../query/request.ts'
@@ -109,7 +110,7 @@ function variantsFor(translation: Translation, version: string | undefined): rea
   const others = boundaries.flatMap((boundary) => [`4.${boundary}`, `4.${boundary - 1}`])
   const variants = new Map<Translation, Variant>()
   for (const known of [version, ...others]) {
-    const variant = variantFor(translation, known === undefined ? Number.POSITIVE_INFINITY : minorOf(known))
+    const variant = variantFor(translation, known === undefined ? Number.POSITIVE_INFINITY : minorOrLatest(known))
     if (!variants.has(variant)) variants.set(variant, { translation: variant, version: known })
   }
   return [...variants.values()]
@@ -121,15 +122,14 @@ async function readVersion(conversation: Conversation): Promise<string | undefin
   return content.kind === 'success' ? ownText(content.data, 'api_version') : undefined
 }
 
-/** Returns the minor version; Infinity for versions after 4, and for texts that are no version. */
-export function minorOf(version: string): number {
-  const [, minor] = /^v?4\.(\d+)/.exec(version) ?? []
-  return minor === undefined ? Number.POSITIVE_INFINITY : Number(minor)
+/** As `minorOf`; Infinity for versions after 4, and for texts that are no version. */
+export function minorOrLatest(version: string): number {
+  return minorOf(version) ?? Number.POSITIVE_INFINITY
 }
 
 function boundariesOf({ since, params = {} }: CallTemplate): readonly number[] {
   const releases = [since?.release, ...Object.values(params).map((rule) => rule.since)]
-  return releases.flatMap((release: Release | undefined) => (release === undefined ? [] : [minorOf(release)]))
+  return releases.flatMap((release: Release | undefined) => (release === undefined ? [] : [minorOrLatest(release)]))
 }
 
 const created = new WeakMap<Translation, Map<string, Translation>>()
@@ -147,14 +147,14 @@ function variantFor(translation: Translation, minor: number): Translation {
 }
 
 function callFor({ since, ...call }: CallTemplate, minor: number): CallTemplate {
-  const { params, ...others } = since !== undefined && minor >= minorOf(since.release) ? since.call : call
+  const { params, ...others } = since !== undefined && minor >= minorOrLatest(since.release) ? since.call : call
   if (params === undefined) return others
   const rules = Object.entries(params).map(([name, rule]) => [name, ruleFor(rule, minor)] as const)
   return { ...others, params: Object.fromEntries(rules) }
 }
 
 function ruleFor({ since, ...rule }: ParamRule, minor: number): ParamRule {
-  return since === undefined || minor >= minorOf(since) ? rule : { ...rule, byEdge: true }
+  return since === undefined || minor >= minorOrLatest(since) ? rule : { ...rule, byEdge: true }
 }
 
 /** The plans of the newer layout: how many calls a request needs, and what they give together. */
