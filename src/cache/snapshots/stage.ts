@@ -18,6 +18,7 @@ import {
 } from '../../core/response.ts'
 import { collectionContracts } from '../../query/contracts.ts'
 import { CollectionError, MAX_LIMIT } from '../../query/request.ts'
+import { compileProjection } from '../../query/select.ts'
 import { isDetermined } from '../../rows/determined.ts'
 import { frameOf } from '../../rows/page-writer.ts'
 import { answerFrom, answerInFrame, type QueriedRows } from '../../rows/queried-rows.ts'
@@ -249,6 +250,8 @@ async function bodyOf(
   { request, target: { policy } }: Pick<Derivable, 'request' | 'target'>,
 ): Promise<Buffer | CollectionError | undefined> {
   try {
+    // The manager refuses unknown fields of `select` before those of `sort`.
+    compileProjection(derivation.collection.select, derivation.source)
     // Rows of a filter that fit into one page are those of the master, which has rows that are gaps here.
     const hasGaps = others !== undefined && !selectsAllRows(request)
     if (hasGaps && (await rows.table.page(derivation.collection)).totalItems <= MAX_LIMIT) return undefined

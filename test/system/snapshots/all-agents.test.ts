@@ -61,6 +61,10 @@ t.test('after one page of the packages of all agents, no page, sort or filter co
   const before = simulator.seen.length
   t.match((await get(`${PACKAGES}?sort=nope`)).body, { error: 1403 })
   t.match((await get(`${PACKAGES}?select=nope`)).body, { error: 1724 })
+  for (const filter of ['', '&name=bash']) {
+    const { body } = await get(`${PACKAGES}?select=nope&sort=nope${filter}`)
+    t.match(body, { error: 1724 }, `of several errors it is that of a node ${filter}`)
+  }
   t.equal(simulator.seen.length, before, 'the edge itself refuses what no page can have')
 })
 

@@ -46,10 +46,12 @@ export const REMAINING: readonly Remaining[] = [
   },
   {
     name: 'letter case outside ASCII',
-    // One of the responses has a row with such a letter.
+    // One of the responses has a row with such a letter, on this page or, by the totals, on another one.
     covers: ({ query }, node, edge) => {
-      const isCompared = query.search !== undefined || query.q !== undefined
-      return isCompared && arePages(node, edge) && [node, edge].some(({ text }) => /[^ -~]/.test(text))
+      const texts = comparedTextsOf(query)
+      if (texts.length === 0 || !arePages(node, edge)) return false
+      const isOnOtherPage = totalOf(node) !== totalOf(edge) && texts.some(mayMatchLetterOutsideAscii)
+      return isOnOtherPage || [node, edge].some(({ text }) => /[^ -~]/.test(text))
     },
   },
   {
@@ -93,6 +95,17 @@ export const REMAINING: readonly Remaining[] = [
     },
   },
 ]
+
+/** The sign for Kelvin is a capital `k`, and comes behind all letters of ASCII without this rule. */
+function mayMatchLetterOutsideAscii(text: string): boolean {
+  return /[^ -~]|k|^[<>]/i.test(text)
+}
+
+/** The texts that `search` and the conditions of `q` compare with those of rows. */
+function comparedTextsOf({ search, q }: RandomQuery): readonly string[] {
+  const conditions = q?.split(/[;,()]/).map((condition) => condition.replace(/^[^=<>~!]*/, '')) ?? []
+  return [...(search === undefined ? [] : [search]), ...conditions]
+}
 
 interface Page {
   readonly items: readonly unknown[]
