@@ -10,8 +10,7 @@
  */
 import { createHmac } from 'node:crypto'
 import { growingLru } from '../core/recently-used.ts'
-import type { Lookup } from '../core/response.ts'
-import { StoredForms } from '../core/stored-forms.ts'
+import { type Lookup, StoredForms } from '../core/response.ts'
 import { type Clock, systemClock, withTimeout } from '../core/timing.ts'
 import { ownField, parseJson } from '../core/values.ts'
 import type { RecheckPace } from './recheck-pace.ts'

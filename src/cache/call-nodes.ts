@@ -3,12 +3,18 @@
 import { etagOf, isStorable } from '../core/envelope.ts'
 import type { CacheEvent } from '../core/events.ts'
 import { type EdgeRead, type Handler, nodeOf } from '../core/request.ts'
-import { type CacheIndex, type EdgeResponse, type Lookup, partsOf, type StoredResponse } from '../core/response.ts'
-import { StoredForms } from '../core/stored-forms.ts'
+import {
+  type CacheIndex,
+  type EdgeResponse,
+  type Lookup,
+  partsOf,
+  StoredForms,
+  type StoredResponse,
+} from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
 import type { ReplicationLag } from './invalidate.ts'
 import type { CacheTarget, ResolveTarget } from './key.ts'
-import { type FreshnessLifetimes, type LifetimesOf, staleTimesOf } from './lifetimes.ts'
+import { type FreshnessLifetimes, type LifetimesOf, staleTimesOf } from './policy.ts'
 import type { CacheStore } from './stores/contract.ts'
 
 /** What the parts of the cache share. */

@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { StoredForms } from '../core/stored-forms.ts'
+import { StoredForms } from '../core/response.ts'
 import { ownText } from '../core/values.ts'
 import type { ReplicaCalls } from '../redis/replica-calls.ts'
 import {

@@ -3,8 +3,7 @@ import type { ConditionalTags, Endpoint, Tag, WriteEndpoint } from '../catalogue
 import type { Explanation, InvalidatingWrite } from '../core/cache-index.ts'
 import { EdgeError } from '../core/errors.ts'
 import { type Caller, type EdgeRead, nameOf } from '../core/request.ts'
-import type { CacheIndex, EntryContents, Lookup } from '../core/response.ts'
-import { encodedSizes } from '../core/stored-forms.ts'
+import type { CacheIndex, EntryContents, Lookup, StoredForms } from '../core/response.ts'
 import { type CacheTarget, type ResolveTarget, SNAPSHOT_MARK } from './key.ts'
 import { needsResponse, patternOf } from './policy.ts'
 
@@ -172,4 +171,12 @@ function invalidatingWrites(catalogue: readonly Endpoint[], tags: readonly Tag[]
       ...(when.length > 0 && { when }),
     }
   }
+}
+
+/** Returns the size in bytes of each encoded form that exists, by coding. */
+function encodedSizes(forms: StoredForms): Readonly<Record<string, number>> {
+  const sizes = (['br', 'gzip'] as const).map((coding) => [coding, forms[coding]?.encoded] as const)
+  return Object.fromEntries(
+    sizes.flatMap(([coding, bytes]) => (Buffer.isBuffer(bytes) ? [[coding, bytes.length]] : [])),
+  )
 }

@@ -12,7 +12,7 @@ import { SnapshotRows } from './snapshots/rows.ts'
 import { derivableOf } from './snapshots/stage.ts'
 import { trial } from './trial.ts'
 
-export type { FreshnessLifetimes } from './lifetimes.ts'
+export type { FreshnessLifetimes } from './policy.ts'
 
 /** Absent: no node is known to be silent or at its limit, events are not observed, and hits are not verified. */
 type OptionalPorts = Partial<

@@ -9,8 +9,7 @@ import { namesSecret } from '../core/access.ts'
 import type { StoredResponseInfo } from '../core/cache-index.ts'
 import { type Caller, type EdgeRead, nameOf, nodeOf } from '../core/request.ts'
 import { ownEntry } from '../core/values.ts'
-import type { LifetimesOf } from './lifetimes.ts'
-import { type CompiledPolicy, compilePolicy } from './policy.ts'
+import { type CompiledPolicy, compilePolicy, type LifetimesOf } from './policy.ts'
 
 /** Where the response to a request is looked up and stored. */
 export interface CacheTarget {

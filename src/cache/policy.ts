@@ -1,6 +1,7 @@
 /**
  * What an endpoint record means for the cache: may its responses be stored, which values are part of the key, which
- * tags does a read carry, and which tags does a write invalidate. `Tag` in catalogue/endpoint.ts defines the templates.
+ * tags does a read carry, and which tags does a write invalidate; and how long a response is served. `Tag` in
+ * catalogue/endpoint.ts defines the templates.
  */
 import type {
   CacheGroup,
@@ -15,8 +16,9 @@ import type {
   WriteEndpoint,
 } from '../catalogue/endpoint.ts'
 import { type EdgeRead, type EdgeRequest, type EdgeWrite, fieldsOf, nameOf, nodeOf } from '../core/request.ts'
-import { ownField } from '../core/values.ts'
+import { ownEntry, ownField } from '../core/values.ts'
 import { endpointTag } from './stores/epochs.ts'
+import type { StaleTimes } from './stores/local-entries.ts'
 
 export interface CompiledPolicy {
   /** The name of the endpoint, which the settings of lifetimes and purges have. */
@@ -195,4 +197,49 @@ function responseValues(value: unknown): readonly string[] {
 function textsOf(value: unknown): readonly string[] {
   if (value === undefined || value === null) return []
   return Array.isArray(value) ? value.map(String) : [String(value)]
+}
+
+/** Milliseconds that a response is fresh after its arrival, and that it may be served after that (RFC 5861). */
+export interface FreshnessLifetimes {
+  readonly ttl: number
+  /** `automatic`: by TTL and fetch time. */
+  readonly staleWhileRevalidate: number | 'automatic'
+  readonly staleIfError: number
+}
+
+/** Returns the lifetimes of a cache group; `name`: of an endpoint (core/request.ts), which may have its own. */
+export type LifetimesOf = (group: CacheGroup, name: string) => FreshnessLifetimes
+
+/** The settings of lifetimes, in milliseconds: by endpoint, by cache group, and of all other groups. */
+export interface TtlSettings {
+  readonly endpoints: Readonly<Record<string, number | undefined>>
+  readonly ttl: Readonly<Record<string, number>>
+  readonly defaultTtl: number
+}
+
+/** Returns the freshness lifetime of an endpoint. Other replicas may have reported its names. */
+export function ttlOf({ endpoints, ttl, defaultTtl }: TtlSettings, group: string, name: string): number {
+  return ownEntry(endpoints, name) ?? ownEntry(ttl, group) ?? defaultTtl
+}
+
+const MIN_AUTOMATIC_MS = 3000
+const MAX_AUTOMATIC_MS = 30_000
+/** The refresh is given the time of two fetches, because fetch times vary. */
+const AUTOMATIC_FETCH_TIMES = 2
+/** Clients act on a status, so this bound does not grow with TTL and fetch time. */
+const MAX_STALE_WHILE_HOT_MS = 3000
+
+/** Returns how long after its freshness lifetime a response may be served. `fetchTime`: milliseconds of its fetch. */
+export function staleTimesOf({ stale }: CompiledPolicy, lifetimes: FreshnessLifetimes, fetchTime: number): StaleTimes {
+  const { ttl, staleWhileRevalidate: setting, staleIfError } = lifetimes
+  const duringRefresh = setting === 'automatic' ? automaticStale(ttl, fetchTime) : setting
+  if (stale === 'allowed') return { staleWhileRevalidate: duringRefresh, staleIfError }
+  const none = { staleWhileRevalidate: 0, staleIfError: 0 }
+  if (stale === 'never') return none
+  return { ...none, staleWhileHot: Math.min(duringRefresh, MAX_STALE_WHILE_HOT_MS) }
+}
+
+/** Returns how long a response may be served stale while a refresh is expected to take `fetchTime`; all in milliseconds. */
+export function automaticStale(ttl: number, fetchTime: number): number {
+  return Math.min(Math.max(ttl, MIN_AUTOMATIC_MS, AUTOMATIC_FETCH_TIMES * fetchTime), MAX_AUTOMATIC_MS)
 }

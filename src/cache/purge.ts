@@ -12,8 +12,7 @@ import { type Caller, type EdgeRequest, nameOf, parseName } from '../core/reques
 import type { CacheIndex } from '../core/response.ts'
 import { compareTexts, inTurns, selectFirst } from '../core/turns.ts'
 import { type ExplainPorts, snapshotKeyOf } from './explain.ts'
-import { type LifetimesOf, staleTimesOf } from './lifetimes.ts'
-import { type CompiledPolicy, compilePolicy, patternOf } from './policy.ts'
+import { type CompiledPolicy, compilePolicy, type LifetimesOf, patternOf, staleTimesOf } from './policy.ts'
 import { endpointTag } from './stores/epochs.ts'
 import { staleBound } from './stores/local-entries.ts'
 

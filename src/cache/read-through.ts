@@ -14,7 +14,7 @@ import { type CachePorts, type FetchResult, lifetimesOf, type ReadContext } from
 import { createDivergenceCheck, type DivergenceCheck, type DivergenceCheckSettings } from './compare-responses.ts'
 import { createFetcher, type Fetcher } from './fetch.ts'
 import { EVERYONE } from './key.ts'
-import { automaticStale } from './lifetimes.ts'
+import { automaticStale } from './policy.ts'
 import { createRefreshAhead, type RefreshAhead, type RefreshAheadOptions } from './refresh-ahead.ts'
 import type { SnapshotPorts } from './snapshots/build.ts'
 import { createSnapshots } from './snapshots/stage.ts'

@@ -6,8 +6,7 @@
 import { LRUCache } from 'lru-cache'
 import type { RecordedRead, Replay, ReplayCounts, ReplaySettings } from '../core/recorded-reads.ts'
 import { inTurns } from '../core/turns.ts'
-import { type FreshnessLifetimes, staleTimesOf } from './lifetimes.ts'
-import type { CompiledPolicy } from './policy.ts'
+import { type CompiledPolicy, type FreshnessLifetimes, staleTimesOf } from './policy.ts'
 import { isCounted, MIN_HITS, refreshWindow } from './refresh-ahead.ts'
 import { TYPICAL_ENTRY_BYTES } from './stores/local-entries.ts'
 

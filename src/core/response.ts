@@ -2,7 +2,6 @@ import type { Readable } from 'node:stream'
 import type { Tag } from '../catalogue/endpoint.ts'
 import type { IndexEntry, IndexPage, IndexWindow, PurgeOutcome, PurgeScope } from './cache-index.ts'
 import type { CacheStatus, StaleIfError } from './cache-status.ts'
-import type { StoredForms } from './stored-forms.ts'
 
 export type EdgeResponse = FileResponse | EnvelopeResponse
 
@@ -222,6 +221,41 @@ export interface StoredResponse {
   readonly clusterStatus?: string
   /** Of a snapshot: the bytes of its rows, which are stored apart. Lookups leave it out. */
   readonly rowBytes?: number
+}
+
+/** A content coding that the edge applies (RFC 9110 section 8.4.1). */
+export type Coding = 'br' | 'gzip'
+
+/** The forms in which clients get one stored response: as it is, indented, or encoded. They are released together with it. */
+export class StoredForms {
+  plain: StoredForm | undefined = undefined
+  pretty: StoredForm | undefined = undefined
+  br: StoredForm | undefined = undefined
+  gzip: StoredForm | undefined = undefined
+}
+
+/** Everything is made when a client needs it first. */
+export interface StoredForm {
+  /** Its entity tag, with quotes. */
+  readonly etag: string
+  /** Of a content coding: the body, or a promise while it is being made. `notSmaller`: the body is sent without a coding. */
+  encoded?: Buffer | 'notSmaller' | Promise<Buffer | 'notSmaller'>
+  /** The head of a response with the body, and that of a 304. */
+  full?: PreparedHead
+  notModified?: PreparedHead
+}
+
+export interface PreparedHead {
+  /** Names in lower case and values, alternating, which stay the same. */
+  readonly stable: readonly string[]
+  /** The other headers of the last hit. Age and time left are sent in whole seconds, so hits of one second share them. */
+  last?: {
+    /** Seconds. */
+    readonly age: number
+    readonly ttl: number | undefined
+    readonly clusterStatus: string | undefined
+    readonly pairs: readonly string[]
+  }
 }
 
 /**

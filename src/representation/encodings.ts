@@ -1,7 +1,7 @@
 /** Content codings of stored responses (RFC 9110 section 12.5.3). A large body is compressed once, off the main thread. */
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
-import type { Coding, StoredForm } from '../core/stored-forms.ts'
+import type { Coding, StoredForm } from '../core/response.ts'
 
 /** What a client accepts. */
 export interface AcceptedCodings {

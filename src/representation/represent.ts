@@ -6,13 +6,15 @@
 import type { CacheStatus } from '../core/cache-status.ts'
 import {
   type CachedResponse,
+  type Coding,
   cachedOf,
   type EnvelopeResponse,
   nodeOriginOf,
   PROBLEM_TYPE,
+  type PreparedHead,
   partsOf,
+  type StoredForm,
 } from '../core/response.ts'
-import type { Coding, PreparedHead, StoredForm } from '../core/stored-forms.ts'
 import { headerText, serializeItem } from '../core/values.ts'
 import { encode, parseAcceptEncoding, selectCoding } from './encodings.ts'
 import { indentOnce, indentWithin } from './pretty.ts'

@@ -6,7 +6,7 @@ import { fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { StoredForms } from '../../src/core/stored-forms.ts'
+import { StoredForms } from '../../src/core/response.ts'
 import { openRedisStore } from '../support/redis-store.ts'
 
 export const ENTRIES = 100_000

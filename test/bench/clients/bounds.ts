@@ -1,6 +1,5 @@
 /** The greatest age that the edge declares for a response, from the settings of the replicas and the measured fetch time. */
-import { automaticStale, staleTimesOf } from '../../../src/cache/lifetimes.ts'
-import { compilePolicy } from '../../../src/cache/policy.ts'
+import { automaticStale, compilePolicy, staleTimesOf } from '../../../src/cache/policy.ts'
 import type { Config } from '../../../src/config/schema.ts'
 import type { Session } from './session.ts'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { NewStoredResponse } from '../../../src/cache/stores/contract.ts'
 import { createRedisStore, type RedisStore } from '../../../src/cache/stores/redis-store.ts'
-import { StoredForms } from '../../../src/core/stored-forms.ts'
+import { StoredForms } from '../../../src/core/response.ts'
 import { RedisReplica } from '../../../src/redis/replica.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startRedis } from '../../support/redis.ts'

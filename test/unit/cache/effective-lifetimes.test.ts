@@ -1,6 +1,6 @@
 import t from 'tap'
-import { effectiveLifetimes, type LifetimesOf } from '../../../src/cache/lifetimes.ts'
-import { compilePolicy } from '../../../src/cache/policy.ts'
+import { effectiveLifetimes } from '../../../src/cache/operations.ts'
+import { compilePolicy, type LifetimesOf } from '../../../src/cache/policy.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 
 t.test('GET /cache/config shows the lifetimes of each group and of each endpoint, in milliseconds', async (t) => {

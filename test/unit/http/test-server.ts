@@ -12,8 +12,13 @@ import { putUser } from '../../../src/access/users-file.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import type { CacheStatus } from '../../../src/core/cache-status.ts'
 import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
-import { type EdgeResponse, type EnvelopeResponse, OF_NODE, type StoredOrigin } from '../../../src/core/response.ts'
-import { StoredForms } from '../../../src/core/stored-forms.ts'
+import {
+  type EdgeResponse,
+  type EnvelopeResponse,
+  OF_NODE,
+  StoredForms,
+  type StoredOrigin,
+} from '../../../src/core/response.ts'
 import { createAuthenticator } from '../../../src/http/admit.ts'
 import { classicContract } from '../../../src/http/classic.ts'
 import { createHttp, type Http, type HttpOptions } from '../../../src/http/index.ts'

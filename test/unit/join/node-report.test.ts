@@ -1,6 +1,5 @@
 import t from 'tap'
-import { OF_NODE } from '../../../src/core/response.ts'
-import { StoredForms } from '../../../src/core/stored-forms.ts'
+import { OF_NODE, StoredForms } from '../../../src/core/response.ts'
 import { fetchPart } from '../../../src/join/node-part.ts'
 import { formatClusterStatus, NodeReport } from '../../../src/join/node-report.ts'
 import { createResponse } from '../../../src/join/rules/collection.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { CacheEvent } from '../../../src/core/events.ts'
-import { StoredForms } from '../../../src/core/stored-forms.ts'
+import { StoredForms } from '../../../src/core/response.ts'
 import { startEdge } from '../../support/edge.ts'
 import { edgeRead, success } from '../../support/edge-requests.ts'
 import { samplesOf, sumOf } from '../../support/scrape.ts'

@@ -1,8 +1,13 @@
 /** What every store must do: one suite for the memory store, and for the Redis store with and without a local tier. */
 import type { Test } from 'tap'
 import type { CacheStore, NewStoredResponse } from '../../../../src/cache/stores/contract.ts'
-import type { CacheIndex, Lookup, StoredResponse, TagEpochs } from '../../../../src/core/response.ts'
-import { StoredForms } from '../../../../src/core/stored-forms.ts'
+import {
+  type CacheIndex,
+  type Lookup,
+  StoredForms,
+  type StoredResponse,
+  type TagEpochs,
+} from '../../../../src/core/response.ts'
 
 export type Store = CacheStore & CacheIndex
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { KnownEpochs } from '../../../../src/cache/stores/epochs.ts'
 import { LocalTier } from '../../../../src/cache/stores/local-entries.ts'
-import { StoredForms } from '../../../../src/core/stored-forms.ts'
+import { StoredForms } from '../../../../src/core/response.ts'
 
 const LOCAL_BYTES = 256 << 20
 const body = Buffer.alloc(600)

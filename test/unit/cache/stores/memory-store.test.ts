@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createMemoryStore } from '../../../../src/cache/stores/memory-store.ts'
-import { StoredForms } from '../../../../src/core/stored-forms.ts'
+import { StoredForms } from '../../../../src/core/response.ts'
 import { describeStore, epochsOf, fill, served, TAGS } from './contract.ts'
 
 describeStore(t, async (t) => {
