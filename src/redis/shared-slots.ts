@@ -6,7 +6,7 @@
  * If Redis is unreachable, a replica goes on with its slots, at least one, until its lease would have expired. Then it uses
  * its share: the limit divided by the replicas last seen, at least one.
  */
-import type { NodeSlots, SharedSlots } from '../core/slots.ts'
+import type { NodeSlots, SharedSlots } from '../core/node-call.ts'
 import { ownField, ownText, parseJson } from '../core/values.ts'
 import { redisChannels, redisKeys } from './options.ts'
 import type { RedisReplica } from './replica.ts'

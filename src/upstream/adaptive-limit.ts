@@ -115,3 +115,36 @@ export class LatencyBaseline {
     return endpoints.size < MIN_ENDPOINTS ? 1 : (slowest[0]?.ratio ?? 1)
   }
 }
+
+/** Weights of the latest call in the average. Recovery is adopted faster than a slowdown. */
+const SLOWER_WEIGHT = 0.2
+const FASTER_WEIGHT = 0.5
+/** The estimate is rough, so clients are never asked to wait longer than this. */
+const MAX_RETRY_AFTER_SECONDS = 30
+
+/** The moving average of the time that a call takes on the node, and the waiting times that follow from it. */
+export class ServiceTime {
+  #average = 0
+
+  /** Milliseconds; 0 before the first call. */
+  get average(): number {
+    return this.#average
+  }
+
+  /** Records that a call took `elapsed` milliseconds. */
+  record(elapsed: number): void {
+    const before = this.#average
+    const weight = elapsed > before ? SLOWER_WEIGHT : FASTER_WEIGHT
+    this.#average = before === 0 ? elapsed : before + (elapsed - before) * weight
+  }
+
+  /** Returns the milliseconds until a call with `ahead` calls before it can start. */
+  waitFor(ahead: number, slots: number): number {
+    return ((ahead + 1) * this.#average) / slots
+  }
+
+  /** Returns the value of Retry-After, in whole seconds. */
+  retryAfter(ahead: number, slots: number): number {
+    return Math.min(MAX_RETRY_AFTER_SECONDS, Math.max(1, Math.ceil(this.waitFor(ahead, slots) / 1000)))
+  }
+}

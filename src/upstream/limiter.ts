@@ -4,15 +4,14 @@
  * answers a limited number of calls per minute has a budget: then a call also needs a permit.
  */
 
-import type { NodeCall } from '../core/node-call.ts'
-import type { NodeSlots, SharedSlots } from '../core/slots.ts'
+import type { NodeCall, NodeSlots, SharedSlots } from '../core/node-call.ts'
 import type { Deadline } from '../core/timing.ts'
-import { AdaptiveLimit, LatencyBaseline } from './adaptive-limit.ts'
+import { AdaptiveLimit, LatencyBaseline, ServiceTime } from './adaptive-limit.ts'
 import type { CallBudget, PermitCounts } from './call-budget.ts'
 import type { HealthSignal } from './health.ts'
 import type { Rejection } from './node-response.ts'
 import type { NodeLimits } from './options.ts'
-import { CallQueue, PRIORITIES, type Queueable, ServiceTime } from './queue.ts'
+import { CallQueue, PRIORITIES, type Queueable } from './queue.ts'
 
 export type Acquisition = { readonly ok: true } | Rejection
 
@@ -44,8 +43,8 @@ export class ConcurrencyLimiter {
   readonly #budget: LimiterOptions['budget']
   readonly #limit: AdaptiveLimit
   /** Each call takes one of these slots; a bulk call takes one of `#bulkSlots` in addition. */
-  readonly #slots: NodeSlots
-  readonly #bulkSlots: NodeSlots
+  readonly #slots: NodeSlots | undefined
+  readonly #bulkSlots: NodeSlots | undefined
   /** The calls of this process in flight, by caller. */
   readonly #callsOf = new Map<string, number>()
   #calls = 0
@@ -54,14 +53,15 @@ export class ConcurrencyLimiter {
   readonly #serviceTime = new ServiceTime()
   readonly #baseline = new LatencyBaseline()
 
-  constructor(node: string, slots: SharedSlots, options: LimiterOptions) {
+  /** `slots`: absent: this process shares the limit of the node with no other. */
+  constructor(node: string, slots: SharedSlots | undefined, options: LimiterOptions) {
     const { limits, budget } = options
     const onChange = () => this.#startQueued()
     this.#options = options
     this.#budget = budget
     this.#limit = new AdaptiveLimit(limits().inFlight)
-    this.#slots = slots.open(node, () => limits().inFlight, onChange)
-    this.#bulkSlots = slots.open(`${node}:bulk`, () => bulkShareOf(limits().inFlight), onChange)
+    this.#slots = slots?.open(node, () => limits().inFlight, onChange)
+    this.#bulkSlots = slots?.open(`${node}:bulk`, () => bulkShareOf(limits().inFlight), onChange)
   }
 
   get inFlight(): number {
@@ -75,34 +75,42 @@ export class ConcurrencyLimiter {
 
   /** Calls that this replica may have in flight now. */
   get usable(): number {
-    return Math.min(this.#limit.value, this.#slots.usable)
+    const limit = this.#limit.value
+    return this.#slots === undefined ? limit : Math.min(limit, this.#slots.usable)
   }
 
   /** Calls that would start without queueing, on slots of the node that no replica uses, and within its budget. */
   get free(): number {
-    return Math.min(this.#freeSlots, Math.max(0, (this.#budget()?.idle ?? Number.POSITIVE_INFINITY) - this.#queue.size))
+    return Math.min(
+      this.#freeSlots,
+      Math.max(0, (this.#budget()?.idle ?? Number.POSITIVE_INFINITY) - this.#queue.sizes.all),
+    )
   }
 
   get #freeSlots(): number {
-    return Math.max(0, Math.min(this.#limit.value, this.#slots.available) - this.#calls - this.#queue.size)
+    return Math.max(
+      0,
+      Math.min(this.#limit.value, this.#slots?.available ?? this.#limit.value) - this.#calls - this.#queue.sizes.all,
+    )
   }
 
   /** Calls that may be in flight over time, for estimates. */
   get #expectedSlots(): number {
-    return Math.min(this.#limit.value, this.#slots.expected)
+    return Math.min(this.#limit.value, this.#slots?.expected ?? this.#limit.value)
   }
 
   get #maxBulkCalls(): number {
-    return Math.min(bulkShareOf(this.#limit.value), this.#bulkSlots.usable)
+    const share = bulkShareOf(this.#limit.value)
+    return this.#bulkSlots === undefined ? share : Math.min(share, this.#bulkSlots.usable)
   }
 
   /** The number of queued calls. */
   get queue(): number {
-    return this.#queue.size
+    return this.#queue.sizes.all
   }
 
   get hasQueueSpace(): boolean {
-    return this.#queue.size < this.#options.limits().queue
+    return this.#queue.sizes.all < this.#options.limits().queue
   }
 
   /**
@@ -159,7 +167,7 @@ export class ConcurrencyLimiter {
 
   /** Returns the slots to the other replicas. */
   async close(): Promise<void> {
-    await Promise.all([this.#slots.close(), this.#bulkSlots.close()])
+    await Promise.all([this.#slots?.close(), this.#bulkSlots?.close()])
   }
 
   #take({ priority, caller }: Queueable): void {
@@ -171,7 +179,7 @@ export class ConcurrencyLimiter {
 
   #startQueued(): void {
     const hasShare = (caller: string) => (this.#callsOf.get(caller) ?? 0) >= this.#options.limits().perCaller
-    while (this.#calls < this.usable) {
+    while (this.#queue.sizes.all > 0 && this.#calls < this.usable) {
       const next = this.#queue.takeNext(this.#isAllowed, hasShare)
       if (next === undefined) break
       if (next.isInTime()) {
@@ -187,21 +195,23 @@ export class ConcurrencyLimiter {
 
   /** Must be called after each change of the queue or of the calls. Queued bulk calls count as far as they may start. */
   #reportDemand(): void {
+    const budget = this.#budget()
+    if (this.#slots === undefined && budget === undefined) return
     const limit = this.#limit.value
-    const queuedBulk = this.#queue.sizeOf('bulk')
+    const queuedBulk = this.#queue.sizes.bulk
     const bulk = Math.min(this.#bulkCalls + queuedBulk, Math.max(this.#bulkCalls, bulkShareOf(limit)))
-    this.#bulkSlots.update(this.#bulkCalls, bulk)
+    this.#bulkSlots?.update(this.#bulkCalls, bulk)
     const startableBulk = Math.min(queuedBulk, Math.max(0, this.#maxBulkCalls - this.#bulkCalls))
-    const demand = this.#calls + this.#queue.size - queuedBulk + startableBulk
-    this.#slots.update(this.#calls, Math.max(this.#calls, Math.min(demand, limit)))
-    this.#budget()?.want(this.#startable(startableBulk))
+    const demand = this.#calls + this.#queue.sizes.all - queuedBulk + startableBulk
+    this.#slots?.update(this.#calls, Math.max(this.#calls, Math.min(demand, limit)))
+    budget?.want(this.#startable(startableBulk))
   }
 
   /** Returns how many queued calls would start now on the slots that are free here. */
   #startable(bulk: number): PermitCounts {
     const free = Math.max(0, this.usable - this.#calls)
-    const reserved = Math.min(free, this.#queue.sizeOf('health') + this.#queue.sizeOf('write'))
-    return { reserved, read: Math.min(free - reserved, this.#queue.sizeOf('interactive') + bulk) }
+    const reserved = Math.min(free, this.#queue.sizes.health + this.#queue.sizes.write)
+    return { reserved, read: Math.min(free - reserved, this.#queue.sizes.interactive + bulk) }
   }
 
   /**
@@ -211,7 +221,7 @@ export class ConcurrencyLimiter {
   applyBudget(): void {
     this.#startQueued()
     const budget = this.#budget()
-    if (budget === undefined || this.#queue.size === 0) return
+    if (budget === undefined || this.#queue.sizes.all === 0) return
     for (const priority of PRIORITIES) {
       const rejection = budget.rejection(priority)
       if (rejection === undefined) continue

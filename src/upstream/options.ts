@@ -3,9 +3,8 @@
 import { type Counters, createCounters } from '../core/counters.ts'
 import type { Drain, DrainState, SharedDrains } from '../core/drains.ts'
 import type { NodeCallEvent } from '../core/events.ts'
-import type { Layout } from '../core/node-call.ts'
+import type { Layout, SharedSlots } from '../core/node-call.ts'
 import type { NodeFault } from '../core/node-faults.ts'
-import { ownSlots, type SharedSlots } from '../core/slots.ts'
 import { systemClock } from '../core/timing.ts'
 
 export interface NodeSetting {
@@ -202,7 +201,6 @@ const DEFAULTS = {
   allowedAddresses: [],
   log: () => undefined,
   peers: () => [],
-  slots: ownSlots,
   clock: systemClock.elapsed,
 } satisfies Partial<ClusterOptions>
 

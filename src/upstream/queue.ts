@@ -1,6 +1,6 @@
 /**
- * The calls that wait for one node, and how long they will wait. The highest priority goes first. Within a priority,
- * callers take turns (round robin), and each caller's calls are in order of arrival.
+ * The calls that wait for one node. The highest priority goes first. Within a priority, callers take turns (round robin),
+ * and each caller's calls are in order of arrival.
  */
 import type { NodeCall } from '../core/node-call.ts'
 
@@ -24,23 +24,16 @@ export class CallQueue<Item extends Queueable> {
     interactive: new Map(),
     bulk: new Map(),
   }
-  readonly #sizes: Record<Priority, number> = { health: 0, write: 0, interactive: 0, bulk: 0 }
-  #size = 0
-
-  get size(): number {
-    return this.#size
-  }
-
-  sizeOf(priority: Priority): number {
-    return this.#sizes[priority]
-  }
+  readonly #sizes = { all: 0, health: 0, write: 0, interactive: 0, bulk: 0 }
+  /** How many calls wait. */
+  readonly sizes: Readonly<Record<Priority | 'all', number>> = this.#sizes
 
   add(item: Item): void {
     const callers = this.#callersOf[item.priority]
     const own = callers.get(item.caller)
     if (own === undefined) callers.set(item.caller, new Set([item]))
     else own.add(item)
-    this.#size += 1
+    this.#sizes.all += 1
     this.#sizes[item.priority] += 1
   }
 
@@ -48,7 +41,7 @@ export class CallQueue<Item extends Queueable> {
     const callers = this.#callersOf[item.priority]
     const own = callers.get(item.caller)
     if (own?.delete(item) !== true) return
-    this.#size -= 1
+    this.#sizes.all -= 1
     this.#sizes[item.priority] -= 1
     if (own.size === 0) callers.delete(item.caller)
   }
@@ -124,37 +117,4 @@ function largestOf<Item>(callers: Callers<Item>): Set<Item> | undefined {
   let largest: Set<Item> | undefined
   for (const items of callers.values()) if (items.size > (largest?.size ?? 0)) largest = items
   return largest
-}
-
-/** Weights of the latest call in the average. Recovery is adopted faster than a slowdown. */
-const SLOWER_WEIGHT = 0.2
-const FASTER_WEIGHT = 0.5
-/** The estimate is rough, so clients are never asked to wait longer than this. */
-const MAX_RETRY_AFTER_SECONDS = 30
-
-/** The moving average of the time that a call takes on the node, and the waiting times that follow from it. */
-export class ServiceTime {
-  #average = 0
-
-  /** Milliseconds; 0 before the first call. */
-  get average(): number {
-    return this.#average
-  }
-
-  /** Records that a call took `elapsed` milliseconds. */
-  record(elapsed: number): void {
-    const before = this.#average
-    const weight = elapsed > before ? SLOWER_WEIGHT : FASTER_WEIGHT
-    this.#average = before === 0 ? elapsed : before + (elapsed - before) * weight
-  }
-
-  /** Returns the milliseconds until a call with `ahead` calls before it can start. */
-  waitFor(ahead: number, slots: number): number {
-    return ((ahead + 1) * this.#average) / slots
-  }
-
-  /** Returns the value of Retry-After, in whole seconds. */
-  retryAfter(ahead: number, slots: number): number {
-    return Math.min(MAX_RETRY_AFTER_SECONDS, Math.max(1, Math.ceil(this.waitFor(ahead, slots) / 1000)))
-  }
 }

@@ -1,5 +1,5 @@
 /** A replica that leases slots of one node from a real Redis and runs calls of random length on them. */
-import type { NodeSlots } from '../../../src/core/slots.ts'
+import type { NodeSlots } from '../../../src/core/node-call.ts'
 import type { RedisTimes } from '../../../src/redis/options.ts'
 import { RedisReplica } from '../../../src/redis/replica.ts'
 import { createSharedSlots } from '../../../src/redis/shared-slots.ts'

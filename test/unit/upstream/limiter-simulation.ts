@@ -1,5 +1,4 @@
 /** Simulates a limiter with a virtual clock: arrivals, calls of known duration, deadlines. No real time passes. */
-import { ownSlots } from '../../../src/core/slots.ts'
 import type { Deadline } from '../../../src/core/timing.ts'
 import { type Acquisition, ConcurrencyLimiter, type LimitedCall } from '../../../src/upstream/limiter.ts'
 
@@ -31,7 +30,7 @@ const limits = { inFlight: 4, queue: 256, perCaller: 2 }
 
 /** Creates the limiter of a node that a process shares with no other, and that has no limit of calls per minute. */
 export function createLimiter(limitsOf: () => typeof limits, clock: () => number): ConcurrencyLimiter {
-  return new ConcurrencyLimiter('node', ownSlots, { limits: limitsOf, clock, budget: () => undefined })
+  return new ConcurrencyLimiter('node', undefined, { limits: limitsOf, clock, budget: () => undefined })
 }
 
 export async function run(arrivals: readonly Arrival[], overrides: Partial<typeof limits> = {}): Promise<Report> {
