@@ -17,8 +17,7 @@ import {
   pageWindowOf,
   selectWithSortFields,
 } from './joined-read.ts'
-import { type NodeRows, readNodeRows, roundUpLimit } from './node-pages.ts'
-import { createPartError, type PartError } from './node-part.ts'
+import { createPartError, type NodeRows, type PartError, readNodeRows, roundUpLimit } from './node-part.ts'
 import { MANAGER_AGENT_ID } from './owner-lookup.ts'
 import type { OwnedAgent } from './read-agents.ts'
 

@@ -4,15 +4,24 @@
  * sort, whatever page the client wants, and if these are not all rows of the node, its agents are asked one by one.
  */
 import type { Endpoint, ReadEndpoint } from '../catalogue/endpoint.ts'
+import type { EdgeRead } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
 import { traceAsync } from '../core/traced.ts'
+import { MAX_LIMIT } from '../query/request.ts'
+import type { DatabaseSource } from '../query/sources.ts'
 import { sources } from '../query/sources.ts'
-import { agentIdsOf } from '../rows/rows.ts'
+import { agentIdsOf, countRows, type Rows, UnreadableRowsError } from '../rows/rows.ts'
 import { type AgentCalls, type AgentRowsKind, type AgentRowsRead, readAgentRows, TIMED_OUT } from './agent-rows.ts'
-import { checkTotal, type JoinedRead, pageWindowOf, selectWithSortFields, TooManyRowsError } from './joined-read.ts'
-import { type FirstPage, isWholeCluster, type NodeRows, nodeRowsOf, readFirstPage } from './node-pages.ts'
-import { createPartError, type PartError } from './node-part.ts'
+import {
+  checkTotal,
+  type JoinedRead,
+  omitParameters,
+  pageWindowOf,
+  selectWithSortFields,
+  TooManyRowsError,
+} from './joined-read.ts'
+import { createPartError, createUnreadableError, type NodeRows, type PartError, rowsOfPart } from './node-part.ts'
 import { MANAGER_AGENT_ID } from './owner-lookup.ts'
 import { type ContentByNode, type LoadedAgents, loadAgents, type NodeContent, type ReadAgents } from './read-agents.ts'
 import { createAllRowsResponse, mergeCollection } from './rules/collection.ts'
@@ -156,6 +165,58 @@ async function findFault({ request, ports, fanOut }: JoinedRead, node: string): 
   const asked = ports.isDistributing(node, request.caller.credentials)
   const isDistributing = await withTimeout(asked, fanOut.deadline - performance.now(), false)
   return isDistributing ? createPartError(937, ` (${node})`) : undefined
+}
+
+interface FirstPage {
+  readonly page: Rows
+  /** The rows on the page. */
+  readonly count: number
+  /** Whether these are all rows that the node counts. */
+  readonly isWhole: boolean
+  readonly error?: never
+}
+
+/** Fetches up to 1,000 rows of a node without a sort, so that all sorts and pages share the cached part. */
+async function readFirstPage(
+  { request, fetchPart }: JoinedRead,
+  source: DatabaseSource,
+  node: string,
+  deadline?: number,
+): Promise<FirstPage | { readonly page?: never; readonly isWhole?: never; readonly error: PartError }> {
+  const { select } = selectWithSortFields(request.query, source)
+  const query = {
+    ...omitParameters(request.query, 'offset', 'sort', 'select', 'agent_id'),
+    limit: String(MAX_LIMIT),
+    ...(select !== undefined && { select }),
+  }
+  const part = await fetchPart(node, { ...request, extent: { node }, query }, deadline)
+  if (!part.ok) return { error: part.error }
+  const found = rowsOfPart(part)
+  if (!found.ok) return { error: createUnreadableError(found.reason) }
+  const page = found.rows
+  try {
+    const count = countRows(page)
+    return { page, count, isWhole: page.total <= MAX_LIMIT && count === page.total }
+  } catch (error) {
+    if (error instanceof UnreadableRowsError) return { error: createUnreadableError(error.reason) }
+    throw error
+  }
+}
+
+/**
+ * Whether the first page of the cluster has all rows, in distribution mode `manager`. The total may be too high: the
+ * manager adds the totals of all nodes that it asks, although it drops equal rows, and it asks itself twice if the node
+ * of some agent is unknown. A page that is not full has all rows whatever its total says, because a node whose rows do
+ * not fit fills a page. The exception are rows of a few selected fields: many of them may be equal, and dropped.
+ */
+export function isWholeCluster({ page, count, isWhole }: FirstPage, { query }: EdgeRead): boolean {
+  return isWhole || (count < MAX_LIMIT && (page.total <= MAX_LIMIT || query.select === undefined))
+}
+
+/** Agent `000` of each node is the node itself, so its rows get the name of the node. */
+function nodeRowsOf(node: string, page: Rows): NodeRows {
+  const inject = { first: { node_name: node }, where: { field: 'agent_id', is: MANAGER_AGENT_ID } }
+  return { node, total: page.total, rows: page, isSorted: false, inject }
 }
 
 /** Codes with which the cluster fails as a whole because of one node; other nodes may respond for their agents. */

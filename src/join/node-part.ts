@@ -1,4 +1,7 @@
-/** The response of one node within a joined response, as a value: the failure of one node must not fail the others. */
+/**
+ * The response of one node within a joined response, as a value: the failure of one node must not fail the others. And its
+ * rows, in pages that are fetched when a merge needs them.
+ */
 import { parseBody, TRANSIENT_ERRORS } from '../core/envelope.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
 import type { EdgeRead, EdgeRequest, Handler } from '../core/request.ts'
@@ -9,7 +12,9 @@ import {
   nodeOriginOf,
   type StoredResponse,
 } from '../core/response.ts'
-import { type RowsResult, rowsOf } from '../rows/rows.ts'
+import { MAX_LIMIT } from '../query/request.ts'
+import type { MergeInput } from '../rows/merge.ts'
+import { type Rows, type RowsResult, rowsOf } from '../rows/rows.ts'
 
 export interface ReceivedPart {
   readonly ok: true
@@ -161,4 +166,87 @@ export function proxyErrorOf(code: number, cause?: unknown): string {
 function detailOf(cause: unknown): string {
   if (typeof cause !== 'object' || cause === null || !('detail' in cause)) return ''
   return typeof cause.detail === 'string' ? cause.detail : ''
+}
+
+/** The rows that a node contributes to a joined response. */
+export interface NodeRows extends MergeInput {
+  readonly node: string
+  readonly total: number
+}
+
+type NodeRowsResult = { readonly ok: true; readonly rows: NodeRows } | { readonly ok: false; readonly error: PartError }
+
+interface NodePagesRequest {
+  readonly node: string
+  /** Without offset and limit; with the sort of the merge, or without a sort. */
+  readonly request: EdgeRead
+  /** Rows of the first page; further pages have 1,000. */
+  readonly limit: number
+  /** Whether the node returns its rows in the order of the merge. */
+  readonly isSorted: boolean
+  readonly inject?: NonNullable<MergeInput['inject']>
+  readonly fetchPart: FetchNodePart
+}
+
+/** The code of the framework for a sort by a field that a row lacks, or that has values of several types. */
+const SORT_FAILED = 1000
+
+/** Fetches the first page. */
+export async function readNodeRows(pages: NodePagesRequest): Promise<NodeRowsResult> {
+  const { request, fetchPart, node } = pages
+  const limit = pages.isSorted ? pages.limit : MAX_LIMIT
+  const part = await fetchPart(node, requestPage(request, 0, limit))
+  if (part.ok) return createNodeRows({ ...pages, limit }, part)
+  const { sort, ...query } = request.query
+  // Without a sort the node has no reason to fail; the merge sorts the rows.
+  if (part.error.code === SORT_FAILED && sort !== undefined) {
+    return readNodeRows({ ...pages, request: { ...request, query }, isSorted: false })
+  }
+  return { ok: false, error: part.error }
+}
+
+function createNodeRows(pages: NodePagesRequest, part: ReceivedPart): NodeRowsResult {
+  const found = rowsOfPart(part)
+  if (!found.ok) return { ok: false, error: createUnreadableError(found.reason) }
+  const rows = expectFullPage(found.rows, 0, pages.limit)
+  const { total } = rows
+  const { isSorted, inject, node } = pages
+  const fetchMore = total > pages.limit ? createFurtherPages(pages, total) : undefined
+  return { ok: true, rows: { node, total, rows, isSorted, ...(inject && { inject }), ...(fetchMore && { fetchMore }) } }
+}
+
+/** Each page is fetched once for all merges. */
+function createFurtherPages(pages: NodePagesRequest, total: number): NonNullable<MergeInput['fetchMore']> {
+  const fetched: Promise<Rows | undefined>[] = []
+  return async (at) => {
+    const offset = pages.limit + at * MAX_LIMIT
+    if (offset >= total) return undefined
+    const page = fetched[at] ?? fetchPage(pages, offset)
+    fetched[at] = page
+    return page
+  }
+}
+
+/** Returns undefined if rows were removed since the page before and none are left. */
+async function fetchPage({ fetchPart, node, request }: NodePagesRequest, offset: number): Promise<Rows | undefined> {
+  const part = await fetchPart(node, requestPage(request, offset, MAX_LIMIT))
+  if (!part.ok) throw new PartFetchError(part.error)
+  const found = rowsOfPart(part)
+  if (!found.ok) throw new PartFetchError(createUnreadableError(found.reason))
+  return found.rows.total > offset ? expectFullPage(found.rows, offset, MAX_LIMIT) : undefined
+}
+
+/** A page is full or the last one. Otherwise a node with a wrong total would be asked for pages without end. */
+function expectFullPage(page: Rows, offset: number, limit: number): Rows {
+  return { ...page, expectedCount: Math.min(limit, Math.max(0, page.total - offset)) }
+}
+
+function requestPage(request: EdgeRead, offset: number, limit: number): EdgeRead {
+  const query = { ...request.query, limit: String(limit), ...(offset > 0 && { offset: String(offset) }) }
+  return { ...request, query }
+}
+
+/** Rounds up to one of two page sizes, so that different pages of a collection share cached parts. */
+export function roundUpLimit(rows: number): number {
+  return rows <= MAX_LIMIT / 2 ? MAX_LIMIT / 2 : MAX_LIMIT
 }

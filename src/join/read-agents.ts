@@ -6,10 +6,9 @@
 import { EdgeError } from '../core/errors.ts'
 import type { EdgeRead } from '../core/request.ts'
 import { withTimeout } from '../core/timing.ts'
-import { compareText } from '../query/value.ts'
+import { compareText } from '../query/order.ts'
 import type { JoinCollectionsPorts, JoinedRead } from './joined-read.ts'
-import type { NodeRows } from './node-pages.ts'
-import { createPartError, type PartError, toPartError } from './node-part.ts'
+import { createPartError, type NodeRows, type PartError, toPartError } from './node-part.ts'
 import { type AgentOwnerMap, createOwnerUnknownError, MANAGER_AGENT_ID } from './owner-lookup.ts'
 
 /** An agent, and the node under whose name its rows are reported. */

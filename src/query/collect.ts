@@ -5,11 +5,11 @@
 import { selectFirst } from '../core/turns.ts'
 import { compileConditions, type Predicate, toRowPredicate } from './condition.ts'
 import { compileFilter, compileSearch } from './filter.ts'
-import { parseSorting, sortedValue } from './order.ts'
+import { compareSortValues, parseSorting, type SortValue, sortedValue } from './order.ts'
 import { type CollectionPage, type CollectionRequest, parsePage, slicePage } from './request.ts'
 import { compileProjection } from './select.ts'
 import type { ArraySource, DatabaseSource, Source } from './sources.ts'
-import { compareSortValues, type Element, type Row, type SortValue } from './value.ts'
+import type { Element, Row } from './value.ts'
 
 /**
  * Returns the requested page of `rows`, which must be in the natural order of the source and are not modified. Items

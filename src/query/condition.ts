@@ -1,18 +1,10 @@
 /** Predicates for the conditions of `q`, and for single values by the kind of their field. */
 import { ownEntry } from '../core/values.ts'
 import { type Operator, parseQuery, type Query, type QueryLimits } from './grammar.ts'
+import { compareSortValues, type SortValue } from './order.ts'
 import { CollectionError } from './request.ts'
 import type { DatabaseSource, FieldKind, Source } from './sources.ts'
-import {
-  compareSortValues,
-  createLikeMatcher,
-  type Element,
-  fieldValue,
-  type SortValue,
-  toDatabaseNumber,
-  toNumber,
-  toText,
-} from './value.ts'
+import { createLikeMatcher, type Element, fieldValue, toDatabaseNumber, toNumber, toText } from './value.ts'
 
 const SECONDS_PER_UNIT = { d: 86_400, h: 3_600, m: 60, s: 1 } as const
 type Unit = keyof typeof SECONDS_PER_UNIT

@@ -1,15 +1,7 @@
-/** The order of a collection: the grammar of `sort`, and the comparison of rows. */
+/** The order of a collection: the grammar of `sort`, and how the values of rows are compared. */
 import { CollectionError } from './request.ts'
 import type { SortBy, Source } from './sources.ts'
-import {
-  castToInteger,
-  codePointKey,
-  type Element,
-  fieldValue,
-  type SortValue,
-  toDatabaseNumber,
-  toText,
-} from './value.ts'
+import { castToInteger, type Element, fieldValue, toDatabaseNumber, toText } from './value.ts'
 
 /** A parsed `sort`. One sign applies to all fields; no fields means the default sort of the source in that direction. */
 export interface Sort {
@@ -87,7 +79,9 @@ function createSortField(by: SortBy, source: Source, ignoresCase: boolean): Sort
   const toSortValue = (value: unknown): SortValue => {
     if (value === undefined || typeof value === 'number') return value
     const number = toNumber?.(value)
-    return number ?? codePointKey(ignoresCase ? toText(value).toLowerCase() : toText(value))
+    if (number !== undefined) return number
+    const text = typeof value === 'string' ? value : toText(value)
+    return codePointKey(ignoresCase ? text.toLowerCase() : text)
   }
   return { field: by.field, key: `${by.field} ${by.as ?? ''} ${ignoresCase}`, toSortValue }
 }
@@ -102,4 +96,35 @@ function numberReader({ field, as }: SortBy, source: Source): ((value: unknown) 
 /** Texts are sorted by themselves, whatever field is named. */
 export function sortedValue(element: Element, field: string): unknown {
   return typeof element === 'string' ? element : fieldValue(element, field)
+}
+
+/** What a value is sorted as: missing values first, then numbers, then texts as their `codePointKey`. */
+export type SortValue = undefined | number | string
+
+export function compareSortValues(a: SortValue, b: SortValue): number {
+  if (typeof a === 'number' && typeof b === 'number') return a - b
+  if (typeof a === 'string' && typeof b === 'string') return a < b ? -1 : a > b ? 1 : 0
+  return rank(a) - rank(b)
+}
+
+function rank(value: SortValue): number {
+  return value === undefined ? 0 : typeof value === 'number' ? 1 : 2
+}
+
+/**
+ * Returns a text whose UTF-16 code units sort as the code points of `text` do, which is how SQLite and Python compare
+ * texts. Surrogate pairs have lower code units than U+E000 to U+FFFF, so each pair is moved behind U+FFFF. Equal keys
+ * mean equal texts. Most texts contain neither and are returned unchanged.
+ */
+export function codePointKey(text: string): string {
+  if (!LEAD_SURROGATE_OR_FFFF.test(text)) return text
+  return text.replace(PAIR_OR_FFFF, (found) => (found === '\uffff' ? '\uffff\0' : `\uffff${found}`))
+}
+
+const LEAD_SURROGATE_OR_FFFF = /[\ud800-\udbff\uffff]/
+const PAIR_OR_FFFF = /[\ud800-\udbff][\udc00-\udfff]|\uffff/g
+
+/** Compares two texts by code points, independent of the locale. */
+export function compareText(a: string, b: string): number {
+  return compareSortValues(codePointKey(a), codePointKey(b))
 }

@@ -1,4 +1,4 @@
-/** Rows, the values in them, and how values are compared. */
+/** Rows, and the values in them: as numbers, as texts, and the search within them. */
 
 /** An object, nested (agents: `os.version`) or flat (inventory: `scan_id`). Null, missing and `undefined` are equal. */
 export type Row = Readonly<Record<string, unknown>>
@@ -47,37 +47,6 @@ export function toText(value: unknown): string {
     : typeof value === 'object'
       ? JSON.stringify(value)
       : String(value)
-}
-
-/** What a value is sorted as: missing values first, then numbers, then texts as their `codePointKey`. */
-export type SortValue = undefined | number | string
-
-export function compareSortValues(a: SortValue, b: SortValue): number {
-  if (typeof a === 'number' && typeof b === 'number') return a - b
-  if (typeof a === 'string' && typeof b === 'string') return a < b ? -1 : a > b ? 1 : 0
-  return rank(a) - rank(b)
-}
-
-function rank(value: SortValue): number {
-  return value === undefined ? 0 : typeof value === 'number' ? 1 : 2
-}
-
-/**
- * Returns a text whose UTF-16 code units sort as the code points of `text` do, which is how SQLite and Python compare
- * texts. Surrogate pairs have lower code units than U+E000 to U+FFFF, so each pair is moved behind U+FFFF. Equal keys
- * mean equal texts. Most texts contain neither and are returned unchanged.
- */
-export function codePointKey(text: string): string {
-  if (!LEAD_SURROGATE_OR_FFFF.test(text)) return text
-  return text.replace(PAIR_OR_FFFF, (found) => (found === '\uffff' ? '\uffff\0' : `\uffff${found}`))
-}
-
-const LEAD_SURROGATE_OR_FFFF = /[\ud800-\udbff\uffff]/
-const PAIR_OR_FFFF = /[\ud800-\udbff][\udc00-\udfff]|\uffff/g
-
-/** Compares two texts by code points, independent of the locale. */
-export function compareText(a: string, b: string): number {
-  return compareSortValues(codePointKey(a), codePointKey(b))
 }
 
 /** Returns a case-insensitive substring test. */

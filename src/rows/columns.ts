@@ -5,8 +5,8 @@
 import { inTurns, selectFirst, waitForTurn } from '../core/turns.ts'
 import { Numbers } from '../core/values.ts'
 import type { Predicate } from '../query/condition.ts'
-import type { SortField } from '../query/order.ts'
-import { compareSortValues, type Element, type SortValue } from '../query/value.ts'
+import { compareSortValues, type SortField, type SortValue } from '../query/order.ts'
+import type { Element } from '../query/value.ts'
 
 interface MatchedTable {
   readonly length: number

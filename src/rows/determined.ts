@@ -5,10 +5,10 @@
 import { inTurns } from '../core/turns.ts'
 import { conditionsOf } from '../query/computable.ts'
 import { parseQuery } from '../query/grammar.ts'
-import { parseSort, type SortField } from '../query/order.ts'
+import { codePointKey, parseSort, type SortField, type SortValue } from '../query/order.ts'
 import type { CollectionRequest } from '../query/request.ts'
 import type { Filter, Source } from '../query/sources.ts'
-import { codePointKey, type SortValue, toText } from '../query/value.ts'
+import { toText } from '../query/value.ts'
 import type { Column } from './columns.ts'
 import type { Table } from './table.ts'
 

@@ -17,10 +17,9 @@ import {
   skipSpace,
   valueIn,
 } from '../core/json-scan.ts'
-import type { Sorting } from '../query/order.ts'
+import { compareSortValues, type Sorting, type SortValue } from '../query/order.ts'
 import { splitNestedName } from '../query/select.ts'
 import type { Source } from '../query/sources.ts'
-import { compareSortValues, type SortValue } from '../query/value.ts'
 import type { ScanRow } from './rows.ts'
 
 /** The sort values of one row, in order of precedence. */

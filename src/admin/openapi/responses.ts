@@ -222,7 +222,7 @@ const ADDED_FIELDS = {
 
 type Fields = Readonly<Record<string, Schema>>
 
-/** A value that is not an object becomes a field of one, as in `join/several-nodes.ts`. */
+/** A value that is not an object becomes a field of one, as in `join/join-collections.ts`. */
 function withField(value: Schema, adds: NonNullable<ResponseShape['adds']>): Schema {
   const base: Schema = value.type === 'string' ? { properties: { contents: value }, required: ['contents'] } : value
   const { properties = {}, required = [] } = base as { properties?: Fields; required?: readonly string[] }

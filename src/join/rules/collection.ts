@@ -6,8 +6,7 @@ import type { AllRowsOrigin, EnvelopeResponse, JoinedOrigin } from '../../core/r
 import type { CollectionError } from '../../query/request.ts'
 import { type MergeFailure, type MergeOptions, mergeRows } from '../../rows/merge.ts'
 import { createCollectionBody, frameOf } from '../../rows/page-writer.ts'
-import type { NodeRows } from '../node-pages.ts'
-import { createUnreadableError, PartFetchError, toPartError } from '../node-part.ts'
+import { createUnreadableError, type NodeRows, PartFetchError, toPartError } from '../node-part.ts'
 import { type FailedNode, type NodeReport, originWith } from '../node-report.ts'
 
 /**

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { collect } from '../../../src/query/collect.ts'
+import { codePointKey, compareText } from '../../../src/query/order.ts'
 import type { ArraySource, DatabaseSource } from '../../../src/query/sources.ts'
-import { codePointKey, compareText, type Row } from '../../../src/query/value.ts'
+import type { Row } from '../../../src/query/value.ts'
 import { codePoints, compare, referenceSort } from '../../support/reference-collection.ts'
 
 const now = new Date('2026-11-20T12:00:00Z')

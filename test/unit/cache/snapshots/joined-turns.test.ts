@@ -1,7 +1,7 @@
 import t from 'tap'
 import { readJoined } from '../../../../src/cache/snapshots/build.ts'
 import type { EnvelopeResponse } from '../../../../src/core/response.ts'
-import type { NodeRows } from '../../../../src/join/node-pages.ts'
+import type { NodeRows } from '../../../../src/join/node-part.ts'
 import { NodeReport } from '../../../../src/join/node-report.ts'
 import { mergeCollection } from '../../../../src/join/rules/collection.ts'
 import { sources } from '../../../../src/query/sources.ts'
