@@ -11,7 +11,7 @@ import {
   StoredForms,
   type StoredResponse,
 } from '../core/response.ts'
-import { withTimeout } from '../core/timing.ts'
+import { type TimeLimits, withTimeout } from '../core/timing.ts'
 import type { ReplicationLag } from './invalidate.ts'
 import type { CacheTarget, ResolveTarget } from './key.ts'
 import { type FreshnessLifetimes, type LifetimesOf, staleTimesOf } from './policy.ts'
@@ -23,8 +23,7 @@ export interface CachePorts {
   readonly resolveTarget: ResolveTarget
   readonly lifetimesOf: LifetimesOf
   readonly replicationLag: ReplicationLag
-  /** Milliseconds after which a holder of a fetch lock on another replica counts as dead. */
-  readonly lockTimeout: (request: EdgeRead) => number
+  readonly limits: () => TimeLimits
   /** Whether the nodes have capacity for a call that no client waits for. */
   readonly hasIdleCapacity: (request: EdgeRead) => boolean
   /** Returns the milliseconds until the limits of the node that would be called permit one more read. */

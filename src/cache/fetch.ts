@@ -8,7 +8,7 @@ import { EdgeError } from '../core/errors.ts'
 import { growingLru } from '../core/recently-used.ts'
 import { type EdgeRead, type Handler, NO_COST } from '../core/request.ts'
 import type { Lookup, StoredResponse } from '../core/response.ts'
-import { withTimeout } from '../core/timing.ts'
+import { timeLimitOf, withTimeout } from '../core/timing.ts'
 import { tracedSeparately } from '../core/traced.ts'
 import {
   awaitStore,
@@ -18,12 +18,14 @@ import {
   type ReadContext,
   storeResponse,
 } from './call-nodes.ts'
-import { type Shared, SingleFlight, type Work } from './single-flight.ts'
+import { type Shared, SingleFlight } from './single-flight.ts'
 import type { Snapshots } from './snapshots/stage.ts'
 import { localLifetime } from './stores/local-entries.ts'
 
 export type Fetcher = ReturnType<typeof createFetcher>
 
+/** A replica that holds a fetch lock counts as dead this long after its call must have ended. */
+const LOCK_GRACE_MS = 2000
 /** After this many fetch locks of other replicas ended without a stored response, fetch without a lock. */
 const MAX_LOCK_ATTEMPTS = 3
 /** After a failed or incomplete fetch, the next refresh begins this much later. */
@@ -43,13 +45,12 @@ interface Failure {
 
 const nothingToRefresh = Promise.resolve()
 
-/** `findSnapshot`: finds what can answer a request without a call to the nodes. */
-export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, findSnapshot: Snapshots['find']) {
-  const flights = new SingleFlight<FetchResult>()
-  const computations = new SingleFlight<FetchResult | undefined>()
+/** `next` calls the nodes. `snapshots`: absent: no response is computed from a snapshot of its collection. */
+export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapshots: Snapshots | undefined) {
+  const flights = new SingleFlight<FetchResult>(isRefusal)
+  const computations = new SingleFlight<FetchResult | undefined>(isRefusal)
   const outcomes = new Outcomes(ports.clock)
   const refreshing = new Set<string>()
-  const refreshHandler = tracedSeparately('refresh', next)
   return {
     /** Returns the error with which nodes failed to answer this request, if it is recent or a refresh tries them again. */
     recentFailure: ({ target: { key } }: ReadContext) =>
@@ -63,19 +64,17 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, findSn
     fetchShared: async (context: ReadContext): Promise<FetchResult> => {
       const computed = await computeShared(context)
       if (computed !== undefined) return computed
-      const work = workOf(context, (own) => fetchAndNote(outcomes, ports, next, own), true)
+      const work = workOf(context, (own) => fetchAndNote(outcomes, ports, handlerFor(own), own), true)
       const id = ports.neverCollapses ? `${sharedId(context)} ${context.request.requestId}` : sharedId(context)
-      const { signal } = context.request.client
-      return resultOf(ports, await ownIfRefused(work, (shared) => flights.join(id, signal, shared)), context)
+      return resultOf(ports, await flights.join(id, context.request.client.signal, work), context)
     },
     /** Shares only a call that starts from now on; `store`: whether its response may be stored. */
     fetchLatest: async (context: ReadContext, store: boolean): Promise<FetchResult> => {
       const run = async (own: ReadContext) =>
-        awaitStore(await callNodes(ports, next, own, store ? await lookUp(ports, own) : own.lookup))
-      const work = workOf(context, run, store)
+        awaitStore(await callNodes(ports, handlerFor(own), own, store ? await lookUp(ports, own) : own.lookup))
       const id = flightId(context, 'latest')
       const { signal } = context.request.client
-      return resultOf(ports, await ownIfRefused(work, (shared) => flights.joinNext(id, signal, shared)), context)
+      return resultOf(ports, await flights.joinNext(id, signal, workOf(context, run, store)), context)
     },
     /**
      * Fetches for later requests, unless a refresh is under way, or a fetch within the last second failed or gave a response
@@ -89,17 +88,23 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, findSn
       const request = { ...context.request, waitForComplete: false, priority: refreshPriority(ports, context) }
       const limited = { ...context, request }
       const run = async (own: ReadContext) =>
-        (await computeShared(own)) ?? (await fetchAndNote(outcomes, ports, refreshHandler, own))
+        (await computeShared(own)) ??
+        (await fetchAndNote(outcomes, ports, tracedSeparately('refresh', handlerFor(own)), own))
       const work = workOf(limited, run, true)
       return flights.background(sharedId(limited), work).finally(() => refreshing.delete(key))
     },
   }
 
+  /** Returns the handler that calls the nodes. What the nodes say of a collection with snapshots is noted. */
+  function handlerFor({ target: { policy } }: ReadContext): Handler<EdgeRead> {
+    return snapshots !== undefined && policy.snapshot !== undefined ? snapshots.fetch : next
+  }
+
   /** Answers from a snapshot of the collection. Resolves to undefined if the nodes must answer. */
   async function computeShared(context: ReadContext): Promise<FetchResult | undefined> {
-    if (context.lookup.kind === 'unavailable') return undefined
+    if (context.target.policy.snapshot === undefined || context.lookup.kind === 'unavailable') return undefined
     const started = ports.clock()
-    const computation = await findSnapshot(context.request)
+    const computation = await snapshots?.find(context.request)
     if (computation === undefined) return undefined
     const run = async (): Promise<FetchResult | undefined> => {
       const response = await computation.run(started)
@@ -114,9 +119,7 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, findSn
       if (computation.isCostly) context.request.cost.charge()
     }
     const work = { onStart, run, continuesWithoutCallers: true }
-    const { signal } = context.request.client
-    const join = (shared: typeof work) => computations.join(sharedId(context), signal, shared)
-    return (await ownIfRefused(work, join)).value
+    return (await computations.join(sharedId(context), context.request.client.signal, work)).value
   }
 }
 
@@ -221,27 +224,16 @@ function sharedId(context: ReadContext): string {
   return flightId(context, `${lookup.epochs.generation} ${lookup.epochs.epochs.join(' ')}`)
 }
 
-/**
- * Joins work of another request, which may be of another user with the same rights. If the node refuses the token of that user,
- * that says nothing about this request, which joins again.
- */
-async function ownIfRefused<W extends Work<T>, T>(work: W, join: (work: W) => Promise<Shared<T>>): Promise<Shared<T>> {
-  for (;;) {
-    let isOwn = false
-    const onStart = () => {
-      isOwn = true
-      work.onStart?.()
-    }
-    try {
-      return await join({ ...work, onStart })
-    } catch (error) {
-      if (isOwn || !(error instanceof EdgeError) || error.code !== REFUSED_CREDENTIALS) throw error
-    }
-  }
-}
-
 /** The node has refused the credentials of the caller. */
 const REFUSED_CREDENTIALS = 901
+
+/**
+ * Work may be shared by users with the same rights. If the node refuses the token of the one that started it, that says
+ * nothing about the others.
+ */
+function isRefusal(error: unknown): boolean {
+  return error instanceof EdgeError && error.code === REFUSED_CREDENTIALS
+}
 
 /**
  * Calls without a time limit, and calls with a name and a password, are shared only among their like. Calls with a token of
@@ -268,7 +260,11 @@ async function fetchOverReplicas(
   // A call without a time limit may take minutes: it neither holds a fetch lock nor waits for one.
   const attempts = request.waitForComplete || ports.neverCollapses ? 0 : MAX_LOCK_ATTEMPTS
   for (let attempt = 0; attempt < attempts && lookup.kind !== 'unavailable'; attempt += 1) {
-    const lock = await ports.store.acquireFetchLock(target.key, lookup.epochs, ports.lockTimeout(request))
+    const lock = await ports.store.acquireFetchLock(
+      target.key,
+      lookup.epochs,
+      timeLimitOf(request, ports.limits()) + LOCK_GRACE_MS,
+    )
     lookup = await lookUp(ports, context)
     const found = storedMeanwhile(lookup, known)
     if (lock.held) {

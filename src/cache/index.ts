@@ -1,6 +1,6 @@
 /** Builds the cache: a stage around reads, a stage around writes, and what explains it. */
-import type { Caller, EdgeRead, EdgeRequest } from '../core/request.ts'
-import { type TimeLimits, timeLimitOf } from '../core/timing.ts'
+import type { Caller, EdgeRead } from '../core/request.ts'
+import { systemClock } from '../core/timing.ts'
 import type { CachePorts } from './call-nodes.ts'
 import { createReplicationLag, invalidate } from './invalidate.ts'
 import { createTargetResolver, scopesOf, type TargetOptions } from './key.ts'
@@ -19,8 +19,10 @@ type OptionalPorts = Partial<
   Pick<ReadThroughPorts, 'isSilent' | 'waitForRead' | 'clock' | 'onEvent' | 'refreshAhead' | 'divergenceCheck'>
 >
 
-export interface CacheOptions extends Pick<CachePorts, 'store' | 'hasIdleCapacity'>, TargetOptions, OptionalPorts {
-  readonly limits: () => TimeLimits
+export interface CacheOptions
+  extends Pick<CachePorts, 'store' | 'limits' | 'hasIdleCapacity'>,
+    TargetOptions,
+    OptionalPorts {
   /** Read for each request: the layout of the nodes may change. Absent: the classic one. */
   readonly nodeReads?: () => NodeReads
   /** Milliseconds after a write for which reads of replicated data go to the master only. */
@@ -33,28 +35,25 @@ export interface CacheOptions extends Pick<CachePorts, 'store' | 'hasIdleCapacit
 
 /** Two checks of the worker nodes, which check for changes every 9 s. */
 const REPLICATION_LAG_MS = 18_000
-/** A replica that holds a fetch lock counts as dead this long after its call must have ended. */
-const LOCK_GRACE_MS = 2000
 const REFRESH_AHEAD: RefreshAheadOptions = { maxConcurrent: 4, minHits: MIN_HITS }
 
 export type CacheStages = ReturnType<typeof createCache>
 
 export function createCache(options: CacheOptions) {
   const { store, nodes, limits, lifetimesOf, hasIdleCapacity, divergenceCheck } = options
-  const { clock = () => performance.now(), onEvent = () => {}, nodeReads = () => CLASSIC_READS } = options
+  const { clock = systemClock.elapsed, onEvent = () => {}, nodeReads = () => CLASSIC_READS } = options
   const replicationLag = createReplicationLag({ period: options.replicationLag ?? (() => REPLICATION_LAG_MS), clock })
   const master = () => nodes()[0]?.name ?? ''
   const resolveTarget = createTargetResolver(options)
   const { snapshots } = options
   const maxBytes = () => snapshots?.().localBytes ?? 0
   const rows = new SnapshotRows({ shared: store.parts, maxBytes })
-  const timeLimit = (request: EdgeRequest) => timeLimitOf(request, limits())
   const cacheStage = readThrough({
     store,
     resolveTarget,
     replicationLag,
     lifetimesOf,
-    lockTimeout: (request) => timeLimit(request) + LOCK_GRACE_MS,
+    limits,
     clock,
     hasIdleCapacity,
     isSilent: options.isSilent ?? (() => false),
@@ -75,6 +74,6 @@ export function createCache(options: CacheOptions) {
     snapshotTargetOf: (request: EdgeRead) =>
       snapshots ? derivableOf({ snapshots, resolveTarget }, request)?.target : undefined,
     readThrough: options.trial ? trial({ store, resolveTarget, onEvent }, cacheStage) : cacheStage,
-    invalidate: invalidate({ store, replicationLag, master, onEvent, timeLimitOf: timeLimit, clock }),
+    invalidate: invalidate({ store, replicationLag, master, onEvent, limits, clock }),
   }
 }

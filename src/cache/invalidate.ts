@@ -9,6 +9,7 @@ import { EdgeError } from '../core/errors.ts'
 import type { CacheEvent } from '../core/events.ts'
 import type { CopyState, EdgeWrite, Handler, Stage } from '../core/request.ts'
 import type { EdgeResponse, Lookup } from '../core/response.ts'
+import { type TimeLimits, timeLimitOf } from '../core/timing.ts'
 import { type InvalidatedTags, invalidatedTags } from './policy.ts'
 import { type CacheStore, STORE_WAIT_MS, type WriteFence } from './stores/contract.ts'
 
@@ -18,8 +19,8 @@ export interface InvalidatePorts {
   /** Returns the name of the master node. */
   readonly master: () => string
   readonly onEvent: (event: CacheEvent) => void
-  /** Returns the milliseconds that a call to the nodes may take. The store gets as much time before the call. */
-  readonly timeLimitOf: (request: EdgeWrite) => number
+  /** The time limits of a call to the nodes. The store gets as much time before the call. */
+  readonly limits: () => TimeLimits
   /** Milliseconds, monotonic. */
   readonly clock: () => number
 }
@@ -40,7 +41,7 @@ export function invalidate(ports: InvalidatePorts): Stage<EdgeWrite> {
     const detached = { ...request, client: new AbortController() }
     if (endpoint.invalidates.length === 0) return next(detached)
     const tags = invalidatedTags(endpoint, request, ports.master())
-    const deadline = ports.clock() + ports.timeLimitOf(request)
+    const deadline = ports.clock() + timeLimitOf(request, ports.limits())
     const fence = await raiseFence(ports, tags, deadline - ports.clock())
     if (client.signal.aborted) {
       void fence.lift([])

@@ -47,7 +47,7 @@ export function readThrough(ports: ReadThroughPorts): Stage<EdgeRead> {
   return (next) => {
     const { snapshots } = ports
     const source = snapshots && createSnapshots({ ...ports, ...snapshots }, next, (request) => read(request))
-    const fetcher = createFetcher(ports, source?.fetch ?? next, source?.find ?? (() => undefined))
+    const fetcher = createFetcher(ports, next, source)
     const refreshAhead = createRefreshAhead(ports.refreshAhead, { ...ports, refresh: fetcher.refresh })
     const divergenceCheck = ports.divergenceCheck && createDivergenceCheck(ports.divergenceCheck, ports, next)
     const path = { ports, fetcher, refreshAhead, divergenceCheck }

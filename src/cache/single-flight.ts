@@ -1,4 +1,5 @@
 /** Request collapsing: identical pieces of work in flight run once, and all callers get their result. */
+import { withTimeout } from '../core/timing.ts'
 
 /**
  * The work has its own signal. The signal is aborted when the last caller has aborted and the result is not stored,
@@ -19,18 +20,30 @@ export interface Shared<T> {
 }
 
 export class SingleFlight<T> {
+  readonly #isOfStarter: (error: unknown) => boolean
   readonly #flights = new Map<string, Flight<T>>()
   /** For `joinNext`: the flight under way, and the flight that starts after it. */
   readonly #queues = new Map<string, { readonly current: Flight<T>; next?: Flight<T> }>()
+
+  /** `isOfStarter`: whether an error concerns only the caller that started the work. The others join again. */
+  constructor(isOfStarter: (error: unknown) => boolean = () => false) {
+    this.#isOfStarter = isOfStarter
+  }
 
   /** Joins the flight with this id, or starts one. Rejects as the work does, or with the reason of the signal. */
   async join(id: string, signal: AbortSignal, work: Work<T>): Promise<Shared<T>> {
     signal.throwIfAborted()
     const found = this.#flights.get(id)
-    const collapsed = found !== undefined && !found.isAbandoned
-    if (collapsed) return { value: await found.join(signal), collapsed }
-    work.onStart?.()
-    return { value: await this.#start(id, work).join(signal), collapsed }
+    if (found === undefined || found.isAbandoned) {
+      work.onStart?.()
+      return { value: await this.#start(id, work).join(signal), collapsed: false }
+    }
+    try {
+      return { value: await found.join(signal), collapsed: true }
+    } catch (error) {
+      if (signal.aborted || !this.#isOfStarter(error)) throw error
+      return this.join(id, signal, work)
+    }
   }
 
   /** Starts a flight without a caller, unless there is one with this id. Resolves when it has ended; never rejects. */
@@ -52,10 +65,17 @@ export class SingleFlight<T> {
       return { value: await current.join(signal), collapsed: false }
     }
     const { next } = queue
-    if (next !== undefined && !next.isAbandoned) return { value: await next.join(signal), collapsed: true }
-    work.onStart?.()
-    queue.next = new Flight(work, queue.current.outcome)
-    return { value: await queue.next.join(signal), collapsed: false }
+    if (next === undefined || next.isAbandoned) {
+      work.onStart?.()
+      queue.next = new Flight(work, queue.current.outcome)
+      return { value: await queue.next.join(signal), collapsed: false }
+    }
+    try {
+      return { value: await next.join(signal), collapsed: true }
+    } catch (error) {
+      if (signal.aborted || !this.#isOfStarter(error)) throw error
+      return this.joinNext(id, signal, work)
+    }
   }
 
   #start(id: string, work: Work<T>): Flight<T> {
@@ -104,17 +124,13 @@ class Flight<T> {
     this.outcome.then(listener, listener)
   }
 
-  join(signal: AbortSignal): Promise<T> {
+  async join(signal: AbortSignal): Promise<T> {
     this.#callers += 1
-    return new Promise((resolve, reject) => {
-      const leave = () => {
-        this.#callers -= 1
-        if (this.#callers === 0 && !this.#continuesWithoutCallers) this.#controller.abort(signal.reason)
-        reject(signal.reason)
-      }
-      signal.addEventListener('abort', leave, { once: true })
-      this.outcome.then(resolve, reject)
-      this.onEnd(() => signal.removeEventListener('abort', leave))
-    })
+    try {
+      return await withTimeout<T, never>(this.outcome, Number.POSITIVE_INFINITY, undefined as never, signal)
+    } finally {
+      this.#callers -= 1
+      if (signal.aborted && this.#callers === 0 && !this.#continuesWithoutCallers) this.#controller.abort(signal.reason)
+    }
   }
 }

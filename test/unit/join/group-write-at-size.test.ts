@@ -73,7 +73,7 @@ function cluster(agents: readonly FatedAgent[]) {
     replicationLag: { noteWrite: () => {}, stateOf: () => 'current' as const },
     master: () => 'm',
     onEvent: () => {},
-    timeLimitOf: () => 20_000,
+    limits: () => ({ timeout: 20_000, slowTimeout: 20_000 }),
     clock: () => performance.now(),
   })
   const handle = stage(joinWrites({ forward, view, owners, isDistributing, endpoints }))
