@@ -4,6 +4,7 @@
  * of recorded responses of release 4.5.4 (`test/contract/newer-contract/queries.test.ts`).
  */
 import type { InventoryKind, NewerRows } from '../catalogue/endpoint.ts'
+import { nestedPath } from './select.ts'
 import {
   type ArraySource,
   type DatabaseSource,
@@ -61,15 +62,13 @@ const rulesetFiles: ArraySource = {
   filters: { status: { by: 'equal', matchAll: 'all' }, ...equal('filename', 'relative_dirname') },
 }
 
-/** The fields that rows of the newer layout have in an object: `local_ip` is `local.ip`. */
-const NESTED = /^(scan|local|remote|tx|rx)_(?!queue$)/
-
 /** Rows of one agent, which are read in the order of their table. Their fields are those of the classic rows. */
 function inventory(kind: InventoryKind | 'ciscat', ...filters: readonly string[]): DatabaseSource {
+  const flat: Fields = sources[kind].fields
   const fields: Fields = Object.fromEntries(
-    Object.entries<FieldKind>(sources[kind].fields).map(([name, of]) => [
-      // The only rows with a flat `scan_id`.
-      kind === 'hotfixes' ? name : name.replace(NESTED, '$1.'),
+    Object.entries<FieldKind>(flat).map(([name, of]) => [
+      // The only rows with a flat `scan_id`. In others, `local_ip` is `local.ip`.
+      kind === 'hotfixes' ? name : (nestedPath(name, flat)?.join('.') ?? name),
       name.startsWith('scan_') ? 'opaque' : of,
     ]),
   )

@@ -71,12 +71,18 @@ export function nestRow(row: Row): Row {
   const flat: [string, unknown][] = []
   for (const [name, value] of Object.entries(row)) {
     if (value === undefined || value === null) continue
-    const [prefix, part] = splitName(name)
-    if (part === undefined || !(NESTED_PREFIXES.has(prefix) || hasSeveralCounters(prefix, row)))
-      flat.push([name, value])
-    else nested[prefix] = { ...nested[prefix], [part]: value }
+    const path = nestedPath(name, row)
+    if (path === undefined) flat.push([name, value])
+    else nested[path[0]] = { ...nested[path[0]], [path[1]]: value }
   }
   return Object.fromEntries([...Object.entries(nested).sort(([a], [b]) => (a < b ? -1 : 1)), ...flat])
+}
+
+/** Returns the path that a member of this flat row has in the nested row; undefined: the member stays flat. */
+export function nestedPath(name: string, row: Row): readonly [outer: string, inner: string] | undefined {
+  const [prefix, part] = splitName(name)
+  if (part === undefined || !(NESTED_PREFIXES.has(prefix) || hasSeveralCounters(prefix, row))) return undefined
+  return [prefix, part]
 }
 
 /** Returns the path that a flat name may have in a nested row: `scan_id` becomes `scan`, `id`. */

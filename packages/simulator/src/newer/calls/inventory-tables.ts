@@ -1,5 +1,6 @@
 /** The inventories of agents: their fields, their filters, and their rows. */
 import type { InventoryKind } from '../../../../../src/catalogue/endpoint.ts'
+import { nestedPath } from '../../../../../src/query/select.ts'
 import { inventoryRows } from '../../data/inventory/rows.ts'
 import type { Machine } from '../../data/machine.ts'
 import { assessments } from '../../data/scans/ciscat.ts'
@@ -27,16 +28,6 @@ export const syscollectorTexts: Texts = {
   none: 'No syscollector information was returned',
 }
 
-/** The newer names of the columns: `ram_free` → `ram.free`. */
-const NESTED = /^(scan|os|ram|cpu|local|remote|tx|rx)_(.+)$/
-/** Columns that are no parts of an object, although their names look so. */
-const FLAT = new Set(['tx_queue', 'rx_queue'])
-
-function pathOf(column: string): readonly string[] {
-  const [, outer = '', inner = ''] = FLAT.has(column) ? [] : (NESTED.exec(column) ?? [])
-  return outer === '' ? [column] : [outer, inner]
-}
-
 /**
  * Agents of the newer release do not number their scans, and report blanks for what they do not know. `isNested`: the
  * fields of the inventory are in objects.
@@ -46,7 +37,7 @@ function newerRow(row: Row, agent: SimAgent, isNested: boolean): Item {
   const item: Record<string, Record<string, unknown> | unknown> = {}
   for (const [column, value] of Object.entries(row)) {
     if (value === undefined) continue
-    const [outer = '', inner] = isNested ? pathOf(column) : [column]
+    const [outer, inner] = (isNested ? nestedPath(column, row) : undefined) ?? [column]
     const shown = column === 'scan_time' ? isoOf(String(value)) : column === 'scan_id' && own ? 0 : value
     if (inner === undefined) item[outer] = shown
     else item[outer] = { ...(item[outer] as Item | undefined), [inner]: shown }
