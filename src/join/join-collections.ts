@@ -37,7 +37,8 @@ export function joinCollections(ports: JoinCollectionsPorts, readAllAgents: Read
   return async (request) => {
     const read = startJoinedRead(request, ports)
     try {
-      const part = partEndpointOf(request.endpoint, partEndpoints)
+      const part = partEndpoints.get(request.endpoint)
+      if (part === undefined) throw new Error(`${request.endpoint.path} has no endpoint for its parts`)
       const isOfNodes = request.endpoint.target.kind === 'severalNodes'
       const response = await (isOfNodes ? joinSeveralNodes(read, part) : joinAllAgents(read, part, readAllAgents))
       emitJoinEvent(read)
@@ -79,12 +80,6 @@ function findPartEndpoints(catalogue: readonly Endpoint[]): ReadonlyMap<Endpoint
 function partPathOf({ target }: Endpoint): string | undefined {
   if (target.kind === 'severalNodes') return target.ofNode
   return target.kind === 'everyNode' ? target.ofAgent : undefined
-}
-
-function partEndpointOf(endpoint: Endpoint, partEndpoints: ReadonlyMap<Endpoint, ReadEndpoint>): ReadEndpoint {
-  const part = partEndpoints.get(endpoint)
-  if (part === undefined) throw new Error(`${endpoint.path} has no endpoint for its parts`)
-  return part
 }
 
 const NODE_NAME = 'node_name'

@@ -5,13 +5,7 @@
 import { parseBody, TRANSIENT_ERRORS } from '../core/envelope.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
 import type { EdgeRead, EdgeRequest, Handler } from '../core/request.ts'
-import {
-  cachedOf,
-  type EdgeResponse,
-  type EnvelopeResponse,
-  nodeOriginOf,
-  type StoredResponse,
-} from '../core/response.ts'
+import { cachedOf, type EdgeResponse, type EnvelopeResponse, nodeOriginOf } from '../core/response.ts'
 import { MAX_LIMIT } from '../query/request.ts'
 import type { MergeInput } from '../rows/merge.ts'
 import { type Rows, type RowsResult, rowsOf } from '../rows/rows.ts'
@@ -80,7 +74,7 @@ function toNodePart(response: EdgeResponse): NodePart {
     response,
     isHit: cached?.status.hit === true,
     asOf: now - (cached?.response.age ?? 0),
-    freshUntil: now + timeLeftOf(cached?.response),
+    freshUntil: cached === undefined ? Number.POSITIVE_INFINITY : now + cached.response.ttl - cached.response.age,
     ...(stale !== undefined && { stale }),
     isPersonal: nodeOriginOf(origin)?.isPersonal === true,
   }
@@ -89,11 +83,6 @@ function toNodePart(response: EdgeResponse): NodePart {
 /** Returns the rows of a collection. */
 export function rowsOfPart({ response: { body, origin } }: ReceivedPart): RowsResult {
   return rowsOf(body, nodeOriginOf(origin)?.rows)
-}
-
-/** Returns the milliseconds until a stored response is stale; Infinity if there is none. */
-function timeLeftOf(stored: StoredResponse | undefined): number {
-  return stored === undefined ? Number.POSITIVE_INFINITY : stored.ttl - stored.age
 }
 
 export function toPartError(thrown: unknown): PartError {

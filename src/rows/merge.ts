@@ -12,7 +12,6 @@ import type { Source } from '../query/sources.ts'
 import type { Element } from '../query/value.ts'
 import { createPageWriter, type InjectedMembers } from './page-writer.ts'
 import { advanceRow, createRowCursor, type Rows } from './rows.ts'
-
 import { compareSortKeys, createSortKeyReader, parseRow, type SortKeyReader } from './sort-keys.ts'
 import {
   createFetchedPages,
@@ -97,7 +96,7 @@ interface MergeState {
 
 function* merge(inputs: readonly MergeInput[], options: MergeOptions): CooperativeTask<MergeResult> {
   try {
-    const sorting = parseSorting(options.sort, options.source, firstRow(inputs))
+    const sorting = parseSorting(options.sort, options.source, firstRow(inputs, options))
     const state: MergeState = {
       inputs,
       options,
@@ -117,8 +116,9 @@ function* merge(inputs: readonly MergeInput[], options: MergeOptions): Cooperati
   }
 }
 
-/** An array source without a list of sortable fields takes those of its first row. */
-function firstRow(inputs: readonly MergeInput[]): Element[] {
+/** An array source without a list of sortable fields takes those of its first row. Others need no row. */
+function firstRow(inputs: readonly MergeInput[], { sort, source }: MergeOptions): Element[] {
+  if (sort === undefined || source.engine === 'database' || source.sortable !== undefined) return []
   for (const [input, { rows }] of inputs.entries()) {
     const cursor = createRowCursor(rows)
     if (readInput(input, () => advanceRow(cursor))) return [parseRow(rows.bytes, cursor.from, cursor.to) as Element]
@@ -132,12 +132,13 @@ function* tryMerge(state: MergeState, sortAll: boolean): CooperativeTask<MergedR
   const sequences = yield* openSequences(state, sortAll)
   const heap = new Heap<SortedRows>((a, b) => isBefore(a, b, state))
   for (const rows of sequences) {
-    if ((yield* fetchUntilRow(state, rows, rows.step())) === 'row') heap.push(rows)
+    const step = rows.step()
+    if ((step === 'wait' ? yield* fetchUntilRow(state, rows) : step) === 'row') heap.push(rows)
     // There may be thousands of agents.
     if (isTurnOver()) yield PAUSE
   }
   const writer = createPageWriter(inputs, options.source, options)
-  const rowsTaken = inputs.map(() => 0)
+  const rowsTaken: number[] = new Array(inputs.length).fill(0)
   const end = options.limit > 0 ? options.offset + options.limit : 0
   for (let at = 0; at < end; at++) {
     const rows = heap.top
@@ -148,7 +149,7 @@ function* tryMerge(state: MergeState, sortAll: boolean): CooperativeTask<MergedR
     }
     if (at + 1 === end) break
     const step = rows.step()
-    const result = step === 'wait' ? yield* fetchUntilRow(state, rows, step) : step
+    const result = step === 'wait' ? yield* fetchUntilRow(state, rows) : step
     if (result === 'unsorted') {
       state.unsorted.add(rows.input)
       return undefined
@@ -172,11 +173,10 @@ function isBefore(a: SortedRows, b: SortedRows, { sign, options: { fieldsBeforeI
 }
 
 /** Fetches pages until the sequence has a row or ends. */
-function* fetchUntilRow(state: MergeState, rows: SortedRows, first: StepResult): CooperativeTask<StepResult> {
-  let step = first
-  while (step === 'wait') {
-    const fetched = state.fetched[rows.input]
-    if (!fetched) return 'end'
+function* fetchUntilRow(state: MergeState, rows: SortedRows): CooperativeTask<StepResult> {
+  const fetched = state.fetched[rows.input]
+  let step: StepResult = fetched ? 'wait' : 'end'
+  while (fetched && step === 'wait') {
     yield fetched.fetchNext()
     step = rows.step()
   }

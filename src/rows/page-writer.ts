@@ -53,12 +53,11 @@ export function createPageWriter(
       return
     }
     flush()
-    write(...readInput(input, () => changeRow(row, inject)))
-  }
-
-  function changeRow(row: RowRef, inject: ((row: Buffer) => Buffer[]) | undefined): Buffer[] {
-    const bytes = drop.length > 0 ? dropFields(row, drop, source) : row.page.bytes.subarray(row.from, row.to)
-    return inject ? inject(bytes) : [bytes]
+    const changed = readInput(input, () => {
+      const bytes = drop.length > 0 ? dropFields(row, drop, source) : row.page.bytes.subarray(row.from, row.to)
+      return inject ? inject(bytes) : [bytes]
+    })
+    write(...changed)
   }
 
   function extendRun(row: RowRef): void {
@@ -133,10 +132,11 @@ interface NewMember {
 
 function createInjector(inject: InjectedMembers, source: Source): (row: Buffer) => Buffer[] {
   const [first, last] = [createMembers(inject.first), createMembers(inject.last)]
-  const matches = inject.where ? createCondition(inject.where, source) : () => true
+  const matches = inject.where && createCondition(inject.where, source)
   return (row) => {
     if (row[0] !== OPEN) throw new UnreadableRowsError('a row is not an object')
-    return matches(row) ? addMembers(row, missingMembers(first, row), missingMembers(last, row)) : [row]
+    if (matches?.(row) === false) return [row]
+    return addMembers(row, missingMembers(first, row), missingMembers(last, row))
   }
 }
 
@@ -160,14 +160,15 @@ function createMembers(members: Readonly<Record<string, string>> = {}): NewMembe
 
 /** Returns the members that the row does not have, with commas between them. */
 function missingMembers(members: readonly NewMember[], row: Buffer): string {
-  return members
-    .filter(({ scanner, quotedName }) => {
-      if (!row.includes(quotedName)) return true
+  let missing = ''
+  for (const { scanner, quotedName, text } of members) {
+    if (row.includes(quotedName)) {
       scanObject(scanner, row, 0)
-      return (scanner.found[0] ?? -1) < 0
-    })
-    .map(({ text }) => text)
-    .join(',')
+      if ((scanner.found[0] ?? -1) >= 0) continue
+    }
+    missing += missing === '' ? text : `,${text}`
+  }
+  return missing
 }
 
 function addMembers(row: Buffer, first: string, last: string): Buffer[] {
@@ -191,11 +192,6 @@ function dropFields({ page, from, to }: RowRef, drop: readonly string[], source:
   return Buffer.from(JSON.stringify(isNested ? nestRow(remaining) : remaining))
 }
 
-/**
- * All rows of a collection in parts: JSON lists of some rows each. One text of all rows would take so long to copy or to
- * parse that it blocks the event loop.
- */
-
 /** Between the rows of a part. Rows themselves have no newline, so their ends are found without parsing them. */
 export const ROW_SEPARATOR = ',\n'
 
@@ -205,11 +201,11 @@ export const BYTES_PER_PART = 64 * 1024
 const START = Buffer.from('[')
 const SEPARATOR = Buffer.from(ROW_SEPARATOR)
 const END = Buffer.from(']')
+
 /**
  * Writes all rows of a collection in parts: JSON lists of some rows each. One text of all rows would take so long to copy or
  * to parse that it blocks the event loop.
  */
-
 export class PartWriter {
   readonly #parts: Buffer[] = []
   /** Of the part that is not complete. */

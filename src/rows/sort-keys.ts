@@ -79,12 +79,13 @@ interface FieldPath {
 export function createFieldReader(fields: readonly string[], source: Source): FieldReader {
   const paths = fields.map((field) => fieldPaths(field, source))
   const scanner = createMemberScanner(paths.map((alternatives) => alternatives.map(([first = '']) => first)))
-  const compiled = paths.map((alternatives) =>
-    alternatives.map(([first = '', ...rest]): FieldPath => {
-      const slot = scanner.names.findIndex((name) => name.toString() === first)
-      return { slot, inner: rest.map((name) => createMemberScanner([[name]])) }
-    }),
-  )
+  const compiled: FieldPath[][] = []
+  for (const alternatives of paths) {
+    const ofField: FieldPath[] = []
+    for (const [first = '', ...rest] of alternatives)
+      ofField.push({ slot: scanner.slots.get(first) ?? 0, inner: rest.map((name) => createMemberScanner([[name]])) })
+    compiled.push(ofField)
+  }
   return {
     scan: (bytes, at, end) =>
       bytes[at] === OPEN ? scanObject(scanner, bytes, at, end) : (end ?? endOfValue(bytes, at)),
@@ -95,22 +96,18 @@ export function createFieldReader(fields: readonly string[], source: Source): Fi
 
 function readFirstPath(scanner: MemberScanner, paths: readonly FieldPath[], bytes: Buffer): unknown {
   for (const { slot, inner } of paths) {
-    const from = scanner.found[slot * 2] ?? -1
-    const to = scanner.found[slot * 2 + 1] ?? -1
-    if (from >= 0) return readInner(bytes, from, to, inner)
+    let start = scanner.found[slot * 2] ?? -1
+    let end = scanner.found[slot * 2 + 1] ?? -1
+    if (start < 0) continue
+    for (const within of inner) {
+      if (bytes[start] !== OPEN || scanObject(within, bytes, start, end) < 0) return undefined
+      start = within.found[0] ?? -1
+      end = within.found[1] ?? -1
+      if (start < 0) return undefined
+    }
+    return decodeValue(bytes, start, end)
   }
   return undefined
-}
-
-function readInner(bytes: Buffer, from: number, to: number, inner: readonly MemberScanner[]): unknown {
-  let [start, end] = [from, to]
-  for (const scanner of inner) {
-    if (bytes[start] !== OPEN || scanObject(scanner, bytes, start, end) < 0) return undefined
-    start = scanner.found[0] ?? -1
-    end = scanner.found[1] ?? -1
-    if (start < 0) return undefined
-  }
-  return decodeValue(bytes, start, end)
 }
 
 /** Returns the parsed row; `undefined` if it is not JSON. */
@@ -120,6 +117,8 @@ export function parseRow(bytes: Buffer, from: number, to: number): unknown {
 
 /** Searches an object for named members; reused from row to row without allocation. */
 export interface MemberScanner {
+  /** The place of each name in the lists. */
+  readonly slots: ReadonlyMap<string, number>
   readonly names: readonly Buffer[]
   /** For each name, the fields that it satisfies, as bits. */
   readonly satisfies: readonly number[]
@@ -131,15 +130,18 @@ export interface MemberScanner {
 
 /** Each field is a list of alternative names, of which one is enough. */
 export function createMemberScanner(fields: readonly (readonly string[])[]): MemberScanner {
-  const names = [...new Set(fields.flat())]
-  const bitsOf = (name: string) =>
-    fields.reduce((bits, alternatives, at) => bits | (alternatives.includes(name) ? 1 << at : 0), 0)
-  return {
-    names: names.map((name) => Buffer.from(name)),
-    satisfies: names.map(bitsOf),
-    all: 2 ** fields.length - 1,
-    found: new Int32Array(names.length * 2).fill(-1),
+  const slots = new Map<string, number>()
+  const names: Buffer[] = []
+  const satisfies: number[] = []
+  for (const [at, alternatives] of fields.entries()) {
+    for (const name of alternatives) {
+      const slot = slots.get(name) ?? slots.size
+      if (slot === slots.size) names.push(Buffer.from(name))
+      slots.set(name, slot)
+      satisfies[slot] = (satisfies[slot] ?? 0) | (1 << at)
+    }
   }
+  return { slots, names, satisfies, all: 2 ** fields.length - 1, found: new Int32Array(names.length * 2).fill(-1) }
 }
 
 /** Scans the object at `at` and returns its end, or -1 if it is malformed. `end`: its end, if it is already known. */

@@ -102,24 +102,22 @@ export function createPagedRows(
   function step(): StepResult {
     for (;;) {
       const next = fetched.pages[page]
-      if (next === undefined) return fetched.isComplete ? end() : 'wait'
+      if (next === undefined && !fetched.isComplete) return 'wait'
+      const last = rows.current
+      if (next === undefined) {
+        rows.current = undefined
+        return 'end'
+      }
       cursor ??= createRowCursor(next)
-      if (advanceRow(cursor, reader.scan)) return take(next, cursor)
+      if (advanceRow(cursor, reader.scan)) {
+        const { from, to, index } = cursor
+        const keys = reader.readKeys(next.bytes, from, to)
+        rows.current = { page: next, from, to, index, keys }
+        return last && sign * compareSortKeys(last.keys, keys) > 0 ? 'unsorted' : 'row'
+      }
       cursor = undefined
       page++
     }
-  }
-
-  function take(page: Rows, { from, to, index }: RowCursor): StepResult {
-    const last = rows.current
-    const keys = reader.readKeys(page.bytes, from, to)
-    rows.current = { page, from, to, index, keys }
-    return last && sign * compareSortKeys(last.keys, keys) > 0 ? 'unsorted' : 'row'
-  }
-
-  function end(): StepResult {
-    rows.current = undefined
-    return 'end'
   }
 }
 
