@@ -52,10 +52,8 @@ function resultOf(found: EnvelopeMembers | undefined, bytes: Buffer): Envelope {
   const { members, dataMembers, doubled, rows } = found
   if (bytes[skipSpace(bytes, 0)] !== OPEN) return invalid('not an object')
   if (doubled !== undefined) return invalid(`the member ${doubled} twice`)
-  const parsed = (range: ByteRange | undefined) => range && valueIn(bytes, range.from, range.to)?.value
-  const errorRange = members.get('error')
-  const error =
-    errorRange && errorRange.to - errorRange.from > MAX_NUMBER_BYTES ? undefined : parseErrorNumber(parsed(errorRange))
+  const { from = 0, to = 0 } = members.get('error') ?? {}
+  const error = to - from > MAX_NUMBER_BYTES ? undefined : parseErrorNumber(valueIn(bytes, from, to)?.value)
   if (error === undefined) return invalid('no error number')
   if (!members.has('data') && !members.has('message')) return invalid('neither data nor message')
   const totalRange = dataMembers.get('totalItems')
@@ -203,7 +201,7 @@ function namesFailedNodes(body: Buffer, rows: RowRanges | undefined): boolean {
  */
 export function reportedNodeFailure(response: EdgeResponse): number | undefined {
   const error = errorNumberOf(response)
-  return isNodeFailureError(error) ? error : undefined
+  return NODE_FAILURES.has(error) ? error : undefined
 }
 
 /** Whether a response with this error is worse than a stale one. */

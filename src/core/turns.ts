@@ -61,16 +61,10 @@ export function isTurnOverNow(): boolean {
 
 function hasTime(ms: number): boolean {
   const now = performance.now()
-  if (begin === undefined) {
-    beginTurn(now)
-    return true
-  }
-  return Math.max(expected, now - begin) + ms <= MS_PER_TURN
-}
-
-function beginTurn(now: number): void {
+  if (begin !== undefined) return Math.max(expected, now - begin) + ms <= MS_PER_TURN
   begin = now
   setImmediate(endTurn)
+  return true
 }
 
 function endTurn(): void {
@@ -206,20 +200,15 @@ export function runTask<T>(task: CooperativeTask<T>): T | Promise<T> {
 async function runRest<T>(task: CooperativeTask<T>, first: Awaited): Promise<T> {
   let awaited = first
   for (;;) {
-    const step = await resume(task, awaited)
+    let value: unknown
+    let failure: { readonly error: unknown } | undefined
+    try {
+      value = await (awaited === PAUSE ? waitForTurn() : awaited)
+    } catch (error) {
+      failure = { error }
+    }
+    const step = failure === undefined ? task.next(value) : task.throw(failure.error)
     if (step.done) return step.value
     awaited = step.value
   }
-}
-
-async function resume<T>(task: CooperativeTask<T>, awaited: Awaited): Promise<IteratorResult<Awaited, T>> {
-  if (awaited === PAUSE) {
-    await waitForTurn()
-    return task.next()
-  }
-  const result = await awaited.then(
-    (value) => ({ ok: true, value }) as const,
-    (error: unknown) => ({ ok: false, error }) as const,
-  )
-  return result.ok ? task.next(result.value) : task.throw(result.error)
 }
