@@ -6,7 +6,6 @@
 
 import type { NodeCall } from '../core/node-call.ts'
 import { faultRules } from '../core/node-faults.ts'
-import type { Deadline } from '../core/timing.ts'
 import { type CallEnd, mayWaitForOther, type UpstreamCall } from './call.ts'
 import { Ejection } from './ejection.ts'
 import {
@@ -53,7 +52,8 @@ const HANGS: CallFailure = { fault: 'timeout', detail: 'calls are not carried ou
 
 export class NodeHealth {
   readonly #options: NodeHealthOptions
-  readonly #probes: ProbeSchedule
+  /** Notes each call that is sent. */
+  readonly probes: ProbeSchedule
   /** The present ejection; its time doubles with each call that fails as a probe. */
   #ejection: Ejection | undefined
   #cause: EjectionCause | undefined
@@ -69,7 +69,7 @@ export class NodeHealth {
 
   constructor(options: NodeHealthOptions) {
     this.#options = options
-    this.#probes = new ProbeSchedule({
+    this.probes = new ProbeSchedule({
       ...options,
       settings: options.ejection,
       onAnswer: () => this.#recover(),
@@ -133,14 +133,6 @@ export class NodeHealth {
     return { ...rejection, detail: `ejected after failures: ${last.detail}`, lastFault: last.fault }
   }
 
-  /**
-   * To be called when a call is sent. Returns the function that is called when a response began or there is none. `usualTime`:
-   * milliseconds that such calls take; 0: not known.
-   */
-  watch({ retryable }: NodeCall, deadline: Deadline, usualTime: number): (hasResponse: boolean) => void {
-    return this.#probes.begin({ isRead: retryable, deadline, usualTime })
-  }
-
   /** Records what the end of a call shows that took `elapsed` milliseconds on the node, and returns it. */
   record(call: UpstreamCall, end: CallEnd, elapsed: number): HealthSignal {
     const signal = this.#signalOf(call, end, elapsed)
@@ -157,14 +149,14 @@ export class NodeHealth {
   forget(): void {
     this.#hangs = 0
     this.#end()
-    this.#probes.stop()
+    this.probes.stop()
     this.#lastFailure = undefined
   }
 
   /** The node is no longer called. */
   retire(): void {
     this.#isRetired = true
-    this.#probes.retire()
+    this.probes.retire()
   }
 
   #signalOf(call: NodeCall, { failure, response }: CallEnd, elapsed: number): HealthSignal {
@@ -193,7 +185,7 @@ export class NodeHealth {
         if (isProbe) this.abandonProbe()
         return false
       case 'blocked':
-        this.#probes.awaitUnblocking()
+        this.probes.awaitUnblocking()
         return false
       case 'hang':
         this.#hangs += 1
@@ -210,7 +202,7 @@ export class NodeHealth {
     // A response to a call of before a block does not end the block.
     if (this.#cause === 'blocked' || (this.isHanging && !isExecuted) || !this.#end()) return false
     const { log, node } = this.#options
-    this.#probes.stop()
+    this.probes.stop()
     log('info', 'node answers again', { node })
     return true
   }

@@ -131,7 +131,8 @@ export class UpstreamNode {
     const hang = hangsAfter < deadline.remaining() ? startDeadline(hangsAfter, call.signal, clock) : undefined
     const sent = { ...call, deadline: hang ?? deadline }
     const start = clock()
-    const endWatch = health.watch(call, sent.deadline, limiter.expectedTime(call.endpoint))
+    const usualTime = limiter.expectedTime(call.endpoint)
+    const endWatch = health.probes.begin({ isRead: call.retryable, deadline: sent.deadline, usualTime })
     const result = await this.#attempts.sendRetryable(sent)
     endWatch(result.ok || isAnswered(result))
     onEnd(call, result, (end) => {

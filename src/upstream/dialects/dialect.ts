@@ -233,9 +233,9 @@ function isRawFile({ endpoint, query }: EdgeRequest): boolean {
 
 /** Parameters are in the order of the endpoint record. With `wait_for_complete` the node lifts its own timeouts. */
 function classicQuery({ endpoint, query, waitForComplete }: EdgeRequest): string {
-  const pairs = Object.keys(endpoint.query)
-    .filter((name) => Object.hasOwn(query, name) && endpoint.query[name]?.edgeOnly === undefined)
-    .map((name) => `${encode(name)}=${encode(query[name] ?? '')}`)
+  const pairs: string[] = []
+  for (const [name, { edgeOnly }] of Object.entries(endpoint.query))
+    if (Object.hasOwn(query, name) && edgeOnly === undefined) pairs.push(`${encode(name)}=${encode(query[name] ?? '')}`)
   if (waitForComplete) pairs.push('wait_for_complete')
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`
 }
