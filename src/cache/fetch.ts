@@ -71,7 +71,14 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapsh
     /** Shares only a call that starts from now on; `store`: whether its response may be stored. */
     fetchLatest: async (context: ReadContext, store: boolean): Promise<FetchResult> => {
       const run = async (own: ReadContext) =>
-        awaitStore(await callNodes(ports, handlerFor(own), own, store ? await lookUp(ports, own) : own.lookup))
+        awaitStore(
+          await callNodes(
+            ports,
+            handlerFor(own),
+            own,
+            store ? await ports.store.lookup(own.target.key, own.target.tags) : own.lookup,
+          ),
+        )
       const id = flightId(context, 'latest')
       const { signal } = context.request.client
       return resultOf(ports, await flights.joinNext(id, signal, workOf(context, run, store)), context)
@@ -244,10 +251,6 @@ function flightId({ request, target }: ReadContext, epochs: string): string {
   return `${target.key} ${epochs} ${request.waitForComplete} ${owner}`
 }
 
-function lookUp({ store }: CachePorts, { target }: ReadContext): Lookup | Promise<Lookup> {
-  return store.lookup(target.key, target.tags)
-}
-
 /** Fetches under the fetch lock, or returns what the replica that holds the lock has stored. */
 async function fetchOverReplicas(
   ports: CachePorts,
@@ -265,7 +268,7 @@ async function fetchOverReplicas(
       lookup.epochs,
       timeLimitOf(request, ports.limits()) + LOCK_GRACE_MS,
     )
-    lookup = await lookUp(ports, context)
+    lookup = await ports.store.lookup(target.key, target.tags)
     const found = storedMeanwhile(lookup, known)
     if (lock.held) {
       let storing: Promise<void> | undefined
@@ -282,7 +285,7 @@ async function fetchOverReplicas(
     if (found !== undefined) return found
     await withTimeout(lock.settled, Number.POSITIVE_INFINITY, undefined, request.client.signal)
   }
-  return awaitStore(await callNodes(ports, next, context, await lookUp(ports, context)))
+  return awaitStore(await callNodes(ports, next, context, await ports.store.lookup(target.key, target.tags)))
 }
 
 /** Returns what another replica has stored since, if it is fresh and of another fetch than the response that is known. */

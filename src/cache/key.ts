@@ -89,7 +89,8 @@ function resolve(request: EdgeRead, policy: CompiledPolicy, basis: KeyBasis): Om
   const tags = policy.tagsOf(request, master)
   const { scope } = canonical
   const info = { url: urlOf(canonical), group: policy.group, endpoint: policy.name, scope, tags }
-  const hash = hmacOf(serialize(canonical), settings.secret)
+  // As UTF-16: in UTF-8, all lone surrogates would be the same bytes.
+  const hash = createHmac('sha256', settings.secret).update(serialize(canonical), 'utf16le').digest()
   return { policy, key: hash.toString('base64url'), digest: hash.readUInt32BE() >>> 2, tags, info }
 }
 
@@ -174,11 +175,6 @@ function serialize({ contract, path, params, query, scope, node = '', nodes, isS
 
 function lengthPrefixed(fields: readonly string[]): string {
   return fields.map((field) => `${field.length}:${field}`).join('')
-}
-
-/** Hashes the text as UTF-16: in UTF-8, all lone surrogates would be the same bytes. */
-function hmacOf(text: string, secret: Buffer | string): Buffer {
-  return createHmac('sha256', secret).update(text, 'utf16le').digest()
 }
 
 /** What `/cache` shows after the path of a snapshot. No node has such a name. */
