@@ -1,6 +1,8 @@
 /**
  * The order of the stages of a request, outermost first:
  *
+ *   audit – writes and purges only: a record before anything is done, and one after it
+ *
  *   operations of the edge (tokens, `/cache`): answered here, without a node and without the cache
  *
  *   reads:   readThrough – outside of everything that calls nodes, so that a hit costs the nodes nothing
@@ -25,6 +27,7 @@ import type { StageName } from './core/trace.ts'
 import { traced } from './core/traced.ts'
 
 export interface PipelineParts {
+  readonly audit: Stage<EdgeWrite>
   readonly operations: Readonly<Record<EdgeOperation, Handler>>
   /** Both absent: the cache is off. */
   readonly readThrough?: Stage<EdgeRead>
@@ -72,7 +75,7 @@ export function buildPipeline(parts: PipelineParts): Handler {
     forwardToOwner,
     joinWrites: joinWrites === undefined ? forward : traced('join', joinWrites),
   }
-  return (request) => {
+  const answer: Handler = (request) => {
     const { target } = request.endpoint
     if (target.kind === 'edge') {
       if (request.kind === 'read') request.cost.charge()
@@ -80,6 +83,8 @@ export function buildPipeline(parts: PipelineParts): Handler {
     }
     return request.kind === 'read' ? read(request) : write(request)
   }
+  const change = parts.audit(answer)
+  return (request) => (request.kind === 'read' ? answer(request) : change(request))
 }
 
 /** An absent stage has no span. */

@@ -61,7 +61,8 @@ export async function buildApi(parts: ApiParts) {
         resolveUrl: (url, caller) => ofFronts().resolveUrl(nameOf({ contract: 'newer', path: url }), caller),
         master: () => cluster.view.master().name,
       }))
-  const pipeline = buildPipeline({
+  const handler = buildPipeline({
+    audit: audit.stage,
     operations: {
       ...createTokenOperations({
         issue: (request) =>
@@ -82,7 +83,6 @@ export async function buildApi(parts: ApiParts) {
     ...buildNodeStages(parts, kindOf, { acquireFetchLock: cache.acquireFetchLock, share }),
     ...(initial.cache.trial && { refuseWrites: refuseWritesInTrial }),
   })
-  const handler = audit.stage(pipeline)
   const { acceptedTokens, recheckPace, coherence } = cache
   fronts = await buildFronts({ ...parts, kindOf, handler, acceptedTokens })
   const usesManagerTokens = initial.cluster.credentials.mode === 'passthrough' && servesNewerContract(initial.listen)

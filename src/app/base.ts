@@ -40,7 +40,7 @@ export async function buildBase(settings: ReloadableConfig, { log, logTo, setEar
   events.on({ request: requestLog({ log, logTo }) })
   const divergence = countDivergence(events)
   const audit = buildAudit(settings, log, flush)
-  events.on({ nodeCall: audit.onNodeCall, request: audit.onRequest })
+  events.on({ nodeCall: audit.onNodeCall })
   if (config.cache.trial) events.on({ cache: createTrialLog(log) })
   const traces = await buildTraces(settings, log)
   const storeStatus = createStoreStatus(

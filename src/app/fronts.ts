@@ -48,7 +48,8 @@ interface FrontSettings {
 
 /** Rejects with an `Error` for the operator if the certificate or a setting cannot be used. */
 export async function buildFronts(parts: FrontParts) {
-  const { settings, access, cluster, shared, log, emit, traces, recordStages, kindOf, handler, acceptedTokens } = parts
+  const { settings, access, audit, cluster, shared, log, emit, traces, recordStages, kindOf, handler, acceptedTokens } =
+    parts
   const { initial, current } = settings
   const { listen } = initial
   const addressOf = addressOfRequests(current)
@@ -77,6 +78,7 @@ export async function buildFronts(parts: FrontParts) {
       contract: contracts[contract],
       handle: handler,
       observe: emit.request,
+      onRejected: audit.onRejected,
       ...(traces && { beginTrace: createTraceStarter(current, traces) }),
       recordStages,
       server: listener.fastify,

@@ -35,7 +35,7 @@ export async function buildOperations(parts: ConsoleParts, ports: ConsolePorts) 
     ready,
     degradations: () => degradationsOf(problems()),
     log,
-    onRejected: parts.audit.onRequest,
+    onRejected: parts.audit.onRejected,
     server: listener.fastify,
     ...(isMetricsOpen && { openParts: [scraped] }),
     errorPages,

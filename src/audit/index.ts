@@ -1,11 +1,11 @@
 /**
- * The audit: one record before a write or purge can act (intent) and one when its outcome is known. The stage wraps the
- * whole pipeline, so every request that changes something passes through it.
+ * The audit: one record before a write or purge can act (intent) and one when its outcome is known. The stage is around
+ * all others, so every request that changes something passes through it.
  */
 import { errorNumberOf, isOutcomeUnknown, isPartlyDone, isUnfinished } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { NodeCallEvent, RejectedRequestEvent } from '../core/events.ts'
-import type { EdgeRequest, EdgeWrite, Handler } from '../core/request.ts'
+import type { EdgeWrite, Stage } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import type { Trace } from '../core/trace.ts'
 import { traceAsync } from '../core/traced.ts'
@@ -37,14 +37,14 @@ export interface AuditState {
 }
 
 export interface Audit {
-  /** Wraps the pipeline. Reads pass through without a promise. */
-  readonly stage: (next: Handler) => Handler
+  /** The stage around writes and purges. The preview of a purge changes nothing, so it has no record. */
+  readonly stage: Stage<EdgeWrite>
   /** Runs a change that is no request of the pipeline, with a record before and after it. Rejects as the change does. */
   record<T>(described: AuditedRequest, change: () => Promise<T>): Promise<T>
   /** Listener: collects the nodes that a write was sent to. */
   onNodeCall(call: NodeCallEvent): void
-  /** Listener: records writes that were refused before they reached the stage. */
-  onRequest(request: RejectedRequestEvent): void
+  /** Records writes that were refused before they reached the stage; ignores other requests. */
+  onRejected(request: RejectedRequestEvent): void
   /** Rejects if the file cannot be opened. */
   open(): Promise<void>
   reopen(): Promise<void>
@@ -92,13 +92,14 @@ export function createAudit(options: AuditOptions): Audit {
     await recordOutcome(resultOfWork(value))
     return value
   }
-  const handleAudited = (next: Handler, request: EdgeWrite): Promise<EdgeResponse> =>
-    recordAround(describeRequest(request), () => next(request), resultOf, request.trace)
 
   return {
-    stage: (next) => (request) => (isAudited(request) ? handleAudited(next, request) : next(request)),
+    stage: (next) => (request) => {
+      if (request.endpoint.target.kind === 'edge' && request.query.preview === 'true') return next(request)
+      return recordAround(describeRequest(request), () => next(request), resultOf, request.trace)
+    },
     record: (described, work) => recordAround(described, work, () => DONE),
-    onRequest: recordRejections(recorder),
+    onRejected: recordRejections(recorder),
     onNodeCall: ({ requestId, node }) => void nodesOf.get(requestId)?.add(node),
     open: () => sink.open(),
     reopen: () => sink.reopen(),
@@ -174,12 +175,6 @@ function recordRejections({
       pending -= 1
     })
   }
-}
-
-/** Writes and purges are audited; the preview of a purge changes nothing. */
-function isAudited(request: EdgeRequest): request is EdgeWrite {
-  if (request.kind === 'read') return false
-  return request.endpoint.target.kind !== 'edge' || request.query.preview !== 'true'
 }
 
 interface Result {

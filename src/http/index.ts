@@ -25,7 +25,7 @@ import type { CreateContract, HttpContract, HttpSettings } from './contract.ts'
 import { toEdgeRead, toEdgeRequest, type Values } from './edge-request.ts'
 import { handleErrors, NO_STORE, sendError, undecodablePath } from './errors.ts'
 import { PreparedHits } from './prepared-hits.ts'
-import { type RequestEventListener, RequestLog, reportAtEnd } from './request-events.ts'
+import { RequestLog, type RequestObservers, reportAtEnd } from './request-events.ts'
 import { type AddressOf, type BeginTrace, RequestState } from './request-state.ts'
 import { type JsonSchema, routeUrl, validatorOf } from './validation.ts'
 
@@ -39,7 +39,7 @@ declare module 'fastify' {
   }
 }
 
-export interface HttpOptions {
+export interface HttpOptions extends RequestObservers {
   readonly contract: CreateContract
   /** Returns the settings in use. */
   readonly settings: () => HttpSettings
@@ -47,8 +47,6 @@ export interface HttpOptions {
   /** The options that put Fastify behind a listener. */
   readonly server: Pick<FastifyServerOptions, 'serverFactory' | 'clientErrorHandler'>
   readonly log: FastifyBaseLogger
-  /** Receives the event of each request when its response was sent or its client has disconnected. */
-  readonly observe?: RequestEventListener
   /** Absent: nothing is traced. */
   readonly beginTrace?: BeginTrace
   /** Absent: no stages are recorded. */
@@ -89,7 +87,7 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
     hits.answer(request, reply, (error) => {
       const { edge } = request
       edge.trace = options.recordStages?.(request.id, edge.trace) ?? edge.trace
-      reportAtEnd(request, reply, options.log, options.observe)
+      reportAtEnd(request, reply, options)
       addHeaders(reply, commonHeaders(request.id))
       done(error)
     }),
@@ -121,7 +119,7 @@ function createApp(options: HttpOptions, contract: HttpContract): FastifyInstanc
     // Fastify runs no hook for an error of the router.
     frameworkErrors: (error, request, reply) => {
       request.edge = new RequestState(options.clientAddress(request), undefined)
-      reportAtEnd(request, reply, options.log, options.observe)
+      reportAtEnd(request, reply, options)
       addHeaders(reply, commonHeaders(request.id))
       reply.header('cache-control', NO_STORE)
       sendError(request, reply, contract.errorOf(error, request), contract)

@@ -15,6 +15,13 @@ import type { AddressOf } from './request-state.ts'
 
 export type RequestEventListener = (event: RequestEvent) => void
 
+export interface RequestObservers {
+  /** Receives the event of each request when its response was sent or its client has disconnected. */
+  readonly observe?: RequestEventListener
+  /** Receives the event of each request that was rejected before it reached the pipeline. */
+  readonly onRejected?: RequestEventListener
+}
+
 const COMPLETED = 'request'
 const DISCONNECTED = 'request not answered: connection closed'
 
@@ -49,8 +56,7 @@ export class RequestLog extends LogController {
 export function reportAtEnd(
   request: FastifyRequest,
   reply: FastifyReply,
-  log: RequestLogger,
-  observe?: RequestEventListener,
+  { log, observe, onRejected }: RequestObservers & { readonly log: RequestLogger },
 ): void {
   const { raw } = reply
   let failure: Error | undefined
@@ -63,6 +69,7 @@ export function reportAtEnd(
     const event = eventOf(request, reply, failure === undefined ? message : undefined)
     if (failure !== undefined) log.warn({ ...logFields(event), error: failure.message }, 'request failed')
     observe?.(event)
+    if (event.rejectedWith !== undefined) onRejected?.(event)
     request.edge.endTrace(event)
   }
   // The client may have disconnected already, for example while its password was verified.

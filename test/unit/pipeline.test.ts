@@ -27,12 +27,12 @@ t.test('reads pass the cache, writes the invalidation, and operations of the edg
   const { steps, stage, handler } = noting()
   const operation = handler('operation')
   const operations = new Proxy({}, { get: () => operation }) as PipelineParts['operations']
-  const parts = { operations, forward: () => handler('forward') }
+  const parts = { audit: stage('audit'), operations, forward: () => handler('forward') }
   const handle = buildPipeline({ ...parts, invalidate: stage('invalidate'), readThrough: stage('readThrough') })
   await handle(edgeRequest('GET /agents'))
   await handle(edgeRequest('PUT /agents/restart'))
   await handle(edgeRequest('DELETE /cache'))
-  t.strictSame(steps, ['readThrough', 'forward', 'invalidate', 'forward', 'operation'])
+  t.strictSame(steps, ['readThrough', 'forward', 'audit', 'invalidate', 'forward', 'audit', 'operation'])
   const uncached = buildPipeline(parts)
   t.equal(bodyOf(await uncached(edgeRequest('GET /agents'))).data, 'forward', 'without a cache the node is called')
 })
@@ -41,6 +41,7 @@ t.test('a refused write takes no lock and fences nothing; reads and operations o
   const { steps, stage, handler } = noting()
   const operation = handler('operation')
   const handle = buildPipeline({
+    audit: (next) => next,
     operations: new Proxy({}, { get: () => operation }) as PipelineParts['operations'],
     forward: () => handler('forward'),
     invalidate: stage('invalidate'),
@@ -58,6 +59,7 @@ t.test('a refused write takes no lock and fences nothing; reads and operations o
 t.test('a hit stays synchronous through the whole pipeline', async (t) => {
   const hit = success('hit')
   const handle = buildPipeline({
+    audit: (next) => next,
     operations: {} as PipelineParts['operations'],
     readThrough: () => () => hit,
     forward: () => async () => success('node'),
@@ -68,6 +70,7 @@ t.test('a hit stays synchronous through the whole pipeline', async (t) => {
 t.test('the target of the record decides between one node, the owner and several nodes', async (t) => {
   const { steps, stage, handler } = noting()
   const handle = buildPipeline({
+    audit: (next) => next,
     operations: {} as PipelineParts['operations'],
     readThrough: stage('readThrough'),
     invalidate: stage('invalidate'),

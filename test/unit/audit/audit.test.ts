@@ -245,7 +245,7 @@ t.test('if the disk fails, writes are refused or, with onFailure log, the failur
     onFailure: () => 'log',
     log,
   })
-  for (let at = 0; at < 1100; at += 1) hanging.onRequest(refused)
+  for (let at = 0; at < 1100; at += 1) hanging.onRejected(refused)
   t.equal(hanging.state().failures, 100, 'pending records are bounded while the disk hangs')
 })
 

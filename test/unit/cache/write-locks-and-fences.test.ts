@@ -21,6 +21,7 @@ function pipeline(timeout = 60_000) {
     return success({ id: `${call}`.padStart(3, '0') })
   }
   const handle = buildPipeline({
+    audit: (next) => next,
     operations: {} as PipelineParts['operations'],
     readThrough: cache.readThrough,
     invalidate: cache.invalidate,
