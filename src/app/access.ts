@@ -26,7 +26,7 @@ const MAX_CONCURRENT_LOGINS = 64
  * users file, the keys or the roles are invalid.
  */
 export async function buildAccess(
-  { settings: { initial, current, onReload }, shared, emit, log }: Base,
+  { settings: { initial, derive, onReload }, shared, emit, log }: Base,
   cluster: Cluster,
   onManagerLogin: (name: string) => Promise<void>,
 ): Promise<Access> {
@@ -36,7 +36,11 @@ export async function buildAccess(
     users:
       nodes.credentials.mode === 'passthrough'
         ? {
-            verify: verifyWithManager(cluster, () => current().cluster.limits.timeout, onManagerLogin),
+            verify: verifyWithManager(
+              cluster,
+              derive((config) => config.cluster.limits.timeout),
+              onManagerLogin,
+            ),
             role: access.passthroughRole,
             ...(rulesOfSetting(nodes.layout).hasTokens && { concurrentChecks: MAX_CONCURRENT_LOGINS }),
           }
@@ -46,14 +50,14 @@ export async function buildAccess(
     knownPermissions: permissions,
     tokens: {
       // The configuration is in milliseconds, tokens are in seconds.
-      lifetime: () => current().access.tokens.lifetime / SECOND_MS,
+      lifetime: derive((config) => config.access.tokens.lifetime / SECOND_MS),
       ...(access.tokens.keys !== undefined && { keys: access.tokens.keys }),
       issuer: identity.issuer,
       audience: identity.audience,
       issuers: issuersOf(initial),
     },
-    sessions: { lifetime: () => current().operations.signIn.lifetime, signIn: () => signInClaims(current()) },
-    limits: limitsOf(current),
+    sessions: { lifetime: derive((config) => config.operations.signIn.lifetime), signIn: derive(signInClaims) },
+    limits: limitsOf(derive),
     ...(shared && { counters: shared.counters, revocations: shared.revocations }),
     onFailedLogin: emit.failedLogin,
     log: toLog(log),

@@ -13,7 +13,7 @@ import { systemClock } from '../core/timing.ts'
 import { headerText } from '../core/values.ts'
 import { createRequestCounts } from '../http/rate-limit.ts'
 import { methodLabel, requestLog } from '../http/request-events.ts'
-import { type BeginTrace, fromTrusted, type ProxySettings } from '../http/request-state.ts'
+import { type BeginTrace, peerOf, rangeCheck } from '../http/request-state.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
 import { RedisReplica } from '../redis/replica.ts'
 import { SharedCounters } from '../redis/shared-counters.ts'
@@ -98,21 +98,21 @@ export function createSharedAccess({
  * Rejects if the file of headers cannot be read. Resolves to `undefined` without a collector; the modules of traces are
  * not loaded then.
  */
-async function buildTraces({ initial, current }: ReloadableConfig, log: Logger): Promise<Traces | undefined> {
+async function buildTraces({ initial, derive }: ReloadableConfig, log: Logger): Promise<Traces | undefined> {
   const { endpoint, headersFile } = initial.traces
   if (endpoint === undefined) return undefined
   const headers =
     headersFile === undefined ? {} : parseHeaders('traces', await readFile(headersFile, 'utf8'), headersFile)
   const { createTraces } = await import('../telemetry/traces/index.ts')
-  return createTraces({ url: endpoint, headers, sampling: () => current().traces, version, log })
+  return createTraces({ url: endpoint, headers, sampling: derive((config) => config.traces), version, log })
 }
 
 /** `traceparent` is used only from trusted proxies: any other client could have all its requests traced. */
-export function createTraceStarter(settings: ProxySettings, traces: Traces): BeginTrace {
-  const isTrusted = fromTrusted(settings)
+export function createTraceStarter(derive: ReloadableConfig['derive'], traces: Traces): BeginTrace {
+  const isTrusted = derive(({ listen }) => rangeCheck(listen.trustedProxies))
   return ({ id, raw }) => {
     const { traceparent, tracestate } = raw.headers
-    const isUsed = traceparent !== undefined && isTrusted({ raw })
+    const isUsed = traceparent !== undefined && isTrusted()(peerOf(raw.socket))
     return traces.begin({
       id,
       method: methodLabel(raw.method),
@@ -130,21 +130,21 @@ function parseHeaders(section: string, text: string, file: string): Readonly<Rec
   return parsed.headers
 }
 
-export function buildWebhook({ current }: ReloadableConfig, log: Logger): Webhook {
+export function buildWebhook({ derive }: ReloadableConfig, log: Logger): Webhook {
   const section = 'operations.webhook'
   const parse = (text: string, file: string) => parseHeaders(section, text, file)
-  return createWebhook({ target: () => current().operations.webhook, parseHeaders: parse, log })
+  return createWebhook({ target: derive((config) => config.operations.webhook), parseHeaders: parse, log })
 }
 
 /** Creates the audit with its file, or with the log if `audit.file` is not set. `flush`: writes the buffered log lines. */
-function buildAudit({ initial, current, onReload }: ReloadableConfig, log: Logger, flush: () => void): Audit {
+function buildAudit({ initial, derive, onReload }: ReloadableConfig, log: Logger, flush: () => void): Audit {
   const { file } = initial.audit
   const replica = replicaNameOf(initial)
-  const onFailure = () => current().audit.onFailure
+  const onFailure = derive((config) => config.audit.onFailure)
   if (file !== undefined) {
     const onRotationFailure = ({ message }: Error) => log.warn({ fault: message }, 'audit file not rotated')
     const onUnlocked = (reason: string) => log.warn({ file, reason }, 'audit file not locked')
-    const writing = () => current().audit
+    const writing = derive((config) => config.audit)
     const sink = createAuditFile({ file, replica, writing, onRotationFailure, onUnlocked })
     return createAudit({ sink, onFailure, log })
   }

@@ -12,7 +12,6 @@ import type { CacheStore } from '../cache/stores/contract.ts'
 import { createMemoryStore } from '../cache/stores/memory-store.ts'
 import { createRedisStore } from '../cache/stores/redis-store.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
-import type { Config } from '../config/schema.ts'
 import type { CacheStoreState } from '../core/cache-index.ts'
 import type { Caller, EdgeRead } from '../core/request.ts'
 import type { CacheIndex } from '../core/response.ts'
@@ -54,39 +53,33 @@ export async function buildCache(
   resolveUrl: (url: string, caller: Caller) => Promise<EdgeRead>,
 ): Promise<BuiltCache> {
   const { settings, cluster, replica, encryptionKey, emit } = parts
-  const { initial, current } = settings
-  const { enabled, endpoints, trial } = initial.cache
-  checkEndpoints(Object.keys(endpoints))
+  const { initial, derive } = settings
+  const { enabled, trial } = initial.cache
+  derive((config) => checkEndpoints(Object.keys(config.cache.endpoints)))
   if (!enabled && replica === undefined) return { ports: disabledCache, close: async () => {} }
   // Before the replica starts.
   const calls = replica && createReplicaCalls(replica)
   const store = await createStore(parts)
-  const keySettingsOf = ({ access, cluster: { credentials, layout } }: Config): KeySettings => ({
-    secret: encryptionKey ?? DEFAULT_KEY_SECRET,
-    policy: digestOf(access.customRoles),
-    perUser: credentials.mode === 'passthrough' && rulesOfSetting(layout).hasRights,
-  })
-  let key = keySettingsOf(initial)
-  settings.onReload((next) => {
-    checkEndpoints(Object.keys(next.cache.endpoints))
-    const nextKey = keySettingsOf(next)
-    return () => {
-      key = nextKey
-    }
-  })
+  const key = derive(
+    ({ access, cluster: { credentials, layout } }): KeySettings => ({
+      secret: encryptionKey ?? DEFAULT_KEY_SECRET,
+      policy: digestOf(access.customRoles),
+      perUser: credentials.mode === 'passthrough' && rulesOfSetting(layout).hasRights,
+    }),
+  )
   const lifetimesOf = readLifetimes(settings)
   const stages = createCache({
     store,
-    key: () => key,
+    key,
     lifetimesOf,
     nodes: cluster.view.nodes,
-    limits: () => current().cluster.limits,
+    limits: derive((config) => config.cluster.limits),
     nodeReads: () => kindOf(cluster.view).reads,
     ...createNodeQuestions(cluster.view, kindOf),
-    replicationLag: () => current().cache.replicationLag,
+    replicationLag: derive((config) => config.cache.replicationLag),
     onEvent: emit.cache,
-    divergenceCheck: () => current().cache.divergenceCheck,
-    snapshots: () => current().cache.snapshots,
+    divergenceCheck: derive((config) => config.cache.divergenceCheck),
+    snapshots: derive((config) => config.cache.snapshots),
     trial,
   })
   const close = () => store.close()
@@ -99,7 +92,7 @@ export async function buildCache(
   const ports: CacheOperationsPorts = {
     index: store,
     scopesOf: stages.scopesOf,
-    defaultDuration: () => current().cache.defaultTtl,
+    defaultDuration: derive((config) => config.cache.defaultTtl),
     lifetimesOf,
     enabled: true,
     sharedThroughRedis: replica !== undefined,
@@ -117,28 +110,28 @@ export async function buildCache(
   const recheckPace = createRecheckPace({
     recheck: () => initial.access.tokens.recheck,
     recheckMax: () => initial.access.tokens.recheckMax,
-    perMinute: () => current().cluster.limits.perMinute ?? layoutRules.newer.perMinute,
+    perMinute: derive((config) => config.cluster.limits.perMinute ?? layoutRules.newer.perMinute),
     replicas: () => replica?.heartbeat.replicas ?? 1,
   })
-  const acceptedTokens = new AcceptedTokens({ store, secret: () => key.secret, pace: recheckPace })
+  const acceptedTokens = new AcceptedTokens({ store, secret: () => key().secret, pace: recheckPace })
   const coherence = calls && createCoherenceCheck({ calls, store, name: replicaNameOf(initial) })
   const { acquireFetchLock, state } = store
   return { stages, ports, coherence, acquireFetchLock, acceptedTokens, recheckPace, state, close }
 }
 
 async function createStore({
-  settings: { initial, current },
+  settings: { initial, derive },
   replica,
   encryptionKey,
   onStoreEvent,
 }: Base): Promise<Store> {
-  const localBytes = () => current().cache.localBytes
+  const localBytes = derive((config) => config.cache.localBytes)
   if (replica === undefined) return createMemoryStore({ bytes: localBytes })
   return createRedisStore({
     replica,
     localBytes: initial.cache.enabled ? localBytes : () => 0,
     ...(encryptionKey && { encryptionKey }),
-    writesWithoutRedis: () => current().cache.writesWithoutRedis,
+    writesWithoutRedis: derive((config) => config.cache.writesWithoutRedis),
     onEvent: onStoreEvent,
   })
 }

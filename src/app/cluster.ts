@@ -16,7 +16,7 @@ import { toLog } from './log.ts'
 
 /** Rejects if a certificate cannot be read. */
 export async function buildCluster(
-  { initial, current, onReload }: ReloadableConfig,
+  { initial, derive, onReload }: ReloadableConfig,
   log: Logger,
   ports: Partial<Omit<ClusterOptions, keyof ClusterChanges | 'layout' | 'limits' | 'log'>> = {},
 ): Promise<Cluster> {
@@ -24,7 +24,7 @@ export async function buildCluster(
   const built = createCluster({
     ...used,
     layout: initial.cluster.layout,
-    limits: () => current().cluster.limits,
+    limits: derive((config) => config.cluster.limits),
     log: toLog(log),
     ...ports,
   })

@@ -16,7 +16,7 @@ import { createHttp, type Http, type ResolveUrl } from '../http/index.ts'
 import { newerContract } from '../http/newer/contract.ts'
 import { problemForm } from '../http/newer/problem.ts'
 import { rejectionReporter } from '../http/request-events.ts'
-import { addressOfRequests } from '../http/request-state.ts'
+import { addressOfRequests, clientAddress } from '../http/request-state.ts'
 import { createListener, type Listener } from '../listener/listener.ts'
 import type { Cluster } from '../upstream/index.ts'
 import type { KindOf } from '../upstream/kinds.ts'
@@ -50,12 +50,12 @@ interface FrontSettings {
 export async function buildFronts(parts: FrontParts) {
   const { settings, access, audit, cluster, shared, log, emit, traces, recordStages, kindOf, handler, acceptedTokens } =
     parts
-  const { initial, current } = settings
+  const { initial, current, derive } = settings
   const { listen } = initial
-  const addressOf = addressOfRequests(current)
+  const addressOf = addressOfRequests(derive(({ listen }) => clientAddress(listen.trustedProxies)))
   const onReject = rejectionReporter(addressOf, emit.request)
   const usesManagerUsers = initial.cluster.credentials.mode === 'passthrough'
-  const timeout = () => current().cluster.limits.timeout
+  const timeout = derive((config) => config.cluster.limits.timeout)
   const accessOf: Readonly<Record<Contract, typeof access>> = {
     classic: access,
     newer: usesManagerUsers
@@ -79,7 +79,7 @@ export async function buildFronts(parts: FrontParts) {
       handle: handler,
       observe: emit.request,
       onRejected: audit.onRejected,
-      ...(traces && { beginTrace: createTraceStarter(current, traces) }),
+      ...(traces && { beginTrace: createTraceStarter(derive, traces) }),
       recordStages,
       server: listener.fastify,
       log,

@@ -29,17 +29,17 @@ interface NodeStageParts {
 
 /** Builds the stages that call nodes. */
 export function buildNodeStages(
-  { settings: { current }, cluster, log, emit }: Base & { readonly cluster: Cluster },
+  { settings: { initial, derive }, cluster, log, emit }: Base & { readonly cluster: Cluster },
   kindOf: KindOf,
   { acquireFetchLock, share }: NodeStageParts,
 ): Pick<PipelineParts, 'forward' | 'refuseWrites' | 'writeLock' | 'multiNode'> {
   const { view, call } = cluster
-  const limits = () => current().cluster.limits
+  const limits = derive((config) => config.cluster.limits)
   const isDistributing = createDistributionCheck({ call, view, log: toLog(log) })
   const onResponse = onResponseTo(cluster)
   return {
     forward: (read) => {
-      const { guards } = current().cluster
+      const { guards } = initial.cluster
       return forward({ call, view, kindOf, limits, guards, onResponse, ...(share && { share: share(read) }) })
     },
     refuseWrites: refuseWritesInMixture(view),
@@ -53,10 +53,10 @@ export function buildNodeStages(
         read,
         view,
         endpoints: { agents: findRead('/agents'), members: findRead('/agents/groups/:group_id') },
-        lifetimes: () => {
-          const { ttl, defaultTtl, staleIfError } = current().cache
-          return { ttl: ttl.agents ?? defaultTtl, staleIfError }
-        },
+        lifetimes: derive(({ cache: { ttl, defaultTtl, staleIfError } }) => ({
+          ttl: ttl.agents ?? defaultTtl,
+          staleIfError,
+        })),
       })
       const endpoints = {
         restart: restartOfAgents(),

@@ -12,7 +12,7 @@ import type { Config } from '../config/schema.ts'
 import type { Caller } from '../core/request.ts'
 import { createAuthenticator, type OperatorAuthenticator } from '../http/admit.ts'
 import type { CountRequest } from '../http/rate-limit.ts'
-import { addressOfRequests } from '../http/request-state.ts'
+import { addressOfRequests, clientAddress } from '../http/request-state.ts'
 import { toLog } from './log.ts'
 
 interface SignInParts {
@@ -41,7 +41,7 @@ export function buildSignIn(settings: ReloadableConfig, { access, log, count }: 
         return caller
       }
     },
-    clientAddress: addressOfRequests(settings.current),
+    clientAddress: addressOfRequests(settings.derive(({ listen }) => clientAddress(listen.trustedProxies))),
   }
   const errorPages = createErrorPages({ sessions, rolesOf: access.rolesOf })
   return { signIn, errorPages, sessions }

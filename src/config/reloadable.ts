@@ -1,7 +1,7 @@
 /**
  * The configuration of a running edge. A configuration never changes: a reload makes the next one, which replaces the
- * current one at once. So an option of a part that a reload may change is a function, which the part calls at each use. A
- * part that derives something from a setting registers with `onReload`.
+ * current one at once. So an option of a part that a reload may change is a function, which the part calls at each use:
+ * `current` for all settings, or what `derive` returns for some of them.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { isObject } from '../core/values.ts'
@@ -27,6 +27,11 @@ export interface ReloadableConfig {
   readonly initial: Config
   /** Returns the settings in use, all of one configuration. */
   current(): Config
+  /**
+   * Returns a function that returns what `make` made of the settings in use. Called again only at a reload, `make` may
+   * throw an `Error` for the operator.
+   */
+  derive<T>(make: (config: Config) => T): () => T
   /** Parts are prepared in the order of their registration. */
   onReload(prepare: PrepareReload): void
   /** Puts a configuration to use: all of it that needs no restart, or nothing. Rejects with what a part cannot use. */
@@ -40,6 +45,16 @@ export function createReloadableConfig(config: Config): ReloadableConfig {
   return {
     initial,
     current: () => current,
+    derive: (make) => {
+      let made = make(current)
+      prepares.push((next) => {
+        const replacement = make(next)
+        return () => {
+          made = replacement
+        }
+      })
+      return () => made
+    },
     onReload: (prepare) => void prepares.push(prepare),
     apply: async (loaded) => {
       const next = deepFreeze(takeReloaded(schema, current, loaded)) as Config

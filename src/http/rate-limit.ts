@@ -39,20 +39,20 @@ const SECOND_MS = 1000
 
 type LimitSettings = Readonly<Record<'failedLogins' | 'hitsPerSecond' | 'requestsPerSecond', number>>
 
-/** Returns the limits of callers and addresses. `settings` returns those in use. */
-export function limitsOf(
-  settings: () => { readonly access: { readonly limits: LimitSettings } },
-): AccessOptions['limits'] {
-  const perSecond = (max: () => number): RateLimit => ({ windowMs: SECOND_MS, max })
+type DeriveLimit = (make: (config: { readonly access: { readonly limits: LimitSettings } }) => number) => () => number
+
+/** Returns the limits of callers and addresses. `derive` returns a function that returns a limit of the settings in use. */
+export function limitsOf(derive: DeriveLimit): AccessOptions['limits'] {
+  const perSecond = (maxOf: (limits: LimitSettings) => number): RateLimit => ({
+    windowMs: SECOND_MS,
+    max: derive(({ access: { limits } }) => maxOf(limits)),
+  })
   return {
-    failedLogins: () => settings().access.limits.failedLogins,
+    failedLogins: derive(({ access: { limits } }) => limits.failedLogins),
     // A request that costs counts as well, so this limit is never below the other one.
-    hitsPerCaller: perSecond(() => {
-      const { hitsPerSecond, requestsPerSecond } = settings().access.limits
-      return Math.max(hitsPerSecond, requestsPerSecond)
-    }),
-    perCaller: perSecond(() => settings().access.limits.requestsPerSecond),
-    perAddress: perSecond(() => settings().access.limits.requestsPerSecond * CALLERS_PER_ADDRESS),
+    hitsPerCaller: perSecond(({ hitsPerSecond, requestsPerSecond }) => Math.max(hitsPerSecond, requestsPerSecond)),
+    perCaller: perSecond(({ requestsPerSecond }) => requestsPerSecond),
+    perAddress: perSecond(({ requestsPerSecond }) => requestsPerSecond * CALLERS_PER_ADDRESS),
   }
 }
 

@@ -101,40 +101,21 @@ interface AddressedRequest {
 /** Returns the address of the client of a request. */
 export type AddressOf = (request: AddressedRequest) => string
 
-/** Returns the settings with the ranges of trusted proxies: another array if these have changed. */
-export type ProxySettings = () => { readonly listen: { readonly trustedProxies: readonly string[] } }
-
-/** As `clientAddress`, for requests. */
-export function addressOfRequests(settings: ProxySettings): AddressOf {
-  const addressOf = derive(settings, clientAddress)
+/** As `clientAddress`, for requests. `addressOf` returns the function for the settings in use. */
+export function addressOfRequests(addressOf: () => ClientAddress): AddressOf {
   return ({ raw }) => addressOf()(raw.socket.remoteAddress ?? '', headerText(raw.headers['x-forwarded-for']))
 }
 
-/** Returns a check whether a request was sent by a proxy in one of the trusted ranges. */
-export function fromTrusted(settings: ProxySettings): (request: AddressedRequest) => boolean {
-  const isTrusted = derive(settings, rangeCheck)
-  return ({ raw }) => isTrusted()(normalizeAddress(raw.socket.remoteAddress ?? '') ?? '')
-}
-
-/** Returns a function that returns what `make` made of the current ranges; made again only if the ranges have changed. */
-function derive<T>(settings: ProxySettings, make: (ranges: readonly string[]) => T): () => T {
-  let ranges = settings().listen.trustedProxies
-  let made = make(ranges)
-  return () => {
-    const current = settings().listen.trustedProxies
-    if (current !== ranges) {
-      ranges = current
-      made = make(ranges)
-    }
-    return made
-  }
+/** Returns the address of the other end of a connection in canonical form. */
+export function peerOf({ remoteAddress = '' }: { readonly remoteAddress?: string | undefined }): string {
+  return normalizeAddress(remoteAddress) ?? ''
 }
 
 /**
  * Returns a check whether an address is in one of the ranges. Each family has its own list: a range such as `::/64`
  * also contains every IPv4 address in its mapped form, and one BlockList would match it (CVE-2026-92395).
  */
-function rangeCheck(ranges: readonly string[]): (address: string) => boolean {
+export function rangeCheck(ranges: readonly string[]): (address: string) => boolean {
   const lists = { ipv4: new BlockList(), ipv6: new BlockList() }
   for (const range of ranges) {
     const parsed = parseAddressRange(range)
