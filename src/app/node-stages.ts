@@ -1,7 +1,7 @@
 /** Builds the stages of the pipeline that call nodes. */
 import type { ShareReads } from '../cache/shared-reads.ts'
 import type { CacheStore } from '../cache/stores/contract.ts'
-import { createWriteLocks, writeLockStage } from '../cache/write-lock.ts'
+import { createWriteLocks, writeLockStage } from '../cache/writes.ts'
 import type { ReadEndpoint, WriteEndpoint } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { EdgeRead, Handler } from '../core/request.ts'

@@ -12,7 +12,7 @@ import {
   type StoredResponse,
 } from '../core/response.ts'
 import { type TimeLimits, withTimeout } from '../core/timing.ts'
-import type { ReplicationLag } from './invalidate.ts'
+import type { ReplicationLag } from './writes.ts'
 import type { CacheTarget, ResolveTarget } from './key.ts'
 import { type FreshnessLifetimes, type LifetimesOf, staleTimesOf } from './policy.ts'
 import type { CacheStore } from './stores/contract.ts'

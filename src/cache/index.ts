@@ -2,7 +2,7 @@
 import type { Caller, EdgeRead } from '../core/request.ts'
 import { systemClock } from '../core/timing.ts'
 import type { CachePorts } from './call-nodes.ts'
-import { createReplicationLag, invalidate } from './invalidate.ts'
+import { createReplicationLag, invalidate } from './writes.ts'
 import { createTargetResolver, scopesOf, type TargetOptions } from './key.ts'
 import { type ReadThroughPorts, readThrough } from './read-through.ts'
 import { MIN_HITS, type RefreshAheadOptions } from './refresh-ahead.ts'
@@ -43,7 +43,6 @@ export function createCache(options: CacheOptions) {
   const { store, nodes, limits, lifetimesOf, hasIdleCapacity, divergenceCheck } = options
   const { clock = systemClock.elapsed, onEvent = () => {}, nodeReads = () => CLASSIC_READS } = options
   const replicationLag = createReplicationLag({ period: options.replicationLag ?? (() => REPLICATION_LAG_MS), clock })
-  const master = () => nodes()[0]?.name ?? ''
   const resolveTarget = createTargetResolver(options)
   const { snapshots } = options
   const maxBytes = () => snapshots?.().localBytes ?? 0
@@ -74,6 +73,6 @@ export function createCache(options: CacheOptions) {
     snapshotTargetOf: (request: EdgeRead) =>
       snapshots ? derivableOf({ snapshots, resolveTarget }, request)?.target : undefined,
     readThrough: options.trial ? trial({ store, resolveTarget, onEvent }, cacheStage) : cacheStage,
-    invalidate: invalidate({ store, replicationLag, master, onEvent, limits, clock }),
+    invalidate: invalidate({ store, replicationLag, nodes, onEvent, limits, clock }),
   }
 }

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
-import { invalidate } from '../../../src/cache/invalidate.ts'
 import { createMemoryStore } from '../../../src/cache/stores/memory-store.ts'
+import { invalidate } from '../../../src/cache/writes.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import { type EdgeRead, type EdgeWrite, fieldsOf, type Handler, nodeOf } from '../../../src/core/request.ts'
 import { createAgentOwners } from '../../../src/join/agent-owners.ts'
@@ -71,7 +71,7 @@ function cluster(agents: readonly FatedAgent[]) {
   const stage = invalidate({
     store: createMemoryStore({ bytes: () => 1 << 20 }),
     replicationLag: { noteWrite: () => {}, stateOf: () => 'current' as const },
-    master: () => 'm',
+    nodes: () => [{ name: 'm' }],
     onEvent: () => {},
     limits: () => ({ timeout: 20_000, slowTimeout: 20_000 }),
     clock: () => performance.now(),

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
-import { createWriteLocks } from '../../../../src/cache/write-lock.ts'
+import { createWriteLocks } from '../../../../src/cache/writes.ts'
 import { startRedis } from '../../../support/redis.ts'
 import { openRedisStore } from '../../../support/redis-store.ts'
 

@@ -1,25 +1,27 @@
 /**
- * The stage around writes: fences the tags that the write touches, sends the write to the nodes, invalidates these tags
- * and those that the response names, and returns the response only then. If the outcome of a write is unknown, its
- * fence stays for the time of its lease.
+ * The stages around writes. `invalidate` fences the tags that a write touches, sends the write to the nodes, invalidates
+ * these tags and those that the response names, and returns the response only then. If the outcome of a write is unknown,
+ * its fence stays for the time of its lease. `writeLockStage` lets some writes follow each other.
  */
+import { createHash } from 'node:crypto'
 import type { Tag } from '../catalogue/endpoint.ts'
 import { dataOf, errorNumberOf, isOutcomeUnknown, isPartlyDone, isUnfinished } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { CacheEvent } from '../core/events.ts'
 import type { CopyState, EdgeWrite, Handler, Stage } from '../core/request.ts'
-import type { EdgeResponse, Lookup } from '../core/response.ts'
-import { type TimeLimits, timeLimitOf } from '../core/timing.ts'
-import { type InvalidatedTags, invalidatedTags } from './policy.ts'
+import type { EdgeResponse, Lookup, TagEpochs } from '../core/response.ts'
+import { Semaphore } from '../core/semaphore.ts'
+import { type TimeLimits, timeLimitOf, withTimeout } from '../core/timing.ts'
+import { type InvalidatedTags, invalidatedTags, lockNameOf } from './policy.ts'
 import { type CacheStore, STORE_WAIT_MS, type WriteFence } from './stores/contract.ts'
 
 export interface InvalidatePorts {
   readonly store: CacheStore
   readonly replicationLag: ReplicationLag
-  /** Returns the name of the master node. */
-  readonly master: () => string
+  /** Returns all nodes, master first. */
+  readonly nodes: () => readonly { readonly name: string }[]
   readonly onEvent: (event: CacheEvent) => void
-  /** The time limits of a call to the nodes. The store gets as much time before the call. */
+  /** Limits the time of a call to the nodes. The store gets as much time before the call. */
   readonly limits: () => TimeLimits
   /** Milliseconds, monotonic. */
   readonly clock: () => number
@@ -27,7 +29,7 @@ export interface InvalidatePorts {
 
 const NOT_CONFIRMED =
   '. Do not repeat it blindly. Its data are read from the manager until the write fence is lifted, or its lease ends'
-/** Seconds after which the store may be reachable again. */
+/** Seconds after which the store may be reachable again, or another write has ended. */
 const RETRY_AFTER_S = '5'
 
 /**
@@ -40,9 +42,12 @@ export function invalidate(ports: InvalidatePorts): Stage<EdgeWrite> {
     // A write that was sent is completed even if the client disconnects.
     const detached = { ...request, client: new AbortController() }
     if (endpoint.invalidates.length === 0) return next(detached)
-    const tags = invalidatedTags(endpoint, request, ports.master())
-    const deadline = ports.clock() + timeLimitOf(request, ports.limits())
-    const fence = await raiseFence(ports, tags, deadline - ports.clock())
+    const tags = invalidatedTags(endpoint, request, ports.nodes()[0]?.name ?? '')
+    const limit = timeLimitOf(request, ports.limits())
+    const deadline = ports.clock() + limit
+    const fence = await ports.store.fence(tags.fromRequest, limit)
+    if (fence.state === 'refused') throw new EdgeError(930, '', { headers: { 'retry-after': RETRY_AFTER_S } })
+    ports.replicationLag.noteWrite(tags.fromRequest)
     if (client.signal.aborted) {
       void fence.lift([])
       throw client.signal.reason
@@ -50,17 +55,6 @@ export function invalidate(ports: InvalidatePorts): Stage<EdgeWrite> {
     const lift = (more: readonly Tag[]) => fence.lift(more, Math.max(STORE_WAIT_MS, deadline - ports.clock()))
     return sendFenced(ports, next, detached, { ...fence, lift }, tags)
   }
-}
-
-async function raiseFence(
-  { store, replicationLag }: InvalidatePorts,
-  tags: InvalidatedTags,
-  ms: number,
-): Promise<WriteFence> {
-  const fence = await store.fence(tags.fromRequest, ms)
-  if (fence.state === 'refused') throw new EdgeError(930, '', { headers: { 'retry-after': RETRY_AFTER_S } })
-  replicationLag.noteWrite(tags.fromRequest)
-  return fence
 }
 
 async function sendFenced(
@@ -172,4 +166,91 @@ export function createReplicationLag({ period, clock }: { period: () => number; 
 
 function isReplicated(tag: Tag): boolean {
   return REPLICATED_TAGS.has(tag) || tag.startsWith(REPLICATED_FAMILY)
+}
+
+export interface WriteLockPorts {
+  readonly locks: WriteLocks
+  /** Returns the name of the master node. */
+  readonly master: () => string
+  /** Milliseconds that a write waits for the lock at most. */
+  readonly timeoutOf: (request: EdgeWrite) => number
+}
+
+/**
+ * One write at a time for a name, over all replicas: registrations of agents, and uploads to one path. Within the
+ * process writes queue for the name. The first in the queue takes a lock in the shared store, whose lease ends if the
+ * replica dies. While Redis is unreachable, each replica has its own locks. Throws 934 if the lock was not free in time;
+ * nothing was sent then.
+ */
+export function writeLockStage({ locks, master, timeoutOf }: WriteLockPorts): Stage<EdgeWrite> {
+  return (next) => async (request) => {
+    const { endpoint, client } = request
+    if (endpoint.writeLock === undefined) return next(request)
+    const name = lockNameOf(endpoint.writeLock, request, master())
+    const lock = await locks.acquire(name, timeoutOf(request), client.signal)
+    if (lock === undefined) throw new EdgeError(934, '', { headers: { 'retry-after': RETRY_AFTER_S } })
+    try {
+      return await next(request)
+    } finally {
+      // The response does not wait for the store.
+      void lock.release()
+    }
+  }
+}
+
+/** Milliseconds after which the lock of a replica that died or hangs is free again. */
+const LEASE_MS = 10_000
+/** A write lock is a fetch lock whose epochs never change. Replicas of all releases share this name of the lock. */
+const LOCK_EPOCHS: TagEpochs = { generation: 'turn', epochs: [], fenced: false }
+const LOCK_PREFIX = 'turn:'
+
+export type WriteLocks = ReturnType<typeof createWriteLocks>
+
+/** `acquireShared`: the locks of the store that replicas share; absent: locks of this process only. */
+export function createWriteLocks(acquireShared?: CacheStore['acquireFetchLock'], leaseMs = LEASE_MS) {
+  const queues = new Map<string, Semaphore>()
+  return {
+    /** Resolves with the lock, or with `undefined` after `timeout` milliseconds. Rejects if the signal is aborted. */
+    acquire: async (name: string, timeout: number, signal: AbortSignal) => {
+      const deadline = performance.now() + timeout
+      const queue = queues.get(name) ?? new Semaphore(() => 1)
+      queues.set(name, queue)
+      const turn = queue.take()
+      const leave = (): undefined => {
+        if (turn === undefined) queue.release()
+        else turn.leave()
+        if (queue.isFree) queues.delete(name)
+      }
+      try {
+        if (turn !== undefined && !(await settlesInTime(turn.taken, deadline, signal))) return leave()
+        const release = await acquireInStore(name, deadline, signal)
+        if (release === undefined) return leave()
+        return {
+          release: async () => {
+            await release()
+            leave()
+          },
+        }
+      } catch (fault) {
+        leave()
+        throw fault
+      }
+    },
+  }
+
+  async function acquireInStore(name: string, deadline: number, signal: AbortSignal) {
+    if (acquireShared === undefined) return async () => {}
+    // Names contain paths, but keys of the store are plain text.
+    const key = LOCK_PREFIX + createHash('sha256').update(name).digest('base64url')
+    for (;;) {
+      const lock = await acquireShared(key, LOCK_EPOCHS, leaseMs)
+      if (lock.held) return lock.release
+      if (!(await settlesInTime(lock.settled, deadline, signal))) return undefined
+    }
+  }
+}
+
+function settlesInTime(settled: Promise<unknown>, deadline: number, signal: AbortSignal): Promise<boolean> {
+  const inTime = settled.then(() => true)
+  return withTimeout(inTime, Math.max(0, deadline - performance.now()), false, signal)
 }
