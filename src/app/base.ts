@@ -3,7 +3,6 @@ import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { TLSSocket } from 'node:tls'
 import type { Logger } from 'pino'
-import { countDivergence } from '../admin/console/divergence-estimate.ts'
 import { createAuditFile } from '../audit/file.ts'
 import { type Audit, createAudit, createAuditLog } from '../audit/index.ts'
 import { parseHeaderLines } from '../config/named-files.ts'
@@ -38,7 +37,6 @@ export async function buildBase(settings: ReloadableConfig, { log, logTo, setEar
   const { emit } = events
   setEarlierLines(events.requests.drain)
   events.on({ request: requestLog({ log, logTo }) })
-  const divergence = countDivergence(events)
   const audit = buildAudit(settings, log, flush)
   events.on({ nodeCall: audit.onNodeCall })
   if (config.cache.trial) events.on({ cache: createTrialLog(log) })
@@ -65,7 +63,6 @@ export async function buildBase(settings: ReloadableConfig, { log, logTo, setEar
     log,
     events,
     emit,
-    divergence,
     audit,
     traces,
     storeStatus,

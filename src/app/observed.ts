@@ -67,7 +67,7 @@ export function observeTraffic(base: Base, cluster: Cluster, later: LaterParts) 
   })
   const limit = () => settings.current().access.limits.requestsPerSecond
   const costs = new ConsoleCosts(events.requests, callers, limit)
-  return { counts, monitors, history, webhook, incidents, costs, advice: buildAdvice(base, callers) }
+  return { counts, monitors, history, webhook, incidents, costs, ...buildAdvice(base, callers) }
 }
 
 /** What the console shows of requests and calls. `counts`: counts requests when the traffic passes them on. */
@@ -92,7 +92,7 @@ export function createMonitors(
 }
 
 /** Connects the advice with the settings and the model of the cache. */
-function buildAdvice({ settings, events, divergence, replica }: Base, callers: CallerCounts) {
+function buildAdvice({ settings, events, replica }: Base, callers: CallerCounts) {
   const { current } = settings
   const lifetimesOf = readLifetimes(settings)
   const groupOf = (route: string) => policyByName.get(route)?.group
@@ -106,12 +106,11 @@ function buildAdvice({ settings, events, divergence, replica }: Base, callers: C
       if (!isDeepStrictEqual(lifetimesIn(next), lifetimesIn(before))) recorder.clear()
     }
   })
-  return createAdvice({
+  const advice = createAdvice({
     requests: events.requests,
     recorder,
     callers,
     settings: () => triable().present(),
-    divergence,
     replay: createReplay({
       policyOf: (route) => policyByName.get(route),
       staleOf: ({ group, name }) => lifetimesOf(group, name),
@@ -121,6 +120,7 @@ function buildAdvice({ settings, events, divergence, replica }: Base, callers: C
     changeOf: (setting, ttl) => triable().changeOfTtl(setting, ttl),
     format: (changes) => triable().format(changes),
   })
+  return { advice, divergence: recorder.divergence }
 }
 
 /** Connects the view of the cache's capacity with the store and Redis. */

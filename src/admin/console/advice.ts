@@ -10,8 +10,8 @@ import { validatorOf } from '../validation.ts'
 import { bestOf, MIN_FETCHES, MIN_SAVED, textOfLifetime, textsOfWhatIf } from './advice-texts.ts'
 import type { Advice, Candidate, LifetimeAdvice, WhatIf } from './advice-types.ts'
 import type { BusySecond, CallerCounts } from './caller-counts.ts'
-import { type Divergence, estimateDiffering } from './divergence-estimate.ts'
-import type { ObservedReads, ReadRecorder, RecordedMinutes } from './read-recorder.ts'
+import { estimateDiffering } from './divergence-estimate.ts'
+import type { Divergence, ObservedReads, ReadRecorder, RecordedMinutes } from './read-recorder.ts'
 
 /** The settings that can be tried, with their values now, and how they are written. */
 export interface AdviceSettings {
@@ -32,10 +32,9 @@ export interface TriedSettings {
 
 export interface AdviceOptions {
   readonly requests: { drain(): void }
-  readonly recorder: Pick<ReadRecorder, 'read' | 'observed'>
+  readonly recorder: Pick<ReadRecorder, 'read' | 'observed' | 'divergence'>
   readonly callers: Pick<CallerCounts, 'busySeconds' | 'busiestSeconds'>
   readonly settings: () => AdviceSettings
-  readonly divergence: () => readonly Divergence[]
   readonly replay: Replay
   /** Parses settings such as `cache.ttl.agents=15s`. Throws an EdgeError. */
   readonly parse: (settings: readonly string[]) => TriedSettings
@@ -80,7 +79,7 @@ export function createAdvice(options: AdviceOptions): ConsoleAdvice {
   }
 
   const countsOf = (observed: RecordedMinutes['observed']): AdviceReport['routes'] => {
-    const divergence = new Map(options.divergence().map((counts) => [counts.route, counts]))
+    const divergence = new Map(recorder.divergence().map((counts) => [counts.route, counts]))
     return [...observed]
       .map(([route, { elsewhere: _, ...counts }]) => ({
         route,

@@ -5,41 +5,12 @@
  * at most as fast as the age (the probability of a change within an age is concave). So the share of the comparisons, times
  * the ratio of the ages, is an upper estimate for older hits; for younger ones the share itself is.
  */
-import type { EventListeners } from '../../core/events.ts'
 import type { ComparisonCounts, Differing } from './advice-types.ts'
 
 /** With fewer comparisons, no share is stated. */
 export const MIN_COMPARISONS = 30
 /** One-sided, for a confidence of 95 %. */
 const Z = 1.645
-
-/** How often hits of an endpoint differed from a fresh response of the nodes, since the start. */
-export interface Divergence {
-  readonly group: string
-  /** The route template. */
-  readonly route: string
-  compared: number
-  different: number
-  /** The ages of all compared hits together, in milliseconds. */
-  ages: number
-}
-
-/** Counts divergence from now on. Returns the function that reads the counts; endpoints without a comparison are absent. */
-export function countDivergence(events: { on(listeners: EventListeners): unknown }): () => readonly Divergence[] {
-  const byRoute = new Map<string, Divergence>()
-  events.on({
-    cache: (event) => {
-      if (event.kind !== 'verified' || event.outcome === 'inconclusive') return
-      const { group, route } = event
-      const counts = byRoute.get(route) ?? { group, route, compared: 0, different: 0, ages: 0 }
-      counts.compared += 1
-      counts.different += event.outcome === 'different' ? 1 : 0
-      counts.ages += event.age
-      byRoute.set(route, counts)
-    },
-  })
-  return () => [...byRoute.values()]
-}
 
 /** The hits of a replay. `ages`: of all of them together, in milliseconds. */
 interface Hits {

@@ -1,5 +1,6 @@
 /**
- * The reads of the last minutes, for replays with other settings. Bounded: hits of the same response shortly after each other
+ * The reads of the last minutes, for replays with other settings, and how often hits differed from the current response of
+ * the nodes. Bounded: hits of the same response shortly after each other
  * are one record, and in a minute with too many records, those of a part of the stored responses stay, chosen by their keys,
  * so that all reads of a response are there or none.
  */
@@ -16,6 +17,17 @@ export interface ObservedReads {
   fetches: number
   /** Fetches of other replicas, seen by the age of what they stored, of the recorded part of the responses. */
   elsewhere: number
+}
+
+/** How often hits of an endpoint differed from a fresh response of the nodes, since the start. */
+export interface Divergence {
+  readonly group: string
+  /** The route template. */
+  readonly route: string
+  compared: number
+  different: number
+  /** The ages of all compared hits together, in milliseconds. */
+  ages: number
 }
 
 export interface RecordedMinutes {
@@ -80,6 +92,7 @@ export class ReadRecorder implements Required<Pick<EventListeners, 'request' | '
   /** The most recently used ones. A response that is forgotten is recorded as a new one. */
   readonly #known = growingLru<number, Known>(MAX_KNOWN)
   #since: number
+  readonly #divergence = new Map<string, Divergence>()
 
   constructor({ ttlOf, now = Date.now }: RecorderOptions) {
     this.#ttlOf = ttlOf
@@ -120,6 +133,14 @@ export class ReadRecorder implements Required<Pick<EventListeners, 'request' | '
   }
 
   cache(event: CacheEvent): void {
+    if (event.kind === 'verified' && event.outcome !== 'inconclusive') {
+      const { group, route } = event
+      const counts = this.#divergence.get(route) ?? { group, route, compared: 0, different: 0, ages: 0 }
+      counts.compared += 1
+      counts.different += event.outcome === 'different' ? 1 : 0
+      counts.ages += event.age
+      this.#divergence.set(route, counts)
+    }
     if (event.kind !== 'fetch' || event.extent === 'part' || event.outcome !== 'stored') return
     const { key, extent, route, group, epochs, ms, bytes } = event
     const now = this.#now()
@@ -136,7 +157,10 @@ export class ReadRecorder implements Required<Pick<EventListeners, 'request' | '
     if (extent === 'whole') known.snapshotKey = undefined
   }
 
-  /** Begins again: records from before a change of lifetimes would be read wrong. */
+  /** Returns the counts of each endpoint; endpoints without a comparison are absent. */
+  readonly divergence = (): readonly Divergence[] => [...this.#divergence.values()]
+
+  /** Begins again: records from before a change of lifetimes would be read wrong. The divergence stays. */
   clear(): void {
     this.#minutes = []
     this.#known.clear()

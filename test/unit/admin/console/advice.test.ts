@@ -2,10 +2,9 @@
 import t from 'tap'
 import { type AdviceOptions, createAdvice } from '../../../../src/admin/console/advice.ts'
 import { CallerCounts } from '../../../../src/admin/console/caller-counts.ts'
-import { countDivergence, estimateDiffering } from '../../../../src/admin/console/divergence-estimate.ts'
+import { estimateDiffering } from '../../../../src/admin/console/divergence-estimate.ts'
 import { ReadRecorder } from '../../../../src/admin/console/read-recorder.ts'
 import type { CacheEvent } from '../../../../src/core/events.ts'
-import { createEdgeEvents } from '../../../../src/telemetry/events.ts'
 import { requestEvent } from '../../../support/request-event.ts'
 
 const START = Date.UTC(2026, 0, 1)
@@ -20,7 +19,6 @@ const replay: AdviceOptions['replay'] = async (reads, { ttlOf, localBytes }) => 
 
 function start(model: AdviceOptions['replay'] = replay) {
   let now = START
-  const events = createEdgeEvents()
   const callers = new CallerCounts(() => now)
   const recorder = new ReadRecorder({ ttlOf: () => 5000, now: () => now })
   const advice = createAdvice({
@@ -33,7 +31,6 @@ function start(model: AdviceOptions['replay'] = replay) {
       localBytes: 1024,
       requestsPerSecond: 500,
     }),
-    divergence: countDivergence(events),
     replay: model,
     parse: ([limit = '']) => ({
       ttls: new Map(),
@@ -58,7 +55,7 @@ function start(model: AdviceOptions['replay'] = replay) {
   }
   const compare = (outcome: 'same' | 'different', count: number) => {
     for (let at = 0; at < count; at++)
-      events.emit.cache({ kind: 'verified', group: 'agents', route: '/agents', age: 1000, outcome })
+      recorder.cache({ kind: 'verified', group: 'agents', route: '/agents', age: 1000, outcome })
   }
   const pass = (ms: number) => {
     now += ms
@@ -128,9 +125,8 @@ t.test('another rate limit rejects what all replicas together get above it in a 
 })
 
 t.test('divergence counts compared hits by endpoint, without void comparisons', (t) => {
-  const events = createEdgeEvents()
-  const divergence = countDivergence(events)
-  t.strictSame(divergence(), [])
+  const recorder = new ReadRecorder({ ttlOf: () => 5000 })
+  t.strictSame(recorder.divergence(), [])
   const verified = (route: string, outcome: 'same' | 'different' | 'inconclusive'): CacheEvent => ({
     ...{ kind: 'verified', group: 'agents', route, age: 1000, outcome },
   })
@@ -141,9 +137,9 @@ t.test('divergence counts compared hits by endpoint, without void comparisons', 
     verified('/agents/summary', 'inconclusive'),
     verified('/agents/outdated', 'inconclusive'),
   ]) {
-    events.emit.cache(event)
+    recorder.cache(event)
   }
-  t.strictSame(divergence(), [
+  t.strictSame(recorder.divergence(), [
     { group: 'agents', route: '/agents', compared: 2, different: 1, ages: 2000 },
     { group: 'agents', route: '/agents/summary', compared: 1, different: 0, ages: 1000 },
   ])
