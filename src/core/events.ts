@@ -9,7 +9,7 @@ import { faultRules, isHeldBack, type NodeFault } from './node-faults.ts'
 
 export interface EventListeners {
   /**
-   * Called at the end of the turn of the event loop; the event is used again after the call (`telemetry/requests.ts`).
+   * Called at the end of the turn of the event loop; the event is used again after the call (`telemetry/events.ts`).
    */
   request?(event: RequestEvent): void
   nodeCall?(event: NodeCallEvent): void

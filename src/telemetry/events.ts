@@ -1,6 +1,11 @@
-/** The event emitter of the process: all rooms emit here; metrics, the console, the log and the audit listen. */
-import type { EventListeners } from '../core/events.ts'
-import { RequestRing } from './requests.ts'
+/**
+ * The event emitter of the process: all rooms emit here; metrics, the console, the log and the audit listen. The requests
+ * that have ended pass through a ring of the last ones. `RequestCounts` counts them since the start, for /metrics and the
+ * console, in histograms that are fine enough for the buckets of both.
+ */
+import type { EventListeners, RequestEvent } from '../core/events.ts'
+import { BUCKET_BOUNDS_MS, bucketOf, LatencyHistogram } from '../core/latency-histogram.ts'
+import type { Exemplar, HistogramCounts } from './metrics/read-histogram.ts'
 
 export interface EdgeEvents {
   /** The functions that the other rooms call when an event happens. They never throw. */
@@ -58,4 +63,228 @@ export function createEdgeEvents(onError: OnListenerError = rethrow): EdgeEvents
 
 function rethrow(error: unknown): never {
   throw error
+}
+
+type RequestListener = Required<EventListeners>['request']
+
+/** Requests that are remembered. */
+export const RING_SIZE = 10_000
+/** Requests that wait for the listeners; at this number they are passed on at once, in less than a millisecond. */
+export const MAX_WAITING = 500
+
+/** `onError`: a listener has thrown this for this request. The other listeners get the request nevertheless. */
+export class RequestRing {
+  readonly #onError: (error: unknown, event: RequestEvent) => void
+  readonly #slots: (Slot | undefined)[] = new Array(RING_SIZE).fill(undefined)
+  #listeners: readonly RequestListener[] = []
+  #next = 0
+  #waiting = 0
+  #isScheduled = false
+  #isDraining = false
+
+  constructor(onError: (error: unknown, event: RequestEvent) => void) {
+    this.#onError = onError
+  }
+
+  /**
+   * Copies the fields to a slot that is used again. The event itself is not kept: the collector of garbage would copy
+   * each of them twice before it is replaced. The listeners get the slot at the end of this turn of the event loop,
+   * with those of the other requests of the turn: one listener after the other, whose code and data stay in the caches
+   * of the processor.
+   */
+  readonly add = (event: RequestEvent): void => {
+    if (this.#waiting >= MAX_WAITING) this.drain()
+    const slot = this.#slots[this.#next] ?? ({} as Slot)
+    this.#slots[this.#next] = slot
+    copy(event, slot)
+    this.#next = (this.#next + 1) % RING_SIZE
+    this.#waiting += 1
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    setImmediate(this.drain)
+  }
+
+  /** Calls the listeners for the requests that have ended. Everything that reads what a listener has counted calls this first. */
+  readonly drain = (): void => {
+    // A listener may write to the log, which drains first.
+    if (this.#isDraining) return
+    this.#isDraining = true
+    this.#isScheduled = false
+    const first = this.#next - this.#waiting + RING_SIZE
+    const end = this.#next + RING_SIZE
+    this.#waiting = 0
+    try {
+      for (const listener of this.#listeners) {
+        for (let at = first; at < end; at++) {
+          const slot = this.#slots[at % RING_SIZE]
+          if (slot === undefined) continue
+          try {
+            listener(slot)
+          } catch (error) {
+            this.#onError(error, slot)
+          }
+        }
+      }
+    } finally {
+      this.#isDraining = false
+    }
+  }
+
+  /** Returns the function that removes the listener. */
+  on(listener: RequestListener): () => void {
+    this.drain()
+    this.#listeners = [...this.#listeners, listener]
+    return () => {
+      this.drain()
+      this.#listeners = this.#listeners.filter((each) => each !== listener)
+    }
+  }
+
+  /** Returns the requests since this time, newest first. */
+  *newest(oldestAt: number): Generator<RequestEvent> {
+    for (let step = 1; step <= RING_SIZE; step++) {
+      const slot = this.#slots[(this.#next - step + RING_SIZE) % RING_SIZE]
+      if (slot === undefined || slot.at < oldestAt) return
+      yield { ...slot }
+    }
+  }
+
+  find(id: string): RequestEvent | undefined {
+    const slot = this.#slots.find((each) => each?.requestId === id)
+    return slot && { ...slot }
+  }
+
+  /** Releases the requests from before this time. */
+  forget(oldestAt: number): void {
+    this.drain()
+    for (const [at, slot] of this.#slots.entries()) {
+      if (slot !== undefined && slot.at < oldestAt) this.#slots[at] = undefined
+    }
+  }
+}
+
+type Slot = { -readonly [Name in keyof RequestEvent]: RequestEvent[Name] }
+
+/** Field by field and always in this order, so that all slots have one hidden class. `Object.assign` takes several times as long. */
+function copy(event: RequestEvent, slot: Slot): void {
+  slot.at = event.at
+  slot.endedAt = event.endedAt
+  slot.requestId = event.requestId
+  slot.method = event.method
+  slot.sentMethod = event.sentMethod
+  slot.route = event.route
+  slot.path = event.path
+  slot.group = event.group
+  slot.status = event.status
+  slot.ms = event.ms
+  slot.bytes = event.bytes
+  slot.cache = event.cache
+  slot.fetchTime = event.fetchTime
+  slot.cacheStatus = event.cacheStatus
+  slot.errorCode = event.errorCode
+  slot.caller = event.caller
+  slot.client = event.client
+  slot.traceId = event.traceId
+  slot.rejectedWith = event.rejectedWith
+  slot.isOfListener = event.isOfListener
+  slot.message = event.message
+}
+
+/** A cache hit takes less than one millisecond, so these start below the buckets that OpenTelemetry recommends. */
+export const REQUEST_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+const REQUEST_BOUNDS_MS = REQUEST_SECONDS.map((seconds) => seconds * 1000)
+
+const BOUNDS_MS = Float64Array.from(new Set([...BUCKET_BOUNDS_MS, ...REQUEST_BOUNDS_MS])).sort()
+/** Of each of these buckets, and of the one beyond them: the bucket of /metrics and of the console that contains it. */
+const METRICS_BUCKETS = [...BOUNDS_MS, Number.POSITIVE_INFINITY].map((bound) => bucketOf(REQUEST_BOUNDS_MS, bound))
+const CONSOLE_BUCKETS = [...BOUNDS_MS, Number.POSITIVE_INFINITY].map((bound) => bucketOf(BUCKET_BOUNDS_MS, bound))
+
+/** The requests with the same labels. */
+export type RequestCell = ReturnType<typeof createCell>
+
+function createCell({ method, route, group, status, cache }: RequestEvent) {
+  return {
+    ...{ method, route, group, status, cache, isHit: cache === 'hit' || cache === 'stale', requests: 0, bytes: 0 },
+    /** Milliseconds: of all requests, and those in which nodes produced the stored responses that were served. */
+    ...{ ms: 0, fetchTime: 0 },
+    /** By bucket; exemplars only of sampled traces. */
+    counts: new Float64Array(BOUNDS_MS.length + 1),
+    exemplars: undefined as (Exemplar | undefined)[] | undefined,
+  }
+}
+
+export class RequestCounts {
+  /** The cells of each route, of which there are few: to compare their labels costs less than further lookups. */
+  readonly #routes = new Map<string, RequestCell[]>()
+
+  readonly request = (event: RequestEvent): void => {
+    const cell = this.#cellOf(event)
+    const { ms, fetchTime, traceId } = event
+    const bucket = bucketOf(BOUNDS_MS, ms)
+    cell.requests += 1
+    cell.ms += ms
+    cell.bytes += event.bytes
+    if (fetchTime !== undefined) cell.fetchTime += fetchTime
+    cell.counts[bucket] = (cell.counts[bucket] ?? 0) + 1
+    if (traceId === undefined) return
+    cell.exemplars ??= []
+    cell.exemplars[bucket] = { labelSet: { trace_id: traceId }, value: ms / 1000, timestamp: event.at / 1000 }
+  }
+
+  get cells(): readonly RequestCell[] {
+    return [...this.#routes.values()].flat()
+  }
+
+  /** Returns the sums of all requests, with their latencies. `saved`: milliseconds of node time that hits saved. */
+  sums() {
+    const sums = { requests: 0, hits: 0, cacheable: 0, saved: 0, failures: 0, stale: 0 }
+    const times = new LatencyHistogram()
+    for (const { requests, isHit, cache, status, fetchTime, counts } of this.cells) {
+      sums.requests += requests
+      if (isHit) sums.hits += requests
+      if (isHit || cache === 'miss') sums.cacheable += requests
+      if (status >= 500) sums.failures += requests
+      if (cache === 'stale') sums.stale += requests
+      sums.saved += fetchTime
+      for (const [at, bucket] of CONSOLE_BUCKETS.entries()) times.addTo(bucket, counts[at] ?? 0)
+    }
+    return { ...sums, times }
+  }
+
+  /** Returns hits and misses of a cache group. */
+  group(name: string): { readonly hits: number; readonly misses: number } {
+    const counts = { hits: 0, misses: 0 }
+    for (const { group, isHit, cache, requests } of this.cells) {
+      if (group !== name) continue
+      if (isHit) counts.hits += requests
+      else if (cache === 'miss') counts.misses += requests
+    }
+    return counts
+  }
+
+  #cellOf(event: RequestEvent): RequestCell {
+    const { method, route, group, status, cache } = event
+    const cells = this.#routes.get(route) ?? []
+    for (const cell of cells) {
+      if (cell.status === status && cell.cache === cache && cell.method === method && cell.group === group) return cell
+    }
+    const cell = createCell(event)
+    this.#routes.set(route, [...cells, cell])
+    return cell
+  }
+}
+
+/** Returns the durations of the requests in seconds, in the buckets of `REQUEST_SECONDS`. */
+export function durationsOf({ ms, counts, exemplars }: RequestCell): Omit<HistogramCounts, 'labels'> {
+  const durations = {
+    counts: new Float64Array(REQUEST_SECONDS.length + 1),
+    sum: ms / 1000,
+    exemplars: [] as Exemplar[],
+  }
+  for (const [at, bucket] of METRICS_BUCKETS.entries()) {
+    durations.counts[bucket] = (durations.counts[bucket] ?? 0) + (counts[at] ?? 0)
+    const exemplar = exemplars?.[at]
+    if (exemplar !== undefined) durations.exemplars[bucket] = exemplar
+  }
+  return durations
 }

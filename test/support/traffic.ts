@@ -1,5 +1,5 @@
 import { createTraffic, type Traffic } from '../../src/admin/console/traffic.ts'
-import { RequestCounts } from '../../src/telemetry/requests.ts'
+import { RequestCounts } from '../../src/telemetry/events.ts'
 
 /** Traffic whose requests do not come through a ring. The clocks are those of `createTraffic`. */
 export function trafficOf(clock: () => number, wallClock?: () => number): Traffic {

@@ -16,7 +16,7 @@ import {
   UNSENT_FAULTS,
   wasSent,
 } from '../../core/events.ts'
-import { durationsOf, REQUEST_SECONDS, type RequestCell, type RequestCounts } from '../requests.ts'
+import { durationsOf, REQUEST_SECONDS, type RequestCell, type RequestCounts } from '../events.ts'
 import type { HistogramCounts, LabelValue } from './read-histogram.ts'
 
 /** What the state series read at each scrape, and the label values that exist from the start. */

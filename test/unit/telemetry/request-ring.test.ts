@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { RequestEvent } from '../../../src/core/events.ts'
-import { MAX_WAITING, RequestRing, RING_SIZE } from '../../../src/telemetry/requests.ts'
+import { MAX_WAITING, RequestRing, RING_SIZE } from '../../../src/telemetry/events.ts'
 import { requestEvent } from '../../support/request-event.ts'
 
 /** Each field has a value that the other requests lack. */
