@@ -33,14 +33,14 @@ export function buildNodeStages(
   kindOf: KindOf,
   { acquireFetchLock, share }: NodeStageParts,
 ): Pick<PipelineParts, 'forward' | 'refuseWrites' | 'writeLock' | 'multiNode'> {
-  const { view, call } = cluster
+  const { view, call, nodeList } = cluster
   const limits = derive((config) => config.cluster.limits)
   const isDistributing = createDistributionCheck({ call, view, log: toLog(log) })
-  const onResponse = onResponseTo(cluster)
+  const onNodeList = nodeList.observe.bind(nodeList)
   return {
     forward: (read) => {
       const { guards } = initial.cluster
-      return forward({ call, view, kindOf, limits, guards, onResponse, ...(share && { share: share(read) }) })
+      return forward({ call, view, kindOf, limits, guards, onNodeList, ...(share && { share: share(read) }) })
     },
     refuseWrites: refuseWritesInMixture(view),
     writeLock: writeLockStage({
@@ -96,15 +96,6 @@ export function buildNodeStages(
         joinWrites: (request) => handlers[kind().name].joinWrites(request),
       }
     },
-  }
-}
-
-/** An answer to a call with the caller's own token shows that the node accepts the token. */
-function onResponseTo({ nodeList }: Cluster): NonNullable<Parameters<typeof forward>[0]['onResponse']> {
-  return (request, response) => {
-    const { endpoint, caller } = request
-    if (endpoint.listsNodes !== undefined) nodeList.observe(request, response)
-    if (response.status === 200 && endpoint.answeredByNodeCache !== true) caller.nodeToken?.noteAnswer?.()
   }
 }
 

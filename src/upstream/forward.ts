@@ -32,8 +32,8 @@ interface ForwardOptions {
   readonly guards?: DialectTools['guards']
   /** How the calls of a request are sent that may be answered from stored responses. Absent: all are sent. */
   readonly share?: (request: EdgeRequest) => SharedCalls | undefined
-  /** Receives each response of a node. */
-  readonly onResponse?: (request: EdgeRequest, response: NodeResponse) => void
+  /** Receives each response to a request for the list of nodes. */
+  readonly onNodeList?: (request: EdgeRequest, response: NodeResponse) => void
 }
 
 interface SharedCalls {
@@ -58,7 +58,10 @@ export function forward(options: ForwardOptions): Handler {
     const work = async () => {
       const shared = options.share?.(request)
       const { response, translated } = await callCandidates(options, request, shared?.call)
-      if (response !== undefined) options.onResponse?.(request, response)
+      const { endpoint, caller } = request
+      if (response !== undefined && endpoint.listsNodes !== undefined) options.onNodeList?.(request, response)
+      // An answer to a call with the caller's own token shows that the node accepts the token.
+      if (response?.status === 200 && endpoint.answeredByNodeCache !== true) caller.nodeToken?.noteAnswer?.()
       if (translated.ok) return shared?.addAge(translated.response) ?? translated.response
       const node = response?.node ?? ''
       throw errorOf({ ok: false, node, fault: 'unreadable', sent: true, detail: translated.reason }, request)

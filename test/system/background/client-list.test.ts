@@ -14,7 +14,7 @@ t.test('the list that a client requests postpones that of the edge, if it is the
   const { cluster } = await start()
   const { call, view, nodeList } = cluster
   const ports = { call, view, kindOf: createKinds('manager'), limits: () => ({ timeout: 20_000, slowTimeout: 20_000 }) }
-  const handler = forward({ ...ports, onResponse: (...observed) => nodeList.observe(...observed) })
+  const handler = forward({ ...ports, onNodeList: (...observed) => nodeList.observe(...observed) })
   const ownLists = () => simulator.seen.filter(({ url }) => url.startsWith('/cluster/nodes?limit=1000')).length
   const clientFor = async (query: Readonly<Record<string, string>>, intervals: number) => {
     const end = performance.now() + intervals * LIST_INTERVAL_MS
