@@ -12,10 +12,10 @@ import {
   type StoredResponse,
 } from '../core/response.ts'
 import { type TimeLimits, withTimeout } from '../core/timing.ts'
-import type { ReplicationLag } from './writes.ts'
 import type { CacheTarget, ResolveTarget } from './key.ts'
 import { type FreshnessLifetimes, type LifetimesOf, staleTimesOf } from './policy.ts'
 import type { CacheStore } from './stores/contract.ts'
+import type { ReplicationLag } from './writes.ts'
 
 /** What the parts of the cache share. */
 export interface CachePorts {

@@ -2,7 +2,6 @@
 import type { Caller, EdgeRead } from '../core/request.ts'
 import { systemClock } from '../core/timing.ts'
 import type { CachePorts } from './call-nodes.ts'
-import { createReplicationLag, invalidate } from './writes.ts'
 import { createTargetResolver, scopesOf, type TargetOptions } from './key.ts'
 import { type ReadThroughPorts, readThrough } from './read-through.ts'
 import { MIN_HITS, type RefreshAheadOptions } from './refresh-ahead.ts'
@@ -11,6 +10,7 @@ import { CLASSIC_READS, type NodeReads } from './snapshots/builds.ts'
 import { SnapshotRows } from './snapshots/rows.ts'
 import { derivableOf } from './snapshots/stage.ts'
 import { trial } from './trial.ts'
+import { createReplicationLag, invalidate } from './writes.ts'
 
 export type { FreshnessLifetimes } from './policy.ts'
 
