@@ -124,7 +124,7 @@ async function collect(
     query: { ...call.query, limit: String(collector.rowsPerAgent), agents_list: agents.join(',') },
   })
   const lineBytes = conversation.lineBytesOf(withAgents([]))
-  const lists = new AgentLists({ ids, rowsPerAgent: collector.rowsPerAgent, lineBytes })
+  const lists = new AgentLists(ids, collector.rowsPerAgent, lineBytes)
   const failedNodes = new Map<string, FailedNode>()
   let calls = 0
   let reply: Reply | undefined
@@ -206,7 +206,7 @@ class PageCollector implements RowCollector {
   readonly #project: (row: Row) => unknown
   readonly #wanted: number
   #first: readonly Match<Row>[] = []
-  #total = 0
+  total = 0
 
   /** `isFiltered`: the edge filters, so all rows are needed. Throws CollectionError. */
   constructor(request: CollectionRequest, source: DatabaseSource, isFiltered: boolean) {
@@ -219,12 +219,8 @@ class PageCollector implements RowCollector {
     this.rowsPerAgent = isFiltered ? MAX_ROWS : Math.min(this.#wanted, MAX_ROWS)
   }
 
-  get total(): number {
-    return this.#total
-  }
-
   get isExceeded(): boolean {
-    return this.#wanted > MAX_ROWS && this.#total > MAX_ROWS
+    return this.#wanted > MAX_ROWS && this.total > MAX_ROWS
   }
 
   async add(rows: readonly Row[], total: number): Promise<void> {
@@ -232,7 +228,7 @@ class PageCollector implements RowCollector {
     // Rows with equal sort fields have the order of their agents.
     const byAgent: typeof compare = (a, b) => compare(a, b) || agentOf(a.item) - agentOf(b.item)
     const found = await selectFirst(rows, pick, byAgent, Math.min(this.#wanted, MAX_ROWS), this.#first)
-    this.#total += this.#isFiltered ? found.total : total
+    this.total += this.#isFiltered ? found.total : total
     this.#first = found.first
   }
 
@@ -246,7 +242,7 @@ class PageCollector implements RowCollector {
 class AllRowsCollector implements RowCollector {
   readonly rowsPerAgent: number
   readonly #writer = new PartWriter()
-  #total = 0
+  total = 0
 
   /** `maxRows`: with more rows there is no result. */
   constructor(maxRows: number) {
@@ -257,16 +253,12 @@ class AllRowsCollector implements RowCollector {
     return this.#writer.end()
   }
 
-  get total(): number {
-    return this.#total
-  }
-
   get isExceeded(): boolean {
-    return this.#total > this.rowsPerAgent
+    return this.total > this.rowsPerAgent
   }
 
   async add(rows: readonly Row[], total: number): Promise<void> {
-    this.#total += total
+    this.total += total
     for (const row of rows.toSorted((a, b) => agentOf(a) - agentOf(b))) {
       if (this.#writer.add(Buffer.from(JSON.stringify(row)))) await waitForJsonTurn(BYTES_PER_PART)
     }
@@ -278,15 +270,6 @@ const ROWS_PER_CALL = 5000
 /** How many rows each agent may have, before the first response. */
 const EXPECTED_ROWS = 100
 
-interface AgentListOptions {
-  /** In the order of their numbers. */
-  readonly ids: readonly string[]
-  /** The most rows that a call asks of each agent. */
-  readonly rowsPerAgent: number
-  /** The bytes of the request line without ids. */
-  readonly lineBytes: number
-}
-
 /** Divides the agents into lists. Their size depends on how many rows the agents of earlier lists had. */
 class AgentLists {
   readonly #ids: readonly string[]
@@ -296,15 +279,14 @@ class AgentLists {
   #agents = 0
   #rows = 0
 
-  constructor({ ids, rowsPerAgent, lineBytes }: AgentListOptions) {
+  /**
+   * `ids`: in the order of their numbers. `rowsPerAgent`: the most rows that a call asks of each agent. `lineBytes`: the
+   * bytes of the request line without ids.
+   */
+  constructor(ids: readonly string[], rowsPerAgent: number, lineBytes: number) {
     this.#ids = ids
     this.#rowsPerAgent = rowsPerAgent
     this.#maxBytes = MAX_REQUEST_LINE - lineBytes
-  }
-
-  /** Agents in no list yet. */
-  get remaining(): number {
-    return this.#ids.length - this.#at
   }
 
   /** Returns the next list; empty: there are no more agents. */
@@ -323,7 +305,7 @@ class AgentLists {
 
   /** About how many calls the remaining agents need; 0 before the first response. */
   get expectedCalls(): number {
-    return this.#agents === 0 ? 0 : Math.ceil(this.remaining / this.#agentsPerCall)
+    return this.#agents === 0 ? 0 : Math.ceil((this.#ids.length - this.#at) / this.#agentsPerCall)
   }
 
   get #agentsPerCall(): number {
