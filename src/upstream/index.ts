@@ -107,7 +107,7 @@ function createParts(options: ClusterOptions) {
   const connected: ConnectedNodes = new ConnectedNodes(observed, {
     drained,
     passedOn,
-    confirmLayout: (...question) => layouts.confirm(...question),
+    ...(settings.layout === 'auto' && { confirmLayout: (...question) => layouts.confirm(...question) }),
     onRecover: (node) => contacts.probe(node),
   })
   connected.prepare({}, options.nodes)
@@ -155,8 +155,7 @@ function createView(
     },
     master: () => current.topology.master,
     layoutOf: (name) => (layout === 'auto' ? byName.get(name)?.layout.value : layout),
-    layoutMixture: () => layouts.mixture,
-    confirmLayout: layouts.confirm,
+    ...(layout === 'auto' && { layoutMixture: () => layouts.mixture, confirmLayout: layouts.confirm }),
     versions: {
       of: (name) => {
         const shown = byName.get(name)?.shownVersion

@@ -91,7 +91,7 @@ export class Layouts {
    */
   readonly confirm = async (name: string, used: Layout, shown?: Layout): Promise<boolean> => {
     const node = this.#options.nodes.get(name)
-    if (this.#isConfigured || node === undefined) return false
+    if (node === undefined) return false
     const { layout } = node
     if (layout.value === used && shown !== used) {
       const isHeldBack = shown === undefined && this.#options.settings.clock() - layout.askedAt < RETRY_INTERVAL_MS

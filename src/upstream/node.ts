@@ -26,8 +26,7 @@ export interface UpstreamNodeOptions extends ClusterSettings {
   readonly drained: DrainedNodes
   /** The state of the node with the same name that this one replaces, if there is one. */
   readonly layoutState: LayoutState
-  /** Asks the node again, because a response did not fit the layout `used`. Resolves to whether it has another one. */
-  readonly confirmLayout: NonNullable<ClusterView['confirmLayout']>
+  readonly confirmLayout?: ClusterView['confirmLayout']
   readonly passedOn: PassedOnCalls
   /** Returns the account of a call, by the credentials in use now. */
   readonly accountOf: AccountOf
@@ -65,9 +64,8 @@ export class UpstreamNode {
     this.layout = options.layoutState
     this.#options = options
     const showsProblems = () => this.#rulesOr('newer').showsProblems
-    const budget = () => this.#budgetInUse
-    const limiter = new ConcurrencyLimiter(name, slots, { limits, clock, budget })
-    const attempts = new Attempts({ budget, limits, showsProblems, transport, clock })
+    const limiter = new ConcurrencyLimiter(name, slots, { limits, clock, budget: this.#budgetInUse })
+    const attempts = new Attempts({ budget: this.#budgetInUse, limits, showsProblems, transport, clock })
     this.limiter = limiter
     this.#attempts = attempts
     this.health = new NodeHealth({
@@ -97,7 +95,7 @@ export class UpstreamNode {
     const unknown = this.#failureOfUnknownLayout(call)
     if (unknown !== undefined) return unknown
     const result = await (this.#tokens?.call(call) ?? this.#send(call))
-    this.#observeLayout(result)
+    if (this.#options.confirmLayout !== undefined) this.#observeLayout(result, this.#options.confirmLayout)
     return result
   }
 
@@ -159,7 +157,8 @@ export class UpstreamNode {
     const result = await this.#verifyInLayout(call)
     if (result.ok || layout === undefined || result.layout === undefined) return result
     // A node that was upgraded meanwhile is asked again in its new layout.
-    return (await this.#options.confirmLayout(this.name, layout, result.layout)) ? this.#verifyInLayout(call) : result
+    const isOther = await this.#options.confirmLayout?.(this.name, layout, result.layout)
+    return isOther ? this.#verifyInLayout(call) : result
   }
 
   /** Without tokens, a node checks the credentials of each call. */
@@ -186,13 +185,13 @@ export class UpstreamNode {
    * Asks the node for its layout in the background if a response does not fit it, or soon if there was none. A failure to
    * answer is no sign of another layout, and a refusal shows the layout: a wrong password leads to no question.
    */
-  #observeLayout(result: NodeResult): void {
+  #observeLayout(result: NodeResult, confirmLayout: NonNullable<ClusterView['confirmLayout']>): void {
     const { value } = this.layout
     if (value === undefined) return
     const fits = result.ok
       ? layoutRules[value].mayAnswer(result.response)
       : result.fault !== 'unreadable' && (result.layout ?? value) === value
-    if (!fits) void this.#options.confirmLayout(this.name, value, result.ok ? undefined : result.layout)
+    if (!fits) void confirmLayout(this.name, value, result.ok ? undefined : result.layout)
     else if (!result.ok && result.fault === 'unreachable') this.layout.isConfirmed = false
   }
 
@@ -217,8 +216,8 @@ export class UpstreamNode {
     return this.#options.limits().perMinute ?? this.#rulesOr('newer').perMinute
   }
 
-  /** The budget of calls per minute; `undefined`: the node has no such limit. */
-  get #budgetInUse(): CallBudget | undefined {
+  /** Returns the budget of calls per minute; `undefined`: the node has no such limit. */
+  readonly #budgetInUse = (): CallBudget | undefined => {
     if (this.#perMinute === 0) return undefined
     const { counters, clock } = this.#options
     const onChange = () => this.limiter.applyBudget()
@@ -255,7 +254,7 @@ export class UpstreamNode {
 
   /** Milliseconds until the limit per minute permits this number of reads; Infinity: it never does. */
   waitForReads(calls: number): number {
-    return this.#budgetInUse?.waitFor('interactive', calls) ?? 0
+    return this.#budgetInUse()?.waitFor('interactive', calls) ?? 0
   }
 
   /** Milliseconds until one more read may be sent after those in the queue. */
@@ -273,7 +272,7 @@ export class UpstreamNode {
     'inFlight' | 'limit' | 'slots' | 'queue' | 'budget' | 'ejectedUntil' | 'hangs' | 'lastFailure'
   > {
     const { inFlight, limit, usable, queue } = this.limiter
-    const budget = this.#budgetInUse?.state
+    const budget = this.#budgetInUse()?.state
     const { ejectedFor, lastFailure, isSilent, isHanging } = this.health
     return {
       inFlight,

@@ -160,14 +160,14 @@ export type RequestHeaders = (call: UpstreamCall) => Readonly<Record<string, str
 /** With `passthrough`, a call without credentials is sent without Authorization, and the node refuses it. */
 export function createRequestHeaders(
   credentials: NodeCredentials,
-  untracedTraceparent: UntracedTraceparent = () => undefined,
+  untracedTraceparent?: UntracedTraceparent,
 ): RequestHeaders {
   const service = credentials.mode === 'service' ? basicAuthorization(credentials) : undefined
   return (call) => {
     const { trace, requestId, authorization: newer } = call
     const authorization =
       newer === undefined ? (service ?? (call.credentials && basicAuthorization(call.credentials))) : newer.header()
-    const traceparent = trace?.parent ?? untracedTraceparent(requestId)
+    const traceparent = trace?.parent ?? untracedTraceparent?.(requestId)
     return {
       ...(authorization !== undefined && { authorization }),
       accept: newer === undefined ? ACCEPT[call.expect] : `${ACCEPT[call.expect]}, application/problem+json`,
