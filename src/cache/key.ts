@@ -174,7 +174,9 @@ function serialize({ contract, path, params, query, scope, node = '', nodes, isS
 }
 
 function lengthPrefixed(fields: readonly string[]): string {
-  return fields.map((field) => `${field.length}:${field}`).join('')
+  let text = ''
+  for (const field of fields) text += `${field.length}:${field}`
+  return text
 }
 
 /** What `/cache` shows after the path of a snapshot. No node has such a name. */

@@ -158,7 +158,8 @@ function* tryMerge(state: MergeState, sortAll: boolean): CooperativeTask<MergedR
     else heap.pop()
     if (isTurnOver()) yield PAUSE
   }
-  const total = inputs.reduce((sum, { rows, total: ofInput = rows.total }) => sum + ofInput, 0)
+  let total = 0
+  for (const { rows, total: ofInput = rows.total } of inputs) total += ofInput
   return { ok: true, chunks: writer.end(), total, rowsTaken, unsortedInputs: [...state.unsorted] }
 }
 

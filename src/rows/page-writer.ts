@@ -117,7 +117,9 @@ export function createCollectionBody(
 ): Buffer {
   const all = [Buffer.from(before), ...chunks, Buffer.from(beforeTotal + total + after)]
   // Not of the pool: the store copies views of a larger buffer, and the compressed forms of a body belong to its buffer.
-  const body = Buffer.allocUnsafeSlow(all.reduce((length, chunk) => length + chunk.length, 0))
+  let length = 0
+  for (const chunk of all) length += chunk.length
+  const body = Buffer.allocUnsafeSlow(length)
   let at = 0
   for (const chunk of all) at += chunk.copy(body, at)
   return body
