@@ -11,12 +11,6 @@ import type { ExternalIssuerSettings, UnsignedToken } from './token-issuers.ts'
 import type { VerifySignature } from './tokens.ts'
 import type { VerifyPassword } from './users-file.ts'
 
-export interface RateLimit {
-  /** Returns the limit of requests in the window. */
-  readonly max: () => number
-  readonly windowMs: number
-}
-
 export interface AccessOptions {
   /** Sent to clients that must log in; printable ASCII without quotes. */
   readonly realm: string
@@ -49,12 +43,6 @@ export interface AccessOptions {
   readonly limits: {
     /** Failed logins of one name from one address before the first block. */
     readonly failedLogins: () => number
-    /** All requests of a caller, hits included. */
-    readonly hitsPerCaller?: RateLimit
-    /** Requests of a caller that cost: all but hits. */
-    readonly perCaller?: RateLimit
-    /** The same from an address, and verifications of credentials. */
-    readonly perAddress?: RateLimit
   }
   readonly log: Log
   /** Called for each login with name and password that is rejected. */
@@ -98,7 +86,6 @@ export interface NextAccess {
 
 export interface Access {
   readonly realm: string
-  readonly limits: AccessOptions['limits']
   /** Whether Bearer tokens are accepted. */
   readonly acceptsTokens: boolean
   /** Checks name and password from a normalised address. Rejects only if the manager is unreachable (passthrough). */

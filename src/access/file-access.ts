@@ -76,7 +76,6 @@ export async function createFileAccess(options: AccessOptions, file: string, rol
   const verifier = new TokenVerifier({ issuers, revocations, clock })
   return {
     realm: options.realm,
-    limits,
     acceptsTokens: true,
     sessions,
     signIns: createSignIns(signedTexts, { revocations, clock }),

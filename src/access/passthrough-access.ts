@@ -44,7 +44,6 @@ export function createPassthroughAccess(
   })
   return {
     realm: options.realm,
-    limits,
     acceptsTokens: false,
     permissionsOf,
     async authenticatePassword(address, name, password) {

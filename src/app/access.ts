@@ -6,7 +6,6 @@ import type { ExternalIssuerSettings } from '../access/token-issuers.ts'
 import type { VerifyPassword } from '../access/users-file.ts'
 import { permissions } from '../catalogue/index.ts'
 import type { Config } from '../config/schema.ts'
-import { limitsOf } from '../http/rate-limit.ts'
 import { rulesOfSetting } from '../upstream/dialects/dialect.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { createVersionCall } from '../upstream/probes.ts'
@@ -57,7 +56,7 @@ export async function buildAccess(
       issuers: issuersOf(initial),
     },
     sessions: { lifetime: derive((config) => config.operations.signIn.lifetime), signIn: derive(signInClaims) },
-    limits: limitsOf(derive),
+    limits: { failedLogins: derive((config) => config.access.limits.failedLogins) },
     ...(shared && { counters: shared.counters, revocations: shared.revocations }),
     onFailedLogin: emit.failedLogin,
     log: toLog(log),

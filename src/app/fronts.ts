@@ -15,6 +15,7 @@ import { tokenIssuer } from '../http/credentials.ts'
 import { createHttp, type Http, type ResolveUrl } from '../http/index.ts'
 import { newerContract } from '../http/newer/contract.ts'
 import { problemForm } from '../http/newer/problem.ts'
+import { rateLimitsOf } from '../http/rate-limit.ts'
 import { rejectionReporter } from '../http/request-events.ts'
 import { addressOfRequests, clientAddress } from '../http/request-state.ts'
 import { createListener, type Listener } from '../listener/listener.ts'
@@ -55,11 +56,18 @@ export async function buildFronts(parts: FrontParts) {
   const addressOf = addressOfRequests(derive(({ listen }) => clientAddress(listen.trustedProxies)))
   const onReject = rejectionReporter(addressOf, emit.request)
   const usesManagerUsers = initial.cluster.credentials.mode === 'passthrough'
+  const rateLimits = rateLimitsOf(derive)
   const timeout = derive((config) => config.cluster.limits.timeout)
   const accessOf: Readonly<Record<Contract, typeof access>> = {
     classic: access,
     newer: usesManagerUsers
-      ? checkTokensAtNode(access, { cluster, accepted: acceptedTokens, timeout, counters: shared?.counters })
+      ? checkTokensAtNode(access, {
+          cluster,
+          accepted: acceptedTokens,
+          timeout,
+          failedLogins: derive((config) => config.access.limits.failedLogins),
+          counters: shared?.counters,
+        })
       : access,
   }
   const contracts: Readonly<Record<Contract, CreateContract>> = {
@@ -87,7 +95,7 @@ export async function buildFronts(parts: FrontParts) {
       clientAddress: addressOf,
       managerVersion: () => kindOf(cluster.view).clientVersion(cluster.view),
       authentication: async (instance) => {
-        const authenticator = await createAuthenticator(instance, accessOf[contract], shared?.count)
+        const authenticator = await createAuthenticator(instance, accessOf[contract], rateLimits, shared?.count)
         if (!usesManagerUsers) issueToken = tokenIssuer(instance, access)
         return authenticator
       },

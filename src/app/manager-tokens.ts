@@ -25,12 +25,15 @@ interface TokenCheckParts {
   readonly accepted: AcceptedTokens | undefined
   /** Milliseconds. */
   readonly timeout: () => number
+  /** Of one name from one address, before the first block. */
+  readonly failedLogins: () => number
   /** Shared by replicas. Absent: in memory. */
   readonly counters: Counters | undefined
 }
 
 /** Returns the access that asks the master whether it accepts a token. */
-export function checkTokensAtNode(access: Access, { cluster, accepted, timeout, counters }: TokenCheckParts): Access {
+export function checkTokensAtNode(access: Access, parts: TokenCheckParts): Access {
+  const { cluster, accepted, timeout, failedLogins, counters } = parts
   return createManagerTokenAccess(access, {
     node: () => cluster.view.master().name,
     check: async (token, limit) => {
@@ -40,7 +43,7 @@ export function checkTokensAtNode(access: Access, { cluster, accepted, timeout, 
       return (await askOfUnknown()) ? NOT_REMEMBERED : undefined
     },
     attempts: createLoginAttempts({
-      failedLogins: access.limits.failedLogins,
+      failedLogins,
       counters: counters ?? createCounters(() => systemClock.elapsed()),
     }),
     permissionsOf: (name) => access.permissionsOf?.(name) ?? [],

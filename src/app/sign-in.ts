@@ -11,7 +11,7 @@ import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import type { Caller } from '../core/request.ts'
 import { createAuthenticator, type OperatorAuthenticator } from '../http/admit.ts'
-import type { CountRequest } from '../http/rate-limit.ts'
+import { type CountRequest, rateLimitsOf } from '../http/rate-limit.ts'
 import { addressOfRequests, clientAddress } from '../http/request-state.ts'
 import { toLog } from './log.ts'
 
@@ -32,7 +32,7 @@ export function buildSignIn(settings: ReloadableConfig, { access, log, count }: 
   const sessions = buildSessions(settings, { access, log, readAuthenticator })
   const signIn: SignIn = {
     authentication: async (app) => {
-      const created = await createAuthenticator(app, access, count)
+      const created = await createAuthenticator(app, access, rateLimitsOf(settings.derive), count)
       authenticator = created
       return async (request, reply) => {
         const caller = sessions && findSession(sessions, request)

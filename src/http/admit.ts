@@ -12,7 +12,7 @@ import type { Caller } from '../core/request.ts'
 import type { HttpContract } from './contract.ts'
 import { refusal, registerCredentials } from './credentials.ts'
 import type { Values } from './edge-request.ts'
-import { type CountRequest, networkOf, registerRateLimiters } from './rate-limit.ts'
+import { type CountRequest, networkOf, type RateLimits, registerRateLimiters } from './rate-limit.ts'
 
 /** Recognises the callers of an app, and counts their requests against their limits. */
 export type OperatorAuthenticator = Awaited<ReturnType<typeof createAuthenticator>>
@@ -24,8 +24,13 @@ export type Authenticator = Pick<OperatorAuthenticator, 'recall' | 'countHit' | 
 const FORGET_AFTER_MS = 60_000
 
 /** Registers the plugins on the app, once. `count`: rate limits are counted over all replicas. */
-export async function createAuthenticator(app: FastifyInstance, access: Access, count?: CountRequest) {
-  const limits = await registerRateLimiters(app, access.limits, count)
+export async function createAuthenticator(
+  app: FastifyInstance,
+  access: Access,
+  rateLimits: RateLimits,
+  count?: CountRequest,
+) {
+  const limits = await registerRateLimiters(app, rateLimits, count)
   const verifyCredentials = await registerCredentials(app, access)
   // By the text of the header: a digest of it costs as much as the lookup of a response. The function checks on each call
   // whether the credentials still hold. Credentials that are not used any more are forgotten.

@@ -14,7 +14,6 @@
  */
 import fastifyRateLimit, { type FastifyRateLimitStoreCtor, normalizeIP } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { AccessOptions, RateLimit } from '../access/access.ts'
 import { type Counters, createCounters } from '../core/counters.ts'
 import { EdgeError } from '../core/errors.ts'
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
@@ -37,18 +36,33 @@ interface RequestCount {
 const CALLERS_PER_ADDRESS = 10
 const SECOND_MS = 1000
 
-type LimitSettings = Readonly<Record<'failedLogins' | 'hitsPerSecond' | 'requestsPerSecond', number>>
+export interface RateLimit {
+  /** Returns the limit of requests in the window. */
+  readonly max: () => number
+  readonly windowMs: number
+}
+
+/** A limit that is absent is unlimited. */
+export interface RateLimits {
+  /** All requests of a caller, hits included. */
+  readonly hitsPerCaller?: RateLimit
+  /** Requests of a caller that cost: all but hits. */
+  readonly perCaller?: RateLimit
+  /** The same from an address, and verifications of credentials. */
+  readonly perAddress?: RateLimit
+}
+
+type LimitSettings = Readonly<Record<'hitsPerSecond' | 'requestsPerSecond', number>>
 
 type DeriveLimit = (make: (config: { readonly access: { readonly limits: LimitSettings } }) => number) => () => number
 
 /** Returns the limits of callers and addresses. `derive` returns a function that returns a limit of the settings in use. */
-export function limitsOf(derive: DeriveLimit): AccessOptions['limits'] {
+export function rateLimitsOf(derive: DeriveLimit): RateLimits {
   const perSecond = (maxOf: (limits: LimitSettings) => number): RateLimit => ({
     windowMs: SECOND_MS,
     max: derive(({ access: { limits } }) => maxOf(limits)),
   })
   return {
-    failedLogins: derive(({ access: { limits } }) => limits.failedLogins),
     // A request that costs counts as well, so this limit is never below the other one.
     hitsPerCaller: perSecond(({ hitsPerSecond, requestsPerSecond }) => Math.max(hitsPerSecond, requestsPerSecond)),
     perCaller: perSecond(({ requestsPerSecond }) => requestsPerSecond),
@@ -56,13 +70,10 @@ export function limitsOf(derive: DeriveLimit): AccessOptions['limits'] {
   }
 }
 
-/**
- * Registers @fastify/rate-limit on the app. A limit that is not configured is unlimited. Without `count`, this process
- * counts by itself.
- */
+/** Registers @fastify/rate-limit on the app. Without `count`, this process counts by itself. */
 export async function registerRateLimiters(
   app: FastifyInstance,
-  limits: Pick<AccessOptions['limits'], 'hitsPerCaller' | 'perCaller' | 'perAddress'>,
+  limits: RateLimits,
   count: CountRequest = createRequestCounts(createCounters(() => performance.now())),
 ) {
   await app.register(fastifyRateLimit, { global: false, store: storeOver(count) })

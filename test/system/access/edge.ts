@@ -16,7 +16,7 @@ import { EdgeError } from '../../../src/core/errors.ts'
 import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
 import { createAuthenticator } from '../../../src/http/admit.ts'
 import { tokenIssuer } from '../../../src/http/credentials.ts'
-import type { CountRequest } from '../../../src/http/rate-limit.ts'
+import type { CountRequest, RateLimits } from '../../../src/http/rate-limit.ts'
 
 export interface Reply {
   readonly status: number
@@ -59,6 +59,7 @@ export async function usersFile(t: Pick<Test, 'teardown'>): Promise<string> {
 }
 
 interface EdgeOptions extends Partial<AccessOptions> {
+  readonly limits?: AccessOptions['limits'] & RateLimits
   readonly count?: CountRequest
   /** Whether `/who` counts as a request that costs; default: true. */
   readonly costs?: boolean
@@ -87,7 +88,7 @@ export async function startEdge(
   app.addHook('onRequest', async (request) => {
     request.clientAddress = String(request.headers['x-address'] ?? '127.0.0.1')
   })
-  const { authenticate, charge } = await createAuthenticator(app, access, count)
+  const { authenticate, charge } = await createAuthenticator(app, access, settings.limits ?? {}, count)
   app.addHook('onRequest', async (request, reply) => {
     request.caller = await authenticate(request, reply, request.clientAddress, costs)
   })

@@ -1,17 +1,15 @@
 import t, { type Test } from 'tap'
-import type { AccessOptions, RateLimit } from '../../../src/access/access.ts'
 import { createAccess } from '../../../src/access/index.ts'
 import { type EdgeRequest, type Handler, NO_COST } from '../../../src/core/request.ts'
 import { createAuthenticator } from '../../../src/http/admit.ts'
+import type { RateLimit, RateLimits } from '../../../src/http/rate-limit.ts'
 import { cachedResponse, repeating, startServer, type TestServer } from './test-server.ts'
 
 const json = Buffer.from('{"error":0,"data":"y"}')
 const perMinute = (max: number): RateLimit => ({ max: () => max, windowMs: 60_000 })
 
-type Limits = Omit<AccessOptions['limits'], 'failedLogins'>
-
 /** A server whose pipeline answers from the cache, or charges the request if `isMiss`. */
-async function start(t: Test, limits: Limits, isRepeated: boolean) {
+async function start(t: Test, limits: RateLimits, isRepeated: boolean) {
   const access = await createAccess({
     realm: 'Manager Edge',
     users: { verify: async () => true, role: 'administrator' },
@@ -19,7 +17,7 @@ async function start(t: Test, limits: Limits, isRepeated: boolean) {
     customRoles: {},
     sessions: { lifetime: () => 3_600_000, signIn: () => undefined },
     tokens: { lifetime: () => 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] },
-    limits: { failedLogins: () => 100, ...limits },
+    limits: { failedLogins: () => 100 },
     log: () => undefined,
   })
   const state = { isMiss: false, nodeCalls: 0 }
@@ -33,7 +31,7 @@ async function start(t: Test, limits: Limits, isRepeated: boolean) {
     return cachedResponse(json, state.isMiss ? { fwd: 'uri-miss' } : undefined)
   }
   const server = await startServer(t, isRepeated ? repeating(handle, () => !state.isMiss) : handle, {
-    authentication: (app) => createAuthenticator(app, access),
+    authentication: (app) => createAuthenticator(app, access, limits),
   })
   return { server, state }
 }

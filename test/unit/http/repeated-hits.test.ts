@@ -50,7 +50,7 @@ t.test('in mode passthrough a hit is repeated for each user whose password was v
     log: () => undefined,
   })
   const server = await startServer(t, handle, {
-    authentication: (app) => createAuthenticator(app, access),
+    authentication: (app) => createAuthenticator(app, access, {}),
   })
   const authorization = `Basic ${Buffer.from('carol:carol:ü').toString('base64')}`
   for (const _ of ['first', 'repeated', 'repeated']) {

@@ -6,7 +6,6 @@ import type { AddressInfo, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import type { AccessOptions } from '../../../src/access/access.ts'
 import { createAccess } from '../../../src/access/index.ts'
 import { putUser } from '../../../src/access/users-file.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
@@ -22,6 +21,7 @@ import {
 import { createAuthenticator } from '../../../src/http/admit.ts'
 import { classicContract } from '../../../src/http/classic.ts'
 import { createHttp, type Http, type HttpOptions } from '../../../src/http/index.ts'
+import type { RateLimits } from '../../../src/http/rate-limit.ts'
 import { requestLog } from '../../../src/http/request-events.ts'
 import type { ListenerOptions, ListenerSettings } from '../../../src/listener/listener.ts'
 import { createListener, type Listener } from '../../../src/listener/listener.ts'
@@ -104,7 +104,7 @@ export async function startServer(
   t: Tap,
   handle: Handler,
   settings: Partial<HttpOptions> = {},
-  listening: Partial<ListenerOptions & { readonly rates: Omit<AccessOptions['limits'], 'failedLogins'> }> = {},
+  listening: Partial<ListenerOptions & { readonly rates: RateLimits }> = {},
 ): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'edge-http-'))
   const users = join(folder, 'users')
@@ -119,7 +119,7 @@ export async function startServer(
     customRoles: {},
     sessions: { lifetime: () => 3_600_000, signIn: () => undefined },
     tokens: { lifetime: () => 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] },
-    limits: { failedLogins: () => 100_000, ...rates },
+    limits: { failedLogins: () => 100_000 },
     log: () => undefined,
   })
   const listenerSettings = {
@@ -147,7 +147,7 @@ export async function startServer(
     }),
     clientAddress: ({ raw }) => raw.socket.remoteAddress ?? '',
     managerVersion: () => '3.11.5',
-    authentication: (instance) => createAuthenticator(instance, access),
+    authentication: (instance) => createAuthenticator(instance, access, rates ?? {}),
     ...settings,
     observe: events.emit.request,
   })
