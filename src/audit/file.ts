@@ -207,19 +207,19 @@ export const MAX_RECORD_BYTES = 256 * 1024
 const FILE_MODE = 0o640
 
 /** Opens the file for appending and creates it if it is absent. Rejects with the setting and a remedy. */
-export function openAuditFile(file: string): Promise<FileHandle> {
+function openAuditFile(file: string): Promise<FileHandle> {
   return open(file, 'a+', FILE_MODE).catch((cause) => throwWithRemedy(file, cause))
 }
 
 /** Returns whether the path still names the open file: not after it was moved, removed or replaced. */
-export async function isOpenAt(handle: FileHandle, file: string): Promise<boolean> {
+async function isOpenAt(handle: FileHandle, file: string): Promise<boolean> {
   const atPath = await stat(file).catch(undefinedIfAbsent)
   const { ino, dev } = await handle.stat()
   return atPath?.ino === ino && atPath.dev === dev
 }
 
 /** Returns the end of the chain in the file. `torn`: the file ends with an incomplete record. */
-export async function readChainEnd(handle: FileHandle, size: number): Promise<{ link?: ChainLink; torn: boolean }> {
+async function readChainEnd(handle: FileHandle, size: number): Promise<{ link?: ChainLink; torn: boolean }> {
   const length = Math.min(size, MAX_RECORD_BYTES)
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, size - length)
   const text = buffer.toString('utf8', 0, bytesRead)

@@ -25,7 +25,7 @@ export const builtInRoles: Readonly<Record<keyof typeof roles, readonly string[]
 /** Every stored response, of whatever permission scope. */
 export const READ_CACHE = 'cache:read'
 /** The stored responses of the caller's own permission scope. */
-export const READ_OWN_CACHE = 'cache:read-own'
+const READ_OWN_CACHE = 'cache:read-own'
 
 /**
  * These permissions cover more than reading: agent keys, the cluster key and file contents; the internals of the

@@ -78,7 +78,7 @@ function invalid(reason: string): Envelope {
 const UNDEFINED_ERROR = { text: 'Undefined error.', code: 623 } as const
 
 /** Parses the field `error`: a number, a text of digits (607 comes so), or `Undefined error.`. */
-export function parseErrorNumber(error: unknown): number | undefined {
+function parseErrorNumber(error: unknown): number | undefined {
   if (error === UNDEFINED_ERROR.text) return UNDEFINED_ERROR.code
   if (typeof error === 'string') return /^[0-9]{1,6}$/.test(error) ? Number(error) : undefined
   return Number.isSafeInteger(error) && (error as number) >= 0 ? (error as number) : undefined

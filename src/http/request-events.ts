@@ -203,7 +203,7 @@ export function eventOf(request: FastifyRequest, reply: FastifyReply, message?: 
 }
 
 /** The event of a request that the listener rejected. The time is 0: the listener decides at once. */
-export function eventOfRejected(
+function eventOfRejected(
   { id, request, error, bytes = 0 }: RejectedRequest,
   client: string,
   message: RequestMessage | undefined,

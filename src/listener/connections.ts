@@ -265,6 +265,6 @@ export function replaceClose(socket: Socket, close: (socket: Socket) => void): v
  * Continues a response that waits for a slow client on a connection with CONNECT: Node's server has removed its listener for
  * `drain` before it emitted `connect`.
  */
-export function continueAfterDrain(socket: Socket, current: () => ServerResponse | undefined): void {
+function continueAfterDrain(socket: Socket, current: () => ServerResponse | undefined): void {
   socket.on('drain', () => current()?.emit('drain'))
 }

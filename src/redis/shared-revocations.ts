@@ -88,8 +88,6 @@ interface SharedRevocationsOptions {
   readonly log: Log
 }
 
-export type SharedRevocations = ReturnType<typeof createSharedRevocations>
-
 type RevocationRow = readonly [key: string, fact: string, place: string]
 type RevocationsReply = readonly [born: string, revoked: readonly RevocationRow[]]
 

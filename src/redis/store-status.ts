@@ -118,13 +118,13 @@ export interface HeartbeatFailure {
   readonly error: string
 }
 
-/** Whether reads use Redis, and the last event of the cache store. */
-export type StoreStatus = ReturnType<typeof createStoreStatus>
-
 /** Redis counts as full this long after it has refused to store a response. */
 const FULL_MS = 60_000
 
-/** `failure` returns why reads do not use Redis, `wrongTypeKeys` the keys that another program has replaced. */
+/**
+ * Whether reads use Redis, and the last event of the cache store. `failure` returns why reads do not use Redis,
+ * `wrongTypeKeys` the keys that another program has replaced.
+ */
 export function createStoreStatus(
   failure: () => HeartbeatFailure | undefined,
   wrongTypeKeys: () => readonly string[] = () => [],

@@ -219,7 +219,7 @@ function isOnlyEnd(bytes: Buffer, from: number, to: number): boolean {
 }
 
 /** Whether the check of the whole body finds the same rows, ending at `at`, and the same total. */
-export function isEndOfRows({ bytes, from, total }: Rows, at: number): boolean {
+function isEndOfRows({ bytes, from, total }: Rows, at: number): boolean {
   const found = findByCheck(bytes)
   return found.ok && found.rows.from === from && found.rows.to === at && found.rows.total === total
 }
@@ -231,7 +231,7 @@ function findByCheck(bytes: Buffer): RowsResult {
 }
 
 /** Returns the rows that the check of a successful response has found. */
-export function toRows(bytes: Buffer, checked: RowRanges | undefined): RowsResult {
+function toRows(bytes: Buffer, checked: RowRanges | undefined): RowsResult {
   if (checked?.total === undefined) return refused('no items with totalItems')
   const { from, to, total, ranges } = checked
   return { ok: true, rows: { bytes, from, to, total, known: { ranges } } }

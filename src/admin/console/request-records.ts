@@ -53,7 +53,7 @@ export interface RecordsOptions {
 
 const MAX_AGE_MS = 10 * 60_000
 const SWEEP_INTERVAL_MS = 30_000
-const MAX_OTHERS = 5000
+const MAX_ENDED = 5000
 /** Requests in progress, and work in the background that no request waits for. */
 const MAX_IN_PROGRESS = 2000
 /** Estimated bytes of all records except hits. */
@@ -106,7 +106,7 @@ export class RequestRecords implements Required<Pick<EventListeners, 'request' |
     if (earlier !== undefined) this.#discard(this.#ended, earlier)
     record.finished = { ...event }
     this.#ended.set(record.id, record)
-    if (this.#ended.size > MAX_OTHERS) this.#discardOldest(this.#ended)
+    if (this.#ended.size > MAX_ENDED) this.#discardOldest(this.#ended)
     this.#onEnd?.(event, record)
   }
 

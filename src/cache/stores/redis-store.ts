@@ -263,7 +263,7 @@ class RedisTier {
  * Reads the epochs of a lookup. KEYS: hash. ARGV: new random part of the generation, tags. Returns generation,
  * sequence, fenced (0 or 1), one epoch per tag.
  */
-export const READ_EPOCHS = script(
+const READ_EPOCHS = script(
   NOW,
   GENERATION,
   LEASES,

@@ -14,7 +14,7 @@ export function filters(kind: Kind, ...names: readonly string[]): Readonly<Recor
 
 export const agentId: Param = { kind: 'numbers', role: 'agent identifier', canonical: 'agentId' }
 export const agentName: Param = { kind: 'names', role: 'agent name' }
-export const groupId: Param = { kind: 'names', role: 'group name' }
+const groupId: Param = { kind: 'names', role: 'group name' }
 export const nodeId: Param = { kind: 'names', role: 'node name' }
 /** All nodes or a list of nodes. A single name is `nodeId`. */
 export const nodeIds: Param = {
@@ -40,7 +40,7 @@ export const limit: Param = {
   pageLimit: { max: 1000 },
 }
 /** CDB lists reject a limit of 0 and have no maximum. */
-export const unboundedLimit: Param = {
+const unboundedLimit: Param = {
   kind: 'numbers',
   role: 'maximum number of elements to return',
   default: 500,
