@@ -12,8 +12,10 @@ const cases = [
   { mode: 'passthrough', version: '4.14.0' },
 ] as const
 
+/** Both at once: each waits for calls that hang. */
+t.jobs = cases.length
 for (const { mode, version } of cases) {
-  t.test(`${mode}, release ${version}`, async (t) => {
+  t.test(`${mode}, release ${version}`, { buffered: true }, async (t) => {
     const { cluster, oracle, worker, other, ask, askOracle, cutOff } = await startClusters(t, { mode, version })
     await cutOff()
     const first = await ask({ method: 'GET', path: '/syscollector/001/os' })

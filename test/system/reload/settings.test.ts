@@ -11,7 +11,8 @@ import { proofs as listener } from './proofs/listener.ts'
 import { proofs as records } from './proofs/records.ts'
 import { proofs as signIn } from './proofs/sign-in.ts'
 
-const proofs: readonly Proof[] = [...listener, ...cluster, ...cache, ...access, ...records, ...signIn]
+const proofsOfParts: Readonly<Record<string, readonly Proof[]>> = { listener, cluster, cache, access, records, signIn }
+const proofs = Object.values(proofsOfParts).flat()
 
 function treeOf(changes: Proof['changes']): Readonly<Record<string, unknown>> {
   const tree = {}
@@ -39,17 +40,22 @@ async function change(t: Test, edge: Reloadable, { changes }: Proof): Promise<vo
   t.strictSame(failures().slice(before), [])
 }
 
-for (const proof of proofs) {
-  const { changes, before, after, isFinal, observe } = proof
-  t.test(
-    `a change of ${Object.keys(changes).join(' and ')} takes effect without a restart`,
-    { buffered: true },
-    async (t) => {
-      const edge = await start(t, proof)
-      t.strictSame(await observe(edge), before, 'before')
-      const changed = isFinal ? await start(t, proof) : edge
-      await change(t, changed, proof)
-      t.strictSame(await observe(changed), after, 'after')
-    },
-  )
+async function prove(t: Test, proof: Proof): Promise<void> {
+  const { before, after, isFinal, observe } = proof
+  const edge = await start(t, proof)
+  t.strictSame(await observe(edge), before, 'before')
+  const changed = isFinal ? await start(t, proof) : edge
+  await change(t, changed, proof)
+  t.strictSame(await observe(changed), after, 'after')
+}
+
+/** All parts at once, because many proofs wait for a timeout or a delay. The proofs of a part share what receives its data. */
+t.jobs = Object.keys(proofsOfParts).length
+for (const [part, ofPart] of Object.entries(proofsOfParts)) {
+  t.test(`settings of ${part}`, { buffered: true }, async (t) => {
+    for (const proof of ofPart)
+      await t.test(`a change of ${Object.keys(proof.changes).join(' and ')} takes effect without a restart`, (t) =>
+        prove(t, proof),
+      )
+  })
 }
