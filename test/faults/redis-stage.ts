@@ -8,7 +8,7 @@ import {
   startRedis,
   startSentinels,
 } from '../support/redis.ts'
-import { type Replica, startReplica, startUpstream, type Upstream } from './coherence/processes.ts'
+import { BUILT, type Replica, startReplica, startUpstream, type Upstream } from './coherence/processes.ts'
 import type { RedisUser } from './redis-user.ts'
 
 export interface Stage {
@@ -69,6 +69,7 @@ type Place = Readonly<Record<string, unknown>>
 async function startReplicas(place: Place, redis: { close(): Promise<void> }, options: StageOptions): Promise<Stage> {
   const upstream = await startUpstream({ delay: 5, heedsBypass: true })
   const replica = {
+    build: BUILT,
     upstream: upstream.url,
     inFlight: MAX_CALLS,
     cache: {

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { eventually } from '../support/eventually.ts'
 import { startRedis } from '../support/redis.ts'
-import { authorization, type Replica, startReplica, startUpstream } from './coherence/processes.ts'
+import { authorization, BUILT, type Replica, startReplica, startUpstream } from './coherence/processes.ts'
 
 const LIMIT = 4
 /** Milliseconds of a call on the node: so slow that queued calls wait for slots, not for processors. */
@@ -20,6 +20,7 @@ t.teardown(async () => {
 
 async function startReplicas(count: number): Promise<void> {
   const options = {
+    build: BUILT,
     upstream: upstream.url,
     redis: redis.url,
     inFlight: LIMIT,

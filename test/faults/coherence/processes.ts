@@ -91,9 +91,12 @@ export interface ReplicaOptions {
   /** Timeout of a call to the upstream, such as `3s`. */
   readonly timeout?: string
   readonly cache?: Readonly<Record<string, unknown>>
-  /** The folder of another build of the edge, such as that of an earlier release; absent: this tree. */
+  /** The folder of a build of the edge, such as that of an earlier release; absent: the modules of this tree. */
   readonly build?: string
 }
+
+/** The build of this tree. It starts in two thirds of the CPU time of the modules. */
+export const BUILT = 'dist'
 
 export const authorization = `Basic ${Buffer.from('admin:admin-pw').toString('base64')}`
 
@@ -166,10 +169,18 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   }
 }
 
+/** Started from a build. Unlike a replica from the modules, they do not notice the end of this process. */
+const children = new Set<ChildProcess>()
+process.on('exit', () => {
+  for (const child of children) child.kill('SIGKILL')
+})
+
 /** Starts the command of a build. Resolves when its port is open. It sends no messages: `memory` never resolves. */
 async function startBuild(build: string, file: string, port: number): Promise<ChildProcess> {
   const command = [resolve(build, 'cli.js'), 'start', '--config', file]
   const child = spawn(process.execPath, command, { stdio: ['ignore', 'ignore', 'inherit'] })
+  children.add(child)
+  child.once('exit', () => children.delete(child))
   for (;;) {
     if (child.exitCode !== null) throw new Error(`${command.join(' ')} ended with ${child.exitCode}`)
     const socket = connect(port, '127.0.0.1')
@@ -194,7 +205,7 @@ function settings(
   { upstream, redis, inFlight = 64, timeout = '20s', cache = {}, build }: ReplicaOptions,
 ): object {
   // Release 0.1.0 knows the old name of the rate limit only.
-  const rateLimit = build === undefined ? 'requestsPerSecond' : 'requests'
+  const rateLimit = build === undefined || build === BUILT ? 'requestsPerSecond' : 'requests'
   return {
     listen: { host: '127.0.0.1', port, ...(newerPort !== undefined && { secondPort: newerPort }) },
     operations: { host: '127.0.0.1', port: operationsPort, metrics: 'open' },
