@@ -56,7 +56,8 @@ t.test('the TypeScript package is complete when it is packed, and a program with
   )
   const compilerOptions = {
     ...{ target: 'es2023', lib: ['es2023', 'dom'], module: 'nodenext', types: ['node'], strict: true },
-    ...{ noUncheckedIndexedAccess: true, exactOptionalPropertyTypes: true, skipLibCheck: false },
+    // All declarations are checked, except those of the compiler, which take a fifth of its time.
+    ...{ noUncheckedIndexedAccess: true, exactOptionalPropertyTypes: true, skipDefaultLibCheck: true },
   }
   writeFileSync(join(folder, 'program/tsconfig.json'), JSON.stringify({ compilerOptions, files: ['main.ts'] }))
   const tsc = [join(process.cwd(), 'node_modules/typescript/bin/tsc'), '-p', join(folder, 'program')]

@@ -23,10 +23,13 @@ const PROOFS: readonly string[] = [
   'test/unit/cache/snapshots/turns.test.ts',
   'test/unit/cache/stores/distinct-urls.test.ts',
   'test/unit/join/group-write-at-size.test.ts',
-  // The own tests of the benchmarks.
+  'test/unit/join/merge-rules-at-size.test.ts',
+  // The own tests of the benchmarks and of the workers of the suite.
   'test/system/process/benchmark-cases.test.ts',
   'test/unit/bench/',
+  'test/unit/suite/pool.test.ts',
   // Packages.
+  'packages/clients/test/clients.test.ts',
   'test/system/packaging/image-run.test.ts',
   'test/system/packaging/node-versions.test.ts',
   'test/system/packaging/npm.test.ts',
