@@ -103,7 +103,8 @@ function startWriting(replicas: readonly string[], callers: number, seed: number
     operations: Number.POSITIVE_INFINITY,
     callers,
     random: createRandom(~seed),
-    patience: 8000,
+    // Longer than the cores are ever busy: no course is about callers that give up.
+    patience: 60_000,
     enough: () => over,
   })
   return async () => {
