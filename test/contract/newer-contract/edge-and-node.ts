@@ -3,9 +3,13 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Client } from 'undici'
+import { cacheGroups } from '../../../src/config/schema.ts'
 import { type RunningEdge, startEdge } from '../../support/edge.ts'
 import { sendJson, withLogin } from '../../unit/upstream/newer-node.ts'
 import type { ContractExchange } from './exchanges.ts'
+
+/** Longer than busy cores delay the second request for a stored response. */
+const TTL = '60s'
 
 export interface SeenCall {
   readonly method: string
@@ -76,7 +80,7 @@ export async function startEdgeAndNode(): Promise<EdgeAndNode> {
       cluster: { layout: 'newer', limits: { perMinute: 0 } },
       access: { limits: { requestsPerSecond: 100_000, failedLogins: 1000 } },
       // Each request is passed on as it is.
-      cache: { snapshots: { groups: [] } },
+      cache: { snapshots: { groups: [] }, ttl: Object.fromEntries(cacheGroups.map((group) => [group, TTL])) },
     },
   })
   // `fetch` normalises paths such as `//`.
