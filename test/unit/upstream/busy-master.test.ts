@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { eventually } from '../../support/eventually.ts'
 import { edgeRequest } from './edge-request.ts'
 import { type ClusterTestOptions, envelope } from './fake-node.ts'
-import { createPatientLimits, startForwarding } from './forwarding.ts'
+import { startForwarding } from './forwarding.ts'
 
 type Forwarding = Awaited<ReturnType<typeof startForwarding>>
 
@@ -23,7 +23,6 @@ async function busyMaster(t: Test, worker: RequestListener = envelope, options: 
       else envelope(request, response)
     },
     { limits: { inFlight: 1 }, ...options },
-    createPatientLimits().limits,
   )
   const first = nodes.handler(edgeRequest('GET', '/agents'))
   await eventually(() => nodes.master.seen.length === 1)

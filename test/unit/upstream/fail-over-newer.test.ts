@@ -7,6 +7,7 @@ import { startFaultProxy } from '../../faults/proxy.ts'
 import { eventually } from '../../support/eventually.ts'
 import { edgeRequest } from './edge-request.ts'
 import { type ClusterTestOptions, clusterOf, fakeNode } from './fake-node.ts'
+import { createPatientLimits } from './forwarding.ts'
 import { rows, withLogin, withoutMaster } from './newer-node.ts'
 
 const agents = rows([{ id: '001', status: 'active' }])
@@ -25,15 +26,16 @@ async function start(t: Test, ofMaster: RequestListener, ofWorker: RequestListen
     ...options,
   })
   const { call, view } = cluster
+  const { limits, fitTo } = createPatientLimits()
   const handler = forward({
     call,
     view,
     kindOf: createKinds('manager'),
-    limits: () => ({ timeout: 1_000, slowTimeout: 2_000 }),
+    limits,
   })
   const askedOf = (node: typeof master) =>
     node.seen.map(({ method, url }) => `${method} ${url}`).filter((call) => !call.includes('authenticate'))
-  return { handler, cluster, proxy, askedOfMaster: () => askedOf(master), askedOfWorker: () => askedOf(worker) }
+  return { handler, cluster, proxy, fitTo, askedOfMaster: () => askedOf(master), askedOfWorker: () => askedOf(worker) }
 }
 
 t.test('a worker answers for a master whose API process is down, under the same path', async (t) => {
@@ -44,21 +46,24 @@ t.test('a worker answers for a master whose API process is down, under the same 
 })
 
 t.test('a worker answers for a master that was ejected because it hangs', async (t) => {
-  const { handler, cluster, proxy, askedOfWorker } = await start(t, agents, agents, {
+  const { handler, cluster, proxy, fitTo, askedOfWorker } = await start(t, agents, agents, {
     ejection: { failures: 1, baseTime: 60_000, maxTime: 60_000 },
   })
   t.match(await handler(readAgents()), { status: 200 })
   await proxy.set({ kind: 'stall' })
+  fitTo({ kind: 'stall' })
   await t.rejects(async () => handler(readAgents()), { code: 922, message: /boss/ })
+  fitTo({ kind: 'pass' })
   await eventually(() => !cluster.view.isAvailable('boss'))
   t.match(await handler(readAgents()), { status: 200, errorNumber: 0 })
   t.strictSame(askedOfWorker(), ['GET /agents'])
 })
 
 t.test('a master at its limit is not replaced by a worker', async (t) => {
-  const { handler, askedOfMaster, askedOfWorker } = await start(t, () => undefined, agents, {
+  const { handler, fitTo, askedOfMaster, askedOfWorker } = await start(t, () => undefined, agents, {
     limits: { inFlight: 1, queue: 1 },
   })
+  fitTo({ kind: 'stall' })
   const held = [1, 2].map(() => Promise.resolve(handler(readAgents())).catch((error: unknown) => error))
   await eventually(() => askedOfMaster().length === 1)
   await t.rejects(async () => handler(readAgents()), { code: 921, message: /boss/ })

@@ -4,7 +4,7 @@ import t from 'tap'
 import type { Fault } from '../../faults/proxy.ts'
 import { eventually } from '../../support/eventually.ts'
 import { edgeRequest } from './edge-request.ts'
-import { createPatientLimits, restart, startForwarding } from './forwarding.ts'
+import { createPatientLimits, restart, SHORT, startForwarding } from './forwarding.ts'
 
 t.test('each fault has its code, and the message names the node', async (t) => {
   const long: RequestListener = (_, response) => {
@@ -34,9 +34,13 @@ t.test('each fault has its code, and the message names the node', async (t) => {
 })
 
 t.test('ejected and overloaded nodes: errors with Retry-After', async (t) => {
-  const { master, worker, handler, cluster } = await startForwarding(t, () => undefined, {
-    limits: { inFlight: 1, queue: 1 },
-  })
+  const limits = { inFlight: 1, queue: 1 }
+  const { master, worker, handler, cluster } = await startForwarding(
+    t,
+    () => undefined,
+    { limits },
+    () => SHORT,
+  )
   await worker.set({ kind: 'refuse' })
   const held = [1, 2].map(() => Promise.resolve(handler(restart())).catch((error: unknown) => error))
   await eventually(() => master.seen.length === 1)

@@ -100,7 +100,7 @@ export function get(path = '/agents', overrides: Partial<NodeCall> = {}): NodeCa
     path,
     retryable: true,
     expect: 'bytes',
-    timeout: 5_000,
+    timeout: 20_000,
     signal: new AbortController().signal,
     priority: 'interactive',
     caller: 'ann',

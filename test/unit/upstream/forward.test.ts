@@ -1,4 +1,5 @@
 /** The translation of requests to calls and of responses back. */
+import type { RequestListener } from 'node:http'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { EdgeError } from '../../../src/core/errors.ts'
@@ -75,9 +76,13 @@ t.test('status and bytes are unchanged; a body that is no envelope is an error',
 t.test(
   'timeouts: longer for slow endpoints, none with wait_for_complete, which each caller may use once at a time',
   async (t) => {
-    const { master, handler, urls } = await startForwarding(t, (request, response) => {
+    const respond: RequestListener = (request, response) => {
       setTimeout(() => envelope(request, response), 700)
-    })
+    }
+    const { master, handler, urls } = await startForwarding(t, respond, {}, () => ({
+      timeout: 400,
+      slowTimeout: 20_000,
+    }))
     await t.rejects(async () => handler(edgeRequest('GET', '/agents')), { code: 922 })
     t.match(await handler(edgeRequest('GET', '/manager/configuration/validation')), { status: 200 })
     const unlimited = { waitForComplete: true }

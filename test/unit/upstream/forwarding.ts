@@ -9,7 +9,7 @@ import { type ClusterTestOptions, clusterOf, envelope, fakeNode } from './fake-n
 type Limits = ReturnType<Parameters<typeof forward>[0]['limits']>
 
 /** For tests in which a node does not respond in time. */
-const SHORT: Limits = { timeout: 400, slowTimeout: 1_500 }
+export const SHORT: Limits = { timeout: 400, slowTimeout: 1_500 }
 const PATIENT: Limits = { timeout: 20_000, slowTimeout: 20_000 }
 
 /** Limits that are short only while this fault stalls: a busy machine may take long for each other response. */
@@ -23,7 +23,7 @@ export async function startForwarding(
   t: Test,
   listener: RequestListener = envelope,
   options: ClusterTestOptions = {},
-  limits: () => Limits = () => SHORT,
+  limits: () => Limits = () => PATIENT,
 ) {
   const startNode = async () => {
     const node = await fakeNode(t, listener)

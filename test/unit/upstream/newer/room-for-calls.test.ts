@@ -9,7 +9,7 @@ import { clusterOf } from '../fake-node.ts'
 /** A page so deep that the first call names few agents: each may have thousands of rows. */
 const DEEP_PAGE = { offset: '4000', limit: '500' }
 
-async function start(t: Parameters<typeof clusterOf>[0], perMinute: number) {
+async function start(t: Parameters<typeof clusterOf>[0], perMinute: number, timeout: number) {
   const simulator = await startSimulator({ layout: 'newer', agents: 1_500, workers: 0, password: 'pass' })
   t.teardown(() => simulator.close())
   const { call, view } = clusterOf(t, '', {
@@ -21,7 +21,7 @@ async function start(t: Parameters<typeof clusterOf>[0], perMinute: number) {
     call,
     view,
     kindOf: createKinds('manager'),
-    limits: () => ({ timeout: 20_000, slowTimeout: 20_000 }),
+    limits: () => ({ timeout, slowTimeout: timeout }),
   })
   const inventories = () => simulator.seen.filter(({ url }) => url.startsWith('/experimental')).length
   const read = async () => handler(edgeRequest('GET', '/experimental/syscollector/processes', { query: DEEP_PAGE }))
@@ -29,13 +29,13 @@ async function start(t: Parameters<typeof clusterOf>[0], perMinute: number) {
 }
 
 t.test('with room, all calls are sent', async (t) => {
-  const { read, inventories } = await start(t, 0)
+  const { read, inventories } = await start(t, 0, 120_000)
   t.match(await read(), { errorNumber: 0 })
   t.ok(inventories() > 3, `${inventories()} calls`)
 })
 
 t.test('without room, it fails with the time to wait, after the call that shows how many it needs', async (t) => {
-  const { read, inventories } = await start(t, 12)
+  const { read, inventories } = await start(t, 12, 20_000)
   await t.rejects(read(), { code: 921, message: /no room for \d+ calls/, headers: { 'retry-after': /^\d+$/ } })
   t.ok(inventories() <= 1, `${inventories()} calls`)
 })

@@ -124,7 +124,7 @@ export async function startTokenTest(
     node: 'master',
     send: (call) => cluster.call(call),
     accountOf: (call) => accountOf(call),
-    timeout: () => 5_000,
+    timeout: () => 20_000,
     clock: { elapsed: () => time.now, wall: () => Date.now() },
     counters: createCounters(() => time.now),
     sleep: async (ms) => {
