@@ -81,10 +81,10 @@ function createCounters(registry: MetricsRegistry, sources: MetricsSources): Eve
   const events = new Set(sources.storeEvents)
   return {
     nodeCall: (event) => count('nodeCall', event),
-    failedLogin: (event) => count('failedLogin', event),
+    failedLogin: (reason) => count('failedLogin', { reason }),
     redisStep: (event) => count('redisStep', event),
     cache: (event) => count(`cache.${event.kind}`, event),
-    storeEvent: (event) => count('storeEvent', events.has(event) ? event : 'other'),
+    storeEvent: (event) => count('storeEvent', { event: events.has(event) ? event : 'other' }),
     uncaughtConnectionError: (event) => count('uncaughtConnectionError', event),
   }
 }
@@ -142,13 +142,20 @@ function registerEventSeries(
 ): (event: never) => void {
   const { add, zero } = row.buckets === undefined ? counterOf(registry, row) : histogramOf(registry, row, row.buckets)
   const addZeros = createZeros(row, sources, zero)
-  const readers = Object.entries(row.labels)
+  const fields = Object.entries(row.labels)
   const { value = () => 1 } = row
   return (event) => {
     addZeros?.(event)
     const added = value(event)
-    if (added !== undefined) add(Object.fromEntries(readers.map(([name, read]) => [name, read(event)])), added)
+    if (added === undefined) return
+    const labels: Record<string, LabelValue> = {}
+    for (const [name, field] of fields) labels[name] = fieldOf(event, field)
+    add(labels, added)
   }
+}
+
+function fieldOf(event: Readonly<Record<string, LabelValue>>, field: string): LabelValue {
+  return event[field] ?? ''
 }
 
 function counterOf(registry: MetricsRegistry, row: EventSeries): { readonly add: Add; zero(labels: Labels): void } {
@@ -192,10 +199,10 @@ function createZeros(
     create('')
     return undefined
   }
-  const read = labels[open]
+  const field = labels[open] ?? ''
   const seen = new Set<LabelValue>()
   return (event) => {
-    const value = read?.(event) ?? ''
+    const value = fieldOf(event, field)
     if (seen.has(value)) return
     seen.add(value)
     create(value)

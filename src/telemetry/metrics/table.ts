@@ -85,9 +85,9 @@ export interface NodeSample {
 
 interface Events {
   readonly nodeCall: Parameters<Required<EventListeners>['nodeCall']>[0]
-  readonly failedLogin: Parameters<Required<EventListeners>['failedLogin']>[0]
+  readonly failedLogin: { readonly reason: Parameters<Required<EventListeners>['failedLogin']>[0] }
   readonly redisStep: Parameters<Required<EventListeners>['redisStep']>[0]
-  readonly storeEvent: string
+  readonly storeEvent: { readonly event: string }
   readonly uncaughtConnectionError: string
 }
 
@@ -103,7 +103,8 @@ type EventOf<Name extends EventName> = Name extends keyof Events
 interface EventRow<Event> {
   readonly name: string
   readonly help: string
-  readonly labels: Readonly<Record<string, (event: Event) => LabelValue>>
+  /** The field of the event with the value of each label. A value that is absent is an empty text. */
+  readonly labels: Readonly<Record<string, keyof Event & string>>
   /**
    * Closed sets of label values. Their series exist from the start with 0; if one label is not listed here, they exist
    * from the first event with a new value of that label.
@@ -183,11 +184,11 @@ export const eventSeries: readonly EventSeries[] = [
     name: 'http_client_request_duration_seconds',
     help: 'Duration of HTTP client requests: calls to nodes, without the time in the queue.',
     labels: {
-      http_request_method: ({ method }) => method,
-      url_template: ({ route }) => route,
-      server_address: ({ node }) => node,
-      http_response_status_code: ({ status }) => status ?? '',
-      error_type: ({ fault }) => fault ?? '',
+      http_request_method: 'method',
+      url_template: 'route',
+      server_address: 'node',
+      http_response_status_code: 'status',
+      error_type: 'fault',
     },
     value: (call) => (wasSent(call) ? call.ms / 1000 : undefined),
     buckets: NODE_CALL_SECONDS,
@@ -195,14 +196,14 @@ export const eventSeries: readonly EventSeries[] = [
   on('nodeCall', {
     name: 'edge_node_wait_duration_seconds',
     help: 'Time that calls waited in the queue of their node.',
-    labels: { node: ({ node }) => node },
+    labels: { node: 'node' },
     value: ({ queueTime }) => queueTime / 1000,
     buckets: QUEUE_SECONDS,
   }),
   on('nodeCall', {
     name: 'edge_node_refused_total',
     help: 'Calls that were not sent: node at its limit, ejected, drained or without logins, or the client disconnected.',
-    labels: { node: ({ node }) => node, reason: ({ fault }) => fault ?? '' },
+    labels: { node: 'node', reason: 'fault' },
     known: () => ({ reason: UNSENT_FAULTS }),
     value: (call) => (wasSent(call) ? undefined : 1),
   }),
@@ -210,14 +211,14 @@ export const eventSeries: readonly EventSeries[] = [
     name: 'edge_cache_fetches_total',
     help: 'Fetches of responses that may be stored; stored, notStorable, or failed: there was no response.',
     deprecated: 'edge_cache_fills_total',
-    labels: { group: ({ group }) => group, outcome: ({ outcome }) => outcome },
+    labels: { group: 'group', outcome: 'outcome' },
     known: (sources) => ({ ...perGroup(sources), outcome: ['stored', 'notStorable', 'failed'] }),
   }),
   on('cache.fetch', {
     name: 'edge_cache_fetch_seconds_total',
     help: 'Time in which nodes answered these fetches.',
     deprecated: 'edge_cache_fill_seconds_total',
-    labels: { group: ({ group }) => group },
+    labels: { group: 'group' },
     known: perGroup,
     value: ({ ms }) => ms / 1000,
   }),
@@ -225,62 +226,62 @@ export const eventSeries: readonly EventSeries[] = [
     name: 'edge_cache_collapsed_total',
     help: 'Requests that were collapsed: they waited for an identical fetch in flight.',
     deprecated: 'edge_cache_joined_total',
-    labels: { group: ({ group }) => group },
+    labels: { group: 'group' },
     known: perGroup,
   }),
   on('cache.invalidated', {
     name: 'edge_cache_invalidations_total',
     help: 'Writes and purges that invalidated stored responses.',
-    labels: { cause: ({ cause }) => cause },
+    labels: { cause: 'cause' },
     known: () => ({ cause: INVALIDATION_CAUSES }),
   }),
   on('cache.invalidated', {
     name: 'edge_cache_invalidated_tags_total',
     help: 'Tags that these invalidations named.',
-    labels: { cause: ({ cause }) => cause },
+    labels: { cause: 'cause' },
     known: () => ({ cause: INVALIDATION_CAUSES }),
     value: ({ tags }) => tags,
   }),
   on('cache.verified', {
     name: 'edge_cache_verified_total',
     help: 'Hits that were compared with a fresh response; inconclusive: a write or a failure prevented the comparison.',
-    labels: { group: ({ group }) => group, outcome: ({ outcome }) => outcome },
+    labels: { group: 'group', outcome: 'outcome' },
     known: (sources) => ({ ...perGroup(sources), outcome: ['same', 'different', 'inconclusive'] }),
   }),
   on('cache.trial', {
     name: 'edge_cache_trial_total',
     help: 'Reads during a trial: what the cache would have done, and its response compared with that of the manager.',
-    labels: { group: ({ group }) => group, cache: ({ cache }) => cache, comparison: ({ comparison }) => comparison },
+    labels: { group: 'group', cache: 'cache', comparison: 'comparison' },
   }),
   on('cache.snapshotQuery', {
     name: 'edge_cache_snapshot_queries_total',
     help: 'Requests that were answered from a snapshot of their collection; each saved one call.',
-    labels: { group: ({ group }) => group },
+    labels: { group: 'group' },
     known: perGroup,
   }),
   on('cache.snapshotBuild', {
     name: 'edge_cache_snapshot_builds_total',
     help: 'Builds of snapshots; built, failed, or why the collection has none.',
-    labels: { group: ({ group }) => group, outcome: ({ outcome }) => outcome },
+    labels: { group: 'group', outcome: 'outcome' },
     known: () => ({ outcome: ['built', 'failed', ...SNAPSHOT_REFUSALS] }),
   }),
   on('cache.snapshotBuild', {
     name: 'edge_cache_snapshot_build_calls_total',
     help: 'Calls to nodes for these builds.',
-    labels: { group: ({ group }) => group },
+    labels: { group: 'group' },
     known: perGroup,
     value: ({ calls }) => calls,
   }),
   on('failedLogin', {
     name: 'edge_failed_logins_total',
     help: 'Logins with name and password that were rejected; blocked: after too many failures, busy: too many at once.',
-    labels: { reason: (reason) => reason },
+    labels: { reason: 'reason' },
     known: () => ({ reason: FAILED_LOGIN_REASONS }),
   }),
   on('redisStep', {
     name: 'edge_redis_step_duration_seconds',
     help: 'Duration of Redis steps; timeout: longer than cache.redis.timeout, unreachable: there was no connection.',
-    labels: { outcome: ({ outcome }) => outcome },
+    labels: { outcome: 'outcome' },
     known: () => ({ outcome: ['done', 'failed', 'timeout', 'unreachable'] }),
     value: ({ ms }) => ms / 1000,
     buckets: REDIS_SECONDS,
@@ -289,7 +290,7 @@ export const eventSeries: readonly EventSeries[] = [
   on('storeEvent', {
     name: 'edge_redis_events_total',
     help: 'Events of the Redis store, such as a lost connection (unreachable) and its recovery (reachable).',
-    labels: { event: (event) => event },
+    labels: { event: 'event' },
     known: ({ storeEvents }) => ({ event: storeEvents }),
     when: isRedis,
   }),
