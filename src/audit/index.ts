@@ -7,6 +7,7 @@ import { EdgeError } from '../core/errors.ts'
 import type { NodeCallEvent, RejectedRequestEvent } from '../core/events.ts'
 import type { EdgeWrite, Stage } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
+import { systemClock } from '../core/timing.ts'
 import type { Trace } from '../core/trace.ts'
 import { traceAsync } from '../core/traced.ts'
 import type { AuditSink } from './file.ts'
@@ -58,7 +59,7 @@ const MAX_PENDING_REJECTIONS = 1000
 const RETRY_AFTER_SECONDS = '5'
 
 export function createAudit(options: AuditOptions): Audit {
-  const { sink, log, clock = () => performance.now() } = options
+  const { sink, log, clock = systemClock.elapsed } = options
   const recorder = createRecorder(sink, log)
   /** For each write in flight, the nodes that it was sent to. */
   const nodesOf = new Map<string, Set<string>>()

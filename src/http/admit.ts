@@ -63,7 +63,7 @@ export async function createAuthenticator(
      * Counts a hit; returns `false` if the limit is exceeded. `authenticate` then counts the request again, and rejects
      * it.
      */
-    countHit: (caller: Caller): boolean => limits.hits.count(caller),
+    countHit: limits.hits.count,
     /**
      * Counts the request against its rate limits and returns its caller. Rejects with 900, 901, 903, 904 or
      * 911. `costs`: the request certainly costs, so it counts against the limits on such requests too.

@@ -18,6 +18,7 @@ import { type Counters, createCounters } from '../core/counters.ts'
 import { EdgeError } from '../core/errors.ts'
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
+import { systemClock } from '../core/timing.ts'
 
 /** Charges a caller and its address for a request that turns out to cost. Throws 903. */
 export type Charge = (caller: Caller, clientAddress: string) => void
@@ -74,7 +75,7 @@ export function rateLimitsOf(derive: DeriveLimit): RateLimits {
 export async function registerRateLimiters(
   app: FastifyInstance,
   limits: RateLimits,
-  count: CountRequest = createRequestCounts(createCounters(() => performance.now())),
+  count: CountRequest = createRequestCounts(createCounters(systemClock.elapsed)),
 ) {
   await app.register(fastifyRateLimit, { global: false, store: storeOver(count) })
   const addressOf = ({ authentication }: FastifyRequest) => authentication.clientAddress
@@ -190,7 +191,7 @@ const MAX_KEYS_PER_GENERATION = 25_000
 const REPORTED_SHARE = 0.25
 
 /** `elapsed`: milliseconds of a monotonic clock. */
-export function createRequestCounts(counters: Counters, elapsed = () => performance.now()): CountRequest {
+export function createRequestCounts(counters: Counters, elapsed = systemClock.elapsed): CountRequest {
   // By length first, so that no key must be built from both for each request.
   const windowsByLength = new Map<number, RecentlyUsed<Window>>()
   const due = new Set<Window>()

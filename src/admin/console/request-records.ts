@@ -4,6 +4,7 @@
  * fields are those in the ring of the last requests.
  */
 import type { EventListeners, JoinEvent, NodeCallEvent, RequestEvent } from '../../core/events.ts'
+import { systemClock } from '../../core/timing.ts'
 import type { RecordStages, Span, SpanAttributes, StageName, Trace } from '../../core/trace.ts'
 import type { TailRequest } from './request-types.ts'
 
@@ -85,7 +86,7 @@ export class RequestRecords implements Required<Pick<EventListeners, 'request' |
   #bytes = 0
   #onEnd: ((event: RequestEvent, measured: Measurements | undefined) => void) | undefined
 
-  constructor(requests: LastRequests, { clock = Date.now, elapsed = () => performance.now() }: RecordsOptions = {}) {
+  constructor(requests: LastRequests, { clock = Date.now, elapsed = systemClock.elapsed }: RecordsOptions = {}) {
     this.#requests = requests
     this.#clock = clock
     this.#elapsed = elapsed
@@ -245,6 +246,9 @@ interface StageSink {
 /** Records stages, and passes each on to the trace of the request if it has one (`inner`). */
 class RecordedSpan implements Span {
   readonly recorded = true
+  readonly traceId: Trace['traceId']
+  readonly parent: Trace['parent']
+  readonly state: Trace['state']
   readonly #sink: StageSink
   readonly #inner: Span | undefined
   readonly #stage: StageRecord | undefined
@@ -254,18 +258,9 @@ class RecordedSpan implements Span {
     this.#sink = sink
     this.#inner = inner
     this.#stage = stage
-  }
-
-  get traceId(): Trace['traceId'] {
-    return this.#inner?.traceId
-  }
-
-  get parent(): Trace['parent'] {
-    return this.#inner?.parent
-  }
-
-  get state(): Trace['state'] {
-    return this.#inner?.state
+    this.traceId = inner?.traceId
+    this.parent = inner?.parent
+    this.state = inner?.state
   }
 
   startSpan(name: StageName, attributes: SpanAttributes = {}): Span {

@@ -1,6 +1,7 @@
 /** Recent traffic for the console: current rates, intervals and minutes, cache groups, nodes, joined responses. Bounded in size. */
 import { type EventListeners, type JoinEvent, type NodeCallEvent, wasSent } from '../../core/events.ts'
 import { LatencyHistogram } from '../../core/latency-histogram.ts'
+import { systemClock } from '../../core/timing.ts'
 import type { Totals } from './api-types.ts'
 import type { JoinedResponse, Rates } from './node-types.ts'
 import { addCounts, type Countable, type Counts, ratesOf } from './rates.ts'
@@ -49,7 +50,7 @@ export interface TrafficOptions {
 }
 
 export function createTraffic(options: TrafficOptions): Traffic {
-  const { counts, requests, clock = () => performance.now(), wallClock = Date.now } = options
+  const { counts, requests, clock = systemClock.elapsed, wallClock = Date.now } = options
   let calls = 0
   const nodeTimes = new LatencyHistogram()
   const readTotals = (): Counts => {
@@ -201,7 +202,7 @@ export interface RecentJoins extends Required<Pick<EventListeners, 'join'>> {
 }
 
 /** `clock`: monotonic milliseconds. */
-export function createRecentJoins(clock: () => number = () => performance.now()): RecentJoins {
+export function createRecentJoins(clock: () => number = systemClock.elapsed): RecentJoins {
   const joins: { readonly at: number; readonly event: JoinEvent }[] = []
   return {
     join(event) {

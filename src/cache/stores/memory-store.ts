@@ -2,7 +2,7 @@
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type { CacheStoreState, IndexEntry } from '../../core/cache-index.ts'
 import type { CacheIndex, Lookup } from '../../core/response.ts'
-import { WRITE_FENCE_LEASE_MS } from '../../core/timing.ts'
+import { systemClock, WRITE_FENCE_LEASE_MS } from '../../core/timing.ts'
 import { waitForTurn } from '../../core/turns.ts'
 import type { CacheStore } from './contract.ts'
 import { compareEpochs, EpochTable, purgeTags } from './epochs.ts'
@@ -37,7 +37,7 @@ class MemoryCache implements CacheStore, CacheIndex {
   readonly #keysByGroup = new Map<string, Set<string>>()
   #purges = 0
 
-  constructor({ bytes, fenceLease = WRITE_FENCE_LEASE_MS, elapsed = () => performance.now() }: MemoryStoreOptions) {
+  constructor({ bytes, fenceLease = WRITE_FENCE_LEASE_MS, elapsed = systemClock.elapsed }: MemoryStoreOptions) {
     this.#elapsed = elapsed
     this.#fenceLease = fenceLease
     this.#epochs = new EpochTable(elapsed)
