@@ -123,16 +123,18 @@ export type InvalidatedTags = ReturnType<typeof invalidatedTags>
 /** Returns the tags that a write invalidates; `master` is the name of the master node. */
 export function invalidatedTags(record: WriteEndpoint, request: EdgeWrite, master: string) {
   const templates = record.invalidates.flatMap((entry) => applicableTags(entry, request))
-  const tagsOf = (isOfResponse: boolean, data?: unknown) => {
-    const chosen = templates.filter((template) => needsResponse(template) === isOfResponse)
-    return [...new Set(chosen.flatMap((template) => expand(template, { request, master, data })))]
-  }
+  const ofResponse = templates.filter(needsResponse)
+  const ofRequest = templates.filter((template) => !ofResponse.includes(template))
   return {
     /** Known before the request is sent to a node. */
-    fromRequest: tagsOf(false),
+    fromRequest: expandAll(ofRequest, { request, master }),
     /** Named by the response. Without `data`, or without the named field in it, the wildcard of the family. */
-    fromResponse: (data?: unknown) => tagsOf(true, data),
+    fromResponse: (data?: unknown) => expandAll(ofResponse, { request, master, data }),
   }
+}
+
+function expandAll(templates: readonly Tag[], values: TemplateValues): readonly Tag[] {
+  return [...new Set(templates.flatMap((template) => expand(template, values)))]
 }
 
 /** Returns the name of the write lock of a request; several values make one name. */

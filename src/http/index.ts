@@ -193,13 +193,12 @@ async function sendResponse(
 
 /** `pairs`: names and values, alternating. */
 function addHeaders(reply: FastifyReply, pairs: readonly string[]): void {
-  for (let at = 0; at < pairs.length; at += 2) addHeader(reply, pairs[at] ?? '', pairs[at + 1] ?? '')
-}
-
-/** The CORS plugin has set its own Vary before. */
-function addHeader(reply: FastifyReply, name: string, value: string): void {
-  const before = name === 'vary' ? reply.getHeader('vary') : undefined
-  reply.header(name, before === undefined ? value : `${before}, ${value}`)
+  for (let at = 0; at < pairs.length; at += 2) {
+    const [name = '', value = ''] = [pairs[at], pairs[at + 1]]
+    // The CORS plugin has set its own Vary before.
+    const before = name === 'vary' ? reply.getHeader('vary') : undefined
+    reply.header(name, before === undefined ? value : `${before}, ${value}`)
+  }
 }
 
 /**

@@ -143,10 +143,10 @@ function registerEventSeries(
   const { add, zero } = row.buckets === undefined ? counterOf(registry, row) : histogramOf(registry, row, row.buckets)
   const addZeros = createZeros(row, sources, zero)
   const fields = Object.entries(row.labels)
-  const { value = () => 1 } = row
+  const { value } = row
   return (event) => {
     addZeros?.(event)
-    const added = value(event)
+    const added = value === undefined ? 1 : value(event)
     if (added === undefined) return
     const labels: Record<string, LabelValue> = {}
     for (const [name, field] of fields) labels[name] = fieldOf(event, field)
