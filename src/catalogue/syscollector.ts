@@ -205,11 +205,11 @@ function orderOf({ ties = [], flat = [] }: Inventory) {
 
 /** Returns the translation of the rows of one agent. The classic layout does not repeat its id in them. */
 function inventoryOfAgent(inventory: Inventory): Translation {
-  const { kind } = inventory
+  const { kind, single } = inventory
   const path = `/syscollector/:agent_id/${kind}`
   const all = rowsOf(inventory)
   const rows: RowRule = { ...all, fields: { ...all.fields, agent_id: { dropped: true } } }
-  if (kind === 'hardware' || kind === 'os') return { call: { path }, response: { kind: 'one', rows } }
+  if (single) return { call: { path }, response: { kind: 'one', rows } }
   return {
     call: { path, params: filtersOf(inventory, []), order: orderOf(inventory) },
     response: { kind: 'collection', rows },

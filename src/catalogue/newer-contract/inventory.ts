@@ -1,5 +1,5 @@
 /** Records of the inventory of agents, each table of one agent, and of what a call returns, or clears, for many agents. */
-import type { Endpoint, InventoryKind, Param } from '../endpoint.ts'
+import type { Endpoint, InventoryKind, NewerRows, Param } from '../endpoint.ts'
 import { cacheIn } from '../schemas/shared.ts'
 import { ciscatFilters } from './scans.ts'
 import { agentsOrAll, amount, digits, master, param, query, read, rows, word, write } from './shared.ts'
@@ -9,7 +9,7 @@ type Filters = Readonly<Record<string, Param>>
 
 interface Table {
   /** The last part of the path. */
-  readonly part: Exclude<InventoryKind, 'hardware' | 'os'>
+  readonly part: Extract<InventoryKind, NewerRows>
   /** What a row is, such as `packages`. */
   readonly what: string
   /** The same of many agents. Absent: as of one. */
