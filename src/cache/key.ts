@@ -122,15 +122,12 @@ function canonicalRequest(request: EdgeRead, policy: CompiledPolicy, { settings,
 function canonicalValues(params: CompiledPolicy['query'], values: EdgeRead['query']): NamedValues {
   const found: (readonly [string, string])[] = []
   for (const [name, param] of params) {
-    const value = ownEntry(values, name) ?? defaultOf(param)
+    // A parameter that only some releases have gets no default: the URL of the entry must be one that the others accept.
+    const preset = param.value?.releases === undefined ? param.default : undefined
+    const value = ownEntry(values, name) ?? preset
     if (value !== undefined) found.push([name, canonicalValue(String(value), param)])
   }
   return found
-}
-
-/** A parameter that only some releases have is left out: the URL of the entry must be one that the others accept. */
-function defaultOf({ default: preset, value }: Param): Param['default'] {
-  return value?.releases === undefined ? preset : undefined
 }
 
 /** Numbers without leading zeros, and an ascending sort without `+`: the manager reads both spellings as the same. */

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { type ByteRange, type EnvelopeMembers, scan, scanInTurns } from './envelope-scan.ts'
 import { EdgeError } from './errors.ts'
 import { OPEN, skipSpace, valueIn } from './json-scan.ts'
-import type { EdgeResponse, EnvelopeResponse, MadeOfParts, Origin, RowRanges, StorableOrigin } from './response.ts'
+import type { EdgeResponse, EnvelopeResponse, Origin, RowRanges, StorableOrigin } from './response.ts'
 
 /** The error number of an envelope, or why the bytes are not one. */
 export type Envelope =
@@ -179,14 +179,11 @@ export function isStorable(response: EdgeResponse): response is EnvelopeResponse
     case 'joined':
     case 'snapshot':
     case 'computed':
-      return isWhole(origin.completeness, body)
+      if (origin.completeness === 'complete') return !namesFailedNodes(body, undefined)
+      return origin.completeness === 'knownGaps'
     default:
       return false
   }
-}
-
-function isWhole(completeness: MadeOfParts['completeness'], body: Buffer): boolean {
-  return completeness === 'complete' ? !namesFailedNodes(body, undefined) : completeness === 'knownGaps'
 }
 
 /** Rows whose place is known are not searched: the name is beside them, and a text in a row is no name. */

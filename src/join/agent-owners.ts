@@ -7,7 +7,7 @@
 import { EdgeError } from '../core/errors.ts'
 import type { ClusterView } from '../core/node-call.ts'
 import type { EdgeRequest } from '../core/request.ts'
-import { withTimeout } from '../core/timing.ts'
+import { systemClock, withTimeout } from '../core/timing.ts'
 import {
   type AgentOwner,
   type AgentOwnerMap,
@@ -32,7 +32,7 @@ interface AgentOwnersPorts extends OwnerLookupPorts {
 export type AgentOwners = ReturnType<typeof createAgentOwners>
 
 export function createAgentOwners(ports: AgentOwnersPorts) {
-  const { view, lifetimes, clock = () => performance.now() } = ports
+  const { view, lifetimes, clock = systemClock.elapsed } = ports
   const lookup = createOwnerLookup(ports)
   const table = createOwnerTable({ lookup, lifetimes, clock })
   const findOwners = async (ids: readonly string[], request: EdgeRequest): Promise<AgentOwnerMap> => {

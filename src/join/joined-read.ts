@@ -5,7 +5,7 @@ import { EdgeError } from '../core/errors.ts'
 import type { JoinEvent } from '../core/events.ts'
 import type { ClusterView } from '../core/node-call.ts'
 import type { Caller, EdgeRead, Handler } from '../core/request.ts'
-import { type Deadline, startDeadline, type TimeLimits, timeLimitOf } from '../core/timing.ts'
+import { type Deadline, startDeadline, systemClock, type TimeLimits, timeLimitOf } from '../core/timing.ts'
 import { sortFieldsOf } from '../query/order.ts'
 import { DEFAULT_LIMIT, type PageWindow } from '../query/request.ts'
 import type { DatabaseSource } from '../query/sources.ts'
@@ -116,7 +116,7 @@ function startFanOut({ client, waitForComplete }: EdgeRead, total: number): FanO
   // Calls to nodes end by their own deadline. This one ends other waits, such as for a fetch of another replica.
   const late = () => new EdgeError(922, ' (its part was not there in time)')
   const timeout = waitForComplete ? undefined : total - margin
-  const { signal, end } = startDeadline(timeout, client.signal, () => performance.now(), late)
+  const { signal, end } = startDeadline(timeout, client.signal, systemClock.elapsed, late)
   // Every node adds a listener; above ten Node.js would warn of a leak.
   setMaxListeners(0, signal)
   const forNodes = waitForComplete ? Number.POSITIVE_INFINITY : total - 2 * margin

@@ -70,8 +70,10 @@ function sortableFields(source: Source, rows: readonly Element[]): readonly stri
 }
 
 function createSorting(sort: Sort, source: Source, ignoresCase: boolean): Sorting {
-  const by = sort.fields.flatMap((field) => source.sortBy?.[field] ?? [{ field }])
-  return { sign: sort.descending ? -1 : 1, fields: by.map((field) => createSortField(field, source, ignoresCase)) }
+  const fields: SortField[] = []
+  for (const field of sort.fields)
+    for (const by of source.sortBy?.[field] ?? [{ field }]) fields.push(createSortField(by, source, ignoresCase))
+  return { sign: sort.descending ? -1 : 1, fields }
 }
 
 function createSortField(by: SortBy, source: Source, ignoresCase: boolean): SortField {

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { buildConnector, Client, type Dispatcher, Pool } from 'undici'
 import type { NodeCall, NodeResult } from '../core/node-call.ts'
-import { startDeadline } from '../core/timing.ts'
+import { startDeadline, systemClock } from '../core/timing.ts'
 import { spendTurn, waitForTurn } from '../core/turns.ts'
 import { AbortedError, notSent, type Send, type UpstreamCall } from './call.ts'
 import {
@@ -137,7 +137,7 @@ async function sendOnce(
   call: UpstreamCall,
   { limits, headers }: TransportOptions,
 ): Promise<NodeResult> {
-  const deadline = call.deadline ?? startDeadline(call.timeout, call.signal, () => performance.now())
+  const deadline = call.deadline ?? startDeadline(call.timeout, call.signal, systemClock.elapsed)
   const result = await new Promise<NodeResult>((resolve) => {
     const maxBytes = call.authorization?.maxBytes ?? limits().response
     const exchange = new Exchange(call.node, { expect: call.expect, maxBytes }, resolve)
