@@ -4,22 +4,19 @@ import t, { type Test } from 'tap'
 import { eventually } from '../../support/eventually.ts'
 import { edgeRequest } from './edge-request.ts'
 import { type ClusterTestOptions, envelope } from './fake-node.ts'
-import { startForwarding } from './forwarding.ts'
+import { holdUntilReleased, startForwarding } from './forwarding.ts'
 
 type Forwarding = Awaited<ReturnType<typeof startForwarding>>
 
 /** Occupies the only slot of the master until `release`. */
 async function busyMaster(t: Test, worker: RequestListener = envelope, options: ClusterTestOptions = {}) {
-  let release = () => undefined as unknown
-  const held = new Promise<void>((resolve) => {
-    release = resolve
-  })
+  const { respond, release } = holdUntilReleased(envelope)
   const nodes: Forwarding = await startForwarding(
     t,
     (request, response) => {
       const isMaster = request.socket.localPort === nodes.master.port
       if (!isMaster) return worker(request, response)
-      if (request.url === '/agents') void held.then(() => envelope(request, response))
+      if (request.url === '/agents') respond(request, response)
       else envelope(request, response)
     },
     { limits: { inFlight: 1 }, ...options },

@@ -7,7 +7,7 @@ import { startFaultProxy } from '../../faults/proxy.ts'
 import { eventually } from '../../support/eventually.ts'
 import { edgeRequest } from './edge-request.ts'
 import { type ClusterTestOptions, clusterOf, fakeNode } from './fake-node.ts'
-import { createPatientLimits } from './forwarding.ts'
+import { createPatientLimits, holdUntilReleased } from './forwarding.ts'
 import { rows, withLogin, withoutMaster } from './newer-node.ts'
 
 const agents = rows([{ id: '001', status: 'active' }])
@@ -60,14 +60,15 @@ t.test('a worker answers for a master that was ejected because it hangs', async 
 })
 
 t.test('a master at its limit is not replaced by a worker', async (t) => {
-  const { handler, fitTo, askedOfMaster, askedOfWorker } = await start(t, () => undefined, agents, {
-    limits: { inFlight: 1, queue: 1 },
-  })
-  fitTo({ kind: 'stall' })
-  const held = [1, 2].map(() => Promise.resolve(handler(readAgents())).catch((error: unknown) => error))
+  const { respond, release } = holdUntilReleased(agents)
+  const limits = { inFlight: 1, queue: 1 }
+  const { handler, askedOfMaster, askedOfWorker } = await start(t, respond, agents, { limits })
+  const held = handler(readAgents())
   await eventually(() => askedOfMaster().length === 1)
+  const queued = handler(readAgents())
   await t.rejects(async () => handler(readAgents()), { code: 921, message: /boss/ })
-  await Promise.all(held)
+  release()
+  await Promise.all([held, queued])
   t.strictSame(askedOfWorker(), [])
 })
 

@@ -4,7 +4,8 @@ import t from 'tap'
 import type { Fault } from '../../faults/proxy.ts'
 import { eventually } from '../../support/eventually.ts'
 import { edgeRequest } from './edge-request.ts'
-import { createPatientLimits, restart, SHORT, startForwarding } from './forwarding.ts'
+import { envelope } from './fake-node.ts'
+import { createPatientLimits, holdUntilReleased, restart, startForwarding } from './forwarding.ts'
 
 t.test('each fault has its code, and the message names the node', async (t) => {
   const long: RequestListener = (_, response) => {
@@ -35,17 +36,14 @@ t.test('each fault has its code, and the message names the node', async (t) => {
 
 t.test('ejected and overloaded nodes: errors with Retry-After', async (t) => {
   const limits = { inFlight: 1, queue: 1 }
-  const { master, worker, handler, cluster } = await startForwarding(
-    t,
-    () => undefined,
-    { limits },
-    () => SHORT,
-  )
+  const { respond, release } = holdUntilReleased(envelope)
+  const { master, worker, handler, cluster } = await startForwarding(t, respond, { limits })
   await worker.set({ kind: 'refuse' })
-  const held = [1, 2].map(() => Promise.resolve(handler(restart())).catch((error: unknown) => error))
+  const held = [1, 2].map(async () => handler(restart()))
   await eventually(() => master.seen.length === 1)
   const retry = { headers: { 'retry-after': /^[0-9]+$/ } }
   await t.rejects(async () => handler(restart()), { code: 921, status: 503, message: /\(boss: queue full\)/, ...retry })
+  release()
   await Promise.all(held)
   await master.set({ kind: 'refuse' })
   while (cluster.view.isAvailable('boss')) await Promise.resolve(handler(restart())).catch(() => undefined)

@@ -9,13 +9,23 @@ import { type ClusterTestOptions, clusterOf, envelope, fakeNode } from './fake-n
 type Limits = ReturnType<Parameters<typeof forward>[0]['limits']>
 
 /** For tests in which a node does not respond in time. */
-export const SHORT: Limits = { timeout: 400, slowTimeout: 1_500 }
+const SHORT: Limits = { timeout: 400, slowTimeout: 1_500 }
 const PATIENT: Limits = { timeout: 20_000, slowTimeout: 20_000 }
 
 /** Limits that are short only while this fault stalls: a busy machine may take long for each other response. */
 export function createPatientLimits() {
   let limits: Limits = PATIENT
   return { limits: () => limits, fitTo: ({ kind }: Fault) => (limits = kind === 'stall' ? SHORT : PATIENT) }
+}
+
+/** Returns a listener that responds as `listener` after the release. */
+export function holdUntilReleased(listener: RequestListener) {
+  let release = () => undefined as unknown
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const respond: RequestListener = (request, response) => void released.then(() => listener(request, response))
+  return { respond, release: () => release() }
 }
 
 /** Starts a master and a worker, each behind a fault proxy, and a forwarding handler for them. */
