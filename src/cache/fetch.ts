@@ -50,6 +50,7 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapsh
   const flights = new SingleFlight<FetchResult>(isRefusal)
   const computations = new SingleFlight<FetchResult | undefined>(isRefusal)
   const outcomes = new Outcomes(ports.clock)
+  const handlerFor = handlerByPolicy(next, snapshots)
   const refreshing = new Set<string>()
   return {
     /** Returns the error with which nodes failed to answer this request, if it is recent or a refresh tries them again. */
@@ -102,11 +103,6 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapsh
     },
   }
 
-  /** Returns the handler that calls the nodes. What the nodes say of a collection with snapshots is noted. */
-  function handlerFor({ target: { policy } }: ReadContext): Handler<EdgeRead> {
-    return snapshots !== undefined && policy.snapshot !== undefined ? snapshots.fetch : next
-  }
-
   /** Answers from a snapshot of the collection. Resolves to undefined if the nodes must answer. */
   async function computeShared(context: ReadContext): Promise<FetchResult | undefined> {
     if (context.target.policy.snapshot === undefined || context.lookup.kind === 'unavailable') return undefined
@@ -128,6 +124,12 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapsh
     const work = { onStart, run, continuesWithoutCallers: true }
     return (await computations.join(sharedId(context), context.request.client.signal, work)).value
   }
+}
+
+/** Returns the handler that calls the nodes for a read. What the nodes say of a collection with snapshots is noted. */
+function handlerByPolicy(next: Handler<EdgeRead>, snapshots: Snapshots | undefined) {
+  return ({ target: { policy } }: ReadContext): Handler<EdgeRead> =>
+    snapshots !== undefined && policy.snapshot !== undefined ? snapshots.fetch : next
 }
 
 async function fetchAndNote(
