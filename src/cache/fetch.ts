@@ -126,7 +126,7 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapsh
   }
 }
 
-/** Returns the handler that calls the nodes for a read. What the nodes say of a collection with snapshots is noted. */
+/** Returns the handler that calls the nodes for a read. A collection with snapshots has a stage that notes its totals. */
 function handlerByPolicy(next: Handler<EdgeRead>, snapshots: Snapshots | undefined) {
   return ({ target: { policy } }: ReadContext): Handler<EdgeRead> =>
     snapshots !== undefined && policy.snapshot !== undefined ? snapshots.fetch : next
