@@ -12,9 +12,11 @@ const GROUP = 'PUT /agents/groups/default/restart'
 const names = ['master', 'worker-1', 'worker-2']
 type Row = Readonly<Record<string, string>>
 
+/** Two at once: many wait for the timeout of a node. */
+t.jobs = 2
 for (const fault of faults) {
   for (const node of ['master', 'worker-1']) {
-    t.test(`${fault.name} on ${node}`, async (t) => {
+    t.test(`${fault.name} on ${node}`, { buffered: true }, async (t) => {
       const { simulator, ask, inject, recover } = await startFaultMatrix(t)
       const ownerOf = (id: string | undefined) => simulator.world.agents.get(id ?? '')?.node
       const agent = [...simulator.world.agents.keys()].find((id) => id !== '000' && ownerOf(id) === node)

@@ -1,5 +1,5 @@
 /** How full Redis and the local tier are: in the metrics, in the console, and as problems. */
-import t from 'tap'
+import t, { type Test } from 'tap'
 import type { Problems } from '../../../src/admin/console/api-types.ts'
 import type { Capacity } from '../../../src/admin/console/cache-types.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -9,7 +9,11 @@ import { simulated } from '../../support/simulated.ts'
 
 const MB = 1 << 20
 
-t.test('a Redis that is nearly full and evicts nothing is a problem until it has room', async (t) => {
+/** Both at once: each waits for what replicas observe every few seconds. */
+t.jobs = 2
+const together = (name: string, test: (t: Test) => Promise<void>) => void t.test(name, { buffered: true }, test)
+
+together('a Redis that is nearly full and evicts nothing is a problem until it has room', async (t) => {
   const redis = await startRedis({ args: ['--maxmemory', '20mb', '--maxmemory-policy', 'noeviction'] })
   t.teardown(() => redis.close())
   const client = redis.client()
@@ -47,7 +51,7 @@ t.test('a Redis that is nearly full and evicts nothing is a problem until it has
   t.equal(sumOf(await samples(), 'edge_redis_entries'), 1)
 })
 
-t.test('while Redis is unreachable, its metrics are absent', async (t) => {
+together('while Redis is unreachable, its metrics are absent', async (t) => {
   const redis = await startRedis()
   t.teardown(() => redis.close())
   const { edge } = await simulated(t, { workers: 0, agents: 3 }, { settings: { cache: { redis: { url: redis.url } } } })

@@ -1,7 +1,7 @@
 /** Replicas that were given different settings, users or keys say so: each of them would give clients another answer. */
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { type RunningEdge, type Settings, startEdge } from '../../support/edge.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -11,7 +11,11 @@ interface Shown {
   readonly degraded: readonly { readonly reason: string; readonly detail: string }[]
 }
 
-t.test('different settings, users and keys of two replicas are a problem until they are alike', async (t) => {
+/** Both at once: each waits for what replicas report every few seconds. */
+t.jobs = 2
+const together = (name: string, test: (t: Test) => Promise<void>) => void t.test(name, { buffered: true }, test)
+
+together('different settings, users and keys of two replicas are a problem until they are alike', async (t) => {
   const [redis, simulator] = [await startRedis(), await startSimulator({ agents: 5, workers: 1 })]
   t.teardown(() => Promise.all([redis.close(), simulator.close()]))
   const start = async (name: string, settings: Settings): Promise<RunningEdge> => {
@@ -75,7 +79,7 @@ t.test('different settings, users and keys of two replicas are a problem until t
   }
 })
 
-t.test('another encryption key of stored responses is a problem', async (t) => {
+together('another encryption key of stored responses is a problem', async (t) => {
   const [redis, simulator] = [await startRedis(), await startSimulator({ agents: 5, workers: 1 })]
   t.teardown(() => Promise.all([redis.close(), simulator.close()]))
   const folder = t.testdir({ one: '1'.repeat(40), two: '2'.repeat(40) })
