@@ -1,8 +1,8 @@
 /**
  * Prints how many files and functions one real request enters, for the flows that docs/architecture.md names, and the
  * sizes of the source files. The counts come from V8's precise coverage of a built edge in front of the simulator; the
- * simulator runs in another thread, so that what it shares with the edge is not counted. Work of timers is left out: only functions that every one of `ROUNDS` equal
- * requests entered are counted.
+ * simulator runs in another thread, so that what it shares with the edge is not counted. Work of timers is left out: only
+ * functions that every one of `ROUNDS` equal requests entered are counted.
  */
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
@@ -29,7 +29,7 @@ const FLOWS = [
   { name: 'PUT /agents/groups/:group_id, with invalidation', files: 60, functions: 280 },
   { name: 'GET /cache', files: 35 },
 ] as const
-const ROUNDS = 5
+const ROUNDS = 15
 const PASSWORD = 'only-for-this-measurement'
 
 interface Entered {
