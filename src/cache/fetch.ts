@@ -71,15 +71,10 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapsh
     },
     /** Shares only a call that starts from now on; `store`: whether its response may be stored. */
     fetchLatest: async (context: ReadContext, store: boolean): Promise<FetchResult> => {
-      const run = async (own: ReadContext) =>
-        awaitStore(
-          await callNodes(
-            ports,
-            handlerFor(own),
-            own,
-            store ? await ports.store.lookup(own.target.key, own.target.tags) : own.lookup,
-          ),
-        )
+      const run = async (own: ReadContext) => {
+        const lookup = store ? await ports.store.lookup(own.target.key, own.target.tags) : own.lookup
+        return awaitStore(await callNodes(ports, handlerFor(own), own, lookup))
+      }
       const id = flightId(context, 'latest')
       const { signal } = context.request.client
       return resultOf(ports, await flights.joinNext(id, signal, workOf(context, run, store)), context)

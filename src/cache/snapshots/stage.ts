@@ -250,11 +250,12 @@ async function bodyOf(
   { request, target: { policy } }: Pick<Derivable, 'request' | 'target'>,
 ): Promise<Buffer | CollectionError | undefined> {
   try {
-    // The manager refuses unknown fields of `select` before those of `sort`.
-    compileProjection(derivation.collection.select, derivation.source)
-    // Rows of a filter that fit into one page are those of the master, which has rows that are gaps here.
-    const hasGaps = others !== undefined && !selectsAllRows(request)
-    if (hasGaps && (await rows.table.page(derivation.collection)).totalItems <= MAX_LIMIT) return undefined
+    if (others !== undefined && !selectsAllRows(request)) {
+      // The manager refuses unknown fields of `select` before those of `sort`, for which counting fails.
+      compileProjection(derivation.collection.select, derivation.source)
+      // Rows of a filter that fit into one page are those of the master, which has rows that are gaps here.
+      if ((await rows.table.page(derivation.collection)).totalItems <= MAX_LIMIT) return undefined
+    }
     // The edge itself sorts joined rows.
     if (!policy.isJoined && !(await isDetermined(rows.table, derivation.collection, derivation.source)))
       return undefined
