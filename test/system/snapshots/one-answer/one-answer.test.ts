@@ -2,8 +2,10 @@ import t, { type Test } from 'tap'
 import { type Sites, startSites } from './compare.ts'
 import { PLANTS, type Plant } from './plants.ts'
 
-/** `npm run check:answers` asks as many as wanted. */
+/** `npm run check:answers` asks as many random ones as wanted. */
 const QUERIES_PER_COLLECTION = { classic: 5, newer: 2 } as const
+/** The same in each run, so that no change fails for a query that another one has not met. */
+const SEED = 30_031
 /** A planted fault is looked for in batches, until one finds it. */
 const QUERIES_PER_BATCH = 60
 const MAX_BATCHES = 25
@@ -13,9 +15,8 @@ t.test('classic layout', async (t) => {
   await t.test('a URL has one answer, from a node and from the snapshot', (t) => compareAll(t, sites, 'classic'))
   await t.test('planted faults of answers from snapshots are found', async (t) => {
     for (const plant of PLANTS) {
-      const seed = Math.trunc(Math.random() * 2 ** 30)
-      const { differences, queries } = await findPlanted(sites, plant, seed)
-      const name = `${plant.path}, ${plant.fault}, seed ${seed}`
+      const { differences, queries } = await findPlanted(sites, plant)
+      const name = `${plant.path}, ${plant.fault}`
       if (plant.prepare === undefined) t.strictSame(differences, [], name)
       else t.ok(differences.length > 0, `${name}: ${differences.length} differences in ${queries} queries`)
     }
@@ -26,11 +27,11 @@ t.test('newer layout: a URL has one answer, from a node and from the snapshot', 
   await compareAll(t, await startSites(t, 'newer'), 'newer')
 })
 
-async function findPlanted(sites: Sites, plant: Plant, seed: number) {
+async function findPlanted(sites: Sites, plant: Plant) {
   const batches = plant.prepare === undefined ? 1 : MAX_BATCHES
   let queries = 0
   for (let batch = 0; batch < batches; batch++) {
-    const { differences } = await sites.comparePlanted(plant, QUERIES_PER_BATCH, seed + batch)
+    const { differences } = await sites.comparePlanted(plant, QUERIES_PER_BATCH, SEED + batch)
     queries += QUERIES_PER_BATCH
     if (differences.length > 0) return { differences, queries }
   }
@@ -39,14 +40,13 @@ async function findPlanted(sites: Sites, plant: Plant, seed: number) {
 
 async function compareAll(t: Test, sites: Sites, layout: keyof typeof QUERIES_PER_COLLECTION): Promise<void> {
   t.ok(sites.collections.length >= 43, `${sites.collections.length} collections`)
-  const seed = Math.trunc(Math.random() * 2 ** 30)
   let [computed, queries] = [0, 0]
   for (const record of sites.collections) {
-    const compared = await sites.compare(record, QUERIES_PER_COLLECTION[layout], seed)
-    t.strictSame(compared.differences, [], `${compared.path}, seed ${seed}`)
+    const compared = await sites.compare(record, QUERIES_PER_COLLECTION[layout], SEED)
+    t.strictSame(compared.differences, [], compared.path)
     computed += compared.computed
     queries += compared.queries
   }
-  t.comment(`${layout} layout, seed ${seed}: ${queries} queries, ${computed} from snapshots`)
+  t.comment(`${layout} layout: ${queries} queries, ${computed} from snapshots`)
   t.ok(computed > queries / 5, `${computed} of ${queries} queries are answered from snapshots`)
 }

@@ -42,7 +42,30 @@ export function queriesOf(
     const field = fc.oneof({ weight: 100 - percent, arbitrary: known }, { weight: percent, arbitrary: wrong })
     return queriesWith(field, record, rows, words)
   }
-  return fc.oneof({ weight: 95, arbitrary: withWrong(3) }, { weight: 5, arbitrary: withWrong(60) })
+  return fc.oneof(
+    { weight: 90, arbitrary: withWrong(3) },
+    { weight: 5, arbitrary: withWrong(60) },
+    { weight: 5, arbitrary: fc.tuple(withWrong(3), alternativesBeside(known, record, rows)).map(merged) },
+  )
+}
+
+function merged(queries: readonly RandomQuery[]): RandomQuery {
+  return Object.assign({}, ...queries)
+}
+
+/** An OR in `q` beside a search: whether the OR counts as enclosed shows only with another condition. */
+function alternativesBeside(
+  field: fc.Arbitrary<string>,
+  { query }: Endpoint,
+  rows: readonly EngineItem[],
+): fc.Arbitrary<RandomQuery> {
+  if (!Object.hasOwn(query, 'q') || !Object.hasOwn(query, 'search')) return fc.constant({})
+  const cells = cellsOf(rows)
+  const alternatives = fc.array(
+    conditions(field, (name) => cells.get(name) ?? []),
+    { minLength: 2, maxLength: 3 },
+  )
+  return fc.record({ q: alternatives.map((list) => list.join(',')), search: searches([...cells.values()].flat(), '') })
 }
 
 function queriesWith(
@@ -161,8 +184,10 @@ interface Tree {
   readonly isOr: boolean
 }
 
-function expressions(field: fc.Arbitrary<string>, valuesOf: (name: string) => readonly string[]): fc.Arbitrary<string> {
-  const condition = field.chain((name): fc.Arbitrary<Tree> => {
+type ValuesOf = (name: string) => readonly string[]
+
+function conditions(field: fc.Arbitrary<string>, valuesOf: ValuesOf): fc.Arbitrary<string> {
+  return field.chain((name) => {
     const own = valuesOf(name).flatMap((value) => [value, value.slice(0, 3), value.slice(0, 10)])
     const usable = own.filter((value) => CONDITION_TEXT.test(value)).slice(0, 60)
     const odd = ['all', 'null', '007', '7', 'outstandi', 'active', 'neverconnected', '2026-11-20', ...FRAMES]
@@ -171,8 +196,12 @@ function expressions(field: fc.Arbitrary<string>, valuesOf: (name: string) => re
       { weight: 25, arbitrary: fc.constantFrom(...odd) },
     )
     const operator = fc.constantFrom('=', '=', '!=', '<', '>', '~')
-    return fc.tuple(operator, value).map(([sign, text]) => ({ text: name + sign + text, isOr: false }))
+    return fc.tuple(operator, value).map(([sign, text]) => name + sign + text)
   })
+}
+
+function expressions(field: fc.Arbitrary<string>, valuesOf: ValuesOf): fc.Arbitrary<string> {
+  const condition = conditions(field, valuesOf).map((text): Tree => ({ text, isOr: false }))
   return fc
     .letrec<{ tree: Tree }>((tie) => ({
       tree: fc.oneof(
