@@ -9,9 +9,11 @@ import { twoReplicas, type User } from './two-replicas.ts'
 const nextSecond = () => new Promise((resolve) => setTimeout(resolve, 1100))
 const basic = (user: string, password: string) => `Basic ${btoa(`${user}:${password}`)}`
 
+const issuedAt = (authorization: string): number =>
+  JSON.parse(Buffer.from(authorization.split('.')[1] ?? '', 'base64url').toString()).nbf
+
 t.test('many tokens of a user cost one check each, and then one together', async (t) => {
   // Unchecked tokens count as failed logins until their check ends, and on a busy machine all checks are in progress at once.
-  // On busy cores, 24 requests take longer than a second.
   const recheckMs = 5_000
   const access = { tokens: { recheck: `${recheckMs}ms` }, limits: { failedLogins: 20 } }
   const { simulator, send, checks, logIn } = await twoReplicas(t, { more: { access } })
@@ -36,8 +38,13 @@ t.test('many tokens of a user cost one check each, and then one together', async
   await askAll(1)
   t.equal(checks() - before, 12, 'all replicas share the answers')
   await new Promise((resolve) => setTimeout(resolve, recheckMs + 100))
+  const begin = performance.now()
   await Promise.all([askAll(0), askAll(1)])
-  t.ok(checks() - before <= 14, `${checks() - before} checks`)
+  // On a busy machine the tokens are of several seconds, and the requests take longer than the time between two checks.
+  const seconds = new Set(tokens.map(issuedAt)).size
+  const rounds = Math.ceil((performance.now() - begin) / recheckMs)
+  const most = 12 + 2 * seconds * rounds
+  t.ok(checks() - before <= most, `${checks() - before} checks, at most ${most}`)
 })
 
 t.test('a login gives an accepted token, and a call with it is a check', async (t) => {

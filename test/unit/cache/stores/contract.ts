@@ -8,6 +8,7 @@ import {
   type StoredResponse,
   type TagEpochs,
 } from '../../../../src/core/response.ts'
+import { eventually } from '../../../support/eventually.ts'
 
 export type Store = CacheStore & CacheIndex
 
@@ -40,11 +41,16 @@ export function entry(
   return { key, tags, epochs: epochs, response: response(text, more), info: listed }
 }
 
-/** Returns the epochs that a fetch for this key would begin with. Throws if the store is unavailable. */
+/** Returns the epochs that a fetch for this key would begin with. On busy cores, the store may be unavailable for a moment. */
 export async function epochsOf(store: Store, key = 'k', tags: readonly string[] = TAGS): Promise<TagEpochs> {
-  const lookup = await store.lookup(key, tags)
-  if (lookup.kind === 'unavailable') throw new Error('the store is unavailable')
-  return lookup.epochs
+  let epochs: TagEpochs | undefined
+  await eventually(async () => {
+    const lookup = await store.lookup(key, tags)
+    if (lookup.kind !== 'unavailable') epochs = lookup.epochs
+    return epochs !== undefined
+  })
+  if (epochs === undefined) throw new Error('the store is unavailable')
+  return epochs
 }
 
 /** Epochs as they are compared, without the time of their reading. */

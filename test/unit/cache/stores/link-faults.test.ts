@@ -49,7 +49,7 @@ const rows: readonly Row[] = [
   { name: 'both partitioned', links: { writer: partition, reader: partition }, outcome: 'refused' },
   {
     name: 'a balancer closes connections of the writer that are idle',
-    links: { writer: { kind: 'idleClose', least: 1, most: 60 } },
+    links: { writer: { kind: 'idleClose', least: 1, most: 300 } },
     outcome: 'done',
   },
   { name: 'during the write, requests lost', during: ({ writer }) => writer.set(requestsLost), outcome: 'unconfirmed' },

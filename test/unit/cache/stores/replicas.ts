@@ -20,8 +20,8 @@ export const shortTimes = {
   lease: 600,
   heartbeatInterval: 100,
   retryInterval: 30,
-  socketTimeout: 3000,
-  commandTimeout: 1000,
+  socketTimeout: 5000,
+  commandTimeout: 3000,
 }
 
 /** Options that differ from those of the tests. */
