@@ -94,7 +94,7 @@ export const proofs: readonly Proof[] = [
     before: OK,
     after: [504, 922],
     observe: duringFault(
-      { delay: 800 },
+      { delay: 2_000 },
       answer(() => `/agents?search=${unique()}`),
     ),
   },
