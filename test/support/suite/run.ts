@@ -26,8 +26,8 @@ const COMPILED = '.tests'
  */
 const SEMI_SPACE_MB = 64
 
-/** With eight, tests that wait for about a second failed by their limits. Each worker takes up to a gigabyte of memory. */
-const MAX_FILES = 5
+/** With more, tests that wait for about a second fail by their limits. Each worker takes up to a gigabyte of memory. */
+const MAX_FILES = 4
 const TIMES_FILE = 'test/support/suite/times.json'
 
 /** Enough for sockets and children on busy cores. */
