@@ -3,7 +3,7 @@ import { eventually } from '../../../support/eventually.ts'
 import { freePort, startCluster, startRedis } from '../../../support/redis.ts'
 import { describeStore, epochsOf, fill, served } from './contract.ts'
 import { startWorld } from './links.ts'
-import { empty, replica } from './replicas.ts'
+import { empty, replica, steady } from './replicas.ts'
 
 const cluster = await startCluster(3)
 t.teardown(() => cluster.close())
@@ -12,7 +12,7 @@ const clients = cluster.nodes.map((node) => node.client())
 
 async function two(t: Test) {
   await empty(...clients)
-  const [one, other] = await Promise.all([replica(t, redis), replica(t, redis)])
+  const [one, other] = await Promise.all([replica(t, redis, { times: steady }), replica(t, redis, { times: steady })])
   // On a busy machine, the slots of a cluster may be known only after the start.
   await eventually(() => one.store.state().up && other.store.state().up)
   return { one: one.store, other: other.store }

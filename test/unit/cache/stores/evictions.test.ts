@@ -5,7 +5,7 @@ import type { CacheStoreState } from '../../../../src/core/cache-index.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { startRedis } from '../../../support/redis.ts'
 import { entry, epochsOf, fill, served, TAGS } from './contract.ts'
-import { replica } from './replicas.ts'
+import { replica, steady } from './replicas.ts'
 
 const NONE = { limit: 0, expired: 0, invalidated: 0, replaced: 0 }
 const evictionsOf = (store: { state(): CacheStoreState }) => store.state().local.evictions
@@ -40,8 +40,8 @@ t.test('Redis store: the same reasons, and a newer response of another replica',
   t.teardown(() => redis.close())
   const localBytes = () => 6000
   const [{ store: one }, { store: other }] = await Promise.all([
-    replica(t, redis, { localBytes }),
-    replica(t, redis, { localBytes }),
+    replica(t, redis, { localBytes, times: steady }),
+    replica(t, redis, { localBytes, times: steady }),
   ])
   for (let at = 0; at < 3; at += 1) await fill(one, 'x'.repeat(1000), { key: `k${at}` })
   t.strictSame(evictionsOf(one), { ...NONE, limit: 1 })

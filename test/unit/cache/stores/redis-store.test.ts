@@ -1,7 +1,7 @@
 import t from 'tap'
 import { startRedis } from '../../../support/redis.ts'
 import { describeStore } from './contract.ts'
-import { empty, replica } from './replicas.ts'
+import { empty, replica, steady } from './replicas.ts'
 
 const server = await startRedis()
 t.teardown(() => server.close())
@@ -10,7 +10,8 @@ t.teardown(() => server.close())
 function over(options: Parameters<typeof replica>[2]) {
   return async (t: Parameters<typeof replica>[0]) => {
     await empty(server.client())
-    const [one, other] = await Promise.all([replica(t, server, options), replica(t, server, options)])
+    const open = () => replica(t, server, { ...options, times: steady })
+    const [one, other] = await Promise.all([open(), open()])
     return { one: one.store, other: other.store }
   }
 }

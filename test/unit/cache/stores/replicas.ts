@@ -24,6 +24,9 @@ export const shortTimes = {
   commandTimeout: 3000,
 }
 
+/** For tests in which no lease ends: on busy cores, a short one would, and nothing is stored then. */
+export const steady: Partial<RedisTimes> = { lease: 4000 }
+
 /** Options that differ from those of the tests. */
 export type ReplicaOptions = Partial<Omit<OpenStoreOptions, 'times'>> & { readonly times?: Partial<RedisTimes> }
 
