@@ -43,7 +43,13 @@ t.test('by default, a response of each group is served at once after its TTL, an
     await read(path)
     await sleep(2 * TTL_MS)
     t.match(await read(path), { body: { error: 0 }, status: /; hit; ttl=-\d+; detail=stale-while/ }, path)
-    await eventually(async () => /; hit; ttl=0$/.test((await read(path)).status))
+    await eventually(() => isFreshMeanwhile(path))
+  }
+  const isFreshMeanwhile = async (path: string) => {
+    // Often enough to meet the short lifetime of the response that a stale one has requested.
+    for (const end = performance.now() + 2 * FETCH_MS; performance.now() < end; await sleep(TTL_MS / 10))
+      if (/; hit; ttl=0$/.test((await read(path)).status)) return true
+    return false
   }
   await Promise.all(paths.map(check))
 })
