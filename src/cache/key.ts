@@ -6,7 +6,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import type { Param, Tag } from '../catalogue/endpoint.ts'
 import { namesSecret } from '../core/access.ts'
-import type { StoredResponseInfo } from '../core/cache-index.ts'
+import type { StoredResponseInfo } from '../core/cache.ts'
 import { type Caller, type EdgeRead, nameOf, nodeOf } from '../core/request.ts'
 import { ownEntry } from '../core/values.ts'
 import { type CompiledPolicy, compilePolicy, type LifetimesOf } from './policy.ts'

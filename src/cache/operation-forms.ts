@@ -3,13 +3,7 @@
  * `redisClient`, are those of the manager's own cache. The newer one has affected items, and refuses with a problem.
  */
 
-import {
-  type Explanation,
-  type IndexEntry,
-  type PurgeCost,
-  type PurgeOutcome,
-  shownEntry,
-} from '../core/cache-index.ts'
+import { type Explanation, type IndexEntry, type PurgeCost, type PurgeOutcome, shownEntry } from '../core/cache.ts'
 import { envelopeOf } from '../core/envelope.ts'
 import { errorTable, Problem } from '../core/errors.ts'
 import { type EdgeRequest, nameFor } from '../core/request.ts'

@@ -1,7 +1,7 @@
 /** The `/cache` endpoints of both contracts. What they return is computed here; `operation-forms.ts` writes it. */
 import type { Contract, EdgeOperation } from '../catalogue/endpoint.ts'
 import { allows, READ_CACHE } from '../core/access.ts'
-import type { IndexEntry, PurgeScope, SnapshotState } from '../core/cache-index.ts'
+import type { IndexEntry, PurgeScope, SnapshotState } from '../core/cache.ts'
 import { type Caller, type EdgeRequest, type Handler, nameFor, nameOf, parseName } from '../core/request.ts'
 import type { CacheIndex, EdgeResponse } from '../core/response.ts'
 import { inTurns } from '../core/turns.ts'

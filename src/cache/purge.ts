@@ -5,7 +5,7 @@
 
 import type { Endpoint, Tag } from '../catalogue/endpoint.ts'
 import { bothContracts } from '../catalogue/index.ts'
-import type { IndexEntry, PurgeCost, PurgeOutcome, PurgeScope } from '../core/cache-index.ts'
+import type { IndexEntry, PurgeCost, PurgeOutcome, PurgeScope } from '../core/cache.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { CacheEvent, InvalidationCause, Log } from '../core/events.ts'
 import { type Caller, type EdgeRequest, nameOf, parseName } from '../core/request.ts'

@@ -1,5 +1,5 @@
 /** The stage around reads: serves stored responses, fetches the others, and refreshes much-used ones ahead of expiry. */
-import { type CacheStatus, isStaleIfError } from '../core/cache-status.ts'
+import { type CacheStatus, isStaleIfError } from '../core/cache.ts'
 import { isNodeFailure, reportedNodeFailure } from '../core/envelope.ts'
 import {
   arrivalLimitOf,

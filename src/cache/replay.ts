@@ -4,7 +4,7 @@
  * of the local tier. It does not have failures of nodes, and every refresh ahead finds idle capacity.
  */
 import { LRUCache } from 'lru-cache'
-import type { RecordedRead, Replay, ReplayCounts, ReplaySettings } from '../core/recorded-reads.ts'
+import type { RecordedRead, Replay, ReplayCounts, ReplaySettings } from '../core/cache.ts'
 import { inTurns } from '../core/turns.ts'
 import { type CompiledPolicy, type FreshnessLifetimes, staleTimesOf } from './policy.ts'
 import { isCounted, MIN_HITS, refreshWindow } from './refresh-ahead.ts'

@@ -3,7 +3,7 @@
  * those: what clients of one contract have fetched costs those of the other no second call.
  */
 import type { ReadEndpoint } from '../catalogue/endpoint.ts'
-import { isStaleIfError } from '../core/cache-status.ts'
+import { isStaleIfError } from '../core/cache.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { CallNode, NodeCall, NodeFailure, NodeResponse, NodeResult } from '../core/node-call.ts'
 import { type Caller, type EdgeRead, type EdgeRequest, type Handler, NO_COST, type Reuse } from '../core/request.ts'

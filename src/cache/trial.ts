@@ -3,7 +3,7 @@
  * compared with theirs. The cache itself works as always, so that its hits, refreshes and snapshots are the real ones.
  */
 
-import { type CacheOutcome, cacheOutcomeOf } from '../core/cache-status.ts'
+import { type CacheOutcome, cacheOutcomeOf } from '../core/cache.ts'
 import { EdgeError } from '../core/errors.ts'
 import { type EdgeRead, type EdgeWrite, routeOf, type Stage } from '../core/request.ts'
 import { type CacheIndex, cachedOf, type EdgeResponse, type Origin } from '../core/response.ts'

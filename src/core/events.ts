@@ -4,7 +4,7 @@
  * not throw, except for `request`.
  */
 
-import type { CacheOutcome, CacheStatus, TrialComparison } from './cache-status.ts'
+import type { CacheOutcome, CacheStatus, TrialComparison } from './cache.ts'
 import { faultRules, isHeldBack, type NodeFault } from './node-faults.ts'
 
 export interface EventListeners {

@@ -1,7 +1,14 @@
 import type { Readable } from 'node:stream'
 import type { Tag } from '../catalogue/endpoint.ts'
-import type { IndexEntry, IndexPage, IndexWindow, PurgeOutcome, PurgeScope } from './cache-index.ts'
-import type { CacheStatus, StaleIfError } from './cache-status.ts'
+import type {
+  CacheStatus,
+  IndexEntry,
+  IndexPage,
+  IndexWindow,
+  PurgeOutcome,
+  PurgeScope,
+  StaleIfError,
+} from './cache.ts'
 
 export type EdgeResponse = FileResponse | EnvelopeResponse
 

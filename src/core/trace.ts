@@ -3,7 +3,7 @@
  * hit has neither and pays nothing for it.
  */
 
-import type { CacheOutcome } from './cache-status.ts'
+import type { CacheOutcome } from './cache.ts'
 import type { NodeFault } from './node-faults.ts'
 
 /**

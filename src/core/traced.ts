@@ -1,6 +1,6 @@
 /** Spans around handlers and other work. */
 
-import { cacheOutcomeOf } from './cache-status.ts'
+import { cacheOutcomeOf } from './cache.ts'
 import { EdgeError } from './errors.ts'
 import { type EdgeRequest, type Handler, nodeOf, routeOf } from './request.ts'
 import type { EdgeResponse } from './response.ts'

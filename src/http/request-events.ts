@@ -4,7 +4,7 @@
  */
 import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
-import { cacheOutcomeOf } from '../core/cache-status.ts'
+import { cacheOutcomeOf } from '../core/cache.ts'
 import type { RequestEvent, RequestMessage } from '../core/events.ts'
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import { routeOf } from '../core/request.ts'

@@ -1,5 +1,5 @@
 /** Reads how full Redis is. */
-import type { RedisMemory } from '../core/cache-index.ts'
+import type { RedisMemory } from '../core/cache.ts'
 import type { RedisReplica } from './replica.ts'
 
 /** Returns the memory of Redis; of a Redis Cluster, the sums over its primaries. Undefined: a primary has not replied. */

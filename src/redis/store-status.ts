@@ -1,5 +1,5 @@
 /** What is wrong with Redis, as the log, the probes and the console show it; what its errors mean, and what an operator does. */
-import type { RedisFault } from '../core/cache-index.ts'
+import type { RedisFault } from '../core/cache.ts'
 import type { StoreEvent } from './options.ts'
 
 export interface RedisFailure {

@@ -5,7 +5,7 @@
  */
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
-import type { CacheStatus } from '../core/cache-status.ts'
+import type { CacheStatus } from '../core/cache.ts'
 import {
   type CachedResponse,
   type Coding,

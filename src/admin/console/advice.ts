@@ -3,7 +3,7 @@
  * other settings. Both sides of each comparison come from the same model. The observed counts are those of all replicas.
  */
 import { Type } from 'typebox'
-import type { Replay, ReplayCounts, Replayed, ReplaySettings } from '../../core/recorded-reads.ts'
+import type { Replay, ReplayCounts, Replayed, ReplaySettings } from '../../core/cache.ts'
 import type { SettingChange } from '../../core/settings.ts'
 import { inTurns } from '../../core/turns.ts'
 import { validatorOf } from '../validation.ts'

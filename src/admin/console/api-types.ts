@@ -1,6 +1,6 @@
 /** JSON bodies of the console API (`/api/…` of the operations listener). Times are milliseconds, sizes are bytes. */
 
-import type { RedisFault } from '../../core/cache-index.ts'
+import type { RedisFault } from '../../core/cache.ts'
 import type { NodeSummary, Rates } from './node-types.ts'
 
 /** A port for clients, and the contract that they speak there. */

@@ -1,7 +1,7 @@
 /** The entries of the cache, searched, sorted and in pages, for the console. */
 
 import { type Static, Type } from 'typebox'
-import { type IndexEntry, shownEntry } from '../../core/cache-index.ts'
+import { type IndexEntry, shownEntry } from '../../core/cache.ts'
 import { growingLru } from '../../core/recently-used.ts'
 import type { CacheIndex } from '../../core/response.ts'
 import { selectFirst } from '../../core/turns.ts'

@@ -1,7 +1,7 @@
 /** Console API of the cache: groups, entries, one entry in detail, explain, and purge. */
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import { type IndexEntry, shownEntry } from '../../core/cache-index.ts'
+import { type IndexEntry, shownEntry } from '../../core/cache.ts'
 import { EdgeError } from '../../core/errors.ts'
 import type { Caller } from '../../core/request.ts'
 import type { EntryContents } from '../../core/response.ts'

@@ -6,9 +6,9 @@ import type {
   PurgeCost,
   RedisMemory,
   SnapshotState,
-} from '../../core/cache-index.ts'
+} from '../../core/cache.ts'
 
-export type { PurgeCost } from '../../core/cache-index.ts'
+export type { PurgeCost } from '../../core/cache.ts'
 export type EntrySummary = IndexEntry
 /** A snapshot of a collection in the memory of this replica. Counts since it was first used here. */
 export type SnapshotSummary = SnapshotState

@@ -1,5 +1,5 @@
 /** How full the cache is: the local tier of this replica, and Redis, which is asked at a slow pace. */
-import type { LocalState, RedisMemory } from '../../core/cache-index.ts'
+import type { LocalState, RedisMemory } from '../../core/cache.ts'
 import type { Capacity, RedisCapacity } from './cache-types.ts'
 import type { ReplicaSummary } from './node-types.ts'
 

@@ -4,7 +4,7 @@
  * may be more frequent than reads are long, so a new read waits for the end of the read in progress.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { IndexEntry } from '../../core/cache-index.ts'
+import type { IndexEntry } from '../../core/cache.ts'
 import type { CacheIndex } from '../../core/response.ts'
 
 export interface IndexSnapshot {

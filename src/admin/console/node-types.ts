@@ -1,5 +1,5 @@
 /** JSON bodies of the console API of nodes and replicas. Times are milliseconds. */
-import type { LocalState } from '../../core/cache-index.ts'
+import type { LocalState } from '../../core/cache.ts'
 import type { NodeContribution } from '../../core/events.ts'
 import type { NodeStateName } from '../../core/node-faults.ts'
 

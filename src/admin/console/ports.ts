@@ -1,6 +1,6 @@
 /** What the console reads from the rest of the edge. The composition root provides it. */
 
-import type { IndexEntry, SnapshotState } from '../../core/cache-index.ts'
+import type { IndexEntry, SnapshotState } from '../../core/cache.ts'
 import type { Caller } from '../../core/request.ts'
 import type { CacheIndex, EntryContents } from '../../core/response.ts'
 import type { CertificateState } from '../../core/settings.ts'

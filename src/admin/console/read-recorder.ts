@@ -4,9 +4,10 @@
  * are one record, and in a minute with too many records, those of a part of the stored responses stay, chosen by their keys,
  * so that all reads of a response are there or none.
  */
+
+import type { RecordedRead } from '../../core/cache.ts'
 import type { CacheEvent, EventListeners, RequestEvent } from '../../core/events.ts'
 import { growingLru } from '../../core/recently-used.ts'
-import type { RecordedRead } from '../../core/recorded-reads.ts'
 
 /** What really happened with the reads of an endpoint. */
 export interface ObservedReads {

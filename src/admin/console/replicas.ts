@@ -1,6 +1,6 @@
 /** The other replicas, by the reports that they exchange through Redis. */
 import { Type } from 'typebox'
-import type { LocalState } from '../../core/cache-index.ts'
+import type { LocalState } from '../../core/cache.ts'
 import { parserOf } from '../validation.ts'
 import type { JoinedResponse, NodeSummary, Rates, ReplicaSummary } from './node-types.ts'
 

@@ -1,6 +1,6 @@
 /** Derives the details of a request from its record, when an operator opens it. */
 
-import { forwardReasons, isStaleIfError } from '../../core/cache-status.ts'
+import { forwardReasons, isStaleIfError } from '../../core/cache.ts'
 import { type ErrorCode, errorTable } from '../../core/errors.ts'
 import type { NodeCallEvent, RequestEvent } from '../../core/events.ts'
 import type { SpanAttributes } from '../../core/trace.ts'

@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import type { SnapshotState } from '../../core/cache-index.ts'
+import type { SnapshotState } from '../../core/cache.ts'
 import { envelopeOf, parseBody } from '../../core/envelope.ts'
 import { RecentlyUsed } from '../../core/recently-used.ts'
 import { type EnvelopeResponse, NO_PARTS, type SnapshotOrigin } from '../../core/response.ts'

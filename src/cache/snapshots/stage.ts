@@ -4,7 +4,7 @@
  * fetch locks, refreshes and purges hold for it as for any other. A computed response is stored like a joined one, with
  * the age and the rest of the lifetime of its only part.
  */
-import { isStaleIfError } from '../../core/cache-status.ts'
+import { isStaleIfError } from '../../core/cache.ts'
 import { envelopeOf, isNodeFailure } from '../../core/envelope.ts'
 import { arrivalLimitOf, type EdgeRead, type Handler, NO_COST } from '../../core/request.ts'
 import {

@@ -1,5 +1,5 @@
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { StoredResponseInfo } from '../../core/cache-index.ts'
+import type { StoredResponseInfo } from '../../core/cache.ts'
 import type { Lookup, StoredResponse, TagEpochs } from '../../core/response.ts'
 
 /** A response to store, with the epochs that its tags had before it was fetched. */

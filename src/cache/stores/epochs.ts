@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { PurgeScope } from '../../core/cache-index.ts'
+import type { PurgeScope } from '../../core/cache.ts'
 import { growingLru } from '../../core/recently-used.ts'
 import type { TagEpochs } from '../../core/response.ts'
 

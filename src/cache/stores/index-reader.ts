@@ -4,7 +4,7 @@
  * expiry and hits, then the rows that are not remembered, and compares their epochs with the current ones.
  */
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { IndexEntry, IndexPage, IndexWindow } from '../../core/cache-index.ts'
+import type { IndexEntry, IndexPage, IndexWindow } from '../../core/cache.ts'
 import type { RedisReply } from '../../redis/connection.ts'
 import { redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'

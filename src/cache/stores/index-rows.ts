@@ -1,5 +1,5 @@
 /** Rows of the index in Redis, as Redis stores them and as this process remembers them. */
-import type { StoredResponseInfo } from '../../core/cache-index.ts'
+import type { StoredResponseInfo } from '../../core/cache.ts'
 import { isObject } from '../../core/values.ts'
 import type { EntryCodec } from './entry-codec.ts'
 import { isNumber, isResponseInfo, isStringArray } from './redis-entries.ts'

@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { PurgeOutcome } from '../../core/cache-index.ts'
+import type { PurgeOutcome } from '../../core/cache.ts'
 import { Announcer, type AnnouncerOptions, type EpochChange, lastLeaseOf } from './announcer.ts'
 import { STORE_WAIT_MS, type WriteFence } from './contract.ts'
 

@@ -4,7 +4,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { EvictionReason, LocalState, StoredResponseInfo } from '../../core/cache-index.ts'
+import type { EvictionReason, LocalState, StoredResponseInfo } from '../../core/cache.ts'
 import type { Lookup, StoredResponse, TagEpochs } from '../../core/response.ts'
 import type { NewStoredResponse } from './contract.ts'
 import { compareEpochs, MAX_EVICTIONS } from './epochs.ts'

@@ -1,6 +1,6 @@
 /** The store of a single process: the same contract as the store over Redis, but it is never unavailable. */
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { CacheStoreState, IndexEntry } from '../../core/cache-index.ts'
+import type { CacheStoreState, IndexEntry } from '../../core/cache.ts'
 import type { CacheIndex, Lookup } from '../../core/response.ts'
 import { systemClock, WRITE_FENCE_LEASE_MS } from '../../core/timing.ts'
 import { waitForTurn } from '../../core/turns.ts'

@@ -1,5 +1,5 @@
 /** Stored responses in Redis: their bytes, and the checks of what another program may have written there. */
-import type { StoredResponseInfo } from '../../core/cache-index.ts'
+import type { StoredResponseInfo } from '../../core/cache.ts'
 import { StoredForms } from '../../core/response.ts'
 import { isObject } from '../../core/values.ts'
 import { type OnStoreEvent, redisKeys } from '../../redis/options.ts'

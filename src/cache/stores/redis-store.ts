@@ -1,7 +1,7 @@
 /** The store that all replicas share over Redis: one round trip for a lookup, none within the lease of the local tier. */
 import { randomUUID } from 'node:crypto'
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { CacheStoreState } from '../../core/cache-index.ts'
+import type { CacheStoreState } from '../../core/cache.ts'
 import type { CacheIndex, Lookup, TagEpochs } from '../../core/response.ts'
 import { type OnStoreEvent, redisChannels, redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'

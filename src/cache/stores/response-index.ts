@@ -3,7 +3,7 @@
  * Nothing is scanned. A row expires with its entry and is removed when others are added. A row whose tags were
  * invalidated is left out when it is read.
  */
-import type { IndexEntry, IndexPage, IndexWindow, PurgeScope } from '../../core/cache-index.ts'
+import type { IndexEntry, IndexPage, IndexWindow, PurgeScope } from '../../core/cache.ts'
 import { redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
 import { NOW, script } from '../../redis/scripts.ts'

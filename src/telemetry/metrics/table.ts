@@ -6,8 +6,7 @@
  * a value that a client chooses.
  */
 
-import type { LocalState, RedisMemory, SnapshotState } from '../../core/cache-index.ts'
-import { CACHE_OUTCOMES } from '../../core/cache-status.ts'
+import { CACHE_OUTCOMES, type LocalState, type RedisMemory, type SnapshotState } from '../../core/cache.ts'
 import {
   type CacheEvent,
   type EventListeners,

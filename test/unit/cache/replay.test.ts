@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { policyByName } from '../../../src/cache/purge.ts'
 import { createReplay } from '../../../src/cache/replay.ts'
-import type { RecordedRead } from '../../../src/core/recorded-reads.ts'
+import type { RecordedRead } from '../../../src/core/cache.ts'
 
 const UNLIMITED = Number.MAX_SAFE_INTEGER
 const START = Date.UTC(2026, 0, 1)

@@ -1,7 +1,7 @@
 /** The description of the API has the same fields of an explanation as the code. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import type { Explanation, InvalidatingWrite } from '../../../src/core/cache-index.ts'
+import type { Explanation, InvalidatingWrite } from '../../../src/core/cache.ts'
 
 /** The compiler asks for each field. */
 type FieldsOf<Described> = Readonly<Record<keyof Described, true>>

@@ -9,7 +9,7 @@ import { pino } from 'pino'
 import { createAccess } from '../../../src/access/index.ts'
 import { putUser } from '../../../src/access/users-file.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
-import type { CacheStatus } from '../../../src/core/cache-status.ts'
+import type { CacheStatus } from '../../../src/core/cache.ts'
 import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
 import {
   type EdgeResponse,

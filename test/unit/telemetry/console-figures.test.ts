@@ -1,7 +1,7 @@
 /** The console and /metrics show the same figures, whatever the outcome of requests and calls to nodes. */
 import t from 'tap'
 import { createMonitors } from '../../../src/app/observed.ts'
-import type { CacheOutcome } from '../../../src/core/cache-status.ts'
+import type { CacheOutcome } from '../../../src/core/cache.ts'
 import type { NodeFault } from '../../../src/core/node-faults.ts'
 import { createEdgeEvents, RequestCounts } from '../../../src/telemetry/events.ts'
 import { createMetrics } from '../../../src/telemetry/metrics/index.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createEntryList } from '../../../../src/admin/console/cache-entries.ts'
-import type { IndexEntry } from '../../../../src/core/cache-index.ts'
+import type { IndexEntry } from '../../../../src/core/cache.ts'
 import { eventually } from '../../../support/eventually.ts'
 
 const row = (key: string): IndexEntry => ({

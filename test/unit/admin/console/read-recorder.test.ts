@@ -1,7 +1,7 @@
 /** What the recorded reads contain: merged hits, versions, fetches of other replicas, and bounds. */
 import t from 'tap'
 import { MAX_RECORDS_PER_MINUTE, ReadRecorder } from '../../../../src/admin/console/read-recorder.ts'
-import type { CacheStatus } from '../../../../src/core/cache-status.ts'
+import type { CacheStatus } from '../../../../src/core/cache.ts'
 import type { CacheEvent, RequestEvent } from '../../../../src/core/events.ts'
 import { requestEvent } from '../../../support/request-event.ts'
 

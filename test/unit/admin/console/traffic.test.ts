@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createRecentJoins } from '../../../../src/admin/console/traffic.ts'
-import type { CacheOutcome } from '../../../../src/core/cache-status.ts'
+import type { CacheOutcome } from '../../../../src/core/cache.ts'
 import type { NodeCallEvent, RequestEvent } from '../../../../src/core/events.ts'
 import { requestEvent } from '../../../support/request-event.ts'
 import { trafficOf } from '../../../support/traffic.ts'

@@ -1,7 +1,7 @@
 /** Why stored responses leave the local tier: each one is counted once, by its reason. */
 import t from 'tap'
 import { createMemoryStore } from '../../../../src/cache/stores/memory-store.ts'
-import type { CacheStoreState } from '../../../../src/core/cache-index.ts'
+import type { CacheStoreState } from '../../../../src/core/cache.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { startRedis } from '../../../support/redis.ts'
 import { entry, epochsOf, fill, served, TAGS } from './contract.ts'

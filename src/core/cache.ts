@@ -1,5 +1,51 @@
-/** What the index of stored responses says of its entries, and what a purge removes. */
+/**
+ * The cache as all rooms see it: how it handled a request (`Cache-Status`), what its index and its purges contain, and the
+ * reads that the console records and the cache replays with other settings.
+ */
 import type { Tag } from '../catalogue/endpoint.ts'
+
+/** The detail of a stale response that is served because nodes fail, with the code of their error (a token, RFC 9651). */
+export type StaleIfError = `stale-if-error/${number}`
+
+export function isStaleIfError(detail: string | undefined): detail is StaleIfError {
+  return detail?.startsWith('stale-if-error/') === true
+}
+
+/** Why a response is not from the cache: the words of RFC 9211 section 2.2, and what they mean. */
+export const forwardReasons = {
+  'uri-miss': { outcome: 'miss', text: 'No response was stored.' },
+  stale: { outcome: 'miss', text: 'The stored response had expired.' },
+  request: { outcome: 'bypass', text: 'The client asked for a new response with Cache-Control.' },
+  bypass: { outcome: 'bypass', text: 'The cache was not used.' },
+} as const
+
+/**
+ * How the cache handled a request, in the words of RFC 9211 section 2. `ttl` in milliseconds; negative if stale. `key`: the
+ * digest of the cache key, for the recorded reads; clients do not get it.
+ */
+export interface CacheStatus {
+  readonly hit?: true
+  readonly fwd?: keyof typeof forwardReasons
+  readonly stored?: true
+  readonly collapsed?: true
+  readonly ttl?: number
+  readonly key?: number
+  readonly detail?: string
+}
+
+/** `bypass`: not cacheable, or the cache was not used; `none`: the request was rejected or failed before the cache. */
+export const CACHE_OUTCOMES = ['hit', 'stale', 'miss', 'bypass', 'none'] as const
+export type CacheOutcome = (typeof CACHE_OUTCOMES)[number]
+
+/** `none`: the cache would not have answered, so there is nothing to compare. */
+export type TrialComparison = 'same' | 'different' | 'inconclusive' | 'none'
+
+/** Returns a cache status as one word. */
+export function cacheOutcomeOf({ hit, fwd, detail }: CacheStatus): CacheOutcome {
+  if (detail?.startsWith('stale-')) return 'stale'
+  if (hit) return 'hit'
+  return forwardReasons[fwd ?? 'bypass'].outcome
+}
 
 /** What `/cache` shows of a stored response. */
 export interface StoredResponseInfo {
@@ -153,3 +199,58 @@ export interface InvalidatingWrite {
   /** The write invalidates the response only with such a value. */
   readonly when?: readonly string[]
 }
+
+/**
+ * A read of a response that may be stored. Hits of the same response shortly after each other are one record. All times in
+ * milliseconds, moments since 1970.
+ */
+export interface RecordedRead {
+  /** When the request arrived. */
+  readonly at: number
+  /** Names the stored response: the digest of its key, or that of the snapshot which answered. */
+  readonly key: number
+  readonly group: string
+  /** The route template. */
+  readonly route: string
+  /** The number of reads. 0: another replica fetched the response at this time, for a read that is not recorded here. */
+  readonly reads: number
+  /** Counts the invalidations of the response: one that was stored under another version is not served. */
+  readonly version: number
+  /** The client asked for a new response. */
+  readonly isForced: boolean
+  /** When the response that was served had arrived; absent: it was fetched for this read, or this is not known. */
+  readonly arrivedAt?: number
+  /** The time that a fetch of the response takes. */
+  readonly fetchTime: number
+  /** The length of the body. */
+  readonly bytes: number
+}
+
+export interface ReplaySettings {
+  /** Returns the freshness lifetime of the endpoint, in milliseconds. */
+  ttlOf(group: string, route: string): number
+  /** The size of the local tier. */
+  readonly localBytes: number
+}
+
+/** What the cache would have done with the reads of an endpoint. */
+export interface ReplayCounts {
+  reads: number
+  /** Reads that were answered from the cache, fresh or stale. */
+  hits: number
+  /** Fetches from the nodes, for clients and in the background. */
+  fetches: number
+  /** The ages of all hits together, in milliseconds since their fetch began. */
+  ages: number
+}
+
+export interface Replayed {
+  readonly routes: ReadonlyMap<string, ReplayCounts>
+  /** Hits that the local tier answered. */
+  readonly localHits: number
+  /** Responses that the local tier removed because of its size. */
+  readonly evictions: number
+}
+
+/** Replays reads in the order of their times. */
+export type Replay = (reads: readonly RecordedRead[], settings: ReplaySettings) => Promise<Replayed>
