@@ -6,9 +6,8 @@ import { PROBLEM_TYPE } from '../core/response.ts'
 import { pretty } from '../representation/pretty.ts'
 import { JSON_TYPE, PROBLEM_CONTENT } from '../representation/represent.ts'
 import { checkContentHeaders, parseBody, requestBody } from './body.ts'
-import type { HttpContract, HttpSettings, RouterOptions } from './contract.ts'
+import { type HttpContract, type HttpSettings, type RouterOptions, toEdgeError } from './contract.ts'
 import { parseParameters, takeFlags, type Values, validatedUrl } from './edge-request.ts'
-import { toEdgeError } from './errors.ts'
 import { createChecks, routeSchema, type SchemaError, validationError, validatorOf } from './validation.ts'
 
 const router: RouterOptions = {

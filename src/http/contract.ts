@@ -1,11 +1,15 @@
-/** What the HTTP server does in its own way for each of the two contracts. `classic.ts` and `newer/` implement it. */
+/**
+ * What the HTTP server does in its own way for each of the two contracts, and how each error of a handler, a hook or Fastify
+ * becomes one of the contract. `classic.ts` and `newer/` implement it.
+ */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
-import type { EdgeError } from '../core/errors.ts'
+import { EdgeError } from '../core/errors.ts'
 import type { RequestBody } from '../core/request.ts'
 import type { BodyLimits } from './body.ts'
 import type { Flags, ValidatedUrl, Values } from './edge-request.ts'
+import type { RequestLogger } from './request-events.ts'
 import type { Prefixes, RouteSchema } from './validation.ts'
 
 /** The settings that requests depend on. */
@@ -72,4 +76,47 @@ export interface HttpContract {
   readonly notFound: () => EdgeError
   /** Sends the error as the contract writes it. Status and `Cache-Control` are set. */
   readonly sendError: (request: FastifyRequest, reply: FastifyReply, error: EdgeError) => FastifyReply
+}
+
+/** The `Cache-Control` of everything that no cache may store: secrets, errors, writes. */
+export const NO_STORE = 'no-store'
+
+/** Sends an error of the edge in the form of the contract. */
+export function sendError(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  error: EdgeError,
+  contract: Pick<HttpContract, 'sendError'>,
+): FastifyReply {
+  const { edge } = request
+  edge.nextStage('respond', { error: error.code, ...(error.status >= 500 && { fault: 'error' }) })
+  edge.error = error
+  reply.code(error.status).header('cache-control', NO_STORE).headers(error.headers)
+  return contract.sendError(request, reply, error)
+}
+
+/** Turns every error of a handler, a hook or Fastify itself into an error of the contract, in one place. */
+export function handleErrors(app: FastifyInstance, contract: HttpContract, log: RequestLogger): void {
+  app.setNotFoundHandler((request, reply) => sendError(request, reply, contract.notFound(), contract))
+  app.setErrorHandler((thrown: Error & { validation?: unknown }, request, reply) => {
+    const error = contract.errorOf(thrown, request)
+    // If the client has disconnected, its call was cancelled on purpose. That is no failure to log.
+    if (error.status >= 500 && !reply.raw.destroyed) {
+      log.warn({ reqId: request.id, code: error.code, err: error.cause }, error.message)
+    }
+    return sendError(request, reply, error, contract)
+  })
+}
+
+/** Returns the contract's error for an error of Fastify. Any unexpected error becomes 949, with the original as its cause. */
+export function toEdgeError(error: unknown): EdgeError {
+  if (error instanceof EdgeError) return error
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new EdgeError(607, '', { cause: error })
+  if (code === 'FST_ERR_BAD_URL') return undecodablePath(error)
+  return new EdgeError(949, '', { cause: error })
+}
+
+export function undecodablePath(cause?: unknown): EdgeError {
+  return new EdgeError(614, ' The path cannot be decoded.', { cause })
 }

@@ -17,13 +17,20 @@ import { EdgeError } from '../core/errors.ts'
 import { type Caller, type EdgeRead, type Handler, NO_BODY, newRequestId } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import type { RecordStages } from '../core/trace.ts'
-import { hasBody } from '../listener/framing.ts'
+import { hasBody } from '../listener/reject.ts'
 import { commonHeaders, preferencesOf, represent } from '../representation/represent.ts'
 import { type Authenticator, authorise, createAdmission } from './admit.ts'
 import { completeBody, registerBodyParser } from './body.ts'
-import type { CreateContract, HttpContract, HttpSettings } from './contract.ts'
+import {
+  type CreateContract,
+  type HttpContract,
+  type HttpSettings,
+  handleErrors,
+  NO_STORE,
+  sendError,
+  undecodablePath,
+} from './contract.ts'
 import { toEdgeRead, toEdgeRequest, type Values } from './edge-request.ts'
-import { handleErrors, NO_STORE, sendError, undecodablePath } from './errors.ts'
 import { PreparedHits } from './prepared-hits.ts'
 import { RequestLog, type RequestObservers, reportAtEnd } from './request-events.ts'
 import { type AddressOf, type BeginTrace, RequestState } from './request-state.ts'

@@ -8,9 +8,11 @@ import { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { EdgeError } from '../core/errors.ts'
 import { newRequestId } from '../core/request.ts'
-import { type FramingLimits, type FramingRules, framingError } from './framing.ts'
 import {
   closeGracefully,
+  type FramingLimits,
+  type FramingRules,
+  framingError,
   parserError,
   type RejectedRequest,
   type Rejection,

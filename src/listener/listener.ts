@@ -12,8 +12,7 @@ import type { FastifyServerFactory } from 'fastify'
 import { fingerprintFile, watchFiles } from '../file-watcher.ts'
 import { attach, type Connection, type ConnectionSettings } from './connections.ts'
 import { Drain, type DrainOptions } from './drain.ts'
-import { withRules } from './framing.ts'
-import type { RejectedRequest, RejectionForm } from './reject.ts'
+import { type RejectedRequest, type RejectionForm, withRules } from './reject.ts'
 import { closeSlowReaders } from './slow-clients.ts'
 
 /** What a reload may change. */
@@ -70,7 +69,7 @@ export async function createListener(options: ListenerOptions) {
   const serverFactory: FastifyServerFactory = (handler) => {
     const settings = serverOptions(rules.current, interval)
     const server = certificate ? createTlsServer({ ...settings, ...certificate.current() }) : createHttpServer(settings)
-    // Node would drop headers beyond this number silently; framing.ts counts them and rejects the request.
+    // Node would drop headers beyond this number silently; reject.ts counts them and rejects the request.
     server.maxHeadersCount = 0
     attach(server, { connections, handle: handler, drain, rules, onReject, rejectionForm })
     servers.push(server)
@@ -122,9 +121,9 @@ function serverOptions(
 ): ServerOptions & { handshakeTimeout: number } {
   return {
     insecureHTTPParser: false,
-    // The parser limits URL and headers together; framing.ts checks each against its own limit.
+    // The parser limits URL and headers together; reject.ts checks each against its own limit.
     maxHeaderSize: limits.headers + limits.url,
-    // framing.ts rejects a missing Host with a body.
+    // reject.ts rejects a missing Host with a body.
     requireHostHeader: false,
     headersTimeout: Math.min(timeouts.headers, timeouts.body),
     requestTimeout: timeouts.body,

@@ -4,7 +4,7 @@ import { type EdgeError, type ErrorCode, Problem } from '../../core/errors.ts'
 import type { RejectionForm } from '../../listener/reject.ts'
 import { pretty } from '../../representation/pretty.ts'
 import { PROBLEM_CONTENT } from '../../representation/represent.ts'
-import { toEdgeError } from '../errors.ts'
+import { toEdgeError } from '../contract.ts'
 
 const TITLES: Readonly<Record<number, string>> = {
   400: 'Bad Request',
