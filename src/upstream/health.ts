@@ -7,7 +7,7 @@
 import type { NodeCall } from '../core/node-call.ts'
 import { faultRules } from '../core/node-faults.ts'
 import { type CallEnd, mayWaitForOther, type UpstreamCall } from './call.ts'
-import { Ejection } from './ejection.ts'
+import { Ejection, ProbeSchedule, type ProbeScheduleOptions } from './ejection.ts'
 import {
   BLOCKED,
   type CallFailure,
@@ -18,7 +18,6 @@ import {
   STATUS_PROBE,
 } from './node-response.ts'
 import type { ClusterLog, EjectionSettings, NodeStatus } from './options.ts'
-import { ProbeSchedule, type ProbeScheduleOptions } from './probe-schedule.ts'
 
 export interface NodeHealthOptions extends Pick<ProbeScheduleOptions, 'probe' | 'reserveAttempt' | 'clock'> {
   readonly node: string

@@ -1,6 +1,5 @@
 /** The nodes of the cluster behind two interfaces of the core: calls to nodes, and a view of their state. */
 import type { CallNode, ClusterView, NodeInfo } from '../core/node-call.ts'
-import { checkUrl, createAllowedAddresses } from './addresses.ts'
 import { notSent } from './call.ts'
 import { Discovery } from './discovery.ts'
 import { DRAINED, Drains } from './drains.ts'
@@ -18,7 +17,7 @@ import {
 import { PassedOnCalls } from './passed-on-calls.ts'
 import { createAccounts } from './tokens/login.ts'
 import type { Issue, Verify } from './tokens/token-calls.ts'
-import { createTopology, isNodeName, type Topology } from './topology.ts'
+import { checkUrl, createAllowedAddresses, createTopology, isNodeName, type Topology } from './topology.ts'
 import { createContext, createRequestHeaders, createTransport } from './transport.ts'
 
 export type { ClusterLog, ClusterOptions, NodeCredentials, NodeSetting, NodeStatus, NodeTls } from './options.ts'

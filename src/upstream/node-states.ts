@@ -1,7 +1,60 @@
-/** The state of each node as operators see it: whether it receives calls, and what the latest ones showed. */
+/**
+ * The state of nodes for other rooms: for the cache, of those that a request would go to; for operators, whether each node
+ * receives calls, and what the latest ones showed.
+ */
 import type { Drain } from '../core/drains.ts'
+import type { ClusterView } from '../core/node-call.ts'
 import type { NodeStateName } from '../core/node-faults.ts'
+import { type EdgeRequest, nodeOf } from '../core/request.ts'
 import type { Cluster, NodeStatus } from './index.ts'
+import type { KindOf } from './kinds.ts'
+
+/**
+ * `hasIdleCapacity`: whether nodes have idle capacity for work that no client waits for. It holds if each node that the
+ * request may go to would still have a free slot for the next client. If the node is not known yet (an agent owner,
+ * several nodes), all nodes must have one.
+ *
+ * `isSilent`: whether the node that is asked first is known not to answer at all.
+ *
+ * `waitForRead`: the milliseconds until the limit per minute of the node that is asked first permits one more read.
+ */
+export function createNodeQuestions(view: ClusterView, kindOf: KindOf) {
+  const { isSilent = () => false, waitForNextRead = () => 0 } = view
+  /** Returns the node that is asked first; `undefined`: there is none, or it is not known yet. */
+  const firstNodeFor = (request: EdgeRequest): string | undefined => {
+    const { firstNode, route } = kindOf(view)
+    if (firstNode !== undefined) return firstNode(view)
+    try {
+      return route(request, view)[0]?.node
+    } catch {
+      return undefined
+    }
+  }
+  const isUnknown = (request: EdgeRequest): boolean => {
+    const { kind } = request.endpoint.target
+    const isOpen = kind === 'agentOwner' || kind === 'everyNode' || kind === 'severalNodes'
+    return isOpen && nodeOf(request) === undefined && kindOf(view).firstNode === undefined
+  }
+  return {
+    hasIdleCapacity: (request: EdgeRequest): boolean => {
+      const addressed = () => view.nodes().flatMap(({ name, addressed }) => (addressed ? [name] : []))
+      const nodes = isUnknown(request) ? addressed() : [firstNodeFor(request)]
+      return nodes.length > 0 && nodes.every((node) => node !== undefined && view.freeSlots(node) > 1)
+    },
+    isSilent: (request: EdgeRequest): boolean => {
+      // Routing each stale response would cost more than this test of a few nodes.
+      if (!view.nodes().some(({ name }) => isSilent(name))) return false
+      const first = firstNodeFor(request)
+      return first !== undefined && isSilent(first)
+    },
+    waitForRead: (request: EdgeRequest): number => {
+      // Each stale hit comes here, mostly while no node is at its limit: routing them would cost more than this test.
+      if (!view.nodes().some(({ name }) => waitForNextRead(name) > 0)) return 0
+      const first = firstNodeFor(request)
+      return first === undefined ? 0 : waitForNextRead(first)
+    },
+  }
+}
 
 export function nodeStates({ status, view, contacts }: Cluster) {
   const now = Date.now()

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { cutPages } from '../../../src/join/forward-to-owner.ts'
+import { cutPages } from '../../../src/join/agent-owners.ts'
 import { bodyOf, edgeRequest, jsonResponse, success } from '../../support/edge-requests.ts'
 
 /** Larger than a number of JavaScript can be: rows are cut as they were sent. */

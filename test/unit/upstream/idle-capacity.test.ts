@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
-import { createNodeQuestions } from '../../../src/upstream/first-node.ts'
 import { createKinds } from '../../../src/upstream/kinds.ts'
+import { createNodeQuestions } from '../../../src/upstream/node-states.ts'
 import { edgeRequest } from '../../support/edge-requests.ts'
 import { routerOf } from './router-of.ts'
 

@@ -2,7 +2,7 @@
 import { mock } from 'node:test'
 import t, { type Test } from 'tap'
 import { createCounters } from '../../../src/core/counters.ts'
-import { ProbeSchedule } from '../../../src/upstream/probe-schedule.ts'
+import { ProbeSchedule } from '../../../src/upstream/ejection.ts'
 import { reserveAttemptAt } from '../../../src/upstream/tokens/failed-logins.ts'
 
 const SECOND = 1_000

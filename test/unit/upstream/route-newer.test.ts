@@ -1,8 +1,8 @@
 import t from 'tap'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
-import { createNodeQuestions } from '../../../src/upstream/first-node.ts'
 import { createKinds } from '../../../src/upstream/kinds.ts'
+import { createNodeQuestions } from '../../../src/upstream/node-states.ts'
 import { edgeRequest } from './edge-request.ts'
 import { routerOf } from './router-of.ts'
 
