@@ -5,8 +5,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { StaticDocumentSpec } from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
-import { pagePolicy, registerLatePages } from './late-pages.ts'
-import type { OperationsPart } from './listener.ts'
+import { type OperationsPart, pagePolicy, registerLatePages } from './listener.ts'
 
 /** The pages, in the order of their links. */
 const pages = [

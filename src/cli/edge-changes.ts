@@ -1,8 +1,13 @@
 /** The commands that change a running edge: `purge`, `drain` (takes a node out for maintenance) and `undrain`. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PurgeNames, PurgeRequest, PurgeResult } from '../admin/console/cache-types.ts'
-import { type ExpectedLoad, expectLoad } from '../admin/console/expected-load.ts'
-import type { DrainResult, NodeSummary, Nodes } from '../admin/console/node-types.ts'
+import {
+  type DrainResult,
+  type ExpectedLoad,
+  expectLoad,
+  type NodeSummary,
+  type Nodes,
+} from '../admin/console/node-types.ts'
 import { durationFormat } from '../config/formats.ts'
 import { type ConnectionOptions, type Operations, usageError, withOperations } from './edge-client.ts'
 import { createProgressLine, formatBytes, formatTime, printJson, printTable } from './output.ts'

@@ -1,9 +1,8 @@
 /** `manager-edge top`: the busiest endpoints and callers, and the nodes, of one replica. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Now } from '../admin/console/api-types.ts'
-import type { CallerCost, Costs, EndpointCost } from '../admin/console/cost-types.ts'
 import type { NodeSummary, Nodes } from '../admin/console/node-types.ts'
-import type { TailBatch, TailRequest } from '../admin/console/request-types.ts'
+import type { CallerCost, Costs, EndpointCost, TailBatch, TailRequest } from '../admin/console/request-types.ts'
 import { type ConnectionOptions, type Operations, withOperations } from './edge-client.ts'
 import { coloured, createProgressLine, cutToScreen, formatTable, printJson, singleLine, wrapWords } from './output.ts'
 

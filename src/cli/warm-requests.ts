@@ -1,6 +1,5 @@
 /** The requests of `manager-edge warm`, with a concurrency that follows the load of the nodes. */
-import { acceptsCalls } from '../admin/console/expected-load.ts'
-import type { NodeSummary, Nodes } from '../admin/console/node-types.ts'
+import { acceptsCalls, type NodeSummary, type Nodes } from '../admin/console/node-types.ts'
 import { parseJson } from '../core/values.ts'
 import { type EdgeClient, type ReceivedResponse, UnauthorizedError } from './edge-client.ts'
 import { CommandError } from './terminal.ts'

@@ -115,7 +115,7 @@ const table: Readonly<Record<string, Room>> = {
   },
   // The operators' page runs in a browser. It knows the edge only by the types of the console API, and what follows from them.
   'packages/console': {
-    rooms: ['admin/console/*-types', 'admin/console/expected-load'],
+    rooms: ['admin/console/*-types'],
     packages: ['preact', '@preact/signals', 'uplot', '@tanstack/virtual-core'],
   },
   config: { rooms: ['core'], packages: ['yaml', 'typebox', 'ajv'] },

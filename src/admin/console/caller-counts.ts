@@ -3,8 +3,8 @@
  * what a rate limit counts, what was served stale and what failed. Bounded in size.
  */
 import { type EventListeners, type NodeCallEvent, type RequestEvent, wasSent } from '../../core/events.ts'
-import type { CallerCost, CostCounts, EndpointCost } from './cost-types.ts'
 import type { AffectedCaller } from './history-types.ts'
+import type { CallerCost, CostCounts, EndpointCost } from './request-types.ts'
 
 const MINUTE_MS = 60_000
 const SECOND_MS = 1000

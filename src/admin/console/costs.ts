@@ -2,7 +2,7 @@
 import { Type } from 'typebox'
 import { validatorOf } from '../validation.ts'
 import { type CallerCounts, shortenName, sumOf } from './caller-counts.ts'
-import type { CallerCost, CostCounts, Costs, EndpointCost } from './cost-types.ts'
+import type { CallerCost, CostCounts, Costs, EndpointCost } from './request-types.ts'
 
 /** A longer name would make the report too long for the other replicas. */
 const MAX_NAME_CHARS = 120

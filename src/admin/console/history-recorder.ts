@@ -11,8 +11,7 @@ import {
   type TimedRecord,
 } from './history-records.ts'
 import type { HistoryEvent } from './history-types.ts'
-import { emptyCounts } from './rates.ts'
-import { INTERVAL_MS, MINUTE_MS, REMEMBERED_MS, type Traffic } from './traffic.ts'
+import { emptyCounts, INTERVAL_MS, MINUTE_MS, REMEMBERED_MS, type Traffic } from './traffic.ts'
 
 export interface HistoryOptions {
   /** Name of this replica. */

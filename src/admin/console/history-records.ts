@@ -4,7 +4,7 @@
  */
 import { BUCKETS } from '../../core/latency-histogram.ts'
 import { EVENT_KINDS, type EventKind, type HistoryEvent } from './history-types.ts'
-import { addCounts, type Counts, type Sums } from './rates.ts'
+import { addCounts, type Counts, type Sums } from './traffic.ts'
 
 /** What one process counted in one interval. */
 export interface HistoryRecord {

@@ -12,7 +12,7 @@ import {
 } from './history-records.ts'
 import type { History, HistoryEvent, HistoryQuery, Range } from './history-types.ts'
 import type { Rates } from './node-types.ts'
-import { type Counts, emptyCounts, ratesOf } from './rates.ts'
+import { type Counts, emptyCounts, ratesOf } from './traffic.ts'
 
 /** The intervals of a response. */
 interface Window {

@@ -10,8 +10,8 @@ import { type TailFilter, tailFilter } from './live-tail.ts'
 import type { DrainResult, NodeSummary, Nodes } from './node-types.ts'
 import type { ConsolePorts, DrainOptions, NodeState, PurgeCaller } from './ports.ts'
 import { problemsOf } from './problems.ts'
-import { sumRates } from './rates.ts'
 import type { TailBatch } from './request-types.ts'
+import { sumRates } from './traffic.ts'
 
 /** A subscriber with more unsent bytes receives no further batch. */
 const MAX_UNSENT_BYTES = 256 * 1024

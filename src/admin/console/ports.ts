@@ -15,9 +15,9 @@ import type { ConsoleIncidents } from './incidents.ts'
 import type { LiveTail } from './live-tail.ts'
 import type { DrainResult, NodeSummary, Nodes, ReplicaSummary } from './node-types.ts'
 import type { Divergence } from './read-recorder.ts'
+import type { SettingDifference } from './replicas.ts'
 import type { RequestRecords } from './request-records.ts'
 import type { RequestDetails } from './request-types.ts'
-import type { SettingDifference } from './settings-differences.ts'
 import type { RecentJoins, Traffic } from './traffic.ts'
 
 export interface ConsolePorts {

@@ -1,7 +1,8 @@
 /** The other replicas, by the reports that they exchange through Redis. */
 import { Type } from 'typebox'
 import type { LocalState } from '../../core/cache.ts'
-import { parserOf } from '../validation.ts'
+import type { SettingDigests } from '../../core/settings.ts'
+import { parserOf, validatorOf } from '../validation.ts'
 import type { JoinedResponse, NodeSummary, Rates, ReplicaSummary } from './node-types.ts'
 
 /** Writes the report of this replica and returns those of the others. Undefined if Redis is unreachable. */
@@ -207,3 +208,55 @@ function readReport(text: string, ago: number) {
 }
 
 type ExchangedParts = Readonly<Record<ExchangedName, unknown>>
+
+export interface SettingDifference {
+  readonly setting: string
+  /** The names of the replicas that were given something else than this one. */
+  readonly replicas: readonly string[]
+}
+
+export interface SettingsComparison extends Exchanged {
+  differences(): readonly SettingDifference[]
+}
+
+/** A change reaches the files of all replicas one after another, and each of them reports every two seconds. */
+const MIN_DIFFERENCE_AGE_MS = 10_000
+
+const isSettingsReport = validatorOf(
+  Type.Object({ replica: text, digests: Type.Record(Type.String({ maxLength: 100 }), text, { maxProperties: 200 }) }),
+)
+interface SettingsReport {
+  readonly replica: string
+  readonly digests: SettingDigests
+}
+
+/**
+ * Notices that another replica was given other settings, users or keys, by the digests in the reports of replicas. `now`:
+ * monotonic milliseconds.
+ */
+export function compareSettings(
+  replica: string,
+  digests: () => SettingDigests,
+  now: () => number = () => performance.now(),
+): SettingsComparison {
+  /** Setting → since when it differs, and where. */
+  let found = new Map<string, SettingDifference & { readonly since: number }>()
+  return {
+    report: (): SettingsReport => ({ replica, digests: digests() }),
+    offer: (reports) => {
+      const own = digests()
+      const others = (reports ?? []).filter((report): report is SettingsReport => isSettingsReport(report))
+      const at = now()
+      const next: typeof found = new Map()
+      for (const [setting, digest] of Object.entries(own)) {
+        // A replica of another version may not have the setting.
+        const replicas = others
+          .filter(({ digests }) => (digests[setting] ?? digest) !== digest)
+          .map((each) => each.replica)
+        if (replicas.length > 0) next.set(setting, { setting, replicas, since: found.get(setting)?.since ?? at })
+      }
+      found = next
+    },
+    differences: () => [...found.values()].filter(({ since }) => now() - since >= MIN_DIFFERENCE_AGE_MS),
+  }
+}

@@ -4,17 +4,22 @@ import { EdgeError } from '../../core/errors.ts'
 import { ownText } from '../../core/values.ts'
 import type { OperationsPart } from '../listener.ts'
 import { requireOwnPage } from '../sign-in.ts'
-import { clearCookie, ID_TOKEN_COOKIE, readCookie, SESSION_COOKIE, SIGN_IN_COOKIE, setCookie } from './cookies.ts'
 import { type Issuer, type Progress, SignInFault } from './issuer.ts'
 import {
   CALLBACK_PATH,
+  clearCookie,
+  ID_TOKEN_COOKIE,
   type NewSession,
   originOf,
   pageHeaders,
   pageIssuer,
+  readCookie,
   returnPath,
+  SESSION_COOKIE,
   type SessionPorts,
+  SIGN_IN_COOKIE,
   START_PATH,
+  setCookie,
 } from './page-parts.ts'
 import { STYLE_PATH, signedOutPage, signInPage, style } from './pages.ts'
 

@@ -1,6 +1,6 @@
 /** Who costs the manager what: the node time of all replicas by caller and by endpoint, and the proposed rate limit. */
 import type { ComponentChildren } from 'preact'
-import type { CallerCost, CostCounts, Costs, EndpointCost } from '../../../../src/admin/console/cost-types.ts'
+import type { CallerCost, CostCounts, Costs, EndpointCost } from '../../../../src/admin/console/request-types.ts'
 import { usePoll } from '../api.ts'
 import type { ExportRow } from '../export.ts'
 import { formatCount, formatDuration, formatPercent } from '../format.ts'
