@@ -9,9 +9,9 @@ import type { RedisReply } from '../../redis/connection.ts'
 import { redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
 import { NOW, type Script, script } from '../../redis/scripts.ts'
-import type { EntryCodec } from './entry-codec.ts'
 import { compareEpochs, INITIAL_EPOCH } from './epochs.ts'
 import { type IndexRow, type RememberedRow, type RememberedRows, RowDecoder } from './index-rows.ts'
+import type { EntryCodec } from './redis-entries.ts'
 
 /** Rows of one command, which takes Redis some tenths of a millisecond. */
 const ROWS_PER_COMMAND = 256

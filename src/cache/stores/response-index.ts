@@ -7,10 +7,10 @@ import type { IndexEntry, IndexPage, IndexWindow, PurgeScope } from '../../core/
 import { redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
 import { NOW, script } from '../../redis/scripts.ts'
-import type { EntryCodec } from './entry-codec.ts'
 import { countRows, IndexReader, type InvalidationSequence } from './index-reader.ts'
 import { RememberedRows } from './index-rows.ts'
 import { type LocalEntry, storageLifetime, storedBytes } from './local-entries.ts'
+import type { EntryCodec } from './redis-entries.ts'
 
 /**
  * Adds a row and removes up to 64 that have expired. KEYS (of one group): keys by expiry, rows, hits. ARGV: key, row,

@@ -5,7 +5,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { createTargetResolver } from '../../../src/cache/key.ts'
-import { createEntryCodec } from '../../../src/cache/stores/entry-codec.ts'
+import { createEntryCodec } from '../../../src/cache/stores/redis-entries.ts'
 import { redisKeys } from '../../../src/redis/options.ts'
 import { edgeRequest } from '../../support/edge-requests.ts'
 import type { RedisServer } from '../../support/redis.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { createEntryCodec } from '../../../../src/cache/stores/entry-codec.ts'
+import { createEntryCodec } from '../../../../src/cache/stores/redis-entries.ts'
 
 const key = Buffer.from('a key that Redis never sees')
 const codecs = { plain: createEntryCodec(), sealed: createEntryCodec(key) }
