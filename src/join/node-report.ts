@@ -201,7 +201,7 @@ export interface NodeStatus {
   /** An error type of RFC 9209. */
   readonly error?: string
   readonly receivedStatus?: number
-  /** Rows on this page; absent if the node failed. */
+  /** Rows on this page, or agents of a write that the node has carried out; absent if the node did nothing. */
   readonly rows?: number
 }
 

@@ -126,7 +126,7 @@ function createParts(options: ClusterOptions) {
     // Calls in flight finish. The failures before a maintenance show nothing about the node after it.
     for (const name of drained) byName.get(name)?.limiter.rejectQueued(DRAINED)
     for (const name of putBack) byName.get(name)?.health.forget()
-    layouts.askAgain(putBack)
+    layouts.updateDrains(putBack)
   })
   return Object.assign(current, { layouts, drains, passedOn, connected, contacts, discovery, view })
 }

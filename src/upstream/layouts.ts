@@ -70,15 +70,15 @@ export class Layouts {
     void this.#askDue()
   }
 
-  /** Asks these nodes now, because they may have been upgraded while they were drained. */
-  askAgain(nodes: readonly string[]): void {
-    if (this.#isConfigured || nodes.length === 0) return
-    for (const name of nodes) {
+  /** To be called when drains have changed. Asks nodes that are put back now, because they may have been upgraded. */
+  updateDrains(putBack: readonly string[]): void {
+    if (this.#isConfigured) return
+    for (const name of putBack) {
       const state = this.#options.nodes.get(name)?.layout
       if (state) Object.assign(state, { isConfirmed: false, askedAt: Number.NEGATIVE_INFINITY })
     }
     this.#updateMixture()
-    void this.#askDue()
+    if (putBack.length > 0) void this.#askDue()
   }
 
   stop(): void {

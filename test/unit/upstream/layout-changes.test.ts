@@ -135,6 +135,16 @@ t.test('a node that is down does not count for a mixture', async (t) => {
   t.equal(cluster.view.layoutMixture?.(), undefined)
 })
 
+t.test('a drained node does not count for a mixture, from its drain until it is put back', async (t) => {
+  const { cluster } = await startAuto(t, ['newer', 'classic'], { layoutInterval: LONG })
+  await cluster.start()
+  t.ok(cluster.view.layoutMixture?.())
+  await cluster.drains.drain({ node: 'w1', by: 'operator', confirmsMaster: false })
+  t.equal(cluster.view.layoutMixture?.(), undefined)
+  await cluster.drains.putBack('w1')
+  await eventually(() => cluster.view.layoutMixture?.() !== undefined)
+})
+
 t.test(
   'a node that may not be asked now, because its calls per minute are used up, still counts for a mixture',
   async (t) => {
