@@ -20,11 +20,11 @@ import { buildPipeline } from '../pipeline.ts'
 import { preferencesOf, represent } from '../representation/represent.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { createKinds } from '../upstream/kinds.ts'
+import { issueManagerToken } from './access.ts'
 import type { Base } from './base.ts'
 import { buildCache } from './cache.ts'
+import { buildNodeStages } from './cluster.ts'
 import { buildFronts, type Fronts, portsOf, servesNewerContract } from './fronts.ts'
-import { issueManagerToken } from './manager-tokens.ts'
-import { buildNodeStages } from './node-stages.ts'
 import { version } from './process.ts'
 
 export interface ApiParts extends Base {

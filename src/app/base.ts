@@ -7,13 +7,15 @@ import { createAuditFile } from '../audit/file.ts'
 import { type Audit, createAudit, createAuditLog } from '../audit/index.ts'
 import { parseHeaderLines } from '../config/named-files.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
+import type { Config } from '../config/schema.ts'
+import { usesRedisTls } from '../config/section-rules.ts'
 import type { Log } from '../core/events.ts'
 import { systemClock } from '../core/timing.ts'
 import { headerText } from '../core/values.ts'
 import { createRequestCounts } from '../http/rate-limit.ts'
 import { methodLabel, requestLog } from '../http/request-events.ts'
 import { type BeginTrace, peerOf, rangeCheck } from '../http/request-state.ts'
-import type { OnStoreEvent } from '../redis/options.ts'
+import type { OnStoreEvent, RedisConnectionOptions } from '../redis/options.ts'
 import { RedisReplica } from '../redis/replica.ts'
 import { SharedCounters } from '../redis/shared-counters.ts'
 import { createSharedRevocations } from '../redis/shared-revocations.ts'
@@ -23,7 +25,6 @@ import type { Traces } from '../telemetry/traces/index.ts'
 import { createWebhook, type Webhook } from '../telemetry/webhook.ts'
 import { createTrialLog, type LogOutput, toLog } from './log.ts'
 import { replicaNameOf, version } from './process.ts'
-import { redisConnectionOptions } from './redis.ts'
 
 /** `name`: of this replica. Absent members: replicas share nothing, responses are not encrypted, nothing is traced. */
 export type Base = Awaited<ReturnType<typeof buildBase>>
@@ -152,4 +153,22 @@ function buildAudit({ initial, derive, onReload }: ReloadableConfig, log: Logger
     auditLogger.level = levelOf(next.log.level)
   })
   return createAudit({ sink: createAuditLog(replica, auditLogger, flush), onFailure, log })
+}
+
+/** Returns how to connect to Redis; undefined if none is configured. Rejects if the CA file cannot be read. */
+export async function redisConnectionOptions(
+  redis: Config['cache']['redis'],
+): Promise<RedisConnectionOptions | undefined> {
+  const { url, sentinels, name, cluster, username, password, tls } = redis
+  if (url === undefined && sentinels.length === 0 && cluster.length === 0) return undefined
+  const ca = tls.ca === undefined ? {} : { ca: await readFile(tls.ca, 'utf8') }
+  return {
+    ...(url !== undefined && { url }),
+    ...(sentinels.length > 0 && { sentinels }),
+    ...(name !== undefined && { name }),
+    ...(cluster.length > 0 && { cluster }),
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+    ...(usesRedisTls(redis) && { tls: ca }),
+  }
 }

@@ -1,9 +1,24 @@
-/** Builds the cluster from the configuration. */
+/** Builds the cluster from the configuration, and the stages of the pipeline that call its nodes. */
 import { readFile } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
+import type { ShareReads } from '../cache/shared-reads.ts'
+import type { CacheStore } from '../cache/stores/contract.ts'
+import { createWriteLocks, writeLockStage } from '../cache/writes.ts'
+import type { ReadEndpoint, WriteEndpoint } from '../catalogue/endpoint.ts'
+import { catalogue } from '../catalogue/index.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
+import type { EdgeRead, Handler } from '../core/request.ts'
+import { timeLimitOf } from '../core/timing.ts'
+import { traced } from '../core/traced.ts'
+import { createAgentOwners, cutPages, forwardToOwner } from '../join/agent-owners.ts'
+import { readFromOwners, readThroughMaster } from '../join/all-agents.ts'
+import { joinCollections } from '../join/join-collections.ts'
+import { joinValidations, joinVerdicts, joinWrites } from '../join/join-results.ts'
+import type { MultiNodeHandlers, PipelineParts } from '../pipeline.ts'
+import { createDistributionCheck } from '../upstream/distribution.ts'
+import { forward } from '../upstream/forward.ts'
 import {
   type Cluster,
   type ClusterChanges,
@@ -12,6 +27,8 @@ import {
   type NodeCredentials,
   type NodeTls,
 } from '../upstream/index.ts'
+import { type ClusterKind, type KindOf, refuseWritesInMixture } from '../upstream/kinds.ts'
+import type { Base } from './base.ts'
 import { toLog } from './log.ts'
 
 /** Rejects if a certificate cannot be read. */
@@ -68,4 +85,95 @@ export async function readTls({ cluster: { tls } }: Config): Promise<NodeTls> {
 
 async function readIfSet(file: string | undefined): Promise<string | undefined> {
   return file === undefined ? undefined : readFile(file, 'utf8')
+}
+
+interface NodeStageParts {
+  /** Shared by replicas if there is Redis. Absent: write locks hold in this process only. */
+  readonly acquireFetchLock: CacheStore['acquireFetchLock'] | undefined
+  /** Absent: calls share no responses. */
+  readonly share: ((read: Handler<EdgeRead>) => ShareReads) | undefined
+}
+
+/** Builds the stages that call nodes. */
+export function buildNodeStages(
+  { settings: { initial, derive }, cluster, log, emit }: Base & { readonly cluster: Cluster },
+  kindOf: KindOf,
+  { acquireFetchLock, share }: NodeStageParts,
+): Pick<PipelineParts, 'forward' | 'refuseWrites' | 'writeLock' | 'multiNode'> {
+  const { view, call, nodeList } = cluster
+  const limits = derive((config) => config.cluster.limits)
+  const isDistributing = createDistributionCheck({ call, view, log: toLog(log) })
+  const onNodeList = nodeList.observe.bind(nodeList)
+  return {
+    forward: (read) => {
+      const { guards } = initial.cluster
+      return forward({ call, view, kindOf, limits, guards, onNodeList, ...(share && { share: share(read) }) })
+    },
+    refuseWrites: refuseWritesInMixture(view),
+    writeLock: writeLockStage({
+      locks: createWriteLocks(acquireFetchLock),
+      master: () => view.master().name,
+      timeoutOf: (request) => timeLimitOf(request, limits()),
+    }),
+    multiNode: (read, forwardOne) => {
+      const owners = createAgentOwners({
+        read,
+        view,
+        endpoints: { agents: findRead('/agents'), members: findRead('/agents/groups/:group_id') },
+        lifetimes: derive(({ cache: { ttl, defaultTtl, staleIfError } }) => ({
+          ttl: ttl.agents ?? defaultTtl,
+          staleIfError,
+        })),
+      })
+      const endpoints = {
+        restart: restartOfAgents(),
+        validation: findRead('/cluster/:node_id/configuration/validation'),
+      }
+      const common = { read, view, owners, isDistributing }
+      const kind = () => kindOf(view)
+      const parts = { ...common, forward: forwardOne, endpoints }
+      const joinsPorts = { ...common, limits, catalogue, onJoin: emit.join }
+      const joinedThroughMaster = joinCollections(joinsPorts, readThroughMaster)
+      const handlers: Readonly<Record<ClusterKind['name'], MultiNodeHandlers>> = {
+        manager: {
+          forwardToOwner: cutPages(forwardOne),
+          joinCollections: joinedThroughMaster,
+          joinVerdicts: joinValidations(parts),
+          joinWrites: forwardOne,
+        },
+        edge: {
+          forwardToOwner: cutPages(traced('owner', forwardToOwner(parts))),
+          joinCollections: joinCollections(joinsPorts, readFromOwners),
+          joinVerdicts: joinVerdicts(parts),
+          joinWrites: joinWrites(parts),
+        },
+        // The master distributes requests, validates all nodes at once, and returns the rows of all agents.
+        newer: {
+          forwardToOwner: forwardOne,
+          joinCollections: (request) =>
+            request.endpoint.target.kind === 'everyNode' ? forwardOne(request) : joinedThroughMaster(request),
+          joinVerdicts: forwardOne,
+          joinWrites: forwardOne,
+        },
+      }
+      return {
+        forwardToOwner: (request) => handlers[kind().name].forwardToOwner(request),
+        joinCollections: (request) => handlers[kind().name].joinCollections(request),
+        joinVerdicts: (request) => handlers[kind().name].joinVerdicts(request),
+        joinWrites: (request) => handlers[kind().name].joinWrites(request),
+      }
+    },
+  }
+}
+
+function findRead(path: string): ReadEndpoint {
+  const found = catalogue.find((endpoint) => endpoint.path === path && endpoint.method === 'GET')
+  if (found?.method !== 'GET') throw new Error(`the catalogue has no GET ${path}`)
+  return found
+}
+
+function restartOfAgents(): WriteEndpoint {
+  const found = catalogue.find(({ method, path }) => method === 'POST' && path === '/agents/restart')
+  if (found === undefined || found.method === 'GET') throw new Error('the catalogue has no POST /agents/restart')
+  return found
 }

@@ -1,27 +1,36 @@
-/** Connects the operators' console with the parts of the edge. */
+/** Connects the operators' console with the parts of the edge, and runs what operators do there: purges, drains, checks. */
+import { randomUUID } from 'node:crypto'
 import type { Access } from '../access/access.ts'
 import type { ConsoleAdvice } from '../admin/console/advice.ts'
 import type { ClientPort } from '../admin/console/api-types.ts'
+import type { PurgeRequest, PurgeResult } from '../admin/console/cache-types.ts'
 import type { CapacityMonitor } from '../admin/console/capacity.ts'
 import type { ConsoleCosts } from '../admin/console/costs.ts'
-import type { ConsolePorts } from '../admin/console/ports.ts'
+import type { ConsoleHistory } from '../admin/console/history.ts'
+import type { DrainResult } from '../admin/console/node-types.ts'
+import type { ConsolePorts, NodeDrains, PurgeCaller } from '../admin/console/ports.ts'
 import { compareSettings, createReplicas, type Replicas, type SettingsComparison } from '../admin/console/replicas.ts'
 import type { Readiness } from '../admin/readiness.ts'
+import type { Audit } from '../audit/index.ts'
 import type { CoherenceCheck } from '../cache/coherence-check.ts'
 import { CACHE_OFF, explain, readEntry } from '../cache/explain.ts'
-import { purgeCostOf, withSnapshots } from '../cache/purge.ts'
-import { bothContracts } from '../catalogue/index.ts'
+import { listPurged, type PurgePorts, purgeCostOf, purgeScopeOf, withSnapshots } from '../cache/purge.ts'
+import type { EdgeOperation, WriteEndpoint } from '../catalogue/endpoint.ts'
+import { bothContracts, catalogue } from '../catalogue/index.ts'
 import type { Certificates } from '../config/certificates.ts'
+import { durationFormat } from '../config/formats.ts'
 import { weaknessOf } from '../config/rules.ts'
 import { digestSharedSettings } from '../config/shared-settings.ts'
-import { nameOf } from '../core/request.ts'
+import type { IndexEntry } from '../core/cache.ts'
+import { errorNumberOf } from '../core/envelope.ts'
+import { EdgeError } from '../core/errors.ts'
+import { type EdgeWrite, type Handler, NO_BODY, nameOf } from '../core/request.ts'
 import { digestText } from '../core/settings.ts'
+import { NO_FLAGS, toEdgeRequest } from '../http/edge-request.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { nodeStates } from '../upstream/node-states.ts'
 import type { Api } from './api.ts'
 import type { Base } from './base.ts'
-import { createNodeDrains } from './console-drains.ts'
-import { createPurge } from './console-purge.ts'
 import type { Observed } from './observed.ts'
 import { type ProcessGroup, version } from './process.ts'
 import type { ReloadStatus } from './reload.ts'
@@ -161,4 +170,104 @@ export interface ConsoleParts extends Base, Observed {
   readonly comparison: SettingsComparison
   /** The ports for clients, as soon as the edge listens. */
   readonly clientPorts: () => readonly ClientPort[]
+}
+
+/** Purges of the console are requests to the same endpoints that clients use, through the same pipeline. */
+export function createPurge(handler: Handler, cache: PurgePorts): ConsolePorts['purge'] {
+  const all = findOperation('cacheClear')
+  const group = findOperation('cacheClearGroup')
+  return async (purge, { caller, client, requestId }) => {
+    const endpoint = purge.group === undefined ? all : group
+    const params = purge.group === undefined ? {} : { group: purge.group }
+    const url = { endpoint, params, query: purgeQuery(purge), flags: NO_FLAGS }
+    const headers = { prefer: 'return=minimal' }
+    const request = toEdgeRequest(url, { caller, headers, id: requestId, clientAddress: client, body: NO_BODY })
+    // What is purged is known only before it is purged.
+    const rows = await listPurged(cache, purgeScopeOf(request), caller)
+    const found = { ...(await purgeCostOf(rows, cache.lifetimesOf)), ...countKeys(purge, rows) }
+    if (purge.preview) return { ...found, pending: false }
+    const response = await handler(request)
+    if (errorNumberOf(response) !== 0) throw new EdgeError(949)
+    return { ...found, pending: response.status === STATUS_ACCEPTED }
+  }
+}
+
+/** Of a purge that was not sent, because Redis is unreachable. */
+const STATUS_ACCEPTED = 202
+
+/** The entries of keys that the purge does not name are snapshots. */
+function countKeys(
+  { keys = [], previewAge = 0 }: PurgeRequest,
+  rows: readonly IndexEntry[],
+): Pick<PurgeResult, 'missing' | 'newer'> {
+  const named = new Set(keys)
+  const found = rows.filter(({ key }) => named.has(key))
+  return { missing: named.size - found.length, newer: found.filter(({ age }) => age < previewAge).length }
+}
+
+function purgeQuery({ keys, endpoint, tag, soft }: PurgeRequest): EdgeWrite['query'] {
+  return {
+    ...(keys !== undefined && { key: keys.join(',') }),
+    ...(endpoint !== undefined && { endpoint }),
+    ...(tag !== undefined && { tag }),
+    ...(soft && { soft: 'true' }),
+  }
+}
+
+function findOperation(operation: EdgeOperation): WriteEndpoint {
+  const found = catalogue.find(({ target }) => target.kind === 'edge' && target.operation === operation)
+  if (found === undefined || found.method === 'GET') throw new Error(`the catalogue has no write ${operation}`)
+  return found
+}
+
+const ROUTE = '/api/nodes/:node/drain'
+
+const MIN_DURATION_MS = 1000
+
+/** Drains of nodes, with events in the charts. Their audit records have the route of the operations listener. */
+function createNodeDrains({
+  audit,
+  cluster: { drains },
+  history,
+}: {
+  readonly audit: Pick<Audit, 'record'>
+  readonly cluster: Pick<Cluster, 'drains'>
+  readonly history: Pick<ConsoleHistory, 'recordEvent'>
+}): NodeDrains {
+  const { areShared } = drains
+  const appliesTo = areShared ? 'allReplicas' : 'thisReplica'
+  drains.onEnd(({ node, by, reason }) => {
+    const query = { end: 'reached', ...(reason && { reason }) }
+    const ofEdge = { request: randomUUID(), caller: by, client: '', method: 'DELETE', route: ROUTE } as const
+    // The node has returned already: a record that cannot be written is counted and logged.
+    audit.record({ ...ofEdge, params: { node }, query }, async () => undefined).catch(() => undefined)
+    history.recordEvent({ kind: 'return', text: node })
+  })
+  const describe = (method: 'PUT' | 'DELETE', node: string, { caller, client, requestId }: PurgeCaller) =>
+    ({ request: requestId, caller: caller.name, client, method, route: ROUTE, params: { node } }) as const
+  return {
+    areShared,
+    drain: async (node, { confirm, for: text, reason }, by): Promise<DrainResult> => {
+      const duration = text === undefined ? undefined : parseDrainDuration(text)
+      const query = { ...(confirm && { confirm }), ...(text && { for: text }), ...(reason && { reason }) }
+      const described = { ...describe('PUT', node, by), ...(Object.keys(query).length > 0 && { query }) }
+      const request = { node, by: by.caller.name, confirmsMaster: confirm === 'master', reason, duration }
+      const drain = await audit.record(described, () => drains.drain(request))
+      history.recordEvent({ kind: 'drain', text: [node, drain?.reason].filter(Boolean).join(': ') })
+      const { reason: given, until } = drain ?? {}
+      return { node, drained: true, appliesTo, ...(given && { reason: given }), ...(until && { until }) }
+    },
+    putBack: async (node, by): Promise<DrainResult> => {
+      await audit.record(describe('DELETE', node, by), () => drains.putBack(node))
+      history.recordEvent({ kind: 'return', text: node })
+      return { node, drained: false, appliesTo }
+    },
+  }
+}
+
+function parseDrainDuration(text: string): number {
+  const { validate, parse, description } = durationFormat
+  const duration = validate(text) ? Number(parse?.(text, '')) : 0
+  if (duration >= MIN_DURATION_MS) return duration
+  throw new EdgeError(604, `. for must be ${description}, at least 1s and at most 24 days`)
 }

@@ -21,8 +21,8 @@ import { addressOfRequests, clientAddress } from '../http/request-state.ts'
 import { createListener, type Listener } from '../listener/listener.ts'
 import type { Cluster } from '../upstream/index.ts'
 import type { KindOf } from '../upstream/kinds.ts'
+import { checkTokensAtNode } from './access.ts'
 import { type Base, createTraceStarter } from './base.ts'
-import { checkTokensAtNode } from './manager-tokens.ts'
 
 /** A port for clients of one contract. */
 export interface Front extends Http {

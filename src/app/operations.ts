@@ -1,23 +1,34 @@
-/** Builds the listener for operators: probes, metrics, console, OpenAPI and the endpoint reference. */
+/** Builds the listener for operators: probes, metrics, sign-ins, console, OpenAPI and the endpoint reference. */
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { isDeepStrictEqual } from 'node:util'
+import type { FastifyRequest } from 'fastify'
+import type { Logger } from 'pino'
+import type { Access } from '../access/access.ts'
 import type { Problem } from '../admin/console/api-types.ts'
 import { accountPart, consolePart } from '../admin/console/index.ts'
 import type { ConsolePorts } from '../admin/console/ports.ts'
 import { DEGRADATION_REASONS, degradationsOf, problemsOf } from '../admin/console/problems.ts'
 import { createOperationsListener, metricsPart } from '../admin/listener.ts'
 import { referencePart } from '../admin/reference.ts'
+import { createIssuer, type Issuer, type IssuerSettings } from '../admin/sessions/issuer.ts'
+import { createErrorPages, readCookie, SESSION_COOKIE, type SessionPorts } from '../admin/sessions/page-parts.ts'
 import { sessionPart } from '../admin/sessions/routes.ts'
+import type { SignIn } from '../admin/sign-in.ts'
 import { catalogue } from '../catalogue/index.ts'
+import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
+import type { Caller } from '../core/request.ts'
+import { createAuthenticator, type OperatorAuthenticator } from '../http/admit.ts'
+import { type CountRequest, rateLimitsOf } from '../http/rate-limit.ts'
 import { groupOf } from '../http/request-events.ts'
-import type { ListenerSettings } from '../listener/listener.ts'
-import { createListener } from '../listener/listener.ts'
+import { addressOfRequests, clientAddress } from '../http/request-state.ts'
+import { createListener, type ListenerSettings } from '../listener/listener.ts'
 import { STORE_EVENTS } from '../redis/options.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics/index.ts'
 import type { ConsoleParts } from './console.ts'
+import { toLog } from './log.ts'
 import { commit, version } from './process.ts'
-import { buildSignIn } from './sign-in.ts'
 
 /** `listener`: to end its connections gracefully. */
 export async function buildOperations(parts: ConsoleParts, ports: ConsolePorts) {
@@ -115,4 +126,92 @@ function listenerSettings({ listen: { limits, timeouts }, operations: { tls } }:
 function consoleFolder(): string | undefined {
   const folders = ['../console', '../../dist/console'].map((path) => fileURLToPath(new URL(path, import.meta.url)))
   return folders.find((folder) => existsSync(`${folder}/assets`))
+}
+
+interface SignInParts {
+  readonly access: Access
+  readonly log: Logger
+  /** Counts requests over all replicas. Absent: in this process. */
+  readonly count: CountRequest | undefined
+}
+
+/**
+ * Connects sign-ins with users, sessions, rate limits and the outside issuer. `sessions`: absent in mode passthrough, where
+ * only the header `Authorization` signs in.
+ */
+function buildSignIn(settings: ReloadableConfig, { access, log, count }: SignInParts) {
+  let authenticator: OperatorAuthenticator | undefined
+  const readAuthenticator = (): OperatorAuthenticator => {
+    if (authenticator === undefined) throw new Error('the operations listener has no authentication yet')
+    return authenticator
+  }
+  const sessions = buildSessions(settings, { access, log, readAuthenticator })
+  const signIn: SignIn = {
+    authentication: async (app) => {
+      const created = await createAuthenticator(app, access, rateLimitsOf(settings.derive), count)
+      authenticator = created
+      return async (request, reply) => {
+        const caller = sessions && findSession(sessions, request)
+        if (caller === undefined) return created.authenticate(request, reply, request.clientAddress, true)
+        await created.countCaller(request, request.clientAddress, caller)
+        return caller
+      }
+    },
+    clientAddress: addressOfRequests(settings.derive(({ listen }) => clientAddress(listen.trustedProxies))),
+  }
+  const errorPages = createErrorPages({ sessions, rolesOf: access.rolesOf })
+  return { signIn, errorPages, sessions }
+}
+
+/** A session takes precedence over a password that the browser remembers: the user has signed in on purpose. */
+function findSession(sessions: SessionPorts, request: FastifyRequest): Caller | undefined {
+  const text = readCookie(request, SESSION_COOKIE)
+  return text === undefined ? undefined : sessions.find(text)
+}
+
+interface SessionParts extends Pick<SignInParts, 'access' | 'log'> {
+  readAuthenticator(): OperatorAuthenticator
+}
+
+function buildSessions(
+  settings: ReloadableConfig,
+  { access, log, readAuthenticator }: SessionParts,
+): SessionPorts | undefined {
+  const { sessions, signIns } = access
+  if (sessions === undefined || signIns === undefined) return undefined
+  let issuer = createIssuerOf(settings.initial)
+  settings.onReload((next) => {
+    const isSame = isDeepStrictEqual(issuer?.settings, issuerSettings(next))
+    const replacement = isSame ? issuer : createIssuerOf(next)
+    return () => {
+      issuer = replacement
+    }
+  })
+  return {
+    challenge: `Bearer realm="${access.realm}"`,
+    startWithPassword: async (request, login) => {
+      const { name } = await readAuthenticator().authenticatePassword(request, request.clientAddress, login)
+      return sessions.startWithPassword(name)
+    },
+    startWithClaims: sessions.startWithClaims,
+    find: sessions.find,
+    end: sessions.end,
+    remember: signIns.remember,
+    take: signIns.take,
+    issuer: () => issuer,
+    countAddress: (request) => readAuthenticator().countAddress(request, request.clientAddress),
+    log: toLog(log),
+  }
+}
+
+function createIssuerOf(config: Config): Issuer | undefined {
+  const settings = issuerSettings(config)
+  return settings && createIssuer(settings)
+}
+
+/** Returns `undefined` if no issuer is configured. */
+export function issuerSettings({ operations: { signIn } }: Config): IssuerSettings | undefined {
+  const { issuer, clientId, clientSecret, redirectUrl, scopes } = signIn
+  if (issuer === undefined || clientId === undefined || redirectUrl === undefined) return undefined
+  return { issuer, clientId, redirectUrl, scopes, ...(clientSecret !== undefined && { clientSecret }) }
 }

@@ -1,7 +1,7 @@
 /** The part of `manager-edge check --connect` that tries Redis: connection, rights, role, memory. */
 import { connect as connectPlain } from 'node:net'
 import { connect as connectSecure } from 'node:tls'
-import { redisConnectionOptions } from '../app/redis.ts'
+import { redisConnectionOptions } from '../app/base.ts'
 import type { Config } from '../config/schema.ts'
 import { usesRedisTls } from '../config/section-rules.ts'
 import { RedisConnection } from '../redis/connection.ts'

@@ -1,7 +1,7 @@
 /** `manager-edge check`: checks the configuration and all files it names, and optionally the nodes and Redis. */
 import { createIssuer } from '../admin/sessions/issuer.ts'
 import { buildEdge } from '../app/index.ts'
-import { issuerSettings } from '../app/sign-in.ts'
+import { issuerSettings } from '../app/operations.ts'
 import type { Config } from '../config/schema.ts'
 import { describeStartError } from '../server/exit.ts'
 import { processCountOf } from '../server/process-count.ts'
