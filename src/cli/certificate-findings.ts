@@ -6,7 +6,7 @@ import { redisConnectionOptions } from '../app/base.ts'
 import { readTls } from '../app/cluster.ts'
 import { createCertificates } from '../config/certificates.ts'
 import type { Config } from '../config/schema.ts'
-import { hostOf, redisPlaces } from './check-redis.ts'
+import { hostOf, redisPlaces } from './check.ts'
 import type { Finding } from './output.ts'
 
 export async function certificateFindings(config: Config): Promise<readonly Finding[]> {

@@ -1,12 +1,20 @@
-/** `manager-edge check`: checks the configuration and all files it names, and optionally the nodes and Redis. */
+/** `manager-edge check`: checks the configuration and all files it names, and optionally the nodes, Redis and the issuer. */
+
+import { connect as connectPlain } from 'node:net'
+import { connect as connectSecure } from 'node:tls'
 import { createIssuer } from '../admin/sessions/issuer.ts'
+import { redisConnectionOptions } from '../app/base.ts'
 import { buildEdge } from '../app/index.ts'
 import { issuerSettings } from '../app/operations.ts'
 import type { Config } from '../config/schema.ts'
+import { usesRedisTls } from '../config/section-rules.ts'
+import { RedisConnection } from '../redis/connection.ts'
+import { DEFAULT_TIMES } from '../redis/options.ts'
+import { type DeniedRights, findDeniedRights } from '../redis/rights.ts'
+import { describeFailure } from '../redis/store-status.ts'
 import { describeStartError } from '../server/exit.ts'
 import { processCountOf } from '../server/process-count.ts'
 import { checkNodes } from './check-nodes.ts'
-import { type Check, checkRedis } from './check-redis.ts'
 import { describeFinding, type Finding, failure } from './output.ts'
 import { CommandError, loadCommandConfig, print } from './terminal.ts'
 
@@ -81,4 +89,122 @@ async function checkIssuer(config: Config): Promise<Check | undefined> {
     const { message } = error as Error
     return { ok: false, reason: `${settings.issuer}: ${message}; check operations.signIn.issuer` }
   }
+}
+
+export type Check = { readonly ok: true } | { readonly ok: false; readonly reason: string }
+
+/** Tries the connection to Redis, its role, its memory and the rights of the user; `undefined` if no Redis is configured. */
+export function checkRedis(redis: RedisSettings): Promise<Check | undefined> {
+  return withRedis(redis, async (connection) => {
+    if (!connection.isReady) {
+      const [place] = redisPlaces(redis)
+      const wrong = place && (await findWrongProtocol(place))
+      return { ok: false, reason: wrong ?? describeFailure(connection.lastError) }
+    }
+    const reply = await connection.send<string>(DEFAULT_TIMES.bulkTimeout, (client) => client.info())
+    if (!reply.ok && !reply.error.startsWith('NOPERM')) return { ok: false, reason: describeFailure(reply.error) }
+    const info = reply.ok ? reply.value : ''
+    // Before the rights: a write ends the connection to a read-only replica.
+    const problem = checkRole(info) ?? checkMemory(info)
+    if (problem !== undefined) return problem
+    const denied = await findDeniedRights(connection, redis.cluster.length > 0)
+    if (denied === undefined) return { ok: true }
+    return { ok: false, reason: describeDenied(denied, redis.username ?? 'default') }
+  })
+}
+
+type RedisSettings = Config['cache']['redis']
+
+/**
+ * Runs `use` with a plain connection that was given time to open; `undefined` if no Redis is configured. A store would
+ * register as one more replica, and writes of other replicas would wait for it after this command has ended.
+ */
+export async function withRedis<Result>(
+  redis: RedisSettings,
+  use: (connection: RedisConnection) => Promise<Result>,
+): Promise<Result | undefined> {
+  const options = await redisConnectionOptions(redis)
+  if (options === undefined) return undefined
+  const connection = new RedisConnection(options, { ...DEFAULT_TIMES, commandTimeout: redis.timeout })
+  connection.open()
+  try {
+    await connection.waitUntilReady(DEFAULT_TIMES.bulkTimeout)
+    return await use(connection)
+  } finally {
+    connection.close()
+  }
+}
+
+/** Returns undefined if Redis accepts writes. */
+function checkRole(info: string): Check | undefined {
+  const isReadOnly = /^role:slave/m.test(info)
+  return isReadOnly ? { ok: false, reason: describeFailure('READONLY according to its role') } : undefined
+}
+
+/** Write fences and tag epochs have no TTL. If Redis evicted them, stored responses would be wrong (docs/cache.md). */
+function checkMemory(info: string): Check | undefined {
+  const fieldOf = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1] ?? ''
+  const policy = fieldOf('maxmemory_policy')
+  if (policy.startsWith('allkeys-')) {
+    return { ok: false, reason: `maxmemory-policy ${policy} evicts write fences and tag epochs; set volatile-lru` }
+  }
+  const [used, most] = [Number(fieldOf('used_memory')), Number(fieldOf('maxmemory'))]
+  const isFull = policy === 'noeviction' && most > 0 && used >= most
+  return isFull ? { ok: false, reason: describeFailure(`OOM: ${used} of ${most} bytes`) } : undefined
+}
+
+const EXPECTS_TLS = 'the port of Redis expects TLS; write rediss:// in cache.redis.url, and set cache.redis.tls.ca'
+const HAS_NO_TLS =
+  'the port of Redis does not speak TLS; name the port of tls-port in cache.redis, or set tls-port in redis.conf'
+
+/**
+ * Redis closes a plain connection to its port for TLS, and waits for more if a TLS handshake reaches its other port. Neither
+ * error names the reason. Returns it if the port answers in the other way.
+ */
+async function findWrongProtocol({ host, port, isSecure }: Place): Promise<string | undefined> {
+  // The certificate does not matter here: no password is sent.
+  const socket = isSecure ? connectPlain({ host, port }) : connectSecure({ host, port, rejectUnauthorized: false })
+  try {
+    const answers = await new Promise<boolean>((resolve) => {
+      socket.once(isSecure ? 'data' : 'secureConnect', () => resolve(true))
+      socket.setTimeout(DEFAULT_TIMES.bulkTimeout, () => resolve(false))
+      for (const event of ['error', 'close']) socket.once(event, () => resolve(false))
+      if (isSecure) socket.write('PING\r\n')
+    })
+    if (!answers) return undefined
+    return isSecure ? HAS_NO_TLS : EXPECTS_TLS
+  } finally {
+    socket.destroy()
+  }
+}
+
+interface Place {
+  readonly host: string
+  readonly port: number
+  readonly isSecure: boolean
+}
+
+/** Returns the servers and sentinels of the settings. A socket of Unix is no place. */
+export function redisPlaces(redis: RedisSettings): readonly Place[] {
+  const isSecure = usesRedisTls(redis)
+  const addresses = [...redis.sentinels, ...redis.cluster].map((address) => ({ ...address, isSecure }))
+  if (addresses.length > 0 || redis.url === undefined) return addresses
+  const host = hostOf(redis.url)
+  return host === '' ? [] : [{ host, port: Number(new URL(redis.url).port || 6379), isSecure }]
+}
+
+/** Returns the name or address in a URL. */
+export function hostOf(url: string): string {
+  return new URL(url).hostname.replace(/^\[|\]$/g, '')
+}
+
+function describeDenied({ commands, keys, channels }: DeniedRights, user: string): string {
+  const rights = [...commands.map((name) => `+${name}`), ...(keys ? ['~edge:*'] : []), ...(channels ? ['&edge:*'] : [])]
+  const parts = [
+    ...(commands.length > 0 ? [`the commands ${commands.join(', ')}`] : []),
+    ...(keys ? ['keys that begin with "edge:"'] : []),
+    ...(channels ? ['channels that begin with "edge:"'] : []),
+  ]
+  const remedy = `add ${rights.join(' ')} to the line of this user in the ACL file of Redis, and run ACL LOAD`
+  return `the ACL of Redis denies the user ${user} ${parts.join(' and ')}; ${remedy} (NOPERM)`
 }

@@ -1,5 +1,7 @@
 /** All commands with their help. The code of a command is loaded when the command runs. */
 import { Command } from 'commander'
+import { EXIT_CODES } from '../server/exit.ts'
+import { processCountOf } from '../server/process-count.ts'
 import { addedCommands } from './added-commands.ts'
 import { contractOption, edgeCommands } from './edge-commands.ts'
 import { addNotes, manualPage } from './help.ts'
@@ -32,8 +34,23 @@ function start(): Command {
     .option(...config)
     .addHelpText('after', '\nExit codes: 0 after a signal, 1 if it cannot start, 2 if the configuration is invalid.')
     .action(async (options: { config?: string }) => {
-      process.exitCode = await (await import('../server/start.ts')).startFromFile(options.config)
+      process.exitCode = await startFromFile(options.config)
     })
+}
+
+/** Runs one process, or a supervisor of several. Resolves to the exit code. */
+async function startFromFile(file: string | undefined): Promise<number> {
+  const { loadConfig } = await import('../config/index.ts')
+  const loaded = await loadConfig({ file })
+  if (loaded.ok) {
+    // The supervisor does not load the edge, and a single process does not load the module for clusters.
+    const count = processCountOf(loaded.config)
+    if (count > 1) return (await import('../server/supervisor.ts')).supervise(loaded.config, { count, file })
+    return (await import('../server.ts')).run(loaded.config, { ...loaded, load: () => loadConfig({ file }) })
+  }
+  for (const { message } of loaded.deprecations) process.stderr.write(`warning: ${message}\n`)
+  for (const fault of loaded.faults) process.stderr.write(`${fault}\n`)
+  return EXIT_CODES.configuration
 }
 
 /** For the supervisor only, which starts the processes of `listen.processes` with it. */

@@ -82,7 +82,7 @@ function explain(): Command {
     .argument('<path>', 'path and query')
     .addOption(contractOption())
     .option(...json)
-    .action(async (method, path, options) => (await import('./explain.ts')).explain(method, path, options))
+    .action(async (method, path, options) => (await import('./edge-reports.ts')).explain(method, path, options))
 }
 
 function purge(): Command {

@@ -1,11 +1,16 @@
-/** The commands that print what a running edge has found: `problems`, `incidents` and `advise`. */
+/** The commands that print what a running edge reports: `problems`, `incidents`, `advise` and `explain`. */
 import type { Advice } from '../admin/console/advice-types.ts'
-import type { Problem, Problems } from '../admin/console/api-types.ts'
+import type { Account, Problem, Problems } from '../admin/console/api-types.ts'
+import type { Explanation } from '../admin/console/cache-types.ts'
 import type { Incidents } from '../admin/console/history-types.ts'
+import type { Contract, WriteEndpoint } from '../catalogue/endpoint.ts'
+import { bothContracts } from '../catalogue/index.ts'
+import { allows } from '../core/access.ts'
+import { nameOf } from '../core/request.ts'
 import { EXIT_CODES } from '../server/exit.ts'
-import { type ConnectionOptions, withOperations } from './edge-client.ts'
-import { coloured, formatTime, printJson, singleLine } from './output.ts'
-import { print } from './terminal.ts'
+import { type ConnectionOptions, usageError, withOperations } from './edge-client.ts'
+import { coloured, formatTime, printJson, printTable, singleLine } from './output.ts'
+import { CommandError, print } from './terminal.ts'
 
 interface ReportOptions extends ConnectionOptions {
   readonly json?: true
@@ -90,4 +95,116 @@ function formatAdvice({ time, replicas, share, lifetimes, whatIf }: Advice, sett
     ...(settings === '' ? [] : ['', settings.trimEnd()]),
     '',
   ].join('\n')
+}
+
+interface ExplainOptions extends ReportOptions {
+  readonly contract: Contract
+}
+
+/** What the cache would do with a request, and which writes invalidate its response. */
+export async function explain(method: string, path: string, options: ExplainOptions): Promise<void> {
+  const verb = method.toUpperCase()
+  if (!/^(?:GET|HEAD|POST|PUT|PATCH|DELETE)$/.test(verb))
+    throw usageError(`${method} is not a method; give GET, PUT, …`)
+  if (!path.startsWith('/')) throw usageError(`${path} is not a path; give a path such as /agents?limit=5`)
+  await withOperations(options, async ({ read }) => {
+    if (verb === 'GET' || verb === 'HEAD') {
+      const name = nameOf({ contract: options.contract, path })
+      const found = await read<Explanation>(
+        `/api/explain?url=${encodeURIComponent(name)}`,
+        noEndpoint(verb, path, options),
+      )
+      return options.json ? printJson(found) : printRead(found)
+    }
+    const write = explainWrite(findWrite(verb, path, options.contract), await read<Account>('/api/me'))
+    return options.json ? printJson(write) : printWrite(write)
+  })
+}
+
+function printRead(found: Explanation): void {
+  const { endpoint, cacheable, reason, url, group, scope, tags = [], next, invalidatedBy = [] } = found
+  printFields([
+    ['endpoint', endpoint],
+    ['cacheable', cacheable ? 'yes' : `no: ${reason}`],
+    ['next', next && `${next.hit ? 'hit' : 'miss'}: ${next.reason}`],
+    ['age', next?.age === undefined ? undefined : formatTime(next.age)],
+    ['fresh for', next?.timeLeft === undefined ? undefined : formatTime(Math.max(0, next.timeLeft))],
+    ['url', url],
+    ['group', group],
+    ['scope', scope],
+    ['tags', tags.join(', ')],
+  ])
+  if (invalidatedBy.length === 0) return
+  print('\ninvalidated by')
+  const columns = [
+    { title: '  WRITE', cell: ({ write }: { write: string }) => `  ${write}` },
+    { title: 'ONLY IF', cell: ({ when = [] }: { when?: readonly string[] }) => when.join(' or ') },
+  ]
+  printTable(columns, invalidatedBy)
+}
+
+interface ExplainedWrite {
+  readonly endpoint: string
+  readonly permission: string
+  readonly allowed: boolean
+  readonly target: string
+  readonly invalidates: readonly { readonly tags: readonly string[]; readonly when?: string }[]
+}
+
+function explainWrite(record: WriteEndpoint, { permissions }: Account): ExplainedWrite {
+  const always = record.invalidates.filter((entry) => typeof entry === 'string')
+  const conditional = record.invalidates.filter((entry) => typeof entry !== 'string')
+  return {
+    endpoint: `${record.method} ${nameOf(record)}`,
+    permission: record.permission,
+    allowed: allows(permissions, record.permission),
+    target: record.target.kind,
+    invalidates: [
+      ...(always.length > 0 ? [{ tags: always }] : []),
+      ...conditional.map(({ value, matches, tags }) => ({ tags, when: `${value} matches ${matches}` })),
+    ],
+  }
+}
+
+function printWrite({ endpoint, permission, allowed, target, invalidates }: ExplainedWrite): void {
+  printFields([
+    ['endpoint', endpoint],
+    ['cacheable', 'no: writes are never stored'],
+    ['permission', `${permission} (${allowed ? 'you have it' : 'you lack it'})`],
+    ['target', target],
+    ...(invalidates.length === 0 ? [['invalidates', 'nothing'] as const] : []),
+  ])
+  for (const { tags, when } of invalidates)
+    printFields([['invalidates', `${tags.join(', ')}${when === undefined ? '' : `, if ${when}`}`]])
+}
+
+function findWrite(method: string, path: string, contract: Contract): WriteEndpoint {
+  const segments = segmentsOf(path.replace(/[?#].*/, ''))
+  const matches = bothContracts.filter((record): record is WriteEndpoint => {
+    if (record.method === 'GET' || record.method !== method || record.contract !== contract) return false
+    const template = segmentsOf(record.path)
+    return (
+      template.length === segments.length && template.every((part, at) => part.startsWith(':') || part === segments[at])
+    )
+  })
+  // Of several templates, the one with the fewest parameters is meant, as in the router.
+  const [found] = matches.sort((a, b) => parametersOf(a) - parametersOf(b))
+  if (found !== undefined) return found
+  throw new CommandError(noEndpoint(method, path, { contract }))
+}
+
+function noEndpoint(method: string, path: string, { contract }: Pick<ExplainOptions, 'contract'>): string {
+  return `${method} ${path} is no endpoint of the ${contract} contract; "routes --contract ${contract}" lists them`
+}
+
+function segmentsOf(path: string): readonly string[] {
+  return path.split('/').filter((part) => part !== '')
+}
+
+function parametersOf({ path }: WriteEndpoint): number {
+  return segmentsOf(path).filter((part) => part.startsWith(':')).length
+}
+
+function printFields(fields: readonly (readonly [string, string | undefined])[]): void {
+  for (const [name, value] of fields) if (value) print(`${name.padEnd(12)} ${value}`)
 }

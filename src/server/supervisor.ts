@@ -8,7 +8,6 @@ import { hostname } from 'node:os'
 import type { Urls } from '../app/index.ts'
 import type { Config } from '../config/schema.ts'
 import { EXIT_CODES, firstSignal } from './exit.ts'
-import { endOf } from './handoffs.ts'
 import { SupervisorLog } from './logs.ts'
 import {
   Calls,
@@ -23,6 +22,7 @@ import { Questions } from './questions.ts'
 import {
   beginProcess,
   createSlot,
+  endOf,
   isReady,
   killIfSilent,
   nextRestartDelay,

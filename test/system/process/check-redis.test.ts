@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { checkRedis } from '../../../src/cli/check-redis.ts'
+import { checkRedis } from '../../../src/cli/check.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { startRedis } from '../../support/redis.ts'
 

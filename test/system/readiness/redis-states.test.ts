@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { Redis } from 'ioredis'
 import t from 'tap'
-import { checkRedis } from '../../../src/cli/check-redis.ts'
+import { checkRedis } from '../../../src/cli/check.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { type FaultProxy, startFaultProxy } from '../../faults/proxy.ts'
 import { eventually } from '../../support/eventually.ts'
