@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { StoredForms } from '../core/response.ts'
 import { ownText } from '../core/values.ts'
-import type { ReplicaCalls } from '../redis/replica-calls.ts'
+import type { ReplicaCalls } from '../redis/replica.ts'
 import {
   type CoherenceClient,
   type CoherenceRead,

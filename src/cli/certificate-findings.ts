@@ -4,7 +4,7 @@ import { type ConnectionOptions, connect, type DetailedPeerCertificate, type TLS
 import { CERTIFICATE_WARNING_MS } from '../admin/console/problems.ts'
 import { redisConnectionOptions } from '../app/base.ts'
 import { readTls } from '../app/cluster.ts'
-import { createCertificates } from '../config/certificates.ts'
+import { createCertificates } from '../config/named-files.ts'
 import type { Config } from '../config/schema.ts'
 import { hostOf, redisPlaces } from './check.ts'
 import type { Finding } from './output.ts'

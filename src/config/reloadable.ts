@@ -1,12 +1,23 @@
 /**
  * The configuration of a running edge. A configuration never changes: a reload makes the next one, which replaces the
  * current one at once. So an option of a part that a reload may change is a function, which the part calls at each use:
- * `current` for all settings, or what `derive` returns for some of them.
+ * `current` for all settings, or what `derive` returns for some of them. And what replicas compare of their configurations.
  */
 import { isDeepStrictEqual } from 'node:util'
+import { digestText, type SettingDigests } from '../core/settings.ts'
 import { isObject } from '../core/values.ts'
 import { type Config, schema } from './schema.ts'
-import { deepFreeze, type Effect, formatPath, getIn, listLeaves, type SchemaNode, schemaAt } from './tree.ts'
+import {
+  deepFreeze,
+  type Effect,
+  formatPath,
+  getIn,
+  listLeaves,
+  pathOf,
+  type SchemaNode,
+  schemaAt,
+  startsWith,
+} from './tree.ts'
 
 /**
  * Checks what a part needs of the next configuration and prepares it. Throws an `Error` for the operator if the part
@@ -96,4 +107,45 @@ function isSet(value: unknown): boolean {
 export function effectOf(path: readonly string[]): Effect {
   const nodes = path.map((_, at) => schemaAt(schema, path.slice(0, at + 1)))
   return nodes.findLast((node) => node?.effect !== undefined)?.effect ?? 'reload'
+}
+
+const SHARED = ['access', 'cache', 'cluster'].map(pathOf)
+/** Paths of files, which may lie elsewhere on each machine, ways to the nodes and to Redis, and the memory of a machine. */
+const OF_THE_MACHINE = [
+  'access.users',
+  'access.tokens.keys',
+  'cache.redis',
+  'cache.localBytes',
+  'cache.encryptionKeyFile',
+  'cluster.nodes',
+  'cluster.addresses',
+  'cluster.tls',
+  'cluster.credentials.passwordFile',
+].map(pathOf)
+
+/**
+ * Returns digests of the settings that replicas on one Redis must share. If they differ, each replica gives clients another
+ * answer. Secrets are left out: who reads Redis must not be able to try passwords.
+ */
+export function digestSharedSettings(config: Config): SettingDigests {
+  const shared = listLeaves(schema).filter(
+    ({ path, schema: { secret } }) =>
+      secret !== true &&
+      SHARED.some((head) => startsWith(path, head)) &&
+      !OF_THE_MACHINE.some((head) => startsWith(path, head)),
+  )
+  return Object.fromEntries(
+    shared.map(({ path }) => {
+      const text = JSON.stringify(sortKeys(getIn(config, path))) ?? 'none'
+      return [formatPath(path), digestText(text)]
+    }),
+  )
+}
+
+/** Tables mean the same in each order of their keys. */
+function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys)
+  if (!isObject(value)) return value
+  const sorted = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(sorted.map(([key, member]) => [key, sortKeys(member)]))
 }

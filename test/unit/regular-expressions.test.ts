@@ -15,10 +15,10 @@ const NO_SERVER = /^src\/cli[/.]/
 /** Not linear, but no client, node or other user of Redis chooses the text, or its length is bounded: file and why. */
 const NO_FOREIGN_TEXT: Readonly<Record<string, string>> = {
   'src/access/tokens.ts': 'at most 4 KiB of JSON that was parsed before, in which every string ends',
-  'src/config/certificates.ts': 'files of certificates that the settings name',
   'src/audit/record.ts': 'lines of the audit file, which the edge has written',
   'src/cache/policy.ts': 'templates of tags in the catalogue',
   'src/config/environment.ts': 'names of environment variables',
+  'src/config/named-files.ts': 'files that the settings name',
   'src/upstream/dialects/newer/conversation.ts': 'templates of translations in the catalogue',
 }
 

@@ -3,7 +3,7 @@ import t from 'tap'
 import { type CoherenceCheck, type CoherenceOutcome, createCoherenceCheck } from '../../../src/cache/coherence-check.ts'
 import type { CacheStore } from '../../../src/cache/stores/contract.ts'
 import { createMemoryStore } from '../../../src/cache/stores/memory-store.ts'
-import type { ReplicaCalls } from '../../../src/redis/replica-calls.ts'
+import type { ReplicaCalls } from '../../../src/redis/replica.ts'
 
 /** Starts one replica for each store, and a check by the first. `silent` ones have a name and answer nothing else. */
 async function check(

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { balancerFindings } from '../../../src/cli/balancer-timeouts.ts'
+import { balancerFindings } from '../../../src/cli/doctor.ts'
 import type { Config } from '../../../src/config/schema.ts'
 
 const config = {

@@ -1,7 +1,6 @@
 /** What messages of other programs can make a replica do. */
 import t from 'tap'
-import type { RedisReplica } from '../../../src/redis/replica.ts'
-import { createReplicaCalls } from '../../../src/redis/replica-calls.ts'
+import { createReplicaCalls, type RedisReplica } from '../../../src/redis/replica.ts'
 
 function start() {
   let receive = (_text: string): void => undefined
