@@ -28,7 +28,10 @@ const isTraced: Proof['observe'] = async ({ get, edge }) => {
 let hook: Collector | undefined
 let secretFile = ''
 
-/** Observes what the webhook receives of an incident, until the edge sends its begin or logs that it did not. */
+/** A busy machine sends a notice later than the line about the incident. */
+const NOTICE_MS = 5_000
+
+/** Observes what the webhook receives of an incident, some seconds after the edge has logged its begin. */
 const isNotified: Proof['observe'] = async ({ simulator, get, lines }) => {
   const { requests = [] } = hook ?? {}
   const from = requests.length
@@ -38,7 +41,8 @@ const isNotified: Proof['observe'] = async ({ simulator, get, lines }) => {
     await (await get(`/cluster/worker-1/info?search=${unique()}`)).arrayBuffer()
     return isOver()
   }, 30_000)
-  await sleep(200)
+  // The line comes first, also if the edge then sends the notice.
+  for (let waited = 0; waited < NOTICE_MS && requests.length === from; waited += 100) await sleep(100)
   return requests.slice(from).map(({ headers }) => headers['x-secret'] ?? 'none')
 }
 
