@@ -34,10 +34,13 @@ export async function measureTurns<T>(work: () => T | Promise<T>): Promise<Block
   }
 }
 
-/** Garbage is collected in some turn, the first runs compile, and busy cores are slower: a turn too long is so each time. */
-export const MAX_RUNS = 10
+/**
+ * Garbage is collected in some turn, the first runs compile, and busy cores are slower for seconds: a turn too long is so
+ * each time.
+ */
+export const MAX_RUNS = 30
 
-/** Runs the work until no turn takes longer than the limit, at most ten times. Returns the longest turn of each run. */
+/** Runs the work until no turn takes longer than the limit, at most `MAX_RUNS` times. Returns the longest turn of each run. */
 export async function measureRuns(work: () => unknown, limitMs: number): Promise<readonly number[]> {
   const runs: number[] = []
   while (runs.length < MAX_RUNS && !runs.some((longest) => longest < limitMs)) {
