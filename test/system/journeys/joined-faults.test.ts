@@ -84,5 +84,5 @@ function groupWrite(
 
 /** A response has one deadline for all nodes; the factor allows for a slow machine. */
 function inTime(t: Test, reply: Reply | undefined): void {
-  t.ok(reply && reply.milliseconds < 4 * DEADLINE, `${reply?.milliseconds} ms`)
+  t.ok(reply && reply.milliseconds < 3 * DEADLINE, `${reply?.milliseconds} ms`)
 }

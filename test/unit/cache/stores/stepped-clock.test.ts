@@ -8,7 +8,7 @@ import { replica } from './replicas.ts'
 const HOUR = 3_600_000
 const FRESH = 3000
 /** Redis and the store round to milliseconds, at different times, and the system may adjust the clock of Redis. */
-const CLOCK_TOLERANCE_MS = 100
+const CLOCK_TOLERANCE_MS = 25
 
 const redis = await startRedis()
 t.teardown(() => redis.close())
