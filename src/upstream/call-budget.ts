@@ -1,6 +1,6 @@
 /**
  * The budget of one node: the calls per minute that it answers (`cluster.limits.perMinute`), over all replicas and all
- * clients (`call-window.ts` has the rules). The limiter starts a call only with a permit, and `Attempts` counts
+ * clients (`call-window.ts` has the rules). The limiter starts a call only with a permit, and `countCall` counts
  * everything that is sent. If Redis is unreachable, a replica goes on with the count that it knows, and counts each call of
  * its own as often as there are replicas: each has its share of what is left.
  */

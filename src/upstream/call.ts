@@ -1,13 +1,11 @@
-/** A call on its way to a node: its attempts and their count, its end, and its failure if it is not sent. */
+/** A call on its way to a node: what the layers add to it, its end, and its failure if it is not sent. */
 import { Readable } from 'node:stream'
 import type { NodeCall, NodeFailure, NodeResponse, NodeResult } from '../core/node-call.ts'
 import type { NodeFault } from '../core/node-faults.ts'
-import { PROBLEM_TYPE } from '../core/response.ts'
 import type { Deadline } from '../core/timing.ts'
-import { type CallBudget, UNKNOWN_WAIT_SECONDS } from './call-budget.ts'
-import { BLOCKED, type CallFailure, problemOf } from './node-response.ts'
+import type { CallFailure } from './node-response.ts'
 
-/** A call on its way to its node, with what the steps before have added for the later ones (`node.ts`). */
+/** A call on its way to its node, with what its layers have added for the inner ones (`stack.ts`). */
 export interface UpstreamCall extends NodeCall {
   /** Absent: the node has the classic layout, and its transport adds the credentials. */
   readonly authorization?: Authorization
@@ -84,87 +82,6 @@ export function notSent({ node }: Pick<NodeCall, 'node'>, failure: CallFailure):
 /** Whether the asked node may be waiting for another one: which of them is slow, a timeout does not show. */
 export function mayWaitForOther({ passedOnTo, mayBePassedOn }: NodeCall): boolean {
   return passedOnTo !== undefined || mayBePassedOn === true
-}
-
-/** Retries per call. A failing node receives at most 1.1 times its normal load. */
-const RETRIES_PER_CALL = 0.1
-/** Least number of retries that a full budget holds. */
-const MIN_RETRIES = 10
-
-interface AttemptsOptions {
-  /** Returns `undefined` while the node has no limit of calls per minute. */
-  readonly budget: () => CallBudget | undefined
-  readonly limits: () => { readonly inFlight: number }
-  /** Whether responses of the node show that it refuses calls. */
-  readonly showsProblems: () => boolean
-  /** Sends the call once. */
-  readonly transport: { readonly send: Send }
-  /** Monotonic milliseconds. */
-  readonly clock: () => number
-}
-
-export class Attempts {
-  readonly #options: AttemptsOptions
-  /** The budget of retries, a token bucket. It starts full, for the moment in which a node closes all idle connections. */
-  #retries = Number.POSITIVE_INFINITY
-
-  constructor(options: AttemptsOptions) {
-    this.#options = options
-  }
-
-  /** Sends a call once again if it is retryable and the first attempt failed before a response began. */
-  async sendRetryable(call: UpstreamCall): Promise<NodeResult> {
-    const max = Math.max(MIN_RETRIES, this.#options.limits().inFlight)
-    this.#retries = Math.min(max, this.#retries + RETRIES_PER_CALL)
-    const first = await this.#sendTraced(call.retryable ? call : { ...call, connection: 'new' })
-    if (first.ok || !call.retryable || first.retryable === undefined || this.#retries < 1) return first
-    this.#retries -= 1
-    const second = await this.#sendTraced({ ...call, connection: 'new', resend: 1 })
-    // The budget of the node does not permit the retry.
-    if (!second.ok && second.fault === 'overloaded') return first
-    return second.ok ? second : { ...second, sent: first.sent || second.sent }
-  }
-
-  /** Runs one attempt in a child span, which the node receives as its parent. */
-  async #sendTraced(call: UpstreamCall): Promise<NodeResult> {
-    const { trace, method, node, resend } = call
-    if (!trace?.recorded) return this.sendOnce(call)
-    const span = trace.startCallSpan({ method, route: routeOf(call), node, ...(resend !== undefined && { resend }) })
-    const result = await this.sendOnce({ ...call, trace: span })
-    if (!result.ok) {
-      span.end({ fault: result.fault })
-      return result
-    }
-    const { status, body } = result.response
-    if (body instanceof Readable) {
-      // The span of a streamed file ends with its last byte.
-      body.once('close', () => span.end({ status, ...(!body.readableEnded && { fault: 'cancelled' as const }) }))
-    } else span.end({ status })
-    return result
-  }
-
-  /** Counts everything that is sent to the node, retries, logins and probes included, in its budget of calls per minute. */
-  readonly sendOnce: Send = async (call) => {
-    const { showsProblems, transport, clock } = this.#options
-    const budget = this.#options.budget()
-    if (budget === undefined && !showsProblems()) return transport.send(call)
-    const unpaid = await budget?.pay(call.priority)
-    if (unpaid !== undefined) return notSent(call, unpaid)
-    const start = clock()
-    const result = await transport.send(call)
-    if (!result.ok) return result
-    const { node, status, type, body } = result.response
-    const problem = problemOf(result.response, node)
-    if (problem !== 'tooManyRequests') budget?.recordAnswer(clock() - start)
-    if (problem === undefined || problem === 'hanging') return result
-    if (body instanceof Readable) body.destroy()
-    const tooMany = () => {
-      const retryAfter = budget?.recordRefusal() ?? UNKNOWN_WAIT_SECONDS
-      return { fault: 'overloaded', detail: 'too many requests', status, retryAfter } as const
-    }
-    const refusal = problem === 'addressBlocked' ? BLOCKED : tooMany()
-    return notSent(call, type === PROBLEM_TYPE ? { ...refusal, layout: 'newer' } : refusal)
-  }
 }
 
 /** Returns the route template of a call, without the method. */

@@ -1,20 +1,17 @@
-/** One node with an address: the state that its calls share, and the order of what happens to a call. */
+/** One node with an address: the state that its calls share. `stack.ts` has the order of what happens to a call. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { NodeCallEvent } from '../core/events.ts'
-import type { ClusterView, Layout, NodeCall, NodeFailure, NodeResult } from '../core/node-call.ts'
-import { isAnswered } from '../core/node-faults.ts'
-import { type Deadline, startDeadline } from '../core/timing.ts'
-import { Attempts, mayWaitForOther, notSent, onEnd, routeOf, type Send, type UpstreamCall } from './call.ts'
+import type { ClusterView, Layout, NodeCall } from '../core/node-call.ts'
+import { notSent, type Send } from './call.ts'
 import { CallBudget } from './call-budget.ts'
 import { layoutRules } from './dialects/dialect.ts'
-import { DRAINED, type DrainedNodes } from './drains.ts'
+import type { DrainedNodes } from './drains.ts'
 import { NodeHealth } from './health.ts'
 import type { LayoutState } from './layouts.ts'
 import { ConcurrencyLimiter } from './limiter.ts'
-import { detailOf, type Rejection } from './node-response.ts'
 import type { ClusterSettings, NodeSetting, NodeStatus } from './options.ts'
 import type { PassedOnCalls } from './passed-on-calls.ts'
 import { probeAlive, probeHanging, type Recognition, recogniseLayout } from './probes.ts'
+import { createStack, failureOfUnknownLayout, type Stack } from './stack.ts'
 import { reserveAttemptAt } from './tokens/failed-logins.ts'
 import type { AccountOf } from './tokens/login.ts'
 import { type Issue, TokenCalls, type Verification } from './tokens/token-calls.ts'
@@ -36,9 +33,6 @@ export interface UpstreamNodeOptions extends ClusterSettings {
 
 const NO_TOKENS = { fault: 'unreachable', detail: 'a node of the classic layout issues no tokens' } as const
 
-/** Retry-After of a call to a node of unknown layout, in seconds. Each second the node is asked again. */
-const UNKNOWN_LAYOUT_RETRY_AFTER = 1
-
 /** Time in which queued calls of a retired node may still start. */
 const RETIREMENT_GRACE_MS = 800
 
@@ -50,14 +44,16 @@ export class UpstreamNode {
   shownVersion?: { readonly version: string; readonly until: number }
   readonly limiter: ConcurrencyLimiter
   readonly health: NodeHealth
+  /** Sends a call of a client. */
+  readonly call: Send
+  readonly #stack: Stack
   readonly #options: UpstreamNodeOptions
   #budget: CallBudget | undefined
-  readonly #attempts: Attempts
   /** The tokens of a node end with it: a token is valid at its node only. */
   #tokenCalls: TokenCalls | undefined
 
   constructor(options: UpstreamNodeOptions) {
-    const { setting, slots, limits, transport, clock, counters } = options
+    const { setting, slots, limits, clock, counters } = options
     const { name } = setting
     this.name = name
     this.url = setting.url
@@ -65,9 +61,7 @@ export class UpstreamNode {
     this.#options = options
     const showsProblems = () => this.#rulesOr('newer').showsProblems
     const limiter = new ConcurrencyLimiter(name, slots, { limits, clock, budget: this.#budgetInUse })
-    const attempts = new Attempts({ budget: this.#budgetInUse, limits, showsProblems, transport, clock })
     this.limiter = limiter
-    this.#attempts = attempts
     this.health = new NodeHealth({
       ...options,
       node: name,
@@ -82,77 +76,28 @@ export class UpstreamNode {
       }),
       onRecover: () => options.onRecover(name),
       reserveAttempt: (pause) => reserveAttemptAt(name, pause, counters),
-      probe: () => probeAlive(attempts.sendOnce, name, options.ejection.silence.probeTimeout),
+      probe: () => probeAlive(this.#stack.probe, name, options.ejection.silence.probeTimeout),
     })
-  }
-
-  /** Sends a call of a client. */
-  readonly call: Send = (call) =>
-    call.passedOnTo === undefined ? this.#sendInLayout(call) : this.#options.passedOn.send(call, this.#sendInLayout)
-
-  /** Rejects a call to a node of unknown layout. In the newer layout a call has a token. */
-  readonly #sendInLayout: Send = async (call) => {
-    const unknown = this.#failureOfUnknownLayout(call)
-    if (unknown !== undefined) return unknown
-    const result = await (this.#tokens?.call(call) ?? this.#send(call))
-    if (this.#options.confirmLayout !== undefined) this.#observeLayout(result, this.#options.confirmLayout)
-    return result
-  }
-
-  /** Sends a call of a client, or a login, once it has a slot. Emits its event. */
-  readonly #send: Send = async (call) => {
-    const { drained, clock } = this.#options
-    if (drained.has(this.name)) return this.#reject(call, DRAINED)
-    const span = call.trace?.recorded ? call.trace.startSpan('queue', { node: call.node }) : undefined
-    const admission = this.health.admit(call)
-    if (!admission.ok) {
-      span?.end({ fault: admission.fault })
-      return this.#reject(call, admission)
-    }
-    const { isProbe } = admission
-    const arrival = clock()
-    const deadline = startDeadline(call.timeout, call.signal, clock)
-    const slot = await this.limiter.acquire(call, deadline)
-    const queueTime = clock() - arrival
-    span?.end(slot.ok ? {} : { fault: slot.fault })
-    if (slot.ok) return this.#sendWithSlot({ ...call, isProbe }, deadline, queueTime)
-    deadline.end()
-    if (isProbe) this.health.abandonProbe()
-    return this.#reject(call, slot, queueTime)
-  }
-
-  /** Ends a call that hangs because of another node (`hangsAfter`) before its deadline. */
-  async #sendWithSlot(call: UpstreamCall, deadline: Deadline, queueTime: number): Promise<NodeResult> {
-    const { health, limiter } = this
-    const { clock } = this.#options
-    const { hangsAfter = Number.POSITIVE_INFINITY, isProbe } = call
-    const hang = hangsAfter < deadline.remaining() ? startDeadline(hangsAfter, call.signal, clock) : undefined
-    const sent = { ...call, deadline: hang ?? deadline }
-    const start = clock()
-    const usualTime = limiter.expectedTime(call.endpoint)
-    const endWatch = health.probes.begin({ isRead: call.retryable, deadline: sent.deadline, usualTime })
-    const result = await this.#attempts.sendRetryable(sent)
-    endWatch(result.ok || isAnswered(result))
-    onEnd(call, result, (end) => {
-      hang?.end()
-      deadline.end()
-      const { failure, status } = end
-      const ms = clock() - start
-      const signal = health.record(call, end, ms)
-      const outcome = status === undefined ? failure && { fault: failure.fault } : { status }
-      this.#emit(call, { queueTime, ms, ...outcome })
-      limiter.release(call, start, signal)
+    this.#stack = createStack({
+      ...options,
+      node: name,
+      layout: this.layout,
+      health: this.health,
+      limiter,
+      tokens: () => this.#tokens,
+      budget: this.#budgetInUse,
+      showsProblems,
     })
-    if (result.ok) return result
-    if (isProbe && !result.sent) health.abandonProbe()
-    const isHung = hang !== undefined && result.fault === 'timeout' && !health.isSilent
-    return { ...result, ...(isHung && { hung: true }), detail: detailOf(result, this.layout.value) }
+    this.call = this.#stack.call
   }
 
   /** Checks the credentials of a call, which is a read that every account may send. */
   async verify(call: NodeCall): Promise<Verification> {
     const layout = this.layout.value
-    const unknown = this.#failureOfUnknownLayout(call)
+    const unknown = failureOfUnknownLayout(
+      { node: this.name, layout: this.layout, drained: this.#options.drained },
+      call,
+    )
     if (unknown !== undefined) return unknown
     const result = await this.#verifyInLayout(call)
     if (result.ok || layout === undefined || result.layout === undefined) return result
@@ -165,47 +110,13 @@ export class UpstreamNode {
   async #verifyInLayout(call: NodeCall): Promise<Verification> {
     const tokens = this.#tokens
     if (tokens !== undefined) return tokens.verify(call)
-    const result = await this.#send(call)
+    const result = await this.#stack.login(call)
     if (!result.ok || result.response.status === 200) return result
     return { ...notSent(call, { fault: 'refusedCredentials', detail: 'status is not 200' }), sent: true }
   }
 
   /** Returns a token for the user whose credentials the call has; `refused`: the node refuses this one. */
   readonly issue: Issue = async (call, refused) => this.#tokens?.issue(call, refused) ?? notSent(call, NO_TOKENS)
-
-  /** The layout decides nothing about a call to a drained node, which is rejected anyway. */
-  #failureOfUnknownLayout(call: NodeCall): NodeFailure | undefined {
-    const { value, reason } = this.layout
-    if (value !== undefined || this.#options.drained.has(this.name)) return undefined
-    const detail = `the layout of its API is not known yet: ${reason}`
-    return notSent(call, { fault: 'ejected', detail, retryAfter: UNKNOWN_LAYOUT_RETRY_AFTER })
-  }
-
-  /**
-   * Asks the node for its layout in the background if a response does not fit it, or soon if there was none. A failure to
-   * answer is no sign of another layout, and a refusal shows the layout: a wrong password leads to no question.
-   */
-  #observeLayout(result: NodeResult, confirmLayout: NonNullable<ClusterView['confirmLayout']>): void {
-    const { value } = this.layout
-    if (value === undefined) return
-    const fits = result.ok
-      ? layoutRules[value].mayAnswer(result.response)
-      : result.fault !== 'unreadable' && (result.layout ?? value) === value
-    if (!fits) void confirmLayout(this.name, value, result.ok ? undefined : result.layout)
-    else if (!result.ok && result.fault === 'unreachable') this.layout.isConfirmed = false
-  }
-
-  /** Returns the failure of a call that the node does not receive, and emits its event. */
-  #reject(call: NodeCall, rejection: Rejection, queueTime = 0): NodeFailure {
-    this.#emit(call, { queueTime, ms: 0, fault: rejection.fault })
-    return notSent(call, rejection)
-  }
-
-  #emit(call: NodeCall, outcome: Pick<NodeCallEvent, 'queueTime' | 'ms' | 'status' | 'fault'>): void {
-    const { requestId, node, method } = call
-    const isPassedOn = mayWaitForOther(call) && { isPassedOn: true as const }
-    this.#options.onCall?.({ requestId, node, method, route: routeOf(call), ...outcome, ...isPassedOn })
-  }
 
   /** The rules of the layout of the node; `otherwise`: of this one while it is not known. */
   #rulesOr(otherwise: Layout): (typeof layoutRules)[Layout] {
@@ -231,7 +142,7 @@ export class UpstreamNode {
     const { clock, limits, accountOf, log, counters } = this.#options
     this.#tokenCalls ??= new TokenCalls({
       node: this.name,
-      send: this.#send,
+      send: this.#stack.login,
       accountOf,
       timeout: () => limits().timeout,
       clock: { elapsed: clock, wall: () => Date.now() },
@@ -264,7 +175,7 @@ export class UpstreamNode {
 
   /** Asks the node for its layout. */
   recognise(): Promise<Recognition> {
-    return recogniseLayout(this.#attempts.sendOnce, this.name)
+    return recogniseLayout(this.#stack.probe, this.name)
   }
 
   status(): Pick<

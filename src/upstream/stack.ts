@@ -1,0 +1,271 @@
+/**
+ * The order of what happens to a call to one node: `createStack` lists the layers. All have one shape: a layer gets the
+ * next one, and returns what sends a call through both.
+ */
+import { Readable } from 'node:stream'
+import type { NodeCallEvent } from '../core/events.ts'
+import type { ClusterView, NodeCall, NodeFailure, NodeResult } from '../core/node-call.ts'
+import { isAnswered } from '../core/node-faults.ts'
+import { PROBLEM_TYPE } from '../core/response.ts'
+import { type Deadline, startDeadline } from '../core/timing.ts'
+import type { Span } from '../core/trace.ts'
+import { mayWaitForOther, notSent, onEnd, routeOf, type Send, type UpstreamCall } from './call.ts'
+import { type CallBudget, UNKNOWN_WAIT_SECONDS } from './call-budget.ts'
+import { layoutRules } from './dialects/dialect.ts'
+import { DRAINED, type DrainedNodes } from './drains.ts'
+import type { NodeHealth } from './health.ts'
+import type { LayoutState } from './layouts.ts'
+import type { ConcurrencyLimiter } from './limiter.ts'
+import { BLOCKED, detailOf, problemOf, type Rejection } from './node-response.ts'
+import type { ClusterSettings } from './options.ts'
+import type { PassedOnCalls } from './passed-on-calls.ts'
+import type { TokenCalls } from './tokens/token-calls.ts'
+
+/** Returns what passes a call on to `next`, or answers it. */
+type Layer = (next: Send) => Send
+
+/** What the layers of one node share. */
+export interface StackParts extends Pick<ClusterSettings, 'clock' | 'limits' | 'onCall'> {
+  readonly node: string
+  readonly layout: LayoutState
+  readonly confirmLayout?: ClusterView['confirmLayout'] | undefined
+  readonly drained: DrainedNodes
+  readonly passedOn: Pick<PassedOnCalls, 'send'>
+  readonly health: NodeHealth
+  readonly limiter: ConcurrencyLimiter
+  /** Returns the tokens of the node; `undefined`: its layout has none. */
+  readonly tokens: () => Pick<TokenCalls, 'call'> | undefined
+  /** Returns the budget of calls per minute; `undefined`: the node has no such limit. */
+  readonly budget: () => CallBudget | undefined
+  /** Whether responses of the node show that it refuses calls. */
+  readonly showsProblems: () => boolean
+  /** Sends a call once. */
+  readonly transport: { readonly send: Send }
+}
+
+/** `call`: for clients. `login`: for logins, and calls whose credentials the node checks. `probe`: past health and queue. */
+export type Stack = Readonly<Record<'call' | 'login' | 'probe', Send>>
+
+export function createStack(parts: StackParts): Stack {
+  const probe = compose([countCall(parts)], parts.transport.send)
+  const login = compose([refuseDrained(parts), eject(parts), queue(parts), retryOnce(parts), traceAttempt], probe)
+  const call = compose([limitPassedOn(parts), requireLayout(parts), observeLayout(parts), authorise(parts)], login)
+  return { call, login, probe }
+}
+
+/** The first layer is the outermost one. */
+function compose(layers: readonly Layer[], last: Send): Send {
+  return layers.reduceRight((next, layer) => layer(next), last)
+}
+
+const limitPassedOn =
+  ({ passedOn }: StackParts): Layer =>
+  (next) =>
+  (call) =>
+    call.passedOnTo === undefined ? next(call) : passedOn.send(call, next)
+
+const requireLayout =
+  (parts: StackParts): Layer =>
+  (next) =>
+  async (call) =>
+    failureOfUnknownLayout(parts, call) ?? next(call)
+
+/** Each second, a node of unknown layout is asked again. */
+const UNKNOWN_LAYOUT_RETRY_AFTER_SECONDS = 1
+
+/** The layout decides nothing about a call to a drained node, which is rejected anyway. */
+export function failureOfUnknownLayout(
+  { node, layout, drained }: Pick<StackParts, 'node' | 'layout' | 'drained'>,
+  call: NodeCall,
+): NodeFailure | undefined {
+  if (layout.value !== undefined || drained.has(node)) return undefined
+  const detail = `the layout of its API is not known yet: ${layout.reason}`
+  return notSent(call, { fault: 'ejected', detail, retryAfter: UNKNOWN_LAYOUT_RETRY_AFTER_SECONDS })
+}
+
+/**
+ * Asks the node for its layout in the background if a response does not fit it, or soon if there was none. A failure to
+ * answer is no sign of another layout, and a refusal shows the layout: a wrong password leads to no question.
+ */
+const observeLayout =
+  ({ node, layout, confirmLayout }: StackParts): Layer =>
+  (next) =>
+  async (call) => {
+    const result = await next(call)
+    const { value } = layout
+    if (confirmLayout === undefined || value === undefined) return result
+    const fits = result.ok
+      ? layoutRules[value].mayAnswer(result.response)
+      : result.fault !== 'unreadable' && (result.layout ?? value) === value
+    if (!fits) void confirmLayout(node, value, result.ok ? undefined : result.layout)
+    else if (!result.ok && result.fault === 'unreachable') layout.isConfirmed = false
+    return result
+  }
+
+/** In the newer layout a call has a token. In the classic one, the transport adds the credentials. */
+const authorise =
+  ({ tokens }: StackParts): Layer =>
+  (next) =>
+  (call) =>
+    tokens()?.call(call) ?? next(call)
+
+const refuseDrained =
+  (parts: StackParts): Layer =>
+  (next) =>
+  async (call) =>
+    parts.drained.has(parts.node) ? reject(parts, call, DRAINED) : next(call)
+
+const eject =
+  (parts: StackParts): Layer =>
+  (next) =>
+  async (call) => {
+    const { health } = parts
+    const admission = health.admit(call)
+    if (!admission.ok) {
+      startQueueSpan(call)?.end({ fault: admission.fault })
+      return reject(parts, call, admission)
+    }
+    const { isProbe } = admission
+    const result = await next({ ...call, isProbe })
+    if (isProbe && !result.ok && !result.sent) health.abandonProbe()
+    return result
+  }
+
+/** Waits for a slot. The time limit of the call includes the wait. */
+const queue =
+  (parts: StackParts): Layer =>
+  (next) =>
+  async (call) => {
+    const { limiter, clock } = parts
+    const span = startQueueSpan(call)
+    const arrival = clock()
+    const deadline = startDeadline(call.timeout, call.signal, clock)
+    const slot = await limiter.acquire(call, deadline)
+    const queueTime = clock() - arrival
+    span?.end(slot.ok ? {} : { fault: slot.fault })
+    if (slot.ok) return sendInSlot(parts, next, { call, deadline, queueTime })
+    deadline.end()
+    return reject(parts, call, slot, queueTime)
+  }
+
+function startQueueSpan({ trace, node }: UpstreamCall): Span | undefined {
+  return trace?.recorded ? trace.startSpan('queue', { node }) : undefined
+}
+
+interface QueuedCall {
+  readonly call: UpstreamCall
+  readonly deadline: Deadline
+  readonly queueTime: number
+}
+
+/** Ends a call that hangs because of another node (`hangsAfter`) before its deadline. Records its end, and emits its event. */
+async function sendInSlot(
+  parts: StackParts,
+  next: Send,
+  { call, deadline, queueTime }: QueuedCall,
+): Promise<NodeResult> {
+  const { health, limiter, clock, layout } = parts
+  const { hangsAfter = Number.POSITIVE_INFINITY } = call
+  const hang = hangsAfter < deadline.remaining() ? startDeadline(hangsAfter, call.signal, clock) : undefined
+  const sent = { ...call, deadline: hang ?? deadline }
+  const start = clock()
+  const usualTime = limiter.expectedTime(call.endpoint)
+  const endWatch = health.probes.begin({ isRead: call.retryable, deadline: sent.deadline, usualTime })
+  const result = await next(sent)
+  endWatch(result.ok || isAnswered(result))
+  onEnd(call, result, (end) => {
+    hang?.end()
+    deadline.end()
+    const { failure, status } = end
+    const ms = clock() - start
+    const signal = health.record(call, end, ms)
+    const outcome = status === undefined ? failure && { fault: failure.fault } : { status }
+    emit(parts, call, { queueTime, ms, ...outcome })
+    limiter.release(call, start, signal)
+  })
+  if (result.ok) return result
+  const isHung = hang !== undefined && result.fault === 'timeout' && !health.isSilent
+  return { ...result, ...(isHung && { hung: true }), detail: detailOf(result, layout.value) }
+}
+
+/** Retries per call. A failing node receives at most 1.1 times its normal load. */
+const RETRIES_PER_CALL = 0.1
+/** Least number of retries that a full budget holds. */
+const MIN_RETRIES = 10
+
+/** Sends a call once again if it is retryable and the first attempt failed before a response began. */
+const retryOnce =
+  ({ limits }: StackParts): Layer =>
+  (next) => {
+    // The budget of retries, a token bucket. It starts full, for the moment in which a node closes all idle connections.
+    let retries = Number.POSITIVE_INFINITY
+    return async (call) => {
+      retries = Math.min(Math.max(MIN_RETRIES, limits().inFlight), retries + RETRIES_PER_CALL)
+      const first = await next(call.retryable ? call : { ...call, connection: 'new' })
+      if (first.ok || !call.retryable || first.retryable === undefined || retries < 1) return first
+      retries -= 1
+      const second = await next({ ...call, connection: 'new', resend: 1 })
+      // The budget of the node does not permit the retry.
+      if (!second.ok && second.fault === 'overloaded') return first
+      return second.ok ? second : { ...second, sent: first.sent || second.sent }
+    }
+  }
+
+/** Runs one attempt in a child span, which the node receives as its parent. */
+const traceAttempt: Layer = (next) => async (call) => {
+  const { trace, method, node, resend } = call
+  if (!trace?.recorded) return next(call)
+  const span = trace.startCallSpan({ method, route: routeOf(call), node, ...(resend !== undefined && { resend }) })
+  const result = await next({ ...call, trace: span })
+  if (!result.ok) {
+    span.end({ fault: result.fault })
+    return result
+  }
+  const { status, body } = result.response
+  if (body instanceof Readable) {
+    // The span of a streamed file ends with its last byte.
+    body.once('close', () => span.end({ status, ...(!body.readableEnded && { fault: 'cancelled' as const }) }))
+  } else span.end({ status })
+  return result
+}
+
+/** Counts everything that is sent to the node, retries, logins and probes included, in its budget of calls per minute. */
+const countCall =
+  ({ budget: budgetInUse, showsProblems, clock }: StackParts): Layer =>
+  (next) =>
+  async (call) => {
+    const budget = budgetInUse()
+    if (budget === undefined && !showsProblems()) return next(call)
+    const unpaid = await budget?.pay(call.priority)
+    if (unpaid !== undefined) return notSent(call, unpaid)
+    const start = clock()
+    const result = await next(call)
+    if (!result.ok) return result
+    const { node, status, type, body } = result.response
+    const problem = problemOf(result.response, node)
+    if (problem !== 'tooManyRequests') budget?.recordAnswer(clock() - start)
+    if (problem === undefined || problem === 'hanging') return result
+    if (body instanceof Readable) body.destroy()
+    const tooMany = () => {
+      const retryAfter = budget?.recordRefusal() ?? UNKNOWN_WAIT_SECONDS
+      return { fault: 'overloaded', detail: 'too many requests', status, retryAfter } as const
+    }
+    const refusal = problem === 'addressBlocked' ? BLOCKED : tooMany()
+    return notSent(call, type === PROBLEM_TYPE ? { ...refusal, layout: 'newer' } : refusal)
+  }
+
+/** Returns the failure of a call that the node does not receive, and emits its event. */
+function reject(parts: StackParts, call: NodeCall, rejection: Rejection, queueTime = 0): NodeFailure {
+  emit(parts, call, { queueTime, ms: 0, fault: rejection.fault })
+  return notSent(call, rejection)
+}
+
+function emit(
+  { onCall }: StackParts,
+  call: NodeCall,
+  outcome: Pick<NodeCallEvent, 'queueTime' | 'ms' | 'status' | 'fault'>,
+): void {
+  const { requestId, node, method } = call
+  const isPassedOn = mayWaitForOther(call) && { isPassedOn: true as const }
+  onCall?.({ requestId, node, method, route: routeOf(call), ...outcome, ...isPassedOn })
+}
