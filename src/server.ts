@@ -5,7 +5,7 @@ import { replicaNameOf } from './app/process.ts'
 import type { Deprecation } from './config/deprecated.ts'
 import type { LoadResult } from './config/index.ts'
 import type { Config } from './config/schema.ts'
-import { describeStartError, EXIT_CODES, firstSignal, guardProcess, reloadAll } from './server/exit.ts'
+import { describeStartError, EXIT_CODES, endDuringStart, firstSignal, guardProcess, reloadAll } from './server/exit.ts'
 import { createProcessLog } from './server/logs.ts'
 
 export type { Urls } from './app/index.ts'
@@ -28,8 +28,11 @@ export interface RunOptions {
  * connections had to be cut.
  */
 export async function run(config: Config, { onListening, ...options }: RunOptions = {}): Promise<number> {
-  let edge: Edge
+  let edge: Edge | undefined
   let urls: Urls
+  // As process 1 of a container, Node ignores a signal that has no listener.
+  const signalled = firstSignal(() => edge?.flushLog())
+  const onStarted = endDuringStart(signalled)
   try {
     edge = await buildEdge(config, {
       logTo: createProcessLog(config.log.format),
@@ -42,9 +45,10 @@ export async function run(config: Config, { onListening, ...options }: RunOption
     return EXIT_CODES.failed
   }
   edge.log.info({ ...urls, replica: replicaNameOf(config) }, 'listening')
+  onStarted()
   onListening?.(urls)
   process.on('SIGHUP', () => void reloadAll(edge))
-  const signal = await firstSignal(edge.flushLog)
+  const signal = await signalled
   edge.log.info({ signal, delay: config.listen.drain.delay }, 'draining')
   const isComplete = await edge.drain()
   edge.log.info({ cut: !isComplete }, 'ended')

@@ -67,6 +67,20 @@ export function firstSignal(beforeExit: () => void = () => undefined): Promise<N
   })
 }
 
+/**
+ * Ends the process with exit code 0 if it is asked to end while it starts. Then no request is in flight, and what the
+ * process has in Redis expires. Returns the function to call when the process listens.
+ */
+export function endDuringStart(request: Promise<unknown>): () => void {
+  let isStarting = true
+  void request.then(() => {
+    if (isStarting) process.exit(EXIT_CODES.ok)
+  })
+  return () => {
+    isStarting = false
+  }
+}
+
 /** Reloads the configuration and opens the audit file again. Failures are logged. */
 export async function reloadAll(edge: Edge): Promise<void> {
   await Promise.all([edge.reload(), reopenAudit(edge)])

@@ -10,7 +10,7 @@ import { type ProcessGroup, replicaNameOf } from '../app/process.ts'
 import { type LoadResult, loadConfig } from '../config/index.ts'
 import { withTimeout } from '../core/timing.ts'
 import type { ProcessMetrics } from '../telemetry/metrics/sum.ts'
-import { describeStartError, EXIT_CODES, guardProcess, reloadAll } from './exit.ts'
+import { describeStartError, EXIT_CODES, endDuringStart, guardProcess, reloadAll } from './exit.ts'
 import { createProcessLog } from './logs.ts'
 import {
   Calls,
@@ -48,7 +48,8 @@ async function run(loadOwn: () => Promise<LoadResult>, { number }: ProcessIdenti
     if (message.type === 'question' || message.type === 'answer') void calls.receive(message)
   })
   const ending = drainRequest()
-  cluster.worker?.once('disconnect', endStart)
+  // Without a supervisor Node opens no port and reports no error, so the start would never end.
+  const onStarted = endDuringStart(ending)
   await send({ type: 'attached' })
   const loaded = await loadOwn()
   if (!loaded.ok) return fail({ reasons: loaded.faults, code: EXIT_CODES.configuration })
@@ -58,7 +59,7 @@ async function run(loadOwn: () => Promise<LoadResult>, { number }: ProcessIdenti
     edge = await buildEdge(config, { ...loaded, load: loadOwn, logTo, processGroup: group })
     guardProcess(edge)
     const urls = await edge.start()
-    cluster.worker?.off('disconnect', endStart)
+    onStarted()
     edge.log.info({ replica: replicaNameOf(config) }, 'process listening')
     await send({ type: 'listening', ...urls })
   } catch (error) {
@@ -73,14 +74,6 @@ async function run(loadOwn: () => Promise<LoadResult>, { number }: ProcessIdenti
   clearInterval(reports)
   edge.log.info({ cut: !isComplete }, 'process ended')
   return isComplete ? EXIT_CODES.ok : EXIT_CODES.failed
-}
-
-/**
- * The supervisor has ended before this process listens. Without a supervisor Node opens no port and reports no error, so the
- * start would never end. No request is in flight, and the locks of this process expire.
- */
-function endStart(): void {
-  process.exit(EXIT_CODES.failed)
 }
 
 /** Warnings about settings are the same in all processes, so the first one logs them. */

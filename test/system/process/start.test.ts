@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { hash } from '@node-rs/bcrypt'
 import t, { type Test } from 'tap'
@@ -36,6 +38,23 @@ async function started(t: Test, file: string) {
   const found = await running.until(/"operationsUrl":"([^"]+)","url":"([^"]+)"/)
   return { ...running, operationsUrl: found[1] ?? '', url: found[2] ?? '' }
 }
+
+t.test('SIGTERM during the start ends the edge at once, with exit code 0', async (t) => {
+  // A node that never answers: the start waits for its layout.
+  const silent = createServer().listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  t.teardown(() => silent.close())
+  const { port } = silent.address() as AddressInfo
+  const file = writeConfig(t, ({ cluster = {} }) => {
+    cluster.nodes = [{ name: 'n1', type: 'master', url: `http://127.0.0.1:${port}` }]
+    cluster.layout = 'auto'
+  })
+  const asked = once(silent, 'connection')
+  const edge = program(t, ['start', '--config', file])
+  await asked
+  edge.child.kill('SIGTERM')
+  t.match(await edge.ended, { code: 0, err: '' })
+})
 
 t.test('the edge serves until SIGTERM and exits with code 0', async (t) => {
   const edge = await started(t, writeConfig(t))
