@@ -4,6 +4,7 @@
  * records; no code depends on the name of an endpoint. `checks/` rejects at start the mistakes that these types cannot
  * express.
  */
+import type { InventoryKind } from './inventories.ts'
 import type { SchemaName } from './items/index.ts'
 import type { Translation } from './newer/translation.ts'
 import type { Releases, Value } from './newer-contract/value.ts'
@@ -113,18 +114,6 @@ export type Body =
 
 export type MergeRule = 'collection' | 'verdict' | 'message' | 'affected'
 export type WhenPartial = 'label' | 'fail'
-
-/** The inventory of an agent: a collection for each kind of rows. */
-export type InventoryKind =
-  | 'hardware'
-  | 'os'
-  | 'netaddr'
-  | 'netproto'
-  | 'netiface'
-  | 'packages'
-  | 'ports'
-  | 'processes'
-  | 'hotfixes'
 
 /** The collections of the manager. `query/sources.ts` defines how the rows of each are filtered and sorted. */
 export type Collection =
@@ -290,7 +279,7 @@ export type SnapshotRows = Exclude<Collection, 'lists' | 'logs' | 'scaChecks'>
  * are filtered and sorted. `pages`: nothing but pages is computed.
  */
 export type NewerRows =
-  | Exclude<InventoryKind, 'hardware' | 'os'>
+  | InventoryKind
   | 'agents'
   | 'groups'
   | 'groupFiles'

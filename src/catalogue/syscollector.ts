@@ -1,131 +1,18 @@
-import type { Endpoint, InventoryKind, Param } from './endpoint.ts'
-import type { SchemaName } from './items/index.ts'
+import type { Endpoint, Param } from './endpoint.ts'
+import {
+  classicName,
+  type Inventory,
+  type InventoryKind,
+  inventories,
+  inventoryKinds,
+  sharedFieldsOf,
+} from './inventories.ts'
 import type { FieldRule, ParamRule, RowRule, Translation } from './newer/translation.ts'
 import { read } from './record.ts'
-import { agentFilter, filter, filters, hiddenQ, list, select } from './schemas/params.ts'
+import { agentFilter, filter, hiddenQ, list, select } from './schemas/params.ts'
 import { agentOwner, allAgents, cacheIn, collectionOf, objectOf, ofAgent, ofEachAgent } from './schemas/shared.ts'
 
-/** Records of the inventory: one table of kinds, each for one agent and for all agents (experimental). */
-
-interface Inventory {
-  readonly kind: InventoryKind
-  readonly schema: SchemaName
-  readonly filters: Readonly<Record<string, Param>>
-  /** Each agent has one object, so the record of one agent has neither paging nor filters. */
-  readonly single?: true
-  /** Filters that only one of the two records has. */
-  readonly beyondSeed?: { readonly name: string; readonly of: 'one' | 'all' }
-  /** Whether the record over all agents has an agent id filter. */
-  readonly byAgent?: true
-  /** The kind is not part of the interface description. */
-  readonly hidden?: true
-  /**
-   * In the newer layout: the fields that rows have in an object, such as `scan.id`. In the parameters of the classic layout:
-   * `scan_id`.
-   */
-  readonly nested?: readonly string[]
-  /** The fields that only the rows of the classic layout have in an object. In all parameters: `scan_id`. */
-  readonly flat?: readonly string[]
-  /** What else differs in a row of the newer layout. */
-  readonly fields?: Readonly<Record<string, FieldRule>>
-  /** Newer names of fields that no two rows of an agent have in common. Absent: an agent has one row. */
-  readonly ties?: readonly string[]
-  /** Filters that the node lacks, or understands in another way, if it is asked for all agents. */
-  readonly byEdge?: readonly string[]
-}
-
-const scan = ['scan.id', 'scan.time']
-const counters = ['packets', 'bytes', 'errors', 'dropped'].flatMap((name) => [`tx.${name}`, `rx.${name}`])
-
-const words = (...names: readonly string[]) => filters('alphanumeric', ...names)
-const numbers = (...names: readonly string[]) => filters('numbers', ...names)
-
-const inventories: readonly Inventory[] = [
-  {
-    kind: 'hardware',
-    schema: 'Hardware',
-    single: true,
-    byAgent: true,
-    filters: { ...numbers('ram_free', 'ram_total', 'cpu_cores'), ...words('cpu_mhz', 'cpu_name', 'board_serial') },
-    nested: [...scan, 'cpu.name', 'cpu.cores', 'cpu.mhz', 'ram.free', 'ram.total', 'ram.usage'],
-  },
-  {
-    kind: 'os',
-    schema: 'OperatingSystem',
-    single: true,
-    byAgent: true,
-    filters: words('os_name', 'architecture', 'os_version', 'version', 'release'),
-    nested: [...scan, ...['name', 'version', 'codename', 'major', 'minor', 'build', 'platform'].map((n) => `os.${n}`)],
-    fields: { os_release: { dropped: true }, 'os.display_version': { dropped: true } },
-    // The node finds the texts that contain these.
-    byEdge: ['os_name', 'os_version'],
-  },
-  {
-    kind: 'netaddr',
-    schema: 'NetworkAddress',
-    filters: {
-      iface: filter('alphanumeric', 'interface name'),
-      ...words('proto', 'address', 'broadcast', 'netmask'),
-    },
-    beyondSeed: { name: 'iface', of: 'all' },
-    nested: ['scan.id'],
-    ties: ['iface', 'proto', 'address'],
-    byEdge: ['iface'],
-  },
-  {
-    kind: 'netiface',
-    schema: 'NetworkInterface',
-    filters: {
-      ...words('name', 'adapter', 'type', 'state'),
-      ...numbers('mtu', 'tx_packets', 'rx_packets', 'tx_bytes', 'rx_bytes'),
-      ...numbers('tx_errors', 'rx_errors', 'tx_dropped', 'rx_dropped'),
-    },
-    nested: [...scan, ...counters],
-    ties: ['name'],
-  },
-  {
-    kind: 'netproto',
-    schema: 'NetworkProtocol',
-    filters: words('iface', 'type', 'gateway', 'dhcp'),
-    nested: ['scan.id'],
-    ties: ['iface', 'type'],
-  },
-  {
-    kind: 'packages',
-    schema: 'Package',
-    byAgent: true,
-    filters: words('vendor', 'name', 'architecture', 'format', 'version'),
-    nested: scan,
-    fields: { location: { value: 'nonBlank' }, install_time: { value: 'nonBlank' } },
-    ties: ['name', 'version', 'architecture'],
-  },
-  {
-    kind: 'ports',
-    schema: 'Port',
-    filters: {
-      ...numbers('pid'),
-      ...words('protocol', 'local_ip'),
-      ...numbers('local_port'),
-      ...words('remote_ip'),
-      ...numbers('tx_queue'),
-      ...words('state', 'process'),
-    },
-    beyondSeed: { name: 'process', of: 'one' },
-    nested: [...scan, 'local.ip', 'local.port', 'remote.ip', 'remote.port'],
-    ties: ['protocol', 'local.ip', 'local.port', 'inode'],
-  },
-  {
-    kind: 'processes',
-    schema: 'Process',
-    filters: {
-      ...numbers('pid', 'ppid', 'nlwp', 'pgrp', 'priority'),
-      ...words('state', 'egroup', 'euser', 'fgroup', 'name', 'rgroup', 'ruser', 'sgroup', 'suser'),
-    },
-    nested: scan,
-    ties: ['pid'],
-  },
-  { kind: 'hotfixes', schema: 'Hotfix', filters: words('hotfix'), hidden: true, flat: scan, ties: ['hotfix'] },
-]
+/** Records of the inventory of agents: each kind for one agent and for all agents (experimental). */
 
 const common = {
   section: 'Inventory (syscollector)',
@@ -135,19 +22,26 @@ const common = {
 function queryOf(inventory: Inventory, of: 'one' | 'all'): Readonly<Record<string, Param>> {
   if (inventory.single && of === 'one') return { select }
   const agent_id: Param = inventory.byAgent ? agentFilter : { ...agentFilter, beyondSeed: true }
-  const query = { ...list, q: hiddenQ, ...(of === 'all' && { agent_id }), ...inventory.filters, select }
-  const hidden = inventory.beyondSeed?.of === of ? inventory.beyondSeed.name : undefined
-  const param = hidden === undefined ? undefined : inventory.filters[hidden]
-  return hidden === undefined || param === undefined ? query : { ...query, [hidden]: { ...param, beyondSeed: true } }
+  return { ...list, q: hiddenQ, ...(of === 'all' && { agent_id }), ...filtersOf(inventory, of), select }
 }
 
-function ofOneAgent(inventory: Inventory): Endpoint {
-  const { kind, schema, single, hidden } = inventory
+function filtersOf({ filters, listsNumbersFirst }: Inventory, of: 'one' | 'all'): Readonly<Record<string, Param>> {
+  const all = Object.entries(filters).map(([name, { kind, beyondSeed }]): [string, Param] => [
+    classicName(name),
+    { ...filter(kind, classicName(name)), ...(beyondSeed === of && { beyondSeed: true }) },
+  ])
+  const first = listsNumbersFirst ? all.filter(([, { kind }]) => kind === 'numbers') : []
+  return Object.fromEntries([...first, ...all])
+}
+
+function ofOneAgent(kind: InventoryKind): Endpoint {
+  const inventory = inventories[kind]
+  const { schema, single, hidden } = inventory
   return read<string>(`/syscollector/:agent_id/${kind}`, `${kind} of an agent`, {
     ...common,
     query: queryOf(inventory, 'one'),
     target: agentOwner,
-    newer: inventoryOfAgent(inventory),
+    newer: inventoryOfAgent(kind),
     response: single ? objectOf(schema, kind) : collectionOf(schema, kind),
     cache: cacheIn('syscollector', ...ofAgent('syscollector')),
     ...(!single && { snapshot: kind }),
@@ -155,14 +49,15 @@ function ofOneAgent(inventory: Inventory): Endpoint {
   })
 }
 
-function ofAllAgents(inventory: Inventory): Endpoint {
-  const { kind, schema, hidden } = inventory
+function ofAllAgents(kind: InventoryKind): Endpoint {
+  const inventory = inventories[kind]
+  const { schema, hidden } = inventory
   return read<string>(`/experimental/syscollector/${kind}`, `${kind} of all agents`, {
     ...common,
     params: {},
     query: queryOf(inventory, 'all'),
     target: allAgents(`/syscollector/:agent_id/${kind}`),
-    newer: inventoryOfAllAgents(inventory),
+    newer: inventoryOfAllAgents(kind),
     response: ofEachAgent(collectionOf(schema, kind)),
     cache: cacheIn('syscollector', 'collection:syscollector'),
     snapshot: kind,
@@ -172,61 +67,62 @@ function ofAllAgents(inventory: Inventory): Endpoint {
   })
 }
 
-export const syscollector: readonly Endpoint[] = inventories.flatMap((inventory) => [
-  ofOneAgent(inventory),
-  ofAllAgents(inventory),
-])
+export const syscollector: readonly Endpoint[] = inventoryKinds.flatMap((kind) => [ofOneAgent(kind), ofAllAgents(kind)])
 
-function classicName(newer: string): string {
-  return newer.replace('.', '_')
+function namesOf(inventory: Inventory): readonly string[] {
+  return sharedFieldsOf(inventory).map(([name]) => name)
 }
 
-function rowsOf({ kind, nested = [], flat = [], fields = {} }: Inventory): RowRule {
-  const converted = (name: string) => (name === 'scan.time' ? ({ value: 'slashedDate' } as const) : {})
-  const names = [
-    ...nested.map((name): [string, FieldRule] => [name, { param: classicName(name), ...converted(name) }]),
-    ...flat.map((name): [string, FieldRule] => {
-      return [classicName(name), { to: name, param: classicName(name), ...converted(name) }]
-    }),
-  ]
-  return { source: kind, fields: { ...Object.fromEntries(names), ...fields } }
+function rowsOf(kind: InventoryKind): RowRule {
+  const inventory = inventories[kind]
+  const named = namesOf(inventory).flatMap((name): [string, FieldRule][] => {
+    const param = classicName(name)
+    const converted = param === 'scan_time' ? ({ value: 'slashedDate' } as const) : {}
+    if (name.includes('.')) return [[name, { param, ...converted }]]
+    // In the classic layout every row has a `scan` object.
+    return name.startsWith('scan_') ? [[name, { to: name.replace('_', '.'), param, ...converted }]] : []
+  })
+  return { source: kind, fields: { ...Object.fromEntries(named), ...inventory.rows } }
 }
 
 /** Filters have the names of the fields, except that `scan` is none. */
-function filtersOf({ nested = [] }: Inventory, byEdge: readonly string[]): Readonly<Record<string, ParamRule>> {
-  const renamed = nested.map((name): [string, ParamRule] => [classicName(name), { as: name }])
-  const evaluated = byEdge.map((name): [string, ParamRule] => [name, { byEdge: true }])
-  return Object.fromEntries([...renamed, ...evaluated])
+function paramsOf(inventory: Inventory, byEdge: readonly string[]): Readonly<Record<string, ParamRule>> {
+  const renamed = namesOf(inventory).filter((name) => name.includes('.'))
+  return Object.fromEntries([
+    ...renamed.map((name): [string, ParamRule] => [classicName(name), { as: name }]),
+    ...byEdge.map((name): [string, ParamRule] => [name, { byEdge: true }]),
+  ])
 }
 
-function orderOf({ ties = [], flat = [] }: Inventory) {
-  return { byDefault: flat.includes('scan.id') ? '+scan_id' : '+scan.id', ties }
+function orderOf(inventory: Inventory) {
+  const { ties = [] } = inventory
+  return { byDefault: namesOf(inventory).includes('scan_id') ? '+scan_id' : '+scan.id', ties }
 }
 
 /** Returns the translation of the rows of one agent. The classic layout does not repeat its id in them. */
-function inventoryOfAgent(inventory: Inventory): Translation {
-  const { kind, single } = inventory
+function inventoryOfAgent(kind: InventoryKind): Translation {
+  const inventory = inventories[kind]
   const path = `/syscollector/:agent_id/${kind}`
-  const all = rowsOf(inventory)
+  const all = rowsOf(kind)
   const rows: RowRule = { ...all, fields: { ...all.fields, agent_id: { dropped: true } } }
-  if (single) return { call: { path }, response: { kind: 'one', rows } }
+  if (inventory.single) return { call: { path }, response: { kind: 'one', rows } }
   return {
-    call: { path, params: filtersOf(inventory, []), order: orderOf(inventory) },
+    call: { path, params: paramsOf(inventory, []), order: orderOf(inventory) },
     response: { kind: 'collection', rows },
   }
 }
 
 /** Returns the translation of the rows of all agents. */
-function inventoryOfAllAgents(inventory: Inventory): Translation {
-  const { kind, byEdge = [] } = inventory
+function inventoryOfAllAgents(kind: InventoryKind): Translation {
+  const inventory = inventories[kind]
   return {
     call: {
       path: `/experimental/syscollector/${kind}`,
-      params: { ...filtersOf(inventory, byEdge), q: { byEdge: true } },
+      params: { ...paramsOf(inventory, inventory.byEdge ?? []), q: { byEdge: true } },
       order: orderOf(inventory),
     },
     plan: 'allAgents',
-    response: { kind: 'collection', rows: rowsOf(inventory) },
+    response: { kind: 'collection', rows: rowsOf(kind) },
     // The experimental calls of the node are off, so in the classic layout they do not exist.
     errors: { 1122: 603 },
   }

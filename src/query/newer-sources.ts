@@ -3,14 +3,12 @@
  * computes in this way is named: all other fields, filters, sorts and conditions are left to a node. The facts are those
  * of recorded responses of release 4.5.4 (`test/contract/newer-contract/queries.test.ts`).
  */
-import type { InventoryKind, NewerRows } from '../catalogue/endpoint.ts'
-import { nestedPath } from './select.ts'
+import type { NewerRows } from '../catalogue/endpoint.ts'
+import { ciscatFields, fieldsOf, type InventoryFields, ofInventories } from '../catalogue/inventories.ts'
 import {
   type ArraySource,
   type DatabaseSource,
   equal,
-  type FieldKind,
-  type Fields,
   type Filter,
   numbers,
   ofKind,
@@ -62,21 +60,13 @@ const rulesetFiles: ArraySource = {
   filters: { status: { by: 'equal', matchAll: 'all' }, ...equal('filename', 'relative_dirname') },
 }
 
-/** Rows of one agent, which are read in the order of their table. Their fields are those of the classic rows. */
-function inventory(kind: InventoryKind | 'ciscat', ...filters: readonly string[]): DatabaseSource {
-  const flat: Fields = sources[kind].fields
-  const fields: Fields = Object.fromEntries(
-    Object.entries<FieldKind>(flat).map(([name, of]) => [
-      // The only rows with a flat `scan_id`. In others, `local_ip` is `local.ip`.
-      kind === 'hotfixes' ? name : (nestedPath(name, flat)?.join('.') ?? name),
-      name.startsWith('scan_') ? 'opaque' : of,
-    ]),
-  )
-  const times = Object.keys(fields).filter((name) => /^scan.time$/.test(name))
+/** Rows of one agent, which are read in the order of their table. */
+function inventory(fields: InventoryFields, filters: readonly string[]): DatabaseSource {
+  const times = fields.flatMap(([name]) => (/^scan.time$/.test(name) ? [name] : []))
   return {
     ...common,
     engine: 'database',
-    fields,
+    fields: Object.fromEntries(fields.map(([name, kind]) => [name, /^scan[._]/.test(name) ? 'opaque' : kind])),
     alwaysSelected: ['agent_id'],
     orderOfTies: { exceptOf: [] },
     tiesMayMove: 'withSelect',
@@ -84,9 +74,6 @@ function inventory(kind: InventoryKind | 'ciscat', ...filters: readonly string[]
     ...(times.length > 0 && { storedTimes: times }),
   }
 }
-
-const users = ['egroup', 'euser', 'fgroup', 'rgroup', 'ruser', 'sgroup', 'suser']
-const counters = ['packets', 'bytes', 'errors', 'dropped'].flatMap((name) => [`tx.${name}`, `rx.${name}`])
 
 export const newerSources: Readonly<Record<NewerRows, DatabaseSource | ArraySource>> = {
   pages: { ...common, engine: 'array', pagesOnly: true },
@@ -235,16 +222,11 @@ export const newerSources: Readonly<Record<NewerRows, DatabaseSource | ArraySour
       ...['registry', 'references', 'result', 'condition'],
     ),
   },
-  ciscat: inventory('ciscat', 'benchmark', 'profile', 'pass', 'fail', 'error', 'notchecked', 'unknown', 'score'),
-  netaddr: inventory('netaddr', 'iface', 'proto', 'address', 'netmask', 'broadcast'),
-  netproto: inventory('netproto', 'iface', 'type', 'gateway', 'dhcp'),
-  // The manager does not filter by `name`.
-  netiface: inventory('netiface', 'adapter', 'type', 'state', 'mtu', ...counters),
-  packages: inventory('packages', 'vendor', 'name', 'architecture', 'format', 'version'),
-  ports: inventory(
-    'ports',
-    ...['pid', 'protocol', 'local.ip', 'local.port', 'remote.ip', 'tx_queue', 'state', 'process'],
+  ciscat: inventory(fieldsOf(ciscatFields), 'benchmark profile pass fail error notchecked unknown score'.split(' ')),
+  ...ofInventories(({ fields, filters }) =>
+    inventory(
+      fieldsOf(fields),
+      Object.keys(filters).filter((name) => !filters[name]?.isIgnored),
+    ),
   ),
-  processes: inventory('processes', 'pid', 'name', 'state', 'ppid', 'nlwp', 'pgrp', 'priority', ...users),
-  hotfixes: inventory('hotfixes', 'hotfix'),
 }

@@ -3,6 +3,14 @@
  * kinds, default sort and filters. One algorithm (collect.ts) serves all of them.
  */
 import type { Collection } from '../catalogue/endpoint.ts'
+import {
+  ciscatFields,
+  classicName,
+  fieldsOf,
+  type InventoryFields,
+  ofInventories,
+  sharedFieldsOf,
+} from '../catalogue/inventories.ts'
 
 /**
  * How the values of a database field compare. `text`: case-insensitively in filters. `number`: texts of digits are
@@ -133,8 +141,6 @@ export const cacheEntries: ArraySource = {
 
 const UNLIMITED = Number.POSITIVE_INFINITY
 
-export type Fields = Readonly<Record<string, FieldKind>>
-
 export function ofKind<Kind extends FieldKind>(
   kind: Kind,
   ...names: readonly string[]
@@ -155,10 +161,9 @@ export function equal(...names: readonly string[]): Readonly<Record<string, Filt
   return Object.fromEntries(names.map((name) => [name, { by: 'equal' }]))
 }
 
-const scan: Fields = { ...numbers('scan_id'), ...texts('scan_time') }
-
-function inventory(...fields: readonly Fields[]): DatabaseSource {
-  const all = Object.assign({}, ...fields) as Fields
+/** Rows of an inventory are flat, and leave nested. */
+function inventory(fields: InventoryFields): DatabaseSource {
+  const all = Object.fromEntries(fields.map(([name, kind]) => [classicName(name), kind]))
   const times = 'scan_time' in all ? { storedTimes: ['scan_time'] } : undefined
   return { engine: 'database', fields: all, defaultSort: '+scan_id', nested: true, ...times }
 }
@@ -211,7 +216,6 @@ const log: ArraySource = {
   },
 }
 
-/** Rows of inventory and CIS-CAT are flat, agents are nested. */
 export const sources = {
   agents,
   groups: {
@@ -303,47 +307,6 @@ export const sources = {
     ignoredInSelect: ['compliance.key', 'compliance.value', 'rules.type', 'rules.rule'],
     defaultSort: '-policy_id',
   },
-  ciscat: inventory(
-    scan,
-    texts('benchmark', 'profile'),
-    numbers('pass', 'fail', 'error', 'notchecked', 'unknown', 'score'),
-  ),
-  hardware: inventory(
-    scan,
-    texts('board_serial', 'cpu_name'),
-    numbers('cpu_cores', 'ram_free', 'ram_total', 'ram_usage'),
-    { cpu_mhz: 'real' },
-  ),
-  os: inventory(
-    scan,
-    texts('os_name', 'os_version', 'os_codename', 'os_major', 'os_minor', 'os_build', 'os_platform'),
-    texts('hostname', 'architecture', 'sysname', 'release', 'version'),
-  ),
-  netaddr: inventory(numbers('scan_id'), texts('iface', 'proto', 'address', 'netmask', 'broadcast')),
-  netproto: inventory(numbers('scan_id'), texts('iface', 'type', 'gateway', 'dhcp')),
-  netiface: inventory(
-    scan,
-    texts('name', 'adapter', 'type', 'state', 'mac'),
-    numbers('mtu', 'tx_packets', 'rx_packets', 'tx_bytes', 'rx_bytes'),
-    numbers('tx_errors', 'rx_errors', 'tx_dropped', 'rx_dropped'),
-  ),
-  packages: inventory(
-    scan,
-    texts('format', 'name', 'priority', 'section', 'vendor', 'install_time', 'version', 'architecture', 'multiarch'),
-    texts('source', 'description', 'location'),
-    numbers('size'),
-  ),
-  ports: inventory(
-    scan,
-    texts('protocol', 'local_ip', 'remote_ip', 'state', 'process'),
-    numbers('local_port', 'remote_port', 'tx_queue', 'rx_queue', 'inode', 'pid'),
-  ),
-  processes: inventory(
-    scan,
-    texts('pid', 'name', 'state', 'cmd', 'argvs'),
-    texts('euser', 'ruser', 'suser', 'egroup', 'rgroup', 'sgroup', 'fgroup'),
-    numbers('ppid', 'utime', 'stime', 'priority', 'nice', 'size', 'vm_size', 'resident', 'share', 'start_time'),
-    numbers('pgrp', 'session', 'nlwp', 'tgid', 'tty', 'processor'),
-  ),
-  hotfixes: inventory(scan, texts('hotfix')),
+  ciscat: inventory(fieldsOf(ciscatFields)),
+  ...ofInventories((of) => inventory(sharedFieldsOf(of))),
 } as const satisfies Record<Collection, DatabaseSource | ArraySource>

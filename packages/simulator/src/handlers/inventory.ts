@@ -1,16 +1,13 @@
 /** Inventory of one agent and of all agents of a node. */
 
-import type { InventoryKind } from '../../../../src/catalogue/endpoint.ts'
+import { type InventoryKind, inventories, inventoryKinds } from '../../../../src/catalogue/inventories.ts'
 import { sources } from '../../../../src/query/sources.ts'
-import { inventoryKinds, inventoryRows } from '../data/inventory/rows.ts'
+import { inventoryRows } from '../data/inventory/rows.ts'
 import { machineOf } from '../data/machine.ts'
 import { tableOf } from '../data/page.ts'
 import { walkAgents } from '../data/walk.ts'
 import type { SimHandler, SimHandlers } from '../model.ts'
 import { findAgent } from './agents.ts'
-
-/** One row for each agent: an object, `{}` without data. */
-const single: ReadonlySet<InventoryKind> = new Set(['hardware', 'os'])
 
 function ofAgent(kind: InventoryKind): SimHandler {
   return (request) => {
@@ -18,7 +15,7 @@ function ofAgent(kind: InventoryKind): SimHandler {
     const machine = machineOf(world, node, findAgent(world, params.agent_id))
     const rows = machine === undefined ? [] : inventoryRows(world.seed, machine, kind)
     const page = tableOf(rows, request, sources[kind])
-    return single.has(kind) ? (page.items[0] ?? {}) : page
+    return inventories[kind].single ? (page.items[0] ?? {}) : page
   }
 }
 
@@ -27,7 +24,7 @@ function ofAll(kind: InventoryKind): SimHandler {
     walkAgents(request, {
       source: sources[kind],
       rowsOf: (machine) => inventoryRows(request.world.seed, machine, kind),
-      countAgents: single.has(kind),
+      countAgents: inventories[kind].single === true,
     })
 }
 

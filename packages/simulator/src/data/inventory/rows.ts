@@ -1,5 +1,5 @@
 /** The inventory in the database of an agent: a table for each kind with flat column names. */
-import type { InventoryKind } from '../../../../../src/catalogue/endpoint.ts'
+import { type InventoryKind, inventories } from '../../../../../src/catalogue/inventories.ts'
 import type { Row } from '../../model.ts'
 import type { Machine } from '../machine.ts'
 import { memo } from '../memo.ts'
@@ -21,11 +21,6 @@ const tables = {
   hotfixes,
 } satisfies Readonly<Record<InventoryKind, (machine: Machine) => Row[]>>
 
-export const inventoryKinds = Object.keys(tables) as readonly InventoryKind[]
-
-/** The three network tables share one scan; addresses and protocols have no time. */
-const withoutTime: ReadonlySet<InventoryKind> = new Set(['netaddr', 'netproto'])
-
 // Rows are pure functions of their key, and reads over all agents need the same rows repeatedly.
 const madeOnce = memo<readonly Row[]>(4000)
 
@@ -34,9 +29,11 @@ export function inventoryRows(seed: number, machine: Machine, kind: InventoryKin
   const { host, address, os, scanned } = machine
   const key = [seed, machine.key, kind, scanned.getTime(), host, address, os.name, os.version].join('\u0000')
   return madeOnce(key, () => {
+    const hasTime = /scan.time/.test(inventories[kind].fields)
     const scan = {
+      // The three network tables share one scan.
       scan_id: machine.passing(kind.startsWith('net') ? 'net scan' : `${kind} scan`).int(1, 2147483647),
-      ...(withoutTime.has(kind) ? {} : { scan_time: inventoryStamp(scanned) }),
+      ...(hasTime && { scan_time: inventoryStamp(scanned) }),
     }
     return tables[kind](machine).map((row) => ({ ...scan, ...row }))
   })

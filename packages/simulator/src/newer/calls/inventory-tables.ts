@@ -1,5 +1,5 @@
-/** The inventories of agents: their fields, their filters, and their rows. */
-import type { InventoryKind } from '../../../../../src/catalogue/endpoint.ts'
+/** The inventories of agents: their fields and their rows. */
+import { ciscatFields, fieldsOf, type InventoryKind, inventories } from '../../../../../src/catalogue/inventories.ts'
 import { nestedPath } from '../../../../../src/query/select.ts'
 import { inventoryRows } from '../../data/inventory/rows.ts'
 import type { Machine } from '../../data/machine.ts'
@@ -70,64 +70,15 @@ const adaptations: Partial<Record<InventoryKind, Adapt>> = {
 
 export const scanFields = ['scan.id', 'scan.time'] as const
 
-const inventories: Readonly<Record<InventoryKind, Pick<Inventory, 'fields'> & Partial<Inventory>>> = {
-  hardware: {
-    fields: [
-      ...['board_serial', 'cpu.name', 'cpu.cores', 'cpu.mhz', 'ram.total', 'ram.free', 'ram.usage'],
-      ...scanFields,
-    ],
-  },
-  os: {
-    fields: [
-      ...['hostname', 'os.version', 'os.name', 'architecture', 'os.major', 'os.minor', 'os.build', 'version'],
-      ...['scan.time', 'scan.id', 'os_release', 'os.display_version', 'os.codename', 'os.platform', 'sysname'],
-      'release',
-    ],
-  },
-  netaddr: { fields: ['scan.id', 'iface', 'proto', 'address', 'netmask', 'broadcast'] },
-  netiface: {
-    fields: [
-      ...scanFields,
-      ...['name', 'adapter', 'type', 'state', 'mtu', 'mac', 'tx.packets', 'rx.packets', 'tx.bytes', 'rx.bytes'],
-      ...['tx.errors', 'rx.errors', 'tx.dropped', 'rx.dropped'],
-    ],
-  },
-  netproto: { fields: ['scan.id', 'iface', 'type', 'gateway', 'dhcp'] },
-  packages: {
-    fields: [
-      ...scanFields,
-      ...['format', 'name', 'priority', 'section', 'size', 'vendor', 'install_time', 'version', 'architecture'],
-      ...['multiarch', 'source', 'description', 'location'],
-    ],
-    cost: 185,
-  },
-  ports: {
-    fields: [
-      ...scanFields,
-      ...['protocol', 'local.port', 'remote.ip', 'remote.port', 'tx_queue', 'rx_queue', 'inode', 'state', 'pid'],
-      ...['process', 'local.ip'],
-    ],
-  },
-  processes: {
-    fields: [
-      ...scanFields,
-      ...['pid', 'name', 'state', 'ppid', 'utime', 'stime', 'cmd', 'argvs', 'euser', 'ruser', 'suser', 'egroup'],
-      ...['rgroup', 'sgroup', 'fgroup', 'priority', 'nice', 'size', 'vm_size', 'resident', 'share', 'start_time'],
-      ...['pgrp', 'session', 'nlwp', 'tgid', 'tty', 'processor'],
-    ],
-  },
-  // The only inventory without objects in its rows.
-  hotfixes: { fields: ['scan_id', 'scan_time', 'hotfix'] },
-}
-
 export function inventory(kind: InventoryKind): Inventory {
-  const isNested = inventories[kind].fields.includes('scan.id')
+  const fields = namesOf(inventories[kind].fields)
+  const isNested = fields.includes('scan.id')
   return {
     path: `/syscollector/{agent_id}/${kind}`,
+    fields,
     action: 'syscollector:read',
     texts: syscollectorTexts,
-    cost: 12,
-    ...inventories[kind],
+    cost: kind === 'packages' ? 185 : 12,
     rowsOf: (world, machine, agent) => {
       const adapt = adaptations[kind] ?? ((item) => item)
       return inventoryRows(world.seed, machine, kind).map((row) => adapt(newerRow(row, agent, isNested), agent))
@@ -135,9 +86,13 @@ export function inventory(kind: InventoryKind): Inventory {
   }
 }
 
+function namesOf(fields: string): readonly string[] {
+  return fieldsOf(fields).map(([name]) => name)
+}
+
 export const ciscat: Inventory = {
   path: '/ciscat/{agent_id}/results',
-  fields: [...scanFields, 'benchmark', 'profile', 'pass', 'fail', 'error', 'notchecked', 'unknown', 'score'],
+  fields: namesOf(ciscatFields),
   action: 'ciscat:read',
   texts: {
     all: 'All CISCAT results were returned',
