@@ -72,14 +72,12 @@ export async function buildCache(
     store,
     key,
     lifetimesOf,
+    settings: () => settings.current().cache,
     nodes: cluster.view.nodes,
     limits: derive((config) => config.cluster.limits),
     nodeReads: () => kindOf(cluster.view).reads,
     ...createNodeQuestions(cluster.view, kindOf),
-    replicationLag: derive((config) => config.cache.replicationLag),
     onEvent: emit.cache,
-    divergenceCheck: derive((config) => config.cache.divergenceCheck),
-    snapshots: derive((config) => config.cache.snapshots),
     trial,
   })
   const close = () => store.close()
@@ -99,9 +97,7 @@ export async function buildCache(
     onEvent: emit.cache,
     snapshots: stages.snapshots,
     explained: {
-      resolveTarget: stages.resolveTarget,
-      snapshotTargetOf: stages.snapshotTargetOf,
-      index: store,
+      ...stages.explained,
       catalogue: servedRecords(initial),
       isNode: (name) => cluster.view.find(name) !== undefined,
       resolveUrl,

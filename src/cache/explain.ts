@@ -10,7 +10,7 @@ import { needsResponse, patternOf } from './policy.ts'
 export interface ExplainPorts {
   readonly resolveTarget: ResolveTarget
   /** Returns the place of the snapshot that can answer a request; `undefined`: there is none. */
-  readonly snapshotTargetOf?: (request: EdgeRead) => CacheTarget | undefined
+  readonly snapshotTargetOf: (request: EdgeRead) => CacheTarget | undefined
   readonly index: Pick<CacheIndex, 'peek'>
   /** The records of the contracts that clients can use. */
   readonly catalogue: readonly Endpoint[]
@@ -44,7 +44,7 @@ export async function snapshotKeyOf(
   caller: Caller,
 ): Promise<string | undefined> {
   try {
-    return ports.snapshotTargetOf?.(await resolveIndexUrl(ports, indexUrl, caller))?.key
+    return ports.snapshotTargetOf(await resolveIndexUrl(ports, indexUrl, caller))?.key
   } catch (fault) {
     if (fault instanceof EdgeError) return undefined
     throw fault
@@ -116,7 +116,7 @@ async function explainSnapshot(
   { snapshotTargetOf, index }: ExplainPorts,
   request: EdgeRead,
 ): Promise<Explanation['next'] | undefined> {
-  const target = snapshotTargetOf?.(request)
+  const target = snapshotTargetOf(request)
   if (target === undefined) return undefined
   const found = explainLookup(await index.peek(target.key, target.tags))
   return found.hit

@@ -45,8 +45,8 @@ interface Failure {
 
 const nothingToRefresh = Promise.resolve()
 
-/** `next` calls the nodes. `snapshots`: absent: no response is computed from a snapshot of its collection. */
-export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapshots: Snapshots | undefined) {
+/** `next` calls the nodes. */
+export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapshots: Snapshots) {
   const flights = new SingleFlight<FetchResult>(isRefusal)
   const computations = new SingleFlight<FetchResult | undefined>(isRefusal)
   const outcomes = new Outcomes(ports.clock)
@@ -102,7 +102,7 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapsh
   async function computeShared(context: ReadContext): Promise<FetchResult | undefined> {
     if (context.target.policy.snapshot === undefined || context.lookup.kind === 'unavailable') return undefined
     const started = ports.clock()
-    const computation = await snapshots?.find(context.request)
+    const computation = await snapshots.find(context.request)
     if (computation === undefined) return undefined
     const run = async (): Promise<FetchResult | undefined> => {
       const response = await computation.run(started)
@@ -122,9 +122,9 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapsh
 }
 
 /** Returns the handler that calls the nodes for a read. A collection with snapshots has a stage that notes its totals. */
-function handlerByPolicy(next: Handler<EdgeRead>, snapshots: Snapshots | undefined) {
+function handlerByPolicy(next: Handler<EdgeRead>, snapshots: Snapshots) {
   return ({ target: { policy } }: ReadContext): Handler<EdgeRead> =>
-    snapshots !== undefined && policy.snapshot !== undefined ? snapshots.fetch : next
+    policy.snapshot === undefined ? next : snapshots.fetch
 }
 
 async function fetchAndNote(

@@ -2,6 +2,7 @@
 import type { Caller, EdgeRead } from '../core/request.ts'
 import { systemClock } from '../core/timing.ts'
 import type { CachePorts } from './call-nodes.ts'
+import type { DivergenceCheckSettings } from './compare-responses.ts'
 import { createTargetResolver, scopesOf, type TargetOptions } from './key.ts'
 import { type ReadThroughPorts, readThrough } from './read-through.ts'
 import { MIN_HITS, type RefreshAheadOptions } from './refresh-ahead.ts'
@@ -14,10 +15,16 @@ import { createReplicationLag, invalidate } from './writes.ts'
 
 export type { FreshnessLifetimes } from './policy.ts'
 
-/** Absent: no node is known to be silent or at its limit, events are not observed, and hits are not verified. */
-type OptionalPorts = Partial<
-  Pick<ReadThroughPorts, 'isSilent' | 'waitForRead' | 'clock' | 'onEvent' | 'refreshAhead' | 'divergenceCheck'>
->
+/** Absent: no node is known to be silent or at its limit, and events are not observed. */
+type OptionalPorts = Partial<Pick<ReadThroughPorts, 'isSilent' | 'waitForRead' | 'clock' | 'onEvent' | 'refreshAhead'>>
+
+/** What the cache reads of the section `cache` of the settings. A reload may change each of them. */
+export interface CacheSettings {
+  /** Milliseconds after a write for which reads of replicated data go to the master only. */
+  readonly replicationLag: number
+  readonly divergenceCheck: DivergenceCheckSettings
+  readonly snapshots: SnapshotSettings
+}
 
 export interface CacheOptions
   extends Pick<CachePorts, 'store' | 'limits' | 'hasIdleCapacity'>,
@@ -25,28 +32,22 @@ export interface CacheOptions
     OptionalPorts {
   /** Read for each request: the layout of the nodes may change. Absent: the classic one. */
   readonly nodeReads?: () => NodeReads
-  /** Milliseconds after a write for which reads of replicated data go to the master only. */
-  readonly replicationLag?: () => number
-  /** Absent: no response is computed from a snapshot of its collection. */
-  readonly snapshots?: () => SnapshotSettings
+  readonly settings: () => CacheSettings
   /** Reads are answered by the nodes and compared with what the cache would have served. */
   readonly trial?: boolean
 }
 
-/** Two checks of the worker nodes, which check for changes every 9 s. */
-const REPLICATION_LAG_MS = 18_000
 const REFRESH_AHEAD: RefreshAheadOptions = { maxConcurrent: 4, minHits: MIN_HITS }
 
 export type CacheStages = ReturnType<typeof createCache>
 
 export function createCache(options: CacheOptions) {
-  const { store, nodes, limits, lifetimesOf, hasIdleCapacity, divergenceCheck } = options
+  const { store, nodes, limits, lifetimesOf, hasIdleCapacity, settings } = options
   const { clock = systemClock.elapsed, onEvent = () => {}, nodeReads = () => CLASSIC_READS } = options
-  const replicationLag = createReplicationLag({ period: options.replicationLag ?? (() => REPLICATION_LAG_MS), clock })
+  const replicationLag = createReplicationLag({ period: () => settings().replicationLag, clock })
   const resolveTarget = createTargetResolver(options)
-  const { snapshots } = options
-  const maxBytes = () => snapshots?.().localBytes ?? 0
-  const rows = new SnapshotRows({ shared: store.parts, maxBytes })
+  const snapshots = () => settings().snapshots
+  const rows = new SnapshotRows({ shared: store.parts, maxBytes: () => snapshots().localBytes })
   const cacheStage = readThrough({
     store,
     resolveTarget,
@@ -60,18 +61,19 @@ export function createCache(options: CacheOptions) {
     onEvent,
     refreshAhead: options.refreshAhead ?? REFRESH_AHEAD,
     // A trial compares every hit.
-    ...(options.trial ? { neverCollapses: true } : divergenceCheck && { divergenceCheck }),
-    ...(snapshots && { snapshots: { snapshots, rows, nodeReads } }),
+    ...(options.trial ? { neverCollapses: true } : { divergenceCheck: () => settings().divergenceCheck }),
+    snapshots: { snapshots, rows, nodeReads },
   })
   return {
-    resolveTarget,
+    explained: {
+      resolveTarget,
+      snapshotTargetOf: (request: EdgeRead) => derivableOf({ snapshots, resolveTarget }, request)?.target,
+      index: store,
+    },
     /** Returns the scopes of the stored responses that the caller may be served. */
     scopesOf: (caller: Caller) => scopesOf(caller, options.key()),
     /** Returns the snapshots whose rows this process has. */
     snapshots: () => rows.states(),
-    /** Returns the place of the snapshot that can answer a request; `undefined`: there is none. */
-    snapshotTargetOf: (request: EdgeRead) =>
-      snapshots ? derivableOf({ snapshots, resolveTarget }, request)?.target : undefined,
     readThrough: options.trial ? trial({ store, resolveTarget, onEvent }, cacheStage) : cacheStage,
     invalidate: invalidate({ store, replicationLag, nodes, onEvent, limits, clock }),
   }

@@ -24,9 +24,9 @@ export interface ReadThroughPorts extends CachePorts {
   readonly refreshAhead: RefreshAheadOptions
   /** Whether the node that would be called is known not to answer at all. */
   readonly isSilent: (request: EdgeRead) => boolean
+  /** Absent: hits are not verified, because a trial compares each of them. */
   readonly divergenceCheck?: () => DivergenceCheckSettings
-  /** Absent: no response is computed from a snapshot. */
-  readonly snapshots?: Pick<SnapshotPorts, 'snapshots' | 'rows' | 'nodeReads'>
+  readonly snapshots: Pick<SnapshotPorts, 'snapshots' | 'rows' | 'nodeReads'>
 }
 
 /** The parts behind the lookup. */
@@ -45,8 +45,7 @@ type Hit = Extract<Lookup, { kind: 'hit' }>
  */
 export function readThrough(ports: ReadThroughPorts): Stage<EdgeRead> {
   return (next) => {
-    const { snapshots } = ports
-    const source = snapshots && createSnapshots({ ...ports, ...snapshots }, next, (request) => read(request))
+    const source = createSnapshots({ ...ports, ...ports.snapshots }, next, (request) => read(request))
     const fetcher = createFetcher(ports, next, source)
     const refreshAhead = createRefreshAhead(ports.refreshAhead, { ...ports, refresh: fetcher.refresh })
     const divergenceCheck = ports.divergenceCheck && createDivergenceCheck(ports.divergenceCheck, ports, next)

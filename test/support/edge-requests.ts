@@ -1,6 +1,6 @@
 /** Shared by tests of stages: requests for records of the catalogue, a manual clock, and fake nodes. */
 
-import { type CacheOptions, createCache } from '../../src/cache/index.ts'
+import { type CacheOptions, type CacheSettings, createCache } from '../../src/cache/index.ts'
 import { createMemoryStore } from '../../src/cache/stores/memory-store.ts'
 import type { Endpoint, ReadEndpoint, WriteEndpoint, WriteMethod } from '../../src/catalogue/endpoint.ts'
 import { catalogue } from '../../src/catalogue/index.ts'
@@ -162,8 +162,20 @@ export const lifetimes = { ttl: 1000, staleWhileRevalidate: 1000, staleIfError: 
 const nodeList = [{ name: 'm' }]
 const key = { secret: 'secret', policy: '1' }
 
+/** No response is computed from a snapshot, and no hit is verified. */
+const cacheSettings: CacheSettings = {
+  replicationLag: 18_000,
+  divergenceCheck: { sampleRatio: 0, maxPerSecond: 0 },
+  snapshots: { groups: [], maxRows: 0, maxBytes: 0, localBytes: 0 },
+}
+
+export interface ReplicaOptions extends Partial<Omit<CacheOptions, 'settings'>> {
+  /** Those that differ from `cacheSettings`. */
+  readonly settings?: Partial<CacheSettings>
+}
+
 /** One replica: the two stages with their own memory store, or with the given store. */
-export function replica(options: Partial<CacheOptions> = {}) {
+export function replica({ settings, ...options }: ReplicaOptions = {}) {
   const clock = new ManualClock()
   const nodes = new FakeNodes()
   const store = options.store ?? createMemoryStore({ bytes: () => 1 << 20, elapsed: clock.read })
@@ -173,6 +185,7 @@ export function replica(options: Partial<CacheOptions> = {}) {
     lifetimesOf: () => lifetimes,
     nodes: () => nodeList,
     limits: () => ({ timeout: 20_000, slowTimeout: 120_000 }),
+    settings: () => ({ ...cacheSettings, ...settings }),
     hasIdleCapacity: () => true,
     clock: clock.read,
     ...options,

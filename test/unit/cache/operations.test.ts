@@ -35,8 +35,7 @@ async function cacheWithEntries() {
     lifetimesOf: () => lifetimes,
     sharedThroughRedis: false,
     explained: {
-      resolveTarget: cache.resolveTarget,
-      index: store,
+      ...cache.explained,
       catalogue,
       isNode: (name) => ['m', 'worker-1'].includes(name),
       resolveUrl: async (url, by) => {

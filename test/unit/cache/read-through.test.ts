@@ -264,7 +264,7 @@ t.test('while calls wait for the limit of a node, a stale response is served for
 })
 
 t.test('the call that verifies a hit is answered by no stored response', async (t) => {
-  const { read, nodes, clock } = replica({ divergenceCheck: () => ({ sampleRatio: 1, maxPerSecond: 1000 }) })
+  const { read, nodes, clock } = replica({ settings: { divergenceCheck: { sampleRatio: 1, maxPerSecond: 1000 } } })
   await read(one())
   clock.advance(100)
   t.match(cacheStatusOf(await read(one())), { hit: true })

@@ -68,7 +68,7 @@ t.test(
 t.test('each node has its own key, URL and tags for its part', (t) => {
   const { cache } = replica()
   const prepared = (rest: Partial<EdgeRead>) => {
-    const found = cache.resolveTarget(edgeRequest(OS, rest))
+    const found = cache.explained.resolveTarget(edgeRequest(OS, rest))
     if (typeof found === 'string') throw new Error(found)
     return found
   }
@@ -81,7 +81,7 @@ t.test('each node has its own key, URL and tags for its part', (t) => {
   t.equal(whole.info.url, '/experimental/syscollector/os?limit=1000&offset=0')
   t.ok(['node:w1', 'node:*', 'collection:syscollector'].every((tag) => first.tags.includes(tag)))
   t.notOk(first.tags.includes('node:w2'))
-  const own = cache.resolveTarget(edgeRequest('GET /manager/info', { extent: { node: 'w1' } }))
+  const own = cache.explained.resolveTarget(edgeRequest('GET /manager/info', { extent: { node: 'w1' } }))
   t.ok(
     typeof own !== 'string' && own.tags.includes('node:w1') && !own.tags.includes('node:m'),
     'the tag of the node itself, not of the master',
@@ -93,7 +93,7 @@ t.test('a node that joins or leaves the cluster changes the key of joined respon
   let nodes = [{ name: 'm' }, { name: 'w1' }]
   const { cache } = replica({ nodes: () => nodes, lifetimesOf: () => lifetimes })
   const keyOf = (id: `GET ${string}`, rest: Partial<EdgeRead> = {}) => {
-    const found = cache.resolveTarget(edgeRequest(id, rest))
+    const found = cache.explained.resolveTarget(edgeRequest(id, rest))
     if (typeof found === 'string') throw new Error(found)
     return found.key
   }

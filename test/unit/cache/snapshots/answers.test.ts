@@ -97,7 +97,7 @@ t.test('what a snapshot cannot know is answered by the node', async (t) => {
 })
 
 t.test('a group without snapshots asks the node for each query', async (t) => {
-  const edge = snapshotReplica(agents(100), { snapshots: () => ({ ...settings, groups: ['rules'] }) })
+  const edge = snapshotReplica(agents(100), { settings: { snapshots: { ...settings, groups: ['rules'] } } })
   await edge.warm()
   await edge.get({ sort: 'name' })
   t.equal(edge.nodes.calls, 3)

@@ -160,7 +160,7 @@ t.test('a request that waits for a snapshot is answered by the node if the snaps
 
 t.test('a collection of too many rows or bytes has no snapshot', async (t) => {
   for (const limits of [{ maxRows: 50 }, { maxBytes: 500 }]) {
-    const edge = snapshotReplica(agents(100), { snapshots: () => ({ ...settings, ...limits }) })
+    const edge = snapshotReplica(agents(100), { settings: { snapshots: { ...settings, ...limits } } })
     await edge.warm()
     t.not((await edge.get({ sort: 'name' })).status?.detail, 'snapshot')
   }

@@ -1,13 +1,20 @@
 /** A replica with snapshots in front of a node that has a collection of agents, and counts the calls for it. */
 import type { ExplainPorts } from '../../../../src/cache/explain.ts'
-import type { CacheOptions } from '../../../../src/cache/index.ts'
 import type { CacheEvent } from '../../../../src/core/events.ts'
 import { cachedOf } from '../../../../src/core/response.ts'
 import { collect } from '../../../../src/query/collect.ts'
 import { CollectionError, parseCollectionRequest } from '../../../../src/query/request.ts'
 import { sources } from '../../../../src/query/sources.ts'
 import type { Row } from '../../../../src/query/value.ts'
-import { bodyOf, edgeRequest, jsonResponse, replica, settle, success } from '../../../support/edge-requests.ts'
+import {
+  bodyOf,
+  edgeRequest,
+  jsonResponse,
+  type ReplicaOptions,
+  replica,
+  settle,
+  success,
+} from '../../../support/edge-requests.ts'
 
 export const settings = { groups: ['agents'], maxRows: 100_000, maxBytes: 64 << 20, localBytes: 64 << 20 } as const
 
@@ -22,7 +29,7 @@ export function agents(count: number): Row[] {
 }
 
 /** A replica, and what waits for its builds. */
-export function buildingReplica(options: Partial<CacheOptions>) {
+export function buildingReplica(options: ReplicaOptions) {
   let callsBeforeEnd = 0
   const onEvent = (event: CacheEvent) => {
     if (event.kind === 'snapshotBuild') callsBeforeEnd = edge.nodes.calls
@@ -41,8 +48,8 @@ export function buildingReplica(options: Partial<CacheOptions>) {
   return { ...edge, settleBuild }
 }
 
-export function snapshotReplica(rows: Row[], options: Partial<CacheOptions> = {}) {
-  const edge = buildingReplica({ snapshots: () => settings, ...options })
+export function snapshotReplica(rows: Row[], options: ReplicaOptions = {}) {
+  const edge = buildingReplica({ settings: { snapshots: settings }, ...options })
   const node = { rows, onCall: (_query: Readonly<Record<string, string>>) => {} }
   edge.nodes.respond = ({ query, endpoint }) => {
     if (endpoint.method !== 'GET') return success({})
@@ -74,11 +81,9 @@ export function snapshotReplica(rows: Row[], options: Partial<CacheOptions> = {}
 }
 
 /** What explains the URLs of `GET /agents`, and finds their snapshot. */
-export function explainPorts({ cache, store }: ReturnType<typeof snapshotReplica>): ExplainPorts {
+export function explainPorts({ cache }: ReturnType<typeof snapshotReplica>): ExplainPorts {
   return {
-    resolveTarget: cache.resolveTarget,
-    snapshotTargetOf: cache.snapshotTargetOf,
-    index: store,
+    ...cache.explained,
     catalogue: [],
     isNode: () => false,
     resolveUrl: async (url) =>

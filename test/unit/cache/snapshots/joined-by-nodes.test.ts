@@ -24,7 +24,7 @@ function portsReplica(count: number) {
   const rows = portsOf(count)
   const calls: string[] = []
   const edge = buildingReplica({
-    snapshots: () => ({ ...settings, groups: ['syscollector'] }),
+    settings: { snapshots: { ...settings, groups: ['syscollector'] } },
     nodeReads: () => ({ rowsPerCall: 1000, joinsAgents: true }),
   })
   edge.nodes.respond = ({ query, extent }) => {

@@ -126,7 +126,7 @@ t.test('a snapshot does not evict small responses', async (t) => {
 })
 
 t.test('collections that do not fit into the memory for snapshots have none', async (t) => {
-  const edge = snapshotReplica(agents(800), { snapshots: () => ({ ...settings, localBytes: 1000 }) })
+  const edge = snapshotReplica(agents(800), { settings: { snapshots: { ...settings, localBytes: 1000 } } })
   await edge.warm()
   t.not((await edge.get({ sort: 'name' })).status?.detail, 'snapshot')
 })

@@ -8,7 +8,7 @@ import { settings } from './collection-node.ts'
 /** The manager cuts a page before it searches and sorts, and its total counts the page. */
 function listFiles(count: number) {
   const rows = Array.from({ length: count }, (_, at) => ({ path: 'etc/lists', name: `list-${(at * 7919) % count}` }))
-  const edge = replica({ snapshots: () => ({ ...settings, groups: ['lists'] }) })
+  const edge = replica({ settings: { snapshots: { ...settings, groups: ['lists'] } } })
   const direct = (query: Readonly<Record<string, string>>) =>
     collect(rows, parseCollectionRequest(query, new Date()), sources.listFiles)
   edge.nodes.respond = ({ query }) => success(direct(query))

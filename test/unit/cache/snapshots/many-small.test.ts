@@ -8,7 +8,7 @@ const LOCAL_BYTES = 256 * 1024
 
 t.test('snapshots of a few rows count for what they take in memory, not for their text alone', async (t) => {
   const edge = snapshotReplica([], {
-    snapshots: () => ({ ...settings, groups: ['syscollector'], localBytes: LOCAL_BYTES }),
+    settings: { snapshots: { ...settings, groups: ['syscollector'], localBytes: LOCAL_BYTES } },
   })
   edge.nodes.respond = () => success({ items: [{ scan: { id: 1 }, iface: 'eth0' }], totalItems: 1 })
   for (let agent = 1; agent <= AGENTS; agent += 1) {
