@@ -5,7 +5,7 @@
 import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { cacheOutcomeOf } from '../core/cache.ts'
-import type { RequestEvent, RequestMessage } from '../core/events.ts'
+import { type RequestEvent, type RequestMessage, RequestRecord } from '../core/events.ts'
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import { routeOf } from '../core/request.ts'
 import { cachedOf, type EdgeResponse, type EnvelopeResponse, type StoredOrigin } from '../core/response.ts'
@@ -209,6 +209,7 @@ function eventOfRejected(
   message: RequestMessage | undefined,
 ): RequestEvent {
   return {
+    ...new RequestRecord(),
     at: Date.now(),
     endedAt: performance.now(),
     requestId: id,
@@ -217,13 +218,9 @@ function eventOfRejected(
     ...eventNamesOf(undefined),
     path: shownPath(request?.url),
     status: error?.status ?? 0,
-    ms: 0,
     bytes,
-    ...cacheFields(undefined),
     errorCode: error?.code,
-    caller: undefined,
     client,
-    traceId: undefined,
     rejectedWith: error?.code,
     isOfListener: true,
     message,

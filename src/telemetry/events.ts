@@ -3,7 +3,7 @@
  * that have ended pass through a ring of the last ones. `RequestCounts` counts them since the start, for /metrics and the
  * console, in histograms that are fine enough for the buckets of both.
  */
-import type { EventListeners, RequestEvent } from '../core/events.ts'
+import { copyRequest, type EventListeners, type RequestEvent, RequestRecord } from '../core/events.ts'
 import { BUCKET_BOUNDS_MS, bucketOf, LatencyHistogram } from '../core/latency-histogram.ts'
 import type { Exemplar, HistogramCounts } from './metrics/read-histogram.ts'
 
@@ -75,7 +75,7 @@ export const MAX_WAITING = 500
 /** `onError`: a listener has thrown this for this request. The other listeners get the request nevertheless. */
 export class RequestRing {
   readonly #onError: (error: unknown, event: RequestEvent) => void
-  readonly #slots: (Slot | undefined)[] = new Array(RING_SIZE).fill(undefined)
+  readonly #slots: (RequestRecord | undefined)[] = new Array(RING_SIZE).fill(undefined)
   #listeners: readonly RequestListener[] = []
   #next = 0
   #waiting = 0
@@ -94,9 +94,9 @@ export class RequestRing {
    */
   readonly add = (event: RequestEvent): void => {
     if (this.#waiting >= MAX_WAITING) this.drain()
-    const slot = this.#slots[this.#next] ?? ({} as Slot)
+    const slot = this.#slots[this.#next] ?? new RequestRecord()
     this.#slots[this.#next] = slot
-    copy(event, slot)
+    copyRequest(event, slot)
     this.#next = (this.#next + 1) % RING_SIZE
     this.#waiting += 1
     if (this.#isScheduled) return
@@ -161,33 +161,6 @@ export class RequestRing {
       if (slot !== undefined && slot.at < oldestAt) this.#slots[at] = undefined
     }
   }
-}
-
-type Slot = { -readonly [Name in keyof RequestEvent]: RequestEvent[Name] }
-
-/** Field by field and always in this order, so that all slots have one hidden class. `Object.assign` takes several times as long. */
-function copy(event: RequestEvent, slot: Slot): void {
-  slot.at = event.at
-  slot.endedAt = event.endedAt
-  slot.requestId = event.requestId
-  slot.method = event.method
-  slot.sentMethod = event.sentMethod
-  slot.route = event.route
-  slot.path = event.path
-  slot.group = event.group
-  slot.status = event.status
-  slot.ms = event.ms
-  slot.bytes = event.bytes
-  slot.cache = event.cache
-  slot.fetchTime = event.fetchTime
-  slot.cacheStatus = event.cacheStatus
-  slot.errorCode = event.errorCode
-  slot.caller = event.caller
-  slot.client = event.client
-  slot.traceId = event.traceId
-  slot.rejectedWith = event.rejectedWith
-  slot.isOfListener = event.isOfListener
-  slot.message = event.message
 }
 
 /** A cache hit takes less than one millisecond, so these start below the buckets that OpenTelemetry recommends. */
