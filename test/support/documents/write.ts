@@ -3,17 +3,19 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { readOptions } from '../script-options.ts'
 import { configurationReference } from './configuration.ts'
 import { errorReference } from './errors.ts'
+import { METRICS_DOCUMENT, withNewMetrics } from './metrics.ts'
 import { OPERATION_IDS, withNewOperations } from './operation-ids.ts'
 import { SETTINGS_SCHEMA, settingsSchema } from './settings-schema.ts'
 import { SIMULATED_OPERATIONS, simulatedOperations } from './simulated-operations.ts'
 
 readOptions({
   name: 'docs:reference',
-  purpose: `Writes docs/configuration.md, docs/errors.md and ${SETTINGS_SCHEMA} from the code and ${SIMULATED_OPERATIONS} from the facts of the newer contract, and adds new operations to ${OPERATION_IDS}.`,
+  purpose: `Writes docs/configuration.md, docs/errors.md and ${SETTINGS_SCHEMA} from the code and ${SIMULATED_OPERATIONS} from the facts of the newer contract, and adds new operations to ${OPERATION_IDS} and new metrics to ${METRICS_DOCUMENT}.`,
   options: {},
 })
 writeFileSync('docs/configuration.md', configurationReference())
 writeFileSync('docs/errors.md', errorReference())
+writeFileSync(METRICS_DOCUMENT, withNewMetrics(readFileSync(METRICS_DOCUMENT, 'utf8')))
 writeFileSync(SETTINGS_SCHEMA, settingsSchema())
 writeFileSync(SIMULATED_OPERATIONS, simulatedOperations())
 const pinned = readFileSync(OPERATION_IDS, 'utf8').trim().split('\n')

@@ -5,6 +5,7 @@ import { listLeaves } from '../../../src/config/tree.ts'
 import { type ErrorDefinition, errorTable } from '../../../src/core/errors.ts'
 import { commentsOf, configurationReference } from '../../support/documents/configuration.ts'
 import { errorReference } from '../../support/documents/errors.ts'
+import { METRICS_DOCUMENT, withNewMetrics } from '../../support/documents/metrics.ts'
 
 const configuration = readFileSync('docs/configuration.md', 'utf8')
 const errors = readFileSync('docs/errors.md', 'utf8')
@@ -45,6 +46,18 @@ t.test('a comment is found on the line of its key and on the lines that continue
     'group.none': '',
     'group.list': 'values',
   })
+})
+
+t.test('a metric without a row gets one with its help text, behind the other rows', async (t) => {
+  const written = readFileSync(METRICS_DOCUMENT, 'utf8')
+  t.equal(withNewMetrics(written), written)
+  const row = /^\| `edge_cache_collapsed_total` .*\n/m
+  const rows = withNewMetrics(written.replace(row, '')).split('\n')
+  const at = rows.indexOf(
+    '| `edge_cache_collapsed_total` | Requests that were collapsed: they waited for an identical fetch in flight. |',
+  )
+  t.ok(rows[at - 1]?.startsWith('| `edge_failed_logins_total'))
+  t.equal(rows[at + 1], '')
 })
 
 t.test('the error reference has one row for each error', async (t) => {
