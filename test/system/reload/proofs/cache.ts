@@ -40,8 +40,9 @@ const pathOfGroup: Readonly<Record<(typeof cacheGroups)[number], string>> = {
 async function cacheStatus({ get }: Reloadable, path: string): Promise<string> {
   const response = await get(path)
   const body = await response.text()
-  if (response.status !== 200) throw new Error(`${path}: ${response.status} ${body.slice(0, 200)}`)
-  return response.headers.get('cache-status') ?? ''
+  const status = response.headers.get('cache-status')
+  if (response.status !== 200 || status === null) throw new Error(`${path}: ${response.status} ${body.slice(0, 200)}`)
+  return status
 }
 
 /** Observes how many calls the nodes get for one path that is fetched once and read again ten times. */
