@@ -26,9 +26,9 @@ function queryOf(inventory: Inventory, of: 'one' | 'all'): Readonly<Record<strin
 }
 
 function filtersOf({ filters, listsNumbersFirst }: Inventory, of: 'one' | 'all'): Readonly<Record<string, Param>> {
-  const all = Object.entries(filters).map(([name, { kind, beyondSeed }]): [string, Param] => [
+  const all = Object.entries(filters).map(([name, { kind, role, beyondSeed }]): [string, Param] => [
     classicName(name),
-    { ...filter(kind, classicName(name)), ...(beyondSeed === of && { beyondSeed: true }) },
+    { ...filter(kind, role), ...(beyondSeed === of && { beyondSeed: true }) },
   ])
   const first = listsNumbersFirst ? all.filter(([, { kind }]) => kind === 'numbers') : []
   return Object.fromEntries([...first, ...all])
