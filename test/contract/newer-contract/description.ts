@@ -5,6 +5,8 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 
+export const FACTS = new URL('../data/newer-endpoints.yaml', import.meta.url)
+
 /** A value in plain words: the type, its limits and its default. */
 export type Described = Readonly<Record<string, unknown>>
 
@@ -41,7 +43,7 @@ interface WrittenOperation {
 }
 
 export function describedOperations(): readonly DescribedOperation[] {
-  const text = readFileSync(new URL('../data/newer-endpoints.yaml', import.meta.url), 'utf8')
+  const text = readFileSync(FACTS, 'utf8')
   const { operations } = parse(text) as { readonly operations: readonly WrittenOperation[] }
   return operations.map((written) => ({
     endpoint: written.endpoint,

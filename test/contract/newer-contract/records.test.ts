@@ -1,9 +1,10 @@
 /** Every operation of the description has a record that says the same, and the others are operations of the edge itself. */
+import { readFileSync } from 'node:fs'
 import t from 'tap'
 import type { Body, Endpoint, Param } from '../../../src/catalogue/endpoint.ts'
 import { newerContract } from '../../../src/catalogue/newer-contract/index.ts'
 import type { Value } from '../../../src/catalogue/newer-contract/value.ts'
-import { type Described, type DescribedOperation, describedOperations } from './description.ts'
+import { type Described, type DescribedOperation, describedOperations, FACTS } from './description.ts'
 import { measured } from './measured.ts'
 
 const operations = describedOperations()
@@ -19,6 +20,8 @@ t.test('there is one record for each operation', async (t) => {
   for (const { beyondSeed, target, path } of newerContract) if (beyondSeed) t.equal(target.kind, 'edge', path)
   const described = operations.map(({ endpoint }) => endpoint)
   t.strictSame([...records.keys()].sort(), described.sort(), 'src/catalogue/newer-contract has a record for each')
+  const head = readFileSync(FACTS, 'utf8').slice(0, 400)
+  t.match(head, `(${operations.length} in all;`, 'the head of newer-endpoints.yaml has their number')
 })
 
 for (const described of operations) {
