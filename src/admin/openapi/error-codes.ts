@@ -1,7 +1,8 @@
 /**
  * The errors of each operation: those of the edge by HTTP status, and those of the manager. `manager-errors.json`: what each
  * code of the manager means; the codes that every endpoint may return that a node answers; further codes by method and
- * path, from the contract and the recorded exchanges. A later release of the manager may have more codes.
+ * path, from the contract and the recorded exchanges; those of other reads by parameter. A later release of the manager may
+ * have more codes.
  */
 import type { Endpoint } from '../../catalogue/endpoint.ts'
 import managerErrors from '../../catalogue/items/manager-errors.json' with { type: 'json' }
@@ -42,11 +43,15 @@ function bodyCodes(endpoint: Endpoint): readonly number[] {
 }
 
 /** Returns the errors of the manager that are particular to this operation. */
-export function managerCodes({ method, path, target }: Endpoint): readonly number[] {
+export function managerCodes({ method, path, target, params, query }: Endpoint): readonly number[] {
   if (target.kind === 'edge') return []
-  const of = target.kind === 'severalNodes' ? target.ofNode : path
+  const isOfSeveral = target.kind === 'severalNodes'
   const byEndpoint: Readonly<Record<string, readonly number[]>> = managerErrors.byEndpoint
-  return byEndpoint[`${method} ${of}`] ?? []
+  const codes = byEndpoint[`${method} ${isOfSeveral ? target.ofNode : path}`]
+  if (codes !== undefined || method !== 'GET' || isOfSeveral) return codes ?? []
+  const byParameter: Readonly<Record<string, readonly number[]>> = managerErrors.byParameter
+  const names = [...Object.keys(params).map((name) => `:${name}`), ...Object.keys(query)]
+  return ascending(names.flatMap((name) => byParameter[name] ?? []))
 }
 
 const FAULTS_OF_CALLS = [911, 920, 921, 922, 924, 925, 926, 927, 931, 937, 938, 949]
