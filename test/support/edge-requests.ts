@@ -4,6 +4,8 @@ import { type CacheOptions, type CacheSettings, createCache } from '../../src/ca
 import { createMemoryStore } from '../../src/cache/stores/memory-store.ts'
 import type { Endpoint, ReadEndpoint, WriteEndpoint, WriteMethod } from '../../src/catalogue/endpoint.ts'
 import { catalogue } from '../../src/catalogue/index.ts'
+import { type Config, schema } from '../../src/config/schema.ts'
+import { parseValues, validate } from '../../src/config/validate.ts'
 import { parseBody } from '../../src/core/envelope.ts'
 import {
   type Caller,
@@ -162,11 +164,15 @@ export const lifetimes = { ttl: 1000, staleWhileRevalidate: 1000, staleIfError: 
 const nodeList = [{ name: 'm' }]
 const key = { secret: 'secret', policy: '1' }
 
-/** No response is computed from a snapshot, and no hit is verified. */
+const written = {}
+validate(written)
+const { cache: defaults } = parseValues(schema, written, () => '/') as Config
+
+/** The defaults, but no response is computed from a snapshot, and no hit is verified. */
 const cacheSettings: CacheSettings = {
-  replicationLag: 18_000,
+  ...defaults,
   divergenceCheck: { sampleRatio: 0, maxPerSecond: 0 },
-  snapshots: { groups: [], maxRows: 0, maxBytes: 0, localBytes: 0 },
+  snapshots: { ...defaults.snapshots, groups: [] },
 }
 
 export interface ReplicaOptions extends Partial<Omit<CacheOptions, 'settings'>> {
