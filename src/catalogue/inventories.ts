@@ -15,7 +15,8 @@ export interface Inventory {
   readonly schema: SchemaName
   /**
    * The fields of rows in the newer layout: `cycles#` is a number, `cpu.mhz~` a number with a fraction, all others are texts.
-   * Parameters of the classic contract, and columns of its nodes, are named `cpu_mhz`.
+   * Parameters of the classic contract, and columns of its nodes, are named `cpu_mhz`. The name of a new object, such as
+   * `cpu`, is one of `NESTED_PREFIXES` in `src/query/select.ts` too.
    */
   readonly fields: string
   /** In the order in which the newer contract checks them, by the names of the fields. */
