@@ -130,19 +130,22 @@ function fieldValue(name: string, { type, kind, canonical }: Field): unknown {
 
 /**
  * `data` of a successful response by method and path, from the recorded exchanges, with fewer elements and placeholders for
- * secrets, hosts and addresses. `/cluster/:node_ids/…` has those of one node.
+ * secrets, hosts and addresses. `/cluster/:node_ids/…` has those of one node, reads of all agents have those of one agent.
  */
 const examples: Readonly<Record<string, unknown>> = recorded
 
 /** Returns the body of a successful response; `undefined` if there is none. */
 export function exampleResponse(endpoint: Endpoint): unknown {
   const { method, path, target, response } = endpoint
-  if (target.kind !== 'severalNodes') return bodyOf(endpoint, examples[`${method} ${path}`])
-  const data = examples[`${method} ${target.ofNode}`]
-  if (data === undefined) return undefined
+  const ofOne =
+    target.kind === 'severalNodes' ? target.ofNode : target.kind === 'everyNode' ? target.ofAgent : undefined
+  const data = examples[`${method} ${ofOne ?? path}`]
+  if (data === undefined || ofOne === undefined) return bodyOf(endpoint, data)
   const [first] = itemsOf(data)
   const rest = typeof first === 'object' ? first : { contents: first }
-  return { error: 0, data: { items: [{ [response.adds ?? 'node_name']: 'worker-1', ...rest }], totalItems: 1 } }
+  const { adds = 'node_name' } = response
+  const added = { [adds]: adds === 'agent_id' ? '001' : 'worker-1' }
+  return { error: 0, data: { items: [{ ...added, ...rest }], totalItems: 1 } }
 }
 
 function bodyOf({ response }: Endpoint, data: unknown): unknown {
