@@ -72,7 +72,7 @@ export async function buildCache(
     store,
     key,
     lifetimesOf,
-    settings: () => settings.current().cache,
+    settings: derive((config) => config.cache),
     nodes: cluster.view.nodes,
     limits: derive((config) => config.cluster.limits),
     nodeReads: () => kindOf(cluster.view).reads,

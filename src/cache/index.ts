@@ -44,7 +44,7 @@ export type CacheStages = ReturnType<typeof createCache>
 export function createCache(options: CacheOptions) {
   const { store, nodes, limits, lifetimesOf, hasIdleCapacity, settings } = options
   const { clock = systemClock.elapsed, onEvent = () => {}, nodeReads = () => CLASSIC_READS } = options
-  const replicationLag = createReplicationLag({ period: () => settings().replicationLag, clock })
+  const replicationLag = createReplicationLag({ settings, clock })
   const resolveTarget = createTargetResolver(options)
   const snapshots = () => settings().snapshots
   const rows = new SnapshotRows({ shared: store.parts, maxBytes: () => snapshots().localBytes })

@@ -120,14 +120,20 @@ const REPLICATED_FAMILY = 'group:'
  */
 export type ReplicationLag = ReturnType<typeof createReplicationLag>
 
-/** `period` returns milliseconds. A write through another replica counts from when this replica first sees its epochs. */
-export function createReplicationLag({ period, clock }: { period: () => number; clock: () => number }) {
+interface ReplicationLagPorts {
+  /** `replicationLag`: milliseconds. */
+  readonly settings: () => { readonly replicationLag: number }
+  readonly clock: () => number
+}
+
+/** A write through another replica counts from when this replica first sees its epochs. */
+export function createReplicationLag({ settings, clock }: ReplicationLagPorts) {
   const lagEnds = new Map<Tag, number>()
   const knownEpochs = new Map<Tag, { readonly epoch: string; readonly since: number }>()
   return {
     /** To be called for a write through this replica of the edge. */
     noteWrite: (tags: readonly Tag[]): void => {
-      for (const tag of tags) if (isReplicated(tag)) lagEnds.set(tag, clock() + period())
+      for (const tag of tags) if (isReplicated(tag)) lagEnds.set(tag, clock() + settings().replicationLag)
     },
     /** Returns the state of the copies of data with these tags. Writes through other replicas show in the epochs of the lookup. */
     stateOf: (tags: readonly Tag[], lookup: Lookup): CopyState => {
@@ -145,14 +151,14 @@ export function createReplicationLag({ period, clock }: { period: () => number; 
   function noteEpoch(tag: Tag, epoch: string): void {
     const known = knownEpochs.get(tag)
     if (known?.epoch === epoch) return
-    if (known !== undefined) lagEnds.set(tag, clock() + period())
+    if (known !== undefined) lagEnds.set(tag, clock() + settings().replicationLag)
     knownEpochs.set(tag, { epoch, since: clock() })
   }
 
   /** Whether no replica can have written within the period. */
   function isKnownForPeriod(tag: Tag): boolean {
     const known = knownEpochs.get(tag)
-    return known !== undefined && clock() - known.since >= period()
+    return known !== undefined && clock() - known.since >= settings().replicationLag
   }
 
   function isLagging(tag: Tag): boolean {
