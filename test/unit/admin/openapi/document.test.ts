@@ -129,20 +129,28 @@ t.test('each operation lists the codes of its errors', async (t) => {
   t.notOk(Object.hasOwn(document.paths['/cache']?.get?.['x-error-codes'] as object, '200'))
 })
 
-t.test('the data files name codes that have a meaning, and endpoints that exist', async (t) => {
+t.test('the data files name codes that have a meaning, and endpoints and parameters that exist', async (t) => {
   const known = new Set(
     catalogue.flatMap(({ method, path, target }) =>
       target.kind === 'severalNodes' ? [`${method} ${path}`, `${method} ${target.ofNode}`] : [`${method} ${path}`],
     ),
   )
-  const { meanings, ofNodes, byEndpoint } = managerErrors
-  const codes = [...ofNodes, ...Object.values(byEndpoint).flat()]
+  const { meanings, ofNodes, byEndpoint, byParameter } = managerErrors
+  const codes = [...ofNodes, ...Object.values(byEndpoint).flat(), ...Object.values(byParameter).flat()]
   t.strictSame(
     codes.filter((code) => !Object.hasOwn(meanings, code)),
     [],
   )
   t.strictSame(
     [...Object.keys(byEndpoint), ...Object.keys(examples)].filter((endpoint) => !known.has(endpoint)),
+    [],
+  )
+  const names = catalogue.flatMap(({ params, query }) => [
+    ...Object.keys(params).map((name) => `:${name}`),
+    ...Object.keys(query),
+  ])
+  t.strictSame(
+    Object.keys(byParameter).filter((name) => !names.includes(name)),
     [],
   )
 })
