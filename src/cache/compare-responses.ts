@@ -112,15 +112,15 @@ type Hit = Extract<Lookup, { kind: 'hit' }>
 export type DivergenceCheck = (context: ReadContext, hit: Hit) => void
 
 export function createDivergenceCheck(
-  settings: () => DivergenceCheckSettings,
+  settings: () => { readonly divergenceCheck: DivergenceCheckSettings },
   ports: Pick<CachePorts, 'hasIdleCapacity' | 'clock' | 'onEvent'> & { readonly store: Pick<CacheIndex, 'peek'> },
   next: Handler<EdgeRead>,
 ): DivergenceCheck {
-  const takeFromBudget = rateBudget(() => settings().maxPerSecond, ports.clock)
+  const takeFromBudget = rateBudget(() => settings().divergenceCheck.maxPerSecond, ports.clock)
   const running = new Set<string>()
   const callNodes = tracedSeparately('verify', next)
   return (context, hit) => {
-    const { sampleRatio, maxPerSecond } = settings()
+    const { sampleRatio, maxPerSecond } = settings().divergenceCheck
     if (sampleRatio <= 0 || maxPerSecond <= 0 || Math.random() >= sampleRatio) return
     const { request, target } = context
     // With the caller's own credentials, the call would be made in the caller's name without the caller's request.

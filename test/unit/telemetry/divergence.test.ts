@@ -97,7 +97,7 @@ t.test('comparisons stay within the budget, need idle capacity, and are void aft
       isLocal: true,
     }) as const
   const check = createDivergenceCheck(
-    () => ({ sampleRatio: 1, maxPerSecond: 5 }),
+    () => ({ divergenceCheck: { sampleRatio: 1, maxPerSecond: 5 } }),
     {
       store: { peek: async () => look() },
       hasIdleCapacity: () => room,
