@@ -41,7 +41,7 @@ async function started(t: Test, file: string) {
 
 t.test('SIGTERM during the start ends the edge at once, with exit code 0', async (t) => {
   // A node that never answers: the start waits for its layout.
-  const silent = createServer().listen(0, '127.0.0.1')
+  const silent = createServer((socket) => t.teardown(() => socket.destroy())).listen(0, '127.0.0.1')
   await once(silent, 'listening')
   t.teardown(() => silent.close())
   const { port } = silent.address() as AddressInfo
