@@ -102,7 +102,24 @@ export const REMAINING: readonly Remaining[] = [
       return layout === 'newer' && isOfList(path) && /~|[=<>]null/.test(query.q ?? '') && arePages(node, edge)
     },
   },
+  {
+    name: 'releases 4.x: attributes of patterns in a search of decoders',
+    covers: ({ layout, path, query }, node, edge) => {
+      const text = query.search?.replace(/^!/, '').trim().toLowerCase()
+      const isAttribute = text !== undefined && ATTRIBUTES.some((attribute) => attribute.includes(text))
+      return layout === 'newer' && path.startsWith('/decoders') && isAttribute && arePages(node, edge)
+    },
+  },
+  {
+    name: 'releases 4.x: quotation marks in a search of lists',
+    covers: ({ layout, path, query }, node, edge) => {
+      return layout === 'newer' && isOfList(path) && /["']/.test(query.search ?? '') && arePages(node, edge)
+    },
+  },
 ]
+
+/** The values of `offset` and `type` of the patterns of a decoder. */
+const ATTRIBUTES = ['after_parent', 'after_prematch', 'after_regex', 'osmatch', 'osregex', 'pcre2', 'sregex']
 
 /** The sign for Kelvin is a capital `k`, and comes behind all letters of ASCII without this rule. */
 function mayMatchLetterOutsideAscii(text: string): boolean {
