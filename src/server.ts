@@ -32,7 +32,7 @@ export async function run(config: Config, { onListening, ...options }: RunOption
   let urls: Urls
   // As process 1 of a container, Node ignores a signal that has no listener.
   const signalled = firstSignal(() => edge?.flushLog())
-  const onStarted = endDuringStart(signalled)
+  const onStartOver = endDuringStart(signalled)
   try {
     edge = await buildEdge(config, {
       logTo: createProcessLog(config.log.format),
@@ -41,11 +41,12 @@ export async function run(config: Config, { onListening, ...options }: RunOption
     guardProcess(edge)
     urls = await edge.start()
   } catch (error) {
+    onStartOver()
     process.stderr.write(`manager-edge cannot start: ${describeStartError(error, config)}\n`)
     return EXIT_CODES.failed
   }
   edge.log.info({ ...urls, replica: replicaNameOf(config) }, 'listening')
-  onStarted()
+  onStartOver()
   onListening?.(urls)
   process.on('SIGHUP', () => void reloadAll(edge))
   const signal = await signalled

@@ -69,7 +69,8 @@ export function firstSignal(beforeExit: () => void = () => undefined): Promise<N
 
 /**
  * Ends the process with exit code 0 if it is asked to end while it starts. Then no request is in flight, and what the
- * process has in Redis expires. Returns the function to call when the process listens.
+ * process has in Redis expires. Returns the function to call when the process listens,
+ * or cannot start.
  */
 export function endDuringStart(request: Promise<unknown>): () => void {
   let isStarting = true

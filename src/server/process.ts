@@ -49,7 +49,7 @@ async function run(loadOwn: () => Promise<LoadResult>, { number }: ProcessIdenti
   })
   const ending = drainRequest()
   // Without a supervisor Node opens no port and reports no error, so the start would never end.
-  const onStarted = endDuringStart(ending)
+  const onStartOver = endDuringStart(ending)
   await send({ type: 'attached' })
   const loaded = await loadOwn()
   if (!loaded.ok) return fail({ reasons: loaded.faults, code: EXIT_CODES.configuration })
@@ -59,10 +59,11 @@ async function run(loadOwn: () => Promise<LoadResult>, { number }: ProcessIdenti
     edge = await buildEdge(config, { ...loaded, load: loadOwn, logTo, processGroup: group })
     guardProcess(edge)
     const urls = await edge.start()
-    onStarted()
+    onStartOver()
     edge.log.info({ replica: replicaNameOf(config) }, 'process listening')
     await send({ type: 'listening', ...urls })
   } catch (error) {
+    onStartOver()
     const reason = `manager-edge cannot start: ${describeStartError(error, config)}`
     return fail({ reasons: [reason], code: EXIT_CODES.failed })
   }
