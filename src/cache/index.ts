@@ -61,7 +61,7 @@ export function createCache(options: CacheOptions) {
     onEvent,
     refreshAhead: options.refreshAhead ?? REFRESH_AHEAD,
     // A trial compares every hit.
-    ...(options.trial ? { neverCollapses: true } : { settings }),
+    ...(options.trial ? { neverCollapses: true } : { divergenceSettings: settings }),
     snapshots: { snapshots, rows, nodeReads },
   })
   return {

@@ -25,7 +25,7 @@ export interface ReadThroughPorts extends CachePorts {
   /** Whether the node that would be called is known not to answer at all. */
   readonly isSilent: (request: EdgeRead) => boolean
   /** Absent: hits are not verified, because a trial compares each of them. */
-  readonly settings?: Parameters<typeof createDivergenceCheck>[0]
+  readonly divergenceSettings?: Parameters<typeof createDivergenceCheck>[0]
   readonly snapshots: Pick<SnapshotPorts, 'snapshots' | 'rows' | 'nodeReads'>
 }
 
@@ -48,7 +48,7 @@ export function readThrough(ports: ReadThroughPorts): Stage<EdgeRead> {
     const source = createSnapshots({ ...ports, ...ports.snapshots }, next, (request) => read(request))
     const fetcher = createFetcher(ports, next, source)
     const refreshAhead = createRefreshAhead(ports.refreshAhead, { ...ports, refresh: fetcher.refresh })
-    const divergenceCheck = ports.settings && createDivergenceCheck(ports.settings, ports, next)
+    const divergenceCheck = ports.divergenceSettings && createDivergenceCheck(ports.divergenceSettings, ports, next)
     const path = { ports, fetcher, refreshAhead, divergenceCheck }
     const read: Handler<EdgeRead> = (request) => {
       const target = ports.resolveTarget(request)
