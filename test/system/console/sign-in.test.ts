@@ -21,7 +21,8 @@ t.test('an operator signs in at an issuer, sees the roles, and signs out', async
   const shoot = (name: string) => takeScreenshot(page, name)
 
   await page.goto(`${edge.operationsUrl}/console/`)
-  // The first field has the focus.
+  // The first field gets the focus, which Chromium may give it only after `goto` has returned.
+  await page.locator('[name="name"]:focus').waitFor()
   await page.keyboard.type('operator')
   t.equal(await page.getByLabel('User name').inputValue(), 'operator')
   await page.getByLabel('Password').fill('wrong')
