@@ -30,6 +30,9 @@ const staleWhileRevalidate = Object.fromEntries(cacheGroups.map((group) => [grou
  */
 const REDIS_TIMEOUT = '1s'
 
+/** Tests count calls of nodes, and the default compares one hit in a thousand. Tests of comparisons set their own share. */
+const divergenceCheck = { sampleRatio: 0 }
+
 export type Settings = { readonly [key: string]: unknown }
 
 export interface RunningEdge {
@@ -108,7 +111,7 @@ function basic({ nodes, password = 'only-for-tests', settings = {} }: EdgeUnderT
       nodes: nodes.map(({ name, type, url }) => ({ name, type, url })),
       credentials: { username: 'edge', password },
     },
-    cache: { staleWhileRevalidate, redis: { timeout: REDIS_TIMEOUT } },
+    cache: { staleWhileRevalidate, divergenceCheck, redis: { timeout: REDIS_TIMEOUT } },
     access: {
       users: 'users',
       roles: { admin: ['administrator'], operator: ['operator'], reader: ['reader'] },

@@ -37,7 +37,7 @@ async function edgeWith(t: Test, cache: object) {
 
 t.test('the calls after a change of a lifetime are those that the advice expects', async (t) => {
   const ttl = { rules: '500ms' }
-  const { simulator, advise, readFor, change } = await edgeWith(t, { ttl, divergenceCheck: { sampleRatio: 0 } })
+  const { simulator, advise, readFor, change } = await edgeWith(t, { ttl })
   const paths = Array.from({ length: 4 }, (_, at) => `/rules?limit=1&offset=${at}`)
   const calls = async () => {
     const before = simulator.seen.length

@@ -12,10 +12,7 @@ t.test('a replica sees the fetches of another one, and adds its counts', async (
   t.teardown(() => redis.close())
   const simulator = await startSimulator({ agents: 3, workers: 0, password: 'only-for-tests' })
   t.teardown(() => simulator.close())
-  const cache = {
-    ...{ redis: { url: redis.url }, ttl: { rules: '800ms' }, snapshots: { groups: [] } },
-    divergenceCheck: { sampleRatio: 0 },
-  }
+  const cache = { redis: { url: redis.url }, ttl: { rules: '800ms' }, snapshots: { groups: [] } }
   const start = async () => {
     const edge = await startEdge({ nodes: simulator.nodes, settings: { cache } })
     t.teardown(() => edge.close())

@@ -46,7 +46,7 @@ const settings: Settings = {
     limits: { perMinute: 0 },
   },
   // What does not expire cannot hide a difference.
-  cache: { defaultTtl: '1h', divergenceCheck: { sampleRatio: 0 } },
+  cache: { defaultTtl: '1h' },
   access: {
     users: null,
     roles: null,

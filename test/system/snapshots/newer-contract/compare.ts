@@ -151,7 +151,6 @@ const settings = {
   cache: {
     ttl: Object.fromEntries(cacheGroups.map((group) => [group, '1h'])),
     endpoints: {},
-    divergenceCheck: { sampleRatio: 0 },
   },
 }
 

@@ -152,7 +152,6 @@ function settingsOf(layout: Layout, groups: readonly string[]) {
       snapshots: { groups: [...groups] },
       ttl: Object.fromEntries(cacheGroups.map((group) => [group, '1h'])),
       endpoints: {},
-      divergenceCheck: { sampleRatio: 0 },
     },
   }
 }
