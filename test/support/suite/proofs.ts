@@ -1,6 +1,6 @@
 /**
- * The part of the suite that `npm run test:proofs` runs, and `npm test` does not: it takes much time, and fails seldom.
- * Continuous integration runs both.
+ * The part of the suite that `npm run test:proofs` runs, and `npm test` does not: the long forms, which take much time, and fail
+ * seldom. Continuous integration runs both. test/README.md names the smallest form of each family, which `npm test` runs.
  */
 
 /** Beginnings of paths. */
@@ -12,6 +12,36 @@ const PROOFS: readonly string[] = [
   'test/faults/suite/planted.test.ts',
   'test/system/snapshots/one-answer/',
   'test/unit/http/framing/',
+  // The console and the reference pages in a browser.
+  'test/system/console/',
+  // Faults under load, with replicas as processes.
+  'test/faults/redis-commands.test.ts',
+  'test/faults/redis-failover.test.ts',
+  'test/faults/redis-single-fetch.test.ts',
+  'test/faults/redis-slots.test.ts',
+  'test/faults/redis.test.ts',
+  'test/faults/shared-slots.test.ts',
+  'test/faults/suite/clock.test.ts',
+  'test/faults/suite/master.test.ts',
+  'test/faults/suite/nodes.test.ts',
+  'test/faults/suite/overload.test.ts',
+  'test/faults/suite/writes.test.ts',
+  'test/system/readiness/haproxy-outages.test.ts',
+  'test/system/readiness/haproxy-stalled.test.ts',
+  // All endpoints, all recorded exchanges or all settings once more. `npm test` has four passes over all endpoints:
+  // test/contract/both/service, newer/replay, newer-contract/passed-on and replay/recorded-responses.
+  'packages/simulator/test/newer/recorded-contract.test.ts',
+  'test/contract/both/passthrough.test.ts',
+  'test/contract/newer/messages.test.ts',
+  'test/contract/newer/releases.test.ts',
+  'test/contract/replay/stored-responses.test.ts',
+  'test/contract/responses/schemas.test.ts',
+  'test/contract/simulator/shapes.test.ts',
+  'test/system/console-api/miss-stages.test.ts',
+  'test/system/journeys/explain-every-endpoint.test.ts',
+  'test/system/newer-contract/rights/matrix.test.ts',
+  'test/system/newer/same-world/',
+  'test/system/reload/every-setting.test.ts',
   // Sizes: time and memory with many entries, rows, users or URLs.
   'test/system/console/many-entries.test.ts',
   'test/system/journeys/group-write-at-size.test.ts',

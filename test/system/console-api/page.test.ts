@@ -4,7 +4,7 @@ import type { Now } from '../../../src/admin/console/api-types.ts'
 import type { EntryDetails, EntryPage, Groups } from '../../../src/admin/console/cache-types.ts'
 import type { History } from '../../../src/admin/console/history-types.ts'
 import type { Nodes } from '../../../src/admin/console/node-types.ts'
-import { sendRequests, startConsoleEdge, urls } from './edge.ts'
+import { sendRequests, startConsoleEdge, urls } from '../console/edge.ts'
 
 // Responses must not expire on busy machines: the test counts hits.
 const ttl = { agents: '1h', summary: '1h', cluster: '1h' }
