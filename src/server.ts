@@ -2,7 +2,6 @@
 
 import { buildEdge, type Edge, type Urls } from './app/index.ts'
 import { replicaNameOf } from './app/process.ts'
-import type { Deprecation } from './config/deprecated.ts'
 import type { LoadResult } from './config/index.ts'
 import type { Config } from './config/schema.ts'
 import { describeStartError, EXIT_CODES, endDuringStart, firstSignal, guardProcess, reloadAll } from './server/exit.ts'
@@ -15,8 +14,6 @@ export interface RunOptions {
   readonly load?: () => Promise<LoadResult>
   /** The files that the configuration was read from. */
   readonly files?: readonly string[]
-  /** Settings that have their old name; logged at the start. */
-  readonly deprecations?: readonly Deprecation[]
   /** Settings that are probably a mistake; logged at the start. */
   readonly warnings?: readonly string[]
   /** Called when both ports are open. */

@@ -9,7 +9,6 @@ import { requestDetailsOf } from '../admin/console/request-details.ts'
 import type { RequestDetails } from '../admin/console/request-types.ts'
 import { readinessOf } from '../admin/readiness.ts'
 import { purgeAfterLayoutChange } from '../cache/purge.ts'
-import type { Deprecation } from '../config/deprecated.ts'
 import type { LoadResult } from '../config/index.ts'
 import { createCertificates } from '../config/named-files.ts'
 import { createReloadableConfig, type ReloadableConfig } from '../config/reloadable.ts'
@@ -30,7 +29,7 @@ import { createLog, type LogDestination, type LogOutput, toLog } from './log.ts'
 import { type LaterParts, observeTraffic, watchCapacity } from './observed.ts'
 import { buildOperations } from './operations.ts'
 import type { ProcessGroup } from './process.ts'
-import { createDeprecationLog, createReloader, type Reloader } from './reload.ts'
+import { createReloader, type Reloader } from './reload.ts'
 
 export interface EdgeOptions {
   /** The destination of log lines, which may buffer them. Absent: standard output. */
@@ -39,8 +38,6 @@ export interface EdgeOptions {
   readonly load?: () => Promise<LoadResult>
   /** The files that the configuration was read from. */
   readonly files?: readonly string[]
-  /** Settings that have their old name; logged as warnings. */
-  readonly deprecations?: readonly Deprecation[]
   /** Settings that are probably a mistake; logged as warnings. */
   readonly warnings?: readonly string[]
   /** Absent: this is the only process behind its ports. */
@@ -67,12 +64,10 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}) {
   const { current } = settings
   const output = createLog(settings, options.logTo)
   const { log } = output
-  const warnOfDeprecations = createDeprecationLog(log)
-  warnOfDeprecations(options.deprecations ?? [])
   for (const warning of options.warnings ?? []) log.warn({ warning }, 'questionable setting')
   watchCredentials(settings, log)
   const lifecycle: Lifecycle = { isDraining: false, clientPorts: [] }
-  const reloader = createReloader({ ...options, config: settings, log, warnOfDeprecations })
+  const reloader = createReloader({ ...options, config: settings, log })
   const parts = await buildParts(settings, output, { ...options, lifecycle, reloader })
   const { cluster, shared, api, audit, operations, history, monitors, metrics } = parts
   const close = async (spanFlushMs?: number): Promise<void> => {

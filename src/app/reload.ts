@@ -6,7 +6,6 @@
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
-import type { Deprecation } from '../config/deprecated.ts'
 import type { LoadResult } from '../config/index.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import { fingerprintFile, watchFiles } from '../file-watcher.ts'
@@ -32,14 +31,12 @@ export interface ReloadOptions {
   /** The files that the present configuration was read from. */
   readonly files?: readonly string[] | undefined
   readonly log: Logger
-  readonly warnOfDeprecations: DeprecationLog
 }
 
 const RETRY_INTERVAL_MS = 1000
 
-export function createReloader({ config, load, log, warnOfDeprecations, ...options }: ReloadOptions) {
-  const loadAgain =
-    load ?? (async () => ({ ok: true, config: config.initial, files: [], deprecations: [], warnings: [] }) as const)
+export function createReloader({ config, load, log, ...options }: ReloadOptions) {
+  const loadAgain = load ?? (async () => ({ ok: true, config: config.initial, files: [], warnings: [] }) as const)
   let status: ReloadStatus = { succeededAt: Date.now(), pendingRestart: [], counts: { succeeded: 0, failed: 0 } }
   let files = options.files ?? []
   let latest = Promise.resolve()
@@ -54,7 +51,6 @@ export function createReloader({ config, load, log, warnOfDeprecations, ...optio
       if (!loaded.ok) throw new Error(loaded.faults.join('; '))
       files = loaded.files
       const { changed, pendingRestart } = await config.apply(loaded.config)
-      warnOfDeprecations(loaded.deprecations)
       if (changed.length > 0) log.info({ changed }, 'configuration reloaded')
       else if (status.fault !== undefined) log.info('configuration is valid again')
       else if (isRequested) log.info('configuration unchanged')
@@ -107,19 +103,5 @@ export function createReloader({ config, load, log, warnOfDeprecations, ...optio
       close = () => watched.close()
     },
     close: () => close(),
-  }
-}
-
-/** Logs deprecated settings; called with all of them at the start and after each reload. */
-export type DeprecationLog = (deprecations: readonly Deprecation[]) => void
-
-/** A setting is logged again only if it was absent in between. */
-export function createDeprecationLog(log: Logger): DeprecationLog {
-  let known: readonly string[] = []
-  return (deprecations) => {
-    for (const { name, message } of deprecations) {
-      if (!known.includes(name)) log.warn({ warning: message }, 'deprecated setting')
-    }
-    known = deprecations.map(({ name }) => name)
   }
 }

@@ -48,7 +48,6 @@ async function startFromFile(file: string | undefined): Promise<number> {
     if (count > 1) return (await import('../server/supervisor.ts')).supervise(loaded.config, { count, file })
     return (await import('../server.ts')).run(loaded.config, { ...loaded, load: () => loadConfig({ file }) })
   }
-  for (const { message } of loaded.deprecations) process.stderr.write(`warning: ${message}\n`)
   for (const fault of loaded.faults) process.stderr.write(`${fault}\n`)
   return EXIT_CODES.configuration
 }

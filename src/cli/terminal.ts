@@ -40,12 +40,11 @@ export async function loadCommandConfig(file: string | undefined): Promise<Confi
   return (await loadWithOrigins(file)).config
 }
 
-/** Loads the configuration and prints warnings, such as of deprecated settings. Throws all faults, one line each. */
+/** Loads the configuration and prints warnings. Throws all faults, one line each. */
 export async function loadWithOrigins(file: string | undefined): Promise<Extract<LoadResult, { ok: true }>> {
   // Loaded here, so that commands without a configuration start without the YAML parser and the validator.
   const { loadConfig } = await import('../config/index.ts')
   const loaded = await loadConfig({ file })
-  for (const { message } of loaded.deprecations) printError(`warning: ${message}`)
   if (!loaded.ok) throw new CommandError(loaded.faults.join('\n'), EXIT_CODES.configuration)
   for (const warning of loaded.warnings) printError(`warning: ${warning}`)
   const weakness = weaknessOf(loaded.config.cluster.credentials)

@@ -6,16 +6,9 @@
 import { readFile } from 'node:fs/promises'
 import { parse } from 'yaml'
 import { findSimilar } from '../core/errors.ts'
-import {
-  type Deprecation,
-  deprecationOf,
-  describeConflict,
-  oldNamesOf,
-  type Renamed,
-  renamedValue,
-} from './deprecated.ts'
+import { describeGone } from './gone-settings.ts'
 import { codeOf, type Fault, ORDER_LAST } from './source.ts'
-import { type Leaf, listLeaves, type SchemaNode } from './tree.ts'
+import { type Leaf, listLeaves, pathOf, type SchemaNode } from './tree.ts'
 
 const PREFIX = 'EDGE_'
 const CONFIG_FILE = 'EDGE_CONFIG'
@@ -33,7 +26,6 @@ export type Environment = Readonly<Record<string, string | undefined>>
 export interface EnvironmentSettings {
   readonly overrides: readonly Override[]
   readonly faults: readonly Fault[]
-  readonly deprecations: readonly Deprecation[]
   /** The files that variables with `_FILE` name. */
   readonly files: readonly string[]
 }
@@ -41,59 +33,43 @@ export interface EnvironmentSettings {
 /** Returns the settings of the environment. Unknown `EDGE_` names are faults. */
 export async function readEnvironment(environment: Environment, schema: SchemaNode): Promise<EnvironmentSettings> {
   const leaves = leavesWithTls(schema)
-  const names = leaves.map(({ path }) => toVariable(path))
-  const known = new Map(leaves.flatMap(variablesOf))
+  const known = new Map(leaves.map((leaf) => [toVariable(leaf.path), leaf]))
   const overrides: Override[] = []
   const faults: Fault[] = []
-  const deprecations: Deprecation[] = []
   const files: string[] = []
   for (const [variable, value] of Object.entries(environment)) {
     if (!variable.startsWith(PREFIX) || variable === CONFIG_FILE || value === undefined) continue
     const fail = (message: string) => faults.push({ place: variable, order: ORDER_LAST, path: [], message })
     const base = variable.replace(/_FILE$/, '')
     const suffix = known.has(variable) ? '' : variable.slice(base.length)
-    const setting = known.get(variable) ?? known.get(base)
+    const leaf = known.get(variable) ?? known.get(base)
     if (isServiceLink(variable, value)) continue
-    if (!setting) {
-      const similar = findSimilar(variable, names)
-      fail(`is not a setting; ${similar ? `did you mean ${similar}?` : 'remove it from the environment'}`)
+    if (!leaf) {
+      fail(describeUnknown(variable, [...known.keys()]))
       continue
     }
-    const { leaf, name, row } = setting
-    const other = [name, `${name}_FILE`].find((each) => environment[each] !== undefined)
-    if (row !== undefined && other !== undefined) fail(describeConflict(variable, other))
-    else if (row !== undefined) deprecations.push(deprecationOf(variable, name + suffix, row.since))
     if (suffix !== '' && environment[base] !== undefined) {
       fail(`is set together with ${base}; keep one of the two`)
       continue
     }
     if (suffix !== '') files.push(value)
     const read = suffix === '' ? { ok: true as const, text: value } : await readSecret(value)
-    if (read.ok) {
-      const parsed = parseVariable(read.text, leaf.schema)
-      overrides.push({ variable, path: leaf.path, value: row === undefined ? parsed : renamedValue(row, parsed) })
-    } else fail(`${value} cannot be read (${read.code}); name a readable file`)
+    if (read.ok) overrides.push({ variable, path: leaf.path, value: parseVariable(read.text, leaf.schema) })
+    else fail(`${value} cannot be read (${read.code}); name a readable file`)
   }
   if (environment[UNSAFE_VARIABLE] === '0') {
     const message = '0 turns off the verification of all certificates; unset it, and name the CA in cluster.tls.ca'
     faults.push({ place: UNSAFE_VARIABLE, order: ORDER_LAST, path: [], message })
   }
-  return { overrides, faults, deprecations, files }
+  return { overrides, faults, files }
 }
 
-interface Variable {
-  readonly leaf: Leaf
-  /** The name of the variable, without `_FILE`. */
-  readonly name: string
-  /** The row that renamed this variable to `name`; absent for current names. */
-  readonly row?: Renamed
-}
-
-/** Returns the variable of a setting, and its old variables if the setting was renamed. */
-function variablesOf(leaf: Leaf): [string, Variable][] {
-  const name = toVariable(leaf.path)
-  const old = oldNamesOf(leaf.path).map(({ path, row }): [string, Variable] => [toVariable(path), { leaf, name, row }])
-  return [[name, { leaf, name }], ...old]
+/** A setting that is gone may be a group, whose members have longer names. */
+function describeUnknown(variable: string, known: readonly string[]): string {
+  const gone = describeGone((name) => `${variable}_`.startsWith(`${toVariable(pathOf(name))}_`))
+  if (gone !== undefined) return gone
+  const similar = findSimilar(variable, known)
+  return `is not a setting; ${similar ? `did you mean ${similar}?` : 'remove it from the environment'}`
 }
 
 /** `listen.tls` is a leaf as well as its members, because it may be `off`. */

@@ -1,7 +1,6 @@
 /** Loads the configuration: the file, and the environment over it. The only reader of the environment. */
 import { dirname, resolve } from 'node:path'
 import { isObject } from '../core/values.ts'
-import { type Deprecation, renameSettings } from './deprecated.ts'
 import { type Environment, readEnvironment } from './environment.ts'
 import {
   checkAuditFile,
@@ -16,14 +15,11 @@ import { type ListenerName, rules } from './rules.ts'
 import { type Config, schema } from './schema.ts'
 import { sectionRules } from './section-rules.ts'
 import { FaultList, NO_SOURCE, readConfigFile } from './source.ts'
-import { deepFreeze, getIn, type Path, setIn } from './tree.ts'
+import { deepFreeze, getIn, type Path, setIn, withoutNulls } from './tree.ts'
 import { checkBounds, parseValues, validate } from './validate.ts'
 
-/**
- * `file`: the source; absent if the environment is the only source. `deprecations`: settings that have their old name,
- * to be reported as warnings.
- */
-export type LoadResult = { readonly deprecations: readonly Deprecation[] } & (
+/** `file`: the source; absent if the environment is the only source. */
+export type LoadResult =
   | {
       readonly ok: true
       readonly config: Config
@@ -36,7 +32,6 @@ export type LoadResult = { readonly deprecations: readonly Deprecation[] } & (
       readonly originOf: (path: Path) => string | undefined
     }
   | { readonly ok: false; readonly faults: string[] }
-)
 
 /**
  * Loads `file` (else `EDGE_CONFIG`, else no file) and the environment (that of the process) over it. Returns all
@@ -46,15 +41,13 @@ export type LoadResult = { readonly deprecations: readonly Deprecation[] } & (
 export async function loadConfig(options: { file?: string | undefined; env?: Environment } = {}): Promise<LoadResult> {
   const { env = process.env } = options
   const file = (options.file ?? env.EDGE_CONFIG) || undefined
-  const written = file === undefined ? NO_SOURCE : await readConfigFile(file)
-  const { source, deprecations: renamed } = renameSettings(written)
-  const { overrides, faults, deprecations: renamedVariables, files: secretFiles } = await readEnvironment(env, schema)
-  const deprecations = [...renamed, ...renamedVariables]
+  const source = file === undefined ? NO_SOURCE : await readConfigFile(file)
+  const { overrides, faults, files: secretFiles } = await readEnvironment(env, schema)
   const list = new FaultList(source, overrides)
   list.add(...source.faults, ...faults)
-  if (written.faults.length > 0) return { ok: false, faults: list.lines(), deprecations }
+  if (source.faults.length > 0) return { ok: false, faults: list.lines() }
 
-  const { tree } = source
+  const tree = withoutNulls(source.tree)
   for (const { path, value } of overrides) setIn(tree, path, value)
   // The validation fills in the defaults.
   const before = structuredClone(tree)
@@ -64,7 +57,7 @@ export async function loadConfig(options: { file?: string | undefined; env?: Env
   const folder = resolve(file === undefined ? '.' : dirname(file))
   const baseOf = (path: Path) => (list.variableOf(path) === undefined ? folder : resolve('.'))
   const config = await checkAll(parseValues(schema, tree, baseOf) as Config, list, plainListeners)
-  if (!list.isEmpty) return { ok: false, faults: list.lines(), deprecations }
+  if (!list.isEmpty) return { ok: false, faults: list.lines() }
   const warnings = new FaultList(source, overrides)
   await warnOfUsers(config, warnings.report)
   const from = file === undefined ? {} : { file: resolve(file) }
@@ -73,7 +66,7 @@ export async function loadConfig(options: { file?: string | undefined; env?: Env
   const files = [from.file, ...secretFiles, ...passwordFiles].filter((each) => each !== undefined)
   const originOf = (path: Path) =>
     getIn(before, path) === undefined ? undefined : (list.variableOf(path) ?? source.place(path).place)
-  return { ok: true, config: deepFreeze(config), ...from, files, deprecations, warnings: warnings.lines(), originOf }
+  return { ok: true, config: deepFreeze(config), ...from, files, warnings: warnings.lines(), originOf }
 }
 
 /** Applies the rules over several settings, and reads the files that the settings name. */

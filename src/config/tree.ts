@@ -98,15 +98,6 @@ export function setIn(tree: Record<string, unknown>, path: readonly string[], va
   if (isObject(next)) setIn(next, rest, value)
 }
 
-/** Removes a value, and the groups above it that have no other member. */
-export function removeIn(tree: Record<string, unknown>, path: readonly string[]): void {
-  const [head, ...rest] = path
-  if (head === undefined) return
-  const member = ownEntry(tree, head)
-  if (rest.length > 0 && isObject(member)) removeIn(member, rest)
-  if (rest.length === 0 || (isObject(member) && Object.keys(member).length === 0)) delete tree[head]
-}
-
 /** Returns a copy without the keys that have no value, such as `ca:`. They count as not written. */
 export function withoutNulls(tree: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const entries = Object.entries(tree).filter(([, member]) => member !== null)

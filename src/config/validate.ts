@@ -3,9 +3,10 @@ import type { ErrorObject } from 'ajv'
 import { isObject } from '../core/values.ts'
 import { settingsChecker } from './checker.ts'
 import { formats } from './formats.ts'
+import { describeGone } from './gone-settings.ts'
 import { schema } from './schema.ts'
 import { type FaultList, formatSuggestion } from './source.ts'
-import { getIn, type Path, type SchemaNode, schemaAt, tableValueSchema } from './tree.ts'
+import { formatPath, getIn, type Path, type SchemaNode, schemaAt, tableValueSchema } from './tree.ts'
 
 export interface Violation {
   readonly path: Path
@@ -24,16 +25,21 @@ export function validate(tree: Record<string, unknown>): Violation[] {
 function toViolation(tree: unknown, error: ErrorObject): Violation {
   const path = parsePointer(error.instancePath, tree)
   if (error.keyword === 'additionalProperties') {
-    const key = String(error.params.additionalProperty)
-    const known = Object.keys(schemaAt(schema, path)?.properties ?? {})
-    const message =
-      known.length > 0 ? `is not a setting${formatSuggestion(key, known)}` : 'is not a name that is allowed here'
-    return { path: [...path, key], message, target: 'key' }
+    const unknown = [...path, String(error.params.additionalProperty)]
+    const gone = describeGone((name) => name === formatPath(unknown))
+    return { path: unknown, message: gone ?? describeUnknown(unknown), target: 'key' }
   }
   if (error.keyword === 'required') {
     return { path: [...path, String(error.params.missingProperty)], message: 'is missing; write it', target: 'value' }
   }
   return { path, message: describeError(error, schemaAt(schema, path), getIn(tree, path)), target: 'value' }
+}
+
+function describeUnknown(path: Path): string {
+  const known = Object.keys(schemaAt(schema, path.slice(0, -1))?.properties ?? {})
+  return known.length > 0
+    ? `is not a setting${formatSuggestion(String(path.at(-1)), known)}`
+    : 'is not a name that is allowed here'
 }
 
 const TYPE_NAMES: Readonly<Record<string, string>> = {

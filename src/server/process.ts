@@ -80,10 +80,9 @@ async function run(loadOwn: () => Promise<LoadResult>, { number }: ProcessIdenti
 /** Warnings about settings are the same in all processes, so the first one logs them. */
 async function load(file: string | undefined, identity: ProcessIdentity): Promise<LoadResult> {
   const loaded = await loadConfig({ file })
-  const deprecations = identity.number === 1 ? loaded.deprecations : []
-  if (!loaded.ok) return { ...loaded, deprecations }
+  if (!loaded.ok) return loaded
   const warnings = identity.number === 1 ? loaded.warnings : []
-  return { ...loaded, deprecations, warnings, config: configOfProcess(loaded.config, identity) }
+  return { ...loaded, warnings, config: configOfProcess(loaded.config, identity) }
 }
 
 async function fail(failure: StartFailure): Promise<number> {

@@ -115,7 +115,6 @@ export async function edge(
   await mkdir(own)
   const users = benchUsers(options.users ?? 0)
   await writeFile(join(own, 'users'), await userLines(users), { mode: 0o600 })
-  // The setting names of release 0.1.0, because `--than` may measure a build of it.
   const settings = {
     listen: {
       host: '127.0.0.1',
@@ -131,13 +130,13 @@ export async function edge(
       tls: { required: false },
     },
     cache: {
-      durations: { agents: '1h' },
+      ttl: { agents: '1h' },
       ...(options.redis && { redis: { url: options.redis, tls: { required: false } } }),
     },
     access: {
       users: 'users',
       roles: Object.fromEntries([user, ...users].map(({ name }) => [name, ['administrator']])),
-      limits: { requests: 1_000_000 },
+      limits: { requestsPerSecond: 1_000_000 },
     },
     log: { level: options.log ?? 'info' },
     ...(options.audit && { audit: { file: join(own, 'audit') } }),

@@ -142,10 +142,9 @@ async function startCluster(): Promise<ClusterThread> {
   return { thread, nodes }
 }
 
-/** Uses the setting names of release 0.1.0, because `--than` may measure a build of it. */
 function settings(nodes: readonly SimulatedNode[]): object {
   return {
-    listen: { host: '127.0.0.1', port: 0, drain: { notice: '0s', limit: '2s' } },
+    listen: { host: '127.0.0.1', port: 0, drain: { delay: '0s', limit: '2s' } },
     operations: { host: '127.0.0.1', port: 0 },
     cluster: {
       nodes: nodes.map(({ name, type, url }) => ({ name, type, url })),
@@ -154,7 +153,7 @@ function settings(nodes: readonly SimulatedNode[]): object {
     },
     access: { users: 'users', roles: { admin: ['administrator'] } },
     // A miss stays a miss: what other flows fetch must not be refreshed while one is measured.
-    cache: { durations: { agents: '1h' } },
+    cache: { ttl: { agents: '1h' } },
   }
 }
 

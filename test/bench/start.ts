@@ -151,7 +151,6 @@ function get(
   })
 }
 
-/** The setting names of release 0.1.0, because `--than` may measure a build of it. */
 function settings(port: number, operations: number): object {
   return {
     listen: { host: '127.0.0.1', port },

@@ -81,10 +81,8 @@ export async function startEdge(options: EdgeUnderTest): Promise<RunningEdge> {
   if (!loaded.ok) throw new Error(loaded.faults.join('\n'))
   const logged: string[] = []
   const logTo = new Writable({ write: (line, _encoding, done) => done(void logged.push(String(line))) })
-  const { config, deprecations } = loaded
-  const edge = await buildEdge(config, {
+  const edge = await buildEdge(loaded.config, {
     logTo,
-    deprecations,
     ...(options.ejection && { ejection: options.ejection }),
     ...(options.reloads && { load: () => loadConfig({ file, env: {} }) }),
   })

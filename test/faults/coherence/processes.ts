@@ -202,10 +202,8 @@ interface Ports {
 
 function settings(
   { port, newerPort, operationsPort }: Ports,
-  { upstream, redis, inFlight = 64, timeout = '20s', cache = {}, build }: ReplicaOptions,
+  { upstream, redis, inFlight = 64, timeout = '20s', cache = {} }: ReplicaOptions,
 ): object {
-  // Release 0.1.0 knows the old name of the rate limit only.
-  const rateLimit = build === undefined || build === BUILT ? 'requestsPerSecond' : 'requests'
   return {
     listen: { host: '127.0.0.1', port, ...(newerPort !== undefined && { secondPort: newerPort }) },
     operations: { host: '127.0.0.1', port: operationsPort, metrics: 'open' },
@@ -217,7 +215,7 @@ function settings(
       limits: { inFlight, queue: 10_000, timeout, ...(newerPort !== undefined && { perMinute: 0 }) },
     },
     cache: { ...(redis !== undefined && { redis: { url: redis } }), ...cache },
-    access: { users: 'users', roles: { admin: ['administrator'] }, limits: { [rateLimit]: 1_000_000 } },
+    access: { users: 'users', roles: { admin: ['administrator'] }, limits: { requestsPerSecond: 1_000_000 } },
   }
 }
 

@@ -3,7 +3,6 @@
  * so that the reference never differs from what the edge accepts.
  */
 import { readFileSync } from 'node:fs'
-import { renamedSettings } from '../../../src/config/deprecated.ts'
 import { toVariable } from '../../../src/config/environment.ts'
 import { formats } from '../../../src/config/formats.ts'
 import { effectOf } from '../../../src/config/reloadable.ts'
@@ -76,21 +75,7 @@ const root: SchemaNode = schema
 export function configurationReference(): string {
   const comments = commentsOf(readFileSync('config/default.yaml', 'utf8'))
   const sections = Object.entries(root.properties ?? {}).map(([name, section]) => sectionOf(name, section, comments))
-  return `${INTRODUCTION}\n${sections.join('\n')}\n${renamedSection()}`
-}
-
-function renamedSection(): string {
-  const rows = renamedSettings.map(({ from, to, since }) => `| \`${from}\` | \`${to}\` | ${since} |`)
-  return [
-    '## Renamed settings\n',
-    'The old names still work, also as environment variables. The edge logs a warning for each of them at the start, and',
-    '`manager-edge check` prints it. One file or one environment must not contain both names of a setting.',
-    'See [upgrade from 0.1.0](operations.md#upgrade-from-010).\n',
-    '| Old name | New name | Since |',
-    '|---|---|---|',
-    ...rows,
-    '',
-  ].join('\n')
+  return `${INTRODUCTION}\n${sections.join('\n')}`
 }
 
 function sectionOf(name: string, section: SchemaNode, comments: ReadonlyMap<string, string>): string {

@@ -152,7 +152,6 @@ t.test('a replica accepts its configuration with exactly the mounted files', asy
   const env = Object.fromEntries(Object.entries<string>(environment).map(([key, value]) => [key, inside(value)]))
   const loaded = await loadConfig({ file: path, env })
   t.strictSame(loaded.ok ? [] : loaded.faults, [])
-  t.strictSame(loaded.deprecations, [])
   t.match(loaded.ok && loaded.config.cache.redis, { url: 'redis://redis:6379', username: 'edge' })
   const wrong = await loadConfig({ file: path, env: { ...env, EDGE_CACHE_REDIS_URI: 'x' } })
   t.equal(wrong.ok, false, 'an unknown setting is a fault')

@@ -143,7 +143,6 @@ t.test('the edge accepts its configuration with exactly the listed secrets', asy
   writeFileSync(file, written)
   const loaded = await loadConfig({ file, env: {} })
   t.strictSame(loaded.ok ? [] : loaded.faults, [])
-  t.strictSame(loaded.deprecations, [])
   writeFileSync(file, written.replace('secrets/users', 'secrets/nobody'))
   t.equal((await loadConfig({ file, env: {} })).ok, false, 'a file that is not mounted is a fault')
 })

@@ -10,12 +10,14 @@ const noTokens = { access: { users: 'users' } }
 
 t.test('an invalid configuration prints every fault on standard error and exits with code 2', async (t) => {
   const { file, write } = await configFolder(t)
-  write({}, { ...noTokens, listen: { prot: 1 }, log: { level: 'loud' } })
+  write({}, { ...noTokens, listen: { prot: 1 }, cache: { nearBytes: '2MiB' }, log: { level: 'loud' } })
   const { code, out, err } = await result(t, ['start', '--config', file])
   t.equal(code, 2)
   t.equal(out, '')
-  t.strictSame(err.trim().split('\n').length, 2)
+  t.strictSame(err.trim().split('\n').length, 3)
   t.match(err, /edge\.yaml:\d+:\d+ listen\.prot: is not a setting; did you mean "port"\?/)
+  t.match(err, /^edge\.yaml:\d+:\d+ cache\.nearBytes: is gone; write cache\.localBytes$/m)
+  t.match(await result(t, ['check', '--config', file]), { code, out, err }, 'check prints the same')
 })
 
 t.test('a failed start prints one line with a remedy and exits with code 1', async (t) => {

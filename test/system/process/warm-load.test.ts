@@ -9,7 +9,7 @@ import { startEdge } from '../../support/edge.ts'
 import { eventually } from '../../support/eventually.ts'
 import { program, result } from './program.ts'
 
-const lasting = { durations: { agents: '120s', rules: '120s' } }
+const lasting = { ttl: { agents: '120s', rules: '120s' } }
 
 t.test('warm pauses when the edge is at its limit, and requests the URL again', async (t) => {
   const CONCURRENCY = 3

@@ -5,7 +5,7 @@ import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { startEdge } from '../../support/edge.ts'
 import { result } from './program.ts'
 
-const lasting = { durations: { agents: '120s', rules: '120s' } }
+const lasting = { ttl: { agents: '120s', rules: '120s' } }
 
 t.test('warm accepts a password or a token, and refuses wrong options before any request', async (t) => {
   const simulator = await startSimulator({ agents: 3, workers: 0, username: 'edge', password: 'only-for-tests' })

@@ -49,7 +49,8 @@ t.test('a broken file changes nothing, and is reported once until it is valid ag
   t.equal(logged(fault).length, 2, 'another fault is logged')
   t.equal((await get('/agents?limit=1')).status, 200)
 
-  await put('listen: { port: 0 }')
+  await put('cache: { nearBytes: 2MiB }')
+  t.match(logged(fault)[2]?.fault, /edge\.yaml:1:10 cache\.nearBytes: is gone; write cache\.localBytes/)
   t.equal(logged(fault).length, 3)
 })
 

@@ -150,7 +150,7 @@ t.test('variables of the environment reach every kind of cache setting', async (
     EDGE_CACHE_ENABLED: 'false',
     EDGE_CACHE_REDIS_SENTINELS: '[{ host: 127.0.0.1, port: 26379 }]',
     EDGE_CACHE_REDIS_NAME: 'edge',
-    EDGE_CACHE_DURATIONS_AGENTS: '2s',
+    EDGE_CACHE_TTL_AGENTS: '2s',
     EDGE_CACHE_ENDPOINTS: '{ /manager/logs: 500ms }',
     EDGE_CACHE_STALEIFERROR: '5s',
   })

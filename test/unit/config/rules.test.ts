@@ -28,7 +28,7 @@ t.test('each fault has a place and a remedy', async (t) => {
 
 t.test('all faults are reported at once, in the order of the file', async (t) => {
   const text = 'listen:\n  port: "1"\n  hsot: a\ncluster:\n  nodes: []\nlog:\n  level: loud\n'
-  const faults = await faultsOf(t, text, { EDGE_LISTEN_LIMITS_QUERY: '0', EDGE_NOTHING: '1' })
+  const faults = await faultsOf(t, text, { EDGE_LISTEN_LIMITS_QUERYPARAMETERS: '0', EDGE_NOTHING: '1' })
   t.equal(faults.length, 8)
   const lines = faults.map((fault) => Number(/^edge\.yaml:(\d+)/.exec(fault)?.[1] ?? Number.MAX_SAFE_INTEGER))
   t.strictSame(
