@@ -125,15 +125,6 @@ type Labels = Readonly<Record<string, LabelValue>>
 /** Counts or observes a value. */
 type Add = (labels: Labels, value: number) => void
 
-/** Returns name and help text of a row, and those of its deprecated name if it has one. */
-function namesOf({ name, help, deprecated }: EventSeries | StateSeries): readonly { name: string; help: string }[] {
-  if (deprecated === undefined) return [{ name, help }]
-  return [
-    { name, help },
-    { name: deprecated, help: `Deprecated since 0.2.0: use ${name}.` },
-  ]
-}
-
 /** Returns the function that counts one event; the events of a row have one type. */
 function registerEventSeries(
   registry: MetricsRegistry,
@@ -158,13 +149,10 @@ function fieldOf(event: Readonly<Record<string, LabelValue>>, field: string): La
   return event[field] ?? ''
 }
 
-function counterOf(registry: MetricsRegistry, row: EventSeries): { readonly add: Add; zero(labels: Labels): void } {
-  const config = { labelNames: Object.keys(row.labels), registers: [registry] }
-  const counters = namesOf(row).map((names) => new Counter({ ...names, ...config }))
-  const add: Add = (labels, value) => {
-    for (const counter of counters) counter.inc(labels, value)
-  }
-  return { add, zero: (labels) => add(labels, 0) }
+function counterOf(registry: MetricsRegistry, { name, help, labels }: EventSeries) {
+  const counter = new Counter({ name, help, labelNames: Object.keys(labels), registers: [registry] })
+  const add: Add = (labels, value) => counter.inc(labels, value)
+  return { add, zero: (labels: Labels) => add(labels, 0) }
 }
 
 function histogramOf(registry: MetricsRegistry, { name, help, labels }: EventSeries, buckets: readonly number[]) {
@@ -220,27 +208,25 @@ function registerStateSeries(registry: MetricsRegistry, row: StateSeries, source
     const value = row.read(sources)
     return typeof value === 'number' ? [[{}, value] as const] : value
   }
-  for (const names of namesOf(row)) {
-    const { labels: labelNames = [], processes: aggregator } = row
-    const config = { ...names, labelNames, registers: [registry], ...(aggregator && { aggregator }) }
-    if (row.type === 'gauge') {
-      new Gauge({
-        ...config,
-        collect() {
-          this.reset()
-          // The library resets a gauge without labels to 0.
-          if (labelNames.length === 0) this.remove()
-          for (const [labels, value] of samples()) this.set(labels, value)
-        },
-      })
-    } else {
-      new Counter({
-        ...config,
-        collect() {
-          this.reset()
-          for (const [labels, value] of samples()) this.inc(labels, value)
-        },
-      })
-    }
+  const { name, help, labels: labelNames = [], processes: aggregator } = row
+  const config = { name, help, labelNames, registers: [registry], ...(aggregator && { aggregator }) }
+  if (row.type === 'gauge') {
+    new Gauge({
+      ...config,
+      collect() {
+        this.reset()
+        // The library resets a gauge without labels to 0.
+        if (labelNames.length === 0) this.remove()
+        for (const [labels, value] of samples()) this.set(labels, value)
+      },
+    })
+  } else {
+    new Counter({
+      ...config,
+      collect() {
+        this.reset()
+        for (const [labels, value] of samples()) this.inc(labels, value)
+      },
+    })
   }
 }

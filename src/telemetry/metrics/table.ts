@@ -116,22 +116,15 @@ interface EventRow<Event> {
 }
 
 /** What a row may state besides: upper bounds in seconds if it is a histogram, else it is a counter. */
-type EventSeriesKind =
-  | { readonly buckets: readonly number[]; readonly deprecated?: never }
-  | { readonly buckets?: never; readonly deprecated?: DeprecatedName }
+interface EventSeriesKind {
+  readonly buckets?: readonly number[]
+}
 
 export type EventSeries = EventRow<never> & EventSeriesKind & { readonly on: EventName }
-
-/**
- * The name of the series in 0.1.0. Release 0.2.0 exports the series under both names, so that dashboards and alerts can
- * be changed after the update; 0.3.0 removes the deprecated names.
- */
-type DeprecatedName = string
 
 interface StateRow {
   readonly name: string
   readonly help: string
-  readonly deprecated?: DeprecatedName
   readonly labels?: readonly string[]
   /** How the values of several processes of one edge are combined (`listen.processes`). Absent: they are added up. */
   readonly processes?: 'min' | 'max'
@@ -209,14 +202,12 @@ export const eventSeries: readonly EventSeries[] = [
   on('cache.fetch', {
     name: 'edge_cache_fetches_total',
     help: 'Fetches of responses that may be stored; stored, notStorable, or failed: there was no response.',
-    deprecated: 'edge_cache_fills_total',
     labels: { group: 'group', outcome: 'outcome' },
     known: (sources) => ({ ...perGroup(sources), outcome: ['stored', 'notStorable', 'failed'] }),
   }),
   on('cache.fetch', {
     name: 'edge_cache_fetch_seconds_total',
     help: 'Time in which nodes answered these fetches.',
-    deprecated: 'edge_cache_fill_seconds_total',
     labels: { group: 'group' },
     known: perGroup,
     value: ({ ms }) => ms / 1000,
@@ -224,7 +215,6 @@ export const eventSeries: readonly EventSeries[] = [
   on('cache.collapsed', {
     name: 'edge_cache_collapsed_total',
     help: 'Requests that were collapsed: they waited for an identical fetch in flight.',
-    deprecated: 'edge_cache_joined_total',
     labels: { group: 'group' },
     known: perGroup,
   }),
@@ -376,13 +366,11 @@ export const stateSeries: readonly StateSeries[] = [
     'edge_cache_local_bytes',
     'Bytes of stored responses in the local tier of this replica.',
     ({ store }) => store?.().local.bytes ?? 0,
-    { deprecated: 'edge_cache_near_bytes' },
   ),
   gauge(
     'edge_cache_local_entries',
     'Stored responses in the local tier of this replica.',
     ({ store }) => store?.().local.entries ?? 0,
-    { deprecated: 'edge_cache_near_entries' },
   ),
   gauge('edge_cache_local_limit_bytes', 'Limit of edge_cache_local_bytes.', ({ store }) => store?.().local.limit ?? 0),
   counter(
@@ -472,9 +460,7 @@ export const stateSeries: readonly StateSeries[] = [
     ({ recheckInterval }) => (recheckInterval?.() ?? 0) / 1000,
     { processes: 'max', when: ({ recheckInterval }) => recheckInterval !== undefined },
   ),
-  counter('edge_audit_records_total', 'Audit records written.', ({ audit }) => audit().records, {
-    deprecated: 'edge_audit_lines_total',
-  }),
+  counter('edge_audit_records_total', 'Audit records written.', ({ audit }) => audit().records),
   counter('edge_audit_failures_total', 'Audit records that could not be written.', ({ audit }) => audit().failures),
   counter(
     'edge_webhook_notices_total',
