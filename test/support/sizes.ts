@@ -1,0 +1,40 @@
+/** Prints the size of this working tree (`npm run sizes`), and what is gone or new since another one. */
+import { readOptions } from './script-options.ts'
+import { sizesOf } from './tree-sizes.ts'
+
+const { values } = readOptions({
+  name: 'sizes',
+  purpose: 'Prints the lines of TypeScript and the number of settings, metrics, commands and routes.',
+  options: {
+    than: { kind: 'text', value: 'FOLDER', meaning: 'compare with the working tree of another commit' },
+  },
+})
+
+const now = sizesOf('.')
+const before = values.than === undefined ? undefined : sizesOf(values.than)
+const row = (name: string, count: number, earlier?: number): void =>
+  console.log(
+    `${name.padEnd(18)}${before === undefined ? '' : String(earlier).padStart(8)}${String(count).padStart(8)}`,
+  )
+
+if (before !== undefined) console.log(`${''.padEnd(18)}  before     now`)
+for (const folder of ['src', 'test', 'packages'] as const)
+  row(`lines in ${folder}`, now.lines[folder], before?.lines[folder])
+for (const kind of ['settings', 'metrics', 'commands', 'routes'] as const)
+  row(kind, now.names[kind].length, before?.names[kind].length)
+
+for (const kind of ['settings', 'metrics', 'commands', 'routes'] as const) {
+  const earlier = before?.names[kind] ?? now.names[kind]
+  print(
+    `${kind} that are gone`,
+    earlier.filter((name) => !now.names[kind].includes(name)),
+  )
+  print(
+    `new ${kind}`,
+    now.names[kind].filter((name) => !earlier.includes(name)),
+  )
+}
+
+function print(title: string, names: readonly string[]): void {
+  if (names.length > 0) console.log(`\n${title}:\n${names.map((name) => `  ${name}`).join('\n')}`)
+}
