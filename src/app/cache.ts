@@ -132,7 +132,7 @@ async function createStore({
   })
 }
 
-export function readLifetimes({ current }: ReloadableConfig): LifetimesOf {
+function readLifetimes({ current }: ReloadableConfig): LifetimesOf {
   return (group, name) => {
     const { cache } = current()
     const { staleWhileRevalidate, staleIfError } = cache

@@ -1,7 +1,6 @@
 /** Connects the operators' console with the parts of the edge, and runs what operators do there: purges, drains, checks. */
 import { randomUUID } from 'node:crypto'
 import type { Access } from '../access/access.ts'
-import type { ConsoleAdvice } from '../admin/console/advice.ts'
 import type { ClientPort } from '../admin/console/api-types.ts'
 import type { PurgeRequest, PurgeResult } from '../admin/console/cache-types.ts'
 import type { CapacityMonitor } from '../admin/console/capacity.ts'
@@ -59,13 +58,12 @@ export function compareReplicaSettings(
 export function buildReplicas(
   parts: Pick<ConsoleParts, 'name' | 'replica' | 'cluster' | 'monitors' | 'ready' | 'incidents'> & {
     readonly costs: Pick<ConsoleCosts, 'report' | 'offer'>
-    readonly advice: Pick<ConsoleAdvice, 'report' | 'offer'>
     readonly capacity: CapacityMonitor
     readonly settings: Pick<SettingsComparison, 'report' | 'offer'>
   },
   interval?: number,
 ): Replicas | undefined {
-  const { name, replica, cluster, monitors, ready, incidents, costs, advice, capacity, settings } = parts
+  const { name, replica, cluster, monitors, ready, incidents, costs, capacity, settings } = parts
   if (replica === undefined) return undefined
   const self = {
     name,
@@ -80,13 +78,12 @@ export function buildReplicas(
     incidents,
     costs,
     settings,
-    advice,
   }
   return createReplicas(self, (text) => replica.exchangeDescriptions(text), interval)
 }
 
 export function buildConsolePorts(parts: ConsoleParts): ConsolePorts {
-  const { settings, name, monitors, history, incidents, costs, advice, divergence, storeStatus } = parts
+  const { settings, name, monitors, history, incidents, costs, storeStatus } = parts
   const { cluster, api, capacity, replicas, certificates, processGroup } = parts
   const { initial, current } = settings
   const { cache, handler, recheckInterval } = api
@@ -108,12 +105,10 @@ export function buildConsolePorts(parts: ConsoleParts): ConsolePorts {
     history,
     incidents,
     costs,
-    advice,
     tail: monitors.tail,
     records: monitors.records,
     ...(processGroup && { findElsewhere: (id: string) => processGroup.findRequest(id) }),
     joins: monitors.joins,
-    divergence,
     index: cache.index,
     purge: createPurge(handler, cache),
     costOf: async (rows, caller) => purgeCostOf(await withSnapshots(cache, rows, caller), cache.lifetimesOf),

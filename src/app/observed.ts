@@ -1,6 +1,5 @@
 /** What operators are shown of requests, calls and nodes: from the first one on, so it is created before anything serves. */
 import { isDeepStrictEqual } from 'node:util'
-import { createAdvice } from '../admin/console/advice.ts'
 import type { RedisCapacity } from '../admin/console/cache-types.ts'
 import { CallerCounts } from '../admin/console/caller-counts.ts'
 import { type CapacityMonitor, createCapacityMonitor } from '../admin/console/capacity.ts'
@@ -11,15 +10,9 @@ import { createLiveTail } from '../admin/console/live-tail.ts'
 import type { ConsolePorts } from '../admin/console/ports.ts'
 import { problemsOf } from '../admin/console/problems.ts'
 import { createQueueTrends } from '../admin/console/queue-trends.ts'
-import { ReadRecorder } from '../admin/console/read-recorder.ts'
 import type { Replicas } from '../admin/console/replicas.ts'
 import { RequestRecords } from '../admin/console/request-records.ts'
 import { createRecentJoins, createTraffic } from '../admin/console/traffic.ts'
-import { ttlOf } from '../cache/policy.ts'
-import { policyByName } from '../cache/purge.ts'
-import { createReplay } from '../cache/replay.ts'
-import type { Config } from '../config/schema.ts'
-import { TriableSettings } from '../config/triable-settings.ts'
 import { readMemory } from '../redis/memory.ts'
 import type { RedisReplica } from '../redis/replica.ts'
 import { createSharedHistory } from '../redis/shared-history.ts'
@@ -28,7 +21,6 @@ import { RequestCounts } from '../telemetry/events.ts'
 import type { Cluster } from '../upstream/index.ts'
 import type { Api } from './api.ts'
 import { type Base, buildWebhook } from './base.ts'
-import { readLifetimes } from './cache.ts'
 
 /** Parts that earlier ones call, once they exist. */
 export interface LaterParts {
@@ -67,7 +59,7 @@ export function observeTraffic(base: Base, cluster: Cluster, later: LaterParts) 
   })
   const limit = () => settings.current().access.limits.requestsPerSecond
   const costs = new ConsoleCosts(events.requests, callers, limit)
-  return { counts, monitors, history, webhook, incidents, costs, ...buildAdvice(base, callers) }
+  return { counts, monitors, history, webhook, incidents, costs }
 }
 
 /** What the console shows of requests and calls. `counts`: counts requests when the traffic passes them on. */
@@ -89,38 +81,6 @@ export function createMonitors(
     queues.stop()
   }
   return { traffic, tail, joins, records, queues, close }
-}
-
-/** Connects the advice with the settings and the model of the cache. */
-function buildAdvice({ settings, events, replica }: Base, callers: CallerCounts) {
-  const { current } = settings
-  const lifetimesOf = readLifetimes(settings)
-  const groupOf = (route: string) => policyByName.get(route)?.group
-  const triable = () => new TriableSettings(current(), { groupOf, ttlOf })
-  const recorder = new ReadRecorder({ ttlOf: (group, route) => ttlOf(current().cache, group, route) })
-  events.on(recorder)
-  const lifetimesIn = ({ cache: { ttl, endpoints, defaultTtl } }: Config) => [ttl, endpoints, defaultTtl]
-  settings.onReload((next) => {
-    const before = current()
-    return () => {
-      if (!isDeepStrictEqual(lifetimesIn(next), lifetimesIn(before))) recorder.clear()
-    }
-  })
-  const advice = createAdvice({
-    requests: events.requests,
-    recorder,
-    callers,
-    settings: () => triable().present(),
-    replay: createReplay({
-      policyOf: (route) => policyByName.get(route),
-      staleOf: ({ group, name }) => lifetimesOf(group, name),
-      hasRedis: replica !== undefined,
-    }),
-    parse: (texts) => triable().parse(texts),
-    changeOf: (setting, ttl) => triable().changeOfTtl(setting, ttl),
-    format: (changes) => triable().format(changes),
-  })
-  return { advice, divergence: recorder.divergence }
 }
 
 /** Connects the view of the cache's capacity with the store and Redis. */

@@ -2,7 +2,7 @@
 
 import { etagOf, isStorable } from '../core/envelope.ts'
 import type { CacheEvent } from '../core/events.ts'
-import { type EdgeRead, type Handler, nodeOf } from '../core/request.ts'
+import type { EdgeRead, Handler } from '../core/request.ts'
 import {
   type CacheIndex,
   type EdgeResponse,
@@ -72,36 +72,20 @@ export async function callNodes(
   context: ReadContext,
   lookup: Lookup,
 ): Promise<Fetched> {
-  const { policy, digest } = context.target
+  const { group } = context.target.policy
   const started = ports.clock()
-  const emit = (outcome: 'stored' | 'notStorable' | 'failed', bytes: number) =>
-    ports.onEvent({
-      kind: 'fetch',
-      group: policy.group,
-      route: policy.name,
-      extent: extentOf(context.request),
-      key: digest,
-      epochs: lookup.kind === 'unavailable' ? '' : `${lookup.epochs.generation} ${lookup.epochs.epochs.join(' ')}`,
-      bytes,
-      outcome,
-      ms: ports.clock() - started,
-    })
+  const emit = (outcome: 'stored' | 'notStorable' | 'failed') =>
+    ports.onEvent({ kind: 'fetch', group, outcome, ms: ports.clock() - started })
   let response: EdgeResponse
   try {
     response = await next(nodeRequest(ports, context, lookup))
   } catch (fault) {
-    emit('failed', 0)
+    emit('failed')
     throw fault
   }
   const fetched = storeResponse(ports, context, { lookup, response, fetchTime: ports.clock() - started })
-  const bytes = response.kind === 'file' ? 0 : response.body.length
-  emit(fetched.storing === undefined ? 'notStorable' : 'stored', bytes)
+  emit(fetched.storing === undefined ? 'notStorable' : 'stored')
   return fetched
-}
-
-function extentOf(request: EdgeRead): 'whole' | 'snapshot' | 'part' {
-  if (request.extent === 'allRows') return 'snapshot'
-  return nodeOf(request) === undefined ? 'whole' : 'part'
 }
 
 /** A response, the lookup that was made before it was fetched, and the milliseconds that its fetch took. */

@@ -128,10 +128,9 @@ export function createDivergenceCheck(
     if (hit.response.body.length > MAX_COMPARED_BYTES) return
     if (running.has(target.key) || !ports.hasIdleCapacity(request) || !takeFromBudget()) return
     running.add(target.key)
-    const { group, name: route } = target.policy
-    const { age } = hit.response
+    const { group } = target.policy
     void compare(ports.store, callNodes, context, hit)
-      .then((outcome) => ports.onEvent({ kind: 'verified', group, route, age, outcome }))
+      .then((outcome) => ports.onEvent({ kind: 'verified', group, outcome }))
       .finally(() => running.delete(target.key))
   }
 }

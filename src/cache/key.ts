@@ -15,8 +15,6 @@ import { type CompiledPolicy, compilePolicy, type LifetimesOf } from './policy.t
 export interface CacheTarget {
   readonly policy: CompiledPolicy
   readonly key: string
-  /** An integer of 30 bits that names the key in recorded reads, the same on all replicas. */
-  readonly digest: number
   readonly tags: readonly Tag[]
   readonly info: StoredResponseInfo
   /** Whether the same request still leads to this target: settings, the roles of nodes and their names are the same. */
@@ -90,8 +88,8 @@ function resolve(request: EdgeRead, policy: CompiledPolicy, basis: KeyBasis): Om
   const { scope } = canonical
   const info = { url: urlOf(canonical), group: policy.group, endpoint: policy.name, scope, tags }
   // As UTF-16: in UTF-8, all lone surrogates would be the same bytes.
-  const hash = createHmac('sha256', settings.secret).update(serialize(canonical), 'utf16le').digest()
-  return { policy, key: hash.toString('base64url'), digest: hash.readUInt32BE() >>> 2, tags, info }
+  const key = createHmac('sha256', settings.secret).update(serialize(canonical), 'utf16le').digest('base64url')
+  return { policy, key, tags, info }
 }
 
 type NamedValues = readonly (readonly [string, string])[]

@@ -69,10 +69,9 @@ function respond(path: ReadPath, context: ReadContext): EdgeResponse | Promise<E
     return fetcher.fetchLatest(context, false).then(({ response }) => response)
   }
   if (request.reuse === 'noCache') {
-    return fetcher.fetchLatest(context, true).then((result) => toResponse(context, result, 'request'))
+    return fetcher.fetchLatest(context, true).then((result) => toResponse(result, 'request'))
   }
-  if (lookup.kind === 'miss')
-    return fetcher.fetchShared(context).then((result) => toResponse(context, result, 'uri-miss'))
+  if (lookup.kind === 'miss') return fetcher.fetchShared(context).then((result) => toResponse(result, 'uri-miss'))
   return respondFromHit(path, context, lookup)
 }
 
@@ -85,18 +84,18 @@ function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): EdgeRes
   if (age < ttl) {
     refreshAhead.onHit(context, stored)
     divergenceCheck?.(context, hit)
-    return serve(context, stored, { hit: true }, hit.isLocal ? repeatOf(path, context) : undefined)
+    return serve(stored, { hit: true }, hit.isLocal ? repeatOf(path, context) : undefined)
   }
   const wait = path.ports.waitForRead(context.request)
   const staleFor = Math.max(staleDuringRefresh(path, context, stored), staleDuringWait(path, context, wait))
   if (age < ttl + staleFor && !mustWait(path, context)) {
     // At the limit of the node, the calls are left to responses that expire sooner.
     if (wait === 0 || age >= ttl + staleFor / 2) void fetcher.refresh(context)
-    return serve(context, stored, { hit: true, detail: 'stale-while-revalidate' })
+    return serve(stored, { hit: true, detail: 'stale-while-revalidate' })
   }
   // While nodes fail, a refresh each second tries them, and no request waits for one that may be slow to fail.
   const failure = fetcher.recentFailure(context) ?? (path.ports.isSilent(context.request) ? NO_NODE : undefined)
-  const stale = failure === undefined ? undefined : serveStaleIfError(context, stored, { hit: true }, failure)
+  const stale = failure === undefined ? undefined : serveStaleIfError(stored, { hit: true }, failure)
   if (stale === undefined) return fetchOrServeStale(path, context)
   void fetcher.refresh(context)
   return stale
@@ -129,7 +128,7 @@ function repeatOf(path: ReadPath, context: ReadContext): StoredOrigin['repeat'] 
     const again = { request: later, target, lookup }
     path.refreshAhead.onHit(again, lookup.response)
     path.divergenceCheck?.(again, lookup)
-    return serve(again, lookup.response, { hit: true }, repeat)
+    return serve(lookup.response, { hit: true }, repeat)
   }
   return repeat
 }
@@ -164,7 +163,7 @@ async function fetchOrServeStale({ ports, fetcher }: ReadPath, context: ReadCont
   try {
     const result = await fetcher.fetchShared(context)
     const failure = reportedNodeFailure(result.response)
-    if (failure === undefined) return toResponse(context, result, 'stale')
+    if (failure === undefined) return toResponse(result, 'stale')
     return (await lookUpStale(ports.store, context, failure)) ?? result.response
   } catch (fault) {
     const stale = isNodeFailure(fault) ? await lookUpStale(ports.store, context, fault.code) : undefined
@@ -185,30 +184,22 @@ async function lookUpStale(
   const { target } = context
   const lookup = await store.lookup(target.key, target.tags)
   if (lookup.kind !== 'hit' || lookup.epochs.fenced || target.policy.stale !== 'allowed') return undefined
-  return serveStaleIfError(context, lookup.response, { fwd: 'stale' }, failure)
+  return serveStaleIfError(lookup.response, { fwd: 'stale' }, failure)
 }
 
 /** `failure`: the error of the nodes. */
-function serveStaleIfError(
-  context: ReadContext,
-  stored: StoredResponse,
-  status: CacheStatus,
-  failure: number,
-): EdgeResponse | undefined {
+function serveStaleIfError(stored: StoredResponse, status: CacheStatus, failure: number): EdgeResponse | undefined {
   const { age, ttl, staleIfError } = stored
-  return age < ttl + staleIfError
-    ? serve(context, stored, { ...status, detail: `stale-if-error/${failure}` })
-    : undefined
+  return age < ttl + staleIfError ? serve(stored, { ...status, detail: `stale-if-error/${failure}` }) : undefined
 }
 
 function serve(
-  { target: { digest } }: ReadContext,
   stored: StoredResponse,
   how: CacheStatus,
   repeat?: StoredOrigin['repeat'],
 ): EnvelopeResponse<StoredOrigin> {
   const { status, body, ttl, age } = stored
-  const shown = withTtl(how, ttl - age, digest)
+  const shown = withTtl(how, ttl - age)
   const origin: StoredOrigin =
     repeat === undefined
       ? { kind: 'stored', response: stored, status: shown }
@@ -217,8 +208,8 @@ function serve(
 }
 
 /** Written out: objects made by spreads have many hidden classes in V8, which slows down every later access. */
-function withTtl({ hit, fwd, detail }: CacheStatus, ttl: number, key: number): CacheStatus {
-  const status: { -readonly [Name in keyof CacheStatus]: CacheStatus[Name] } = { ttl, key }
+function withTtl({ hit, fwd, detail }: CacheStatus, ttl: number): CacheStatus {
+  const status: { -readonly [Name in keyof CacheStatus]: CacheStatus[Name] } = { ttl }
   if (hit !== undefined) status.hit = hit
   if (fwd !== undefined) status.fwd = fwd
   if (detail !== undefined) status.detail = detail
@@ -226,11 +217,7 @@ function withTtl({ hit, fwd, detail }: CacheStatus, ttl: number, key: number): C
 }
 
 /** Returns the fetched response; if it may be stored, with its cache status. */
-function toResponse(
-  { target: { digest: key } }: ReadContext,
-  result: FetchResult,
-  fwd: NonNullable<CacheStatus['fwd']>,
-): EdgeResponse {
+function toResponse(result: FetchResult, fwd: NonNullable<CacheStatus['fwd']>): EdgeResponse {
   const { response, entry, stored, collapsed } = result
   if (entry === undefined || response.kind === 'file') return response
   const { origin } = response
@@ -238,13 +225,12 @@ function toResponse(
   const ttl = entry.ttl - entry.age
   const status: CacheStatus =
     from === 'stored'
-      ? { hit: true, ttl, key, detail: 'snapshot' }
+      ? { hit: true, ttl, detail: 'snapshot' }
       : {
           fwd,
           ...(stored && !collapsed && { stored }),
           ...(collapsed && { collapsed }),
           ttl,
-          key,
           ...(from !== undefined && { detail: isStaleIfError(from) ? from : 'snapshot' }),
         }
   return { ...response, origin: { kind: 'fetched', response: entry, status, from: origin } }

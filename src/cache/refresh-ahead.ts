@@ -152,7 +152,7 @@ function lifetimeAfterArrival({ ttl, fetchTime }: Freshness): number {
 }
 
 /** Whether a fresh response is in the second half of its lifetime. */
-export function isCounted(stored: Freshness): boolean {
+function isCounted(stored: Freshness): boolean {
   return stored.ttl - stored.age <= lifetimeAfterArrival(stored) * COUNTED_SHARE
 }
 

@@ -27,14 +27,13 @@ export function trial(ports: TrialPorts, cache: Stage<EdgeRead>): Stage<EdgeRead
       const before = await ports.store.peek(target.key, target.tags)
       const epochs = before.kind === 'unavailable' ? undefined : before.epochs
       const cached = await read(request)
-      const { status, response } = (cached.kind === 'file' ? undefined : cachedOf(cached)) ?? {}
+      const status = cached.kind === 'file' ? undefined : cachedOf(cached)?.status
       // A response that may not be stored, such as an error of the manager, is fetched for each request.
       const outcome = status === undefined ? 'miss' : cacheOutcomeOf(status)
-      const report = (compared: Comparison | undefined) =>
-        emit(ports, { request, target, outcome, age: response?.age ?? 0, compared })
+      const report = (compared: Comparison | undefined) => emit(ports, { request, target, outcome, compared })
       if (cached.kind === 'file' || isOfThisRequest(cached.origin)) {
         report(undefined)
-        return toTrialResponse(cached, target, `trial-${outcome}`)
+        return toTrialResponse(cached, `trial-${outcome}`)
       }
       let current: EdgeResponse
       try {
@@ -45,7 +44,7 @@ export function trial(ports: TrialPorts, cache: Stage<EdgeRead>): Stage<EdgeRead
       }
       const compared = await compareResponses(ports.store, { target, epochs, stored: cached.body, current })
       report(compared)
-      return toTrialResponse(current, target, `trial-${outcome}-${compared.outcome}`)
+      return toTrialResponse(current, `trial-${outcome}-${compared.outcome}`)
     }
   }
 }
@@ -62,31 +61,28 @@ function isOfThisRequest(origin: Origin): boolean {
 }
 
 /** No client stores the response, or gets 304 for an older one. */
-function toTrialResponse(response: EdgeResponse, { digest: key }: CacheTarget, detail: string): EdgeResponse {
+function toTrialResponse(response: EdgeResponse, detail: string): EdgeResponse {
   if (response.kind === 'file') return response
-  return { ...response, origin: { kind: 'trial', status: { fwd: 'bypass', key, detail }, of: response.origin } }
+  return { ...response, origin: { kind: 'trial', status: { fwd: 'bypass', detail }, of: response.origin } }
 }
 
 interface Report {
   readonly request: EdgeRead
   readonly target: CacheTarget
   readonly outcome: CacheOutcome
-  /** Of the response that the cache would have served, in milliseconds. */
-  readonly age: number
   /** Absent: the cache would have called the nodes too. */
   readonly compared: Comparison | undefined
 }
 
 /** Also as a comparison of the divergence check, whose counts the console shows by cache group. */
-function emit({ onEvent }: TrialPorts, { request, target, outcome, age, compared }: Report): void {
+function emit({ onEvent }: TrialPorts, { request, target, outcome, compared }: Report): void {
   const { group } = target.policy
-  const route = routeOf(request.endpoint)
-  if (compared !== undefined) onEvent({ kind: 'verified', group, route, age, outcome: compared.outcome })
+  if (compared !== undefined) onEvent({ kind: 'verified', group, outcome: compared.outcome })
   onEvent({
     kind: 'trial',
     requestId: request.requestId,
     group,
-    route,
+    route: routeOf(request.endpoint),
     cache: outcome,
     comparison: compared?.outcome ?? 'none',
     ...(compared?.outcome === 'different' && { difference: compared.difference }),

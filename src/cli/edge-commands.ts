@@ -5,7 +5,7 @@ import { addNotes, type Notes } from './help.ts'
 import { parseInteger } from './terminal.ts'
 
 export function edgeCommands(): readonly Command[] {
-  return [problems(), incidents(), top(), advise(), explain(), purge(), drain(), undrain(), warm(), verifyCoherence()]
+  return [problems(), incidents(), top(), explain(), purge(), drain(), undrain(), warm(), verifyCoherence()]
 }
 
 const json = ['--json', 'print JSON'] as const
@@ -46,31 +46,6 @@ function top(): Command {
     .option('--once', 'print the tables once; without a terminal and with --json always')
     .option(...json)
     .action(async (options) => (await import('./top.ts')).top(options))
-}
-
-function advise(): Command {
-  return connected('advise', 'print which cache lifetimes would save calls, and what other settings would change', {
-    exitCodes: `0, 1 if a setting or its value is unknown, ${NOTHING_KNOWN}`,
-    examples: [
-      'advise --user alice',
-      'advise --set cache.ttl.agents=15s --set cache.localBytes=128MiB --user alice',
-      'advise --set access.limits.requestsPerSecond=100 --user alice --json',
-    ],
-  })
-    .option(
-      '--set <setting=value>',
-      'setting to try, once for each: cache.ttl.GROUP, cache.endpoints.PATH, cache.localBytes, access.limits.requestsPerSecond',
-      addValue,
-    )
-    .option(
-      '--differing <percent>',
-      'percent of the reads that may differ for a recommendation',
-      parseInteger(0, 100),
-      1,
-    )
-    .option('--diff', 'print only the settings, as YAML for the configuration')
-    .option(...json)
-    .action(async (options) => (await import('./edge-reports.ts')).advise(options))
 }
 
 function explain(): Command {

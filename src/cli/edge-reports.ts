@@ -1,5 +1,4 @@
-/** The commands that print what a running edge reports: `problems`, `incidents`, `advise` and `explain`. */
-import type { Advice } from '../admin/console/advice-types.ts'
+/** The commands that print what a running edge reports: `problems`, `incidents` and `explain`. */
 import type { Account, Problem, Problems } from '../admin/console/api-types.ts'
 import type { Explanation } from '../admin/console/cache-types.ts'
 import type { Incidents } from '../admin/console/history-types.ts'
@@ -55,46 +54,6 @@ export async function printIncidents({ json, markdown, last, ...options }: Incid
       }
     if (incidents.some(({ until }) => until === undefined)) process.exitCode = EXIT_CODES.failed
   })
-}
-
-interface AdviseOptions extends ReportOptions {
-  /** Print only settings for the configuration. */
-  readonly diff?: true
-  /** Settings to try, such as `cache.ttl.agents=15s`. */
-  readonly set?: readonly string[]
-  /** Percent of the reads that may differ for a recommendation. */
-  readonly differing: number
-}
-
-/** Prints which lifetimes would save calls, and what other settings would change. */
-export async function advise({ json, diff, set = [], differing, ...options }: AdviseOptions): Promise<void> {
-  await withOperations(options, async ({ read }) => {
-    const query = new URLSearchParams([
-      ['differing', `${differing}`],
-      ...set.map((setting): [string, string] => ['set', setting]),
-    ])
-    const advice = await read<Advice>(`/api/advice?${query}`)
-    const settings = advice.whatIf?.settings ?? advice.settings
-    if (json) printJson(advice)
-    else if (diff) process.stdout.write(settings)
-    else process.stdout.write(formatAdvice(advice, settings))
-  })
-}
-
-function formatAdvice({ time, replicas, share, lifetimes, whatIf }: Advice, settings: string): string {
-  const [fetches, observed] = (['fetches', 'observedFetches'] as const).map((name) =>
-    lifetimes.reduce((sum, { model }) => sum + model[name], 0),
-  )
-  const sampled = share < 1 ? `, ${Math.round(share * 100)} % of the stored responses` : ''
-  return [
-    ...(whatIf?.texts ?? (lifetimes.length === 0 ? ['no reads'] : lifetimes.map(({ text }) => text))).map(singleLine),
-    coloured(
-      'dim',
-      `reads of the last ${formatTime(time)}${sampled}, ${replicas === 1 ? 'one replica' : `${replicas} replicas`}; the model gives ${fetches} calls for the present settings, observed were ${observed}`,
-    ),
-    ...(settings === '' ? [] : ['', settings.trimEnd()]),
-    '',
-  ].join('\n')
 }
 
 interface ExplainOptions extends ReportOptions {

@@ -174,22 +174,10 @@ export type InvalidationCause =
   | 'softPurge'
 
 export type CacheEvent =
-  /**
-   * A call to nodes for a cacheable request; `ms`: its duration. `notStorable`: the response may not be stored. `snapshot`: for
-   * all rows of the collection; `part`: for the part of one node.
-   */
+  /** A call to nodes for a cacheable request; `ms`: its duration. `notStorable`: the response may not be stored. */
   | {
       readonly kind: 'fetch'
       readonly group: string
-      /** The route template. */
-      readonly route: string
-      readonly extent: 'whole' | 'snapshot' | 'part'
-      /** The digest of the cache key. */
-      readonly key: number
-      /** The version counters of its tags before the call, as one text; equal texts: no write in between. */
-      readonly epochs: string
-      /** The length of the body; 0 if the fetch failed. */
-      readonly bytes: number
       readonly outcome: 'stored' | 'notStorable' | 'failed'
       readonly ms: number
     }
@@ -206,16 +194,10 @@ export type CacheEvent =
     }
   /** A request that would have been a miss was answered from a stored snapshot. */
   | { readonly kind: 'snapshotQuery'; readonly group: string }
-  /**
-   * A hit was compared with the response of the nodes. `inconclusive`: a write or a failure prevented the comparison. `age`:
-   * of the hit, in milliseconds.
-   */
+  /** A hit was compared with the response of the nodes. `inconclusive`: a write or a failure prevented the comparison. */
   | {
       readonly kind: 'verified'
       readonly group: string
-      /** The route template. */
-      readonly route: string
-      readonly age: number
       readonly outcome: 'same' | 'different' | 'inconclusive'
     }
   /** A read during a trial (`cache.trial`), with what the cache would have done. */

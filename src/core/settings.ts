@@ -1,12 +1,5 @@
-/** What settings mean to operators: values as they are written, the files that settings name, and their digests. */
+/** What settings mean to operators: the files that settings name, and digests. */
 import { createHash } from 'node:crypto'
-
-/** Values as they are written in the configuration. */
-export interface SettingChange {
-  readonly setting: string
-  readonly from: string
-  readonly to: string
-}
 
 /** A certificate that the edge uses. */
 export interface CertificateState {

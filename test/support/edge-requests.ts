@@ -106,12 +106,9 @@ export function bodyOf(response: EdgeResponse): {
   return JSON.parse(response.body.toString())
 }
 
-/** Returns the cache status of a response without the digest of the key; `undefined` if it may not be stored. */
+/** Returns the cache status of a response; `undefined` if it may not be stored. */
 export function cacheStatusOf(response: EdgeResponse) {
-  const status = response.kind === 'file' ? undefined : cachedOf(response)?.status
-  if (status === undefined) return undefined
-  const { key: _, ...others } = status
-  return others
+  return response.kind === 'file' ? undefined : cachedOf(response)?.status
 }
 
 /** A clock that only moves when a test advances it. */

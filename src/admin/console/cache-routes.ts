@@ -115,7 +115,7 @@ export function registerCacheRoutes(app: FastifyInstance, ports: ConsolePorts): 
   )
 }
 
-function groupsOf(rows: readonly IndexEntry[], { traffic, divergence }: ConsolePorts): GroupSummary[] {
+function groupsOf(rows: readonly IndexEntry[], { traffic }: ConsolePorts): GroupSummary[] {
   const groups = new Map<string, { entries: number; bytes: number; refillCost: number; oldest: number }>()
   for (const { group, size, fetchTime, age } of rows) {
     const sum = groups.get(group) ?? { entries: 0, bytes: 0, refillCost: 0, oldest: 0 }
@@ -125,13 +125,7 @@ function groupsOf(rows: readonly IndexEntry[], { traffic, divergence }: ConsoleP
     sum.refillCost += fetchTime
     sum.oldest = Math.max(sum.oldest, age)
   }
-  const comparisons = divergence?.() ?? []
-  return [...groups].sort().map(([group, sum]) => {
-    const own = comparisons.filter((counts) => counts.group === group)
-    const total = (name: 'compared' | 'different') => own.reduce((all, counts) => all + counts[name], 0)
-    const compared = { compared: total('compared'), different: total('different') }
-    return { group, ...sum, ...traffic.group(group), ...(own.length > 0 && { divergence: compared }) }
-  })
+  return [...groups].sort().map(([group, sum]) => ({ group, ...sum, ...traffic.group(group) }))
 }
 
 /** Returns the EdgeError if the caller may not make the request whose response is stored. */

@@ -14,9 +14,6 @@ const MAX_PAIRS = 2000
 const MAX_SECONDS = 5000
 /** Callers of one incident that are counted apart. */
 const MAX_AFFECTED = 200
-/** The busiest seconds, which are reported to other replicas. */
-const MAX_BUSIEST = 30
-const MAX_BUSIEST_NAME_CHARS = 40
 /** Calls of requests in progress, and requests that have ended and may still cause calls. */
 const MAX_REMEMBERED = 5000
 /** Longer than a request may take. Later, no request claims the calls any more. */
@@ -25,7 +22,6 @@ const UNCLAIMED_AFTER_MS = 180_000
 const MAX_EARLIER_SECONDS = 120
 /** Failures this long after each other belong together. */
 const MAX_GAP_SECONDS = 5
-const TOO_MANY_REQUESTS = 903
 
 /** The requests of all callers that were not authenticated. */
 const NOT_SIGNED_IN = 'not signed in'
@@ -42,8 +38,8 @@ interface Cell {
   readonly endpoint: string
   readonly counts: Counts
 }
-/** `limited`: all but hits. `rejected`: over the rate limit, against which they count too. */
-type SecondCounts = Record<'limited' | 'rejected' | 'stale' | 'failed', number>
+/** `limited`: all but hits. */
+type SecondCounts = Record<'limited' | 'stale' | 'failed', number>
 interface CallerCell {
   /** The cells of each route: one for each method. */
   readonly routes: Map<string, Cell[]>
@@ -56,9 +52,6 @@ interface Minute {
   pairs: number
   seconds: number
 }
-
-/** A caller, a second since 1970, and the number of requests. */
-export type BusySecond = readonly [caller: string, second: number, requests: number]
 
 export class CallerCounts implements Required<Pick<EventListeners, 'request' | 'nodeCall'>> {
   readonly #minutes: (Minute | undefined)[] = new Array(MINUTES + 1).fill(undefined)
@@ -87,7 +80,6 @@ export class CallerCounts implements Required<Pick<EventListeners, 'request' | '
     if (cache === 'hit' && !isFailed) return
     const second = secondOf(minute, cell.caller, Math.floor(at / SECOND_MS))
     if (!isHit && rejectedWith === undefined) second.limited += 1
-    if (!isHit && rejectedWith === TOO_MANY_REQUESTS) second.rejected += 1
     if (isFailed || cache === 'stale') {
       const stale = Number(!isFailed)
       second.stale += stale
@@ -134,27 +126,6 @@ export class CallerCounts implements Required<Pick<EventListeners, 'request' | '
         [...routes.values()].flat().map(({ endpoint, counts }) => ({ caller, endpoint, ...counts })),
       ),
     }
-  }
-
-  /** Returns how many requests that a rate limit counts each caller sent in each second. */
-  *busySeconds(): Generator<BusySecond> {
-    for (const { callers } of this.#lastMinutes())
-      for (const [caller, { seconds }] of callers)
-        for (const [second, { limited, rejected }] of seconds)
-          if (limited + rejected > 0 && caller !== null && caller !== OTHERS)
-            yield [shortenName(caller, MAX_BUSIEST_NAME_CHARS), second, limited + rejected]
-  }
-
-  /** Returns the busiest ones. Without sorting or copying all of them: a replica reports every two seconds. */
-  busiestSeconds(): readonly BusySecond[] {
-    const busiest: BusySecond[] = []
-    for (const pair of this.busySeconds()) {
-      if (pair[2] <= (busiest[MAX_BUSIEST - 1]?.[2] ?? 0)) continue
-      const at = busiest.findIndex(([, , least]) => least < pair[2])
-      busiest.splice(at === -1 ? busiest.length : at, 0, pair)
-      busiest.length = Math.min(busiest.length, MAX_BUSIEST)
-    }
-    return busiest
   }
 
   /**
@@ -247,7 +218,7 @@ function secondOf(minute: Minute, caller: CallerCell, second: number): SecondCou
   const { seconds } = isFull ? callerOf(minute, OTHERS) : caller
   const known = seconds.get(second)
   if (known !== undefined) return known
-  const counts = { limited: 0, rejected: 0, stale: 0, failed: 0 }
+  const counts = { limited: 0, stale: 0, failed: 0 }
   seconds.set(second, counts)
   minute.seconds += 1
   return counts

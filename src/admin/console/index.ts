@@ -4,7 +4,6 @@ import { Type } from 'typebox'
 import { EdgeError } from '../../core/errors.ts'
 import type { Caller } from '../../core/request.ts'
 import { type OperationsPart, pagePolicy, registerLatePages } from '../listener.ts'
-import type { Advice } from './advice-types.ts'
 import type { Account } from './api-types.ts'
 import { registerCacheRoutes } from './cache-routes.ts'
 import type { Capacity } from './cache-types.ts'
@@ -28,7 +27,6 @@ export function consolePart(ports: ConsolePorts, folder: string | undefined): Op
       '/api/capacity',
       async (): Promise<Capacity> => capacityOf(ports.name, ports.capacity(), ports.replicas?.()),
     )
-    registerAdviceRoute(app, ports)
     app.get('/api/costs', async (): Promise<Costs> => ports.costs.read())
     registerPage(app, folder)
   }
@@ -119,23 +117,5 @@ function registerHistoryRoute(app: FastifyInstance, { history }: ConsolePorts): 
     '/api/history',
     { schema },
     ({ query }): Promise<History> => history.read(query),
-  )
-}
-
-const triedSetting = Type.String({ minLength: 1, maxLength: 300 })
-const adviceQuery = Type.Object(
-  {
-    set: Type.Optional(Type.Union([triedSetting, Type.Array(triedSetting, { maxItems: 20 })])),
-    differing: Type.Number({ minimum: 0, maximum: 100, default: 1 }),
-  },
-  { additionalProperties: false },
-)
-
-/** `GET /api/advice?set=cache.ttl.agents=15s&differing=1`. `differing`: percent of the reads for a recommendation. */
-function registerAdviceRoute(app: FastifyInstance, { advice }: ConsolePorts): void {
-  app.get<{ Querystring: { set?: string | readonly string[]; differing: number } }>(
-    '/api/advice',
-    { schema: { querystring: adviceQuery } },
-    ({ query: { set = [], differing } }): Promise<Advice> => advice.read([set].flat(), differing / 100),
   )
 }

@@ -5,7 +5,6 @@ import type { Caller } from '../../core/request.ts'
 import type { CacheIndex, EntryContents } from '../../core/response.ts'
 import type { CertificateState } from '../../core/settings.ts'
 import type { Readiness } from '../readiness.ts'
-import type { ConsoleAdvice } from './advice.ts'
 import type { CacheState, ClientPort, GrowingQueue } from './api-types.ts'
 import type { Coherence, Explanation, PurgeCost, PurgeRequest, PurgeResult } from './cache-types.ts'
 import type { CapacityState } from './capacity.ts'
@@ -14,7 +13,6 @@ import type { ConsoleHistory } from './history.ts'
 import type { ConsoleIncidents } from './incidents.ts'
 import type { LiveTail } from './live-tail.ts'
 import type { DrainResult, NodeSummary, Nodes, ReplicaSummary } from './node-types.ts'
-import type { Divergence } from './read-recorder.ts'
 import type { SettingDifference } from './replicas.ts'
 import type { RequestRecords } from './request-records.ts'
 import type { RequestDetails } from './request-types.ts'
@@ -34,7 +32,6 @@ export interface ConsolePorts {
   readonly history: Pick<ConsoleHistory, 'read'>
   readonly incidents: Pick<ConsoleIncidents, 'read'>
   readonly costs: Pick<ConsoleCosts, 'read'>
-  readonly advice: Pick<ConsoleAdvice, 'read'>
   readonly tail: LiveTail
   readonly records: Pick<RequestRecords, 'find'>
   /** Returns the details of a request that another process behind the same ports served. Absent: there is none. */
@@ -78,7 +75,6 @@ export interface ConsolePorts {
     entry: { readonly key: string; readonly url: string; readonly tags: readonly string[] },
     caller: Caller,
   ): Promise<EntryContents>
-  readonly divergence?: () => readonly Divergence[]
 }
 
 /** The part of a node's summary that is not counted from its calls. */

@@ -66,8 +66,6 @@ const MAX_EXCHANGED_CHARS = {
   incidents: 4096,
   /** What its requests cost. */
   costs: 16_384,
-  /** The counts that the advice is based on. */
-  advice: 6144,
 }
 type ExchangedName = keyof typeof MAX_EXCHANGED_CHARS
 const EXCHANGED_NAMES = Object.keys(MAX_EXCHANGED_CHARS) as ExchangedName[]
@@ -201,10 +199,10 @@ function takeInto(chars: number): <Value>(values: readonly Value[], maxChars: nu
 function readReport(text: string, ago: number) {
   const value = parseReport(text)
   if (value === undefined) return []
-  const { nodeList, settings, incidents, costs, advice, ...report } = value as typeof value & Partial<ExchangedParts>
+  const { nodeList, settings, incidents, costs, ...report } = value as typeof value & Partial<ExchangedParts>
   const joined = report.joined?.map((each) => ({ ...each, ago: each.ago + ago }))
   const summary: ReplicaSummary = { ...report, ago, ...(joined && { joined }) }
-  return [{ summary, nodeList, exchanged: { settings, incidents, costs, advice } }]
+  return [{ summary, nodeList, exchanged: { settings, incidents, costs } }]
 }
 
 type ExchangedParts = Readonly<Record<ExchangedName, unknown>>

@@ -6,6 +6,7 @@ import { type EventListeners, type JoinEvent, type NodeCallEvent, wasSent } from
 import { LatencyHistogram } from '../../core/latency-histogram.ts'
 import { systemClock } from '../../core/timing.ts'
 import type { Totals } from './api-types.ts'
+import type { GroupSummary } from './cache-types.ts'
 import type { JoinedResponse, Rates } from './node-types.ts'
 import type { LastRequests } from './request-records.ts'
 
@@ -80,7 +81,7 @@ export function sumRates(all: readonly Rates[]): Rates {
   }
 }
 
-export interface Traffic extends Required<Pick<EventListeners, 'request' | 'nodeCall'>> {
+export interface Traffic extends Required<Pick<EventListeners, 'request' | 'nodeCall' | 'cache'>> {
   /** Returns the rates of the last ten seconds. */
   rates(): Rates
   totals(): Totals
@@ -89,8 +90,8 @@ export interface Traffic extends Required<Pick<EventListeners, 'request' | 'node
    * a node, or if it ended more than `REMEMBERED_MS` ago.
    */
   interval(at: number, length?: IntervalLength): Readonly<Counts> | undefined
-  /** Returns hits and misses of a cache group since the start. */
-  group(name: string): { readonly hits: number; readonly misses: number }
+  /** Returns the counts of a cache group since the start. */
+  group(name: string): Pick<GroupSummary, 'hits' | 'misses' | 'divergence'>
   /** Returns the calls to a node in the last five minutes. */
   node(name: string): NodeTraffic
 }
@@ -134,6 +135,7 @@ export function createTraffic(options: TrafficOptions): Traffic {
   const intervals = new Periods(REMEMBERED_MS / INTERVAL_MS + 1, INTERVAL_MS, readTotals)
   const minutes = new Periods(REMEMBERED_MS / MINUTE_MS + 1, MINUTE_MS, readTotals)
   const nodes = new Map<string, NodeWindow>()
+  const divergences = new Map<string, NonNullable<GroupSummary['divergence']>>()
   const startedAt = clock()
   const advance = (elapsed: number, wall: number): void => {
     seconds.advance(elapsed)
@@ -160,6 +162,14 @@ export function createTraffic(options: TrafficOptions): Traffic {
       window.add(now, call)
       nodeTimes.add(call.ms)
     },
+    cache(event) {
+      if (event.kind !== 'verified' || event.outcome === 'inconclusive') return
+      const { compared, different } = divergences.get(event.group) ?? { compared: 0, different: 0 }
+      divergences.set(event.group, {
+        compared: compared + 1,
+        different: different + Number(event.outcome === 'different'),
+      })
+    },
     rates() {
       requests.drain()
       const now = clock()
@@ -178,7 +188,8 @@ export function createTraffic(options: TrafficOptions): Traffic {
     },
     group: (name) => {
       requests.drain()
-      return counts.group(name)
+      const divergence = divergences.get(name)
+      return { ...counts.group(name), ...(divergence && { divergence }) }
     },
     node: (name) => (nodes.get(name) ?? new NodeWindow()).read(clock()),
   }

@@ -225,8 +225,6 @@ function withOwnBytes(entry: LocalEntry): LocalEntry {
 
 /** About what an entry costs in memory besides its body: objects, strings, its place in the map. */
 const OVERHEAD_BYTES = 512
-/** The same with its key, a URL of usual length and a few epochs. */
-export const TYPICAL_ENTRY_BYTES = OVERHEAD_BYTES + 250
 
 function sizeOf({ info, epochs, response }: LocalEntry, key: string): number {
   return response.body.length + info.url.length + key.length + 32 * epochs.length + OVERHEAD_BYTES

@@ -55,7 +55,6 @@ export async function edgeOf(t: Test): Promise<Edge> {
     const quiet = { problems: () => [], notify: () => false, onChange: () => undefined }
     const incidents = new ConsoleIncidents({ name: 'replica', callers, ...quiet })
     const costs = new ConsoleCosts({ drain: () => undefined }, callers, () => 500)
-    const advice = { report: () => ({ routes: [], busy: [] }), offer: () => undefined }
     const capacity = { current: () => ({ shortages: [] }), stop: () => undefined }
     const settings = { report: () => ({}), offer: () => undefined }
     const parts = {
@@ -66,7 +65,6 @@ export async function edgeOf(t: Test): Promise<Edge> {
       ready,
       incidents,
       costs,
-      advice,
       capacity,
       settings,
     }

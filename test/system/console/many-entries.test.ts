@@ -230,7 +230,6 @@ async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void 
       history: { read: nothing },
       incidents: { read: nothing },
       costs: new ConsoleCosts({ drain: () => undefined }, new CallerCounts(), () => 500),
-      advice: { read: nothing },
       tail,
       records,
       joins: { last: () => [] },

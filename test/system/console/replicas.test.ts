@@ -61,7 +61,6 @@ t.test('a report contains as many joined responses as fit into its size limit', 
     incidents: { report: () => ({}), offer: () => undefined },
     costs: { report: () => ({}), offer: () => undefined },
     settings: { report: () => ({}), offer: () => undefined },
-    advice: { report: () => ({}), offer: () => undefined },
   }
   // The report of this replica returns as the report of another, two seconds later.
   const replicas = createReplicas(self, async (text) => [{ text, ago: 2000 }])

@@ -89,7 +89,8 @@ t.test('every script and command that a document names exists', async (t) => {
   // The last two describe the program itself and are added to the program.
   const known = [...(await commands('1')).map((command) => command.name()), 'completion', 'man']
   let count = 0
-  for (const { path, text } of all) {
+  // The changelog also names those of earlier releases.
+  for (const { path, text } of all.filter((document) => document.path !== 'CHANGELOG.md')) {
     for (const [, name = ''] of text.matchAll(/npm run ([\w:]+)/g)) t.ok(scripts[name], `${path}: npm run ${name}`)
     for (const [, name = ''] of text.matchAll(/(?:manager-edge|dist\/cli\.js) ([a-z]+)(?= |`|$)/gm)) {
       if (['cannot', 'in', 'is', 'with'].includes(name)) continue

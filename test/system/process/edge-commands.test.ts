@@ -65,31 +65,6 @@ t.test('problems prints the list of the console, with an exit code for scripts',
   })
 })
 
-t.test('advise prints sentences, and the settings as YAML for the configuration', async (t) => {
-  const { run, get } = await start(t, { cache: { ttl: { agents: '2s' }, snapshots: { groups: [] } } })
-  t.match((await run(['advise'])).out, /^no reads\nreads of the last .*, one replica; /)
-  const urls = [0, 1, 2, 3, 4, 5].flatMap((id) => [`/agents/00${id}?select=id`, `/agents/00${id}?select=name`])
-  for (const url of [...urls, ...urls]) await get(url)
-  t.match(
-    (await run(['advise'])).out,
-    /^agents: no longer lifetime saves 10 % of the calls\.\nreads of .* the model gives 12 calls for the present settings, observed were 12\n$/,
-  )
-  const tried = ['--set', 'cache.ttl.agents=30s', '--set', 'cache.localBytes=1MiB']
-  const { out } = await run(['advise', ...tried])
-  t.match(out, /^cache\.ttl\.agents 2s → 30s saves 0 % of the calls; .*\.\ncache\.localBytes 64MiB → 1MiB: 0 responses/)
-  const yaml = 'cache:\n  ttl:\n    agents: 30s # now 2s\n  localBytes: 1MiB # now 64MiB\n'
-  t.ok(out.endsWith(`\n\n${yaml}`))
-  t.equal((await run(['advise', ...tried, '--diff'])).out, yaml)
-  t.match(JSON.parse((await run(['advise', '--json'])).out), {
-    lifetimes: [{ setting: 'cache.ttl.agents', reads: 24 }],
-  })
-  t.match(await run(['advise', '--set', 'cache.enabled=false']), {
-    code: 1,
-    out: '',
-    err: /set must be cache\.ttl\.GROUP/,
-  })
-})
-
 t.test('mistakes of the connection get one line with a remedy and code 2', async (t) => {
   const { edge, run } = await start(t)
   const connection = ['--operations', edge.operationsUrl]

@@ -20,14 +20,13 @@ t.test('seconds of callers above the bound of a minute count together', async (t
   t.equal(sum(callers.map(({ limited }) => limited)), 6000, 'no request is lost')
   t.equal(callers.find(({ caller }) => caller === 'others')?.limited, 1000)
   t.ok(callers.every(({ caller, requests }) => requests === (caller === 'others' ? 0 : 60)))
-  t.equal([...counts.busySeconds()].length, 5000)
   counts.beginIncident(now)
   t.equal(sum(counts.affected.map(({ failed }) => failed)), 6000)
   counts.request(requestEvent({ at: now, cache: 'miss', caller: 'user 99', status: 503 }))
   t.equal(counts.affected.find(({ name }) => name === 'user 99')?.failed, 51, 'during an incident each has its name')
 })
 
-t.test('callers above the bound of a minute count together, and hits have no seconds', async (t) => {
+t.test('callers above the bound of a minute count together', async (t) => {
   const counts = new CallerCounts(() => START)
   for (let user = 0; user < 3000; user++)
     counts.request(requestEvent({ at: START, cache: user % 2 === 0 ? 'hit' : 'miss', caller: `user ${user}` }))
@@ -38,5 +37,4 @@ t.test('callers above the bound of a minute count together, and hits have no sec
     { requests: 1000, hits: 500, limited: 500, peak: 500 },
   )
   t.equal(sum(callers.map(({ requests }) => requests)), 3000)
-  t.equal([...counts.busySeconds()].length, 1000)
 })

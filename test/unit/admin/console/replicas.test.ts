@@ -21,7 +21,6 @@ t.test('oversized report: with 200 nodes and full parts, the others see the repl
     incidents: full,
     costs: { ...full, report: () => 'x'.repeat(16_000) },
     settings: { ...full, report: () => 'x'.repeat(8000) },
-    advice: full,
   }
   let length = 0
   const replicas = createReplicas(self, async (text) => {

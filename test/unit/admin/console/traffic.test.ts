@@ -54,6 +54,20 @@ t.test('rates, totals and group counts add up the request and node call events',
   t.strictSame(traffic.group('agents'), { hits: 30, misses: 10 })
 })
 
+t.test('compared hits are counted by cache group, without inconclusive comparisons', async (t) => {
+  const traffic = trafficOf(() => 0)
+  for (const [group, outcome] of [
+    ['agents', 'same'],
+    ['agents', 'different'],
+    ['agents', 'same'],
+    ['agents', 'inconclusive'],
+    ['rules', 'inconclusive'],
+  ] as const)
+    traffic.cache({ kind: 'verified', group, outcome })
+  t.strictSame(traffic.group('agents'), { hits: 0, misses: 0, divergence: { compared: 3, different: 1 } })
+  t.strictSame(traffic.group('rules'), { hits: 0, misses: 0 })
+})
+
 t.test('intervals of ten seconds follow the clock of the machine, so that replicas can compare them', async (t) => {
   time.at = 1_763_000_004_000
   const traffic = trafficOf(
