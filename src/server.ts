@@ -1,5 +1,4 @@
-/** A single process: starts the edge and shuts it down gracefully. */
-
+/** Starts the edge and shuts it down gracefully. */
 import { buildEdge, type Edge, type Urls } from './app/index.ts'
 import { replicaNameOf } from './app/process.ts'
 import type { LoadResult } from './config/index.ts'

@@ -13,7 +13,6 @@ export interface Readiness {
 
 export const NOT_READY = {
   draining: 'draining',
-  starting: 'not all processes have started',
   noNodeYet: 'no node has answered since the start',
   credentialsRefused: 'the manager refuses the credentials',
   cutOff: 'this replica cannot reach any node, but other replicas can',

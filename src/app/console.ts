@@ -31,7 +31,7 @@ import { nodeStates } from '../upstream/node-states.ts'
 import type { Api } from './api.ts'
 import type { Base } from './base.ts'
 import type { Observed } from './observed.ts'
-import { type ProcessGroup, version } from './process.ts'
+import { version } from './process.ts'
 import type { ReloadStatus } from './reload.ts'
 
 /** Compares what this replica was given with what the others report. */
@@ -84,7 +84,7 @@ export function buildReplicas(
 
 export function buildConsolePorts(parts: ConsoleParts): ConsolePorts {
   const { settings, name, monitors, history, incidents, costs, storeStatus } = parts
-  const { cluster, api, capacity, replicas, certificates, processGroup } = parts
+  const { cluster, api, capacity, replicas, certificates } = parts
   const { initial, current } = settings
   const { cache, handler, recheckInterval } = api
   const { explained } = cache
@@ -107,7 +107,6 @@ export function buildConsolePorts(parts: ConsoleParts): ConsolePorts {
     costs,
     tail: monitors.tail,
     records: monitors.records,
-    ...(processGroup && { findElsewhere: (id: string) => processGroup.findRequest(id) }),
     joins: monitors.joins,
     index: cache.index,
     purge: createPurge(handler, cache),
@@ -156,8 +155,6 @@ export interface ConsoleParts extends Base, Observed {
   readonly api: Api
   readonly capacity: CapacityMonitor
   readonly ready: () => Readiness
-  /** Absent: this is the only process behind its ports. */
-  readonly processGroup: ProcessGroup | undefined
   readonly reload: () => ReloadStatus
   readonly certificates: Certificates
   /** Absent: replicas share nothing. */

@@ -5,8 +5,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { ClientPort } from '../admin/console/api-types.ts'
-import { requestDetailsOf } from '../admin/console/request-details.ts'
-import type { RequestDetails } from '../admin/console/request-types.ts'
 import { readinessOf } from '../admin/readiness.ts'
 import { purgeAfterLayoutChange } from '../cache/purge.ts'
 import type { LoadResult } from '../config/index.ts'
@@ -14,7 +12,6 @@ import { createCertificates } from '../config/named-files.ts'
 import { createReloadableConfig, type ReloadableConfig } from '../config/reloadable.ts'
 import { weaknessOf } from '../config/rules.ts'
 import type { Config } from '../config/schema.ts'
-import type { DrainOptions } from '../listener/drain.ts'
 import { createSharedDrains } from '../redis/shared-drains.ts'
 import { createSharedSlots } from '../redis/shared-slots.ts'
 import { warnOfUnusedDistribution } from '../upstream/distribution.ts'
@@ -28,7 +25,6 @@ import type { Front } from './fronts.ts'
 import { createLog, type LogDestination, type LogOutput, toLog } from './log.ts'
 import { type LaterParts, observeTraffic, watchCapacity } from './observed.ts'
 import { buildOperations } from './operations.ts'
-import type { ProcessGroup } from './process.ts'
 import { createReloader, type Reloader } from './reload.ts'
 
 export interface EdgeOptions {
@@ -40,8 +36,6 @@ export interface EdgeOptions {
   readonly files?: readonly string[]
   /** Settings that are probably a mistake; logged as warnings. */
   readonly warnings?: readonly string[]
-  /** Absent: this is the only process behind its ports. */
-  readonly processGroup?: ProcessGroup
   /** When nodes are ejected. Absent: the times that apply; tests have shorter ones. */
   readonly ejection?: ClusterOptions['ejection']
 }
@@ -55,9 +49,6 @@ export interface Urls {
 
 export type Edge = Awaited<ReturnType<typeof buildEdge>>
 
-/** Time for requests of operators, where another process takes over. Streams of the console are cut then. */
-const OPERATIONS_DRAIN_MS = 2000
-
 /** Rejects with an `Error` for the operator if a file is invalid, such as a certificate, a key or the users file. */
 export async function buildEdge(initial: Config, options: EdgeOptions = {}) {
   const settings = createReloadableConfig(initial)
@@ -69,7 +60,7 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}) {
   const lifecycle: Lifecycle = { isDraining: false, clientPorts: [] }
   const reloader = createReloader({ ...options, config: settings, log })
   const parts = await buildParts(settings, output, { ...options, lifecycle, reloader })
-  const { cluster, shared, api, audit, operations, history, monitors, metrics } = parts
+  const { cluster, shared, api, audit, operations, history } = parts
   const close = async (spanFlushMs?: number): Promise<void> => {
     reloader.close()
     await parts.close(spanFlushMs)
@@ -78,14 +69,6 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}) {
   return {
     log,
     config: current,
-    ready: parts.ready,
-    metrics: metrics.values,
-    /** Returns what this process has measured of a request; `undefined`: it has no record of it. */
-    requestDetails: (id: string): RequestDetails | undefined => {
-      const found = monitors.records.find(id)
-      return found && requestDetailsOf(found)
-    },
-    reloadStatus: reloader.status,
     /** Reloads the configuration. Failures are logged. */
     reload: reloader.reload,
     /** Opens the audit file again after it was moved. */
@@ -119,17 +102,12 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}) {
       }
     },
     /** Becomes not ready, completes the requests in flight, and ends. Resolves to `false` if connections were cut. */
-    drain: async (
-      delay = current().listen.drain.delay,
-      { isPortShared = false }: Pick<DrainOptions, 'isPortShared'> = {},
-    ): Promise<boolean> => {
+    drain: async (delay = current().listen.drain.delay): Promise<boolean> => {
       lifecycle.isDraining = true
       const { limit } = current().listen.drain
       const deadline = performance.now() + limit
-      const drains = api.fronts.map(({ listener }) => listener.drain({ delay, limit, isPortShared }))
+      const drains = api.fronts.map(({ listener }) => listener.drain({ delay, limit }))
       const isComplete = (await Promise.all(drains)).every(Boolean)
-      // Probes and scrapes end as well: they must not notice that this process is replaced.
-      if (isPortShared) await operations.listener.drain({ delay: 0, limit: OPERATIONS_DRAIN_MS, isPortShared })
       await close(Math.min(SPAN_FLUSH_MS, Math.max(0, deadline - performance.now())))
       return isComplete
     },
@@ -150,12 +128,12 @@ const SPAN_FLUSH_MS = 2000
 async function buildParts(
   settings: ReloadableConfig,
   output: LogOutput,
-  given: Pick<EdgeOptions, 'processGroup' | 'ejection'> & {
+  given: Pick<EdgeOptions, 'ejection'> & {
     readonly lifecycle: Lifecycle
     readonly reloader: Reloader
   },
 ) {
-  const { lifecycle, reloader, processGroup, ejection } = given
+  const { lifecycle, reloader, ejection } = given
   const later: LaterParts = {}
   const base = await buildBase(settings, output)
   const { emit, events, audit, traces, replica, shared } = base
@@ -173,7 +151,7 @@ async function buildParts(
   later.replicas = replicas
   const certificates = await createCertificates(settings)
   const clientPorts = () => lifecycle.clientPorts
-  const shown = { ...reported, access, api, processGroup, replicas, comparison, certificates, clientPorts }
+  const shown = { ...reported, access, api, replicas, comparison, certificates, clientPorts }
   const operated = { ...shown, reload: reloader.status }
   const ports = buildConsolePorts(operated)
   later.ports = ports
@@ -191,13 +169,12 @@ async function buildParts(
     await replica?.close()
     capacity.stop()
     monitors.close()
-    await processGroup?.onClose(await metrics.values())
     metrics.close()
   }
   const { uncaughtConnectionError: countUncaughtError } = emit
   const flushLog = events.requests.drain
-  const started = { cluster, shared, api, audit, operations: { app, listener }, history, monitors }
-  return { ...started, metrics, ready, countUncaughtError, flushLog, close }
+  const started = { cluster, shared, api, audit, operations: { app, listener }, history }
+  return { ...started, countUncaughtError, flushLog, close }
 }
 
 function connectCluster(

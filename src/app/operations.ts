@@ -30,14 +30,12 @@ import type { ConsoleParts } from './console.ts'
 import { toLog } from './log.ts'
 import { commit, version } from './process.ts'
 
-/** `listener`: to end its connections gracefully. */
+/** `listener`: to close its failed connections. */
 export async function buildOperations(parts: ConsoleParts, ports: ConsolePorts) {
-  const { settings, access, api, shared, ready: ownReadiness, log, processGroup, replicas } = parts
+  const { settings, access, api, shared, ready, log, replicas } = parts
   const problems = () => problemsOf(ports)
   const metrics = buildMetrics(parts, problems)
-  const { contentType, text } = metrics
-  const scraped = metricsPart({ contentType, text: () => processGroup?.metrics() ?? text() })
-  const ready = processGroup === undefined ? ownReadiness : () => processGroup.readiness(ownReadiness())
+  const scraped = metricsPart(metrics)
   const isMetricsOpen = settings.initial.operations.metrics === 'open'
   const { signIn, errorPages, sessions } = buildSignIn(settings, { access, log, count: shared?.count })
   const listener = await createListener({ ...listenerSettings(settings.initial), cors: false, log })

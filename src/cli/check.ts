@@ -13,7 +13,6 @@ import { DEFAULT_TIMES } from '../redis/options.ts'
 import { type DeniedRights, findDeniedRights } from '../redis/rights.ts'
 import { describeFailure } from '../redis/store-status.ts'
 import { describeStartError } from '../server/exit.ts'
-import { processCountOf } from '../server/process-count.ts'
 import { checkNodes } from './check-nodes.ts'
 import { describeFinding, type Finding, failure } from './output.ts'
 import { CommandError, loadCommandConfig, print } from './terminal.ts'
@@ -41,13 +40,11 @@ export async function checkStart(config: Config): Promise<void> {
 /** Returns the most important settings, without secrets. */
 function summarize(config: Config): string[] {
   const { listen, operations, cluster, access } = config
-  const processes = processCountOf(config)
   const { credentials } = cluster
   const isService = credentials.mode === 'service'
   return [
     `listen       ${urlOf(listen)}`,
     `operations   ${urlOf(operations)}`,
-    ...(processes > 1 ? [`processes    ${processes}`] : []),
     ...cluster.nodes.map(({ name, type, url }) => `${type.padEnd(12)} ${name} ${url}`),
     `layout       ${cluster.layout}`,
     `distribution ${cluster.distribution}${cluster.discover && isService ? ', nodes are discovered' : ''}`,

@@ -1,11 +1,10 @@
 /** All commands with their help. The code of a command is loaded when the command runs. */
 import { Command } from 'commander'
 import { EXIT_CODES } from '../server/exit.ts'
-import { processCountOf } from '../server/process-count.ts'
 import { addedCommands } from './added-commands.ts'
 import { contractOption, edgeCommands } from './edge-commands.ts'
 import { addNotes, manualPage } from './help.ts'
-import { CommandError, parseInteger } from './terminal.ts'
+import { parseInteger } from './terminal.ts'
 
 const config = ['--config <file>', 'configuration file (YAML); default: the file named by EDGE_CONFIG'] as const
 const usersFile = ['--file <file>', 'the users file (access.users)', 'users'] as const
@@ -38,40 +37,15 @@ function start(): Command {
     })
 }
 
-/** Runs one process, or a supervisor of several. Resolves to the exit code. */
+/** Resolves to the exit code. */
 async function startFromFile(file: string | undefined): Promise<number> {
   const { loadConfig } = await import('../config/index.ts')
   const loaded = await loadConfig({ file })
   if (loaded.ok) {
-    // The supervisor does not load the edge, and a single process does not load the module for clusters.
-    const count = processCountOf(loaded.config)
-    if (count > 1) return (await import('../server/supervisor.ts')).supervise(loaded.config, { count, file })
     return (await import('../server.ts')).run(loaded.config, { ...loaded, load: () => loadConfig({ file }) })
   }
   for (const fault of loaded.faults) process.stderr.write(`${fault}\n`)
   return EXIT_CODES.configuration
-}
-
-/** For the supervisor only, which starts the processes of `listen.processes` with it. */
-export function oneOfSeveral(): Command {
-  return new Command('process')
-    .description('run one of several processes of an edge (started by "start")')
-    .requiredOption('--number <n>', 'its number', parseInteger(1, 1000))
-    .requiredOption('--edge <name>', 'name of the edge')
-    .requiredOption('--processes <n>', 'number of processes when the edge started, or auto')
-    .option(...config)
-    .action(async ({ config: file, number, edge, processes }: ProcessOptions) => {
-      if (process.send === undefined) throw new CommandError('this command is for "manager-edge start" only')
-      const identity = { number, edge, processes: processes === 'auto' ? processes : Number(processes) } as const
-      await (await import('../server/process.ts')).runProcess(file, identity)
-    })
-}
-
-interface ProcessOptions {
-  readonly config?: string
-  readonly number: number
-  readonly edge: string
-  readonly processes: string
 }
 
 function check(): Command {

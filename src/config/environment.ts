@@ -104,7 +104,7 @@ function parseVariable(text: string, schema: SchemaNode): unknown {
     case 'object':
       return parseYaml(text)
     default:
-      return schema.enum?.includes(Number(text)) ? Number(text) : text
+      return text
   }
 }
 

@@ -4,6 +4,7 @@
 export const goneSettings: Readonly<Record<string, string>> = {
   'listen.limits.query': 'write listen.limits.queryParameters',
   'listen.limits.fields': 'write listen.limits.body',
+  'listen.processes': 'remove it, and start one replica per core (systemd: manager-edge@.service)',
   'listen.drain.notice': 'write listen.drain.delay',
   'cache.onLostStore': 'write cache.writesWithoutRedis (sendAndRiskStaleReads for delay)',
   'cache.onUnreachableStore': 'write cache.writesWithoutRedis (sendAndRiskStaleReads for delay)',

@@ -35,13 +35,6 @@ const size = (value: string) => Type.Unsafe<number>({ type: 'string', format: 's
 const count = (value: number, maximum = 1_000_000) => Type.Integer({ minimum: 1, maximum, default: value })
 /** A number from 0. */
 const amount = (value: number, maximum: number) => Type.Number({ minimum: 0, maximum, default: value })
-/** `auto`, or a number of processes. Without `type`, because the values have two. */
-const processes = (maximum = 64) =>
-  Type.Unsafe<number | 'auto'>({
-    enum: ['auto', ...Array.from({ length: maximum }, (_, at) => at + 1)],
-    default: 1,
-    description: `auto, or an integer from 1 to ${maximum}`,
-  })
 const port = (value: number) => Type.Integer({ minimum: 0, maximum: 65_535, default: value })
 const flag = (value: boolean) => Type.Boolean({ default: value })
 const path = () => Type.String({ format: 'path', minLength: 1 })
@@ -182,8 +175,6 @@ const listen = group({
   port: restart(port(55_000)),
   contract: restart(oneOf(['classic', 'newer'])),
   secondPort: restart(Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535 }))),
-  // The first process runs alone, or supervises the others.
-  processes: restart(processes()),
   hosts: list(text({ format: 'host' })),
   tls: certificate(),
   trustedProxies: list(text({ format: 'cidr' })),

@@ -1,4 +1,4 @@
-/** Rules over the settings of one section: the cache, several processes behind one port, sign-ins to the console. */
+/** Rules over the settings of one section: the cache, sign-ins to the console. */
 import { isLoopback, isLoopbackUrl } from './formats.ts'
 import { type Report, type Rule, type RuleContext, rule } from './rules.ts'
 import type { Config } from './schema.ts'
@@ -13,7 +13,6 @@ export const sectionRules: readonly Rule[] = [
   rule(checkTrial, 'cache.redis', 'cache.trial', 'cache.enabled'),
   rule(checkRedisTls, 'cache.redis'),
   rule(checkRedisPassword, 'cache.redis'),
-  rule(checkProcesses, 'listen.processes', 'cache.redis', 'access.tokens', 'cluster.credentials'),
   rule(checkSignIn, 'operations.signIn', 'cluster.credentials'),
 ]
 
@@ -77,20 +76,6 @@ function checkRedisPassword({ cache }: Config, report: Report, { variableOf }: R
     report(path, 'is set together with passwordFile; keep one of the two')
   } else if (username !== undefined && password === undefined && passwordFile === undefined) {
     report([...redis, 'username'], 'has no password; set passwordFile or EDGE_CACHE_REDIS_PASSWORD')
-  }
-}
-
-/** Several processes behind one port need what several replicas need. `auto` needs the same on a machine with one core: a file that is valid on one machine is valid on all. */
-function checkProcesses({ listen, cache, access, cluster }: Config, report: Report): void {
-  if (listen.processes === 1) return
-  const path = ['listen', 'processes']
-  if (usedServers(cache.redis).length === 0) {
-    const reason = 'needs Redis, because processes that do not share one do not know of the writes of each other'
-    report(path, `${reason}; set cache.redis, or set listen.processes: 1`)
-  }
-  if (cluster.credentials.mode === 'service' && access.tokens.keys === undefined) {
-    const remedy = 'create a key with "manager-edge token key FOLDER", and name the folder there'
-    report(path, `needs access.tokens.keys, because each process would refuse the tokens of the others; ${remedy}`)
   }
 }
 

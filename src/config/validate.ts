@@ -62,7 +62,7 @@ function describeError(error: ErrorObject, schema: SchemaNode | undefined, value
       return `must be ${expected}${got}${isQuoted ? '; write it without quotes' : ''}`
     }
     case 'enum':
-      return `must be ${schema?.description ?? `one of ${params.allowedValues.join(', ')}`}${got}`
+      return `must be one of ${params.allowedValues.join(', ')}${got}`
     case 'format':
       return `must be ${formats[params.format]?.description ?? params.format}${got}`
     case 'minimum':

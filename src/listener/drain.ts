@@ -12,8 +12,6 @@ export interface DrainOptions {
   readonly delay: number
   /** Milliseconds, from the beginning, after which open connections are closed. */
   readonly limit: number
-  /** Other processes accept the connections that arrive at the port from now on. */
-  readonly isPortShared?: boolean
 }
 
 const CLOSE_IDLE_INTERVAL_MS = 100
@@ -44,13 +42,13 @@ export class Drain {
   }
 
   /** Resolves when the last connection is closed: `true` if all requests ended by themselves, `false` if the limit closed some. */
-  async run({ delay, limit, isPortShared }: DrainOptions): Promise<boolean> {
+  async run({ delay, limit }: DrainOptions): Promise<boolean> {
     const end = performance.now() + limit
     this.isRunning = true
     for (const { current } of this.#connections.values()) if (current) closeAfter(current.response)
     const isQuiet = this.#watchNewConnections()
     await wait(Math.min(delay, limit))
-    if (!isPortShared && !(await isQuiet())) await this.#pauseUntil(isQuiet)
+    if (!(await isQuiet())) await this.#pauseUntil(isQuiet)
     const closed = this.#closePorts().then(() => true)
     for (const start of this.#paused ?? []) start()
     this.#paused = undefined

@@ -51,7 +51,7 @@ function toOneLine(text: string): string {
 }
 
 /** Resolves at the first signal. A second signal ends the process at once, after `beforeExit`. */
-export function firstSignal(beforeExit: () => void = () => undefined): Promise<NodeJS.Signals> {
+export function firstSignal(beforeExit: () => void): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     const signals = ['SIGTERM', 'SIGINT'] as const
     let isSignalled = false
@@ -69,8 +69,7 @@ export function firstSignal(beforeExit: () => void = () => undefined): Promise<N
 
 /**
  * Ends the process with exit code 0 if it is asked to end while it starts. Then no request is in flight, and what the
- * process has in Redis expires. Returns the function to call when the process listens,
- * or cannot start.
+ * process has in Redis expires. Returns the function to call when the process listens, or cannot start.
  */
 export function endDuringStart(request: Promise<unknown>): () => void {
   let isStarting = true

@@ -1,39 +1,22 @@
 /** Destinations of the log: JSON lines (`log.format: json`) and text for people (`log.format: text`). */
 import { Writable } from 'node:stream'
-import { type DestinationStream, type Logger, pino } from 'pino'
+import { pino } from 'pino'
 import type { LogDestination } from '../app/log.ts'
-import type { Config } from '../config/schema.ts'
 
-/**
- * Creates the log of this process on standard output. The last lines are written however the process ends, except by
- * SIGKILL. `number`: the number of a process that shares its standard output with others; its lines name it.
- */
-export function createProcessLog(format: 'json' | 'text', number?: number): LogDestination {
-  if (format === 'text') return withNumber(createTextLog(process.stdout), number)
-  const log = createJsonLog(number === undefined ? MAX_BUFFERED_LENGTH : MAX_SHARED_LENGTH)
+/** Creates the log on standard output. The last lines are written however the process ends, except by SIGKILL. */
+export function createProcessLog(format: 'json' | 'text'): LogDestination {
+  if (format === 'text') return createTextLog(process.stdout)
+  const log = createJsonLog()
   process.once('exit', () => log.flushSync())
-  const { write } = withNumber(log, number)
-  return { ...log, write }
+  return log
 }
-
-function withNumber(log: DestinationStream, number: number | undefined): DestinationStream {
-  if (number === undefined) return log
-  const first = `{"process":${number},`
-  return { write: (line) => log.write(first + line.slice(1)) }
-}
-
-/**
- * Several processes write to one standard output: the kernel does not split writes of up to 4096 bytes to a pipe (PIPE_BUF),
- * so lines of two processes do not mix.
- */
-const MAX_SHARED_LENGTH = 4096
 
 /** Several lines share one write, because a write costs more than the response to a cache hit. */
 const MAX_BUFFERED_LENGTH = 8192
 const FLUSH_INTERVAL_MS = 100
 
-/** Creates a destination that writes JSON lines to standard output. `maxLength`: characters of one write. */
-export function createJsonLog(maxLength = MAX_BUFFERED_LENGTH) {
+/** Creates a destination that writes JSON lines to standard output. */
+export function createJsonLog() {
   // Synchronous: passing these few bytes to another thread takes longer than writing them.
   const output = pino.destination({ dest: 1, sync: true })
   // Buffered here: the destination would measure the length of its whole buffer with each line.
@@ -44,7 +27,7 @@ export function createJsonLog(maxLength = MAX_BUFFERED_LENGTH) {
     if (lines !== '') output.write(lines)
   }
   const write = (line: string): void => {
-    if (buffer.length + line.length > maxLength) flush()
+    if (buffer.length + line.length > MAX_BUFFERED_LENGTH) flush()
     buffer += line
   }
   setInterval(flush, FLUSH_INTERVAL_MS).unref()
@@ -92,30 +75,4 @@ function formatValue(value: unknown): string {
 
 function formatMessage(text: string): string {
   return /[\x00-\x1f\x7f-\x9f]/.test(text) ? JSON.stringify(text) : text
-}
-
-/** The log of the supervisor, with the settings that the processes use. */
-export class SupervisorLog {
-  #settings: Config['log']
-  #current: Logger
-
-  constructor(settings: Config['log']) {
-    this.#settings = settings
-    this.#current = createLog(settings)
-  }
-
-  get current(): Logger {
-    return this.#current
-  }
-
-  /** Takes settings that a process has reloaded or started with. */
-  use(settings: Config['log']): void {
-    if (settings.format !== this.#settings.format) this.#current = createLog(settings)
-    this.#current.level = settings.level
-    this.#settings = settings
-  }
-}
-
-function createLog({ level, format }: Config['log']): Logger {
-  return pino({ level, base: null }, createProcessLog(format))
 }

@@ -83,18 +83,16 @@ const UUID = '^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$'
 /** Of a single request. */
 const params = Type.Object({ id: Type.String({ pattern: UUID }) })
 
-function registerRequestRoute(app: FastifyInstance, { records, findElsewhere }: ConsolePorts): void {
+function registerRequestRoute(app: FastifyInstance, { records }: ConsolePorts): void {
   app.get<{ Params: { id: string } }>(
     '/api/requests/:id',
     { schema: { params } },
     async ({ params: { id } }): Promise<RequestDetails> => {
       const found = records.find(id.toLowerCase())
-      if (found !== undefined) return requestDetailsOf(found)
-      const details = await findElsewhere?.(id.toLowerCase())
-      if (details === undefined) {
+      if (found === undefined) {
         throw new EdgeError(603, '. This replica has no record of the request. Records are kept for 10 minutes')
       }
-      return details
+      return requestDetailsOf(found)
     },
   )
 }

@@ -15,7 +15,6 @@ import type { LiveTail } from './live-tail.ts'
 import type { DrainResult, NodeSummary, Nodes, ReplicaSummary } from './node-types.ts'
 import type { SettingDifference } from './replicas.ts'
 import type { RequestRecords } from './request-records.ts'
-import type { RequestDetails } from './request-types.ts'
 import type { RecentJoins, Traffic } from './traffic.ts'
 
 export interface ConsolePorts {
@@ -34,8 +33,6 @@ export interface ConsolePorts {
   readonly costs: Pick<ConsoleCosts, 'read'>
   readonly tail: LiveTail
   readonly records: Pick<RequestRecords, 'find'>
-  /** Returns the details of a request that another process behind the same ports served. Absent: there is none. */
-  findElsewhere?(id: string): Promise<RequestDetails | undefined>
   readonly joins: Pick<RecentJoins, 'last'>
   readonly index: CacheIndex
   cache(): CacheState

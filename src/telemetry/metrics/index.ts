@@ -11,13 +11,16 @@ import {
   Histogram,
   type Metric,
   Registry,
+  type RegistryContentType,
   Summary,
 } from '@platformatic/prom-client'
 import type { EventListeners } from '../../core/events.ts'
 import type { EdgeEvents } from '../events.ts'
 import { type LabelValue, ReadHistogram } from './read-histogram.ts'
-import type { MetricFamily, MetricsRegistry, ProcessMetrics } from './sum.ts'
 import { type EventSeries, eventSeries, type MetricsSources, type StateSeries, stateSeries } from './table.ts'
+
+/** A registry for either text format. */
+type MetricsRegistry = Registry<RegistryContentType>
 
 export interface MetricsOptions extends MetricsSources {
   readonly events: Pick<EdgeEvents, 'on' | 'requests'>
@@ -27,8 +30,6 @@ export interface Metrics {
   /** The media type of `text`. */
   readonly contentType: string
   text(): Promise<string>
-  /** The same as values, for the sum over processes. */
-  values(): Promise<ProcessMetrics>
   close(): void
 }
 
@@ -50,22 +51,12 @@ export function createMetrics({ events, ...sources }: MetricsOptions): Metrics {
       events.requests.drain()
       return registry.metrics()
     },
-    values: async () => {
-      events.requests.drain()
-      const families = ((await registry.getMetricsAsJSON()) as unknown as MetricFamily[]).map(withLabels)
-      return { contentType: registry.contentType, families }
-    },
     close: () => {
       off()
       stopSampling()
       registry.clear()
     },
   }
-}
-
-/** The library omits the labels of the sum and the count of a summary. */
-function withLabels(family: MetricFamily): MetricFamily {
-  return { ...family, values: family.values.map((sample) => ({ ...sample, labels: sample.labels ?? {} })) }
 }
 
 function createCounters(registry: MetricsRegistry, sources: MetricsSources): EventListeners {
@@ -208,8 +199,8 @@ function registerStateSeries(registry: MetricsRegistry, row: StateSeries, source
     const value = row.read(sources)
     return typeof value === 'number' ? [[{}, value] as const] : value
   }
-  const { name, help, labels: labelNames = [], processes: aggregator } = row
-  const config = { name, help, labelNames, registers: [registry], ...(aggregator && { aggregator }) }
+  const { name, help, labels: labelNames = [] } = row
+  const config = { name, help, labelNames, registers: [registry] }
   if (row.type === 'gauge') {
     new Gauge({
       ...config,

@@ -31,7 +31,6 @@ export class ReadHistogram {
   readonly name: string
   readonly help: string
   readonly type = 'histogram'
-  readonly aggregator = 'sum'
   readonly #bounds: readonly number[]
   readonly #read: () => readonly HistogramCounts[]
 
@@ -44,14 +43,14 @@ export class ReadHistogram {
   }
 
   async get() {
-    const { name, help, type, aggregator } = this
+    const { name, help, type } = this
     const sums = new Map<string, HistogramCounts>()
     for (const counts of this.#read()) {
       const key = JSON.stringify(counts.labels)
       const known = sums.get(key)
       sums.set(key, known === undefined ? counts : mergeHistograms(known, counts))
     }
-    return { name, help, type, aggregator, values: [...sums.values()].flatMap((counts) => this.#samplesOf(counts)) }
+    return { name, help, type, values: [...sums.values()].flatMap((counts) => this.#samplesOf(counts)) }
   }
 
   #samplesOf({ labels, counts, sum, exemplars }: HistogramCounts) {

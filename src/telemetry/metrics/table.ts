@@ -126,8 +126,6 @@ interface StateRow {
   readonly name: string
   readonly help: string
   readonly labels?: readonly string[]
-  /** How the values of several processes of one edge are combined (`listen.processes`). Absent: they are added up. */
-  readonly processes?: 'min' | 'max'
   readonly when?: (sources: MetricsSources) => boolean
 }
 
@@ -325,24 +323,22 @@ export const stateSeries: readonly StateSeries[] = [
     'Time in which nodes produced the responses that were served from the cache.',
     ({ fetchTime }) => fetchTime / 1000,
   ),
-  gauge('edge_ready', '1: the edge accepts requests.', ({ ready }) => Number(ready()), { processes: 'max' }),
+  gauge('edge_ready', '1: the edge accepts requests.', ({ ready }) => Number(ready())),
   gauge(
     'edge_degraded',
     '1: the edge may be ready, but this does not work; GET /readyz?verbose has details.',
     ({ degraded }) => degraded().map(([reason, isDegraded]) => [{ reason }, Number(isDegraded)]),
-    { labels: ['reason'], processes: 'max' },
+    { labels: ['reason'] },
   ),
   gauge(
     'edge_config_reload_success',
     '0: the latest reload of the configuration failed, and the last valid one is in use.',
     ({ reload }) => Number(reload().fault === undefined),
-    { processes: 'min' },
   ),
   gauge(
     'edge_config_reload_timestamp_seconds',
     'When a configuration was last put to use.',
     ({ reload }) => reload().succeededAt / 1000,
-    { processes: 'min' },
   ),
   counter(
     'edge_config_reloads_total',
@@ -354,13 +350,12 @@ export const stateSeries: readonly StateSeries[] = [
     'edge_certificate_expiry_timestamp_seconds',
     'When the certificate of this setting ends; of a file of authorities, when its last one ends.',
     ({ certificates }) => certificates().map(({ setting, validTo }) => [{ setting }, validTo / 1000]),
-    { labels: ['setting'], processes: 'min' },
+    { labels: ['setting'] },
   ),
   gauge(
     'edge_config_pending_restart',
     'Changed settings that take effect after a restart only.',
     ({ reload }) => reload().pendingRestart.length,
-    { processes: 'max' },
   ),
   gauge(
     'edge_cache_local_bytes',
@@ -386,7 +381,7 @@ export const stateSeries: readonly StateSeries[] = [
     'edge_redis_up',
     '0: Redis is unreachable, and responses stored there are not served.',
     ({ store }) => Number(store?.().up ?? false),
-    { processes: 'min', when: ({ redis, store }) => redis && store !== undefined },
+    { when: ({ redis, store }) => redis && store !== undefined },
   ),
   ofRedis(
     'gauge',
@@ -415,15 +410,10 @@ export const stateSeries: readonly StateSeries[] = [
     'edge_build_info',
     'The running release with its commit, and the name of this replica.',
     ({ version, commit, replica }) => [[{ version, commit, replica }, 1]],
-    { labels: ['version', 'commit', 'replica'], processes: 'max' },
+    { labels: ['version', 'commit', 'replica'] },
   ),
   perNode('edge_node_in_flight', 'Calls in flight on the node.', ({ inFlight }) => inFlight),
-  perNode(
-    'edge_node_limit',
-    'Current limit of concurrent calls of all replicas to the node.',
-    ({ limit }) => limit,
-    'max',
-  ),
+  perNode('edge_node_limit', 'Current limit of concurrent calls of all replicas to the node.', ({ limit }) => limit),
   perNode('edge_node_slots', 'Slots of the limit of the node that this replica may use now.', ({ slots }) => slots),
   perNode('edge_node_queue', 'Calls in the queue of the node.', ({ queue }) => queue),
   // All replicas share the count and the limit.
@@ -431,34 +421,24 @@ export const stateSeries: readonly StateSeries[] = [
     'edge_node_budget_used',
     'Calls of the last minute to the node, of all replicas; for nodes with a limit per minute.',
     ({ budget }) => budget?.used,
-    'max',
   ),
-  perNode('edge_node_budget_limit', 'Calls per minute that the node answers.', ({ budget }) => budget?.limit, 'max'),
-  perNode('edge_node_available', '1: calls may be sent to the node.', ({ available }) => Number(available), 'min'),
-  perNode(
-    'edge_node_hangs',
-    '1: the node accepts calls and does not answer them.',
-    ({ hangs }) => Number(hangs),
-    'max',
-  ),
-  perNode('edge_node_ejected', '1: the node is ejected after failures.', ({ ejected }) => Number(ejected), 'max'),
-  perNode(
-    'edge_node_drained',
-    '1: an operator has drained the node for maintenance.',
-    ({ drained }) => Number(drained),
-    'max',
+  perNode('edge_node_budget_limit', 'Calls per minute that the node answers.', ({ budget }) => budget?.limit),
+  perNode('edge_node_available', '1: calls may be sent to the node.', ({ available }) => Number(available)),
+  perNode('edge_node_hangs', '1: the node accepts calls and does not answer them.', ({ hangs }) => Number(hangs)),
+  perNode('edge_node_ejected', '1: the node is ejected after failures.', ({ ejected }) => Number(ejected)),
+  perNode('edge_node_drained', '1: an operator has drained the node for maintenance.', ({ drained }) =>
+    Number(drained),
   ),
   perNode(
     'edge_node_drained_without_end_seconds',
     'Time since an operator has drained the node without an end; 0: not drained, or until an end.',
     ({ drainedWithoutEnd }) => drainedWithoutEnd,
-    'max',
   ),
   gauge(
     'edge_token_recheck_seconds',
     'Time after which the manager checks an accepted token of one of its users again; access.tokens.recheck unless many users are in use.',
     ({ recheckInterval }) => (recheckInterval?.() ?? 0) / 1000,
-    { processes: 'max', when: ({ recheckInterval }) => recheckInterval !== undefined },
+    { when: ({ recheckInterval }) => recheckInterval !== undefined },
   ),
   counter('edge_audit_records_total', 'Audit records written.', ({ audit }) => audit().records),
   counter('edge_audit_failures_total', 'Audit records that could not be written.', ({ audit }) => audit().failures),
@@ -501,7 +481,6 @@ function ofSnapshots(name: string, help: string, amountOf: (snapshot: SnapshotSt
   return gauge(name, help, ({ snapshots }) => snapshots().reduce((sum, snapshot) => sum + amountOf(snapshot), 0))
 }
 
-/** All processes of an edge have the same Redis. */
 function ofRedis(
   type: 'gauge' | 'counter',
   name: string,
@@ -510,20 +489,15 @@ function ofRedis(
   labels: readonly string[] = [],
 ): StateSeries {
   const read = ({ redisCapacity }: MetricsSources) => valuesOf(redisCapacity())
-  return { type, name, help, labels, read, processes: 'max', when: isRedis }
+  return { type, name, help, labels, read, when: isRedis }
 }
 
 /** `value` returns `undefined` for a node without such a value. */
-function perNode(
-  name: string,
-  help: string,
-  value: (node: NodeSample) => number | undefined,
-  processes?: 'min' | 'max',
-): StateSeries {
+function perNode(name: string, help: string, value: (node: NodeSample) => number | undefined): StateSeries {
   const read = ({ nodes }: MetricsSources) =>
     nodes().flatMap((node) => {
       const sample = value(node)
       return sample === undefined ? [] : [[{ node: node.name, type: node.type }, sample] as const]
     })
-  return gauge(name, help, read, { labels: ['node', 'type'], ...(processes && { processes }) })
+  return gauge(name, help, read, { labels: ['node', 'type'] })
 }

@@ -155,7 +155,7 @@ const FORMAT_NAMES: Readonly<Record<string, string>> = {
 
 function typeOf(schema: SchemaNode & { readonly minimum?: number; readonly maximum?: number }): string {
   const { type, format, enum: values, items, description, minimum, maximum } = schema
-  if (values && description === undefined) return values.map((value) => `\`${value}\``).join(', ')
+  if (values) return values.map((value) => `\`${value}\``).join(', ')
   if (type === 'array') return items === undefined || items.properties ? 'list' : `list: ${typeOf(items)}`
   if (type === 'object') return 'table'
   if (format !== undefined) return escapePipes(FORMAT_NAMES[format] ?? formats[format]?.description ?? format)

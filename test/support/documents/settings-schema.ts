@@ -47,7 +47,7 @@ function orNull(node: JsonSchema): JsonSchema {
     const values = Array.isArray(node.enum) ? { enum: [...node.enum, null] } : {}
     return { ...node, type: [node.type, 'null'], ...values }
   }
-  return Array.isArray(node.enum) ? { ...node, enum: [...node.enum, null] } : node
+  return node
 }
 
 function convert(node: SchemaNode, path: string, comments: ReadonlyMap<string, string>): JsonSchema {

@@ -30,7 +30,6 @@ t.test('a scrape has the text of the histogram of the library', async (t) => {
       for (const route of routes) one.zero({ route })
       for (const { route, value } of observed) one.labels({ route }).observe(value)
       t.equal(await plain.metrics(), await library.metrics())
-      t.strictSame(sorted(await plain.getMetricsAsJSON()), sorted(await library.getMetricsAsJSON()))
     }),
     { numRuns: 50 },
   )
@@ -45,12 +44,3 @@ t.test('of two exemplars of a bucket, the later one is shown', async (t) => {
   const read = new ReadHistogram({ name, help, buckets: [1] }, () => [counts('a', 2), counts('b', 3), counts('c', 1)])
   t.match((await read.get()).values, [{ value: 3, exemplar: { labelSet: { trace_id: 'b' } } }, { value: 3 }])
 })
-
-/** The order of labels has no meaning, and there are no exemplars. */
-function sorted(families: readonly object[]): unknown {
-  return JSON.parse(JSON.stringify(families), (_key, found) =>
-    found !== null && typeof found === 'object' && !Array.isArray(found)
-      ? Object.fromEntries(Object.entries({ ...found, exemplar: null }).sort())
-      : found,
-  )
-}
