@@ -83,7 +83,7 @@ export async function buildApi(parts: ApiParts) {
     ...buildNodeStages(parts, kindOf, { acquireFetchLock: cache.acquireFetchLock, share }),
     ...(initial.cache.trial && { refuseWrites: refuseWritesInTrial }),
   })
-  const { acceptedTokens, recheckPace, coherence } = cache
+  const { acceptedTokens, recheckPace } = cache
   fronts = await buildFronts({ ...parts, kindOf, handler, acceptedTokens })
   const usesManagerTokens = initial.cluster.credentials.mode === 'passthrough' && servesNewerContract(initial.listen)
   return {
@@ -96,8 +96,6 @@ export async function buildApi(parts: ApiParts) {
     /** Absent: there is no cache store. */
     storeState: cache.state,
     acceptedTokens,
-    /** Absent: replicas share no stored responses. */
-    coherence,
     /** Returns the milliseconds after which tokens of the manager's users are checked again. Absent: there are none. */
     recheckInterval: usesManagerTokens && recheckPace ? () => recheckPace.interval() : undefined,
     closeCache: cache.close,

@@ -1,7 +1,6 @@
 /** Builds the cache from the configuration: its store, its stages and the endpoints of `/cache`. */
 import { hash } from 'node:crypto'
 import { AcceptedTokens } from '../cache/accepted-tokens.ts'
-import { type CoherenceCheck, createCoherenceCheck } from '../cache/coherence-check.ts'
 import { type CacheStages, createCache } from '../cache/index.ts'
 import type { KeySettings } from '../cache/key.ts'
 import { type CacheOperationsPorts, disabledCache } from '../cache/operations.ts'
@@ -15,14 +14,12 @@ import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { CacheStoreState } from '../core/cache.ts'
 import type { Caller, EdgeRead } from '../core/request.ts'
 import type { CacheIndex } from '../core/response.ts'
-import { createReplicaCalls } from '../redis/replica.ts'
 import { layoutRules, rulesOfSetting } from '../upstream/dialects/dialect.ts'
 import type { Cluster } from '../upstream/index.ts'
 import type { KindOf } from '../upstream/kinds.ts'
 import { createNodeQuestions } from '../upstream/node-states.ts'
 import type { Base } from './base.ts'
 import { servedRecords } from './fronts.ts'
-import { replicaNameOf } from './process.ts'
 
 /** `acquireFetchLock`: shared by all replicas if there is Redis. */
 interface BuiltCache {
@@ -34,8 +31,6 @@ interface BuiltCache {
   /** Absent: nothing is stored. */
   readonly acceptedTokens?: AcceptedTokens
   readonly recheckPace?: RecheckPace
-  /** Absent: nothing is stored in Redis. */
-  readonly coherence?: CoherenceCheck | undefined
   /** Absent: there is no store. */
   readonly state?: () => CacheStoreState
   close(): Promise<void>
@@ -57,8 +52,6 @@ export async function buildCache(
   const { enabled, trial } = initial.cache
   derive((config) => checkEndpoints(Object.keys(config.cache.endpoints)))
   if (!enabled && replica === undefined) return { ports: disabledCache, close: async () => {} }
-  // Before the replica starts.
-  const calls = replica && createReplicaCalls(replica)
   const store = await createStore(parts)
   const key = derive(
     ({ access, cluster: { credentials, layout } }): KeySettings => ({
@@ -110,9 +103,8 @@ export async function buildCache(
     replicas: () => replica?.heartbeat.replicas ?? 1,
   })
   const acceptedTokens = new AcceptedTokens({ store, secret: () => key().secret, pace: recheckPace })
-  const coherence = calls && createCoherenceCheck({ calls, store, name: replicaNameOf(initial) })
   const { acquireFetchLock, state } = store
-  return { stages, ports, coherence, acquireFetchLock, acceptedTokens, recheckPace, state, close }
+  return { stages, ports, acquireFetchLock, acceptedTokens, recheckPace, state, close }
 }
 
 async function createStore({

@@ -1,4 +1,4 @@
-/** Connects the operators' console with the parts of the edge, and runs what operators do there: purges, drains, checks. */
+/** Connects the operators' console with the parts of the edge, and runs what operators do there: purges and drains. */
 import { randomUUID } from 'node:crypto'
 import type { Access } from '../access/access.ts'
 import type { ClientPort } from '../admin/console/api-types.ts'
@@ -11,7 +11,6 @@ import type { ConsolePorts, NodeDrains, PurgeCaller } from '../admin/console/por
 import { compareSettings, createReplicas, type Replicas, type SettingsComparison } from '../admin/console/replicas.ts'
 import type { Readiness } from '../admin/readiness.ts'
 import type { Audit } from '../audit/index.ts'
-import type { CoherenceCheck } from '../cache/coherence-check.ts'
 import { CACHE_OFF, explain, readEntry } from '../cache/explain.ts'
 import { listPurged, type PurgePorts, purgeCostOf, purgeScopeOf, withSnapshots } from '../cache/purge.ts'
 import type { EdgeOperation, WriteEndpoint } from '../catalogue/endpoint.ts'
@@ -122,30 +121,11 @@ export function buildConsolePorts(parts: ConsoleParts): ConsolePorts {
     }),
     certificates: certificates.current,
     ...(replicas && { replicas: replicas.others, settingDifferences: parts.comparison.differences }),
-    ...(api.coherence && { checkCoherence: createCoherenceRun(parts, api.coherence) }),
     drains: createNodeDrains(parts),
     layoutMixture: () => cluster.view.layoutMixture?.(),
     permissionOf: (endpoint) => permissions.get(endpoint) ?? 'unknown',
     explain: async (url, caller) => (explained === undefined ? CACHE_OFF : explain(explained, url, caller)),
     read: (entry, caller) => readEntry(explained, entry, caller),
-  }
-}
-
-function createCoherenceRun(
-  { audit, replicas }: Pick<ConsoleParts, 'audit' | 'replicas'>,
-  coherence: CoherenceCheck,
-): NonNullable<ConsolePorts['checkCoherence']> {
-  return ({ caller, client, requestId: request }) => {
-    const others = (replicas?.others() ?? []).map(({ name }) => name)
-    const described = {
-      request,
-      caller: caller.name,
-      client,
-      method: 'POST',
-      route: '/api/coherence',
-      params: {},
-    } as const
-    return audit.record(described, () => coherence.run(others))
   }
 }
 

@@ -284,14 +284,6 @@ export async function withOperations<Result>(
   const client = await open().catch((error: Error) => {
     throw usageError(error.message)
   })
-  return useOperations(client, use)
-}
-
-/** Runs `use` with the operations listener that the client reaches, and closes the client. */
-export async function useOperations<Result>(
-  client: EdgeClient,
-  use: (operations: Operations) => Promise<Result>,
-): Promise<Result> {
   try {
     return await use(operationsOf(client))
   } catch (error) {

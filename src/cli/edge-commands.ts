@@ -5,7 +5,7 @@ import { addNotes, type Notes } from './help.ts'
 import { parseInteger } from './terminal.ts'
 
 export function edgeCommands(): readonly Command[] {
-  return [problems(), incidents(), top(), explain(), purge(), drain(), undrain(), warm(), verifyCoherence()]
+  return [problems(), incidents(), top(), explain(), purge(), drain(), undrain(), warm()]
 }
 
 const json = ['--json', 'print JSON'] as const
@@ -129,33 +129,6 @@ function warm(): Command {
       ],
     },
   )
-}
-
-function verifyCoherence(): Command {
-  const command = new Command('verify-coherence')
-    .description('write to a group made for it, and read through every replica until each shows the write')
-    .option('--url <url>', 'URL of the edge or of its balancer, which chooses the replicas')
-    .option('--replica <url>', 'URL of a replica for clients, once for each replica', addValue)
-  return addNotes(
-    addCredentialOptions(command)
-      .option('--operations <url>', 'URL of the operations listener: counts the replicas; needs operations:read')
-      .option('--rounds <n>', 'writes, through each replica in turn', parseInteger(1, 1000), 10)
-      .addOption(contractOption())
-      .option(...json)
-      .action(async (options) => (await import('./verify-coherence.ts')).verifyCoherence(options)),
-    {
-      exitCodes: `0 if every read showed the latest write, 1 if one was stale, ${NOTHING_KNOWN}`,
-      examples: [
-        'verify-coherence --replica http://10.0.0.11:55000 --replica http://10.0.0.12:55000 --user alice',
-        'verify-coherence --url https://edge.example:55000 --rounds 50 --user alice --json',
-      ],
-    },
-  )
-}
-
-/** Collects the values of an option that may be given several times. */
-function addValue(value: string, values: readonly string[] = []): readonly string[] {
-  return [...values, value]
 }
 
 export function contractOption(): Option {

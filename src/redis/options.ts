@@ -91,8 +91,6 @@ export const redisChannels = {
   revocations: 'edge:{a}:revocations',
   /** The drained nodes have changed. */
   drains: 'edge:{d}:changed',
-  /** Calls between replicas, and their replies. */
-  calls: 'edge:{o}:calls',
   /** Slots of nodes: who received one, and who waits for one. */
   slots: 'edge:{s}:slots',
 }

@@ -8,7 +8,6 @@ import type { EntryContents } from '../../core/response.ts'
 import { requirePermission } from '../sign-in.ts'
 import { createEntryList, type EntryQuery, entryQuery, refresh, selectionQuery } from './cache-entries.ts'
 import type {
-  Coherence,
   EntryBody,
   EntryDetails,
   GroupSummary,
@@ -93,13 +92,6 @@ export function registerCacheRoutes(app: FastifyInstance, ports: ConsolePorts): 
     { schema: { querystring: explainQuery } },
     ({ query, caller }) => ports.explain(query.url, caller),
   )
-  app.post('/api/coherence', async (request): Promise<Coherence> => {
-    const { caller, clientAddress: client, id: requestId } = request
-    requirePermission(caller, PURGE_PERMISSION)
-    if (ports.checkCoherence === undefined) throw new EdgeError(603, '. Replicas share no stored responses')
-    request.isAuditedByPipeline = true
-    return ports.checkCoherence({ caller, client, requestId })
-  })
   app.post<{ Body: PurgeRequest }>(
     '/api/purge',
     { schema: { body: purgeBody } },

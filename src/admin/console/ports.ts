@@ -6,7 +6,7 @@ import type { CacheIndex, EntryContents } from '../../core/response.ts'
 import type { CertificateState } from '../../core/settings.ts'
 import type { Readiness } from '../readiness.ts'
 import type { CacheState, ClientPort, GrowingQueue } from './api-types.ts'
-import type { Coherence, Explanation, PurgeCost, PurgeRequest, PurgeResult } from './cache-types.ts'
+import type { Explanation, PurgeCost, PurgeRequest, PurgeResult } from './cache-types.ts'
 import type { CapacityState } from './capacity.ts'
 import type { ConsoleCosts } from './costs.ts'
 import type { ConsoleHistory } from './history.ts'
@@ -61,8 +61,6 @@ export interface ConsolePorts {
   readonly replicas?: () => readonly ReplicaSummary[] | undefined
   /** What other replicas were given otherwise than this one. Absent: replicas share nothing. */
   readonly settingDifferences?: () => readonly SettingDifference[]
-  /** Checks the coherence of all replicas, with an audit record. Absent: replicas share no stored responses. */
-  readonly checkCoherence?: (by: PurgeCaller) => Promise<Coherence>
   /** Returns the permission that a read of the endpoint needs. */
   permissionOf(endpoint: string): string
   /** Returns what the cache would do with the next request for the URL. Rejects with the EdgeError of that request. */

@@ -3,7 +3,6 @@ import type { Now } from '../../../../src/admin/console/api-types.ts'
 import type { Nodes, ReplicaSummary } from '../../../../src/admin/console/node-types.ts'
 import { formatAge, formatDuration, formatPercent, formatRate } from '../format.ts'
 import { type Column, Table } from '../table.tsx'
-import { CoherenceSection } from './coherence.tsx'
 import { replicaRowOf } from './node-exports.ts'
 
 const columns: readonly Column[] = [
@@ -44,7 +43,6 @@ export function Replicas({ data, now }: { readonly data: Nodes; readonly now: No
         </tbody>
         {rows.length > 1 && <SumRow rows={rows} />}
       </Table>
-      {replicas && now.cache.enabled && <CoherenceSection mayCheck={now.operator.mayPurge} />}
     </>
   )
 }
