@@ -6,7 +6,7 @@
  */
 import { createCounters } from '../core/counters.ts'
 import { EdgeError } from '../core/errors.ts'
-import { type Clock, systemClock } from '../core/timing.ts'
+import { systemClock } from '../core/timing.ts'
 import { ownField } from '../core/values.ts'
 import type { Access, AccessOptions, AuthResult, PassthroughUsers, Recheck } from './access.ts'
 import type { JsonObject } from './issuer-keys.ts'
@@ -122,7 +122,6 @@ interface ManagerTokenPorts {
   readonly attempts: LoginAttempts
   /** Returns the permissions that the settings give to a user. */
   readonly permissionsOf: (name: string) => readonly string[]
-  readonly clock?: Pick<Clock, 'wall'>
 }
 
 /** Runs a call that checks a token, or rejects without it. */
@@ -136,14 +135,14 @@ const INVALID: AuthResult = { ok: false, reason: 'invalid' }
  * are foreign input until the node has accepted it. `access` checks names and passwords, for logins.
  */
 export function createManagerTokenAccess(access: Access, ports: ManagerTokenPorts): Access {
-  const { node, check, attempts, permissionsOf, clock = systemClock } = ports
+  const { node, check, attempts, permissionsOf } = ports
   return {
     ...access,
     acceptsTokens: true,
     authenticateToken: async (text, _verifySignature, address) => {
       const issuer = node()
       const token = readManagerToken(text, issuer)
-      if (token === undefined || token.expiresAt <= clock.wall()) return INVALID
+      if (token === undefined || token.expiresAt <= systemClock.wall()) return INVALID
       const { user, rights, expiresAt, context } = token
       const callerOf = (own: string, noteAnswer: () => void) => ({
         name: user,
@@ -156,7 +155,7 @@ export function createManagerTokenAccess(access: Access, ports: ManagerTokenPort
       if (acceptance === undefined) return INVALID
       // The token is read from the header again, so that it does not stay in memory after the request.
       const recheck: Recheck = (authorization) => {
-        const noteAnswer = expiresAt > clock.wall() ? acceptance.current() : undefined
+        const noteAnswer = expiresAt > systemClock.wall() ? acceptance.current() : undefined
         return noteAnswer && callerOf(authorization.slice(authorization.indexOf(' ') + 1), noteAnswer)
       }
       return { ok: true, caller: callerOf(text, acceptance.noteAnswer), recheck }

@@ -28,7 +28,6 @@ export interface AuditOptions {
   /** If the intent cannot be recorded: refuse the write with 936, or continue and log the failure. */
   readonly onFailure: () => 'refuse' | 'log'
   readonly log: { error(fields: object, message: string): void }
-  readonly clock?: () => number
 }
 
 export interface AuditState {
@@ -59,7 +58,7 @@ const MAX_PENDING_REJECTIONS = 1000
 const RETRY_AFTER_SECONDS = '5'
 
 export function createAudit(options: AuditOptions): Audit {
-  const { sink, log, clock = systemClock.elapsed } = options
+  const { sink, log } = options
   const recorder = createRecorder(sink, log)
   /** For each write in flight, the nodes that it was sent to. */
   const nodesOf = new Map<string, Set<string>>()
@@ -77,10 +76,10 @@ export function createAudit(options: AuditOptions): Audit {
     }
     const nodes = new Set<string>()
     nodesOf.set(described.request, nodes)
-    const start = clock()
+    const start = systemClock.elapsed()
     const recordOutcome = (result: Result) => {
       nodesOf.delete(described.request)
-      const event = { ...result, nodes: [...nodes], ms: Math.round(clock() - start), ...described }
+      const event = { ...result, nodes: [...nodes], ms: Math.round(systemClock.elapsed() - start), ...described }
       return traceAsync(trace, 'audit', () => recorder.append({ kind: 'outcome', ...event }))
     }
     let value: T

@@ -13,8 +13,6 @@ import { derivableOf } from './snapshots/stage.ts'
 import { trial } from './trial.ts'
 import { createReplicationLag, invalidate } from './writes.ts'
 
-export type { FreshnessLifetimes } from './policy.ts'
-
 /** Absent: no node is known to be silent or at its limit, and events are not observed. */
 type OptionalPorts = Partial<Pick<ReadThroughPorts, 'isSilent' | 'waitForRead' | 'clock' | 'onEvent' | 'refreshAhead'>>
 

@@ -90,7 +90,8 @@ export function cutToScreen(
 const BAR_WIDTH = 20
 
 /** One line of progress, on standard error of a terminal only: a pipe or a log gets none. */
-export function createProgressLine(stream: NodeJS.WriteStream = process.stderr) {
+export function createProgressLine() {
+  const stream = process.stderr
   const isTerminal = stream.isTTY === true
   let isShown = false
   const show = (text: string): void => {

@@ -56,11 +56,6 @@ export class LatencyHistogram {
     }
   }
 
-  clear(): void {
-    this.#counts.fill(0)
-    this.#total = 0
-  }
-
   /** Returns the quantile in milliseconds, interpolated within its bucket. Undefined if the histogram is empty. */
   quantile(share: number): number | undefined {
     if (this.#total === 0) return undefined

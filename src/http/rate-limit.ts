@@ -190,8 +190,8 @@ const BATCH_DELAY_MS = 40
 const MAX_KEYS_PER_GENERATION = 25_000
 const REPORTED_SHARE = 0.25
 
-/** `elapsed`: milliseconds of a monotonic clock. */
-export function createRequestCounts(counters: Counters, elapsed = systemClock.elapsed): CountRequest {
+export function createRequestCounts(counters: Counters): CountRequest {
+  const { elapsed } = systemClock
   // By length first, so that no key must be built from both for each request.
   const windowsByLength = new Map<number, RecentlyUsed<Window>>()
   const due = new Set<Window>()

@@ -30,16 +30,14 @@ export type NodeByAgent = Pick<ReadonlyMap<string, string | EdgeError>, 'get' | 
 interface AgentOwnersPorts extends OwnerLookupPorts {
   readonly view: ClusterView
   readonly lifetimes: OwnerTablePorts['lifetimes']
-  /** Monotonic milliseconds. */
-  readonly clock?: () => number
 }
 
 export type AgentOwners = ReturnType<typeof createAgentOwners>
 
 export function createAgentOwners(ports: AgentOwnersPorts) {
-  const { view, lifetimes, clock = systemClock.elapsed } = ports
+  const { view, lifetimes } = ports
   const lookup = createOwnerLookup(ports)
-  const table = createOwnerTable({ lookup, lifetimes, clock })
+  const table = createOwnerTable({ lookup, lifetimes, clock: systemClock.elapsed })
   const findOwners = async (ids: readonly string[], request: EdgeRequest): Promise<AgentOwnerMap> => {
     const found = await lookup.find(ids, request)
     for (const id of ids) table.correct(id, found.get(id))

@@ -25,8 +25,6 @@ import {
 import { createPartError, createUnreadableError, readNodeRows, roundUpLimit } from './node-part.ts'
 import { mergeCollection, refuseRequest, respondWithFirstError } from './rules/collection.ts'
 
-export type { JoinCollectionsPorts } from './joined-read.ts'
-
 /**
  * Returns the handler. `readAllAgents`: how the rows of all agents are read. Responses have a `clusterStatus`; if nodes are
  * missing, they are `partial` and name them in `failed_nodes`. If all nodes fail, it rejects with the error of the first one.

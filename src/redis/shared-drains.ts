@@ -23,8 +23,6 @@ export interface SharedDrainsOptions {
   /** Called with each newer state. */
   readonly onChange: (state: DrainState) => void
   readonly log: Log
-  /** Milliseconds between two reads. */
-  readonly interval?: number
 }
 
 /** The value; an empty text if there is none, or another program has written a value of another type or length. */
@@ -53,7 +51,7 @@ const MAX_ATTEMPTS = 10
 
 /** Must be called before the replica starts. */
 export function createSharedDrains(options: SharedDrainsOptions): SharedDrains {
-  const { replica, onChange, log, interval = INTERVAL_MS } = options
+  const { replica, onChange, log } = options
   const { commands, times } = replica
   let known = NO_DRAINS
   let isForeignReported = false
@@ -113,7 +111,7 @@ export function createSharedDrains(options: SharedDrainsOptions): SharedDrains {
     start: async () => {
       await replica.start()
       await refresh()
-      timer = setInterval(() => void refresh(), interval).unref()
+      timer = setInterval(() => void refresh(), INTERVAL_MS).unref()
     },
     stop: () => clearInterval(timer),
   }

@@ -122,29 +122,22 @@ export interface HeartbeatFailure {
 const FULL_MS = 60_000
 
 /**
- * Whether reads use Redis, and the last event of the cache store. `failure` returns why reads do not use Redis,
- * `wrongTypeKeys` the keys that another program has replaced.
+ * What is wrong with Redis. `failure` returns why reads do not use Redis, `wrongTypeKeys` the keys that another program has
+ * replaced.
  */
-export function createStoreStatus(
-  failure: () => HeartbeatFailure | undefined,
-  wrongTypeKeys: () => readonly string[] = () => [],
-) {
+export function createStoreStatus(failure: () => HeartbeatFailure | undefined, wrongTypeKeys: () => readonly string[]) {
   let unreachable = false
   let fullAt = Number.NEGATIVE_INFINITY
-  let last: { readonly event: StoreEvent; readonly reason?: string; readonly at: number } | undefined
   return {
     /** `error`: of Redis, or of the connection to it. Returns it in words. */
     record(event: StoreEvent, error?: string): string | undefined {
-      const at = performance.now()
       if (event === 'unreachable' || event === 'slow') unreachable = true
       if (event === 'reachable') unreachable = false
-      if (event === 'full') fullAt = at
+      if (event === 'full') fullAt = performance.now()
       const isKey = event === 'repaired' || event === 'wrongType'
-      const reason = isKey ? error : error && describeFailure(error)
-      last = { event, ...(reason !== undefined && { reason }), at }
-      return reason
+      return isKey ? error : error && describeFailure(error)
     },
-    /** `unreachable`: reads do not use Redis. `faults`: what is wrong now, and what to do. `ago`: milliseconds since the event. */
+    /** `unreachable`: reads do not use Redis. `faults`: what is wrong now, and what to do. */
     current() {
       const isFull = performance.now() - fullAt < FULL_MS
       const faults = [
@@ -152,9 +145,7 @@ export function createStoreStatus(
         ...(isFull ? [faultOf('redisFull', 'OOM')] : []),
         ...wrongTypesOf(wrongTypeKeys()),
       ]
-      if (last === undefined) return { unreachable, faults }
-      const { at, ...lastEvent } = last
-      return { unreachable, faults, lastEvent: { ...lastEvent, ago: Math.round(performance.now() - at) } }
+      return { unreachable, faults }
     },
   }
 }

@@ -20,7 +20,7 @@ import type { Issue, Verify } from './tokens/token-calls.ts'
 import { checkUrl, createAllowedAddresses, createTopology, isNodeName, type Topology } from './topology.ts'
 import { createContext, createRequestHeaders, createTransport } from './transport.ts'
 
-export type { ClusterLog, ClusterOptions, NodeCredentials, NodeSetting, NodeStatus, NodeTls } from './options.ts'
+export type { ClusterOptions, NodeCredentials, NodeSetting, NodeStatus, NodeTls } from './options.ts'
 
 /** What may change of the connections to all nodes. Absent: unchanged. */
 type ConnectionChanges = Pick<ClusterOptions, 'tls' | 'allowedAddresses'> & { readonly credentials?: NodeCredentials }

@@ -2,7 +2,7 @@ import t from 'tap'
 import { describeEmptyCache } from '../src/views/empty-cache.ts'
 
 const now = (cache: object, cacheable: number) => ({
-  cache: { enabled: true, shared: true, ...cache },
+  cache: { enabled: true, shared: true, unreachable: false, faults: [], ...cache },
   edge: { uptime: 90_400 },
   totals: { cacheable },
 })

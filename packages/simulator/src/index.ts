@@ -16,9 +16,9 @@ import { nodeApi } from './node.ts'
 import { routeTable } from './routes.ts'
 import { createWorld, type WorldOptions } from './world.ts'
 
-export type { Load, NodeCapacity as Frailty } from './capacity.ts'
-export type { Fault, Faults } from './faults.ts'
-export type { NewerControls, NewerOptions, NewerUser } from './newer/index.ts'
+export type { Load } from './capacity.ts'
+export type { Fault } from './faults.ts'
+export type { NewerOptions, NewerUser } from './newer/index.ts'
 
 export type Layout = 'classic' | 'newer'
 

@@ -2,7 +2,7 @@
  * Changes of the cluster at run time: agents that move to another node, workers that join and leave, another master.
  * The data of an agent moves with the agent.
  */
-import type { SimAgent, SimNode, World } from './model.ts'
+import type { SimNode, World } from './model.ts'
 import { makeNode, managerAgent } from './world.ts'
 
 /** Makes the agent report to that node, as after a restart of the node that it reported to. */
@@ -10,11 +10,6 @@ export function moveAgent(world: World, id: string, to: string): void {
   const agent = world.agents.get(id)
   if (agent === undefined || id === '000') throw new RangeError(`There is no agent ${id} that could move`)
   agent.node = nodeOf(world, to).name
-}
-
-/** Returns the agents that report to a node. */
-export function agentsOf(world: World, name: string): SimAgent[] {
-  return [...world.agents.values()].filter((agent) => agent.id !== '000' && agent.node === name)
 }
 
 /** Adds a worker with the files that the master copies. It has no agents and no listener yet. */

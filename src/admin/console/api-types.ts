@@ -43,12 +43,10 @@ export interface CacheState {
   readonly enabled: boolean
   /** Whether replicas share the cache through Redis. */
   readonly shared: boolean
-  /** Whether Redis is slow or unreachable. Absent without Redis. */
-  readonly unreachable?: boolean
+  /** Whether Redis is slow or unreachable. */
+  readonly unreachable: boolean
   /** What is wrong with Redis, and what to do. */
-  readonly faults?: readonly RedisFault[]
-  /** The last event of the cache store. */
-  readonly lastEvent?: { readonly event: string; readonly reason?: string; readonly ago: number }
+  readonly faults: readonly RedisFault[]
 }
 
 export interface Totals {

@@ -29,7 +29,7 @@ export type EntryQuery = Static<typeof entryQuery>
 
 export interface EntryList {
   /** Returns all entries, or those that a long read of the index has returned so far. */
-  all(): Promise<Pick<IndexSnapshot, 'rows' | 'partial'> & { readonly age: number }>
+  all(): Promise<Pick<IndexSnapshot, 'rows' | 'partial'>>
   page(query: EntryQuery): Promise<EntryPage>
   /** Discards what was read: entries that are requested after this are read again. */
   refresh(): void
@@ -68,10 +68,7 @@ export function createEntryList(
   const snapshots = createIndexSnapshots(index, clock)
   const search = createSearch()
   return {
-    all: async () => {
-      const { rows, partial, readAt } = await snapshots.current()
-      return { rows, partial, age: clock() - readAt }
-    },
+    all: snapshots.current,
     page: async (query) => {
       const snapshot = await snapshots.current()
       const offset = query.offset ?? 0
@@ -84,7 +81,6 @@ export function createEntryList(
         total: found.total,
         all: snapshot.rows.length,
         bytes: found.bytes,
-        offset,
         items: found.rows.slice(offset, end).map((row) => shownEntry(row, age)),
       }
     },

@@ -52,9 +52,8 @@ export function registerCacheRoutes(app: FastifyInstance, ports: ConsolePorts): 
     { schema: { querystring: Type.Object({ refresh }, { additionalProperties: false }) } },
     async ({ query }): Promise<Groups> => {
       if (query.refresh === true) entries.refresh()
-      const { rows, age, partial } = await entries.all()
+      const { rows, partial } = await entries.all()
       return {
-        age,
         partial,
         groups: groupsOf(rows, ports),
         endpoints: [...new Set(rows.map(({ endpoint }) => endpoint))].sort(),

@@ -15,8 +15,6 @@ export type SnapshotSummary = SnapshotState
 
 /** `GET /api/groups`. */
 export interface Groups {
-  /** Time since the cache index was read. */
-  readonly age: number
   /** The index is still being read; the counts cover the entries that were read so far. */
   readonly partial: boolean
   readonly groups: readonly GroupSummary[]
@@ -52,7 +50,6 @@ export interface EntryPage {
   readonly all: number
   /** Size of the entries that match the query. */
   readonly bytes: number
-  readonly offset: number
   readonly items: readonly EntrySummary[]
 }
 

@@ -207,7 +207,7 @@ function tokenProblems({ tokenRecheck }: ProblemSources): Problem[] {
 }
 
 function redisProblems({ cache }: ProblemSources): Problem[] {
-  return (cache().faults ?? []).map(({ reason, detail }) => ({
+  return cache().faults.map(({ reason, detail }) => ({
     kind: reason,
     ...REDIS_PROBLEMS[reason],
     detail: `${REDIS_PROBLEMS[reason].detail} ${detail}.`,
@@ -233,7 +233,7 @@ const REDIS_PROBLEMS = {
 
 function capacityProblems({ capacity, cache }: ProblemSources): Problem[] {
   const { shortages, local, redis } = capacity()
-  const isFull = cache().faults?.some(({ reason }) => reason === 'redisFull') === true
+  const isFull = cache().faults.some(({ reason }) => reason === 'redisFull')
   const { limit, policy = '' } = redis?.memory ?? {}
   const maxmemory = limit === undefined ? 'maxmemory' : `maxmemory (${inMiB(limit)})`
   return [

@@ -229,14 +229,9 @@ interface SettingsReport {
 }
 
 /**
- * Notices that another replica was given other settings, users or keys, by the digests in the reports of replicas. `now`:
- * monotonic milliseconds.
+ * Notices that another replica was given other settings, users or keys, by the digests in the reports of replicas.
  */
-export function compareSettings(
-  replica: string,
-  digests: () => SettingDigests,
-  now: () => number = () => performance.now(),
-): SettingsComparison {
+export function compareSettings(replica: string, digests: () => SettingDigests): SettingsComparison {
   /** Setting → since when it differs, and where. */
   let found = new Map<string, SettingDifference & { readonly since: number }>()
   return {
@@ -244,7 +239,7 @@ export function compareSettings(
     offer: (reports) => {
       const own = digests()
       const others = (reports ?? []).filter((report): report is SettingsReport => isSettingsReport(report))
-      const at = now()
+      const at = performance.now()
       const next: typeof found = new Map()
       for (const [setting, digest] of Object.entries(own)) {
         // A replica of another version may not have the setting.
@@ -255,6 +250,6 @@ export function compareSettings(
       }
       found = next
     },
-    differences: () => [...found.values()].filter(({ since }) => now() - since >= MIN_DIFFERENCE_AGE_MS),
+    differences: () => [...found.values()].filter(({ since }) => performance.now() - since >= MIN_DIFFERENCE_AGE_MS),
   }
 }

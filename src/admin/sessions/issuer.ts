@@ -60,21 +60,21 @@ const REFRESH_AFTER_MS = 600_000
 /** If that fails, the known ones are used for this time. */
 const MAX_AGE_MS = 24 * 3_600_000
 
-export function createIssuer(settings: IssuerSettings, clock: () => number = () => performance.now()): Issuer {
+export function createIssuer(settings: IssuerSettings): Issuer {
   let known: { readonly configuration: openid.Configuration; readonly at: number } | undefined
   let pending: Promise<openid.Configuration> | undefined
 
   async function configure(): Promise<openid.Configuration> {
-    if (known !== undefined && clock() - known.at < REFRESH_AFTER_MS) return known.configuration
+    if (known !== undefined && performance.now() - known.at < REFRESH_AFTER_MS) return known.configuration
     pending ??= discover(settings).finally(() => {
       pending = undefined
     })
     try {
       const configuration = await pending
-      known = { configuration, at: clock() }
+      known = { configuration, at: performance.now() }
       return configuration
     } catch (error) {
-      if (known !== undefined && clock() - known.at < MAX_AGE_MS) return known.configuration
+      if (known !== undefined && performance.now() - known.at < MAX_AGE_MS) return known.configuration
       throw error
     }
   }

@@ -199,10 +199,6 @@ export function symbols(role: string): Param {
   return param(role, text('alphanumeric_symbols'))
 }
 
-export function digits(role: string): Param {
-  return param(role, text('numbers'))
-}
-
 export function amount(role: string): Param {
   return param(role, integer({ minimum: 0 }))
 }

@@ -235,7 +235,7 @@ async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void 
       joins: { last: () => [] },
       drains: { areShared: false, drain: nothing, putBack: nothing },
       index,
-      cache: () => ({ enabled: true, shared: false }),
+      cache: () => ({ enabled: true, shared: false, unreachable: false, faults: [] }),
       snapshots: () => [],
       nodes: () => [],
       layoutMixture: () => undefined,

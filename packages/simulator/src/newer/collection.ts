@@ -5,7 +5,7 @@
 import { NewerError } from './errors.ts'
 import { type CollectionQuery, fieldOf, type Item, matching, parseSearch, type Table, textOrder } from './search.ts'
 
-export { type CollectionQuery, fieldOf, type Item, matching, type Table } from './search.ts'
+export { fieldOf, type Item, matching, type Table } from './search.ts'
 
 export interface Page {
   readonly items: readonly unknown[]

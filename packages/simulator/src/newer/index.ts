@@ -13,8 +13,7 @@ import { Security } from './rbac/security.ts'
 import { createRouter, type FindCall } from './router.ts'
 import { Tasks, type UpgradeBehavior } from './tasks.ts'
 
-export type { NewerUser, Policy, RoleName } from './rbac/access.ts'
-export type { UpgradeBehavior } from './tasks.ts'
+export type { NewerUser } from './rbac/access.ts'
 
 export interface NewerOptions {
   /** Accounts beside the one of the simulator, which is an administrator. */

@@ -6,11 +6,13 @@ import { degradationsOf, type ProblemSources, problemsOf } from '../../../../src
 const DAY_MS = 24 * 3600 * 1000
 const NOW = Date.UTC(2026, 0, 1)
 
+const CACHE: ReturnType<ProblemSources['cache']> = { enabled: true, shared: true, unreachable: false, faults: [] }
+
 const healthy: ProblemSources = {
   ready: () => ({ ok: true, reasons: [] }),
   credentials: () => ({ refusedBy: [], isWeak: false }),
   configuration: () => ({ pendingRestart: [] }),
-  cache: () => ({ enabled: true, shared: true, unreachable: false }),
+  cache: () => CACHE,
   capacity: () => ({ shortages: [] }),
   nodes: () => [nodeState('master'), nodeState('worker-1'), nodeState('worker-2')],
   queueLimit: () => 256,
@@ -136,7 +138,7 @@ t.test('a cache with too little memory: each shortage names its limit and what t
     { kind: 'redisEvicting', severity: 'warning', detail: /maxmemory \(256 MiB\).*Raise maxmemory/ },
     { kind: 'localTierEvicting', severity: 'warning', detail: /read from Redis again.*cache\.localBytes \(64 MiB\)/ },
   ])
-  const full = { enabled: true, shared: true, faults: [{ reason: 'redisFull', detail: 'out of memory' } as const] }
+  const full = { ...CACHE, faults: [{ reason: 'redisFull', detail: 'out of memory' } as const] }
   t.strictSame(
     kinds({ ...short('redisNearlyFull'), cache: () => full }),
     ['redisFull'],
@@ -186,7 +188,7 @@ t.test('a node that is drained for maintenance is a notice', async (t) => {
 })
 
 t.test('a cache that is disabled is a notice, and the most severe problems come first', async (t) => {
-  const cache = () => ({ enabled: false, shared: false })
+  const cache = () => ({ ...CACHE, enabled: false })
   const nodes = () => [nodeState('worker-1', { state: 'ejected' })]
   const configuration = () => ({ pendingRestart: ['listen.port'] })
   t.strictSame(
