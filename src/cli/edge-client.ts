@@ -3,7 +3,7 @@
  * `CommandError` with a remedy; which exit code it has: `exitCodeOf`.
  */
 import { type Command, Option } from 'commander'
-import { Agent, type Dispatcher } from 'undici'
+import { Agent } from 'undici'
 import type { Contract, Endpoint } from '../catalogue/endpoint.ts'
 import { errorTable } from '../core/errors.ts'
 import { ownText, parseJson } from '../core/values.ts'
@@ -78,22 +78,14 @@ export function usageError(message: string): CommandError {
   return new CommandError(message, EXIT_CODES.configuration)
 }
 
-export interface ReceivedResponse {
+export interface ReceivedText {
   readonly status: number
-  /** The header as sent; empty if there is none. */
-  readonly cacheStatus: string
-  /** Absent: no response of the edge. */
-  readonly requestId?: string
-  readonly retryAfterMs?: number
-  /** The clock of the edge, in milliseconds since 1970, to the second. */
-  readonly date?: number
-}
-
-export interface ReceivedText extends ReceivedResponse {
   readonly text: string
-  /** `Content-Type` and `Age` as sent; empty if the response has none. */
+  /** `Content-Type`, `Cache-Status`, `Age` and `Date` as sent; empty if the response has none. */
   readonly type: string
+  readonly cacheStatus: string
   readonly age: string
+  readonly date: string
 }
 
 /** A client of one origin with one caller. It follows no redirects. */
@@ -170,17 +162,17 @@ export function createEdgeClient(options: EdgeClientOptions) {
   }
   return {
     origin: url.origin,
-    /** Reads the body to its end and discards it, so that the connection can be reused. */
-    get: async (path: string): Promise<ReceivedResponse> => {
-      const received = await send(path)
-      for await (const _chunk of received.body);
-      return describeResponse(received)
-    },
     getText: async (path: string, init?: RequestInit): Promise<ReceivedText> => {
-      const received = await send(path, init)
-      const header = (name: string) => String(received.headers[name] ?? '')
-      const text = await received.body.text()
-      return { ...describeResponse(received), text, type: header('content-type'), age: header('age') }
+      const { statusCode: status, headers, body } = await send(path, init)
+      const header = (name: string) => String(headers[name] ?? '')
+      return {
+        status,
+        text: await body.text(),
+        type: header('content-type'),
+        cacheStatus: header('cache-status'),
+        age: header('age'),
+        date: header('date'),
+      }
     },
     /** Yields the data of server-sent events until `signal` aborts. Throws a `CommandError` if the edge refuses the request. */
     async *events(path: string, signal: AbortSignal): AsyncGenerator<string, void> {
@@ -216,19 +208,6 @@ function createTokenSource(logIn: () => Promise<string>) {
   return { token, tokenAfter }
 }
 
-function describeResponse({ statusCode, headers }: Dispatcher.ResponseData): ReceivedResponse {
-  const retryAfter = Number(headers['retry-after'] ?? Number.NaN)
-  const date = Date.parse(String(headers.date))
-  const requestId = headers['x-request-id']
-  return {
-    status: statusCode,
-    cacheStatus: String(headers['cache-status'] ?? ''),
-    ...(typeof requestId === 'string' && { requestId }),
-    ...(Number.isFinite(retryAfter) && { retryAfterMs: Math.max(0, retryAfter) * 1000 }),
-    ...(Number.isFinite(date) && { date }),
-  }
-}
-
 /** Thrown on status 401: no further request would succeed. */
 export class UnauthorizedError extends CommandError {
   constructor() {
@@ -247,11 +226,11 @@ export class LogInError extends CommandError {
 }
 
 /** Returns the error of a request that did not reach the edge. */
-export function connectError(error: Error, origin: string, exitCode?: number): CommandError {
+function connectError(error: Error, origin: string): CommandError {
   if (error instanceof CommandError) return error
   const remedy = connectRemedy(error)
   const text = `${origin} cannot be reached: ${reasonOf(error)}`
-  return new CommandError(remedy === undefined ? text : `${text}; ${remedy}`, exitCode)
+  return usageError(remedy === undefined ? text : `${text}; ${remedy}`)
 }
 
 export function reasonOf({ message, name }: Error): string {
@@ -287,7 +266,7 @@ export async function withOperations<Result>(
   try {
     return await use(operationsOf(client))
   } catch (error) {
-    throw connectError(error as Error, client.origin, EXIT_CODES.configuration)
+    throw connectError(error as Error, client.origin)
   } finally {
     await client.close()
   }
@@ -315,8 +294,8 @@ function operationsOf(client: EdgeClient) {
     /** Returns how many milliseconds the clock of the edge is ahead, to the second. */
     clockOffset: async (): Promise<number> => {
       // The header has whole seconds: half a second is lost on average.
-      const { date = Date.now() } = await client.get('/healthz')
-      return date + 500 - Date.now()
+      const date = Date.parse((await client.getText('/healthz')).date)
+      return (Number.isFinite(date) ? date : Date.now()) + 500 - Date.now()
     },
   }
 }

@@ -1,11 +1,11 @@
 /** The commands against a running edge, with their help. A further one is a function here and a row in `edgeCommands`. */
 import { Command, Option } from 'commander'
-import { addConnectionOptions, addCredentialOptions } from './edge-client.ts'
+import { addConnectionOptions } from './edge-client.ts'
 import { addNotes, type Notes } from './help.ts'
 import { parseInteger } from './terminal.ts'
 
 export function edgeCommands(): readonly Command[] {
-  return [problems(), incidents(), top(), explain(), purge(), drain(), undrain(), warm()]
+  return [problems(), incidents(), top(), explain(), purge(), drain(), undrain()]
 }
 
 const json = ['--json', 'print JSON'] as const
@@ -102,33 +102,6 @@ function undrain(): Command {
     .argument('<node>', 'name of the node')
     .option(...json)
     .action(async (node, options) => (await import('./edge-changes.ts')).undrain(node, options))
-}
-
-function warm(): Command {
-  const command = new Command('warm')
-    .description('fill the cache of a running edge')
-    .requiredOption('--url <url>', 'URL of the edge')
-    .option('--from <file>', 'file with one path or URL per line')
-    .option('--busiest <n>', 'the n URLs with the most cache hits; needs cache:read', parseInteger(1, 1_000_000))
-    .option('--list', 'print these URLs instead, for a later --from')
-  return addNotes(
-    addCredentialOptions(command)
-      .option(
-        '--operations <url>',
-        'URL of the operations listener: adapts the load to the free slots of the nodes; needs operations:read',
-      )
-      .option('--concurrency <n>', 'concurrent requests at most; starts with one', parseInteger(1, 64), 2)
-      .addOption(contractOption())
-      .option(...json)
-      .action(async (options) => (await import('./warm.ts')).warm(options)),
-    {
-      exitCodes: '0 if every request succeeded, 1 if some failed or the edge cannot be reached, 2 for wrong options',
-      examples: [
-        'warm --url https://edge.example:55000 --from ./urls --user alice',
-        'warm --url https://edge.example:55000 --busiest 100 --user alice --password-file ./password',
-      ],
-    },
-  )
 }
 
 export function contractOption(): Option {

@@ -154,7 +154,7 @@ export function expectLoad(drained: NodeSummary, { nodes }: Pick<Nodes, 'nodes'>
 }
 
 /** Whether the edge sends calls to a node in this state, and the node has not failed. */
-export function acceptsCalls({ state }: Pick<NodeSummary, 'state'>): boolean {
+function acceptsCalls({ state }: Pick<NodeSummary, 'state'>): boolean {
   return state === 'up' || state === 'full' || state === 'not tried'
 }
 

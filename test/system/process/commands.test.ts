@@ -5,7 +5,7 @@ import { result } from './program.ts'
 t.test('--help and --version print, and unknown commands or options exit with code 2', async (t) => {
   const help = await result(t, ['--help'])
   t.equal(help.code, 0)
-  for (const name of ['start', 'demo', 'check', 'user', 'token', 'audit', 'warm', 'routes', 'openapi'])
+  for (const name of ['start', 'demo', 'check', 'user', 'token', 'audit', 'routes', 'openapi'])
     t.match(help.out, ` ${name} `)
   const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
   const { out } = await result(t, ['--version'])

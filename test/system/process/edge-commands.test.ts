@@ -97,6 +97,13 @@ t.test('mistakes of the connection get one line with a remedy and code 2', async
     ['no user', connection, '', /give one of --user and --token-file/],
     ['no password', [...connection, '--user', 'admin'], '', /standard input has no password/],
     ['no URL', ['--operations', 'edge', '--user', 'admin'], 'x\n', /edge is not an http or https URL/],
+    ['URL with a path', ['--operations', `${edge.operationsUrl}/x`, '--user', 'admin'], 'x\n', /must have no path/],
+    [
+      'URL with a user',
+      ['--operations', 'http://admin:x@127.0.0.1:1'],
+      '',
+      /--operations contains a user name; use --user/,
+    ],
   ]
   for (const [name, args, input, expected] of rows) {
     const { code, out, err } = await result(t, ['problems', ...args], { input })

@@ -88,7 +88,7 @@ export function result(...call: Parameters<typeof program>): Promise<Ended> {
 
 const SHARING: ReadonlySet<string> = new Set([
   ...['audit', 'check', 'config', 'doctor', 'drain', 'explain', 'incidents', 'man'],
-  ...['openapi', 'problems', 'purge', 'routes', 'token', 'undrain', 'user', 'warm'],
+  ...['openapi', 'problems', 'purge', 'routes', 'token', 'undrain', 'user'],
 ])
 
 /** Processes that wait for a command. They end with this process, which they do not keep alive. */

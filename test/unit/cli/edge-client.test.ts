@@ -35,7 +35,7 @@ t.test('a client of the newer contract logs in once, and again when its token ha
   const { url, logIns, accepted, endToken } = await startEdge(t)
   const client = createEdgeClient({ url, authorization: PASSWORD, contract: 'newer' })
   t.teardown(() => client.close())
-  const read = () => client.get('/agents')
+  const read = () => client.getText('/agents')
   await Promise.all([read(), read(), read()])
   t.strictSame(logIns, [PASSWORD])
   endToken()
@@ -53,7 +53,7 @@ t.test('a token and the classic contract need no log-in', async (t) => {
   for (const options of [{ authorization: 'Bearer other', contract: 'newer' as const }, { authorization: PASSWORD }]) {
     const client = createEdgeClient({ url, ...options })
     t.teardown(() => client.close())
-    t.match(await client.get('/agents'), { status: 401 })
+    t.match(await client.getText('/agents'), { status: 401 })
   }
   t.strictSame(logIns, [])
 })
