@@ -57,8 +57,7 @@ export function observeTraffic(base: Base, cluster: Cluster, later: LaterParts) 
       history.recordEvent({ kind: 'incident', text: isOver ? `over: ${problems}` : problems })
     },
   })
-  const limit = () => settings.current().access.limits.requestsPerSecond
-  const costs = new ConsoleCosts(events.requests, callers, limit)
+  const costs = new ConsoleCosts(events.requests, callers)
   return { counts, monitors, history, webhook, incidents, costs }
 }
 

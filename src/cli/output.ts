@@ -62,18 +62,6 @@ export function coloured(style: Style, text: string): string {
   return isPlain ? text : styleText(style, text, { validateStream: false })
 }
 
-/** Breaks a text between words. A line is longer than `width` only if a word is. */
-export function wrapWords(text: string, width: number): string {
-  let wrapped = ''
-  let length = 0
-  for (const word of text.split(' ')) {
-    const fits = length + 1 + word.length <= width
-    wrapped += `${wrapped === '' ? '' : fits ? ' ' : '\n'}${word}`
-    length = fits ? length + 1 + word.length : word.length
-  }
-  return wrapped
-}
-
 /** Returns as much of a text without colours as a screen shows: no line is wrapped, and none scrolls out at the top. */
 export function cutToScreen(
   text: string,

@@ -4,7 +4,7 @@ import type { Now } from '../admin/console/api-types.ts'
 import type { NodeSummary, Nodes } from '../admin/console/node-types.ts'
 import type { CallerCost, Costs, EndpointCost, TailBatch, TailRequest } from '../admin/console/request-types.ts'
 import { type ConnectionOptions, type Operations, withOperations } from './edge-client.ts'
-import { coloured, createProgressLine, cutToScreen, formatTable, printJson, singleLine, wrapWords } from './output.ts'
+import { coloured, createProgressLine, cutToScreen, formatTable, printJson, singleLine } from './output.ts'
 
 export interface TopOptions extends ConnectionOptions {
   readonly json?: true
@@ -86,7 +86,7 @@ async function repaint(options: TopOptions, { operations, window, watching }: Wa
   try {
     for (;;) {
       const { columns = 80, rows = 24 } = process.stdout
-      const text = format(await read(operations, window, options), columns)
+      const text = format(await read(operations, window, options))
       const shown = cutToScreen(text, { columns, rows: rows - 1 })
       // Home, then the lines, each cleared to its end: clearing the whole screen first would flicker.
       process.stdout.write(`\x1b[H${shown.replaceAll('\n', '\x1b[K\n')}\x1b[K\n\x1b[J${coloured('dim', 'q: quit')}`)
@@ -185,11 +185,7 @@ function groupBy(requests: readonly TailRequest[], nameOf: (request: TailRequest
   return busy.sort((a, b) => b.requests - a.requests || b.time - a.time)
 }
 
-/** `columns`: the width of the terminal. Absent: sentences are one line. */
-function format(
-  { edge, rates, seconds, observed, skipped, endpoints, callers, nodes, costs }: Top,
-  columns?: number,
-): string {
+function format({ edge, rates, seconds, observed, skipped, endpoints, callers, nodes, costs }: Top): string {
   const hits = rates.hitRatio === undefined ? '' : `, ${Math.round(100 * rates.hitRatio)} % hits`
   const state = edge.ready ? 'ready' : 'NOT READY'
   const note = skipped > 0 ? `, ${skipped} more not shown (rate too high)` : ''
@@ -217,15 +213,12 @@ function format(
     formatTable(busyColumns('ENDPOINT'), endpoints),
     formatTable(busyColumns('CALLER'), callers),
     formatTable(nodeColumns, nodes),
-    ...costTables(costs, columns),
+    ...costTables(costs),
   ].join('\n')
 }
 
 /** Who costs the manager what. Without calls to nodes there is nothing to show. */
-function costTables(
-  { seconds, total, callers, endpoints, advice, proposal }: Costs,
-  width = Number.POSITIVE_INFINITY,
-): string[] {
+function costTables({ seconds, total, callers, endpoints }: Costs): string[] {
   if (total.calls === 0) return []
   const columns = [
     { title: 'NODE S', cell: ({ nodeTime }: Pick<CallerCost, 'nodeTime'>) => (nodeTime / 1000).toFixed(1) },
@@ -236,7 +229,6 @@ function costTables(
   ]
   const nameOf = ({ caller }: Pick<CallerCost, 'caller'>) => caller ?? '(edge)'
   const costly = <Row extends { readonly calls: number }>(rows: readonly Row[]) => rows.filter(({ calls }) => calls > 0)
-  const settings = proposal === undefined ? '' : `\n${proposal.settings}`
   return [
     `node time in ${seconds} s, all replicas\n`,
     formatTable([{ title: 'COSTLIEST CALLER', cell: nameOf }, ...columns], costly(callers)),
@@ -248,7 +240,6 @@ function costTables(
       ],
       costly(endpoints),
     ),
-    `${wrapWords(singleLine(advice), width)}\n${settings}`,
   ]
 }
 

@@ -1,6 +1,6 @@
 /**
  * The requests of the last minutes by caller: of each endpoint with the calls to nodes that they caused, and of each second
- * what a rate limit counts, what was served stale and what failed. Bounded in size.
+ * what was served stale and what failed. Bounded in size.
  */
 import { type EventListeners, type NodeCallEvent, type RequestEvent, wasSent } from '../../core/events.ts'
 import type { AffectedCaller } from './history-types.ts'
@@ -38,12 +38,11 @@ interface Cell {
   readonly endpoint: string
   readonly counts: Counts
 }
-/** `limited`: all but hits. */
-type SecondCounts = Record<'limited' | 'stale' | 'failed', number>
+type SecondCounts = Record<'stale' | 'failed', number>
 interface CallerCell {
   /** The cells of each route: one for each method. */
   readonly routes: Map<string, Cell[]>
-  /** By second since 1970. A second with hits only has none. */
+  /** By second since 1970. */
   readonly seconds: Map<number, SecondCounts>
 }
 interface Minute {
@@ -70,7 +69,7 @@ export class CallerCounts implements Required<Pick<EventListeners, 'request' | '
   }
 
   request(event: RequestEvent): void {
-    const { at, requestId, cache, status, caller = NOT_SIGNED_IN, rejectedWith } = event
+    const { at, requestId, cache, status, caller = NOT_SIGNED_IN } = event
     const minute = this.#minuteOf(at)
     const cell = cellOf(minute, caller, event)
     const isHit = cache === 'hit' || cache === 'stale'
@@ -78,9 +77,8 @@ export class CallerCounts implements Required<Pick<EventListeners, 'request' | '
     cell.counts.requests += 1
     if (isHit) cell.counts.hits += 1
     if (cache === 'hit' && !isFailed) return
-    const second = secondOf(minute, cell.caller, Math.floor(at / SECOND_MS))
-    if (!isHit && rejectedWith === undefined) second.limited += 1
     if (isFailed || cache === 'stale') {
+      const second = secondOf(minute, cell.caller, Math.floor(at / SECOND_MS))
       const stale = Number(!isFailed)
       second.stale += stale
       second.failed += 1 - stale
@@ -117,11 +115,10 @@ export class CallerCounts implements Required<Pick<EventListeners, 'request' | '
     return {
       // The running minute is one of them.
       seconds: Math.max(1, Math.round(covered / SECOND_MS)),
-      callers: callers.map(([caller, { routes, seconds }]) => {
-        const limited = [...seconds.values()].map((second) => second.limited)
-        const sums = sumOf([...routes.values()].flat().map(({ counts }) => counts))
-        return { caller, ...sums, limited: limited.reduce((sum, each) => sum + each, 0), peak: Math.max(0, ...limited) }
-      }),
+      callers: callers.map(([caller, { routes }]) => ({
+        caller,
+        ...sumOf([...routes.values()].flat().map(({ counts }) => counts)),
+      })),
       endpoints: callers.flatMap(([caller, { routes }]) =>
         [...routes.values()].flat().map(({ endpoint, counts }) => ({ caller, endpoint, ...counts })),
       ),
@@ -218,7 +215,7 @@ function secondOf(minute: Minute, caller: CallerCell, second: number): SecondCou
   const { seconds } = isFull ? callerOf(minute, OTHERS) : caller
   const known = seconds.get(second)
   if (known !== undefined) return known
-  const counts = { limited: 0, stale: 0, failed: 0 }
+  const counts = { stale: 0, failed: 0 }
   seconds.set(second, counts)
   minute.seconds += 1
   return counts

@@ -95,22 +95,12 @@ export interface CostCounts {
 export interface CallerCost extends CostCounts {
   /** `null`: calls that no single request caused, such as refreshes ahead and checks of the edge. */
   readonly caller: string | null
-  /** Requests that `access.limits.requestsPerSecond` counts: all but hits. */
-  readonly limited: number
-  /** The same in the busiest second. Of several replicas: the sum of theirs. */
-  readonly peak: number
 }
 
 export interface EndpointCost extends CostCounts {
   readonly caller: string | null
   /** Method and route template. */
   readonly endpoint: string
-}
-
-export interface RateLimitProposal {
-  readonly caller: string
-  readonly requestsPerSecond: number
-  readonly settings: string
 }
 
 /** `GET /api/costs`: the node time that each caller and endpoint causes. */
@@ -124,7 +114,4 @@ export interface Costs {
   readonly endpoints: readonly EndpointCost[]
   /** The number of replicas whose counts are added. */
   readonly replicas: number
-  /** Absent: no limit would help, as `advice` explains. */
-  readonly proposal?: RateLimitProposal
-  readonly advice: string
 }

@@ -54,7 +54,7 @@ export async function edgeOf(t: Test): Promise<Edge> {
     const callers = new CallerCounts()
     const quiet = { problems: () => [], notify: () => false, onChange: () => undefined }
     const incidents = new ConsoleIncidents({ name: 'replica', callers, ...quiet })
-    const costs = new ConsoleCosts({ drain: () => undefined }, callers, () => 500)
+    const costs = new ConsoleCosts({ drain: () => undefined }, callers)
     const capacity = { current: () => ({ shortages: [] }), stop: () => undefined }
     const settings = { report: () => ({}), offer: () => undefined }
     const parts = {

@@ -229,7 +229,7 @@ async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void 
       traffic: trafficOf(() => performance.now()),
       history: { read: nothing },
       incidents: { read: nothing },
-      costs: new ConsoleCosts({ drain: () => undefined }, new CallerCounts(), () => 500),
+      costs: new ConsoleCosts({ drain: () => undefined }, new CallerCounts()),
       tail,
       records,
       joins: { last: () => [] },

@@ -1,11 +1,10 @@
-/** Who costs the manager what: the node time of all replicas by caller and by endpoint, and the proposed rate limit. */
+/** Who costs the manager what: the node time of all replicas by caller and by endpoint. */
 import type { ComponentChildren } from 'preact'
 import type { CallerCost, CostCounts, Costs, EndpointCost } from '../../../../src/admin/console/request-types.ts'
 import { usePoll } from '../api.ts'
 import type { ExportRow } from '../export.ts'
 import { formatCount, formatDuration, formatPercent } from '../format.ts'
 import { type Column, Table } from '../table.tsx'
-import { Command } from './purge-command.tsx'
 
 const POLL_INTERVAL_MS = 10_000
 /** Rows of each table. The exports have all. */
@@ -39,7 +38,7 @@ function periodOf({ seconds, replicas }: Costs): string {
 }
 
 function CostTables({ costs }: { readonly costs: Costs }) {
-  const { total, callers, endpoints, advice, proposal } = costs
+  const { total, callers, endpoints } = costs
   if (total.calls === 0) return <p class="quiet">No request has caused a call to a node.</p>
   return (
     <>
@@ -67,8 +66,6 @@ function CostTables({ costs }: { readonly costs: Costs }) {
           </>
         )}
       </CostTable>
-      <p>{advice}</p>
-      {proposal !== undefined && <Command text={proposal.settings} />}
     </>
   )
 }

@@ -1,4 +1,4 @@
-/** Node time by caller and endpoint, and the rate limit that follows. */
+/** Node time by caller and endpoint. */
 import t from 'tap'
 import { CallerCounts } from '../../../../src/admin/console/caller-counts.ts'
 import { ConsoleCosts } from '../../../../src/admin/console/costs.ts'
@@ -11,7 +11,7 @@ function start() {
   let now = START
   let id = 0
   const counts = new CallerCounts(() => now)
-  const costs = new ConsoleCosts({ drain: () => undefined }, counts, () => 500)
+  const costs = new ConsoleCosts({ drain: () => undefined }, counts)
   const call = (requestId: string, ms: number, more: Partial<NodeCallEvent> = {}) =>
     counts.nodeCall({
       requestId,
@@ -49,8 +49,8 @@ t.test('calls belong to the caller and the endpoint of their request', async (t)
   t.equal(seconds, 200)
   t.match(total, { requests: 3, hits: 2, nodeTime: 187 })
   t.match(callers, [
-    { caller: 'dashboard', requests: 2, hits: 1, calls: 2, nodeTime: 150, limited: 1 },
-    { caller: 'report', requests: 1, hits: 1, calls: 1, nodeTime: 30, limited: 0 },
+    { caller: 'dashboard', requests: 2, hits: 1, calls: 2, nodeTime: 150 },
+    { caller: 'report', requests: 1, hits: 1, calls: 1, nodeTime: 30 },
     { caller: null, nodeTime: 7 },
   ])
   t.match(endpoints[0], { caller: 'dashboard', endpoint: 'GET /agents', calls: 2 })
@@ -70,37 +70,6 @@ t.test('the methods of a route are counted apart, and the same pair in several m
   ])
 })
 
-t.test('a limit is proposed that holds back the bursts of the costliest caller and no other one', async (t) => {
-  const { costs, request, pass } = start()
-  for (let second = 0; second < 60; second += 1) {
-    for (let count = 0; count < (second === 30 ? 80 : 2); count += 1) request({ caller: 'scan', calls: [20] })
-    for (let count = 0; count < 5; count += 1) request({ caller: 'dashboard', calls: [1] })
-    pass(1000)
-  }
-  const { proposal, advice } = costs.read()
-  t.strictSame(proposal, {
-    caller: 'scan',
-    requestsPerSecond: 6,
-    settings: 'access:\n  limits:\n    requestsPerSecond: 6\n',
-  })
-  t.match(advice, /^scan causes 93 % of the node time\. It sends 3\.3 requests .*80 in its busiest second.*5 at most/)
-})
-
-t.test('where a limit would not help, the advice says why', async (t) => {
-  const none = start()
-  t.match(none.costs.read(), { advice: 'No caller has caused calls to nodes.', proposal: undefined })
-  const steady = start()
-  for (let second = 0; second < 60; second += 1) {
-    for (let count = 0; count < 3; count += 1) steady.request({ caller: 'scan', calls: [20] })
-    steady.pass(1000)
-  }
-  t.match(steady.costs.read(), { advice: /make its reads hits instead/, proposal: undefined })
-  const equal = start()
-  for (const caller of ['a', 'b', 'c', 'd', 'e']) equal.request({ caller, calls: [20] })
-  equal.pass(1000)
-  t.match(equal.costs.read(), { advice: /No caller causes 25 % or more/, proposal: undefined })
-})
-
 t.test('the counts of other replicas are added, and reports that are not valid are skipped', async (t) => {
   const [here, there] = [start(), start()]
   here.request({ caller: 'scan', calls: [20] })
@@ -111,30 +80,10 @@ t.test('the counts of other replicas are added, and reports that are not valid a
   t.match(here.costs.read(), {
     replicas: 2,
     total: { calls: 3, nodeTime: 55 },
-    callers: [{ caller: 'scan', calls: 2, nodeTime: 50, peak: 2 }, { caller: 'other' }],
+    callers: [{ caller: 'scan', calls: 2, nodeTime: 50 }, { caller: 'other' }],
   })
   here.costs.offer(undefined)
   t.equal(here.costs.read().replicas, 1)
-})
-
-t.test('a caller that another replica does not list still counts for the proposed limit', async (t) => {
-  const [here, there] = [start(), start()]
-  for (let second = 0; second < 60; second += 1) {
-    for (let count = 0; count < (second === 30 ? 80 : 2); count += 1) here.request({ caller: 'scan', calls: [200] })
-    here.request({ caller: 'poll', calls: [1] })
-    here.pass(1000)
-  }
-  // Cheap requests, so that 15 other callers cost more.
-  for (let caller = 0; caller < 15; caller += 1) there.request({ caller: `slow-${caller}`, calls: [100] })
-  for (let count = 0; count < 20; count += 1) there.request({ caller: 'poll', calls: [1] })
-  const report = JSON.parse(JSON.stringify(there.costs.report()))
-  t.match(report, { unlistedPeak: 20 })
-  t.notOk(report.callers.some(({ caller }: { readonly caller: string }) => caller === 'poll'))
-  t.match(here.costs.read(), { proposal: { requestsPerSecond: 5 } })
-  here.costs.offer([report])
-  const { advice, proposal } = here.costs.read()
-  t.match(advice, /every other caller sends 21 at most/)
-  t.match(proposal, { caller: 'scan', requestsPerSecond: 26 }, '1.2 times 21')
 })
 
 t.test('long names of callers fit in a report', async (t) => {
