@@ -25,12 +25,17 @@ import type { Traces } from '../telemetry/traces/index.ts'
 import { createWebhook, type Webhook } from '../telemetry/webhook.ts'
 import { createTrialLog, type LogOutput, toLog } from './log.ts'
 import { replicaNameOf, version } from './process.ts'
+import type { EdgeTimes } from './times.ts'
 
 /** `name`: of this replica. Absent members: replicas share nothing, responses are not encrypted, nothing is traced. */
 export type Base = Awaited<ReturnType<typeof buildBase>>
 
 /** Rejects with an `Error` for the operator if a file cannot be read. The replica connects when it is started. */
-export async function buildBase(settings: ReloadableConfig, { log, logTo, setEarlierLines, flush }: LogOutput) {
+export async function buildBase(
+  settings: ReloadableConfig,
+  { log, logTo, setEarlierLines, flush }: LogOutput,
+  { spanDelay }: Pick<EdgeTimes, 'spanDelay'>,
+) {
   const config = settings.initial
   const events = createEdgeEvents((error, kind, requestId) =>
     log.error({ err: error, reqId: requestId }, kind === 'request' ? 'request not reported' : `${kind} not reported`),
@@ -41,7 +46,7 @@ export async function buildBase(settings: ReloadableConfig, { log, logTo, setEar
   const audit = buildAudit(settings, log, flush)
   events.on({ nodeCall: audit.onNodeCall })
   if (config.cache.trial) events.on({ cache: createTrialLog(log) })
-  const traces = await buildTraces(settings, log)
+  const traces = await buildTraces(settings, log, spanDelay)
   const storeStatus = createStoreStatus(
     () => replica?.heartbeat.failure,
     () => replica?.wrongTypes.keys ?? [],
@@ -96,13 +101,18 @@ export function createSharedAccess({
  * Rejects if the file of headers cannot be read. Resolves to `undefined` without a collector; the modules of traces are
  * not loaded then.
  */
-async function buildTraces({ initial, derive }: ReloadableConfig, log: Logger): Promise<Traces | undefined> {
+async function buildTraces(
+  { initial, derive }: ReloadableConfig,
+  log: Logger,
+  delay: number | undefined,
+): Promise<Traces | undefined> {
   const { endpoint, headersFile } = initial.traces
   if (endpoint === undefined) return undefined
   const headers =
     headersFile === undefined ? {} : parseHeaders('traces', await readFile(headersFile, 'utf8'), headersFile)
   const { createTraces } = await import('../telemetry/traces/index.ts')
-  return createTraces({ url: endpoint, headers, sampling: derive((config) => config.traces), version, log })
+  const sampling = derive((config) => config.traces)
+  return createTraces({ url: endpoint, headers, sampling, version, log, ...(delay !== undefined && { delay }) })
 }
 
 /** `traceparent` is used only from trusted proxies: any other client could have all its requests traced. */

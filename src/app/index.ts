@@ -15,7 +15,6 @@ import type { Config } from '../config/schema.ts'
 import { createSharedDrains } from '../redis/shared-drains.ts'
 import { createSharedSlots } from '../redis/shared-slots.ts'
 import { warnOfUnusedDistribution } from '../upstream/distribution.ts'
-import type { ClusterOptions } from '../upstream/index.ts'
 import { buildAccess } from './access.ts'
 import { buildApi } from './api.ts'
 import { type Base, buildBase } from './base.ts'
@@ -26,6 +25,7 @@ import { createLog, type LogDestination, type LogOutput, toLog } from './log.ts'
 import { type LaterParts, observeTraffic, watchCapacity } from './observed.ts'
 import { buildOperations } from './operations.ts'
 import { createReloader, type Reloader } from './reload.ts'
+import type { EdgeTimes } from './times.ts'
 
 export interface EdgeOptions {
   /** The destination of log lines, which may buffer them. Absent: standard output. */
@@ -36,8 +36,7 @@ export interface EdgeOptions {
   readonly files?: readonly string[]
   /** Settings that are probably a mistake; logged as warnings. */
   readonly warnings?: readonly string[]
-  /** When nodes are ejected. Absent: the times that apply; tests have shorter ones. */
-  readonly ejection?: ClusterOptions['ejection']
+  readonly times?: EdgeTimes
 }
 
 export interface Urls {
@@ -128,26 +127,26 @@ const SPAN_FLUSH_MS = 2000
 async function buildParts(
   settings: ReloadableConfig,
   output: LogOutput,
-  given: Pick<EdgeOptions, 'ejection'> & {
+  given: Pick<EdgeOptions, 'times'> & {
     readonly lifecycle: Lifecycle
     readonly reloader: Reloader
   },
 ) {
-  const { lifecycle, reloader, ejection } = given
+  const { lifecycle, reloader, times = {} } = given
   const later: LaterParts = {}
-  const base = await buildBase(settings, output)
+  const base = await buildBase(settings, output, times)
   const { emit, events, audit, traces, replica, shared } = base
-  const cluster = await connectCluster(base, later, ejection)
+  const cluster = await connectCluster(base, later, times)
   const access = await buildAccess(base, cluster, async (name) => later.api?.acceptedTokens?.beginLogin(name))
   const observed = observeTraffic(base, cluster, later)
   const { monitors, history, webhook, incidents } = observed
   const api = await buildApi({ ...base, cluster, access, recordStages: monitors.records.recordStages })
   later.api = api
   const ready = () => readinessOf({ isDraining: lifecycle.isDraining, contacts: cluster.contacts })
-  const capacity = watchCapacity(api, replica)
+  const capacity = watchCapacity(api, replica, times.capacityInterval)
   const comparison = compareReplicaSettings(base, access)
   const reported = { ...base, ...observed, cluster, ready, capacity }
-  const replicas = buildReplicas({ ...reported, settings: comparison })
+  const replicas = buildReplicas({ ...reported, settings: comparison }, times.reportInterval)
   later.replicas = replicas
   const certificates = await createCertificates(settings)
   const clientPorts = () => lifecycle.clientPorts
@@ -177,11 +176,7 @@ async function buildParts(
   return { ...started, countUncaughtError, flushLog, close }
 }
 
-function connectCluster(
-  { settings, log, emit, traces, replica, shared }: Base,
-  later: LaterParts,
-  ejection: EdgeOptions['ejection'],
-) {
+function connectCluster({ settings, log, emit, traces, replica, shared }: Base, later: LaterParts, times: EdgeTimes) {
   return buildCluster(settings, log, {
     onCall: emit.nodeCall,
     onEject: emit.ejection,
@@ -190,7 +185,7 @@ function connectCluster(
       purgeAfterLayoutChange(change, later.api?.cache.index, toLog(log))
       warnOfUnusedDistribution(change, settings.initial.cluster.distribution, toLog(log))
     },
-    ...(ejection && { ejection }),
+    ...times.cluster,
     ...(traces && { untracedTraceparent: traces.untracedTraceparent }),
     peers: () => later.replicas?.others() ?? [],
     ...(replica && {

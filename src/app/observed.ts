@@ -86,6 +86,7 @@ export function createMonitors(
 export function watchCapacity(
   { cache: { index, enabled }, storeState }: Pick<Api, 'cache' | 'storeState'>,
   replica: RedisReplica | undefined,
+  interval: number | undefined,
 ): CapacityMonitor {
   const readRedis = async (redis: RedisReplica): Promise<RedisCapacity> => {
     const memory = await readMemory(redis)
@@ -93,8 +94,9 @@ export function watchCapacity(
     const counts = await index.count()
     return { memory, entries: [...counts.values()].reduce((sum, count) => sum + count, 0) }
   }
-  return createCapacityMonitor({
+  const sources = {
     ...(enabled && storeState && { local: () => storeState().local }),
     ...(replica && { readRedis: () => readRedis(replica) }),
-  })
+  }
+  return createCapacityMonitor(sources, interval)
 }

@@ -30,6 +30,7 @@ interface ForwardOptions {
   /** The time limits are for all candidates together. */
   readonly limits: () => TimeLimits & Pick<NodeLimits, 'perMinute'>
   readonly guards?: DialectTools['guards']
+  readonly pause?: DialectTools['pause']
   /** How the calls of a request are sent that may be answered from stored responses. Absent: all are sent. */
   readonly share?: (request: EdgeRequest) => SharedCalls | undefined
   /** Receives each response to a request for the list of nodes. */
@@ -116,6 +117,7 @@ async function callCandidates(options: ForwardOptions, request: EdgeRequest, rea
       view,
       ...(perMinute !== undefined && { perMinute }),
       ...(options.guards && { guards: options.guards }),
+      ...(options.pause && { pause: options.pause }),
     })
     if (result.ok) {
       if (isLeftToNext(result, candidate)) continue

@@ -84,7 +84,7 @@ type Parts = ReturnType<typeof createParts>
 
 function createParts(options: ClusterOptions) {
   const settings = withDefaults(options)
-  const { log, clock, credentials, shareDrains, peers } = settings
+  const { log, clock, credentials, shareDrains, peers, contactTimes: times } = settings
   const hasOwnCredentials = credentials.mode === 'service'
   /** Replaced when the settings or the master's list change. */
   const current = { topology: createTopology(options.nodes) }
@@ -121,7 +121,7 @@ function createParts(options: ClusterOptions) {
     },
   })
   const view = createView(current, { byName, layouts, discovery, settings })
-  const contacts = new NodeContacts({ call, view, drains, hasOwnCredentials, peers, clock })
+  const contacts = new NodeContacts({ call, view, drains, hasOwnCredentials, peers, clock, times })
   drains.onChange(({ drained, putBack }) => {
     // Calls in flight finish. The failures before a maintenance show nothing about the node after it.
     for (const name of drained) byName.get(name)?.limiter.rejectQueued(DRAINED)

@@ -8,7 +8,7 @@ import type { CallNode, ClusterView } from '../core/node-call.ts'
 import { faultRules } from '../core/node-faults.ts'
 import { withTimeout } from '../core/timing.ts'
 import type { Drains } from './drains.ts'
-import type { LatestCall, PeerContact } from './options.ts'
+import type { ContactTimes, LatestCall, PeerContact } from './options.ts'
 import { callVersion } from './probes.ts'
 
 interface ContactOptions {
@@ -20,7 +20,7 @@ interface ContactOptions {
   /** Returns what the other replicas report; empty without Redis. */
   readonly peers: () => readonly PeerContact[]
   readonly clock: () => number
-  readonly times?: ContactTimes
+  readonly times: ContactTimes
 }
 
 /** The result of the latest call to a node, without calls that are no evidence about the node. */
@@ -48,28 +48,6 @@ const OUTAGE_MARGIN_MS = 1000
 /** The node answers so before it checks the credentials. */
 const TOO_MANY_REQUESTS = 429
 
-/** Milliseconds. */
-export interface ContactTimes {
-  /** Time between two rounds while a replica must find out by itself whether it reaches a node. */
-  readonly interval: number
-  /** For less urgent calls: a node handles few calls per second, and some accounts are locked after failed logins. */
-  readonly slowInterval: number
-  /** Time limit of a probe. */
-  readonly timeout: number
-  /** Age of the last call from which a node that answered is called again: nothing else would show that it fails. */
-  readonly idleInterval: number
-  /** How much older the last call of another replica must be before this one takes over: two reports and one probe more. */
-  readonly takeover: number
-}
-
-const CONTACT_TIMES: ContactTimes = {
-  interval: 1000,
-  slowInterval: 5000,
-  timeout: 5000,
-  idleInterval: 15_000,
-  takeover: 10_000,
-}
-
 /**
  * Each probe costs the node a call, so one replica sends them for all: the one that called the node last. Another one takes
  * over if it stops.
@@ -85,7 +63,7 @@ export class NodeContacts {
 
   constructor(options: ContactOptions) {
     this.#options = options
-    this.#times = options.times ?? CONTACT_TIMES
+    this.#times = options.times
     // After a maintenance, what was known of the node before is outdated.
     options.drains.onChange(({ drained, putBack }) => {
       for (const name of [...drained, ...putBack]) this.#contacts.delete(name)

@@ -80,6 +80,22 @@ export interface EjectionSettings extends FailureSettings {
     readonly minPause: number
     readonly maxPause: number
   }
+  /** How long calls fail at once that other nodes pass on to this one, after one of them hung. */
+  readonly cutOff: Pick<FailureSettings, 'baseTime' | 'maxTime'>
+}
+
+/** When nodes are called that no client calls. All in milliseconds. */
+export interface ContactTimes {
+  /** Time between two rounds while a replica must find out by itself whether it reaches a node. */
+  readonly interval: number
+  /** For less urgent calls: a node handles few calls per second, and some accounts are locked after failed logins. */
+  readonly slowInterval: number
+  /** Time limit of a probe. */
+  readonly timeout: number
+  /** Age of the last call from which a node that answered is called again: nothing else would show that it fails. */
+  readonly idleInterval: number
+  /** How much older the last call of another replica must be before this one takes over: two reports and one probe more. */
+  readonly takeover: number
 }
 
 export type ClusterLog = (level: 'info' | 'warn', message: string, fields: Readonly<Record<string, unknown>>) => void
@@ -114,6 +130,9 @@ export interface ClusterOptions {
    * out itself after ten seconds, but those that it passes on after 200 only.
    */
   readonly hangTimeout?: number
+  /** Time between two logins at a node. */
+  readonly loginInterval?: number
+  readonly contactTimes?: ContactTimes
   readonly log?: ClusterLog
   /** Called when a call has ended. */
   readonly onCall?: (call: NodeCallEvent) => void
@@ -189,6 +208,14 @@ export interface LatestCall {
   readonly ago: number
 }
 
+const CONTACT_TIMES: ContactTimes = {
+  interval: 1_000,
+  slowInterval: 5_000,
+  timeout: 5_000,
+  idleInterval: 15_000,
+  takeover: 10_000,
+}
+
 const DEFAULTS = {
   layout: 'classic',
   onLayoutChange: () => undefined,
@@ -197,6 +224,8 @@ const DEFAULTS = {
   onListRead: () => undefined,
   connectTimeout: 3_000,
   hangTimeout: 12_000,
+  loginInterval: 1_000,
+  contactTimes: CONTACT_TIMES,
   tls: {},
   allowedAddresses: [],
   log: () => undefined,
@@ -214,6 +243,8 @@ const EJECTION: EjectionSettings = {
   silence: { minWait: 2_000, maxWait: 4_000, probeTimeout: 2_000, probes: 2, pause: 500 },
   // A node blocks an address for 300 s by default, and its setting may be shorter: attempts after 10, 20, 40, 80, 160, 320 s.
   block: { interval: 5_000, minPause: 10_000, maxPause: 160_000 },
+  // One hang is enough. The cluster itself notices after 110 seconds.
+  cutOff: { baseTime: 15_000, maxTime: 120_000 },
 }
 
 /** The options with all defaults filled in. */

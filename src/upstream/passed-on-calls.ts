@@ -25,13 +25,10 @@ import { isTimeoutInside } from './node-response.ts'
 import type { ClusterSettings } from './options.ts'
 import { createOwnCall, dataIn } from './probes.ts'
 
-interface PassedOnCallsPorts extends Pick<ClusterSettings, 'limits' | 'hangTimeout' | 'log' | 'clock'> {
+interface PassedOnCallsPorts extends Pick<ClusterSettings, 'limits' | 'hangTimeout' | 'ejection' | 'log' | 'clock'> {
   readonly view: Pick<ClusterView, 'nodes'>
   readonly drained: DrainedNodes
 }
-
-/** One hang is enough. The cluster itself notices after 110 seconds. */
-const SUSPICION = { baseTime: 15_000, maxTime: 120_000 }
 
 const MAX_KNOWN_OWNERS = 10_000
 const OWNER_LIFETIME_MS = 60_000
@@ -230,8 +227,8 @@ export class PassedOnCalls {
   }
 
   #suspect(target: Target, through: string): void {
-    const { clock, log } = this.#ports
-    const suspicion = this.#suspects.get(target) ?? new Ejection(SUSPICION, clock)
+    const { clock, log, ejection } = this.#ports
+    const suspicion = this.#suspects.get(target) ?? new Ejection(ejection.cutOff, clock)
     this.#suspects.set(target, suspicion)
     // A call that was sent before the suspicion is no new evidence.
     if (suspicion.remaining > 0) return

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { hash } from '@node-rs/bcrypt'
 import { stringify } from 'yaml'
-import { buildEdge, type Edge, type EdgeOptions } from '../../src/app/index.ts'
+import { buildEdge, type Edge } from '../../src/app/index.ts'
+import type { EdgeTimes } from '../../src/app/times.ts'
 import { loadConfig } from '../../src/config/index.ts'
 import { cacheGroups } from '../../src/config/schema.ts'
 
@@ -15,8 +16,8 @@ export interface EdgeUnderTest {
   readonly password?: string
   /** Merged over the settings below. */
   readonly settings?: Settings
-  /** When nodes are ejected; absent: the times of the edge. */
-  readonly ejection?: NonNullable<EdgeOptions['ejection']>
+  /** Merged over the times below. */
+  readonly times?: EdgeTimes
   /** Reloads the settings file, `edge.yaml` in the folder, when it changes, as the process does. */
   readonly reloads?: true
 }
@@ -29,6 +30,13 @@ const staleWhileRevalidate = Object.fromEntries(cacheGroups.map((group) => [grou
  * Tests of the timeout set their own.
  */
 const REDIS_TIMEOUT = '1s'
+
+/** What the edge does in intervals of a second and more. Tests of an interval set their own. */
+const TIMES = {
+  cluster: { loginInterval: 20 },
+  reportInterval: 200,
+  spanDelay: 50,
+} satisfies EdgeTimes
 
 /** Tests count calls of nodes, and the default compares one hit in a thousand. Tests of comparisons set their own share. */
 const divergenceCheck = { sampleRatio: 0 }
@@ -83,7 +91,7 @@ export async function startEdge(options: EdgeUnderTest): Promise<RunningEdge> {
   const logTo = new Writable({ write: (line, _encoding, done) => done(void logged.push(String(line))) })
   const edge = await buildEdge(loaded.config, {
     logTo,
-    ...(options.ejection && { ejection: options.ejection }),
+    times: { ...TIMES, ...options.times, cluster: { ...TIMES.cluster, ...options.times?.cluster } },
     ...(options.reloads && { load: () => loadConfig({ file, env: {} }) }),
   })
   const urls = await edge.start()

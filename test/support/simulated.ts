@@ -9,7 +9,7 @@ const PASSWORD = 'only-for-tests'
 export async function simulated(
   t: Test,
   world: SimulatorOptions,
-  edgeOptions: Pick<EdgeUnderTest, 'settings' | 'reloads' | 'ejection'> = {},
+  edgeOptions: Pick<EdgeUnderTest, 'settings' | 'reloads' | 'times'> = {},
 ): Promise<{ readonly simulator: Simulator; readonly edge: RunningEdge }> {
   const simulator = await startSimulator({ ...world, password: PASSWORD })
   t.teardown(() => simulator.close())

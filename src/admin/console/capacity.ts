@@ -38,9 +38,9 @@ const NEARLY_FULL_SHARE = 0.9
 const NOT_FULL_SHARE = 0.85
 
 /** Samples the counts until `stop`. */
-export function createCapacityMonitor(sources: CapacitySources): CapacityMonitor {
+export function createCapacityMonitor(sources: CapacitySources, interval = SAMPLE_INTERVAL_MS): CapacityMonitor {
   const table = new CapacityTable(sources)
-  const timer = setInterval(() => void table.sample(), SAMPLE_INTERVAL_MS).unref()
+  const timer = setInterval(() => void table.sample(), interval).unref()
   void table.sample()
   return { current: () => table.current, stop: () => clearInterval(timer) }
 }

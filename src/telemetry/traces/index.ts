@@ -33,6 +33,8 @@ export interface TracesOptions {
   }
   readonly version: string
   readonly log: TracesLog
+  /** Milliseconds from the end of a span until it is sent. */
+  readonly delay?: number
 }
 
 export interface IncomingRequest {
@@ -59,9 +61,9 @@ const BATCH_TIMEOUT_MS = 10_000
 const BATCH_DELAY_MS = 1000
 const MAX_PENDING_SPANS = 4096
 
-export function createTraces({ url, headers, sampling, version, log }: TracesOptions): Traces {
+export function createTraces({ url, headers, sampling, version, log, delay = BATCH_DELAY_MS }: TracesOptions): Traces {
   const collector = createCollectorClient({ url, headers, timeout: BATCH_TIMEOUT_MS })
-  const exporter = createExporter({ collector, log, maxPending: MAX_PENDING_SPANS, delay: BATCH_DELAY_MS })
+  const exporter = createExporter({ collector, log, maxPending: MAX_PENDING_SPANS, delay })
   const random = new RandomIdGenerator()
   /** The SDK has no parameter for the id of a new trace; its id generator reads it here. */
   let nextTraceId: string | undefined

@@ -19,6 +19,7 @@ import type {
 import type { EdgeRequest } from '../../core/request.ts'
 import type { EdgeResponse } from '../../core/response.ts'
 import { PROBLEM_TYPE } from '../../core/response.ts'
+import { withTimeout } from '../../core/timing.ts'
 import { ownText } from '../../core/values.ts'
 import type { Candidate } from '../kinds.ts'
 
@@ -43,6 +44,13 @@ export interface DialectTools {
   readonly perMinute?: number
   /** What the newer contract does better than the bare API (`cluster.guards`). Absent: nothing. */
   readonly guards?: CallGuards
+  /** For plans that wait for the node. Absent: {@link pause}. */
+  readonly pause?: typeof pause
+}
+
+/** Resolves after the time in milliseconds. With a signal, rejects with its reason as soon as it is aborted. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return withTimeout(new Promise<never>(() => undefined), ms, undefined, signal)
 }
 
 export interface CallGuards {

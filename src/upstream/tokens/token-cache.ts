@@ -13,6 +13,11 @@ import { FailedLogins } from './failed-logins.ts'
 import { type Account, Login, type LoginFailure, type LoginOptions, type LoginResult, type Token } from './login.ts'
 
 export interface TokenCacheOptions extends LoginOptions {
+  /**
+   * Milliseconds between two logins at the node. A login costs a node 130 ms of CPU in its only login process, so a storm of
+   * logins, as after a restart, would delay all calls: they are sent one after another.
+   */
+  readonly interval: number
   sleep(ms: number): Promise<void>
   readonly log: ClusterLog
   readonly counters: Counters
@@ -46,15 +51,8 @@ const MAX_ACCOUNTS = 1000
 /** A call waits at least this long for its turn to log in, and a renewal as well: its token is still good. */
 const MIN_PATIENCE_MS = 1000
 const MAX_RETRY_AFTER_MS = 60_000
-/**
- * A login costs a node 130 ms of CPU in its only login process, so a storm of logins, as after a restart, would delay all
- * calls: they are sent one after another, at least a second apart.
- */
-const MIN_INTERVAL_MS = 1000
-/** Logins that wait. Each waits a second for each one before it. */
+/** Logins that wait. Each waits an interval for each one before it. */
 const MAX_WAITING = 64
-/** A failure of the node, which shows nothing about the credentials, is remembered until the next login may start. */
-const FAULT_MEMORY_MS = 1000
 /** How long refused credentials are remembered: the first time, and at most. Each further refusal doubles the time. */
 const REFUSAL_MEMORY_MS = 5_000
 const MAX_REFUSAL_MEMORY_MS = 60_000
@@ -123,7 +121,9 @@ export class TokenCache {
     const blockedFor = this.#failedLogins.blockedFor(account.username, this.#isTrusted(account))
     if (blockedFor > 0) return this.#blocked(blockedFor)
     const wait =
-      this.#waiting >= MAX_WAITING ? Number.POSITIVE_INFINITY : this.#untilNext() + this.#waiting * MIN_INTERVAL_MS
+      this.#waiting >= MAX_WAITING
+        ? Number.POSITIVE_INFINITY
+        : this.#untilNext() + this.#waiting * this.#options.interval
     if (wait <= Math.max(remaining, MIN_PATIENCE_MS) && Number.isFinite(wait)) return undefined
     return this.#failure('overloaded', 'logins are queued', Math.min(wait, MAX_RETRY_AFTER_MS))
   }
@@ -134,7 +134,7 @@ export class TokenCache {
   }
 
   #untilNext(): number {
-    return Math.max(0, this.#lastLogin + MIN_INTERVAL_MS - this.#options.clock.elapsed())
+    return Math.max(0, this.#lastLogin + this.#options.interval - this.#options.clock.elapsed())
   }
 
   #start(account: Account): PendingLogin {
@@ -180,7 +180,10 @@ export class TokenCache {
     else if (isRefusal(outcome)) {
       Object.assign(record, { token: undefined, isAccepted: false })
       this.#recordRefusal(record, outcome)
-    } else this.#remember(record, outcome, FAULT_MEMORY_MS)
+    } else {
+      // It shows nothing about the credentials: it is remembered until the next login may start.
+      this.#remember(record, outcome, this.#options.interval)
+    }
   }
 
   #recordRefusal(record: AccountRecord, failure: LoginFailure): void {

@@ -53,6 +53,8 @@ export async function startReplay(t: Tap): Promise<Replay> {
     view,
     kindOf: (now) => ({ ...kindOf(now), route: ({ endpoint }) => [{ node: asked, path: endpoint.path }] }),
     limits: () => ({ timeout: 30_000, slowTimeout: 30_000 }),
+    // Recorded responses do not change with time.
+    pause: async () => undefined,
   })
   const server = await startServer(t, handler, {
     settings: () => ({

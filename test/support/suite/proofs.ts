@@ -39,9 +39,12 @@ const PROOFS: readonly string[] = [
   'test/contract/simulator/shapes.test.ts',
   'test/system/console-api/miss-stages.test.ts',
   'test/system/journeys/explain-every-endpoint.test.ts',
+  'test/system/newer-contract/lost-workers.test.ts',
   'test/system/newer-contract/rights/matrix.test.ts',
   'test/system/newer/same-world/',
   'test/system/reload/every-setting.test.ts',
+  // Every regular expression against a check of its complexity.
+  'test/unit/regular-expressions.test.ts',
   // Sizes: time and memory with many entries, rows, users or URLs.
   'test/system/console/many-entries.test.ts',
   'test/system/journeys/group-write-at-size.test.ts',

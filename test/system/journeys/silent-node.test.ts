@@ -33,7 +33,7 @@ async function start(t: Test, layout: 'classic' | 'newer'): Promise<Cluster> {
   const edge = await startEdge({
     nodes: simulator.nodes.map((node) => ({ ...node, url: door[node.name]?.url ?? '' })),
     password: PASSWORD,
-    ejection: { silence: SILENCE },
+    times: { cluster: { ejection: { silence: SILENCE } } },
     settings: {
       cluster: {
         layout,

@@ -12,8 +12,12 @@ const AGENTS_OF_LOST = ['001', '002']
 const ONE_OF_LOST = '001'
 const ONE_OF_OTHERS = '003'
 const PASSWORD = 'only-for-tests'
-/** The master gives a call up long after the edge (20 s). Real ones: 200 s. */
+/** The master gives a call up long after the edge. Real ones: 200 s. */
 const CUT_OFF = { cutOff: 40_000 }
+/** A sixth of the time that applies, and still much longer than a call takes on busy cores. */
+export const HANG_MS = 2_000
+/** One call that hangs, and one for each node to find the lost one. */
+export const FOUND_MS = 3 * HANG_MS
 
 export interface LostRequest {
   readonly operation: string
@@ -120,6 +124,8 @@ interface ClustersOptions {
   readonly mode?: 'service' | 'passthrough'
   readonly version?: string
   readonly guard?: boolean
+  /** How long calls for a lost worker fail at once, in milliseconds. Absent: as long as it applies. */
+  readonly cutOffTime?: number
   readonly more?: Settings
 }
 
@@ -137,7 +143,7 @@ const kim = {
 /** Starts both clusters, and an edge in front of the first one. */
 export async function startClusters(
   t: Test,
-  { mode = 'service', version = '4.5.4', guard = true, more = {} }: ClustersOptions = {},
+  { mode = 'service', version = '4.5.4', guard = true, cutOffTime, more = {} }: ClustersOptions = {},
 ): Promise<Clusters> {
   const now = new Date()
   const start = async () => {
@@ -169,6 +175,12 @@ export async function startClusters(
   const edge = await startEdge({
     nodes: cluster.nodes,
     password: PASSWORD,
+    times: {
+      cluster: {
+        hangTimeout: HANG_MS,
+        ...(cutOffTime !== undefined && { ejection: { cutOff: { baseTime: cutOffTime, maxTime: cutOffTime } } }),
+      },
+    },
     settings: merge(more, {
       listen: { contract: 'newer' },
       cluster: {

@@ -8,6 +8,8 @@ import { samplesOf, sumOf } from '../../support/scrape.ts'
 import { simulated } from '../../support/simulated.ts'
 
 const MB = 1 << 20
+/** Redis is asked every 15 s. */
+const times = { capacityInterval: 300 }
 
 /** Both at once: each waits for what replicas observe every few seconds. */
 t.jobs = 2
@@ -19,7 +21,7 @@ together('a Redis that is nearly full and evicts nothing is a problem until it h
   const client = redis.client()
   for (let at = 0; at < 17; at += 1) await client.set(`edge:filler:${at}`, 'x'.repeat(MB - 100))
   const settings = { replica: { name: 'here' }, cache: { redis: { url: redis.url } } }
-  const { edge } = await simulated(t, { workers: 0, agents: 3 }, { settings })
+  const { edge } = await simulated(t, { workers: 0, agents: 3 }, { settings, times })
   const headers = { authorization: edge.authorization('admin') }
   const get = (path: string) => fetch(edge.operationsUrl + path, { headers })
   const body = async <Body>(path: string) => (await (await get(path)).json()) as Body
@@ -54,7 +56,8 @@ together('a Redis that is nearly full and evicts nothing is a problem until it h
 together('while Redis is unreachable, its metrics are absent', async (t) => {
   const redis = await startRedis()
   t.teardown(() => redis.close())
-  const { edge } = await simulated(t, { workers: 0, agents: 3 }, { settings: { cache: { redis: { url: redis.url } } } })
+  const settings = { cache: { redis: { url: redis.url } } }
+  const { edge } = await simulated(t, { workers: 0, agents: 3 }, { settings, times })
   const headers = { authorization: edge.authorization('admin') }
   const metrics = async () => (await fetch(`${edge.operationsUrl}/metrics`, { headers })).text()
   const lines = async () => (await metrics()).match(/^edge_redis_(?:memory|evictions|entries)\w*/gm) ?? []

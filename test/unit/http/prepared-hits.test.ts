@@ -92,8 +92,10 @@ async function shown(server: TestServer, head: string) {
 t.test('a repeated hit and the pipeline give the same response to every header', { timeout: 120_000 }, async (t) => {
   const find = clientAddressBehind(['127.0.0.1', '10.0.0.0/8'])
   const clientAddress = addressOfRequests(() => find)
-  const regular = await startServer(t, handle, { clientAddress })
-  const fast = await startServer(t, repeating(handle), { clientAddress })
+  // For requests that announce a body and send none.
+  const timeouts = { headers: 5000, body: 300, write: 30_000, expect: 300, idle: 72_000 }
+  const regular = await startServer(t, handle, { clientAddress }, { timeouts })
+  const fast = await startServer(t, repeating(handle), { clientAddress }, { timeouts })
   const tag = String((await regular.send('/agents')).headers.etag)
   // From now on these URLs are repeated hits for these credentials.
   for (const server of [regular, fast]) {

@@ -5,7 +5,15 @@ import type { NodeCall, NodeFailure, NodeResponse, PassedOnTo } from '../../../c
 import { type EdgeRequest, nodeOf } from '../../../core/request.ts'
 import { ownEntry } from '../../../core/values.ts'
 import type { Candidate } from '../../kinds.ts'
-import { createNodeCall, type DialectResult, type DialectTools, encode, fillPath, layoutRules } from '../dialect.ts'
+import {
+  createNodeCall,
+  type DialectResult,
+  type DialectTools,
+  encode,
+  fillPath,
+  layoutRules,
+  pause,
+} from '../dialect.ts'
 import { type Content, isUnknownCall, readContent, type Success } from './content.ts'
 
 /** A call of the newer layout, with values that are not encoded. */
@@ -140,6 +148,11 @@ export class Conversation {
   /** The parameter with which a node has no time limit of its own, if the request has it. */
   get waiting(): NewerCall['query'] {
     return this.request.waitForComplete ? { wait_for_complete: 'true' } : {}
+  }
+
+  /** Waits for the node. With a signal, rejects with its reason as soon as it is aborted. */
+  get pause(): typeof pause {
+    return this.#tools.pause ?? pause
   }
 
   /** Milliseconds that are left for all further calls. */

@@ -127,6 +127,7 @@ export async function startTokenTest(
     timeout: () => 20_000,
     clock: { elapsed: () => time.now, wall: () => Date.now() },
     counters: createCounters(() => time.now),
+    interval: 1_000,
     sleep: async (ms) => {
       await new Promise((resolve) => setImmediate(resolve))
       time.now += ms

@@ -2,7 +2,6 @@
  * Files: the classic layout has one endpoint for all files of a node. The newer layout has one for each kind, which knows
  * files by their names without folders, and only the main configuration is one of a node.
  */
-import { setTimeout as delay } from 'node:timers/promises'
 import { EdgeError } from '../../../../core/errors.ts'
 import { uploadOf } from '../../../../core/request.ts'
 import { ownText } from '../../../../core/values.ts'
@@ -82,7 +81,7 @@ export async function deleteFile(conversation: Conversation): Promise<Answer> {
 async function answerWrite(conversation: Conversation, reply: Reply, file: RulesetFile | undefined): Promise<Answer> {
   const { content } = reply
   const changesRules = file === undefined || file.kind === 'rules'
-  if (changesRules && content.kind === 'success' && content.error === 0) await delay(OWN_CACHE_MS)
+  if (changesRules && content.kind === 'success' && content.error === 0) await conversation.pause(OWN_CACHE_MS)
   const isBadName = content.kind === 'problem' && content.status === 400 && content.code === undefined
   return isBadName ? answerError(reply, classicError(INVALID_PATH)) : answerOf(conversation, reply)
 }

@@ -4,7 +4,6 @@
  */
 import { isUnfinishedError } from '../../../../core/envelope.ts'
 import { EdgeError } from '../../../../core/errors.ts'
-import { withTimeout } from '../../../../core/timing.ts'
 import { ownField, ownText } from '../../../../core/values.ts'
 import type { Answer, DialectResult } from '../../dialect.ts'
 import { answerData, answerError, answerOf, itemError } from '../answer.ts'
@@ -63,7 +62,7 @@ export async function removeAgent(conversation: Conversation): Promise<Answer> {
   const { call } = buildCall(conversation)
   const reply = await conversation.send(call)
   if (!isNotEligible(reply.content) || conversation.remaining <= DATABASE_DELAY_MS) return answerOf(conversation, reply)
-  await pause(DATABASE_DELAY_MS, conversation.request.client.signal)
+  await conversation.pause(DATABASE_DELAY_MS, conversation.request.client.signal)
   return answerOf(conversation, await conversation.send(call))
 }
 
@@ -87,7 +86,7 @@ export async function confirmRemoval(conversation: Conversation, result: Dialect
   try {
     for (const ms of PAUSES_MS) {
       if (ms >= conversation.remaining) return
-      if (ms > 0) await pause(ms, conversation.request.client.signal)
+      if (ms > 0) await conversation.pause(ms, conversation.request.client.signal)
       if (!(await isListed(conversation, last))) return
     }
   } catch (error) {
@@ -128,7 +127,7 @@ export async function upgradeResult(conversation: Conversation): Promise<Answer>
   for (let attempt = 1; isRunning(reply.content); attempt++) {
     if (attempt > attempts) return answerError(reply, classicError(1716))
     if (attempt * INTERVAL_MS > allowed) return answerError(reply, classicError(3021))
-    await pause(INTERVAL_MS, request.client.signal)
+    await conversation.pause(INTERVAL_MS, request.client.signal)
     reply = await conversation.send(call)
   }
   const status = statusOf(reply.content)
@@ -144,11 +143,6 @@ function isRunning(content: Content): boolean {
 /** Returns the state of the task; `undefined`: there is none. */
 function statusOf(content: Content): unknown {
   return content.kind === 'success' ? ownField(content.items?.[0], 'status') : undefined
-}
-
-/** Resolves after the time in milliseconds. Rejects with the reason of the signal as soon as it is aborted. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return withTimeout(new Promise<never>(() => undefined), ms, undefined, signal)
 }
 
 /*
