@@ -65,7 +65,7 @@ export async function buildOperations(parts: ConsoleParts, ports: ConsolePorts) 
 }
 
 function buildMetrics(parts: ConsoleParts, problems: () => readonly Problem[]): Metrics {
-  const { settings, name, events, counts, cluster, api, audit, traces, webhook, certificates, capacity } = parts
+  const { name, events, counts, cluster, api, audit, traces, webhook, certificates, capacity } = parts
   const { cache, storeState, recheckInterval } = api
   const groups = new Set(catalogue.map(groupOf))
   groups.delete('none')
@@ -74,7 +74,6 @@ function buildMetrics(parts: ConsoleParts, problems: () => readonly Problem[]): 
     requests: counts,
     version,
     commit,
-    exemplars: settings.initial.traces.exemplars,
     replica: name,
     groups: [...groups].sort(),
     storeEvents: STORE_EVENTS,

@@ -18,6 +18,7 @@ export const goneSettings: Readonly<Record<string, string>> = {
   'access.limits.requests': 'write access.limits.requestsPerSecond',
   'traces.share': 'write traces.sampleRatio',
   'traces.perSecond': 'write traces.maxPerSecond',
+  'traces.exemplars': 'find a slow request in the log, whose line has the traceId of a sampled trace',
 }
 
 /** Returns the fault of the first setting of the table that `matches`; `undefined`: there is none. */

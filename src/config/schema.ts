@@ -311,7 +311,6 @@ const traces = group({
   headersFile: restart(Type.Optional(file())),
   sampleRatio: amount(0.01, 1),
   maxPerSecond: amount(10, 10_000),
-  exemplars: restart(flag(false)),
 })
 
 const log = group({

@@ -5,7 +5,7 @@
  */
 import { copyRequest, type EventListeners, type RequestEvent, RequestRecord } from '../core/events.ts'
 import { BUCKET_BOUNDS_MS, bucketOf, LatencyHistogram } from '../core/latency-histogram.ts'
-import type { Exemplar, HistogramCounts } from './metrics/read-histogram.ts'
+import type { HistogramCounts } from './metrics/read-histogram.ts'
 
 export interface EdgeEvents {
   /** The functions that the other rooms call when an event happens. They never throw. */
@@ -180,9 +180,8 @@ function createCell({ method, route, group, status, cache }: RequestEvent) {
     ...{ method, route, group, status, cache, isHit: cache === 'hit' || cache === 'stale', requests: 0, bytes: 0 },
     /** Milliseconds: of all requests, and those in which nodes produced the stored responses that were served. */
     ...{ ms: 0, fetchTime: 0 },
-    /** By bucket; exemplars only of sampled traces. */
+    /** By bucket. */
     counts: new Float64Array(BOUNDS_MS.length + 1),
-    exemplars: undefined as (Exemplar | undefined)[] | undefined,
   }
 }
 
@@ -192,16 +191,13 @@ export class RequestCounts {
 
   readonly request = (event: RequestEvent): void => {
     const cell = this.#cellOf(event)
-    const { ms, fetchTime, traceId } = event
+    const { ms, fetchTime } = event
     const bucket = bucketOf(BOUNDS_MS, ms)
     cell.requests += 1
     cell.ms += ms
     cell.bytes += event.bytes
     if (fetchTime !== undefined) cell.fetchTime += fetchTime
     cell.counts[bucket] = (cell.counts[bucket] ?? 0) + 1
-    if (traceId === undefined) return
-    cell.exemplars ??= []
-    cell.exemplars[bucket] = { labelSet: { trace_id: traceId }, value: ms / 1000, timestamp: event.at / 1000 }
   }
 
   get cells(): readonly RequestCell[] {
@@ -248,16 +244,10 @@ export class RequestCounts {
 }
 
 /** Returns the durations of the requests in seconds, in the buckets of `REQUEST_SECONDS`. */
-export function durationsOf({ ms, counts, exemplars }: RequestCell): Omit<HistogramCounts, 'labels'> {
-  const durations = {
-    counts: new Float64Array(REQUEST_SECONDS.length + 1),
-    sum: ms / 1000,
-    exemplars: [] as Exemplar[],
-  }
+export function durationsOf({ ms, counts }: RequestCell): Omit<HistogramCounts, 'labels'> {
+  const durations = { counts: new Float64Array(REQUEST_SECONDS.length + 1), sum: ms / 1000 }
   for (const [at, bucket] of METRICS_BUCKETS.entries()) {
     durations.counts[bucket] = (durations.counts[bucket] ?? 0) + (counts[at] ?? 0)
-    const exemplar = exemplars?.[at]
-    if (exemplar !== undefined) durations.exemplars[bucket] = exemplar
   }
   return durations
 }

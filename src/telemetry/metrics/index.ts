@@ -3,24 +3,11 @@
  * library.
  */
 
-import { performance } from 'node:perf_hooks'
-import {
-  Counter,
-  collectDefaultMetrics,
-  Gauge,
-  Histogram,
-  type Metric,
-  Registry,
-  type RegistryContentType,
-  Summary,
-} from '@platformatic/prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, type Metric, Registry } from '@platformatic/prom-client'
 import type { EventListeners } from '../../core/events.ts'
 import type { EdgeEvents } from '../events.ts'
 import { type LabelValue, ReadHistogram } from './read-histogram.ts'
 import { type EventSeries, eventSeries, type MetricsSources, type StateSeries, stateSeries } from './table.ts'
-
-/** A registry for either text format. */
-type MetricsRegistry = Registry<RegistryContentType>
 
 export interface MetricsOptions extends MetricsSources {
   readonly events: Pick<EdgeEvents, 'on' | 'requests'>
@@ -38,11 +25,8 @@ const EVENT_LOOP_SAMPLING_MS = 20
 
 /** Registers all rows of the table and counts events from now on, until `close`. */
 export function createMetrics({ events, ...sources }: MetricsOptions): Metrics {
-  const registry: MetricsRegistry = new Registry()
-  // Only OpenMetrics has exemplars.
-  if (sources.exemplars) registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE)
+  const registry = new Registry()
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_SAMPLING_MS })
-  const stopSampling = sampleUtilization(registry)
   for (const row of stateSeries) if (row.when?.(sources) !== false) registerStateSeries(registry, row, sources)
   const off = events.on(createCounters(registry, sources))
   return {
@@ -53,13 +37,12 @@ export function createMetrics({ events, ...sources }: MetricsOptions): Metrics {
     },
     close: () => {
       off()
-      stopSampling()
       registry.clear()
     },
   }
 }
 
-function createCounters(registry: MetricsRegistry, sources: MetricsSources): EventListeners {
+function createCounters(registry: Registry, sources: MetricsSources): EventListeners {
   const counters = new Map<string, ReturnType<typeof registerEventSeries>[]>()
   for (const row of eventSeries) {
     if (row.when?.(sources) === false) continue
@@ -80,48 +63,12 @@ function createCounters(registry: MetricsRegistry, sources: MetricsSources): Eve
   }
 }
 
-/** Of the samples of the utilization of the event loop, which the metrics library does not measure. */
-const SAMPLING_MS = 100
-const BUCKETS = [0.01, 0.05, 0.1, 0.25, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9, 0.95, 0.99, 1]
-const PERCENTILES = [0.01, 0.05, 0.5, 0.9, 0.95, 0.99, 0.999]
-const NAME = 'nodejs_eventloop_utilization'
-
-/** Samples until the returned function is called. A blocked event loop counts once for each sample that it has missed. */
-function sampleUtilization(registry: MetricsRegistry): () => void {
-  const help =
-    'Ratio of time the event loop is not idling in the event provider to the total time the event loop is running.'
-  const common = { help, registers: [registry] }
-  const summary = { name: `${NAME}_summary`, maxAgeSeconds: 60, ageBuckets: 5, percentiles: PERCENTILES }
-  const series = [
-    new Summary({ ...common, ...summary }),
-    new Histogram({ ...common, name: `${NAME}_histogram`, buckets: BUCKETS }),
-  ]
-  let last = performance.eventLoopUtilization()
-  let sampledAt = performance.now()
-  const timer = setInterval(() => {
-    const current = performance.eventLoopUtilization()
-    const now = performance.now()
-    const { utilization } = performance.eventLoopUtilization(current, last)
-    for (let missed = Math.round((now - sampledAt) / SAMPLING_MS); missed > 0; missed -= 1) {
-      for (const metric of series) metric.observe(utilization)
-    }
-    last = current
-    sampledAt = now
-  }, SAMPLING_MS)
-  timer.unref()
-  return () => clearInterval(timer)
-}
-
 type Labels = Readonly<Record<string, LabelValue>>
 /** Counts or observes a value. */
 type Add = (labels: Labels, value: number) => void
 
 /** Returns the function that counts one event; the events of a row have one type. */
-function registerEventSeries(
-  registry: MetricsRegistry,
-  row: EventSeries,
-  sources: MetricsSources,
-): (event: never) => void {
+function registerEventSeries(registry: Registry, row: EventSeries, sources: MetricsSources): (event: never) => void {
   const { add, zero } = row.buckets === undefined ? counterOf(registry, row) : histogramOf(registry, row, row.buckets)
   const addZeros = createZeros(row, sources, zero)
   const fields = Object.entries(row.labels)
@@ -140,13 +87,13 @@ function fieldOf(event: Readonly<Record<string, LabelValue>>, field: string): La
   return event[field] ?? ''
 }
 
-function counterOf(registry: MetricsRegistry, { name, help, labels }: EventSeries) {
+function counterOf(registry: Registry, { name, help, labels }: EventSeries) {
   const counter = new Counter({ name, help, labelNames: Object.keys(labels), registers: [registry] })
   const add: Add = (labels, value) => counter.inc(labels, value)
   return { add, zero: (labels: Labels) => add(labels, 0) }
 }
 
-function histogramOf(registry: MetricsRegistry, { name, help, labels }: EventSeries, buckets: readonly number[]) {
+function histogramOf(registry: Registry, { name, help, labels }: EventSeries, buckets: readonly number[]) {
   const config = { name, help, buckets: [...buckets], labelNames: Object.keys(labels), registers: [registry] }
   const histogram = new Histogram(config)
   const add: Add = (labels, value) => histogram.observe(labels, value)
@@ -189,7 +136,7 @@ function createZeros(
 }
 
 /** Registers a series that is read at each scrape. */
-function registerStateSeries(registry: MetricsRegistry, row: StateSeries, sources: MetricsSources): void {
+function registerStateSeries(registry: Registry, row: StateSeries, sources: MetricsSources): void {
   if (row.type === 'histogram') {
     const histogram = new ReadHistogram(row, () => row.read(sources))
     registry.registerMetric(histogram as unknown as Metric)

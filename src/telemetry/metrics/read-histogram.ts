@@ -3,20 +3,11 @@
 export type LabelValue = string | number
 type Labels = Readonly<Record<string, LabelValue>>
 
-/** A sampled trace, in the form of the library. `timestamp`: seconds since 1970. */
-export interface Exemplar {
-  readonly labelSet: Readonly<Record<string, string>>
-  readonly value: number
-  readonly timestamp: number
-}
-
 export interface HistogramCounts {
   readonly labels: Labels
   /** One for each bucket, not cumulative; the last one is for values beyond all bounds. */
   readonly counts: Float64Array
   readonly sum: number
-  /** By bucket. */
-  readonly exemplars?: readonly (Exemplar | undefined)[]
 }
 
 interface HistogramNames {
@@ -53,15 +44,12 @@ export class ReadHistogram {
     return { name, help, type, values: [...sums.values()].flatMap((counts) => this.#samplesOf(counts)) }
   }
 
-  #samplesOf({ labels, counts, sum, exemplars }: HistogramCounts) {
+  #samplesOf({ labels, counts, sum }: HistogramCounts) {
     const { name } = this
     let count = 0
     const buckets = Array.from(counts, (inBucket, at) => {
       count += inBucket
-      const exemplar = exemplars?.[at]
-      const metricName = `${name}_bucket`
-      const value = { metricName, labels: { le: this.#bounds[at] ?? '+Inf', ...labels }, value: count }
-      return exemplar === undefined ? value : { ...value, exemplar }
+      return { metricName: `${name}_bucket`, labels: { le: this.#bounds[at] ?? '+Inf', ...labels }, value: count }
     })
     return [
       ...buckets,
@@ -71,12 +59,7 @@ export class ReadHistogram {
   }
 }
 
-/** Of two exemplars of a bucket, the later one stays. */
 function mergeHistograms(one: HistogramCounts, other: HistogramCounts): HistogramCounts {
-  const exemplars = Array.from(one.counts, (_, at) => {
-    const [a, b] = [one.exemplars?.[at], other.exemplars?.[at]]
-    return (a?.timestamp ?? 0) > (b?.timestamp ?? 0) ? a : b
-  })
   const counts = one.counts.map((count, at) => count + (other.counts[at] ?? 0))
-  return { labels: one.labels, counts, sum: one.sum + other.sum, exemplars }
+  return { labels: one.labels, counts, sum: one.sum + other.sum }
 }

@@ -30,8 +30,6 @@ export interface MetricsSources {
   /** Names of the events that the Redis store emits. */
   readonly storeEvents: readonly string[]
   readonly requests: Pick<RequestCounts, 'cells'>
-  /** Whether histograms name a sampled trace. Absent: no. */
-  readonly exemplars?: boolean
   /** Whether the cache store is Redis. */
   readonly redis: boolean
   ready(): boolean

@@ -34,13 +34,3 @@ t.test('a scrape has the text of the histogram of the library', async (t) => {
     { numRuns: 50 },
   )
 })
-
-t.test('of two exemplars of a bucket, the later one is shown', async (t) => {
-  const exemplar = (id: string, timestamp: number) => ({ labelSet: { trace_id: id }, value: 0.1, timestamp })
-  const counts = (id: string, timestamp: number) => ({
-    ...{ labels: { route: '/agents' }, counts: Float64Array.of(1, 0), sum: 0.1 },
-    exemplars: [exemplar(id, timestamp), undefined],
-  })
-  const read = new ReadHistogram({ name, help, buckets: [1] }, () => [counts('a', 2), counts('b', 3), counts('c', 1)])
-  t.match((await read.get()).values, [{ value: 3, exemplar: { labelSet: { trace_id: 'b' } } }, { value: 3 }])
-})
