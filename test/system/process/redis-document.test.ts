@@ -1,6 +1,7 @@
 /** The commands of docs/redis.md, with a real Redis, and every mistake that the page names. */
 import { execFile } from 'node:child_process'
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
@@ -25,7 +26,8 @@ const PASSWORD = 'only-for-tests'
 const folder = t.testdir({ bin: {}, redis: {}, edge: {} })
 const port = await freePort()
 const plainPort = await freePort()
-const pidFile = join(folder, 'redis.pid')
+// Not in the folder of the test, which tap removes before the teardown.
+const pidFile = join(tmpdir(), `manager-edge-redis-${port}.pid`)
 /** Puts the folders and the address of the test in the place of those of the page. */
 const here = (text: string) =>
   text
