@@ -1,20 +1,13 @@
 /** Decides which files of a run start when, by what they took in an earlier run (`times.json`; `npm test -- --record`). */
-import { availableParallelism } from 'node:os'
 
-/** Seconds until the end of a file, and seconds of CPU time of it and its child processes. */
+/** Seconds until the end of a file, and seconds of CPU time of it and of all processes that it started. */
 export type TimesOfFiles = Readonly<Record<string, readonly [seconds: number, cpuSeconds: number]>>
 
-export interface ScheduleOptions {
+export interface Places {
   readonly times: TimesOfFiles
   /** The most files at the same time. */
   readonly maxFiles: number
-  readonly cores?: number
-}
-
-export interface Schedule {
-  /** Calls `start` when the file may start. Files wait in the order of these calls. */
-  add(file: string, start: () => void): void
-  end(file: string): void
+  readonly cores: number
 }
 
 /** Of a file without recorded times. */
@@ -29,37 +22,28 @@ export function startOrder(files: readonly string[], times: TimesOfFiles): strin
 }
 
 /**
- * Many files wait for processes, timeouts and browsers, others keep a core busy. Files start as long as all that run need no
- * more than the cores on average. A file that does not fit lets later ones pass.
+ * Runs the files. Many wait for processes, timeouts and browsers, others keep a core busy: files start as long as all that run
+ * need no more than the cores on average. A file that does not fit lets later ones pass.
  */
-export function createSchedule({ times, maxFiles, cores = availableParallelism() }: ScheduleOptions): Schedule {
-  const waiting: { readonly file: string; readonly start: () => void }[] = []
-  const running = new Set<string>()
-  const coresOf = (file: string) => {
-    const [seconds, cpuSeconds] = times[file] ?? UNKNOWN
+export async function runInPlaces<File extends { readonly name: string }>(
+  files: readonly File[],
+  { times, maxFiles, cores }: Places,
+  run: (file: File) => Promise<void>,
+): Promise<void> {
+  const waiting = [...files]
+  const running = new Map<File, Promise<unknown>>()
+  const coresOf = ({ name }: File) => {
+    const [seconds, cpuSeconds] = times[name] ?? UNKNOWN
     return Math.max(cpuSeconds / seconds, MIN_CORES_OF_FILE)
   }
-  const fits = (file: string) => {
-    const load = [...running, file].reduce((sum, each) => sum + coresOf(each), 0)
-    return running.size === 0 || load <= cores
-  }
-  const startNext = () => {
-    while (running.size < maxFiles) {
-      const at = waiting.findIndex(({ file }) => fits(file))
-      const [next] = at < 0 ? [] : waiting.splice(at, 1)
-      if (next === undefined) return
-      running.add(next.file)
-      next.start()
+  const fits = (file: File) => [...running.keys(), file].reduce((sum, each) => sum + coresOf(each), 0) <= cores
+  while (waiting.length + running.size > 0) {
+    const at = running.size < maxFiles ? waiting.findIndex((file) => running.size === 0 || fits(file)) : -1
+    const [file] = at < 0 ? [] : waiting.splice(at, 1)
+    if (file === undefined) await Promise.race(running.values())
+    else {
+      const ended = run(file).finally(() => running.delete(file))
+      running.set(file, ended)
     }
-  }
-  return {
-    add: (file, start) => {
-      waiting.push({ file, start })
-      startNext()
-    },
-    end: (file) => {
-      running.delete(file)
-      startNext()
-    },
   }
 }

@@ -1,17 +1,14 @@
 /**
  * Runs test files in one process, one after the other, as the suite names them. Each file has a root test of its own. What
- * a file leaves behind would reach the next one, so the worker reports it and the suite fails the file.
+ * a file leaves behind would reach the next one, so it is a failure of the file.
  */
 // Before tap.
 import './error-domains.ts'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import { inspect, isDeepStrictEqual } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import t, { Test } from 'tap'
 import type { Agent } from 'undici'
-import { cpuSeconds } from './costs.ts'
-import { running } from './running.ts'
 
 type TestOptions = NonNullable<ConstructorParameters<typeof Test>[0]>
 
@@ -20,23 +17,36 @@ export interface FileToRun {
   /** The compiled file. */
   readonly path: string
   readonly name: string
+  /** Whether the file needs a process that runs no other file. */
+  readonly isAlone: boolean
+  /** The longest time without the end of a test or an assertion. */
   readonly timeoutMs: number
   /** How long a file may take to close what is open after its last test, such as sockets and children. */
   readonly closeTimeoutMs: number
 }
 
-export interface EndOfFile {
-  /** What the file left behind: open handles, and changes of the process. */
-  readonly leftovers: readonly string[]
-  readonly rssBytes: number
-  /** CPU time of the file and its child processes; the first file of a worker includes the start. */
-  readonly cpuSeconds: number
+export interface Failure {
+  /** The file, the titles of the tests around it, and its own. */
+  readonly test: string
+  /** What tap knows of it: position, source, difference. */
+  readonly diagnostics?: Readonly<Record<string, unknown>> | null
 }
 
-/** A message of the worker: some text of the report in TAP, or the end of the file. */
-export type Report = { readonly tap: string } | EndOfFile
+export interface EndOfFile {
+  readonly passed: number
+  readonly failures: readonly Failure[]
+  readonly rssBytes: number
+}
+
+/** A message of the worker. One without contents shows that its event loop is not blocked. */
+export type Report =
+  | { readonly test: string }
+  | { readonly failure: Failure }
+  | { readonly end: EndOfFile }
+  | Readonly<Record<string, never>>
 
 const POLL_INTERVAL_MS = 5
+const REPORT_INTERVAL_MS = 1000
 
 /**
  * Bytes of executed code after which V8 considers a function for optimization: eight times the default. Most functions of a
@@ -48,68 +58,29 @@ function report(message: Report): void {
   process.send?.(message)
 }
 
-/** A file that ends its process loses at most the text of this time. */
-const BATCH_MS = 50
-
-/** Sends the text of the report in few messages: tap emits each line, and a message costs more than to run an assertion. */
-function reportInBatches(): { readonly write: (text: string) => void; readonly flush: () => void } {
-  let batch = ''
-  let timer: NodeJS.Timeout | undefined
-  const flush = () => {
-    clearTimeout(timer)
-    timer = undefined
-    if (batch !== '') report({ tap: batch })
-    batch = ''
-  }
-  const write = (text: string) => {
-    batch += text
-    // The timer keeps no file open.
-    timer ??= setTimeout(flush, BATCH_MS).unref()
-  }
-  return { write, flush }
-}
-
-/** What all files of a worker share, besides the modules. Modules listen to the end of the process once, for their children. */
-function processState() {
+/** Returns what keeps the process alive, and what the files of a worker share besides the modules. */
+function stateOfProcess(isShared: boolean): string[] {
+  const open = process.getActiveResourcesInfo().map((type) => `open ${type}`)
+  if (!isShared) return open
+  const variables = Object.entries(process.env).map(([name, value]) => `the variable ${name}=${value}`)
+  // Modules listen to the end of the process once, for their child processes.
   const events = process.eventNames().filter((event) => !/^(exit|SIG.*)$/.test(String(event)))
-  return {
-    environment: { ...process.env },
-    folder: process.cwd(),
-    exitCode: process.exitCode,
-    listeners: events.map((event) => `${String(event)}: ${process.listenerCount(event)}`),
-  }
+  const listeners = events.map((event) => `${process.listenerCount(event)} listeners of ${String(event)}`)
+  return [...open, ...variables, ...listeners, `the folder ${process.cwd()}`, `the exit code ${process.exitCode}`]
 }
 
-type ProcessState = ReturnType<typeof processState>
-
-function changesSince(before: ProcessState): string[] {
-  const after = processState()
-  const names = Object.keys(before) as (keyof ProcessState)[]
-  const changed = names.filter((name) => !isDeepStrictEqual(before[name], after[name]))
-  return changed.map(
-    (name) => `changed ${name} of the process from ${inspect(before[name])} to ${inspect(after[name])}`,
-  )
-}
-
-/** Returns the types of handles, requests and timers that have kept the process alive since then. */
-function openedSince(before: readonly string[]): string[] {
-  const open = process.getActiveResourcesInfo()
-  for (const type of before) {
-    const at = open.indexOf(type)
-    if (at >= 0) open.splice(at, 1)
-  }
-  return open.map((type) => `open ${type}`)
-}
-
-/** Waits until all is closed that would have kept a process of the file alive. Returns what still is open at the end. */
-async function openAtEnd(before: readonly string[], timeoutMs: number): Promise<string[]> {
+/** Waits until all is closed that would have kept a process of the file alive. Returns what is new since then. */
+async function leftSince(before: readonly string[], isShared: boolean, timeoutMs: number): Promise<string[]> {
   const end = performance.now() + timeoutMs
-  let open = openedSince(before)
-  while (open.length > 0 && performance.now() < end) {
+  for (;;) {
+    const left = stateOfProcess(isShared)
+    for (const each of before) {
+      const at = left.indexOf(each)
+      if (at >= 0) left.splice(at, 1)
+    }
+    if (left.length === 0 || performance.now() >= end) return left
     await delay(POLL_INTERVAL_MS)
-    open = openedSince(before)
   }
-  return open
 }
 
 /** The agent of `fetch`, which Node.js and the library undici share. */
@@ -124,37 +95,52 @@ async function closeFetch(): Promise<void> {
   await agent.destroy()
 }
 
-/** At the end of the last file. */
-let cpuSecondsBefore = 0
-
-async function runFile({ path, name, timeoutMs, closeTimeoutMs }: FileToRun): Promise<void> {
-  const state = processState()
-  const resources = process.getActiveResourcesInfo()
+async function runFile({ path, name, isAlone, timeoutMs, closeTimeoutMs }: FileToRun): Promise<void> {
+  const before = stateOfProcess(!isAlone)
   const options: TestOptions = { name, cb: () => import(pathToFileURL(path).href) }
   // A test derives the name of its folder of fixtures from the script. The first files of two workers must not share one.
   process.argv[1] = path
   const root = new Test(options)
-  running.root = root
+  // See withOwnRoot() of compile.ts.
+  t.context.root = root
+  // A parser reports the last assertion of a file that ends the process.
+  const endEarly = () => root.endAll()
+  process.once('exit', endEarly)
+  const restartLimit = () => root.setTimeout(timeoutMs)
+  let hasReported = false
+  root.on('subtestStart', (test) => {
+    restartLimit()
+    report({ test: `${name} > ${test.name}` })
+  })
+  root.parser.on('result', restartLimit)
+  root.parser.on('fail', ({ fullname, diag }) => {
+    hasReported = true
+    report({ failure: { test: fullname, diagnostics: diag } })
+  })
+  root.resume()
   const ended = new Promise<void>((resolve) => root.on('end', () => resolve()))
-  const output = reportInBatches()
-  root.on('data', output.write)
   root.runMain(() => {})
-  root.setTimeout(timeoutMs)
+  restartLimit()
   await ended
   // tap leaves the timer, which would report the file once more.
   root.setTimeout(0)
-  running.root = undefined
+  process.off('exit', endEarly)
   await closeFetch()
-  const leftovers = [...(await openAtEnd(resources, closeTimeoutMs)), ...changesSince(state)]
-  output.flush()
-  const cpu = cpuSeconds() ?? 0
-  report({ leftovers, rssBytes: process.memoryUsage.rss(), cpuSeconds: cpu - cpuSecondsBefore })
-  cpuSecondsBefore = cpu
+  const left = await leftSince(before, !isAlone, closeTimeoutMs)
+  // Without a failed assertion: such as a wrong number of them.
+  const errors = hasReported ? [] : (root.results?.failures ?? [])
+  const failures: Failure[] = errors.map(({ tapError, fullname, diag }) => ({
+    test: [fullname, tapError].join(': '),
+    diagnostics: diag,
+  }))
+  failures.push(...left.map((what) => ({ test: `${name} > left ${what}` })))
+  report({ end: { passed: root.counts.pass, failures, rssBytes: process.memoryUsage.rss() } })
 }
 
 // A version of V8 without this flag ignores it.
 setFlagsFromString(`--interrupt-budget=${INTERRUPT_BUDGET}`)
 // Each file has its own time limit. That of the root test, which the modules of all files share, would end the worker.
 t.setTimeout(0)
+setInterval(report, REPORT_INTERVAL_MS, {}).unref()
 process.on('message', (file: FileToRun) => void runFile(file))
 process.on('disconnect', () => process.exit())

@@ -18,23 +18,10 @@ const flags = [
   '--no-first-run',
 ]
 
-/** The address of a browser that all files of a run share ({@link startBrowserServer}); absent: each file starts one. */
-export const BROWSER_VARIABLE = 'TEST_BROWSER'
-
-function launchOptions() {
-  return { executablePath: installed({ variable: 'CHROMIUM', names, package: 'chromium' }), args: flags }
-}
-
-/** Throws an error with instructions if no browser is installed. Closing a shared browser closes the contexts of the file. */
+/** Throws an error with instructions if no browser is installed. */
 export function startBrowser(): Promise<Browser> {
-  const shared = process.env[BROWSER_VARIABLE]
-  return shared === undefined ? chromium.launch(launchOptions()) : chromium.connect(shared)
-}
-
-/** Starts a browser for several processes: a start takes more than a second of CPU time. */
-export async function startBrowserServer(): Promise<{ readonly address: string; close(): Promise<void> }> {
-  const server = await chromium.launchServer(launchOptions())
-  return { address: server.wsEndpoint(), close: () => server.close() }
+  const executablePath = installed({ variable: 'CHROMIUM', names, package: 'chromium' })
+  return chromium.launch({ executablePath, args: flags })
 }
 
 /** Opens a context whose waits end after two minutes, not after Playwright's 30 s. */

@@ -1,8 +1,6 @@
 import t from 'tap'
 import { reasonForIsolation } from '../../support/suite/isolation.ts'
 
-const FILE = 'test/unit/room/file.test.ts'
-
 const CASES: readonly (readonly [code: string, reason: string | undefined])[] = [
   ["t.equal(process.env.HOME, '/root')", undefined],
   ["if (process.env.HOME === '/root') return", undefined],
@@ -23,34 +21,5 @@ const CASES: readonly (readonly [code: string, reason: string | undefined])[] = 
 ]
 
 t.test('a file that uses the whole process has one of its own', async (t) => {
-  for (const [code, reason] of CASES) {
-    const expected = reason && `${FILE} ${reason}`
-    t.equal(
-      reasonForIsolation(FILE, (path) => (path === FILE ? code : undefined)),
-      expected,
-      code,
-    )
-  }
-})
-
-t.test('what a file imports of the tests counts, types and the program do not', async (t) => {
-  const texts: Readonly<Record<string, string>> = {
-    [FILE]: "import { a } from './a.ts'\nimport { b } from '../../../src/b.ts'",
-    'test/unit/room/a.ts': "export * from '../c.ts'\nimport type { D } from './d.ts'",
-    'src/b.ts': 'process.exitCode = 1',
-    'test/unit/room/d.ts': 'process.exitCode = 1',
-  }
-  t.equal(
-    reasonForIsolation(FILE, (path) => texts[path]),
-    undefined,
-  )
-  const changed = {
-    ...texts,
-    'test/unit/c.ts': "import {\n  e,\n} from './room/e.ts'",
-    'test/unit/room/e.ts': 'process.exitCode = 1',
-  }
-  t.equal(
-    reasonForIsolation(FILE, (path) => changed[path as keyof typeof changed]),
-    'test/unit/room/e.ts changes the process',
-  )
+  for (const [code, reason] of CASES) t.equal(reasonForIsolation(code), reason, code)
 })

@@ -1,84 +1,177 @@
-/** The workers of the suite: what a file does wrong is a failure of this file, and of no other. */
+/** The workers of the suite: what a file does wrong is a failure of this file, and of no other, and no process outlives the run. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import t, { Test } from 'tap'
-import { createPool, runInPool } from '../../support/suite/pool.ts'
-import { createSchedule } from '../../support/suite/schedule.ts'
+import t, { type Test } from 'tap'
+import { eventually } from '../../support/eventually.ts'
+import { freePort, redisBinary } from '../../support/redis.ts'
+import { processesWith } from '../../support/suite/processes.ts'
 import { runnableOf } from '../../support/typescript/script.ts'
 
 const support = new URL('../../support/', import.meta.url)
-const worker = runnableOf(new URL('suite/worker.ts', support))
-const root = runnableOf(new URL('suite/root.ts', support))
-const isCompiled = worker.href.endsWith('.js')
-const execArgv = isCompiled ? ['--enable-source-maps'] : [`--import=${new URL('typescript/register.mjs', support)}`]
-
-/** A worker starts within twice the second limit. */
-const LIMITS = { timeoutMs: 2000, closeTimeoutMs: 4000 }
+const suite = runnableOf(new URL('suite/suite.ts', support))
+const execArgv = suite.href.endsWith('.js')
+  ? ['--enable-source-maps']
+  : [`--import=${new URL('typescript/register.mjs', support)}`]
 
 /** As in the suite, the environment has the limit of one file. It must not end the worker, which runs many. */
 const WORKER_LIMIT_S = 1
 
-/** Each file runs in the order of these names, in one worker unless a file ends it. */
-const FILES: Readonly<Record<string, string>> = {
-  'passes.mjs': "t.test('a', async (t) => t.ok(true))",
-  'passes-late.mjs': `t.test('j', async (t) => {\n  await new Promise((resolve) => setTimeout(resolve, ${1.2 * WORKER_LIMIT_S * 1000}))\n  t.ok(true)\n})`,
-  'fails.mjs': "t.test('b', async (t) => {\n  t.equal(1, 2, 'one is two')\n})",
-  'throws.mjs': "throw new Error('while it is loaded')",
-  'throws-later.mjs':
+/** A worker starts within the sum. */
+const LIMITS = { timeoutMs: 4000, closeTimeoutMs: 4000 }
+
+type Files = Readonly<Record<string, readonly [code: string, ...shown: RegExp[]]>>
+
+/** Each file runs in the order of these names, in one worker unless a file ends it, and shows this. */
+const FILES: Files = {
+  'passes.mjs': ["t.test('a', async (t) => t.ok(true))"],
+  'passes-late.mjs': [
+    `t.test('j', async (t) => {\n  await new Promise((resolve) => setTimeout(resolve, ${1.2 * WORKER_LIMIT_S * 1000}))\n  t.ok(true)\n})`,
+  ],
+  'fails.mjs': [
+    "t.test('b', async (t) => {\n  t.equal(1, 2, 'one is two')\n})",
+    /^not ok - fails\.mjs > b > one is two\n {4}at: .*fails\.mjs:3:5$/m,
+    /source: [\s\S]*t\.equal\(1, 2, 'one is two'\)\n[\s\S]*diff: [\s\S]*-2\n +\+1$/m,
+  ],
+  'throws.mjs': [
+    "throw new Error('while it is loaded')",
+    /throws\.mjs > while it is loaded\n {4}at: .*throws\.mjs:2:7$/m,
+  ],
+  'throws-in-test.mjs': [
+    "t.test('l', async () => {\n  throw new TypeError('in a test')\n})",
+    /l > in a test\n {4}at: .*throws-in-test\.mjs:3:9$/m,
+  ],
+  'throws-later.mjs': [
     "t.test('c', async () => {\n  setTimeout(() => { throw new Error('later') }, 1)\n  await new Promise(() => {})\n})",
-  'leaves-server.mjs':
+    /c > later\n {4}at: .*throws-later\.mjs:3:28$/m,
+  ],
+  'rejects.mjs': [
+    "t.test('m', async () => {\n  void Promise.reject(new Error('not handled'))\n  await new Promise(() => {})\n})",
+    /m > not handled\n {4}at: .*rejects\.mjs:3:23$/m,
+  ],
+  'leaves-server.mjs': [
     "import { createServer } from 'node:net'\nt.test('d', async (t) => {\n  createServer().listen(0)\n  t.ok(true)\n})",
-  'changes-environment.mjs': "t.test('e', async (t) => {\n  process.env.CHANGED = '1'\n  t.ok(true)\n})",
-  'ends-process.mjs': "t.test('f', async () => process.exit(0))",
-  'hangs.mjs':
+    /^not ok - leaves-server\.mjs > left open TCPServerWrap$/m,
+  ],
+  'changes-environment.mjs': [
+    "t.test('e', async (t) => {\n  process.env.CHANGED = '1'\n  t.ok(true)\n})",
+    /^not ok - changes-environment\.mjs > left the variable CHANGED=1$/m,
+  ],
+  'ends-process.mjs': [
+    "t.test('f', async (t) => {\n  t.equal(3, 4, 'before the end')\n  process.exit(0)\n})",
+    /f > before the end$/m,
+    /^not ok - ends-process\.mjs > f\n {4}message: the process ended with exit code 0$/m,
+  ],
+  'crashes.mjs': [
+    "t.test('n', async () => void process.kill(process.pid, 'SIGSEGV'))",
+    /n\n {4}message: the process ended by SIGSEGV$/m,
+  ],
+  'hangs.mjs': [
     "import { createServer } from 'node:net'\nt.teardown(() => server.close())\nconst server = createServer().listen(0)\nt.test('g', () => new Promise(() => {}))",
-  'blocks.mjs': "t.test('h', async () => {\n  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)\n})",
-  'has-folder.mjs': "t.test('k', async (t) => t.ok(true))\nt.match(t.testdirName, /has-folder/)",
-  'passes-at-end.mjs':
+    /^not ok - hangs\.mjs > g > timeout!$/m,
+  ],
+  'blocks.mjs': [
+    "t.test('h', async () => {\n  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)\n})",
+    /h\n {4}message: the process ended by SIGKILL$/m,
+  ],
+  'has-folder.mjs': ["t.test('k', async (t) => t.ok(true))\nt.match(t.testdirName, /has-folder/)"],
+  'passes-at-end.mjs': [
     "t.test('i', async (t) => {\n  t.equal(process.env.CHANGED, undefined)\n  t.pass('after all others')\n})",
+  ],
 }
 
-t.test('each file has its own result', { timeout: 120_000 }, async (t) => {
-  const folder = t.testdir(
-    Object.fromEntries(
-      Object.entries(FILES).map(([name, code]) => [name, `import { root as t } from '${root}?${name}.ts'\n${code}\n`]),
-    ),
-  )
-  const env = { ...process.env, NODE_OPTIONS: '', TAP_TIMEOUT: String(WORKER_LIMIT_S) }
-  const pool = createPool(fileURLToPath(worker), { execArgv, env })
-  t.teardown(pool.close)
-  const suite: Test = new Test({ name: 'suite', timeout: 0 } as ConstructorParameters<typeof Test>[0])
-  let report = ''
-  suite.on('data', (text: string) => {
-    report += text
-  })
-  const ended = new Promise<void>((resolve) => suite.on('end', () => resolve()))
-  suite.runMain(() => {})
-  const schedule = createSchedule({ times: {}, maxFiles: 1 })
-  for (const name of Object.keys(FILES)) runInPool(suite, pool, { path: join(folder, name), name, ...LIMITS }, schedule)
-  suite.end()
-  await ended
-  const sections = new Map(report.split(/^# Subtest: /m).map((text) => [text.split('\n')[0] ?? '', text]))
-  const sectionOf = (name: string) => sections.get(name) ?? `no section ${name} in ${report}`
-  for (const name of Object.keys(FILES)) {
-    const isOk = /^(passes|has)/.test(name)
-    t.match(
-      sectionOf(name),
-      new RegExp(`^${isOk ? 'ok' : 'not ok'} \\d+ - ${name}`, 'm'),
-      `${name} ${isOk ? 'passes' : 'fails'}`,
-    )
+/** Starts a daemon, and a child process that keeps nothing open, and writes the ids of all processes to a file. */
+const startsProcesses = (port: number) => `
+import { execFileSync, spawn } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+const folder = new URL('.', import.meta.url).pathname
+execFileSync('${redisBinary()}', ['--port', '${port}', '--pidfile', folder + 'pid', '--daemonize', 'yes', '--save', ''])
+const child = spawn('sleep', ['1000'], { stdio: 'ignore', env: {}, detached: true })
+child.unref()
+let daemon = ''
+while (daemon === '') daemon = await delay(10).then(() => readFileSync(folder + 'pid', 'utf8')).catch(() => '')
+writeFileSync(folder + 'ids', [process.pid, child.pid, daemon].join(' '))
+`
+
+/** Runs files as the suite does, in a process of its own. */
+function startSuite(t: Test, files: Files) {
+  const texts = Object.entries(files).map(([name, [code]]) => [
+    name,
+    `import tap from 'tap'; const t = tap.context.root ?? tap\n${code}\n`,
+  ])
+  const folder = t.testdir(Object.fromEntries(texts))
+  const options = {
+    files: Object.keys(files).map((name) => ({ path: join(folder, name), name, isAlone: false, ...LIMITS })),
+    script: fileURLToPath(runnableOf(new URL('suite/worker.ts', support))),
+    execArgv,
+    times: {},
+    maxFiles: 1,
+    cores: 1,
+    env: { ...process.env, NODE_OPTIONS: '', TAP_TIMEOUT: String(WORKER_LIMIT_S) },
   }
-  t.match(sectionOf('passes.mjs'), /^ {8}ok 1 - /m)
-  t.match(
-    sectionOf('fails.mjs'),
-    /not ok 1 - one is two[\s\S]*fails\.mjs[\s\S]*lineNumber: 3/,
-    'names the file and the line',
-  )
-  t.match(sectionOf('throws.mjs'), 'while it is loaded')
-  t.match(sectionOf('throws-later.mjs'), /not ok \d+ - later/)
-  t.match(sectionOf('leaves-server.mjs'), /leftovers:\s+- open TCPServerWrap/)
-  t.match(sectionOf('changes-environment.mjs'), /leftovers:[\s\S]*changed environment of the process/)
-  t.match(sectionOf('ends-process.mjs'), /exit: 0/)
-  t.match(sectionOf('hangs.mjs'), /not ok \d+ - timeout!/)
-  t.match(sectionOf('blocks.mjs'), /exit: SIGKILL/)
+  const script = `import { runSuite } from '${suite}'\nawait runSuite(${JSON.stringify(options)})`
+  const child = spawn(process.execPath, [...execArgv, '--input-type=module', '--eval', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.teardown(() => child.kill('SIGTERM'))
+  return { child, folder, report: text(child.stdout), ended: once(child, 'exit') }
+}
+
+/** Returns the ids of the processes that the file has started, and of its worker. */
+function startedIn(folder: string): number[] {
+  return readFileSync(join(folder, 'ids'), 'utf8').trim().split(' ').map(Number)
+}
+
+function runningOf(pids: readonly number[]): number[] {
+  return processesWith('').flatMap(({ pid }) => (pids.includes(pid) ? pid : []))
+}
+
+t.test('each file has its own result, and shows what is wrong', { timeout: 240_000 }, async (t) => {
+  const { report, ended } = startSuite(t, FILES)
+  t.strictSame(await ended, [1, null])
+  const sections = (await report).split(/^(?=ok|FAILED|The files)/m)
+  for (const [name, [, ...shown]] of Object.entries(FILES)) {
+    const section = sections.find((each) => each.split('\n')[0]?.endsWith(`  ${name}`)) ?? `no section ${name}`
+    t.match(section, /^(passes|has)/.test(name) ? /^ok/ : /^FAILED/, name)
+    for (const each of shown) t.match(section, each, name)
+    t.notMatch(section, 'support/suite', `${name} shows nothing of the runner`)
+  }
+  t.match(await report, /^\d+ passed, 13 failed$/m)
 })
+
+t.test(
+  'a process that a file leaves running is a failure with its command line, and ends',
+  { timeout: 120_000 },
+  async (t) => {
+    const port = await freePort()
+    const { folder, report, ended } = startSuite(t, { 'leaves.mjs': [`${startsProcesses(port)}\nt.pass('started')`] })
+    t.strictSame(await ended, [1, null])
+    t.match(
+      await report,
+      new RegExp(`^not ok - leaves\\.mjs > left a process running: .*redis-server .*:${port}$`, 'm'),
+    )
+    t.match(await report, /^not ok - leaves\.mjs > left a process running: sleep 1000$/m)
+    await eventually(() => runningOf(startedIn(folder)).length === 0)
+  },
+)
+
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const) {
+  t.test(`${signal} ends the run with one line, and leaves no process`, { timeout: 120_000 }, async (t) => {
+    const { child, folder, report, ended } = startSuite(t, {
+      'waits.mjs': [`${startsProcesses(await freePort())}\nt.test('waits', () => new Promise(() => {}))`],
+    })
+    await eventually(() => existsSync(join(folder, 'ids')) && startedIn(folder).length === 3)
+    t.equal(runningOf(startedIn(folder)).length, 3)
+    child.kill(signal)
+    t.strictSame(await ended, [code, null])
+    t.match(await report, new RegExp(`^${signal} ends the run and [3-9] processes\n$`))
+    await eventually(() => runningOf(startedIn(folder)).length === 0)
+  })
+}

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import t from 'tap'
-import { timesToRecord } from '../../support/suite/costs.ts'
-import { createSchedule, startOrder, type TimesOfFiles } from '../../support/suite/schedule.ts'
+import { timesToRecord } from '../../support/suite/report.ts'
+import { runInPlaces, startOrder, type TimesOfFiles } from '../../support/suite/schedule.ts'
 
 const times: TimesOfFiles = {
   'busy-1': [20, 17.5],
@@ -12,11 +12,20 @@ const times: TimesOfFiles = {
   'waits-3': [40, 1],
 }
 
-function run(files: readonly string[], maxFiles: number) {
+/** Starts the files, and lets the caller end each. */
+function run(names: readonly string[], maxFiles: number, of = times) {
   const started: string[] = []
-  const schedule = createSchedule({ times, maxFiles, cores: 2 })
-  for (const file of files) schedule.add(file, () => started.push(file))
-  return { started, end: schedule.end }
+  const ends = new Map<string, () => void>()
+  const files = names.map((name) => ({ name }))
+  const ended = runInPlaces(files, { times: of, maxFiles, cores: 2 }, ({ name }) => {
+    started.push(name)
+    return new Promise<void>((resolve) => ends.set(name, resolve))
+  })
+  const end = async (name: string) => {
+    ends.get(name)?.()
+    await new Promise(setImmediate)
+  }
+  return { started, end, ended }
 }
 
 t.test('files that take long start first, those without recorded times among the short ones', async (t) => {
@@ -25,22 +34,22 @@ t.test('files that take long start first, those without recorded times among the
 })
 
 t.test('as many files run as the cores can carry; a file that does not fit lets later ones pass', async (t) => {
-  const { started, end } = run(['busy-1', 'busy-2', 'busy-3', 'waits-1', 'waits-2', 'waits-3'], 10)
+  const names = ['busy-1', 'busy-2', 'busy-3', 'waits-1', 'waits-2', 'waits-3']
+  const { started, end, ended } = run(names, 10)
   t.strictSame(started, ['busy-1', 'busy-2', 'waits-1', 'waits-2'])
-  end('waits-1')
+  await end('waits-1')
   t.strictSame(started.slice(4), ['waits-3'])
-  end('busy-1')
+  await end('busy-1')
   t.strictSame(started.slice(5), ['busy-3'])
+  for (const name of names) await end(name)
+  await ended
 })
 
 t.test('no more files run than allowed, and at least one', async (t) => {
   t.strictSame(run(['waits-1', 'waits-2', 'waits-3'], 2).started, ['waits-1', 'waits-2'])
-  const schedule = createSchedule({ times: { heavy: [1, 9] }, maxFiles: 2, cores: 2 })
-  const started: string[] = []
-  schedule.add('heavy', () => started.push('heavy'))
-  schedule.add('other', () => started.push('other'))
+  const { started, end } = run(['heavy', 'other'], 2, { heavy: [1, 9] })
   t.strictSame(started, ['heavy'])
-  schedule.end('heavy')
+  await end('heavy')
   t.strictSame(started, ['heavy', 'other'])
 })
 
@@ -54,11 +63,11 @@ t.test(
       'test/unit/was-long.test.ts': [9, 9],
     }
     const files = [
-      { name: 'test/b.test.ts', time: 2345 },
-      { name: 'test/a.test.ts', time: 1000 },
-      { name: 'test/unit/was-long.test.ts', time: 900 },
+      { name: 'test/b.test.ts', seconds: 2.345, cpuSeconds: 0.44 },
+      { name: 'test/a.test.ts', seconds: 1, cpuSeconds: 1 },
+      { name: 'test/unit/was-long.test.ts', seconds: 0.9, cpuSeconds: 0.5 },
     ]
-    const text = timesToRecord(files, new Map([['test/b.test.ts', 0.44]]), before)
+    const text = timesToRecord(files, before)
     t.strictSame(JSON.parse(text), { 'test/a.test.ts': [1, 1], 'test/b.test.ts': [2.3, 0.4], [here]: [7, 2] })
   },
 )
