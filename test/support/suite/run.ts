@@ -3,7 +3,7 @@
  * With `--random` or a seed the order is random (`npm run test:random`); the seed is printed, and repeats the order. `npx tap FILE`
  * runs single files without this.
  */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { parse } from 'yaml'
@@ -30,7 +30,7 @@ const SEMI_SPACE_MB = 64
 const MAX_FILES = 10
 const TIMES_FILE = 'test/support/suite/times.json'
 
-const { values, rest } = readOptions({
+const { values, rest, refuse } = readOptions({
   name: 'test',
   purpose: 'Runs the tests (default: all but the proofs).',
   options: {
@@ -58,6 +58,8 @@ const paths = rest.length > 0 ? rest : ['test', 'packages']
 const { timeout, 'test-env': environment } = parse(readFileSync('.taprc', 'utf8'))
 const times: TimesOfFiles = JSON.parse(readFileSync(TIMES_FILE, 'utf8'))
 
+const missing = paths.find((path) => !existsSync(path))
+if (missing !== undefined) refuse(`there is no ${missing}`)
 const found = paths.flatMap((path) =>
   path.endsWith('.ts')
     ? path
