@@ -53,7 +53,7 @@ async function writeTypeScript(folder: string): Promise<void> {
     exports: { '.': { types: './index.d.ts', default: './index.js' } },
     files: ['*.js', '*.d.ts', 'LICENSE'],
     engines,
-    publishConfig: { access: 'public', provenance: true },
+    publishConfig: { access: 'public' },
     dependencies: { 'openapi-fetch': manifestOf('../package.json').devDependencies['openapi-fetch'] },
   }
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)

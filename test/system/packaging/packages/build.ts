@@ -1,7 +1,6 @@
 /** Builds all packages twice for their checks. */
 import { execFile, execFileSync } from 'node:child_process'
-import { generateKeyPairSync } from 'node:crypto'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { installed } from '../../../support/installed.ts'
@@ -12,7 +11,6 @@ export interface Built {
   readonly rpm: string
   readonly layout: string
   readonly sbom: string
-  readonly provenance: string
   /** What the command printed. */
   readonly printed: readonly string[]
 }
@@ -20,23 +18,16 @@ export interface Built {
 export interface Packages {
   /** For further files. */
   readonly folder: string
-  /** With the provenance signed by `keys`. */
   readonly first: Built
-  /** From the same sources, without a key. */
+  /** From the same sources. */
   readonly second: Built
-  readonly keys: KeyFiles
-}
-
-export interface KeyFiles {
-  readonly key: string
-  readonly publicKey: string
 }
 
 /** The release and the oldest Node.js of `package.json`. */
 export const { version, engines } = JSON.parse(readFileSync('package.json', 'utf8'))
 
-/** Without compression, and by this builder. */
-const environment = { ...process.env, QUICK: '1', BUILDER_ID: 'https://ci.example/jobs/1' }
+/** Without compression. */
+const environment = { ...process.env, QUICK: '1' }
 
 /** Returns what a program prints. Throws an error with its `stdout` and `stderr` if the program fails. */
 export function run(file: string, ...args: string[]): string {
@@ -60,27 +51,15 @@ export function requirePrograms(): void {
 
 /** Builds both at the same time, which takes less time on several cores. */
 export async function buildPackages(folder: string): Promise<Packages> {
-  const keys = writeKeys(folder, 'curve', generateKeyPairSync('ec', { namedCurve: 'P-256' }))
   // Paths of users have spaces.
-  const [first, second] = await Promise.all([
-    build(join(folder, 'first build'), keys.key),
-    build(join(folder, 'second')),
-  ])
-  return { folder, keys, first, second }
+  const [first, second] = await Promise.all([build(join(folder, 'first build')), build(join(folder, 'second'))])
+  return { folder, first, second }
 }
 
-async function build(output: string, ...key: string[]): Promise<Built> {
+async function build(output: string): Promise<Built> {
   mkdirSync(output)
-  const { stdout } = await promisify(execFile)('packaging/build', [output, ...key], { env: environment })
+  const { stdout } = await promisify(execFile)('packaging/build', [output], { env: environment })
   const printed = stdout.trim().split('\n')
-  const [deb = '', rpm = '', layout = '', sbom = '', provenance = ''] = printed
-  return { output, deb, rpm, layout, sbom, provenance, printed }
-}
-
-/** Writes a pair of keys. Returns their paths. */
-export function writeKeys(folder: string, name: string, pair: ReturnType<typeof generateKeyPairSync>): KeyFiles {
-  const paths = { key: join(folder, `${name}.pem`), publicKey: join(folder, `${name}.pub.pem`) }
-  writeFileSync(paths.key, pair.privateKey.export({ type: 'pkcs8', format: 'pem' }))
-  writeFileSync(paths.publicKey, pair.publicKey.export({ type: 'spki', format: 'pem' }))
-  return paths
+  const [deb = '', rpm = '', layout = '', sbom = ''] = printed
+  return { output, deb, rpm, layout, sbom, printed }
 }
