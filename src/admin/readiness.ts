@@ -4,6 +4,7 @@
  * reach a node, all of them stay ready: they serve stale responses, and errors that name the fault.
  */
 import type { FastifyInstance } from 'fastify'
+import type { Meanwhile } from './console/api-types.ts'
 
 export interface Readiness {
   readonly ok: boolean
@@ -19,9 +20,11 @@ export const NOT_READY = {
 } as const
 
 /** `detail` has no addresses and no names but those of keys in Redis: `/readyz` needs no sign-in. */
-export interface Degradation {
+export interface Degradation extends Meanwhile {
   readonly reason: string
   readonly detail: string
+  /** ISO 8601, for people. */
+  readonly since: string
 }
 
 export interface ReadinessFacts {

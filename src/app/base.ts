@@ -22,7 +22,6 @@ import { createSharedRevocations } from '../redis/shared-revocations.ts'
 import { createStoreStatus } from '../redis/store-status.ts'
 import { createEdgeEvents } from '../telemetry/events.ts'
 import type { Traces } from '../telemetry/traces/index.ts'
-import { createWebhook, type Webhook } from '../telemetry/webhook.ts'
 import { createTrialLog, type LogOutput, toLog } from './log.ts'
 import { replicaNameOf, version } from './process.ts'
 import type { EdgeTimes } from './times.ts'
@@ -108,8 +107,7 @@ async function buildTraces(
 ): Promise<Traces | undefined> {
   const { endpoint, headersFile } = initial.traces
   if (endpoint === undefined) return undefined
-  const headers =
-    headersFile === undefined ? {} : parseHeaders('traces', await readFile(headersFile, 'utf8'), headersFile)
+  const headers = headersFile === undefined ? {} : parseHeaders(await readFile(headersFile, 'utf8'), headersFile)
   const { createTraces } = await import('../telemetry/traces/index.ts')
   const sampling = derive((config) => config.traces)
   return createTraces({ url: endpoint, headers, sampling, version, log, ...(delay !== undefined && { delay }) })
@@ -131,17 +129,10 @@ export function createTraceStarter(derive: ReloadableConfig['derive'], traces: T
   }
 }
 
-/** `section`: the settings that name the file. */
-function parseHeaders(section: string, text: string, file: string): Readonly<Record<string, string>> {
+function parseHeaders(text: string, file: string): Readonly<Record<string, string>> {
   const parsed = parseHeaderLines(text)
-  if (!parsed.ok) throw new Error(`${section}.headersFile: ${file}:${parsed.line} ${parsed.message}`)
+  if (!parsed.ok) throw new Error(`traces.headersFile: ${file}:${parsed.line} ${parsed.message}`)
   return parsed.headers
-}
-
-export function buildWebhook({ derive }: ReloadableConfig, log: Logger): Webhook {
-  const section = 'operations.webhook'
-  const parse = (text: string, file: string) => parseHeaders(section, text, file)
-  return createWebhook({ target: derive((config) => config.operations.webhook), parseHeaders: parse, log })
 }
 
 /** Creates the audit with its file, or with the log if `audit.file` is not set. `flush`: writes the buffered log lines. */

@@ -55,14 +55,14 @@ export function compareReplicaSettings(
 
 /** Returns `undefined` if replicas share nothing. `interval`: milliseconds between two reports. */
 export function buildReplicas(
-  parts: Pick<ConsoleParts, 'name' | 'replica' | 'cluster' | 'monitors' | 'ready' | 'incidents'> & {
+  parts: Pick<ConsoleParts, 'name' | 'replica' | 'cluster' | 'monitors' | 'ready'> & {
     readonly costs: Pick<ConsoleCosts, 'report' | 'offer'>
     readonly capacity: CapacityMonitor
     readonly settings: Pick<SettingsComparison, 'report' | 'offer'>
   },
   interval?: number,
 ): Replicas | undefined {
-  const { name, replica, cluster, monitors, ready, incidents, costs, capacity, settings } = parts
+  const { name, replica, cluster, monitors, ready, costs, capacity, settings } = parts
   if (replica === undefined) return undefined
   const self = {
     name,
@@ -74,15 +74,14 @@ export function buildReplicas(
     nodes: () => nodeStates(cluster),
     joined: monitors.joins.last,
     nodeList: cluster.nodeList,
-    incidents,
     costs,
     settings,
   }
   return createReplicas(self, (text) => replica.exchangeDescriptions(text), interval)
 }
 
-export function buildConsolePorts(parts: ConsoleParts): ConsolePorts {
-  const { settings, name, monitors, history, incidents, costs, storeStatus } = parts
+export function buildConsolePorts(parts: ConsoleParts): Omit<ConsolePorts, 'problems'> {
+  const { settings, name, monitors, history, costs, storeStatus } = parts
   const { cluster, api, capacity, replicas, certificates } = parts
   const { initial, current } = settings
   const { cache, handler, recheckInterval } = api
@@ -102,7 +101,6 @@ export function buildConsolePorts(parts: ConsoleParts): ConsolePorts {
     configuration: parts.reload,
     traffic: monitors.traffic,
     history,
-    incidents,
     costs,
     tail: monitors.tail,
     records: monitors.records,

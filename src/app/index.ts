@@ -5,6 +5,8 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { ClientPort } from '../admin/console/api-types.ts'
+import { watchProblems } from '../admin/console/problem-watch.ts'
+import { problemsOf } from '../admin/console/problems.ts'
 import { readinessOf } from '../admin/readiness.ts'
 import { purgeAfterLayoutChange } from '../cache/purge.ts'
 import type { LoadResult } from '../config/index.ts'
@@ -138,8 +140,8 @@ async function buildParts(
   const { emit, events, audit, traces, replica, shared } = base
   const cluster = await connectCluster(base, later, times)
   const access = await buildAccess(base, cluster, async (name) => later.api?.acceptedTokens?.beginLogin(name))
-  const observed = observeTraffic(base, cluster, later)
-  const { monitors, history, webhook, incidents } = observed
+  const observed = observeTraffic(base, cluster)
+  const { monitors, history } = observed
   const api = await buildApi({ ...base, cluster, access, recordStages: monitors.records.recordStages })
   later.api = api
   const ready = () => readinessOf({ isDraining: lifecycle.isDraining, contacts: cluster.contacts })
@@ -152,8 +154,9 @@ async function buildParts(
   const clientPorts = () => lifecycle.clientPorts
   const shown = { ...reported, access, api, replicas, comparison, certificates, clientPorts }
   const operated = { ...shown, reload: reloader.status }
-  const ports = buildConsolePorts(operated)
-  later.ports = ports
+  const sources = buildConsolePorts(operated)
+  const problems = watchProblems({ find: () => problemsOf(sources), totals: monitors.traffic.totals })
+  const ports = { ...sources, problems: problems.current }
   const { app, listener, metrics } = await buildOperations(operated, ports)
   const close = async (spanFlushMs = SPAN_FLUSH_MS): Promise<void> => {
     await Promise.all([...api.fronts.map((front) => front.app.close()), app.close(), access.close(), cluster.close()])
@@ -162,11 +165,10 @@ async function buildParts(
     events.requests.drain()
     await audit.close()
     await traces?.stop(spanFlushMs)
-    await incidents.close()
-    await webhook.close()
     await history.close()
     await replica?.close()
     capacity.stop()
+    problems.stop()
     monitors.close()
     metrics.close()
   }

@@ -5,10 +5,7 @@ import { CallerCounts } from '../admin/console/caller-counts.ts'
 import { type CapacityMonitor, createCapacityMonitor } from '../admin/console/capacity.ts'
 import { ConsoleCosts } from '../admin/console/costs.ts'
 import { ConsoleHistory } from '../admin/console/history.ts'
-import { ConsoleIncidents } from '../admin/console/incidents.ts'
 import { createLiveTail } from '../admin/console/live-tail.ts'
-import type { ConsolePorts } from '../admin/console/ports.ts'
-import { problemsOf } from '../admin/console/problems.ts'
 import { createQueueTrends } from '../admin/console/queue-trends.ts'
 import type { Replicas } from '../admin/console/replicas.ts'
 import { RequestRecords } from '../admin/console/request-records.ts'
@@ -20,19 +17,18 @@ import type { EdgeEvents } from '../telemetry/events.ts'
 import { RequestCounts } from '../telemetry/events.ts'
 import type { Cluster } from '../upstream/index.ts'
 import type { Api } from './api.ts'
-import { type Base, buildWebhook } from './base.ts'
+import type { Base } from './base.ts'
 
 /** Parts that earlier ones call, once they exist. */
 export interface LaterParts {
   api?: Api
   replicas?: Replicas | undefined
-  ports?: ConsolePorts
 }
 
 export type Observed = ReturnType<typeof observeTraffic>
 
-export function observeTraffic(base: Base, cluster: Cluster, later: LaterParts) {
-  const { settings, name, log, events, replica } = base
+export function observeTraffic(base: Base, cluster: Cluster) {
+  const { settings, name, events, replica } = base
   const counts = new RequestCounts()
   const monitors = createMonitors(events, cluster, counts)
   const store = replica && createSharedHistory(replica)
@@ -44,21 +40,8 @@ export function observeTraffic(base: Base, cluster: Cluster, later: LaterParts) 
   })
   const callers = new CallerCounts()
   events.on(callers)
-  const webhook = buildWebhook(settings, log)
-  const incidents = new ConsoleIncidents({
-    name,
-    problems: () => (later.ports ? problemsOf(later.ports) : []),
-    store,
-    callers,
-    notify: webhook.send,
-    onChange: (event, problems) => {
-      const isOver = event === 'end'
-      log.warn({ problems }, isOver ? 'incident is over' : 'incident began')
-      history.recordEvent({ kind: 'incident', text: isOver ? `over: ${problems}` : problems })
-    },
-  })
   const costs = new ConsoleCosts(events.requests, callers)
-  return { counts, monitors, history, webhook, incidents, costs }
+  return { counts, monitors, history, costs }
 }
 
 /** What the console shows of requests and calls. `counts`: counts requests when the traffic passes them on. */

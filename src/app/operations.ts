@@ -8,7 +8,7 @@ import type { Access } from '../access/access.ts'
 import type { Problem } from '../admin/console/api-types.ts'
 import { accountPart, consolePart } from '../admin/console/index.ts'
 import type { ConsolePorts } from '../admin/console/ports.ts'
-import { DEGRADATION_REASONS, degradationsOf, problemsOf } from '../admin/console/problems.ts'
+import { DEGRADATION_REASONS, degradationsOf } from '../admin/console/problems.ts'
 import { createOperationsListener, metricsPart } from '../admin/listener.ts'
 import { referencePart } from '../admin/reference.ts'
 import { createIssuer, type Issuer, type IssuerSettings } from '../admin/sessions/issuer.ts'
@@ -33,8 +33,7 @@ import { commit, version } from './process.ts'
 /** `listener`: to close its failed connections. */
 export async function buildOperations(parts: ConsoleParts, ports: ConsolePorts) {
   const { settings, access, api, shared, ready, log, replicas } = parts
-  const problems = () => problemsOf(ports)
-  const metrics = buildMetrics(parts, problems)
+  const metrics = buildMetrics(parts, ports.problems)
   const scraped = metricsPart(metrics)
   const isMetricsOpen = settings.initial.operations.metrics === 'open'
   const { signIn, errorPages, sessions } = buildSignIn(settings, { access, log, count: shared?.count })
@@ -42,7 +41,7 @@ export async function buildOperations(parts: ConsoleParts, ports: ConsolePorts) 
   settings.onReload((next) => listener.prepareReload(listenerSettings(next)))
   const app = await createOperationsListener({
     ready,
-    degradations: () => degradationsOf(problems()),
+    degradations: () => degradationsOf(ports.problems()),
     log,
     onRejected: parts.audit.onRejected,
     server: listener.fastify,
@@ -65,7 +64,7 @@ export async function buildOperations(parts: ConsoleParts, ports: ConsolePorts) 
 }
 
 function buildMetrics(parts: ConsoleParts, problems: () => readonly Problem[]): Metrics {
-  const { name, events, counts, cluster, api, audit, traces, webhook, certificates, capacity } = parts
+  const { name, events, counts, cluster, api, audit, traces, certificates, capacity } = parts
   const { cache, storeState, recheckInterval } = api
   const groups = new Set(catalogue.map(groupOf))
   groups.delete('none')
@@ -84,7 +83,6 @@ function buildMetrics(parts: ConsoleParts, problems: () => readonly Problem[]): 
     ...(recheckInterval && { recheckInterval }),
     audit: audit.state,
     ...(traces && { spans: traces.counts }),
-    webhook: webhook.counts,
     ready: () => parts.ready().ok,
     degraded: () => {
       const found = problems()

@@ -5,7 +5,7 @@ import { addNotes, type Notes } from './help.ts'
 import { parseInteger } from './terminal.ts'
 
 export function edgeCommands(): readonly Command[] {
-  return [problems(), incidents(), top(), explain(), purge(), drain(), undrain()]
+  return [problems(), top(), explain(), purge(), drain(), undrain()]
 }
 
 const json = ['--json', 'print JSON'] as const
@@ -23,17 +23,6 @@ function problems(): Command {
   })
     .option(...json)
     .action(async (options) => (await import('./edge-reports.ts')).printProblems(options))
-}
-
-function incidents(): Command {
-  return connected('incidents', 'print when something broke and when it was over, of all replicas', {
-    exitCodes: `0 if all incidents are over, 1 if one is not, ${NOTHING_KNOWN}`,
-    examples: ['incidents --user alice', 'incidents --token-file ./token --last 1 --markdown'],
-  })
-    .option('--last <n>', 'incidents to print, the newest first', parseInteger(1, 50), 10)
-    .option('--markdown', 'print Markdown, such as for a ticket')
-    .option(...json)
-    .action(async (options) => (await import('./edge-reports.ts')).printIncidents(options))
 }
 
 function top(): Command {

@@ -1,7 +1,6 @@
-/** The commands that print what a running edge reports: `problems`, `incidents` and `explain`. */
-import type { Account, Problem, Problems } from '../admin/console/api-types.ts'
+/** The commands that print what a running edge reports: `problems` and `explain`. */
+import { type Account, describeMeanwhile, type Problem, type Problems } from '../admin/console/api-types.ts'
 import type { Explanation } from '../admin/console/cache-types.ts'
-import type { Incidents } from '../admin/console/history-types.ts'
 import type { Contract, WriteEndpoint } from '../catalogue/endpoint.ts'
 import { bothContracts } from '../catalogue/index.ts'
 import { allows } from '../core/access.ts'
@@ -28,32 +27,14 @@ export async function printProblems(options: ReportOptions): Promise<void> {
   })
 }
 
-function printProblem({ severity, summary, detail }: Problem): void {
+function printProblem(problem: Problem): void {
+  const { severity, summary, detail, since } = problem
+  const meanwhile = describeMeanwhile(problem)
   print(`${coloured(STYLES[severity], severity.padEnd(7))}  ${singleLine(summary)}`)
   print(`         ${singleLine(detail)}`)
-}
-
-interface IncidentsOptions extends ReportOptions {
-  readonly markdown?: true
-  /** Incidents to print, the newest first. */
-  readonly last: number
-}
-
-/** The exit code is 1 if an incident is not over. */
-export async function printIncidents({ json, markdown, last, ...options }: IncidentsOptions): Promise<void> {
-  await withOperations(options, async ({ read }) => {
-    const { incidents } = await read<Incidents>('/api/incidents')
-    const shown = incidents.slice(0, last)
-    if (json) printJson({ incidents: shown })
-    else if (markdown) print(shown.map((incident) => incident.markdown).join('\n'))
-    else if (shown.length === 0) print('no incidents')
-    else
-      for (const { since, until, text } of shown) {
-        const [day] = new Date(since).toISOString().split('T')
-        print(`${coloured(until === undefined ? 'red' : 'dim', day ?? '')}  ${singleLine(text)}`)
-      }
-    if (incidents.some(({ until }) => until === undefined)) process.exitCode = EXIT_CODES.failed
-  })
+  print(
+    `         since ${new Date(since).toISOString().slice(0, 19)}Z${meanwhile === undefined ? '' : `; meanwhile ${meanwhile}`}`,
+  )
 }
 
 interface ExplainOptions extends ReportOptions {

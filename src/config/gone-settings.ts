@@ -6,6 +6,7 @@ export const goneSettings: Readonly<Record<string, string>> = {
   'listen.limits.fields': 'write listen.limits.body',
   'listen.processes': 'remove it, and start one replica per core (systemd: manager-edge@.service)',
   'listen.drain.notice': 'write listen.drain.delay',
+  'operations.webhook': 'remove it; Alertmanager sends notices, with the alert rules in config/prometheus',
   'cache.onLostStore': 'write cache.writesWithoutRedis (sendAndRiskStaleReads for delay)',
   'cache.onUnreachableStore': 'write cache.writesWithoutRedis (sendAndRiskStaleReads for delay)',
   'cache.nearBytes': 'write cache.localBytes',

@@ -7,7 +7,7 @@ import {
   checkCertificates,
   checkEncryptionKey,
   checkFiles,
-  checkHeaderFiles,
+  checkHeaderFile,
   readPasswords,
   warnOfUsers,
 } from './named-files.ts'
@@ -78,7 +78,7 @@ async function checkAll(config: Config, list: FaultList, plainListeners: Readonl
   await checkCertificates(config, list)
   await checkAuditFile(config, list.report)
   await checkEncryptionKey(config, list.report)
-  await checkHeaderFiles(config, list.report)
+  await checkHeaderFile(config, list.report)
   return readPasswords(config, list)
 }
 

@@ -116,14 +116,12 @@ export async function checkEncryptionKey({ cache }: Config, report: Report): Pro
   report(['cache', 'encryptionKeyFile'], `${message}; make one with "openssl rand -base64 32"`)
 }
 
-/** Reports files of headers that cannot be sent. */
-export async function checkHeaderFiles(config: Config, report: Report): Promise<void> {
-  for (const path of FILE_SETTINGS.filter((each) => each.at(-1) === 'headersFile')) {
-    const name = getIn(config, path)
-    const file = typeof name === 'string' ? await readSecret(name) : undefined
-    const parsed = file?.ok ? parseHeaderLines(file.text) : undefined
-    if (parsed?.ok === false) report(path, `${name}:${parsed.line} ${parsed.message}`)
-  }
+/** Reports a file of headers that cannot be sent. */
+export async function checkHeaderFile({ traces: { headersFile } }: Config, report: Report): Promise<void> {
+  if (headersFile === undefined) return
+  const file = await readSecret(headersFile)
+  const parsed = file.ok ? parseHeaderLines(file.text) : undefined
+  if (parsed?.ok === false) report(['traces', 'headersFile'], `${headersFile}:${parsed.line} ${parsed.message}`)
 }
 
 /** Messages about these lines never quote them, because the values are secrets. */

@@ -46,7 +46,6 @@ export const rules: readonly Rule[] = [
   rule(checkRoles, 'access.roles', 'access.customRoles', 'access.passthroughRole', 'operations.signIn'),
   rule(checkTokenLifetime, 'access.tokens'),
   rule(checkCollector, 'traces'),
-  rule(checkWebhook, 'operations.webhook'),
   rule(checkAuditDestination, 'audit', 'log'),
 ]
 
@@ -185,11 +184,6 @@ function checkCollector({ traces: { endpoint, headersFile } }: Config, report: R
   else if (/^http:/i.test(endpoint) && !isLoopbackUrl(endpoint)) {
     report(['traces', 'endpoint'], `${endpoint} would send traces.headersFile in clear; write https://`)
   }
-}
-
-function checkWebhook({ operations: { webhook } }: Config, report: Report): void {
-  if (webhook.headersFile !== undefined && webhook.url === undefined)
-    report(['operations', 'webhook', 'headersFile'], 'needs operations.webhook.url; set both or none')
 }
 
 /** Without a file, audit records go to the log, which writes them at every level except `silent`. */

@@ -335,7 +335,6 @@ export const settings = record({
     tls: certificate(),
     metrics: restart(oneOf(['signedIn', 'open'])),
     signIn,
-    webhook: group({ url: Type.Optional(text({ format: 'url', secret: true })), headersFile: Type.Optional(file()) }),
   }),
   cluster,
   cache,

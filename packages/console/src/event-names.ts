@@ -9,7 +9,6 @@ export const eventLetters: Readonly<Record<EventKind, string>> = {
   reload: 'R',
   drain: 'D',
   return: 'B',
-  incident: 'I',
 }
 
 const titles: Readonly<Record<EventKind, string>> = {
@@ -19,7 +18,6 @@ const titles: Readonly<Record<EventKind, string>> = {
   reload: 'Settings reloaded',
   drain: 'Node drained',
   return: 'Node put back',
-  incident: 'Incident',
 }
 
 export function eventTitle({ kind, text }: HistoryEvent): string {

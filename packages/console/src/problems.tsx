@@ -1,13 +1,13 @@
 /** The problems of the edge: a banner on every view, and their number in the title and on the icon of the tab. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { Now, Problem } from '../../../src/admin/console/api-types.ts'
+import { describeMeanwhile, type Now, type Problem } from '../../../src/admin/console/api-types.ts'
 import { clock, contact } from './api.ts'
-import { formatDuration } from './format.ts'
+import { formatClock, formatDay, formatDuration } from './format.ts'
 import { titles } from './route.ts'
 
 /** A problem that the page found by itself has no kind of the edge. */
-type ShownProblem = Omit<Problem, 'kind'> & { readonly kind: Problem['kind'] | 'noConnection' }
+type ShownProblem = Problem | (Omit<Problem, 'kind' | 'since' | 'meanwhile'> & { readonly kind: 'noConnection' })
 
 /** Problems that are shown before the user opens the list. */
 const MAX_CLOSED = 2
@@ -53,13 +53,27 @@ export function Banner({ problems }: { readonly problems: readonly ShownProblem[
   )
 }
 
-function BannerLine({ problem: { severity, summary, detail, view } }: { readonly problem: ShownProblem }) {
+function BannerLine({ problem }: { readonly problem: ShownProblem }) {
+  const { severity, summary, detail, view } = problem
   const [pill, word] = severityPills[severity]
   return (
     <p class={`problem ${pill}`}>
       <span class="hidden">{word}: </span>
-      <strong>{summary}.</strong> {detail} {view !== undefined && <a href={`#/${view}`}>Open {titles[view]}</a>}
+      <strong>{summary}.</strong> {detail} {problem.kind !== 'noConnection' && <Duration problem={problem} />}{' '}
+      {view !== undefined && <a href={`#/${view}`}>Open {titles[view]}</a>}
     </p>
+  )
+}
+
+/** Screen readers do not read the counts again with each change. */
+function Duration({ problem }: { readonly problem: Problem }) {
+  const meanwhile = describeMeanwhile(problem)
+  const { since } = problem
+  const day = formatDay(since) === formatDay(Date.now()) ? '' : `${formatDay(since)} `
+  return (
+    <span class="quiet" aria-live="off">
+      {`Since ${day}${formatClock(since)}${meanwhile === undefined ? '' : `; meanwhile ${meanwhile}`}.`}
+    </span>
   )
 }
 

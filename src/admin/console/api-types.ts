@@ -61,6 +61,8 @@ export interface Totals {
   readonly failures: number
   /** Requests that were answered with a stored response after its freshness lifetime. */
   readonly stale: number
+  /** Calls to nodes that waited for a free slot for more than ten milliseconds, also if they were not sent then. */
+  readonly queued: number
 }
 
 /** `GET /api/me`: the caller. */
@@ -121,7 +123,7 @@ export type ProblemKind = (typeof PROBLEM_KINDS)[number]
 /** `error`: requests fail or wait. `warning`: they will, or do for some. `notice`: a state that an operator has chosen. */
 export type ProblemSeverity = 'error' | 'warning' | 'notice'
 
-export interface Problem {
+export interface FoundProblem {
   readonly kind: ProblemKind
   readonly severity: ProblemSeverity
   /** What is wrong, as a phrase that a colon can follow. */
@@ -132,6 +134,34 @@ export interface Problem {
   readonly openDetail?: string
   /** The view of the console that shows more. */
   readonly view?: 'cache' | 'nodes'
+}
+
+export interface Problem extends FoundProblem {
+  /** When this replica found a problem of this kind, in milliseconds since 1970. A pause of up to ten seconds is no end. */
+  readonly since: number
+  /** Counts of this replica since then, whatever their cause. */
+  readonly meanwhile: Meanwhile
+}
+
+/** Differences of the totals of the same meaning. */
+export interface Meanwhile extends Pick<Totals, 'stale' | 'queued'> {
+  /** Responses with a 5xx status. */
+  readonly failed: number
+}
+
+/** Returns the counts that are not 0 as a phrase. Undefined: all are, or the problem is a notice, which affects no requests. */
+export function describeMeanwhile({
+  severity,
+  meanwhile,
+}: Pick<Problem, 'severity' | 'meanwhile'>): string | undefined {
+  if (severity === 'notice') return undefined
+  const { stale, queued, failed } = meanwhile
+  const texts = [
+    ...(stale > 0 ? [`${stale} served stale`] : []),
+    ...(queued > 0 ? [`${queued} ${queued === 1 ? 'call' : 'calls'} queued`] : []),
+    ...(failed > 0 ? [`${failed} failed`] : []),
+  ]
+  return texts.length === 0 ? undefined : texts.join(', ')
 }
 
 /** `GET /api/problems`. The most severe problems come first. */

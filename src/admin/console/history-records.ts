@@ -14,7 +14,7 @@ export interface HistoryRecord {
   readonly replica: string
   /** Number of the interval since 1970. */
   readonly at: number
-  readonly sums: Sums
+  readonly sums: Omit<Sums, 'queued'>
   /** Index and count of each bucket (`LatencyHistogram.pairs`): of the latencies of requests, and of calls to nodes. */
   readonly latencies: readonly number[]
   readonly nodeLatencies: readonly number[]
@@ -41,7 +41,7 @@ export function decodeRecord(text: string): HistoryRecord | undefined {
   const [requests, hits, cacheable, calls, saved, failures, stale] = counts
   // A text with fewer counts has no `stale`.
   if (stale === undefined || !areBuckets(latencies) || !areBuckets(nodeLatencies)) return undefined
-  const sums = { requests, hits, cacheable, calls, saved, failures, stale } as Sums
+  const sums = { requests, hits, cacheable, calls, saved, failures, stale } as HistoryRecord['sums']
   return { run, replica, at, sums, latencies, nodeLatencies }
 }
 
@@ -104,7 +104,7 @@ function areBuckets(pairs: unknown): pairs is readonly number[] {
 
 /** Records of one kind, by time. */
 export interface HistorySeries {
-  readonly name: 'intervals' | 'minutes' | 'events' | 'incidents'
+  readonly name: 'intervals' | 'minutes' | 'events'
   /** Seconds after which records are removed. */
   readonly lifetime: number
   /** The oldest records are removed above this number. */
@@ -140,9 +140,6 @@ export const SERIES = {
 
 /** The series of the charts, which a process also has in its memory. */
 export type ChartSeries = (typeof SERIES)[keyof typeof SERIES]
-
-/** What replicas saw of incidents (`incidents.ts`). */
-export const INCIDENT_SERIES = series('incidents', 7 * DAY, 500, 8 * DAY)
 
 export interface TimedRecord {
   /** Begin of the interval, or time of the event, in seconds since 1970. */

@@ -1,8 +1,6 @@
 /**
- * JSON bodies of `GET /api/history`: rates over the last minutes to hours, as columns of equal length; and of
- * `GET /api/incidents` and the webhook. Times of incidents are milliseconds since 1970.
+ * JSON bodies of `GET /api/history`: rates over the last minutes to hours, as columns of equal length.
  */
-import type { Problem } from './api-types.ts'
 
 export const RANGES = ['5m', '15m', '1h', '6h', '24h'] as const
 export type Range = (typeof RANGES)[number]
@@ -64,10 +62,9 @@ export interface History {
 
 /**
  * `start`: a replica started · `purge` · `ejection`: a replica ejected a node · `reload`: changed settings took effect · `drain`: an
- * operator drained a node · `return`: a drained node was put back, by an operator or at the end of the drain · `incident`: one
- * began or was over.
+ * operator drained a node · `return`: a drained node was put back, by an operator or at the end of the drain.
  */
-export const EVENT_KINDS = ['start', 'purge', 'ejection', 'reload', 'drain', 'return', 'incident'] as const
+export const EVENT_KINDS = ['start', 'purge', 'ejection', 'reload', 'drain', 'return'] as const
 export type EventKind = (typeof EVENT_KINDS)[number]
 
 export interface HistoryEvent {
@@ -76,50 +73,6 @@ export interface HistoryEvent {
   readonly at: number
   /** The replica that reported the event. */
   readonly replica: string
-  /** The node of an ejection, drain or return, what a purge removed, the problems of an incident. */
+  /** The node of an ejection, drain or return, what a purge removed. */
   readonly text?: string
-}
-
-export type IncidentProblem = Pick<Problem, 'kind' | 'summary' | 'view'>
-
-/** What an incident meant for the requests of one caller. */
-export interface AffectedCaller {
-  readonly name: string
-  /** Requests that were answered with a stored response after its freshness lifetime. */
-  readonly stale: number
-  /** Responses with a 5xx status. */
-  readonly failed: number
-}
-
-/** A time in which at least one problem of severity `error` existed on at least one replica. */
-export interface Incident {
-  readonly since: number
-  /** Absent: the incident is not over. */
-  readonly until?: number
-  /** The problems in the order of their begin, each kind once, with its latest text. */
-  readonly problems: readonly IncidentProblem[]
-  /** Requests to the replicas that saw a problem, as in `AffectedCaller`. */
-  readonly stale: number
-  readonly failed: number
-  /** The most affected callers first. */
-  readonly callers: readonly AffectedCaller[]
-  /** The replicas that saw a problem. */
-  readonly replicas: readonly string[]
-  /** The incident in one sentence or two. */
-  readonly text: string
-  /** The incident as Markdown, to be copied. */
-  readonly markdown: string
-}
-
-/** `GET /api/incidents`. The newest incident comes first. */
-export interface Incidents {
-  readonly incidents: readonly Incident[]
-}
-
-/** What the webhook receives. */
-export interface IncidentNotice {
-  readonly event: 'begin' | 'end'
-  /** `incident.text`, where chat programs look for the text of a message. */
-  readonly text: string
-  readonly incident: Incident
 }

@@ -8,7 +8,7 @@ import type { Account } from './api-types.ts'
 import { registerCacheRoutes } from './cache-routes.ts'
 import type { Capacity } from './cache-types.ts'
 import { capacityOf } from './capacity.ts'
-import { type History, type HistoryQuery, type Incidents, RANGES } from './history-types.ts'
+import { type History, type HistoryQuery, RANGES } from './history-types.ts'
 import { registerLiveRoutes, registerNodeRoutes } from './live-routes.ts'
 import type { ConsolePorts } from './ports.ts'
 import { requestDetailsOf } from './request-details.ts'
@@ -22,7 +22,6 @@ export function consolePart(ports: ConsolePorts, folder: string | undefined): Op
     registerRequestRoute(app, ports)
     registerCacheRoutes(app, ports)
     registerHistoryRoute(app, ports)
-    app.get('/api/incidents', async (): Promise<Incidents> => ({ incidents: await ports.incidents.read() }))
     app.get(
       '/api/capacity',
       async (): Promise<Capacity> => capacityOf(ports.name, ports.capacity(), ports.replicas?.()),

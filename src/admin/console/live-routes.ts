@@ -9,7 +9,6 @@ import type { NodeLoad, Now, Problems } from './api-types.ts'
 import { type TailFilter, tailFilter } from './live-tail.ts'
 import type { DrainResult, NodeSummary, Nodes } from './node-types.ts'
 import type { ConsolePorts, DrainOptions, NodeState, PurgeCaller } from './ports.ts'
-import { problemsOf } from './problems.ts'
 import type { TailBatch } from './request-types.ts'
 import { sumRates } from './traffic.ts'
 
@@ -28,7 +27,7 @@ export function registerLiveRoutes(app: FastifyInstance, ports: ConsolePorts): v
     const others = ports.replicas?.() ?? []
     return {
       edge: { name, version, uptime, url, ports: clientPorts, ready: ok, reasons },
-      problems: problemsOf(ports),
+      problems: ports.problems(),
       nodes: ports.nodes().map(loadOf),
       cache: ports.cache(),
       operator: { name: caller.name, mayPurge: allows(caller.permissions, 'cache:purge') },
@@ -37,7 +36,7 @@ export function registerLiveRoutes(app: FastifyInstance, ports: ConsolePorts): v
       totals: traffic.totals(),
     }
   })
-  app.get('/api/problems', async (): Promise<Problems> => ({ problems: problemsOf(ports) }))
+  app.get('/api/problems', async (): Promise<Problems> => ({ problems: ports.problems() }))
   registerTail(app, ports)
 }
 

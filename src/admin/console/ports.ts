@@ -5,12 +5,11 @@ import type { Caller } from '../../core/request.ts'
 import type { CacheIndex, EntryContents } from '../../core/response.ts'
 import type { CertificateState } from '../../core/settings.ts'
 import type { Readiness } from '../readiness.ts'
-import type { CacheState, ClientPort, GrowingQueue } from './api-types.ts'
+import type { CacheState, ClientPort, GrowingQueue, Problem } from './api-types.ts'
 import type { Explanation, PurgeCost, PurgeRequest, PurgeResult } from './cache-types.ts'
 import type { CapacityState } from './capacity.ts'
 import type { ConsoleCosts } from './costs.ts'
 import type { ConsoleHistory } from './history.ts'
-import type { ConsoleIncidents } from './incidents.ts'
 import type { LiveTail } from './live-tail.ts'
 import type { DrainResult, NodeSummary, Nodes, ReplicaSummary } from './node-types.ts'
 import type { SettingDifference } from './replicas.ts'
@@ -27,9 +26,9 @@ export interface ConsolePorts {
   credentials(): { readonly refusedBy: readonly string[]; readonly isWeak: boolean }
   /** `fault`: why the latest reload failed. `pendingRestart`: changed settings that take effect after a restart only. */
   configuration(): { readonly fault?: string; readonly pendingRestart: readonly string[] }
+  problems(): readonly Problem[]
   readonly traffic: Traffic
   readonly history: Pick<ConsoleHistory, 'read'>
-  readonly incidents: Pick<ConsoleIncidents, 'read'>
   readonly costs: Pick<ConsoleCosts, 'read'>
   readonly tail: LiveTail
   readonly records: Pick<RequestRecords, 'find'>

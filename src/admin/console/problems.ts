@@ -4,7 +4,7 @@
  * screen reader would read them again and again.
  */
 import type { Degradation } from '../readiness.ts'
-import { PROBLEM_KINDS, type Problem, type ProblemKind, type ProblemSeverity } from './api-types.ts'
+import { type FoundProblem, PROBLEM_KINDS, type Problem, type ProblemKind, type ProblemSeverity } from './api-types.ts'
 import type { ConsolePorts, NodeState } from './ports.ts'
 
 /** What the problems are derived from. */
@@ -34,7 +34,7 @@ const MAX_NAMES = 5
 const ORDER: Readonly<Record<ProblemSeverity, number>> = { error: 0, warning: 1, notice: 2 }
 
 /** Returns the problems, the most severe first. `now`: milliseconds since 1970. */
-export function problemsOf(sources: ProblemSources, now: number = Date.now()): Problem[] {
+export function problemsOf(sources: ProblemSources, now: number = Date.now()): FoundProblem[] {
   const nodes = sources.nodes()
   const found = [
     ...readinessProblems(sources),
@@ -62,16 +62,21 @@ export const DEGRADATION_REASONS: readonly ProblemKind[] = PROBLEM_KINDS.filter(
 export function degradationsOf(problems: readonly Problem[]): Degradation[] {
   return problems
     .filter(({ kind }) => DEGRADATION_REASONS.includes(kind))
-    .map(({ kind, openDetail, summary }) => ({ reason: kind, detail: openDetail ?? summary }))
+    .map(({ kind, openDetail, summary, since, meanwhile }) => ({
+      reason: kind,
+      detail: openDetail ?? summary,
+      since: new Date(since).toISOString(),
+      ...meanwhile,
+    }))
 }
 
-function readinessProblems({ ready }: ProblemSources): Problem[] {
+function readinessProblems({ ready }: ProblemSources): FoundProblem[] {
   const { ok, reasons } = ready()
   const detail = 'Load balancers send no requests to this replica.'
   return when(!ok, { kind: 'notReady', severity: 'error', summary: `Not ready: ${reasons.join(', ')}`, detail })
 }
 
-function credentialProblems({ credentials }: ProblemSources, nodes: readonly NodeState[]): Problem[] {
+function credentialProblems({ credentials }: ProblemSources, nodes: readonly NodeState[]): FoundProblem[] {
   const { refusedBy, isWeak } = credentials()
   const used = nodes.filter(({ state }) => !UNUSED.includes(state)).length
   return [
@@ -98,7 +103,7 @@ function credentialProblems({ credentials }: ProblemSources, nodes: readonly Nod
 /** States of nodes that get no calls. */
 const UNUSED: readonly NodeState['state'][] = ['drained', 'no address']
 
-function nodeProblems(nodes: readonly NodeState[]): Problem[] {
+function nodeProblems(nodes: readonly NodeState[]): FoundProblem[] {
   const used = nodes.filter(({ state }) => !UNUSED.includes(state))
   const blocked = used.filter(({ state, lastFailure }) => state === 'ejected' && lastFailure?.fault === 'blocked')
   const hanging = used.filter(({ state }) => state === 'hangs')
@@ -158,7 +163,7 @@ function areDown(down: number, all: number): string {
   return down === 1 ? 'is down' : `are down (${down} of ${all} nodes)`
 }
 
-function queueProblems({ queueLimit, growingQueues }: ProblemSources, nodes: readonly NodeState[]): Problem[] {
+function queueProblems({ queueLimit, growingQueues }: ProblemSources, nodes: readonly NodeState[]): FoundProblem[] {
   const limit = queueLimit()
   const full = nodes.filter(({ queue }) => queue >= limit)
   const growing = growingQueues().filter(({ node }) => !full.some(({ name }) => name === node))
@@ -183,7 +188,7 @@ function queueProblems({ queueLimit, growingQueues }: ProblemSources, nodes: rea
   ]
 }
 
-function budgetProblems(nodes: readonly NodeState[]): Problem[] {
+function budgetProblems(nodes: readonly NodeState[]): FoundProblem[] {
   const usedUp = nodes.filter(({ budget }) => budget && budget.used >= budget.limit * BUDGET_WARNING_SHARE)
   return when(usedUp.length > 0, {
     kind: 'budgetUsedUp',
@@ -195,7 +200,7 @@ function budgetProblems(nodes: readonly NodeState[]): Problem[] {
   })
 }
 
-function tokenProblems({ tokenRecheck }: ProblemSources): Problem[] {
+function tokenProblems({ tokenRecheck }: ProblemSources): FoundProblem[] {
   const { interval, configured } = tokenRecheck?.() ?? { interval: 0, configured: 0 }
   return when(interval > configured, {
     kind: 'tokensCheckedLate',
@@ -206,7 +211,7 @@ function tokenProblems({ tokenRecheck }: ProblemSources): Problem[] {
   })
 }
 
-function redisProblems({ cache }: ProblemSources): Problem[] {
+function redisProblems({ cache }: ProblemSources): FoundProblem[] {
   return cache().faults.map(({ reason, detail }) => ({
     kind: reason,
     ...REDIS_PROBLEMS[reason],
@@ -231,7 +236,7 @@ const REDIS_PROBLEMS = {
   },
 } as const
 
-function capacityProblems({ capacity, cache }: ProblemSources): Problem[] {
+function capacityProblems({ capacity, cache }: ProblemSources): FoundProblem[] {
   const { shortages, local, redis } = capacity()
   const isFull = cache().faults.some(({ reason }) => reason === 'redisFull')
   const { limit, policy = '' } = redis?.memory ?? {}
@@ -265,7 +270,7 @@ function inMiB(bytes: number): string {
   return `${Number((bytes / 2 ** 20).toFixed(1))} MiB`
 }
 
-function certificateProblems({ certificates }: ProblemSources, now: number): Problem[] {
+function certificateProblems({ certificates }: ProblemSources, now: number): FoundProblem[] {
   return certificates()
     .filter(({ validTo }) => validTo - now < CERTIFICATE_WARNING_MS)
     .map(({ setting, validTo }) => {
@@ -285,7 +290,7 @@ function daysUntil(ms: number): string {
   return days === 0 ? 'less than a day' : days === 1 ? '1 day' : `${days} days`
 }
 
-function configurationProblems({ configuration }: ProblemSources): Problem[] {
+function configurationProblems({ configuration }: ProblemSources): FoundProblem[] {
   const { fault, pendingRestart } = configuration()
   return [
     ...when(fault !== undefined, {
@@ -304,7 +309,7 @@ function configurationProblems({ configuration }: ProblemSources): Problem[] {
   ]
 }
 
-function layoutProblems({ layoutMixture }: ProblemSources): Problem[] {
+function layoutProblems({ layoutMixture }: ProblemSources): FoundProblem[] {
   const mixture = layoutMixture()
   const { classic, newer } = mixture ?? { classic: [], newer: [] }
   return when(mixture !== undefined, {
@@ -317,7 +322,7 @@ function layoutProblems({ layoutMixture }: ProblemSources): Problem[] {
   })
 }
 
-function replicaProblems({ replicas, settingDifferences }: ProblemSources): Problem[] {
+function replicaProblems({ replicas, settingDifferences }: ProblemSources): FoundProblem[] {
   const others = replicas?.() ?? []
   const notReady = others.filter(({ ready }) => !ready)
   const differences = settingDifferences?.() ?? []
@@ -343,7 +348,7 @@ function replicaProblems({ replicas, settingDifferences }: ProblemSources): Prob
   ]
 }
 
-function drainProblems(nodes: readonly NodeState[]): Problem[] {
+function drainProblems(nodes: readonly NodeState[]): FoundProblem[] {
   const drained = nodes.filter(({ state }) => state === 'drained')
   return when(drained.length > 0, {
     kind: 'nodeDrained',
@@ -361,7 +366,7 @@ function describeDrain({ name, drain }: NodeState): string {
   return details.length === 0 ? name : `${name} (${details.join(', ')})`
 }
 
-function cacheProblems({ cache }: ProblemSources): Problem[] {
+function cacheProblems({ cache }: ProblemSources): FoundProblem[] {
   return when(!cache().enabled, {
     kind: 'cacheDisabled',
     severity: 'notice',
@@ -371,7 +376,7 @@ function cacheProblems({ cache }: ProblemSources): Problem[] {
   })
 }
 
-function when(holds: boolean, problem: Problem): Problem[] {
+function when(holds: boolean, problem: FoundProblem): FoundProblem[] {
   return holds ? [problem] : []
 }
 

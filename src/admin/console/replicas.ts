@@ -62,8 +62,6 @@ const MAX_NODE_LIST_CHARS = 8192
 const MAX_EXCHANGED_CHARS = {
   /** Digests of the settings. */
   settings: 8192,
-  /** What the replica saw of incidents: two of them, each with a few callers. */
-  incidents: 4096,
   /** What its requests cost. */
   costs: 16_384,
 }
@@ -199,10 +197,10 @@ function takeInto(chars: number): <Value>(values: readonly Value[], maxChars: nu
 function readReport(text: string, ago: number) {
   const value = parseReport(text)
   if (value === undefined) return []
-  const { nodeList, settings, incidents, costs, ...report } = value as typeof value & Partial<ExchangedParts>
+  const { nodeList, settings, costs, ...report } = value as typeof value & Partial<ExchangedParts>
   const joined = report.joined?.map((each) => ({ ...each, ago: each.ago + ago }))
   const summary: ReplicaSummary = { ...report, ago, ...(joined && { joined }) }
-  return [{ summary, nodeList, exchanged: { settings, incidents, costs } }]
+  return [{ summary, nodeList, exchanged: { settings, costs } }]
 }
 
 type ExchangedParts = Readonly<Record<ExchangedName, unknown>>

@@ -17,7 +17,7 @@ export type Sums = { -readonly [Name in keyof Totals]: number }
 export type Counts = Sums & { readonly times: LatencyHistogram; readonly nodeTimes: LatencyHistogram }
 
 export function emptyCounts(): Counts {
-  const sums = { requests: 0, hits: 0, cacheable: 0, calls: 0, saved: 0, failures: 0, stale: 0 }
+  const sums = { requests: 0, hits: 0, cacheable: 0, calls: 0, saved: 0, failures: 0, stale: 0, queued: 0 }
   return { ...sums, times: new LatencyHistogram(), nodeTimes: new LatencyHistogram() }
 }
 
@@ -103,11 +103,13 @@ type IntervalLength = typeof INTERVAL_MS | typeof MINUTE_MS
 /** The history takes over an interval soon after its end, also in a process that was busy or suspended. */
 export const REMEMBERED_MS = 600_000
 const NODE_MINUTES = 5
+/** A call to a node with a free slot takes less, also on a busy machine. */
+const MIN_QUEUE_TIME_MS = 10
 const MAX_JOINS = 20
 
 /** The counts of all requests since the start. */
 export interface RequestTotals extends Required<Pick<EventListeners, 'request'>> {
-  sums(): Omit<Counts, 'calls' | 'nodeTimes'>
+  sums(): Omit<Counts, 'calls' | 'queued' | 'nodeTimes'>
   /** Returns hits and misses of a cache group. */
   group(name: string): { readonly hits: number; readonly misses: number }
 }
@@ -124,12 +126,12 @@ export interface TrafficOptions {
 
 export function createTraffic(options: TrafficOptions): Traffic {
   const { counts, requests, clock = systemClock.elapsed, wallClock = Date.now } = options
-  let calls = 0
+  let [calls, queued] = [0, 0]
   const nodeTimes = new LatencyHistogram()
   const readTotals = (): Counts => {
     const copied = new LatencyHistogram()
     copied.merge(nodeTimes)
-    return { ...counts.sums(), calls, nodeTimes: copied }
+    return { ...counts.sums(), calls, queued, nodeTimes: copied }
   }
   const seconds = new Periods(RATE_SECONDS + 1, SECOND_MS, readTotals)
   const intervals = new Periods(REMEMBERED_MS / INTERVAL_MS + 1, INTERVAL_MS, readTotals)
@@ -149,6 +151,7 @@ export function createTraffic(options: TrafficOptions): Traffic {
       counts.request(event)
     },
     nodeCall(call) {
+      if (call.queueTime > MIN_QUEUE_TIME_MS) queued += 1
       if (!wasSent(call)) return
       // The requests that have ended before belong to earlier periods.
       requests.drain()

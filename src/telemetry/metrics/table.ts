@@ -57,8 +57,6 @@ export interface MetricsSources {
   audit(): { readonly records: number; readonly failures: number }
   /** Spans that the collector accepted, and spans that were lost; absent if traces are off. */
   spans?(): { readonly sent: number; readonly dropped: number }
-  /** Notices of incidents that the webhook accepted, and that were given up. */
-  webhook(): { readonly sent: number; readonly failed: number }
 }
 
 export interface NodeSample {
@@ -440,12 +438,6 @@ export const stateSeries: readonly StateSeries[] = [
   ),
   counter('edge_audit_records_total', 'Audit records written.', ({ audit }) => audit().records),
   counter('edge_audit_failures_total', 'Audit records that could not be written.', ({ audit }) => audit().failures),
-  counter(
-    'edge_webhook_notices_total',
-    'Notices of incidents; sent: the webhook accepted it, failed: it was given up after all attempts.',
-    ({ webhook }) => Object.entries(webhook()).map(([outcome, count]) => [{ outcome }, count]),
-    { labels: ['outcome'] },
-  ),
   counter('edge_trace_spans_sent_total', 'Spans that the collector accepted.', ({ spans }) => spans?.().sent ?? 0, {
     when: hasSpans,
   }),

@@ -3,7 +3,6 @@ import type { Test } from 'tap'
 import { type Simulator, startSimulator } from '../../../packages/simulator/src/index.ts'
 import { CallerCounts } from '../../../src/admin/console/caller-counts.ts'
 import { ConsoleCosts } from '../../../src/admin/console/costs.ts'
-import { ConsoleIncidents } from '../../../src/admin/console/incidents.ts'
 import type { Replicas } from '../../../src/admin/console/replicas.ts'
 import { buildReplicas } from '../../../src/app/console.ts'
 import { createMonitors } from '../../../src/app/observed.ts'
@@ -52,8 +51,6 @@ export async function edgeOf(t: Test): Promise<Edge> {
     const monitors = createMonitors(createEdgeEvents(), cluster, new RequestCounts())
     const ready = () => ({ ok: true, reasons: [] })
     const callers = new CallerCounts()
-    const quiet = { problems: () => [], notify: () => false, onChange: () => undefined }
-    const incidents = new ConsoleIncidents({ name: 'replica', callers, ...quiet })
     const costs = new ConsoleCosts({ drain: () => undefined }, callers)
     const capacity = { current: () => ({ shortages: [] }), stop: () => undefined }
     const settings = { report: () => ({}), offer: () => undefined }
@@ -63,7 +60,6 @@ export async function edgeOf(t: Test): Promise<Edge> {
       cluster,
       monitors,
       ready,
-      incidents,
       costs,
       capacity,
       settings,
@@ -71,7 +67,6 @@ export async function edgeOf(t: Test): Promise<Edge> {
     replicas = buildReplicas(parts, REPORT_INTERVAL_MS)
     const kill = async () => {
       replicas?.stop()
-      await incidents.close()
       await cluster.close()
       monitors.close()
     }

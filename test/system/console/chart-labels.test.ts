@@ -66,7 +66,7 @@ function withValues(history: History, values: Values): History {
   const columns = (Object.keys(history) as (keyof History)[]).filter(
     (name) => name !== 'at' && Array.isArray(history[name]) && history[name].length === at.length,
   )
-  const kinds = ['start', 'purge', 'ejection', 'reload', 'drain', 'return', 'incident'] as const
+  const kinds = ['start', 'purge', 'ejection', 'reload', 'drain', 'return'] as const
   const events = [0.1, 0.5, 0.99].flatMap((share) =>
     kinds.map((kind, index) => {
       const seconds = (at[Math.floor(share * at.length)] ?? 0) + (index * interval) / 1000

@@ -58,7 +58,6 @@ t.test('a report contains as many joined responses as fit into its size limit', 
     nodes: () => nodes.map(({ node: name }) => ({ name, state: 'up' as const, inFlight: 0, limit: 4 })),
     joined: () => Array.from({ length: 20 }, (_, at) => joinedResponse(1000 * at)),
     nodeList: { lastRead: () => undefined, offer: () => undefined },
-    incidents: { report: () => ({}), offer: () => undefined },
     costs: { report: () => ({}), offer: () => undefined },
     settings: { report: () => ({}), offer: () => undefined },
   }

@@ -11,7 +11,7 @@ import { startRedis } from '../../support/redis.ts'
 import { readOptions } from '../../support/script-options.ts'
 import { openConsole, startBrowser } from './browser.ts'
 import { drainAccess, SIMULATED_PASSWORD, startConsoleEdge, urls } from './edge.ts'
-import { at, faultsOf, type Stop, tour } from './tour.ts'
+import { faultsOf, type Stop, tour } from './tour.ts'
 
 const FOLDER = 'coverage/screenshots'
 /** The document shows the page down to the charts of an incident. */
@@ -22,11 +22,6 @@ const MAX_SCREENS = 2.5
 /** Longest pause between two rounds of requests. */
 const MAX_PAUSE_MS = 1000
 
-const incident = at('incident', 'now', async (page) => {
-  await page.keyboard.press('Escape')
-  await page.getByRole('article').locator('.plot canvas').nth(2).waitFor()
-  await page.getByRole('article').getByText('Markdown', { exact: true }).click()
-})
 const drained = (stop: Stop): Stop => ({ ...stop, name: `${stop.name}-drained` })
 
 const { values } = readOptions({
@@ -54,7 +49,7 @@ await edge.simulator.faults.set('worker-2', { nodeDown: true })
 const traffic = [edge, other].map(generate)
 try {
   await new Promise((resolve) => setTimeout(resolve, (values.seconds ?? 60) * 1000))
-  await visitAll([...tour, incident])
+  await visitAll(tour)
   const address = `${edge.operationsUrl}/api/nodes/worker-1/drain?for=30m&reason=memory`
   const headers = { authorization: edge.authorization('operator'), 'x-edge-console': '1' }
   const response = await fetch(address, { method: 'PUT', headers })
@@ -83,11 +78,8 @@ async function visit(stops: readonly Stop[], width: (typeof WIDTHS)[number], col
     await open(page, `${edge.operationsUrl}/console/`)
     const file = `${picture}.png`
     const path = join(FOLDER, file)
-    if (name === incident.name) await page.getByRole('region', { name: 'Incidents' }).screenshot({ path })
-    else {
-      const clip = { x: 0, y: 0, width, height: await heightOf(page, HEIGHTS[width]) }
-      await page.screenshot({ path, fullPage: true, clip })
-    }
+    const clip = { x: 0, y: 0, width, height: await heightOf(page, HEIGHTS[width]) }
+    await page.screenshot({ path, fullPage: true, clip })
     if (values.document && file === DOCUMENTED.file) {
       const { path, height } = DOCUMENTED
       await page.screenshot({ path, fullPage: true, clip: { x: 0, y: 0, width, height } })

@@ -11,7 +11,7 @@ export interface Stop {
 }
 
 /** Opens a view by its address. */
-export function at(name: string, address: string, shown: (page: Page) => Promise<void>, shows?: RegExp): Stop {
+function at(name: string, address: string, shown: (page: Page) => Promise<void>, shows?: RegExp): Stop {
   return {
     name,
     ...(shows && { shows }),

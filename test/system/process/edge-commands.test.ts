@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { startEdge } from '../../support/edge.ts'
-import { eventually } from '../../support/eventually.ts'
 import { result } from './program.ts'
 
 async function start(t: Test, settings: object = {}) {
@@ -47,21 +46,14 @@ t.test('problems prints the list of the console, with an exit code for scripts',
     for (let turn = 0; turn < 8; turn++) await get(`/agents/00${turn % 6}?select=id`)
     const { code, out } = await run(['problems'])
     t.equal(code, 1)
-    t.match(out, /^error {4}The only node does not answer\n {9}\S/m)
+    t.match(
+      out,
+      /^error {4}The only node does not answer\n {9}\S.*\n {9}since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ; meanwhile .*\b\d failed$/m,
+    )
+    const [problem] = JSON.parse((await run(['problems', '--json'])).out).problems
+    t.match(problem, { kind: 'noNode', since: Number, meanwhile: { stale: 0, queued: Number } })
+    t.ok(problem.meanwhile.failed > 0 && problem.since <= Date.now(), JSON.stringify(problem))
     t.notMatch(out, '\x1b[', 'no colours in a pipe')
-  })
-
-  await t.test('and an incident that is not over', async (t) => {
-    await eventually(async () => (await run(['incidents'])).code === 1)
-    t.match(
-      (await run(['incidents'])).out,
-      /^\d{4}-\d\d-\d\d {2}Since .* UTC: the only node does not answer\..*most affected: admin\.\n$/,
-    )
-    t.match(
-      (await run(['incidents', '--markdown', '--last', '1'])).out,
-      /^### Incident of [\s\S]*\| admin \| \d+ \| \d+ \|\n/,
-    )
-    t.match(JSON.parse((await run(['incidents', '--json'])).out), { incidents: [{ replicas: { length: 1 } }] })
   })
 })
 

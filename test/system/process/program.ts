@@ -87,7 +87,7 @@ export function result(...call: Parameters<typeof program>): Promise<Ended> {
 }
 
 const SHARING: ReadonlySet<string> = new Set([
-  ...['audit', 'check', 'config', 'doctor', 'drain', 'explain', 'incidents', 'man'],
+  ...['audit', 'check', 'config', 'doctor', 'drain', 'explain', 'man'],
   ...['openapi', 'problems', 'purge', 'routes', 'token', 'undrain', 'user'],
 ])
 

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { startSimulator } from '../../../packages/simulator/src/index.ts'
+import type { Degradation } from '../../../src/admin/readiness.ts'
 import { startFaultProxy } from '../../faults/proxy.ts'
 import { type EdgeUnderTest, type RunningEdge, startEdge } from '../../support/edge.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -13,7 +14,7 @@ interface Answer {
   readonly body: {
     readonly status: string
     readonly reasons?: readonly string[]
-    readonly degraded: readonly { readonly reason: string; readonly detail: string }[]
+    readonly degraded: readonly Degradation[]
   }
 }
 
@@ -78,7 +79,7 @@ t.test('an outage of all nodes keeps the replica ready, and it reports what is d
   })
   t.match(await readyz(edge), {
     status: 200,
-    body: { degraded: [{ reason: 'noNode', detail: '2 of 2 nodes cannot be reached' }] },
+    body: { degraded: [{ reason: 'noNode', detail: '2 of 2 nodes cannot be reached', since: /^\d{4}-.*Z$/ }] },
   })
   t.match(await operations('/metrics'), /^edge_degraded\{reason="noNode"\} 1$/m)
   t.match(await operations('/metrics'), /^edge_ready 1$/m)
@@ -87,6 +88,8 @@ t.test('an outage of all nodes keeps the replica ready, and it reports what is d
     await stale.arrayBuffer()
     return stale.status === 200 && /stale-if-error/.test(stale.headers.get('cache-status') ?? '')
   })
+  const [outage] = (await readyz(edge)).body.degraded
+  t.ok(Number(outage?.stale) > 0 && Number(outage?.failed) > 0, 'requests that it has affected')
   await simulator.faults.clear()
   await eventually(async () => (await readyz(edge)).body.degraded.length === 0, 60_000)
 })

@@ -3,7 +3,9 @@ import { createOperationsListener } from '../../../src/admin/listener.ts'
 
 t.test('probes report whether the process is alive and ready', async (t) => {
   let reasons: string[] = []
-  const degraded = [{ reason: 'noNode', detail: '2 of 2 nodes cannot be reached' }] as const
+  const counts = { stale: 3, queued: 2, failed: 1 }
+  const since = '2026-01-01T00:00:00.000Z'
+  const degraded = [{ reason: 'noNode', detail: '2 of 2 nodes cannot be reached', since, ...counts }] as const
   const errors: string[] = []
   const ready = () => {
     if (reasons[0] === 'throw') throw new Error('planned')

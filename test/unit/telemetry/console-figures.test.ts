@@ -46,7 +46,6 @@ function start(t: { teardown(end: () => unknown): unknown }) {
     redisCapacity: () => ({}),
     snapshots: () => [],
     audit: () => ({ records: 0, failures: 0 }),
-    webhook: () => ({ sent: 0, failed: 0 }),
   })
   t.teardown(() => {
     monitors.close()

@@ -1,4 +1,4 @@
-/** What the charts of the history show: of the view Now, and of an incident. */
+/** What the charts of the history show. */
 import { useSignal } from '@preact/signals'
 import type { History } from '../../../../src/admin/console/history-types.ts'
 import { Chart } from '../chart.tsx'
@@ -14,16 +14,9 @@ interface ChartKind {
   readonly lines: (history: History) => readonly Line[]
 }
 
-function percentileLines(p50: Line['values'], p99: Line['values']): readonly Line[] {
-  return [
-    { label: 'p50', colour: 'accent', values: p50 },
-    { label: 'p99', colour: 'warm', values: p99 },
-  ]
-}
-
 const toWorkers = (value: number | null) => (value === null ? null : value / 1000)
 
-export const overviewCharts: readonly ChartKind[] = [
+const charts: readonly ChartKind[] = [
   {
     title: 'Requests per second',
     scale: { least: 1 },
@@ -44,7 +37,10 @@ export const overviewCharts: readonly ChartKind[] = [
     title: 'Latency',
     scale: 'log',
     format: formatDuration,
-    lines: ({ p50, p99 }) => percentileLines(p50, p99),
+    lines: ({ p50, p99 }) => [
+      { label: 'p50', colour: 'accent', values: p50 },
+      { label: 'p99', colour: 'warm', values: p99 },
+    ],
   },
   {
     title: 'Manager time saved',
@@ -57,40 +53,11 @@ export const overviewCharts: readonly ChartKind[] = [
   },
 ]
 
-export const incidentCharts: readonly ChartKind[] = [
-  {
-    title: 'Requests by outcome, per second',
-    scale: { least: 1 },
-    format: formatRate,
-    lines: ({ perSecond, hitsPerSecond, callsPerSecond }) => [
-      { label: 'requests', colour: 'quiet', values: perSecond },
-      { label: 'cache hits', colour: 'accent', values: hitsPerSecond, fill: true },
-      { label: 'calls to nodes', colour: 'warm', values: callsPerSecond },
-    ],
-  },
-  {
-    title: 'Stale and failed, per second',
-    scale: { least: 1 },
-    format: formatRate,
-    lines: ({ stalePerSecond, failuresPerSecond }) => [
-      { label: 'served stale', colour: 'warn', values: stalePerSecond, fill: true },
-      { label: 'failures (5xx)', colour: 'bad', values: failuresPerSecond, fill: true },
-    ],
-  },
-  {
-    title: 'Node latency',
-    scale: 'log',
-    format: formatDuration,
-    lines: ({ nodeP50, nodeP99 }) => percentileLines(nodeP50, nodeP99),
-  },
-]
-
 interface HistoryChartsProps {
   readonly history: History
-  readonly charts: readonly ChartKind[]
 }
 
-export function HistoryCharts({ history, charts }: HistoryChartsProps) {
+export function HistoryCharts({ history }: HistoryChartsProps) {
   const cursor = useSignal<number | undefined>(undefined)
   const isChosenTime = history.range === undefined
   if (isChosenTime && history.perSecond.every((rate) => rate === null)) {
@@ -104,7 +71,7 @@ export function HistoryCharts({ history, charts }: HistoryChartsProps) {
     )
   }
   return (
-    <div class={charts.length === 3 ? 'charts charts-three' : 'charts'}>
+    <div class="charts">
       {charts.map(({ lines, ...kind }) => (
         <Chart key={kind.title} {...kind} history={history} cursor={cursor} lines={lines(history)} />
       ))}

@@ -4,7 +4,7 @@ import { usePoll } from '../api.ts'
 import { eventLetters, eventTitle } from '../event-names.ts'
 import { formatClock, formatDay } from '../format.ts'
 import { queryText, replaceQuery, route } from '../route.ts'
-import { HistoryCharts, overviewCharts } from './history-charts.tsx'
+import { HistoryCharts } from './history-charts.tsx'
 
 const POLL_INTERVAL_MS = 10_000
 const rangeNames: Readonly<Record<Range, string>> = {
@@ -27,9 +27,7 @@ export function HistorySection() {
   return (
     <section aria-labelledby="history">
       <div class="title history-title">
-        <h2 id="history" tabIndex={-1}>
-          History
-        </h2>
+        <h2 id="history">History</h2>
         <nav class="parts" aria-label="Range">
           {RANGES.map((each) => (
             <a
@@ -65,7 +63,7 @@ export function HistorySection() {
       {history === undefined && error !== undefined && <p class="warning">The history cannot be shown: {error}.</p>}
       {history !== undefined && (
         <div class={isRequested ? undefined : 'outdated'} aria-busy={!isRequested}>
-          <HistoryCharts history={history} charts={overviewCharts} />
+          <HistoryCharts history={history} />
           <Events history={history} />
         </div>
       )}
@@ -118,7 +116,7 @@ function Events({ history: { events } }: { readonly history: History }) {
     <section class="events" aria-labelledby="events">
       <h3 id="events">Events in the charts</h3>
       {newest.length === 0 ? (
-        <p class="quiet">No start, purge, ejection, drain, reload or incident in this time.</p>
+        <p class="quiet">No start, purge, ejection, drain or reload in this time.</p>
       ) : (
         <ul>
           {newest.map((event) => (

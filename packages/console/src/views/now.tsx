@@ -9,7 +9,6 @@ import { NodeStrip } from '../node-strip.tsx'
 import { Property } from '../property.tsx'
 import { CostsSection } from './costs.tsx'
 import { HistorySection } from './history.tsx'
-import { IncidentsSection } from './incidents.tsx'
 
 export function NowView({ now }: { readonly now: Now | undefined }) {
   return (
@@ -18,7 +17,6 @@ export function NowView({ now }: { readonly now: Now | undefined }) {
       {now === undefined ? <p class="quiet">Loading …</p> : <Figures rates={now.rates} replicas={now.replicas} />}
       {now !== undefined && <NodeStrip nodes={now.nodes} />}
       <HistorySection />
-      <IncidentsSection />
       <CostsSection />
       {now !== undefined && <TotalsSinceStart now={now} />}
     </>

@@ -3,9 +3,7 @@ import { mkdir, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
-import { eventually } from '../../../support/eventually.ts'
 import { type Collector, startCollector } from '../../../unit/telemetry/traces/collector.ts'
-import type { Line } from '../edge.ts'
 import { answerTo, OK, type Proof, type StartOptions, unique } from '../proof.ts'
 
 const write = answerTo('PUT', '/agents/groups/default/restart')
@@ -25,49 +23,10 @@ const isTraced: Proof['observe'] = async ({ get, edge }) => {
   return collector.spans.length > 0
 }
 
-let hook: Collector | undefined
-let secretFile = ''
-
 /** A busy machine writes the line of a request later than its response. */
 const LINE_MS = 1_000
-/** A busy machine sends a notice later than the line about the incident. */
-const NOTICE_MS = 5_000
-
-/** Observes what the webhook receives of an incident, some seconds after the edge has logged its begin. */
-const isNotified: Proof['observe'] = async ({ simulator, get, lines }) => {
-  const { requests = [] } = hook ?? {}
-  const from = requests.length
-  await simulator.faults.set('worker-1', { nodeDown: true })
-  const isOver = () => requests.length > from || hasLine(lines(), 'incident began')
-  await eventually(async () => {
-    await (await get(`/cluster/worker-1/info?search=${unique()}`)).arrayBuffer()
-    return isOver()
-  }, 30_000)
-  // The line comes first, also if the edge then sends the notice.
-  for (let waited = 0; waited < NOTICE_MS && requests.length === from; waited += 100) await sleep(100)
-  return requests.slice(from).map(({ headers }) => headers['x-secret'] ?? 'none')
-}
-
-const hasLine = (lines: readonly Line[], message: string) => lines.some(({ msg }) => msg === message)
 
 export const proofs: readonly Proof[] = [
-  {
-    start: async (t) => {
-      hook = await startCollector(t)
-      hook.answer((_, response) => void response.end())
-      secretFile = join(t.testdir({ secret: 'x-secret: 4711\n' }), 'secret')
-      return {}
-    },
-    changes: {
-      get 'operations.webhook'() {
-        return { url: hook?.url ?? '', headersFile: secretFile }
-      },
-    },
-    before: [],
-    after: ['4711'],
-    isFinal: true,
-    observe: isNotified,
-  },
   {
     changes: { 'log.level': 'error' },
     before: true,

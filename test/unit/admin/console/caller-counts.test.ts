@@ -9,21 +9,6 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0)
 }
 
-t.test('seconds of callers above the bound of a minute count together', async (t) => {
-  let now = START
-  const counts = new CallerCounts(() => now)
-  for (let second = 0; second < 60; second++)
-    for (let user = 0; user < 100; user++)
-      counts.request(requestEvent({ at: START + 1000 * second, cache: 'miss', caller: `user ${user}`, status: 503 }))
-  now = START + 59_000
-  const { callers } = counts.rows()
-  t.ok(callers.every(({ caller, requests }) => requests === (caller === 'others' ? 0 : 60)))
-  counts.beginIncident(now)
-  t.equal(sum(counts.affected.map(({ failed }) => failed)), 6000)
-  counts.request(requestEvent({ at: now, cache: 'miss', caller: 'user 99', status: 503 }))
-  t.equal(counts.affected.find(({ name }) => name === 'user 99')?.failed, 51, 'during an incident each has its name')
-})
-
 t.test('callers above the bound of a minute count together', async (t) => {
   const counts = new CallerCounts(() => START)
   for (let user = 0; user < 3000; user++)

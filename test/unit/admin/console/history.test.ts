@@ -221,12 +221,12 @@ t.test('bad and foreign values in Redis are skipped', async (t) => {
 
 t.test('a long text of an event is shortened', async (t) => {
   const one = startReplica(t, 'one', createStore())
-  const problems = Array.from({ length: 30 }, (_, node) => `worker-${node} is down`).join('; ')
-  one.history.recordEvent({ kind: 'incident', text: problems })
+  const text = Array.from({ length: 30 }, (_, node) => `worker-${node}: reason`).join('; ')
+  one.history.recordEvent({ kind: 'drain', text })
   await pass(20 * SECOND, one)
   const { events } = await one.history.read({ range: '5m' })
   t.equal(events.length, 1)
-  t.match(events[0]?.text, /^worker-0 is down; worker-1 is down; .*…$/)
+  t.match(events[0]?.text, /^worker-0: reason; worker-1: reason; .*…$/)
 })
 
 t.test('events of all replicas are listed once, and a repeated event within ten seconds is one', async (t) => {

@@ -18,7 +18,6 @@ t.test('oversized report: with 200 nodes and full parts, the others see the repl
     nodes: () => names.map((name) => ({ name, state: 'not listed' as const, inFlight: 10, limit: 64 })),
     joined: () => [{ ago: 0, route: '/agents', ms: 1, nodes: names.map((node) => ({ node, rows: 5 })) }],
     nodeList: { lastRead: () => ({ text: 'x'.repeat(8000) }), offer: () => undefined },
-    incidents: full,
     costs: { ...full, report: () => 'x'.repeat(16_000) },
     settings: { ...full, report: () => 'x'.repeat(8000) },
   }

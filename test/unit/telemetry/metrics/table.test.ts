@@ -66,7 +66,6 @@ const sources: MetricsSources = {
     { url: '/rules#*', group: 'rules', rows: 20, bytes: 900, queries: 0, calls: 1, needsAllRows: false },
   ],
   audit: () => ({ records: 3, failures: 1 }),
-  webhook: () => ({ sent: 2, failed: 1 }),
   spans: () => ({ sent: 4, dropped: 2 }),
 }
 
