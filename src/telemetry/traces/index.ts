@@ -18,7 +18,7 @@ import {
 } from '@opentelemetry/sdk-trace'
 import { rateBudget } from '../../core/timing.ts'
 import type { Span, SpanAttributes } from '../../core/trace.ts'
-import { createPoster } from '../poster.ts'
+import { type CollectorClient, createCollectorClient } from './collector-client.ts'
 import { formatTraceparent, parseTraceContext, startServerSpan, traceIdOf, UnrecordedSpan } from './span.ts'
 
 export interface TracesOptions {
@@ -114,7 +114,7 @@ export function createTraces({ url, headers, sampling, version, log, delay = BAT
 }
 
 interface ExporterOptions {
-  readonly collector: Pick<ReturnType<typeof createCollectorClient>, 'send'>
+  readonly collector: Pick<CollectorClient, 'send'>
   readonly log: TracesLog
   /** Greatest number of spans that wait or are in flight. */
   readonly maxPending: number
@@ -203,26 +203,5 @@ function createDropLog(log: TracesLog) {
       if (before !== undefined) log.info({ dropped: dropped - before }, 'the collector accepts spans again')
       before = undefined
     },
-  }
-}
-
-/** OTLP specification, section "Retryable Response Codes". */
-const FINAL = /^status (?!429|502|503|504)/
-const RETRY_DELAYS_MS = [1000, 2000]
-
-/** `timeout`: milliseconds for one batch, with all its attempts. `send` resolves to undefined, or to why the batch was not accepted. */
-export function createCollectorClient({
-  url,
-  headers,
-  timeout,
-}: {
-  readonly url: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly timeout: number
-}) {
-  const poster = createPoster({ connections: 2, timeouts: { all: timeout }, delays: RETRY_DELAYS_MS, final: FINAL })
-  return {
-    send: (body: Uint8Array) => poster.post(async () => ({ url, headers, body })),
-    stop: poster.close,
   }
 }

@@ -1,7 +1,7 @@
 import http from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { createCollectorClient } from '../../../../src/telemetry/traces/index.ts'
+import { createCollectorClient } from '../../../../src/telemetry/traces/collector-client.ts'
 import type { RunningEdge } from '../../../support/edge.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { samplesOf, sumOf } from '../../../support/scrape.ts'

@@ -1,0 +1,76 @@
+/** Posts batches of spans to the collector, with a few attempts. Follows no redirects, and takes nothing from the environment. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Agent } from 'undici'
+import { type Deadline, startDeadline } from '../../core/timing.ts'
+
+export interface CollectorOptions {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Milliseconds for one batch, with all its attempts. */
+  readonly timeout: number
+}
+
+export interface CollectorClient {
+  /**
+   * Resolves to undefined, or to why the last attempt failed: a status or a code for the log, never text that the collector
+   * sent.
+   */
+  send(body: Uint8Array): Promise<string | undefined>
+  /** Aborts what is in progress and closes the connections. */
+  stop(): Promise<void>
+}
+
+const CONNECTIONS = 2
+/** OTLP specification, section "Retryable Response Codes": after other statuses there is no further attempt. */
+const FINAL = /^status (?!429|502|503|504)/
+const RETRY_DELAYS_MS = [1000, 2000]
+/** The body of a response is read to free the connection, and discarded. */
+const MAX_RESPONSE_BYTES = 65_536
+const clock = () => performance.now()
+
+export function createCollectorClient({ url, headers, timeout }: CollectorOptions): CollectorClient {
+  const connect = { timeout, rejectUnauthorized: true }
+  const agent = new Agent({ connections: CONNECTIONS, pipelining: 1, connect })
+  const closed = new AbortController()
+  const { origin, pathname, search } = new URL(url)
+  const sent = { ...headers, 'content-type': 'application/json', 'user-agent': 'manager-edge' }
+
+  const attempt = async (body: Uint8Array, deadline: Deadline): Promise<string | undefined> => {
+    const { signal } = deadline
+    try {
+      const request = { origin, path: pathname + search, method: 'POST', headers: sent, body, signal } as const
+      const { statusCode, body: ignored } = await agent.request(request)
+      await ignored.dump({ limit: MAX_RESPONSE_BYTES, signal })
+      return statusCode >= 200 && statusCode <= 299 ? undefined : `status ${statusCode}`
+    } catch (error) {
+      if (!signal.aborted) return reasonOf(error)
+      return deadline.fault() === 'timeout' ? 'timed out' : 'stopped'
+    }
+  }
+  return {
+    send: async (body) => {
+      const deadline = startDeadline(timeout, closed.signal, clock)
+      const { signal } = deadline
+      try {
+        for (let count = 0; ; count += 1) {
+          const fault = await attempt(body, deadline)
+          const delay = RETRY_DELAYS_MS[count]
+          if (fault === undefined || delay === undefined || FINAL.test(fault)) return fault
+          await sleep(delay, undefined, { signal, ref: false }).catch(() => undefined)
+          if (signal.aborted) return fault
+        }
+      } finally {
+        deadline.end()
+      }
+    },
+    stop: async () => {
+      closed.abort()
+      await agent.destroy()
+    },
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'failed'
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name
+}
