@@ -1,5 +1,5 @@
 import t from 'tap'
-import { eventually } from '../unit/cache/stores/replicas.ts'
+import { eventually } from '../support/eventually.ts'
 import { authorization } from './coherence/processes.ts'
 import { flood } from './redis-flood.ts'
 import { type Stage, startStage } from './redis-stage.ts'

@@ -91,8 +91,3 @@ export async function startClusterProcess(options: Options): Promise<ClusterProc
     },
   }
 }
-
-/** Returns the sum of all calls of a report whose name matches. */
-export function callsOf({ calls }: ClusterReport, name: RegExp): number {
-  return Object.entries(calls).reduce((sum, [each, count]) => (name.test(each) ? sum + count : sum), 0)
-}

@@ -66,9 +66,6 @@ function ignoreMoved(error: Error): void {
   if (!error.message.startsWith('MOVED')) throw error
 }
 
-// For the tests in `test/faults` that import it from here.
-export { eventually } from '../../../support/eventually.ts'
-
 export function sleep(time: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, time))
 }
