@@ -25,6 +25,7 @@ const PROOFS: readonly string[] = [
   'test/faults/suite/master.test.ts',
   'test/faults/suite/nodes.test.ts',
   'test/faults/suite/overload.test.ts',
+  'test/faults/suite/rolling-restart.test.ts',
   'test/faults/suite/writes.test.ts',
   'test/system/readiness/haproxy-outages.test.ts',
   'test/system/readiness/haproxy-stalled.test.ts',

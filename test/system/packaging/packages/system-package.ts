@@ -98,7 +98,9 @@ export async function checkService(t: Test, installation: { root: string; uid: n
   t.match((await asRoot(['--version'])).out, manifest.version)
 
   const unit = readFileSync(inside('/usr/lib/systemd/system/manager-edge.service'), 'utf8')
-  t.notMatch(unit, /\/opt\/|\/etc\/edge/)
+  const template = readFileSync(inside('/usr/lib/systemd/system/manager-edge@.service'), 'utf8')
+  for (const text of [unit, template]) t.notMatch(text, /\/opt\/|\/etc\/edge/)
+  t.match(template, 'EnvironmentFile=-/etc/manager-edge/%i.env\n')
   const [node, ...words] = /^ExecStart=(.*)$/m.exec(unit)?.[1]?.split(' ') ?? []
   t.equal(node, '/usr/bin/node')
   const at = words.findIndex((word) => word.endsWith('.js'))

@@ -1,0 +1,4 @@
+import t from 'tap'
+import { testPromises } from './short.ts'
+
+testPromises(t, ['R5'])
