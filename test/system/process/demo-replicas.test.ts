@@ -8,8 +8,11 @@ const run = (command: string, user: string): Promise<Response> => {
 
 t.test('demo --replicas 2 --redis prints calls that show the coherence of the cache', async (t) => {
   const args = ['--port', '0', '--operations-port', '0', '--agents', '7', '--replicas', '2', '--redis']
-  const demo = program(t, ['demo', ...args, '--user-password', 'only-for-tests'])
+  // Settings of the environment reach none of the replicas, so all have the same.
+  const env = { EDGE_LISTEN_HOST: '127.0.0.2' }
+  const demo = program(t, ['demo', ...args, '--user-password', 'only-for-tests'], { env })
   await demo.until(/Press Ctrl-C to stop/)
+  t.notMatch(demo.output(), '127.0.0.2')
   const lines = demo.output().split('See the shared cache')[1]?.split('\n') ?? []
   const [read = '', ...changes] = lines.flatMap((line) => (line.includes('curl') ? line.trim().split(' && ') : []))
   const user = 'admin:only-for-tests'

@@ -39,9 +39,30 @@ export async function startRedis(folder: string, limit = REDIS_READY_LIMIT_MS): 
   return { value: `redis://127.0.0.1:${port}`, stop: () => stop(child) }
 }
 
-/** Starts a replica as a process of its own with a configuration file. Its log lines begin with its name. */
+const PORT_STEP = 10
+
+/**
+ * Returns the ports of each replica, in the order of `first`, those of the first replica. Each further replica has the first
+ * ports above that no other listener has. 0 stays: any free port.
+ */
+export function portsOfReplicas(first: readonly number[], replicas: number): readonly (readonly number[])[] {
+  const used = new Set<number>()
+  const take = (port: number): number => {
+    if (port === 0) return 0
+    if (used.has(port)) return take(port + PORT_STEP)
+    used.add(port)
+    return port
+  }
+  return Array.from({ length: replicas }, () => first.map(take))
+}
+
+/**
+ * Starts a replica as a process of its own with a configuration file. Its log lines begin with its name. Like the first
+ * replica, it ignores settings of the environment.
+ */
 export async function startReplica(name: string, file: string): Promise<Started<Urls>> {
-  const child = start(process.execPath, [PROGRAM, 'start', '--config', file])
+  const env = Object.fromEntries(Object.entries(process.env).filter(([variable]) => !variable.startsWith('EDGE_')))
+  const child = start(process.execPath, [PROGRAM, 'start', '--config', file], env)
   const line = await untilLine(child, /"msg":"listening"/, (each) =>
     process.stdout.write(`${name}: ${formatLine(each)}`),
   )
@@ -50,8 +71,8 @@ export async function startReplica(name: string, file: string): Promise<Started<
 }
 
 /** Ctrl-C in a terminal ends only the demo, which ends these processes in the right order. */
-function start(command: string, args: readonly string[]): ChildProcess {
-  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'], detached: true })
+function start(command: string, args: readonly string[], env = process.env): ChildProcess {
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'], detached: true, env })
   process.once('exit', () => child.kill('SIGKILL'))
   return child
 }

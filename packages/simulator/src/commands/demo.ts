@@ -12,11 +12,11 @@ import type { Config } from '../../../../src/config/schema.ts'
 import { EXIT_CODES } from '../../../../src/server/exit.ts'
 import { run, type Urls } from '../../../../src/server.ts'
 import type { Simulator } from '../index.ts'
-import { startRedis, startReplica } from './demo-replicas.ts'
+import { portsOfReplicas, startRedis, startReplica } from './demo-replicas.ts'
 import { type ClusterOptions, startCluster } from './simulate.ts'
 
 export interface DemoOptions extends ClusterOptions {
-  /** Port of the API; 0: a free one. Each further replica uses ports that are higher by ten. */
+  /** Port of the API of the first replica; 0: a free one. */
   readonly port: number
   readonly operationsPort: number
   /** Port for clients of releases 4.x, with the newer layout. */
@@ -29,7 +29,6 @@ export interface DemoOptions extends ClusterOptions {
 
 /** User name → role. */
 const USERS = { admin: 'administrator', operator: 'operator', reader: 'reader' } as const
-const PORT_STEP = 10
 /** The folder of the signing keys. All replicas accept the tokens of each other. */
 const KEYS = 'keys'
 
@@ -49,7 +48,10 @@ export async function demo(options: DemoOptions): Promise<number> {
     await mkdir(join(folder, KEYS))
     await createKeyFile(join(folder, KEYS))
     const passwords = await addUsers(join(folder, 'users'), options.userPassword)
-    const site = { folder, cluster, account, redis: redis?.value, options }
+    const { port, operationsPort, newerPort, layout } = options
+    const first = [port, operationsPort, ...(layout === 'newer' ? [newerPort] : [])]
+    const ports = portsOfReplicas(first, options.replicas)
+    const site = { folder, cluster, account, redis: redis?.value, layout, ports }
     const urls: Urls[] = []
     for (let replica = 2; replica <= options.replicas; replica++) {
       const other = await startReplica(`replica-${replica}`, await writeSettings(replica, site))
@@ -74,26 +76,29 @@ interface Site {
   readonly cluster: Simulator
   readonly account: { readonly username: string; readonly password: string }
   readonly redis: string | undefined
-  readonly options: DemoOptions
+  readonly layout: DemoOptions['layout']
+  /** Of each replica: for the API, for operators and for clients of releases 4.x. */
+  readonly ports: readonly (readonly number[])[]
 }
 
 /** Writes a real configuration file, so that the demo starts as an edge does. Returns its path. */
-async function writeSettings(replica: number, { folder, cluster, account, redis, options }: Site): Promise<string> {
+async function writeSettings(replica: number, site: Site): Promise<string> {
+  const { folder, cluster, account, redis, layout } = site
+  const [port, operationsPort, secondPort] = site.ports[replica - 1] ?? []
   const file = join(folder, `edge-${replica}.yaml`)
   const host = '127.0.0.1'
-  const portOf = (first: number): number => (first === 0 ? 0 : first + (replica - 1) * PORT_STEP)
   const nodes = cluster.nodes.map(({ name, type, url }) => ({ name, type, url }))
   const settings = {
     replica: { name: `replica-${replica}` },
     // There is no balancer that must notice the drain.
     listen: {
       host,
-      port: portOf(options.port),
-      ...(options.layout === 'newer' && { secondPort: portOf(options.newerPort) }),
+      port,
+      ...(secondPort !== undefined && { secondPort }),
       drain: { delay: '0s' },
     },
-    operations: { host, port: portOf(options.operationsPort) },
-    cluster: { layout: options.layout, nodes, credentials: account },
+    operations: { host, port: operationsPort },
+    cluster: { layout, nodes, credentials: account },
     ...(redis !== undefined && { cache: { redis: { url: redis } } }),
     access: {
       users: 'users',

@@ -14,7 +14,7 @@ function demo(): Command {
     .option('--port <n>', 'port of the API; 0: any free port', port, 55_000)
     .option('--operations-port <n>', 'port of the operations listener; 0: any free port', port, 55_001)
     .option('--newer-port <n>', 'port for clients of releases 4.x, with --layout newer; 0: any free port', port, 55_002)
-    .option('--replicas <n>', 'number of replicas; the ports of each are higher by 10', parseInteger(1, 10), 1)
+    .option('--replicas <n>', 'number of replicas; the ports of each are higher by 10 or more', parseInteger(1, 10), 1)
     .option('--redis', 'share the cache through the redis-server that is installed; starts one for the demo')
     .option('--user-password <password>', 'password of all three users, for scripts; default: random passwords')
     .action(async (options: DemoOptions) => {
