@@ -1,5 +1,5 @@
 /** What a demo with several replicas starts besides its own process: a Redis, and the other replicas. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
@@ -58,11 +58,10 @@ export function portsOfReplicas(first: readonly number[], replicas: number): rea
 
 /**
  * Starts a replica as a process of its own with a configuration file. Its log lines begin with its name. Like the first
- * replica, it ignores settings of the environment.
+ * replica, it ignores the environment.
  */
 export async function startReplica(name: string, file: string): Promise<Started<Urls>> {
-  const env = Object.fromEntries(Object.entries(process.env).filter(([variable]) => !variable.startsWith('EDGE_')))
-  const child = start(process.execPath, [PROGRAM, 'start', '--config', file], env)
+  const child = start(process.execPath, [PROGRAM, 'start', '--config', file], { env: {} })
   const line = await untilLine(child, /"msg":"listening"/, (each) =>
     process.stdout.write(`${name}: ${formatLine(each)}`),
   )
@@ -71,8 +70,8 @@ export async function startReplica(name: string, file: string): Promise<Started<
 }
 
 /** Ctrl-C in a terminal ends only the demo, which ends these processes in the right order. */
-function start(command: string, args: readonly string[], env = process.env): ChildProcess {
-  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'], detached: true, env })
+function start(command: string, args: readonly string[], options: Pick<SpawnOptions, 'env'> = {}): ChildProcess {
+  const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'inherit'], detached: true })
   process.once('exit', () => child.kill('SIGKILL'))
   return child
 }
