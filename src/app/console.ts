@@ -37,6 +37,7 @@ import type { ReloadStatus } from './reload.ts'
 export function compareReplicaSettings(
   { settings, name, encryptionKey }: Pick<Base, 'settings' | 'name' | 'encryptionKey'>,
   access: Access,
+  interval: number | undefined,
 ): SettingsComparison {
   const keyDigest = digestText(encryptionKey?.toString('base64') ?? 'none')
   let digests = digestSharedSettings(settings.initial)
@@ -46,11 +47,8 @@ export function compareReplicaSettings(
       digests = nextDigests
     }
   })
-  return compareSettings(name, () => ({
-    ...digests,
-    ...access.fileDigests?.(),
-    'cache.encryptionKeyFile': keyDigest,
-  }))
+  const all = () => ({ ...digests, ...access.fileDigests?.(), 'cache.encryptionKeyFile': keyDigest })
+  return compareSettings(name, all, interval)
 }
 
 /** Returns `undefined` if replicas share nothing. `interval`: milliseconds between two reports. */

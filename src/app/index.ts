@@ -146,7 +146,7 @@ async function buildParts(
   later.api = api
   const ready = () => readinessOf({ isDraining: lifecycle.isDraining, contacts: cluster.contacts })
   const capacity = watchCapacity(api, replica, times.capacityInterval)
-  const comparison = compareReplicaSettings(base, access)
+  const comparison = compareReplicaSettings(base, access, times.reportInterval)
   const reported = { ...base, ...observed, cluster, ready, capacity }
   const replicas = buildReplicas({ ...reported, settings: comparison }, times.reportInterval)
   later.replicas = replicas

@@ -38,6 +38,15 @@ const TIMES = {
   spanDelay: 50,
 } satisfies EdgeTimes
 
+/** A fifth of the times that apply, for tests of nodes that fail while no client calls them. */
+export const SHORT_CONTACTS = {
+  interval: 200,
+  slowInterval: 1_000,
+  timeout: 1_000,
+  idleInterval: 3_000,
+  takeover: 2_000,
+}
+
 /** Tests count calls of nodes, and the default compares one hit in a thousand. Tests of comparisons set their own share. */
 const divergenceCheck = { sampleRatio: 0 }
 

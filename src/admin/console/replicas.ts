@@ -215,8 +215,8 @@ export interface SettingsComparison extends Exchanged {
   differences(): readonly SettingDifference[]
 }
 
-/** A change reaches the files of all replicas one after another, and each of them reports every two seconds. */
-const MIN_DIFFERENCE_AGE_MS = 10_000
+/** Reports with a difference: a change reaches the files of all replicas one after another. */
+const MIN_REPORTS_OF_DIFFERENCE = 5
 
 const isSettingsReport = validatorOf(
   Type.Object({ replica: text, digests: Type.Record(Type.String({ maxLength: 100 }), text, { maxProperties: 200 }) }),
@@ -228,8 +228,14 @@ interface SettingsReport {
 
 /**
  * Notices that another replica was given other settings, users or keys, by the digests in the reports of replicas.
+ * `interval`: milliseconds between two reports.
  */
-export function compareSettings(replica: string, digests: () => SettingDigests): SettingsComparison {
+export function compareSettings(
+  replica: string,
+  digests: () => SettingDigests,
+  interval: number = REPORT_INTERVAL_MS,
+): SettingsComparison {
+  const minAge = MIN_REPORTS_OF_DIFFERENCE * interval
   /** Setting → since when it differs, and where. */
   let found = new Map<string, SettingDifference & { readonly since: number }>()
   return {
@@ -248,6 +254,6 @@ export function compareSettings(replica: string, digests: () => SettingDigests):
       }
       found = next
     },
-    differences: () => [...found.values()].filter(({ since }) => performance.now() - since >= MIN_DIFFERENCE_AGE_MS),
+    differences: () => [...found.values()].filter(({ since }) => performance.now() - since >= minAge),
   }
 }

@@ -14,7 +14,7 @@ const PROOFS: readonly string[] = [
   'test/unit/http/framing/',
   // The console and the reference pages in a browser.
   'test/system/console/',
-  // Faults under load, with replicas as processes.
+  // Faults under load, with replicas as processes, and of Redis with sentinels or as a cluster.
   'test/faults/redis-commands.test.ts',
   'test/faults/redis-failover.test.ts',
   'test/faults/redis-single-fetch.test.ts',
@@ -27,8 +27,11 @@ const PROOFS: readonly string[] = [
   'test/faults/suite/overload.test.ts',
   'test/faults/suite/rolling-restart.test.ts',
   'test/faults/suite/writes.test.ts',
+  'test/system/readiness/every-redis-state.test.ts',
   'test/system/readiness/haproxy-outages.test.ts',
   'test/system/readiness/haproxy-stalled.test.ts',
+  'test/unit/cache/stores/cluster.test.ts',
+  'test/unit/cache/stores/failover.test.ts',
   // All endpoints, all recorded exchanges or all settings once more. `npm test` has four passes over all endpoints:
   // test/contract/both/service, newer/replay, newer-contract/passed-on and replay/recorded-responses.
   'packages/simulator/test/newer/recorded-contract.test.ts',
@@ -47,7 +50,6 @@ const PROOFS: readonly string[] = [
   // Every regular expression against a check of its complexity.
   'test/unit/regular-expressions.test.ts',
   // Sizes: time and memory with many entries, rows, users or URLs.
-  'test/system/console/many-entries.test.ts',
   'test/system/journeys/group-write-at-size.test.ts',
   'test/unit/access/bounded-memory.test.ts',
   'test/unit/cache/index-at-size.test.ts',

@@ -1,13 +1,16 @@
 import t from 'tap'
 import { eventually } from '../../support/eventually.ts'
 import { simulated } from '../../support/simulated.ts'
+import { together } from '../../support/together.ts'
 import { ask, type Reply } from './edge-mode.ts'
+
+const test = together(t, 2)
 
 const ageOf = ({ headers }: Reply) => Number(headers.get('age'))
 
 const FETCH_MS = 1300
 
-t.test('a response that takes longer than its TTL is fresh for its TTL after it arrived', async (t) => {
+test('a response that takes longer than its TTL is fresh for its TTL after it arrived', async (t) => {
   const settings = { cluster: { discover: false }, cache: { ttl: { manager: '1s' } } }
   const { edge, simulator } = await simulated(t, { workers: 0, agents: 5 }, { settings })
   await simulator.faults.set('master', { delay: FETCH_MS })
@@ -21,7 +24,7 @@ t.test('a response that takes longer than its TTL is fresh for its TTL after it 
   t.equal(calls(), 1)
 })
 
-t.test('a response that is requested often is refreshed before it expires, so no request waits', async (t) => {
+test('a response that is requested often is refreshed before it expires, so no request waits', async (t) => {
   const settings = { cluster: { discover: false }, cache: { ttl: { agents: '4s' } } }
   const { edge, simulator } = await simulated(t, { workers: 0, agents: 5 }, { settings })
   await simulator.faults.set('master', { delay: 200 })

@@ -8,7 +8,10 @@ import { type RunningEdge, startEdge } from '../../support/edge.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Hang, type NodeDoor, startNodeDoor } from '../../support/node-door.ts'
 import { samplesOf, sumOf } from '../../support/scrape.ts'
+import { together } from '../../support/together.ts'
 import { ask, type Reply } from './edge-mode.ts'
+
+const test = together(t, 2)
 
 const SILENCE = { minWait: 400, maxWait: 800, probeTimeout: 400, probes: 2, pause: 100 }
 const WRITE_TIMEOUT_MS = 2_500
@@ -107,7 +110,7 @@ async function check(t: Test, { edge, door, ejected }: Cluster, { node, how, sto
 
 const HANGS = ['stopped', 'silent'] as const
 
-t.test('classic layout', async (t) => {
+test('classic layout', async (t) => {
   const cluster = await start(t, 'classic')
   for (const how of HANGS) {
     const master = { node: 'master', how, stored: 'GET /agents/001', other: 'GET /cluster/worker-1/info' }
@@ -118,7 +121,7 @@ t.test('classic layout', async (t) => {
   }
 })
 
-t.test('newer layout', async (t) => {
+test('newer layout', async (t) => {
   const cluster = await start(t, 'newer')
   for (const how of HANGS) {
     const master = { node: 'master', how, stored: 'GET /agents/001', other: 'GET /rules?limit=1' }

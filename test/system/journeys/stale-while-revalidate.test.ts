@@ -2,7 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { eventually } from '../../support/eventually.ts'
 import { simulated } from '../../support/simulated.ts'
+import { together } from '../../support/together.ts'
 import { ask } from './edge-mode.ts'
+
+const test = together(t, 2)
 
 const TTL_MS = 100
 const FETCH_MS = 500
@@ -36,7 +39,7 @@ async function edgeOfSlowNode(t: Parameters<typeof simulated>[0]) {
   return { edge, simulator, read }
 }
 
-t.test('by default, a response of each group is served at once after its TTL, and refreshed', async (t) => {
+test('by default, a response of each group is served at once after its TTL, and refreshed', async (t) => {
   const { read } = await edgeOfSlowNode(t)
   const paths = Object.values(READS)
   const check = async (path: string) => {
@@ -54,14 +57,14 @@ t.test('by default, a response of each group is served at once after its TTL, an
   await Promise.all(paths.map(check))
 })
 
-t.test('by default, a response is not served stale after a write to its data', async (t) => {
+test('by default, a response is not served stale after a write to its data', async (t) => {
   const { read, edge } = await edgeOfSlowNode(t)
   t.match((await read(READS.agents)).body, { error: 0 })
   t.match((await ask(edge, 'PUT /agents/001/group/default')).status, 200)
   t.match((await read(READS.agents)).status, /fwd=uri-miss/)
 })
 
-t.test('by default, a client that polls the status slower than its TTL always gets the present one', async (t) => {
+test('by default, a client that polls the status slower than its TTL always gets the present one', async (t) => {
   const { read } = await edgeOfSlowNode(t)
   for (let poll = 0; poll < 3; poll += 1) {
     for (const path of STATUS) t.match((await read(path)).status, /fwd=(?:stale|uri-miss); stored/, path)
@@ -69,24 +72,21 @@ t.test('by default, a client that polls the status slower than its TTL always ge
   }
 })
 
-t.test(
-  'by default, a status that many clients watch is served without waiting, and within seconds of now',
-  async (t) => {
-    const { read, simulator } = await edgeOfSlowNode(t)
-    await read('/manager/status')
-    const seen = new Set<string>()
-    const watch = async () => {
-      // Without a pause: the first read may wait for a response, whose short lifetime the others must meet.
-      for (let reads = 0; reads < 50; reads += 1) {
-        const { status } = await read('/manager/status')
-        seen.add(/detail=[\w-]+|fwd=[\w-]+/.exec(status)?.[0] ?? 'fresh')
-      }
+test('by default, a status that many clients watch is served without waiting, and within seconds of now', async (t) => {
+  const { read, simulator } = await edgeOfSlowNode(t)
+  await read('/manager/status')
+  const seen = new Set<string>()
+  const watch = async () => {
+    // Without a pause: the first read may wait for a response, whose short lifetime the others must meet.
+    for (let reads = 0; reads < 50; reads += 1) {
+      const { status } = await read('/manager/status')
+      seen.add(/detail=[\w-]+|fwd=[\w-]+/.exec(status)?.[0] ?? 'fresh')
     }
-    await eventually(async () => {
-      await Promise.all(Array.from({ length: CLIENTS }, watch))
-      return seen.has('detail=stale-while-revalidate')
-    })
-    await simulator.faults.set('master', { nodeDown: true })
-    await eventually(async () => /"error":92\d/.test(JSON.stringify((await read('/manager/status')).body)))
-  },
-)
+  }
+  await eventually(async () => {
+    await Promise.all(Array.from({ length: CLIENTS }, watch))
+    return seen.has('detail=stale-while-revalidate')
+  })
+  await simulator.faults.set('master', { nodeDown: true })
+  await eventually(async () => /"error":92\d/.test(JSON.stringify((await read('/manager/status')).body)))
+})

@@ -2,7 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { Fault } from '../../../packages/simulator/src/faults.ts'
 import { simulated } from '../../support/simulated.ts'
+import { together } from '../../support/together.ts'
 import { ask } from './edge-mode.ts'
+
+const test = together(t, 3)
 
 const VERDICT = 'GET /cluster/configuration/validation'
 const TTL_MS = 20
@@ -34,34 +37,31 @@ const faults = { manager: ofNode, edge: { ...ofNode, resets: { reset: true }, st
 
 for (const distribution of ['manager', 'edge'] as const) {
   for (const [name, fault] of Object.entries(faults[distribution])) {
-    t.test(
-      `${distribution}: there is no verdict of the cluster while a node ${name}, and the node is named`,
-      async (t) => {
-        const { edge, simulator } = await cluster(t, distribution)
-        t.match((await ask(edge, VERDICT)).body, { error: 0, data: { status: 'OK' } })
-        await simulator.faults.set('worker-1', fault)
-        // The verdict and its parts are no longer fresh, and neither stale time may be used.
+    test(`${distribution}: there is no verdict of the cluster while a node ${name}, and the node is named`, async (t) => {
+      const { edge, simulator } = await cluster(t, distribution)
+      t.match((await ask(edge, VERDICT)).body, { error: 0, data: { status: 'OK' } })
+      await simulator.faults.set('worker-1', fault)
+      // The verdict and its parts are no longer fresh, and neither stale time may be used.
+      await sleep(2 * TTL_MS)
+      for (let attempt = 0; attempt < 3; attempt += 1) {
+        const { body } = await ask(edge, VERDICT)
+        t.notMatch(body, { error: 0 }, `attempt ${attempt}: ${JSON.stringify(body)}`)
+        t.match(body.message, /worker-1/)
         await sleep(2 * TTL_MS)
-        for (let attempt = 0; attempt < 3; attempt += 1) {
-          const { body } = await ask(edge, VERDICT)
-          t.notMatch(body, { error: 0 }, `attempt ${attempt}: ${JSON.stringify(body)}`)
-          t.match(body.message, /worker-1/)
-          await sleep(2 * TTL_MS)
-        }
-        await simulator.faults.clear()
-        // The edge may not call a node for a while after failures.
-        let last = await ask(edge, VERDICT)
-        while (last.body.error !== 0) {
-          await sleep(50)
-          last = await ask(edge, VERDICT)
-        }
-        t.match(last.body, { error: 0, data: { status: 'OK' } }, 'the node is back')
-      },
-    )
+      }
+      await simulator.faults.clear()
+      // The edge may not call a node for a while after failures.
+      let last = await ask(edge, VERDICT)
+      while (last.body.error !== 0) {
+        await sleep(50)
+        last = await ask(edge, VERDICT)
+      }
+      t.match(last.body, { error: 0, data: { status: 'OK' } }, 'the node is back')
+    })
   }
 }
 
-t.test('several nodes: the verdict of a node that cannot be asked is missing, and the node is named', async (t) => {
+test('several nodes: the verdict of a node that cannot be asked is missing, and the node is named', async (t) => {
   const { edge, simulator } = await cluster(t, 'edge')
   const ofNodes = 'GET /cluster/*/configuration/validation'
   t.match((await ask(edge, ofNodes)).body.data, { totalItems: 3 })

@@ -1,14 +1,14 @@
 /** The request that finds that a worker is lost, and the end of the loss. */
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { eventually } from '../../support/eventually.ts'
+import { together } from '../../support/together.ts'
 import { FOUND_MS, HANG_MS, type LostRequest, plain, startClusters } from './lost-workers.ts'
 
 const get = (path: string) => ({ method: 'GET', path })
 const put = (path: string) => ({ method: 'PUT', path })
 
 /** Several tests at once: each waits for a call that hangs. More of them would make the calls after it wait for the processor. */
-t.jobs = 2
-const together = (name: string, test: (t: Test) => Promise<void>) => void t.test(name, { buffered: true }, test)
+const test = together(t, 2)
 
 const found = {
   'of an agent': [get('/syscollector/001/os'), 400],
@@ -19,7 +19,7 @@ const found = {
 } as const
 
 for (const [kind, [request, status]] of Object.entries(found)) {
-  together(`a read ${kind} waits once, and then gets what the others have`, async (t) => {
+  test(`a read ${kind} waits once, and then gets what the others have`, async (t) => {
     const { ask, askOracle, cutOff } = await startClusters(t)
     await cutOff()
     const first = await ask(request)
@@ -31,7 +31,7 @@ for (const [kind, [request, status]] of Object.entries(found)) {
   })
 }
 
-together('a command whose outcome is not known is an error, and sent once; the next ones are not sent', async (t) => {
+test('a command whose outcome is not known is an error, and sent once; the next ones are not sent', async (t) => {
   const { cluster, ask, cutOff } = await startClusters(t)
   await cutOff()
   const restart = put('/agents/001/restart')
@@ -44,7 +44,7 @@ together('a command whose outcome is not known is an error, and sent once; the n
   t.equal(sent(), 1)
 })
 
-together('after a command to several agents hung, the next one is sent to the others only', async (t) => {
+test('after a command to several agents hung, the next one is sent to the others only', async (t) => {
   // Such a command may take long, so only its own timeout ends it.
   const timeout = `${2 * HANG_MS}ms`
   const { cluster, ask, cutOff } = await startClusters(t, { more: { cluster: { limits: { timeout } } } })
@@ -62,7 +62,7 @@ together('after a command to several agents hung, the next one is sent to the ot
   )
 })
 
-together('a stored response is served instead, where it may be', async (t) => {
+test('a stored response is served instead, where it may be', async (t) => {
   const { ask, cutOff } = await startClusters(t, { more: { cache: { ttl: { syscollector: '50ms' } } } })
   const read = get('/syscollector/001/os')
   const before = await ask(read)
@@ -72,7 +72,7 @@ together('a stored response is served instead, where it may be', async (t) => {
   t.match(await ask(get('/syscollector/002/os')), { status: 400, body: { error: 3022 } }, 'nothing is stored')
 })
 
-together('a worker that answers again is asked again, after a probe for which no client waits', async (t) => {
+test('a worker that answers again is asked again, after a probe for which no client waits', async (t) => {
   const { cluster, ask, cutOff } = await startClusters(t, { cutOffTime: 500 })
   const read = get('/experimental/syscollector/os?agents_list=001,003')
   await cutOff()
@@ -87,7 +87,7 @@ together('a worker that answers again is asked again, after a probe for which no
   t.match(last, { status: 200, body: { error: 0, data: { total_affected_items: 2 } } })
 })
 
-together('a command is not cut to the agents that its caller may read', async (t) => {
+test('a command is not cut to the agents that its caller may read', async (t) => {
   const { cluster, ask, askLimited, cutOff } = await startClusters(t, { mode: 'passthrough' })
   await cutOff()
   await ask(get('/cluster/worker-1/status'))
@@ -102,7 +102,7 @@ together('a command is not cut to the agents that its caller may read', async (t
   )
 })
 
-together('without its guard, the request fails as a whole', async (t) => {
+test('without its guard, the request fails as a whole', async (t) => {
   const { ask, cutOff } = await startClusters(t, { guard: false })
   await cutOff()
   for (const path of ['/syscollector/001/os', '/experimental/syscollector/os?agents_list=001,003']) {

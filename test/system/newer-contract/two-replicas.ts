@@ -41,15 +41,21 @@ interface WriteOptions {
   readonly pastEdge?: boolean
 }
 
+/** Milliseconds. The clock of the manager is late, so that it can be set forward without tokens of the future. */
+const LATE_MS = 60_000
+const SECOND_MS = 1_000
+
 /** Starts two replicas, and returns functions that send requests of users to one of them. */
 export async function twoReplicas(
   t: Test,
   { more = {}, tokenLifetime = 900, requestsPerMinute = 0 }: TwoReplicasOptions = {},
 ) {
+  let late = LATE_MS
   const simulator = await startSimulator({
     layout: 'newer',
     workers: 1,
     agents: 6,
+    now: () => new Date(Date.now() - late),
     newer: { users, tokenLifetime, requestsPerMinute },
   })
   t.teardown(() => simulator.close())
@@ -89,8 +95,12 @@ export async function twoReplicas(
     })
     return { status: response.status, body: (await response.json()) as Body }
   }
+  /** Sets the clock of the manager a second forward: a token that is issued in the second of a change stays good there. */
+  const nextSecond = () => {
+    late -= SECOND_MS
+  }
   /** Returns the checks of tokens that the cluster has received. */
   const checks = () =>
     simulator.seen.filter(({ url, headers }) => url === '/' && headers.authorization !== undefined).length
-  return { simulator, redis, edges, send, logIn, write, checks }
+  return { simulator, redis, edges, send, logIn, write, checks, nextSecond }
 }

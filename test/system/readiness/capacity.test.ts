@@ -1,21 +1,21 @@
 /** How full Redis and the local tier are: in the metrics, in the console, and as problems. */
-import t, { type Test } from 'tap'
+import t from 'tap'
 import type { Problems } from '../../../src/admin/console/api-types.ts'
 import type { Capacity } from '../../../src/admin/console/cache-types.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startRedis } from '../../support/redis.ts'
 import { samplesOf, sumOf } from '../../support/scrape.ts'
 import { simulated } from '../../support/simulated.ts'
+import { together } from '../../support/together.ts'
 
 const MB = 1 << 20
 /** Redis is asked every 15 s. */
 const times = { capacityInterval: 300 }
 
 /** Both at once: each waits for what replicas observe every few seconds. */
-t.jobs = 2
-const together = (name: string, test: (t: Test) => Promise<void>) => void t.test(name, { buffered: true }, test)
+const test = together(t, 2)
 
-together('a Redis that is nearly full and evicts nothing is a problem until it has room', async (t) => {
+test('a Redis that is nearly full and evicts nothing is a problem until it has room', async (t) => {
   const redis = await startRedis({ args: ['--maxmemory', '20mb', '--maxmemory-policy', 'noeviction'] })
   t.teardown(() => redis.close())
   const client = redis.client()
@@ -53,7 +53,7 @@ together('a Redis that is nearly full and evicts nothing is a problem until it h
   t.equal(sumOf(await samples(), 'edge_redis_entries'), 1)
 })
 
-together('while Redis is unreachable, its metrics are absent', async (t) => {
+test('while Redis is unreachable, its metrics are absent', async (t) => {
   const redis = await startRedis()
   t.teardown(() => redis.close())
   const settings = { cache: { redis: { url: redis.url } } }

@@ -2,11 +2,19 @@
 import t, { type Test } from 'tap'
 import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import type { Nodes } from '../../../src/admin/console/node-types.ts'
+import type { EdgeTimes } from '../../../src/app/times.ts'
 import type { NodeStateName } from '../../../src/core/node-faults.ts'
-import { type RunningEdge, startEdge } from '../../support/edge.ts'
+import { type RunningEdge, SHORT_CONTACTS, startEdge } from '../../support/edge.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const PASSWORD = 'only-for-tests'
+/** A fifth of the times that apply. */
+const times: EdgeTimes = {
+  cluster: {
+    ejection: { silence: { minWait: 400, maxWait: 800, probeTimeout: 400, probes: 2, pause: 100 } },
+    contactTimes: SHORT_CONTACTS,
+  },
+}
 
 async function startObserved(t: Test) {
   const simulator = await startSimulator({ workers: 1, agents: 2, password: PASSWORD })
@@ -14,6 +22,7 @@ async function startObserved(t: Test) {
   const edge = await startEdge({
     nodes: simulator.nodes,
     password: PASSWORD,
+    times,
     settings: { operations: { metrics: 'open' } },
   })
   t.teardown(() => edge.close())

@@ -2,12 +2,16 @@ import t, { type Test } from 'tap'
 import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import type { Degradation } from '../../../src/admin/readiness.ts'
 import { startFaultProxy } from '../../faults/proxy.ts'
-import { type EdgeUnderTest, type RunningEdge, startEdge } from '../../support/edge.ts'
+import { type EdgeUnderTest, type RunningEdge, SHORT_CONTACTS, startEdge } from '../../support/edge.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startRedis } from '../../support/redis.ts'
+import { together } from '../../support/together.ts'
 import { reloadable } from '../reload/edge.ts'
 
+const test = together(t, 3)
+
 const PASSWORD = 'only-for-tests'
+const times = { cluster: { contactTimes: SHORT_CONTACTS } }
 
 interface Answer {
   readonly status: number
@@ -32,7 +36,7 @@ async function startSimulated(t: Test) {
 }
 
 async function start(t: Test, options: EdgeUnderTest): Promise<RunningEdge> {
-  const edge = await startEdge(options)
+  const edge = await startEdge({ ...options, times })
   t.teardown(() => edge.close())
   return edge
 }
@@ -40,7 +44,7 @@ async function start(t: Test, options: EdgeUnderTest): Promise<RunningEdge> {
 const read = (edge: RunningEdge, path = '/agents') =>
   fetch(`${edge.url}${path}`, { headers: { authorization: edge.authorization('admin') } })
 
-t.test('a replica with wrong credentials is not ready until it has the right ones', async (t) => {
+test('a replica with wrong credentials is not ready until it has the right ones', async (t) => {
   const { edge, change, operations } = await reloadable(t, { cluster: { credentials: { password: 'wrong' } } })
   t.match(await readyz(edge), {
     status: 503,
@@ -55,7 +59,7 @@ t.test('a replica with wrong credentials is not ready until it has the right one
 })
 
 for (const discover of [true, false]) {
-  t.test(`a replica that has reached no node is not ready, with discover: ${discover}`, async (t) => {
+  test(`a replica that has reached no node is not ready, with discover: ${discover}`, async (t) => {
     const simulator = await startSimulated(t)
     for (const { name } of simulator.nodes) await simulator.faults.set(name, { apiDown: true })
     const edge = await start(t, { nodes: simulator.nodes, password: PASSWORD, settings: { cluster: { discover } } })
@@ -66,8 +70,8 @@ for (const discover of [true, false]) {
   })
 }
 
-t.test('an outage of all nodes keeps the replica ready, and it reports what is degraded', async (t) => {
-  const { simulator, edge, get, operations } = await reloadable(t, { cache: { ttl: { agents: '1s' } } })
+test('an outage of all nodes keeps the replica ready, and it reports what is degraded', async (t) => {
+  const { simulator, edge, get, operations } = await reloadable(t, { cache: { ttl: { agents: '1s' } } }, {}, times)
   t.strictSame(await readyz(edge), { status: 200, body: { status: 'ready', degraded: [] } })
   await (await get('/agents')).arrayBuffer()
   for (const { name } of simulator.nodes) await simulator.faults.set(name, { apiDown: true })
@@ -94,8 +98,8 @@ t.test('an outage of all nodes keeps the replica ready, and it reports what is d
   await eventually(async () => (await readyz(edge)).body.degraded.length === 0, 60_000)
 })
 
-t.test('a node that can be reached again is no longer reported, without any request of a client', async (t) => {
-  const { simulator, edge, get } = await reloadable(t)
+test('a node that can be reached again is no longer reported, without any request of a client', async (t) => {
+  const { simulator, edge, get } = await reloadable(t, {}, {}, times)
   await simulator.faults.set('worker-1', { reset: true })
   await eventually(async () => {
     await (await get('/cluster/worker-1/info', { 'cache-control': 'no-cache' })).arrayBuffer()
@@ -109,7 +113,7 @@ t.test('a node that can be reached again is no longer reported, without any requ
   await eventually(async () => (await readyz(edge)).body.degraded.length === 0, 60_000)
 })
 
-t.test('a replica that alone is cut off from all nodes leaves, and returns', async (t) => {
+test('a replica that alone is cut off from all nodes leaves, and returns', async (t) => {
   const [simulator, redis] = [await startSimulated(t), await startRedis()]
   t.teardown(() => redis.close())
   const proxies = await Promise.all(simulator.nodes.map(({ url }) => startFaultProxy(Number(new URL(url).port))))

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { parse, stringify } from 'yaml'
 import type { SimulatorOptions } from '../../../packages/simulator/src/index.ts'
+import type { EdgeTimes } from '../../../src/app/times.ts'
 import { pathOf, setIn } from '../../../src/config/tree.ts'
 import { simulated } from '../../support/simulated.ts'
 
@@ -13,8 +14,13 @@ export interface Line {
   readonly [field: string]: unknown
 }
 
-export async function reloadable(t: Test, settings: Record<string, unknown> = {}, world: SimulatorOptions = {}) {
-  const started = await simulated(t, { workers: 1, agents: 3, ...world }, { reloads: true, settings })
+export async function reloadable(
+  t: Test,
+  settings: Record<string, unknown> = {},
+  world: SimulatorOptions = {},
+  times: EdgeTimes = {},
+) {
+  const started = await simulated(t, { workers: 1, agents: 3, ...world }, { reloads: true, settings, times })
   const { edge } = started
   const file = join(edge.folder, 'edge.yaml')
   const lines = (): Line[] => edge.logged.map((line) => JSON.parse(line))

@@ -5,6 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createAuditFile, lockAuditFile } from '../../../src/audit/file.ts'
+import { together } from '../../support/together.ts'
+
+const test = together(t, 2)
 
 async function auditFile(t: Test) {
   const folder = await mkdtemp(join(tmpdir(), 'edge-audit-'))
@@ -28,20 +31,17 @@ async function startWriter(t: Test, options: object) {
   return child
 }
 
-t.test(
-  'a second process that would write the same audit file is refused, and the chain of the first is whole',
-  async (t) => {
-    const options = await auditFile(t)
-    await startWriter(t, options)
-    const before = await readFile(options.file, 'utf8')
-    await t.rejects(createAuditFile({ ...options, writing }).open(), {
-      message: /^audit\.file: .*: another process writes this file; give each replica its own file/,
-    })
-    t.equal(await readFile(options.file, 'utf8'), before)
-  },
-)
+test('a second process that would write the same audit file is refused, and the chain of the first is whole', async (t) => {
+  const options = await auditFile(t)
+  await startWriter(t, options)
+  const before = await readFile(options.file, 'utf8')
+  await t.rejects(createAuditFile({ ...options, writing }).open(), {
+    message: /^audit\.file: .*: another process writes this file; give each replica its own file/,
+  })
+  t.equal(await readFile(options.file, 'utf8'), before)
+})
 
-t.test('a folder that allows no lock does not delay the start', async (t) => {
+test('a folder that allows no lock does not delay the start', async (t) => {
   const { file } = await auditFile(t)
   const begin = performance.now()
   t.equal(await lockAuditFile(join(file, 'missing', 'audit'), () => undefined), undefined)
@@ -49,7 +49,7 @@ t.test('a folder that allows no lock does not delay the start', async (t) => {
   t.ok(performance.now() - begin < 3000)
 })
 
-t.test('the lock of a killed process ends, and the next process continues the chain', async (t) => {
+test('the lock of a killed process ends, and the next process continues the chain', async (t) => {
   const options = await auditFile(t)
   const first = await startWriter(t, options)
   first.kill('SIGKILL')

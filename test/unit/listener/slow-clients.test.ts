@@ -2,7 +2,10 @@ import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import { eventually } from '../../support/eventually.ts'
+import { together } from '../../support/together.ts'
 import { exchange, lastBody, serve, statuses } from './raw.ts'
+
+const test = together(t, 2)
 
 /** Short timeouts of different length, so that the order of events shows which timeout fired. */
 const timeouts = { headers: 300, body: 900, write: 300, expect: 300, idle: 600 }
@@ -11,7 +14,7 @@ const roomy = { ...timeouts, headers: 10_000, body: 10_000, idle: 10_000 }
 /** Only a test that fails waits this long. */
 const PATIENCE = 30_000
 
-t.test('slow headers are rejected, and the connection is closed', async (t) => {
+test('slow headers are rejected, and the connection is closed', async (t) => {
   const { port } = await serve(t, { timeouts })
   const slow = 'GET / HTTP/1.1\r\nHost: edge\r\n'
   const all = await Promise.all(Array.from({ length: 200 }, () => exchange(port, slow)))
@@ -26,7 +29,7 @@ t.test('slow headers are rejected, and the connection is closed', async (t) => {
   t.equal(lastBody(all[0]?.text ?? '').error, 906)
 })
 
-t.test('headers that arrive byte by byte do not extend the timeout', async (t) => {
+test('headers that arrive byte by byte do not extend the timeout', async (t) => {
   const { port } = await serve(t, { timeouts })
   const socket = connect(port, '127.0.0.1')
   t.teardown(() => socket.destroy())
@@ -39,12 +42,12 @@ t.test('headers that arrive byte by byte do not extend the timeout', async (t) =
   t.ok(await Promise.race([closed, wait(PATIENCE, false, { ref: false })]), 'closed')
 })
 
-t.test('a connection without a request is closed', async (t) => {
+test('a connection without a request is closed', async (t) => {
   const { port } = await serve(t, { timeouts })
   t.ok((await exchange(port, '')).ended)
 })
 
-t.test('a slow body is rejected, and the connection is closed', async (t) => {
+test('a slow body is rejected, and the connection is closed', async (t) => {
   const { port, seen } = await serve(t, { timeouts })
   const head = 'POST / HTTP/1.1\r\nHost: edge\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{'
   const { text, ended, milliseconds } = await exchange(port, head)
@@ -55,7 +58,7 @@ t.test('a slow body is rejected, and the connection is closed', async (t) => {
   t.strictSame(seen, [], 'the handler never saw it')
 })
 
-t.test('100-continue is answered, and the connection is closed if no body follows', async (t) => {
+test('100-continue is answered, and the connection is closed if no body follows', async (t) => {
   const { port, seen } = await serve(t, { timeouts: { ...timeouts, body: 20_000 } })
   const head = 'POST /x HTTP/1.1\r\nHost: edge\r\nContent-Type: application/json\r\nContent-Length: 2\r\n'
   const { text, ended, milliseconds } = await exchange(port, `${head}Expect: 100-continue\r\n\r\n`)
@@ -69,7 +72,7 @@ t.test('100-continue is answered, and the connection is closed if no body follow
   t.strictSame(statuses(rejected.text), [400], 'no 100 for a rejected request')
 })
 
-t.test('the connection of a client that does not read is closed; that of a slow handler stays open', async (t) => {
+test('the connection of a client that does not read is closed; that of a slow handler stays open', async (t) => {
   // More than the buffers of the system can take: Linux allows 32 MB to receive and 4 MB to send.
   const big = 'x'.repeat(128 * 1024 * 1024)
   let started = false
@@ -112,7 +115,7 @@ t.test('the connection of a client that does not read is closed; that of a slow 
   t.strictSame(statuses((await late).text), [200], 'the late answer came')
 })
 
-t.test('a client that reads slowly but steadily gets the whole response', async (t) => {
+test('a client that reads slowly but steadily gets the whole response', async (t) => {
   const big = 'x'.repeat(32 * 1024 * 1024)
   const write = 2000
   const { port } = await serve(t, { timeouts: { ...roomy, write } }, (app) => app.get('/big', async () => big))
@@ -131,7 +134,7 @@ t.test('a client that reads slowly but steadily gets the whole response', async 
   t.ok(performance.now() - begin > 2 * write, 'the timeout counts from the last progress, not from the beginning')
 })
 
-t.test('an idle connection is closed after its timeout', async (t) => {
+test('an idle connection is closed after its timeout', async (t) => {
   const { port } = await serve(t, { timeouts })
   const { text, ended } = await exchange(port, 'GET / HTTP/1.1\r\nHost: edge\r\n\r\n')
   t.strictSame(statuses(text), [200])

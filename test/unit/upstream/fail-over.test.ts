@@ -3,11 +3,14 @@ import type { RequestListener } from 'node:http'
 import t from 'tap'
 import type { Fault } from '../../faults/proxy.ts'
 import { eventually } from '../../support/eventually.ts'
+import { together } from '../../support/together.ts'
 import { edgeRequest } from './edge-request.ts'
 import { envelope } from './fake-node.ts'
 import { createPatientLimits, holdUntilReleased, restart, startForwarding } from './forwarding.ts'
 
-t.test('each fault has its code, and the message names the node', async (t) => {
+const test = together(t, 2)
+
+test('each fault has its code, and the message names the node', async (t) => {
   const long: RequestListener = (_, response) => {
     response.setHeader('content-type', 'application/json').end(`{"error":0,"data":"${'x'.repeat(1_000)}"}`)
   }
@@ -34,7 +37,7 @@ t.test('each fault has its code, and the message names the node', async (t) => {
   t.equal(worker.seen.length, 0)
 })
 
-t.test('ejected and overloaded nodes: errors with Retry-After', async (t) => {
+test('ejected and overloaded nodes: errors with Retry-After', async (t) => {
   const limits = { inFlight: 1, queue: 1 }
   const { respond, release } = holdUntilReleased(envelope)
   const { master, worker, handler, cluster } = await startForwarding(t, respond, { limits })
@@ -52,7 +55,7 @@ t.test('ejected and overloaded nodes: errors with Retry-After', async (t) => {
   }
 })
 
-t.test('refused credentials: 927 for those of the edge, 901 for those of the caller', async (t) => {
+test('refused credentials: 927 for those of the edge, 901 for those of the caller', async (t) => {
   const refuse: RequestListener = (_, response) => response.writeHead(401).end()
   const service = await startForwarding(t, refuse)
   await t.rejects(async () => service.handler(edgeRequest('GET', '/agents')), {
@@ -65,7 +68,7 @@ t.test('refused credentials: 927 for those of the edge, 901 for those of the cal
   await t.rejects(async () => through.handler(edgeRequest('GET', '/agents', { caller })), { code: 901, status: 401 })
 })
 
-t.test('if the master is unreachable, a worker receives the requests', async (t) => {
+test('if the master is unreachable, a worker receives the requests', async (t) => {
   const { master, worker, handler, urls, cluster } = await startForwarding(t)
   await master.set({ kind: 'refuse' })
   t.match(await handler(edgeRequest('GET', '/agents')), { status: 200 })
@@ -90,7 +93,7 @@ t.test('if the master is unreachable, a worker receives the requests', async (t)
   ])
 })
 
-t.test('a write that was sent goes to no other node; a read may', async (t) => {
+test('a write that was sent goes to no other node; a read may', async (t) => {
   const { limits, fitTo } = createPatientLimits()
   const { master, worker, handler, urls } = await startForwarding(t, undefined, {}, limits)
   await master.set({ kind: 'reset' })
@@ -104,7 +107,7 @@ t.test('a write that was sent goes to no other node; a read may', async (t) => {
   t.same(urls(worker), ['GET /agents'])
 })
 
-t.test('an unknown node opens no connection', async (t) => {
+test('an unknown node opens no connection', async (t) => {
   const { master, worker, handler } = await startForwarding(t)
   for (const node_id of ['169.254.169.254', 'localhost:6379', '__proto__', 'constructor', 'w9']) {
     await t.rejects(async () => handler(edgeRequest('GET', '/cluster/:node_id/status', { params: { node_id } })), {

@@ -3,10 +3,13 @@ import t from 'tap'
 import { forward } from '../../../src/upstream/forward.ts'
 import { createKinds, refuseWritesInMixture } from '../../../src/upstream/kinds.ts'
 import { eventually } from '../../support/eventually.ts'
+import { together } from '../../support/together.ts'
 import { startAuto } from './changing-node.ts'
 import { edgeRequest } from './edge-request.ts'
 import { clusterOf, fakeNode } from './fake-node.ts'
 import { restart } from './forwarding.ts'
+
+const test = together(t, 4)
 
 const readAgents = () => edgeRequest('GET', '/agents')
 const ofAgent = {
@@ -16,7 +19,7 @@ const ofAgent = {
 }
 const LONG = 3_600_000
 
-t.test('a node that is down at the start is asked again until it answers', async (t) => {
+test('a node that is down at the start is asked again until it answers', async (t) => {
   const { master, worker, cluster, handler } = await startAuto(t, ['newer', 'newer'])
   await Promise.all([master, worker].map((node) => node.set({ kind: 'refuse' })))
   await cluster.start()
@@ -33,7 +36,7 @@ t.test('a node that is down at the start is asked again until it answers', async
 
 for (const upgraded of [true, false]) {
   const [before, after] = upgraded ? (['classic', 'newer'] as const) : (['newer', 'classic'] as const)
-  t.test(`a read is answered although the node has just changed from ${before} to ${after}`, async (t) => {
+  test(`a read is answered although the node has just changed from ${before} to ${after}`, async (t) => {
     const { master, worker, cluster, handler, changes } = await startAuto(t, [before, before], { layoutInterval: LONG })
     await cluster.start()
     t.match(await handler(readAgents()), ofAgent)
@@ -61,7 +64,7 @@ for (const upgraded of [true, false]) {
   })
 }
 
-t.test('a change is noticed without a request too', async (t) => {
+test('a change is noticed without a request too', async (t) => {
   const { master, cluster, lines } = await startAuto(t, ['classic', 'classic'])
   await cluster.start()
   master.upgrade()
@@ -69,7 +72,7 @@ t.test('a change is noticed without a request too', async (t) => {
   t.ok(lines.includes('layout of node changed'))
 })
 
-t.test('when one node has changed, the others are asked at once', async (t) => {
+test('when one node has changed, the others are asked at once', async (t) => {
   const { master, worker, cluster, handler } = await startAuto(t, ['classic', 'classic'], { layoutInterval: LONG })
   await cluster.start()
   master.upgrade()
@@ -82,7 +85,7 @@ t.test('when one node has changed, the others are asked at once', async (t) => {
   t.equal(cluster.view.layoutMixture?.(), undefined)
 })
 
-t.test('a write whose response cannot be read is not sent again in the other layout', async (t) => {
+test('a write whose response cannot be read is not sent again in the other layout', async (t) => {
   const { master, cluster, handler } = await startAuto(t, ['classic', 'classic'], { layoutInterval: LONG })
   await cluster.start()
   master.upgradeUponWrite()
@@ -92,7 +95,7 @@ t.test('a write whose response cannot be read is not sent again in the other lay
   t.strictSame(master.calls(), ['PUT /agents/001/restart'])
 })
 
-t.test('while nodes have different layouts, writes are refused and the nodes of the master answer reads', async (t) => {
+test('while nodes have different layouts, writes are refused and the nodes of the master answer reads', async (t) => {
   const { master, worker, cluster, handler, lines } = await startAuto(t, ['newer', 'classic'])
   const write = refuseWritesInMixture(cluster.view)(handler)
   await cluster.start()
@@ -116,7 +119,7 @@ t.test('while nodes have different layouts, writes are refused and the nodes of 
   t.notMatch(outcome, { code: 939 })
 })
 
-t.test('a named node of another layout than the master is not asked', async (t) => {
+test('a named node of another layout than the master is not asked', async (t) => {
   const { worker, cluster, handler } = await startAuto(t, ['classic', 'newer'])
   await cluster.start()
   const counters = edgeRequest('GET', '/cluster/:node_id/stats/remoted', { params: { node_id: 'w1' } })
@@ -124,7 +127,7 @@ t.test('a named node of another layout than the master is not asked', async (t) 
   t.strictSame(worker.calls(), [])
 })
 
-t.test('a node that is down does not count for a mixture', async (t) => {
+test('a node that is down does not count for a mixture', async (t) => {
   const { master, worker, cluster } = await startAuto(t, ['classic', 'classic'])
   await cluster.start()
   await worker.set({ kind: 'refuse' })
@@ -135,7 +138,7 @@ t.test('a node that is down does not count for a mixture', async (t) => {
   t.equal(cluster.view.layoutMixture?.(), undefined)
 })
 
-t.test('a drained node does not count for a mixture, from its drain until it is put back', async (t) => {
+test('a drained node does not count for a mixture, from its drain until it is put back', async (t) => {
   const { cluster } = await startAuto(t, ['newer', 'classic'], { layoutInterval: LONG })
   await cluster.start()
   t.ok(cluster.view.layoutMixture?.())
@@ -145,19 +148,16 @@ t.test('a drained node does not count for a mixture, from its drain until it is 
   await eventually(() => cluster.view.layoutMixture?.() !== undefined)
 })
 
-t.test(
-  'a node that may not be asked now, because its calls per minute are used up, still counts for a mixture',
-  async (t) => {
-    const { cluster } = await startAuto(t, ['newer', 'classic'], { limits: { perMinute: 1 }, layoutInterval: 1 })
-    await cluster.start()
-    t.ok(cluster.view.layoutMixture?.())
-    // The nodes are due each second.
-    await new Promise((resolve) => setTimeout(resolve, 2_500))
-    t.strictSame(cluster.view.layoutMixture?.(), { classic: ['w1'], newer: ['boss'] })
-  },
-)
+test('a node that may not be asked now, because its calls per minute are used up, still counts for a mixture', async (t) => {
+  const { cluster } = await startAuto(t, ['newer', 'classic'], { limits: { perMinute: 1 }, layoutInterval: 1 })
+  await cluster.start()
+  t.ok(cluster.view.layoutMixture?.())
+  // The nodes are due each second.
+  await new Promise((resolve) => setTimeout(resolve, 2_500))
+  t.strictSame(cluster.view.layoutMixture?.(), { classic: ['w1'], newer: ['boss'] })
+})
 
-t.test('refused credentials lead to no question for the layout: the refusal shows it', async (t) => {
+test('refused credentials lead to no question for the layout: the refusal shows it', async (t) => {
   const { url, seen } = await fakeNode(t, (_, response) => {
     const headers = { 'content-type': 'text/plain', 'www-authenticate': 'Basic realm="OSSEC API"' }
     response.writeHead(401, headers).end('401 Unauthorized')

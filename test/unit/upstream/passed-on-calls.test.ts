@@ -122,7 +122,7 @@ t.test('a command that hangs has an unknown outcome and is sent once; further on
 })
 
 t.test('calls for other nodes leave half of the slots of the master free', async (t) => {
-  const { simulator, worker, master, cluster, ask, stateOf } = await start(t, { hangTimeout: 3_000 })
+  const { simulator, worker, master, cluster, ask, stateOf } = await start(t, { hangTimeout: 1_000 })
   await ask('GET', '/agents')
   await simulator.faults.set(worker, CUT_OFF)
   const hanging = Array.from({ length: 6 }, () =>

@@ -6,7 +6,7 @@ import { fill, type Store, TAGS } from './contract.ts'
 import { replica } from './replicas.ts'
 
 const HOUR = 3_600_000
-const FRESH = 3000
+const FRESH = 1500
 /** Redis and the store round to milliseconds, at different times, and the system may adjust the clock of Redis. */
 const CLOCK_TOLERANCE_MS = 25
 

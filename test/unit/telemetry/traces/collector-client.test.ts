@@ -6,8 +6,11 @@ import type { RunningEdge } from '../../../support/edge.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { samplesOf, sumOf } from '../../../support/scrape.ts'
 import { simulated } from '../../../support/simulated.ts'
+import { together } from '../../../support/together.ts'
 import { startCollector } from './collector.ts'
 import { tracedEdge } from './traced-edge.ts'
+
+const test = together(t, 3)
 
 async function spans(edge: RunningEdge) {
   const reply = await fetch(`${edge.operationsUrl}/metrics`, {
@@ -22,7 +25,7 @@ async function spans(edge: RunningEdge) {
 
 const logged = (edge: RunningEdge, text: string) => edge.logged.filter((line) => line.includes(text))
 
-t.test('a collector that refuses, redirects or returns HTML costs its spans and one log line', async (t) => {
+test('a collector that refuses, redirects or returns HTML costs its spans and one log line', async (t) => {
   const { collector, edge, ask } = await tracedEdge(t, { cluster: { workers: 0, agents: 2 } })
   let elsewhere = 0
   const other = http.createServer((_, response) => {
@@ -55,7 +58,7 @@ t.test('a collector that refuses, redirects or returns HTML costs its spans and 
   t.ok(after.sent >= 5, 'an accepted batch counts as sent, whatever the body of the response')
 })
 
-t.test('a collector that never responds delays neither requests nor the shutdown', async (t) => {
+test('a collector that never responds delays neither requests nor the shutdown', async (t) => {
   const { collector, edge, ask } = await tracedEdge(t, { cluster: { workers: 0, agents: 2 } })
   collector.answer(() => undefined)
   await ask('/agents')
@@ -66,7 +69,7 @@ t.test('a collector that never responds delays neither requests nor the shutdown
   t.equal(logged(edge, 'spans are dropped').length, 1)
 })
 
-t.test('a collector that is unreachable', async (t) => {
+test('a collector that is unreachable', async (t) => {
   const { edge } = await simulated(
     t,
     { workers: 0, agents: 2 },
@@ -79,14 +82,14 @@ t.test('a collector that is unreachable', async (t) => {
   t.match(logged(edge, 'spans are dropped'), [/"reason":"ECONNREFUSED"/])
 })
 
-t.test('pending spans are sent at shutdown', async (t) => {
+test('pending spans are sent at shutdown', async (t) => {
   const { collector, edge, ask } = await tracedEdge(t, { cluster: { workers: 0, agents: 2 } })
   const { traceId } = await ask('/agents')
   await edge.edge.drain(0)
   t.ok(collector.spans.filter((span) => span.traceId === traceId).length > 5)
 })
 
-t.test('a batch ends at its timeout and at stop, with the reason', async (t) => {
+test('a batch ends at its timeout and at stop, with the reason', async (t) => {
   const collector = await startCollector(t)
   collector.answer(() => undefined)
   const batch = Buffer.from('{}')
@@ -100,7 +103,7 @@ t.test('a batch ends at its timeout and at stop, with the reason', async (t) => 
   t.equal(await sending, 'stopped')
 })
 
-t.test('a batch is sent again after 503, and not after 400', async (t) => {
+test('a batch is sent again after 503, and not after 400', async (t) => {
   const collector = await startCollector(t)
   const client = createCollectorClient({ url: `${collector.url}/v1/traces`, headers: {}, timeout: 10_000 })
   t.teardown(() => client.stop())
