@@ -32,6 +32,7 @@ const PROOFS: readonly string[] = [
   'test/system/readiness/haproxy-stalled.test.ts',
   'test/unit/cache/stores/cluster.test.ts',
   'test/unit/cache/stores/failover.test.ts',
+  'test/unit/cache/stores/link-faults.test.ts',
   // All endpoints, all recorded exchanges or all settings once more. `npm test` has four passes over all endpoints:
   // test/contract/both/service, newer/replay, newer-contract/passed-on and replay/recorded-responses.
   'packages/simulator/test/newer/recorded-contract.test.ts',
@@ -64,8 +65,9 @@ const PROOFS: readonly string[] = [
   'test/system/process/benchmark-cases.test.ts',
   'test/unit/bench/',
   'test/unit/suite/pool.test.ts',
-  // Packages.
+  // Packages and generated clients.
   'packages/clients/test/clients.test.ts',
+  'test/system/api-client/client.test.ts',
   'test/system/packaging/image-run.test.ts',
   'test/system/packaging/node-versions.test.ts',
   'test/system/packaging/npm.test.ts',

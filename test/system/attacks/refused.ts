@@ -8,6 +8,7 @@ import { get as getPlain, Agent as PlainAgent } from 'node:http'
 import { get as getTls, Agent as TlsAgent } from 'node:https'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import { type EdgeProcess, headers, startEdgeProcess } from '../../faults/suite/edge-process.ts'
 import { startNodeUpstream } from '../../faults/suite/upstream.ts'
@@ -34,6 +35,8 @@ interface Listener {
 
 /** A few seconds at most, so that silence ends soon. */
 const timeouts = { headers: '2s', body: '3s', write: '2s', expect: '2s' }
+/** Between two requests of the client that must notice nothing. */
+const PAUSE_MS = 20
 /** More handshakes of TLS at once could last longer than the timeout of headers on busy cores. */
 const AT_ONCE = 16
 const CLASSES: readonly (readonly [RegExp, string])[] = [
@@ -178,6 +181,7 @@ function watchOtherClient({ port, path, isTls }: Listener): { stop(): Promise<st
     while (!isStopped) {
       const status = await ask()
       if (status !== 200) return `status ${status}`
+      await wait(PAUSE_MS)
     }
     return ports.size === 1 ? undefined : `${ports.size} connections were needed`
   })().catch((error: Error) => error.message)
