@@ -15,8 +15,11 @@ export interface Pair {
 
 export interface Authority {
   readonly cert: string
-  /** `names` as openssl writes them: `IP:127.0.0.1,DNS:node`. Negative `days`: expired already. */
-  sign(names: string, days?: number): Promise<Pair>
+  /**
+   * `names` as openssl writes them: `IP:127.0.0.1,DNS:node`; absent: only `subject` names the host. Negative `days`: expired
+   * already.
+   */
+  sign(names?: string, days?: number, subject?: string): Promise<Pair>
 }
 
 export async function hasOpenssl(): Promise<boolean> {
@@ -34,7 +37,7 @@ export async function authority(t: Pick<Test, 'teardown'>, name: string): Promis
   const ca = ['-keyout', at('ca.key'), '-out', at('ca.crt'), '-subj', `/CN=${name}`, '-days', '2']
   await run('openssl', ['req', '-x509', ...newKey, ...ca])
   let made = 0
-  const sign = async (names: string, days = 2): Promise<Pair> => {
+  const sign = async (names?: string, days = 2, subject = 'node'): Promise<Pair> => {
     made += 1
     const serial = String(made + 1)
     const [key, request, cert, extension] = ['key', 'csr', 'crt', 'ext'].map((end) => at(`${made}.${end}`)) as [
@@ -43,8 +46,8 @@ export async function authority(t: Pick<Test, 'teardown'>, name: string): Promis
       string,
       string,
     ]
-    await run('openssl', ['req', ...newKey, '-keyout', key, '-out', request, '-subj', '/CN=node'])
-    await writeFile(extension, `subjectAltName=${names}\n`)
+    await run('openssl', ['req', ...newKey, '-keyout', key, '-out', request, '-subj', `/CN=${subject}`])
+    await writeFile(extension, names === undefined ? '' : `subjectAltName=${names}\n`)
     // A file of serial numbers would be read by one command while another one writes it.
     const by = ['-CA', at('ca.crt'), '-CAkey', at('ca.key'), '-set_serial', serial]
     const rest = ['-in', request, '-out', cert, '-days', String(days), '-extfile', extension]
