@@ -21,5 +21,5 @@ t.test('the simulated cluster answers the recorded contract as the real one did'
   t.ok(exchanges - differences.length >= MIN_AGREEING, `${exchanges - differences.length} of ${exchanges} agree`)
 })
 
-/** As `npm run check:recorded` printed it. */
+/** Exchanges; fewer are a loss of fidelity. */
 const MIN_AGREEING = 2651
