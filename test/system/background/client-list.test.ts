@@ -19,10 +19,24 @@ test('the list that a client requests postpones that of the edge, if it is the w
   const ports = { call, view, kindOf: createKinds('manager'), limits: () => ({ timeout: 20_000, slowTimeout: 20_000 }) }
   const handler = forward({ ...ports, onNodeList: (...observed) => nodeList.observe(...observed) })
   const ownLists = () => simulator.seen.filter(({ url }) => url.startsWith('/cluster/nodes?limit=1000')).length
-  const before = ownLists()
-  for (const end = performance.now() + 2 * LIST_INTERVAL_MS; performance.now() < end; await wait(50))
-    await handler(edgeRequest('GET /cluster/nodes', { query: { sort: '-name' } }))
-  t.equal(ownLists(), before)
+  /** Lists as a client for two intervals. Returns the longest time between two lists, in milliseconds. */
+  const listForTwoIntervals = async () => {
+    let [last, longest] = [performance.now(), 0]
+    for (const end = last + 2 * LIST_INTERVAL_MS; last < end; await wait(50)) {
+      await handler(edgeRequest('GET /cluster/nodes', { query: { sort: '-name' } }))
+      longest = Math.max(longest, performance.now() - last)
+      last = performance.now()
+    }
+    return longest
+  }
+  // On a busy machine the client may be late, and the edge then reads the list itself.
+  for (;;) {
+    const before = ownLists()
+    const isLate = (await listForTwoIntervals()) > LIST_INTERVAL_MS / 2
+    if (isLate && ownLists() > before) continue
+    t.equal(ownLists(), before)
+    break
+  }
   for (const query of [{ limit: '1' }, { type: 'worker' }, { search: 'master' }, { select: 'name' }]) {
     const seen = ownLists()
     const known = view.nodes()
