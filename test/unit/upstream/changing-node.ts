@@ -1,11 +1,10 @@
 /** A node whose layout changes, as by an upgrade, behind a fault proxy. */
 import type { RequestListener } from 'node:http'
 import type { Test } from 'tap'
-import { forward } from '../../../src/upstream/forward.ts'
-import { createKinds } from '../../../src/upstream/kinds.ts'
 import type { LayoutChange } from '../../../src/upstream/options.ts'
 import { type Fault, startFaultProxy } from '../../faults/proxy.ts'
 import { type ClusterTestOptions, clusterOf, fakeNode } from './fake-node.ts'
+import { handlerOf } from './forwarding.ts'
 import { rows, sendJson, withLogin } from './newer-node.ts'
 
 type Layout = 'classic' | 'newer'
@@ -72,12 +71,6 @@ export async function startAuto(t: Test, layouts: readonly [Layout, Layout], opt
     ],
     ...options,
   })
-  const { call, view } = cluster
-  const handler = forward({
-    call,
-    view,
-    kindOf: createKinds('manager'),
-    limits: () => ({ timeout: 10_000, slowTimeout: 20_000 }),
-  })
+  const handler = handlerOf(cluster)
   return { master, worker, cluster, handler, changes, lines }
 }

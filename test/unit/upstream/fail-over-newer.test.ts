@@ -1,13 +1,11 @@
 /** Newer layout: when a worker is asked instead of the master. */
 import type { RequestListener } from 'node:http'
 import t, { type Test } from 'tap'
-import { forward } from '../../../src/upstream/forward.ts'
-import { createKinds } from '../../../src/upstream/kinds.ts'
 import { startFaultProxy } from '../../faults/proxy.ts'
 import { eventually } from '../../support/eventually.ts'
 import { edgeRequest } from './edge-request.ts'
 import { type ClusterTestOptions, clusterOf, fakeNode } from './fake-node.ts'
-import { createPatientLimits, holdUntilReleased } from './forwarding.ts'
+import { createPatientLimits, handlerOf, holdUntilReleased } from './forwarding.ts'
 import { rows, withLogin, withoutMaster } from './newer-node.ts'
 
 const agents = rows([{ id: '001', status: 'active' }])
@@ -25,14 +23,8 @@ async function start(t: Test, ofMaster: RequestListener, ofWorker: RequestListen
     ],
     ...options,
   })
-  const { call, view } = cluster
   const { limits, fitTo } = createPatientLimits()
-  const handler = forward({
-    call,
-    view,
-    kindOf: createKinds('manager'),
-    limits,
-  })
+  const handler = handlerOf(cluster, limits)
   const askedOf = (node: typeof master) =>
     node.seen.map(({ method, url }) => `${method} ${url}`).filter((call) => !call.includes('authenticate'))
   return { handler, cluster, proxy, fitTo, askedOfMaster: () => askedOf(master), askedOfWorker: () => askedOf(worker) }

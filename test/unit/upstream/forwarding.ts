@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http'
 import type { Test } from 'tap'
 import { forward } from '../../../src/upstream/forward.ts'
+import type { Cluster } from '../../../src/upstream/index.ts'
 import { createKinds } from '../../../src/upstream/kinds.ts'
 import { type Fault, startFaultProxy } from '../../faults/proxy.ts'
 import { edgeRequest } from './edge-request.ts'
@@ -16,6 +17,11 @@ const PATIENT: Limits = { timeout: 20_000, slowTimeout: 20_000 }
 export function createPatientLimits() {
   let limits: Limits = PATIENT
   return { limits: () => limits, fitTo: ({ kind }: Fault) => (limits = kind === 'stall' ? SHORT : PATIENT) }
+}
+
+/** Returns the handler that sends a request to one node of the cluster. */
+export function handlerOf({ call, view }: Pick<Cluster, 'call' | 'view'>, limits: () => Limits = () => PATIENT) {
+  return forward({ call, view, kindOf: createKinds('manager'), limits })
 }
 
 /** Returns a listener that responds as `listener` after the release. */
@@ -49,13 +55,7 @@ export async function startForwarding(
     ],
     ...options,
   })
-  const { call, view } = cluster
-  const handler = forward({
-    call,
-    view,
-    kindOf: createKinds('manager'),
-    limits,
-  })
+  const handler = handlerOf(cluster, limits)
   const urls = (node: typeof master) => node.seen.map(({ method, url }) => `${method} ${url}`)
   return { master, worker, handler, cluster, urls }
 }

@@ -1,13 +1,12 @@
 /** `cluster.layout: auto` while nodes are down, upgraded or of different layouts. */
 import t from 'tap'
-import { forward } from '../../../src/upstream/forward.ts'
-import { createKinds, refuseWritesInMixture } from '../../../src/upstream/kinds.ts'
+import { refuseWritesInMixture } from '../../../src/upstream/kinds.ts'
 import { eventually } from '../../support/eventually.ts'
 import { together } from '../../support/together.ts'
 import { startAuto } from './changing-node.ts'
 import { edgeRequest } from './edge-request.ts'
 import { clusterOf, fakeNode } from './fake-node.ts'
-import { restart } from './forwarding.ts'
+import { handlerOf, restart } from './forwarding.ts'
 
 const test = together(t, 4)
 
@@ -164,13 +163,7 @@ test('refused credentials lead to no question for the layout: the refusal shows 
   })
   const cluster = clusterOf(t, url, { layout: 'auto', layoutInterval: LONG })
   await cluster.start()
-  const { call, view } = cluster
-  const handler = forward({
-    call,
-    view,
-    kindOf: createKinds('manager'),
-    limits: () => ({ timeout: 10_000, slowTimeout: 20_000 }),
-  })
+  const handler = handlerOf(cluster)
   // Within a second of the last question there is no other one in any case.
   await new Promise((resolve) => setTimeout(resolve, 1_100))
   for (let sent = 0; sent < 3; sent++) await t.rejects(async () => handler(readAgents()), { code: 927 })

@@ -2,11 +2,10 @@
 import t, { type Test } from 'tap'
 import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
-import { forward } from '../../../src/upstream/forward.ts'
-import { createKinds } from '../../../src/upstream/kinds.ts'
 import { eventually } from '../../support/eventually.ts'
 import { edgeRequest } from './edge-request.ts'
 import { type ClusterTestOptions, clusterOf } from './fake-node.ts'
+import { handlerOf } from './forwarding.ts'
 
 /** The master gives up a call to the worker long after the edge. */
 const CUT_OFF = { cutOff: 10_000 }
@@ -29,13 +28,7 @@ async function start(t: Test, options: ClusterTestOptions = {}) {
     clock: () => now,
     ...options,
   })
-  const { call, view } = cluster
-  const handler = forward({
-    call,
-    view,
-    kindOf: createKinds('manager'),
-    limits: () => ({ timeout: 20_000, slowTimeout: 20_000 }),
-  })
+  const handler = handlerOf(cluster)
   const ask = async (method: string, path: string, params: Record<string, string> = {}, query = {}) =>
     handler(edgeRequest(method, path, { params, query } as Partial<EdgeRequest>))
   const seen = (url: RegExp) => simulator.seen.filter((request) => url.test(request.url)).length
@@ -147,13 +140,7 @@ t.test('after a call for agents of several nodes hung, the node that is cut off 
 t.test('a call that waits for completion is not cut short', async (t) => {
   const { simulator, worker, cluster, master } = await start(t)
   await simulator.faults.set(worker, { cutOff: 1_500 })
-  const { call, view } = cluster
-  const handler = forward({
-    call,
-    view,
-    kindOf: createKinds('manager'),
-    limits: () => ({ timeout: 20_000, slowTimeout: 20_000 }),
-  })
+  const handler = handlerOf(cluster)
   const request = edgeRequest('GET', '/cluster/:node_id/status', { params: { node_id: worker }, waitForComplete: true })
   t.match(await handler(request), { errorNumber: 3020 }, `${master} gave up`)
   await t.rejects(async () => handler(request), { code: 922 }, 'and the worker is suspected')

@@ -1,12 +1,11 @@
 /** A node that answers nothing is told from a node whose calls are late, and is called again when it answers. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { forward } from '../../../src/upstream/forward.ts'
-import { createKinds } from '../../../src/upstream/kinds.ts'
 import { type Fault, startFaultProxy } from '../../faults/proxy.ts'
 import { eventually } from '../../support/eventually.ts'
 import { edgeRequest } from './edge-request.ts'
 import { type ClusterTestOptions, clusterOf, envelope, fakeNode, get, put } from './fake-node.ts'
+import { handlerOf } from './forwarding.ts'
 
 const silence = { minWait: 200, maxWait: 400, probeTimeout: 300, probes: 2, pause: 20 }
 
@@ -119,13 +118,9 @@ t.test('requests that a worker passes on to a silent master do not eject the wor
     { name: 'boss', type: 'master', url: never.url },
     { name: 'w1', type: 'worker', url: worker.url },
   ] as const
-  const { call, view } = clusterOf(t, '', { nodes, ejection: { silence } })
-  const handler = forward({
-    call,
-    view,
-    kindOf: createKinds('manager'),
-    limits: () => ({ timeout: 2_000, slowTimeout: 2_000 }),
-  })
+  const cluster = clusterOf(t, '', { nodes, ejection: { silence } })
+  const { view } = cluster
+  const handler = handlerOf(cluster, () => ({ timeout: 2_000, slowTimeout: 2_000 }))
   const agent = (id: number) => edgeRequest('GET', '/agents/:agent_id', { params: { agent_id: `00${id}` } })
   const failures = await Promise.all(
     [1, 2, 3, 4, 5, 6, 7].map((id) => Promise.resolve(handler(agent(id))).catch(() => id)),

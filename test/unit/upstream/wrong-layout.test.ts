@@ -1,21 +1,14 @@
 /** `cluster.layout` names another layout than the nodes have: the error says so. */
 import type { RequestListener } from 'node:http'
 import t, { type Test } from 'tap'
-import { forward } from '../../../src/upstream/forward.ts'
-import { createKinds } from '../../../src/upstream/kinds.ts'
 import { edgeRequest } from './edge-request.ts'
 import { clusterOf, fakeNode } from './fake-node.ts'
+import { handlerOf } from './forwarding.ts'
 import { sendJson } from './newer-node.ts'
 
 async function errorOf(t: Test, layout: 'classic' | 'newer', listener: RequestListener): Promise<unknown> {
   const { url } = await fakeNode(t, listener)
-  const { call, view } = clusterOf(t, url, { layout })
-  const handler = forward({
-    call,
-    view,
-    kindOf: createKinds('manager'),
-    limits: () => ({ timeout: 10_000, slowTimeout: 20_000 }),
-  })
+  const handler = handlerOf(clusterOf(t, url, { layout }))
   return Promise.resolve(handler(edgeRequest('GET', '/agents'))).catch((error: unknown) => error)
 }
 

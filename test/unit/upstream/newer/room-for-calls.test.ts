@@ -1,10 +1,9 @@
 /** A read that needs several calls is not begun if the limit per minute of the node does not permit all of them. */
 import t from 'tap'
 import { startSimulator } from '../../../../packages/simulator/src/index.ts'
-import { forward } from '../../../../src/upstream/forward.ts'
-import { createKinds } from '../../../../src/upstream/kinds.ts'
 import { edgeRequest } from '../edge-request.ts'
 import { clusterOf } from '../fake-node.ts'
+import { handlerOf } from '../forwarding.ts'
 
 /** A page so deep that the first call names few agents: each may have thousands of rows. */
 const DEEP_PAGE = { offset: '4000', limit: '500' }
@@ -12,17 +11,8 @@ const DEEP_PAGE = { offset: '4000', limit: '500' }
 async function start(t: Parameters<typeof clusterOf>[0], perMinute: number, timeout: number) {
   const simulator = await startSimulator({ layout: 'newer', agents: 1_500, workers: 0, password: 'pass' })
   t.teardown(() => simulator.close())
-  const { call, view } = clusterOf(t, '', {
-    layout: 'newer',
-    nodes: [...simulator.nodes],
-    limits: { perMinute },
-  })
-  const handler = forward({
-    call,
-    view,
-    kindOf: createKinds('manager'),
-    limits: () => ({ timeout, slowTimeout: timeout }),
-  })
+  const cluster = clusterOf(t, '', { layout: 'newer', nodes: [...simulator.nodes], limits: { perMinute } })
+  const handler = handlerOf(cluster, () => ({ timeout, slowTimeout: timeout }))
   const inventories = () => simulator.seen.filter(({ url }) => url.startsWith('/experimental')).length
   const read = async () => handler(edgeRequest('GET', '/experimental/syscollector/processes', { query: DEEP_PAGE }))
   return { read, inventories }
