@@ -1,6 +1,7 @@
 /** Validators of the operations listener. A schema is compiled when it is first used, so that no start waits for it. */
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv'
 import type { Static, TSchema } from 'typebox'
+import { parseJson } from '../core/values.ts'
 
 /** Returns whether a value matches a schema; then `errors` are those of the last call. */
 export interface Validator {
@@ -25,13 +26,8 @@ export function parserOf<Schema extends TSchema>(
 ): (text: string) => Static<Schema> | undefined {
   const isValid = validatorOf(schema)
   return (text) => {
-    if (text.length > maxChars) return undefined
-    try {
-      const value: unknown = JSON.parse(text)
-      return isValid(value) ? value : undefined
-    } catch {
-      return undefined
-    }
+    const value = text.length > maxChars ? undefined : parseJson(text)
+    return isValid(value) ? value : undefined
   }
 }
 

@@ -26,7 +26,7 @@ export class SingleFlight<T> {
   readonly #queues = new Map<string, { readonly current: Flight<T>; next?: Flight<T> }>()
 
   /** `isOfStarter`: whether an error concerns only the caller that started the work. The others join again. */
-  constructor(isOfStarter: (error: unknown) => boolean = () => false) {
+  constructor(isOfStarter: (error: unknown) => boolean) {
     this.#isOfStarter = isOfStarter
   }
 

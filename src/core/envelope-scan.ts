@@ -39,7 +39,7 @@ const BYTES_PER_PIECE = 64 * 1024
 /** The cost of checking a body, in proportion to parsing it. */
 const CHECK_COST = 1 / 3
 
-/** As `scan`, in several turns of the event loop. */
+/** As `scan`, in several turns of the event loop. `rowsName`: the name of the list of rows in `data`. */
 export async function scanInTurns(bytes: Buffer, rowsName?: string): Promise<EnvelopeMembers | undefined> {
   const pieces = scanPieces(bytes, rowsName, BYTES_PER_PIECE)
   for (let rest = bytes.length; ; rest -= BYTES_PER_PIECE) {
@@ -49,12 +49,9 @@ export async function scanInTurns(bytes: Buffer, rowsName?: string): Promise<Env
   }
 }
 
-/**
- * Returns what was found; undefined if the bytes are not JSON, or nested too deeply. `rowsName`: the name of the list of
- * rows in `data`.
- */
-export function scan(bytes: Buffer, rowsName?: string): EnvelopeMembers | undefined {
-  const { value } = scanPieces(bytes, rowsName, Number.POSITIVE_INFINITY).next()
+/** Returns what was found; undefined if the bytes are not JSON, or nested too deeply. */
+export function scan(bytes: Buffer): EnvelopeMembers | undefined {
+  const { value } = scanPieces(bytes, undefined, Number.POSITIVE_INFINITY).next()
   return value ?? undefined
 }
 
