@@ -15,6 +15,8 @@ export interface StartedProcess {
   readonly pid: number
   readonly parent: number
   readonly mark: string
+  /** Whether it has ended, and its parent has not learned of it. Then its CPU time is not yet in that of its parent. */
+  readonly isZombie: boolean
   /** CPU time of the process and of its child processes that have ended. */
   readonly cpuSeconds: number
 }
@@ -38,7 +40,12 @@ function markOf(pid: string): string | undefined {
   return /^Max file locks +(\d+)/m.exec(readFileSync(`/proc/${pid}/limits`, 'latin1'))?.[1]
 }
 
-/** Returns the other processes whose mark begins with this one, and this process if it has the mark. */
+/** Returns the other processes that run, and whose mark begins with this one. */
+export function runningWith(mark: string | undefined): StartedProcess[] {
+  return processesWith(mark).filter(({ pid, isZombie }) => pid !== process.pid && !isZombie)
+}
+
+/** Returns all processes whose mark begins with this one. */
 export function processesWith(mark: string | undefined): StartedProcess[] {
   if (mark === undefined) return []
   return readdirSync('/proc').flatMap((name) => {
@@ -56,12 +63,12 @@ export function processesWith(mark: string | undefined): StartedProcess[] {
 function readProcess(pid: string): StartedProcess | undefined {
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
   const [state, parent, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  // Threads of the kernel are children of process 2. A zombie has ended.
-  const mark = state === 'Z' || parent === '2' ? undefined : markOf(pid)
+  // Threads of the kernel are children of process 2.
+  const mark = parent === '2' ? undefined : markOf(pid)
+  if (mark === undefined) return
   const ticks = fields.slice(9, 13).reduce((sum, each) => sum + Number(each), 0)
-  return mark === undefined
-    ? undefined
-    : { pid: Number(pid), parent: Number(parent), mark, cpuSeconds: ticks / TICKS_PER_SECOND }
+  const cpuSeconds = ticks / TICKS_PER_SECOND
+  return { pid: Number(pid), parent: Number(parent), mark, isZombie: state === 'Z', cpuSeconds }
 }
 
 /** Sends SIGKILL. Returns the command line of the process. */
@@ -79,10 +86,10 @@ export function end({ pid }: Pick<StartedProcess, 'pid'>): string {
 const MAX_ROUNDS = 100
 
 /** Ends all other processes whose mark begins with this one, with those that they start meanwhile. Returns their number. */
-function endAll(mark: string): number {
+export function endAll(mark: string | undefined): number {
   const ended = new Set<number>()
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const others = processesWith(mark).filter(({ pid }) => pid !== process.pid)
+    const others = runningWith(mark)
     if (others.length === 0) break
     for (const each of others) end(each)
     for (const { pid } of others) ended.add(pid)
@@ -96,7 +103,7 @@ const EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
 export function endWithSignals(mark: string | undefined): void {
   for (const [signal, code] of Object.entries(EXIT_CODES)) {
     process.once(signal, () => {
-      console.log(`${signal} ends the run and ${mark === undefined ? 'its' : endAll(mark)} processes`)
+      console.log(`${signal} ends the run and ${endAll(mark)} processes`)
       process.exit(code)
     })
   }

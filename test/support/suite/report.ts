@@ -48,8 +48,8 @@ export function timesToRecord(
   const isRun = new Set(results.map(({ name }) => name))
   const others = Object.entries(before).filter(([name]) => !isRun.has(name) && existsSync(name))
   const measured = results
-    .filter(({ seconds }) => seconds >= MIN_RECORDED_SECONDS)
     .map(({ name, seconds, cpuSeconds }) => [name, [seconds, cpuSeconds]] as const)
+    .filter(([, [seconds]]) => seconds >= MIN_RECORDED_SECONDS)
   const rows = [...others, ...measured]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, [seconds, cpuSeconds]]) => `  "${name}": [${seconds.toFixed(1)}, ${cpuSeconds.toFixed(1)}]`)

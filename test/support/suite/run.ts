@@ -14,7 +14,7 @@ import { reasonForIsolation } from './isolation.ts'
 import { isProof, requireProofs } from './proofs.ts'
 import { timesToRecord } from './report.ts'
 import { startOrder, type TimesOfFiles } from './schedule.ts'
-import { CLOSE_TIMEOUT_MS, runSuite } from './suite.ts'
+import { runSuite } from './suite.ts'
 import { runBoth } from './than.ts'
 
 /** The folder of compiled files. */
@@ -26,8 +26,11 @@ const COMPILED = '.tests'
  */
 const SEMI_SPACE_MB = 64
 
-/** Enough to keep two cores busy, because most files wait. Each worker takes up to a gigabyte of memory. */
-const MAX_FILES = 10
+/** More of them shorten a run on two cores no further. Each worker takes up to a gigabyte of memory. */
+const MAX_FILES = 8
+
+/** Enough for sockets and processes on busy cores. */
+const CLOSE_TIMEOUT_MS = 30_000
 const TIMES_FILE = 'test/support/suite/times.json'
 
 const { values, rest, refuse } = readOptions({
@@ -73,8 +76,6 @@ const files = (isRandom ? shuffle(chosen) : startOrder(chosen, times)).map((name
   name,
   path: join(COMPILED, name.replace(/\.ts$/, '.js')),
   isAlone: reasonForIsolation(readFileSync(name, 'utf8')) !== undefined,
-  timeoutMs: timeout * 1000,
-  closeTimeoutMs: CLOSE_TIMEOUT_MS,
 }))
 console.log(`${compileSuite(COMPILED)} files compiled, ${files.length} of them are run`)
 if (isRandom) console.log(`random order; repeat with: npm run test:random -- --seed ${[seed, ...rest].join(' ')}`)
@@ -82,6 +83,8 @@ const results = await runSuite({
   files,
   script: join(COMPILED, 'test/support/suite/worker.js'),
   execArgv: ['--enable-source-maps', `--max-semi-space-size=${SEMI_SPACE_MB}`],
+  timeoutMs: timeout * 1000,
+  closeTimeoutMs: CLOSE_TIMEOUT_MS,
   times,
   maxFiles: values.jobs ?? MAX_FILES,
   cores: availableParallelism(),

@@ -10,8 +10,8 @@ export interface Places {
   readonly cores: number
 }
 
-/** Of a file without recorded times. */
-const UNKNOWN = [1, 1] as const
+/** Of a file without recorded times: that of most files that take less than a second. */
+const UNKNOWN = [1, 0.8] as const
 /** A file that waits for seconds needs a core for some moments. */
 const MIN_CORES_OF_FILE = 0.1
 
@@ -21,9 +21,12 @@ export function startOrder(files: readonly string[], times: TimesOfFiles): strin
   return files.toSorted((a, b) => secondsOf(b) - secondsOf(a))
 }
 
+/** Files pause and compute in turns: with as much as the cores can carry on average, cores are idle for a tenth of the time. */
+const OVERCOMMIT = 1.25
+
 /**
  * Runs the files. Many wait for processes, timeouts and browsers, others keep a core busy: files start as long as all that run
- * need no more than the cores on average. A file that does not fit lets later ones pass.
+ * need little more than the cores on average. A file that does not fit lets later ones pass.
  */
 export async function runInPlaces<File extends { readonly name: string }>(
   files: readonly File[],
@@ -36,7 +39,8 @@ export async function runInPlaces<File extends { readonly name: string }>(
     const [seconds, cpuSeconds] = times[name] ?? UNKNOWN
     return Math.max(cpuSeconds / seconds, MIN_CORES_OF_FILE)
   }
-  const fits = (file: File) => [...running.keys(), file].reduce((sum, each) => sum + coresOf(each), 0) <= cores
+  const fits = (file: File) =>
+    [...running.keys(), file].reduce((sum, each) => sum + coresOf(each), 0) <= cores * OVERCOMMIT
   while (waiting.length + running.size > 0) {
     const at = running.size < maxFiles ? waiting.findIndex((file) => running.size === 0 || fits(file)) : -1
     const [file] = at < 0 ? [] : waiting.splice(at, 1)

@@ -14,13 +14,10 @@ export async function runBoth(other: string, args: readonly string[]): Promise<n
   await run(other, 'npm', ['run', 'build'])
   const before = await measure(mark, other, args)
   const now = await measure(mark, '.', args)
-  const ratio = (of: 'seconds' | 'cpuSeconds') => (now[of] / before[of]).toFixed(2)
-  console.log(
-    `time:     ${other} ${before.seconds.toFixed(0)} s, this one ${now.seconds.toFixed(0)} s: ${ratio('seconds')}`,
-  )
-  console.log(
-    `CPU time: ${other} ${before.cpuSeconds.toFixed(0)} s, this one ${now.cpuSeconds.toFixed(0)} s: ${ratio('cpuSeconds')}`,
-  )
+  for (const [name, of] of [['time', 'seconds'] as const, ['CPU time', 'cpuSeconds'] as const]) {
+    const ratio = (now[of] / before[of]).toFixed(2)
+    console.log(`${name}: ${before[of].toFixed(0)} s in ${other}, ${now[of].toFixed(0)} s here, ratio ${ratio}`)
+  }
   return now.code
 }
 

@@ -12,16 +12,17 @@ import type { Agent } from 'undici'
 
 type TestOptions = NonNullable<ConstructorParameters<typeof Test>[0]>
 
-/** A message to the worker. */
 export interface FileToRun {
   /** The compiled file. */
   readonly path: string
   readonly name: string
   /** Whether the file needs a process that runs no other file. */
   readonly isAlone: boolean
-  /** The longest time without the end of a test or an assertion. */
-  readonly timeoutMs: number
-  /** How long a file may take to close what is open after its last test, such as sockets and children. */
+}
+
+/** A message to the worker. */
+interface Order extends FileToRun {
+  /** How long the file may take to close what is open after its last test, such as sockets and processes. */
   readonly closeTimeoutMs: number
 }
 
@@ -38,7 +39,7 @@ export interface EndOfFile {
   readonly rssBytes: number
 }
 
-/** A message of the worker. One without contents shows that its event loop is not blocked. */
+/** A message of the worker: the test that has started, a failure, the end, or that tests have results. */
 export type Report =
   | { readonly test: string }
   | { readonly failure: Failure }
@@ -95,7 +96,7 @@ async function closeFetch(): Promise<void> {
   await agent.destroy()
 }
 
-async function runFile({ path, name, isAlone, timeoutMs, closeTimeoutMs }: FileToRun): Promise<void> {
+async function runFile({ path, name, isAlone, closeTimeoutMs }: Order): Promise<void> {
   const before = stateOfProcess(!isAlone)
   const options: TestOptions = { name, cb: () => import(pathToFileURL(path).href) }
   // A test derives the name of its folder of fixtures from the script. The first files of two workers must not share one.
@@ -103,44 +104,40 @@ async function runFile({ path, name, isAlone, timeoutMs, closeTimeoutMs }: FileT
   const root = new Test(options)
   // See withOwnRoot() of compile.ts.
   t.context.root = root
-  // A parser reports the last assertion of a file that ends the process.
-  const endEarly = () => root.endAll()
-  process.once('exit', endEarly)
-  const restartLimit = () => root.setTimeout(timeoutMs)
-  let hasReported = false
-  root.on('subtestStart', (test) => {
-    restartLimit()
-    report({ test: `${name} > ${test.name}` })
-  })
-  root.parser.on('result', restartLimit)
+  let hasFailed = false
+  let reported = 0
+  root.on('subtestStart', (test) => report({ test: `${name} > ${test.name}` }))
   root.parser.on('fail', ({ fullname, diag }) => {
-    hasReported = true
+    hasFailed = true
     report({ failure: { test: fullname, diagnostics: diag } })
   })
+  root.parser.on('result', () => {
+    if (performance.now() - reported < REPORT_INTERVAL_MS) return
+    reported = performance.now()
+    report({})
+  })
   root.resume()
+  // A file that ends the process ends its tests before: the parser reports the last assertion.
+  const endEarly = () => root.endAll()
+  process.once('exit', endEarly)
   const ended = new Promise<void>((resolve) => root.on('end', () => resolve()))
   root.runMain(() => {})
-  restartLimit()
   await ended
-  // tap leaves the timer, which would report the file once more.
-  root.setTimeout(0)
   process.off('exit', endEarly)
   await closeFetch()
   const left = await leftSince(before, !isAlone, closeTimeoutMs)
   // Without a failed assertion: such as a wrong number of them.
-  const errors = hasReported ? [] : (root.results?.failures ?? [])
-  const failures: Failure[] = errors.map(({ tapError, fullname, diag }) => ({
-    test: [fullname, tapError].join(': '),
-    diagnostics: diag,
-  }))
-  failures.push(...left.map((what) => ({ test: `${name} > left ${what}` })))
+  const errors = hasFailed ? [] : (root.results?.failures ?? [])
+  const failures: Failure[] = [
+    ...errors.map(({ tapError, fullname, diag }) => ({ test: [fullname, tapError].join(': '), diagnostics: diag })),
+    ...left.map((what) => ({ test: `${name} > left ${what}` })),
+  ]
   report({ end: { passed: root.counts.pass, failures, rssBytes: process.memoryUsage.rss() } })
 }
 
 // A version of V8 without this flag ignores it.
 setFlagsFromString(`--interrupt-budget=${INTERRUPT_BUDGET}`)
-// Each file has its own time limit. That of the root test, which the modules of all files share, would end the worker.
+// The suite has a limit for each file. That of the root test of tap would end the worker.
 t.setTimeout(0)
-setInterval(report, REPORT_INTERVAL_MS, {}).unref()
-process.on('message', (file: FileToRun) => void runFile(file))
+process.on('message', (file: Order) => void runFile(file))
 process.on('disconnect', () => process.exit())

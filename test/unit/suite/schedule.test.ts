@@ -17,7 +17,7 @@ function run(names: readonly string[], maxFiles: number, of = times) {
   const started: string[] = []
   const ends = new Map<string, () => void>()
   const files = names.map((name) => ({ name }))
-  const ended = runInPlaces(files, { times: of, maxFiles, cores: 2 }, ({ name }) => {
+  const ended = runInPlaces(files, { times: of, maxFiles, cores: 1.6 }, ({ name }) => {
     started.push(name)
     return new Promise<void>((resolve) => ends.set(name, resolve))
   })
