@@ -54,13 +54,14 @@ export function compareReplicaSettings(
 /** Returns `undefined` if replicas share nothing. `interval`: milliseconds between two reports. */
 export function buildReplicas(
   parts: Pick<ConsoleParts, 'name' | 'replica' | 'cluster' | 'monitors' | 'ready'> & {
+    readonly history: Pick<ConsoleHistory, 'report' | 'offer'>
     readonly costs: Pick<ConsoleCosts, 'report' | 'offer'>
     readonly capacity: CapacityMonitor
     readonly settings: Pick<SettingsComparison, 'report' | 'offer'>
   },
   interval?: number,
 ): Replicas | undefined {
-  const { name, replica, cluster, monitors, ready, costs, capacity, settings } = parts
+  const { name, replica, cluster, monitors, ready, history, costs, capacity, settings } = parts
   if (replica === undefined) return undefined
   const self = {
     name,
@@ -74,6 +75,7 @@ export function buildReplicas(
     nodeList: cluster.nodeList,
     costs,
     settings,
+    events: history,
   }
   return createReplicas(self, (text) => replica.exchangeDescriptions(text), interval)
 }

@@ -140,7 +140,7 @@ async function buildParts(
   const { emit, events, audit, traces, replica, shared } = base
   const cluster = await connectCluster(base, later, times)
   const access = await buildAccess(base, cluster, async (name) => later.api?.acceptedTokens?.beginLogin(name))
-  const observed = observeTraffic(base, cluster)
+  const observed = observeTraffic(base, cluster, later)
   const { monitors, history } = observed
   const api = await buildApi({ ...base, cluster, access, recordStages: monitors.records.recordStages })
   later.api = api
@@ -165,10 +165,10 @@ async function buildParts(
     events.requests.drain()
     await audit.close()
     await traces?.stop(spanFlushMs)
-    await history.close()
     await replica?.close()
     capacity.stop()
     problems.stop()
+    history.stop()
     monitors.close()
     metrics.close()
   }

@@ -12,7 +12,6 @@ import { RequestRecords } from '../admin/console/request-records.ts'
 import { createRecentJoins, createTraffic } from '../admin/console/traffic.ts'
 import { readMemory } from '../redis/memory.ts'
 import type { RedisReplica } from '../redis/replica.ts'
-import { createSharedHistory } from '../redis/shared-history.ts'
 import type { EdgeEvents } from '../telemetry/events.ts'
 import { RequestCounts } from '../telemetry/events.ts'
 import type { Cluster } from '../upstream/index.ts'
@@ -27,12 +26,12 @@ export interface LaterParts {
 
 export type Observed = ReturnType<typeof observeTraffic>
 
-export function observeTraffic(base: Base, cluster: Cluster) {
+export function observeTraffic(base: Base, cluster: Cluster, later: LaterParts) {
   const { settings, name, events, replica } = base
   const counts = new RequestCounts()
   const monitors = createMonitors(events, cluster, counts)
-  const store = replica && createSharedHistory(replica)
-  const history = new ConsoleHistory({ name, traffic: monitors.traffic, store })
+  const others = replica && (() => later.replicas?.others())
+  const history = new ConsoleHistory({ name, rates: monitors.traffic.rates, others })
   events.on(history)
   settings.onReload((next) => {
     const isChanged = !isDeepStrictEqual(next, settings.current())

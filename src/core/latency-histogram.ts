@@ -1,7 +1,7 @@
 /** Counts of latencies in buckets. */
 
 /** 66 buckets from 0.05 ms to about 100 s, each a quarter wider than the one before. The last one has no upper bound. */
-export const BUCKETS = 66
+const BUCKETS = 66
 const FIRST_BUCKET_MS = 0.05
 const BUCKET_GROWTH = 1.25
 /** The upper bounds of the buckets in milliseconds. */
@@ -41,19 +41,6 @@ export class LatencyHistogram {
   /** `sign`: -1 subtracts the counts. */
   merge(other: LatencyHistogram, sign: 1 | -1 = 1): void {
     for (let at = 0; at < BUCKETS; at++) this.addTo(at, sign * (other.#counts[at] ?? 0))
-  }
-
-  /** Returns the buckets that are not empty: index, count, index, count and so on, by index. */
-  pairs(): number[] {
-    return Array.from(this.#counts, (count, at) => (count > 0 ? [at, count] : [])).flat()
-  }
-
-  /** Adds the result of `pairs`. Ignores pairs with an unknown index. */
-  addPairs(pairs: readonly number[]): void {
-    for (let at = 0; at + 1 < pairs.length; at += 2) {
-      const bucket = pairs[at] ?? BUCKETS
-      if (bucket < BUCKETS) this.addTo(bucket, pairs[at + 1] ?? 0)
-    }
   }
 
   /** Returns the quantile in milliseconds, interpolated within its bucket. Undefined if the histogram is empty. */

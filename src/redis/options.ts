@@ -70,8 +70,6 @@ export const redisKeys = {
   access: (name: string) => `edge:{a}:${name}`,
   /** Sorted set of replicas by time of publication, hash of their descriptions. */
   descriptions: ['edge:{o}:told', 'edge:{o}:lines'],
-  /** Records of the console's history, by time. */
-  history: (series: string) => `edge:{h}:${series}`,
   /** The slots of a node, by holder. */
   slots: (node: string) => `edge:s:${node}`,
   /** The nodes that operators have drained. */

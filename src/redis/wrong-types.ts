@@ -44,7 +44,6 @@ export const KEY_RULES: Readonly<Record<keyof typeof redisKeys, readonly KeyRule
     starting(access(''), 'string', 'report'),
   ],
   descriptions: descriptions.map((key, at) => exactly(key, at === 0 ? 'zset' : 'hash', 'delete')),
-  history: [starting(redisKeys.history(''), 'zset', 'delete')],
   slots: [starting(redisKeys.slots(''), 'string', 'report')],
   drains: [exactly(redisKeys.drains, 'string', 'report')],
 }

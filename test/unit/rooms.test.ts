@@ -68,7 +68,7 @@ const table: Readonly<Record<string, Room>> = {
   },
   // What replicas share through Redis: the connection, the registry of replicas, and the shared state of access.
   redis: {
-    rooms: ['core', 'access/revocations', 'admin/console/history-records'],
+    rooms: ['core', 'access/revocations'],
     packages: ['ioredis'],
     never: [...NETWORK, 'node:fs'],
   },

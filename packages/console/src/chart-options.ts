@@ -36,14 +36,7 @@ const MARK_GAP_PX = 4
 /** With usual values, the plots of all charts begin at the same place. */
 const MIN_VALUES_WIDTH_PX = 58
 /** Seconds between two labels of times. */
-const TIME_STEPS = [
-  1,
-  5,
-  10,
-  15,
-  30,
-  ...[1, 2, 5, 10, 15, 30, 60, 120, 180, 240, 360, 720, 1440].map((all) => all * 60),
-]
+const TIME_STEPS = [1, 5, 10, 15, 30, ...[1, 2, 5, 10, 15, 30, 60].map((all) => all * 60)]
 /** Steps of an axis whose multiples `formatRate` shows in full, also below ten. */
 const STEPS = Array.from({ length: 24 }, (_, at) => [1, 2, 5].map((digit) => Number(`${digit}e${at - 6}`))).flat()
 const MINUTE_SECONDS = 60

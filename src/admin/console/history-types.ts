@@ -1,31 +1,22 @@
-/**
- * JSON bodies of `GET /api/history`: rates over the last minutes to hours, as columns of equal length.
- */
+/** JSON bodies of `GET /api/history`: rates of the last minutes up to an hour, as columns of equal length. */
 
-export const RANGES = ['5m', '15m', '1h', '6h', '24h'] as const
+export const RANGES = ['5m', '15m', '1h'] as const
 export type Range = (typeof RANGES)[number]
 
 /** Query of `GET /api/history`. */
 export interface HistoryQuery {
-  /** A time that ends now. Absent: the shortest one up to an hour that contains all records of the last hour. */
+  /** A time that ends now. Absent: the shortest one that contains all that is known. */
   readonly range?: Range
-  /**
-   * Any other time, in seconds since 1970, instead of `range`. Without `to`, it ends now. A time over six hours is part of the
-   * last 24 hours, in their intervals of five minutes.
-   */
-  readonly from?: number
-  readonly to?: number
   /** The name of one replica. Absent: the sum of all. */
   readonly replica?: string
 }
 
 /**
- * One point per interval, oldest first. `null`: the interval had no such request, or no replica has recorded the interval.
- * Latencies are in milliseconds, computed from the added histograms of all replicas and minutes of the interval.
+ * One point per interval, oldest first. `null`: the interval had no such request, or the replica that answers knows no rates of
+ * it. Latencies are in milliseconds, of several replicas those of the slowest one.
  */
 export interface History {
-  /** Absent: the query has `from`. */
-  readonly range?: Range
+  readonly range: Range
   /** Length of one interval in milliseconds. */
   readonly interval: number
   /** End of each interval, in seconds since 1970. */
@@ -39,21 +30,15 @@ export interface History {
   /** Milliseconds of node time that cache hits saved, per second. */
   readonly savedPerSecond: readonly (number | null)[]
   readonly failuresPerSecond: readonly (number | null)[]
-  readonly hitsPerSecond: readonly (number | null)[]
-  /** Requests that were answered with a stored response after its freshness lifetime. */
-  readonly stalePerSecond: readonly (number | null)[]
-  /** Latencies of the calls to nodes. */
-  readonly nodeP50: readonly (number | null)[]
-  readonly nodeP99: readonly (number | null)[]
   /** The replica that the columns are about. Absent: the sum of all replicas. */
   readonly replica?: string
-  /** The names of all replicas with a record in this time (over six hours: in the last 24 hours), and of this one. */
+  /** The names of all replicas with rates in this time, and of this one. */
   readonly replicas: readonly string[]
   /** The name of the replica that answers. */
   readonly self: string
   /**
-   * Where the records come from. `memory`: no Redis is configured. `unreachable`: the history in Redis could not be read.
-   * In both cases, the columns are about this replica alone.
+   * `memory`: no Redis is configured, so only this replica is known. `unreachable`: in some of the intervals Redis was
+   * unreachable, and they have the rates of this replica only.
    */
   readonly source: 'redis' | 'memory' | 'unreachable'
   /** Events in this time, oldest first. */

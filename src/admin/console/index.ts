@@ -96,16 +96,12 @@ function registerRequestRoute(app: FastifyInstance, { records }: ConsolePorts): 
   )
 }
 
-/** Since 1970. */
-const seconds = Type.Optional(Type.Integer({ minimum: 0, maximum: 1e11 }))
 const historyQuery = Type.Object(
   {
     range: Type.Optional(Type.Union(RANGES.map((range) => Type.Literal(range)))),
-    from: seconds,
-    to: seconds,
-    replica: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+    replica: Type.Optional(Type.String({ minLength: 1, maxLength: 300 })),
   },
-  { additionalProperties: false, dependencies: { to: ['from'] } },
+  { additionalProperties: false },
 )
 
 function registerHistoryRoute(app: FastifyInstance, { history }: ConsolePorts): void {
@@ -113,6 +109,6 @@ function registerHistoryRoute(app: FastifyInstance, { history }: ConsolePorts): 
   app.get<{ Querystring: HistoryQuery }>(
     '/api/history',
     { schema },
-    ({ query }): Promise<History> => history.read(query),
+    async ({ query }): Promise<History> => history.read(query),
   )
 }

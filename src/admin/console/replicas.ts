@@ -64,6 +64,8 @@ const MAX_EXCHANGED_CHARS = {
   settings: 8192,
   /** What its requests cost. */
   costs: 16_384,
+  /** Its newest events. */
+  events: 4096,
 }
 type ExchangedName = keyof typeof MAX_EXCHANGED_CHARS
 const EXCHANGED_NAMES = Object.keys(MAX_EXCHANGED_CHARS) as ExchangedName[]
@@ -197,10 +199,10 @@ function takeInto(chars: number): <Value>(values: readonly Value[], maxChars: nu
 function readReport(text: string, ago: number) {
   const value = parseReport(text)
   if (value === undefined) return []
-  const { nodeList, settings, costs, ...report } = value as typeof value & Partial<ExchangedParts>
+  const { nodeList, settings, costs, events, ...report } = value as typeof value & Partial<ExchangedParts>
   const joined = report.joined?.map((each) => ({ ...each, ago: each.ago + ago }))
   const summary: ReplicaSummary = { ...report, ago, ...(joined && { joined }) }
-  return [{ summary, nodeList, exchanged: { settings, costs } }]
+  return [{ summary, nodeList, exchanged: { settings, costs, events } }]
 }
 
 type ExchangedParts = Readonly<Record<ExchangedName, unknown>>

@@ -1,6 +1,6 @@
 /**
- * Recent traffic for the console: counts that can be added, and the rates and latencies that follow from them; intervals and
- * minutes, cache groups, nodes, joined responses. Bounded in size.
+ * Recent traffic for the console: counts that can be added, and the rates and latencies that follow from them; cache groups,
+ * nodes, joined responses. Bounded in size.
  */
 import { type EventListeners, type JoinEvent, type NodeCallEvent, wasSent } from '../../core/events.ts'
 import { LatencyHistogram } from '../../core/latency-histogram.ts'
@@ -12,19 +12,19 @@ import type { LastRequests } from './request-records.ts'
 
 const SECOND_MS = 1000
 
-export type Sums = { -readonly [Name in keyof Totals]: number }
-/** `times`: latencies of requests. `nodeTimes`: of calls to nodes. */
-export type Counts = Sums & { readonly times: LatencyHistogram; readonly nodeTimes: LatencyHistogram }
+type Sums = { -readonly [Name in keyof Totals]: number }
+/** `times`: latencies of requests. */
+type Counts = Sums & { readonly times: LatencyHistogram }
 
-export function emptyCounts(): Counts {
+function emptyCounts(): Counts {
   const sums = { requests: 0, hits: 0, cacheable: 0, calls: 0, saved: 0, failures: 0, stale: 0, queued: 0 }
-  return { ...sums, times: new LatencyHistogram(), nodeTimes: new LatencyHistogram() }
+  return { ...sums, times: new LatencyHistogram() }
 }
 
 type Countable = Readonly<Record<string, number | LatencyHistogram>>
 
 /** Adds all numbers and histograms of the same names. `sign`: -1 subtracts them. */
-export function addCounts<T extends Countable>(target: T, added: Partial<T>, sign: 1 | -1 = 1): T {
+function addCounts<T extends Countable>(target: T, added: Partial<T>, sign: 1 | -1 = 1): T {
   const numbers = target as Record<string, number | LatencyHistogram>
   for (const [name, value] of Object.entries(added)) {
     const known = numbers[name]
@@ -50,7 +50,7 @@ function ratesBy(rateOf: (name: RateName) => number): Record<RateName, number> {
 }
 
 /** Returns the rates over periods of together `durationMs` milliseconds. */
-export function ratesOf(periods: readonly Counts[], durationMs: number): Rates {
+function ratesOf(periods: readonly Counts[], durationMs: number): Rates {
   const sums = periods.reduce((sum, period) => addCounts(sum, period), emptyCounts())
   const [p50, p99] = [sums.times.quantile(0.5), sums.times.quantile(0.99)]
   return {
@@ -82,14 +82,9 @@ export function sumRates(all: readonly Rates[]): Rates {
 }
 
 export interface Traffic extends Required<Pick<EventListeners, 'request' | 'nodeCall' | 'cache'>> {
-  /** Returns the rates of the last ten seconds. */
+  /** Returns the rates of the last `RATES_PERIOD_MS`. */
   rates(): Rates
   totals(): Totals
-  /**
-   * Returns an interval of `INTERVAL_MS` or a minute, by its number since 1970. Undefined if it had no request and no call to
-   * a node, or if it ended more than `REMEMBERED_MS` ago.
-   */
-  interval(at: number, length?: IntervalLength): Readonly<Counts> | undefined
   /** Returns the counts of a cache group since the start. */
   group(name: string): Pick<GroupSummary, 'hits' | 'misses' | 'divergence'>
   /** Returns the calls to a node in the last five minutes. */
@@ -97,11 +92,8 @@ export interface Traffic extends Required<Pick<EventListeners, 'request' | 'node
 }
 
 const RATE_SECONDS = 10
-export const INTERVAL_MS = 10_000
-export const MINUTE_MS = 60_000
-type IntervalLength = typeof INTERVAL_MS | typeof MINUTE_MS
-/** The history takes over an interval soon after its end, also in a process that was busy or suspended. */
-export const REMEMBERED_MS = 600_000
+export const RATES_PERIOD_MS = RATE_SECONDS * SECOND_MS
+const MINUTE_MS = 60_000
 const NODE_MINUTES = 5
 /** A call to a node with a free slot takes less, also on a busy machine. */
 const MIN_QUEUE_TIME_MS = 10
@@ -109,7 +101,7 @@ const MAX_JOINS = 20
 
 /** The counts of all requests since the start. */
 export interface RequestTotals extends Required<Pick<EventListeners, 'request'>> {
-  sums(): Omit<Counts, 'calls' | 'queued' | 'nodeTimes'>
+  sums(): Omit<Counts, 'calls' | 'queued'>
   /** Returns hits and misses of a cache group. */
   group(name: string): { readonly hits: number; readonly misses: number }
 }
@@ -120,34 +112,20 @@ export interface TrafficOptions {
   readonly requests: Pick<LastRequests, 'drain'>
   /** Monotonic milliseconds. */
   readonly clock?: () => number
-  /** Milliseconds since 1970, since replicas compare their intervals. Events of requests have both times. */
-  readonly wallClock?: () => number
 }
 
 export function createTraffic(options: TrafficOptions): Traffic {
-  const { counts, requests, clock = systemClock.elapsed, wallClock = Date.now } = options
+  const { counts, requests, clock = systemClock.elapsed } = options
   let [calls, queued] = [0, 0]
-  const nodeTimes = new LatencyHistogram()
-  const readTotals = (): Counts => {
-    const copied = new LatencyHistogram()
-    copied.merge(nodeTimes)
-    return { ...counts.sums(), calls, queued, nodeTimes: copied }
-  }
+  const readTotals = (): Counts => ({ ...counts.sums(), calls, queued })
   const seconds = new Periods(RATE_SECONDS + 1, SECOND_MS, readTotals)
-  const intervals = new Periods(REMEMBERED_MS / INTERVAL_MS + 1, INTERVAL_MS, readTotals)
-  const minutes = new Periods(REMEMBERED_MS / MINUTE_MS + 1, MINUTE_MS, readTotals)
   const nodes = new Map<string, NodeWindow>()
   const divergences = new Map<string, NonNullable<GroupSummary['divergence']>>()
   const startedAt = clock()
-  const advance = (elapsed: number, wall: number): void => {
-    seconds.advance(elapsed)
-    intervals.advance(wall)
-    minutes.advance(wall)
-  }
 
   return {
     request(event) {
-      advance(event.endedAt, event.at)
+      seconds.advance(event.endedAt)
       counts.request(event)
     },
     nodeCall(call) {
@@ -156,14 +134,13 @@ export function createTraffic(options: TrafficOptions): Traffic {
       // The requests that have ended before belong to earlier periods.
       requests.drain()
       const now = clock()
-      advance(now, wallClock())
+      seconds.advance(now)
       calls += 1
       // The call of a client that has disconnected shows nothing about the node.
       if (call.fault === 'cancelled') return
       const window = nodes.get(call.node) ?? new NodeWindow()
       nodes.set(call.node, window)
       window.add(now, call)
-      nodeTimes.add(call.ms)
     },
     cache(event) {
       if (event.kind !== 'verified' || event.outcome === 'inconclusive') return
@@ -177,17 +154,13 @@ export function createTraffic(options: TrafficOptions): Traffic {
       requests.drain()
       const now = clock()
       // The current second has not ended and would lower the rates.
-      const covered = Math.min(RATE_SECONDS * SECOND_MS, Math.max(SECOND_MS, now - startedAt))
+      const covered = Math.min(RATES_PERIOD_MS, Math.max(SECOND_MS, now - startedAt))
       return ratesOf(seconds.before(now, RATE_SECONDS), covered)
     },
     totals: () => {
       requests.drain()
-      const { times: _, nodeTimes: __, ...sums } = readTotals()
+      const { times: _, ...sums } = readTotals()
       return sums
-    },
-    interval: (at, length = INTERVAL_MS) => {
-      requests.drain()
-      return (length === MINUTE_MS ? minutes : intervals).read(at)
     },
     group: (name) => {
       requests.drain()

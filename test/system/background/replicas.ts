@@ -53,6 +53,7 @@ export async function edgeOf(t: Test): Promise<Edge> {
     const callers = new CallerCounts()
     const costs = new ConsoleCosts({ drain: () => undefined }, callers)
     const capacity = { current: () => ({ shortages: [] }), stop: () => undefined }
+    const history = { report: () => [], offer: () => undefined }
     const settings = { report: () => ({}), offer: () => undefined }
     const parts = {
       name: 'replica',
@@ -60,6 +61,7 @@ export async function edgeOf(t: Test): Promise<Edge> {
       cluster,
       monitors,
       ready,
+      history,
       costs,
       capacity,
       settings,

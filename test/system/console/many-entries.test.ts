@@ -211,9 +211,10 @@ async function fill(store: MemoryStore): Promise<void> {
 async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void }): Promise<string> {
   const records = new RequestRecords(createEdgeEvents().requests)
   const tail = createLiveTail(records)
-  const nothing = async () => {
+  const never = () => {
     throw new Error('not part of this test')
   }
+  const nothing = async () => never()
   const part = consolePart(
     {
       name: 'replica',
@@ -228,7 +229,7 @@ async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void 
       configuration: () => ({ pendingRestart: [] }),
       problems: () => [],
       traffic: trafficOf(() => performance.now()),
-      history: { read: nothing },
+      history: { read: never },
       costs: new ConsoleCosts({ drain: () => undefined }, new CallerCounts()),
       tail,
       records,

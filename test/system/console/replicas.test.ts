@@ -60,6 +60,7 @@ t.test('a report contains as many joined responses as fit into its size limit', 
     nodeList: { lastRead: () => undefined, offer: () => undefined },
     costs: { report: () => ({}), offer: () => undefined },
     settings: { report: () => ({}), offer: () => undefined },
+    events: { report: () => [], offer: () => undefined },
   }
   // The report of this replica returns as the report of another, two seconds later.
   const replicas = createReplicas(self, async (text) => [{ text, ago: 2000 }])

@@ -119,15 +119,3 @@ t.test('calls to nodes: sent ones, and those that were never sent', async (t) =>
     sum(sent, { http_response_status_code: '404' }) + sum(sent, { http_response_status_code: '503' }),
   )
 })
-
-t.test('rates and intervals of the console add up to the totals of both', async (t) => {
-  const { events, monitors, scrape } = start(t)
-  const at = Date.UTC(2026, 0, 1)
-  for (let each = 0; each < 90; each++) {
-    events.emit.request(requestEvent({ at: at + each * 1000, endedAt: each * 1000, cache: 'hit', ms: each }))
-  }
-  const first = at / 10_000
-  const counted = Array.from({ length: 9 }, (_, each) => monitors.traffic.interval(first + each)?.requests)
-  t.strictSame(counted, Array(9).fill(10))
-  t.equal(sumOf(await scrape(), 'edge_cache_requests_total'), 90)
-})

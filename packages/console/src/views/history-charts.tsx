@@ -59,17 +59,6 @@ interface HistoryChartsProps {
 
 export function HistoryCharts({ history }: HistoryChartsProps) {
   const cursor = useSignal<number | undefined>(undefined)
-  const isChosenTime = history.range === undefined
-  if (isChosenTime && history.perSecond.every((rate) => rate === null)) {
-    return (
-      <p class="quiet">
-        The history has no records of this time.{' '}
-        {history.source === 'redis'
-          ? 'Records are removed after 24 hours.'
-          : `It has those of ${history.self} since its start.`}
-      </p>
-    )
-  }
   return (
     <div class="charts">
       {charts.map(({ lines, ...kind }) => (

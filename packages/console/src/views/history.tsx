@@ -2,7 +2,7 @@
 import { type History, RANGES, type Range } from '../../../../src/admin/console/history-types.ts'
 import { usePoll } from '../api.ts'
 import { eventLetters, eventTitle } from '../event-names.ts'
-import { formatClock, formatDay } from '../format.ts'
+import { formatClock } from '../format.ts'
 import { queryText, replaceQuery, route } from '../route.ts'
 import { HistoryCharts } from './history-charts.tsx'
 
@@ -11,19 +11,18 @@ const rangeNames: Readonly<Record<Range, string>> = {
   '5m': '5 min',
   '15m': '15 min',
   '1h': '1 h',
-  '6h': '6 h',
-  '24h': '24 h',
 }
 /** The list of events does not push everything else off the screen. */
 const MAX_EVENTS = 12
 
 export function HistorySection() {
   const { query } = route.value
-  const time = timeOf(query)
+  const range = RANGES.find((each) => each === query.get('range')) ?? ''
   const replica = query.get('replica') ?? ''
-  const path = `/api/history?${queryText({ ...time, replica })}`
+  const path = `/api/history?${queryText({ range, replica })}`
   const { data: history, path: shownPath, error } = usePoll<History>(path, POLL_INTERVAL_MS)
   const isRequested = shownPath === path
+  const shownRange = isRequested ? history?.range : range
   return (
     <section aria-labelledby="history">
       <div class="title history-title">
@@ -33,31 +32,24 @@ export function HistorySection() {
             <a
               key={each}
               href={`#/now?${queryText({ range: each, replica })}`}
-              aria-current={each === (time.range ?? (isRequested ? history?.range : undefined)) ? 'true' : undefined}
+              aria-current={each === shownRange ? 'true' : undefined}
             >
               {rangeNames[each]}
             </a>
           ))}
-          {time.from !== undefined && (
-            <a href={`#/now?${queryText({ ...time, replica })}`} aria-current="true">
-              {spanText(Number(time.from), time.to === undefined ? undefined : Number(time.to))}
-            </a>
-          )}
         </nav>
-        {history?.source === 'redis' && (
+        <span class="quiet">since this replica started, an hour at most</span>
+        {history !== undefined && history.source !== 'memory' && (
           <ReplicaChoice
             history={history}
             replica={replica}
-            onChoice={(chosen) => replaceQuery({ ...time, replica: chosen })}
+            onChoice={(chosen) => replaceQuery({ range, replica: chosen })}
           />
-        )}
-        {history?.source === 'memory' && (
-          <span class="quiet">this replica since its start, because no Redis is configured</span>
         )}
       </div>
       {history?.source === 'unreachable' && (
         <p class="warning" role="status">
-          The history in Redis cannot be read. The charts show this replica ({history.self}) since its start.
+          Redis was unreachable for a part of this time. The charts have only this replica ({history.self}) then.
         </p>
       )}
       {history === undefined && error !== undefined && <p class="warning">The history cannot be shown: {error}.</p>}
@@ -69,21 +61,6 @@ export function HistorySection() {
       )}
     </section>
   )
-}
-
-/** Returns the time in the address. Without one, the edge chooses a range that fits the age of the records. */
-function timeOf(query: URLSearchParams): { readonly range?: Range; readonly from?: string; readonly to?: string } {
-  const seconds = (name: string) => /^\d{1,11}$/.exec(query.get(name) ?? '')?.[0]
-  const [from, to] = [seconds('from'), seconds('to')]
-  if (from !== undefined) return to === undefined ? { from } : { from, to }
-  const range = RANGES.find((each) => each === query.get('range'))
-  return range === undefined ? {} : { range }
-}
-
-/** Times are seconds since 1970. */
-function spanText(from: number, to: number | undefined): string {
-  const [begin, end] = [from, to].map((at) => (at === undefined ? 'now' : formatClock(at * 1000).slice(0, 5)))
-  return `${formatDay(from * 1000)}, ${begin} to ${end}`
 }
 
 interface ReplicaChoiceProps {

@@ -19,6 +19,7 @@ t.test('oversized report: with 200 nodes and full parts, the others see the repl
     joined: () => [{ ago: 0, route: '/agents', ms: 1, nodes: names.map((node) => ({ node, rows: 5 })) }],
     nodeList: { lastRead: () => ({ text: 'x'.repeat(8000) }), offer: () => undefined },
     costs: { ...full, report: () => 'x'.repeat(16_000) },
+    events: full,
     settings: { ...full, report: () => 'x'.repeat(8000) },
   }
   let length = 0

@@ -69,22 +69,6 @@ t.test('compared hits are counted by cache group, without inconclusive compariso
   t.strictSame(traffic.group('rules'), { hits: 0, misses: 0 })
 })
 
-t.test('intervals of ten seconds follow the clock of the machine, so that replicas can compare them', async (t) => {
-  time.at = 1_763_000_004_000
-  const traffic = trafficOf(
-    () => 5,
-    () => time.at,
-  )
-  for (let at = 0; at < 40; at++) traffic.request(ended('hit', 2))
-  traffic.nodeCall(nodeCallEvent())
-  t.match(traffic.interval(176_300_000), { requests: 40, hits: 40, calls: 1 })
-  time.at += 10_000
-  t.equal(traffic.interval(176_300_001), undefined, 'nothing happened in the next interval')
-  time.at += 600_000
-  traffic.request(ended('hit', 2))
-  t.equal(traffic.interval(176_300_000), undefined, 'intervals are remembered for ten minutes')
-})
-
 t.test('the calls to a node are counted for five minutes', async (t) => {
   let now = 1_000_000
   const traffic = trafficOf(() => now)
