@@ -31,9 +31,18 @@ const staleWhileRevalidate = Object.fromEntries(cacheGroups.map((group) => [grou
  */
 const REDIS_TIMEOUT = '1s'
 
+/** How nodes are tried that no client calls: the times that apply. */
+export const CONTACTS = { interval: 1_000, slowInterval: 5_000, timeout: 5_000, idleInterval: 15_000, takeover: 10_000 }
+
+/** Tests count the calls of nodes. On a busy machine a test may take longer than 15 s, after which idle nodes are probed. */
+const NEVER_MS = 86_400_000
+
 /** What the edge does in intervals of a second and more. Tests of an interval set their own. */
 const TIMES = {
-  cluster: { loginInterval: 20 },
+  cluster: {
+    loginInterval: 20,
+    contactTimes: { ...CONTACTS, idleInterval: NEVER_MS },
+  },
   reportInterval: 200,
   spanDelay: 50,
 } satisfies EdgeTimes

@@ -5,7 +5,7 @@
 import type { Test } from 'tap'
 import { type Simulator, startSimulator } from '../../../packages/simulator/src/index.ts'
 import { type DescribedOperation, describedOperations } from '../../contract/newer-contract/description.ts'
-import { merge, type Settings, startEdge } from '../../support/edge.ts'
+import { CONTACTS, merge, type Settings, startEdge } from '../../support/edge.ts'
 
 /** Of `worker`: 001 and 002. Of the other worker: 003. Of the master: 004 and 000. */
 const AGENTS_OF_LOST = ['001', '002']
@@ -178,6 +178,8 @@ export async function startClusters(
     times: {
       cluster: {
         hangTimeout: HANG_MS,
+        // The edge knows of a loss as long as its calls for itself find it.
+        contactTimes: CONTACTS,
         ...(cutOffTime !== undefined && { ejection: { cutOff: { baseTime: cutOffTime, maxTime: cutOffTime } } }),
       },
     },
