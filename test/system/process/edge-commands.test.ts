@@ -48,7 +48,7 @@ t.test('problems prints the list of the console, with an exit code for scripts',
     t.equal(code, 1)
     t.match(
       out,
-      /^error {4}The only node does not answer\n {9}\S.*\n {9}since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ; meanwhile .*\b\d failed$/m,
+      /^error {4}The only node does not answer\n {9}\S.*\n {9}since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ; meanwhile .*\b\d+ failed$/m,
     )
     const [problem] = JSON.parse((await run(['problems', '--json'])).out).problems
     t.match(problem, { kind: 'noNode', since: Number, meanwhile: { stale: 0, queued: Number } })
