@@ -4,18 +4,7 @@
  */
 import type { Size } from './bodies.ts'
 import { lengthOf, pathOf } from './bodies.ts'
-import {
-  bare,
-  basic,
-  type EdgeOptions,
-  edge,
-  express,
-  haproxy,
-  nginx,
-  type Place,
-  type Running,
-  varnish,
-} from './contenders.ts'
+import { bare, basic, type EdgeOptions, edge, haproxy, nginx, type Place, type Running, varnish } from './contenders.ts'
 import type { Traffic } from './load.ts'
 import { trafficOf } from './traffic.ts'
 import { checkProbe, type ExpectedResponse, type Probe, WrongResponseError } from './verify.ts'
@@ -106,7 +95,6 @@ export function contenders(place: SharedPlace): readonly Contender[] {
     always('nginx, apr1', REAL, () => nginx(place, { users: MAX_USERS }), { headers: { authorization: realUser } }),
     always('Varnish', [...SIZES, ...REAL], () => varnish(place)),
     always('HAProxy', [...SIZES, ...REAL], () => haproxy(place)),
-    always('Express, apicache', SIZES, express, { headers: { authorization: basic } }),
     always('nginx', ['TLS'], () => nginx(place, { tls: true })),
     always('nginx, gzip 1', ['gzip'], () => nginx(place, { gzip: true }), {
       headers: { 'accept-encoding': 'gzip' },

@@ -1,7 +1,6 @@
 /** The servers that are compared, each in a separate process on the same core. */
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { hash } from '@node-rs/bcrypt'
@@ -231,19 +230,4 @@ export async function haproxy({ folder, origin }: Place): Promise<Running | stri
   ]
   await writeFile(file, `${lines.join('\n')}\n`)
   return launch('HAProxy', ['haproxy', '-db', '-f', file], `http://127.0.0.1:${port}`)
-}
-
-export async function express(): Promise<Running | string> {
-  const port = await freePort()
-  const installed = createRequire(import.meta.url)
-  try {
-    for (const name of ['express', 'apicache']) installed.resolve(name)
-  } catch {
-    return 'Express and apicache are not installed'
-  }
-  return launch(
-    'Express, apicache',
-    [...typescript('./servers/express.ts'), String(port), basic],
-    `http://127.0.0.1:${port}`,
-  )
 }

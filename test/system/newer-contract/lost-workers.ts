@@ -4,6 +4,7 @@
  */
 import type { Test } from 'tap'
 import { type Simulator, startSimulator } from '../../../packages/simulator/src/index.ts'
+import { parseJson } from '../../../src/core/values.ts'
 import { type DescribedOperation, describedOperations } from '../../contract/newer-contract/description.ts'
 import { CONTACTS, merge, type Settings, startEdge } from '../../support/edge.ts'
 
@@ -230,16 +231,8 @@ async function send(
   return {
     status: response.status,
     type: response.headers.get('content-type'),
-    body: parsed(text),
+    body: parseJson(text) ?? text,
     ms: performance.now() - started,
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
   }
 }
 

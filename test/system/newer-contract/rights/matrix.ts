@@ -5,6 +5,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Agent } from 'undici'
 import { startSimulator } from '../../../../packages/simulator/src/index.ts'
+import { parseJson } from '../../../../src/core/values.ts'
 import { createRandom, type Random } from '../../../faults/coherence/random.ts'
 import { type RunningEdge, type Settings, startEdge } from '../../../support/edge.ts'
 import { startRedis } from '../../../support/redis.ts'
@@ -96,7 +97,7 @@ export async function runMatrix({
       })
       const text = await response.body.text()
       const isHit = /; hit/.test(String(response.headers['cache-status'] ?? ''))
-      return { status: response.statusCode, body: parsed(text), isHit }
+      return { status: response.statusCode, body: parseJson(text) ?? text, isHit }
     }
     const administrator = createAdministrator(master)
     const users = randomUsers(policies, random)
@@ -186,15 +187,6 @@ async function logIn(master: string, name: string, password: string): Promise<st
     headers: { authorization },
   })
   return `Bearer ${await response.text()}`
-}
-
-/** Returns the JSON of a body, or its text. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
 }
 
 function shown({ status, body, isHit }: Answer): string {
