@@ -15,8 +15,8 @@ const ONE_OF_OTHERS = '003'
 const PASSWORD = 'only-for-tests'
 /** The master gives a call up long after the edge. Real ones: 200 s. */
 const CUT_OFF = { cutOff: 40_000 }
-/** A sixth of the time that applies, and still much longer than a call takes on busy cores. */
-export const HANG_MS = 2_000
+/** A third of the time that applies, and still much longer than a call takes on busy cores. */
+export const HANG_MS = 4_000
 /** One call that hangs, and one for each node to find the lost one. */
 export const FOUND_MS = 3 * HANG_MS
 
