@@ -29,7 +29,7 @@ t.test('the tarball contains the program, its configuration and documents, and n
     /^dist\/(?:console|mcp)\/(?:LICENSES\.txt|bundled\.json)$/,
     /^dist\/console\/(?:index\.html|assets\/[\w.-]+)(?:\.br|\.gz)?$/,
     /^config\/[\w.-]+$/,
-    /^config\/(?:grafana|prometheus|systemd)\/[\w.-]+$/,
+    /^config\/(?:grafana|prometheus|systemd)\/[\w.@-]+$/,
     /^docs\/(?:decisions\/)?[\w-]+\.md$/,
     /^docs\/images\/[\w-]+\.png$/,
     /^(?:README|CHANGELOG|SECURITY)\.md$/,

@@ -98,7 +98,7 @@ writeFileSync(folder + 'ids', [process.pid, child.pid, daemon].join(' '))
 `
 
 /** Runs files as the suite does, in a process of its own. */
-function startSuite(t: Test, files: Files) {
+function startSuite(t: Test, files: Files, timeoutMs = LIMITS.timeoutMs) {
   const texts = Object.entries(files).map(([name, [code]]) => [
     name,
     `import tap from 'tap'; const t = tap.context.root ?? tap\n${code}\n`,
@@ -109,6 +109,7 @@ function startSuite(t: Test, files: Files) {
     script: fileURLToPath(runnableOf(new URL('suite/worker.ts', support))),
     execArgv,
     ...LIMITS,
+    timeoutMs,
     times: {},
     maxFiles: 1,
     cores: 1,
@@ -159,6 +160,32 @@ t.test(
     await eventually(() => runningOf(startedIn(folder)).length === 0)
   },
 )
+
+t.test('the CPU time of a file has all processes that it started', { timeout: 120_000 }, async (t) => {
+  const burn = 'while (process.cpuUsage().user < 6e5); console.log(process.cpuUsage().user); setTimeout(() => {}, 2500)'
+  // A process that ends before its own child process, and so does not wait for it.
+  const child = `require('node:child_process').spawn(process.execPath, ['-e', '${burn}'], { stdio: 'inherit' }).unref()`
+  const code = `
+import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+t.test('burns', async (t) => {
+  const ended = (resolve) => execFile(process.execPath, ['-e', ${JSON.stringify(child)}], (_, out) => resolve(out))
+  writeFileSync(new URL('burnt', import.meta.url), await new Promise(ended))
+  t.pass('ended')
+})`
+  const { folder, report, ended } = startSuite(
+    t,
+    { 'waits.mjs': ["t.pass('starts the worker')"], 'burns.mjs': [code] },
+    60_000,
+  )
+  t.strictSame(await ended, [0, null], await report)
+  const [, seconds] = /^ +(\S+) s in ok .* burns\.mjs$/m.exec(await report) ?? []
+  const burnt = Number(readFileSync(join(folder, 'burnt'), 'utf8')) / 1e6
+  t.ok(
+    burnt >= 0.6 && Number(seconds) + 0.1 > burnt,
+    `${seconds} s, ${burnt} of them in a process that nothing waits for`,
+  )
+})
 
 for (const [signal, code] of [
   ['SIGINT', 130],
