@@ -145,7 +145,6 @@ interface AdmissionParts {
 export function createAdmission({ authenticator, managerVersion, contract }: AdmissionParts) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { edge, headers, routeOptions } = request
-    contract.refuseEarly?.(request)
     edge.nextStage('authenticate')
     // Whether a read costs is known in the pipeline. A write certainly costs, and pays before anything else is decided:
     // each write that is refused later is an audit record.

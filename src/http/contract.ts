@@ -53,8 +53,11 @@ export interface HttpContract {
   readonly methodsOf: (endpoint: Endpoint) => string[]
   /** Whether the header `wazuh-app-version` must fit the manager. Releases 4.x ignore it. */
   readonly comparesAppVersion: boolean
-  /** Throws for a request that is refused whatever its credentials are. Absent: there are none. */
-  readonly refuseEarly?: (request: FastifyRequest) => void
+  /**
+   * Throws for a request whose path, method, or scheme of credentials the contract refuses, whatever the credentials are. It
+   * runs before everything that may answer, prepared hits included. Absent: the contract refuses nothing so early.
+   */
+  readonly checkForm?: (request: FastifyRequest) => void
   /** Throws for more parameters than the limit. */
   readonly parseQuery: (url: string, endpoint: Endpoint | undefined) => ParsedQuery
   /** Returns the endpoint if it is served under this URL, or throws. */

@@ -90,15 +90,22 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
   handleErrors(app, contract, options.log)
   const authenticator = await options.authentication(app)
   const hits = new PreparedHits(options, authenticator)
-  app.addHook('onRequest', (request, reply, done) =>
-    hits.answer(request, reply, (error) => {
+  app.addHook('onRequest', (request, reply, done) => {
+    const proceed = (error?: Error): void => {
       const { edge } = request
       edge.trace = options.recordStages?.(request.id, edge.trace) ?? edge.trace
       reportAtEnd(request, reply, options)
       addHeaders(reply, commonHeaders(request.id))
       done(error)
-    }),
-  )
+    }
+    try {
+      contract.checkForm?.(request)
+    } catch (refusal) {
+      proceed(refusal as Error)
+      return
+    }
+    hits.answer(request, reply, proceed)
+  })
   const { managerVersion } = options
   app.addHook('onRequest', createAdmission({ authenticator, managerVersion, contract }))
   registerBodyParser(app, contract.parseBody, () => options.settings().listen.limits)

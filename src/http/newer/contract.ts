@@ -61,7 +61,7 @@ export function newerContract({ catalogue, release }: NewerContractOptions) {
       router,
       comparesAppVersion: false,
       methodsOf: ({ method }) => [method],
-      refuseEarly: (request) => {
+      checkForm: (request) => {
         const { raw, routeOptions } = request
         const { url = '' } = raw
         if (url.startsWith('//')) throw movedTo(url.replace(/^\/+/, '/'))

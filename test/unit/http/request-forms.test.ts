@@ -1,0 +1,166 @@
+/** A prepared hit answers exactly the requests that the regular path answers, with the same status, headers and bytes. */
+import { isDeepStrictEqual } from 'node:util'
+import type { FastifyInstance } from 'fastify'
+import t, { type Test } from 'tap'
+import { createAccess } from '../../../src/access/index.ts'
+import { createLoginAttempts } from '../../../src/access/login-attempts.ts'
+import { createManagerTokenAccess } from '../../../src/access/passthrough-access.ts'
+import { putUser } from '../../../src/access/users-file.ts'
+import { catalogue } from '../../../src/catalogue/index.ts'
+import { newerContract as newerRecords } from '../../../src/catalogue/newer-contract/index.ts'
+import { createCounters } from '../../../src/core/counters.ts'
+import { createAuthenticator } from '../../../src/http/admit.ts'
+import { classicContract } from '../../../src/http/classic.ts'
+import { tokenIssuer } from '../../../src/http/credentials.ts'
+import { newerContract } from '../../../src/http/newer/contract.ts'
+import { basic, cachedResponse, repeating, startServer, type TestServer, uncachedResponse } from './test-server.ts'
+
+const body = Buffer.from(JSON.stringify({ error: 0, data: 'x'.repeat(2000) }))
+const handle = repeating(({ kind }) => (kind === 'read' ? cachedResponse(body) : uncachedResponse(body)))
+const URLS = ['/agents', '/agents?pretty=true'] as const
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+
+const HEADERS: readonly Readonly<Record<string, string>>[] = [
+  {},
+  { 'if-none-match': '*' },
+  { 'accept-encoding': 'br, gzip' },
+  { accept: 'application/problem+json' },
+  { 'wazuh-app-version': '9.0.0' },
+  { 'content-type': 'text/nonsense' },
+  { 'content-encoding': 'gzip' },
+  { 'content-length': '0' },
+  { 'cache-control': 'no-cache' },
+  { prefer: 'return=minimal' },
+  { upgrade: 'h2c', connection: 'upgrade' },
+]
+
+const CONTRACTS = {
+  classic: classicContract(catalogue),
+  newer: newerContract({ catalogue: newerRecords, release: () => '4.5.4' }),
+} as const
+type Contract = keyof typeof CONTRACTS
+const MODES = ['service', 'passthrough'] as const
+type Mode = (typeof MODES)[number]
+
+/** A server of one contract and mode, and a token of alice. */
+async function start(t: Test, contract: Contract, mode: Mode) {
+  const users = `${t.testdir()}/users`
+  for (const name of ['alice', 'bob']) await putUser(users, name, `${name}-pw`, 4)
+  const verify = async (name: string, password: string) => password === `${name}-pw`
+  const own = await createAccess({
+    realm: 'Manager Edge',
+    users: mode === 'service' ? { file: users } : { verify, role: 'administrator' },
+    roles: { alice: ['administrator'], bob: ['reader'] },
+    customRoles: {},
+    sessions: { lifetime: () => 3_600_000, signIn: () => undefined },
+    tokens: { lifetime: () => 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] },
+    limits: { failedLogins: () => 100_000 },
+    log: () => undefined,
+  })
+  t.teardown(() => own.close())
+  const acceptance = { noteAnswer: () => undefined, current: () => () => undefined }
+  const access =
+    mode === 'service' || contract === 'classic'
+      ? own
+      : createManagerTokenAccess(own, {
+          node: () => 'master',
+          check: async ({ user }) => (user === 'alice' ? acceptance : undefined),
+          attempts: createLoginAttempts({ failedLogins: () => 100_000, counters: createCounters(() => 0) }),
+          permissionsOf: (name) => own.permissionsOf?.(name) ?? [],
+        })
+  let issue = async (name: string): Promise<string> => managerToken(name)
+  const server = await startServer(t, handle, {
+    contract: CONTRACTS[contract],
+    authentication: async (app: FastifyInstance) => {
+      const authenticator = await createAuthenticator(app, access, {})
+      if (mode === 'service') issue = tokenIssuer(app, access)
+      return authenticator
+    },
+  })
+  return { server, token: await issue('alice') }
+}
+
+/** A token as the manager issues them. Its signature is checked by the node only. */
+function managerToken(name: string): string {
+  const part = (value: object | string) =>
+    Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
+  const now = Math.floor(Date.now() / 1000)
+  const claims = { iss: 'manager', nbf: now, exp: now + 900, sub: name, rbac_roles: [1], rbac_mode: 'white' }
+  return `${part({ alg: 'ES512', typ: 'JWT' })}.${part(claims)}.${part('x'.repeat(132))}`
+}
+
+const authorizations = (token: string): readonly string[] => [
+  '',
+  basic('alice'),
+  basic('bob'),
+  basic('alice').replace('Basic', 'BASIC'),
+  basic('alice').replace(' ', '  '),
+  `Basic ${btoa('alice:wrong')}`,
+  'Basic !!!',
+  `Bearer ${token}`,
+  `bearer ${token}`,
+  `Bearer  ${token}`,
+  `Bearer ${token}x`,
+  'Digest x',
+]
+
+interface Form {
+  readonly method: string
+  readonly url: string
+  readonly authorization: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** Reads with each set of headers, all other methods with each scheme. */
+function formsOf(token: string): readonly Form[] {
+  const formsOfMethod = (method: string): readonly Form[] => {
+    const isRead = method === 'GET' || method === 'HEAD'
+    return (isRead ? URLS : URLS.slice(0, 1)).flatMap((url) =>
+      authorizations(token).flatMap((authorization) =>
+        (isRead ? HEADERS : [{}]).map((headers) => ({ method, url, authorization, headers })),
+      ),
+    )
+  }
+  return METHODS.flatMap(formsOfMethod)
+}
+
+async function shown(server: TestServer, { method, url, authorization, headers }: Form) {
+  const before = server.requests.length
+  const response = await server.send(url, { authorization, ...headers }, method)
+  const { date: _1, 'x-request-id': _2, ...others } = response.headers
+  const wasPrepared = response.status < 400 && server.requests.length === before
+  return { wasPrepared, answer: { status: response.status, headers: others, body: response.body.toString('latin1') } }
+}
+
+for (const contract of Object.keys(CONTRACTS) as Contract[]) {
+  for (const mode of MODES) {
+    t.test(`${contract} contract, mode ${mode}`, { timeout: 300_000 }, async (t) => {
+      const { server, token } = await start(t, contract, mode)
+      const forms = formsOf(token)
+      // From now on the edge knows these credentials, and has each encoded form of the response.
+      for (const name of ['alice', 'bob'])
+        await server.send('/security/user/authenticate', { authorization: basic(name) }, 'POST')
+      const prepare = async (): Promise<void> => {
+        for (const authorization of [`Bearer ${token}`, basic('alice')])
+          for (const path of URLS) await server.send(path, { authorization, 'accept-encoding': 'br, gzip' })
+      }
+      await prepare()
+      const cold: object[] = []
+      for (const form of forms) {
+        server.forgetUrls()
+        cold.push((await shown(server, form)).answer)
+      }
+      await prepare()
+      const differences: object[] = []
+      let prepared = 0
+      for (const [nth, form] of forms.entries()) {
+        const { answer, wasPrepared } = await shown(server, form)
+        if (wasPrepared) prepared += 1
+        if (!isDeepStrictEqual(answer, cold[nth]))
+          differences.push({ ...form, cold: cold[nth], prepared: answer.status })
+      }
+      t.strictSame(differences.slice(0, 5), [], `${differences.length} of ${forms.length} forms differ`)
+      t.ok(prepared > 10, `${prepared} of them are prepared hits`)
+    })
+  }
+}
