@@ -233,12 +233,14 @@ export interface StoredResponse {
 /** A content coding that the edge applies (RFC 9110 section 8.4.1). */
 export type Coding = 'br' | 'gzip'
 
-/** The forms in which clients get one stored response: as it is, indented, or encoded. They are released together with it. */
+/** The forms in which clients get one stored response: as it is or indented, both also encoded. They are released together with it. */
 export class StoredForms {
   plain: StoredForm | undefined = undefined
-  pretty: StoredForm | undefined = undefined
   br: StoredForm | undefined = undefined
   gzip: StoredForm | undefined = undefined
+  pretty: StoredForm | undefined = undefined
+  'pretty-br': StoredForm | undefined = undefined
+  'pretty-gzip': StoredForm | undefined = undefined
 }
 
 /** Everything is made when a client needs it first. */

@@ -1,5 +1,5 @@
 /**
- * Selects the representation of a response: as stored, indented or compressed, or no body at all because the copy of
+ * Selects the representation of a response: as stored or indented, compressed or not, or no body at all because the copy of
  * the client is still valid. And its headers: for this cache (RFC 9211), and for caches between edge and client (RFC
  * 9110, RFC 9111). A large body is compressed once, off the main thread.
  */
@@ -16,6 +16,7 @@ import {
   type PreparedHead,
   partsOf,
   type StoredForm,
+  type StoredForms,
 } from '../core/response.ts'
 import { headerText, serializeItem } from '../core/values.ts'
 import { indentOnce, indentWithin } from './pretty.ts'
@@ -85,29 +86,25 @@ export function representCached(
   preferences: Preferences,
 ): Representation | Promise<Representation> {
   const { body } = response
-  const { etag, forms } = cached.response
-  // Indented responses are read by people: they are never compressed.
-  if (preferences.pretty) {
-    forms.pretty ??= { etag: representationEtag(etag, 'pretty') }
-    const { pretty } = forms
-    return notModified(response, cached, preferences, pretty) ?? full(response, cached, pretty, indentOnce(etag, body))
-  }
-  const { codings, identity } = parseAcceptEncoding(preferences.acceptEncoding)
-  const isShort = identity && body.length < preferences.compressionMinBytes
+  const { pretty, acceptEncoding, compressionMinBytes } = preferences
+  const { codings, identity } = parseAcceptEncoding(acceptEncoding)
+  const isShort = identity && body.length < compressionMinBytes
   const [coding] = isShort ? [] : codings
-  forms.plain ??= { etag }
-  const { plain } = forms
-  if (coding === undefined) {
-    return notModified(response, cached, preferences, plain) ?? full(response, cached, plain, body)
-  }
-  forms[coding] ??= { etag: representationEtag(etag, coding) }
-  const form = forms[coding]
+  const plain = formOf(cached, pretty ? 'pretty' : 'plain')
+  const form = coding === undefined ? plain : formOf(cached, pretty ? `pretty-${coding}` : coding)
   const unchanged = notModified(response, cached, preferences, form)
   if (unchanged !== undefined) return unchanged
-  const encoded = encode(form, body, coding, identity)
+  const bytes = (): Buffer => (pretty ? indentOnce(cached.response.etag, body) : body)
+  if (coding === undefined) return full(response, cached, plain, bytes())
+  const encoded = encode(form, bytes, coding, identity)
   if (Buffer.isBuffer(encoded)) return full(response, cached, form, encoded, coding)
   if (encoded instanceof Promise) return encoded.then(() => representCached(response, cached, preferences))
-  return full(response, cached, plain, body)
+  return full(response, cached, plain, bytes())
+}
+
+function formOf({ response: { forms, etag } }: CachedResponse, name: keyof StoredForms): StoredForm {
+  forms[name] ??= { etag: name === 'plain' ? etag : representationEtag(etag, name) }
+  return forms[name]
 }
 
 /** Without a `Cache-Control` the response gets `no-store` (`http/index.ts`). */
@@ -272,9 +269,10 @@ let running = 0
  * Returns the encoded body of the form, which is made at most once. The first responses wait for it: 7 ms for 600 kB.
  * `undefined`: too many compressions are running, and the client accepts `identity`.
  */
-function encode(form: StoredForm, body: Buffer, coding: Coding, identity: boolean): StoredForm['encoded'] {
+function encode(form: StoredForm, bytes: () => Buffer, coding: Coding, identity: boolean): StoredForm['encoded'] {
   if (form.encoded === undefined && !(identity && running >= MAX_CONCURRENT)) {
     running++
+    const body = bytes()
     form.encoded = compress(body, coding)
       .then((encoded) => (encoded.length < body.length ? encoded : 'notSmaller'))
       .catch(() => 'notSmaller' as const)

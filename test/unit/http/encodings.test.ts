@@ -1,6 +1,7 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import t from 'tap'
 import type { EdgeResponse } from '../../../src/core/response.ts'
+import { pretty } from '../../../src/representation/pretty.ts'
 import { cachedResponse, startServer, uncachedResponse } from './test-server.ts'
 
 const rows = (count: number) =>
@@ -52,11 +53,10 @@ t.test('Accept-Encoding selects the coding of a large cached response', async (t
     }
 })
 
-t.test('small, indented and uncached responses are not compressed', async (t) => {
+t.test('small and uncached responses are not compressed', async (t) => {
   const responses: Record<string, EdgeResponse> = {
     '/agents': cachedResponse(small),
     '/rules': uncachedResponse(large),
-    '/decoders': cachedResponse(large),
   }
   const server = await startServer(t, async (request) => responses[request.endpoint.path] as EdgeResponse)
   const all = { 'accept-encoding': 'gzip, br' }
@@ -67,13 +67,22 @@ t.test('small, indented and uncached responses are not compressed', async (t) =>
   const uncached = await server.send('/rules', all)
   t.equal(uncached.headers['content-encoding'], undefined)
   t.ok(uncached.body.equals(large))
-  const pretty = await server.send('/decoders?pretty', all)
-  t.equal(pretty.headers['content-encoding'], undefined)
-  t.match(pretty.headers.etag, /-pretty"$/)
-  t.match(pretty.body.toString(), /^\{\n {3}"error": 0,\n/)
-  t.not(pretty.headers.etag, (await server.send('/decoders')).headers.etag)
-  const revalidated = await server.send('/decoders?pretty', { 'if-none-match': String(pretty.headers.etag) })
-  t.equal(revalidated.status, 304)
+})
+
+t.test('an indented response is compressed like any other, and has its own entity tags', async (t) => {
+  const server = await startServer(t, () => cachedResponse(large))
+  const tags = [String((await server.send('/agents')).headers.etag)]
+  for (const [coding, decoded] of Object.entries(decode)) {
+    const { headers, body } = await server.send('/agents?pretty', { 'accept-encoding': coding })
+    t.equal(headers['content-encoding'], coding === 'identity' ? undefined : coding)
+    t.ok(decoded(body).equals(pretty(large)))
+    const tag = String(headers.etag)
+    t.match(tag, coding === 'identity' ? /-pretty"$/ : new RegExp(`-pretty-${coding}"$`))
+    tags.push(tag)
+    const revalidated = await server.send('/agents?pretty', { 'accept-encoding': coding, 'if-none-match': tag })
+    t.equal(revalidated.status, 304)
+  }
+  t.equal(new Set(tags).size, tags.length)
 })
 
 t.test(
