@@ -156,7 +156,7 @@ export function createManagerTokenAccess(access: Access, ports: ManagerTokenPort
       // The token is read from the header again, so that it does not stay in memory after the request.
       const recheck: Recheck = (authorization) => {
         const noteAnswer = expiresAt > systemClock.wall() ? acceptance.current() : undefined
-        return noteAnswer && callerOf(authorization.slice(authorization.indexOf(' ') + 1), noteAnswer)
+        return noteAnswer && callerOf(authorization.slice(authorization.lastIndexOf(' ') + 1), noteAnswer)
       }
       return { ok: true, caller: callerOf(text, acceptance.noteAnswer), recheck }
     },

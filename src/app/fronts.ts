@@ -81,7 +81,9 @@ export async function buildFronts(parts: FrontParts) {
   let issueToken = async (_name: string): Promise<string> => ''
   const createFront = async ({ contract, port }: FrontSettings): Promise<Front> => {
     const form = contract === 'newer' && { rejectionForm: problemForm }
-    const listener = await createListener({ ...listen, cors: listen.cors.origins.length > 0, log, onReject, ...form })
+    const methodsAt = (url: string) => http.methodsAt(url)
+    const cors = listen.cors.origins.length > 0
+    const listener = await createListener({ ...listen, cors, log, onReject, methodsAt, ...form })
     const http = await createHttp({
       contract: contracts[contract],
       handle: handler,

@@ -6,7 +6,7 @@ import { PROBLEM_TYPE } from '../core/response.ts'
 import { pretty } from '../representation/pretty.ts'
 import { JSON_TYPE, PROBLEM_CONTENT } from '../representation/represent.ts'
 import { checkContentHeaders, parseBody, requestBody } from './body.ts'
-import { type HttpContract, type HttpSettings, type RouterOptions, toEdgeError } from './contract.ts'
+import { type HttpContract, type HttpSettings, type RouterOptions, routeFinder, toEdgeError } from './contract.ts'
 import { parseParameters, takeFlags, type Values, validatedUrl } from './edge-request.ts'
 import { createChecks, routeSchema, type SchemaError, validationError, validatorOf } from './validation.ts'
 
@@ -24,11 +24,15 @@ export function classicContract(catalogue: readonly Endpoint[]): (settings: () =
 
 function createClassicContract(catalogue: readonly Endpoint[], settings: () => HttpSettings): HttpContract {
   const check = createChecks(() => settings().cluster)
+  const methodsOf = ({ method }: Endpoint) => (method === 'GET' ? ['GET', 'HEAD'] : [method])
+  const isServed = ({ experimental }: Endpoint) => !experimental || settings().cluster.experimental
   return {
     catalogue,
     router,
     comparesAppVersion: true,
-    methodsOf: ({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]),
+    methodsOf,
+    findRoute: routeFinder({ catalogue, router, methodsOf }),
+    isServed,
     parseQuery: (url) => {
       const limits = { count: settings().listen.limits.queryParameters, tooMany: 604 } as const
       const mark = url.indexOf('?')
@@ -36,8 +40,7 @@ function createClassicContract(catalogue: readonly Endpoint[], settings: () => H
       return { flags: takeFlags(query), query }
     },
     served: (endpoint, method, url) => {
-      const isHidden = endpoint?.experimental === true && !settings().cluster.experimental
-      if (endpoint === undefined || isHidden || hasEmptySegment(method, url)) throw new EdgeError(603)
+      if (endpoint === undefined || !isServed(endpoint) || hasEmptySegment(method, url)) throw new EdgeError(603)
       return endpoint
     },
     schemaOf: routeSchema,

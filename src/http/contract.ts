@@ -4,13 +4,15 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import createRouter, { type HTTPMethod } from 'find-my-way'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { RequestBody } from '../core/request.ts'
+import { METHODS } from '../listener/reject.ts'
 import type { BodyLimits } from './body.ts'
 import type { Flags, ValidatedUrl, Values } from './edge-request.ts'
 import type { RequestLogger } from './request-events.ts'
-import type { Prefixes, RouteSchema } from './validation.ts'
+import { type Prefixes, type RouteSchema, routeUrl } from './validation.ts'
 
 /** The settings that requests depend on. */
 export interface HttpSettings {
@@ -51,6 +53,9 @@ export interface HttpContract {
   readonly router: RouterOptions
   /** The methods of the route of an endpoint. */
   readonly methodsOf: (endpoint: Endpoint) => string[]
+  readonly findRoute: FindRoute
+  /** Whether the endpoint is part of the API that this port serves now. */
+  readonly isServed: (endpoint: Endpoint) => boolean
   /** Whether the header `wazuh-app-version` must fit the manager. Releases 4.x ignore it. */
   readonly comparesAppVersion: boolean
   /**
@@ -79,6 +84,41 @@ export interface HttpContract {
   readonly notFound: () => EdgeError
   /** Sends the error as the contract writes it. Status and `Cache-Control` are set. */
   readonly sendError: (request: FastifyRequest, reply: FastifyReply, error: EdgeError) => FastifyReply
+}
+
+/** Returns the endpoint of a method and a URL with the values of the path; `null`: there is none. */
+export type FindRoute = (
+  method: string,
+  url: string,
+) => { readonly store: Endpoint | null; readonly params: Values } | null
+
+type Routes = Pick<HttpContract, 'catalogue' | 'router' | 'methodsOf'>
+
+/**
+ * Fastify does not expose its router with the routes that it finds, so the patterns are registered here again, when first needed.
+ * For a path that cannot be decoded, `store` is `null`.
+ */
+export function routeFinder({ catalogue, router, methodsOf }: Routes): FindRoute {
+  let routes: ReturnType<typeof createRouter> | undefined
+  return (method, url) => {
+    if (routes === undefined) {
+      routes = createRouter({ ...router, onBadUrl: () => undefined })
+      for (const endpoint of catalogue)
+        routes.on(methodsOf(endpoint) as HTTPMethod[], routeUrl(endpoint), () => undefined, endpoint)
+    }
+    return routes.find(method as HTTPMethod, url) as ReturnType<FindRoute>
+  }
+}
+
+/** Returns the methods that are served under this URL. */
+export function methodsAt(
+  { findRoute, isServed }: Pick<HttpContract, 'findRoute' | 'isServed'>,
+  url: string,
+): string[] {
+  return METHODS.filter((method) => {
+    const endpoint = findRoute(method, url)?.store ?? undefined
+    return endpoint !== undefined && isServed(endpoint)
+  })
 }
 
 /** The `Cache-Control` of everything that no cache may store: secrets, errors, writes. */

@@ -35,8 +35,8 @@ interface Authentication {
 type Scheme = (request: FastifyRequest, reply: FastifyReply, text: string) => Promise<AuthResult>
 
 const MAX_HEADER_LENGTH = 8192
-/** RFC 9110 section 11.4, with exactly one space, as all clients send it. */
-const CREDENTIALS = /^([A-Za-z]+) ([A-Za-z0-9._~+/-]+=*)$/
+/** RFC 9110 section 11.4. Of Basic, the plugin accepts exactly one space, as the real API of releases 3.x does. */
+const CREDENTIALS = /^([A-Za-z]+) +([A-Za-z0-9._~+/-]+=*)$/
 const WRONG: AuthResult = { ok: false, reason: 'wrong' }
 const MALFORMED = 'FST_BASIC_AUTH_MISSING_OR_BAD_AUTHORIZATION_HEADER'
 
@@ -92,7 +92,12 @@ async function registerBearer(app: FastifyInstance, access: Access): Promise<Sch
     secret: async ({ authentication }: FastifyRequest) => authentication.tokenKey,
     sign: { algorithm: OWN_TOKEN_ALGORITHM },
     // No cache: verified credentials are remembered in admit.ts, where revoked tokens and removed users are also seen.
-    verify: { cache: false, clockTolerance: CLOCK_TOLERANCE_S * 1000 },
+    // The plugin accepts exactly one space before the token.
+    verify: {
+      cache: false,
+      clockTolerance: CLOCK_TOLERANCE_S * 1000,
+      extractToken: ({ headers: { authorization = '' } }) => authorization.slice(authorization.lastIndexOf(' ') + 1),
+    },
   })
   return (request, _reply, token) => {
     const verifySignature: VerifySignature = async (pem, algorithm) => {

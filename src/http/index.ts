@@ -11,7 +11,6 @@ import Fastify, {
   type FastifyRequest,
   type FastifyServerOptions,
 } from 'fastify'
-import createRouter from 'find-my-way'
 import type { Endpoint, ReadEndpoint } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
 import { type Caller, type EdgeRead, type Handler, NO_BODY, newRequestId } from '../core/request.ts'
@@ -26,6 +25,7 @@ import {
   type HttpContract,
   type HttpSettings,
   handleErrors,
+  methodsAt,
   NO_STORE,
   sendError,
   undecodablePath,
@@ -68,6 +68,8 @@ export interface HttpOptions extends RequestObservers {
 export interface Http {
   readonly app: FastifyInstance
   readonly resolveUrl: ResolveUrl
+  /** Returns the methods that are served under a URL. */
+  readonly methodsAt: (url: string) => readonly string[]
   /** To be called after a reload of the configuration. */
   forgetUrls(): void
 }
@@ -117,7 +119,12 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
     registerRoutes(scope, contract, options, hits, authenticator.charge)
   }
   await app.register(routes)
-  return { app, resolveUrl: createUrlResolver(contract), forgetUrls: () => hits.clear() }
+  return {
+    app,
+    resolveUrl: createUrlResolver(contract),
+    methodsAt: (url) => methodsAt(contract, url),
+    forgetUrls: () => hits.clear(),
+  }
 }
 
 function createApp(options: HttpOptions, contract: HttpContract): FastifyInstance {
@@ -226,27 +233,16 @@ const PATH_AND_QUERY = /^\/[\x21\x22\x24-\x7e]*$/
 
 /** A URL that is no path at all throws 604: it is the value of a parameter where this function is used. */
 function createUrlResolver(contract: HttpContract): ResolveUrl {
-  let router: ReturnType<typeof createRouter> | undefined
   return (url, caller) => {
     if (!PATH_AND_QUERY.test(url)) throw new EdgeError(604, '. The url must be a path')
-    router ??= routerOfReads(contract)
-    const found = router.find('GET', url)
-    if (found !== null && found.store === null) throw undecodablePath()
+    const found = contract.findRoute('GET', url)
+    if (found?.store === null) throw undecodablePath()
     const { query, flags } = contract.parseQuery(url, found?.store)
-    const endpoint = contract.served<ReadEndpoint>(found?.store, 'GET', url)
+    const endpoint = contract.served(found?.store as ReadEndpoint | undefined, 'GET', url)
     authorise(caller, { endpoint, query })
     const params = { ...found?.params } as Values
     contract.checkUrl(endpoint, params, query)
     const parts = { caller, headers: {}, id: newRequestId(), clientAddress: '' }
     return toEdgeRead(endpoint, contract.validatedUrl(endpoint, params, query, flags), parts)
   }
-}
-
-/** Fastify does not expose its router with the routes that it finds, so the patterns are registered here again, when first needed. */
-function routerOfReads(contract: HttpContract) {
-  const router = createRouter({ ...contract.router, onBadUrl: () => undefined })
-  for (const endpoint of contract.catalogue) {
-    if (endpoint.method === 'GET') router.on('GET', routeUrl(endpoint), () => undefined, endpoint)
-  }
-  return router
 }

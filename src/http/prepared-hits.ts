@@ -143,7 +143,6 @@ const DECIDING_HEADERS = [
   'cache-control',
   'pragma',
   'prefer',
-  'expect',
   'wazuh-app-version',
   'content-type',
   'content-encoding',

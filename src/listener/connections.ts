@@ -13,7 +13,9 @@ import {
   type FramingLimits,
   type FramingRules,
   framingError,
+  isIgnoredUpgrade,
   parserError,
+  pathOf,
   type RejectedRequest,
   type Rejection,
   type RejectionForm,
@@ -69,7 +71,11 @@ export function attach(server: Server, options: AttachOptions): void {
       onReject?.({ id, request, error, bytes, socket: request.socket })
       return
     }
-    if (request.headers.expect !== undefined && request.httpVersion === '1.1')
+    const { headers, httpVersion, url = '' } = request
+    request.url = pathOf(url)
+    // Node drops what arrived together with such a request, so no other request may follow on the connection.
+    if (isIgnoredUpgrade(headers)) response.shouldKeepAlive = false
+    if (headers.expect !== undefined && httpVersion === '1.1')
       continueRequest(request, response, rules.current.timeouts.expect, () =>
         rejectCurrent(request, rejectionOf(new EdgeError(LATE), rejectionForm)),
       )

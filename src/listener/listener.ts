@@ -12,7 +12,7 @@ import type { FastifyServerFactory } from 'fastify'
 import { fingerprintFile, watchFiles } from '../file-watcher.ts'
 import { attach, type Connection, type ConnectionSettings } from './connections.ts'
 import { Drain, type DrainOptions } from './drain.ts'
-import { type RejectedRequest, type RejectionForm, withRules } from './reject.ts'
+import { type MethodsAt, type RejectedRequest, type RejectionForm, withRules } from './reject.ts'
 import { closeSlowReaders } from './slow-clients.ts'
 
 /** What a reload may change. */
@@ -28,6 +28,8 @@ export interface ListenerOptions extends ListenerSettings {
   readonly rejectionForm?: RejectionForm | undefined
   /** Called for each request that is not passed on. */
   readonly onReject?: (rejected: RejectedRequest) => void
+  /** Returns the methods of a path; absent: every path has all methods. */
+  readonly methodsAt?: MethodsAt
   /** Milliseconds between two checks for slow connections. */
   readonly interval?: number
 }
@@ -49,10 +51,10 @@ const CHECK_INTERVAL_MS = 1000
 
 /** Makes the listener. If the certificate cannot be used, throws an Error that names its files. */
 export async function createListener(options: ListenerOptions) {
-  const { tls, log, cors, onReject, rejectionForm, interval = CHECK_INTERVAL_MS } = options
+  const { tls, log, onReject, rejectionForm, interval = CHECK_INTERVAL_MS } = options
   const servers: (HttpServer | TlsServer)[] = []
   const connections = new Map<Socket, Connection>()
-  const rules = { current: withRules<ListenerSettings>(options, cors) }
+  const rules = { current: withRules<ListenerSettings>(options, options) }
   const drain = new Drain(servers, connections)
 
   const certificate =
@@ -88,7 +90,7 @@ export async function createListener(options: ListenerOptions) {
       const replaceCertificate = next.tls && (await certificate?.prepareReload(next.tls))
       return () => {
         replaceCertificate?.()
-        rules.current = withRules(next, cors)
+        rules.current = withRules(next, options)
         for (const server of servers) applySettings(server, next)
       }
     },

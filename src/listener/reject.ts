@@ -14,23 +14,28 @@ export interface FramingLimits {
   readonly url: number
 }
 
+/** Returns the methods that a path has. */
+export type MethodsAt = (path: string) => readonly string[]
+
 export interface FramingRules {
   readonly limits: FramingLimits
   /** Host names that are served, in lower case; empty: all. */
   readonly hosts: readonly string[]
-  readonly methods: readonly string[]
+  /** OPTIONS is served. */
+  readonly cors: boolean
+  readonly methodsAt: MethodsAt
 }
 
+export const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE']
 /** No endpoint has the method PATCH. It is passed on so that it is answered as by the real API, with 404 and 603. */
-const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
+const PASSED_ON: ReadonlySet<string> = new Set([...METHODS, 'PATCH'])
 
-/** Adds the rules that follow from the settings. `cors`: OPTIONS is served. */
-export function withRules<Settings extends Omit<FramingRules, 'methods'>>(
+/** Adds the rules that do not depend on the settings. */
+export function withRules<Settings extends Pick<FramingRules, 'limits' | 'hosts'>>(
   settings: Settings,
-  cors: boolean,
+  { cors, methodsAt = () => METHODS }: { readonly cors: boolean; readonly methodsAt?: MethodsAt | undefined },
 ): Settings & FramingRules {
-  const hosts = settings.hosts.map((host) => host.toLowerCase())
-  return { ...settings, hosts, methods: cors ? [...METHODS, 'OPTIONS'] : METHODS }
+  return { ...settings, hosts: settings.hosts.map((host) => host.toLowerCase()), cors, methodsAt }
 }
 
 /** Headers that must not be repeated: two recipients could each use another one of the values. */
@@ -46,6 +51,8 @@ const SINGLE_HEADERS = new Set([
 const SINGLE_LENGTHS = new Set([...SINGLE_HEADERS].map((name) => name.length))
 /** With these methods a body is an error. With GET and DELETE it is read and ignored (http/body.ts): libraries send `{}`. */
 const METHODS_WITHOUT_BODY = new Set(['HEAD', 'OPTIONS'])
+/** A target in absolute form, which clients with a proxy setting send (RFC 9112 section 3.2.2): its authority, and the rest. */
+const ABSOLUTE = /^https?:\/\/([^/?#]*)(.*)$/i
 const HOST = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/
 
 /** Returns why this request is rejected, and its connection closed; `undefined`: it is passed on. */
@@ -53,7 +60,7 @@ export function framingError(request: IncomingMessage, rules: FramingRules): Edg
   return (
     sizeError(request, rules.limits) ??
     repeatedHeaderError(request.rawHeaders) ??
-    targetError(request, rules.methods) ??
+    targetError(request, rules) ??
     hostError(request, rules.hosts) ??
     bodyError(request)
   )
@@ -84,26 +91,46 @@ function repeatedHeaderError(rawHeaders: readonly string[]): EdgeError | undefin
   return undefined
 }
 
-function targetError(request: IncomingMessage, methods: readonly string[]): EdgeError | undefined {
-  const { method = '', url = '', httpVersion, headers } = request
-  if (httpVersion !== '1.1' && httpVersion !== '1.0') return new EdgeError(900, '; only HTTP/1.1 and HTTP/1.0')
-  // An upgrade is another protocol on the same socket, which bypasses every check (request smuggling through h2c).
-  if (headers.upgrade !== undefined) return new EdgeError(900, '; no upgrade is offered')
-  if (!methods.includes(method) || url === '*') {
-    return new EdgeError(905, '', { headers: { allow: methods.join(', ') } })
-  }
-  // An absolute URL names a second host beside the Host header. Clients send it to proxies only.
-  if (!/^\/[\x21\x22\x24-\x7e]*$/.test(url)) return new EdgeError(900, '; the target must be a path')
-  return undefined
+/** Returns the path and the query of a target. */
+export function pathOf(target: string): string {
+  const rest = target.startsWith('/') ? undefined : ABSOLUTE.exec(target)?.[2]
+  return rest === undefined ? target : rest.startsWith('/') ? rest : `/${rest}`
 }
 
-function hostError({ headers, httpVersion }: IncomingMessage, hosts: readonly string[]): EdgeError | undefined {
+function targetError(request: IncomingMessage, { cors, methodsAt }: FramingRules): EdgeError | undefined {
+  const { method = '', url = '', httpVersion, headers } = request
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return new EdgeError(900, '; only HTTP/1.1 and HTTP/1.0')
+  // Another protocol on the same socket would bypass every check. Java clients offer h2c with each request, and go on without.
+  if (headers.upgrade !== undefined && !isIgnoredUpgrade(headers)) return new EdgeError(900, '; no upgrade is offered')
+  const path = pathOf(url)
+  const isPath = /^\/[\x21\x22\x24-\x7e]*$/.test(path)
+  const isPassedOn = PASSED_ON.has(method) || (cors && method === 'OPTIONS')
+  if (!isPassedOn || url === '*') {
+    const methods = isPath ? methodsAt(path) : METHODS
+    return new EdgeError(905, '', { headers: { allow: (cors ? [...methods, 'OPTIONS'] : methods).join(', ') } })
+  }
+  return isPath ? undefined : new EdgeError(900, '; the target must be a path')
+}
+
+/** Whether the request offers a change to HTTP/2 and nothing else. A server may ignore the offer (RFC 9110 section 7.8). */
+export function isIgnoredUpgrade({ upgrade }: IncomingHttpHeaders): boolean {
+  return upgrade?.toLowerCase() === 'h2c'
+}
+
+function hostError(
+  { url = '', headers, httpVersion }: IncomingMessage,
+  hosts: readonly string[],
+): EdgeError | undefined {
+  const authority = ABSOLUTE.exec(url)?.[1]
   const { host } = headers
+  if (host !== undefined && !HOST.test(host)) return new EdgeError(900, '; Host is no name')
+  if (authority !== undefined && !HOST.test(authority)) return new EdgeError(900, '; the target names no host')
   // Health checks of load balancers use HTTP/1.0 without a Host header.
-  if (host === undefined) return httpVersion === '1.0' ? undefined : new EdgeError(900, '; no Host')
-  if (!HOST.test(host)) return new EdgeError(900, '; Host is no name')
-  if (hosts.length === 0) return undefined
-  const name = host
+  if (host === undefined && httpVersion !== '1.0') return new EdgeError(900, '; no Host')
+  // The authority of the target counts, not the Host header (RFC 9112 section 3.2.2).
+  const named = authority ?? host
+  if (named === undefined || hosts.length === 0) return undefined
+  const name = named
     .replace(/:\d+$/, '')
     .replace(/\.$/, '')
     .replace(/^\[|\]$/g, '')

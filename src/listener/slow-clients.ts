@@ -57,7 +57,10 @@ function limitBody(connection: Connection, timeouts: Timeouts, reject: () => voi
   request.once('close', () => clearTimeout(timer))
 }
 
-/** Sends `100 Continue`, and calls `reject` if no body follows within `timeout` milliseconds. */
+/**
+ * Sends `100 Continue` when the body is first read, and calls `reject` if no body follows within `timeout` milliseconds. A
+ * response before that closes the connection, as Node does it: the client may or may not send its body then.
+ */
 export function continueRequest(
   request: IncomingMessage,
   response: ServerResponse,
@@ -65,13 +68,19 @@ export function continueRequest(
   reject: () => void,
 ): void {
   const { socket } = request
-  const before = socket.bytesRead
-  response.writeContinue()
-  const check = (): void => {
-    if (!request.complete && socket.bytesRead === before && !response.headersSent) reject()
+  const onListener = (event: string | symbol): void => {
+    if (event !== 'data' && event !== 'readable') return
+    request.off('newListener', onListener)
+    if (response.headersSent || socket.destroyed) return
+    const before = socket.bytesRead
+    response.writeContinue()
+    const check = (): void => {
+      if (!request.complete && socket.bytesRead === before && !response.headersSent) reject()
+    }
+    const timer = setTimeout(() => setImmediate(check), timeout)
+    response.once('close', () => clearTimeout(timer))
   }
-  const timer = setTimeout(() => setImmediate(check), timeout)
-  response.once('close', () => clearTimeout(timer))
+  request.on('newListener', onListener)
 }
 
 /**

@@ -5,7 +5,6 @@
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyRequest } from 'fastify'
-import createRouter from 'find-my-way'
 import type { Endpoint, Param } from '../../catalogue/endpoint.ts'
 import { bool } from '../../catalogue/newer-contract/value.ts'
 import { EdgeError, Problem, suggestionHeaders } from '../../core/errors.ts'
@@ -13,9 +12,15 @@ import { MAX_SEARCH_BYTES, minorOf } from '../../core/node-call.ts'
 import { NO_BODY } from '../../core/request.ts'
 import { isObject } from '../../core/values.ts'
 import { parseStrictValue } from '../body-contents.ts'
-import type { HttpContract, HttpSettings, ParsedQuery, RouterOptions } from '../contract.ts'
+import {
+  type HttpContract,
+  type HttpSettings,
+  methodsAt,
+  type ParsedQuery,
+  type RouterOptions,
+  routeFinder,
+} from '../contract.ts'
 import { canonicalText, decodeText, printable, type Values } from '../edge-request.ts'
-import { routeUrl } from '../validation.ts'
 import { checkFields, checkParam, type IsInRelease, invalidFields, printed } from './check-values.ts'
 import {
   badRequest,
@@ -48,7 +53,11 @@ export function newerContract({ catalogue, release }: NewerContractOptions) {
       if (minor === undefined) return true
       return (minorOf(since) ?? 0) <= minor && minor <= (minorOf(until) ?? Number.POSITIVE_INFINITY)
     }
-    const hasPath = pathFinder(catalogue)
+    const methodsOf = ({ method }: Endpoint) => [method]
+    const routes = {
+      findRoute: routeFinder({ catalogue, router, methodsOf }),
+      isServed: ({ releases }: Endpoint) => isInRelease(releases),
+    }
     const checkUrl = (endpoint: Endpoint, params: Values, query: Values): void => {
       checkNames(endpoint, query, isInRelease)
       checkValues(endpoint.query, query, 'query', isInRelease)
@@ -60,19 +69,20 @@ export function newerContract({ catalogue, release }: NewerContractOptions) {
       catalogue,
       router,
       comparesAppVersion: false,
-      methodsOf: ({ method }) => [method],
+      methodsOf,
+      ...routes,
       checkForm: (request) => {
         const { raw, routeOptions } = request
         const { url = '' } = raw
         if (url.startsWith('//')) throw movedTo(url.replace(/^\/+/, '/'))
         const { endpoint } = routeOptions.config
-        if (endpoint === undefined) throw hasPath(url) ? methodNotAllowed() : notFound()
-        if (!isInRelease(endpoint.releases)) throw notFound()
+        if (endpoint === undefined) throw wrongRoute(methodsAt(routes, url))
+        if (!routes.isServed(endpoint)) throw notFound()
         checkScheme(request)
       },
       parseQuery: (url, endpoint) => parseQuery(url, endpoint, settings()),
       served: (endpoint) => {
-        if (endpoint === undefined || !isInRelease(endpoint.releases)) throw notFound()
+        if (endpoint === undefined || !routes.isServed(endpoint)) throw notFound()
         if (endpoint.experimental && !settings().cluster.experimental) throw experimentalDisabled()
         return endpoint
       },
@@ -104,19 +114,9 @@ export function newerContract({ catalogue, release }: NewerContractOptions) {
   }
 }
 
-/** Returns whether any method serves the path of a URL. */
-function pathFinder(catalogue: readonly Endpoint[]): (url: string) => boolean {
-  let paths: ReturnType<typeof createRouter> | undefined
-  return (url) => {
-    paths ??= routerOfPaths(catalogue)
-    return paths.find('GET', url)?.store === true
-  }
-}
-
-function routerOfPaths(catalogue: readonly Endpoint[]) {
-  const paths = createRouter({ ...router, onBadUrl: () => undefined })
-  for (const url of new Set(catalogue.map(routeUrl))) paths.on('GET', url, () => undefined, true)
-  return paths
+/** Returns the error for a path with these methods, of which the request has none. */
+function wrongRoute(methods: readonly string[]): EdgeError {
+  return methods.length === 0 ? notFound() : methodNotAllowed({ allow: methods.join(', ') })
 }
 
 function movedTo(url: string): EdgeError {

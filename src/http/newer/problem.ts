@@ -1,4 +1,5 @@
 /** The errors of the newer contract: `application/problem+json` with `title`, `detail` and, for some, `remediation` and `error`. */
+import { STATUS_CODES } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type EdgeError, type ErrorCode, Problem } from '../../core/errors.ts'
 import type { RejectionForm } from '../../listener/reject.ts'
@@ -6,17 +7,14 @@ import { pretty } from '../../representation/pretty.ts'
 import { PROBLEM_CONTENT } from '../../representation/represent.ts'
 import { toEdgeError } from '../contract.ts'
 
-const TITLES: Readonly<Record<number, string>> = {
-  400: 'Bad Request',
-  401: 'Unauthorized',
-  403: 'Permission Denied',
-  404: 'Not Found',
-  405: 'Method Not Allowed',
-  406: 'Not Acceptable',
-  413: 'Request Entity Too Large',
-  429: 'Too Many Requests',
-}
+/** Titles that differ from the name of the status. */
+const TITLES: Readonly<Record<number, string>> = { 403: 'Permission Denied', 413: 'Request Entity Too Large' }
 const SERVER_TITLE = 'Wazuh Internal Error'
+
+function titleOf(status: number): string {
+  const title = TITLES[status] ?? STATUS_CODES[status]
+  return status >= 500 || title === undefined ? SERVER_TITLE : title
+}
 
 /** The codes that the newer contract has for errors of the edge. All others keep their own. */
 const CODES: Partial<Record<ErrorCode, number>> = { 902: 4000, 903: 6001, 904: 6000 }
@@ -40,7 +38,7 @@ function textOf(error: EdgeError): string {
 /** For errors that the listener sends. */
 export const problemForm: RejectionForm = {
   type: PROBLEM_CONTENT,
-  bodyOf: (error) => textOf(error.code === 905 ? methodNotAllowed() : error),
+  bodyOf: (error) => textOf(error.code === 905 ? methodNotAllowed(error.headers) : error),
 }
 
 /** Whether the request is a login, which has a name and a password; all others have a token. */
@@ -60,7 +58,7 @@ function contentsOf(error: EdgeError): object {
     const { title, detail, remediation, number } = error
     return { title, detail, ...(remediation && { remediation }), ...(number !== undefined && { error: number }) }
   }
-  const title = TITLES[statusOf(error)] ?? SERVER_TITLE
+  const title = titleOf(statusOf(error))
   const code = WITHOUT_CODE.has(error.code) ? undefined : (CODES[error.code] ?? error.code)
   return { title, detail: error.message, ...(code !== undefined && { error: code }) }
 }
@@ -69,8 +67,8 @@ export function notFound(): EdgeError {
   return new Problem(603, { title: 'Not Found', detail: '404: Not Found' })
 }
 
-export function methodNotAllowed(): EdgeError {
-  return new Problem(905, { title: 'Method Not Allowed', detail: '405: Method Not Allowed' })
+export function methodNotAllowed(headers: Readonly<Record<string, string>>): EdgeError {
+  return new Problem(905, { title: 'Method Not Allowed', detail: '405: Method Not Allowed', headers })
 }
 
 export function unauthorized(detail: string): EdgeError {

@@ -161,6 +161,10 @@ for (const contract of Object.keys(CONTRACTS) as Contract[]) {
       }
       t.strictSame(differences.slice(0, 5), [], `${differences.length} of ${forms.length} forms differ`)
       t.ok(prepared > 10, `${prepared} of them are prepared hits`)
+      if (contract === 'classic' && mode === 'passthrough') return
+      t.equal((await server.send('/rules', { authorization: `Bearer  ${token}` })).status, 200, 'two spaces')
+      const nodeToken = server.requests.at(-1)?.caller.nodeToken
+      if (mode === 'passthrough') t.equal(nodeToken?.header(), `Bearer ${token}`)
     })
   }
 }

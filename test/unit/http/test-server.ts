@@ -128,11 +128,12 @@ export async function startServer(
     hosts: [],
     ...listenerOptions,
   }
-  const listener = await createListener({ cors: false, log, ...listenerSettings })
+  const methodsAt = (url: string) => http.methodsAt(url)
+  const listener = await createListener({ cors: false, log, methodsAt, ...listenerSettings })
   const events = createEdgeEvents((err, kind, reqId) => log.error({ err, reqId }, `${kind} not reported`))
   events.on({ request: requestLog({ log, logTo: { write: (line) => void logLines.push(line) } }) })
   const requests: EdgeRequest[] = []
-  const { app, resolveUrl, forgetUrls } = await createHttp({
+  const http = await createHttp({
     contract: classicContract(catalogue),
     handle: (request) => {
       requests.push(request)
@@ -151,6 +152,7 @@ export async function startServer(
     ...settings,
     observe: events.emit.request,
   })
+  const { app, resolveUrl, forgetUrls } = http
   if (settings.observe) events.on({ request: settings.observe })
   const isSettled = observeConnections(listener.servers)
   await app.listen({ host: '127.0.0.1', port: 0 })

@@ -61,6 +61,68 @@ t.test('a legal request is passed on, and its body is no request', async (t) => 
   )
 })
 
+t.test('the path of an absolute target is served, and its authority counts', async (t) => {
+  const { port, seen } = await serve(t, { hosts: ['edge'] })
+  const targets = {
+    'http://edge/agents?limit=1': '/agents?limit=1',
+    'HTTP://EDGE:55000/agents': '/agents',
+    'https://edge./agents': '/agents',
+    'http://edge': '/',
+    'http://edge?limit=1': '/?limit=1',
+    'http://edge//agents/..%2f': '//agents/..%2f',
+    'http://edge/http://evil/': '/http://evil/',
+  }
+  for (const [target, path] of Object.entries(targets)) {
+    const one = get('Host: other\r\n', `GET ${target} HTTP/1.1`)
+    const { text } = await exchange(port, one + get('Host: edge\r\n', 'GET /next HTTP/1.1'), 2)
+    t.strictSame(statuses(text), [200, 200], target)
+    t.strictSame(seen.splice(0), [`GET ${path}`, 'GET /next'])
+  }
+  const { text, ended } = await exchange(port, get('Host: edge\r\n', 'GET http://evil/agents HTTP/1.1'))
+  t.strictSame(statuses(text), [421])
+  t.ok(ended)
+  t.strictSame(seen, [])
+})
+
+/** What Java clients send with each request on plain HTTP. */
+const H2C = 'Host: edge\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n'
+
+t.test('an offer of HTTP/2 is ignored, and nothing that follows on the connection is a request', async (t) => {
+  const { port, seen } = await serve(t)
+  const next = get('Host: edge\r\n', 'GET /next HTTP/1.1')
+  const body = `${JSON_TYPE}Content-Length: 2\r\n`
+  const requests = {
+    get: get(H2C),
+    'in another case': get(H2C.replace('h2c', 'H2C')),
+    'without Connection': get('Host: edge\r\nUpgrade: h2c\r\n'),
+    'with a body': `${get(H2C + body, 'POST /agents HTTP/1.1')}{}`,
+  }
+  for (const [name, bytes] of Object.entries(requests)) {
+    for (const behind of ['', next, next.slice(0, 30)]) {
+      const { text, ended, reset } = await exchange(port, bytes + behind)
+      t.strictSame(statuses(text), [200], name)
+      t.match(text, /connection: close/i)
+      t.ok(ended && !reset)
+    }
+  }
+  t.notOk(seen.some((line) => line.includes('/next')))
+})
+
+t.test('Allow lists the methods of the target', async (t) => {
+  const methodsAt = (path: string) => (path.startsWith('/agents') ? ['GET', 'HEAD', 'POST'] : [])
+  for (const [cors, more] of [
+    [false, ''],
+    [true, ', OPTIONS'],
+  ] as const) {
+    const { port } = await serve(t, { methodsAt, cors })
+    const allowed = async (line: string) =>
+      /^allow: (.*)\r$/im.exec((await exchange(port, get('Host: edge\r\n', line))).text)?.[1]
+    t.equal(await allowed('PURGE /agents?x=1 HTTP/1.1'), `GET, HEAD, POST${more}`)
+    t.equal(await allowed('TRACE http://edge/agents HTTP/1.1'), `GET, HEAD, POST${more}`)
+    t.equal(await allowed('OPTIONS * HTTP/1.1'), `GET, HEAD, POST, PUT, DELETE${more}`)
+  }
+})
+
 t.test('HTTP/1.0 is served, and the connection is closed', async (t) => {
   const { port } = await serve(t, { hosts: ['edge'] })
   for (const bytes of ['GET /livez HTTP/1.0\r\n\r\n', 'GET /x HTTP/1.0\r\nHost: edge\r\n\r\n']) {

@@ -67,8 +67,12 @@ export async function startOracle(answer: Answer, leavesOut?: string): Promise<O
       connection.pending -= 1
       if (connection.isRejected) rejectIfFirst(socket, connection)
     })
-    if (expects) response.writeContinue()
+    // Node's parser drops what arrives together with an offer of another protocol.
+    if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
+    const { path } = targetOf(request.url ?? '')
+    request.url = path
     const data = answer(request)
+    if (data !== undefined && expects) response.writeContinue()
     if (data === undefined) {
       connection.receiving = undefined
       respond(response, 404, { error: 603 })
@@ -150,15 +154,17 @@ function brokenRules(request: IncomingMessage): string[] {
   const coding = headers['transfer-encoding']
   const length = headers['content-length']
   const hasBody = coding !== undefined || Number(length ?? 0) > 0
+  const { path, authority } = targetOf(url)
   const rules: Readonly<Record<string, boolean>> = {
     'url length': url.length <= LIMITS.url,
     'number of headers': names.length <= LIMITS.headers,
     'bytes of headers': rawHeaders.join('').length <= LIMITS.headerBytes,
     'repeated header': new Set(single).size === single.length,
     version: httpVersion === '1.1' || httpVersion === '1.0',
-    upgrade: headers.upgrade === undefined,
+    upgrade: headers.upgrade === undefined || headers.upgrade.toLowerCase() === 'h2c',
     method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'].includes(method),
-    target: url.startsWith('/') && !/[^\x21-\x7e]|#/.test(url),
+    target: path.startsWith('/') && !/[^\x21-\x7e]|#/.test(path),
+    authority: authority === undefined || isHost(authority),
     host: headers.host === undefined ? httpVersion === '1.0' : isHost(headers.host),
     'length and coding': coding === undefined || length === undefined,
     coding: coding === undefined || (coding.toLowerCase() === 'chunked' && httpVersion !== '1.0'),
@@ -167,6 +173,15 @@ function brokenRules(request: IncomingMessage): string[] {
     expect: headers.expect === undefined || headers.expect.toLowerCase() === '100-continue',
   }
   return Object.entries(rules).flatMap(([name, isKept]) => (isKept ? [] : [name]))
+}
+
+/** Returns the path and the query of a target, and the authority of one in absolute form. */
+function targetOf(target: string): { readonly path: string; readonly authority?: string } {
+  const [, scheme = '', rest = ''] = /^([^/]*):\/\/(.*)$/.exec(target) ?? []
+  if (scheme.toLowerCase() !== 'http' && scheme.toLowerCase() !== 'https') return { path: target }
+  const end = rest.search(/[/?#]|$/)
+  const path = rest.slice(end)
+  return { authority: rest.slice(0, end), path: path.startsWith('/') ? path : `/${path}` }
 }
 
 function isHost(host: string): boolean {

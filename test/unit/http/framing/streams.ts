@@ -31,6 +31,9 @@ const lengthOf = (body: string) => `Content-Length: ${body.length}`
 const chunked = (body: string, extension = '') => `${body.length.toString(16)}${extension}\r\n${body}\r\n0\r\n\r\n`
 const POST = 'POST /security/user/authenticate HTTP/1.1'
 const JSON_TYPE = 'Content-Type: application/json'
+/** What Java clients send with each request on plain HTTP. */
+const H2C = ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABk']
+const absolute = (request: string, authority: string) => request.replace(' /', ` ${authority}/`)
 /** A body that would be a request if its length were not respected. */
 const HIDDEN = head('DELETE /agents/groups/hidden HTTP/1.1')
 
@@ -50,11 +53,17 @@ const good: readonly Piece[] = [
   () => `${head(POST, JSON_TYPE, lengthOf('{}'))}{}`,
   () => head(POST, JSON_TYPE, 'Transfer-Encoding: chunked') + chunked('{}'),
   () => `${head(POST, JSON_TYPE, 'Expect: 100-continue', lengthOf('{}'))}{}`,
+  (random) => absolute(get(random), random.of(['http://edge', 'HTTP://edge:8080', 'https://other'])),
+  () => absolute(`${head(POST, JSON_TYPE, lengthOf('{}'))}{}`, 'http://edge'),
 ]
 
 const last: readonly Piece[] = [
   (random) => get(random, 'Connection: close'),
   (random) => get(random).replace('HTTP/1.1', 'HTTP/1.0'),
+  (random) => get(random, ...H2C),
+  () => `${head(POST, JSON_TYPE, ...H2C, lengthOf('{}'))}{}`,
+  () => head(POST, JSON_TYPE, ...H2C, 'Transfer-Encoding: chunked') + chunked('{}'),
+  () => `${head(POST, JSON_TYPE, 'Expect: 100-continue', lengthOf('{}')).replace(AUTHORIZATION, 'A: b')}{}`,
 ]
 
 const bad: readonly Piece[] = [
@@ -63,7 +72,7 @@ const bad: readonly Piece[] = [
   () => 'GARBAGE\r\n\r\n',
   () => 'CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n',
   () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
-  (random) => get(random, 'Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABk'),
+  (random) => get(random, 'Connection: Upgrade', 'Upgrade: h2c, websocket'),
   (random) => get(random, 'Connection: Upgrade', 'Upgrade: websocket'),
   (random) => get(random, 'Host: other'),
   (random) => get(random).replace('Host: edge\r\n', ''),
@@ -82,7 +91,7 @@ const bad: readonly Piece[] = [
   (random) => get(random, 'Expect: something'),
   (random) => `GET ${random.of(URLS)}\r\n\r\n`,
   (random) => get(random).replace('HTTP/1.1', 'HTTP/2.0'),
-  (random) => get(random).replace('GET /', 'GET http://evil/'),
+  (random) => absolute(get(random), random.of(['http://edge@evil', 'http://', 'http://edge:x', 'ftp://edge'])),
   (random) => get(random).replace(/^GET \S+/, 'OPTIONS *'),
   (random) => get(random).replace(/^GET/, 'TRACE'),
   (random) => `${get(random, lengthOf('ab')).replace('GET', 'HEAD')}ab`,
@@ -145,7 +154,7 @@ function changed(text: string, random: Random): string {
   const at = random.below(text.length)
   const line = text.slice(text.lastIndexOf('\n', at - 1) + 1)
   // A request line may follow the body of the request before, which ends without a line break.
-  const isRoute = /^[^\n]*?[A-Z]+ \//.test(line) && /Content-Length|Transfer-Encoding/.test(text)
-  if (isRoute || text.includes(POST) || text[at] === '=') return text
+  const isRoute = /^[^\n]*?[A-Z]+ \S*\//.test(line) && /Content-Length|Transfer-Encoding/.test(text)
+  if (isRoute || text.includes('POST ') || text[at] === '=') return text
   return text.slice(0, at) + random.of([' ', '\r', '\n', 'x', ':', '\0', '/']) + text.slice(at + 1)
 }
