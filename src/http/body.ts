@@ -1,5 +1,5 @@
 /**
- * Request bodies: one Content-Type out of those of the endpoint, no Content-Encoding, and a strict parser for each
+ * Request bodies: one Content-Type out of those of the endpoint, and a strict parser for each
  * media type, which gives fields the types of the endpoint. If the endpoint takes no body, a body is read completely
  * and has no effect.
  */
@@ -11,6 +11,7 @@ import { kinds, type ValueKind } from '../catalogue/schemas/kinds.ts'
 import { EdgeError } from '../core/errors.ts'
 import { NO_BODY, type RequestBody } from '../core/request.ts'
 import { checkList, checkXml, parseStrictObject, parseStrictValue } from './body-contents.ts'
+import { checkCoding, decodeBody } from './content-coding.ts'
 import { canonicalText, parseParameters, printable, type Values } from './edge-request.ts'
 import { badValue } from './validation.ts'
 
@@ -102,7 +103,7 @@ function isForm(request: FastifyRequest): boolean {
   return CONTENT_TYPE.exec(mediaTypeOf(request))?.[1]?.toLowerCase() === 'application/x-www-form-urlencoded'
 }
 
-/** Rejects with 701 if the body is too large. A length that is announced is checked before the body is read. */
+/** Returns the body without its content coding. Rejects with 701 if it is too large. A length that is announced is checked before the body is read. */
 async function readBody({ raw, headers, routeOptions }: FastifyRequest, limits: () => BodyLimits): Promise<Buffer> {
   const { endpoint } = routeOptions.config
   const limit = endpoint !== undefined && bodyOf(endpoint)?.kind === 'upload' ? limits().upload : limits().body
@@ -115,7 +116,7 @@ async function readBody({ raw, headers, routeOptions }: FastifyRequest, limits: 
     if (length > limit) throw new EdgeError(701)
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks)
+  return decodeBody(headers, Buffer.concat(chunks), limit)
 }
 
 function bodyOf(endpoint: Endpoint): Body | undefined {
@@ -134,14 +135,12 @@ function mediaTypeOf(request: FastifyRequest): string {
 
 /**
  * Checks Content-Type and Content-Encoding before a body is read, and replaces Content-Type by the plain media type.
- * Throws 607, or 804 if the record of the endpoint has that code. Only a POST must declare a type (contract).
+ * Throws 914, and 607, or 804 if the record of the endpoint has that code. Only a POST must declare a type (contract).
  */
 export function checkContentHeaders(headers: IncomingHttpHeaders, endpoint: Endpoint): void {
+  checkCoding(headers, 'identity')
   const body = bodyOf(endpoint)
-  if (body === undefined) {
-    if (isEncoded(headers)) throw new EdgeError(607)
-    return
-  }
+  if (body === undefined) return
   const isEmpty = headers['content-type'] === undefined && Number(headers['content-length'] ?? 0) === 0
   if (endpoint.method !== 'POST' && isEmpty && headers['transfer-encoding'] === undefined) return
   headers['content-type'] = acceptedMediaType(headers, body)
@@ -152,19 +151,12 @@ export function checkContentHeaders(headers: IncomingHttpHeaders, endpoint: Endp
  * by a similar type can bypass validation (CVE-2025-32442). Types that end the process of the real API are rejected.
  */
 function acceptedMediaType(headers: IncomingHttpHeaders, body: Body): string {
-  if (isEncoded(headers)) throw new EdgeError(607)
   const type = CONTENT_TYPE.exec(headers['content-type'] ?? '')?.[1]?.toLowerCase()
   if (type === undefined || !MEDIA_TYPES.includes(type)) throw new EdgeError(607)
   const types: readonly string[] = body.types
   if (types.includes(type)) return type
   if (body.kind === 'upload' && body.wrongType === 804) throw new EdgeError(804, `. ${printable(type)}`)
   throw new EdgeError(607)
-}
-
-/** Returns whether a content coding other than `identity` is declared. The edge decompresses nothing. */
-function isEncoded(headers: IncomingHttpHeaders): boolean {
-  const coding = headers['content-encoding']
-  return coding !== undefined && coding.trim().toLowerCase() !== 'identity'
 }
 
 /** Returns form fields in the types that the endpoint gives them. Text that does not fit stays text, and validation rejects it. */

@@ -12,6 +12,7 @@ import { MAX_SEARCH_BYTES, minorOf } from '../../core/node-call.ts'
 import { NO_BODY } from '../../core/request.ts'
 import { isObject } from '../../core/values.ts'
 import { parseStrictValue } from '../body-contents.ts'
+import { checkCoding } from '../content-coding.ts'
 import {
   type HttpContract,
   type HttpSettings,
@@ -234,8 +235,7 @@ const JSON_TYPES: ReadonlySet<string> = new Set(['application/json', 'applicatio
 
 /** Replaces Content-Type by the media type in lower case. The manager compares it after the parameters (`checkBodyType`). */
 export function plainContentType(headers: IncomingHttpHeaders): void {
-  const coding = headers['content-encoding']
-  if (coding !== undefined && coding.trim().toLowerCase() !== 'identity') throw wrongBodyType()
+  checkCoding(headers, 'gzip')
   const [type = ''] = (headers['content-type'] ?? '').toLowerCase().split(';')
   // Fastify refuses a header that is no media type, before anything else is checked.
   if (/^[\w.+-]+\/[\w.+-]+$/.test(type.trim())) headers['content-type'] = type.trim()

@@ -24,14 +24,14 @@ const types: readonly Row[] = [
   { id: 'H21', what: 'two types in one', ...typed('application/json, text/plain'), status: 400, error: 607 },
   { id: 'H22', what: 'an unknown charset', ...typed('application/json; charset=foo'), status: 400, error: 607 },
   { id: 'H22', what: 'another charset', ...typed('application/json; charset=utf-16'), status: 400, error: 607 },
-  { id: 'H23', what: 'brotli', ...typed('application/json', { 'Content-Encoding': 'br' }), status: 400, error: 607 },
-  { id: 'H23', what: 'gzip', ...typed('application/json', { 'Content-Encoding': 'gzip' }), status: 400, error: 607 },
+  { id: 'H23', what: 'brotli', ...typed('application/json', { 'Content-Encoding': 'br' }), status: 415, error: 914 },
+  { id: 'H23', what: 'gzip', ...typed('application/json', { 'Content-Encoding': 'gzip' }), status: 415, error: 914 },
   {
     id: 'H23',
     what: 'an unknown encoding',
     ...typed('application/json', { 'Content-Encoding': 'foo' }),
-    status: 400,
-    error: 607,
+    status: 415,
+    error: 914,
   },
   {
     id: 'H24',
