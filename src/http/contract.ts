@@ -63,6 +63,8 @@ export interface HttpContract {
    * runs before everything that may answer, prepared hits included. Absent: the contract refuses nothing so early.
    */
   readonly checkForm?: (request: FastifyRequest) => void
+  /** Returns the release of the nodes, which decides what is valid; `undefined`: not known. Absent: it decides nothing. */
+  readonly release?: () => string | undefined
   /** Throws for more parameters than the limit. */
   readonly parseQuery: (url: string, endpoint: Endpoint | undefined) => ParsedQuery
   /** Returns the endpoint if it is served under this URL, or throws. */

@@ -91,7 +91,7 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
   }
   handleErrors(app, contract, options.log)
   const authenticator = await options.authentication(app)
-  const hits = new PreparedHits(options, authenticator)
+  const hits = new PreparedHits({ ...options, release: contract.release }, authenticator)
   app.addHook('onRequest', (request, reply, done) => {
     const proceed = (error?: Error): void => {
       const { edge } = request

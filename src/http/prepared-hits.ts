@@ -24,10 +24,14 @@ export interface PreparedHitOptions {
     readonly cache: { readonly compressionMinBytes: number }
   }
   readonly observe?: RequestEventListener
+  /** Returns the release by which URLs are validated; `undefined`: not known. Absent: it decides nothing. */
+  readonly release?: (() => string | undefined) | undefined
 }
 
 export interface PreparedHit {
   readonly url: ValidatedUrl
+  /** The release by which the URL was validated. */
+  readonly release: string | undefined
   readonly names: EventNames
   /** Returns the response again, with its present age; `undefined`: it is no fresh hit of the local tier any more. */
   readonly repeat: () => EnvelopeResponse<StoredOrigin> | undefined
@@ -64,7 +68,8 @@ export class PreparedHits {
     if (repeat === undefined || path.length > MAX_URL_LENGTH || !isPlainRead(raw)) return
     // The URL was validated with settings from before the reload.
     if (edge.startedAt <= this.#clearedAt) return
-    this.#hits.set(path, { url, names: eventNamesOf(url.endpoint), repeat, permissions: caller.permissions })
+    const release = this.#options.release?.()
+    this.#hits.set(path, { url, release, names: eventNamesOf(url.endpoint), repeat, permissions: caller.permissions })
   }
 
   /** Forgets all URLs, because settings that their validation depends on have changed. */
@@ -84,6 +89,7 @@ export class PreparedHits {
     // A recorded trace contains a span for each stage. CORS adds headers of its own to each response.
     if (
       hit === undefined ||
+      hit.release !== this.#options.release?.() ||
       !isPlainRead(raw) ||
       edge.trace?.recorded ||
       this.#options.settings().listen.cors.origins.length > 0

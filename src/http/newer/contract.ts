@@ -70,6 +70,7 @@ export function newerContract({ catalogue, release }: NewerContractOptions) {
       catalogue,
       router,
       comparesAppVersion: false,
+      release,
       methodsOf,
       ...routes,
       checkForm: (request) => {

@@ -34,9 +34,10 @@ const HEADERS: readonly Readonly<Record<string, string>>[] = [
   { upgrade: 'h2c', connection: 'upgrade' },
 ]
 
+let release = '4.5.4'
 const CONTRACTS = {
   classic: classicContract(catalogue),
-  newer: newerContract({ catalogue: newerRecords, release: () => '4.5.4' }),
+  newer: newerContract({ catalogue: newerRecords, release: () => release }),
 } as const
 type Contract = keyof typeof CONTRACTS
 const MODES = ['service', 'passthrough'] as const
@@ -168,3 +169,16 @@ for (const contract of Object.keys(CONTRACTS) as Contract[]) {
     })
   }
 }
+
+t.test('newer contract: a prepared hit ends when nodes of another release validate its URL', async (t) => {
+  const { server, token } = await start(t, 'newer', 'service')
+  t.teardown(() => {
+    release = '4.5.4'
+  })
+  const read = () => server.send('/groups?distinct=true', { authorization: `Bearer ${token}` })
+  release = '4.7.0'
+  for (const _ of ['first', 'prepared']) t.equal((await read()).status, 200)
+  t.equal(server.requests.length, 1)
+  release = '4.5.4'
+  t.equal((await read()).status, 400, 'the parameter is one of later releases')
+})
