@@ -130,8 +130,9 @@ const rows: readonly Raw[] = [
     id: 'H16',
     what: 'h2c',
     bytes: get('Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n'),
-    status: 400,
+    status: 200,
     closed: true,
+    reaches: true,
   },
   {
     id: 'H16',
