@@ -4,7 +4,6 @@
  */
 
 import type { IncomingHttpHeaders } from 'node:http'
-import type { FastifyRequest } from 'fastify'
 import type { Endpoint, Param } from '../../catalogue/endpoint.ts'
 import { bool } from '../../catalogue/newer-contract/value.ts'
 import { EdgeError, Problem, suggestionHeaders } from '../../core/errors.ts'
@@ -73,14 +72,13 @@ export function newerContract({ catalogue, release }: NewerContractOptions) {
       release,
       methodsOf,
       ...routes,
-      checkForm: (request) => {
-        const { raw, routeOptions } = request
+      checkForm: ({ raw, routeOptions }) => {
         const { url = '' } = raw
         if (url.startsWith('//')) throw movedTo(url.replace(/^\/+/, '/'))
         const { endpoint } = routeOptions.config
         if (endpoint === undefined) throw wrongRoute(methodsAt(routes, url))
         if (!routes.isServed(endpoint)) throw notFound()
-        checkScheme(request)
+        checkScheme(raw.headers, endpoint)
       },
       parseQuery: (url, endpoint) => parseQuery(url, endpoint, settings()),
       served: (endpoint) => {
@@ -136,9 +134,8 @@ const BASIC = /^Basic /i
 const BEARER = /^Bearer /i
 
 /** Only a login takes a name and a password, and everything else a token. */
-function checkScheme(request: FastifyRequest): void {
-  const { authorization = '' } = request.headers
-  const isLogIn = takesPassword(request)
+function checkScheme({ authorization = '' }: IncomingHttpHeaders, endpoint: Endpoint): void {
+  const isLogIn = takesPassword(endpoint)
   if (isLogIn && !BASIC.test(authorization)) throw unauthorized('Invalid credentials')
   if (!isLogIn && !BEARER.test(authorization)) throw unauthorized('No authorization token provided')
 }

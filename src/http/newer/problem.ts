@@ -1,6 +1,7 @@
 /** The errors of the newer contract: `application/problem+json` with `title`, `detail` and, for some, `remediation` and `error`. */
 import { STATUS_CODES } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Endpoint } from '../../catalogue/endpoint.ts'
 import { type EdgeError, type ErrorCode, Problem } from '../../core/errors.ts'
 import type { RejectionForm } from '../../listener/reject.ts'
 import { pretty } from '../../representation/pretty.ts'
@@ -25,7 +26,9 @@ const WITHOUT_CODE: ReadonlySet<number> = new Set([901, 603, 905, 701])
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, thrown: EdgeError): FastifyReply {
   const { edge } = request
   const isUnnamed = thrown.code === 901 && !(thrown instanceof Problem)
-  const error = isUnnamed ? unauthorized(takesPassword(request) ? 'Invalid credentials' : 'Invalid token') : thrown
+  const error = isUnnamed
+    ? unauthorized(takesPassword(request.routeOptions.config?.endpoint) ? 'Invalid credentials' : 'Invalid token')
+    : thrown
   const text = textOf(error)
   reply.code(statusOf(error)).header('content-type', PROBLEM_CONTENT)
   return reply.send(edge.flags.pretty ? pretty(text) : text)
@@ -41,9 +44,9 @@ export const problemForm: RejectionForm = {
   bodyOf: (error) => textOf(error.code === 905 ? methodNotAllowed(error.headers) : error),
 }
 
-/** Whether the request is a login, which has a name and a password; all others have a token. */
-export function takesPassword({ routeOptions }: FastifyRequest): boolean {
-  const target = routeOptions.config?.endpoint?.target
+/** Whether the operation is a login, which has a name and a password; all others have a token. */
+export function takesPassword(endpoint: Endpoint | undefined): boolean {
+  const target = endpoint?.target
   return target?.kind === 'edge' && target.operation === 'logIn'
 }
 
