@@ -37,7 +37,6 @@ export async function run(config: Config, { onListening, ...options }: RunOption
     guardProcess(edge)
     urls = await edge.start()
   } catch (error) {
-    onStartOver()
     process.stderr.write(`manager-edge cannot start: ${describeStartError(error, config)}\n`)
     return EXIT_CODES.failed
   }

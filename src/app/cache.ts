@@ -41,7 +41,7 @@ type Store = CacheStore & CacheIndex & { state(): CacheStoreState; close(): Prom
 /** Keys are HMACs. Without an encryption key the secret is public, because the keys stay in this process or in Redis. */
 const DEFAULT_KEY_SECRET = 'manager-edge'
 
-/** Rejects if a setting names an unknown endpoint or a file cannot be read. Redis may be unreachable. */
+/** Rejects if a setting names an unknown endpoint or a file cannot be read. */
 export async function buildCache(
   parts: Base & { readonly cluster: Cluster },
   kindOf: KindOf,
@@ -52,7 +52,7 @@ export async function buildCache(
   const { enabled, trial } = initial.cache
   derive((config) => checkEndpoints(Object.keys(config.cache.endpoints)))
   if (!enabled && replica === undefined) return { ports: disabledCache, close: async () => {} }
-  const store = await createStore(parts)
+  const store = createStore(parts)
   const key = derive(
     ({ access, cluster: { credentials, layout } }): KeySettings => ({
       secret: encryptionKey ?? DEFAULT_KEY_SECRET,
@@ -107,12 +107,7 @@ export async function buildCache(
   return { stages, ports, acquireFetchLock, acceptedTokens, recheckPace, state, close }
 }
 
-async function createStore({
-  settings: { initial, derive },
-  replica,
-  encryptionKey,
-  onStoreEvent,
-}: Base): Promise<Store> {
+function createStore({ settings: { initial, derive }, replica, encryptionKey, onStoreEvent }: Base): Store {
   const localBytes = derive((config) => config.cache.localBytes)
   if (replica === undefined) return createMemoryStore({ bytes: localBytes })
   return createRedisStore({

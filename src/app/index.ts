@@ -50,7 +50,10 @@ export interface Urls {
 
 export type Edge = Awaited<ReturnType<typeof buildEdge>>
 
-/** Rejects with an `Error` for the operator if a file is invalid, such as a certificate, a key or the users file. */
+/**
+ * Reads every file that the configuration names, and opens nothing: no connection, no port, no file for writing. So commands can
+ * build an edge to check its configuration. Rejects with an `Error` for the operator if a file is invalid.
+ */
 export async function buildEdge(initial: Config, options: EdgeOptions = {}) {
   const settings = createReloadableConfig(initial)
   const { current } = settings
@@ -61,7 +64,7 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}) {
   const lifecycle: Lifecycle = { isDraining: false, clientPorts: [] }
   const reloader = createReloader({ ...options, config: settings, log })
   const parts = await buildParts(settings, output, { ...options, lifecycle, reloader })
-  const { cluster, shared, api, audit, operations, history } = parts
+  const { cluster, shared, replica, replicas, capacity, api, audit, operations, history } = parts
   const close = async (spanFlushMs?: number): Promise<void> => {
     reloader.close()
     await parts.close(spanFlushMs)
@@ -81,15 +84,21 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}) {
     countUncaughtError: parts.countUncaughtError,
     /** Writes the log lines of the requests that have ended, before the process does. */
     flushLog: parts.flushLog,
-    /** Listens on all ports. If a port is in use, it closes everything and rejects. */
+    /** Opens connections, files and ports. If one cannot be opened, it closes everything and rejects. */
     start: async (): Promise<Urls> => {
       try {
+        // One after the other until nothing but a port can fail: what fails ends nothing that is still being opened.
+        await audit.open()
+        await reloader.watch()
+        await replica?.start()
+        replicas?.publish()
+        capacity.sample()
         const startCluster = async () => {
           await cluster.drains.start()
           await cluster.start()
           await cluster.contacts.start()
         }
-        await Promise.all([startCluster(), shared?.revocations.start(), reloader.watch(), audit.open()])
+        await Promise.all([startCluster(), shared?.revocations.start()])
         const operationsUrl = await listen(operations.app, initial.operations)
         const open = ({ app, port }: Front) => listen(app, { ...initial.listen, port }, (text) => log.info(text))
         const [url = '', secondUrl] = await Promise.all(api.fronts.map(open))
@@ -174,7 +183,7 @@ async function buildParts(
   }
   const { uncaughtConnectionError: countUncaughtError } = emit
   const flushLog = events.requests.drain
-  const started = { cluster, shared, api, audit, operations: { app, listener }, history }
+  const started = { cluster, shared, replica, replicas, capacity, api, audit, operations: { app, listener }, history }
   return { ...started, countUncaughtError, flushLog, close }
 }
 

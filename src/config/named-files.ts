@@ -19,6 +19,14 @@ const MAKE_READABLE = 'create it, or let the user of this process read it'
 /** AES-256 is no stronger than the text that its key is derived from. */
 const MIN_KEY_BYTES = 32
 
+/** The one setting that names a folder. */
+const isFolderSetting = (path: Path): boolean => path.at(-1) === 'keys'
+
+function describeUnreadable(file: string, code: string): string {
+  if (code === 'EISDIR') return `${file} is a folder; name a file in it`
+  return `${file} cannot be read (${code}); ${MAKE_READABLE}`
+}
+
 /** Reports every file that this process cannot read. */
 export async function checkFiles(config: Config, report: Report): Promise<void> {
   for (const path of FILE_SETTINGS) {
@@ -26,8 +34,10 @@ export async function checkFiles(config: Config, report: Report): Promise<void> 
     if (typeof file !== 'string') continue
     try {
       await access(file, constants.R_OK)
+      const isFolder = !isFolderSetting(path) && (await stat(file)).isDirectory()
+      if (isFolder) report(path, describeUnreadable(file, 'EISDIR'))
     } catch (error) {
-      report(path, `${file} cannot be read (${codeOf(error)}); ${MAKE_READABLE}`)
+      report(path, describeUnreadable(file, codeOf(error)))
     }
   }
 }
@@ -166,7 +176,7 @@ export async function readPasswords(config: Config, { report, isValid }: FaultLi
     if (typeof file !== 'string' || !isValid(valid)) return section
     const secret = await readSecret(file)
     if (secret.ok) return { ...section, [name]: secret.text }
-    report([...path, `${name}File`], `${file} cannot be read (${secret.code}); ${MAKE_READABLE}`)
+    report([...path, `${name}File`], describeUnreadable(file, secret.code))
     return section
   }
   const credentials = await withSecret(cluster.credentials, ['cluster', 'credentials'], 'password')

@@ -177,7 +177,7 @@ async function readCertificate({ cert, key }: TlsFiles): Promise<SecureContextOp
     createSecureContext(context)
     return context
   } catch (cause) {
-    throw new Error(`certificate ${cert} with key ${key} cannot be used: ${messageOf(cause)}`)
+    throw new Error(`certificate ${cert} with key ${key} cannot be used: ${messageOf(cause)}; name the two files of one pair`)
   }
 }
 

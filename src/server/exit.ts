@@ -7,25 +7,36 @@
 import { writeSync } from 'node:fs'
 import { constants } from 'node:os'
 import type { Edge } from '../app/index.ts'
+import { toVariable } from '../config/environment.ts'
 import type { Config } from '../config/schema.ts'
 
 /** Exit codes of the process. A second signal n ends it with 128 + n. */
 export const EXIT_CODES = { ok: 0, failed: 1, configuration: 2 } as const
 
 type Address = Pick<Config['operations'], 'host' | 'port'>
-type Listeners = { readonly listen: Address; readonly operations: Address }
+type Listeners = {
+  readonly listen: Address & { readonly secondPort?: number | undefined }
+  readonly operations: Address
+}
 
 /** The demo does not read the environment, so its ports are options. */
-const DEMO_OPTIONS = { listen: '--port', operations: '--operations-port' } as const
+const DEMO_OPTIONS = {
+  'listen.port': '--port',
+  'listen.secondPort': '--newer-port',
+  'operations.port': '--operations-port',
+}
 
 /** Returns one line with the reason why the edge cannot start, and a remedy. */
 export function describeStartError(error: unknown, config: Listeners): string {
   const { code, port, address, message } = error as { code?: string; port?: number; address?: string; message?: string }
-  const listener = port === config.operations.port && port !== config.listen.port ? 'operations' : 'listen'
-  const where = `${listener}.port: ${address ?? config[listener].host}:${port ?? config[listener].port}`
+  const isOperations = port === config.operations.port && port !== config.listen.port
+  const listener = isOperations ? 'operations' : 'listen'
+  const isSecond = !isOperations && port !== undefined && port === config.listen.secondPort
+  const setting = isSecond ? 'listen.secondPort' : (`${listener}.port` as const)
+  const where = `${setting}: ${address ?? config[listener].host}:${port ?? config[listener].port}`
   switch (code) {
     case 'EADDRINUSE': {
-      const other = `${variableOf(listener, 'PORT')}, or demo ${DEMO_OPTIONS[listener]}`
+      const other = `${toVariable(setting.split('.'))}, or demo ${DEMO_OPTIONS[setting]}`
       return `${where} is in use; stop the process that listens there, or choose another port (${other})`
     }
     case 'EACCES':
@@ -34,15 +45,11 @@ export function describeStartError(error: unknown, config: Listeners): string {
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
       if (address !== undefined) {
-        const remedy = `choose an address of this machine (${variableOf(listener, 'HOST')})`
+        const remedy = `choose an address of this machine (${toVariable([listener, 'host'])})`
         return `${listener}.host: this machine has no address ${address}; ${remedy}`
       }
   }
   return toOneLine(message ?? String(error))
-}
-
-function variableOf(group: string, leaf: string): string {
-  return `EDGE_${group.toUpperCase()}_${leaf}`
 }
 
 function toOneLine(text: string): string {
@@ -68,13 +75,13 @@ export function firstSignal(beforeExit: () => void): Promise<NodeJS.Signals> {
 }
 
 /**
- * Ends the process with exit code 0 if it is asked to end while it starts. Then no request is in flight, and what the
- * process has in Redis expires. Returns the function to call when the process listens, or cannot start.
+ * Ends the process if it is asked to end while it starts: with exit code 0, or with that of a failed start. Then no request is
+ * in flight, and what the process has in Redis expires. Returns the function to call when the process listens.
  */
 export function endDuringStart(request: Promise<unknown>): () => void {
   let isStarting = true
   void request.then(() => {
-    if (isStarting) process.exit(EXIT_CODES.ok)
+    if (isStarting) process.exit(process.exitCode ?? EXIT_CODES.ok)
   })
   return () => {
     isStarting = false

@@ -6,7 +6,8 @@ export type OpenStoreOptions = Omit<RedisStoreOptions, 'replica'> & RedisReplica
 
 export async function openRedisStore(options: OpenStoreOptions): Promise<RedisStore> {
   const replica = new RedisReplica(options)
-  const store = await createRedisStore({ ...options, replica })
+  const store = createRedisStore({ ...options, replica })
+  await replica.start()
   return {
     ...store,
     close: async () => {

@@ -20,6 +20,8 @@ export interface CapacityState {
 
 export interface CapacityMonitor {
   current(): CapacityState
+  /** Samples now, and not only with the next interval. */
+  sample(): void
   stop(): void
 }
 
@@ -41,8 +43,7 @@ const NOT_FULL_SHARE = 0.85
 export function createCapacityMonitor(sources: CapacitySources, interval = SAMPLE_INTERVAL_MS): CapacityMonitor {
   const table = new CapacityTable(sources)
   const timer = setInterval(() => void table.sample(), interval).unref()
-  void table.sample()
-  return { current: () => table.current, stop: () => clearInterval(timer) }
+  return { current: () => table.current, sample: () => void table.sample(), stop: () => clearInterval(timer) }
 }
 
 class CapacityTable {

@@ -122,7 +122,7 @@ const reportSchema = Type.Object({
 })
 const parseReport = parserOf(reportSchema, MAX_REPORT_CHARS)
 
-/** `interval`: milliseconds between two reports. */
+/** `interval`: milliseconds between two reports; `publish` sends the first one when Redis is connected. */
 export function createReplicas(
   self: ReplicaSelf,
   exchange: ExchangeReports,
@@ -143,7 +143,6 @@ export function createReplicas(
   }
   const timer = setInterval(() => void update(), interval)
   timer.unref()
-  void update()
   return { others: () => others, publish: () => void update(), stop: () => clearInterval(timer) }
 }
 

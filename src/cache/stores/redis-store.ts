@@ -27,14 +27,9 @@ export interface RedisStoreOptions {
   readonly onEvent?: OnStoreEvent
 }
 
-/**
- * Must be called before the replica starts. Starts it, and resolves when Redis is reachable, at the latest after
- * `bulkTimeout`. The caller closes the replica after the store.
- */
-export async function createRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
-  const store = new RedisCache(options)
-  await options.replica.start()
-  return store
+/** Must be called before the replica starts. The caller starts the replica, and closes it after the store. */
+export function createRedisStore(options: RedisStoreOptions): RedisStore {
+  return new RedisCache(options)
 }
 
 export type RedisStore = Pick<RedisCache, keyof RedisCache>

@@ -5,8 +5,8 @@ import { isPlanted, planted } from './planted.ts'
 
 const whole = (await import(edgeModule('cache/stores/redis-store'))) as typeof Redis
 
-export async function createRedisStore(options: Redis.RedisStoreOptions): Promise<Redis.RedisStore> {
-  const store = await whole.createRedisStore(options)
+export function createRedisStore(options: Redis.RedisStoreOptions): Redis.RedisStore {
+  const store = whole.createRedisStore(options)
   const fault = process.argv[3] ?? ''
   return isPlanted(fault) ? planted[fault](store) : store
 }

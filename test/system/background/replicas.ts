@@ -52,7 +52,7 @@ export async function edgeOf(t: Test): Promise<Edge> {
     const ready = () => ({ ok: true, reasons: [] })
     const callers = new CallerCounts()
     const costs = new ConsoleCosts({ drain: () => undefined }, callers)
-    const capacity = { current: () => ({ shortages: [] }), stop: () => undefined }
+    const capacity = { current: () => ({ shortages: [] }), sample: () => undefined, stop: () => undefined }
     const history = { report: () => [], offer: () => undefined }
     const settings = { report: () => ({}), offer: () => undefined }
     const parts = {
@@ -67,6 +67,7 @@ export async function edgeOf(t: Test): Promise<Edge> {
       settings,
     }
     replicas = buildReplicas(parts, REPORT_INTERVAL_MS)
+    replicas?.publish()
     const kill = async () => {
       replicas?.stop()
       await cluster.close()

@@ -65,6 +65,7 @@ t.test('a report contains as many joined responses as fit into its size limit', 
   // The report of this replica returns as the report of another, two seconds later.
   const replicas = createReplicas(self, async (text) => [{ text, ago: 2000 }])
   t.teardown(() => replicas.stop())
+  replicas.publish()
   await new Promise((resolve) => setImmediate(resolve))
   const [other] = replicas.others() ?? []
   t.equal(other?.nodes.length, 100, 'its nodes are listed')

@@ -28,6 +28,7 @@ t.test('oversized report: with 200 nodes and full parts, the others see the repl
     return [{ text, ago: 0 }]
   })
   t.teardown(() => replicas.stop())
+  replicas.publish()
   await new Promise((resolve) => setImmediate(resolve))
   t.ok(length > 32_768 && length <= 65_536, `${length} characters`)
   const [other] = replicas.others() ?? []
