@@ -106,7 +106,8 @@ export async function warnOfUsers({ access: { users: file, roles }, cluster }: C
   // A file with other lines is reported by the start.
   if (text === undefined || lines.some((line) => !line.includes(':'))) return
   const names = lines.map((line) => line.slice(0, line.indexOf(':')))
-  for (const name of Object.keys(roles).filter((each) => !names.includes(each))) {
+  const known = new Set(names)
+  for (const name of Object.keys(roles).filter((each) => !known.has(each))) {
     const remedy = `remove it, or create the user with "manager-edge user add ${name} --file ${file}"`
     warn(['access', 'roles', name], `there is no user "${name}" in ${file}; ${remedy}`)
   }

@@ -4,7 +4,7 @@
  */
 import { createReadStream } from 'node:fs'
 import { basename } from 'node:path'
-import { type Document, isPair, isScalar, LineCounter, type ParsedNode, parseDocument } from 'yaml'
+import { type Document, isMap, isPair, isScalar, LineCounter, type ParsedNode, parseDocument, visit } from 'yaml'
 import { findSimilar } from '../core/errors.ts'
 import { isObject } from '../core/values.ts'
 import { formatPath, type Path, startsWith } from './tree.ts'
@@ -46,7 +46,8 @@ async function readStart(file: string): Promise<Buffer> {
 
 function parse(name: string, text: string): ConfigSource {
   const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true, version: '1.2', prettyErrors: false })
+  // The parser compares each key with all others of its group; `findDuplicates` takes linear time.
+  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: false, version: '1.2', prettyErrors: false })
   const at = (offset: number): { place: string; order: number } => {
     const { line, col } = lines.linePos(offset)
     return { place: `${name}:${line}:${col}`, order: offset }
@@ -54,10 +55,14 @@ function parse(name: string, text: string): ConfigSource {
   const faults: Fault[] = [...document.errors, ...document.warnings].map((problem) => ({
     ...at(problem.pos[0]),
     path: [],
-    message: problem.code === 'DUPLICATE_KEY' ? 'this key is written twice; keep one' : `not YAML: ${problem.message}`,
+    message: `not YAML: ${problem.message}`,
   }))
+  for (const offset of findDuplicates(document)) {
+    faults.push({ ...at(offset), path: [], message: 'this key is written twice; keep one' })
+  }
   const tree = faults.length > 0 ? {} : toTree(document, faults, name)
-  return { tree, faults, place: (path, target = 'value') => at(offsetOf(document, path, target)) }
+  const childOf = createIndex()
+  return { tree, faults, place: (path, target = 'value') => at(offsetOf(document, childOf, path, target)) }
 }
 
 function toTree(document: Document.Parsed, faults: Fault[], name: string): Record<string, unknown> {
@@ -73,20 +78,50 @@ function toTree(document: Document.Parsed, faults: Fault[], name: string): Recor
   }
 }
 
-/** Follows the path as far as it is written. */
-function offsetOf(document: Document.Parsed, path: Path, target: 'key' | 'value'): number {
-  for (let length = path.length; length > 0; length--) {
-    const prefix = path.slice(0, length)
-    const parent: unknown = length === 1 ? document.contents : document.getIn(prefix.slice(0, -1), true)
-    const pair = isCollection(parent)
-      ? parent.items.find((item) => isPair(item) && keyOf(item.key) === prefix.at(-1))
-      : null
-    const isKey = target === 'key' && length === path.length && isPair(pair)
-    const node: unknown = isKey ? pair.key : document.getIn(prefix, true)
-    if (isNode(node)) return node.range[0]
-    if (isPair(pair) && isNode(pair.key)) return pair.key.range[0]
+/** Returns the places of the keys that their group has already. */
+function findDuplicates(document: Document.Parsed): number[] {
+  const offsets: number[] = []
+  visit(document, {
+    Map: (_key, map) => {
+      const seen = new Set<unknown>()
+      for (const { key } of map.items) {
+        if (!isScalar(key)) continue
+        if (seen.has(key.value) && isNode(key)) offsets.push(key.range[0])
+        seen.add(key.value)
+      }
+    },
+  })
+  return offsets
+}
+
+type ChildOf = (parent: unknown, key: unknown) => unknown
+
+/** Returns a function that finds an item of a list, or the pair of a key of a group, without a search in a large group. */
+function createIndex(): ChildOf {
+  const indexes = new WeakMap<object, Map<unknown, unknown>>()
+  return (parent, key) => {
+    if (!isCollection(parent)) return undefined
+    if (!isMap(parent)) return parent.items[Number(key)]
+    const index = indexes.get(parent) ?? new Map(parent.items.map((pair) => [keyOf(pair.key), pair]))
+    indexes.set(parent, index)
+    return index.get(key)
   }
-  return 0
+}
+
+/** Follows the path as far as it is written. */
+function offsetOf(document: Document.Parsed, childOf: ChildOf, path: Path, target: 'key' | 'value'): number {
+  let parent: unknown = document.contents
+  let offset = 0
+  for (const [at, key] of path.entries()) {
+    const found = childOf(parent, key)
+    const node = isPair(found) ? found.value : found
+    const isKey = target === 'key' && at === path.length - 1
+    const place = isPair(found) && (isKey || !isNode(node)) ? found.key : node
+    if (!isNode(place)) break
+    offset = place.range[0]
+    parent = node
+  }
+  return offset
 }
 
 function keyOf(key: unknown): unknown {
@@ -121,6 +156,9 @@ export interface Fault {
 
 /** The order of faults outside the file. */
 export const ORDER_LAST = Number.MAX_SAFE_INTEGER
+
+/** A mistake in a table of thousands of rows would fill the log and the screen. */
+const MAX_LINES = 100
 
 /** Collects faults and finds the place of each setting, in the file or in the environment. */
 export class FaultList {
@@ -158,10 +196,12 @@ export class FaultList {
     return this.#faults.length === 0
   }
 
-  /** Returns lines such as `edge.yaml:3:9 listen.port: must be an integer, got "80"`, in the order of the file. */
+  /** Returns lines such as `edge.yaml:3:9 listen.port: must be an integer, got "80"`, in the order of the file: the first ones. */
   lines(): string[] {
     const sorted = [...this.#faults].sort((a, b) => a.order - b.order)
-    return [...new Set(sorted.map(formatFault))]
+    const lines = [...new Set(sorted.map(formatFault))]
+    const more = lines.length - MAX_LINES
+    return more > 0 ? [...lines.slice(0, MAX_LINES), `${more} more lines like these are not shown`] : lines
   }
 }
 
