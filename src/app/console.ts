@@ -111,6 +111,8 @@ export function buildConsolePorts(parts: ConsoleParts): Omit<ConsolePorts, 'prob
     snapshots: () => cache.snapshots?.() ?? [],
     cache: () => ({ enabled: cache.enabled, shared: cache.sharedThroughRedis, ...storeStatus.current() }),
     capacity: capacity.current,
+    audit: () => ({ isFailing: parts.audit.state().isFailing, refuses: current().audit.onFailure === 'refuse' }),
+    recentErrors: monitors.errors.all,
     nodes: () => nodeStates(cluster),
     queueLimit: () => current().cluster.limits.queue,
     growingQueues: monitors.queues.growing,

@@ -7,6 +7,7 @@ import { ConsoleCosts } from '../admin/console/costs.ts'
 import { ConsoleHistory } from '../admin/console/history.ts'
 import { createLiveTail } from '../admin/console/live-tail.ts'
 import { createQueueTrends } from '../admin/console/queue-trends.ts'
+import { createRecentErrors } from '../admin/console/recent-errors.ts'
 import type { Replicas } from '../admin/console/replicas.ts'
 import { RequestRecords } from '../admin/console/request-records.ts'
 import { createRecentJoins, createTraffic } from '../admin/console/traffic.ts'
@@ -53,15 +54,16 @@ export function createMonitors(
   const records = new RequestRecords(requests)
   const tail = createLiveTail(records)
   const joins = createRecentJoins()
+  const errors = createRecentErrors()
   const queues = createQueueTrends(cluster.status)
-  const unsubscribes = [on(traffic), on(records), on(joins)]
+  const unsubscribes = [on(traffic), on(records), on(joins), on(errors)]
   const close = (): void => {
     for (const unsubscribe of unsubscribes) unsubscribe()
     tail.close()
     records.close()
     queues.stop()
   }
-  return { traffic, tail, joins, records, queues, close }
+  return { traffic, tail, joins, errors, records, queues, close }
 }
 
 /** Connects the view of the cache's capacity with the store and Redis. */

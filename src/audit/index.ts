@@ -34,6 +34,8 @@ export interface AuditState {
   /** Records written since the start, and records that could not be written. */
   readonly records: number
   readonly failures: number
+  /** The latest record could not be written. */
+  readonly isFailing: boolean
 }
 
 export interface Audit {
@@ -137,15 +139,18 @@ export function createAuditLog(
 function createRecorder(sink: AuditSink, log: AuditOptions['log']) {
   let records = 0
   let failures = 0
+  let isFailing = false
   return {
     /** Resolves with `false` if the record could not be written. */
     append: async (event: AuditEvent): Promise<boolean> => {
       try {
         await sink.append(event)
         records += 1
+        isFailing = false
         return true
       } catch (fault) {
         failures += 1
+        isFailing = true
         log.error({ fault: fault instanceof Error ? fault.message : String(fault) }, 'audit record not written')
         return false
       }
@@ -153,7 +158,7 @@ function createRecorder(sink: AuditSink, log: AuditOptions['log']) {
     countLost: (): void => {
       failures += 1
     },
-    state: (): AuditState => ({ records, failures }),
+    state: (): AuditState => ({ records, failures, isFailing }),
   }
 }
 

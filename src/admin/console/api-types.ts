@@ -102,6 +102,8 @@ export const PROBLEM_KINDS = [
   'queueGrowing',
   'budgetUsedUp',
   'tokensCheckedLate',
+  'auditNotWritten',
+  'requestsFail',
   'redisUnreachable',
   'redisSlow',
   'redisFull',

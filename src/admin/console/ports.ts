@@ -12,6 +12,7 @@ import type { ConsoleCosts } from './costs.ts'
 import type { ConsoleHistory } from './history.ts'
 import type { LiveTail } from './live-tail.ts'
 import type { DrainResult, NodeSummary, Nodes, ReplicaSummary } from './node-types.ts'
+import type { RecentErrors } from './recent-errors.ts'
 import type { SettingDifference } from './replicas.ts'
 import type { RequestRecords } from './request-records.ts'
 import type { RecentJoins, Traffic } from './traffic.ts'
@@ -35,6 +36,9 @@ export interface ConsolePorts {
   readonly joins: Pick<RecentJoins, 'last'>
   readonly index: CacheIndex
   cache(): CacheState
+  /** `isFailing`: the latest audit record could not be written. `refuses`: writes are rejected then. */
+  audit(): { readonly isFailing: boolean; readonly refuses: boolean }
+  readonly recentErrors: RecentErrors['all']
   capacity(): CapacityState
   /** Returns the snapshots of collections whose rows this replica has. */
   snapshots(): readonly SnapshotState[]

@@ -3,6 +3,8 @@
  * `/readyz?verbose`, `edge_degraded`) reads this list. The texts contain no durations that change with each second: a
  * screen reader would read them again and again.
  */
+import { errorTable } from '../../core/errors.ts'
+import { ownEntry } from '../../core/values.ts'
 import type { Degradation } from '../readiness.ts'
 import { type FoundProblem, PROBLEM_KINDS, type Problem, type ProblemKind, type ProblemSeverity } from './api-types.ts'
 import type { ConsolePorts, NodeState } from './ports.ts'
@@ -11,6 +13,8 @@ import type { ConsolePorts, NodeState } from './ports.ts'
 export type ProblemSources = Pick<
   ConsolePorts,
   | 'ready'
+  | 'audit'
+  | 'recentErrors'
   | 'credentials'
   | 'configuration'
   | 'cache'
@@ -43,6 +47,7 @@ export function problemsOf(sources: ProblemSources, now: number = Date.now()): F
     ...queueProblems(sources, nodes),
     ...budgetProblems(nodes),
     ...tokenProblems(sources),
+    ...auditProblems(sources),
     ...redisProblems(sources),
     ...capacityProblems(sources),
     ...certificateProblems(sources, now),
@@ -52,7 +57,7 @@ export function problemsOf(sources: ProblemSources, now: number = Date.now()): F
     ...drainProblems(nodes),
     ...cacheProblems(sources),
   ]
-  return found.sort((a, b) => ORDER[a.severity] - ORDER[b.severity])
+  return [...found, ...failureProblems(sources, found)].sort((a, b) => ORDER[a.severity] - ORDER[b.severity])
 }
 
 /** A replica that is not ready is no degradation: `edge_ready` and the status of `/readyz` show it. */
@@ -208,6 +213,56 @@ function tokenProblems({ tokenRecheck }: ProblemSources): FoundProblem[] {
     summary: 'Tokens are checked less often than access.tokens.recheck',
     detail:
       'Many users of the manager are in use. If the manager ends a token past the edge, the edge notices it later, after access.tokens.recheckMax at the latest.',
+  })
+}
+
+function auditProblems({ audit }: ProblemSources): FoundProblem[] {
+  const { isFailing, refuses } = audit()
+  const effect = refuses ? 'Every write is rejected with error 936' : 'Writes are carried out without a record'
+  return when(isFailing, {
+    kind: 'auditNotWritten',
+    severity: refuses ? 'error' : 'warning',
+    summary: 'The latest audit record could not be written',
+    detail: `${effect} until a record is written again. Check the disk of audit.file; the log has the reason.`,
+  })
+}
+
+/** Problems that show the cause of an error: while one of them is present, the error is no further problem. */
+const CAUSES: Readonly<Record<number, readonly ProblemKind[]>> = {
+  920: ['noNode', 'nodeUnreachable', 'nodeHangs', 'nodeCutOff', 'addressBlocked', 'nodeDrained', 'mixedLayouts'],
+  921: ['queueFull', 'queueGrowing', 'budgetUsedUp', 'nodeHangs'],
+  922: ['nodeHangs', 'nodeUnreachable', 'noNode', 'nodeCutOff'],
+  923: ['nodeHangs', 'nodeUnreachable', 'noNode', 'nodeCutOff'],
+  924: ['nodeUnreachable', 'noNode', 'nodeHangs', 'nodeCutOff'],
+  927: ['credentialsRefused'],
+  930: ['redisUnreachable', 'redisSlow'],
+  936: ['auditNotWritten'],
+  939: ['mixedLayouts'],
+  941: ['redisUnreachable', 'redisSlow'],
+  943: ['redisUnreachable', 'redisSlow'],
+  944: ['redisUnreachable', 'redisSlow'],
+}
+const RECENT_MS = 60_000
+/** An error with a cause that is not present any more ends with the cause, or with the next update of a state. */
+const RECENT_WITH_CAUSE_MS = 10_000
+
+/** Whatever the cause, an error of the edge itself is a problem: its code, its message and its remedy. */
+function failureProblems({ recentErrors }: ProblemSources, found: readonly FoundProblem[]): FoundProblem[] {
+  const present = new Set(found.map(({ kind }) => kind))
+  const unexplained = recentErrors().flatMap(({ code, ago }) => {
+    const causes = CAUSES[code] ?? []
+    const isRecent = ago <= (causes.length > 0 ? RECENT_WITH_CAUSE_MS : RECENT_MS)
+    return isRecent && !causes.some((kind) => present.has(kind)) ? [code] : []
+  })
+  const texts = unexplained.map((code) => {
+    const { message, remedy } = ownEntry(errorTable, String(code)) ?? { message: 'unknown error', remedy: '' }
+    return `${code} ${message}: ${remedy}`
+  })
+  return when(unexplained.length > 0, {
+    kind: 'requestsFail',
+    severity: 'warning',
+    summary: `Requests fail with ${unexplained.length === 1 ? 'error' : 'errors'} ${shortened(unexplained.map(String))}`,
+    detail: `${texts.join('. ')}.`,
   })
 }
 

@@ -2,6 +2,7 @@
 import t from 'tap'
 import type { NodeState } from '../../../../src/admin/console/ports.ts'
 import { degradationsOf, type ProblemSources, problemsOf } from '../../../../src/admin/console/problems.ts'
+import { errorTable } from '../../../../src/core/errors.ts'
 
 const DAY_MS = 24 * 3600 * 1000
 const NOW = Date.UTC(2026, 0, 1)
@@ -10,6 +11,8 @@ const CACHE: ReturnType<ProblemSources['cache']> = { enabled: true, shared: true
 
 const healthy: ProblemSources = {
   ready: () => ({ ok: true, reasons: [] }),
+  audit: () => ({ isFailing: false, refuses: true }),
+  recentErrors: () => [],
   credentials: () => ({ refusedBy: [], isWeak: false }),
   configuration: () => ({ pendingRestart: [] }),
   cache: () => CACHE,
@@ -197,4 +200,24 @@ t.test('a cache that is disabled is a notice, and the most severe problems come 
     problems({ cache, nodes, configuration }).map(({ severity }) => severity),
     ['error', 'warning', 'notice'],
   )
+})
+
+t.test('each error with a 5xx status that the edge itself returns is a problem', async (t) => {
+  const codes = Object.entries(errorTable).flatMap(([code, { status }]) => (status >= 500 ? [Number(code)] : []))
+  t.ok(codes.length >= 25, `${codes.length} codes`)
+  const unexplained = codes.filter((code) => {
+    const [row] = problems({ recentErrors: () => [{ code, ago: 0 }] })
+    return row?.kind !== 'requestsFail' || !row.summary.includes(String(code)) || !row.detail.includes(String(code))
+  })
+  t.strictSame(unexplained, [], 'codes without a row')
+})
+
+t.test('an error whose cause is a problem already is no further one, and an old error is none', async (t) => {
+  const failing = { audit: () => ({ isFailing: true, refuses: true }), recentErrors: () => [{ code: 936, ago: 0 }] }
+  t.match(problems(failing), [{ kind: 'auditNotWritten', severity: 'error', detail: /audit\.file/ }])
+  t.match(problems({ audit: () => ({ isFailing: true, refuses: false }) }), [{ severity: 'warning' }])
+  const hangs = () => [nodeState('master', { state: 'hangs' }), nodeState('worker-1')]
+  t.strictSame(kinds({ nodes: hangs, recentErrors: () => [{ code: 922, ago: 0 }] }), ['nodeHangs'])
+  t.strictSame(kinds({ recentErrors: () => [{ code: 928, ago: 59_000 }] }), ['requestsFail'])
+  t.strictSame(kinds({ recentErrors: () => [{ code: 928, ago: 61_000 }] }), [])
 })
