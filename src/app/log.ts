@@ -8,6 +8,13 @@ export type LogDestination = DestinationStream & { flushSync?(): void }
 
 export type LogOutput = ReturnType<typeof createLog>
 
+/** As collectors of logs expect it: the level is a word, and the time is ISO 8601. `request-events.ts` writes the same form. */
+export const LINE_FORM = {
+  base: null,
+  formatters: { level: (level: string) => ({ level }) },
+  timestamp: pino.stdTimeFunctions.isoTime,
+}
+
 export function createLog(settings: ReloadableConfig, logTo: LogDestination = pino.destination(1)) {
   const repeated = limitRepeatedLines(INTERVAL_MS)
   const { logMethod } = repeated
@@ -16,7 +23,7 @@ export function createLog(settings: ReloadableConfig, logTo: LogDestination = pi
     writeEarlierLines()
     logTo.write(line)
   }
-  const log = pino({ level: settings.initial.log.level, base: null, hooks: { logMethod } }, { write })
+  const log = pino({ ...LINE_FORM, level: settings.initial.log.level, hooks: { logMethod } }, { write })
   settings.onReload((next) => () => {
     log.level = next.log.level
   })

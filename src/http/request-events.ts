@@ -107,10 +107,13 @@ export function requestLog({ log, logTo }: LogLines): RequestEventListener {
     const { message, cache, traceId, at } = event
     if (message === undefined || !log.isLevelEnabled('info')) return
     const isPlainHit = cache === 'hit' && traceId === undefined && message === COMPLETED
-    logTo.write(
-      isPlainHit ? textOf(event) : `${JSON.stringify({ level: 30, time: at, ...logFields(event), msg: message })}\n`,
-    )
+    const line = (): string => JSON.stringify({ level: 'info', time: isoTime(at), ...logFields(event), msg: message })
+    logTo.write(isPlainHit ? textOf(event) : `${line()}\n`)
   }
+}
+
+function isoTime(at: number): string {
+  return new Date(at).toISOString()
 }
 
 /** Members without a value are not written. */
@@ -149,7 +152,7 @@ function hitTexts(): (event: RequestEvent) => string {
   let start = { time: 0, text: '' }
   return (event) => {
     const { at } = event
-    if (start.time !== at) start = { time: at, text: `{"level":30,"time":${at},"reqId":"` }
+    if (start.time !== at) start = { time: at, text: `{"level":"info","time":"${isoTime(at)}","reqId":"` }
     return start.text + event.requestId + requestText(event) + tenths(event.ms) + callerText(event)
   }
 }

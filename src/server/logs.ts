@@ -41,15 +41,6 @@ export function createJsonLog() {
   }
 }
 
-const LEVEL_NAMES: Readonly<Record<number, string>> = {
-  10: 'TRACE',
-  20: 'DEBUG',
-  30: 'INFO',
-  40: 'WARN',
-  50: 'ERROR',
-  60: 'FATAL',
-}
-
 /** Creates a destination that writes `12:34:56.789 INFO  request method=GET status=200`, one line per event. */
 function createTextLog(output: Writable): Writable {
   return new Writable({
@@ -64,9 +55,9 @@ function createTextLog(output: Writable): Writable {
 /** Formats a JSON line. Values with other than plain characters stay JSON, so that no value can add a line. */
 export function formatLine(line: string): string {
   const { level, time, msg, ...fields } = JSON.parse(line) as Record<string, unknown>
-  const at = new Date(Number(time)).toISOString().slice(11, 23)
+  const at = String(time).slice(11, 23)
   const rest = Object.entries(fields).map(([name, value]) => ` ${formatValue(name)}=${formatValue(value)}`)
-  return `${at} ${(LEVEL_NAMES[Number(level)] ?? '').padEnd(5)} ${formatMessage(String(msg ?? ''))}${rest.join('')}\n`
+  return `${at} ${String(level).toUpperCase().padEnd(5)} ${formatMessage(String(msg ?? ''))}${rest.join('')}\n`
 }
 
 function formatValue(value: unknown): string {

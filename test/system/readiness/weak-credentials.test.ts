@@ -15,7 +15,7 @@ t.test('an edge starts with the default account of the vendor, serves, and warns
   const lines = edge.logged.map((line) => JSON.parse(line))
   t.match(
     lines.filter(({ setting }) => setting === 'cluster.credentials'),
-    [{ level: 40, msg: 'weak password of the account on the nodes', warning: /known default/ }],
+    [{ level: 'warn', msg: 'weak password of the account on the nodes', warning: /known default/ }],
   )
   t.notMatch(edge.logged.join(''), /"bar"/, 'no log line has the password')
 })

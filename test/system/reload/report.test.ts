@@ -15,7 +15,7 @@ t.test('settings that need a restart are named once in the log, in the console a
   await change({ 'cache.enabled': false, 'listen.port': 1, 'log.level': 'debug' })
   await change({ 'cache.defaultTtl': '2s' })
   const warning = 'changed settings take effect after a restart only'
-  t.match(logged(warning), [{ level: 40, settings: ['listen.port', 'cache.enabled'] }])
+  t.match(logged(warning), [{ level: 'warn', settings: ['listen.port', 'cache.enabled'] }])
   t.equal(logged(warning).length, 1, 'the second reload does not report them again')
   t.match(
     logged('configuration reloaded').map(({ changed }) => changed),
@@ -38,7 +38,7 @@ t.test('a broken file changes nothing, and is reported once until it is valid ag
   const fault = 'configuration not reloaded, the last valid one stays in use'
   await change({ 'cache.defaultTtl': '3s', 'access.roles': { admin: ['no-such-role'] } })
   await change({ 'cache.defaultTtl': '4s' })
-  t.match(logged(fault), [{ level: 50, fault: /access\.roles\.admin\[0\]: there is no role "no-such-role"/ }])
+  t.match(logged(fault), [{ level: 'error', fault: /access\.roles\.admin\[0\]: there is no role "no-such-role"/ }])
   t.equal(logged(fault).length, 1, 'the same fault is not logged again')
   t.match(await (await get('/cache/config')).json(), { data: { defaultDuration: 750 } })
   t.match(await operations('/metrics'), /^edge_config_reload_success 0$/m)

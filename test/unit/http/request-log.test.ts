@@ -1,5 +1,6 @@
 import { pino } from 'pino'
 import t from 'tap'
+import { LINE_FORM } from '../../../src/app/log.ts'
 import type { RequestEvent } from '../../../src/core/events.ts'
 import { requestLog } from '../../../src/http/request-events.ts'
 import { createEdgeEvents } from '../../../src/telemetry/events.ts'
@@ -26,7 +27,7 @@ function lineOfLogger(fields: object, message = 'request'): string {
   const write = (line: string) => {
     written += line
   }
-  pino({ base: null, timestamp: () => `,"time":${AT}` }, { write }).info(fields, message)
+  pino({ ...LINE_FORM, timestamp: () => `,"time":"${new Date(AT).toISOString()}"` }, { write }).info(fields, message)
   return written
 }
 
@@ -90,6 +91,6 @@ t.test('the line has the time of the request, however late it is written', async
   await new Promise((resolve) => setImmediate(resolve))
   t.strictSame(
     lines.map((line) => JSON.parse(line).time),
-    [AT, AT + 1],
+    [AT, AT + 1].map((at) => new Date(at).toISOString()),
   )
 })
