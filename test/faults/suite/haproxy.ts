@@ -101,8 +101,6 @@ function configuration(shipped: string, replicas: readonly Replica[], port: numb
     (replica, at) => `    server edge-${at + 1} 127.0.0.1:${replica.port} port ${replica.operationsPort}\n`,
   )
   return shipped
-    .replace(/^resolvers docker\n(?: .*\n)+/m, '')
-    .replace(/ resolvers docker init-addr \S+/, '')
     .replace('bind :55000', `bind 127.0.0.1:${port}`)
     .replace(/(?:^ {4}server edge-\d+ .*\n?)+/m, servers.join(''))
 }
