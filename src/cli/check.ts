@@ -4,6 +4,7 @@ import { connect as connectPlain } from 'node:net'
 import { connect as connectSecure } from 'node:tls'
 import { createIssuer } from '../admin/sessions/issuer.ts'
 import { redisConnectionOptions } from '../app/base.ts'
+import { portsOf } from '../app/fronts.ts'
 import { buildEdge } from '../app/index.ts'
 import { issuerSettings } from '../app/operations.ts'
 import type { Config } from '../config/schema.ts'
@@ -43,7 +44,7 @@ function summarize(config: Config): string[] {
   const { credentials } = cluster
   const isService = credentials.mode === 'service'
   return [
-    `listen       ${urlOf(listen)}`,
+    ...portsOf(listen).map(({ contract, port }) => `listen       ${urlOf({ ...listen, port })} (${contract} contract)`),
     `operations   ${urlOf(operations)}`,
     ...cluster.nodes.map(({ name, type, url }) => `${type.padEnd(12)} ${name} ${url}`),
     `layout       ${cluster.layout}`,

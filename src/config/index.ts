@@ -82,11 +82,16 @@ async function checkAll(config: Config, list: FaultList, plainListeners: Readonl
   return readPasswords(config, list)
 }
 
-/** `tls: off` means plain HTTP on purpose. It is removed from the tree, because no `tls` means no TLS. */
+/**
+ * `tls: off` means plain HTTP on purpose. It is removed from the tree, because no `tls` means no TLS. Programs that write YAML 1.1
+ * write `off` as `false`.
+ */
 function removeTlsOff(tree: Record<string, unknown>): ReadonlySet<ListenerName> {
   const plainListeners = (['listen', 'operations'] as const).filter((name) => {
     const section = tree[name]
-    return isObject(section) && section.tls === 'off' && Reflect.deleteProperty(section, 'tls')
+    return (
+      isObject(section) && (section.tls === 'off' || section.tls === false) && Reflect.deleteProperty(section, 'tls')
+    )
   })
   return new Set(plainListeners)
 }

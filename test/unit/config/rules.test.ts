@@ -56,6 +56,7 @@ traces: { endpoint: 'https://edge:s3cr@et@collector.example' }`
 t.test('unusual settings that are valid', async (t) => {
   const good: Record<string, string> = {
     'plain HTTP on purpose': file({ listen: 'host: 0.0.0.0\n  tls: off' }),
+    'plain HTTP as a writer of YAML 1.1 has it': file({ listen: 'host: 0.0.0.0\n  tls: false' }),
     'plain HTTP for operators on purpose': file({ more: 'operations: { host: 0.0.0.0, tls: off }' }),
     'plain HTTP to this machine': file({ cluster: nodes("{ name: m, type: master, url: 'http://127.0.0.1:1' }") }),
     'plain HTTP to nodes on purpose': file({
