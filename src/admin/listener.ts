@@ -8,7 +8,7 @@ import Fastify, {
   type FastifyRequest,
   type FastifyServerOptions,
 } from 'fastify'
-import { EdgeError } from '../core/errors.ts'
+import { EdgeError, SUGGESTION_HEADER } from '../core/errors.ts'
 import type { RejectedRequestEvent } from '../core/events.ts'
 import { type Degradation, type Readiness, registerProbes } from './readiness.ts'
 import { acceptsPage, type ErrorPages, pageHeaders } from './sessions/page-parts.ts'
@@ -136,8 +136,14 @@ function errorSender({ errorPages, pageChallenge }: OperationsOptions): SendErro
     if (page !== undefined) return reply.headers(pageHeaders).send(page)
     const json = accept.split(',').some((range) => /^\s*application\/json\s*(?:;|$)/i.test(range))
     if (error.status === 401 && !json) return reply.type('text/plain; charset=utf-8').send('401 Unauthorized')
-    return reply.send({ error: error.code, message: error.message })
+    return reply.send({ error: error.code, message: withSuggestion(error) })
   }
+}
+
+/** Console and commands show the message, and have no place for headers. */
+function withSuggestion({ message, headers }: EdgeError): string {
+  const name = headers[SUGGESTION_HEADER]
+  return name === undefined ? message : `${message.trimEnd()}; did you mean "${name}"?`
 }
 
 /** Returns the content security policy of pages: forbids inline scripts and styles, other hosts, and embedding. `more`: for fonts. */

@@ -19,9 +19,10 @@ import { durationFormat } from '../config/formats.ts'
 import type { Certificates } from '../config/named-files.ts'
 import { digestSharedSettings } from '../config/reloadable.ts'
 import { weaknessOf } from '../config/rules.ts'
+import { cacheGroups } from '../config/schema.ts'
 import type { IndexEntry } from '../core/cache.ts'
 import { errorNumberOf } from '../core/envelope.ts'
-import { EdgeError } from '../core/errors.ts'
+import { EdgeError, suggestionHeaders } from '../core/errors.ts'
 import { type EdgeWrite, type Handler, NO_BODY, nameOf } from '../core/request.ts'
 import { digestText } from '../core/settings.ts'
 import { NO_FLAGS, toEdgeRequest } from '../http/edge-request.ts'
@@ -149,6 +150,7 @@ export function createPurge(handler: Handler, cache: PurgePorts): ConsolePorts['
   const all = findOperation('cacheClear')
   const group = findOperation('cacheClearGroup')
   return async (purge, { caller, client, requestId }) => {
+    checkGroup(purge.group)
     const endpoint = purge.group === undefined ? all : group
     const params = purge.group === undefined ? {} : { group: purge.group }
     const url = { endpoint, params, query: purgeQuery(purge), flags: NO_FLAGS }
@@ -162,6 +164,14 @@ export function createPurge(handler: Handler, cache: PurgePorts): ConsolePorts['
     if (errorNumberOf(response) !== 0) throw new EdgeError(949)
     return { ...found, pending: response.status === STATUS_ACCEPTED }
   }
+}
+
+/** A misspelled group would purge nothing, and report success. */
+function checkGroup(group: string | undefined): void {
+  const known: readonly string[] = cacheGroups
+  if (group === undefined || known.includes(group)) return
+  const headers = suggestionHeaders(group, known)
+  throw new EdgeError(604, `. There is no cache group ${group}; there are ${known.join(', ')}`, { headers })
 }
 
 /** Of a purge that was not sent, because Redis is unreachable. */

@@ -6,16 +6,20 @@ import { redisConnectionOptions } from '../app/base.ts'
 import { readTls } from '../app/cluster.ts'
 import { createCertificates } from '../config/named-files.ts'
 import type { Config } from '../config/schema.ts'
-import { hostOf, redisPlaces } from './check.ts'
 import type { Finding } from './output.ts'
+import { hostOf, redisPlaces } from './places.ts'
 
-export async function certificateFindings(config: Config): Promise<readonly Finding[]> {
+/** Returns one finding for each file of certificates that the settings name. */
+export async function fileFindings(config: Config): Promise<readonly Finding[]> {
   const files = await createCertificates({ current: () => config })
-  const ofFiles = files.current().map(({ setting, validTo }) => {
+  return files.current().map(({ setting, validTo }) => {
     const fix = `replace the file in ${setting}; the edge reads it without a restart`
     return expiryFinding({ check: setting, validTo, fix })
   })
-  return [...ofFiles, ...(await Promise.all((await serversOf(config)).map(chainFinding)))]
+}
+
+export async function certificateFindings(config: Config): Promise<readonly Finding[]> {
+  return [...(await fileFindings(config)), ...(await Promise.all((await serversOf(config)).map(chainFinding)))]
 }
 
 /** A server that the edge connects to with TLS. */

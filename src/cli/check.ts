@@ -8,14 +8,15 @@ import { portsOf } from '../app/fronts.ts'
 import { buildEdge } from '../app/index.ts'
 import { issuerSettings } from '../app/operations.ts'
 import type { Config } from '../config/schema.ts'
-import { usesRedisTls } from '../config/section-rules.ts'
 import { RedisConnection } from '../redis/connection.ts'
 import { DEFAULT_TIMES } from '../redis/options.ts'
 import { type DeniedRights, findDeniedRights } from '../redis/rights.ts'
 import { describeFailure } from '../redis/store-status.ts'
 import { describeStartError } from '../server/exit.ts'
+import { fileFindings } from './certificate-findings.ts'
 import { checkNodes } from './check-nodes.ts'
 import { describeFinding, type Finding, failure } from './output.ts'
+import { type Place, redisPlaces } from './places.ts'
 import { CommandError, loadCommandConfig, print } from './terminal.ts'
 
 /** Reads everything that a start reads, but opens no port. */
@@ -23,7 +24,11 @@ export async function check(options: { config?: string; connect?: true }): Promi
   const config = await loadCommandConfig(options.config)
   await checkStart(config)
   for (const line of summarize(config)) print(line)
-  const failures = options.connect ? await checkConnections(config, (finding) => print(describeFinding(finding))) : []
+  const report = (finding: Finding): void => print(describeFinding(finding))
+  const certificates = (await fileFindings(config)).filter(({ status }) => status !== 'ok')
+  for (const finding of certificates) report(finding)
+  const ended = certificates.some(({ status }) => status === 'failed') ? ['a certificate has ended'] : []
+  const failures = [...ended, ...(options.connect ? await checkConnections(config, report) : [])]
   if (failures.length > 0) throw new CommandError(`${failures.join(', ')}; the lines above have the reasons`)
   print('ok')
 }
@@ -174,26 +179,6 @@ async function findWrongProtocol({ host, port, isSecure }: Place): Promise<strin
   } finally {
     socket.destroy()
   }
-}
-
-interface Place {
-  readonly host: string
-  readonly port: number
-  readonly isSecure: boolean
-}
-
-/** Returns the servers and sentinels of the settings. A socket of Unix is no place. */
-export function redisPlaces(redis: RedisSettings): readonly Place[] {
-  const isSecure = usesRedisTls(redis)
-  const addresses = [...redis.sentinels, ...redis.cluster].map((address) => ({ ...address, isSecure }))
-  if (addresses.length > 0 || redis.url === undefined) return addresses
-  const host = hostOf(redis.url)
-  return host === '' ? [] : [{ host, port: Number(new URL(redis.url).port || 6379), isSecure }]
-}
-
-/** Returns the name or address in a URL. */
-export function hostOf(url: string): string {
-  return new URL(url).hostname.replace(/^\[|\]$/g, '')
 }
 
 function describeDenied({ commands, keys, channels }: DeniedRights, user: string): string {

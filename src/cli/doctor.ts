@@ -10,8 +10,9 @@ import type { Config } from '../config/schema.ts'
 import { DEFAULT_TIMES } from '../redis/options.ts'
 import type { NodeTls } from '../upstream/options.ts'
 import { certificateFindings } from './certificate-findings.ts'
-import { checkConnections, checkStart, hostOf, redisPlaces, withRedis } from './check.ts'
+import { checkConnections, checkStart, withRedis } from './check.ts'
 import { coloured, createProgressLine, type Finding, failure, formatTime, printJson, singleLine } from './output.ts'
+import { hostOf, redisPlaces } from './places.ts'
 import { CommandError, loadCommandConfig, print, readTextFile } from './terminal.ts'
 
 export interface DoctorOptions {

@@ -34,8 +34,10 @@ export async function purge(options: PurgeOptions): Promise<void> {
     const request: PurgeRequest = { ...names, soft, preview }
     const result = await change<PurgeResult>('POST', '/api/purge', request)
     if (json) printJson({ ...names, soft, preview, ...result })
-    else print(describePurge(result, { soft, preview }))
-    if (result.pending) throw new CommandError('Redis is unreachable; the edge purges as soon as it reaches Redis')
+    else if (!result.pending) print(describePurge(result, { soft, preview }))
+    const pending =
+      'Redis is unreachable, so nothing is purged yet; check the connection to Redis: the edge purges then'
+    if (result.pending) throw new CommandError(pending)
   })
 }
 

@@ -2,11 +2,13 @@
  * How commands reach a running edge: their options, the credentials, and requests to one origin. A failed request becomes a
  * `CommandError` with a remedy; which exit code it has: `exitCodeOf`.
  */
+import { TLSSocket } from 'node:tls'
 import { type Command, Option } from 'commander'
-import { Agent } from 'undici'
+import { Agent, buildConnector } from 'undici'
 import type { Contract, Endpoint } from '../catalogue/endpoint.ts'
+import { isLoopback } from '../config/formats.ts'
 import { errorTable } from '../core/errors.ts'
-import { ownText, parseJson } from '../core/values.ts'
+import { ownEntry, ownField, ownText, parseJson } from '../core/values.ts'
 import { EXIT_CODES } from '../server/exit.ts'
 import { CommandError, promptPassword, readTextFile } from './terminal.ts'
 
@@ -16,6 +18,8 @@ export interface CredentialOptions {
   readonly passwordFile?: string
   readonly tokenFile?: string
   readonly ca?: string
+  readonly insecure?: true
+  readonly fingerprint?: string
 }
 
 /** The options that `addConnectionOptions` adds. */
@@ -42,15 +46,33 @@ export function addCredentialOptions(command: Command): Command {
   option('PASSWORD_FILE', '--password-file <file>', 'file with the password; default: prompted, or read from stdin')
   option('TOKEN_FILE', '--token-file <file>', 'file with a token, instead of --user; "token issue" prints one')
   option('CA', '--ca <file>', 'PEM file of the CA that signed the certificate of the edge')
-  return command
+  option(
+    'FINGERPRINT',
+    '--fingerprint <sha256>',
+    'accept exactly this certificate, whoever signed it, also an expired one',
+  )
+  return command.option('--insecure', 'accept any certificate; for loopback addresses only')
 }
 
-/** Reads the `Authorization` header and the CA of the edge's certificate. */
+/** Reads the `Authorization` header and what decides which certificate of the edge is accepted. */
 export async function readCredentials(
   options: CredentialOptions,
-): Promise<Pick<EdgeClientOptions, 'authorization' | 'ca'>> {
+): Promise<Pick<EdgeClientOptions, 'authorization' | 'ca' | 'insecure' | 'fingerprint'>> {
+  const { ca, insecure, fingerprint } = options
+  if ([ca, insecure, fingerprint].filter((each) => each !== undefined).length > 1)
+    throw usageError('give only one of --ca, --fingerprint and --insecure')
+  const digest = fingerprint?.replaceAll(':', '').toUpperCase()
+  if (digest !== undefined && !/^[0-9A-F]{64}$/.test(digest))
+    throw usageError(
+      '--fingerprint is not a SHA-256 digest; "openssl x509 -noout -fingerprint -sha256 -in FILE" prints it',
+    )
   const authorization = await readAuthorization(options)
-  return { authorization, ...(options.ca !== undefined && { ca: await readTextFile(options.ca) }) }
+  return {
+    authorization,
+    ...(ca !== undefined && { ca: await readTextFile(ca) }),
+    ...(insecure && { insecure }),
+    ...(digest !== undefined && { fingerprint: digest }),
+  }
 }
 
 /** Passwords and tokens are never arguments: the list of processes shows those. */
@@ -106,6 +128,10 @@ export interface EdgeClientOptions {
   readonly contract?: Contract
   /** PEM of the CA of the edge's certificate. Absent: the CAs of Node.js. */
   readonly ca?: string
+  /** Accepts any certificate of a loopback address. */
+  readonly insecure?: true
+  /** SHA-256 of the certificate that is accepted, in capital hexadecimal digits. */
+  readonly fingerprint?: string
   /** Absent: as many as there are concurrent requests. */
   readonly connections?: number
   readonly timeoutMs?: number
@@ -118,14 +144,35 @@ export interface EdgeClientOptions {
 const DEFAULT_TIMEOUT_MS = 150_000
 const CONNECT_TIMEOUT_MS = 10_000
 
+/** An accepted fingerprint replaces every other check of the certificate. The password is sent after this check only. */
+function connectorOf({ url, ca, insecure, fingerprint }: EdgeClientOptions): buildConnector.connector {
+  if (insecure && !isLoopback(url.hostname))
+    throw usageError(`--insecure is for loopback addresses, not for ${url.hostname}; give --fingerprint or --ca`)
+  const isVerified = insecure !== true && fingerprint === undefined
+  const connect = buildConnector({
+    timeout: CONNECT_TIMEOUT_MS,
+    ...(ca !== undefined && { ca }),
+    ...(!isVerified && { rejectUnauthorized: false, maxCachedSessions: 0 }),
+  })
+  if (fingerprint === undefined) return connect
+  return (options, callback) =>
+    connect(options, (...[error, socket]) => {
+      if (error !== null) return callback(error, null)
+      const found = socket instanceof TLSSocket ? socket.getPeerCertificate().fingerprint256 : 'none, without TLS'
+      if (found.replaceAll(':', '') === fingerprint) return callback(null, socket)
+      socket.destroy()
+      callback(new CommandError(`the certificate of ${url.origin} has another fingerprint: ${found}`), null)
+    })
+}
+
 export function createEdgeClient(options: EdgeClientOptions) {
-  const { url, authorization, contract, ca, connections = null, timeoutMs = DEFAULT_TIMEOUT_MS } = options
+  const { url, authorization, contract, connections = null, timeoutMs = DEFAULT_TIMEOUT_MS } = options
   const agent = new Agent({
     connections,
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
     maxResponseSize: options.maxResponseBytes ?? -1,
-    connect: { timeout: CONNECT_TIMEOUT_MS, ...(ca !== undefined && { ca }) },
+    connect: connectorOf(options),
   })
   const request = async (credentials: string, path: string, init: RequestInit = {}, signal?: AbortSignal) => {
     const { method = 'GET', body } = init
@@ -239,7 +286,9 @@ export function reasonOf({ message, name }: Error): string {
 
 /** Returns what to do after an error of a connection, if its message shows this. */
 export function connectRemedy({ message }: Error): string | undefined {
-  if (/certificate/.test(message)) return 'name the CA of its certificate with --ca'
+  if (/certificate has expired/.test(message))
+    return 'renew the certificate (operations.tls, or listen.tls); until then, give --fingerprint, or on the same machine --insecure'
+  if (/certificate|altnames/.test(message)) return 'name the CA of its certificate with --ca'
   if (/wrong version|EPROTO|other side closed/.test(message))
     return 'check whether the URL must begin with http:// or https://'
   return undefined
@@ -305,7 +354,9 @@ const NOT_OPERATIONS =
 
 function refusal({ status, text }: { readonly status: number; readonly text: string }, what: string): CommandError {
   const message = messageOf(text)
-  return new CommandError(describeRefusal(status, message, what), exitCodeOf(status, message))
+  const remedy = status >= 500 ? remedyOf(text) : undefined
+  const described = describeRefusal(status, message, what)
+  return new CommandError(remedy === undefined ? described : `${described}; ${remedy}`, exitCodeOf(status, message))
 }
 
 /** The edge understood the command and refused it: 1. Otherwise nothing is known: 2, as for wrong options. */
@@ -321,6 +372,12 @@ function describeRefusal(status: number, message: string | undefined, what: stri
   if (message === undefined) return `${what} has status ${status}; ${NOT_OPERATIONS}`
   if (status === 403) return `${message} (403); an administrator grants it in access.roles`
   return `${message} (${status})`
+}
+
+/** Returns what the error table says that an operator can do. */
+function remedyOf(text: string): string | undefined {
+  const code = ownField(parseJson(text), 'error')
+  return ownEntry(errorTable, String(code))?.remedy
 }
 
 /** Returns the message of an error of the edge; `undefined`: the text is none, or the listener has no such route. */

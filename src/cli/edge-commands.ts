@@ -43,7 +43,7 @@ function explain(): Command {
     examples: ["explain GET '/agents?limit=5' --user alice", 'explain PUT /agents/001/restart --user alice --json'],
   })
     .argument('<method>', 'method of the request')
-    .argument('<path>', 'path and query')
+    .argument('<path>', 'path and query, or a full URL')
     .addOption(contractOption())
     .option(...json)
     .action(async (method, path, options) => (await import('./edge-reports.ts')).explain(method, path, options))

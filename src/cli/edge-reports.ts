@@ -1,14 +1,15 @@
 /** The commands that print what a running edge reports: `problems` and `explain`. */
-import { type Account, describeMeanwhile, type Problem, type Problems } from '../admin/console/api-types.ts'
+import { type Account, describeMeanwhile, type Now, type Problem, type Problems } from '../admin/console/api-types.ts'
 import type { Explanation } from '../admin/console/cache-types.ts'
+import { parseExplainedUrl } from '../admin/console/explained-url.ts'
 import type { Contract, WriteEndpoint } from '../catalogue/endpoint.ts'
 import { bothContracts } from '../catalogue/index.ts'
 import { allows } from '../core/access.ts'
-import { nameOf } from '../core/request.ts'
+import { type NamedPath, nameOf, parseName } from '../core/request.ts'
 import { EXIT_CODES } from '../server/exit.ts'
-import { type ConnectionOptions, usageError, withOperations } from './edge-client.ts'
+import { type ConnectionOptions, type Operations, usageError, withOperations } from './edge-client.ts'
 import { coloured, formatTime, printJson, printTable, singleLine } from './output.ts'
-import { CommandError, print } from './terminal.ts'
+import { CommandError, print, printError } from './terminal.ts'
 
 interface ReportOptions extends ConnectionOptions {
   readonly json?: true
@@ -42,23 +43,35 @@ interface ExplainOptions extends ReportOptions {
 }
 
 /** What the cache would do with a request, and which writes invalidate its response. */
-export async function explain(method: string, path: string, options: ExplainOptions): Promise<void> {
+export async function explain(method: string, given: string, options: ExplainOptions): Promise<void> {
   const verb = method.toUpperCase()
   if (!/^(?:GET|HEAD|POST|PUT|PATCH|DELETE)$/.test(verb))
     throw usageError(`${method} is not a method; give GET, PUT, …`)
-  if (!path.startsWith('/')) throw usageError(`${path} is not a path; give a path such as /agents?limit=5`)
   await withOperations(options, async ({ read }) => {
+    const named = await findPath(given, options.contract, read)
     if (verb === 'GET' || verb === 'HEAD') {
-      const name = nameOf({ contract: options.contract, path })
       const found = await read<Explanation>(
-        `/api/explain?url=${encodeURIComponent(name)}`,
-        noEndpoint(verb, path, options),
+        `/api/explain?url=${encodeURIComponent(nameOf(named))}`,
+        noEndpoint(verb, named),
       )
       return options.json ? printJson(found) : printRead(found)
     }
-    const write = explainWrite(findWrite(verb, path, options.contract), await read<Account>('/api/me'))
+    const write = explainWrite(findWrite(verb, named), await read<Account>('/api/me'))
     return options.json ? printJson(write) : printWrite(write)
   })
+}
+
+/** A full URL has the contract of the port that it names. Prints what was changed or left out. */
+async function findPath(given: string, contract: Contract, read: Operations['read']): Promise<NamedPath> {
+  if (given.startsWith('/')) return { contract, path: given }
+  const { edge } = await read<Now>('/api/now')
+  try {
+    const { target, notes } = parseExplainedUrl(given, edge.ports)
+    for (const note of notes) printError(`note: ${note}`)
+    return parseName(target)
+  } catch (error) {
+    throw usageError(`${given}: ${(error as Error).message}`)
+  }
 }
 
 function printRead(found: Explanation): void {
@@ -118,7 +131,7 @@ function printWrite({ endpoint, permission, allowed, target, invalidates }: Expl
     printFields([['invalidates', `${tags.join(', ')}${when === undefined ? '' : `, if ${when}`}`]])
 }
 
-function findWrite(method: string, path: string, contract: Contract): WriteEndpoint {
+function findWrite(method: string, { path, contract }: NamedPath): WriteEndpoint {
   const segments = segmentsOf(path.replace(/[?#].*/, ''))
   const matches = bothContracts.filter((record): record is WriteEndpoint => {
     if (record.method === 'GET' || record.method !== method || record.contract !== contract) return false
@@ -130,10 +143,10 @@ function findWrite(method: string, path: string, contract: Contract): WriteEndpo
   // Of several templates, the one with the fewest parameters is meant, as in the router.
   const [found] = matches.sort((a, b) => parametersOf(a) - parametersOf(b))
   if (found !== undefined) return found
-  throw new CommandError(noEndpoint(method, path, { contract }))
+  throw new CommandError(noEndpoint(method, { path, contract }))
 }
 
-function noEndpoint(method: string, path: string, { contract }: Pick<ExplainOptions, 'contract'>): string {
+function noEndpoint(method: string, { path, contract }: NamedPath): string {
   return `${method} ${path} is no endpoint of the ${contract} contract; "routes --contract ${contract}" lists them`
 }
 

@@ -119,7 +119,7 @@ const table: Readonly<Record<string, Room>> = {
   },
   // The operators' page runs in a browser. It knows the edge only by the types of the console API, and what follows from them.
   'packages/console': {
-    rooms: ['admin/console/*-types'],
+    rooms: ['admin/console/*-types', 'admin/console/explained-url'],
     packages: ['preact', '@preact/signals', 'uplot', '@tanstack/virtual-core'],
   },
   config: { rooms: ['core'], packages: ['yaml', 'typebox', 'ajv'] },

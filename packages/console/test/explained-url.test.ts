@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parseExplainedUrl } from '../src/views/explained-url.ts'
+import { parseExplainedUrl } from '../../../src/admin/console/explained-url.ts'
 
 const EDGE = 'https://edge.example:55000'
 const CLASSIC = [{ contract: 'classic', url: EDGE }] as const

@@ -3,12 +3,12 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import type { ClientPort } from '../../../../src/admin/console/api-types.ts'
 import type { Explanation } from '../../../../src/admin/console/cache-types.ts'
+import { parseExplainedUrl } from '../../../../src/admin/console/explained-url.ts'
 import { callApi } from '../api.ts'
 import { Contract } from '../contract.tsx'
 import { formatDuration } from '../format.ts'
 import { Property } from '../property.tsx'
 import { replaceQuery, route } from '../route.ts'
-import { parseExplainedUrl } from './explained-url.ts'
 
 export function Explain({ ports }: { readonly ports: readonly ClientPort[] }) {
   const url = route.value.query.get('url') ?? ''
