@@ -22,6 +22,14 @@ const QUIET_TURNS = 3
 /** The longest time that requests wait for the port to close. */
 const MAX_PAUSE_MS = 3000
 
+/** A client that sends a request pauses for less. */
+const STALLED_MS = 2000
+
+/** The error with which Node reports a request that was not received in time. */
+class StalledRequest extends Error {
+  readonly code = 'ERR_HTTP_REQUEST_TIMEOUT'
+}
+
 export class Drain {
   isRunning = false
   readonly #servers: readonly Server[]
@@ -53,8 +61,10 @@ export class Drain {
     for (const start of this.#paused ?? []) start()
     this.#paused = undefined
 
+    const rejectStalled = this.#watchStalled()
     while (performance.now() < end) {
       this.#closeIdle()
+      rejectStalled()
       if (await Promise.race([closed, wait(CLOSE_IDLE_INTERVAL_MS, false)])) return true
     }
     // The method of Node's server would leave those with CONNECT open.
@@ -99,6 +109,26 @@ export class Drain {
   #closePorts(): Promise<unknown> {
     const close = (server: Server) => new Promise((resolve) => NetServer.prototype.close.call(server, resolve))
     return Promise.all(this.#servers.map(close))
+  }
+
+  /**
+   * Returns a function that rejects the requests of which nothing has arrived for `STALLED_MS`, as Node's timeouts do later. They
+   * have had no effect, and would delay the end to its limit.
+   */
+  #watchStalled(): () => void {
+    const progress = new WeakMap<Connection, { readonly bytes: number; readonly at: number }>()
+    return () => {
+      for (const connection of this.#connections.values()) {
+        const { socket, isBusy, incomplete, current } = connection
+        // Bytes that are buffered here were not read by this process: the client has sent more than was needed.
+        if (isBusy && (incomplete === undefined || incomplete !== current?.request || incomplete.readableLength > 0))
+          continue
+        const now = performance.now()
+        const last = progress.get(connection)
+        if (last?.bytes !== socket.bytesRead) progress.set(connection, { bytes: socket.bytesRead, at: now })
+        else if (now - last.at > STALLED_MS) this.#servers[0]?.emit('clientError', new StalledRequest(), socket)
+      }
+    }
   }
 
   /** For Node, a connection is idle as soon as its response is complete in memory. So all are left open until it is sent. */
