@@ -10,7 +10,7 @@ import {
 } from '../admin/console/node-types.ts'
 import { durationFormat } from '../config/formats.ts'
 import { type ConnectionOptions, type Operations, usageError, withOperations } from './edge-client.ts'
-import { createProgressLine, formatBytes, formatTime, printJson, printTable } from './output.ts'
+import { createProgressLine, formatBytes, formatTime, printJson, printMeasured, printTable } from './output.ts'
 import { CommandError, print } from './terminal.ts'
 
 interface ChangeOptions extends ConnectionOptions {
@@ -77,7 +77,7 @@ export async function drain(name: string, options: DrainOptions): Promise<void> 
     if (node.type === 'master' && !confirmMaster && !dryRun)
       throw new CommandError(`${name} is the master, without which writes fail; give --confirm-master if it is meant`)
     if (!json) printLoad(name, expected)
-    if (dryRun) return json ? printJson({ node: name, expected }) : undefined
+    if (dryRun) return json ? printMeasured({ node: name, expected }) : undefined
     const query = new URLSearchParams({
       ...(confirmMaster && { confirm: 'master' }),
       ...(duration !== undefined && { for: duration }),
@@ -87,7 +87,7 @@ export async function drain(name: string, options: DrainOptions): Promise<void> 
     const result = await operations.change<DrainResult>('PUT', path)
     if (!json) print(describeDrain(result))
     const inFlight = wait ? await waitUntilIdle(name, operations, options.waitTimeout * 1000) : undefined
-    if (json) printJson({ ...result, expected, ...(inFlight !== undefined && { inFlight }) })
+    if (json) printMeasured({ ...result, expected, ...(inFlight !== undefined && { inFlight }) })
     else if (inFlight === 0) print(`no call to ${name} is in flight`)
     if (inFlight) throw new CommandError(`${inFlight} calls to ${name} are in flight after ${options.waitTimeout} s`)
   })

@@ -8,7 +8,7 @@ import { allows } from '../core/access.ts'
 import { type NamedPath, nameOf, parseName } from '../core/request.ts'
 import { EXIT_CODES } from '../server/exit.ts'
 import { type ConnectionOptions, type Operations, usageError, withOperations } from './edge-client.ts'
-import { coloured, formatTime, printJson, printTable, singleLine } from './output.ts'
+import { coloured, formatTime, printJson, printMeasured, printTable, singleLine } from './output.ts'
 import { CommandError, print, printError } from './terminal.ts'
 
 interface ReportOptions extends ConnectionOptions {
@@ -21,7 +21,7 @@ const STYLES = { error: 'red', warning: 'yellow', notice: 'dim' } as const
 export async function printProblems(options: ReportOptions): Promise<void> {
   await withOperations(options, async ({ read }) => {
     const { problems } = await read<Problems>('/api/problems')
-    if (options.json) printJson({ problems })
+    if (options.json) printMeasured({ problems })
     else if (problems.length === 0) print('no problems')
     else for (const problem of problems) printProblem(problem)
     if (problems.some(({ severity }) => severity !== 'notice')) process.exitCode = EXIT_CODES.failed
@@ -54,7 +54,7 @@ export async function explain(method: string, given: string, options: ExplainOpt
         `/api/explain?url=${encodeURIComponent(nameOf(named))}`,
         noEndpoint(verb, named),
       )
-      return options.json ? printJson(found) : printRead(found)
+      return options.json ? printMeasured(found) : printRead(found)
     }
     const write = explainWrite(findWrite(verb, named), await read<Account>('/api/me'))
     return options.json ? printJson(write) : printWrite(write)

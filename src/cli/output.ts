@@ -1,5 +1,6 @@
 /** What commands print: tables, JSON, findings, colours of a terminal, and one line of progress. */
 import { styleText } from 'node:util'
+import { isObject } from '../core/values.ts'
 import { print } from './terminal.ts'
 
 /** `align`: numbers are aligned right. */
@@ -30,6 +31,24 @@ export function printTable<Row>(columns: readonly Column<Row>[], rows: readonly 
 
 export function printJson(value: unknown): void {
   print(JSON.stringify(value, null, 2))
+}
+
+/** Members of the console API whose values are milliseconds, and that have no unit in their name. */
+const MILLISECONDS = ['age', 'ago', 'endsIn', 'nodeTime', 'p50', 'p99', 'reachedAgo', 'time', 'timeLeft']
+
+/** Prints what the edge has reported, with units in the names, as in the files that the console exports: `ageMs`. */
+export function printMeasured(value: unknown): void {
+  printJson(withUnits(value))
+}
+
+function withUnits(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withUnits)
+  if (!isObject(value)) return value
+  const members = Object.entries(value).map(([name, member]) => {
+    const isTime = typeof member === 'number' && MILLISECONDS.includes(name)
+    return [isTime ? `${name}Ms` : name, withUnits(member)]
+  })
+  return Object.fromEntries(members)
 }
 
 /** What `check --connect` and `doctor` have found about one part of the surroundings. */

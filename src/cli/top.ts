@@ -4,7 +4,7 @@ import type { Now } from '../admin/console/api-types.ts'
 import type { NodeSummary, Nodes } from '../admin/console/node-types.ts'
 import type { CallerCost, Costs, EndpointCost, TailBatch, TailRequest } from '../admin/console/request-types.ts'
 import { type ConnectionOptions, type Operations, withOperations } from './edge-client.ts'
-import { coloured, createProgressLine, cutToScreen, formatTable, printJson, singleLine } from './output.ts'
+import { coloured, createProgressLine, cutToScreen, formatTable, printMeasured, singleLine } from './output.ts'
 
 export interface TopOptions extends ConnectionOptions {
   readonly json?: true
@@ -63,7 +63,7 @@ export async function top(options: TopOptions): Promise<void> {
         await Promise.race([sleep(seconds * 1000), watching])
         progress.clear()
         const found = await read(operations, window, options)
-        if (json) printJson(found)
+        if (json) printMeasured(found)
         else process.stdout.write(format(found))
       }
     } finally {
