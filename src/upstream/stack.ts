@@ -193,17 +193,28 @@ const RETRIES_PER_CALL = 0.1
 /** Least number of retries that a full budget holds. */
 const MIN_RETRIES = 10
 
-/** Sends a call once again if it is retryable and the first attempt failed before a response began. */
+/**
+ * Sends a read once again, on a new connection, if the first attempt failed before a response began. A connection of the
+ * pool may have been closed by the node, so a read on one reserves its retry. Without a retry left, a read begins on a new
+ * connection.
+ */
 const retryOnce =
   ({ limits }: StackParts): Layer =>
   (next) => {
     // The budget of retries, a token bucket. It starts full, for the moment in which a node closes all idle connections.
     let retries = Number.POSITIVE_INFINITY
+    const addRetries = (count: number) => {
+      retries = Math.min(Math.max(MIN_RETRIES, limits().inFlight), retries + count)
+    }
     return async (call) => {
-      retries = Math.min(Math.max(MIN_RETRIES, limits().inFlight), retries + RETRIES_PER_CALL)
-      const first = await next(call.retryable ? call : { ...call, connection: 'new' })
-      if (first.ok || !call.retryable || first.retryable === undefined || retries < 1) return first
+      addRetries(RETRIES_PER_CALL)
+      if (!call.retryable || retries < 1) return next({ ...call, connection: 'new' })
       retries -= 1
+      const first = await next(call)
+      if (first.ok || first.retryable === undefined) {
+        addRetries(1)
+        return first
+      }
       const second = await next({ ...call, connection: 'new', resend: 1 })
       // The budget of the node does not permit the retry.
       if (!second.ok && second.fault === 'overloaded') return first

@@ -1,6 +1,6 @@
 /** Connection faults: the resulting fault, whether the call was sent, and whether it is retried. */
 import type { RequestListener } from 'node:http'
-import net from 'node:net'
+import net, { type Socket } from 'node:net'
 import type { Test } from 'tap'
 import t from 'tap'
 import { type Fault, startFaultProxy } from '../../faults/proxy.ts'
@@ -133,6 +133,31 @@ t.test('if a node closes idle connections, no read fails and no write is sent tw
   }
   t.equal(node.seen.filter(({ method }) => method === 'PUT').length, writes)
 })
+
+/** Ends each connection at its second request, in one of the ways of which a node has the choice. */
+for (const [name, end] of Object.entries({
+  FIN: (socket: Socket) => socket.end(),
+  reset: (socket: Socket) => socket.resetAndDestroy(),
+}))
+  for (const parallel of [1, 6])
+    t.test(`a node that answers one request of each connection, then ${name}: ${parallel} at once`, async (t) => {
+      const used = new WeakSet<Socket>()
+      let lost = 0
+      const node = await fakeNode(t, (request, response) => {
+        if (!used.has(request.socket)) {
+          used.add(request.socket)
+          return envelope(request, response)
+        }
+        lost += 1
+        end(request.socket)
+      })
+      const cluster = clusterOf(t, node.url)
+      for (let i = 0; i < 60; i += parallel) {
+        const results = await Promise.all(Array.from({ length: parallel }, (_, k) => cluster.call(get(`/${i + k}`))))
+        for (const result of results) t.match(result, { ok: true })
+      }
+      t.ok(lost > 0 && lost <= 10 + 60 * 0.1, `${lost} requests were sent again`)
+    })
 
 t.test('retries are at most a tenth of the calls', async (t) => {
   const { cluster, proxy } = await behindProxy(t, { kind: 'reset' })
