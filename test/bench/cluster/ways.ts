@@ -6,8 +6,8 @@ import { type MergeInput, mergeRows } from '../../../src/rows/merge.ts'
 import { createCollectionBody } from '../../../src/rows/page-writer.ts'
 import { findRows } from '../../../src/rows/rows.ts'
 import { Heap } from '../../../src/rows/sorted-rows.ts'
+import { connectInTurns } from '../../../src/upstream/connector.ts'
 import { BodyCollector } from '../../../src/upstream/node-response.ts'
-import { connectInTurns } from '../../../src/upstream/transport.ts'
 import { WrongResponseError } from '../verify.ts'
 
 /** Ways to build one page from the responses of many nodes, over the same keep-alive connections. */

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import t, { type Test } from 'tap'
 import { buildConnector, Client, type Dispatcher } from 'undici'
-import { connectInTurns } from '../../../src/upstream/transport.ts'
+import { connectInTurns } from '../../../src/upstream/connector.ts'
 import { listen } from './fake-node.ts'
 
 const MIB = 1024 * 1024
