@@ -75,6 +75,8 @@ export interface NodeResponse {
   readonly length?: number
   /** The response is for one caller only. */
   readonly personal?: boolean
+  /** Milliseconds since a cache in front of the node has received the response (`Age`). Absent: none. */
+  readonly age?: number
   readonly body: Buffer | Readable
 }
 

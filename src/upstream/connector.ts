@@ -1,7 +1,10 @@
-/** How the bytes of a connection to a node are read before undici gets them. */
+/** How the bytes of a connection to a node are read before undici gets them: in turns, and without interim responses. */
+import { subscribe } from 'node:diagnostics_channel'
 import type { Socket } from 'node:net'
 import type { buildConnector } from 'undici'
 import { spendTurn, waitForTurn } from '../core/turns.ts'
+
+export const MAX_HEADER_BYTES = 16 * 1024
 
 /** Reading this much takes about a millisecond. */
 const BYTES_PER_MS = 512 * 1024
@@ -28,7 +31,9 @@ export function connectInTurns(connect: buildConnector.connector): buildConnecto
  * its data is not read, the socket stops receiving, as for any slow reader.
  */
 function readInTurns(socket: Socket): void {
-  const read = socket.read.bind(socket)
+  const interim = new InterimResponses()
+  interimResponses.set(socket, interim)
+  const read: (size?: number) => Buffer | null = socket.read.bind(socket)
   let state: 'idle' | 'waiting' | 'due' = 'idle'
   socket.read = (size) => {
     // A read of 0 bytes only starts the socket.
@@ -44,8 +49,57 @@ function readInTurns(socket: Socket): void {
       return null
     }
     state = 'idle'
-    const chunk: Buffer | null = read(size)
+    const chunk = read(size)
     spendTurn((chunk?.length ?? 0) / BYTES_PER_MS - READ_MS)
-    return chunk
+    const rest = chunk && interim.drop(chunk)
+    return rest?.length === 0 ? null : rest
+  }
+}
+
+const interimResponses = new WeakMap<object, InterimResponses>()
+
+// undici publishes this immediately before it writes a request, and has received the response to the one before.
+subscribe('undici:client:sendHeaders', (message) => {
+  interimResponses.get((message as { socket: object }).socket)?.expect()
+})
+
+const NONE = Buffer.alloc(0)
+/** An interim response, other than a switch of protocols, which the edge never asks for. */
+const INTERIM = /^HTTP\/1\.1 1(?!01)\d\d(?: [^\0\r\n]*)?\r\n(?:[\w!#$%&'*+.^`|~-]+:[^\0\r\n]*\r\n)*\r\n$/
+const INTERIM_START = 'HTTP/1.1 1'
+
+/**
+ * Drops interim responses (1xx, RFC 9110 section 15.2), which undici refuses (100) or reports as any other response. Passes on
+ * what is malformed, and what exceeds the limit on a header: then the response is unreadable.
+ */
+class InterimResponses {
+  /** What has arrived of a response that may be an interim one; `undefined`: the final response has begun. */
+  #start: Buffer | undefined
+  #dropped = 0
+
+  /** Begins with the response to the next request. */
+  expect(): void {
+    this.#start = NONE
+    this.#dropped = 0
+  }
+
+  /** Returns the bytes that are not of an interim response. */
+  drop(chunk: Buffer): Buffer {
+    if (this.#start === undefined) return chunk
+    let bytes = this.#start.length === 0 ? chunk : Buffer.concat([this.#start, chunk])
+    this.#start = undefined
+    while (INTERIM_START.startsWith(bytes.toString('latin1', 0, INTERIM_START.length))) {
+      const at = bytes.indexOf('\r\n\r\n')
+      const end = at < 0 ? bytes.length : at + 4
+      if (this.#dropped + end > MAX_HEADER_BYTES) break
+      if (at < 0) {
+        this.#start = bytes
+        return NONE
+      }
+      if (!INTERIM.test(bytes.toString('latin1', 0, end))) break
+      this.#dropped += end
+      bytes = bytes.subarray(end)
+    }
+    return bytes
   }
 }

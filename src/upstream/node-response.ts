@@ -42,6 +42,8 @@ export interface ResponseHead {
   readonly isStreamed: boolean
   /** Whether the response is for one caller only: it sets a cookie or repeats credentials. */
   readonly personal: boolean
+  /** Milliseconds; 0: it comes from the node itself. */
+  readonly age: number
 }
 
 export interface ResponseExpectation {
@@ -63,17 +65,17 @@ export function parseResponseHead(
     const layout = layoutOfRefusal(header('content-type'), header('www-authenticate'))
     return { fault: 'refusedCredentials', detail: 'status 401', ...(layout && { layout }) }
   }
-  // No endpoint of a node answers with 1xx or a redirect; a redirect could lead anywhere.
+  // The edge asks for no other protocol (101), and a redirect could lead anywhere. Other interim responses do not get here.
   if (status < 200 || (status > 299 && status < 400) || status > 599) return unreadable(`status ${status}`)
-  if (header('content-encoding') !== undefined) return unreadable('Content-Encoding was not requested')
-  const length = parseBodyLength(header('content-length'), header('transfer-encoding'))
+  if (isEncoded(header('content-encoding'))) return unreadable('Content-Encoding was not requested')
+  const type = parseMediaType(header('content-type'))
+  const length = parseBodyLength(type, header('content-length'), header('transfer-encoding'))
   if (length === 'unclear') return unreadable('length of the body is not clear')
   if (length !== undefined && length > maxBytes) return tooLarge(maxBytes)
-  const type = parseMediaType(header('content-type'))
   const isStreamed = expect === 'stream' && status === 200 && FILE_TYPES.has(type)
   if (!isStreamed && !isReadable(type, status, expect)) return unreadable(`content type ${type}`)
   const personal = header('set-cookie') !== undefined || header('authorization') !== undefined
-  return { status, type, ...(length !== undefined && { length }), isStreamed, personal }
+  return { status, type, ...(length !== undefined && { length }), isStreamed, personal, age: parseAge(header('age')) }
 }
 
 function layoutOfRefusal(type: HeaderValue, challenge: HeaderValue): Layout | undefined {
@@ -104,14 +106,30 @@ function unreadable(detail: string): CallFailure {
 
 type HeaderValue = string | string[] | undefined
 
+/** Returns whether the body has a content coding. `identity` is none, and neither is an empty member of a list. */
+function isEncoded(codings: HeaderValue): boolean {
+  return codings !== undefined && !/^(?:[\s,]|identity)*$/i.test(String(codings))
+}
+
+/** The end of such a body shows whether it is complete: the dialects refuse all that is no complete JSON. */
+const JSON_TYPES: ReadonlySet<string> = new Set(['application/json', PROBLEM_TYPE])
+
 /**
- * Returns the Content-Length, or `undefined` for a chunked body. Both at once is how responses are smuggled (RFC 9112
- * section 6.3). Without either, a response that is cut short looks complete.
+ * Returns the Content-Length, or `undefined` for a body that is chunked or ends with its connection. Length and coding at
+ * once are how responses are smuggled (RFC 9112 section 6.3). Without either, a file that is cut short looks complete.
  */
-function parseBodyLength(length: HeaderValue, coding: HeaderValue): number | undefined | 'unclear' {
-  if (length === undefined) return coding === 'chunked' ? undefined : 'unclear'
-  if (coding !== undefined || typeof length !== 'string' || !/^[0-9]{1,15}$/.test(length)) return 'unclear'
-  return Number(length)
+function parseBodyLength(type: string, length: HeaderValue, coding: HeaderValue): number | undefined | 'unclear' {
+  if (coding !== undefined) return length === undefined && /^chunked$/i.test(String(coding)) ? undefined : 'unclear'
+  if (length === undefined) return JSON_TYPES.has(type) ? undefined : 'unclear'
+  return typeof length === 'string' && /^[0-9]{1,15}$/.test(length) ? Number(length) : 'unclear'
+}
+
+const MAX_AGE_SECONDS = 2 ** 31
+
+/** Returns milliseconds. The first member of a list counts, and an invalid one is ignored (RFC 9111 section 5.1). */
+function parseAge(value: HeaderValue): number {
+  const [, seconds = '0'] = /^(\d+)\s*(?:,|$)/.exec(String(value)) ?? []
+  return Math.min(Number(seconds), MAX_AGE_SECONDS) * 1000
 }
 
 /** Returns `none` for a malformed type, so that error messages contain well-formed types only. */

@@ -8,7 +8,7 @@ import { buildConnector, Client, type Dispatcher, Pool } from 'undici'
 import type { NodeCall, NodeResult } from '../core/node-call.ts'
 import { startDeadline, systemClock } from '../core/timing.ts'
 import { AbortedError, notSent, type Send, type UpstreamCall } from './call.ts'
-import { connectInTurns } from './connector.ts'
+import { connectInTurns, MAX_HEADER_BYTES } from './connector.ts'
 import {
   BodyCollector,
   type CallFailure,
@@ -23,7 +23,6 @@ import { basicAuthorization } from './tokens/login.ts'
 
 /** Below the five seconds of a node, so that normally the edge closes idle connections first. */
 const KEEP_ALIVE_TIMEOUT_MS = 3_000
-const MAX_HEADER_BYTES = 16 * 1024
 
 interface TransportOptions {
   readonly url: string
@@ -171,6 +170,7 @@ export function createRequestHeaders(
     return {
       ...(authorization !== undefined && { authorization }),
       accept: newer === undefined ? ACCEPT[call.expect] : `${ACCEPT[call.expect]}, application/problem+json`,
+      'accept-encoding': 'identity',
       'user-agent': 'manager-edge',
       'x-request-id': requestId,
       ...(traceparent !== undefined && { traceparent }),
@@ -279,10 +279,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return stream
   }
 
-  #succeed({ status, type, length, personal }: ResponseHead, body: Buffer | Readable): void {
+  #succeed({ status, type, length, personal, age }: ResponseHead, body: Buffer | Readable): void {
     if (this.#isSettled) return
     this.#isSettled = true
-    const optional = { ...(length !== undefined && { length }), ...(personal && { personal }) }
+    const optional = { ...(length !== undefined && { length }), ...(personal && { personal }), ...(age > 0 && { age }) }
     this.#settle({ ok: true, response: { node: this.#node, status, type, ...optional, body } })
   }
 

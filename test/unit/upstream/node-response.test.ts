@@ -32,7 +32,11 @@ const bad: Record<string, { bytes: string | Buffer; end?: boolean; detail: RegEx
     bytes: `HTTP/1.1 200 OK\r\n${JSON_TYPE}${LENGTH}Content-Length: 2\r\n\r\n${BODY}`,
     detail: /cut short|not HTTP|not clear/,
   },
-  'no length': { bytes: `HTTP/1.1 200 OK\r\n${JSON_TYPE}\r\n${BODY}`, end: true, detail: /not clear/ },
+  'no length, and no JSON': {
+    bytes: `HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\n\r\n${BODY}`,
+    end: true,
+    detail: /not clear/,
+  },
   'cut body': {
     bytes: `HTTP/1.1 200 OK\r\n${JSON_TYPE}Content-Length: 900\r\n\r\n${BODY}`,
     end: true,
@@ -44,7 +48,7 @@ const bad: Record<string, { bytes: string | Buffer; end?: boolean; detail: RegEx
     detail: /cut short/,
   },
   'flood of 1xx': { bytes: 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(10_000), detail: /status 103/ },
-  '100 unasked': { bytes: 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(10), detail: /not HTTP/ },
+  'flood of 100': { bytes: 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(10_000), detail: /not HTTP/ },
   'switch of protocols': {
     bytes: 'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n',
     detail: /not HTTP/,

@@ -12,6 +12,7 @@ t.test('a read carries these headers and no others', async (t) => {
     connection: 'keep-alive',
     authorization: `Basic ${Buffer.from('edge:pass').toString('base64')}`,
     accept: 'application/json',
+    'accept-encoding': 'identity',
     'user-agent': 'manager-edge',
     'x-request-id': 'test-1',
     'x-apicache-bypass': '1',
