@@ -64,7 +64,8 @@ const MAX_STORING_WAIT_MS = 50
 /**
  * Calls the nodes. The response is stored under the epochs of `lookup`, which was made before the call: if a write
  * changes them meanwhile, the stored response is never served. Its age is counted from the start of the call, because
- * the data may be that old. It is fresh for the TTL after its arrival, but a joined response not longer than its parts.
+ * the data may be that old. It is fresh for the TTL after its arrival, less the age that it arrived with (RFC 9111 section
+ * 4.2.3), and a joined response not longer than its parts.
  */
 export async function callNodes(
   ports: CachePorts,
@@ -107,7 +108,9 @@ export function storeResponse(
   const { status, body, origin } = response
   const { clusterStatus, oldestPartAge: initialAge, partsFreshFor } = partsOf(origin)
   const lifetimes = lifetimesOf(ports, context)
-  const freshFor = Math.min(lifetimes.ttl, partsFreshFor)
+  // Without parts that were stored here, the age is that of a cache in front of the node.
+  const isOfNodes = partsFreshFor === Number.POSITIVE_INFINITY
+  const freshFor = isOfNodes ? lifetimes.ttl - initialAge : Math.min(lifetimes.ttl, partsFreshFor)
   const age = fetchTime + initialAge
   const joined = clusterStatus === '' ? undefined : { clusterStatus }
   const ofSnapshot = origin.kind === 'snapshot' ? { rowBytes: origin.rowBytes } : undefined

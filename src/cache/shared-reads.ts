@@ -7,7 +7,14 @@ import { isStaleIfError } from '../core/cache.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { CallNode, NodeCall, NodeFailure, NodeResponse, NodeResult } from '../core/node-call.ts'
 import { type Caller, type EdgeRead, type EdgeRequest, type Handler, NO_COST, type Reuse } from '../core/request.ts'
-import { cachedOf, type EdgeResponse, type EnvelopeResponse, nodeOriginOf, PROBLEM_TYPE } from '../core/response.ts'
+import {
+  cachedOf,
+  type EdgeResponse,
+  type EnvelopeResponse,
+  nodeOriginOf,
+  PROBLEM_TYPE,
+  partsOf,
+} from '../core/response.ts'
 import type { ResolveTarget } from './key.ts'
 
 export interface SharedReadsPorts {
@@ -128,7 +135,8 @@ class StoredParts {
   /** `started`: when it was asked for. The fetch of the whole contains the time since then. */
   add(part: EnvelopeResponse, started: number): void {
     const cached = cachedOf(part)
-    if (cached?.kind !== 'stored') return
+    const isNew = cached?.kind === 'fetched' && partsOf(cached.from).oldestPartAge === 0
+    if (cached === undefined || isNew) return
     const { age, ttl } = cached.response
     this.#oldest = Math.max(this.#oldest, age - (performance.now() - started))
     this.#freshFor = Math.min(this.#freshFor, ttl - age)
@@ -137,7 +145,7 @@ class StoredParts {
   addAge(response: EdgeResponse): EdgeResponse {
     if (response.kind !== 'envelope' || response.origin.kind !== 'node') return response
     if (this.#freshFor === Number.POSITIVE_INFINITY) return response
-    const { isPersonal } = response.origin
+    const { isPersonal, age = 0 } = response.origin
     return {
       ...response,
       origin: {
@@ -145,7 +153,7 @@ class StoredParts {
         isUnfinished: false,
         clusterStatus: '',
         completeness: isPersonal ? 'partial' : 'complete',
-        oldestPartAge: this.#oldest,
+        oldestPartAge: Math.max(this.#oldest, age),
         partsFreshFor: this.#freshFor,
       },
     }

@@ -49,6 +49,8 @@ export interface NodeOrigin {
   readonly kind: 'node'
   /** The response is for one caller only. */
   readonly isPersonal: boolean
+  /** Milliseconds that caches in front of the node have stored the response, or one of which it was made. Absent: none. */
+  readonly age?: number
   /** The rows of the last list `items` in `data`, so that a join need not search for them; `undefined`: not known. */
   readonly rows: RowRanges | undefined
   /** The body is `application/problem+json`, by which the newer contract reports errors. */
@@ -152,8 +154,9 @@ export function cachedOf({ origin }: EnvelopeResponse): CachedResponse | undefin
 export function partsOf(origin: Origin): MadeOfParts {
   switch (origin.kind) {
     case 'edge':
-    case 'node':
       return NO_PARTS
+    case 'node':
+      return { ...NO_PARTS, oldestPartAge: origin.age ?? 0 }
     case 'stored':
       return { ...NO_PARTS, clusterStatus: origin.response.clusterStatus ?? '' }
     case 'fetched':

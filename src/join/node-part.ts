@@ -5,7 +5,7 @@
 import { parseBody, TRANSIENT_ERRORS } from '../core/envelope.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
 import type { EdgeRead, EdgeRequest, Handler } from '../core/request.ts'
-import { cachedOf, type EdgeResponse, type EnvelopeResponse, nodeOriginOf } from '../core/response.ts'
+import { cachedOf, type EdgeResponse, type EnvelopeResponse, nodeOriginOf, partsOf } from '../core/response.ts'
 import { MAX_LIMIT } from '../query/request.ts'
 import type { MergeInput } from '../rows/merge.ts'
 import { type Rows, type RowsResult, rowsOf } from '../rows/rows.ts'
@@ -73,7 +73,7 @@ function toNodePart(response: EdgeResponse): NodePart {
     ok: true,
     response,
     isHit: cached?.status.hit === true,
-    asOf: now - (cached?.response.age ?? 0),
+    asOf: now - (cached?.response.age ?? partsOf(origin).oldestPartAge),
     freshUntil: cached === undefined ? Number.POSITIVE_INFINITY : now + cached.response.ttl - cached.response.age,
     ...(stale !== undefined && { stale }),
     isPersonal: nodeOriginOf(origin)?.isPersonal === true,

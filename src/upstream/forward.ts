@@ -3,7 +3,7 @@
 import type { Contract } from '../catalogue/endpoint.ts'
 import { errorNumberOf, isNotReadyError } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
-import type { CallNode, ClusterView, Layout, NodeFailure, NodeResponse } from '../core/node-call.ts'
+import type { CallNode, ClusterView, Layout, NodeFailure, NodeResponse, NodeResult } from '../core/node-call.ts'
 import { errorCodeOf, faultRules } from '../core/node-faults.ts'
 import { actsAsItself, type EdgeRequest, type Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
@@ -58,17 +58,34 @@ export function forward(options: ForwardOptions): Handler {
   return (request) => {
     const work = async () => {
       const shared = options.share?.(request)
-      const { response, translated } = await callCandidates(options, request, shared?.call)
+      let age = 0
+      const noteAge = (result: NodeResult): NodeResult => {
+        if (result.ok) age = Math.max(age, result.response.age ?? 0)
+        return result
+      }
+      const call: CallNode = async (one) => noteAge(await options.call(one))
+      const { response, translated } = await callCandidates({ ...options, call }, request, shared?.call)
       const { endpoint, caller } = request
       if (response !== undefined && endpoint.listsNodes !== undefined) options.onNodeList?.(request, response)
       // An answer to a call with the caller's own token shows that the node accepts the token.
       if (response?.status === 200 && endpoint.answeredByNodeCache !== true) caller.nodeToken?.noteAnswer?.()
-      if (translated.ok) return shared?.addAge(translated.response) ?? translated.response
+      if (translated.ok) {
+        const answer = withAge(translated.response, age)
+        return shared?.addAge(answer) ?? answer
+      }
       const node = response?.node ?? ''
       throw errorOf({ ok: false, node, fault: 'unreadable', sent: true, detail: translated.reason }, request)
     }
     return request.waitForComplete ? runAlone(request, work) : work()
   }
+}
+
+/** Adds the greatest age with which a response of a node arrived, in milliseconds. */
+function withAge(response: EdgeResponse, age: number): EdgeResponse {
+  if (age === 0 || response.kind === 'file') return response
+  const { origin } = response
+  if (origin.kind === 'node') return { ...response, origin: { ...origin, age } }
+  return 'oldestPartAge' in origin ? { ...response, origin: { ...origin, oldestPartAge: age } } : response
 }
 
 /**

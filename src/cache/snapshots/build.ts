@@ -7,7 +7,7 @@ import { findListInTurns, isNodeFailure, type ListedRows, parseBody } from '../.
 import type { SnapshotRefusal } from '../../core/events.ts'
 import { OPEN, QUOTE } from '../../core/json-scan.ts'
 import type { EdgeRead, Handler } from '../../core/request.ts'
-import { type EdgeResponse, isPartial, type MadeOfParts, partsOf } from '../../core/response.ts'
+import { type EdgeResponse, isPartial, type MadeOfParts, NO_PARTS, partsOf } from '../../core/response.ts'
 import { waitForJsonTurn } from '../../core/turns.ts'
 import { collectionContracts } from '../../query/contracts.ts'
 import type { Source } from '../../query/sources.ts'
@@ -51,8 +51,9 @@ export async function readCollection(
   request: EdgeRead,
   { maxRows, maxBytes, rowsPerCall }: SnapshotLimits & Pick<NodeReads, 'rowsPerCall'>,
   check: (total: number) => void,
-): Promise<CollectionRows & Pick<SnapshotHead, 'frame'>> {
+): Promise<CollectionRows & Pick<SnapshotHead, 'frame'> & { readonly age: number }> {
   let read = 0
+  let age = 0
   const writer = new PartWriter()
   const seen = new Set<string>()
   let total = 0
@@ -73,13 +74,16 @@ export async function readCollection(
     }
     await addRows(writer, page, total > rowsPerCall ? seen : undefined)
     read += countRows(page)
+    age = Math.max(age, page.age)
     if (writer.bytes > maxBytes) throw new SnapshotRefusedError('tooManyBytes', `it is longer than ${maxBytes} bytes`)
   } while (read < total)
-  return { totalItems: total, parts: writer.end(), bytes: writer.bytes, ...(frame && { frame }) }
+  return { totalItems: total, parts: writer.end(), bytes: writer.bytes, age, ...(frame && { frame }) }
 }
 
 interface Page extends ListedRows {
   readonly body: Buffer
+  /** Milliseconds that a cache in front of the node has stored it. */
+  readonly age: number
 }
 
 async function readPage(next: Handler<EdgeRead>, request: EdgeRead): Promise<Page> {
@@ -87,7 +91,7 @@ async function readPage(next: Handler<EdgeRead>, request: EdgeRead): Promise<Pag
   if (response.kind === 'file' || response.status !== 200 || response.errorNumber !== 0 || isPartial(response)) {
     throw new SnapshotRefusedError('nodeError', 'a node answers with an error')
   }
-  const { body } = response
+  const { body, origin } = response
   if (await hasLongNumber(body)) throw new SnapshotRefusedError('longNumbers', 'it may have a number of 16 digits')
   const { rowsName, totalName } = collectionContracts[request.endpoint.contract]
   const list = await findListInTurns(body, rowsName, totalName)
@@ -96,7 +100,7 @@ async function readPage(next: Handler<EdgeRead>, request: EdgeRead): Promise<Pag
     if (at % 2 === 0 && body[place] !== OPEN && body[place] !== QUOTE)
       throw new SnapshotRefusedError('nodeError', 'its elements are neither objects nor texts')
   }
-  return { ...list, body }
+  return { ...list, body, age: partsOf(origin).oldestPartAge }
 }
 
 function countRows({ rows }: ListedRows): number {
@@ -287,13 +291,13 @@ async function build(
   // A client waits at most for one call of its own. Others are work for later requests.
   const paged: EdgeRead =
     total !== undefined && demands.callsOf(target.key) === 1 ? request : { ...request, priority: 'bulk' }
-  const collection = await readCollection(call, paged, limits, check)
+  const { age, ...collection } = await readCollection(call, paged, limits, check)
   // The total of such a collection is that of the page.
   const countsPage = source.engine === 'array' && source.offsetFirst === true
   if (countsPage && collection.totalItems >= rowsPerCall) {
     throw new SnapshotRefusedError('tooManyRows', 'its first page is full, and may not be all')
   }
-  return toResponse(await add(ports, collection, snapshot, true))
+  return toResponse(await add(ports, collection, snapshot, true), { ...NO_PARTS, oldestPartAge: age })
 }
 
 /** Stores the rows for as long as the response may be served. `isShared`: whether other replicas may read them. */
