@@ -101,12 +101,15 @@ export function attach(server: Server, options: AttachOptions): void {
   const open = (socket: Socket): Connection => {
     const connection = new Connection(socket, connectionOptions)
     connections.set(socket, connection)
+    // Sockets without TLS have it from Node's server.
+    socket.allowHalfOpen = true
     socket.once('close', () => connections.delete(socket))
     closeOnFault(socket)
     return connection
   }
   const accept: RequestListener = (request, response) => connectionOf(request.socket).accept(request, response)
 
+  answerHalfClosed(server)
   if (server instanceof TlsServer) server.on('connection', closeOnFault)
   // A connection may be known already: Node may parse what came with the end of the handshake before this event.
   server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', connectionOf)
@@ -267,6 +270,14 @@ export class Connection {
  */
 export function replaceClose(socket: Socket, close: (socket: Socket) => void): void {
   socket.destroySoon = () => close(socket)
+}
+
+/**
+ * Responds to requests whose client has closed its side of the connection: a FIN does not show whether the client is still
+ * reading. Node's server would close the other side at once.
+ */
+function answerHalfClosed(server: Server): void {
+  Object.assign(server, { httpAllowHalfOpen: true })
 }
 
 /**

@@ -1,3 +1,4 @@
+import { type OutgoingHttpHeaders, request } from 'node:http'
 import { connect } from 'node:net'
 
 export interface SocketResponse {
@@ -77,4 +78,18 @@ function parse(text: string): Omit<SocketResponse, 'text' | 'closed'> {
     }),
   )
   return { status: Number(line.split(' ')[1] ?? 0), headers, body: rest.join('\r\n\r\n') }
+}
+
+/**
+ * Sends a read on its own connection, and returns the function with which its client leaves: by a reset, because a client
+ * that has only closed its side may still read the response.
+ */
+export function sendAndLeaveLater(url: string, headers: OutgoingHttpHeaders): () => Promise<void> {
+  const sent = request(url, { headers, agent: false }).on('error', () => undefined)
+  sent.end()
+  return async () => {
+    const closed = new Promise<void>((done) => void sent.once('close', done))
+    sent.socket?.resetAndDestroy()
+    await closed
+  }
 }

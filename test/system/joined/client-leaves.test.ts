@@ -1,20 +1,19 @@
-import { request } from 'node:http'
 import t from 'tap'
+import { sendAndLeaveLater } from '../../support/raw.ts'
 import { joinedCluster } from './cluster.ts'
 
 t.test('when its client leaves, a joined read calls no further agents', async (t) => {
   const { edge, simulator, asked, get } = await joinedCluster(t, { agents: 40 })
   const slow = { delay: 150 }
   await Promise.all(simulator.nodes.map(({ name }) => simulator.faults.set(name, slow)))
-  const leaving = request(`${edge.url}/experimental/syscollector/packages`, {
-    headers: { authorization: edge.authorization('admin'), 'cache-control': 'no-store' },
+  const leave = sendAndLeaveLater(`${edge.url}/experimental/syscollector/packages`, {
+    authorization: edge.authorization('admin'),
+    'cache-control': 'no-store',
   })
   // A read from a slow node takes as long as the next calls of the joined read would.
   const oneDelay = () => get('/cluster/master/info', { 'cache-control': 'no-store' })
-  leaving.on('error', () => undefined)
-  leaving.end()
   while (asked('/syscollector/0').length < 3) await new Promise((resolve) => setTimeout(resolve, 20))
-  leaving.destroy()
+  await leave()
   await oneDelay()
   const calls = asked('/syscollector/0').length
   t.ok(calls < 30, `${calls} of 40 agents were called`)

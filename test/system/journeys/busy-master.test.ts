@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { eventually } from '../../support/eventually.ts'
+import { sendAndLeaveLater } from '../../support/raw.ts'
 import { simulated } from '../../support/simulated.ts'
 import { ask } from './edge-mode.ts'
 
@@ -17,14 +18,9 @@ t.test('a worker answers for a busy master, but after a write to rules only the 
   /** Occupies the only slot of the master until the returned function is called. */
   const occupy = async () => {
     const before = simulator.seen.length
-    const leave = new AbortController()
-    const headers = { authorization: edge.authorization('admin') }
-    const stalled = fetch(`${edge.url}${STALLED}`, { headers, signal: leave.signal }).catch(() => undefined)
+    const leave = sendAndLeaveLater(`${edge.url}${STALLED}`, { authorization: edge.authorization('admin') })
     await eventually(() => simulator.seen.slice(before).some(({ url }) => url === STALLED))
-    return async () => {
-      leave.abort()
-      await stalled
-    }
+    return leave
   }
   const nodesOf = (path: string) => simulator.seen.filter(({ url }) => url === path).map(({ node }) => node)
 

@@ -49,7 +49,7 @@ t.test('the signal of a request aborts when its client disconnects, whenever it 
     sockets.push(socket)
     socket.write(`GET ${path} HTTP/1.1\r\nHost: edge\r\nAuthorization: ${basic('alice')}\r\n\r\n`)
     await arrived
-    socket.destroy()
+    socket.resetAndDestroy()
     await eventually(() => seen.length === sockets.length)
   }
   t.same(seen, [true, true])
