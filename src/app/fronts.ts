@@ -9,6 +9,7 @@ import { EdgeError, Problem } from '../core/errors.ts'
 import { type Handler, parseName } from '../core/request.ts'
 import type { RecordStages } from '../core/trace.ts'
 import { createAuthenticator } from '../http/admit.ts'
+import { BodyBudget } from '../http/body-budget.ts'
 import { classicContract } from '../http/classic.ts'
 import type { CreateContract } from '../http/contract.ts'
 import { tokenIssuer } from '../http/credentials.ts'
@@ -79,6 +80,10 @@ export async function buildFronts(parts: FrontParts) {
   }
   /** Returns a signed token for a user of the edge. */
   let issueToken = async (_name: string): Promise<string> => ''
+  const bodies = new BodyBudget(() => {
+    const { limits, timeouts } = current().listen
+    return { upload: limits.upload, timeout: timeouts.body }
+  })
   const createFront = async ({ contract, port }: FrontSettings): Promise<Front> => {
     const form = contract === 'newer' && { rejectionForm: problemForm }
     const methodsAt = (url: string) => http.methodsAt(url)
@@ -93,6 +98,7 @@ export async function buildFronts(parts: FrontParts) {
       recordStages,
       server: listener.fastify,
       log,
+      bodies,
       settings: current,
       clientAddress: addressOf,
       managerVersion: () => kindOf(cluster.view).clientVersion(cluster.view),

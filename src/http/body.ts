@@ -104,7 +104,10 @@ function isForm(request: FastifyRequest): boolean {
 }
 
 /** Returns the body without its content coding. Rejects with 701 if it is too large. A length that is announced is checked before the body is read. */
-async function readBody({ raw, headers, routeOptions }: FastifyRequest, limits: () => BodyLimits): Promise<Buffer> {
+async function readBody(
+  { raw, headers, routeOptions, edge }: FastifyRequest,
+  limits: () => BodyLimits,
+): Promise<Buffer> {
   const { endpoint } = routeOptions.config
   const limit = endpoint !== undefined && bodyOf(endpoint)?.kind === 'upload' ? limits().upload : limits().body
   if (Number(headers['content-length']) > limit) throw new EdgeError(701)
@@ -114,9 +117,10 @@ async function readBody({ raw, headers, routeOptions }: FastifyRequest, limits: 
   for await (const chunk of raw.iterator({ destroyOnReturn: false })) {
     length += chunk.length
     if (length > limit) throw new EdgeError(701)
+    edge.countBody?.(chunk.length)
     chunks.push(chunk)
   }
-  return decodeBody(headers, Buffer.concat(chunks), limit)
+  return decodeBody(headers, Buffer.concat(chunks), { maxLength: limit, count: edge.countBody })
 }
 
 function bodyOf(endpoint: Endpoint): Body | undefined {

@@ -19,13 +19,20 @@ export function checkCoding(headers: IncomingHttpHeaders, accepted: 'identity' |
   throw new EdgeError(914, `: ${printable(coding)}`, { headers: { 'accept-encoding': accepted } })
 }
 
+interface DecodingLimits {
+  /** Bytes. */
+  readonly maxLength: number
+  /** Counts the bytes in memory, and throws if all clients together have too many. Absent: there is no such bound. */
+  readonly count?: ((bytes: number) => void) | undefined
+}
+
 /**
  * Returns the bytes of a body without its content coding. They are inflated in slices by another thread. Rejects with 701 if
- * there would be more than `limit` or `MAX_RATIO` times the bytes, and with 914 if the body is not what its header says.
+ * there would be more than `maxLength` or `MAX_RATIO` times the bytes, and with 914 if the body is not what its header says.
  */
-export async function decodeBody(headers: IncomingHttpHeaders, bytes: Buffer, limit: number): Promise<Buffer> {
+export async function decodeBody(headers: IncomingHttpHeaders, bytes: Buffer, limits: DecodingLimits): Promise<Buffer> {
   if (bytes.length === 0 || !GZIP.has(codingOf(headers))) return bytes
-  const maxLength = Math.min(limit, MAX_RATIO * bytes.length)
+  const maxLength = Math.min(limits.maxLength, MAX_RATIO * bytes.length)
   const inflated = createGunzip({ chunkSize: 64 * 1024 })
   const chunks: Buffer[] = []
   let length = 0
@@ -33,6 +40,7 @@ export async function decodeBody(headers: IncomingHttpHeaders, bytes: Buffer, li
     for await (const chunk of inflated.end(bytes)) {
       length += chunk.length
       if (length > maxLength) throw new EdgeError(701)
+      limits.count?.(chunk.length)
       chunks.push(chunk)
     }
   } catch (cause) {

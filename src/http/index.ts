@@ -20,6 +20,7 @@ import { hasBody } from '../listener/reject.ts'
 import { commonHeaders, preferencesOf, represent } from '../representation/represent.ts'
 import { type Authenticator, authorise, createAdmission } from './admit.ts'
 import { completeBody, registerBodyParser } from './body.ts'
+import type { BodyBudget } from './body-budget.ts'
 import {
   type CreateContract,
   type HttpContract,
@@ -54,6 +55,8 @@ export interface HttpOptions extends RequestObservers {
   /** The options that put Fastify behind a listener. */
   readonly server: Pick<FastifyServerOptions, 'serverFactory' | 'clientErrorHandler'>
   readonly log: FastifyBaseLogger
+  /** All listeners share it. */
+  readonly bodies: BodyBudget
   /** Absent: nothing is traced. */
   readonly beginTrace?: BeginTrace
   /** Absent: no stages are recorded. */
@@ -110,6 +113,10 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
   })
   const { managerVersion } = options
   app.addHook('onRequest', createAdmission({ authenticator, managerVersion, contract }))
+  app.addHook('preParsing', (request, reply, _payload, done) => {
+    if (hasBody(request.headers)) request.edge.countBody = options.bodies.open(reply.raw)
+    done()
+  })
   registerBodyParser(app, contract.parseBody, () => options.settings().listen.limits)
   // A separate scope: its hooks run after those of the app, so no plugin in it runs before a 401.
   const routes: FastifyPluginAsync = async (scope) => {

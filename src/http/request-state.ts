@@ -35,6 +35,8 @@ export class RequestState {
   error: EdgeError | undefined = undefined
   /** The response that was sent; absent if an error was sent, or nothing yet. */
   response: EdgeResponse | undefined = undefined
+  /** Counts received bytes of the body; throws if they exceed the budget of all bodies. */
+  countBody: ((bytes: number) => void) | undefined = undefined
   /** Bytes that the connection had sent before a response of unknown length. */
   bytesSentBefore: number | undefined = undefined
   #stage: Span | undefined = undefined

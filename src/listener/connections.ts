@@ -13,6 +13,7 @@ import {
   type FramingLimits,
   type FramingRules,
   framingError,
+  hasBody,
   isIgnoredUpgrade,
   parserError,
   pathOf,
@@ -23,7 +24,7 @@ import {
   rejectRequest,
   rejectSocket,
 } from './reject.ts'
-import { continueRequest, rejectUnlessReceived, type Timeouts } from './slow-clients.ts'
+import { continueRequest, limitBodyRate, rejectUnlessReceived, type Timeouts } from './slow-clients.ts'
 
 /** What a reload may change, beside the certificate. */
 export interface ConnectionSettings {
@@ -77,6 +78,10 @@ export function attach(server: Server, options: AttachOptions): void {
     if (isIgnoredUpgrade(headers)) response.shouldKeepAlive = false
     if (headers.expect !== undefined && httpVersion === '1.1')
       continueRequest(request, response, rules.current.timeouts.expect, () =>
+        rejectCurrent(request, rejectionOf(new EdgeError(LATE), rejectionForm)),
+      )
+    if (hasBody(request.headers))
+      limitBodyRate(request, rules.current.timeouts.body, () =>
         rejectCurrent(request, rejectionOf(new EdgeError(LATE), rejectionForm)),
       )
     if (drain.isRunning) drain.handle(request, response, options.handle)

@@ -177,7 +177,9 @@ async function readCertificate({ cert, key }: TlsFiles): Promise<SecureContextOp
     createSecureContext(context)
     return context
   } catch (cause) {
-    throw new Error(`certificate ${cert} with key ${key} cannot be used: ${messageOf(cause)}; name the two files of one pair`)
+    throw new Error(
+      `certificate ${cert} with key ${key} cannot be used: ${messageOf(cause)}; name the two files of one pair`,
+    )
   }
 }
 

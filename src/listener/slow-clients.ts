@@ -57,6 +57,31 @@ function limitBody(connection: Connection, timeouts: Timeouts, reject: () => voi
   request.once('close', () => clearTimeout(timer))
 }
 
+/** A body has this many parts of its timeout in which it must arrive at the least rate. */
+const BODY_WINDOWS = 6
+/** Bytes per second of a body that has begun to arrive. */
+const MIN_BODY_RATE = 1024
+
+/**
+ * Calls `reject` if a body that has begun to arrive comes at less than the least rate: the bytes that are there already are
+ * in memory. Time in which the edge does not read does not count.
+ */
+export function limitBodyRate(request: IncomingMessage, timeout: number, reject: () => void): void {
+  const { socket } = request
+  const ms = timeout / BODY_WINDOWS
+  let bytes = socket.bytesRead
+  const isWaited = () => !request.complete && request.readableDidRead && request.readableLength === 0
+  let wasWaited = false
+  const timer = setInterval(() => {
+    const received = socket.bytesRead - bytes
+    bytes += received
+    const isSlow = wasWaited && received < (MIN_BODY_RATE * ms) / 1000
+    wasWaited = isWaited()
+    if (isSlow && wasWaited) setImmediate(() => isWaited() && socket.bytesRead === bytes && reject())
+  }, ms).unref()
+  request.once('close', () => clearInterval(timer))
+}
+
 /**
  * Sends `100 Continue` when the body is first read, and calls `reject` if no body follows within `timeout` milliseconds. A
  * response before that closes the connection, as Node does it: the client may or may not send its body then.

@@ -55,7 +55,7 @@ export function managerCodes({ method, path, target, params, query }: Endpoint):
 }
 
 const FAULTS_OF_CALLS = [911, 920, 921, 922, 924, 925, 926, 927, 931, 937, 938, 949]
-const FAULTS_OF_WRITES = [923, 928, 930, 936, 939, 942, 943]
+const FAULTS_OF_WRITES = [923, 928, 930, 936, 939, 942, 943, 946]
 const FAULTS_OF_JOINED_WRITES = [932, 933]
 
 /** Returns the codes of HTTP 5xx. */

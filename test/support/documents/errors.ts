@@ -22,8 +22,8 @@ Only 401 has a text body (\`401 Unauthorized\`), as clients of the real API expe
 - \`X-Request-Id\` of the response is the \`reqId\` of the log lines and the \`request\` of the audit records.
 - 429 and 503 responses carry \`Retry-After\` in seconds, where the edge knows when a retry can succeed.
 
-**May I repeat the request?** A GET: yes, after \`Retry-After\`. A write: yes after 900 to 921, 924, 927, 930, 931, 934, 936
-and 937, because nothing was carried out. A log-out (944) may be repeated. After 923, 925, 926, 928 and 949, read the data first: the manager may have carried
+**May I repeat the request?** A GET: yes, after \`Retry-After\`. A write: yes after 900 to 921, 924, 927, 930, 931, 934, 936,
+937 and 946, because nothing was carried out. A log-out (944) may be repeated. After 923, 925, 926, 928 and 949, read the data first: the manager may have carried
 out the write. After 943 it has carried it out. After 932 and 933, the message names the nodes that carried it out and those that did not.
 
 [Troubleshooting](troubleshooting.md) starts from symptoms instead of codes.

@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import t from 'tap'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
+import { BodyBudget } from '../../../src/http/body-budget.ts'
 import { classicContract } from '../../../src/http/classic.ts'
 import { createHttp } from '../../../src/http/index.ts'
 import { createChecks } from '../../../src/http/validation.ts'
@@ -19,6 +20,7 @@ t.test('an unexpected error is logged in full, and the client gets 949 without d
     },
     server: { serverFactory: (handler) => createServer(handler) },
     log,
+    bodies: new BodyBudget(() => ({ upload: 1024, timeout: 1000 })),
     settings: () => ({
       listen: { limits: { queryParameters: 64, body: 1024, upload: 1024 }, cors: { origins: [] } },
       cluster: { upgradeRepositories: [], packageFolders: [], experimental: true },

@@ -19,6 +19,7 @@ import {
   type StoredOrigin,
 } from '../../../src/core/response.ts'
 import { createAuthenticator } from '../../../src/http/admit.ts'
+import { BodyBudget } from '../../../src/http/body-budget.ts'
 import { classicContract } from '../../../src/http/classic.ts'
 import { createHttp, type Http, type HttpOptions } from '../../../src/http/index.ts'
 import type { RateLimits } from '../../../src/http/rate-limit.ts'
@@ -141,6 +142,7 @@ export async function startServer(
     },
     server: listener.fastify,
     log,
+    bodies: new BodyBudget(() => ({ upload: 1_000_000, timeout: listenerSettings.timeouts.body })),
     settings: () => ({
       listen: { limits: { queryParameters: 64, body: 100_000, upload: 1_000_000 }, cors: { origins: [] } },
       cluster: { upgradeRepositories: [], packageFolders: [], experimental: false },

@@ -1,0 +1,95 @@
+/** Uploads of many clients at once: together they have a budget of memory, and each must keep arriving. */
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import t from 'tap'
+import { envelopeOf } from '../../../src/core/envelope.ts'
+import { OF_EDGE } from '../../../src/core/response.ts'
+import { openConnection, statusOf } from './raw-connection.ts'
+import { basic, startServer } from './test-server.ts'
+
+const UPLOAD = 1_000_000
+const COUNT = 20
+
+const head = (length: number | 'chunked') =>
+  [
+    'POST /manager/files?path=etc/lists/a HTTP/1.1',
+    'Host: edge',
+    `Authorization: ${basic('alice')}`,
+    'Content-Type: application/octet-stream',
+    length === 'chunked' ? 'Transfer-Encoding: chunked' : `Content-Length: ${length}`,
+    '\r\n',
+  ].join('\r\n')
+const body = Buffer.alloc(UPLOAD, 'a:1\n')
+
+for (const framing of ['with a length', 'chunked'] as const)
+  t.test(`${COUNT} uploads ${framing} without their last byte`, async (t) => {
+    const server = await startServer(t, async () => envelopeOf({ error: 0, data: 'x' }, OF_EDGE))
+    const isChunked = framing === 'chunked'
+    const part = body.subarray(0, -1)
+    const start = isChunked ? `${head('chunked')}${part.length.toString(16)}\r\n` : head(UPLOAD)
+    const texts: string[] = Array.from({ length: COUNT }, () => '')
+    const sockets: Socket[] = []
+    let received = 0
+    const refused = new Promise<void>((done) => {
+      for (const at of texts.keys()) {
+        const socket = connect(server.port, '127.0.0.1')
+        sockets.push(socket)
+        socket.on('error', () => undefined)
+        socket.on('data', (chunk) => {
+          texts[at] = `${texts[at]}${chunk}`
+          received += 1
+          if (received === COUNT - 8) done()
+        })
+        socket.write(start)
+        socket.write(part)
+      }
+    })
+    t.teardown(() => sockets.forEach((socket) => void socket.destroy()))
+    await refused
+    for (const text of texts.filter((each) => each !== '')) {
+      t.equal(statusOf(text), 503, text)
+      t.match(text, /"error":946/)
+      const seconds = Number(/retry-after: (\d+)/i.exec(text)?.[1])
+      t.ok(seconds > 0 && seconds <= 30, `Retry-After: ${seconds}`)
+    }
+    const waiting = sockets.filter((_, at) => texts[at] === '')
+    t.ok(waiting.length > 0 && waiting.length <= 8, `${waiting.length} uploads are in memory`)
+    // A body whose client leaves is no longer counted.
+    for (const socket of waiting) socket.resetAndDestroy()
+    const { ask } = await openConnection(t, server.port)
+    let last = ''
+    do last = await ask(`${head(body.length)}${body}`)
+    while (statusOf(last) === 503)
+    t.equal(statusOf(last), 200, last)
+  })
+
+t.test('a body that stops arriving, or arrives slowly, is ended before its timeout; others are not', async (t) => {
+  const body = 3000
+  const timeouts = { headers: 5000, body, write: 30_000, expect: 10_000, idle: 72_000 }
+  const handle = async () => envelopeOf({ error: 0, data: 'x' }, OF_EDGE)
+  const server = await startServer(t, handle, {}, { timeouts, interval: 60_000 })
+  const send = async (step: (socket: Socket) => void) => {
+    const socket = connect(server.port, '127.0.0.1')
+    const timer = setInterval(() => step(socket), 100)
+    t.teardown(() => clearInterval(timer))
+    socket.on('error', () => undefined)
+    socket.write(`${head(UPLOAD)}a:1\n`)
+    let text = ''
+    socket.on('data', (chunk) => {
+      text += chunk
+    })
+    await once(socket, 'close')
+    return text
+  }
+  const [stopped, slow] = await Promise.all([send(() => undefined), send((socket) => socket.write('#'))])
+  t.equal(statusOf(stopped), 408)
+  t.equal(statusOf(slow), 408)
+  let sent = 4
+  const steady = await send((socket) => {
+    const bytes = Math.min(UPLOAD - sent, UPLOAD / 20 - ((UPLOAD / 20) % 4))
+    sent += bytes
+    if (bytes > 0) socket.write(Buffer.alloc(bytes, 'a:1\n'))
+    else socket.end()
+  })
+  t.equal(statusOf(steady), 200, steady)
+})
