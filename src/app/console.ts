@@ -31,6 +31,7 @@ import { nodeStates } from '../upstream/node-states.ts'
 import type { Api } from './api.ts'
 import type { Base } from './base.ts'
 import type { Observed } from './observed.ts'
+import type { OpenFiles } from './open-files.ts'
 import { version } from './process.ts'
 import type { ReloadStatus } from './reload.ts'
 
@@ -58,7 +59,7 @@ export function buildReplicas(
     readonly history: Pick<ConsoleHistory, 'report' | 'offer'>
     readonly costs: Pick<ConsoleCosts, 'report' | 'offer'>
     readonly capacity: CapacityMonitor
-    readonly settings: Pick<SettingsComparison, 'report' | 'offer'>
+      readonly settings: Pick<SettingsComparison, 'report' | 'offer'>
   },
   interval?: number,
 ): Replicas | undefined {
@@ -117,6 +118,7 @@ export function buildConsolePorts(parts: ConsoleParts): Omit<ConsolePorts, 'prob
     nodes: () => nodeStates(cluster),
     queueLimit: () => current().cluster.limits.queue,
     growingQueues: monitors.queues.growing,
+    exhaustedFiles: parts.openFiles.exhausted,
     ...(recheckInterval && {
       tokenRecheck: () => ({ interval: recheckInterval(), configured: initial.access.tokens.recheck }),
     }),
@@ -134,6 +136,7 @@ export interface ConsoleParts extends Base, Observed {
   readonly cluster: Cluster
   readonly access: Access
   readonly api: Api
+  readonly openFiles: OpenFiles
   readonly capacity: CapacityMonitor
   readonly ready: () => Readiness
   readonly reload: () => ReloadStatus

@@ -25,6 +25,7 @@ import { buildConsolePorts, buildReplicas, compareReplicaSettings } from './cons
 import type { Front } from './fronts.ts'
 import { createLog, type LogDestination, type LogOutput, toLog } from './log.ts'
 import { type LaterParts, observeTraffic, watchCapacity } from './observed.ts'
+import { watchOpenFiles } from './open-files.ts'
 import { buildOperations } from './operations.ts'
 import { createReloader, type Reloader } from './reload.ts'
 import type { EdgeTimes } from './times.ts'
@@ -155,8 +156,9 @@ async function buildParts(
   later.api = api
   const ready = () => readinessOf({ isDraining: lifecycle.isDraining, contacts: cluster.contacts })
   const capacity = watchCapacity(api, replica, times.capacityInterval)
+  const openFiles = await watchOpenFiles(base)
   const comparison = compareReplicaSettings(base, access, times.reportInterval)
-  const reported = { ...base, ...observed, cluster, ready, capacity }
+  const reported = { ...base, ...observed, cluster, ready, capacity, openFiles }
   const replicas = buildReplicas({ ...reported, settings: comparison }, times.reportInterval)
   later.replicas = replicas
   const certificates = await createCertificates(settings)
@@ -176,6 +178,7 @@ async function buildParts(
     await traces?.stop(spanFlushMs)
     await replica?.close()
     capacity.stop()
+    openFiles.stop()
     problems.stop()
     history.stop()
     monitors.close()

@@ -101,6 +101,7 @@ export const PROBLEM_KINDS = [
   'queueFull',
   'queueGrowing',
   'budgetUsedUp',
+  'openFilesUsedUp',
   'tokensCheckedLate',
   'auditNotWritten',
   'requestsFail',

@@ -50,6 +50,8 @@ export interface ConsolePorts {
   /** Returns how many calls to one node may be queued. */
   queueLimit(): number
   growingQueues(): readonly GrowingQueue[]
+  /** Returns the limit of open files if the process has reached it. */
+  readonly exhaustedFiles?: () => string | undefined
   /**
    * Returns after how many milliseconds tokens of the manager's users are checked again, now and by the settings. Absent:
    * there are none.

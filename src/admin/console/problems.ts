@@ -23,6 +23,7 @@ export type ProblemSources = Pick<
   | 'queueLimit'
   | 'growingQueues'
   | 'tokenRecheck'
+  | 'exhaustedFiles'
   | 'layoutMixture'
   | 'certificates'
   | 'replicas'
@@ -46,6 +47,7 @@ export function problemsOf(sources: ProblemSources, now: number = Date.now()): F
     ...nodeProblems(nodes),
     ...queueProblems(sources, nodes),
     ...budgetProblems(nodes),
+    ...openFileProblems(sources),
     ...tokenProblems(sources),
     ...auditProblems(sources),
     ...redisProblems(sources),
@@ -202,6 +204,17 @@ function budgetProblems(nodes: readonly NodeState[]): FoundProblem[] {
     detail: 'Reads are queued until the node permits more (cluster.limits.perMinute).',
     openDetail: `the calls per minute of ${usedUp.length} of ${nodes.length} nodes are used up`,
     view: 'nodes',
+  })
+}
+
+function openFileProblems({ exhaustedFiles }: ProblemSources): FoundProblem[] {
+  const limit = exhaustedFiles?.()
+  return when(limit !== undefined, {
+    kind: 'openFilesUsedUp',
+    severity: 'error',
+    summary: 'The limit of open files is reached, and new connections are refused',
+    detail: `The limit is ${limit}. Raise it, for example with LimitNOFILE in the unit of the service.`,
+    openDetail: 'the limit of open files is reached; new connections are refused',
   })
 }
 

@@ -112,6 +112,13 @@ t.test('tokens that are checked less often than the settings say', async (t) => 
   t.strictSame(checkedEvery(11_000), ['tokensCheckedLate'])
 })
 
+t.test('a limit of open files that is reached', async (t) => {
+  t.strictSame(kinds({ exhaustedFiles: () => undefined }), [])
+  t.match(problems({ exhaustedFiles: () => '120' }), [
+    { kind: 'openFilesUsedUp', severity: 'error', detail: /is 120\./ },
+  ])
+})
+
 t.test('a queue that grows is a warning, a full one is an error', async (t) => {
   const growing = { growingQueues: () => [{ node: 'worker-1', from: 3, to: 40 }] }
   t.match(problems(growing), [{ kind: 'queueGrowing', severity: 'warning', summary: /worker-1 3 → 40 calls/ }])
