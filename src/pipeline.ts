@@ -9,6 +9,7 @@
  *   writes:  refuseWrites – while nodes of two layouts run side by side, and during a read-only trial
  *            writeLock   – one write at a time for a name, over all replicas; outside of the fences, so that a write
  *                          that waits blocks no reads, and is never sent if its client disconnects
+ *            endTokens   – within the fence: the edge refuses the tokens that the write has ended
  *            invalidate  – fences the touched tags before a node can act, invalidates them before the response is sent
  *
  *   A read that reaches an operation of the edge or the nodes is charged first: hits have a rate limit of their own.
@@ -33,6 +34,7 @@ export interface PipelineParts {
   readonly readThrough?: Stage<EdgeRead>
   readonly invalidate?: Stage<EdgeWrite>
   readonly writeLock?: Stage<EdgeWrite>
+  readonly endTokens?: Stage<EdgeWrite>
   /** Absent: no state of the cluster forbids writes. */
   readonly refuseWrites?: Stage<EdgeWrite>
   /** `read` is the pipeline of reads. */
@@ -61,7 +63,9 @@ export function buildPipeline(parts: PipelineParts): Handler {
   const callForWrite: Handler<EdgeWrite> = (request) => writers[writerOf(request)](request)
   const read = stage('cache', parts.readThrough)(callForRead)
   const guard: Stage<EdgeWrite> = parts.refuseWrites ?? ((next) => next)
-  const write = guard(stage('write lock', parts.writeLock)(stage('invalidate', parts.invalidate)(callForWrite)))
+  const endTokens: Stage<EdgeWrite> = parts.endTokens ?? ((next) => next)
+  const fenced = stage('invalidate', parts.invalidate)(endTokens(callForWrite))
+  const write = guard(stage('write lock', parts.writeLock)(fenced))
   const { forwardToOwner = forward, ...joins } = { ...parts.multiNode?.(read, forward) }
   const { joinCollections, joinVerdicts, joinWrites } = joins
   const readers = {

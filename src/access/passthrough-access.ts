@@ -4,6 +4,7 @@
  * authorises every request itself. The roles of the edge decide about the operations of the edge: all users have one role,
  * and those that the settings name have further ones.
  */
+import type { TokenSubject } from '../core/access.ts'
 import { createCounters } from '../core/counters.ts'
 import { EdgeError } from '../core/errors.ts'
 import { systemClock } from '../core/timing.ts'
@@ -186,11 +187,10 @@ function countFailures(attempts: LoginAttempts, address: string, name: string): 
 }
 
 /** A token whose claims were read, but not verified. */
-export interface ManagerToken {
+export interface ManagerToken extends TokenSubject {
   readonly text: string
   /** The node that can have issued it. */
   readonly node: string
-  readonly user: string
   /** The digest of the authorization context that the user logged in with (`run_as`). Absent: there was none. */
   readonly context?: string
   /** Roles and mode: users with the same ones get the same responses. */
@@ -214,7 +214,7 @@ export function readManagerToken(text: string, node: string): ManagerToken | und
   // In the order of the token: of two policies about one thing, that of the later role counts.
   const rights = `${mode} ${roles.join(',')}`
   const claims = { series: seriesOf(payload, nbf), issuedAt: nbf, expiresAt: exp * 1000 }
-  return { text, node, user, ...contextOf(payload), rights, ...claims }
+  return { text, node, user, roles, ...contextOf(payload), rights, ...claims }
 }
 
 /** Releases whose tokens have no digest of the context name it `unknown`. */

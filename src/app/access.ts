@@ -14,9 +14,10 @@ import {
 import type { SignInClaims } from '../access/sessions.ts'
 import type { ExternalIssuerSettings } from '../access/token-issuers.ts'
 import type { VerifyPassword } from '../access/users-file.ts'
-import type { AcceptedTokens } from '../cache/accepted-tokens.ts'
+import { type AcceptedTokens, latestIssueOf } from '../cache/accepted-tokens.ts'
 import { permissions } from '../catalogue/index.ts'
 import type { Config } from '../config/schema.ts'
+import type { HasEnded } from '../core/access.ts'
 import { type Counters, createCounters } from '../core/counters.ts'
 import { EdgeError, Problem } from '../core/errors.ts'
 import type { NodeCall, NodeFailure } from '../core/node-call.ts'
@@ -121,17 +122,19 @@ interface TokenCheckParts {
   readonly failedLogins: () => number
   /** Shared by replicas. Absent: in memory. */
   readonly counters: Counters | undefined
+  readonly hasEnded: HasEnded
 }
 
 /** Returns the access that asks the master whether it accepts a token. */
 export function checkTokensAtNode(access: Access, parts: TokenCheckParts): Access {
-  const { cluster, accepted, timeout, failedLogins, counters } = parts
+  const { cluster, accepted, timeout, failedLogins, counters, hasEnded } = parts
   return createManagerTokenAccess(access, {
     node: () => cluster.view.master().name,
     check: async (token, limit) => {
       const ask = () => askMaster(cluster, token, timeout())
       const askOfUnknown = () => limit(ask)
       if (accepted !== undefined) return accepted.check(token, { ask, askOfUnknown })
+      if (hasEnded(token, latestIssueOf(token, systemClock))) return undefined
       return (await askOfUnknown()) ? NOT_REMEMBERED : undefined
     },
     attempts: createLoginAttempts({
@@ -184,8 +187,9 @@ export async function issueManagerToken(
   const call = createVersionCall(cluster, { node, timeout, caller: name, ...(credentials && { credentials }) })
   if (endpoint.path === RUN_AS) {
     await accepted?.beginLogin(name)
+    const issuedAt = systemClock.wall()
     const text = await runAs(cluster, request, call)
-    await noteIssued(accepted, text, node, 0)
+    await noteIssued(accepted, text, node, { acceptedAgo: 0, issuedAt })
     return text
   }
   const first = await issue(cluster, call)
@@ -193,11 +197,11 @@ export async function issueManagerToken(
   // The token of an earlier login was ended meanwhile, by a changed role or a log-out.
   await accepted?.beginLogin(name)
   const second = await issue(cluster, call, first)
-  await noteIssued(accepted, textOf(second), node, second.acceptedAgo)
+  await noteIssued(accepted, textOf(second), node, second)
   return textOf(second)
 
   async function isGood(token: IssuedToken): Promise<boolean> {
-    const claimed = await noteIssued(accepted, textOf(token), node, token.acceptedAgo)
+    const claimed = await noteIssued(accepted, textOf(token), node, token)
     if (accepted === undefined || claimed === undefined) return true
     const ask = () => askMaster(cluster, claimed, timeout)
     return (await accepted.check(claimed, { ask, askOfUnknown: ask })) !== undefined
@@ -217,15 +221,14 @@ function textOf(token: IssuedToken): string {
   return token.header().slice('Bearer '.length)
 }
 
-/** `acceptedAgo`: milliseconds since the login, or a later call with the token. */
 async function noteIssued(
   accepted: AcceptedTokens | undefined,
   text: string,
   node: string,
-  acceptedAgo: number,
+  times: Pick<IssuedToken, 'acceptedAgo' | 'issuedAt'>,
 ): Promise<ManagerToken | undefined> {
   const token = readManagerToken(text, node)
-  if (token !== undefined) await accepted?.noteIssued(token, acceptedAgo)
+  if (token !== undefined) await accepted?.noteIssued(token, times)
   return token
 }
 

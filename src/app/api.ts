@@ -80,6 +80,7 @@ export async function buildApi(parts: ApiParts) {
       describeNewerApi: description.newer.handler,
     },
     ...cache.stages,
+    endTokens: parts.endedTokens.stage,
     ...buildNodeStages(parts, kindOf, { acquireFetchLock: cache.acquireFetchLock, share }),
     ...(initial.cache.trial && { refuseWrites: refuseWritesInTrial }),
   })

@@ -3,6 +3,8 @@ import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { TLSSocket } from 'node:tls'
 import type { Logger } from 'pino'
+import { createEndedTokens } from '../access/ended-tokens.ts'
+import { createRevocationList } from '../access/revocations.ts'
 import { createAuditFile } from '../audit/file.ts'
 import { type Audit, createAudit, createAuditLog } from '../audit/index.ts'
 import { parseHeaderLines } from '../config/named-files.ts'
@@ -61,6 +63,7 @@ export async function buildBase(
   const replica = redis && new RedisReplica({ redis, times, onEvent: onStoreEvent, onStep: emit.redisStep })
   const encryptionKey = encryptionKeyFile === undefined ? undefined : await readFile(encryptionKeyFile)
   const shared = replica && createSharedAccess({ replica, encryptionKey, log: toLog(log) })
+  const endedTokens = createEndedTokens(shared?.revocations ?? createRevocationList(systemClock), systemClock)
   const name = replicaNameOf(config)
   return {
     settings,
@@ -75,6 +78,7 @@ export async function buildBase(
     replica,
     encryptionKey,
     shared,
+    endedTokens,
   }
 }
 

@@ -47,7 +47,7 @@ export async function buildCache(
   kindOf: KindOf,
   resolveUrl: (url: string, caller: Caller) => Promise<EdgeRead>,
 ): Promise<BuiltCache> {
-  const { settings, cluster, replica, encryptionKey, emit } = parts
+  const { settings, cluster, replica, encryptionKey, emit, endedTokens } = parts
   const { initial, derive } = settings
   const { enabled, trial } = initial.cache
   derive((config) => checkEndpoints(Object.keys(config.cache.endpoints)))
@@ -102,7 +102,12 @@ export async function buildCache(
     perMinute: derive((config) => config.cluster.limits.perMinute ?? layoutRules.newer.perMinute),
     replicas: () => replica?.heartbeat.replicas ?? 1,
   })
-  const acceptedTokens = new AcceptedTokens({ store, secret: () => key().secret, pace: recheckPace })
+  const acceptedTokens = new AcceptedTokens({
+    store,
+    secret: () => key().secret,
+    pace: recheckPace,
+    hasEnded: endedTokens.hasEnded,
+  })
   const { acquireFetchLock, state } = store
   return { stages, ports, acquireFetchLock, acceptedTokens, recheckPace, state, close }
 }

@@ -68,6 +68,7 @@ export async function buildFronts(parts: FrontParts) {
           timeout,
           failedLogins: derive((config) => config.access.limits.failedLogins),
           counters: shared?.counters,
+          hasEnded: parts.endedTokens.hasEnded,
         })
       : access,
   }

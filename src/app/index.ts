@@ -190,7 +190,11 @@ async function buildParts(
   return { ...started, countUncaughtError, flushLog, close }
 }
 
-function connectCluster({ settings, log, emit, traces, replica, shared }: Base, later: LaterParts, times: EdgeTimes) {
+function connectCluster(
+  { settings, log, emit, traces, replica, shared, endedTokens }: Base,
+  later: LaterParts,
+  times: EdgeTimes,
+) {
   return buildCluster(settings, log, {
     onCall: emit.nodeCall,
     onEject: emit.ejection,
@@ -201,6 +205,7 @@ function connectCluster({ settings, log, emit, traces, replica, shared }: Base, 
     },
     ...times.cluster,
     ...(traces && { untracedTraceparent: traces.untracedTraceparent }),
+    hasEndedToken: endedTokens.hasEnded,
     peers: () => later.replicas?.others() ?? [],
     ...(replica && {
       slots: createSharedSlots(replica),

@@ -9,6 +9,7 @@
  * master accepts one token, each genuine one of its series that was issued at the same time or later is good as well.
  */
 import { createHmac } from 'node:crypto'
+import type { HasEnded, TokenSubject } from '../core/access.ts'
 import { growingLru } from '../core/recently-used.ts'
 import { type Lookup, StoredForms } from '../core/response.ts'
 import { type Clock, systemClock, withTimeout } from '../core/timing.ts'
@@ -30,11 +31,10 @@ const MAX_REFUSED = 10_000
 const LATE_CHECK_WAIT_MS = 1_000
 
 /** A token whose claims were read, but not verified. */
-export interface ClaimedToken {
+export interface ClaimedToken extends TokenSubject {
   readonly text: string
   /** The node that can have issued it. */
   readonly node: string
-  readonly user: string
   /** The same text for all tokens with equal claims but for their times. */
   readonly series: string
   /** Seconds since 1970. */
@@ -80,6 +80,7 @@ interface AcceptedTokensOptions {
   readonly store: Pick<CacheStore, 'lookup' | 'lookupLocal' | 'store'>
   readonly secret: () => Buffer | string
   readonly pace: RecheckPace
+  readonly hasEnded: HasEnded
   readonly clock?: Clock
 }
 
@@ -103,16 +104,19 @@ export class AcceptedTokens {
    * for a token that the node refuses, and rejects as `node` does.
    */
   async check(token: ClaimedToken, node: AskNode): Promise<Acceptance | undefined> {
-    const { store, pace } = this.#options
+    const { store, pace, hasEnded } = this.#options
     const place = this.#placeOf(token)
+    const { user, roles } = token
     const [genuine, before] = await Promise.all([
       store.lookup(place.own, GENUINE_TAGS),
       store.lookup(place.series, place.tags),
     ])
+    const latestIssue = issueTimeIn(genuine) ?? latestIssueOf(token, this.#clock)
+    if (hasEnded({ user, roles }, latestIssue)) return undefined
     pace.note(place.series)
-    const current = () => this.#current(place)
+    const current = () => (hasEnded({ user, roles }, latestIssue) ? undefined : this.#current(place))
     const fresh = { current, noteAnswer: nothingToNote }
-    if (genuine.kind !== 'hit') return (await this.#askOfUnknown(place, before, node)) ? fresh : undefined
+    if (genuine.kind !== 'hit') return (await this.#askOfUnknown(place, latestIssue, before, node)) ? fresh : undefined
     if (this.#clock.elapsed() < (this.#refusedUntil.get(place.own) ?? 0)) return undefined
     const known = acceptedIn(before)
     const isCovered = known !== undefined && known.from <= place.issuedAt && known.age < pace.longest()
@@ -133,10 +137,16 @@ export class AcceptedTokens {
     this.#logins.set(user, { since, before: await this.#options.store.lookup(`login ${user}`, tagsOf(user)) })
   }
 
-  /** A login has given this token. `acceptedAgo`: milliseconds since the call began in which the node issued or accepted it. */
-  async noteIssued(token: ClaimedToken, acceptedAgo: number): Promise<void> {
+  /**
+   * A login has given this token. `acceptedAgo`: milliseconds since the call began in which the node issued or accepted it;
+   * `issuedAt`: when the login was sent, in milliseconds since 1970.
+   */
+  async noteIssued(
+    token: ClaimedToken,
+    { acceptedAgo, issuedAt }: { readonly acceptedAgo: number; readonly issuedAt: number },
+  ): Promise<void> {
     const place = this.#placeOf(token)
-    await this.#addGenuine(place)
+    await this.#addGenuine(place, issuedAt)
     const begun = this.#logins.get(token.user)
     const acceptedAt = this.#clock.elapsed() - acceptedAgo
     if (begun === undefined || begun.since > acceptedAt) return
@@ -152,7 +162,7 @@ export class AcceptedTokens {
   }
 
   /** Only the node can check the signature of a token that it has never accepted. */
-  #askOfUnknown(place: Place, before: Lookup, node: AskNode): Promise<boolean> {
+  #askOfUnknown(place: Place, latestIssue: number, before: Lookup, node: AskNode): Promise<boolean> {
     // A call under way may have begun before a change that this request must see.
     const id = `${place.own} ${epochsText(before)}`
     const begun = this.#unknown.get(id)
@@ -160,7 +170,7 @@ export class AcceptedTokens {
     const since = this.#clock.elapsed()
     const ask = async () => {
       const isAccepted = await node.askOfUnknown()
-      if (isAccepted) await Promise.all([this.#addGenuine(place), this.#add(place, before, since)])
+      if (isAccepted) await Promise.all([this.#addGenuine(place, latestIssue), this.#add(place, before, since)])
       return isAccepted
     }
     const asking = ask().finally(() => this.#unknown.delete(id))
@@ -235,11 +245,15 @@ export class AcceptedTokens {
     await this.#save(series, tags, before, { since, ttl: this.#options.pace.longest(), content: { from: issuedAt } })
   }
 
-  async #addGenuine({ own, expiresAt }: Place): Promise<void> {
+  async #addGenuine({ own, expiresAt }: Place, latestIssue: number): Promise<void> {
     const since = this.#clock.elapsed()
     const before = await this.#options.store.lookup(own, GENUINE_TAGS)
     if (before.kind === 'hit') return
-    await this.#save(own, GENUINE_TAGS, before, { since, ttl: expiresAt - this.#clock.wall(), content: {} })
+    await this.#save(own, GENUINE_TAGS, before, {
+      since,
+      ttl: expiresAt - this.#clock.wall(),
+      content: { latestIssue },
+    })
   }
 
   #isRecent({ age }: { readonly age: number }): boolean {
@@ -271,6 +285,17 @@ function acceptedIn(lookup: Lookup): { readonly from: number; readonly age: numb
   const { body, age, ttl } = lookup.response
   const from = ownField(parseJson(body), 'from')
   return typeof from === 'number' && age < ttl ? { from, age } : undefined
+}
+
+/** Returns the latest time at which a genuine token can have been issued; `undefined`: no replica has noted it. */
+function issueTimeIn(lookup: Lookup): number | undefined {
+  const noted = lookup.kind === 'hit' ? ownField(parseJson(lookup.response.body), 'latestIssue') : undefined
+  return typeof noted === 'number' ? noted : undefined
+}
+
+/** As far as its claims show, whose times are whole seconds of the clock of the node. Milliseconds since 1970. */
+export function latestIssueOf({ issuedAt }: Pick<ClaimedToken, 'issuedAt'>, clock: Pick<Clock, 'wall'>): number {
+  return Math.min(issuedAt * 1000 + 999, clock.wall())
 }
 
 function tagsOf(user: string): readonly string[] {

@@ -377,6 +377,11 @@ export interface WriteEndpoint<Path extends string = string> extends Common<Path
   /** The tags that this write invalidates. `[]` requires a reason in `invalidatesNothingBecause`. */
   readonly invalidates: readonly (Tag | ConditionalTags)[]
   readonly invalidatesNothingBecause?: string
+  /**
+   * The tokens of the manager's users that this write ends: all, those of the caller, or those of users (`username`) or roles
+   * (`id` or `roles`) that rows of the response name.
+   */
+  readonly endsTokens?: 'all' | 'caller' | 'users' | 'roles' | 'rolesOfRows'
   /** The name of a lock: writes with the same name run one at a time over all replicas. Placeholders as in tags. */
   readonly writeLock?: Tag
 }

@@ -83,3 +83,15 @@ export type TokenAlgorithm = (typeof TOKEN_ALGORITHMS)[number]
 
 /** The algorithm of the edge's own tokens: Ed25519. */
 export const OWN_TOKEN_ALGORITHM: TokenAlgorithm = 'EdDSA'
+
+/** Whom a token of the manager is for: the name of the user, and the ids of its roles. */
+export interface TokenSubject {
+  readonly user: string
+  readonly roles: readonly number[]
+}
+
+/**
+ * Whether a write through the edge has ended a token. `issuedAt`: the latest time at which the token can have been issued, in
+ * milliseconds since 1970 by the clock of a replica.
+ */
+export type HasEnded = (token: TokenSubject, issuedAt: number) => boolean

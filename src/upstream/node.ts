@@ -139,7 +139,7 @@ export class UpstreamNode {
   /** The tokens of the node; `undefined`: its layout has none. */
   get #tokens(): TokenCalls | undefined {
     if (!this.#rulesOr('classic').hasTokens) return undefined
-    const { clock, limits, accountOf, log, counters, loginInterval } = this.#options
+    const { clock, limits, accountOf, log, counters, loginInterval, hasEndedToken } = this.#options
     this.#tokenCalls ??= new TokenCalls({
       node: this.name,
       send: this.#stack.login,
@@ -148,6 +148,7 @@ export class UpstreamNode {
       clock: { elapsed: clock, wall: () => Date.now() },
       sleep: (ms) => sleep(ms),
       interval: loginInterval,
+      hasEnded: hasEndedToken,
       log,
       counters,
     })

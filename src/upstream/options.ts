@@ -1,5 +1,6 @@
 /** Options and state of the upstream room. Times are in milliseconds, sizes in bytes. */
 
+import type { HasEnded } from '../core/access.ts'
 import { type Counters, createCounters } from '../core/counters.ts'
 import type { Drain, DrainState, SharedDrains } from '../core/drains.ts'
 import type { NodeCallEvent } from '../core/events.ts'
@@ -132,6 +133,8 @@ export interface ClusterOptions {
   readonly hangTimeout?: number
   /** Time between two logins at a node. */
   readonly loginInterval?: number
+  /** Whether a write through the edge has ended a token of a node. */
+  readonly hasEndedToken?: HasEnded
   readonly contactTimes?: ContactTimes
   readonly log?: ClusterLog
   /** Called when a call has ended. */
@@ -225,6 +228,7 @@ const DEFAULTS = {
   connectTimeout: 3_000,
   hangTimeout: 12_000,
   loginInterval: 1_000,
+  hasEndedToken: () => false,
   contactTimes: CONTACT_TIMES,
   tls: {},
   allowedAddresses: [],

@@ -27,6 +27,8 @@ const invalidates = ['security', 'rights', 'cache'] as const
 const writing = { section, permission: 'security:write', target: master(), invalidates } as const
 /** A new object has no effect until it is added to a user or a role. */
 const creating = { ...writing, invalidates: ['security'] } as const
+const ofUsers = { ...writing, endsTokens: 'users' } as const
+const ofRoles = { ...writing, endsTokens: 'roles' } as const
 
 /** Returns the list of ids by which objects are read. */
 function idsOf(what: string, description: string, reference: string): Param {
@@ -63,6 +65,7 @@ function writesOf(
   fields: Readonly<Record<string, Value>>,
 ): readonly Endpoint[] {
   const many = what.replace(resource, part)
+  const changing = { ...writing, endsTokens: resource === 'role' ? 'roles' : 'rolesOfRows' } as const
   const changed = Object.fromEntries(Object.entries(fields).map(([field, value]) => [`${field}?`, value]))
   return [
     write<string>('POST', `/security/${part}`, `Create a ${what}`, {
@@ -71,12 +74,12 @@ function writesOf(
       body: json(fields),
     }),
     write<string>('DELETE', `/security/${part}`, `Delete ${many}`, {
-      ...writing,
+      ...changing,
       rights: [`security:delete on ${resource}:id:{${resource}_ids}`],
       query: { [`${resource}_ids`]: idsOrAll(many) },
     }),
     write<string>('PUT', `/security/${part}/:${resource}_id`, `Change a ${what}`, {
-      ...writing,
+      ...changing,
       rights: [`security:update on ${resource}:id:{${resource}_id}`],
       body: json(changed),
     }),
@@ -131,6 +134,7 @@ export const securityWrites: readonly Endpoint[] = [
     target: { kind: 'edge', operation: 'logOut' },
     withoutFlags: ['pretty', 'wait_for_complete'],
     invalidates: ['tokens:{caller}'],
+    endsTokens: 'caller',
   }),
   write('POST', '/security/user/authenticate/run_as', 'Get a token for an authorization context', {
     ...loggingIn,
@@ -139,12 +143,13 @@ export const securityWrites: readonly Endpoint[] = [
   }),
   write('PUT', '/security/user/revoke', 'Revoke all tokens', {
     ...writing,
+    endsTokens: 'all',
     rights: ['security:revoke on *:*:*'],
     target: master('several'),
     withoutFlags: ['pretty', 'wait_for_complete'],
   }),
   write('PUT', '/security/users/:user_id/run_as', 'Allow or forbid a user to use authorization contexts', {
-    ...writing,
+    ...ofUsers,
     rights: ['security:edit_run_as on *:*:*'],
     query: { allow_run_as: param('whether the user may use authorization contexts', bool(false)) },
   }),
@@ -154,12 +159,12 @@ export const securityWrites: readonly Endpoint[] = [
     body: json({ username: text('names', { minLength: 4, maxLength: 64 }), password: text('password') }),
   }),
   write('DELETE', '/security/users', 'Delete users', {
-    ...writing,
+    ...ofUsers,
     rights: ['security:delete on user:id:{user_ids}'],
     query: { user_ids: idsOrAll('users') },
   }),
   write('PUT', '/security/users/:user_id', 'Change the password of a user', {
-    ...writing,
+    ...ofUsers,
     rights: ['security:update on user:id:{user_id}'],
     body: json({ 'password?': text('password') }),
   }),
@@ -167,42 +172,44 @@ export const securityWrites: readonly Endpoint[] = [
   ...writesOf('rule', 'rules', 'security rule', { name, rule: object() }),
   ...writesOf('policy', 'policies', 'policy', { name, policy }),
   write('POST', '/security/users/:user_id/roles', 'Add roles to a user', {
-    ...writing,
+    ...ofUsers,
     rights: ['security:update on user:id:{user_id}, role:id:{role_ids}'],
     query: { role_ids: idsOrAll('roles'), position },
   }),
   write('DELETE', '/security/users/:user_id/roles', 'Remove roles from a user', {
-    ...writing,
+    ...ofUsers,
     rights: ['security:delete on user:id:{user_id}', 'security:delete on role:id:{role_ids}'],
     query: { role_ids: idsOrAll('roles') },
   }),
   write('POST', '/security/roles/:role_id/policies', 'Add policies to a role', {
-    ...writing,
+    ...ofRoles,
     rights: ['security:update on role:id:{role_id}, policy:id:{policy_ids}'],
     query: { policy_ids: someIds('policies'), position },
   }),
   write('DELETE', '/security/roles/:role_id/policies', 'Remove policies from a role', {
-    ...writing,
+    ...ofRoles,
     rights: ['security:delete on role:id:{role_id}', 'security:delete on policy:id:{policy_ids}'],
     query: { policy_ids: idsOrAll('policies') },
   }),
   write('POST', '/security/roles/:role_id/rules', 'Add security rules to a role', {
-    ...writing,
+    ...ofRoles,
     rights: ['security:update on role:id:{role_id}, rule:id:{rule_ids}'],
     query: { rule_ids: someIds('security rules') },
   }),
   write('DELETE', '/security/roles/:role_id/rules', 'Remove security rules from a role', {
-    ...writing,
+    ...ofRoles,
     rights: ['security:delete on role:id:{role_id}', 'security:delete on rule:id:{rule_ids}'],
     query: { rule_ids: idsOrAll('security rules') },
   }),
   write('PUT', '/security/config', 'Change the security configuration', {
     ...writing,
+    endsTokens: 'all',
     rights: ['security:update_config on *:*:*'],
     body: json({ 'auth_token_exp_timeout?': integer({ minimum: 30 }), 'rbac_mode?': oneOf('white', 'black') }),
   }),
   write('DELETE', '/security/config', 'Reset the security configuration', {
     ...writing,
+    endsTokens: 'all',
     rights: ['security:update_config on *:*:*'],
   }),
   write('POST', '/security/user/authenticate', 'Get a token', {

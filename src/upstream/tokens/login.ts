@@ -4,6 +4,7 @@
  */
 
 import { createHmac, randomBytes } from 'node:crypto'
+import type { TokenSubject } from '../../core/access.ts'
 import type { NodeCall, NodeFailure, NodeResponse } from '../../core/node-call.ts'
 import { PROBLEM_TYPE } from '../../core/response.ts'
 import { ownField, parseJson } from '../../core/values.ts'
@@ -53,6 +54,7 @@ export class Login {
     const token = status === 200 && Buffer.isBuffer(body) ? parseLogin(body, clock) : undefined
     if (token !== undefined) {
       token.recordAccepted(sentAt)
+      token.issuedAt -= clock.elapsed() - sentAt
       return { ok: true, token }
     }
     if (isForEveryCall(status)) return { ok: false, response }
@@ -150,10 +152,15 @@ export class Token {
   readonly #renewAt: number
   readonly #expiresAt: number
   #acceptedAt: number
+  readonly subject: TokenSubject
+  /** When the login was sent, in milliseconds since 1970. */
+  issuedAt: number
 
   /** `lifetime` in milliseconds from now. */
-  constructor(text: string, lifetime: number, clock: TokenClock) {
+  constructor(text: string, { lifetime, subject }: TokenClaims, clock: TokenClock) {
     this.#text = text
+    this.subject = subject
+    this.issuedAt = clock.wall()
     this.#clock = clock
     this.#acceptedAt = clock.elapsed()
     this.#issuedAt = this.#acceptedAt
@@ -193,19 +200,27 @@ export class Token {
 export function parseLogin(body: Buffer, clock: TokenClock): Token | undefined {
   const text = ownField(ownField(parseJson(body), 'data'), 'token')
   if (typeof text !== 'string' || text.length > MAX_TOKEN_LENGTH) return undefined
-  const claims = TOKEN_FORM.exec(text)?.[1]
-  const lifetime = claims === undefined ? undefined : lifetimeOf(claims, clock)
-  return lifetime === undefined ? undefined : new Token(text, lifetime, clock)
+  const payload = TOKEN_FORM.exec(text)?.[1]
+  const claims = payload === undefined ? undefined : claimsOf(payload, clock)
+  return claims && new Token(text, claims, clock)
+}
+
+interface TokenClaims {
+  /** Milliseconds. */
+  readonly lifetime: number
+  readonly subject: TokenSubject
 }
 
 /**
- * Returns the milliseconds between `nbf` and `exp`: both are times of the clock of the node, which may differ from the
- * clock here. The signature is not checked, since the claims decide nothing but the time of the renewal.
+ * The lifetime is the time between `nbf` and `exp`: both are times of the clock of the node, which may differ from the
+ * clock here. The signature is not checked: the claims decide the time of the renewal, and whether a write ends the token.
  */
-function lifetimeOf(claims: string, clock: TokenClock): number | undefined {
-  const parsed = parseJson(Buffer.from(claims, 'base64url'))
+function claimsOf(payload: string, clock: TokenClock): TokenClaims | undefined {
+  const parsed = parseJson(Buffer.from(payload, 'base64url'))
   const [exp, nbf] = [ownField(parsed, 'exp'), ownField(parsed, 'nbf') ?? clock.wall() / 1000]
   if (typeof exp !== 'number' || typeof nbf !== 'number') return undefined
   const lifetime = (exp - nbf) * 1000
-  return Number.isFinite(lifetime) && lifetime > 0 ? lifetime : undefined
+  const roles = ownField(parsed, 'rbac_roles')
+  const subject = { user: String(ownField(parsed, 'sub')), roles: Array.isArray(roles) ? roles : [] }
+  return Number.isFinite(lifetime) && lifetime > 0 ? { lifetime, subject } : undefined
 }

@@ -3,6 +3,7 @@
  * for a short time, so that the calls which follow do not repeat it.
  */
 import { LRUCache } from 'lru-cache'
+import type { HasEnded } from '../../core/access.ts'
 import type { Counters } from '../../core/counters.ts'
 import type { NodeFault } from '../../core/node-faults.ts'
 import { Semaphore } from '../../core/semaphore.ts'
@@ -19,6 +20,8 @@ export interface TokenCacheOptions extends LoginOptions {
    */
   readonly interval: number
   sleep(ms: number): Promise<void>
+  /** Whether a write through the edge has ended a token, which the node may still accept. */
+  readonly hasEnded: HasEnded
   readonly log: ClusterLog
   readonly counters: Counters
 }
@@ -77,7 +80,8 @@ export class TokenCache {
   /** Returns the token of the account, which is renewed in the background when it is due. */
   find(account: Account): Token | undefined {
     const { token, login } = this.#records.get(account.key) ?? {}
-    if (token === undefined || token.hasExpired) return undefined
+    if (token === undefined || token.hasExpired || this.#options.hasEnded(token.subject, token.issuedAt))
+      return undefined
     if (token.isDueForRenewal && login === undefined && this.#rejection(account, 0) === undefined) {
       this.#start(account).waiting += 1
     }

@@ -22,7 +22,9 @@ export type Verification = { readonly ok: true } | NodeFailure
 export type Verify = (call: NodeCall) => Promise<Verification>
 
 /** A token for a user of the manager, or why there is none. */
-export type Issued = { readonly ok: true; readonly token: Pick<Token, 'header' | 'acceptedAgo'> } | NodeFailure
+export type Issued =
+  | { readonly ok: true; readonly token: Pick<Token, 'header' | 'acceptedAgo' | 'issuedAt'> }
+  | NodeFailure
 
 /** Returns a token for the user whose credentials the call has; `refused`: the node refuses this one. */
 export type Issue = (call: NodeCall, refused?: Pick<Token, 'header'>) => Promise<Issued>

@@ -32,6 +32,8 @@ interface TwoReplicasOptions {
   readonly more?: Settings
   /** Seconds. */
   readonly tokenLifetime?: number
+  /** Milliseconds for which the two processes of a node remember an accepted token. */
+  readonly tokenCacheMs?: number
   /** Requests that each node takes in a minute. */
   readonly requestsPerMinute?: number
 }
@@ -48,7 +50,7 @@ const SECOND_MS = 1_000
 /** Starts two replicas, and returns functions that send requests of users to one of them. */
 export async function twoReplicas(
   t: Test,
-  { more = {}, tokenLifetime = 900, requestsPerMinute = 0 }: TwoReplicasOptions = {},
+  { more = {}, tokenLifetime = 900, requestsPerMinute = 0, tokenCacheMs = 0 }: TwoReplicasOptions = {},
 ) {
   let late = LATE_MS
   const simulator = await startSimulator({
@@ -56,7 +58,7 @@ export async function twoReplicas(
     workers: 1,
     agents: 6,
     now: () => new Date(Date.now() - late),
-    newer: { users, tokenLifetime, requestsPerMinute },
+    newer: { users, tokenLifetime, requestsPerMinute, tokenCacheMs },
   })
   t.teardown(() => simulator.close())
   const redis = await startRedis()

@@ -1,5 +1,7 @@
 /** How many calls to the node the tokens of the manager's users cost, and that no token counts as accepted that is not. */
 import t from 'tap'
+import { createEndedTokens } from '../../../src/access/ended-tokens.ts'
+import { createRevocationList } from '../../../src/access/revocations.ts'
 import { AcceptedTokens, type ClaimedToken } from '../../../src/cache/accepted-tokens.ts'
 import { createRecheckPace } from '../../../src/cache/recheck-pace.ts'
 import { createMemoryStore } from '../../../src/cache/stores/memory-store.ts'
@@ -24,7 +26,9 @@ function withNode({ recheck = 10, recheckMax = 600, perMinute = 300 }: Options =
     replicas: () => 1,
     clock,
   })
-  const tokens = new AcceptedTokens({ store, secret: () => 'secret', pace, clock })
+  const revocations = createRevocationList(clock)
+  const { hasEnded } = createEndedTokens(revocations, clock)
+  const tokens = new AcceptedTokens({ store, secret: () => 'secret', pace, clock, hasEnded })
   const issued = new Set<string>()
   const endedBefore = new Map<string, number>()
   const asked: string[] = []
@@ -33,6 +37,7 @@ function withNode({ recheck = 10, recheckMax = 600, perMinute = 300 }: Options =
     text: `${user} ${roles} ${issuedAt}`,
     node: 'master',
     user,
+    roles: [Number(roles)],
     series: `${user} ${roles}`,
     issuedAt,
     expiresAt: clock.wall() + 900 * SECOND,
@@ -54,6 +59,10 @@ function withNode({ recheck = 10, recheckMax = 600, perMinute = 300 }: Options =
   }
   return {
     tokens,
+    /** Returns the times of a login that many milliseconds ago. */
+    loginAgo: (ms: number) => ({ acceptedAgo: ms, issuedAt: clock.wall() - ms }),
+    revocations,
+    clock,
     store,
     pace,
     issue,
@@ -170,21 +179,21 @@ t.test('an answer to a call with the token is a check', async (t) => {
 })
 
 t.test('a token of a login is accepted, unless rights have changed during the login', async (t) => {
-  const { tokens, issue, check, store, pass, callsOf } = withNode()
+  const { tokens, issue, check, store, pass, callsOf, loginAgo } = withNode()
   const ann = issue('ann', 1)
   await tokens.beginLogin('ann')
   pass(1)
-  await tokens.noteIssued(ann, 500)
+  await tokens.noteIssued(ann, loginAgo(500))
   t.equal(await callsOf(() => check(ann)), 0)
   const bob = issue('bob', 1)
   await tokens.beginLogin('bob')
   pass(1)
   await (await store.fence(['rights'])).lift([])
-  await tokens.noteIssued(bob, 500)
+  await tokens.noteIssued(bob, loginAgo(500))
   t.equal(await callsOf(() => check(bob)), 1)
   const eve = issue('eve', 1)
   await tokens.beginLogin('eve')
-  await tokens.noteIssued(eve, 5000)
+  await tokens.noteIssued(eve, loginAgo(5000))
   t.equal(await callsOf(() => check(eve)), 1, 'the token is older than the login')
 })
 
@@ -233,3 +242,32 @@ t.test('without a time between checks, each request is a check', async (t) => {
   t.equal(await callsOf(() => check(ann)), 1)
   t.equal(await callsOf(() => check(ann)), 1)
 })
+
+t.test(
+  'a token that was issued before its end is refused without a call, a later login is good, whatever the clock of the node is',
+  async (t) => {
+    for (const nodeLate of [-3_600, 0, 3_600]) {
+      const { tokens, issue, check, loginAgo, pass, revocations, clock, callsOf, asked } = withNode()
+      // The time of issue by the clock of the node, in seconds.
+      const nbf = () => Math.floor(clock.wall() / SECOND) - nodeLate
+      const [login, seen] = [issue('ann', nbf()), issue('ann', nbf(), '2')]
+      await tokens.beginLogin('ann')
+      await tokens.noteIssued(login, loginAgo(0))
+      for (const token of [login, seen]) t.equal(await check(token), true)
+      const asking = () => ({ ask: async () => true, askOfUnknown: async () => true })
+      const acceptance = await tokens.check(login, asking())
+      t.not(acceptance?.current(), undefined)
+      pass(2)
+      await revocations.revokeUpTo('manager user', 'ann', clock.wall(), clock.wall() + 900 * SECOND)
+      t.equal(acceptance?.current(), undefined, 'the next request is not answered without a check')
+      const before = asked.length
+      for (const token of [login, seen]) t.equal(await check(token), false)
+      t.equal(asked.length, before, 'the node is not asked')
+      pass(2)
+      const next = issue('ann', nbf(), '3')
+      await tokens.beginLogin('ann')
+      await tokens.noteIssued(next, loginAgo(0))
+      t.equal(await callsOf(async () => t.equal(await check(next), true)), 0)
+    }
+  },
+)

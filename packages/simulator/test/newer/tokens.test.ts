@@ -34,3 +34,23 @@ t.test('credentials are refused at calls, and wrong ones at the login', async (t
     json: { data: { token: String }, error: 0 },
   })
 })
+
+t.test('an ended token is good again at the one of two processes that the end does not reach, for 900 s', async (t) => {
+  let now = new Date('2026-11-22T10:00:00Z')
+  const { ask, logIn } = await startNewer(t, {
+    now: () => now,
+    newer: { tokenLifetime: 3_600, tokenCacheMs: 900_000 },
+  })
+  const authorization = `Bearer ${await logIn()}`
+  const statuses = async (times: number) => {
+    const all: number[] = []
+    for (let nth = 0; nth < times; nth += 1) all.push((await ask('GET /agents?limit=1', { authorization })).status)
+    return all
+  }
+  t.same(await statuses(2), [200, 200])
+  now = new Date(now.getTime() + 1_000)
+  t.match(await ask('PUT /security/user/revoke', { authorization }), { status: 200 })
+  t.same((await statuses(6)).sort(), [200, 200, 200, 401, 401, 401])
+  now = new Date(now.getTime() + 900_000)
+  t.same(await statuses(2), [401, 401])
+})

@@ -128,6 +128,7 @@ export async function startTokenTest(
     clock: { elapsed: () => time.now, wall: () => Date.now() },
     counters: createCounters(() => time.now),
     interval: 1_000,
+    hasEnded: () => false,
     sleep: async (ms) => {
       await new Promise((resolve) => setImmediate(resolve))
       time.now += ms

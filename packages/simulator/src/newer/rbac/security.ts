@@ -3,12 +3,15 @@ import { Refusal } from '../errors.ts'
 import { type NewerUser, type Rights, rightsOf } from './access.ts'
 import { ruleHolds } from './rules.ts'
 import { nextId, Store, type User } from './store.ts'
+import { TokenCheckers } from './token-checkers.ts'
 import { type Claims, digestOf, Tokens } from './tokens.ts'
 
 export interface SecurityOptions {
   readonly users: Readonly<Record<string, NewerUser>>
   /** Seconds. */
   readonly tokenLifetime: number
+  /** Milliseconds for which each of the two processes that check tokens remembers an accepted one; 0: none does. */
+  readonly tokenCacheMs: number
   readonly now: () => Date
 }
 
@@ -29,9 +32,11 @@ export class Security {
   /** Whole seconds since the epoch, by user, role, or `*` for all: tokens from before are void. */
   readonly #voidBefore = new Map<string, number>()
   readonly #rights = new Map<string, Rights>()
+  readonly #checkers: TokenCheckers<Session>
 
-  constructor({ users, tokenLifetime, now }: SecurityOptions) {
+  constructor({ users, tokenLifetime, tokenCacheMs, now }: SecurityOptions) {
     this.#now = now
+    this.#checkers = new TokenCheckers(tokenCacheMs, now)
     this.store = new Store(tokenLifetime)
     const { store } = this
     for (const [at, [name, { password, roles = [], runAs = false }]] of Object.entries(users).entries()) {
@@ -86,6 +91,10 @@ export class Security {
   authenticate(authorization: string | undefined, node: string): Session {
     const [, token] = /^Bearer +(\S+)$/i.exec(authorization ?? '') ?? []
     if (token === undefined) throw unauthorized('No authorization token provided')
+    return this.#checkers.check(node, token, () => this.#check(token, node))
+  }
+
+  #check(token: string, node: string): Session {
     const issued = this.#tokens.find(token, node)
     const user = issued && this.store.userNamed(issued.claims.sub)
     if (issued === undefined || user === undefined || issued.expiresAt <= this.#seconds()) throw INVALID()
@@ -108,6 +117,7 @@ export class Security {
   /** Ends the tokens of users or roles that were issued in earlier seconds, as the real API does. Absent: all tokens. */
   end(changed?: { readonly users?: readonly number[]; readonly roles?: readonly number[] }): void {
     this.#rights.clear()
+    this.#checkers.endAcceptances()
     const { users = [], roles = [] } = changed ?? {}
     const names = [...users.map((id) => `user ${id}`), ...roles.map((id) => `role ${id}`)]
     for (const name of changed === undefined ? ['*'] : names) this.#voidBefore.set(name, this.#seconds())
@@ -116,10 +126,12 @@ export class Security {
   /** Makes tokens void at once: all, or those of a user or a node. */
   revoke({ user, node }: { readonly user?: string; readonly node?: string } = {}): void {
     this.#tokens.forget(({ claims, node: own }) => (user ?? claims.sub) === claims.sub && (node ?? own) === own)
+    this.#checkers.forget()
   }
 
   /** Ends the lifetime of all tokens now. */
   expire(): void {
+    this.#checkers.forget()
     this.#tokens.expire(this.#seconds())
   }
 
