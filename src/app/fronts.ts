@@ -11,6 +11,7 @@ import type { RecordStages } from '../core/trace.ts'
 import { createAuthenticator } from '../http/admit.ts'
 import { BodyBudget } from '../http/body-budget.ts'
 import { classicContract } from '../http/classic.ts'
+import { addressOfRequests, clientAddress } from '../http/client-address.ts'
 import type { CreateContract } from '../http/contract.ts'
 import { tokenIssuer } from '../http/credentials.ts'
 import { createHttp, type Http, type ResolveUrl } from '../http/index.ts'
@@ -18,7 +19,6 @@ import { newerContract } from '../http/newer/contract.ts'
 import { problemForm } from '../http/newer/problem.ts'
 import { rateLimitsOf } from '../http/rate-limit.ts'
 import { rejectionReporter } from '../http/request-events.ts'
-import { addressOfRequests, clientAddress } from '../http/request-state.ts'
 import { createListener, type Listener } from '../listener/listener.ts'
 import type { Cluster } from '../upstream/index.ts'
 import type { KindOf } from '../upstream/kinds.ts'
@@ -54,7 +54,10 @@ export async function buildFronts(parts: FrontParts) {
     parts
   const { initial, current, derive } = settings
   const { listen } = initial
-  const addressOf = addressOfRequests(derive(({ listen }) => clientAddress(listen.trustedProxies)))
+  const { addressOf, isKnown } = addressOfRequests(
+    derive(({ listen }) => clientAddress(listen.trustedProxies)),
+    (fields) => log.warn(fields, 'client address not readable: the client counts as the proxy'),
+  )
   const onReject = rejectionReporter(addressOf, emit.request)
   const usesManagerUsers = initial.cluster.credentials.mode === 'passthrough'
   const rateLimits = rateLimitsOf(derive)
@@ -102,6 +105,7 @@ export async function buildFronts(parts: FrontParts) {
       bodies,
       settings: current,
       clientAddress: addressOf,
+      isAddressKnown: isKnown,
       managerVersion: () => kindOf(cluster.view).clientVersion(cluster.view),
       authentication: async (instance) => {
         const authenticator = await createAuthenticator(instance, accessOf[contract], rateLimits, shared?.count)

@@ -20,9 +20,9 @@ import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import type { Caller } from '../core/request.ts'
 import { createAuthenticator, type OperatorAuthenticator } from '../http/admit.ts'
+import { addressOfRequests, clientAddress } from '../http/client-address.ts'
 import { type CountRequest, rateLimitsOf } from '../http/rate-limit.ts'
 import { groupOf } from '../http/request-events.ts'
-import { addressOfRequests, clientAddress } from '../http/request-state.ts'
 import { createListener, type ListenerSettings } from '../listener/listener.ts'
 import { STORE_EVENTS } from '../redis/options.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics/index.ts'
@@ -152,7 +152,7 @@ function buildSignIn(settings: ReloadableConfig, { access, log, count }: SignInP
         return caller
       }
     },
-    clientAddress: addressOfRequests(settings.derive(({ listen }) => clientAddress(listen.trustedProxies))),
+    clientAddress: addressOfRequests(settings.derive(({ listen }) => clientAddress(listen.trustedProxies))).addressOf,
   }
   const errorPages = createErrorPages({ sessions, rolesOf: access.rolesOf })
   return { signIn, errorPages, sessions }

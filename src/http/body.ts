@@ -213,7 +213,7 @@ function typedValue(type: string | undefined, value: string): unknown {
   return type === 'strings' ? value.split(',') : value
 }
 
-/** Returns the body of a validated request. `clientAddress` fills the fields that take the address of the client. */
+/** Returns the body of a validated request. `clientAddress` fills the fields that take the address of the client; an empty text: it is not known. */
 export function requestBody(endpoint: Endpoint, request: FastifyRequest, clientAddress: string): RequestBody {
   const body = bodyOf(endpoint)
   if (body === undefined) return NO_BODY
@@ -232,7 +232,7 @@ export function requestBody(endpoint: Endpoint, request: FastifyRequest, clientA
 
 const IPV4 = new RegExp(kinds.ips.pattern)
 
-/** The manager registers IPv4 addresses only. Any other address is rejected with 606, as by the real API. */
+/** The manager registers IPv4 addresses only. Any other address, or an unknown one, is rejected with 606, as by the real API. */
 function ipv4(client: string, name: string): string {
   if (!IPV4.test(client)) throw badValue('ips', name)
   return client

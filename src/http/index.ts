@@ -21,6 +21,7 @@ import { commonHeaders, preferencesOf, represent } from '../representation/repre
 import { type Authenticator, authorise, createAdmission } from './admit.ts'
 import { completeBody, registerBodyParser } from './body.ts'
 import type { BodyBudget } from './body-budget.ts'
+import type { AddressOf } from './client-address.ts'
 import {
   type CreateContract,
   type HttpContract,
@@ -34,7 +35,7 @@ import {
 import { toEdgeRead, toEdgeRequest, type Values } from './edge-request.ts'
 import { PreparedHits } from './prepared-hits.ts'
 import { RequestLog, type RequestObservers, reportAtEnd } from './request-events.ts'
-import { type AddressOf, type BeginTrace, RequestState } from './request-state.ts'
+import { type BeginTrace, RequestState } from './request-state.ts'
 import { type JsonSchema, routeUrl, validatorOf } from './validation.ts'
 
 declare module 'fastify' {
@@ -62,6 +63,8 @@ export interface HttpOptions extends RequestObservers {
   /** Absent: no stages are recorded. */
   readonly recordStages?: RecordStages
   readonly clientAddress: AddressOf
+  /** Whether that is the address of the client. Absent: always. */
+  readonly isAddressKnown?: (request: FastifyRequest) => boolean
   /** The version of the manager that `wazuh-app-version` must name; `undefined`: any, or not known yet. */
   managerVersion(): string | undefined
   /** Registers its plugins on the app, once. */
@@ -159,7 +162,7 @@ function createApp(options: HttpOptions, contract: HttpContract): FastifyInstanc
 function registerRoutes(
   app: FastifyInstance,
   contract: HttpContract,
-  { handle, settings }: HttpOptions,
+  { handle, settings, isAddressKnown = () => true }: HttpOptions,
   hits: PreparedHits,
   charge: Authenticator['charge'],
 ): void {
@@ -184,7 +187,9 @@ function registerRoutes(
         const { caller, clientAddress, trace } = edge
         // Admission has set the caller. Without a caller nothing is served.
         if (caller === undefined) throw new EdgeError(949)
-        const body = 'body' in endpoint ? contract.requestBody(endpoint, request, clientAddress) : NO_BODY
+        // An agent must not be registered with the address of a proxy.
+        const ownAddress = isAddressKnown(request) ? clientAddress : ''
+        const body = 'body' in endpoint ? contract.requestBody(endpoint, request, ownAddress) : NO_BODY
         const url = contract.validatedUrl(endpoint, request.params as Values, request.query as Values, edge.flags)
         edge.endStage()
         edge.enteredPipeline = true

@@ -11,7 +11,7 @@ import { routeOf } from '../core/request.ts'
 import { cachedOf, type EdgeResponse, type EnvelopeResponse, type StoredOrigin } from '../core/response.ts'
 import { normalizeAddress } from '../core/values.ts'
 import type { RejectedRequest } from '../listener/reject.ts'
-import type { AddressOf } from './request-state.ts'
+import type { AddressOf } from './client-address.ts'
 
 export type RequestEventListener = (event: RequestEvent) => void
 

@@ -15,13 +15,13 @@ t.test('an agent that is registered without ip gets the address of the client', 
     await simulator.close()
   })
 
-  async function register(edge: typeof trusting, name: string, forwarded?: string, ip?: string) {
+  async function register(edge: typeof trusting, name: string, forwarded?: string | object, ip?: string) {
     const answer = await fetch(`${edge.url}/agents`, {
       method: 'POST',
       headers: {
         authorization: edge.authorization('admin'),
         'content-type': 'application/json',
-        ...(forwarded !== undefined && { 'x-forwarded-for': forwarded }),
+        ...(typeof forwarded === 'string' ? { 'x-forwarded-for': forwarded } : forwarded),
       },
       body: JSON.stringify({ name, ...(ip !== undefined && { ip }) }),
     })
@@ -44,6 +44,17 @@ t.test('an agent that is registered without ip gets the address of the client', 
   )
   t.match(await register(trusting, 'two-hops', '10.1.1.3, 127.0.0.9'), { error: 0, ip: '10.1.1.3' })
   t.match(await register(trusting, 'mapped', '::ffff:10.1.1.4'), { error: 0, ip: '10.1.1.4' })
+  t.match(await register(trusting, 'port', '10.1.1.6:53211'), { error: 0, ip: '10.1.1.6' })
+  t.match(await register(trusting, 'rfc', { forwarded: 'for="10.1.1.7:80"' }), { error: 0, ip: '10.1.1.7' })
+  const warnings = () => trusting.logged.filter((line) => line.includes('client address not readable'))
+  t.same(warnings(), [])
+  t.match(
+    await register(trusting, 'unknown', 'unknown'),
+    { status: 400, error: 606, ip: undefined },
+    'none is invented',
+  )
+  t.match(JSON.parse(warnings()[0] ?? '{}'), { level: 40, header: 'X-Forwarded-For', proxy: '127.0.0.1' })
+  t.match(await register(trusting, 'told', 'unknown', '10.1.1.8'), { error: 0, ip: '10.1.1.8' })
   t.match(await register(trusting, 'six', '2001:db8::1'), { status: 400, error: 606 }, 'the manager knows IPv4 only')
   t.match(
     await register(trusting, 'named', '10.1.1.5', '10.2.2.2'),

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { loadConfig } from '../../../src/config/index.ts'
-import { clientAddress } from '../../../src/http/request-state.ts'
+import { clientAddress } from '../../../src/http/client-address.ts'
 import { createCluster } from '../../../src/upstream/index.ts'
 import { file, withGroup } from './settings-text.ts'
 

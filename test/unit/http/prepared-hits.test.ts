@@ -3,7 +3,7 @@ import t from 'tap'
 import { EdgeError } from '../../../src/core/errors.ts'
 import { type EdgeRequest, NO_COST } from '../../../src/core/request.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
-import { addressOfRequests, clientAddress as clientAddressBehind } from '../../../src/http/request-state.ts'
+import { addressOfRequests, clientAddress as clientAddressBehind } from '../../../src/http/client-address.ts'
 import { sendRaw } from '../../support/raw.ts'
 import { basic, cachedResponse, repeating, startServer, type TestServer, uncachedResponse } from './test-server.ts'
 
@@ -91,7 +91,7 @@ async function shown(server: TestServer, head: string) {
 
 t.test('a repeated hit and the pipeline give the same response to every header', { timeout: 120_000 }, async (t) => {
   const find = clientAddressBehind(['127.0.0.1', '10.0.0.0/8'])
-  const clientAddress = addressOfRequests(() => find)
+  const { addressOf: clientAddress } = addressOfRequests(() => find)
   // For requests that announce a body and send none.
   const timeouts = { headers: 5000, body: 300, write: 30_000, expect: 300, idle: 72_000 }
   const regular = await startServer(t, handle, { clientAddress }, { timeouts })
