@@ -13,8 +13,16 @@ export type LoginAttempts = ReturnType<typeof createLoginAttempts>
 export type AttemptDecision =
   /** The password is not checked. */
   | { readonly allowed: false; readonly retryAfterMs: number }
-  /** The password is checked after `delayMs`. `isKnown`: this name logged in from this address in the last day. */
-  | { readonly allowed: true; readonly delayMs: number; readonly isKnown: boolean }
+  /** The password is checked after `delayMs`, in the order of `rank`. */
+  | { readonly allowed: true; readonly delayMs: number; readonly rank: LoginRank }
+
+/**
+ * 0: this name logged in from this address in the last day. 1: it logged in from another address, or this address has no
+ * failures. 2: all others. Addresses with failures wait while the edge is under attack.
+ */
+export type LoginRank = 0 | 1 | 2
+/** The number of ranks. */
+export const LOGIN_RANKS = 3
 
 interface BucketLimits {
   /** Times `failedLogins`: the level at which a key is blocked. */
@@ -61,12 +69,18 @@ export function createLoginAttempts({ failedLogins, counters }: LoginAttemptOpti
   /** Changes the counters of one attempt in one step. */
   async function update<Result>(address: string, name: string, rule: (attempt: Attempt) => Result): Promise<Result> {
     const digest = counters.digest(address, name)
-    const names = [`pair:${digest}`, `address:${counters.digest(address)}`, 'edge', `known:${digest}`] as const
+    const names = [
+      `pair:${digest}`,
+      `address:${counters.digest(address)}`,
+      'edge',
+      `known:${digest}`,
+      `known:${counters.digest(name)}`,
+    ] as const
     const { result, ends } = await counters.update(names, (texts, step) => {
       const bucket = (key: string, limits: BucketLimits) =>
         new Bucket(texts, step, { ...limits, key, limit: failedLogins() * limits.factor })
       const [pair, from, edge] = [bucket(names[0], PAIR), bucket(names[1], ADDRESS), bucket(names[2], EDGE)]
-      const attempt = { pair, address: from, edge, texts, known: names[3] }
+      const attempt = { pair, address: from, edge, texts, known: names[3], knownName: names[4] }
       return { result: rule(attempt), ends: pair.isBlocked ? pair.blockedUntil : 0 }
     })
     if (ends !== (blockedUntil.get(digest) ?? 0)) setBlocked(digest, ends)
@@ -112,11 +126,12 @@ export function createLoginAttempts({ failedLogins, counters }: LoginAttemptOpti
     },
     /** Records a right password: clears the counter of this pair and remembers the pair as known. */
     succeed: (address: string, name: string): Promise<void> =>
-      update(address, name, ({ pair, address: from, edge, texts, known }) => {
+      update(address, name, ({ pair, address: from, edge, texts, known, knownName }) => {
         pair.clear()
         from.subtract()
         edge.subtract()
         texts.set(known, '1', REMEMBER_MS)
+        texts.set(knownName, '1', REMEMBER_MS)
       }),
     /** Takes one counted attempt back, because the password could not be checked. */
     cancel: (address: string, name: string): Promise<void> =>
@@ -141,19 +156,22 @@ interface Attempt {
   readonly address: Bucket
   readonly edge: Bucket
   readonly texts: CounterTexts
-  /** Name of the text that exists if the pair is known. */
+  /** Names of the texts that exist if the pair, or the name, is known. */
   readonly known: string
+  readonly knownName: string
 }
 
-function countAttempt({ pair, address, edge, texts, known }: Attempt): AttemptDecision {
+function countAttempt({ pair, address, edge, texts, known, knownName }: Attempt): AttemptDecision {
   const retryAfterMs = Math.max(pair.blockedForMs, address.blockedForMs)
   // The pair is counted even while its address is blocked, so that guesses against remembered credentials stay few.
   if (!pair.isBlocked) pair.add()
   if (retryAfterMs > 0) return { allowed: false, retryAfterMs }
+  const isClean = address.isEmpty
   address.add()
   const excess = edge.add()
-  if (texts.get(known) !== '') return { allowed: true, delayMs: 0, isKnown: true }
-  return { allowed: true, delayMs: Math.min(MAX_DELAY_MS, excess * DELAY_PER_FAILURE_MS), isKnown: false }
+  if (texts.get(known) !== '') return { allowed: true, delayMs: 0, rank: 0 }
+  const delayMs = isClean ? 0 : Math.min(MAX_DELAY_MS, excess * DELAY_PER_FAILURE_MS)
+  return { allowed: true, delayMs, rank: isClean || texts.get(knownName) !== '' ? 1 : 2 }
 }
 
 /**
@@ -187,6 +205,11 @@ class Bucket {
 
   get isBlocked(): boolean {
     return this.blockedForMs > 0
+  }
+
+  /** Whether no failure is left that has not faded. */
+  get isEmpty(): boolean {
+    return this.#level === 0
   }
 
   /** Counts one failure. Returns by how many failures the limit is exceeded; 0 if it is not. */

@@ -8,7 +8,7 @@ import type { FailedLoginReason } from '../core/events.ts'
 import { growingLru } from '../core/recently-used.ts'
 import { Semaphore, type SlotWait } from '../core/semaphore.ts'
 import type { Clock } from '../core/timing.ts'
-import type { LoginAttempts } from './login-attempts.ts'
+import { LOGIN_RANKS, type LoginAttempts, type LoginRank } from './login-attempts.ts'
 import type { VerifyPassword } from './users-file.ts'
 
 export type LoginResult =
@@ -94,7 +94,7 @@ export class PasswordLogins {
     const credentialVersion = this.#options.credentialVersion(name)
     let isRight: boolean | undefined
     try {
-      isRight = await this.#verifyInTurn(() => verifyPassword(name, password), decision)
+      isRight = await this.#verifyInTurn(() => verifyPassword(name, password, address), decision)
     } catch (error) {
       await attempts.cancel(address, name)
       throw error
@@ -123,7 +123,7 @@ export class PasswordLogins {
   /** Resolves to `undefined` if too many logins are delayed or queued. */
   async #verifyInTurn(
     verify: () => Promise<boolean>,
-    { delayMs, isKnown }: { readonly delayMs: number; readonly isKnown: boolean },
+    { delayMs, rank }: { readonly delayMs: number; readonly rank: LoginRank },
   ): Promise<boolean | undefined> {
     if (delayMs > 0) {
       if (this.#delayed >= MAX_DELAYED_LOGINS) return undefined
@@ -131,7 +131,7 @@ export class PasswordLogins {
       await sleep(delayMs)
       this.#delayed--
     }
-    return this.#options.queue.run(verify, isKnown)
+    return this.#options.queue.run(verify, rank)
   }
 
   #isValid({ expiresAt }: RememberedLogin): boolean {
@@ -147,8 +147,8 @@ export class PasswordLogins {
 }
 
 /**
- * Limits concurrent password checks. Known users have a separate lane, which unknown users cannot fill. `concurrency`: checks
- * that run at the same time; `maxQueued`: checks that wait, for each of the two lanes.
+ * Limits concurrent password checks. Each rank has a lane, which the others cannot fill. `concurrency`: checks that run at the
+ * same time; `maxQueued`: checks that wait, for each lane.
  */
 export class LoginQueue {
   readonly #maxQueued: number
@@ -156,12 +156,11 @@ export class LoginQueue {
 
   constructor({ concurrency, maxQueued }: { readonly concurrency: number; readonly maxQueued: number }) {
     this.#maxQueued = maxQueued
-    this.#slots = new Semaphore(() => concurrency, 2)
+    this.#slots = new Semaphore(() => concurrency, LOGIN_RANKS)
   }
 
   /** Runs the check as soon as a slot is free. Returns `undefined` at once if its lane is full. */
-  run<T>(check: () => Promise<T>, isKnown: boolean): Promise<T> | undefined {
-    const lane = isKnown ? 0 : 1
+  run<T>(check: () => Promise<T>, lane: LoginRank): Promise<T> | undefined {
     if (!this.#slots.isFree && this.#slots.waiting(lane) >= this.#maxQueued) return undefined
     return this.#runInSlot(check, this.#slots.take(lane))
   }

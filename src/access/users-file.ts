@@ -169,8 +169,8 @@ async function copyOwnerAndMode(file: string, next: FileHandle): Promise<void> {
   await next.chmod(0o600 | ((before?.mode ?? 0) & 0o040))
 }
 
-/** Resolves to whether this is the password of this user. Rejects if that cannot be determined now. */
-export type VerifyPassword = (name: string, password: string) => Promise<boolean>
+/** Resolves to whether this is the password of this user. Rejects if that cannot be determined now. `address`: of the client. */
+export type VerifyPassword = (name: string, password: string, address?: string) => Promise<boolean>
 
 /** bcrypt ignores further bytes: a longer password would match by its beginning, so longer ones are refused. */
 const MAX_PASSWORD_BYTES = 72

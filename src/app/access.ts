@@ -36,8 +36,8 @@ import { toLog } from './log.ts'
 export const identity = { realm: 'manager-edge', issuer: 'manager-edge', audience: 'manager-edge' } as const
 
 const SECOND_MS = 1000
-/** Logins at nodes of the newer layout, which the upstream room sends one after another and rejects if they would take too long. */
-const MAX_CONCURRENT_LOGINS = 64
+/** Logins at nodes of the newer layout. The upstream room sends four at a time, and those with a priority wait before it. */
+const MAX_CONCURRENT_LOGINS = 16
 
 /**
  * `onManagerLogin`: called before the manager checks a name and a password. Rejects with an `Error` for the operator if the
@@ -101,10 +101,10 @@ function verifyWithManager(
   timeout: () => number,
   onLogin: (name: string) => Promise<void>,
 ): VerifyPassword {
-  return async (username, password) => {
+  return async (username, password, clientAddress = '') => {
     await onLogin(username)
     const node = cluster.view.master().name
-    const call = { node, timeout: timeout(), caller: username, credentials: { username, password } }
+    const call = { node, timeout: timeout(), caller: username, credentials: { username, password }, clientAddress }
     const result = await cluster.verify(createVersionCall(cluster, call))
     if (result.ok) return true
     if (result.fault === 'refusedCredentials') return false

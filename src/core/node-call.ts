@@ -47,6 +47,8 @@ export interface NodeCall {
   readonly hangsAfter?: number
   readonly trace?: Trace
   readonly credentials?: { readonly username: string; readonly password: string }
+  /** The normalised address of the client whose credentials are checked. Absent: they were checked before. */
+  readonly clientAddress?: string
   /** The token of the caller, which is sent instead of one of an account. */
   readonly token?: NodeToken
 }

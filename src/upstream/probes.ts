@@ -11,7 +11,10 @@ import { layoutRules } from './dialects/dialect.ts'
 import { STATUS_PROBE } from './node-response.ts'
 
 /** A read that the edge sends for itself. `timeout` in milliseconds. */
-type OwnCall = Pick<NodeCall, 'node' | 'path' | 'endpoint' | 'caller' | 'credentials' | 'token' | 'requestId'> & {
+type OwnCall = Pick<
+  NodeCall,
+  'node' | 'path' | 'endpoint' | 'caller' | 'credentials' | 'clientAddress' | 'token' | 'requestId'
+> & {
   readonly timeout: number
   readonly signal?: AbortSignal
 }

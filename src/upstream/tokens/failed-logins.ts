@@ -3,26 +3,39 @@
  * token included, and all callers of the edge have one address. So the edge stops before: one caller with a wrong
  * password must not shut out the others. A login counts as failed before it is sent, and no longer once it has succeeded.
  */
-import type { CounterStep, Counters } from '../../core/counters.ts'
+import type { Counters } from '../../core/counters.ts'
 
-/** The failures in `WINDOW_MS` from which no login is sent. */
+/** The failures in `WINDOW_MS` from which no login is sent: of all together, of the name and of the address. */
 interface FailureLimits {
   readonly all: number
   readonly perName: number
+  readonly perAddress: number
+}
+
+/** Whose login it is. */
+export interface LoginSource {
+  readonly name: string
+  /** Of the client, normalised. Empty: it is not known, and has neither a share nor a reserve. */
+  readonly address: string
+  /** The credentials are unlikely to be wrong: those of the edge, and those that the node accepted before. */
+  readonly isTrusted: boolean
 }
 
 export type CountedLogin =
   | { readonly isBlocked: true; readonly blockedFor: number }
-  /** `cancel`: the login did not fail. */
-  | { readonly isBlocked: false; cancel(): Promise<void> }
+  /** `succeed`: the login was right. `cancel`: it was not decided. */
+  | { readonly isBlocked: false; succeed(): Promise<void>; cancel(): Promise<void> }
 
 const WINDOW_MS = 300_000
-/** Of all names together. */
-const MAX_FAILURES = 40
-/** Further failures for trusted credentials: those of the edge, and those that the node accepted before. */
-const RESERVE = 5
-/** Of one name, so that several names fail before the limit of the node is reached. */
-const MAX_FAILURES_PER_NAME = 10
+/** A name that has logged in is known for this time. */
+const KNOWN_MS = 24 * 3_600_000
+const TRUSTED: FailureLimits = { all: 45, perName: Number.MAX_SAFE_INTEGER, perAddress: Number.MAX_SAFE_INTEGER }
+/**
+ * Names that were good before, and addresses without failures, have a reserve each: an attacker can use up the rest only. No
+ * address and no name has more than a third of what all have together.
+ */
+const [UNKNOWN, ONE_OF_BOTH, KNOWN_AND_CLEAN] = [24, 34, 42]
+const [SHARE, LARGER_SHARE] = [8, 12]
 
 /**
  * Reserves the only attempt of all replicas, within `pause` milliseconds, to call a node that blocks the address. Resolves
@@ -44,7 +57,7 @@ export async function reserveAttemptAt(
   return isReserved ? () => counters.update([name], (texts) => texts.set(name, '', 0)) : undefined
 }
 
-/** A failure is the text `time digest-of-the-name`. Redis holds no name: a user may type a password as a name. */
+/** A failure is the text `time name address`, both as digests. Redis holds no name: a user may type a password as a name. */
 export class FailedLogins {
   readonly #counters: Counters
   readonly #key: string
@@ -54,41 +67,50 @@ export class FailedLogins {
     this.#key = `failed:${node}`
   }
 
-  /**
-   * Returns the milliseconds until a login of this name may be sent, as far as this process knows. `isTrusted`: the
-   * credentials are unlikely to be wrong.
-   */
-  blockedFor(name: string, isTrusted: boolean): number {
-    const now = this.#counters.now()
-    return waitFor(
-      recentOf(this.#counters.peek(this.#key), now),
-      this.#counters.digest(name),
-      limitsFor(isTrusted),
-      now,
-    )
+  /** Returns the milliseconds until a login may be sent, as far as this process knows. */
+  blockedFor(source: LoginSource): number {
+    const own = this.#digestsOf(source)
+    return waitFor(own, source.isTrusted, (key) => this.#counters.peek(key), this.#counters.now())
   }
 
   /** Counts a login as failed, before it is sent. */
-  async count(name: string, isTrusted: boolean): Promise<CountedLogin> {
-    const digest = this.#counters.digest(name)
-    const { blockedFor, counted } = await this.#counters.update([this.#key], (texts, { now, weight }: CounterStep) => {
-      const recent = recentOf(texts.get(this.#key), now)
-      const blockedFor = waitFor(recent, digest, limitsFor(isTrusted), now)
+  async count(source: LoginSource): Promise<CountedLogin> {
+    const own = this.#digestsOf(source)
+    const { blockedFor, counted } = await this.#counters.update([own.failures, own.known], (texts, { now, weight }) => {
+      const blockedFor = waitFor(own, source.isTrusted, (key) => texts.get(key), now)
       if (blockedFor > 0) return { blockedFor, counted: [] }
-      const counted = Array<string>(weight).fill(`${now} ${digest}`)
-      texts.set(this.#key, [...recent, ...counted].join(';'), WINDOW_MS)
+      const counted = Array<string>(weight).fill(`${now} ${own.name} ${own.address}`)
+      texts.set(this.#key, [...recentOf(texts.get(this.#key), now), ...counted].join(';'), WINDOW_MS)
       return { blockedFor, counted }
     })
-    return blockedFor > 0 ? { isBlocked: true, blockedFor } : { isBlocked: false, cancel: () => this.#cancel(counted) }
+    if (blockedFor > 0) return { isBlocked: true, blockedFor }
+    const takeBack = (isRight: boolean) =>
+      this.#counters.update([own.failures, own.known], (texts, { now }) => {
+        const left = recentOf(texts.get(this.#key), now)
+        for (const failure of counted) if (left.includes(failure)) left.splice(left.indexOf(failure), 1)
+        texts.set(this.#key, left.join(';'), WINDOW_MS)
+        if (isRight) texts.set(own.known, '1', KNOWN_MS)
+      })
+    return { isBlocked: false, succeed: () => takeBack(true), cancel: () => takeBack(false) }
   }
 
-  #cancel(counted: readonly string[]): Promise<void> {
-    return this.#counters.update([this.#key], (texts, { now }) => {
-      const left = recentOf(texts.get(this.#key), now)
-      for (const failure of counted) if (left.includes(failure)) left.splice(left.indexOf(failure), 1)
-      texts.set(this.#key, left.join(';'), WINDOW_MS)
-    })
+  #digestsOf({ name, address }: LoginSource): LoginDigests {
+    const digest = this.#counters.digest(name)
+    return {
+      failures: this.#key,
+      known: `${this.#key}:${digest}`,
+      name: digest,
+      address: address && this.#counters.digest(address),
+    }
   }
+}
+
+interface LoginDigests {
+  /** The counters of the failures, and of the successes of the name. */
+  readonly failures: string
+  readonly known: string
+  readonly name: string
+  readonly address: string
 }
 
 /** Returns the failures in the window, oldest first. */
@@ -101,14 +123,21 @@ function timeOf(failure: string): number {
 }
 
 /** Returns the milliseconds until fewer failures than the limits are in the window. */
-function waitFor(failures: readonly string[], digest: string, { all, perName }: FailureLimits, now: number): number {
-  const ofName = failures.filter((failure) => failure.endsWith(` ${digest}`))
-  const last = [failures[failures.length - all], ofName[ofName.length - perName]]
+function waitFor(own: LoginDigests, isTrusted: boolean, textOf: (key: string) => string, now: number): number {
+  const failures = recentOf(textOf(own.failures), now)
+  const ofName = failures.filter((failure) => failure.split(' ')[1] === own.name)
+  const ofAddress = own.address === '' ? [] : failures.filter((failure) => failure.split(' ')[2] === own.address)
+  const isClean = own.address !== '' && ofAddress.length === 0
+  const { all, perName, perAddress } = isTrusted ? TRUSTED : limitsFor(textOf(own.known) !== '', isClean)
+  const last = [failures.at(-all), ofName.at(-perName), ofAddress.at(-perAddress)]
   return Math.max(0, ...last.map((failure) => (failure ? Math.max(1, timeOf(failure) + WINDOW_MS - now) : 0)))
 }
 
-function limitsFor(isTrusted: boolean): FailureLimits {
-  return isTrusted
-    ? { all: MAX_FAILURES + RESERVE, perName: Number.MAX_SAFE_INTEGER }
-    : { all: MAX_FAILURES, perName: MAX_FAILURES_PER_NAME }
+/** `isKnown`: the name has logged in before; `isClean`: its address has no failures. */
+function limitsFor(isKnown: boolean, isClean: boolean): FailureLimits {
+  return {
+    all: isKnown && isClean ? KNOWN_AND_CLEAN : isKnown || isClean ? ONE_OF_BOTH : UNKNOWN,
+    perName: isClean ? LARGER_SHARE : SHARE,
+    perAddress: isKnown ? LARGER_SHARE : SHARE,
+  }
 }

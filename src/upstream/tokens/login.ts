@@ -94,6 +94,8 @@ export interface Account {
   /** A digest of name and password with a key of this process. */
   readonly key: string
   readonly username: string
+  /** The client whose request needs the login; empty: the edge itself. */
+  readonly address: string
   /** The account of the edge. */
   readonly isOwn: boolean
   /** Returns the header of a login. A function, so that no dump of an object shows the password. */
@@ -103,21 +105,22 @@ export interface Account {
 type NameAndPassword = NonNullable<NodeCall['credentials']>
 
 /** Returns the account of a call; `undefined`: it has none, such as a probe of the edge in mode `passthrough`. */
-export type AccountOf = (call: Pick<NodeCall, 'credentials'>) => Account | undefined
+export type AccountOf = (call: Pick<NodeCall, 'credentials' | 'clientAddress'>) => Account | undefined
 
 export function createAccounts(credentials: NodeCredentials): AccountOf {
   const service = credentials.mode === 'service' ? createAccount(credentials, true) : undefined
-  return (call) => service ?? (call.credentials && createAccount(call.credentials, false))
+  return (call) => service ?? (call.credentials && createAccount(call.credentials, false, call.clientAddress))
 }
 
 const DIGEST_KEY = randomBytes(32)
 
 /** The length of the name comes first: without it, `a` + `bc` and `ab` + `c` would be the same account. */
-function createAccount({ username, password }: NameAndPassword, isOwn: boolean): Account {
+function createAccount({ username, password }: NameAndPassword, isOwn: boolean, address = ''): Account {
   const text = `${Buffer.byteLength(username)}:${username}${password}`
   return {
     key: createHmac('sha256', DIGEST_KEY).update(text).digest('base64'),
     username,
+    address,
     isOwn,
     basic: () => basicAuthorization({ username, password }),
   }

@@ -10,14 +10,11 @@ import { Semaphore } from '../../core/semaphore.ts'
 import { withTimeout } from '../../core/timing.ts'
 import { notSent } from '../call.ts'
 import type { ClusterLog } from '../options.ts'
-import { FailedLogins } from './failed-logins.ts'
+import { FailedLogins, type LoginSource } from './failed-logins.ts'
 import { type Account, Login, type LoginFailure, type LoginOptions, type LoginResult, type Token } from './login.ts'
 
 export interface TokenCacheOptions extends LoginOptions {
-  /**
-   * Milliseconds between two logins at the node. A login costs a node 130 ms of CPU in its only login process, so a storm of
-   * logins, as after a restart, would delay all calls: they are sent one after another.
-   */
+  /** Milliseconds between two logins of an account at the node. */
   readonly interval: number
   sleep(ms: number): Promise<void>
   /** Whether a write through the edge has ended a token, which the node may still accept. */
@@ -48,13 +45,18 @@ interface AccountRecord {
   /** Consecutive refusals. */
   refusals: number
   login?: PendingLogin | undefined
+  /** When the last login was sent, by the clock of `elapsed`. */
+  lastLogin: number
 }
 
 const MAX_ACCOUNTS = 1000
 /** A call waits at least this long for its turn to log in, and a renewal as well: its token is still good. */
 const MIN_PATIENCE_MS = 1000
 const MAX_RETRY_AFTER_MS = 60_000
-/** Logins that wait. Each waits an interval for each one before it. */
+/** A login costs a node 130 ms of CPU in its only login process. More at once would only wait there. */
+const MAX_PARALLEL_LOGINS = 4
+const LOGIN_MS = 150
+/** Logins that wait. Each waits for each one before it. */
 const MAX_WAITING = 64
 /** How long refused credentials are remembered: the first time, and at most. Each further refusal doubles the time. */
 const REFUSAL_MEMORY_MS = 5_000
@@ -66,8 +68,7 @@ export class TokenCache {
   readonly #failedLogins: FailedLogins
   /** A record begins with a login, so a flood of wrong credentials displaces no tokens: few logins are sent. */
   readonly #records = new LRUCache<string, AccountRecord>({ max: MAX_ACCOUNTS })
-  readonly #turn = new Semaphore(() => 1)
-  #lastLogin = Number.NEGATIVE_INFINITY
+  readonly #turns = new Semaphore(() => MAX_PARALLEL_LOGINS)
   /** Logins that wait for their turn. */
   #waiting = 0
 
@@ -122,23 +123,24 @@ export class TokenCache {
   #rejection(account: Account, remaining: number): LoginFailure | undefined {
     const failed = this.#records.get(account.key)?.failed
     if (failed !== undefined && failed.until > this.#options.clock.elapsed()) return failed.failure
-    const blockedFor = this.#failedLogins.blockedFor(account.username, this.#isTrusted(account))
+    const blockedFor = this.#failedLogins.blockedFor(this.#sourceOf(account))
     if (blockedFor > 0) return this.#blocked(blockedFor)
     const wait =
       this.#waiting >= MAX_WAITING
         ? Number.POSITIVE_INFINITY
-        : this.#untilNext() + this.#waiting * this.#options.interval
+        : this.#untilNext(this.#records.get(account.key)) + this.#waiting * LOGIN_MS
     if (wait <= Math.max(remaining, MIN_PATIENCE_MS) && Number.isFinite(wait)) return undefined
     return this.#failure('overloaded', 'logins are queued', Math.min(wait, MAX_RETRY_AFTER_MS))
   }
 
   /** Only the operator enters the password of the edge, and a password that was right is wrong only after a change. */
-  #isTrusted({ key, isOwn }: Account): boolean {
-    return isOwn || this.#records.get(key)?.isAccepted === true
+  #sourceOf({ key, username, address, isOwn }: Account): LoginSource {
+    return { name: username, address, isTrusted: isOwn || this.#records.get(key)?.isAccepted === true }
   }
 
-  #untilNext(): number {
-    return Math.max(0, this.#lastLogin + this.#options.interval - this.#options.clock.elapsed())
+  #untilNext(record: AccountRecord | undefined): number {
+    if (record === undefined) return 0
+    return Math.max(0, record.lastLogin + this.#options.interval - this.#options.clock.elapsed())
   }
 
   #start(account: Account): PendingLogin {
@@ -152,28 +154,29 @@ export class TokenCache {
   /** Logs in when it is the turn of the account, if a call waits for it then; otherwise resolves to `undefined`. */
   async #logInTurn(account: Account, record: AccountRecord, isWanted: () => boolean): Promise<LoginResult | undefined> {
     this.#waiting += 1
-    await this.#turn.take()?.taken
+    const pause = this.#untilNext(record)
+    if (pause > 0) await this.#options.sleep(pause)
+    await this.#turns.take()?.taken
     try {
-      const pause = isWanted() ? this.#untilNext() : 0
-      if (pause > 0) await this.#options.sleep(pause)
       this.#waiting -= 1
       if (!isWanted()) return undefined
-      this.#lastLogin = this.#options.clock.elapsed()
+      record.lastLogin = this.#options.clock.elapsed()
       const outcome = await this.#send(account)
       this.#record(account, record, outcome)
       return outcome
     } finally {
       // At once, so that no further call joins a login that has ended, or is not sent.
       record.login = undefined
-      this.#turn.release()
+      this.#turns.release()
     }
   }
 
   async #send(account: Account): Promise<LoginResult> {
-    const counted = await this.#failedLogins.count(account.username, this.#isTrusted(account))
+    const counted = await this.#failedLogins.count(this.#sourceOf(account))
     if (counted.isBlocked) return this.#blocked(counted.blockedFor)
     const outcome = await this.#login.send(account)
-    if (!isRefusal(outcome)) await counted.cancel()
+    if (outcome.ok) await counted.succeed()
+    else if (!isRefusal(outcome)) await counted.cancel()
     return outcome
   }
 
@@ -203,7 +206,7 @@ export class TokenCache {
   }
 
   #recordOf({ key }: Account): AccountRecord {
-    const record = this.#records.get(key) ?? { isAccepted: false, refusals: 0 }
+    const record = this.#records.get(key) ?? { isAccepted: false, refusals: 0, lastLogin: Number.NEGATIVE_INFINITY }
     this.#records.set(key, record)
     return record
   }

@@ -9,8 +9,9 @@ t.test('under an attack on the whole edge, unknown pairs are delayed and known p
   await attempts.count('home', 'bob')
   await attempts.succeed('home', 'bob')
   for (let index = 0; index < 40; index++) await attempts.count(`address ${index}`, 'bob')
-  t.match(await attempts.count('new', 'bob'), { allowed: true, isKnown: false, delayMs: 420 })
-  t.match(await attempts.count('home', 'bob'), { allowed: true, isKnown: true, delayMs: 0 })
+  t.match(await attempts.count('new', 'bob'), { allowed: true, rank: 1, delayMs: 0 })
+  t.match(await attempts.count('new', 'eve'), { allowed: true, rank: 2, delayMs: 440 })
+  t.match(await attempts.count('home', 'bob'), { allowed: true, rank: 0, delayMs: 0 })
 })
 
 t.test('an attempt that is cancelled is no failure', async (t) => {

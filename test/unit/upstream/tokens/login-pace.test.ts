@@ -1,4 +1,4 @@
-/** At most one login per node and second, whatever happens. */
+/** At most one login per account and second, and four of a node at a time. */
 import t from 'tap'
 import { get } from '../fake-node.ts'
 import { as, outcomeOf, problem, startTokenTest } from './newer-node.ts'
@@ -7,13 +7,25 @@ function intervals(logins: readonly { readonly at: number }[]): number[] {
   return logins.slice(1).map(({ at }, index) => at - (logins[index]?.at ?? 0))
 }
 
-t.test('logins of many users start a second apart, one at a time', async (t) => {
-  const { node, calls } = await startTokenTest(t, { mode: 'passthrough' })
-  const users = Array.from({ length: 4 }, (_, at) => `user-${at}`)
-  for (const user of users) node.passwords.set(user, 'pass')
-  const work = users.flatMap((user) => [1, 2, 3].map(() => calls.call(get('/agents', as(user, 'pass')))))
-  t.same(new Set((await Promise.all(work)).map(outcomeOf)), new Set([200]))
-  t.same(intervals(node.logins), [1000, 1000, 1000])
+t.test('logins of many users are sent four at a time, without a pause', async (t) => {
+  const { node, calls, time } = await startTokenTest(t, { mode: 'passthrough' })
+  let [open, most] = [0, 0]
+  node.answerLogin = (_, response) => {
+    open += 1
+    most = Math.max(most, open)
+    setTimeout(() => {
+      open -= 1
+      problem(response, 401, { title: 'Unauthorized', detail: 'Invalid credentials' })
+    }, 30)
+  }
+  const users = Array.from({ length: 12 }, (_, at) => `user-${at}`)
+  const work = users.map((user, at) =>
+    calls.call({ ...get('/agents', as(user, 'pass')), clientAddress: `client-${at}` }),
+  )
+  t.same(new Set((await Promise.all(work)).map(outcomeOf)), new Set(['refusedCredentials']))
+  t.equal(node.logins.length, 12)
+  t.equal(most, 4)
+  t.equal(time.now, 0)
 })
 
 t.test('tokens that are revoked again and again cause one login a second', async (t) => {
@@ -60,12 +72,15 @@ t.test('a node that does not answer a login has failed, not the credentials', as
 
 t.test('a login whose turn would come after the timeout of its call is rejected at once', async (t) => {
   const { node, calls } = await startTokenTest(t, { mode: 'passthrough' })
-  const work = Array.from({ length: 10 }, (_, at) => {
+  const work = Array.from({ length: 30 }, (_, at) => {
     node.passwords.set(`user-${at}`, 'pass')
-    return calls.call(get('/agents', { ...as(`user-${at}`, 'pass'), timeout: 4_500 }))
+    return calls.call({
+      ...get('/agents', { ...as(`user-${at}`, 'pass'), timeout: 1_500 }),
+      clientAddress: `client-${at}`,
+    })
   })
   const results = await Promise.all(work)
   const rejected = results.filter((result) => !result.ok)
-  t.ok(rejected.length >= 4, `${rejected.length} rejected`)
+  t.ok(rejected.length >= 15, `${rejected.length} rejected`)
   for (const result of rejected) t.match(result, { fault: 'overloaded', sent: false, retryAfter: Number })
 })
