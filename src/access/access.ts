@@ -4,6 +4,7 @@ import type { FailedLoginReason, Log } from '../core/events.ts'
 import type { Caller } from '../core/request.ts'
 import type { SettingDigests } from '../core/settings.ts'
 import type { Clock } from '../core/timing.ts'
+import type { NameAndPassword } from '../core/values.ts'
 import type { Revocations } from './revocations.ts'
 import type { CustomRoles, RoleAssignment } from './roles.ts'
 import type { Sessions, SignInClaims, SignIns } from './sessions.ts'
@@ -89,7 +90,7 @@ export interface Access {
   /** Whether Bearer tokens are accepted. */
   readonly acceptsTokens: boolean
   /** Checks name and password from a normalised address. Rejects only if the manager is unreachable (passthrough). */
-  authenticatePassword(address: string, name: string, password: string): Promise<AuthResult>
+  authenticatePassword(address: string, pair: NameAndPassword): Promise<AuthResult>
   /**
    * Checks a Bearer token from a normalised address; `verifySignature` checks its signature with the key that it is given.
    * Rejects with 904 and 920 if a node has to check it.

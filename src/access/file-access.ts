@@ -7,6 +7,7 @@ import { createCounters } from '../core/counters.ts'
 import type { Log } from '../core/events.ts'
 import type { Caller } from '../core/request.ts'
 import { type Clock, systemClock } from '../core/timing.ts'
+import type { NameAndPassword } from '../core/values.ts'
 import type { Access, AccessOptions, AuthResult, Recheck } from './access.ts'
 import { createLoginAttempts } from './login-attempts.ts'
 import { LoginQueue, PasswordLogins } from './logins.ts'
@@ -83,8 +84,7 @@ export async function createFileAccess(options: AccessOptions, file: string, rol
       if (session !== undefined) return session.roles
       return token === undefined || token.issuer === tokens.issuer ? roles.rolesOfUser(name) : undefined
     },
-    authenticatePassword: (address, name, password) =>
-      authenticatePassword(parts, passwords, { address, name, password }),
+    authenticatePassword: (address, pair) => authenticatePassword(parts, passwords, { address, pair }),
     authenticateToken: (token, verifySignature) => authenticateToken(parts, verifier, token, verifySignature),
     prepareToken: (name) => own.prepare(name),
     revokeTokens: (caller) => revokeTokens(parts, caller),
@@ -129,9 +129,10 @@ async function watchUsersOrClose(
 async function authenticatePassword(
   { users, roles, log }: Parts,
   logins: PasswordLogins,
-  { address, name, password }: { address: string; name: string; password: string },
+  { address, pair }: { readonly address: string; readonly pair: NameAndPassword },
 ): Promise<AuthResult> {
-  const login = await logins.login(address, name, password)
+  const name = pair.username
+  const login = await logins.login(address, name, pair.password, pair.charset)
   if (login.ok) {
     const permissions = () => roles.byUser.get(name) ?? NO_PERMISSIONS
     const recheck: Recheck = (_, from) => (login.isCurrent(from) ? { name, permissions: permissions() } : undefined)

@@ -8,6 +8,7 @@ import type { FailedLoginReason } from '../core/events.ts'
 import { growingLru } from '../core/recently-used.ts'
 import { Semaphore, type SlotWait } from '../core/semaphore.ts'
 import type { Clock } from '../core/timing.ts'
+import type { BasicCharset, NameAndPassword } from '../core/values.ts'
 import { LOGIN_RANKS, type LoginAttempts, type LoginRank } from './login-attempts.ts'
 import type { VerifyPassword } from './users-file.ts'
 
@@ -54,8 +55,8 @@ export class PasswordLogins {
   }
 
   /** Rejects only if `verifyPassword` rejects. */
-  async login(address: string, name: string, password: string): Promise<LoginResult> {
-    const result = await this.#login(address, name, password)
+  async login(address: string, name: string, password: string, charset?: BasicCharset): Promise<LoginResult> {
+    const result = await this.#login(address, { username: name, password, ...(charset && { charset }) })
     if (!result.ok) this.#options.onFailure?.(result.reason)
     return result
   }
@@ -65,9 +66,10 @@ export class PasswordLogins {
     this.#remembered.delete(name)
   }
 
-  async #login(address: string, name: string, password: string): Promise<LoginResult> {
+  async #login(address: string, pair: NameAndPassword): Promise<LoginResult> {
+    const name = pair.username
     if (name.length > MAX_NAME_LENGTH) return WRONG
-    const digest = this.#digest(name, password)
+    const digest = this.#digest(pair)
     // Parallel requests with the same credentials share one attempt, and so one failure and one bcrypt hash.
     const key = `${address} ${digest}`
     const pending = this.#pending.get(key)
@@ -82,19 +84,20 @@ export class PasswordLogins {
       timingSafeEqual(remembered.digest, Buffer.from(digest))
     )
       return this.#success(name, remembered)
-    const attempt = this.#attempt(address, name, password, digest).finally(() => this.#pending.delete(key))
+    const attempt = this.#attempt(address, pair, digest).finally(() => this.#pending.delete(key))
     this.#pending.set(key, attempt)
     return attempt
   }
 
-  async #attempt(address: string, name: string, password: string, digest: string): Promise<LoginResult> {
+  async #attempt(address: string, pair: NameAndPassword, digest: string): Promise<LoginResult> {
+    const { username: name, password, charset } = pair
     const { attempts, verifyPassword, clock } = this.#options
     const decision = await attempts.count(address, name)
     if (!decision.allowed) return { ok: false, reason: 'blocked', retryAfterMs: decision.retryAfterMs }
     const credentialVersion = this.#options.credentialVersion(name)
     let isRight: boolean | undefined
     try {
-      isRight = await this.#verifyInTurn(() => verifyPassword(name, password, address), decision)
+      isRight = await this.#verifyInTurn(() => verifyPassword(name, password, { address, charset }), decision)
     } catch (error) {
       await attempts.cancel(address, name)
       throw error
@@ -139,9 +142,9 @@ export class PasswordLogins {
   }
 
   /** The length of the name comes first: without it, `a` + `bc` and `ab` + `c` would be the same credentials. */
-  #digest(name: string, password: string): string {
+  #digest({ username, password, charset = 'utf8' }: NameAndPassword): string {
     return createHmac('sha256', this.#key)
-      .update(`${Buffer.byteLength(name)}:${name}${password}`)
+      .update(`${charset} ${Buffer.byteLength(username)}:${username}${password}`)
       .digest('base64')
   }
 }

@@ -8,7 +8,7 @@ import type { TokenSubject } from '../core/access.ts'
 import { createCounters } from '../core/counters.ts'
 import { EdgeError } from '../core/errors.ts'
 import { systemClock } from '../core/timing.ts'
-import { ownField } from '../core/values.ts'
+import { type NameAndPassword, ownField, parseBasic } from '../core/values.ts'
 import type { Access, AccessOptions, AuthResult, PassthroughUsers, Recheck } from './access.ts'
 import type { JsonObject } from './issuer-keys.ts'
 import { createLoginAttempts, type LoginAttempts } from './login-attempts.ts'
@@ -47,18 +47,17 @@ export function createPassthroughAccess(
     realm: options.realm,
     acceptsTokens: false,
     permissionsOf,
-    async authenticatePassword(address, name, password) {
-      const login = await logins.login(address, name, password)
-      const caller = (secret: string) => ({
-        name,
-        permissions: permissionsOf(name),
-        credentials: { username: name, password: secret },
-      })
+    async authenticatePassword(address, pair) {
+      const name = pair.username
+      const login = await logins.login(address, name, pair.password, pair.charset)
+      const caller = (credentials: NameAndPassword) => ({ name, permissions: permissionsOf(name), credentials })
       if (login.ok) {
         // The password is read from the header again, so that it does not stay in memory after the request.
-        const recheck: Recheck = (authorization, from) =>
-          login.isCurrent(from) ? caller(passwordOf(authorization)) : undefined
-        return { ok: true, caller: caller(password), recheck }
+        const recheck: Recheck = (authorization, from) => {
+          const again = parseBasic(authorization.slice(authorization.lastIndexOf(' ') + 1))
+          return again && login.isCurrent(from) ? caller(again) : undefined
+        }
+        return { ok: true, caller: caller(pair), recheck }
       }
       if (login.reason === 'wrong') log('warn', 'login refused', { address })
       return login
@@ -99,12 +98,6 @@ function commonRole(name: string, customRoles: CustomRoles): CommonRole {
 /** The roles of named users, which they have beside the common one. */
 function withCommonRole(named: RoleAssignment, role: string): RoleAssignment {
   return Object.fromEntries(Object.entries(named).map(([name, more]) => [name, [...new Set([role, ...more])]]))
-}
-
-/** The header was verified before, so it is well-formed (RFC 7617). */
-function passwordOf(authorization: string): string {
-  const pair = Buffer.from(authorization.slice(authorization.indexOf(' ') + 1), 'base64').toString('utf8')
-  return pair.slice(pair.indexOf(':') + 1)
 }
 
 /** The acceptance of a token by the node. */

@@ -9,6 +9,7 @@ import { dirname } from 'node:path'
 import { hash, verify } from '@node-rs/bcrypt'
 import type { Log } from '../core/events.ts'
 import { digestText } from '../core/settings.ts'
+import type { BasicCharset } from '../core/values.ts'
 import { fingerprintFile, watchFiles } from '../file-watcher.ts'
 
 /**
@@ -169,8 +170,14 @@ async function copyOwnerAndMode(file: string, next: FileHandle): Promise<void> {
   await next.chmod(0o600 | ((before?.mode ?? 0) & 0o040))
 }
 
-/** Resolves to whether this is the password of this user. Rejects if that cannot be determined now. `address`: of the client. */
-export type VerifyPassword = (name: string, password: string, address?: string) => Promise<boolean>
+/** What a check of a password may depend on beside the text: the address of the client, and the bytes that it sent. */
+export interface LoginOrigin {
+  readonly address: string
+  readonly charset?: BasicCharset | undefined
+}
+
+/** Resolves to whether this is the password of this user. Rejects if that cannot be determined now. */
+export type VerifyPassword = (name: string, password: string, origin?: LoginOrigin) => Promise<boolean>
 
 /** bcrypt ignores further bytes: a longer password would match by its beginning, so longer ones are refused. */
 const MAX_PASSWORD_BYTES = 72

@@ -101,10 +101,16 @@ function verifyWithManager(
   timeout: () => number,
   onLogin: (name: string) => Promise<void>,
 ): VerifyPassword {
-  return async (username, password, clientAddress = '') => {
+  return async (username, password, { address, charset } = { address: '' }) => {
     await onLogin(username)
     const node = cluster.view.master().name
-    const call = { node, timeout: timeout(), caller: username, credentials: { username, password }, clientAddress }
+    const call = {
+      node,
+      timeout: timeout(),
+      caller: username,
+      credentials: { username, password, ...(charset && { charset }) },
+      clientAddress: address,
+    }
     const result = await cluster.verify(createVersionCall(cluster, call))
     if (result.ok) return true
     if (result.fault === 'refusedCredentials') return false
@@ -235,8 +241,8 @@ async function noteIssued(
 const RUN_AS = '/security/user/authenticate/run_as'
 
 async function runAs(cluster: Cluster, request: EdgeRequest, call: NodeCall): Promise<string> {
-  const { username = '', password = '' } = request.caller.credentials ?? {}
-  const header = () => basicAuthorization({ username, password })
+  const { credentials = { username: '', password: '' } } = request.caller
+  const header = () => basicAuthorization(credentials)
   const result = await cluster.call({
     ...call,
     method: 'POST',

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import type { Priority } from '../catalogue/endpoint.ts'
 import type { NodeFault } from './node-faults.ts'
 import type { Trace } from './trace.ts'
-import { ownText } from './values.ts'
+import { type NameAndPassword, ownText } from './values.ts'
 
 /** The database of a node of the newer layout hangs on a longer text, in bytes of UTF-8, until the node is restarted. */
 export const MAX_SEARCH_BYTES = 1000
@@ -46,7 +46,7 @@ export interface NodeCall {
   /** Milliseconds on the node, without the queue, after which a call that is passed on counts as hanging. */
   readonly hangsAfter?: number
   readonly trace?: Trace
-  readonly credentials?: { readonly username: string; readonly password: string }
+  readonly credentials?: NameAndPassword
   /** The normalised address of the client whose credentials are checked. Absent: they were checked before. */
   readonly clientAddress?: string
   /** The token of the caller, which is sent instead of one of an account. */

@@ -3,6 +3,7 @@ import type { Contract, Endpoint, Priority, ReadEndpoint, WriteEndpoint } from '
 import type { NodeToken } from './node-call.ts'
 import type { EdgeResponse } from './response.ts'
 import type { Trace } from './trace.ts'
+import type { NameAndPassword } from './values.ts'
 
 /**
  * A request after authentication, authorisation and validation: typed and canonical. Nothing of the raw URL is left,
@@ -96,7 +97,7 @@ export type CopyState = 'lagging' | 'unknown' | 'current'
 export interface Caller {
   readonly name: string
   readonly permissions: readonly string[]
-  readonly credentials?: { readonly username: string; readonly password: string }
+  readonly credentials?: NameAndPassword
   /** The caller's own token of a node: the newer contract in access mode `passthrough`. */
   readonly nodeToken?: NodeToken
   /** The digest of the authorization context that the user of the manager logged in with (`run_as`). Absent: there was none. */

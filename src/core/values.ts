@@ -1,4 +1,5 @@
 /** Pure functions over values that come from outside, or go there. */
+import { isUtf8 } from 'node:buffer'
 
 /** Returns the value of a JSON text that comes from outside; `undefined` if it is none. */
 export function parseJson(text: Buffer | string): unknown {
@@ -134,5 +135,33 @@ export class Numbers {
 
   toArray(): Uint32Array {
     return this.#numbers.slice(0, this.#length)
+  }
+}
+
+/** How the name and the password of HTTP Basic were written. */
+export type BasicCharset = 'utf8' | 'latin1'
+
+/** A name and a password; `charset`: with which they become the bytes that the client sent. */
+export interface NameAndPassword {
+  readonly username: string
+  readonly password: string
+  /** Absent: UTF-8. */
+  readonly charset?: BasicCharset
+}
+
+/**
+ * Parses the base64 text of HTTP Basic (RFC 7617). The bytes are UTF-8, and Latin-1 only if they are not valid UTF-8: many
+ * clients write Latin-1. Returns `undefined` unless the text is the only spelling of a pair with a name.
+ */
+export function parseBasic(text: string): NameAndPassword | undefined {
+  const bytes = Buffer.from(text, 'base64')
+  const charset = isUtf8(bytes) ? 'utf8' : 'latin1'
+  const pair = bytes.toString(charset)
+  const colon = pair.indexOf(':')
+  if (colon < 1 || bytes.toString('base64') !== text) return undefined
+  return {
+    username: pair.slice(0, colon),
+    password: pair.slice(colon + 1),
+    ...(charset === 'latin1' && { charset }),
   }
 }

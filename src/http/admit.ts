@@ -108,7 +108,7 @@ function signInChecks(access: Access, limits: Awaited<ReturnType<typeof register
     ): Promise<Caller> => {
       begin(request, clientAddress)
       await limits.address.check(request)
-      const result = await access.authenticatePassword(networkOf(clientAddress), name, password)
+      const result = await access.authenticatePassword(networkOf(clientAddress), { username: name, password })
       if (!result.ok) throw refusal(access, result)
       return result.caller
     },

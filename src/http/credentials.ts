@@ -11,7 +11,7 @@ import { CLOCK_TOLERANCE_S, type VerifySignature } from '../access/tokens.ts'
 import { OWN_TOKEN_ALGORITHM } from '../core/access.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { Caller } from '../core/request.ts'
-import { ownText } from '../core/values.ts'
+import { ownText, parseBasic } from '../core/values.ts'
 import { networkOf } from './rate-limit.ts'
 
 declare module 'fastify' {
@@ -66,12 +66,11 @@ export function tokenIssuer(app: FastifyInstance, access: Access): (name: string
 
 async function registerBasic(app: FastifyInstance, access: Access): Promise<Scheme> {
   await app.register(fastifyBasicAuth, {
-    validate: async (name, password, { authentication, headers }) => {
-      // Each pair has one spelling only: standard alphabet, no unused bits, valid UTF-8.
-      const spelling = Buffer.from(`${name}:${password}`).toString('base64')
-      const isCanonical = name !== '' && headers.authorization?.endsWith(` ${spelling}`)
+    // The plugin decodes UTF-8 only.
+    validate: async (_name, _password, { authentication, headers: { authorization = '' } }) => {
+      const pair = parseBasic(authorization.slice(authorization.lastIndexOf(' ') + 1))
       const address = networkOf(authentication.clientAddress)
-      authentication.result = isCanonical ? await access.authenticatePassword(address, name, password) : WRONG
+      authentication.result = pair === undefined ? WRONG : await access.authenticatePassword(address, pair)
       if (!authentication.result.ok) throw new Error(authentication.result.reason)
     },
   })

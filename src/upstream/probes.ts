@@ -5,7 +5,7 @@
 import type { CallNode, ClusterView, Layout, NodeCall, NodeResponse, NodeResult } from '../core/node-call.ts'
 import { isAnswered, isHeldBack } from '../core/node-faults.ts'
 import { PROBLEM_TYPE } from '../core/response.ts'
-import { ownField, parseJson } from '../core/values.ts'
+import { type NameAndPassword, ownField, parseJson } from '../core/values.ts'
 import { ANONYMOUS, type Send } from './call.ts'
 import { layoutRules } from './dialects/dialect.ts'
 import { STATUS_PROBE } from './node-response.ts'
@@ -103,7 +103,7 @@ interface VersionCall {
   /** Milliseconds. */
   readonly timeout: number
   readonly caller: string
-  readonly credentials?: { readonly username: string; readonly password: string }
+  readonly credentials?: NameAndPassword
 }
 
 /** Calls a node for its version, to check that it is reachable and accepts the credentials. */

@@ -7,7 +7,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import type { TokenSubject } from '../../core/access.ts'
 import type { NodeCall, NodeFailure, NodeResponse } from '../../core/node-call.ts'
 import { PROBLEM_TYPE } from '../../core/response.ts'
-import { ownField, parseJson } from '../../core/values.ts'
+import { type NameAndPassword, ownField, parseJson } from '../../core/values.ts'
 import { notSent, type Send, type UpstreamCall } from '../call.ts'
 import type { NodeCredentials } from '../options.ts'
 
@@ -102,8 +102,6 @@ export interface Account {
   basic(): string
 }
 
-type NameAndPassword = NonNullable<NodeCall['credentials']>
-
 /** Returns the account of a call; `undefined`: it has none, such as a probe of the edge in mode `passthrough`. */
 export type AccountOf = (call: Pick<NodeCall, 'credentials' | 'clientAddress'>) => Account | undefined
 
@@ -115,20 +113,21 @@ export function createAccounts(credentials: NodeCredentials): AccountOf {
 const DIGEST_KEY = randomBytes(32)
 
 /** The length of the name comes first: without it, `a` + `bc` and `ab` + `c` would be the same account. */
-function createAccount({ username, password }: NameAndPassword, isOwn: boolean, address = ''): Account {
-  const text = `${Buffer.byteLength(username)}:${username}${password}`
+function createAccount(pair: NameAndPassword, isOwn: boolean, address = ''): Account {
+  const { username, password, charset = 'utf8' } = pair
+  const text = `${charset} ${Buffer.byteLength(username)}:${username}${password}`
   return {
     key: createHmac('sha256', DIGEST_KEY).update(text).digest('base64'),
     username,
     address,
     isOwn,
-    basic: () => basicAuthorization({ username, password }),
+    basic: () => basicAuthorization(pair),
   }
 }
 
 /** Returns the header of HTTP Basic (RFC 7617). */
-export function basicAuthorization({ username, password }: NameAndPassword): string {
-  return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
+export function basicAuthorization({ username, password, charset }: NameAndPassword): string {
+  return `Basic ${Buffer.from(`${username}:${password}`, charset).toString('base64')}`
 }
 
 /** Characters; a node of release 4.5 sends 398. A node refuses header lines of 8,190 bytes. */

@@ -27,7 +27,6 @@ t.test('malformed credentials are refused like unknown ones, without a bcrypt ha
     'empty user': [encoded(`:${passwords.bob}`)],
     NUL: [encoded(`bob\0:${passwords.bob}`)],
     CRLF: [encoded(`bob:${passwords.bob}\r\n`)],
-    'not UTF-8': [encoded(Buffer.from([0x62, 0xff, 0x3a, 0x61]))],
     'a password beyond 72 bytes': [basic('bob', 'x'.repeat(73))],
     'in the query': [],
   }
@@ -42,6 +41,35 @@ t.test('malformed credentials are refused like unknown ones, without a bcrypt ha
   t.equal(edge.logged.filter((line) => line.includes('login refused')).length, 1, 'only the long one was looked up')
   const long = await edge.ask([encoded('b'.repeat(7000))])
   t.equal(long.status, 400, 'over 8 kB')
+})
+
+t.test('bytes that are no UTF-8 are Latin-1: a user of the file logs in with both', async (t) => {
+  const edge = await startEdge(t)
+  for (const charset of ['utf8', 'latin1', 'utf8'] as const)
+    t.equal((await edge.ask([encoded(Buffer.from('jörg:Straße§1!', charset))])).status, 200, charset)
+  for (const charset of ['utf8', 'latin1'] as const)
+    t.equal((await edge.ask([encoded(Buffer.from('jörg:Strasse', charset))])).status, 401, charset)
+})
+
+t.test('in mode passthrough, the manager gets the bytes that the client sent', async (t) => {
+  const sent: string[] = []
+  const verify = async (
+    name: string,
+    password: string,
+    { charset }: { readonly charset?: BufferEncoding | undefined } = {},
+  ) => {
+    sent.push(Buffer.from(`${name}:${password}`, charset).toString('base64'))
+    // The manager decodes Latin-1.
+    return charset === 'latin1'
+  }
+  const edge = await startEdge(t, { users: { verify, role: 'operator' } })
+  const pair = (charset: BufferEncoding) => Buffer.from('j.doe:Straße§1!', charset)
+  for (let turn = 0; turn < 2; turn += 1) {
+    const reply = await edge.ask([encoded(pair('latin1'))])
+    t.match(JSON.parse(reply.text), { name: 'j.doe', credentials: { password: 'Straße§1!', charset: 'latin1' } })
+  }
+  t.equal((await edge.ask([encoded(pair('utf8'))])).status, 401, 'other bytes are another password')
+  t.same(sent, ['ai5kb2U6U3RyYd9lpzEh', pair('utf8').toString('base64')])
 })
 
 t.test('no log line contains a password', async (t) => {

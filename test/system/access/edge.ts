@@ -32,7 +32,7 @@ export interface Edge {
   ask(lines: readonly string[], request?: string): Promise<Reply>
 }
 
-export const passwords = { alice: 'open sesame', bob: 'swordfish' } as const
+export const passwords = { alice: 'open sesame', bob: 'swordfish', jörg: 'Straße§1!' } as const
 export const basic = (name: string, password: string) =>
   `Authorization: Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`
 export const bearer = (token: string) => `Authorization: Bearer ${token}`
