@@ -101,6 +101,11 @@ export function createSessions(options: SessionOptions) {
       // An issuer may send hundreds of groups. Only groups that grant permissions are stored in the cookie.
       const isUsed = (word: string): boolean => roles.permissionsOfRoles(rolesOfWords([word], settings)).length > 0
       const words = wordsOfClaim(claims, settings).filter(isUsed)
+      if (words.length === 0)
+        return {
+          ok: false,
+          reason: `the claim ${settings.rolesClaim} names nothing that operations.signIn.roles maps to a role`,
+        }
       const session = await start({ user, issuer: settings.issuer, words })
       if (session.text.length > MAX_TEXT_LENGTH)
         return { ok: false, reason: 'the user has too many roles for a cookie' }

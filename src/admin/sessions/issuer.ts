@@ -108,7 +108,9 @@ export function createIssuer(settings: IssuerSettings): Issuer {
       try {
         const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true }
         const tokens = await openid.authorizationCodeGrant(configuration, url, checks)
-        return { claims: { ...tokens.claims() }, idToken: tokens.id_token ?? '' }
+        const claims = { ...tokens.claims() }
+        refuseFuture(claims.iat)
+        return { claims, idToken: tokens.id_token ?? '' }
       } catch (error) {
         throw faultOf(error)
       }
@@ -122,6 +124,16 @@ export function createIssuer(settings: IssuerSettings): Issuer {
       }).href
     },
   }
+}
+
+/** The library checks `exp` and `nbf` with this tolerance, and not `iat`. */
+const MAX_AHEAD_S = 30
+
+function refuseFuture(issuedAt = 0): void {
+  const ahead = Math.round(issuedAt - Date.now() / 1000)
+  if (ahead <= MAX_AHEAD_S) return
+  const remedy = 'compare the clocks of the issuer and the edge'
+  throw new SignInFault('refused', `the ID token was issued ${ahead} s in the future: ${remedy}`)
 }
 
 /** Reads the issuer's description. Rejects with a `SignInFault` that says what is wrong with it. */
@@ -162,6 +174,7 @@ function withSafeAlgorithms(
 }
 
 function faultOf(error: unknown): SignInFault {
+  if (error instanceof SignInFault) return error
   if (error instanceof openid.AuthorizationResponseError || error instanceof openid.ResponseBodyError)
     return new SignInFault('refused', `the issuer responded with ${printable(error.error)}`)
   const code = ownText(error, 'code') ?? ''

@@ -47,11 +47,11 @@ t.test('an operator signs in at an issuer, sees the roles, and signs out', async
   await page.goto(`${edge.operationsUrl}/console/`)
   await page.getByLabel('User name').waitFor()
 
-  issuer.claims = { ...issuer.claims, groups: ['lunch'] }
+  issuer.claims = { ...issuer.claims, groups: ['audit'] }
   await page.getByRole('link', { name: /^Sign in with 127/ }).click()
   await page.getByRole('link', { name: 'Continue' }).click()
   await page.getByRole('heading', { name: 'No access' }).waitFor()
-  await page.getByText('Roles: none').waitFor()
+  await page.getByText('Roles: reader').waitFor()
   await page.setViewportSize({ width: 390, height: 700 })
   await page.emulateMedia({ colorScheme: 'dark' })
   await shoot('no-access')

@@ -81,7 +81,17 @@ t.test('ID tokens that another party could have made are refused', async (t) => 
   t.match((await signInThroughIssuer(edge, edge.newBrowser())).text, 'no claim preferred_username')
   issuer.claims = { ...issuer.claims, preferred_username: 'olga' }
   t.equal((await signInThroughIssuer(edge, edge.newBrowser())).status, 303, 'a right one is accepted')
-  t.ok(edge.logged.some((line) => line.includes('sign-in by the issuer refused') && line.includes('nonce')))
+  const isLogged = (text: string) =>
+    edge.logged.some((line) => line.includes('sign-in by the issuer refused') && line.includes(text))
+  for (const text of ['nonce', 'was issued 5000 s in the future']) t.ok(isLogged(text), text)
+  for (const groups of [['lunch'], [], undefined, 'lunch', { soc: true }]) {
+    issuer.claims = { sub: 'f3a1', preferred_username: 'olga', groups }
+    const browser = edge.newBrowser()
+    const refused = await signInThroughIssuer(edge, browser)
+    t.equal(refused.status, 403, `roles ${JSON.stringify(groups)}`)
+    t.match(refused.text, 'the claim groups names nothing that operations.signIn.roles maps to a role')
+    t.equal(browser.cookies.size, 0, 'no session')
+  }
 })
 
 t.test('a sign-in leads to pages of the edge only', async (t) => {

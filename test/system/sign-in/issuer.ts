@@ -29,6 +29,7 @@ export const TOKEN_FAULTS = [
   'expired',
   'noExpiry',
   'future',
+  'issuedAhead',
 ] as const
 export type TokenFault = (typeof TOKEN_FAULTS)[number]
 
@@ -195,6 +196,7 @@ function faultyClaims(now: number): Partial<Record<TokenFault, object>> {
     noSubject: { sub: undefined },
     expired: { iat: now - 7200, exp: now - 3600 },
     noExpiry: { exp: undefined },
+    issuedAhead: { iat: now + 5000, exp: now + 9000 },
     future: { iat: now + 3600, nbf: now + 3600, exp: now + 7200 },
   }
 }
