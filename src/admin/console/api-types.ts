@@ -118,6 +118,7 @@ export const PROBLEM_KINDS = [
   'mixedLayouts',
   'replicaNotReady',
   'replicasDiffer',
+  'clocksDiffer',
   'cacheDisabled',
 ] as const
 

@@ -85,6 +85,8 @@ export interface ReplicaSummary {
   /** Time since the replica's last report. */
   readonly ago: number
   readonly ready: boolean
+  /** How far its clock is ahead of that of this replica. Absent: the version of the replica does not report it. */
+  readonly clockAhead?: number
   /** Time between the latest response of a node and the report; absent: there was none, or the version reports none. */
   readonly reachedAgo?: number
   /** Whether the latest call of the replica to each node failed. */

@@ -390,9 +390,19 @@ function layoutProblems({ layoutMixture }: ProblemSources): FoundProblem[] {
   })
 }
 
+/** The tolerance for the times of tokens. */
+const MAX_CLOCK_DIFFERENCE_MS = 5000
+
+function secondsOf(ahead: number): string {
+  return `${Math.round(Math.abs(ahead) / 1000)} s ${ahead > 0 ? 'ahead of' : 'behind'}`
+}
+
 function replicaProblems({ replicas, settingDifferences }: ProblemSources): FoundProblem[] {
   const others = replicas?.() ?? []
   const notReady = others.filter(({ ready }) => !ready)
+  const otherClocks = others.flatMap(({ name, clockAhead = 0 }) =>
+    Math.abs(clockAhead) > MAX_CLOCK_DIFFERENCE_MS ? [{ name, clockAhead }] : [],
+  )
   const differences = settingDifferences?.() ?? []
   const differing = [...new Set(differences.flatMap((each) => each.replicas))]
   return [
@@ -403,6 +413,14 @@ function replicaProblems({ replicas, settingDifferences }: ProblemSources): Foun
       detail: 'Load balancers send no requests to it. Its own console names the reason.',
       openDetail:
         notReady.length === 1 ? '1 other replica is not ready' : `${notReady.length} other replicas are not ready`,
+      view: 'nodes',
+    }),
+    ...when(otherClocks.length > 0, {
+      kind: 'clocksDiffer',
+      severity: 'error',
+      summary: `Clocks of replicas differ: ${shortened(otherClocks.map(({ name, clockAhead }) => `${name} is ${secondsOf(clockAhead)} this replica`))}`,
+      detail: 'Replicas refuse tokens and sessions of each other. Synchronise the clocks of their hosts (NTP).',
+      openDetail: 'the clocks of replicas differ',
       view: 'nodes',
     }),
     ...when(differences.length > 0, {

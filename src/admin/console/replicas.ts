@@ -94,6 +94,7 @@ const reportSchema = Type.Object({
   name: text,
   version: text,
   ready: Type.Boolean(),
+  wall: optionalNumber,
   reachedAgo: optionalNumber,
   cutOff: Type.Optional(Type.Boolean()),
   failing: latestCalls,
@@ -149,7 +150,7 @@ export function createReplicas(
 function reportOf(self: ReplicaSelf): string {
   const { name, version, ready, contact, rates, local, nodes, joined, nodeList } = self
   const { failing, answered, ...reached } = contact()
-  const head = { name, version, ready: ready(), ...reached, rates: rates(), local: local() }
+  const head = { name, version, ready: ready(), wall: Date.now(), ...reached, rates: rates(), local: local() }
   const take = takeInto(MAX_REPORT_CHARS - MAX_NAMES_CHARS - JSON.stringify(head).length)
   const nodeStates = nodes().map(({ name, state, inFlight, limit }) => ({ name, state, inFlight, limit }))
   // The most important parts first: each may use what those before it have left.
@@ -198,9 +199,11 @@ function takeInto(chars: number): <Value>(values: readonly Value[], maxChars: nu
 function readReport(text: string, ago: number) {
   const value = parseReport(text)
   if (value === undefined) return []
-  const { nodeList, settings, costs, events, ...report } = value as typeof value & Partial<ExchangedParts>
+  const { nodeList, settings, costs, events, wall, ...report } = value as typeof value & Partial<ExchangedParts>
   const joined = report.joined?.map((each) => ({ ...each, ago: each.ago + ago }))
-  const summary: ReplicaSummary = { ...report, ago, ...(joined && { joined }) }
+  // `ago` is the time of Redis, so the clocks are compared through the one that all replicas see.
+  const clock = wall !== undefined && { clockAhead: Math.round(wall + ago - Date.now()) }
+  const summary: ReplicaSummary = { ...report, ago, ...clock, ...(joined && { joined }) }
   return [{ summary, nodeList, exchanged: { settings, costs, events } }]
 }
 

@@ -35,3 +35,35 @@ t.test('oversized report: with 200 nodes and full parts, the others see the repl
   t.equal(other?.nodes.length, 200)
   t.ok(Number(other?.answered?.length) > 100)
 })
+
+t.test('the clock of another replica is compared through the time since its report', async (t) => {
+  const nothing = { report: () => undefined, offer: () => undefined }
+  const self = {
+    name: 'one',
+    version: '1.0.0',
+    ready: () => true,
+    contact: () => ({}),
+    local: () => undefined,
+    rates: () => ({ perSecond: 0, callsPerSecond: 0, savedPerSecond: 0, failuresPerSecond: 0 }),
+    nodes: () => [],
+    joined: () => [],
+    nodeList: { lastRead: () => undefined, offer: () => undefined },
+    costs: nothing,
+    settings: nothing,
+    events: nothing,
+  }
+  const replicas = createReplicas(self, async (text) => {
+    const report = JSON.parse(text)
+    const { wall, ...older } = report
+    // Reports of 20 s ago, by the time of Redis: one clock is right, one an hour ahead, and one release reports none.
+    return [wall - 20_000, wall + 3_580_000]
+      .map((time, at) => ({ text: JSON.stringify({ ...report, name: `${at}`, wall: time }), ago: 20_000 }))
+      .concat({ text: JSON.stringify({ ...older, name: '2' }), ago: 0 })
+  })
+  t.teardown(() => replicas.stop())
+  await new Promise((resolve) => setImmediate(resolve))
+  const [right = 1e9, ahead = 0, none] = (replicas.others() ?? []).map(({ clockAhead }) => clockAhead)
+  t.ok(Math.abs(right) < 1_000, `${right} ms`)
+  t.ok(Math.abs(ahead - 3_600_000) < 1_000, `${ahead} ms`)
+  t.equal(none, undefined)
+})
