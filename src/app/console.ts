@@ -59,7 +59,7 @@ export function buildReplicas(
     readonly history: Pick<ConsoleHistory, 'report' | 'offer'>
     readonly costs: Pick<ConsoleCosts, 'report' | 'offer'>
     readonly capacity: CapacityMonitor
-      readonly settings: Pick<SettingsComparison, 'report' | 'offer'>
+    readonly settings: Pick<SettingsComparison, 'report' | 'offer'>
   },
   interval?: number,
 ): Replicas | undefined {

@@ -100,7 +100,8 @@ t.test('a second signal ends the process at once', async (t) => {
 })
 
 t.test('log.format text writes one line per event', async (t) => {
-  const line = (fields: object) => formatLine(JSON.stringify({ level: 'info', time: '1970-01-01T00:00:00.000Z', msg: 'request', ...fields }))
+  const line = (fields: object) =>
+    formatLine(JSON.stringify({ level: 'info', time: '1970-01-01T00:00:00.000Z', msg: 'request', ...fields }))
   t.equal(line({ status: 200, route: '/agents' }), '00:00:00.000 INFO  request status=200 route=/agents\n')
   t.equal(
     line({ caller: 'a\nb' }),

@@ -102,7 +102,12 @@ t.test('an uncaught error of a connection is logged and counted, and the process
   t.equal(code, 0)
   const lines = out.split('\n').filter((line) => line.includes('"msg":"uncaught error of a connection"'))
   t.ok(lines.length > 0)
-  for (const line of lines) t.match(JSON.parse(line), { level: 'error', time: /^\d{4}-\d\d-\d\dT[\d:.]+Z$/, err: { message: String, stack: String } })
+  for (const line of lines)
+    t.match(JSON.parse(line), {
+      level: 'error',
+      time: /^\d{4}-\d\d-\d\dT[\d:.]+Z$/,
+      err: { message: String, stack: String },
+    })
 })
 
 t.test('any other uncaught error ends the process with 1', async (t) => {

@@ -44,7 +44,9 @@ for (const layout of ['classic', 'newer'] as const)
       const nodes = await Promise.all(
         simulator.nodes.map(async (node) => ({ ...node, url: await startCache(t, node.url) })),
       )
-      const lifetimes = Object.fromEntries(['agents', 'rules', 'decoders', 'syscollector'].map((group) => [group, `${ttl}s`]))
+      const lifetimes = Object.fromEntries(
+        ['agents', 'rules', 'decoders', 'syscollector'].map((group) => [group, `${ttl}s`]),
+      )
       const edge = await startEdge({ nodes, settings: { cluster: { layout }, cache: { ttl: lifetimes } } })
       t.teardown(async () => {
         await edge.close()
