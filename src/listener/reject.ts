@@ -51,8 +51,8 @@ const SINGLE_HEADERS = new Set([
 const SINGLE_LENGTHS = new Set([...SINGLE_HEADERS].map((name) => name.length))
 /** With these methods a body is an error. With GET and DELETE it is read and ignored (http/body.ts): libraries send `{}`. */
 const METHODS_WITHOUT_BODY = new Set(['HEAD', 'OPTIONS'])
-/** A target in absolute form, which clients with a proxy setting send (RFC 9112 section 3.2.2): its authority, and the rest. */
-const ABSOLUTE = /^https?:\/\/([^/?#]*)(.*)$/i
+/** A target in absolute form, which clients with a proxy setting send (RFC 9112 section 3.2.2): its origin and authority. */
+const ORIGIN = /^https?:\/\/([^/?#]*)/i
 const HOST = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/
 
 /** Returns why this request is rejected, and its connection closed; `undefined`: it is passed on. */
@@ -93,8 +93,10 @@ function repeatedHeaderError(rawHeaders: readonly string[]): EdgeError | undefin
 
 /** Returns the path and the query of a target. */
 export function pathOf(target: string): string {
-  const rest = target.startsWith('/') ? undefined : ABSOLUTE.exec(target)?.[2]
-  return rest === undefined ? target : rest.startsWith('/') ? rest : `/${rest}`
+  const [origin] = ORIGIN.exec(target) ?? []
+  if (origin === undefined) return target
+  const rest = target.slice(origin.length)
+  return rest.startsWith('/') ? rest : `/${rest}`
 }
 
 function targetError(request: IncomingMessage, { cors, methodsAt }: FramingRules): EdgeError | undefined {
@@ -121,7 +123,7 @@ function hostError(
   { url = '', headers, httpVersion }: IncomingMessage,
   hosts: readonly string[],
 ): EdgeError | undefined {
-  const authority = ABSOLUTE.exec(url)?.[1]
+  const authority = ORIGIN.exec(url)?.[1]
   const { host } = headers
   if (host !== undefined && !HOST.test(host)) return new EdgeError(900, '; Host is no name')
   if (authority !== undefined && !HOST.test(authority)) return new EdgeError(900, '; the target names no host')

@@ -13,7 +13,8 @@ const ORIGIN = /^(https?):\/\/(?:[^/?#@]*@)?([^/?#@]*)/i
 /** A host without a scheme is recognised by its port. */
 const HOST_WITH_PORT = /^([\w.-]+:\d+)(?=[/?#]|$)/
 /** A request line, as logs and `curl -v` show it. */
-const REQUEST_LINE = /^([A-Z]{3,7})\s+(\S.*?)(?:\s+HTTP\/\d(?:\.\d)?)?$/
+const REQUEST_LINE = /^([A-Z]{3,7})\s(.*)$/s
+const VERSION = /\sHTTP\/\d(?:\.\d)?$/
 
 const CONTRACT = /^(classic|newer):(?=\/)/
 
@@ -22,9 +23,9 @@ export function parseExplainedUrl(text: string, ports: readonly ClientPort[]): E
   const notes: string[] = []
   let rest = decodeWhole(withoutQuotes(text.trim()), notes)
   const [, method, named] = REQUEST_LINE.exec(rest) ?? []
-  if (method !== undefined && named !== undefined) {
+  if (method !== undefined && named?.trim()) {
     if (method !== 'GET' && method !== 'HEAD') throw new Error(`Only responses to GET are stored, none to ${method}.`)
-    rest = named
+    rest = named.replace(VERSION, '').trim()
   }
   const [prefix, prefixed] = CONTRACT.exec(rest) ?? []
   const located = prefix === undefined ? withoutOrigin(rest, ports, notes) : { rest: rest.slice(prefix.length) }

@@ -48,7 +48,15 @@ const paths: readonly Row[] = [
       return { id: 'P10', what: `an id that is missing: ${line}`, method, path, status: 404, error: 603 }
     },
   ),
-  { id: 'P09', what: 'an absolute URL of another host', path: 'http://evil.example/agents', status: [400, 404, 421] },
+  {
+    id: 'P09',
+    what: 'a target in absolute form, while all hosts are served',
+    path: 'http://any.example/agents?limit=1',
+    status: 200,
+    reaches: true,
+  },
+  { id: 'P09', what: 'a user in the target', path: 'http://any@evil.example/agents', status: 400, error: 900 },
+  { id: 'P09', what: 'an absolute form of another scheme', path: 'file:///agents', status: 400, error: 900 },
 ]
 
 const queries: readonly Row[] = [

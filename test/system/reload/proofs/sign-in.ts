@@ -64,6 +64,7 @@ export const proofs: readonly Proof[] = [
   {
     start: async (t) => {
       const [one, two] = [await startIssuer(t), await startIssuer(t)]
+      two.claims = { sub: 'f3a1', roles: admin }
       names.set(one.url, 'one').set(two.url, 'two')
       const port = await freePort()
       const folder = t.testdir({ secret: CLIENT_SECRET })
