@@ -53,7 +53,7 @@ t.test('an agent that is registered without ip gets the address of the client', 
     { status: 400, error: 606, ip: undefined },
     'none is invented',
   )
-  t.match(JSON.parse(warnings()[0] ?? '{}'), { level: 40, header: 'X-Forwarded-For', proxy: '127.0.0.1' })
+  t.match(JSON.parse(warnings()[0] ?? '{}'), { level: 'warn', header: 'X-Forwarded-For', proxy: '127.0.0.1' })
   t.match(await register(trusting, 'told', 'unknown', '10.1.1.8'), { error: 0, ip: '10.1.1.8' })
   t.match(await register(trusting, 'six', '2001:db8::1'), { status: 400, error: 606 }, 'the manager knows IPv4 only')
   t.match(
