@@ -100,13 +100,14 @@ export class Layouts {
     return layout.value !== undefined && layout.value !== used
   }
 
+  /** Resolves when the nodes that are asked, now or already, have answered. */
   async #askDue(): Promise<void> {
     if (this.#isConfigured) return
     const { clock, layoutInterval } = this.#options.settings
-    const due = [...this.#options.nodes.values()].filter(({ layout: { isConfirmed, askedAt, asking } }) => {
-      return asking === undefined && clock() - askedAt >= (isConfirmed ? layoutInterval : RETRY_INTERVAL_MS)
-    })
-    await Promise.all(due.map((node) => this.#ask(node)))
+    const isDue = ({ layout: { isConfirmed, askedAt } }: LayoutNode): boolean =>
+      clock() - askedAt >= (isConfirmed ? layoutInterval : RETRY_INTERVAL_MS)
+    const nodes = [...this.#options.nodes.values()]
+    await Promise.all(nodes.map((node) => node.layout.asking ?? (isDue(node) ? this.#ask(node) : undefined)))
   }
 
   async #ask(node: LayoutNode): Promise<void> {
