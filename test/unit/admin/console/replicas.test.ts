@@ -61,6 +61,7 @@ t.test('the clock of another replica is compared through the time since its repo
       .concat({ text: JSON.stringify({ ...older, name: '2' }), ago: 0 })
   })
   t.teardown(() => replicas.stop())
+  replicas.publish()
   await new Promise((resolve) => setImmediate(resolve))
   const [right = 1e9, ahead = 0, none] = (replicas.others() ?? []).map(({ clockAhead }) => clockAhead)
   t.ok(Math.abs(right) < 1_000, `${right} ms`)
