@@ -49,8 +49,8 @@ export interface NodeOrigin {
   readonly kind: 'node'
   /** The response is for one caller only. */
   readonly isPersonal: boolean
-  /** Milliseconds that caches in front of the node have stored the response, or one of which it was made. Absent: none. */
-  readonly age?: number
+  /** Milliseconds that caches in front of the node have stored the response, or one of which it was made. */
+  readonly age: number
   /** The rows of the last list `items` in `data`, so that a join need not search for them; `undefined`: not known. */
   readonly rows: RowRanges | undefined
   /** The body is `application/problem+json`, by which the newer contract reports errors. */
@@ -136,7 +136,7 @@ export interface TrialOrigin {
 export const PROBLEM_TYPE = 'application/problem+json'
 
 export const OF_EDGE: EdgeOrigin = { kind: 'edge', headers: {}, isUnfinished: false }
-export const OF_NODE: NodeOrigin = { kind: 'node', isPersonal: false, rows: undefined, isProblem: false }
+export const OF_NODE: NodeOrigin = { kind: 'node', isPersonal: false, age: 0, rows: undefined, isProblem: false }
 /** A response that is its only part. */
 export const NO_PARTS: MadeOfParts = {
   clusterStatus: '',
@@ -156,7 +156,7 @@ export function partsOf(origin: Origin): MadeOfParts {
     case 'edge':
       return NO_PARTS
     case 'node':
-      return { ...NO_PARTS, oldestPartAge: origin.age ?? 0 }
+      return { ...NO_PARTS, oldestPartAge: origin.age }
     case 'stored':
       return { ...NO_PARTS, clusterStatus: origin.response.clusterStatus ?? '' }
     case 'fetched':

@@ -229,7 +229,7 @@ export async function toEdgeResponse({
   }
   const envelope = await readEnvelopeInTurns(body)
   if (!envelope.ok) return envelope
-  const origin = { kind: 'node', isPersonal: personal === true, rows: envelope.rows, isProblem: false } as const
+  const origin = { kind: 'node', isPersonal: personal === true, age: 0, rows: envelope.rows, isProblem: false } as const
   return { ok: true, response: { kind: 'envelope', status, body, errorNumber: envelope.error, origin } }
 }
 

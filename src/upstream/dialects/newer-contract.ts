@@ -212,7 +212,7 @@ async function toResponse(
     }
   }
   const isProblem = type === PROBLEM_TYPE
-  const origin = { kind: 'node', isPersonal: personal === true, rows: undefined, isProblem } as const
+  const origin = { kind: 'node', isPersonal: personal === true, age: 0, rows: undefined, isProblem } as const
   if (isProblem) {
     const errorNumber = numberOfProblem(body, status)
     if (errorNumber === undefined) return { ok: false, reason: 'the problem has no title' }

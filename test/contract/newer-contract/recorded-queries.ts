@@ -132,4 +132,4 @@ export async function computerOf({ endpoint, body }: RecordedCollection) {
   }
 }
 
-const ORIGIN = { kind: 'node', isPersonal: false, rows: undefined, isProblem: false } as const
+const ORIGIN = { kind: 'node', isPersonal: false, age: 0, rows: undefined, isProblem: false } as const

@@ -9,7 +9,7 @@ import { answerInFrame, readParts } from '../../../../src/rows/queried-rows.ts'
 
 const endpoint = newerContract.find(({ path }) => path === '/cluster/nodes')
 const request = { kind: 'read', endpoint, params: {}, query: {} } as unknown as EdgeRead
-const ORIGIN = { kind: 'node', isPersonal: false, rows: undefined, isProblem: false } as const
+const ORIGIN = { kind: 'node', isPersonal: false, age: 0, rows: undefined, isProblem: false } as const
 const LIMITS = { maxRows: 100, maxBytes: 10_000, rowsPerCall: 2 }
 
 function responseOf(text: string): EnvelopeResponse {
