@@ -49,7 +49,7 @@ export function addCredentialOptions(command: Command): Command {
   option(
     'FINGERPRINT',
     '--fingerprint <sha256>',
-    'accept exactly this certificate, whoever signed it, also an expired one',
+    'accept exactly this certificate, with any signer, also an expired one',
   )
   return command.option('--insecure', 'accept any certificate; for loopback addresses only')
 }

@@ -84,7 +84,7 @@ export type TokenAlgorithm = (typeof TOKEN_ALGORITHMS)[number]
 /** The algorithm of the edge's own tokens: Ed25519. */
 export const OWN_TOKEN_ALGORITHM: TokenAlgorithm = 'EdDSA'
 
-/** Whom a token of the manager is for: the name of the user, and the ids of its roles. */
+/** The user that a token of the manager is for: the name, and the ids of its roles. */
 export interface TokenSubject {
   readonly user: string
   readonly roles: readonly number[]
