@@ -1,11 +1,12 @@
 /** One call to the nodes, and storing its response under the epochs that were valid before the call. */
 
-import { etagOf, isStorable } from '../core/envelope.ts'
+import { errorNumberOf, etagOf, isStorable, reportedNodeFailure } from '../core/envelope.ts'
 import type { CacheEvent } from '../core/events.ts'
 import type { EdgeRead, Handler } from '../core/request.ts'
 import {
   type CacheIndex,
   type EdgeResponse,
+  type EnvelopeResponse,
   type Lookup,
   partsOf,
   StoredForms,
@@ -42,15 +43,21 @@ export interface ReadContext {
   readonly lookup: Lookup
 }
 
-export interface FetchResult {
-  readonly response: EdgeResponse
-  /** Set if the response may be stored. It is not stored if it is stale already, because a part of it is. */
-  readonly entry?: StoredResponse
-  /** The store confirmed that it has the response. */
-  readonly stored?: true
-  /** Another request caused the call to the nodes. */
-  readonly collapsed?: true
-}
+/** How a fetch ended. `collapsed`: another request caused the call to the nodes. */
+export type FetchResult = { readonly collapsed?: true } & (
+  | {
+      /** A success that the cache and clients may store. It is not stored if it is stale, because a part of it is. */
+      readonly kind: 'cacheable'
+      readonly response: EnvelopeResponse
+      readonly entry: StoredResponse
+      /** The store confirmed that it has the response. */
+      readonly stored?: true
+    }
+  /** `uncacheable`: a success that may not be stored. `refused`: an error of the manager, which its nodes did not cause. */
+  | { readonly kind: 'uncacheable' | 'refused'; readonly response: EdgeResponse }
+  /** The response reports that nodes failed. */
+  | { readonly kind: 'failed'; readonly response: EdgeResponse; readonly code: number }
+)
 
 export interface Fetched {
   readonly result: FetchResult
@@ -104,7 +111,7 @@ export function storeResponse(
 ): Fetched {
   const { policy, key, tags, info } = context.target
   const epochs = lookup.kind === 'unavailable' || lookup.epochs.fenced ? undefined : lookup.epochs
-  if (epochs === undefined || !isStorable(response)) return { result: { response } }
+  if (epochs === undefined || !isStorable(response)) return { result: unstoredResult(response) }
   const { status, body, origin } = response
   const { clusterStatus, oldestPartAge: initialAge, partsFreshFor } = partsOf(origin)
   const lifetimes = lifetimesOf(ports, context)
@@ -116,9 +123,15 @@ export function storeResponse(
   const ofSnapshot = origin.kind === 'snapshot' ? { rowBytes: origin.rowBytes } : undefined
   const times = { ttl: age + freshFor, ...staleTimesOf(policy, lifetimes, fetchTime), fetchTime }
   const entry = { status, body, etag: etagOf(body), forms: new StoredForms(), ...times, ...joined, ...ofSnapshot }
-  const result = { response, entry: { ...entry, age } }
+  const result = { kind: 'cacheable', response, entry: { ...entry, age } } as const
   if (freshFor <= 0) return { result }
   return { result, storing: ports.store.store({ key, tags, epochs, response: entry, initialAge, info }) }
+}
+
+function unstoredResult(response: EdgeResponse): FetchResult {
+  const code = reportedNodeFailure(response)
+  if (code !== undefined) return { kind: 'failed', response, code }
+  return { kind: errorNumberOf(response) === 0 ? 'uncacheable' : 'refused', response }
 }
 
 /** Returns the lifetimes of the endpoint of a read, in whichever contract it is. */
@@ -142,6 +155,6 @@ function nodeRequest(ports: CachePorts, context: ReadContext, lookup: Lookup): E
 /** Waits a short time for the store, so that a slow store does not delay the response. */
 export async function awaitStore({ result, storing }: Fetched): Promise<FetchResult> {
   if (storing === undefined) return result
-  const stored = storing.then((): FetchResult => ({ ...result, stored: true }))
+  const stored = storing.then(() => ({ ...result, stored: true as const }))
   return withTimeout(stored, MAX_STORING_WAIT_MS, result)
 }

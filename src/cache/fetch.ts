@@ -3,7 +3,7 @@
  * by single flight, over all replicas by a fetch lock. The epochs of the response's tags, read before the call, decide
  * which requests may share it and whether the response may be stored.
  */
-import { errorNumberOf, isNodeFailure, reportedNodeFailure } from '../core/envelope.ts'
+import { isNodeFailure } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import { growingLru } from '../core/recently-used.ts'
 import { type EdgeRead, type Handler, NO_COST } from '../core/request.ts'
@@ -188,14 +188,13 @@ class Outcomes {
     this.#pausedUntil.set(key, this.#clock() + RETRY_PAUSE_MS)
   }
 
-  note(context: ReadContext, { response, entry }: FetchResult): void {
+  note(context: ReadContext, result: FetchResult): void {
     const { key } = context.target
-    const failure = reportedNodeFailure(response)
-    if (failure === undefined) this.#failures.delete(key)
-    if (failure !== undefined) this.noteFailure(context, failure)
-    else if (entry !== undefined) this.#refusedUntil.delete(key)
-    else if (errorNumberOf(response) !== 0) this.#noteRefusal(context)
-    else this.pause(key)
+    if (result.kind === 'failed') this.noteFailure(context, result.code)
+    else this.#failures.delete(key)
+    if (result.kind === 'cacheable') this.#refusedUntil.delete(key)
+    if (result.kind === 'refused') this.#noteRefusal(context)
+    if (result.kind === 'uncacheable') this.pause(key)
   }
 
   noteFailure(context: ReadContext, code: number): void {
@@ -292,7 +291,8 @@ function storedMeanwhile(lookup: Lookup, known: StoredResponse | undefined): Fet
   if (entry.age >= entry.ttl || (known !== undefined && isOfSameFetch(entry, known))) return undefined
   const { status, body } = entry
   const origin = { kind: 'stored', response: entry, status: {} } as const
-  return { response: { kind: 'envelope', status, body, errorNumber: 0, origin }, entry, collapsed: true }
+  const response = { kind: 'envelope', status, body, errorNumber: 0, origin } as const
+  return { kind: 'cacheable', response, entry, collapsed: true }
 }
 
 /** A newer response may be older than `known` was when it was looked up: its fetch may have taken longer. */

@@ -1,6 +1,6 @@
 /** The stage around reads: serves stored responses, fetches the others, and refreshes much-used ones ahead of expiry. */
 import { type CacheStatus, isStaleIfError } from '../core/cache.ts'
-import { isNodeFailure, reportedNodeFailure } from '../core/envelope.ts'
+import { isNodeFailure } from '../core/envelope.ts'
 import {
   arrivalLimitOf,
   type EdgeRead,
@@ -162,9 +162,8 @@ function mustWait({ fetcher }: ReadPath, context: ReadContext): boolean {
 async function fetchOrServeStale({ ports, fetcher }: ReadPath, context: ReadContext): Promise<EdgeResponse> {
   try {
     const result = await fetcher.fetchShared(context)
-    const failure = reportedNodeFailure(result.response)
-    if (failure === undefined) return toResponse(result, 'stale')
-    return (await lookUpStale(ports.store, context, failure)) ?? result.response
+    if (result.kind !== 'failed') return toResponse(result, 'stale')
+    return (await lookUpStale(ports.store, context, result.code)) ?? result.response
   } catch (fault) {
     const stale = isNodeFailure(fault) ? await lookUpStale(ports.store, context, fault.code) : undefined
     if (stale === undefined) throw fault
@@ -218,8 +217,8 @@ function withTtl({ hit, fwd, detail }: CacheStatus, ttl: number): CacheStatus {
 
 /** Returns the fetched response; if it may be stored, with its cache status. */
 function toResponse(result: FetchResult, fwd: NonNullable<CacheStatus['fwd']>): EdgeResponse {
+  if (result.kind !== 'cacheable') return result.response
   const { response, entry, stored, collapsed } = result
-  if (entry === undefined || response.kind === 'file') return response
   const { origin } = response
   const from = origin.kind === 'computed' ? origin.from : undefined
   const ttl = entry.ttl - entry.age
