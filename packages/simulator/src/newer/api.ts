@@ -4,14 +4,14 @@ import { receive } from '../receive.ts'
 import { disfigured, send } from '../send.ts'
 import type { Outgoing } from '../wire.ts'
 import { letTimePass } from '../world.ts'
-import { checkJson, checkMembers, checkSize, checkUpload, type Fields } from './bodies.ts'
+import { checkJson, checkMembers, checkSize, checkType, checkUpload, type Fields } from './bodies.ts'
 import { execute, requireMaster } from './distribute.ts'
-import { NewerError, Refusal } from './errors.ts'
+import { badRequest, Moved, NewerError, Refusal } from './errors.ts'
 import { faultOf } from './execution.ts'
 import { logInCall } from './log-in.ts'
 import type { Operation } from './model.ts'
 import { checkPath, checkQuery, isTrue, type Texts } from './parameters.ts'
-import type { NewerParts } from './parts.ts'
+import { isLaterAt, type NewerParts, versionOf } from './parts.ts'
 import { agentFilter, nameFilter, permit } from './permit.ts'
 import { minorOf } from './releases.ts'
 import { crashed, failure, linkedTo, redirect, success, tooLong } from './wire.ts'
@@ -51,7 +51,7 @@ async function serve(
     disfigured(fault) ??
     linkedTo(
       await parts.costs.countInFlight(() => respond(parts, cached, request, body, fault.error)),
-      minorOf(parts.node.version ?? parts.cluster.world.version),
+      minorOf(versionOf(parts)),
     )
   send(response, outgoing, fault)
 }
@@ -64,11 +64,11 @@ async function respond(
   error: number | undefined,
 ): Promise<Outgoing> {
   const { url = '/', method = 'GET' } = request
+  const [path = '/', ...search] = url.split('?')
   try {
     if (url.length > MAX_URL_BYTES) return tooLong(url)
     parts.limits.admit(request)
-    if (url.startsWith('//')) return redirect(url.replace(/^\/+/, '/'))
-    const [path = '/', ...search] = url.split('?')
+    if (url.startsWith('//') && !isLaterAt(parts)) return redirect(308, url.replace(/^\/+/, '/'))
     const { call, params } = parts.findCall(method, path)
     const key = `${method} ${url}`
     const known = cached.get(key)
@@ -80,6 +80,7 @@ async function respond(
     }
     return outgoing
   } catch (refused) {
+    if (refused instanceof Moved) return redirect(307, [refused.path, ...search].join('?'))
     return refusedWith(refused, parts, method)
   }
 }
@@ -120,7 +121,7 @@ async function answer(parts: NewerParts, call: Operation, incoming: Incoming): P
   if (fails !== undefined) throw fails
   requireMaster(node, world)
   const session = security.authenticate(authorization, node.name)
-  const { query, params, fields, text } = check(call, incoming)
+  const { query, params, fields, text } = check(call, incoming, isLaterAt(parts))
   if (!parts.experimental && call.path.startsWith('/experimental/')) throw new NewerError(1122, '', { inApi: true })
   letTimePass(world)
   const asked = { params, query, fields }
@@ -149,21 +150,31 @@ async function answer(parts: NewerParts, call: Operation, incoming: Incoming): P
       : answered.answer
   const outgoing = success(merged, answered.texts, isTrue(query.pretty))
   const { acceptedSince } = call
-  const isAccepted = acceptedSince !== undefined && minorOf(node.version ?? world.version) >= acceptedSince
+  const isAccepted = acceptedSince !== undefined && minorOf(versionOf(parts)) >= acceptedSince
   return isAccepted ? { ...outgoing, status: 202 } : outgoing
 }
 
-/** Checks the types of a body, then the parameters, then the media type and the other members of the body. */
-function check(call: Operation, { request, params, search, body }: Incoming) {
+/**
+ * Checks the types of a body, then the parameters, then the media type and the other members of the body. The later
+ * framework checks the media type first, then the parameters, then the body.
+ */
+function check(call: Operation, { request, params, search, body }: Incoming, isLater: boolean) {
   checkSize(Buffer.byteLength(body))
-  // Without a media type, the HTTP framework takes a body for a file.
-  const [type = ''] = (request.headers['content-type'] ?? 'application/octet-stream').toLowerCase().split(';')
   const expected = call.body
+  const [sent] = request.headers['content-type']?.toLowerCase().split(';') ?? []
+  if (isLater && expected !== undefined) checkType(expected.type, sent)
+  // Without a media type, the earlier framework takes a body for a file.
+  const type = sent ?? (isLater ? (expected?.type ?? '') : 'application/octet-stream')
   const isJson = expected?.type === 'application/json'
   if (isJson && call.crashes?.(body) === true) throw new ApiCrash(call.path)
+  const checkParameters = () => ({
+    query: checkQuery(call.query, search, { without: call.without, isLater }),
+    params: checkPath(call.params, params),
+  })
+  const early = isLater ? checkParameters() : undefined
+  if (isLater && isJson && body === '') throw badRequest('Request body must not be empty')
   const fields: Fields = isJson ? checkJson(expected.fields, body) : {}
-  const query = checkQuery(call.query, search, call.without)
-  const checked = { query, params: checkPath(call.params, params), fields }
+  const checked = { ...(early ?? checkParameters()), fields }
   if (isJson) checkMembers(expected.fields, type, fields)
   const text = expected === undefined || isJson ? '' : checkUpload(expected.type, type, body)
   return { ...checked, text }

@@ -59,6 +59,12 @@ export function checkSize(bytes: number): void {
   throw new Refusal(413, 'Request Entity Too Large', detail)
 }
 
+/** What the later framework checks before the parameters. It takes the expected type for a body that declares none. */
+export function checkType(expected: string, type: string | undefined): void {
+  if (type === undefined || type === expected) return
+  throw new Refusal(415, 'Unsupported Media Type', `Invalid Content-type (${type}), expected ['${expected}']`)
+}
+
 /** Returns the fields of a JSON body. The API checks their types before the parameters of the request. */
 export function checkJson(expected: BodyFields | undefined, text: string): Fields {
   const value = text === '' ? null : (parsed(text) ?? text)

@@ -67,6 +67,16 @@ export class Refusal extends Error {
   }
 }
 
+/** The path has a slash at its end; the client shall ask again without it. */
+export class Moved extends Error {
+  readonly path: string
+
+  constructor(path: string) {
+    super(path)
+    this.path = path
+  }
+}
+
 /** A parameter or body that the API refuses: HTTP 400 without a code. */
 export function badRequest(detail: string): Refusal {
   return new Refusal(400, 'Bad Request', detail)

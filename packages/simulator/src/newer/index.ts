@@ -10,6 +10,7 @@ import type { Cluster } from './execution.ts'
 import { MAX_FAILED_LOGINS, NodeLimits } from './limits.ts'
 import type { NewerUser } from './rbac/access.ts'
 import { Security } from './rbac/security.ts'
+import { hasLaterFramework } from './releases.ts'
 import { createRouter, type FindCall } from './router.ts'
 import { Tasks, type UpgradeBehavior } from './tasks.ts'
 
@@ -92,7 +93,8 @@ export function createNewerLayout(site: NewerSite, options: NewerOptions = {}): 
   const cluster: Cluster = { world, faults, costsOf, hung: new Set(), executionLimit }
   const tasks = new Tasks(options.upgrades ?? {})
   const routers = new Map<string, FindCall>()
-  const routerOf = (version: string) => known(routers, version, () => createRouter(callsOf(version)))
+  const routerOf = (version: string) =>
+    known(routers, version, () => createRouter(callsOf(version), hasLaterFramework(version)))
   return {
     apiOf: (node) =>
       newerNodeApi({

@@ -6,7 +6,7 @@ import { NewerError } from './errors.ts'
 import { notReady } from './execution.ts'
 import type { Operation } from './model.ts'
 import { checkQuery, isTrue } from './parameters.ts'
-import type { NewerParts } from './parts.ts'
+import { isLaterAt, type NewerParts } from './parts.ts'
 import { unauthorized } from './rbac/security.ts'
 import { json, plain } from './wire.ts'
 
@@ -30,7 +30,7 @@ export async function logInCall(parts: NewerParts, call: Operation, { request, s
   await costs.logIn()
   const runAs = call.path.endsWith('/run_as')
   const context = runAs ? checkJson(undefined, body) : undefined
-  const query = checkQuery(call.query, search, call.without)
+  const query = checkQuery(call.query, search, { without: call.without, isLater: isLaterAt(parts) })
   if (runAs && !user.runAs) throw new NewerError(6004)
   const token = security.issue(user, node.name, context)
   return isTrue(query.raw) ? plain(token) : json(200, { data: { token }, error: 0 })

@@ -22,16 +22,21 @@ function lowered(name: string, value: string): string {
 
 /**
  * Checks a query. Parameters without a value do not count, not even unknown ones, and the last of several values wins;
- * lists are joined. `without`: the parameters of every call that this one does not take.
+ * lists are joined. `without`: the parameters of every call that this one does not take. `isLater`: the framework takes
+ * an empty value for a value, which fits no parameter.
  */
-export function checkQuery(own: Params, search: string, without: readonly string[] = []): Texts {
+export function checkQuery(
+  own: Params,
+  search: string,
+  { without = [], isLater }: { readonly without?: readonly string[] | undefined; readonly isLater: boolean },
+): Texts {
   const taken = Object.entries(common).filter(([name]) => !without.includes(name))
   const known: Params = { ...own, ...Object.fromEntries(taken) }
   const query: Record<string, string> = {}
   const extra: string[] = []
   for (const [name, sent] of new URLSearchParams(search)) {
     const param = known[name]
-    if (sent === '') continue
+    if (sent === '' && !isLater) continue
     const value = lowered(name, sent)
     if (param === undefined) extra.push(name)
     else if (param.type === 'list' && query[name] !== undefined) query[name] = `${query[name]},${value}`
@@ -40,6 +45,7 @@ export function checkQuery(own: Params, search: string, without: readonly string
   if (extra.length > 0) throw badRequest(`Extra query parameter(s) ${[...new Set(extra)].join(', ')} not in spec`)
   for (const [name, param] of Object.entries(known)) {
     const value = query[name]
+    if (value === '') throw badRequest(`'' is not of type '${param.type}'. Failed validating 'type'`)
     if (value !== undefined) checkValue(name, param, value, 'query')
     else if (param.required) throw badRequest(`Missing query parameter '${name}'`)
   }

@@ -4,6 +4,7 @@ import type { NodeCosts } from './costs.ts'
 import type { Cluster } from './execution.ts'
 import type { NodeLimits } from './limits.ts'
 import type { Security } from './rbac/security.ts'
+import { hasLaterFramework } from './releases.ts'
 import type { FindCall } from './router.ts'
 import type { Tasks } from './tasks.ts'
 
@@ -22,4 +23,12 @@ export interface NewerParts {
   see(request: SeenRequest): void
   /** Called for unexpected exceptions. */
   thrown(fault: unknown): void
+}
+
+export function versionOf({ node, cluster }: NewerParts): string {
+  return node.version ?? cluster.world.version
+}
+
+export function isLaterAt(parts: NewerParts): boolean {
+  return hasLaterFramework(versionOf(parts))
 }

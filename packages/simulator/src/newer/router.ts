@@ -1,5 +1,8 @@
-/** Finds the call of a request. Paths are matched with case; one slash at the end is ignored. */
-import { Refusal } from './errors.ts'
+/**
+ * Finds the call of a request. Paths are matched with case; one slash at the end is ignored. The later framework finds
+ * nothing for an encoded slash, and redirects requests with slashes at the end.
+ */
+import { Moved, Refusal } from './errors.ts'
 import type { Operation } from './model.ts'
 import type { Texts } from './parameters.ts'
 
@@ -16,21 +19,31 @@ interface Route {
 }
 
 /** Throws 404 for an unknown path and 405 for a method that the path does not have, both before any other check. */
-export function createRouter(calls: readonly Operation[]): FindCall {
+export function createRouter(calls: readonly Operation[], isLater: boolean): FindCall {
   const routes = new Map<number, Route[]>()
   for (const call of calls) {
     const segments = call.path.split('/')
     routes.set(segments.length, [...(routes.get(segments.length) ?? []), { call, segments }])
   }
   for (const group of routes.values()) group.sort(byPrecedence)
+  const routesOf = (segments: readonly string[]) =>
+    (routes.get(segments.length) ?? []).filter(({ segments: template }) => matches(template, segments))
   return (method, path) => {
-    const segments = (path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path).split('/')
-    const found = (routes.get(segments.length) ?? []).filter(({ segments: template }) => matches(template, segments))
+    if (isLater && /%2f/i.test(path)) throw notFound()
+    const stripped = path.replace(/\/+$/, '')
+    if (isLater && stripped !== path && path !== '/' && routesOf(stripped.split('/')).length > 0)
+      throw new Moved(stripped)
+    const segments = (!isLater && path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path).split('/')
+    const found = routesOf(segments)
     const route = found.find(({ call }) => call.method === method)
     if (route !== undefined) return { call: route.call, params: readParams(route.segments, segments) }
     if (found.length > 0) throw new Refusal(405, 'Method Not Allowed', '405: Method Not Allowed')
-    throw new Refusal(404, 'Not Found', '404: Not Found')
+    throw notFound()
   }
+}
+
+function notFound(): Refusal {
+  return new Refusal(404, 'Not Found', '404: Not Found')
 }
 
 /** A literal segment precedes a parameter. */

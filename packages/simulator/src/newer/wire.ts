@@ -64,8 +64,8 @@ export function tooLong(url: string): Outgoing {
   )
 }
 
-export function redirect(location: string): Outgoing {
-  return { status: 308, headers: { ...always, location, 'content-length': '0' }, body: Buffer.alloc(0) }
+export function redirect(status: 307 | 308, location: string): Outgoing {
+  return { status, headers: { ...always, location, 'content-length': '0' }, body: Buffer.alloc(0) }
 }
 
 const DOCUMENTATION = 'https://documentation.wazuh.com/current/'
