@@ -79,7 +79,7 @@ export async function buildFronts(parts: FrontParts) {
     classic: classicContract(catalogue),
     newer: newerContract({
       catalogue: usesManagerUsers ? withManagerUsers(newerRecords) : newerRecords,
-      release: () => cluster.view.versions?.of(cluster.view.master().name),
+      release: () => cluster.view.lowestRelease?.(),
     }),
   }
   /** Returns a signed token for a user of the edge. */

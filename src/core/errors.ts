@@ -40,7 +40,7 @@ export class EdgeError extends Error {
 }
 
 /** What the newer contract says of an error. `number`: its member `error`. */
-interface ProblemText {
+export interface ProblemText {
   readonly title: string
   readonly detail: string
   readonly remediation?: string

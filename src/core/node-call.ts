@@ -158,6 +158,8 @@ export interface ClusterView {
   confirmLayout?(name: string, used: Layout, shown?: Layout): Promise<boolean>
   /** The versions of nodes. Absent: they are read before each request that depends on them. */
   readonly versions?: NodeVersions
+  /** Returns the lowest release 4 or later that a node has, as far as the versions are known; `undefined`: none is. */
+  lowestRelease?(): string | undefined
   /** Whether a call may be sent to the node: it is not ejected, and its queue has room. */
   isAvailable(name: string): boolean
   /** Whether the node was found not to answer at all, neither calls nor probes. Absent: not known. */
@@ -173,10 +175,10 @@ export interface ClusterView {
   waitForNextRead?(name: string): number
 }
 
-/** Returns the minor version of a release 4, such as 5 for `4.5.4`; `undefined` for other texts. */
+/** Returns the minor version of a release 4, such as 5 for `4.5.4`, and Infinity for later releases; `undefined` for other texts. */
 export function minorOf(release: string | undefined): number | undefined {
-  const [, minor] = /^v?4\.(\d+)/.exec(release ?? '') ?? []
-  return minor === undefined ? undefined : Number(minor)
+  const [, major, minor] = /^v?([4-9])\.(\d+)/.exec(release ?? '') ?? []
+  return major === undefined ? undefined : major === '4' ? Number(minor) : Number.POSITIVE_INFINITY
 }
 
 /**

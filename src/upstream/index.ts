@@ -1,5 +1,5 @@
 /** The nodes of the cluster behind two interfaces of the core: calls to nodes, and a view of their state. */
-import type { CallNode, ClusterView, NodeInfo } from '../core/node-call.ts'
+import { type CallNode, type ClusterView, minorOf, type NodeInfo } from '../core/node-call.ts'
 import { notSent } from './call.ts'
 import { Discovery } from './discovery.ts'
 import { DRAINED, Drains } from './drains.ts'
@@ -133,6 +133,8 @@ function createParts(options: ClusterOptions) {
 
 /** The version of a node that was upgraded: its list has the new one within 30 s, and the node itself shows it at once. */
 const KNOWN_VERSION_MS = 60_000
+/** Each prepared hit depends on the lowest release. */
+const LOWEST_RELEASE_MS = 1_000
 
 interface ViewParts extends Pick<ConnectedNodes, 'byName'> {
   readonly layouts: Layouts
@@ -144,6 +146,13 @@ function createView(
   current: { readonly topology: Topology },
   { byName, layouts, discovery, settings: { layout, clock } }: ViewParts,
 ): ClusterView {
+  let lowest: { readonly topology: Topology; readonly until: number; readonly release: string | undefined } | undefined
+  const versionOf = (name: string): string | undefined => {
+    const shown = byName.get(name)?.shownVersion
+    return shown && shown.until > clock() ? shown.version : current.topology.byName.get(name)?.version
+  }
+  // A release that was read long ago decides rather than none.
+  const latestVersionOf = (name: string) => versionOf(name) ?? byName.get(name)?.shownVersion?.version
   return {
     nodes: () => current.topology.nodes,
     find: (name) => {
@@ -156,14 +165,18 @@ function createView(
     layoutOf: (name) => (layout === 'auto' ? byName.get(name)?.layout.value : layout),
     ...(layout === 'auto' && { layoutMixture: () => layouts.mixture, confirmLayout: layouts.confirm }),
     versions: {
-      of: (name) => {
-        const shown = byName.get(name)?.shownVersion
-        return shown && shown.until > clock() ? shown.version : current.topology.byName.get(name)?.version
-      },
+      of: versionOf,
       note: (name, version) => {
         const node = byName.get(name)
+        lowest = undefined
         if (node) node.shownVersion = { version, until: clock() + KNOWN_VERSION_MS }
       },
+    },
+    lowestRelease: () => {
+      const { topology } = current
+      if (lowest?.topology !== topology || lowest.until <= clock())
+        lowest = { topology, until: clock() + LOWEST_RELEASE_MS, release: lowestOf(topology.nodes, latestVersionOf) }
+      return lowest.release
     },
     isSilent: (name) => byName.get(name)?.health.isSilent ?? false,
     isAvailable: (name) => byName.get(name)?.isAvailable ?? false,
@@ -171,6 +184,15 @@ function createView(
     waitForReads: (name, calls) => byName.get(name)?.waitForReads(calls) ?? 0,
     waitForNextRead: (name) => byName.get(name)?.waitForNextRead() ?? 0,
   }
+}
+
+function lowestOf(nodes: readonly NodeInfo[], versionOf: (name: string) => string | undefined): string | undefined {
+  const minors = nodes.flatMap(({ name }) => {
+    const release = versionOf(name)
+    const minor = minorOf(release)
+    return minor === undefined ? [] : [{ release, minor }]
+  })
+  return minors.sort((a, b) => a.minor - b.minor)[0]?.release
 }
 
 function statusOf({ name, type, addressed }: NodeInfo, parts: Parts): NodeStatus {

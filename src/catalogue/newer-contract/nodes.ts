@@ -38,6 +38,7 @@ export const cluster: readonly Endpoint[] = [
       'distinct@4.7',
     ),
     snapshot: 'nodes',
+    listsNodes: ['limit', 'sort'],
   }),
   read('/cluster/healthcheck', 'Get the health of the nodes', {
     ...status,

@@ -30,8 +30,8 @@ import {
   sendProblem,
   takesPassword,
   unauthorized,
-  wrongBodyType,
 } from './problem.ts'
+import { factsOf, type ReleaseFacts } from './release-facts.ts'
 
 const router: RouterOptions = {
   caseSensitive: true,
@@ -42,14 +42,23 @@ const router: RouterOptions = {
 
 export interface NewerContractOptions {
   readonly catalogue: readonly Endpoint[]
-  /** Returns the release of the nodes, such as `4.5.4`; `undefined`: not known, so all releases count. */
+  /**
+   * Returns the lowest release of the nodes, such as `4.5.4`; `undefined`: not known, so names of all releases are valid, and
+   * the facts are those of the first one.
+   */
   readonly release: () => string | undefined
 }
 
 export function newerContract({ catalogue, release }: NewerContractOptions) {
   return (settings: () => HttpSettings): HttpContract => {
+    let known = knownOf(undefined)
+    const current = () => {
+      const named = release()
+      if (named !== known.release) known = knownOf(named)
+      return known
+    }
     const isInRelease: IsInRelease = ({ since, until } = {}) => {
-      const minor = minorOf(release())
+      const { minor } = current()
       if (minor === undefined) return true
       return (minorOf(since) ?? 0) <= minor && minor <= (minorOf(until) ?? Number.POSITIVE_INFINITY)
     }
@@ -74,24 +83,28 @@ export function newerContract({ catalogue, release }: NewerContractOptions) {
       ...routes,
       checkForm: ({ raw, routeOptions }) => {
         const { url = '' } = raw
-        if (url.startsWith('//')) throw movedTo(url.replace(/^\/+/, '/'))
+        checkPath(url, current().facts, (path) => methodsAt(routes, path).length > 0)
         const { endpoint } = routeOptions.config
         if (endpoint === undefined) throw wrongRoute(methodsAt(routes, url))
         if (!routes.isServed(endpoint)) throw notFound()
         checkScheme(raw.headers, endpoint)
       },
-      parseQuery: (url, endpoint) => parseQuery(url, endpoint, settings()),
+      parseQuery: (url, endpoint) => parseQuery(url, endpoint, settings(), current().facts),
       served: (endpoint) => {
         if (endpoint === undefined || !routes.isServed(endpoint)) throw notFound()
         if (endpoint.experimental && !settings().cluster.experimental) throw experimentalDisabled()
         return endpoint
       },
-      checkContentHeaders: plainContentType,
-      parseBody: parseNewerBody,
+      checkContentHeaders: (headers, endpoint) => {
+        const { facts } = current()
+        if (facts.bodyTypeFirst) checkTypeFirst(headers, endpoint, facts)
+        plainContentType(headers)
+      },
+      parseBody: (endpoint, type, bytes) => parseNewerBody(endpoint, { type, bytes }, current().facts),
       check: (endpoint, { params, query, body, headers }) => {
         checkBody(endpoint, body)
         checkUrl(endpoint, params as Values, query as Values)
-        checkBodyType(endpoint, headers['content-type'] ?? '', body)
+        checkBodyType(endpoint, headers['content-type'] ?? UNTYPED, body, current().facts)
       },
       checkUrl,
       validatedUrl: (endpoint, params, query, flags) => ({
@@ -119,9 +132,25 @@ function wrongRoute(methods: readonly string[]): EdgeError {
   return methods.length === 0 ? notFound() : methodNotAllowed({ allow: methods.join(', ') })
 }
 
-function movedTo(url: string): EdgeError {
-  const problem = { title: 'Permanent Redirect', detail: `308: ${url}`, status: 308, headers: { location: url } }
-  return new Problem(900, problem)
+function knownOf(release: string | undefined) {
+  const minor = minorOf(release)
+  return { release, minor, facts: factsOf(minor) }
+}
+
+/** Throws for slashes that lead elsewhere in this release. The router ignores one at the end. */
+function checkPath(url: string, facts: ReleaseFacts, isServed: (path: string) => boolean): void {
+  if (url.startsWith('//') && facts.slashesAtStart === 'redirected') throw movedTo(308, url.replace(/^\/+/, '/'))
+  const mark = url.indexOf('?')
+  const path = mark < 0 ? url : url.slice(0, mark)
+  if (facts.encodedSlash === 'notFound' && /%2f/i.test(path)) throw notFound()
+  if (path.length < 2 || !path.endsWith('/') || facts.slashAtEnd === 'ignored') return
+  const stripped = path.replace(/\/+$/, '')
+  if (isServed(stripped)) throw movedTo(307, mark < 0 ? stripped : stripped + url.slice(mark))
+}
+
+function movedTo(status: 307 | 308, location: string): EdgeError {
+  const title = status === 308 ? 'Permanent Redirect' : 'Temporary Redirect'
+  return new Problem(900, { title, detail: `${status}: ${location}`, status, headers: { location } })
 }
 
 function experimentalDisabled(): EdgeError {
@@ -150,10 +179,15 @@ function flagsOf({ withoutFlags = [] }: Endpoint): Readonly<Record<string, Param
 
 /**
  * Returns the query of a URL: empty values do not count, and the last one of a name does; lists are joined. Without a list, many
- * writes mean all agents, so an empty list of a write may stay in the query, where it is refused as an invalid value. The flags
- * stay in the query, where their values are checked later.
+ * writes mean all agents, so an empty list of a write may stay in the query, where it is refused as an invalid value, as all
+ * empty values are in some releases. The flags stay in the query, where their values are checked later.
  */
-function parseQuery(url: string, endpoint: Endpoint | undefined, { listen, cluster }: HttpSettings): ParsedQuery {
+function parseQuery(
+  url: string,
+  endpoint: Endpoint | undefined,
+  { listen, cluster }: HttpSettings,
+  { emptyParameter }: ReleaseFacts,
+): ParsedQuery {
   const maxParameters = listen.limits.queryParameters
   const keepsEmptyLists = cluster.guards?.emptyLists === true
   const query: Values = Object.create(null)
@@ -165,7 +199,9 @@ function parseQuery(url: string, endpoint: Endpoint | undefined, { listen, clust
     const value = equals < 0 ? '' : decodeText(pair.slice(equals + 1))
     const name = decodeText(equals < 0 ? pair : pair.slice(0, equals))
     const before = query[name]
-    if (value === '') {
+    if (value === '' && emptyParameter === 'refused') {
+      if (pair !== '') query[name] = ''
+    } else if (value === '') {
       if (keepsEmptyLists && before === undefined && isList(endpoint, name) && endpoint?.method !== 'GET')
         query[name] = ''
     } else query[name] = before && isList(endpoint, name) ? `${before},${value}` : value
@@ -232,7 +268,7 @@ function valuesOf(described: Readonly<Record<string, Param>>, values: Values): R
 const JSON_TYPES: ReadonlySet<string> = new Set(['application/json', 'application/x-www-form-urlencoded'])
 
 /** Replaces Content-Type by the media type in lower case. The manager compares it after the parameters (`checkBodyType`). */
-export function plainContentType(headers: IncomingHttpHeaders): void {
+function plainContentType(headers: IncomingHttpHeaders): void {
   checkCoding(headers, 'gzip')
   const [type = ''] = (headers['content-type'] ?? '').toLowerCase().split(';')
   // Fastify refuses a header that is no media type, before anything else is checked.
@@ -240,11 +276,23 @@ export function plainContentType(headers: IncomingHttpHeaders): void {
   else delete headers['content-type']
 }
 
+/** Throws for another type than those of the operation. A body that declares none has the right one. */
+function checkTypeFirst(headers: IncomingHttpHeaders, endpoint: Endpoint, { wrongBodyType }: ReleaseFacts): void {
+  const types: readonly string[] = ('body' in endpoint && endpoint.body?.types) || []
+  const [type = ''] = (headers['content-type'] ?? types[0] ?? '').toLowerCase().split(';', 1)
+  if (types.length > 0 && !types.includes(type.trim())) throw new Problem(607, wrongBodyType(type.trim(), types))
+  headers['content-type'] ??= types[0]
+}
+
 /** Returns the object, or the bytes of a file and of a body that is no JSON. */
-export function parseNewerBody(endpoint: Endpoint, type: string, bytes: Buffer): unknown {
+function parseNewerBody(
+  endpoint: Endpoint,
+  { type, bytes }: { readonly type: string; readonly bytes: Buffer },
+  { emptyBody }: ReleaseFacts,
+): unknown {
   const body = 'body' in endpoint ? endpoint.body : undefined
   if (body?.kind !== 'fields') return bytes
-  if (bytes.length === 0) throw notObject('None')
+  if (bytes.length === 0) throw badRequest(emptyBody)
   if (!JSON_TYPES.has(type)) return bytes
   const value = parseJson(bytes)
   if (!isObject(value)) throw notObject(printed(value))
@@ -266,7 +314,7 @@ function notObject(text: string): EdgeError {
 }
 
 /** Checks the fields of a JSON body, which the manager does before the parameters. */
-export function checkBody(endpoint: Endpoint, sent: unknown): void {
+function checkBody(endpoint: Endpoint, sent: unknown): void {
   const body = 'body' in endpoint ? endpoint.body : undefined
   if (body?.kind !== 'fields' || Buffer.isBuffer(sent)) return
   checkFields(body.fields, sent as Readonly<Record<string, unknown>>)
@@ -276,11 +324,11 @@ export function checkBody(endpoint: Endpoint, sent: unknown): void {
 const UNTYPED = 'application/octet-stream'
 
 /** Checks the media type and unknown fields, which the manager does after the parameters. */
-export function checkBodyType(endpoint: Endpoint, type: string, sent: unknown): void {
+function checkBodyType(endpoint: Endpoint, type: string, sent: unknown, { wrongBodyType }: ReleaseFacts): void {
   const body = 'body' in endpoint ? endpoint.body : undefined
   if (body === undefined) return
   const types: readonly string[] = body.types
-  if (!types.includes(type === '' ? UNTYPED : type)) throw wrongBodyType()
+  if (!types.includes(type)) throw new Problem(607, wrongBodyType(type, types))
   if (body.kind !== 'fields' || body.open) return
   const unknown = Object.keys(sent as object).filter((name) => !Object.hasOwn(body.fields, name))
   if (unknown.length > 0) throw invalidFields(unknown)

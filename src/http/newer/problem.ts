@@ -30,6 +30,8 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, thrown
     ? unauthorized(takesPassword(request.routeOptions.config?.endpoint) ? 'Invalid credentials' : 'Invalid token')
     : thrown
   const text = textOf(error)
+  // The redirect of the manager has no body.
+  if (error.status === 307) return reply.send()
   reply.code(statusOf(error)).header('content-type', PROBLEM_CONTENT)
   return reply.send(edge.flags.pretty ? pretty(text) : text)
 }
@@ -80,11 +82,6 @@ export function unauthorized(detail: string): EdgeError {
 
 export function badRequest(detail: string, headers: Readonly<Record<string, string>> = {}): EdgeError {
   return new Problem(614, { title: 'Bad Request', detail, headers })
-}
-
-export function wrongBodyType(): EdgeError {
-  const detail = 'The body type is not the one specified in the content-type'
-  return new Problem(607, { title: 'Not Acceptable', detail, number: 6002, status: 406 })
 }
 
 /** Returns the error of the newer contract for an error of a handler, a hook or Fastify. */

@@ -8,6 +8,8 @@ import { type RunningEdge, startEdge } from '../../support/edge.ts'
 import { sendJson, withLogin } from '../../unit/upstream/newer-node.ts'
 import type { ContractExchange } from './exchanges.ts'
 
+const RECORDED_RELEASE = '4.5.4'
+
 /** Longer than busy cores delay the second request for a stored response. */
 const TTL = '60s'
 
@@ -43,21 +45,23 @@ const listOf = (items: readonly object[]) => ({
   error: 0,
 })
 
-/** What the edge reads for itself, by path. The release is the recorded one. */
-const ownReads: Readonly<Record<string, object>> = {
-  '/': { data: { title: 'API REST', api_version: '4.5.4' }, error: 0 },
+/** What the edge reads for itself, by path. */
+const ownReadsOf = (version: string): Readonly<Record<string, object>> => ({
+  '/': { data: { title: 'API REST', api_version: version }, error: 0 },
   '/cluster/nodes': listOf(
     ['master', 'worker-1', 'worker-2'].map((name) => ({
       name,
       type: name === 'master' ? 'master' : 'worker',
-      version: '4.5.4',
+      version,
       ip: '127.0.0.1',
     })),
   ),
   '/security/users/me/policies': { data: { rbac_mode: 'white' }, message: '', error: 0 },
-}
+})
 
-export async function startEdgeAndNode(): Promise<EdgeAndNode> {
+/** `version`: of the nodes. */
+export async function startEdgeAndNode(version = RECORDED_RELEASE): Promise<EdgeAndNode> {
+  const ownReads = ownReadsOf(version)
   let expected: ContractExchange | undefined
   const seen: (SeenCall & { readonly requestId: unknown })[] = []
   const server = createServer(

@@ -11,13 +11,16 @@ export interface ReplayResult {
   readonly differences: readonly string[]
 }
 
-/** Requests that the manager refuses before it does anything. */
-export async function replayRefusals(): Promise<readonly ReplayResult[]> {
-  const edge = await startEdgeAndNode()
+/** Requests that the manager refuses before it does anything. `release`: of the nodes. Absent: the recorded one. */
+export async function replayRefusals(
+  compare = differencesOfRefusal,
+  release?: string,
+): Promise<readonly ReplayResult[]> {
+  const edge = await startEdgeAndNode(release)
   try {
     const results: ReplayResult[] = []
     for (const exchange of recordedExchanges().filter(isRefusal)) {
-      results.push(resultOf(exchange, differencesOfRefusal(exchange, await edge.send(exchange))))
+      results.push(resultOf(exchange, compare(exchange, await edge.send(exchange))))
     }
     return results
   } finally {
