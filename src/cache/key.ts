@@ -5,7 +5,7 @@
  */
 import { createHash, createHmac } from 'node:crypto'
 import type { Param, Tag } from '../catalogue/endpoint.ts'
-import { namesSecret } from '../core/access.ts'
+import { asksForSecret } from '../core/access.ts'
 import type { StoredResponseInfo } from '../core/cache.ts'
 import { type Caller, type EdgeRead, nameOf, nodeOf } from '../core/request.ts'
 import { ownEntry } from '../core/values.ts'
@@ -58,7 +58,7 @@ export function createTargetResolver(options: TargetOptions): ResolveTarget {
     const policy = compilePolicy(endpoint)
     if (typeof policy === 'string') return policy
     if (policy.rawWhen !== undefined && Object.hasOwn(query, policy.rawWhen)) return 'a file is streamed, not stored'
-    if (namesSecret(endpoint, query)) return 'it names a field that holds a secret'
+    if (asksForSecret(endpoint, query)) return 'it asks for a field that holds a secret'
     if (options.lifetimesOf(policy.group, policy.name).ttl <= 0) return 'its TTL is set to 0'
     const basis = basisNow()
     return { ...resolve(request, policy, basis), isCurrent: () => basisNow() === basis }

@@ -97,10 +97,8 @@ export const agents: readonly Endpoint[] = [
   read('/agents/stats/distinct', 'Distinct combinations of agent fields, counted', {
     ...reading,
     query: { ...list, q, fields: { ...filter('select', 'fields combined'), note: 'absent: every field' }, select },
-    // Without `fields` the manager returns all fields, including the key of each agent.
-    secret: 'possible',
+    allFieldsWithout: 'fields',
     response: collectionOf('DistinctAgents'),
-    cache: { never: 'contains agent keys' },
   }),
   read('/agents/:agent_id/key', 'Key of an agent', {
     ...reading,

@@ -345,6 +345,11 @@ interface Common<Path extends string> {
   readonly permission: Permission | 'signedIn'
   /** Any value but `none` also requires `secrets:read`, and the response is never stored. */
   readonly secret: Secret
+  /**
+   * Without this query parameter, which names fields, the response has all fields, secrets included, and is never stored.
+   * Requires `secrets:read` in any case.
+   */
+  readonly allFieldsWithout?: string
   readonly target: Target
   /** How nodes with the newer layout answer it. Present if its target is one of nodes (`record.ts`). */
   readonly newer?: Translation

@@ -57,10 +57,11 @@ const SECRET_FIELD = 'internal_key'
 const FIELD_NAMING_KINDS: ReadonlySet<string> = new Set(['sort', 'query', 'select', 'described'])
 
 /**
- * Returns whether a parameter names a secret field. Such a request needs `secrets:read`, and its response is never
- * stored.
+ * Returns whether the parameters ask for a secret field: one is named, or all fields are asked for. Such a request needs
+ * `secrets:read`, and its response is never stored.
  */
-export function namesSecret(endpoint: Endpoint, query: Readonly<Record<string, string>>): boolean {
+export function asksForSecret(endpoint: Endpoint, query: Readonly<Record<string, string>>): boolean {
+  if (endpoint.allFieldsWithout !== undefined && !query[endpoint.allFieldsWithout]) return true
   for (const [name, { kind }] of Object.entries(endpoint.query))
     if (FIELD_NAMING_KINDS.has(kind) && query[name]?.toLowerCase().includes(SECRET_FIELD)) return true
   return false

@@ -5,7 +5,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Access, Recheck } from '../access/access.ts'
 import type { Endpoint } from '../catalogue/endpoint.ts'
-import { allows, namesSecret } from '../core/access.ts'
+import { allows, asksForSecret } from '../core/access.ts'
 import { EdgeError } from '../core/errors.ts'
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
@@ -173,7 +173,8 @@ export function authorise(caller: Caller, target: AdmissionTarget): void {
 export function missingPermission({ permissions }: Caller, { endpoint, query }: AdmissionTarget): string | undefined {
   const needed = endpoint.permission
   if (needed !== 'signedIn' && !allows(permissions, needed)) return needed
-  const isSecret = endpoint.secret !== 'none' || namesSecret(endpoint, query)
+  const { secret, allFieldsWithout } = endpoint
+  const isSecret = secret !== 'none' || allFieldsWithout !== undefined || asksForSecret(endpoint, query)
   return isSecret && !allows(permissions, READ_SECRETS) ? READ_SECRETS : undefined
 }
 

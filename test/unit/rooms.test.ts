@@ -156,6 +156,7 @@ const table: Readonly<Record<string, Room>> = {
       'catalogue/endpoint',
       'catalogue/index',
       'cli/edge-client',
+      'core/access',
       'core/request',
       'core/errors',
       'core/values',

@@ -2,6 +2,7 @@
 import { operationId } from '../../../src/admin/openapi/document.ts'
 import type { Contract, Endpoint, Param, ReadEndpoint, WriteEndpoint } from '../../../src/catalogue/endpoint.ts'
 import { bothContracts } from '../../../src/catalogue/index.ts'
+import { asksForSecret } from '../../../src/core/access.ts'
 import { findSimilar } from '../../../src/core/errors.ts'
 
 export interface Operation<E extends Endpoint = Endpoint> {
@@ -38,10 +39,10 @@ export class ArgumentError extends Error {}
 /** Operations of the edge that deal with tokens, or return a whole description. */
 const NOT_OFFERED = ['issueToken', 'revokeTokens', 'logIn', 'logOut', 'describeApi', 'describeNewerApi']
 
-/** An operation whose response always has a secret is not offered, because assistants keep and pass on what they read. */
+/** An operation whose response may have a secret is not offered, because assistants keep and pass on what they read. */
 function isOffered({ target, secret, path }: Endpoint): boolean {
   const isOfTokens = target.kind === 'edge' && NOT_OFFERED.includes(target.operation)
-  return !isOfTokens && secret !== 'always' && !path.startsWith('/security/user/authenticate')
+  return !isOfTokens && secret === 'none' && !path.startsWith('/security/user/authenticate')
 }
 
 export function offeredOperations(contract: Contract): Operations {
@@ -94,10 +95,14 @@ export function callOf({ record }: Operation, { parameters, body }: Arguments): 
   const path = record.path.replaceAll(/:(\w+)/g, (_all, name: string) =>
     segmentOf(name, textOf(name, parameters[name])),
   )
-  const pairs = Object.keys(record.query).flatMap((name) => {
-    const value = parameters[name]
-    return value === undefined ? [] : [`${name}=${encodeURIComponent(textOf(name, value))}`]
-  })
+  const query = Object.fromEntries(
+    Object.keys(record.query).flatMap((name) => {
+      const value = parameters[name]
+      return value === undefined ? [] : [[name, textOf(name, value)]]
+    }),
+  )
+  if (asksForSecret(record, query)) throw new ArgumentError(withheld(record))
+  const pairs = Object.entries(query).map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
   return {
     method: record.method,
     path: [path, ...(pairs.length > 0 ? [pairs.join('&')] : [])].join('?'),
@@ -113,6 +118,11 @@ function textOf(name: string, value: unknown): string {
   if (Array.isArray(value) && value.length > 0) return value.map((one) => textOf(name, one)).join(',')
   if (typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)) return String(value)
   throw new ArgumentError(`the parameter ${name} must be a text, a number, true or false, or a list of these`)
+}
+
+function withheld({ allFieldsWithout }: Endpoint): string {
+  const named = allFieldsWithout === undefined ? '' : `. The parameter ${allFieldsWithout} must name others`
+  return `the response may contain a field that is a secret, which assistants do not get${named}`
 }
 
 /** A segment such as `..` would lead to the path of another operation. */

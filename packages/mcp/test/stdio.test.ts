@@ -72,11 +72,13 @@ t.test('tools come from the catalogue, read through the cache, and are cut with 
   const agent = await client.readResource({ uri: 'edge://api/agents/001?select=id' })
   t.match((agent.contents[0] as { text: string }).text, /"id":"001"/)
   await t.rejects(client.readResource({ uri: 'edge://api/agents/001/key' }), /no read has this address/)
-  t.match(
-    (await call('read_manager_and_cluster_nodes', { operation: 'getManagerConfiguration' })).facts.status,
-    403,
-    'with the rights of the account',
-  )
+  const distinct = (parameters: object) => call('read_agents', { operation: 'getAgentsStatsDistinct', parameters })
+  t.match((await distinct({ fields: 'os.name' })).facts.status, 403, 'with the rights of the account')
+  for (const parameters of [{}, { fields: 'internal_key' }])
+    t.match(
+      (await distinct(parameters)).texts[0],
+      /^Wrong arguments: the response may contain a field that is a secret/,
+    )
 })
 
 t.test('a write needs a preview and the code that only the person sees, once', async (t) => {

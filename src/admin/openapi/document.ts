@@ -167,9 +167,9 @@ export function factsOf(endpoint: Endpoint): string {
   return [permission, target, describeCache(endpoint)].map((fact) => `- ${fact}`).join('\n')
 }
 
-function describePermission({ permission, secret }: Endpoint): string {
+function describePermission({ permission, secret, allFieldsWithout }: Endpoint): string {
   if (permission === 'signedIn') return 'any signed-in user'
-  if (secret === 'none') return `\`${permission}\``
+  if (secret === 'none' && allFieldsWithout === undefined) return `\`${permission}\``
   const verb = secret === 'always' ? 'holds' : 'may hold'
   return `\`${permission}\` and \`secrets:read\`, since the response ${verb} a secret`
 }

@@ -91,10 +91,9 @@ export const agentReads: readonly Endpoint[] = [
   }),
   read('/agents/stats/distinct', 'Count agents by the values of fields', {
     ...reading,
-    // Without `fields` the manager returns all fields, including the key of each agent.
-    secret: 'possible',
+    allFieldsWithout: 'fields',
     query: query(...rows, { fields: param('fields whose values are counted', list(text('names'))) }, 'q'),
-    cache: { never: 'contains agent keys' },
+    cache: ofAll,
   }),
   read('/agents/summary/os', 'List the operating systems of agents', counting),
   read('/agents/summary/status', 'Count agents by status', counting),

@@ -8,7 +8,7 @@ import { catalogue } from '../../../src/catalogue/index.ts'
 import { newerContract } from '../../../src/catalogue/newer-contract/index.ts'
 import { param } from '../../../src/catalogue/newer-contract/shared.ts'
 import { text } from '../../../src/catalogue/newer-contract/value.ts'
-import { namesSecret } from '../../../src/core/access.ts'
+import { asksForSecret } from '../../../src/core/access.ts'
 import { checkCatalogue } from './checks/index.ts'
 import { OF_ALL, tagsOf } from './checks/invalidation.ts'
 import { idOf, isRead, isWrite } from './checks/record-facts.ts'
@@ -129,8 +129,8 @@ t.test('a response that may contain a secret is one in both contracts, and is ne
 t.test('a parameter that names the key of agents makes the response a secret', async (t) => {
   const agents = newerContract.find((record) => idOf(record) === 'GET /agents') as ReadEndpoint
   for (const name of ['select', 'sort', 'q', 'search']) {
-    t.ok(namesSecret(agents, { [name]: 'id,Internal_Key' }), name)
-    t.notOk(namesSecret(agents, { [name]: 'id,name' }), name)
+    t.ok(asksForSecret(agents, { [name]: 'id,Internal_Key' }), name)
+    t.notOk(asksForSecret(agents, { [name]: 'id,name' }), name)
   }
 })
 
