@@ -13,7 +13,7 @@ import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import { etagOf } from '../core/envelope.ts'
 import { type EdgeRead, type Handler, nameOf } from '../core/request.ts'
-import { type EnvelopeResponse, StoredForms } from '../core/response.ts'
+import { type EnvelopeResponse, envelopeOfStored, StoredForms } from '../core/response.ts'
 import type { RecordStages } from '../core/trace.ts'
 import { NO_FLAGS } from '../http/edge-request.ts'
 import { buildPipeline } from '../pipeline.ts'
@@ -160,8 +160,8 @@ function describeOnce(build: () => Promise<object>) {
 
 /** The document changes with the version of the edge only, so clients may store and revalidate it. */
 function responseOf(body: Buffer): EnvelopeResponse {
-  const times = { age: 0, ttl: 0, staleWhileRevalidate: 0, staleIfError: 0, fetchTime: 0 }
-  const response = { status: 200, body, etag: etagOf(body), forms: new StoredForms(), ...times }
-  const origin = { kind: 'stored', response, status: { fwd: 'bypass' } } as const
-  return { kind: 'envelope', status: 200, body, errorNumber: 0, origin }
+  const times = { ttl: 0, staleWhileRevalidate: 0, staleIfError: 0, staleWhileHot: 0, fetchTime: 0 }
+  const content = { status: 200, errorNumber: 0, body, etag: etagOf(body), forms: new StoredForms() }
+  const response = { ...content, ...times, clusterStatus: '', rowBytes: 0 }
+  return envelopeOfStored({ kind: 'stored', response, age: 0, status: { fwd: 'bypass' } })
 }

@@ -270,8 +270,15 @@ export class AcceptedTokens {
     if (before.kind === 'unavailable' || before.epochs.fenced || ttl <= 0) return
     const { generation, epochs, fenced } = before.epochs
     const body = Buffer.from(JSON.stringify(content))
-    const times = { ttl, staleWhileRevalidate: 0, staleIfError: 0, fetchTime: this.#clock.elapsed() - since }
-    const response = { status: 200, body, etag: '""', forms: new StoredForms(), ...times }
+    const times = {
+      ttl,
+      staleWhileRevalidate: 0,
+      staleIfError: 0,
+      staleWhileHot: 0,
+      fetchTime: this.#clock.elapsed() - since,
+    }
+    const unused = { status: 200, errorNumber: 0, etag: '""', clusterStatus: '', rowBytes: 0 }
+    const response = { ...unused, body, forms: new StoredForms(), ...times }
     const info = { url: `${PATH}#${key.slice(0, 8)}`, group: 'manager', endpoint: PATH, scope: 'rights', tags } as const
     await this.#options.store.store({ key, tags, epochs: { generation, epochs, fenced }, response, info })
   }
@@ -282,7 +289,8 @@ function nothingToNote(): void {}
 /** Returns from which time of issue on tokens are good, and the milliseconds since the node was asked. */
 function acceptedIn(lookup: Lookup): { readonly from: number; readonly age: number } | undefined {
   if (lookup.kind !== 'hit' || lookup.epochs.fenced) return undefined
-  const { body, age, ttl } = lookup.response
+  const { age, response } = lookup
+  const { body, ttl } = response
   const from = ownField(parseJson(body), 'from')
   return typeof from === 'number' && age < ttl ? { from, age } : undefined
 }

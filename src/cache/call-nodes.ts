@@ -4,6 +4,7 @@ import { errorNumberOf, etagOf, isStorable, reportedNodeFailure } from '../core/
 import type { CacheEvent } from '../core/events.ts'
 import type { EdgeRead, Handler } from '../core/request.ts'
 import {
+  type AgedResponse,
   type CacheIndex,
   type EdgeResponse,
   type EnvelopeResponse,
@@ -49,7 +50,7 @@ export type FetchResult = { readonly collapsed?: true } & (
       /** A success that the cache and clients may store. It is not stored if it is stale, because a part of it is. */
       readonly kind: 'cacheable'
       readonly response: EnvelopeResponse
-      readonly entry: StoredResponse
+      readonly entry: AgedResponse
       /** The store confirmed that it has the response. */
       readonly stored?: true
     }
@@ -112,20 +113,20 @@ export function storeResponse(
   const { policy, key, tags, info } = context.target
   const epochs = lookup.kind === 'unavailable' || lookup.epochs.fenced ? undefined : lookup.epochs
   if (epochs === undefined || !isStorable(response)) return { result: unstoredResult(response) }
-  const { status, body, origin } = response
+  const { status, errorNumber, body, origin } = response
   const { clusterStatus, oldestPartAge: initialAge, partsFreshFor } = partsOf(origin)
   const lifetimes = lifetimesOf(ports, context)
   // Without parts that were stored here, the age is that of a cache in front of the node.
   const isOfNodes = partsFreshFor === Number.POSITIVE_INFINITY
   const freshFor = isOfNodes ? lifetimes.ttl - initialAge : Math.min(lifetimes.ttl, partsFreshFor)
   const age = fetchTime + initialAge
-  const joined = clusterStatus === '' ? undefined : { clusterStatus }
-  const ofSnapshot = origin.kind === 'snapshot' ? { rowBytes: origin.rowBytes } : undefined
+  const rowBytes = origin.kind === 'snapshot' ? origin.rowBytes : 0
   const times = { ttl: age + freshFor, ...staleTimesOf(policy, lifetimes, fetchTime), fetchTime }
-  const entry = { status, body, etag: etagOf(body), forms: new StoredForms(), ...times, ...joined, ...ofSnapshot }
-  const result = { kind: 'cacheable', response, entry: { ...entry, age } } as const
+  const content = { status, errorNumber, body, etag: etagOf(body), forms: new StoredForms() }
+  const stored: StoredResponse = { ...content, ...times, clusterStatus, rowBytes }
+  const result = { kind: 'cacheable', response, entry: { response: stored, age } } as const
   if (freshFor <= 0) return { result }
-  return { result, storing: ports.store.store({ key, tags, epochs, response: entry, initialAge, info }) }
+  return { result, storing: ports.store.store({ key, tags, epochs, response: stored, initialAge, info }) }
 }
 
 function unstoredResult(response: EdgeResponse): FetchResult {
@@ -145,10 +146,10 @@ function nodeRequest(ports: CachePorts, context: ReadContext, lookup: Lookup): E
   const { policy, tags } = target
   const copies = policy.isReplicated ? ports.replicationLag.stateOf(tags, lookup) : request.copies
   if (first.kind !== 'hit' || request.reuse === 'noCache') return { ...request, copies }
-  const { age, fetchTime } = first.response
+  const { age, response } = first
   // Stored parts that arrived before the stored response would give the same response again, and parts that are about to
   // expire a response that is about to expire.
-  const arrivedWithin = Math.min(age - fetchTime, lifetimesOf(ports, context).ttl / 2)
+  const arrivedWithin = Math.min(age - response.fetchTime, lifetimesOf(ports, context).ttl / 2)
   return { ...request, copies, reuse: { arrivedWithin } }
 }
 

@@ -105,10 +105,10 @@ export async function readEntry(
   if (typeof resolved === 'string' || resolved.key !== key) return { kind: 'otherPermissions' }
   const lookup = await ports.index.peek(key, resolved.tags)
   if (lookup.kind !== 'hit') return { kind: 'missing' }
-  const { body: bytes, etag, forms, age, ttl } = lookup.response
+  const { body: bytes, etag, forms, ttl } = lookup.response
   const { fenced } = lookup.epochs
   const encodings = encodedSizes(forms)
-  return { kind: 'stored', etag, bytes, fenced, local: lookup.isLocal, freshFor: ttl - age, encodings }
+  return { kind: 'stored', etag, bytes, fenced, local: lookup.isLocal, freshFor: ttl - lookup.age, encodings }
 }
 
 /** Returns what the next request is, if a snapshot of the collection can answer it. */
@@ -132,7 +132,8 @@ function explainLookup(lookup: Lookup): Explanation['next'] {
   if (lookup.kind === 'miss') {
     return { hit: false, reason: lookup.changed ? 'a write or a purge has changed the data since' : 'not stored' }
   }
-  const { age, ttl, staleWhileRevalidate, staleIfError, staleWhileHot = 0 } = lookup.response
+  const { age, response } = lookup
+  const { ttl, staleWhileRevalidate, staleIfError, staleWhileHot } = response
   const times = { age, timeLeft: ttl - age }
   if (age < ttl) return { hit: true, reason: 'fresh', ...times }
   if (age < ttl + staleWhileRevalidate) return { hit: true, reason: 'stale, served while it is refreshed', ...times }

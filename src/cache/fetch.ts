@@ -7,7 +7,7 @@ import { isNodeFailure } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import { growingLru } from '../core/recently-used.ts'
 import { type EdgeRead, type Handler, NO_COST } from '../core/request.ts'
-import type { Lookup, StoredResponse } from '../core/response.ts'
+import { type AgedResponse, envelopeOfStored, type Lookup } from '../core/response.ts'
 import { timeLimitOf, withTimeout } from '../core/timing.ts'
 import { tracedSeparately } from '../core/traced.ts'
 import {
@@ -205,8 +205,7 @@ class Outcomes {
   /** Until the stored response expires: a shorter time would serve old responses and errors in turn. */
   #noteRefusal({ target, lookup }: ReadContext): void {
     if (lookup.kind !== 'hit') return
-    const { response } = lookup
-    this.#refusedUntil.set(target.key, this.#clock() + Math.max(0, localLifetime(response) - response.age))
+    this.#refusedUntil.set(target.key, this.#clock() + Math.max(0, localLifetime(lookup.response) - lookup.age))
   }
 }
 
@@ -255,7 +254,7 @@ async function fetchOverReplicas(
 ): Promise<FetchResult> {
   const { request, target } = context
   let { lookup } = context
-  const known = lookup.kind === 'hit' ? lookup.response : undefined
+  const known = lookup.kind === 'hit' ? lookup : undefined
   // A call without a time limit may take minutes: it neither holds a fetch lock nor waits for one.
   const attempts = request.waitForComplete || ports.neverCollapses ? 0 : MAX_LOCK_ATTEMPTS
   for (let attempt = 0; attempt < attempts && lookup.kind !== 'unavailable'; attempt += 1) {
@@ -285,17 +284,15 @@ async function fetchOverReplicas(
 }
 
 /** Returns what another replica has stored since, if it is fresh and of another fetch than the response that is known. */
-function storedMeanwhile(lookup: Lookup, known: StoredResponse | undefined): FetchResult | undefined {
+function storedMeanwhile(lookup: Lookup, known: AgedResponse | undefined): FetchResult | undefined {
   if (lookup.kind !== 'hit' || lookup.epochs.fenced) return undefined
-  const { response: entry } = lookup
-  if (entry.age >= entry.ttl || (known !== undefined && isOfSameFetch(entry, known))) return undefined
-  const { status, body } = entry
-  const origin = { kind: 'stored', response: entry, status: {} } as const
-  const response = { kind: 'envelope', status, body, errorNumber: 0, origin } as const
-  return { kind: 'cacheable', response, entry, collapsed: true }
+  const { response: stored, age } = lookup
+  if (age >= stored.ttl || (known !== undefined && isOfSameFetch(lookup, known))) return undefined
+  const response = envelopeOfStored({ kind: 'stored', response: stored, age, status: {} })
+  return { kind: 'cacheable', response, entry: lookup, collapsed: true }
 }
 
 /** A newer response may be older than `known` was when it was looked up: its fetch may have taken longer. */
-function isOfSameFetch(entry: StoredResponse, known: StoredResponse): boolean {
-  return entry.fetchTime === known.fetchTime && entry.etag === known.etag && entry.age >= known.age
+function isOfSameFetch({ response: { fetchTime, etag }, age }: AgedResponse, known: AgedResponse): boolean {
+  return fetchTime === known.response.fetchTime && etag === known.response.etag && age >= known.age
 }

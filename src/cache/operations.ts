@@ -202,7 +202,7 @@ function ofEndpoint(policy: CompiledPolicy, lifetimes: FreshnessLifetimes): Life
   const { staleWhileRevalidate, staleIfError, staleWhileHot } = staleTimesOf(policy, lifetimes, 0)
   return {
     ...inMilliseconds({ ttl: lifetimes.ttl, staleWhileRevalidate, staleIfError }),
-    ...(staleWhileHot !== undefined && { staleWhileHotMs: staleWhileHot }),
+    ...(policy.stale === 'whileHot' && { staleWhileHotMs: staleWhileHot }),
   }
 }
 

@@ -235,8 +235,8 @@ const MAX_STALE_WHILE_HOT_MS = 3000
 export function staleTimesOf({ stale }: CompiledPolicy, lifetimes: FreshnessLifetimes, fetchTime: number): StaleTimes {
   const { ttl, staleWhileRevalidate: setting, staleIfError } = lifetimes
   const duringRefresh = setting === 'automatic' ? automaticStale(ttl, fetchTime) : setting
-  if (stale === 'allowed') return { staleWhileRevalidate: duringRefresh, staleIfError }
-  const none = { staleWhileRevalidate: 0, staleIfError: 0 }
+  if (stale === 'allowed') return { staleWhileRevalidate: duringRefresh, staleIfError, staleWhileHot: 0 }
+  const none = { staleWhileRevalidate: 0, staleIfError: 0, staleWhileHot: 0 }
   if (stale === 'never') return none
   return { ...none, staleWhileHot: Math.min(duringRefresh, MAX_STALE_WHILE_HOT_MS) }
 }

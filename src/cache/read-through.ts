@@ -9,7 +9,14 @@ import {
   type RequestClient,
   type Stage,
 } from '../core/request.ts'
-import type { EdgeResponse, EnvelopeResponse, Lookup, StoredOrigin, StoredResponse } from '../core/response.ts'
+import {
+  type AgedResponse,
+  type EdgeResponse,
+  type EnvelopeResponse,
+  envelopeOfStored,
+  type Lookup,
+  type StoredOrigin,
+} from '../core/response.ts'
 import { type CachePorts, type FetchResult, lifetimesOf, type ReadContext } from './call-nodes.ts'
 import { createDivergenceCheck, type DivergenceCheck } from './compare-responses.ts'
 import { createFetcher, type Fetcher } from './fetch.ts'
@@ -77,25 +84,25 @@ function respond(path: ReadPath, context: ReadContext): EdgeResponse | Promise<E
 
 function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): EdgeResponse | Promise<EdgeResponse> {
   const { fetcher, refreshAhead, divergenceCheck } = path
-  const { response: stored } = hit
-  const { age, ttl } = stored
+  const { response: stored, age } = hit
+  const { ttl } = stored
   const arrivedWithin = arrivalLimitOf(context.request)
   if (arrivedWithin !== undefined && age - stored.fetchTime >= arrivedWithin) return fetchOrServeStale(path, context)
   if (age < ttl) {
-    refreshAhead.onHit(context, stored)
+    refreshAhead.onHit(context, hit)
     divergenceCheck?.(context, hit)
-    return serve(stored, { hit: true }, hit.isLocal ? repeatOf(path, context) : undefined)
+    return serve(hit, { hit: true }, hit.isLocal ? repeatOf(path, context) : undefined)
   }
   const wait = path.ports.waitForRead(context.request)
-  const staleFor = Math.max(staleDuringRefresh(path, context, stored), staleDuringWait(path, context, wait))
+  const staleFor = Math.max(staleDuringRefresh(path, context, hit), staleDuringWait(path, context, wait))
   if (age < ttl + staleFor && !mustWait(path, context)) {
     // At the limit of the node, the calls are left to responses that expire sooner.
     if (wait === 0 || age >= ttl + staleFor / 2) void fetcher.refresh(context)
-    return serve(stored, { hit: true, detail: 'stale-while-revalidate' })
+    return serve(hit, { hit: true, detail: 'stale-while-revalidate' })
   }
   // While nodes fail, a refresh each second tries them, and no request waits for one that may be slow to fail.
   const failure = fetcher.recentFailure(context) ?? (path.ports.isSilent(context.request) ? NO_NODE : undefined)
-  const stale = failure === undefined ? undefined : serveStaleIfError(stored, { hit: true }, failure)
+  const stale = failure === undefined ? undefined : serveStaleIfError(hit, { hit: true }, failure)
   if (stale === undefined) return fetchOrServeStale(path, context)
   void fetcher.refresh(context)
   return stale
@@ -124,19 +131,19 @@ function repeatOf(path: ReadPath, context: ReadContext): StoredOrigin['repeat'] 
   const repeat = (): EnvelopeResponse<StoredOrigin> | undefined => {
     if (!target.isCurrent()) return undefined
     const lookup = store.lookupLocal(key, tags)
-    if (lookup?.kind !== 'hit' || lookup.response.age >= lookup.response.ttl) return undefined
+    if (lookup?.kind !== 'hit' || lookup.age >= lookup.response.ttl) return undefined
     const again = { request: later, target, lookup }
-    path.refreshAhead.onHit(again, lookup.response)
+    path.refreshAhead.onHit(again, lookup)
     path.divergenceCheck?.(again, lookup)
-    return serve(lookup.response, { hit: true }, repeat)
+    return serve(lookup, { hit: true }, repeat)
   }
   return repeat
 }
 
 /** Returns the milliseconds after its lifetime for which a response is served while it is refreshed. */
-function staleDuringRefresh({ refreshAhead }: ReadPath, { target }: ReadContext, stored: StoredResponse): number {
-  const { staleWhileRevalidate, staleWhileHot } = stored
-  return staleWhileHot !== undefined && refreshAhead.isHot(target.key, stored) ? staleWhileHot : staleWhileRevalidate
+function staleDuringRefresh({ refreshAhead }: ReadPath, { target }: ReadContext, stored: AgedResponse): number {
+  const { staleWhileRevalidate, staleWhileHot } = stored.response
+  return staleWhileHot > 0 && refreshAhead.isHot(target.key, stored) ? staleWhileHot : staleWhileRevalidate
 }
 
 /**
@@ -183,27 +190,26 @@ async function lookUpStale(
   const { target } = context
   const lookup = await store.lookup(target.key, target.tags)
   if (lookup.kind !== 'hit' || lookup.epochs.fenced || target.policy.stale !== 'allowed') return undefined
-  return serveStaleIfError(lookup.response, { fwd: 'stale' }, failure)
+  return serveStaleIfError(lookup, { fwd: 'stale' }, failure)
 }
 
 /** `failure`: the error of the nodes. */
-function serveStaleIfError(stored: StoredResponse, status: CacheStatus, failure: number): EdgeResponse | undefined {
-  const { age, ttl, staleIfError } = stored
-  return age < ttl + staleIfError ? serve(stored, { ...status, detail: `stale-if-error/${failure}` }) : undefined
+function serveStaleIfError(stored: AgedResponse, status: CacheStatus, failure: number): EdgeResponse | undefined {
+  const { ttl, staleIfError } = stored.response
+  return stored.age < ttl + staleIfError ? serve(stored, { ...status, detail: `stale-if-error/${failure}` }) : undefined
 }
 
 function serve(
-  stored: StoredResponse,
+  { response, age }: AgedResponse,
   how: CacheStatus,
   repeat?: StoredOrigin['repeat'],
 ): EnvelopeResponse<StoredOrigin> {
-  const { status, body, ttl, age } = stored
-  const shown = withTtl(how, ttl - age)
-  const origin: StoredOrigin =
+  const status = withTtl(how, response.ttl - age)
+  return envelopeOfStored(
     repeat === undefined
-      ? { kind: 'stored', response: stored, status: shown }
-      : { kind: 'stored', response: stored, status: shown, repeat }
-  return { kind: 'envelope', status, body, errorNumber: 0, origin }
+      ? { kind: 'stored', response, age, status }
+      : { kind: 'stored', response, age, status, repeat },
+  )
 }
 
 /** Written out: objects made by spreads have many hidden classes in V8, which slows down every later access. */
@@ -221,7 +227,7 @@ function toResponse(result: FetchResult, fwd: NonNullable<CacheStatus['fwd']>): 
   const { response, entry, stored, collapsed } = result
   const { origin } = response
   const from = origin.kind === 'computed' ? origin.from : undefined
-  const ttl = entry.ttl - entry.age
+  const ttl = entry.response.ttl - entry.age
   const status: CacheStatus =
     from === 'stored'
       ? { hit: true, ttl, detail: 'snapshot' }
@@ -232,5 +238,5 @@ function toResponse(result: FetchResult, fwd: NonNullable<CacheStatus['fwd']>): 
           ttl,
           ...(from !== undefined && { detail: isStaleIfError(from) ? from : 'snapshot' }),
         }
-  return { ...response, origin: { kind: 'fetched', response: entry, status, from: origin } }
+  return { ...response, origin: { kind: 'fetched', ...entry, status, from: origin } }
 }

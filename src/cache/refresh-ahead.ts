@@ -6,7 +6,7 @@
 
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 
-import type { StoredResponse } from '../core/response.ts'
+import type { AgedResponse, StoredResponse } from '../core/response.ts'
 import type { CachePorts, ReadContext } from './call-nodes.ts'
 
 export interface RefreshAheadOptions {
@@ -38,7 +38,7 @@ const MAX_WAITING = 50
 const START_INTERVAL_MS = 10
 
 /** Returns the milliseconds before the end of its lifetime from which a response is refreshed. */
-export function refreshWindow(stored: Pick<StoredResponse, 'age' | 'ttl' | 'fetchTime'>): number {
+export function refreshWindow(stored: Pick<StoredResponse, 'ttl' | 'fetchTime'>): number {
   const lifetime = lifetimeAfterArrival(stored)
   const ahead = Math.max(stored.fetchTime * FETCH_TIMES_AHEAD, lifetime * MIN_SHARE_AHEAD)
   return Math.min(ahead, lifetime * MAX_SHARE_AHEAD)
@@ -55,24 +55,25 @@ export function createRefreshAhead(
 
   return {
     /** Notes a hit of a fresh response, and starts its refresh if it is due. Returns at once and never throws. */
-    onHit: (context: ReadContext, stored: StoredResponse): void => {
-      if (!isCounted(stored)) return
+    onHit: (context: ReadContext, { response, age }: AgedResponse): void => {
+      const timeLeft = response.ttl - age
+      if (!isCounted(response, timeLeft)) return
       const { key } = context.target
       const now = clock()
       const known = demands.get(key)
-      const demand = known ?? new Demand(stored, now)
+      const demand = known ?? new Demand(response, now + timeLeft)
       if (known === undefined) demands.set(key, demand)
-      else if (!demand.isOf(stored, now)) demand.begin(stored, now)
+      else if (!demand.isOf(now + timeLeft)) demand.begin(response, now + timeLeft)
       demand.hits += 1
-      if (demand.isRefreshed || stored.ttl - stored.age > refreshWindow(stored) || !demand.hasHits(minHits)) return
-      const value = demand.rate(now) * stored.fetchTime
+      if (demand.isRefreshed || timeLeft > refreshWindow(response) || !demand.hasHits(minHits)) return
+      const value = demand.rate(now) * response.fetchTime
       waiting.add({ key, context, demand, expiresAt: demand.expiresAt, value })
       if (!isScheduled) startNext()
     },
     /** Whether a response was requested often in the second half of its lifetime, which may be over. */
-    isHot: (key: string, stored: StoredResponse) => {
+    isHot: (key: string, { response, age }: AgedResponse) => {
       const demand = demands.get(key)
-      return demand !== undefined && demand.hits >= minHits && demand.isOf(stored, clock())
+      return demand !== undefined && demand.hits >= minHits && demand.isOf(clock() + response.ttl - age)
     },
   }
 
@@ -141,7 +142,7 @@ class WaitingRefreshes {
   }
 }
 
-type Freshness = Pick<StoredResponse, 'age' | 'ttl' | 'fetchTime'>
+type Freshness = Pick<StoredResponse, 'ttl' | 'fetchTime'>
 
 /** Hits in the first half are not counted, so that most hits cost nothing. */
 const COUNTED_SHARE = 0.5
@@ -152,8 +153,8 @@ function lifetimeAfterArrival({ ttl, fetchTime }: Freshness): number {
 }
 
 /** Whether a fresh response is in the second half of its lifetime. */
-function isCounted(stored: Freshness): boolean {
-  return stored.ttl - stored.age <= lifetimeAfterArrival(stored) * COUNTED_SHARE
+function isCounted(stored: Freshness, timeLeft: number): boolean {
+  return timeLeft <= lifetimeAfterArrival(stored) * COUNTED_SHARE
 }
 
 /** The hits of one stored response in this lifetime and in the one before. */
@@ -168,18 +169,17 @@ class Demand {
   #previousHits = 0
   #previousTime = 0
 
-  constructor(stored: Freshness, now: number) {
-    this.expiresAt = endOf(stored, now)
+  constructor(stored: Freshness, end: number) {
+    this.expiresAt = end
     this.#countedTime = lifetimeAfterArrival(stored) * COUNTED_SHARE
   }
 
-  /** Whether a response belongs to this lifetime. A lifetime is replaced after its first half at the earliest. */
-  isOf(stored: Freshness, now: number): boolean {
-    return endOf(stored, now) - this.expiresAt < this.#countedTime / 2
+  /** Whether a response whose lifetime has this end belongs to this lifetime. A lifetime is replaced after its first half at the earliest. */
+  isOf(end: number): boolean {
+    return end - this.expiresAt < this.#countedTime / 2
   }
 
-  begin(stored: Freshness, now: number): void {
-    const end = endOf(stored, now)
+  begin(stored: Freshness, end: number): void {
     // A response that was not requested for a while has to earn its refresh again.
     const isNext = end - this.expiresAt <= 2 * stored.ttl
     this.#previousHits = isNext ? this.hits : 0
@@ -202,8 +202,4 @@ class Demand {
     const time = this.#previousTime + Math.max(elapsed, this.#countedTime / 4)
     return (1000 * (this.#previousHits + this.hits)) / Math.max(1, time)
   }
-}
-
-function endOf({ ttl, age }: Freshness, now: number): number {
-  return now + ttl - age
 }

@@ -137,7 +137,8 @@ class StoredParts {
     const cached = cachedOf(part)
     const isNew = cached?.kind === 'fetched' && partsOf(cached.from).oldestPartAge === 0
     if (cached === undefined || isNew) return
-    const { age, ttl } = cached.response
+    const { age, response } = cached
+    const { ttl } = response
     this.#oldest = Math.max(this.#oldest, age - (performance.now() - started))
     this.#freshFor = Math.min(this.#freshFor, ttl - age)
   }

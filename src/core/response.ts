@@ -106,9 +106,8 @@ export interface ComputedOrigin extends MadeOfParts {
 export type CachedResponse = StoredOrigin | FetchedOrigin
 
 /** It was stored. */
-export interface StoredOrigin {
+export interface StoredOrigin extends AgedResponse {
   readonly kind: 'stored'
-  readonly response: StoredResponse
   readonly status: CacheStatus
   /**
    * Of a fresh hit that callers of an endpoint share: returns the response to an equal request later, with its age then;
@@ -118,9 +117,8 @@ export interface StoredOrigin {
 }
 
 /** It was fetched, and is stored unless it is stale already. */
-export interface FetchedOrigin {
+export interface FetchedOrigin extends AgedResponse {
   readonly kind: 'fetched'
-  readonly response: StoredResponse
   readonly status: CacheStatus
   readonly from: Origin
 }
@@ -150,6 +148,12 @@ export function cachedOf({ origin }: EnvelopeResponse): CachedResponse | undefin
   return origin.kind === 'stored' || origin.kind === 'fetched' ? origin : undefined
 }
 
+/** Returns a stored response as it was before it was stored. */
+export function envelopeOfStored(origin: StoredOrigin): EnvelopeResponse<StoredOrigin> {
+  const { status, body, errorNumber } = origin.response
+  return { kind: 'envelope', status, body, errorNumber, origin }
+}
+
 /** Returns the parts that a response was made of. */
 export function partsOf(origin: Origin): MadeOfParts {
   switch (origin.kind) {
@@ -158,7 +162,7 @@ export function partsOf(origin: Origin): MadeOfParts {
     case 'node':
       return { ...NO_PARTS, oldestPartAge: origin.age }
     case 'stored':
-      return { ...NO_PARTS, clusterStatus: origin.response.clusterStatus ?? '' }
+      return { ...NO_PARTS, clusterStatus: origin.response.clusterStatus }
     case 'fetched':
       return partsOf(origin.from)
     case 'trial':
@@ -205,32 +209,49 @@ export interface TagEpochs {
   readonly readAt?: number
 }
 
-/** A response as it is stored, with its freshness. All times in milliseconds. */
-export interface StoredResponse {
-  readonly status: number
-  /** The body without content coding. */
-  readonly body: Buffer
+/**
+ * What is stored of a response besides its body. Its type, its form in Redis and its copies follow from this description.
+ * `text` becomes a header. All times in milliseconds.
+ */
+export const STORED_FIELDS = {
+  status: 'number',
+  /** The error number of the body; 0: success. */
+  errorNumber: 'number',
   /** Strong entity tag of the body, with its quotes (RFC 9110 section 8.8.3). */
-  readonly etag: string
-  /** What clients get of it, shared by all lookups of one copy. */
-  readonly forms: StoredForms
-  /** Time since its fetch started, by a monotonic clock. */
-  readonly age: number
+  etag: 'text',
   /**
-   * Freshness lifetime, counted as `age` is (the fetch time, then the TTL of the settings), and how long after it the
+   * Freshness lifetime, counted as the age is (the fetch time, then the TTL of the settings), and how long after it the
    * response may be served (RFC 5861).
    */
-  readonly ttl: number
-  readonly staleWhileRevalidate: number
-  readonly staleIfError: number
-  /** How long after its freshness lifetime it may be served during a refresh while it is hot. Absent: not longer. */
-  readonly staleWhileHot?: number
+  ttl: 'number',
+  staleWhileRevalidate: 'number',
+  staleIfError: 'number',
+  /** How long after its freshness lifetime it may be served during a refresh while it is hot. */
+  staleWhileHot: 'number',
   /** Time that its fetch took. */
-  readonly fetchTime: number
-  /** Of a joined response: the value of `Cluster-Status` when it was joined. */
-  readonly clusterStatus?: string
-  /** Of a snapshot: the bytes of its rows, which are stored apart. Lookups leave it out. */
-  readonly rowBytes?: number
+  fetchTime: 'number',
+  /** Of a joined response: the value of `Cluster-Status` when it was joined; else empty. */
+  clusterStatus: 'text',
+  /** Of a snapshot: the bytes of its rows, which are stored apart; else 0. */
+  rowBytes: 'number',
+} as const
+
+type StoredFields = {
+  readonly [Name in keyof typeof STORED_FIELDS]: { number: number; text: string }[(typeof STORED_FIELDS)[Name]]
+}
+
+/** A response as it is stored. All lookups of one copy return the same object, unless it was invalidated softly. */
+export interface StoredResponse extends StoredFields {
+  /** The body without content coding. */
+  readonly body: Buffer
+  /** What clients get of it. Not in Redis: each copy makes its own. */
+  readonly forms: StoredForms
+}
+
+/** A stored response with the time since its fetch started, in milliseconds of a monotonic clock. */
+export interface AgedResponse {
+  readonly response: StoredResponse
+  readonly age: number
 }
 
 /** A content coding that the edge applies (RFC 9110 section 8.4.1). */
@@ -265,7 +286,7 @@ export interface PreparedHead {
     /** Seconds. */
     readonly age: number
     readonly ttl: number | undefined
-    readonly clusterStatus: string | undefined
+    readonly clusterStatus: string
     readonly pairs: readonly string[]
   }
 }
@@ -277,7 +298,7 @@ export interface PreparedHead {
 export type Lookup =
   | { readonly kind: 'unavailable' }
   | { readonly kind: 'miss'; readonly epochs: TagEpochs; readonly changed: boolean }
-  | { readonly kind: 'hit'; readonly epochs: TagEpochs; readonly response: StoredResponse; readonly isLocal: boolean }
+  | ({ readonly kind: 'hit'; readonly epochs: TagEpochs; readonly isLocal: boolean } & AgedResponse)
 
 /** The index of stored responses, the same through every replica and after a restart. */
 export interface CacheIndex {

@@ -73,8 +73,8 @@ function toNodePart(response: EdgeResponse): NodePart {
     ok: true,
     response,
     isHit: cached?.status.hit === true,
-    asOf: now - (cached?.response.age ?? partsOf(origin).oldestPartAge),
-    freshUntil: cached === undefined ? Number.POSITIVE_INFINITY : now + cached.response.ttl - cached.response.age,
+    asOf: now - (cached?.age ?? partsOf(origin).oldestPartAge),
+    freshUntil: cached === undefined ? Number.POSITIVE_INFINITY : now + cached.response.ttl - cached.age,
     ...(stale !== undefined && { stale }),
     isPersonal: nodeOriginOf(origin)?.isPersonal === true,
   }

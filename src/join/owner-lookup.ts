@@ -161,7 +161,7 @@ async function readPages(call: EdgeRead, read: Handler<EdgeRead>, first?: EdgeRe
     // Cached pages come without a turn of the event loop between them.
     if (response.kind === 'envelope') {
       await waitForJsonTurn(response.body.length)
-      age = Math.max(age, cachedOf(response)?.response.age ?? 0)
+      age = Math.max(age, cachedOf(response)?.age ?? 0)
     }
     const data = dataOf(response)
     total = Number(ownField(data, 'totalItems'))

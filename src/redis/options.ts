@@ -48,13 +48,14 @@ export const DEFAULT_TIMES: Omit<RedisTimes, 'commandTimeout'> = {
 }
 
 /**
- * The keys of the edge. Keys with the same hash tag (in braces) are on the same node of a Redis Cluster. The names are
- * those of version 0.1.0, so that replicas of both versions can run side by side.
+ * The keys of the edge. Keys with the same hash tag (in braces) are on the same node of a Redis Cluster. The names
+ * that two versions use have the same meaning in both, so that replicas of both can run side by side.
  */
 export const redisKeys = {
   /** Hash of tag epochs, write fences, the generation and the registry of replicas. */
   epochs: 'edge:{e}',
-  entry: (key: string) => `edge:c:${key}`,
+  /** With the version of its format: replicas of another version have entries of their own. */
+  entry: (key: string) => `edge:c:2:${key}`,
   /** One of the parts of a value that is too large for one entry. */
   part: (name: string) => `edge:p:${name}`,
   fetchLock: (name: string) => `edge:l:${name}`,

@@ -149,9 +149,9 @@ function full(
 }
 
 /** Age and time left are sent in whole seconds, so the hits of one second share these headers. */
-function ownHeaders({ status, response }: CachedResponse, head: PreparedHead): readonly string[] {
+function ownHeaders({ status, response, age: ms }: CachedResponse, head: PreparedHead): readonly string[] {
   const { clusterStatus } = response
-  const age = Math.max(0, Math.floor(response.age / 1000))
+  const age = Math.max(0, Math.floor(ms / 1000))
   const ttl = status.ttl === undefined ? undefined : Math.floor(status.ttl / 1000)
   const { last } = head
   const isShared = status.hit === true && status.detail === undefined

@@ -6,8 +6,8 @@ import { fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { StoredForms } from '../../src/core/response.ts'
 import { openRedisStore } from '../support/redis-store.ts'
+import { storedResponse } from '../support/stored-response.ts'
 
 export const ENTRIES = 100_000
 export const ENTRY_BYTES = 2048
@@ -83,14 +83,7 @@ async function measure(filling: Filling, url: string, bytes: number): Promise<Ti
     if (lookup.kind === 'unavailable') throw new Error('Redis does not respond')
     const body = Buffer.from(randomBytes(bytes / 2).toString('hex'))
     const lifetimes = { ttl: 3_600_000, staleWhileRevalidate: 0, staleIfError: 0 }
-    const response = {
-      status: 200,
-      body,
-      etag: `"${key.slice(0, 27)}"`,
-      forms: new StoredForms(),
-      ...lifetimes,
-      fetchTime: 100,
-    }
+    const response = storedResponse(body, { etag: `"${key.slice(0, 27)}"`, ...lifetimes, fetchTime: 100 })
     const info = { url, group: 'syscollector', endpoint: '/syscollector/:agent_id/packages', scope: 'everyone', tags }
     await store.store({ key, tags, epochs: lookup.epochs, response, info })
   }

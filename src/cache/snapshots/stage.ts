@@ -23,7 +23,7 @@ import { isDetermined } from '../../rows/determined.ts'
 import { frameOf } from '../../rows/page-writer.ts'
 import { answerFrom, answerInFrame, type QueriedRows } from '../../rows/queried-rows.ts'
 import type { CacheTarget } from '../key.ts'
-import { staleBound } from '../stores/local-entries.ts'
+import { storageLifetime } from '../stores/local-entries.ts'
 import { createBuilder, type SnapshotPorts, SnapshotRefusedError } from './build.ts'
 import { type Derivation, derivationOf, needsAllRows, SnapshotDemands, selectsAllRows } from './builds.ts'
 import { parseHead, type SnapshotHead } from './rows.ts'
@@ -151,7 +151,8 @@ const MAX_END_BYTES = 256
  */
 function isServed(lookup: Lookup, { request, snapshot, target: { policy } }: Derivable): boolean {
   if (lookup.kind !== 'hit') return false
-  const { age, ttl, staleWhileRevalidate, fetchTime } = lookup.response
+  const { age, response } = lookup
+  const { ttl, staleWhileRevalidate, fetchTime } = response
   const arrivedWithin = arrivalLimitOf(snapshot)
   if (arrivedWithin !== undefined && age - fetchTime >= arrivedWithin) return false
   return age < (policy.isJoined && !selectsAllRows(request) ? ttl : ttl + staleWhileRevalidate)
@@ -192,10 +193,11 @@ function createComputations({ rows, clock, onEvent }: SnapshotPorts, onAnswered:
   ): Promise<Computation | undefined> => {
     const received = clock()
     const cached = cachedOf(snapshot)
-    const { age = 0, ttl = 0, ...stored } = cached?.response ?? {}
+    const { age = 0, response } = cached ?? {}
+    const ttl = response?.ttl ?? 0
     const head = parseHead(snapshot)
     if (head === undefined) return undefined
-    const left = ttl + staleBound({ staleWhileRevalidate: 0, staleIfError: 0, ...stored }) - age
+    const left = (response === undefined ? 0 : storageLifetime(response)) - age
     const found = await rows.find(target, head, derivation.source, left)
     if (found === undefined) return undefined
     const isCostly = found.table.valuesToRead(derivation.collection) > MAX_VALUES_OF_HIT

@@ -7,7 +7,7 @@ export interface NewStoredResponse {
   readonly key: string
   readonly tags: readonly Tag[]
   readonly epochs: TagEpochs
-  readonly response: Omit<StoredResponse, 'age'>
+  readonly response: StoredResponse
   /** Milliseconds that its oldest part was already old when the fetch began; 0 when absent. */
   readonly initialAge?: number
   /** What `/cache` shows of it. The store does not interpret it. */

@@ -5,12 +5,12 @@
 import { LRUCache } from 'lru-cache'
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type { EvictionReason, LocalState, StoredResponseInfo } from '../../core/cache.ts'
-import type { Lookup, StoredResponse, TagEpochs } from '../../core/response.ts'
+import type { AgedResponse, Lookup, StoredResponse, TagEpochs } from '../../core/response.ts'
 import type { NewStoredResponse } from './contract.ts'
 import { compareEpochs, MAX_EVICTIONS } from './epochs.ts'
 
 export interface LocalEntry {
-  readonly response: Omit<StoredResponse, 'age'>
+  readonly response: StoredResponse
   readonly generation: string
   readonly epochs: readonly string[]
   readonly tags: readonly Tag[]
@@ -34,12 +34,12 @@ export type StaleTimes = Pick<StoredResponse, 'staleWhileRevalidate' | 'staleIfE
  * Returns the milliseconds after the freshness lifetime for which a response may be served stale; 0: it never is, or only
  * while it is hot.
  */
-export function staleBound({ staleWhileRevalidate, staleIfError }: StaleTimes): number {
+export function staleBound({ staleWhileRevalidate, staleIfError }: Omit<StaleTimes, 'staleWhileHot'>): number {
   return Math.max(staleWhileRevalidate, staleIfError)
 }
 
 /** Returns the milliseconds after the fetch for which a response may be served at all, fresh or stale. */
-export function storageLifetime(response: StaleTimes & Pick<StoredResponse, 'ttl'>): number {
+export function storageLifetime(response: Omit<StaleTimes, 'staleWhileHot'> & Pick<StoredResponse, 'ttl'>): number {
   return response.ttl + staleBound(response)
 }
 
@@ -48,11 +48,11 @@ export function storageLifetime(response: StaleTimes & Pick<StoredResponse, 'ttl
  * response is hot, so Redis does not store it for longer than `storageLifetime`.
  */
 export function localLifetime(response: StaleTimes & Pick<StoredResponse, 'ttl'>): number {
-  return storageLifetime(response) + (response.staleWhileHot ?? 0)
+  return storageLifetime(response) + response.staleWhileHot
 }
 
 /** Returns the bytes of a response, and of the rows that are stored apart. */
-export function storedBytes({ body, rowBytes = 0 }: Pick<StoredResponse, 'body' | 'rowBytes'>): number {
+export function storedBytes({ body, rowBytes }: Pick<StoredResponse, 'body' | 'rowBytes'>): number {
   return body.length + rowBytes
 }
 
@@ -60,29 +60,13 @@ export function storedBytes({ body, rowBytes = 0 }: Pick<StoredResponse, 'body' 
  * Returns the response with its age. After a soft invalidation, its freshness lifetime ends before that age, and it may be
  * served during a refresh until its stale bound, if it has one.
  */
-export function toStoredResponse(
-  { response, fetchedAt }: LocalEntry,
-  now: number,
-  isSoftInvalidated: boolean,
-): StoredResponse {
+export function withAge({ response, fetchedAt }: LocalEntry, now: number, isSoftInvalidated = false): AgedResponse {
   const age = Math.max(0, now - fetchedAt)
-  const ttl = isSoftInvalidated ? Math.min(response.ttl, age - 1) : response.ttl
-  const isServedOnceMore = isSoftInvalidated && staleBound(response) > 0
-  // Written out: this runs for each hit, and a spread costs as much as all the rest.
-  const stored: { -readonly [Name in keyof StoredResponse]: StoredResponse[Name] } = {
-    status: response.status,
-    body: response.body,
-    etag: response.etag,
-    forms: response.forms,
-    age,
-    ttl,
-    staleWhileRevalidate: isServedOnceMore ? storageLifetime(response) - ttl : response.staleWhileRevalidate,
-    staleIfError: response.staleIfError,
-    fetchTime: response.fetchTime,
-  }
-  if (response.staleWhileHot !== undefined && !isSoftInvalidated) stored.staleWhileHot = response.staleWhileHot
-  if (response.clusterStatus !== undefined) stored.clusterStatus = response.clusterStatus
-  return stored
+  if (!isSoftInvalidated) return { response, age }
+  const ttl = Math.min(response.ttl, age - 1)
+  const staleWhileRevalidate =
+    staleBound(response) > 0 ? storageLifetime(response) - ttl : response.staleWhileRevalidate
+  return { response: { ...response, ttl, staleWhileRevalidate, staleWhileHot: 0 }, age }
 }
 
 /** Its fetch began when its epochs were read, by the clock of the store. `now`: by the same clock. */
@@ -231,12 +215,12 @@ function sizeOf({ info, epochs, response }: LocalEntry, key: string): number {
 }
 
 /** Returns the hit of an entry whose epochs are the current ones. */
-export function localLookup(entry: LocalEntry, now: number): Lookup {
-  const { generation, epochs } = entry
+export function localLookup({ generation, epochs, response, fetchedAt }: LocalEntry, now: number): Lookup {
   return {
     kind: 'hit',
     epochs: { generation, epochs, fenced: false, readAt: now },
-    response: toStoredResponse(entry, now, false),
+    response,
+    age: Math.max(0, now - fetchedAt),
     isLocal: true,
   }
 }

@@ -6,7 +6,7 @@ import { systemClock, WRITE_FENCE_LEASE_MS } from '../../core/timing.ts'
 import { waitForTurn } from '../../core/turns.ts'
 import type { CacheStore } from './contract.ts'
 import { compareEpochs, EpochTable, purgeTags } from './epochs.ts'
-import { LocalTier, localLifetime, localLookup, storedBytes, toLocalEntry, toStoredResponse } from './local-entries.ts'
+import { LocalTier, localLifetime, localLookup, storedBytes, toLocalEntry, withAge } from './local-entries.ts'
 
 export interface MemoryStoreOptions {
   /** Bytes beyond which the least recently used entries are evicted. */
@@ -207,6 +207,6 @@ class MemoryCache implements CacheStore, CacheIndex {
     const comparison = compareEpochs(entry, epochs)
     if (comparison === 'changed') return { kind: 'miss', epochs, changed: true }
     entry.hits = (entry.hits ?? 0) + hits
-    return { kind: 'hit', epochs, response: toStoredResponse(entry, now, comparison === 'stale'), isLocal: true }
+    return { kind: 'hit', epochs, ...withAge(entry, now, comparison === 'stale'), isLocal: true }
   }
 }

@@ -2,7 +2,7 @@
 
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { StoredResponseInfo } from '../../core/cache.ts'
-import { StoredForms } from '../../core/response.ts'
+import { STORED_FIELDS, StoredForms, type StoredResponse } from '../../core/response.ts'
 import { isObject } from '../../core/values.ts'
 import { type OnStoreEvent, redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
@@ -39,15 +39,16 @@ export class RedisEntries {
     const decoded = codec.decode(name, bytes.value)
     const head = decodeHead(decoded?.head)
     if (decoded === undefined || head === undefined) return reportCorrupt(onEvent)
+    const { fields, ...others } = head
     // A copy: a short reply is a view of a larger buffer of the connection, which a local entry would keep in memory.
-    const response = { ...head.response, body: Buffer.from(decoded.body), forms: new StoredForms() }
+    const response = { ...fields, body: Buffer.from(decoded.body), forms: new StoredForms() }
     const lifetime = storageLifetime(response)
     // The edge never writes an entry that does not expire, or expires later than its own lifetime.
     if (left.value < 0 || left.value > lifetime) return reportCorrupt(onEvent)
     if (head.generation !== this.#generation) this.#generation = head.generation
     const fetchedAt = start - (lifetime - left.value)
     return {
-      ...head,
+      ...others,
       generation: this.#generation,
       response,
       fetchedAt,
@@ -93,47 +94,33 @@ function reportCorrupt(onEvent: OnStoreEvent): undefined {
 }
 
 type EntryHead = Omit<LocalEntry, 'fetchedAt' | 'expiresAt' | 'response'> & {
-  readonly response: Omit<LocalEntry['response'], 'body' | 'forms'>
+  readonly fields: Omit<StoredResponse, 'body' | 'forms'>
 }
 
-/**
- * Returns the JSON head of an entry, with the field names of version 0.1.0: replicas of both versions share entries. That
- * version ignores further fields, such as `staleWhileHot`.
- */
+const FIELD_NAMES = Object.keys(STORED_FIELDS) as (keyof typeof STORED_FIELDS)[]
+const IS_OF_TYPE = { number: isNumber, text: isFieldValue }
+
+/** Returns the JSON head of an entry. */
 function encodeHead({ response, generation, epochs, tags, info }: LocalEntry): unknown {
-  const { status, etag, ttl, staleWhileRevalidate, staleIfError, staleWhileHot, fetchTime, clusterStatus } = response
-  const times = { keepFor: ttl, staleWhileRevalidate, staleIfError, staleWhileHot, cost: fetchTime }
-  const answer = { status, etag, ...times, clusterStatus, rowBytes: response.rowBytes }
-  return { generation, epochs, tags, listed: info, answer }
+  const fields = Object.fromEntries(FIELD_NAMES.map((name) => [name, response[name]]))
+  return { generation, epochs, tags, info, fields }
 }
 
-/** Returns undefined for a head of another shape, which another version of the edge may have written. */
+/** Returns undefined for a head of another shape. */
 function decodeHead(value: unknown): EntryHead | undefined {
   if (!isObject(value)) return undefined
-  const { answer, generation, epochs, tags, listed: info } = value
-  if (!isObject(answer) || !isResponseInfo(info) || typeof generation !== 'string') return undefined
-  if (!isStringArray(epochs) || !isStringArray(tags)) return undefined
-  const { status, etag, keepFor: ttl, cost: fetchTime, clusterStatus, rowBytes } = answer
-  const { staleWhileRevalidate, staleIfError, staleWhileHot } = answer
-  if (!isFieldValue(etag) || !isNumber(status) || !isNumber(fetchTime)) return undefined
-  if (!isNumber(ttl) || !isNumber(staleWhileRevalidate) || !isNumber(staleIfError)) return undefined
-  if (staleWhileHot !== undefined && !isNumber(staleWhileHot)) return undefined
-  if (clusterStatus !== undefined && !isFieldValue(clusterStatus)) return undefined
-  const times = { ttl, staleWhileRevalidate, staleIfError, ...(staleWhileHot !== undefined && { staleWhileHot }) }
-  if (rowBytes !== undefined && !isNumber(rowBytes)) return undefined
-  const joined = clusterStatus === undefined ? undefined : { clusterStatus }
-  const ofSnapshot = rowBytes === undefined ? undefined : { rowBytes }
-  return {
-    response: { status, etag, ...times, fetchTime, ...joined, ...ofSnapshot },
-    generation,
-    epochs,
-    tags,
-    // Both lists are parsed from the same text. A local entry needs one of them.
-    info: areEqual(info.tags, tags) ? { ...info, tags } : info,
-  }
+  const { fields, generation, epochs, tags, info } = value
+  if (!isObject(fields) || !isResponseInfo(info) || typeof generation !== 'string') return undefined
+  if (!isStringArray(epochs) || !isStringArray(tags) || !areStoredFields(fields)) return undefined
+  // Both lists are parsed from the same text. A local entry needs one of them.
+  return { fields, generation, epochs, tags, info: areEqual(info.tags, tags) ? { ...info, tags } : info }
 }
 
-/** Both `etag` and `clusterStatus` become headers. A line break would start another header (RFC 9110 section 5.5). */
+function areStoredFields(fields: object): fields is EntryHead['fields'] {
+  return FIELD_NAMES.every((name) => IS_OF_TYPE[STORED_FIELDS[name]](Reflect.get(fields, name)))
+}
+
+/** A line break would start another header (RFC 9110 section 5.5). */
 function isFieldValue(value: unknown): value is string {
   return typeof value === 'string' && /^[\x20-\x7e]*$/.test(value)
 }

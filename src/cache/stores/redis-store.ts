@@ -12,7 +12,7 @@ import { compareEpochs, KnownEpochs, keyTag, purgeTags, withKeyEpoch } from './e
 import { FetchLocks } from './fetch-locks.ts'
 import type { InvalidationSequence } from './index-reader.ts'
 import { Invalidator } from './invalidator.ts'
-import { type LocalEntry, LocalTier, localLookup, toLocalEntry, toStoredResponse } from './local-entries.ts'
+import { type LocalEntry, LocalTier, localLookup, toLocalEntry, withAge } from './local-entries.ts'
 import { createEntryCodec, createRedisParts, RedisEntries } from './redis-entries.ts'
 import { ResponseIndex } from './response-index.ts'
 
@@ -215,8 +215,8 @@ class RedisTier {
     if (entry === undefined) return { lookup: { kind: 'miss', epochs, changed: false } }
     const comparison = compareEpochs(entry, epochs)
     if (comparison === 'changed') return { lookup: { kind: 'miss', epochs, changed: true } }
-    const response = toStoredResponse(entry, elapsed(), comparison === 'stale')
-    return { lookup: { kind: 'hit', epochs, response, isLocal: false }, entry }
+    const found = withAge(entry, elapsed(), comparison === 'stale')
+    return { lookup: { kind: 'hit', epochs, ...found, isLocal: false }, entry }
   }
 
   /** Reads the epochs of an entry's tags and key, and remembers them. Undefined: Redis is unreachable. */

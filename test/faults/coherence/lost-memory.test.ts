@@ -1,11 +1,11 @@
 import t from 'tap'
 import type { NewStoredResponse } from '../../../src/cache/stores/contract.ts'
 import { createRedisStore, type RedisStore } from '../../../src/cache/stores/redis-store.ts'
-import { StoredForms } from '../../../src/core/response.ts'
 import { RedisReplica } from '../../../src/redis/replica.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startRedis } from '../../support/redis.ts'
 import { openRedisStore } from '../../support/redis-store.ts'
+import { storedResponse } from '../../support/stored-response.ts'
 
 const tags = ['agent:001', 'cache']
 const listed = { url: '/agents/001', group: 'agents', endpoint: '/agents/:agent_id', scope: 'everyone', tags }
@@ -13,13 +13,11 @@ const listed = { url: '/agents/001', group: 'agents', endpoint: '/agents/:agent_
 async function fill(store: RedisStore): Promise<void> {
   const lookup = await store.lookup('key', tags)
   if (lookup.kind !== 'miss') throw new Error(`no miss: ${lookup.kind}`)
-  const bytes = Buffer.from('{"error":0,"data":1}')
-  const times = { ttl: 60_000, staleWhileRevalidate: 0, staleIfError: 0, fetchTime: 1 }
   const entry: NewStoredResponse = {
     key: 'key',
     tags,
     epochs: lookup.epochs,
-    response: { status: 200, body: bytes, etag: '"1"', forms: new StoredForms(), ...times },
+    response: storedResponse('{"error":0,"data":1}', { ttl: 60_000 }),
     info: listed,
   }
   await store.store(entry)

@@ -63,20 +63,20 @@ async function fenceImpatiently(store: CacheStore, tags: Parameters<CacheStore['
  * those that were stored here.
  */
 function noCompare(store: CacheStore, only?: (entry: NewStoredResponse) => boolean): Partial<CacheStore> {
-  const known = new Map<string, { readonly response: Omit<StoredResponse, 'age'>; readonly fetchedAt: number }>()
+  const known = new Map<string, { readonly response: StoredResponse; readonly fetchedAt: number }>()
   const affected = new Set<string>()
   const isAffected = (key: string) => only === undefined || affected.has(key)
-  const remember = (key: string, response: Omit<StoredResponse, 'age'>, age: number) =>
+  const remember = (key: string, response: StoredResponse, age: number) =>
     known.set(key, { response, fetchedAt: performance.now() - age })
   return {
     async lookup(key, tags): Promise<Lookup> {
       const lookup = await store.lookup(key, tags)
-      if (lookup.kind === 'hit' && isAffected(key)) remember(key, lookup.response, lookup.response.age)
+      if (lookup.kind === 'hit' && isAffected(key)) remember(key, lookup.response, lookup.age)
       const own = known.get(key)
       if (lookup.kind !== 'miss' || own === undefined) return lookup
       const age = performance.now() - own.fetchedAt
       if (age > own.response.ttl) return lookup
-      return { kind: 'hit', epochs: lookup.epochs, response: { ...own.response, age }, isLocal: false }
+      return { kind: 'hit', epochs: lookup.epochs, response: own.response, age, isLocal: false }
     },
     async store(entry) {
       if (only?.(entry)) affected.add(entry.key)

@@ -10,9 +10,10 @@ import { RequestRecords } from '../../../src/admin/console/request-records.ts'
 import { createOperationsListener } from '../../../src/admin/listener.ts'
 import { createMemoryStore, type MemoryStore } from '../../../src/cache/stores/memory-store.ts'
 import type { IndexEntry } from '../../../src/core/cache.ts'
-import { type CacheIndex, StoredForms } from '../../../src/core/response.ts'
+import type { CacheIndex } from '../../../src/core/response.ts'
 import { createEdgeEvents } from '../../../src/telemetry/events.ts'
 import { startRedis } from '../../support/redis.ts'
+import { storedResponse } from '../../support/stored-response.ts'
 import { trafficOf } from '../../support/traffic.ts'
 import { writeRows } from '../../unit/cache/stores/many-rows.ts'
 import { replica, sleep } from '../../unit/cache/stores/replicas.ts'
@@ -190,18 +191,12 @@ async function fill(store: MemoryStore): Promise<void> {
     const tags = ['cache', 'cache:agents', `agent:${id}`]
     const lookup = await store.lookup(key, tags)
     if (lookup.kind !== 'miss') throw new Error('the store is not empty')
-    const times = { ttl: 3_600_000, staleWhileRevalidate: 0, staleIfError: 0, fetchTime: 200 + (at % 100) }
+    const times = { ttl: 3_600_000, fetchTime: 200 + (at % 100) }
     await store.store({
       key,
       tags,
       epochs: lookup.epochs,
-      response: {
-        status: 200,
-        body: bytes.subarray(0, 1 + (at % bytes.length)),
-        etag: `"${id}"`,
-        forms: new StoredForms(),
-        ...times,
-      },
+      response: storedResponse(bytes.subarray(0, 1 + (at % bytes.length)), { etag: `"${id}"`, ...times }),
       info: { url: `/agents/${id}`, group: 'agents', endpoint: '/agents/:agent_id', scope: 'everyone', tags },
     })
   }

@@ -7,11 +7,11 @@ import { catalogue } from '../../../src/catalogue/index.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { schema } from '../../../src/config/schema.ts'
 import { listLeaves } from '../../../src/config/tree.ts'
-import { StoredForms } from '../../../src/core/response.ts'
 import { RedisReplica } from '../../../src/redis/replica.ts'
 import { startRedis } from '../../support/redis.ts'
 import { ACCESS_COMMANDS, STORE_COMMANDS } from '../../support/redis-commands.ts'
 import { openRedisStore } from '../../support/redis-store.ts'
+import { storedResponse } from '../../support/stored-response.ts'
 
 const document = readFileSync('docs/cache.md', 'utf8')
 const [, rules = ''] = /^user edge (on .*)$/m.exec(document) ?? []
@@ -55,9 +55,7 @@ t.test('as this ACL user, store and access work, and Redis refuses no command', 
   const tags = ['cache', 'cache:agents', 'agent:001']
   const look = await store.lookup('key', tags)
   if (look.kind === 'unavailable') return t.fail('unavailable')
-  const bytes = Buffer.from('{"error":0,"data":{}}')
-  const times = { ttl: 60_000, staleWhileRevalidate: 0, staleIfError: 0 }
-  const answer = { status: 200, body: bytes, etag: '"x"', forms: new StoredForms(), ...times, fetchTime: 5 }
+  const answer = storedResponse('{"error":0,"data":{}}', { ttl: 60_000, fetchTime: 5 })
   const listed = { url: '/agents/001', group: 'agents', endpoint: '/agents/:agent_id', scope: 'everyone', tags }
   const claim = await store.acquireFetchLock('key', look.epochs, 1000)
   await store.store({ key: 'key', tags, epochs: look.epochs, response: answer, info: listed })

@@ -29,7 +29,7 @@ function cacheOfSlowNode(
   return parts
 }
 
-const ageOf = (response: EdgeResponse) => (response.kind === 'envelope' ? cachedOf(response)?.response.age : undefined)
+const ageOf = (response: EdgeResponse) => (response.kind === 'envelope' ? cachedOf(response)?.age : undefined)
 
 for (const fetchTime of [0, 400, 1500, 8000]) {
   t.test(

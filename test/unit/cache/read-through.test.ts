@@ -26,7 +26,7 @@ t.test('a stored response is served without a call to a node until it expires', 
   const second = await read(one())
   t.strictSame(cacheStatusOf(second), { hit: true, ttl: 600 })
   t.equal(bodyOf(second).data, 1)
-  t.match(second, { origin: { response: { etag: /^"[\w-]{27}"$/, age: 400, ttl: 1000 } } })
+  t.match(second, { origin: { age: 400, response: { etag: /^"[\w-]{27}"$/, ttl: 1000 } } })
   t.equal(bodyOf(await read(one('002'))).data, 2, 'another agent is another stored response')
   clock.advance(70_000)
   t.match(cacheStatusOf(await read(one())), { fwd: 'uri-miss', stored: true })

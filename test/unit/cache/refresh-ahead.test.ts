@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { ReadContext } from '../../../src/cache/call-nodes.ts'
 import { createRefreshAhead, refreshWindow } from '../../../src/cache/refresh-ahead.ts'
-import type { EdgeResponse, StoredResponse } from '../../../src/core/response.ts'
+import type { EdgeResponse } from '../../../src/core/response.ts'
 import {
   bodyOf,
   cacheStatusOf,
@@ -12,13 +12,14 @@ import {
   settle,
   success,
 } from '../../support/edge-requests.ts'
+import { storedResponse } from '../../support/stored-response.ts'
 
 const TTL = 1000
 
 t.test(
   'a refresh starts 1.5 fetch times ahead, between the last fifth and the last half of the lifetime',
   async (t) => {
-    const windowOf = (ttl: number, fetchTime: number) => refreshWindow({ ttl: ttl + fetchTime, fetchTime, age: 0 })
+    const windowOf = (ttl: number, fetchTime: number) => refreshWindow({ ttl: ttl + fetchTime, fetchTime })
     t.equal(windowOf(1000, 0), 200)
     t.equal(windowOf(1000, 100), 200)
     t.equal(windowOf(1000, 200), 300)
@@ -166,7 +167,7 @@ function scheduler({ maxConcurrent = 2, isIdle = () => true }: SchedulerOptions 
   const offer = ({ id, hits, fetchTime }: Offer, timeLeft = 100) => {
     const context = { request: agent(id), target: { key: id } } as unknown as ReadContext
     const ttl = TTL + fetchTime
-    const stored = { ttl, fetchTime, age: ttl - timeLeft } as StoredResponse
+    const stored = { response: storedResponse('', { ttl, fetchTime }), age: ttl - timeLeft }
     for (let hit = 0; hit < hits; hit += 1) onHit(context, stored)
   }
   const runTimers = () => {

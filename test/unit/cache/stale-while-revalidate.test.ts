@@ -40,7 +40,11 @@ t.test('without a setting, the stale time is the TTL, at least 3 s and two fetch
   for (const [ttl, fetchTime, bound] of rows) {
     t.equal(timesOf(AGENT, { ...automatic, ttl }, fetchTime).staleWhileRevalidate, bound, `${ttl}, ${fetchTime}`)
     t.equal(timesOf(AGENT, { ...automatic, ttl, staleWhileRevalidate: 700 }, fetchTime).staleWhileRevalidate, 700)
-    t.strictSame(timesOf(VERDICT, { ...automatic, ttl }, fetchTime), { staleWhileRevalidate: 0, staleIfError: 0 })
+    t.strictSame(timesOf(VERDICT, { ...automatic, ttl }, fetchTime), {
+      staleWhileRevalidate: 0,
+      staleIfError: 0,
+      staleWhileHot: 0,
+    })
     const { staleWhileRevalidate, staleIfError, staleWhileHot } = timesOf(STATUS, { ...automatic, ttl }, fetchTime)
     t.strictSame([staleWhileRevalidate, staleIfError, staleWhileHot], [0, 0, 3000])
   }

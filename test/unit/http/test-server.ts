@@ -14,8 +14,8 @@ import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
 import {
   type EdgeResponse,
   type EnvelopeResponse,
+  envelopeOfStored,
   OF_NODE,
-  StoredForms,
   type StoredOrigin,
 } from '../../../src/core/response.ts'
 import { createAuthenticator } from '../../../src/http/admit.ts'
@@ -27,6 +27,7 @@ import { requestLog } from '../../../src/http/request-events.ts'
 import type { ListenerOptions, ListenerSettings } from '../../../src/listener/listener.ts'
 import { createListener, type Listener } from '../../../src/listener/listener.ts'
 import { createEdgeEvents } from '../../../src/telemetry/events.ts'
+import { storedResponse } from '../../support/stored-response.ts'
 import { observeConnections } from './settled.ts'
 
 type Tap = { teardown(end: () => unknown): unknown }
@@ -64,10 +65,7 @@ export function cachedResponse(
   age = 1999,
 ): EdgeResponse {
   const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
-  const durations = { ttl: 6000, staleWhileRevalidate: 0, staleIfError: 0 }
-  const response = { status: 200, body: bytes, etag, forms: new StoredForms(), age, fetchTime: 1, ...durations }
-  const origin = { kind: 'stored', response, status } as const
-  return { kind: 'envelope', status: 200, body: bytes, errorNumber: 0, origin }
+  return envelopeOfStored({ kind: 'stored', response: storedResponse(bytes, { etag, ttl: 6000 }), age, status })
 }
 
 export function uncachedResponse(body: Buffer): EnvelopeResponse {

@@ -1,9 +1,10 @@
 import t from 'tap'
 import { EdgeError } from '../../../src/core/errors.ts'
 import { type EdgeRequest, fieldsOf, nodeOf } from '../../../src/core/request.ts'
-import { type EdgeResponse, partsOf, StoredForms } from '../../../src/core/response.ts'
+import { type EdgeResponse, envelopeOfStored, partsOf } from '../../../src/core/response.ts'
 import { joinValidations, joinVerdicts, joinWrites } from '../../../src/join/join-results.ts'
 import { bodyOf, edgeRequest, fields, jsonResponse, success } from '../../support/edge-requests.ts'
+import { storedResponse } from '../../support/stored-response.ts'
 import { endpoints, isDistributing, names, view, viewOf } from './three-nodes.ts'
 
 type Responses = Readonly<Record<string, (given: EdgeRequest) => Promise<EdgeResponse> | EdgeResponse>>
@@ -206,11 +207,8 @@ function partsIn(response: EdgeResponse) {
 
 /** A node whose response is stored since this number of milliseconds. */
 const agedBy = (age: number) => (): EdgeResponse => {
-  const body = Buffer.from('{"error":0,"data":{"status":"OK"}}')
-  const times = { ttl: 750, staleWhileRevalidate: 0, staleIfError: 0, fetchTime: 1 }
-  const response = { status: 200, body, etag: '"v1"', forms: new StoredForms(), age, ...times }
-  const origin = { kind: 'stored', response, status: { hit: true } } as const
-  return { kind: 'envelope', status: 200, body, errorNumber: 0, origin }
+  const response = storedResponse('{"error":0,"data":{"status":"OK"}}', { ttl: 750 })
+  return envelopeOfStored({ kind: 'stored', response, age, status: { hit: true } })
 }
 
 t.test('verdict: it is as old as the oldest response that it is joined from', async (t) => {

@@ -1,9 +1,10 @@
 import t from 'tap'
-import { OF_NODE, StoredForms } from '../../../src/core/response.ts'
+import { OF_NODE } from '../../../src/core/response.ts'
 import { fetchPart } from '../../../src/join/node-part.ts'
 import { formatClusterStatus, NodeReport } from '../../../src/join/node-report.ts'
 import { createResponse } from '../../../src/join/rules/collection.ts'
 import { edgeRequest } from '../../support/edge-requests.ts'
+import { storedResponse } from '../../support/stored-response.ts'
 
 t.test('Cluster-Status has one member per node, with parameters of RFC 9211 and RFC 9209', async (t) => {
   t.equal(
@@ -46,9 +47,8 @@ t.test('a joined collection is fresh no longer than the stored part that expires
   const report = new NodeReport(['w1', 'w2', 'w3'], performance.now())
   const readPart = async (node: string, timeLeft: number | undefined) => {
     const body = Buffer.from('{"error":0,"data":{"items":[],"totalItems":0}}')
-    const times = { ttl: 5000 + (timeLeft ?? 0), age: 5000, staleWhileRevalidate: 0, staleIfError: 0, fetchTime: 900 }
-    const stored = { status: 200, body, etag: '"v1"', forms: new StoredForms(), ...times }
-    const hit = { kind: 'stored', response: stored, status: { hit: true } } as const
+    const stored = storedResponse(body, { ttl: 5000 + (timeLeft ?? 0), fetchTime: 900 })
+    const hit = { kind: 'stored', response: stored, age: 5000, status: { hit: true } } as const
     const origin = timeLeft === undefined ? OF_NODE : hit
     const response = { kind: 'envelope', status: 200, body, errorNumber: 0, origin } as const
     const part = await fetchPart(async () => response, request, request.client.signal)
@@ -67,9 +67,8 @@ t.test('parts of a joined collection may expire while others are fetched', async
   const request = edgeRequest('GET /experimental/syscollector/os')
   const report = new NodeReport(['w1'], performance.now())
   const body = Buffer.from('{"error":0,"data":{"items":[],"totalItems":0}}')
-  const times = { ttl: 20, age: 0, staleWhileRevalidate: 0, staleIfError: 0, fetchTime: 0 }
-  const stored = { status: 200, body, etag: '"v1"', forms: new StoredForms(), ...times }
-  const origin = { kind: 'fetched', response: stored, status: { stored: true }, from: OF_NODE } as const
+  const stored = storedResponse(body, { ttl: 20, fetchTime: 0 })
+  const origin = { kind: 'fetched', response: stored, age: 0, status: { stored: true }, from: OF_NODE } as const
   const part = await fetchPart(
     async () => ({ kind: 'envelope', status: 200, body, errorNumber: 0, origin }),
     request,

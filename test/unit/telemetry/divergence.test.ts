@@ -1,9 +1,9 @@
 import t from 'tap'
 import type { CacheEvent } from '../../../src/core/events.ts'
-import { StoredForms } from '../../../src/core/response.ts'
 import { startEdge } from '../../support/edge.ts'
 import { edgeRead, success } from '../../support/edge-requests.ts'
 import { samplesOf, sumOf } from '../../support/scrape.ts'
+import { storedResponse } from '../../support/stored-response.ts'
 import { fakeNode } from '../upstream/fake-node.ts'
 
 const DIVERGING = 0.2
@@ -77,23 +77,13 @@ t.test('comparisons stay within the budget, need idle capacity, and are void aft
   let epoch = '1'
   const events: CacheEvent[] = []
   let asked = 0
-  const bytes = Buffer.from('{"error":0,"data":{"a":1}}')
-  const answer = {
-    status: 200,
-    body: bytes,
-    etag: '"x"',
-    forms: new StoredForms(),
-    age: 1,
-    ttl: 1e6,
-    staleWhileRevalidate: 0,
-    staleIfError: 0,
-    fetchTime: 1,
-  }
+  const answer = storedResponse('{"error":0,"data":{"a":1}}', { ttl: 1e6 })
   const look = () =>
     ({
       kind: 'hit',
       epochs: { generation: 'g', epochs: [epoch], fenced: false },
       response: answer,
+      age: 1,
       isLocal: true,
     }) as const
   const check = createDivergenceCheck(

@@ -80,7 +80,11 @@ t.test('the body is stored as it was sent, so that its compressed forms are made
   for (const limit of ['1', '10', '90']) {
     const computed = await edge.get({ limit, sort: '-id' })
     t.equal(computed.status?.detail, 'snapshot')
-    t.equal((await edge.get({ limit, sort: '-id' })).stored?.body, computed.stored?.body, `${limit} rows`)
+    t.equal(
+      (await edge.get({ limit, sort: '-id' })).stored?.response.body,
+      computed.stored?.response.body,
+      `${limit} rows`,
+    )
   }
 })
 

@@ -65,7 +65,7 @@ export function snapshotReplica(rows: Row[], options: ReplicaOptions = {}) {
   const get = async (query: Readonly<Record<string, string>>) => {
     const response = await edge.read(edgeRequest('GET /agents', { query }))
     const cached = response.kind === 'envelope' ? cachedOf(response) : undefined
-    return { body: bodyOf(response), status: cached?.status, stored: cached?.response }
+    return { body: bodyOf(response), status: cached?.status, stored: cached }
   }
   const direct = (query: Readonly<Record<string, string>>) =>
     JSON.parse(

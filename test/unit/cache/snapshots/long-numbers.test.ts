@@ -13,5 +13,5 @@ t.test('a number that JavaScript rounds makes no snapshot if the node prints a s
   await edge.warm()
   const response = await edge.get({ sort: 'name' })
   t.not(response.status?.detail, 'snapshot')
-  t.match(response.stored?.body.toString(), '9007199254740993')
+  t.match(response.stored?.response.body.toString(), '9007199254740993')
 })

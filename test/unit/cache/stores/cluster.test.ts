@@ -40,9 +40,9 @@ t.test('moving a slot keeps its entries; moving the slot of the epochs makes eve
     const found = await Promise.all(clients.map((client) => client.exists(key).catch(() => 0)))
     return found.indexOf(1)
   }
-  const from = await owner('edge:c:k')
-  await cluster.moveSlot(await slot('edge:c:k'), (from + 1) % 3)
-  t.equal(await owner('edge:c:k'), (from + 1) % 3)
+  const from = await owner('edge:c:2:k')
+  await cluster.moveSlot(await slot('edge:c:2:k'), (from + 1) % 3)
+  t.equal(await owner('edge:c:2:k'), (from + 1) % 3)
   const late = await replica(t, redis, { localBytes: () => 0 })
   for (const store of [one, other, late.store]) t.equal(await served(store), 'stored')
   const before = await epochsOf(one)

@@ -1,14 +1,9 @@
 /** What every store must do: one suite for the memory store, and for the Redis store with and without a local tier. */
 import type { Test } from 'tap'
 import type { CacheStore, NewStoredResponse } from '../../../../src/cache/stores/contract.ts'
-import {
-  type CacheIndex,
-  type Lookup,
-  StoredForms,
-  type StoredResponse,
-  type TagEpochs,
-} from '../../../../src/core/response.ts'
+import type { CacheIndex, Lookup, StoredResponse, TagEpochs } from '../../../../src/core/response.ts'
 import { eventually } from '../../../support/eventually.ts'
+import { storedResponse } from '../../../support/stored-response.ts'
 
 export type Store = CacheStore & CacheIndex
 
@@ -20,9 +15,9 @@ export interface Stores {
 
 export const TAGS = ['cache', 'cache:agents', 'agent:001', 'agent:*']
 
-export function response(text: string, more: Partial<StoredResponse> = {}): Omit<StoredResponse, 'age'> {
-  const times = { ttl: 20_000, staleWhileRevalidate: 5000, staleIfError: 10_000, fetchTime: 7 }
-  return { status: 200, body: Buffer.from(text), etag: `"${text}"`, forms: new StoredForms(), ...times, ...more }
+export function response(text: string, more: Partial<StoredResponse> = {}): StoredResponse {
+  const times = { staleWhileRevalidate: 5000, staleIfError: 10_000, fetchTime: 7 }
+  return storedResponse(text, { etag: `"${text}"`, ...times, ...more })
 }
 
 export interface Filled {
@@ -68,9 +63,9 @@ export async function served(store: Store, key = 'k', tags: readonly string[] = 
   return lookup.kind === 'hit' ? lookup.response.body.toString() : lookup.kind
 }
 
-export function hitOf(lookup: Lookup): StoredResponse {
+export function hitOf(lookup: Lookup): StoredResponse & { readonly age: number } {
   if (lookup.kind !== 'hit') throw new Error(`no hit but a ${lookup.kind}`)
-  return lookup.response
+  return { ...lookup.response, age: lookup.age }
 }
 
 const waiting = () => new Promise<string>((resolve) => setTimeout(() => resolve('waiting'), 40))

@@ -16,13 +16,13 @@ t.test('a damaged entry is a miss with an event, and is replaced by the next fet
     const sealing = encryptionKey === undefined ? {} : { encryptionKey }
     const { store, events } = await replica(t, server, { ...remote, ...sealing })
     const ways: (() => Promise<unknown>)[] = [
-      () => client.set('edge:c:k', randomBytes(500), 'PX', 20_000),
-      () => client.set('edge:c:k', '', 'PX', 20_000),
-      () => client.setrange('edge:c:k', 60, '!'),
-      () => client.append('edge:c:k', 'more'),
-      () => client.persist('edge:c:k'),
-      () => client.pexpire('edge:c:k', 3_600_000),
-      async () => client.multi().del('edge:c:k').lpush('edge:c:k', 'a list').exec(),
+      () => client.set('edge:c:2:k', randomBytes(500), 'PX', 20_000),
+      () => client.set('edge:c:2:k', '', 'PX', 20_000),
+      () => client.setrange('edge:c:2:k', 60, '!'),
+      () => client.append('edge:c:2:k', 'more'),
+      () => client.persist('edge:c:2:k'),
+      () => client.pexpire('edge:c:2:k', 3_600_000),
+      async () => client.multi().del('edge:c:2:k').lpush('edge:c:2:k', 'a list').exec(),
     ]
     for (const [at, damage] of ways.entries()) {
       await fill(store, 'whole')
@@ -48,10 +48,10 @@ t.test('an entry whose fields would inject a header is a miss', async (t) => {
     ['clusterStatus', 'master\nset-cookie: b'],
   ] as const) {
     await fill(store, 'whole')
-    const opened = codec.decode('edge:c:k', (await client.getBuffer('edge:c:k')) ?? Buffer.alloc(0))
-    const { answer, ...head } = (opened?.head ?? {}) as { readonly answer?: object }
-    const planted = codec.encode('edge:c:k', { ...head, answer: { ...answer, [name]: text } }, Buffer.from('planted'))
-    await client.set('edge:c:k', planted, 'KEEPTTL')
+    const opened = codec.decode('edge:c:2:k', (await client.getBuffer('edge:c:2:k')) ?? Buffer.alloc(0))
+    const { fields, ...head } = (opened?.head ?? {}) as { readonly fields?: object }
+    const planted = codec.encode('edge:c:2:k', { ...head, fields: { ...fields, [name]: text } }, Buffer.from('planted'))
+    await client.set('edge:c:2:k', planted, 'KEEPTTL')
     events.length = 0
     t.equal(await served(store), 'miss', name)
     t.same(events, ['corrupt'])
@@ -61,7 +61,7 @@ t.test('an entry whose fields would inject a header is a miss', async (t) => {
 t.test('an entry that was copied to another key is a miss', async (t) => {
   const { store } = await replica(t, server, remote)
   await fill(store, 'of one', { key: 'one' })
-  await server.client().copy('edge:c:one', 'edge:c:other')
+  await server.client().copy('edge:c:2:one', 'edge:c:2:other')
   t.equal(await served(store, 'other'), 'miss')
 })
 

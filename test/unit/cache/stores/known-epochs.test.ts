@@ -1,21 +1,12 @@
 import t from 'tap'
 import { KnownEpochs } from '../../../../src/cache/stores/epochs.ts'
 import { LocalTier } from '../../../../src/cache/stores/local-entries.ts'
-import { StoredForms } from '../../../../src/core/response.ts'
+import { storedResponse } from '../../../support/stored-response.ts'
 
 const LOCAL_BYTES = 256 << 20
 const body = Buffer.alloc(600)
 const epochs = { generation: 'g', epochs: ['0~0', '0~0'], fenced: false }
-const response = {
-  status: 200,
-  etag: '"e"',
-  forms: new StoredForms(),
-  ttl: 1000,
-  staleWhileRevalidate: 0,
-  staleIfError: 0,
-  fetchTime: 1,
-  body,
-}
+const response = storedResponse(body, { ttl: 1000 })
 
 t.test('every entry of a local tier that a reload made 256 MiB is a hit without a call to Redis', async (t) => {
   let localBytes = 1 << 20

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createMemoryStore } from '../../../../src/cache/stores/memory-store.ts'
-import { StoredForms } from '../../../../src/core/response.ts'
+import { storedResponse } from '../../../support/stored-response.ts'
 import { describeStore, epochsOf, fill, served, TAGS } from './contract.ts'
 
 describeStore(t, async (t) => {
@@ -14,7 +14,7 @@ t.test('entries age by the given clock and expire', async (t) => {
   const store = createMemoryStore({ bytes: () => 1_000_000, elapsed: () => now })
   await fill(store, 'text')
   now += 19_000
-  t.match(await store.lookup('k', ['cache', 'cache:agents', 'agent:001', 'agent:*']), { response: { age: 19_000 } })
+  t.match(await store.lookup('k', ['cache', 'cache:agents', 'agent:001', 'agent:*']), { age: 19_000 })
   t.match(await store.list(), [{ age: 19_000, timeLeft: 11_000, hits: 1 }])
   now += 11_000
   t.equal(await served(store), 'miss')
@@ -27,10 +27,9 @@ t.test('the age of a response counts from the reading of its epochs', async (t) 
   const epochs = await epochsOf(store, 'k', ['cache'])
   now = 400
   const listed = { url: '/', group: 'agents', endpoint: '/', scope: 'everyone', tags: ['cache'] }
-  const times = { ttl: 1000, staleWhileRevalidate: 0, staleIfError: 0, fetchTime: 1 }
-  const response = { status: 200, body: Buffer.from('x'), etag: '"x"', forms: new StoredForms(), ...times }
+  const response = storedResponse('x', { ttl: 1000 })
   await store.store({ key: 'k', tags: ['cache'], epochs, info: listed, response })
-  t.match(await store.lookup('k', ['cache']), { kind: 'hit', response: { age: 400 } })
+  t.match(await store.lookup('k', ['cache']), { kind: 'hit', age: 400 })
 })
 
 t.test('a fence lasts as long as its write, or for its lease if the outcome is unknown', async (t) => {

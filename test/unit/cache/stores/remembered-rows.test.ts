@@ -117,7 +117,7 @@ t.test('a row that expires is listed no more', async (t) => {
   await fill(one, 'short', { key: 'short', tags: ['cache'], more })
   await fill(one, 'long', { key: 'long', tags: ['cache'] })
   t.strictSame(await keysOf(one), ['long', 'short'])
-  while ((await server.client().exists('edge:c:short')) === 1) await one.lookup('none', ['cache'])
+  while ((await server.client().exists('edge:c:2:short')) === 1) await one.lookup('none', ['cache'])
   t.strictSame(await keysOf(one), ['long'])
 })
 

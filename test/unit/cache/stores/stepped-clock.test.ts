@@ -24,7 +24,7 @@ function stepClock(t: Test, by: number): void {
 
 async function ageOf(store: Store): Promise<number | undefined> {
   const lookup = await store.lookup('k', TAGS)
-  return lookup.kind === 'hit' ? lookup.response.age : undefined
+  return lookup.kind === 'hit' ? lookup.age : undefined
 }
 
 /** Stores an entry, steps the clock, and checks that both stores use the time that has really passed. */
