@@ -37,6 +37,8 @@ export interface Param {
   readonly kind: Kind
   /** Of the newer contract, whose `kind` is `described`: the values as the manager describes them. */
   readonly value?: Value
+  /** The releases in which the manager writes the value in lower case before it reads it. Absent: none. */
+  readonly ignoresCase?: Releases
   /** The description in the API documentation. */
   readonly role: string
   /** The manager's default. It is part of the cache key and is never sent. */

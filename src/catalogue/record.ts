@@ -54,7 +54,7 @@ export function write<const Path extends string, const Verb extends WriteMethod 
   return completeClassic(method, path, summary, { response: message, ...facts }) as WriteEndpoint<Path>
 }
 
-function completeClassic(method: Method, path: string, summary: string, facts: { readonly query?: unknown }): object {
+function completeClassic(method: Method, path: string, summary: string, facts: Pick<Sketch, 'query'>): object {
   const key = `${method} ${path}`
   const newer = key in table.translations ? { newer: translationOf(key as Translated) } : {}
   const strictQuery = facts.query !== undefined
@@ -71,9 +71,10 @@ export type OwnParams<Path extends string, Shared extends string = never> = stri
       ? { readonly params?: Readonly<Partial<Record<ParamsOf<Path>, Param>>> }
       : { readonly params: Readonly<Record<Exclude<ParamsOf<Path>, Shared>, Param>> }
 
-interface Sketch {
+export interface Sketch {
   readonly path: string
   readonly params?: Readonly<Record<string, Param | undefined>>
+  readonly query?: Readonly<Record<string, Param>>
   readonly cache?: CachePolicy
   readonly snapshot?: SnapshotRows | NewerRows
 }

@@ -1,6 +1,7 @@
 /** What the records of the newer contract share: how records, parameters and bodies are built, and common parameters. */
 import type {
   Body,
+  Endpoint,
   Field,
   NewerRows,
   NodeTarget,
@@ -12,8 +13,8 @@ import type {
   WriteMethod,
 } from '../endpoint.ts'
 import type { Release } from '../newer/translation.ts'
-import { complete, type OwnParams } from '../record.ts'
-import { bool, integer, list, oneOf, since, text, type Value, wordOf } from './value.ts'
+import { complete, type OwnParams, type Sketch } from '../record.ts'
+import { bool, integer, list, oneOf, type Releases, since, text, type Value, wordOf } from './value.ts'
 
 /** Fields that a record may omit. */
 type Omitted = 'contract' | 'method' | 'path' | 'summary' | 'params' | 'query' | 'strictQuery' | 'secret' | 'response'
@@ -30,7 +31,7 @@ export function read<const Path extends string>(
   summary: string,
   facts: Facts<ReadEndpoint, Path> & { readonly snapshot?: NewerRows },
 ): ReadEndpoint {
-  return complete({ ...defaults, method: 'GET', path, summary, ...facts }, pathParams) as ReadEndpoint
+  return completeNewer({ ...facts, method: 'GET', path, summary }) as ReadEndpoint
 }
 
 /** Returns the frozen record of a write. */
@@ -40,7 +41,31 @@ export function write<const Path extends string>(
   summary: string,
   facts: Facts<WriteEndpoint, Path>,
 ): WriteEndpoint {
-  return complete({ ...defaults, method, path, summary, ...facts }, pathParams) as WriteEndpoint
+  return completeNewer({ ...facts, method, path, summary }) as WriteEndpoint
+}
+
+/** Parameters whose case the manager ignores, by their names: those of queries in each release. */
+const IN_LOWER_CASE: ReadonlySet<string> = new Set([
+  ...['component', 'configuration', 'hash', 'requirement', 'status', 'type', 'section', 'tag', 'level', 'resource'],
+])
+/** Those of paths since the later HTTP framework. */
+const PATHS_IN_LOWER_CASE: Releases = { since: '4.9' }
+
+function completeNewer<S extends Sketch & Pick<Endpoint, 'target'>>(facts: S): object {
+  if (facts.target.kind === 'edge') return complete({ ...defaults, ...facts }, pathParams)
+  const { query = {}, params = {} } = facts
+  const inPath = Object.fromEntries(
+    Object.entries<Param>({ ...pathParams, ...(params as Params) }).map(ignoringCase(PATHS_IN_LOWER_CASE)),
+  )
+  const inQuery = Object.fromEntries(Object.entries(query).map(ignoringCase({})))
+  return complete({ ...defaults, ...facts, params: inPath, query: inQuery }, {})
+}
+
+function ignoringCase(ignoresCase: Releases) {
+  return ([name, param]: [string, Param]): [string, Param] => [
+    name,
+    IN_LOWER_CASE.has(name) ? { ...param, ignoresCase } : param,
+  ]
 }
 
 /** The master answers, or passes the call on. A worker passes each call on to the master. */

@@ -238,7 +238,8 @@ function checkValues(
   isInRelease: IsInRelease,
 ): void {
   for (const [name, param] of Object.entries(described)) {
-    const text = values[name]
+    const { ignoresCase } = param
+    const text = ignoresCase && isInRelease(ignoresCase) ? values[name]?.toLowerCase() : values[name]
     if (text === '') throw badRequest(`Query parameter '${name}' is empty. Leave it out if it shall not limit anything`)
     if (text !== undefined) values[name] = checkParam(param, { name, text, place }, isInRelease)
     else if (param.required !== undefined) throw badRequest(`Missing ${place} parameter '${name}'`)

@@ -169,7 +169,7 @@ function check(call: Operation, { request, params, search, body }: Incoming, isL
   if (isJson && call.crashes?.(body) === true) throw new ApiCrash(call.path)
   const checkParameters = () => ({
     query: checkQuery(call.query, search, { without: call.without, isLater }),
-    params: checkPath(call.params, params),
+    params: checkPath(call.params, params, isLater),
   })
   const early = isLater ? checkParameters() : undefined
   if (isLater && isJson && body === '') throw badRequest('Request body must not be empty')

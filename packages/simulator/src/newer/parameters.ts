@@ -52,9 +52,11 @@ export function checkQuery(
   return query
 }
 
-/** Returns the parameters of the path, as the manager reads them. */
-export function checkPath(known: Params, params: Texts): Texts {
-  const read = Object.fromEntries(Object.entries(params).map(([name, value]) => [name, lowered(name, value)]))
+/** Returns the parameters of the path, as the manager reads them. `isLater`: the framework writes some in lower case. */
+export function checkPath(known: Params, params: Texts, isLater: boolean): Texts {
+  const read = !isLater
+    ? params
+    : Object.fromEntries(Object.entries(params).map(([name, value]) => [name, lowered(name, value)]))
   for (const [name, param] of Object.entries(known)) checkValue(name, param, read[name] ?? '', 'path')
   return read
 }
