@@ -81,7 +81,7 @@ export async function buildApi(parts: ApiParts) {
     },
     ...cache.stages,
     endTokens: parts.endedTokens.stage,
-    ...buildNodeStages(parts, kindOf, { acquireFetchLock: cache.acquireFetchLock, share }),
+    ...buildNodeStages(parts, kindOf, { acquireWriteLock: cache.acquireWriteLock, share }),
     ...(initial.cache.trial && { refuseWrites: refuseWritesInTrial }),
   })
   const { acceptedTokens, recheckPace } = cache

@@ -7,13 +7,13 @@ import { type CacheOperationsPorts, disabledCache } from '../cache/operations.ts
 import { type LifetimesOf, ttlOf } from '../cache/policy.ts'
 import { policyByName } from '../cache/purge.ts'
 import { createRecheckPace, type RecheckPace } from '../cache/recheck-pace.ts'
-import type { CacheStore } from '../cache/stores/contract.ts'
-import { createMemoryStore } from '../cache/stores/memory-store.ts'
-import { createRedisStore } from '../cache/stores/redis-store.ts'
+import type { AcquireWriteLock } from '../cache/stores/contract.ts'
+import { createMemoryStore, type MemoryStore } from '../cache/stores/memory-store.ts'
+import { createRedisStore, type RedisStore } from '../cache/stores/redis-store.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { CacheStoreState } from '../core/cache.ts'
 import type { Caller, EdgeRead } from '../core/request.ts'
-import type { CacheIndex } from '../core/response.ts'
+
 import { layoutRules, rulesOfSetting } from '../upstream/dialects/dialect.ts'
 import type { Cluster } from '../upstream/index.ts'
 import type { KindOf } from '../upstream/kinds.ts'
@@ -21,13 +21,13 @@ import { createNodeQuestions } from '../upstream/node-states.ts'
 import type { Base } from './base.ts'
 import { servedRecords } from './fronts.ts'
 
-/** `acquireFetchLock`: shared by all replicas if there is Redis. */
+/** `acquireWriteLock`: shared by all replicas if there is Redis. */
 interface BuiltCache {
   /** Absent: there is no cache, and no other replica to invalidate responses of. */
   readonly stages?: Partial<Pick<CacheStages, 'readThrough' | 'invalidate'>>
   /** What the endpoints of `/cache` and the console use. */
   readonly ports: CacheOperationsPorts
-  readonly acquireFetchLock?: CacheStore['acquireFetchLock']
+  readonly acquireWriteLock?: AcquireWriteLock
   /** Absent: nothing is stored. */
   readonly acceptedTokens?: AcceptedTokens
   readonly recheckPace?: RecheckPace
@@ -35,8 +35,6 @@ interface BuiltCache {
   readonly state?: () => CacheStoreState
   close(): Promise<void>
 }
-
-type Store = CacheStore & CacheIndex & { state(): CacheStoreState; close(): Promise<void> }
 
 /** Keys are HMACs. Without an encryption key the secret is public, because the keys stay in this process or in Redis. */
 const DEFAULT_KEY_SECRET = 'manager-edge'
@@ -108,11 +106,16 @@ export async function buildCache(
     pace: recheckPace,
     hasEnded: endedTokens.hasEnded,
   })
-  const { acquireFetchLock, state } = store
-  return { stages, ports, acquireFetchLock, acceptedTokens, recheckPace, state, close }
+  const { acquireWriteLock, state } = store
+  return { stages, ports, acquireWriteLock, acceptedTokens, recheckPace, state, close }
 }
 
-function createStore({ settings: { initial, derive }, replica, encryptionKey, onStoreEvent }: Base): Store {
+function createStore({
+  settings: { initial, derive },
+  replica,
+  encryptionKey,
+  onStoreEvent,
+}: Base): MemoryStore | RedisStore {
   const localBytes = derive((config) => config.cache.localBytes)
   if (replica === undefined) return createMemoryStore({ bytes: localBytes })
   return createRedisStore({

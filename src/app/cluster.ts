@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
 import type { ShareReads } from '../cache/shared-reads.ts'
-import type { CacheStore } from '../cache/stores/contract.ts'
+import type { AcquireWriteLock } from '../cache/stores/contract.ts'
 import { createWriteLocks, writeLockStage } from '../cache/writes.ts'
 import type { ReadEndpoint, WriteEndpoint } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
@@ -89,7 +89,7 @@ async function readIfSet(file: string | undefined): Promise<string | undefined> 
 
 interface NodeStageParts {
   /** Shared by replicas if there is Redis. Absent: write locks hold in this process only. */
-  readonly acquireFetchLock: CacheStore['acquireFetchLock'] | undefined
+  readonly acquireWriteLock: AcquireWriteLock | undefined
   /** Absent: calls share no responses. */
   readonly share: ((read: Handler<EdgeRead>) => ShareReads) | undefined
 }
@@ -98,7 +98,7 @@ interface NodeStageParts {
 export function buildNodeStages(
   { settings: { initial, derive }, cluster, log, emit }: Base & { readonly cluster: Cluster },
   kindOf: KindOf,
-  { acquireFetchLock, share }: NodeStageParts,
+  { acquireWriteLock, share }: NodeStageParts,
 ): Pick<PipelineParts, 'forward' | 'refuseWrites' | 'writeLock' | 'multiNode'> {
   const { view, call, nodeList } = cluster
   const limits = derive((config) => config.cluster.limits)
@@ -111,7 +111,7 @@ export function buildNodeStages(
     },
     refuseWrites: refuseWritesInMixture(view),
     writeLock: writeLockStage({
-      locks: createWriteLocks(acquireFetchLock),
+      locks: createWriteLocks(acquireWriteLock),
       master: () => view.master().name,
       timeoutOf: (request) => timeLimitOf(request, limits()),
     }),

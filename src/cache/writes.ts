@@ -3,17 +3,16 @@
  * these tags and those that the response names, and returns the response only then. If the outcome of a write is unknown,
  * its fence stays for the time of its lease. `writeLockStage` lets some writes follow each other.
  */
-import { createHash } from 'node:crypto'
 import type { Tag } from '../catalogue/endpoint.ts'
 import { dataOf, errorNumberOf, isOutcomeUnknown, isPartlyDone, isUnfinished } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { CacheEvent } from '../core/events.ts'
 import type { CopyState, EdgeWrite, Handler, Stage } from '../core/request.ts'
-import type { EdgeResponse, Lookup, TagEpochs } from '../core/response.ts'
+import type { EdgeResponse, Lookup } from '../core/response.ts'
 import { Semaphore } from '../core/semaphore.ts'
 import { type TimeLimits, timeLimitOf, withTimeout } from '../core/timing.ts'
 import { type InvalidatedTags, invalidatedTags, lockNameOf } from './policy.ts'
-import { type CacheStore, STORE_WAIT_MS, type WriteFence } from './stores/contract.ts'
+import { type AcquireWriteLock, type CacheStore, STORE_WAIT_MS, type WriteFence } from './stores/contract.ts'
 
 export interface InvalidatePorts {
   readonly store: CacheStore
@@ -206,14 +205,11 @@ export function writeLockStage({ locks, master, timeoutOf }: WriteLockPorts): St
 
 /** Milliseconds after which the lock of a replica that died or hangs is free again. */
 const LEASE_MS = 10_000
-/** A write lock is a fetch lock whose epochs never change. Replicas of all releases share this name of the lock. */
-const LOCK_EPOCHS: TagEpochs = { generation: 'turn', epochs: [], fenced: false }
-const LOCK_PREFIX = 'turn:'
 
 export type WriteLocks = ReturnType<typeof createWriteLocks>
 
 /** `acquireShared`: the locks of the store that replicas share; absent: locks of this process only. */
-export function createWriteLocks(acquireShared?: CacheStore['acquireFetchLock'], leaseMs = LEASE_MS) {
+export function createWriteLocks(acquireShared?: AcquireWriteLock, leaseMs = LEASE_MS) {
   const queues = new Map<string, Semaphore>()
   return {
     /** Resolves with the lock, or with `undefined` after `timeout` milliseconds. Rejects if the signal is aborted. */
@@ -246,10 +242,8 @@ export function createWriteLocks(acquireShared?: CacheStore['acquireFetchLock'],
 
   async function acquireInStore(name: string, deadline: number, signal: AbortSignal) {
     if (acquireShared === undefined) return async () => {}
-    // Names contain paths, but keys of the store are plain text.
-    const key = LOCK_PREFIX + createHash('sha256').update(name).digest('base64url')
     for (;;) {
-      const lock = await acquireShared(key, LOCK_EPOCHS, leaseMs)
+      const lock = await acquireShared(name, leaseMs)
       if (lock.held) return lock.release
       if (!(await settlesInTime(lock.settled, deadline, signal))) return undefined
     }

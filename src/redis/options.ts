@@ -58,7 +58,7 @@ export const redisKeys = {
   entry: (key: string) => `edge:c:2:${key}`,
   /** One of the parts of a value that is too large for one entry. */
   part: (name: string) => `edge:p:${name}`,
-  fetchLock: (name: string) => `edge:l:${name}`,
+  lock: (name: string) => `edge:l:${name}`,
   /** Set of the cache groups that have an index. */
   groups: 'edge:i',
   /** Sorted set of keys by expiry, hash of rows, hash of hit counts. */
@@ -82,7 +82,7 @@ export const redisChannels = {
   invalidations: 'edge:{e}:raised',
   /** What is addressed to one replica: its own heartbeats, and acknowledgements of its invalidations. */
   replica: (id: string) => `edge:{e}:to:${id}`,
-  /** The names of fetch locks that were released. */
+  /** The names of locks that were released. */
   lockReleases: 'edge:{e}:settled',
   /** Entries that were replaced: the id of the replica, a space, the key. */
   replacements: 'edge:{e}:kept',

@@ -32,7 +32,7 @@ export const KEY_RULES: Readonly<Record<keyof typeof redisKeys, readonly KeyRule
   epochs: [exactly(redisKeys.epochs, 'hash', 'delete')],
   entry: [starting(redisKeys.entry(''), 'string', 'delete')],
   part: [starting(redisKeys.part(''), 'string', 'delete')],
-  fetchLock: [starting(redisKeys.fetchLock(''), 'string', 'delete')],
+  lock: [starting(redisKeys.lock(''), 'string', 'delete')],
   groups: [exactly(redisKeys.groups, 'set', 'delete')],
   index: ['}', '}:rows', '}:hits'].map((end, at) => starting('edge:i:{', at === 0 ? 'zset' : 'hash', 'delete', end)),
   access: [

@@ -14,10 +14,13 @@ export interface NewStoredResponse {
   readonly info: StoredResponseInfo
 }
 
-/** One fetch for all replicas. `settled` resolves when the holder has stored a response, given up or died. */
-export type FetchLock =
+/** A lock that one replica at a time holds. `settled` resolves when the holder has released it or died. */
+export type Lock =
   | { readonly held: true; release(): Promise<void> }
   | { readonly held: false; readonly settled: Promise<void> }
+
+/** One write of a name for all replicas. `lease`: milliseconds after which a holder that did not renew the lock counts as dead. */
+export type AcquireWriteLock = (name: string, lease: number) => Promise<Lock>
 
 /** Milliseconds that an invalidation may wait for Redis in any case: a slow link needs some round trips. */
 export const STORE_WAIT_MS = 5000
@@ -53,8 +56,8 @@ export interface CacheStore {
   /** As `lookup`, in the memory of this process alone; `undefined`: it has no valid response there. */
   lookupLocal(key: string, tags: readonly Tag[]): Lookup | undefined
   store(entry: NewStoredResponse): Promise<void>
-  /** `patience`: milliseconds after which a holder that did not renew the lock counts as dead. */
-  acquireFetchLock(key: string, epochs: TagEpochs, patience: number): Promise<FetchLock>
+  /** One fetch for all replicas. `lease`: as of a write lock. */
+  acquireFetchLock(key: string, epochs: TagEpochs, lease: number): Promise<Lock>
   /** `ms`: how long to wait for Redis, in milliseconds (default: `STORE_WAIT_MS`). */
   fence(tags: readonly Tag[], ms?: number): Promise<WriteFence>
   /** Absent: there are no other replicas. */

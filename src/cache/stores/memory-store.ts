@@ -4,9 +4,10 @@ import type { CacheStoreState, IndexEntry } from '../../core/cache.ts'
 import type { CacheIndex, Lookup } from '../../core/response.ts'
 import { systemClock, WRITE_FENCE_LEASE_MS } from '../../core/timing.ts'
 import { waitForTurn } from '../../core/turns.ts'
-import type { CacheStore } from './contract.ts'
+import type { AcquireWriteLock, CacheStore, Lock } from './contract.ts'
 import { compareEpochs, EpochTable, purgeTags } from './epochs.ts'
 import { LocalTier, localLifetime, localLookup, storedBytes, toLocalEntry, withAge } from './local-entries.ts'
+import { fetchLockName, writeLockName } from './locks.ts'
 
 export interface MemoryStoreOptions {
   /** Bytes beyond which the least recently used entries are evicted. */
@@ -74,8 +75,10 @@ class MemoryCache implements CacheStore, CacheIndex {
     else keys.add(key)
   }
 
-  readonly acquireFetchLock: CacheStore['acquireFetchLock'] = async (key, { generation, epochs }) => {
-    const name = JSON.stringify([key, generation, ...epochs])
+  readonly acquireFetchLock: CacheStore['acquireFetchLock'] = (key, epochs) => this.#lock(fetchLockName(key, epochs))
+  readonly acquireWriteLock: AcquireWriteLock = (name) => this.#lock(writeLockName(name))
+
+  async #lock(name: string): Promise<Lock> {
     const settled = this.#locks.get(name)
     if (settled !== undefined) return { held: false, settled }
     let settle = () => {}

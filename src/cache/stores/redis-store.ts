@@ -7,12 +7,12 @@ import { type OnStoreEvent, redisChannels, redisKeys } from '../../redis/options
 import type { RedisReplica } from '../../redis/replica.ts'
 import { GENERATION, LEASES, NOW, script } from '../../redis/scripts.ts'
 import { InvalidationSubscriber } from './announcer.ts'
-import type { CacheStore, SharedParts } from './contract.ts'
+import type { AcquireWriteLock, CacheStore, SharedParts } from './contract.ts'
 import { compareEpochs, KnownEpochs, keyTag, purgeTags, withKeyEpoch } from './epochs.ts'
-import { FetchLocks } from './fetch-locks.ts'
 import type { InvalidationSequence } from './index-reader.ts'
 import { Invalidator } from './invalidator.ts'
 import { type LocalEntry, LocalTier, localLookup, toLocalEntry, withAge } from './local-entries.ts'
+import { fetchLockName, Locks, writeLockName } from './locks.ts'
 import { createEntryCodec, createRedisParts, RedisEntries } from './redis-entries.ts'
 import { ResponseIndex } from './response-index.ts'
 
@@ -43,7 +43,7 @@ class RedisCache implements CacheStore, CacheIndex {
   readonly #entries: RedisEntries
   readonly #redis: RedisTier
   readonly #index: ResponseIndex
-  readonly #fetchLocks: FetchLocks
+  readonly #locks: Locks
   readonly #invalidator: Invalidator
   #purges = 0
 
@@ -58,7 +58,7 @@ class RedisCache implements CacheStore, CacheIndex {
     this.parts = createRedisParts({ replica, codec, onEvent })
     this.#redis = new RedisTier({ replica, known, entries: this.#entries })
     this.#index = new ResponseIndex({ replica, codec, readSequence: () => this.#redis.readSequence() })
-    this.#fetchLocks = new FetchLocks(replica)
+    this.#locks = new Locks(replica)
     const invalidator = new Invalidator({
       replica,
       known,
@@ -72,7 +72,7 @@ class RedisCache implements CacheStore, CacheIndex {
       known,
       onEvent,
       onAcknowledged: (by, sequence, generation) => acknowledgements.add(by, sequence, generation),
-      onLockReleased: (name) => this.#fetchLocks.released(name),
+      onLockReleased: (name) => this.#locks.released(name),
       onReplaced: (key) => this.#local.delete(key),
       onPurge: () => {
         this.#purges += 1
@@ -87,7 +87,9 @@ class RedisCache implements CacheStore, CacheIndex {
     })
   }
 
-  readonly acquireFetchLock: CacheStore['acquireFetchLock'] = (...lock) => this.#fetchLocks.acquire(...lock)
+  readonly acquireFetchLock: CacheStore['acquireFetchLock'] = (key, epochs, lease) =>
+    this.#locks.acquire(fetchLockName(key, epochs), lease)
+  readonly acquireWriteLock: AcquireWriteLock = (name, lease) => this.#locks.acquire(writeLockName(name), lease)
   readonly fence: CacheStore['fence'] = (...fence) => this.#invalidator.fence(...fence)
   readonly list: CacheIndex['list'] = (...listing) => this.#index.list(...listing)
   readonly count: CacheIndex['count'] = () => this.#index.count()
@@ -161,7 +163,7 @@ class RedisCache implements CacheStore, CacheIndex {
   readonly close = async (): Promise<void> => {
     await this.#index.flushHits()
     this.#invalidator.close()
-    this.#fetchLocks.close()
+    this.#locks.close()
     this.#index.close()
     this.#local.clear()
   }

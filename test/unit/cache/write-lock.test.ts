@@ -58,8 +58,8 @@ t.test('a writer that times out or disconnects leaves the queue', async (t) => {
 })
 
 t.test('processes with one store share the locks', async (t) => {
-  const { acquireFetchLock } = createMemoryStore({ bytes: () => 1024 })
-  const [one, other] = [writers(createWriteLocks(acquireFetchLock)), writers(createWriteLocks(acquireFetchLock))]
+  const { acquireWriteLock } = createMemoryStore({ bytes: () => 1024 })
+  const [one, other] = [writers(createWriteLocks(acquireWriteLock)), writers(createWriteLocks(acquireWriteLock))]
   const all = [one.work('a'), other.work('b')]
   await settle()
   t.strictSame([one.steps, other.steps], [['a starts'], []])

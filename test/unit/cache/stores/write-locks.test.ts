@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import { createWriteLocks } from '../../../../src/cache/writes.ts'
@@ -16,7 +17,7 @@ t.test('write locks over Redis', async (t) => {
       localBytes: () => 1024,
       times: { commandTimeout: 500 },
     })
-    return { store, locks: createWriteLocks(store.acquireFetchLock, LEASE) }
+    return { store, locks: createWriteLocks(store.acquireWriteLock, LEASE) }
   }
   const [one, other] = await Promise.all([replica(), replica()])
   t.teardown(() => Promise.all([one.store.close(), other.store.close()]))
@@ -36,6 +37,13 @@ t.test('write locks over Redis', async (t) => {
     const done = await Promise.all([one, other, one, other, one, other].map(work))
     t.ok(done.every((turn) => turn !== undefined))
     t.equal(most, 1)
+  })
+
+  await t.test('replicas of version 0.1.0 take the same lock', async (t) => {
+    const held = await one.locks.acquire('file', 1000, noAbort)
+    const name = createHash('sha256').update('file').digest('base64url')
+    t.strictSame(await redis.client().keys('edge:l:*'), [`edge:l:turn:${name}:r2JzHSAWZi33HlPbh5wdjB`])
+    await held?.release()
   })
 
   await t.test('a holder keeps its lock beyond the lease while it works', async (t) => {

@@ -1,11 +1,11 @@
-/** Fetch locks across replicas: a lease with a token. The holder renews it; the others wait for its release or its end. */
+/** Locks across replicas: a lease with a token. The holder renews it; the others wait for its release or its end. */
 import { createHash, randomUUID } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import type { TagEpochs } from '../../core/response.ts'
 import { redisChannels, redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
 import { script } from '../../redis/scripts.ts'
-import type { FetchLock } from './contract.ts'
+import type { Lock } from './contract.ts'
 
 /** KEYS: lock. ARGV: token, milliseconds. Returns 1 if this token holds the lock. */
 const RENEW_LOCK = script(`
@@ -21,10 +21,10 @@ return 1`)
 /** Upper limit of the pause between two checks whether a lock still exists, in milliseconds. */
 const MAX_CHECK_INTERVAL_MS = 500
 
-/** If Redis is unreachable, fetch without a shared lock. */
-const UNSHARED: FetchLock = { held: true, release: async () => {} }
+/** If Redis is unreachable, each replica is alone. */
+const UNSHARED: Lock = { held: true, release: async () => {} }
 
-export class FetchLocks {
+export class Locks {
   readonly #replica: RedisReplica
   /** The names of locks that were released. */
   readonly #releases = new EventEmitter().setMaxListeners(0)
@@ -34,10 +34,10 @@ export class FetchLocks {
     this.#replica = replica
   }
 
-  async acquire(key: string, epochs: TagEpochs, patience: number): Promise<FetchLock> {
+  /** `lease`: milliseconds after which a holder that did not renew the lock counts as dead. */
+  async acquire(name: string, lease: number): Promise<Lock> {
     const { commands, heartbeat, times } = this.#replica
     if (!heartbeat.isTrusted) return UNSHARED
-    const name = `${key}:${digest(epochs)}`
     // Listen before trying: the lock may be released between the reply and the first listener.
     let end = () => {}
     const ended = new Promise<void>((resolve) => {
@@ -46,15 +46,15 @@ export class FetchLocks {
     this.#releases.once(eventOf(name), end)
     const token = randomUUID()
     const reply = await commands.send(times.commandTimeout, (client) =>
-      client.set(redisKeys.fetchLock(name), token, 'PX', Math.ceil(patience), 'NX'),
+      client.set(redisKeys.lock(name), token, 'PX', Math.ceil(lease), 'NX'),
     )
     heartbeat.reportReply(reply)
     if (reply.ok && reply.value === null) {
-      const checks = this.#checkRegularly(name, end, patience)
+      const checks = this.#checkRegularly(name, end, lease)
       return { held: false, settled: ended.then(() => clearInterval(checks)) }
     }
     this.#releases.off(eventOf(name), end)
-    if (reply.ok) return this.#hold(name, token, patience)
+    if (reply.ok) return this.#hold(name, token, lease)
     void this.#release(name, token)
     return UNSHARED
   }
@@ -69,11 +69,11 @@ export class FetchLocks {
     for (const event of this.#releases.eventNames()) this.#releases.emit(event)
   }
 
-  #hold(name: string, token: string, patience: number): FetchLock {
+  #hold(name: string, token: string, lease: number): Lock {
     const { commands, times } = this.#replica
-    const key = redisKeys.fetchLock(name)
-    const renew = () => commands.runScript(RENEW_LOCK, [key], [token, Math.ceil(patience)], times.bulkTimeout)
-    const timer = setInterval(() => void renew(), patience / 3)
+    const key = redisKeys.lock(name)
+    const renew = () => commands.runScript(RENEW_LOCK, [key], [token, Math.ceil(lease)], times.bulkTimeout)
+    const timer = setInterval(() => void renew(), lease / 3)
     timer.unref()
     this.#renewals.add(timer)
     return {
@@ -89,22 +89,22 @@ export class FetchLocks {
   async #release(name: string, token: string): Promise<void> {
     const { commands, times } = this.#replica
     const args = [token, redisChannels.lockReleases, name]
-    await commands.runScript(RELEASE_LOCK, [redisKeys.fetchLock(name)], args, times.bulkTimeout)
+    await commands.runScript(RELEASE_LOCK, [redisKeys.lock(name)], args, times.bulkTimeout)
   }
 
   /** Calls `end` when the lock is gone: the message may be lost, and a holder whose process ended sends none. */
-  #checkRegularly(name: string, end: () => void, patience: number): NodeJS.Timeout {
+  #checkRegularly(name: string, end: () => void, lease: number): NodeJS.Timeout {
     const { commands, heartbeat, times } = this.#replica
     const check = async () => {
       // SET does not fail for a value of another type, GET does: it is repaired then, and the wait ends.
-      const reply = await commands.send(times.commandTimeout, (client) => client.get(redisKeys.fetchLock(name)))
+      const reply = await commands.send(times.commandTimeout, (client) => client.get(redisKeys.lock(name)))
       heartbeat.reportReply(reply)
       // One slow reply is no evidence about the lock.
       if (reply.ok ? reply.value !== null : heartbeat.isTrusted) return
       this.#releases.off(eventOf(name), end)
       end()
     }
-    const interval = Math.min(MAX_CHECK_INTERVAL_MS, Math.max(times.commandTimeout, patience / 8))
+    const interval = Math.min(MAX_CHECK_INTERVAL_MS, Math.max(times.commandTimeout, lease / 8))
     return setInterval(() => void check(), interval)
   }
 }
@@ -115,9 +115,15 @@ function eventOf(name: string): string {
 }
 
 /** The epochs are part of the name: a fetch that began before a write must not be joined after it. */
-function digest({ generation, epochs }: TagEpochs): string {
-  return createHash('sha256')
-    .update(JSON.stringify([generation, ...epochs]))
-    .digest('base64url')
-    .slice(0, 22)
+export function fetchLockName(key: string, { generation, epochs }: TagEpochs): string {
+  return `${key}:${digest([generation, ...epochs])}`
+}
+
+/** Names of writes contain paths. Replicas of version 0.1.0 take the same lock: both wait for each other. */
+export function writeLockName(name: string): string {
+  return `turn:${createHash('sha256').update(name).digest('base64url')}:${digest(['turn'])}`
+}
+
+function digest(texts: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(texts)).digest('base64url').slice(0, 22)
 }
