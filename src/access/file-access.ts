@@ -38,7 +38,10 @@ export async function createFileAccess(options: AccessOptions, file: string, rol
   const { clock = systemClock, log, limits, tokens } = options
   const { revocations = createRevocationList(clock) } = options
   const external = createExternalIssuers(tokens.issuers, { ownName: tokens.issuer, clock, log })
-  const keys = tokens.keys === undefined ? createEphemeralKeys(log) : await watchSigningKeys(tokens.keys, log)
+  const keys =
+    tokens.keys === undefined
+      ? createEphemeralKeys(log)
+      : await forSetting('access.tokens.keys', watchSigningKeys(tokens.keys, log))
   const own = createOwnIssuer({
     issuer: tokens.issuer,
     audience: tokens.audience,
@@ -104,6 +107,11 @@ export async function createFileAccess(options: AccessOptions, file: string, rol
   }
 }
 
+/** The message of a failed start begins with the setting that names the file. */
+function forSetting<Value>(name: string, value: Promise<Value>): Promise<Value> {
+  return value.catch(({ message }: Error) => Promise.reject(new Error(`${name}: ${message}`)))
+}
+
 /** Loads the users file; closes the keys if that fails. A user that is removed or changed loses its logins and tokens too. */
 async function watchUsersOrClose(
   file: string,
@@ -119,7 +127,7 @@ async function watchUsersOrClose(
     )
   }
   try {
-    return await watchUsers(file, parts.log, onUserChanged)
+    return await forSetting('access.users', watchUsers(file, parts.log, onUserChanged))
   } catch (error) {
     parts.keys.close()
     throw error

@@ -129,7 +129,7 @@ async function loadKeys(folder: string, log: Log): Promise<Keys> {
 async function readKey(folder: string, name: string, kid: string): Promise<{ key: KeyObject; pem: string }> {
   if (!KID_PATTERN.test(kid))
     throw new Error(`${join(folder, name)}: name key files with letters, digits, dot, _ and -`)
-  const pem = await readFile(join(folder, name), 'utf8')
+  const pem = await readFile(join(folder, name), 'utf8').catch(() => '')
   const key = parseKey(pem)
   if (key?.asymmetricKeyType !== 'ed25519')
     throw new Error(`${join(folder, name)} is not an Ed25519 key in PEM form; ${HOW_TO_CREATE}`)

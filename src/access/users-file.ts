@@ -48,9 +48,12 @@ export type Users = Awaited<ReturnType<typeof watchUsers>>
 
 async function loadUsers(file: string) {
   const { users, faults } = parseUsers(await readFile(file, 'utf8'))
-  if (faults.length > 0) throw new Error(`users file ${file}: ${faults.join('; ')}`)
+  if (faults.length > 0) throw new Error(`users file ${file}: ${faults.slice(0, MAX_FAULTS).join('; ')}`)
   return { users, hashes: [...users.values()], digest: digestText(JSON.stringify([...users].sort())) }
 }
+
+/** More of them would fill the screen and the log. */
+const MAX_FAULTS = 5
 
 const NAME_PATTERN = /^[^\p{Cc}\p{Z}:#]{1,128}$/u
 
@@ -86,7 +89,8 @@ export function parseUsers(text: string) {
     if (line.trim() === '' || line.startsWith('#')) continue
     const colon = line.indexOf(':')
     const name = colon < 0 ? '' : line.slice(0, colon)
-    const fault = colon < 0 ? 'no colon between name and hash' : checkLine(name, line.slice(colon + 1), users)
+    const fault =
+      colon < 0 ? `no colon between name and hash; ${HOW_TO_CREATE}` : checkLine(name, line.slice(colon + 1), users)
     if (fault === undefined) users.set(name, line.slice(colon + 1))
     else faults.push(`line ${index + 1}: ${fault}`)
   }

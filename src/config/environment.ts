@@ -3,6 +3,7 @@
  * `EDGE_CLUSTER_LIMITS_INFLIGHT`. With `_FILE` at the end, the variable names a file that holds the value. Lists and
  * tables are written as YAML (`[a, b]`), lists of words also as `a,b`.
  */
+import { isUtf8 } from 'node:buffer'
 import { readFile } from 'node:fs/promises'
 import { parse } from 'yaml'
 import { findSimilar } from '../core/errors.ts'
@@ -55,7 +56,7 @@ export async function readEnvironment(environment: Environment, schema: SchemaNo
     if (suffix !== '') files.push(value)
     const read = suffix === '' ? { ok: true as const, text: value } : await readSecret(value)
     if (read.ok) overrides.push({ variable, path: leaf.path, value: parseVariable(read.text, leaf.schema) })
-    else fail(`${value} cannot be read (${read.code}); name a readable file`)
+    else fail(describeUnreadable(value, read.code, 'name a readable file'))
   }
   if (environment[UNSAFE_VARIABLE] === '0') {
     const message = '0 turns off the verification of all certificates; unset it, and name the CA in cluster.tls.ca'
@@ -82,10 +83,21 @@ export function toVariable(path: readonly string[]): string {
   return PREFIX + path.join('_').toUpperCase()
 }
 
+/** In place of the code of a system call. */
+const NOT_UTF8 = 'not UTF-8'
+
+export function describeUnreadable(file: string, code: string, remedy: string): string {
+  if (code === 'EISDIR') return `${file} is a folder; name a file in it`
+  if (code === 'ENOTDIR') return `${file} is no folder, or in no folder; name another one`
+  if (code === NOT_UTF8) return `${file} is no UTF-8 text; write it again, or convert it with "iconv -t UTF-8"`
+  return `${file} cannot be read (${code}); ${remedy}`
+}
+
 /** Reads a secret and removes the newline that editors and `echo` write at the end. */
 export async function readSecret(file: string): Promise<{ ok: true; text: string } | { ok: false; code: string }> {
   try {
-    return { ok: true, text: (await readFile(file, 'utf8')).replace(/\r?\n$/, '') }
+    const bytes = await readFile(file)
+    return isUtf8(bytes) ? { ok: true, text: bytes.toString().replace(/\r?\n$/, '') } : { ok: false, code: NOT_UTF8 }
   } catch (error) {
     return { ok: false, code: codeOf(error) }
   }

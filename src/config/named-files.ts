@@ -3,10 +3,10 @@
  * certificates is read again while the edge runs.
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { access, constants, readFile, stat } from 'node:fs/promises'
+import { access, constants, open, readdir, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { CertificateState } from '../core/settings.ts'
-import { readSecret } from './environment.ts'
+import { describeUnreadable, readSecret } from './environment.ts'
 import type { ReloadableConfig } from './reloadable.ts'
 import type { Report } from './rules.ts'
 import { type Config, schema } from './schema.ts'
@@ -22,22 +22,15 @@ const MIN_KEY_BYTES = 32
 /** The one setting that names a folder. */
 const isFolderSetting = (path: Path): boolean => path.at(-1) === 'keys'
 
-function describeUnreadable(file: string, code: string): string {
-  if (code === 'EISDIR') return `${file} is a folder; name a file in it`
-  return `${file} cannot be read (${code}); ${MAKE_READABLE}`
-}
-
-/** Reports every file that this process cannot read. */
+/** Reports every file that this process cannot read. Reads them, because a file whose mode permits it may not open. */
 export async function checkFiles(config: Config, report: Report): Promise<void> {
   for (const path of FILE_SETTINGS) {
     const file = getIn(config, path)
     if (typeof file !== 'string') continue
     try {
-      await access(file, constants.R_OK)
-      const isFolder = !isFolderSetting(path) && (await stat(file)).isDirectory()
-      if (isFolder) report(path, describeUnreadable(file, 'EISDIR'))
+      await (isFolderSetting(path) ? readdir(file) : readFile(file))
     } catch (error) {
-      report(path, describeUnreadable(file, codeOf(error)))
+      report(path, describeUnreadable(file, codeOf(error), MAKE_READABLE))
     }
   }
 }
@@ -89,10 +82,11 @@ export async function checkAuditFile({ audit: { file } }: Config, report: Report
   if (typeof file !== 'string') return
   const path = ['audit', 'file']
   try {
-    const found = await stat(file).catch((error) => (codeOf(error) === 'ENOENT' ? undefined : Promise.reject(error)))
-    if (found?.isDirectory()) report(path, `${file} is a folder; name a file in it`)
-    else await access(found === undefined ? dirname(file) : file, constants.W_OK)
+    const opened = open(file, constants.O_WRONLY | constants.O_APPEND)
+    const handle = await opened.catch((error) => (codeOf(error) === 'ENOENT' ? undefined : Promise.reject(error)))
+    await (handle === undefined ? access(dirname(file), constants.W_OK) : handle.close())
   } catch (error) {
+    if (codeOf(error) === 'EISDIR') return report(path, describeUnreadable(file, 'EISDIR', ''))
     const remedy = `create the folder ${dirname(file)}, and let the user of this process write there`
     report(path, `${file} cannot be written (${codeOf(error)}); ${remedy}`)
   }
@@ -120,8 +114,8 @@ export async function warnOfUsers({ access: { users: file, roles }, cluster }: C
 /** Reports an encryption key that is short enough to be guessed. */
 export async function checkEncryptionKey({ cache }: Config, report: Report): Promise<void> {
   if (cache.encryptionKeyFile === undefined) return
-  const key = await readSecret(cache.encryptionKeyFile)
-  const length = key.ok ? Buffer.byteLength(key.text) : MIN_KEY_BYTES
+  const key = await readFile(cache.encryptionKeyFile, 'latin1').catch(() => undefined)
+  const length = key?.replace(/\r?\n$/, '').length ?? MIN_KEY_BYTES
   if (length >= MIN_KEY_BYTES) return
   const message = `${cache.encryptionKeyFile} has ${length} bytes, but needs ${MIN_KEY_BYTES} or more`
   report(['cache', 'encryptionKeyFile'], `${message}; make one with "openssl rand -base64 32"`)
@@ -130,8 +124,9 @@ export async function checkEncryptionKey({ cache }: Config, report: Report): Pro
 /** Reports a file of headers that cannot be sent. */
 export async function checkHeaderFile({ traces: { headersFile } }: Config, report: Report): Promise<void> {
   if (headersFile === undefined) return
-  const file = await readSecret(headersFile)
-  const parsed = file.ok ? parseHeaderLines(file.text) : undefined
+  const text = await readFile(headersFile, 'utf8').catch(() => undefined)
+  if (text?.trim() === '') report(['traces', 'headersFile'], `${headersFile} is empty; write headers into it`)
+  const parsed = text === undefined ? undefined : parseHeaderLines(text)
   if (parsed?.ok === false) report(['traces', 'headersFile'], `${headersFile}:${parsed.line} ${parsed.message}`)
 }
 
@@ -159,7 +154,7 @@ export function parseHeaderLines(text: string): HeaderLines {
     if (line === '') continue
     const fail = (message: string): HeaderLines => ({ ok: false, line: index + 1, message })
     const [, name, value] = HEADER_LINE.exec(line) ?? []
-    if (name === undefined || value === undefined) return fail('must be a name, a colon and a value')
+    if (name === undefined || value === undefined) return fail('must be a name, a colon and a value; correct the line')
     const lower = name.toLowerCase()
     if (RESERVED_HEADERS.has(lower)) return fail(`must not set ${lower}`)
     if (Object.hasOwn(headers, lower)) return fail(`has ${lower} a second time`)
@@ -168,7 +163,7 @@ export function parseHeaderLines(text: string): HeaderLines {
   return { ok: true, headers }
 }
 
-/** Returns the configuration with the secrets of the files that hold one. Reports a password that is empty. */
+/** Returns the configuration with the secrets of the files that hold one. Reports a secret that is empty. */
 export async function readPasswords(config: Config, { report, isValid }: FaultList): Promise<Config> {
   const { cluster, cache, operations } = config
   /** Reads the secret `name` of a section from the file `nameFile`. With a fault at `valid`, the section stays as it is. */
@@ -176,16 +171,12 @@ export async function readPasswords(config: Config, { report, isValid }: FaultLi
     const file = getIn(section, [`${name}File`])
     if (typeof file !== 'string' || !isValid(valid)) return section
     const secret = await readSecret(file)
-    if (secret.ok) return { ...section, [name]: secret.text }
-    report([...path, `${name}File`], describeUnreadable(file, secret.code))
-    return section
+    const remedy = 'set a new one where it is checked, and write it into this file'
+    if (!secret.ok) report([...path, `${name}File`], describeUnreadable(file, secret.code, MAKE_READABLE))
+    else if (secret.text === '') report([...path, `${name}File`], `${file} is empty; ${remedy}`)
+    return secret.ok ? { ...section, [name]: secret.text } : section
   }
   const credentials = await withSecret(cluster.credentials, ['cluster', 'credentials'], 'password')
-  if (credentials.password === '' && isValid(['cluster', 'credentials'])) {
-    const field = credentials.passwordFile === undefined ? 'password' : 'passwordFile'
-    const remedy = 'set a new password for this user on the manager, and use it here'
-    report(['cluster', 'credentials', field], `the password is empty; ${remedy}`)
-  }
   const redis = await withSecret(cache.redis, ['cache', 'redis'], 'password', ['cache', 'redis', 'passwordFile'])
   const signIn = await withSecret(operations.signIn, ['operations', 'signIn'], 'clientSecret')
   return {

@@ -4,7 +4,6 @@ import { account, file, master, nodes, type Row, withGroup } from './settings-te
 const cluster = (text: string) => file({ cluster: text })
 const access = (text: string) => file({ access: `users: users\n  ${text}` })
 const issuer = (text: string) => `tokens: { issuers: [{ issuer: 'https://id', audience: m, ${text} }] }`
-const remedy = 'set a new password for this user on the manager, and use it here'
 const missing = 'cannot be read (ENOENT); create it, or let the user of this process read it'
 
 const nodeRows: readonly Row[] = [
@@ -109,7 +108,7 @@ const credentialRows: readonly Row[] = [
   [
     'an empty password file',
     cluster(account('username: edge, passwordFile: users')),
-    `cluster.credentials.passwordFile: the password is empty; ${remedy}`,
+    `cluster.credentials.passwordFile: …/users is empty; set a new one where it is checked, and write it into this file`,
   ],
   [
     'an empty password',

@@ -72,10 +72,10 @@ t.test('a file of headers is parsed strictly', async (t) => {
     headers: { authorization: 'Bearer a b=', 'x-tenant': 'one' },
   })
   const rows = [
-    ['a', 1, 'must be a name, a colon and a value'],
-    ['a:', 1, 'must be a name, a colon and a value'],
-    ['a : b', 1, 'must be a name, a colon and a value'],
-    ['x: 1\nb: \u00e9', 2, 'must be a name, a colon and a value'],
+    ['a', 1, 'must be a name, a colon and a value; correct the line'],
+    ['a:', 1, 'must be a name, a colon and a value; correct the line'],
+    ['a : b', 1, 'must be a name, a colon and a value; correct the line'],
+    ['x: 1\nb: \u00e9', 2, 'must be a name, a colon and a value; correct the line'],
     ['Host: b', 1, 'must not set host'],
     ['A: 1\na: 2', 2, 'has a a second time'],
   ] as const
