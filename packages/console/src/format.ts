@@ -63,6 +63,12 @@ function formatTwoUnits(ms: number, [unitMs, unit]: Unit, [smallerMs, smaller]: 
   return rest === 0 ? `${first} ${unit}` : `${first} ${unit} ${rest} ${smaller}`
 }
 
+/** Returns words for a URL of the index: after `#` is `*` for a snapshot, or the node whose part of a joined response it is. */
+export function formatStoredUrl(url: string): string {
+  const [path = '', part] = url.split('#')
+  return part === undefined ? url : `${path} · ${part === '*' ? 'all rows' : `part of ${part}`}`
+}
+
 export function formatClock(at: number): string {
   return new Date(at).toTimeString().slice(0, 8)
 }

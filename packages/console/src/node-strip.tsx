@@ -31,7 +31,7 @@ function StripNode({ node: { name, state, inFlight, limit, queue, drain } }: { r
       {state !== 'up' && <NodeState state={state} />}
       <span class="strip-load">
         <Load value={inFlight} of={limit} />
-        {inFlight} / {limit}
+        {formatCount(inFlight)} / {formatCount(limit)}
       </span>
       <span class={queue > 0 ? 'strip-queue warn' : 'strip-queue quiet'}>{formatCount(queue)} queued</span>
       {drain !== undefined && <span class="strip-drain quiet">{describeDrain(drain)}</span>}

@@ -161,9 +161,9 @@ export function describeMeanwhile({
   if (severity === 'notice') return undefined
   const { stale, queued, failed } = meanwhile
   const texts = [
-    ...(stale > 0 ? [`${stale} served stale`] : []),
-    ...(queued > 0 ? [`${queued} ${queued === 1 ? 'call' : 'calls'} queued`] : []),
-    ...(failed > 0 ? [`${failed} failed`] : []),
+    ...(stale > 0 ? [`${stale.toLocaleString('en')} served stale`] : []),
+    ...(queued > 0 ? [`${queued.toLocaleString('en')} ${queued === 1 ? 'call' : 'calls'} queued`] : []),
+    ...(failed > 0 ? [`${failed.toLocaleString('en')} failed`] : []),
   ]
   return texts.length === 0 ? undefined : texts.join(', ')
 }

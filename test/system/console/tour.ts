@@ -57,7 +57,7 @@ export const tour: readonly Stop[] = [
   ),
   at('snapshots', 'cache/snapshots', async (page) => {
     await page.keyboard.press('Escape')
-    await page.getByRole('row', { name: /\/decoders#\*/ }).waitFor()
+    await page.getByRole('row', { name: /\/decoders · all rows/ }).waitFor()
   }),
   at(
     'explain',

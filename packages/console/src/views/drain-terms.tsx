@@ -12,7 +12,7 @@ export interface DrainTerms {
 export const NO_TERMS: DrainTerms = { reason: '', duration: '' }
 
 const durations = [
-  ['', 'Until an operator puts it back'],
+  ['', 'Until it is put back'],
   ['30m', '30 minutes'],
   ['1h', '1 hour'],
   ['4h', '4 hours'],

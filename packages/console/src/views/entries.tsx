@@ -5,7 +5,7 @@ import type { Now } from '../../../../src/admin/console/api-types.ts'
 import type { EntrySummary, Groups } from '../../../../src/admin/console/cache-types.ts'
 import { ExportButtons } from '../export-buttons.tsx'
 import { Filters, SelectFilter, TextFilter } from '../filters.tsx'
-import { formatBytes, formatCount, formatDuration } from '../format.ts'
+import { formatBytes, formatCount, formatDuration, formatStoredUrl } from '../format.ts'
 import { replaceQuery, route } from '../route.ts'
 import { entryExport } from './cache-exports.ts'
 import { describeEmptyCache } from './empty-cache.ts'
@@ -77,7 +77,7 @@ export function Entries({ now, groups, purge, changes }: EntriesProps) {
           onSort={(field) => replaceQuery({ ...filter, sort: filter.sort === field ? `-${field}` : field })}
           row={(at) => pages.row(at)}
           cells={(entry) => [
-            entry.url,
+            formatStoredUrl(entry.url),
             entry.group,
             formatBytes(entry.size),
             formatDuration(entry.age),

@@ -3,7 +3,7 @@ import type { EntryDetails, EntrySummary } from '../../../../src/admin/console/c
 import { usePoll } from '../api.ts'
 import { Contract } from '../contract.tsx'
 import { Dialog } from '../dialog.tsx'
-import { formatBytes, formatCount, formatDuration, NONE } from '../format.ts'
+import { formatBytes, formatCount, formatDuration, formatStoredUrl, NONE } from '../format.ts'
 import { Property } from '../property.tsx'
 import { navigate, queryText } from '../route.ts'
 import type { PurgeTarget } from './purge.tsx'
@@ -21,7 +21,7 @@ export function Entry({ entry, purge, onClose }: EntryProps) {
   const shown = data ?? entry
   const encodings = Object.entries(data?.encodings ?? {}).map(([name, size]) => `${name} ${formatBytes(size)}`)
   return (
-    <Dialog title={entry.url} drawer onClose={onClose}>
+    <Dialog title={formatStoredUrl(entry.url)} drawer onClose={onClose}>
       {error === undefined ? (
         <dl class="pairs codes">
           <Property name="Endpoint" value={shown.endpoint} />

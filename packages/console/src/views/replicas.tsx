@@ -1,7 +1,7 @@
 /** All replicas of the edge, this one first, with the sum of their rates. */
 import type { Now } from '../../../../src/admin/console/api-types.ts'
 import type { Nodes, ReplicaSummary } from '../../../../src/admin/console/node-types.ts'
-import { formatAge, formatDuration, formatPercent, formatRate } from '../format.ts'
+import { formatAge, formatCount, formatDuration, formatPercent, formatRate } from '../format.ts'
 import { type Column, Table } from '../table.tsx'
 import { replicaRowOf } from './node-exports.ts'
 
@@ -58,7 +58,7 @@ function ReplicaRow({ row: { name, version, ready, rates, nodes, ago } }: { read
       <td class="number">{formatPercent(rates.hitRatio)}</td>
       <td class="number">{formatDuration(rates.p99)}</td>
       <td class="number">{formatRate(rates.callsPerSecond)}/s</td>
-      <td class="number">{inFlightOf(nodes)}</td>
+      <td class="number">{formatCount(inFlightOf(nodes))}</td>
       <td>{describeNodes(nodes)}</td>
       <td class="number">{ago === undefined ? 'now' : `${formatAge(ago)} ago`}</td>
     </tr>
@@ -82,7 +82,7 @@ function SumRow({ rows }: { readonly rows: readonly Row[] }) {
         <td class="number">{formatPercent(requests > 0 ? hits / requests : undefined)}</td>
         <td class="number">{formatDuration(times.length > 0 ? Math.max(...times) : undefined)}</td>
         <td class="number">{formatRate(sum(({ rates }) => rates.callsPerSecond))}/s</td>
-        <td class="number">{sum(({ nodes }) => inFlightOf(nodes))}</td>
+        <td class="number">{formatCount(sum(({ nodes }) => inFlightOf(nodes)))}</td>
         <td />
         <td />
       </tr>

@@ -1,7 +1,7 @@
 /** The snapshots of collections in the memory of this replica, and the calls that they saved. */
 import type { SnapshotSummary } from '../../../../src/admin/console/cache-types.ts'
 import type { ExportRow } from '../export.ts'
-import { formatBytes, formatCount } from '../format.ts'
+import { formatBytes, formatCount, formatStoredUrl } from '../format.ts'
 import { type Column, Table } from '../table.tsx'
 
 const COLUMNS: readonly Column[] = [
@@ -22,7 +22,7 @@ export function Snapshots({ snapshots }: { readonly snapshots: readonly Snapshot
           .map(({ url, group, rows, bytes, queries, calls, needsAllRows }) => (
             <tr key={url}>
               <th scope="row" class="mono">
-                {url}
+                {formatStoredUrl(url)}
               </th>
               <td>{group}</td>
               <td class="number">{formatCount(rows)}</td>
