@@ -11,6 +11,7 @@ import {
   cachedOf,
   type EdgeResponse,
   type EnvelopeResponse,
+  isProblem,
   nodeOriginOf,
   PROBLEM_TYPE,
   partsOf,
@@ -121,10 +122,10 @@ function failureIn({ cause }: EdgeError): NodeFailure | undefined {
   return result?.ok === false && 'fault' in result ? (result as NodeFailure) : undefined
 }
 
-function toNodeResponse({ status, body, origin }: EnvelopeResponse, node: string): NodeResponse {
-  const of = nodeOriginOf(origin)
-  const type = of?.isProblem ? PROBLEM_TYPE : 'application/json'
-  return { node, status, type, body, ...(of?.isPersonal && { personal: true }) }
+function toNodeResponse(response: EnvelopeResponse, node: string): NodeResponse {
+  const { status, body, origin } = response
+  const type = isProblem(response) ? PROBLEM_TYPE : 'application/json'
+  return { node, status, type, body, ...(nodeOriginOf(origin)?.isPersonal && { personal: true }) }
 }
 
 /** The age and the lifetime of the stored responses of which one is made, in milliseconds. */

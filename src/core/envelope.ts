@@ -4,7 +4,14 @@ import { createHash } from 'node:crypto'
 import { type ByteRange, type EnvelopeMembers, scan, scanInTurns } from './envelope-scan.ts'
 import { EdgeError } from './errors.ts'
 import { OPEN, skipSpace, valueIn } from './json-scan.ts'
-import type { EdgeResponse, EnvelopeResponse, Origin, RowRanges, StorableOrigin } from './response.ts'
+import {
+  type EdgeResponse,
+  type EnvelopeResponse,
+  type Origin,
+  REFUSED_BY_RIGHTS,
+  type RowRanges,
+  type StorableOrigin,
+} from './response.ts'
 
 /** The error number of an envelope, or why the bytes are not one. */
 export type Envelope =
@@ -168,11 +175,13 @@ const FAILED_NODES_NAME = '"failed_nodes"'
 
 /**
  * Whether a response may be stored: successful, without stale parts, for every caller, and complete except for rows that
- * no node can return.
+ * no node can return. Or it is a refusal by rights, which are a part of the key.
  */
 export function isStorable(response: EdgeResponse): response is EnvelopeResponse<StorableOrigin> {
-  if (response.kind === 'file' || response.status !== 200 || response.errorNumber !== 0) return false
-  const { origin, body } = response
+  if (response.kind === 'file') return false
+  const { origin, body, status, errorNumber } = response
+  if (status === 403 && errorNumber === REFUSED_BY_RIGHTS) return origin.kind === 'node' && !origin.isPersonal
+  if (status !== 200 || errorNumber !== 0) return false
   switch (origin.kind) {
     case 'node':
       return !origin.isPersonal && !namesFailedNodes(body, origin.rows)

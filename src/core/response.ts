@@ -9,6 +9,7 @@ import type {
   PurgeScope,
   StaleIfError,
 } from './cache.ts'
+import { ownText, parseJson } from './values.ts'
 
 export type EdgeResponse = FileResponse | EnvelopeResponse
 
@@ -181,6 +182,15 @@ export function nodeOriginOf(origin: Origin): NodeOrigin | undefined {
   if (origin.kind === 'fetched') return nodeOriginOf(origin.from)
   if (origin.kind === 'trial') return nodeOriginOf(origin.of)
   return origin.kind === 'node' ? origin : undefined
+}
+
+/** The error by which the manager refuses what the roles of the caller do not permit. No other error is stored. */
+export const REFUSED_BY_RIGHTS = 4000
+
+/** Whether the body is `application/problem+json`. */
+export function isProblem({ errorNumber, body, origin }: EnvelopeResponse): boolean {
+  const isKnown = nodeOriginOf(origin)?.isProblem
+  return isKnown ?? (errorNumber === REFUSED_BY_RIGHTS && ownText(parseJson(body), 'title') !== undefined)
 }
 
 /** Where the rows of a collection are in its body, found when the body was checked. */

@@ -11,7 +11,7 @@ import {
   type Coding,
   cachedOf,
   type EnvelopeResponse,
-  nodeOriginOf,
+  isProblem,
   PROBLEM_TYPE,
   type PreparedHead,
   partsOf,
@@ -113,11 +113,7 @@ function representUncached(response: EnvelopeResponse, preferences: Preferences)
   const bytes = preferences.pretty ? indentWithin(body) : body
   const headers = origin.kind === 'edge' ? Object.entries(origin.headers).flat() : []
   const { clusterStatus } = partsOf(origin)
-  const stableHeaders = [
-    ...headers,
-    ...clusterHeaders(clusterStatus),
-    ...contentHeaders(bytes, nodeOriginOf(origin)?.isProblem),
-  ]
+  const stableHeaders = [...headers, ...clusterHeaders(clusterStatus), ...contentHeaders(bytes, isProblem(response))]
   const ownHeaders = origin.kind === 'trial' ? ['cache-status', cacheStatus(origin.status)] : []
   return { status, stableHeaders, ownHeaders, bytes }
 }
@@ -143,7 +139,8 @@ function full(
   coding?: Coding,
 ): Representation {
   const encoded = coding === undefined ? [] : ['content-encoding', coding]
-  form.full ??= { stable: [...contentHeaders(bytes), ...validatorHeaders(form.etag), ...encoded] }
+  const validators = response.status === 200 ? validatorHeaders(form.etag) : ERROR_HEADERS
+  form.full ??= { stable: [...contentHeaders(bytes, isProblem(response)), ...validators, ...encoded] }
   const { full: head } = form
   return { status: response.status, stableHeaders: head.stable, ownHeaders: ownHeaders(cached, head), bytes }
 }
@@ -166,14 +163,17 @@ function clusterHeaders(clusterStatus = ''): readonly string[] {
   return clusterStatus === '' ? [] : ['cluster-status', clusterStatus]
 }
 
-function contentHeaders(bytes: Buffer, isProblem = false): readonly string[] {
-  return ['content-type', isProblem ? PROBLEM_CONTENT : JSON_TYPE, 'content-length', String(bytes.length)]
+function contentHeaders(bytes: Buffer, isError: boolean): readonly string[] {
+  return ['content-type', isError ? PROBLEM_CONTENT : JSON_TYPE, 'content-length', String(bytes.length)]
 }
 
 /** Only the client may store it, and must revalidate it on each use: it does not learn of writes. */
 const REVALIDATE = 'private, no-cache'
 /** `Authorization`: callers with other permissions may get another response from the same URL. */
 const VARY = 'Accept-Encoding, Authorization'
+
+/** Of a stored refusal: clients must not store errors. */
+const ERROR_HEADERS = ['cache-control', 'no-store', 'vary', VARY]
 
 /** Returns the names and values of the headers that stay the same for an entity tag. */
 function validatorHeaders(etag: string): readonly string[] {

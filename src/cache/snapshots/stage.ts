@@ -109,7 +109,7 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
     try {
       const response = await read(snapshot)
       // Rows that are missing because nodes fail would be missing in the response of the request itself too.
-      if (response.kind === 'file') return undefined
+      if (response.kind === 'file' || response.errorNumber !== 0) return undefined
       return cachedOf(response) !== undefined || isPartial(response) ? response : undefined
     } catch (fault) {
       // A node that cannot return all rows may still return the page.

@@ -62,6 +62,8 @@ t.test('what a classic read has asked a node for is answered to newer clients wi
   for (const endpoint of catalogue) {
     if (endpoint.method !== 'GET' || endpoint.newer === undefined || typeof compilePolicy(endpoint) === 'string')
       continue
+    // Without `fields`, the response has the keys of all agents.
+    if (endpoint.allFieldsWithout !== undefined) continue
     const path = endpoint.path.replaceAll(/:([a-z_]+)/g, (_, name: string) => {
       return pathsOf[`GET ${endpoint.path}`]?.[name] ?? pathValues[name] ?? 'x'
     })
