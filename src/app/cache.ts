@@ -13,7 +13,6 @@ import { createRedisStore, type RedisStore } from '../cache/stores/redis-store.t
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { CacheStoreState } from '../core/cache.ts'
 import type { Caller, EdgeRead } from '../core/request.ts'
-
 import { layoutRules, rulesOfSetting } from '../upstream/dialects/dialect.ts'
 import type { Cluster } from '../upstream/index.ts'
 import type { KindOf } from '../upstream/kinds.ts'

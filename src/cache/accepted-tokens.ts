@@ -1,5 +1,5 @@
 /**
- * The tokens of the manager's users that the master has accepted, as stored responses of the cache: all replicas share them,
+ * The tokens of the manager's users that the master has accepted, in the store of the cache: all replicas share them,
  * they expire, and a write that ends tokens invalidates them before it is answered. The keys are HMACs, so no token is in
  * Redis.
  *
@@ -11,18 +11,16 @@
 import { createHmac } from 'node:crypto'
 import type { HasEnded, TokenSubject } from '../core/access.ts'
 import { growingLru } from '../core/recently-used.ts'
-import { type Lookup, StoredForms } from '../core/response.ts'
 import { type Clock, systemClock, withTimeout } from '../core/timing.ts'
 import { ownField, parseJson } from '../core/values.ts'
 import type { RecheckPace } from './recheck-pace.ts'
-import type { CacheStore } from './stores/contract.ts'
+import type { BytesKey, BytesLookup, EpochStore, NewBytes } from './stores/contract.ts'
 
 /** What writes invalidate that end tokens: of any user, or of one (catalogue/newer-contract/security.ts). */
 const RIGHTS_TAG = 'rights'
 const USER_TAG = 'tokens:'
 /** No write invalidates this tag: a genuine token stays genuine. */
 const GENUINE_TAGS = ['tokens'] as const
-const PATH = '/security/user/authenticate'
 /** Users whose last login is remembered. */
 const MAX_LOGINS = 10_000
 /** Tokens whose refusal is remembered. */
@@ -63,8 +61,8 @@ interface Acceptance {
 
 /** Where a token and its series are stored. */
 interface Place extends Pick<ClaimedToken, 'issuedAt' | 'expiresAt'> {
-  readonly own: string
-  readonly series: string
+  readonly own: BytesKey
+  readonly series: BytesKey
   readonly tags: readonly string[]
 }
 
@@ -77,7 +75,7 @@ interface Waiter {
 }
 
 interface AcceptedTokensOptions {
-  readonly store: Pick<CacheStore, 'lookup' | 'lookupLocal' | 'store'>
+  readonly store: EpochStore
   readonly secret: () => Buffer | string
   readonly pace: RecheckPace
   readonly hasEnded: HasEnded
@@ -87,7 +85,7 @@ interface AcceptedTokensOptions {
 export class AcceptedTokens {
   readonly #options: AcceptedTokensOptions
   readonly #clock: Clock
-  readonly #logins = growingLru<string, { readonly since: number; readonly before: Lookup }>(MAX_LOGINS)
+  readonly #logins = growingLru<string, { readonly since: number; readonly before: BytesLookup }>(MAX_LOGINS)
   /** Calls for tokens that nothing is known of. */
   readonly #unknown = new Map<string, Promise<boolean>>()
   /** Who waits for the next call for a genuine token, by series. */
@@ -134,7 +132,7 @@ export class AcceptedTokens {
   /** To be called before a login of a user. */
   async beginLogin(user: string): Promise<void> {
     const since = this.#clock.elapsed()
-    this.#logins.set(user, { since, before: await this.#options.store.lookup(`login ${user}`, tagsOf(user)) })
+    this.#logins.set(user, { since, before: await this.#options.store.lookup(`bytes:login ${user}`, tagsOf(user)) })
   }
 
   /**
@@ -156,13 +154,15 @@ export class AcceptedTokens {
   }
 
   #placeOf({ text, node, user, series, issuedAt, expiresAt }: ClaimedToken): Place {
-    const digest = (kind: string, value: string) =>
-      createHmac('sha256', this.#options.secret()).update(`${kind} ${node.length}:${node} ${value}`).digest('base64url')
+    const digest = (kind: string, value: string): BytesKey => {
+      const hmac = createHmac('sha256', this.#options.secret()).update(`${kind} ${node.length}:${node} ${value}`)
+      return `bytes:${hmac.digest('base64url')}`
+    }
     return { own: digest('token', text), series: digest('series', series), tags: tagsOf(user), issuedAt, expiresAt }
   }
 
   /** Only the node can check the signature of a token that it has never accepted. */
-  #askOfUnknown(place: Place, latestIssue: number, before: Lookup, node: AskNode): Promise<boolean> {
+  #askOfUnknown(place: Place, latestIssue: number, before: BytesLookup, node: AskNode): Promise<boolean> {
     // A call under way may have begun before a change that this request must see.
     const id = `${place.own} ${epochsText(before)}`
     const begun = this.#unknown.get(id)
@@ -231,29 +231,26 @@ export class AcceptedTokens {
   }
 
   /** Returns the function that notes the answer to a call that is sent from now on. */
-  #noteLater(place: Place, before: Lookup): Acceptance['noteAnswer'] {
+  #noteLater(place: Place, before: BytesLookup): Acceptance['noteAnswer'] {
     const since = this.#clock.elapsed()
     // Only a part of all answers, and none of them depends on it.
     return () => void this.#add(place, before, since).catch(nothingToNote)
   }
 
   /** Stores that the node accepted the token after `since`, when `before` was looked up. */
-  async #add({ series, tags, issuedAt }: Place, before: Lookup, since: number): Promise<void> {
+  async #add({ series, tags, issuedAt }: Place, before: BytesLookup, since: number): Promise<void> {
     const known = acceptedIn(this.#options.store.lookupLocal(series, tags) ?? before)
     // The acceptance of an older token covers more.
     if (known !== undefined && known.from < issuedAt && this.#isRecent(known)) return
-    await this.#save(series, tags, before, { since, ttl: this.#options.pace.longest(), content: { from: issuedAt } })
+    await this.#save(before, since, { key: series, tags, ttl: this.#options.pace.longest() }, { from: issuedAt })
   }
 
   async #addGenuine({ own, expiresAt }: Place, latestIssue: number): Promise<void> {
     const since = this.#clock.elapsed()
     const before = await this.#options.store.lookup(own, GENUINE_TAGS)
     if (before.kind === 'hit') return
-    await this.#save(own, GENUINE_TAGS, before, {
-      since,
-      ttl: expiresAt - this.#clock.wall(),
-      content: { latestIssue },
-    })
+    const place = { key: own, tags: GENUINE_TAGS, ttl: expiresAt - this.#clock.wall() }
+    await this.#save(before, since, place, { latestIssue })
   }
 
   #isRecent({ age }: { readonly age: number }): boolean {
@@ -262,32 +259,22 @@ export class AcceptedTokens {
 
   /** `before`: what was looked up at `since`, before the node answered. */
   async #save(
-    key: string,
-    tags: readonly string[],
-    before: Lookup,
-    { since, ttl, content }: { readonly since: number; readonly ttl: number; readonly content: object },
+    before: BytesLookup,
+    since: number,
+    place: Pick<NewBytes, 'key' | 'tags' | 'ttl'>,
+    content: object,
   ): Promise<void> {
-    if (before.kind === 'unavailable' || before.epochs.fenced || ttl <= 0) return
-    const { generation, epochs, fenced } = before.epochs
-    const body = Buffer.from(JSON.stringify(content))
-    const times = {
-      ttl,
-      staleWhileRevalidate: 0,
-      staleIfError: 0,
-      staleWhileHot: 0,
-      fetchTime: this.#clock.elapsed() - since,
-    }
-    const unused = { status: 200, errorNumber: 0, etag: '""', clusterStatus: '', rowBytes: 0 }
-    const response = { ...unused, body, forms: new StoredForms(), ...times }
-    const info = { url: `${PATH}#${key.slice(0, 8)}`, group: 'manager', endpoint: PATH, scope: 'rights', tags } as const
-    await this.#options.store.store({ key, tags, epochs: { generation, epochs, fenced }, response, info })
+    if (before.kind === 'unavailable' || before.epochs.fenced || place.ttl <= 0) return
+    const bytes = Buffer.from(JSON.stringify(content))
+    const age = this.#clock.elapsed() - since
+    await this.#options.store.store({ ...place, epochs: before.epochs, bytes, age })
   }
 }
 
 function nothingToNote(): void {}
 
 /** Returns from which time of issue on tokens are good, and the milliseconds since the node was asked. */
-function acceptedIn(lookup: Lookup): { readonly from: number; readonly age: number } | undefined {
+function acceptedIn(lookup: BytesLookup): { readonly from: number; readonly age: number } | undefined {
   if (lookup.kind !== 'hit' || lookup.epochs.fenced) return undefined
   const { age, response } = lookup
   const { body, ttl } = response
@@ -296,7 +283,7 @@ function acceptedIn(lookup: Lookup): { readonly from: number; readonly age: numb
 }
 
 /** Returns the latest time at which a genuine token can have been issued; `undefined`: no replica has noted it. */
-function issueTimeIn(lookup: Lookup): number | undefined {
+function issueTimeIn(lookup: BytesLookup): number | undefined {
   const noted = lookup.kind === 'hit' ? ownField(parseJson(lookup.response.body), 'latestIssue') : undefined
   return typeof noted === 'number' ? noted : undefined
 }
@@ -310,7 +297,7 @@ function tagsOf(user: string): readonly string[] {
   return [RIGHTS_TAG, `${USER_TAG}${user}`]
 }
 
-function epochsText(lookup: Lookup): string {
+function epochsText(lookup: BytesLookup): string {
   if (lookup.kind === 'unavailable') return 'unavailable'
   const { generation, epochs, fenced } = lookup.epochs
   return `${generation} ${epochs.join(' ')} ${fenced}`

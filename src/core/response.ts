@@ -219,25 +219,30 @@ export interface TagEpochs {
   readonly readAt?: number
 }
 
-/**
- * What is stored of a response besides its body. Its type, its form in Redis and its copies follow from this description.
- * `text` becomes a header. All times in milliseconds.
- */
-export const STORED_FIELDS = {
-  status: 'number',
-  /** The error number of the body; 0: success. */
-  errorNumber: 'number',
-  /** Strong entity tag of the body, with its quotes (RFC 9110 section 8.8.3). */
-  etag: 'text',
+/** What is stored of bytes of any kind besides them. All times in milliseconds. */
+export const BYTES_FIELDS = {
   /**
    * Freshness lifetime, counted as the age is (the fetch time, then the TTL of the settings), and how long after it the
-   * response may be served (RFC 5861).
+   * bytes may be served (RFC 5861).
    */
   ttl: 'number',
   staleWhileRevalidate: 'number',
   staleIfError: 'number',
   /** How long after its freshness lifetime it may be served during a refresh while it is hot. */
   staleWhileHot: 'number',
+} as const
+
+/**
+ * What is stored of a response besides its body. Its type, its form in Redis and its copies follow from this description.
+ * `text` becomes a header.
+ */
+export const STORED_FIELDS = {
+  ...BYTES_FIELDS,
+  status: 'number',
+  /** The error number of the body; 0: success. */
+  errorNumber: 'number',
+  /** Strong entity tag of the body, with its quotes (RFC 9110 section 8.8.3). */
+  etag: 'text',
   /** Time that its fetch took. */
   fetchTime: 'number',
   /** Of a joined response: the value of `Cluster-Status` when it was joined; else empty. */
@@ -246,21 +251,26 @@ export const STORED_FIELDS = {
   rowBytes: 'number',
 } as const
 
-type StoredFields = {
-  readonly [Name in keyof typeof STORED_FIELDS]: { number: number; text: string }[(typeof STORED_FIELDS)[Name]]
+export type Description = Readonly<Record<string, 'number' | 'text'>>
+
+export type FieldsOf<Described extends Description> = {
+  readonly [Name in keyof Described]: Described[Name] extends 'number' ? number : string
+}
+
+export interface StoredBytes extends FieldsOf<typeof BYTES_FIELDS> {
+  /** Of a response: the body without content coding. */
+  readonly body: Buffer
 }
 
 /** A response as it is stored. All lookups of one copy return the same object, unless it was invalidated softly. */
-export interface StoredResponse extends StoredFields {
-  /** The body without content coding. */
-  readonly body: Buffer
+export interface StoredResponse extends StoredBytes, FieldsOf<typeof STORED_FIELDS> {
   /** What clients get of it. Not in Redis: each copy makes its own. */
   readonly forms: StoredForms
 }
 
 /** A stored response with the time since its fetch started, in milliseconds of a monotonic clock. */
-export interface AgedResponse {
-  readonly response: StoredResponse
+export interface AgedResponse<Stored = StoredResponse> {
+  readonly response: Stored
   readonly age: number
 }
 
@@ -305,10 +315,10 @@ export interface PreparedHead {
  * The result of a lookup. `isLocal`: from the local tier, without a round trip. `changed`: a response is stored, but a
  * write has changed its epochs, so it must not be served.
  */
-export type Lookup =
+export type Lookup<Stored = StoredResponse> =
   | { readonly kind: 'unavailable' }
   | { readonly kind: 'miss'; readonly epochs: TagEpochs; readonly changed: boolean }
-  | ({ readonly kind: 'hit'; readonly epochs: TagEpochs; readonly isLocal: boolean } & AgedResponse)
+  | ({ readonly kind: 'hit'; readonly epochs: TagEpochs; readonly isLocal: boolean } & AgedResponse<Stored>)
 
 /** The index of stored responses, the same through every replica and after a restart. */
 export interface CacheIndex {

@@ -1,6 +1,6 @@
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type { StoredResponseInfo } from '../../core/cache.ts'
-import type { Lookup, StoredResponse, TagEpochs } from '../../core/response.ts'
+import type { Lookup, StoredBytes, StoredResponse, TagEpochs } from '../../core/response.ts'
 
 /** A response to store, with the epochs that its tags had before it was fetched. */
 export interface NewStoredResponse {
@@ -12,6 +12,27 @@ export interface NewStoredResponse {
   readonly initialAge?: number
   /** What `/cache` shows of it. The store does not interpret it. */
   readonly info: StoredResponseInfo
+}
+
+/** Keys of bytes that are no response. They are not listed. */
+export type BytesKey = `bytes:${string}`
+
+/** Bytes to store for `ttl` milliseconds from the moment `age` milliseconds ago at which what they say was true. */
+export interface NewBytes extends Pick<NewStoredResponse, 'tags' | 'epochs'> {
+  readonly key: BytesKey
+  readonly bytes: Buffer
+  readonly age: number
+  readonly ttl: number
+}
+
+export type BytesLookup = Lookup<StoredBytes>
+
+/** Bytes that all replicas find until they expire, or a write to one of their tags begins. */
+export interface EpochStore {
+  lookup(key: BytesKey, tags: readonly Tag[]): BytesLookup | Promise<BytesLookup>
+  /** As `lookup`, in the memory of this process alone; `undefined`: there are no valid ones there. */
+  lookupLocal(key: BytesKey, tags: readonly Tag[]): BytesLookup | undefined
+  store(entry: NewBytes): Promise<void>
 }
 
 /** A lock that one replica at a time holds. `settled` resolves when the holder has released it or died. */

@@ -5,16 +5,18 @@
 import { LRUCache } from 'lru-cache'
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type { EvictionReason, LocalState, StoredResponseInfo } from '../../core/cache.ts'
-import type { AgedResponse, Lookup, StoredResponse, TagEpochs } from '../../core/response.ts'
-import type { NewStoredResponse } from './contract.ts'
+import type { AgedResponse, Lookup, StoredBytes, StoredResponse, TagEpochs } from '../../core/response.ts'
+import type { NewBytes, NewStoredResponse } from './contract.ts'
 import { compareEpochs, MAX_EVICTIONS } from './epochs.ts'
 
 export interface LocalEntry {
-  readonly response: StoredResponse
+  /** Of a key of bytes: they, and their times. */
+  readonly response: StoredResponse | StoredBytes
   readonly generation: string
   readonly epochs: readonly string[]
   readonly tags: readonly Tag[]
-  readonly info: StoredResponseInfo
+  /** Absent: it is not listed. */
+  readonly info?: StoredResponseInfo
   /** When its fetch (that of its oldest part) began, in milliseconds of this process' monotonic clock. */
   readonly fetchedAt: number
   /** Until when it may be served at all, by the same clock. */
@@ -28,7 +30,7 @@ export interface LocalEntry {
 }
 
 /** The stale times of a response, in milliseconds after its freshness lifetime. */
-export type StaleTimes = Pick<StoredResponse, 'staleWhileRevalidate' | 'staleIfError' | 'staleWhileHot'>
+export type StaleTimes = Pick<StoredBytes, 'staleWhileRevalidate' | 'staleIfError' | 'staleWhileHot'>
 
 /**
  * Returns the milliseconds after the freshness lifetime for which a response may be served stale; 0: it never is, or only
@@ -39,7 +41,7 @@ export function staleBound({ staleWhileRevalidate, staleIfError }: Omit<StaleTim
 }
 
 /** Returns the milliseconds after the fetch for which a response may be served at all, fresh or stale. */
-export function storageLifetime(response: Omit<StaleTimes, 'staleWhileHot'> & Pick<StoredResponse, 'ttl'>): number {
+export function storageLifetime(response: Omit<StaleTimes, 'staleWhileHot'> & Pick<StoredBytes, 'ttl'>): number {
   return response.ttl + staleBound(response)
 }
 
@@ -47,7 +49,7 @@ export function storageLifetime(response: Omit<StaleTimes, 'staleWhileHot'> & Pi
  * Returns the milliseconds after the fetch for which a process keeps a response. Each process counts for itself whether a
  * response is hot, so Redis does not store it for longer than `storageLifetime`.
  */
-export function localLifetime(response: StaleTimes & Pick<StoredResponse, 'ttl'>): number {
+export function localLifetime(response: StaleTimes & Pick<StoredBytes, 'ttl'>): number {
   return storageLifetime(response) + response.staleWhileHot
 }
 
@@ -60,8 +62,9 @@ export function storedBytes({ body, rowBytes }: Pick<StoredResponse, 'body' | 'r
  * Returns the response with its age. After a soft invalidation, its freshness lifetime ends before that age, and it may be
  * served during a refresh until its stale bound, if it has one.
  */
-export function withAge({ response, fetchedAt }: LocalEntry, now: number, isSoftInvalidated = false): AgedResponse {
-  const age = Math.max(0, now - fetchedAt)
+export function withAge(entry: LocalEntry, now: number, isSoftInvalidated: boolean): AgedResponse {
+  const age = Math.max(0, now - entry.fetchedAt)
+  const response = responseIn(entry)
   if (!isSoftInvalidated) return { response, age }
   const ttl = Math.min(response.ttl, age - 1)
   const staleWhileRevalidate =
@@ -69,13 +72,28 @@ export function withAge({ response, fetchedAt }: LocalEntry, now: number, isSoft
   return { response: { ...response, ttl, staleWhileRevalidate, staleWhileHot: 0 }, age }
 }
 
-/** Its fetch began when its epochs were read, by the clock of the store. `now`: by the same clock. */
-export function toLocalEntry(
-  { response, info, epochs: { generation, epochs, readAt }, tags, initialAge = 0 }: NewStoredResponse,
-  now: number,
-): LocalEntry {
+/** Under the key of a response there is one. Lookups of bytes read the other fields only. */
+export function responseIn({ response }: Pick<LocalEntry, 'response'>): StoredResponse {
+  return response as StoredResponse
+}
+
+const NEVER_STALE = { staleWhileRevalidate: 0, staleIfError: 0, staleWhileHot: 0 }
+
+/** A fetch began when its epochs were read, by the clock of the store. `now`: by the same clock. */
+export function toLocalEntry(entry: NewStoredResponse | NewBytes, now: number): LocalEntry {
+  const {
+    epochs: { generation, epochs, readAt },
+    tags,
+  } = entry
+  const common = { tags, generation, epochs }
+  if ('bytes' in entry) {
+    const fetchedAt = now - entry.age
+    const response = { body: entry.bytes, ttl: entry.ttl, ...NEVER_STALE }
+    return { ...common, response, fetchedAt, expiresAt: fetchedAt + entry.ttl }
+  }
+  const { response, info, initialAge = 0 } = entry
   const fetchedAt = (readAt ?? now - response.fetchTime) - initialAge
-  return { response, info, tags, generation, epochs, fetchedAt, expiresAt: fetchedAt + localLifetime(response) }
+  return { ...common, response, info, fetchedAt, expiresAt: fetchedAt + localLifetime(response) }
 }
 
 /** A use is noted once in this time: to note it costs a tenth of a hit. So the order of evictions is exact to a second. */
@@ -211,15 +229,16 @@ function withOwnBytes(entry: LocalEntry): LocalEntry {
 const OVERHEAD_BYTES = 512
 
 function sizeOf({ info, epochs, response }: LocalEntry, key: string): number {
-  return response.body.length + info.url.length + key.length + 32 * epochs.length + OVERHEAD_BYTES
+  return response.body.length + (info?.url.length ?? 0) + key.length + 32 * epochs.length + OVERHEAD_BYTES
 }
 
 /** Returns the hit of an entry whose epochs are the current ones. */
-export function localLookup({ generation, epochs, response, fetchedAt }: LocalEntry, now: number): Lookup {
+export function localLookup(entry: LocalEntry, now: number): Lookup {
+  const { generation, epochs, fetchedAt } = entry
   return {
     kind: 'hit',
     epochs: { generation, epochs, fenced: false, readAt: now },
-    response,
+    response: responseIn(entry),
     age: Math.max(0, now - fetchedAt),
     isLocal: true,
   }

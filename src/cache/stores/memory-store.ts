@@ -4,9 +4,17 @@ import type { CacheStoreState, IndexEntry } from '../../core/cache.ts'
 import type { CacheIndex, Lookup } from '../../core/response.ts'
 import { systemClock, WRITE_FENCE_LEASE_MS } from '../../core/timing.ts'
 import { waitForTurn } from '../../core/turns.ts'
-import type { AcquireWriteLock, CacheStore, Lock } from './contract.ts'
+import type { AcquireWriteLock, CacheStore, EpochStore, Lock, NewBytes, NewStoredResponse } from './contract.ts'
 import { compareEpochs, EpochTable, purgeTags } from './epochs.ts'
-import { LocalTier, localLifetime, localLookup, storedBytes, toLocalEntry, withAge } from './local-entries.ts'
+import {
+  LocalTier,
+  localLifetime,
+  localLookup,
+  responseIn,
+  storedBytes,
+  toLocalEntry,
+  withAge,
+} from './local-entries.ts'
 import { fetchLockName, writeLockName } from './locks.ts'
 
 export interface MemoryStoreOptions {
@@ -28,7 +36,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
 }
 
 /** Its public functions are no methods, because callers pass single ones on. */
-class MemoryCache implements CacheStore, CacheIndex {
+class MemoryCache implements CacheStore, CacheIndex, EpochStore {
   readonly #elapsed: () => number
   readonly #fenceLease: number
   readonly #entries: LocalTier
@@ -46,7 +54,7 @@ class MemoryCache implements CacheStore, CacheIndex {
       maxBytes: bytes,
       elapsed,
       epochs: this.#epochs,
-      onRemove: (key, { info }) => this.#keysByGroup.get(info.group)?.delete(key),
+      onRemove: (key, { info }) => this.#keysByGroup.get(info?.group ?? '')?.delete(key),
     })
   }
 
@@ -66,10 +74,11 @@ class MemoryCache implements CacheStore, CacheIndex {
     return entry === undefined ? this.#lookUpOutdated(key, tags, now, 0) : localLookup(entry, now)
   }
 
-  readonly store: CacheStore['store'] = async (entry) => {
-    const { key, tags, info } = entry
+  readonly store = async (entry: NewStoredResponse | NewBytes): Promise<void> => {
+    const { key, tags } = entry
     if (compareEpochs(entry.epochs, this.#epochs.of(key, tags)) !== 'same') return
-    if (!this.#entries.put(key, toLocalEntry(entry, this.#elapsed()))) return
+    if (!this.#entries.put(key, toLocalEntry(entry, this.#elapsed())) || 'bytes' in entry) return
+    const { info } = entry
     const keys = this.#keysByGroup.get(info.group)
     if (keys === undefined) this.#keysByGroup.set(info.group, new Set([key]))
     else keys.add(key)
@@ -181,7 +190,9 @@ class MemoryCache implements CacheStore, CacheIndex {
   #rowOf(key: string): IndexEntry | undefined {
     const entry = this.#entries.entryOf(key)
     if (entry === undefined) return undefined
-    const { info, tags, fetchedAt, response } = entry
+    const { info, tags, fetchedAt } = entry
+    if (info === undefined) return undefined
+    const response = responseIn(entry)
     if (compareEpochs(entry, this.#epochs.of(key, tags)) === 'changed') {
       this.#entries.delete(key)
       return undefined

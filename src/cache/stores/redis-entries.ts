@@ -2,11 +2,11 @@
 
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { StoredResponseInfo } from '../../core/cache.ts'
-import { STORED_FIELDS, StoredForms, type StoredResponse } from '../../core/response.ts'
+import { BYTES_FIELDS, type Description, type FieldsOf, STORED_FIELDS, StoredForms } from '../../core/response.ts'
 import { isObject } from '../../core/values.ts'
 import { type OnStoreEvent, redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
-import type { SharedParts } from './contract.ts'
+import type { BytesKey, SharedParts } from './contract.ts'
 import { areEqual, type LocalEntry, localLifetime, storageLifetime } from './local-entries.ts'
 
 export interface RedisEntriesOptions {
@@ -37,30 +37,22 @@ export class RedisEntries {
     ])
     if (!bytes.ok || bytes.value === null || !left.ok || left.value === -2) return undefined
     const decoded = codec.decode(name, bytes.value)
-    const head = decodeHead(decoded?.head)
-    if (decoded === undefined || head === undefined) return reportCorrupt(onEvent)
-    const { fields, ...others } = head
-    // A copy: a short reply is a view of a larger buffer of the connection, which a local entry would keep in memory.
-    const response = { ...fields, body: Buffer.from(decoded.body), forms: new StoredForms() }
-    const lifetime = storageLifetime(response)
+    const entry = decoded && decodeEntry(key, decoded)
+    if (entry === undefined) return reportCorrupt(onEvent)
+    const lifetime = storageLifetime(entry.response)
     // The edge never writes an entry that does not expire, or expires later than its own lifetime.
     if (left.value < 0 || left.value > lifetime) return reportCorrupt(onEvent)
-    if (head.generation !== this.#generation) this.#generation = head.generation
+    if (entry.generation !== this.#generation) this.#generation = entry.generation
     const fetchedAt = start - (lifetime - left.value)
-    return {
-      ...others,
-      generation: this.#generation,
-      response,
-      fetchedAt,
-      expiresAt: fetchedAt + localLifetime(response),
-    }
+    const expiresAt = fetchedAt + localLifetime(entry.response)
+    return { ...entry, generation: this.#generation, fetchedAt, expiresAt }
   }
 
   /** Returns whether Redis stored the entry. */
   set(key: string, entry: LocalEntry): Promise<boolean> {
     const { elapsed } = this.#options.replica
     const left = storageLifetime(entry.response) - (elapsed() - entry.fetchedAt)
-    return writeValue(this.#options, redisKeys.entry(key), encodeHead(entry), entry.response.body, left)
+    return writeValue(this.#options, redisKeys.entry(key), encodeHead(key, entry), entry.response.body, left)
   }
 
   /** One command for each key: on a Redis Cluster, they are in different slots. */
@@ -93,31 +85,39 @@ function reportCorrupt(onEvent: OnStoreEvent): undefined {
   return undefined
 }
 
-type EntryHead = Omit<LocalEntry, 'fetchedAt' | 'expiresAt' | 'response'> & {
-  readonly fields: Omit<StoredResponse, 'body' | 'forms'>
-}
-
-const FIELD_NAMES = Object.keys(STORED_FIELDS) as (keyof typeof STORED_FIELDS)[]
 const IS_OF_TYPE = { number: isNumber, text: isFieldValue }
 
+function isOfBytes(key: string): boolean {
+  return key.startsWith('bytes:' satisfies BytesKey)
+}
+
 /** Returns the JSON head of an entry. */
-function encodeHead({ response, generation, epochs, tags, info }: LocalEntry): unknown {
-  const fields = Object.fromEntries(FIELD_NAMES.map((name) => [name, response[name]]))
+function encodeHead(key: string, { response, generation, epochs, tags, info }: LocalEntry): unknown {
+  const names = Object.keys(isOfBytes(key) ? BYTES_FIELDS : STORED_FIELDS)
+  const fields = Object.fromEntries(names.map((name) => [name, Reflect.get(response, name)]))
   return { generation, epochs, tags, info, fields }
 }
 
 /** Returns undefined for a head of another shape. */
-function decodeHead(value: unknown): EntryHead | undefined {
-  if (!isObject(value)) return undefined
-  const { fields, generation, epochs, tags, info } = value
-  if (!isObject(fields) || !isResponseInfo(info) || typeof generation !== 'string') return undefined
-  if (!isStringArray(epochs) || !isStringArray(tags) || !areStoredFields(fields)) return undefined
+function decodeEntry(
+  key: string,
+  { head, body: view }: DecodedEntry,
+): Omit<LocalEntry, 'fetchedAt' | 'expiresAt'> | undefined {
+  if (!isObject(head) || !isObject(head.fields)) return undefined
+  const { fields, generation, epochs, tags, info } = head
+  if (!isStringArray(epochs) || !isStringArray(tags) || typeof generation !== 'string') return undefined
+  // A copy: a short reply is a view of a larger buffer of the connection, which a local entry would keep in memory.
+  const body = Buffer.from(view)
+  if (isOfBytes(key))
+    return hasFields(fields, BYTES_FIELDS) ? { response: { ...fields, body }, generation, epochs, tags } : undefined
+  if (!isResponseInfo(info) || !hasFields(fields, STORED_FIELDS)) return undefined
+  const response = { ...fields, body, forms: new StoredForms() }
   // Both lists are parsed from the same text. A local entry needs one of them.
-  return { fields, generation, epochs, tags, info: areEqual(info.tags, tags) ? { ...info, tags } : info }
+  return { response, generation, epochs, tags, info: areEqual(info.tags, tags) ? { ...info, tags } : info }
 }
 
-function areStoredFields(fields: object): fields is EntryHead['fields'] {
-  return FIELD_NAMES.every((name) => IS_OF_TYPE[STORED_FIELDS[name]](Reflect.get(fields, name)))
+function hasFields<Described extends Description>(fields: object, described: Described): fields is FieldsOf<Described> {
+  return Object.entries(described).every(([name, type]) => IS_OF_TYPE[type](Reflect.get(fields, name)))
 }
 
 /** A line break would start another header (RFC 9110 section 5.5). */

@@ -7,7 +7,7 @@ import { type OnStoreEvent, redisChannels, redisKeys } from '../../redis/options
 import type { RedisReplica } from '../../redis/replica.ts'
 import { GENERATION, LEASES, NOW, script } from '../../redis/scripts.ts'
 import { InvalidationSubscriber } from './announcer.ts'
-import type { AcquireWriteLock, CacheStore, SharedParts } from './contract.ts'
+import type { AcquireWriteLock, CacheStore, EpochStore, NewBytes, NewStoredResponse, SharedParts } from './contract.ts'
 import { compareEpochs, KnownEpochs, keyTag, purgeTags, withKeyEpoch } from './epochs.ts'
 import type { InvalidationSequence } from './index-reader.ts'
 import { Invalidator } from './invalidator.ts'
@@ -35,7 +35,7 @@ export function createRedisStore(options: RedisStoreOptions): RedisStore {
 export type RedisStore = Pick<RedisCache, keyof RedisCache>
 
 /** Its public functions are no methods, because callers pass single ones on. */
-class RedisCache implements CacheStore, CacheIndex {
+class RedisCache implements CacheStore, CacheIndex, EpochStore {
   readonly parts: SharedParts
   readonly #replica: RedisReplica
   readonly #known: KnownEpochs
@@ -104,7 +104,7 @@ class RedisCache implements CacheStore, CacheIndex {
     const now = this.#replica.elapsed()
     const entry = this.#replica.heartbeat.hasLease(now) ? this.#local.find(key, tags, now) : undefined
     if (entry === undefined) return undefined
-    this.#index.countHit(key, entry.info.group)
+    this.#index.countHit(key, entry.info?.group)
     return localLookup(entry, now)
   }
 
@@ -112,7 +112,7 @@ class RedisCache implements CacheStore, CacheIndex {
     const { lookup, entry } = await this.#redis.lookup(key, tags)
     if (entry !== undefined) {
       this.#local.put(key, entry)
-      this.#index.countHit(key, entry.info.group)
+      this.#index.countHit(key, entry.info?.group)
     }
     return lookup
   }
@@ -123,7 +123,7 @@ class RedisCache implements CacheStore, CacheIndex {
     return entry === undefined ? (await this.#redis.lookup(key, tags)).lookup : localLookup(entry, now)
   }
 
-  readonly store: CacheStore['store'] = async (entry) => {
+  readonly store = async (entry: NewStoredResponse | NewBytes): Promise<void> => {
     const { key, tags, epochs } = entry
     if (!this.#replica.heartbeat.isTrusted) return
     const local = toLocalEntry(entry, this.#replica.elapsed())
@@ -133,7 +133,7 @@ class RedisCache implements CacheStore, CacheIndex {
     if (now === undefined || compareEpochs(epochs, now) !== 'same') return
     this.#local.put(key, local)
     const [isStored] = await Promise.all([this.#entries.set(key, local), this.#index.add(key, local)])
-    if (!isStored) return this.#index.remove({ group: entry.info.group, keys: [key] })
+    if (!isStored) return local.info && this.#index.remove({ group: local.info.group, keys: [key] })
     // Older entries in other local tiers are valid, but a client that read the newer one must not read the older one.
     const { id, commands, times } = this.#replica
     const text = `${id} ${key}`

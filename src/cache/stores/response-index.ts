@@ -9,7 +9,7 @@ import type { RedisReplica } from '../../redis/replica.ts'
 import { NOW, script } from '../../redis/scripts.ts'
 import { countRows, IndexReader, type InvalidationSequence } from './index-reader.ts'
 import { RememberedRows } from './index-rows.ts'
-import { type LocalEntry, storageLifetime, storedBytes } from './local-entries.ts'
+import { type LocalEntry, responseIn, storageLifetime, storedBytes } from './local-entries.ts'
 import type { EntryCodec } from './redis-entries.ts'
 
 /**
@@ -78,7 +78,10 @@ export class ResponseIndex {
     this.#timer.unref()
   }
 
-  async add(key: string, { response, info, generation, epochs, fetchedAt }: LocalEntry): Promise<void> {
+  async add(key: string, entry: LocalEntry): Promise<void> {
+    const { info, generation, epochs, fetchedAt } = entry
+    if (info === undefined) return
+    const response = responseIn(entry)
     const { replica, codec } = this.#options
     const { bodies, times, elapsed } = replica
     const lifetime = storageLifetime(response)
@@ -94,7 +97,8 @@ export class ResponseIndex {
     ])
   }
 
-  countHit(key: string, group: string): void {
+  countHit(key: string, group: string | undefined): void {
+    if (group === undefined) return
     const hits = this.#hits.get(group) ?? new Map<string, number>()
     const before = hits.get(key)
     this.#hits.set(group, hits.set(key, (before ?? 0) + 1))

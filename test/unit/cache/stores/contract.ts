@@ -1,11 +1,11 @@
 /** What every store must do: one suite for the memory store, and for the Redis store with and without a local tier. */
 import type { Test } from 'tap'
-import type { CacheStore, NewStoredResponse } from '../../../../src/cache/stores/contract.ts'
+import type { CacheStore, EpochStore, NewStoredResponse } from '../../../../src/cache/stores/contract.ts'
 import type { CacheIndex, Lookup, StoredResponse, TagEpochs } from '../../../../src/core/response.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { storedResponse } from '../../../support/stored-response.ts'
 
-export type Store = CacheStore & CacheIndex
+export type Store = CacheStore & CacheIndex & EpochStore
 
 export interface Stores {
   /** Two replicas that share their entries; for the memory store twice the same store. */
@@ -165,6 +165,40 @@ export function describeStore(t: Test, make: (t: Test) => Promise<Stores>): void
     t.equal(await served(other), 'old')
     await fence.lift(['agent:001'])
     for (const store of [one, other]) t.equal(await served(store), 'miss')
+  })
+
+  t.test('bytes are found by every replica until they expire, or a write to one of their tags begins', async (t) => {
+    const { one, other } = await make(t)
+    const [key, tags] = ['bytes:b', ['rights', 'tokens:ann']] as const
+    const save = async (text: string, ttl = 20_000, age = 0) => {
+      const epochs = await epochsOf(one, key, tags)
+      await one.store({ key, tags, epochs, bytes: Buffer.from(text), age, ttl })
+      return epochs
+    }
+    const found = async (store: Store) => {
+      const lookup = await store.lookup(key, tags)
+      return lookup.kind === 'hit' && lookup.age < lookup.response.ttl ? lookup.response.body.toString() : 'miss'
+    }
+    const foundByBoth = async () => [await found(one), await found(other)]
+    await save('first', 20_000, 5000)
+    t.same(await foundByBoth(), ['first', 'first'])
+    for (const store of [one, other]) {
+      const lookup = await store.lookup(key, tags)
+      t.ok(lookup.kind === 'hit' && lookup.age >= 5000 && lookup.age < 15_000, 'the age that they were stored with')
+      t.same([await store.list(), await store.find(key), [...(await store.count())]], [[], undefined, []], 'nor listed')
+    }
+    const fence = await other.fence(['tokens:ann'])
+    t.same(await foundByBoth(), ['miss', 'miss'])
+    const during = await save('under the fence')
+    await fence.lift([])
+    await one.store({ key, tags, epochs: during, bytes: Buffer.from('from before'), age: 0, ttl: 20_000 })
+    t.same(await foundByBoth(), ['miss', 'miss'])
+    await save('second')
+    t.same(await foundByBoth(), ['second', 'second'])
+    await other.purge({ tag: 'rights', soft: true })
+    t.same(await foundByBoth(), ['miss', 'miss'], 'they expire with a soft purge')
+    await save('expired', 1000, 1000)
+    t.same(await foundByBoth(), ['miss', 'miss'])
   })
 
   t.test('a fetch lock has one holder per key and epochs, and the others learn of its release', async (t) => {
