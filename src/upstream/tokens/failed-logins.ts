@@ -22,11 +22,15 @@ export interface LoginSource {
 }
 
 export type CountedLogin =
-  | { readonly isBlocked: true; readonly blockedFor: number }
-  /** `succeed`: the login was right. `cancel`: it was not decided. */
-  | { readonly isBlocked: false; succeed(): Promise<void>; cancel(): Promise<void> }
+  /** `isDecided`: logins that are in flight have no part in it. */
+  | { readonly isBlocked: true; readonly blockedFor: number; readonly isDecided: boolean }
+  /** `succeed`: the login was right; `fail`: it was wrong. `cancel`: it was not decided. */
+  | { readonly isBlocked: false; succeed(): Promise<void>; fail(): Promise<void>; cancel(): Promise<void> }
 
 const WINDOW_MS = 300_000
+/** A login that is not decided then has failed. */
+const MAX_FLIGHT_MS = 15_000
+const IN_FLIGHT = '-inFlight'
 /** A name that has logged in is known for this time. */
 const KNOWN_MS = 24 * 3_600_000
 const TRUSTED: FailureLimits = { all: 45, perName: Number.MAX_SAFE_INTEGER, perAddress: Number.MAX_SAFE_INTEGER }
@@ -57,7 +61,10 @@ export async function reserveAttemptAt(
   return isReserved ? () => counters.update([name], (texts) => texts.set(name, '', 0)) : undefined
 }
 
-/** A failure is the text `time name address`, both as digests. Redis holds no name: a user may type a password as a name. */
+/**
+ * A failure is the text `time name address`, both as digests, with `-inFlight` while it is not decided. Redis holds no name: a
+ * user may type a password as a name.
+ */
 export class FailedLogins {
   readonly #counters: Counters
   readonly #key: string
@@ -67,31 +74,48 @@ export class FailedLogins {
     this.#key = `failed:${node}`
   }
 
-  /** Returns the milliseconds until a login may be sent, as far as this process knows. */
-  blockedFor(source: LoginSource): number {
+  /**
+   * Returns the milliseconds until a login may be sent, as far as this process knows; `decided`: without the logins in flight,
+   * for which a login can wait.
+   */
+  blockedFor(source: LoginSource, decided?: 'decided'): number {
+    const now = this.#counters.now()
+    const textOf = (key: string) => this.#counters.peek(key)
     const own = this.#digestsOf(source)
-    return waitFor(own, source.isTrusted, (key) => this.#counters.peek(key), this.#counters.now())
+    return waitFor(own, source.isTrusted, decided ? (key) => decidedOf(textOf(key), now) : textOf, now)
   }
 
   /** Counts a login as failed, before it is sent. */
   async count(source: LoginSource): Promise<CountedLogin> {
     const own = this.#digestsOf(source)
-    const { blockedFor, counted } = await this.#counters.update([own.failures, own.known], (texts, { now, weight }) => {
+    const start = await this.#counters.update([own.failures, own.known], (texts, { now, weight }) => {
       const blockedFor = waitFor(own, source.isTrusted, (key) => texts.get(key), now)
-      if (blockedFor > 0) return { blockedFor, counted: [] }
-      const counted = Array<string>(weight).fill(`${now} ${own.name} ${own.address}`)
+      if (blockedFor > 0) {
+        const decided = waitFor(own, source.isTrusted, (key) => decidedOf(texts.get(key), now), now)
+        return { blockedFor, isDecided: decided > 0, counted: [] }
+      }
+      const counted = Array<string>(weight).fill(`${now} ${own.name} ${own.address}${IN_FLIGHT}`)
       texts.set(this.#key, [...recentOf(texts.get(this.#key), now), ...counted].join(';'), WINDOW_MS)
-      return { blockedFor, counted }
+      return { blockedFor, isDecided: true, counted }
     })
-    if (blockedFor > 0) return { isBlocked: true, blockedFor }
-    const takeBack = (isRight: boolean) =>
+    const { blockedFor, isDecided, counted } = start
+    if (blockedFor > 0) return { isBlocked: true, blockedFor, isDecided }
+    const decide = (outcome: 'right' | 'wrong' | 'undecided') =>
       this.#counters.update([own.failures, own.known], (texts, { now }) => {
         const left = recentOf(texts.get(this.#key), now)
-        for (const failure of counted) if (left.includes(failure)) left.splice(left.indexOf(failure), 1)
+        for (const failure of counted) {
+          const decided = outcome === 'wrong' ? [failure.replace(IN_FLIGHT, '')] : []
+          if (left.includes(failure)) left.splice(left.indexOf(failure), 1, ...decided)
+        }
         texts.set(this.#key, left.join(';'), WINDOW_MS)
-        if (isRight) texts.set(own.known, '1', KNOWN_MS)
+        if (outcome === 'right') texts.set(own.known, '1', KNOWN_MS)
       })
-    return { isBlocked: false, succeed: () => takeBack(true), cancel: () => takeBack(false) }
+    return {
+      isBlocked: false,
+      succeed: () => decide('right'),
+      fail: () => decide('wrong'),
+      cancel: () => decide('undecided'),
+    }
   }
 
   #digestsOf({ name, address }: LoginSource): LoginDigests {
@@ -118,6 +142,12 @@ function recentOf(text: string, now: number): string[] {
   return text.split(';').filter((failure) => timeOf(failure) > now - WINDOW_MS)
 }
 
+/** Returns the failures without the logins that are in flight. Any other text stays as it is. */
+function decidedOf(text: string, now: number): string {
+  const isDecided = (failure: string) => !failure.endsWith(IN_FLIGHT) || timeOf(failure) < now - MAX_FLIGHT_MS
+  return text.split(';').filter(isDecided).join(';')
+}
+
 function timeOf(failure: string): number {
   return Number.parseInt(failure, 10)
 }
@@ -126,7 +156,10 @@ function timeOf(failure: string): number {
 function waitFor(own: LoginDigests, isTrusted: boolean, textOf: (key: string) => string, now: number): number {
   const failures = recentOf(textOf(own.failures), now)
   const ofName = failures.filter((failure) => failure.split(' ')[1] === own.name)
-  const ofAddress = own.address === '' ? [] : failures.filter((failure) => failure.split(' ')[2] === own.address)
+  const ofAddress =
+    own.address === ''
+      ? []
+      : failures.filter((failure) => failure.split(' ')[2]?.replace(IN_FLIGHT, '') === own.address)
   const isClean = own.address !== '' && ofAddress.length === 0
   const { all, perName, perAddress } = isTrusted ? TRUSTED : limitsFor(textOf(own.known) !== '', isClean)
   const last = [failures.at(-all), ofName.at(-perName), ofAddress.at(-perAddress)]

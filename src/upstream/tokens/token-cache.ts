@@ -56,6 +56,8 @@ const MAX_RETRY_AFTER_MS = 60_000
 /** A login costs a node 130 ms of CPU in its only login process. More at once would only wait there. */
 const MAX_PARALLEL_LOGINS = 4
 const LOGIN_MS = 150
+/** How often a login waits for those in flight that count against the same limit. */
+const MAX_FLIGHT_WAITS = 40
 /** Logins that wait. Each waits for each one before it. */
 const MAX_WAITING = 64
 /** How long refused credentials are remembered: the first time, and at most. Each further refusal doubles the time. */
@@ -123,7 +125,7 @@ export class TokenCache {
   #rejection(account: Account, remaining: number): LoginFailure | undefined {
     const failed = this.#records.get(account.key)?.failed
     if (failed !== undefined && failed.until > this.#options.clock.elapsed()) return failed.failure
-    const blockedFor = this.#failedLogins.blockedFor(this.#sourceOf(account))
+    const blockedFor = this.#failedLogins.blockedFor(this.#sourceOf(account), 'decided')
     if (blockedFor > 0) return this.#blocked(blockedFor)
     const wait =
       this.#waiting >= MAX_WAITING
@@ -172,11 +174,17 @@ export class TokenCache {
   }
 
   async #send(account: Account): Promise<LoginResult> {
-    const counted = await this.#failedLogins.count(this.#sourceOf(account))
+    const count = () => this.#failedLogins.count(this.#sourceOf(account))
+    let counted = await count()
+    // Logins that are in flight count as failed, and most of them are right: those behind them wait.
+    for (let waits = 0; counted.isBlocked && !counted.isDecided && waits < MAX_FLIGHT_WAITS; waits += 1) {
+      await this.#options.sleep(LOGIN_MS)
+      counted = await count()
+    }
     if (counted.isBlocked) return this.#blocked(counted.blockedFor)
     const outcome = await this.#login.send(account)
     if (outcome.ok) await counted.succeed()
-    else if (!isRefusal(outcome)) await counted.cancel()
+    else await (isRefusal(outcome) ? counted.fail() : counted.cancel())
     return outcome
   }
 

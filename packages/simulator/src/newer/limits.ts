@@ -8,6 +8,8 @@ const WINDOW_MS = 60_000
 
 export class NodeLimits {
   readonly #failures = new Map<string, { count: number; readonly first: number }>()
+  /** Logins of each address that are being checked. */
+  readonly #inFlight = new Map<string, number>()
   readonly #now: () => Date
   readonly #perMinute: number
   #windowStart: number | undefined
@@ -41,6 +43,22 @@ export class NodeLimits {
     if (this.#requests <= this.#perMinute) return
     this.#refused += 1
     throw new NewerError(6001)
+  }
+
+  /**
+   * Checks a login of a release that counts attempts in flight as failed. Throws 6000 if they are too many together with the
+   * failures.
+   */
+  async countInFlight<T>(request: IncomingMessage, logIn: () => Promise<T>): Promise<T> {
+    const address = addressOf(request)
+    const inFlight = this.#inFlight.get(address) ?? 0
+    if (inFlight + (this.#failures.get(address)?.count ?? 0) >= MAX_FAILED_LOGINS) throw new NewerError(6000)
+    this.#inFlight.set(address, inFlight + 1)
+    try {
+      return await logIn()
+    } finally {
+      this.#inFlight.set(address, (this.#inFlight.get(address) ?? 1) - 1)
+    }
   }
 
   /** Counts a failed login of the address; a success does not clear the count. */

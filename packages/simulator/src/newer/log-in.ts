@@ -6,8 +6,9 @@ import { NewerError } from './errors.ts'
 import { notReady } from './execution.ts'
 import type { Operation } from './model.ts'
 import { checkQuery, isTrue } from './parameters.ts'
-import { isLaterAt, type NewerParts } from './parts.ts'
+import { isLaterAt, type NewerParts, versionOf } from './parts.ts'
 import { unauthorized } from './rbac/security.ts'
+import { countsLoginsInFlight } from './releases.ts'
 import { json, plain } from './wire.ts'
 
 interface LogIn {
@@ -18,7 +19,12 @@ interface LogIn {
 }
 
 /** Every failure counts as a failed login of the address, also a request without credentials. */
-export async function logInCall(parts: NewerParts, call: Operation, { request, search, body, error }: LogIn) {
+export async function logInCall(parts: NewerParts, call: Operation, logIn: LogIn) {
+  const check = () => checkLogIn(parts, call, logIn)
+  return countsLoginsInFlight(versionOf(parts)) ? parts.limits.countInFlight(logIn.request, check) : check()
+}
+
+async function checkLogIn(parts: NewerParts, call: Operation, { request, search, body, error }: LogIn) {
   const { node, cluster, security, limits, costs } = parts
   if (error === 1017 || node.startedAt > cluster.world.now()) throw notReady(node.name)
   requireMaster(node, cluster.world)
