@@ -5,6 +5,7 @@
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Metric, Registry } from '@platformatic/prom-client'
 import type { EventListeners } from '../../core/events.ts'
+import { waitForTurn } from '../../core/turns.ts'
 import type { EdgeEvents } from '../events.ts'
 import { type LabelValue, ReadHistogram } from './read-histogram.ts'
 import { type EventSeries, eventSeries, type MetricsSources, type StateSeries, stateSeries } from './table.ts'
@@ -33,13 +34,37 @@ export function createMetrics({ events, ...sources }: MetricsOptions): Metrics {
     contentType: registry.contentType,
     text: async () => {
       events.requests.drain()
-      return registry.metrics()
+      const texts: string[] = []
+      for (const metric of registry.getMetricsAsArray()) {
+        texts.push(await textOf(metric as unknown as Metric<string>))
+      }
+      return texts.join('\n')
     },
     close: () => {
       off()
       registry.clear()
     },
   }
+}
+
+/** Samples whose text takes about a millisecond. */
+const SAMPLES_PER_PIECE = 500
+
+/** Returns the text of a metric, which may have thousands of samples: it is written in turns of the event loop. */
+async function textOf(metric: Metric<string>): Promise<string> {
+  await waitForTurn(1)
+  const { values, ...head } = await metric.get()
+  let text = ''
+  for (let at = 0; at === 0 || at < values.length; at += SAMPLES_PER_PIECE) {
+    await waitForTurn(1)
+    const piece = new Registry()
+    const get = () => ({ ...head, values: values.slice(at, at + SAMPLES_PER_PIECE) })
+    piece.registerMetric({ name: head.name, get } as unknown as Metric)
+    const written = await piece.metrics()
+    // Each piece begins with the two lines that describe the metric.
+    text += at === 0 ? written : written.replace(/^.*\n.*\n/, '')
+  }
+  return text
 }
 
 function createCounters(registry: Registry, sources: MetricsSources): EventListeners {
