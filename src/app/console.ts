@@ -240,7 +240,8 @@ function createNodeDrains({
       const drain = await audit.record(described, () => drains.drain(request))
       history.recordEvent({ kind: 'drain', text: [node, drain?.reason].filter(Boolean).join(': ') })
       const { reason: given, until } = drain ?? {}
-      return { node, drained: true, appliesTo, ...(given && { reason: given }), ...(until && { until }) }
+      const end = until && { until: new Date(until).toISOString() }
+      return { node, drained: true, appliesTo, ...(given && { reason: given }), ...end }
     },
     putBack: async (node, by): Promise<DrainResult> => {
       await audit.record(describe('DELETE', node, by), () => drains.putBack(node))

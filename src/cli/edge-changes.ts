@@ -10,7 +10,7 @@ import {
 } from '../admin/console/node-types.ts'
 import { durationFormat } from '../config/formats.ts'
 import { type ConnectionOptions, type Operations, usageError, withOperations } from './edge-client.ts'
-import { createProgressLine, formatBytes, formatTime, printJson, printMeasured, printTable } from './output.ts'
+import { createProgressLine, formatBytes, formatTime, printMeasured, printTable } from './output.ts'
 import { CommandError, print } from './terminal.ts'
 
 interface ChangeOptions extends ConnectionOptions {
@@ -33,7 +33,7 @@ export async function purge(options: PurgeOptions): Promise<void> {
   await withOperations(options, async ({ change }) => {
     const request: PurgeRequest = { ...names, soft, preview }
     const result = await change<PurgeResult>('POST', '/api/purge', request)
-    if (json) printJson({ ...names, soft, preview, ...result })
+    if (json) printMeasured({ ...names, soft, preview, ...result })
     else if (!result.pending) print(describePurge(result, { soft, preview }))
     const pending =
       'Redis is unreachable, so nothing is purged yet; check the connection to Redis: the edge purges then'
@@ -96,7 +96,7 @@ export async function drain(name: string, options: DrainOptions): Promise<void> 
 export async function undrain(name: string, options: ChangeOptions): Promise<void> {
   await withOperations(options, async ({ change }) => {
     const result = await change<DrainResult>('DELETE', pathOf(name))
-    if (options.json) printJson(result)
+    if (options.json) printMeasured(result)
     else print(`${name} gets calls again${scopeOf(result)}`)
   })
 }
@@ -107,7 +107,7 @@ function pathOf(name: string): string {
 
 function describeDrain(result: DrainResult): string {
   const { node, reason, until } = result
-  const end = until === undefined ? `until "undrain ${node}"` : `until ${new Date(until).toISOString().slice(0, 19)}Z`
+  const end = until === undefined ? `until "undrain ${node}"` : `until ${until.slice(0, 19)}Z`
   return `${node} is drained ${end}${reason === undefined ? '' : `, ${reason}`}${scopeOf(result)}`
 }
 

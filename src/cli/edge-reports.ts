@@ -33,9 +33,7 @@ function printProblem(problem: Problem): void {
   const meanwhile = describeMeanwhile(problem)
   print(`${coloured(STYLES[severity], severity.padEnd(7))}  ${singleLine(summary)}`)
   print(`         ${singleLine(detail)}`)
-  print(
-    `         since ${new Date(since).toISOString().slice(0, 19)}Z${meanwhile === undefined ? '' : `; meanwhile ${meanwhile}`}`,
-  )
+  print(`         since ${since.slice(0, 19)}Z${meanwhile === undefined ? '' : `; meanwhile ${meanwhile}`}`)
 }
 
 interface ExplainOptions extends ReportOptions {

@@ -46,7 +46,7 @@ function withUnits(value: unknown): unknown {
   if (!isObject(value)) return value
   const members = Object.entries(value).map(([name, member]) => {
     const isTime = typeof member === 'number' && MILLISECONDS.includes(name)
-    return [isTime ? `${name}Ms` : name, withUnits(member)]
+    return [isTime ? `${name}Ms` : name.replace('savedPer', 'savedMsPer'), withUnits(member)]
   })
   return Object.fromEntries(members)
 }

@@ -68,7 +68,7 @@ function BannerLine({ problem }: { readonly problem: ShownProblem }) {
 /** Screen readers do not read the counts again with each change. */
 function Duration({ problem }: { readonly problem: Problem }) {
   const meanwhile = describeMeanwhile(problem)
-  const { since } = problem
+  const since = Date.parse(problem.since)
   const day = formatDay(since) === formatDay(Date.now()) ? '' : `${formatDay(since)} `
   return (
     <span class="quiet" aria-live="off">

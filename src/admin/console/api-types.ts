@@ -141,8 +141,8 @@ export interface FoundProblem {
 }
 
 export interface Problem extends FoundProblem {
-  /** When this replica found a problem of this kind, in milliseconds since 1970. A pause of up to ten seconds is no end. */
-  readonly since: number
+  /** When this replica found a problem of this kind, in ISO 8601. A pause of up to ten seconds is no end. */
+  readonly since: string
   /** Counts of this replica since then, whatever their cause. */
   readonly meanwhile: Meanwhile
 }

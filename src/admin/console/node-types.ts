@@ -108,8 +108,8 @@ export interface DrainResult {
   readonly node: string
   readonly drained: boolean
   readonly reason?: string
-  /** When the node is put back, in milliseconds since 1970. */
-  readonly until?: number
+  /** When the node is put back, in ISO 8601. */
+  readonly until?: string
   /** `thisReplica`: there is no Redis. The drain ends with the process. */
   readonly appliesTo: 'allReplicas' | 'thisReplica'
 }

@@ -21,7 +21,7 @@ const UPDATE_INTERVAL_MS = 1000
 const MAX_PAUSE_MS = 10_000
 
 export function watchProblems({ find, totals, now = Date.now }: WatchedSources): ProblemWatch {
-  const begun = new Map<ProblemKind, { readonly since: number; readonly start: Meanwhile; seenAt: number }>()
+  const begun = new Map<ProblemKind, { readonly since: string; readonly start: Meanwhile; seenAt: number }>()
   const count = (): Meanwhile => {
     const { stale, queued, failures } = totals()
     return { stale, queued, failed: failures }
@@ -35,7 +35,7 @@ export function watchProblems({ find, totals, now = Date.now }: WatchedSources):
     const problems = find().map((problem) => {
       const known = begun.get(problem.kind)
       const lasts = known !== undefined && (known.seenAt === updatedAt || at - known.seenAt <= MAX_PAUSE_MS)
-      const begin = lasts ? known : { since: at, start: before, seenAt: at }
+      const begin = lasts ? known : { since: new Date(at).toISOString(), start: before, seenAt: at }
       begin.seenAt = at
       begun.set(problem.kind, begin)
       const { since, start } = begin

@@ -72,7 +72,7 @@ export function degradationsOf(problems: readonly Problem[]): Degradation[] {
     .map(({ kind, openDetail, summary, since, meanwhile }) => ({
       reason: kind,
       detail: openDetail ?? summary,
-      since: new Date(since).toISOString(),
+      since,
       ...meanwhile,
     }))
 }

@@ -51,8 +51,8 @@ t.test('problems prints the list of the console, with an exit code for scripts',
       /^error {4}The only node does not answer\n {9}\S.*\n {9}since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ; meanwhile .*\b\d+ failed$/m,
     )
     const [problem] = JSON.parse((await run(['problems', '--json'])).out).problems
-    t.match(problem, { kind: 'noNode', since: Number, meanwhile: { stale: 0, queued: Number } })
-    t.ok(problem.meanwhile.failed > 0 && problem.since <= Date.now(), JSON.stringify(problem))
+    t.match(problem, { kind: 'noNode', since: /^\d{4}-.*Z$/, meanwhile: { stale: 0, queued: Number } })
+    t.ok(problem.meanwhile.failed > 0 && Date.parse(problem.since) <= Date.now(), JSON.stringify(problem))
     t.notMatch(out, '\x1b[', 'no colours in a pipe')
   })
 })
@@ -185,4 +185,39 @@ t.test('top prints endpoints, callers and nodes once in a pipe', async (t) => {
   })
   t.match(callers, [{ name: 'admin' }])
   t.equal(callers.length, 1)
+})
+
+/** Numbers without a unit: counts, shares in percent, and codes. */
+const PLAIN =
+  /^(?:calls|entries|errors|failed|observed|replicas|hits|inFlight|limit|queue|queued|requests|share|skipped|slots|stale|missing|newer|errorResponses|callsPerMinute|expectedPerMinute|perSecond|hitRatio|failuresPerSecond|callsPerSecond|cacheablePerSecond)$/
+const WITH_UNIT = /(?:^ms|Ms|MsPerSecond|[sS]econds|[bB]ytes)$/
+
+function unknownNumbers(value: unknown, name = ''): string[] {
+  if (typeof value === 'number') return PLAIN.test(name) || WITH_UNIT.test(name) ? [] : [name]
+  if (value === null || typeof value !== 'object') return []
+  return Object.entries(value).flatMap(([key, member]) => unknownNumbers(member, Array.isArray(value) ? name : key))
+}
+
+t.test('each number of JSON output has a unit in its name, or is a count; times of day are ISO 8601', async (t) => {
+  const { simulator, run, get } = await start(t)
+  await get('/agents/001')
+  await get('/agents/001')
+  await simulator.faults.set('worker-1', { nodeDown: true })
+  await get('/cluster/*/info')
+  const rows = [
+    ['explain', 'GET', '/agents/001'],
+    ['top', '--seconds', '1'],
+    ['purge', '--all', '--dry-run'],
+    ['purge', '--all'],
+    ['drain', 'worker-1', '--dry-run'],
+    ['drain', 'worker-1', '--for', '30m', '--reason', 'OPS-1'],
+    ['problems'],
+    ['undrain', 'worker-1'],
+  ]
+  for (const args of rows) {
+    const { out, err } = await run([...args, '--json'])
+    t.strictSame([...new Set(unknownNumbers(JSON.parse(out || '{"none":1}')))], [], `${args.join(' ')} ${err}`)
+    for (const [, time = ''] of out.matchAll(/"(?:since|until)": (.*?),?$/gm))
+      t.match(time, /^"\d{4}-\d\d-\d\dT[\d:.]+Z"$/)
+  }
 })

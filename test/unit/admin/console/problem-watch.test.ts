@@ -7,6 +7,7 @@ import { requestEvent } from '../../../support/request-event.ts'
 import { trafficOf } from '../../../support/traffic.ts'
 
 const START = Date.UTC(2026, 0, 1)
+const iso = (at: number) => new Date(at).toISOString()
 const down: FoundProblem = { kind: 'nodeUnreachable', severity: 'error', summary: 'master is down', detail: '' }
 const slow: FoundProblem = { kind: 'redisSlow', severity: 'error', summary: 'Redis is slow', detail: '' }
 
@@ -33,7 +34,7 @@ t.test('a problem has its begin, and counts only what happened while it lasts', 
   state.found = [down]
   t.strictSame(
     current(),
-    [{ ...down, since: START + 1000, meanwhile: { stale: 0, queued: 0, failed: 1 } }],
+    [{ ...down, since: iso(START + 1000), meanwhile: { stale: 0, queued: 0, failed: 1 } }],
     'with the request whose failure shows it',
   )
   state.now += 60_000
@@ -41,8 +42,8 @@ t.test('a problem has its begin, and counts only what happened while it lasts', 
   for (const queueTime of [0, 0.4, 20, 900]) call(queueTime)
   state.found = [{ ...down, summary: 'master, worker-1 are down' }, slow]
   t.match(current(), [
-    { summary: 'master, worker-1 are down', since: START + 1000, meanwhile: { stale: 3, queued: 2, failed: 1 } },
-    { kind: 'redisSlow', since: START + 61_000, meanwhile: { stale: 3, queued: 2, failed: 0 } },
+    { summary: 'master, worker-1 are down', since: iso(START + 1000), meanwhile: { stale: 3, queued: 2, failed: 1 } },
+    { kind: 'redisSlow', since: iso(START + 61_000), meanwhile: { stale: 3, queued: 2, failed: 0 } },
   ])
   state.now += 1000
   serveStale()
@@ -60,13 +61,13 @@ t.test('a problem that returns within ten seconds has not ended', async (t) => {
     t.strictSame(current(), [])
     state.now += pause - 1
     state.found = [down]
-    t.match(current(), [{ since: START, meanwhile: { failed: 1 } }], `after ${pause} ms`)
+    t.match(current(), [{ since: iso(START), meanwhile: { failed: 1 } }], `after ${pause} ms`)
   }
   state.found = []
   state.now += 10_001
   current()
   state.found = [down]
-  t.match(current(), [{ since: state.now, meanwhile: { failed: 0 } }])
+  t.match(current(), [{ since: iso(state.now), meanwhile: { failed: 0 } }])
 })
 
 t.test('a problem begins while no client asks for it', async (t) => {
@@ -78,7 +79,7 @@ t.test('a problem begins while no client asks for it', async (t) => {
   mock.timers.tick(1000)
   state.now += 60_000
   fail()
-  t.match(current(), [{ since: START + 1000, meanwhile: { failed: 1 } }])
+  t.match(current(), [{ since: iso(START + 1000), meanwhile: { failed: 1 } }])
 })
 
 t.test('the counts are a phrase, without those that are 0', async (t) => {

@@ -86,7 +86,7 @@ t.test('what needs no sign-in has no names of nodes and replicas', async (t) => 
   })
   t.match(JSON.stringify(found), name)
   const meanwhile = { stale: 3, queued: 2, failed: 1 }
-  const open = degradationsOf(found.map((problem) => ({ ...problem, since: NOW, meanwhile })))
+  const open = degradationsOf(found.map((problem) => ({ ...problem, since: new Date(NOW).toISOString(), meanwhile })))
   t.match(open[0], { since: '2026-01-01T00:00:00.000Z', ...meanwhile })
   t.ok(open.length >= 11, `${open.length} problems`)
   t.notMatch(JSON.stringify(open), name)
