@@ -275,9 +275,8 @@ export class LogInError extends CommandError {
 /** Returns the error of a request that did not reach the edge. */
 function connectError(error: Error, origin: string): CommandError {
   if (error instanceof CommandError) return error
-  const remedy = connectRemedy(error)
-  const text = `${origin} cannot be reached: ${reasonOf(error)}`
-  return usageError(remedy === undefined ? text : `${text}; ${remedy}`)
+  const remedy = connectRemedy(error) ?? 'check --operations, and whether the edge runs'
+  return usageError(`${origin} cannot be reached: ${reasonOf(error)}; ${remedy}`)
 }
 
 export function reasonOf({ message, name }: Error): string {

@@ -40,11 +40,17 @@ export async function loadCommandConfig(file: string | undefined): Promise<Confi
   return (await loadWithOrigins(file)).config
 }
 
-/** Loads the configuration and prints warnings. Throws all faults, one line each. */
-export async function loadWithOrigins(file: string | undefined): Promise<Extract<LoadResult, { ok: true }>> {
+/** Loads the configuration and prints warnings. Throws all faults, one line each. Without a file, faults are explained by that. */
+export async function loadWithOrigins(
+  file: string | undefined,
+  saysIfNone = false,
+): Promise<Extract<LoadResult, { ok: true }>> {
   // Loaded here, so that commands without a configuration start without the YAML parser and the validator.
   const { loadConfig } = await import('../config/index.ts')
   const loaded = await loadConfig({ file })
+  if (!(file ?? process.env.EDGE_CONFIG) && (!loaded.ok || saysIfNone)) {
+    printError('no configuration file was read; name one with --config or EDGE_CONFIG')
+  }
   if (!loaded.ok) throw new CommandError(loaded.faults.join('\n'), EXIT_CODES.configuration)
   for (const warning of loaded.warnings) printError(`warning: ${warning}`)
   const weakness = weaknessOf(loaded.config.cluster.credentials)

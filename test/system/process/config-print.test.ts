@@ -37,3 +37,16 @@ t.test('config print shows effective values with their origin, and masks secrets
   t.equal(wrong.code, 2)
   t.match(wrong.err, /nothing\.yaml.*cannot be read \(ENOENT\)/)
 })
+
+t.test('without a configuration file, the command reports that it has read none', async (t) => {
+  const env = {
+    EDGE_CLUSTER_NODES: '[{ name: n1, type: master, url: "http://127.0.0.1:1" }]',
+    EDGE_CLUSTER_CREDENTIALS_MODE: 'passthrough',
+  }
+  const rows = { 'faults of the settings': [{}, 2], 'settings of the environment': [env, 0] } as const
+  for (const [name, [variables, code]] of Object.entries(rows)) {
+    const ended = await result(t, ['config', 'print'], { env: variables })
+    t.equal(ended.code, code, `${name}: ${ended.err}`)
+    t.match(ended.err, /^no configuration file was read; name one with --config or EDGE_CONFIG$/m, name)
+  }
+})

@@ -72,7 +72,7 @@ t.test('mistakes of the connection get one line with a remedy and code 2', async
       'no edge',
       ['--operations', 'http://127.0.0.1:1', '--user', 'admin'],
       'x\n',
-      /127.0.0.1:1 cannot be reached: connect/,
+      /127.0.0.1:1 cannot be reached: connect.*; check --operations/,
     ],
     [
       'port for clients',
@@ -189,7 +189,7 @@ t.test('top prints endpoints, callers and nodes once in a pipe', async (t) => {
 
 /** Numbers without a unit: counts, shares in percent, and codes. */
 const PLAIN =
-  /^(?:calls|entries|errors|failed|observed|replicas|hits|inFlight|limit|queue|queued|requests|share|skipped|slots|stale|missing|newer|errorResponses|callsPerMinute|expectedPerMinute|perSecond|hitRatio|failuresPerSecond|callsPerSecond|cacheablePerSecond)$/
+  /^(?:calls|entries|errors|failed|failures|observed|replicas|hits|inFlight|limit|queue|queued|requests|share|skipped|slots|stale|missing|newer|errorResponses|callsPerMinute|expectedPerMinute|perSecond|hitRatio|failuresPerSecond|callsPerSecond|cacheablePerSecond)$/
 const WITH_UNIT = /(?:^ms|Ms|MsPerSecond|[sS]econds|[bB]ytes)$/
 
 function unknownNumbers(value: unknown, name = ''): string[] {
