@@ -69,6 +69,7 @@ const PROOFS: readonly string[] = [
   'packages/clients/test/clients.test.ts',
   'test/system/api-client/client.test.ts',
   'test/system/packaging/image-run.test.ts',
+  'test/system/packaging/installation.test.ts',
   'test/system/packaging/node-versions.test.ts',
   'test/system/packaging/npm.test.ts',
   'test/system/packaging/packages.test.ts',
