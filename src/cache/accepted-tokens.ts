@@ -124,6 +124,8 @@ export class AcceptedTokens {
     if (!pace.take()) return late
     // While the node is slow or fails, the acceptance goes on until its end.
     const asking = this.#ask(place, node).catch(() => 'late' as const)
+    // The check waits behind the reads that do.
+    if (pace.isBusy()) return late
     const answer = await withTimeout(asking, LATE_CHECK_WAIT_MS, 'late' as const)
     if (answer === 'late') return late
     return answer ? fresh : undefined
@@ -132,7 +134,11 @@ export class AcceptedTokens {
   /** To be called before a login of a user. */
   async beginLogin(user: string): Promise<void> {
     const since = this.#clock.elapsed()
-    this.#logins.set(user, { since, before: await this.#options.store.lookup(`bytes:login ${user}`, tagsOf(user)) })
+    const before = await this.#options.store.lookup(`bytes:login ${user}`, tagsOf(user))
+    const known = this.#logins.get(user)
+    // Another login of the user may be in progress. Nothing has changed since it began.
+    if (known === undefined || epochsText(known.before) !== epochsText(before))
+      this.#logins.set(user, { since, before })
   }
 
   /**

@@ -6,8 +6,8 @@
 import { growingLru } from '../core/recently-used.ts'
 import { type Clock, rateBudget, systemClock } from '../core/timing.ts'
 
-/** The share of the calls per minute that checks may use. */
-const CHECK_SHARE = 1 / 3
+/** The share of the calls per minute that checks may use, and while reads wait for these calls. */
+const [CHECK_SHARE, BUSY_SHARE] = [1 / 3, 1 / 9]
 /** Checks per minute if the node has no limit of calls. */
 const UNLIMITED_CHECKS = 600
 /** Permits are for this time, so that a pause of all clients is followed by no burst. */
@@ -26,6 +26,8 @@ interface RecheckPaceOptions {
   readonly recheckMax: () => number
   /** The calls per minute that the node answers; 0: no limit. */
   readonly perMinute: () => number
+  /** Whether reads wait for the calls per minute. Absent: they never do. */
+  readonly isBusy?: () => boolean
   /** Each replica takes its part of the permits. */
   readonly replicas: () => number
   readonly clock?: Pick<Clock, 'elapsed'>
@@ -34,14 +36,14 @@ interface RecheckPaceOptions {
 export type RecheckPace = ReturnType<typeof createRecheckPace>
 
 export function createRecheckPace(options: RecheckPaceOptions) {
-  const { recheck, recheckMax, perMinute, replicas, clock = systemClock } = options
+  const { recheck, recheckMax, perMinute, replicas, isBusy = () => false, clock = systemClock } = options
   /** When tokens of each series were noted last. */
   const notedAt = growingLru<string, number>(MAX_SERIES)
   let counted = { at: Number.NEGATIVE_INFINITY, interval: 0 }
 
   const checksPerMs = () => {
     const limit = perMinute()
-    return (limit === 0 ? UNLIMITED_CHECKS : limit * CHECK_SHARE) / MINUTE_MS
+    return (limit === 0 ? UNLIMITED_CHECKS : limit * (isBusy() ? BUSY_SHARE : CHECK_SHARE)) / MINUTE_MS
   }
   const longest = () => (recheck() === 0 ? 0 : Math.max(recheck(), recheckMax()))
   const intervalFor = (series: number) => Math.min(longest(), Math.max(recheck(), series / checksPerMs()))
@@ -65,6 +67,7 @@ export function createRecheckPace(options: RecheckPaceOptions) {
       if (now - counted.at >= COUNT_INTERVAL_MS) counted = { at: now, interval: intervalFor(countSeries(now)) }
       return Math.min(longest(), Math.max(recheck(), counted.interval))
     },
+    isBusy,
     /** Notes that tokens of a series are in use. */
     note: (series: string) => void notedAt.set(series, clock.elapsed()),
     /** Takes a permit for a check, if there is one. */

@@ -163,3 +163,10 @@ t.test('refused tokens that the manager has issued block no client', async (t) =
   t.ok(simulator.seen.length - before <= 2, 'the refusal is remembered')
   t.equal((await send(0, '/agents', await logIn('ann'))).status, 200)
 })
+
+t.test('logins of one user at the same time give tokens that need no check', async (t) => {
+  const { send, logIn, checks } = await twoReplicas(t, { more: { access: { tokens: { recheck: '60s' } } } })
+  const tokens = await Promise.all(Array.from({ length: 6 }, () => logIn('eve')))
+  for (const token of tokens) t.equal((await send(0, '/agents', token)).status, 200)
+  t.equal(checks(), 0)
+})
