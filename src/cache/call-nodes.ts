@@ -121,7 +121,9 @@ export function storeResponse(
   const freshFor = isOfNodes ? lifetimes.ttl - initialAge : Math.min(lifetimes.ttl, partsFreshFor)
   const age = fetchTime + initialAge
   const rowBytes = origin.kind === 'snapshot' ? origin.rowBytes : 0
-  const times = { ttl: age + freshFor, ...staleTimesOf(policy, lifetimes, fetchTime), fetchTime }
+  // A refusal is no status that clients act on, whatever the endpoint is.
+  const stale = errorNumber === 0 ? policy : ({ stale: 'allowed' } as const)
+  const times = { ttl: age + freshFor, ...staleTimesOf(stale, lifetimes, fetchTime), fetchTime }
   const content = { status, errorNumber, body, etag: etagOf(body), forms: new StoredForms() }
   const stored: StoredResponse = { ...content, ...times, clusterStatus, rowBytes }
   const result = { kind: 'cacheable', response, entry: { response: stored, age } } as const

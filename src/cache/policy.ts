@@ -232,7 +232,11 @@ const AUTOMATIC_FETCH_TIMES = 2
 const MAX_STALE_WHILE_HOT_MS = 3000
 
 /** Returns how long after its freshness lifetime a response may be served. `fetchTime`: milliseconds of its fetch. */
-export function staleTimesOf({ stale }: CompiledPolicy, lifetimes: FreshnessLifetimes, fetchTime: number): StaleTimes {
+export function staleTimesOf(
+  { stale }: Pick<CompiledPolicy, 'stale'>,
+  lifetimes: FreshnessLifetimes,
+  fetchTime: number,
+): StaleTimes {
   const { ttl, staleWhileRevalidate: setting, staleIfError } = lifetimes
   const duringRefresh = setting === 'automatic' ? automaticStale(ttl, fetchTime) : setting
   if (stale === 'allowed') return { staleWhileRevalidate: duringRefresh, staleIfError, staleWhileHot: 0 }

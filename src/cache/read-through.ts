@@ -151,7 +151,9 @@ function staleDuringRefresh({ refreshAhead }: ReadPath, { target }: ReadContext,
  * last fetch, by which the stored time was chosen. `wait`: milliseconds until the node gets one more call.
  */
 function staleDuringWait({ ports }: ReadPath, context: ReadContext, wait: number): number {
-  if (wait === 0 || context.target.policy.stale !== 'allowed') return 0
+  const { lookup, target } = context
+  const isRefusal = lookup.kind === 'hit' && lookup.response.errorNumber !== 0
+  if (wait === 0 || (target.policy.stale !== 'allowed' && !isRefusal)) return 0
   const { ttl, staleWhileRevalidate } = lifetimesOf(ports, context)
   return staleWhileRevalidate === 'automatic' ? automaticStale(ttl, wait) : 0
 }
