@@ -16,6 +16,8 @@
  * login. With `--contract newer`, the clients have the dashboard of releases 4.x too: four users of the manager, two
  * roles, and a login of each client every 15 minutes.
  *
+ * With `--users 100`, each client is another user of the manager: five roles, an own login, and refusals by rights.
+ *
  * Ends with code 1 if a row through the edge misses a goal, for example if a node got more calls than its limit.
  */
 import type { SimulatorOptions } from '../../packages/simulator/src/index.ts'
@@ -24,7 +26,7 @@ import { measureEntries } from './clients/entries.ts'
 import { startEcho } from './clients/parties.ts'
 import { printDetails, printGoals, printHeader, printRow } from './clients/report.ts'
 import { measure, type Row } from './clients/rows.ts'
-import { sessions } from './clients/session.ts'
+import { sessionOfUsers, sessions } from './clients/session.ts'
 
 const { values, refuse } = readOptions({
   name: 'bench:clients',
@@ -33,6 +35,10 @@ const { values, refuse } = readOptions({
     quick: { kind: 'flag', meaning: 'fewer rows for a shorter time' },
     clients: { kind: 'number', meaning: 'measure only this number of clients, through the edge' },
     seconds: { kind: 'number', value: 'SECONDS', meaning: 'duration of each row (default 60, with --quick 10)' },
+    users: {
+      kind: 'number',
+      meaning: 'measure only this number of users of the manager with five roles, through the edge',
+    },
     agents: { kind: 'number', meaning: 'agents of the cluster (default 100)' },
     layout: { kind: 'text', value: 'classic|newer', meaning: "layout of the nodes' API (default classic)" },
     contract: {
@@ -49,7 +55,8 @@ const { values, refuse } = readOptions({
     },
   },
 })
-const { quick, clients, agents = 100, machines = 'shared', contract = 'classic', ttl } = values
+const { quick, users, agents = 100, machines = 'shared', ttl } = values
+const { clients = users, contract = users === undefined ? 'classic' : 'newer' } = values
 if (contract !== 'classic' && contract !== 'newer') refuse(`--contract needs classic or newer, got "${contract}"`)
 const { layout = contract } = values
 if (layout !== 'classic' && layout !== 'newer') refuse(`--layout needs classic or newer, got "${layout}"`)
@@ -57,7 +64,8 @@ if (contract === 'newer' && layout === 'classic') refuse('--contract newer needs
 /** A window of 60 s shows whether the limit per minute is kept. */
 const { seconds = layout === 'newer' ? (quick ? 70 : 150) : quick ? 10 : 60 } = values
 if (machines !== 'own' && machines !== 'shared') refuse(`--machines needs own or shared, got "${machines}"`)
-const warmUp = quick ? 6 : 15
+/** A node checks seven passwords a second. */
+const warmUp = Math.max(quick ? 6 : 15, (users ?? 0) / 2)
 const directRows = quick ? [10] : [10, 100]
 const edgeRows = quick ? [100, 1_000] : [10, 100, 1_000, 10_000]
 const say = (text: string): void => console.log(text)
@@ -85,7 +93,8 @@ const wanted = [
 async function measureSession(): Promise<boolean> {
   const echo = await startEcho()
   const rows: Row[] = []
-  const session = sessions[contract === 'newer' ? 'newer' : 'classic']
+  const ofContract = sessions[contract === 'newer' ? 'newer' : 'classic']
+  const session = users === undefined ? ofContract : sessionOfUsers(users)
   say(
     `3 nodes on ${machines === 'own' ? 'their own machines' : 'one machine'}, ${agents + 1} agents, ${seconds} s per row`,
   )

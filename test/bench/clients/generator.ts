@@ -45,7 +45,7 @@ interface Phase {
 /** Starts the clients evenly within `rampMs`, each at another place of the session. */
 export function startSession(options: SessionOptions, rampMs: number): RunningSession {
   const { session, urls, clients, credentials, throughEdge, echo } = options
-  const { gets, contract } = session
+  const { gets, contract, turns = [gets.map((_, get) => get)] } = session
   const headers = `Host: manager\r\n${contract === 'classic' ? 'wazuh-app-version: 3.11.5\r\n' : ''}`
   const keepAlive = throughEdge
   const pools = urls.map(
@@ -69,7 +69,8 @@ export function startSession(options: SessionOptions, rampMs: number): RunningSe
     const basic = credentials[number % credentials.length] ?? ''
     let authorization = contract === 'newer' ? undefined : basic
     let nextLogin = Number.POSITIVE_INFINITY
-    let place = number % gets.length
+    const turn = turns[number % turns.length] ?? []
+    let place = number % turn.length
     let due = performance.now()
 
     /** Counts a request until its answer, and then sends the next one after the time to think. */
@@ -104,10 +105,10 @@ export function startSession(options: SessionOptions, rampMs: number): RunningSe
         logIn()
         return
       }
-      const get = place
-      place = (place + 1) % gets.length
+      const get = turn[place] ?? 0
+      place = (place + 1) % turn.length
       exchange({ method: 'GET', target: gets[get]?.target ?? '/', authorization }, (taken, ms, received) => {
-        record(taken, get, ms, received, { throughEdge, success: session.success })
+        record(taken, get, ms, received, { throughEdge, ...session })
         if (!isStopped) phase.taken.arrived += 1
         if (received.status === 401 && contract === 'newer') authorization = undefined
       })

@@ -8,15 +8,7 @@ import type { ClusterReport } from '../servers/cluster.ts'
 import { ageBounds } from './bounds.ts'
 import { collectFetchTimes, type FetchTimes } from './fetch-times.ts'
 import { type OwnDelay, startSession } from './generator.ts'
-import {
-  basic,
-  dashboardUsers,
-  nodePassword,
-  type Replicas,
-  type RunningCluster,
-  startCluster,
-  startReplicas,
-} from './parties.ts'
+import { basic, nodePassword, type Replicas, type RunningCluster, startCluster, startReplicas } from './parties.ts'
 import type { Session } from './session.ts'
 import type { Taken } from './taken.ts'
 
@@ -75,9 +67,9 @@ interface Edge {
 
 /** Starts all processes for this row only, so that no row begins with the responses of another. */
 export async function measure(options: RowOptions): Promise<Row> {
-  const { contract } = options.session
-  const users = contract === 'newer' ? { newer: { ...options.cluster.newer, users: dashboardUsers } } : {}
-  const cluster = await startCluster({ ...options.cluster, ...users })
+  const { users } = options.session
+  const newer = users && { newer: { ...options.cluster.newer, users } }
+  const cluster = await startCluster({ ...options.cluster, ...newer })
   const edge = options.way === 'edge' ? await startEdge(cluster, options) : undefined
   try {
     return await measureOn(options, cluster, edge)
@@ -101,13 +93,13 @@ async function startEdge(
 async function measureOn(options: RowOptions, cluster: RunningCluster, edge: Edge | undefined): Promise<Row> {
   const master = cluster.nodes.filter(({ type }) => type === 'master').map(({ url }) => url)
   const { clients, seconds, warmUp, echo } = options
-  const isNewer = options.session.contract === 'newer'
+  const credentials = credentialsOf(options.session, edge)
   const session = startSession(
     {
       session: options.session,
       urls: edge?.replicas.urls ?? master,
       clients,
-      credentials: credentialsOf(isNewer, edge),
+      credentials,
       throughEdge: edge !== undefined,
       echo,
     },
@@ -115,7 +107,9 @@ async function measureOn(options: RowOptions, cluster: RunningCluster, edge: Edg
     (1000 * warmUp) / 2,
   )
   const url = edge?.replicas.urls[0] ?? ''
-  const operators = async () => (isNewer ? logInAll(url, credentialsOf(isNewer, edge)) : [basic('writer')])
+  // The users of each role see the same fetches.
+  const operators = async () =>
+    options.session.users ? logInAll(url, credentials.slice(0, MAX_OPERATORS)) : [basic('writer')]
   const endCollection = edge && collectFetchTimes({ url, contract: options.session.contract }, operators)
   await wait(1000 * warmUp)
   const { taken: warm } = session.nextPhase()
@@ -169,8 +163,10 @@ async function logInAll(url: string, credentials: readonly string[]): Promise<st
   return headers
 }
 
-function credentialsOf(isNewer: boolean, edge: Edge | undefined): readonly string[] {
-  if (isNewer) return Object.entries(dashboardUsers).map(([name, { password }]) => basic(name, password))
+const MAX_OPERATORS = 5
+
+function credentialsOf({ users }: Session, edge: Edge | undefined): readonly string[] {
+  if (users) return Object.entries(users).map(([name, { password }]) => basic(name, password))
   return [edge === undefined ? basic('edge', nodePassword) : basic('browser')]
 }
 

@@ -3,6 +3,7 @@
  * thinks for one second, and requests the next GET of the table; after the last one it begins again. So a client
  * requests at most one URL per second, and an answer that takes long delays its next request (a closed loop).
  */
+import type { NewerUser } from '../../../packages/simulator/src/index.ts'
 import type { Contract, Endpoint } from '../../../src/catalogue/endpoint.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { newerContract } from '../../../src/catalogue/newer-contract/index.ts'
@@ -22,6 +23,14 @@ export interface Session {
   readonly gets: readonly DashboardGet[]
   /** How the body of each success begins and ends. */
   readonly success: { readonly beginning: string; readonly ending: string }
+  /** Users of the manager, divided evenly among the clients. Absent: the clients have one account at the edge. */
+  readonly users?: Readonly<Record<string, NewerUser>>
+  /** The places of the GETs that clients send, in turn as the users are. Absent: all clients send all. */
+  readonly turns?: readonly (readonly number[])[]
+  /** Whether the manager refuses some of the GETs to some of the users. Such an answer is no error. */
+  readonly hasRefusals?: true
+  /** Milliseconds that answers may take. Absent: those that `report.ts` has for rows of many clients. */
+  readonly latency?: { readonly median: number; readonly p95: number }
 }
 
 const CLASSIC_GETS: readonly DashboardGet[] = [
@@ -61,6 +70,51 @@ const NEWER_GETS: readonly DashboardGet[] = [
   { target: '/manager/logs?limit=10', path: '/manager/logs', page: 'status: the latest log entries' },
 ]
 
+const GETS_OF_USERS: readonly DashboardGet[] = [
+  ...NEWER_GETS,
+  {
+    target: '/agents/stats/distinct?fields=os.platform',
+    path: '/agents/stats/distinct',
+    page: 'overview: the agents by platform',
+  },
+  { target: '/manager/info', path: '/manager/info', page: 'about the manager' },
+  { target: '/security/roles?limit=10', path: '/security/roles', page: 'roles' },
+]
+
+/** The pages that the users of each role open, besides those of the start. Some of them are refused. */
+const PAGES = {
+  administrator: /^(overview|preview|groups|rules|status|roles)/,
+  readonly: /^(overview|preview|rules|inventory|status)/,
+  agents_readonly: /^(overview|preview|groups|inventory|about)/,
+  cluster_readonly: /^(overview|status|about)/,
+  users_admin: /^(overview|roles|about|status: the nodes)/,
+} as const
+const ROLES = Object.keys(PAGES) as (keyof typeof PAGES)[]
+const OF_ALL = /^(check|start)/
+
+/** Returns users with these roles in turn. */
+function usersOf(number: number, roles: typeof ROLES): NonNullable<Session['users']> {
+  const names = Array.from({ length: number }, (_, at) => [`user-${at}`, roles[at % roles.length]] as const)
+  return Object.fromEntries(
+    names.map(([name, role]) => [name, { password: `${name}-pw`, roles: role === undefined ? [] : [role] }]),
+  )
+}
+
+/** Returns the session of many users of the manager with five roles, each of whom has an own login. */
+export function sessionOfUsers(number: number): Session {
+  const { newer } = sessions
+  return {
+    ...newer,
+    gets: GETS_OF_USERS,
+    users: usersOf(number, ROLES),
+    turns: ROLES.map((role) =>
+      GETS_OF_USERS.flatMap(({ page }, get) => (OF_ALL.test(page) || PAGES[role].test(page) ? [get] : [])),
+    ),
+    hasRefusals: true,
+    latency: { median: 20, p95: 1_000 },
+  }
+}
+
 export const sessions: Readonly<Record<Contract, Session>> = {
   classic: { contract: 'classic', catalogue, gets: CLASSIC_GETS, success: { beginning: '{"error":0,', ending: '}' } },
   newer: {
@@ -68,6 +122,8 @@ export const sessions: Readonly<Record<Contract, Session>> = {
     catalogue: newerContract,
     gets: NEWER_GETS,
     success: { beginning: '{"data":', ending: '"error":0}' },
+    // A dashboard has one account for all who use it.
+    users: usersOf(4, ['administrator', 'readonly']),
   },
 }
 
