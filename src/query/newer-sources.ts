@@ -56,7 +56,6 @@ const rulesetFiles: ArraySource = {
   engine: 'array',
   defaultSort: '+filename',
   sortable: ['filename', 'status', 'relative_dirname'],
-  tiesMayMove: 'always',
   filters: { status: { by: 'equal', matchAll: 'all' }, ...equal('filename', 'relative_dirname') },
 }
 
@@ -68,8 +67,7 @@ function inventory(fields: InventoryFields, filters: readonly string[]): Databas
     engine: 'database',
     fields: Object.fromEntries(fields.map(([name, kind]) => [name, /^scan[._]/.test(name) ? 'opaque' : kind])),
     alwaysSelected: ['agent_id'],
-    orderOfTies: { exceptOf: [] },
-    tiesMayMove: 'withSelect',
+    searchesInOrder: true,
     filters: equal(...filters),
     ...(times.length > 0 && { storedTimes: times }),
   }
@@ -92,15 +90,12 @@ export const newerSources: Readonly<Record<NewerRows, DatabaseSource | ArraySour
     engine: 'array',
     defaultSort: '+filename',
     sortable: ['filename', 'hash'],
-    tiesMayMove: 'always',
   },
   rules: {
     ...common,
     engine: 'array',
     defaultSort: '+id',
     sortable: ['filename', 'relative_dirname', 'description', 'id', 'level', 'status'],
-    // The manager sorts the rules as it has read them from their files.
-    tiesMayMove: 'always',
     plainFields: { ...texts('filename', 'relative_dirname', 'status'), ...numbers('id', 'level') },
     selectable: [
       ...['filename', 'relative_dirname', 'id', 'level', 'status', 'details', 'groups', 'description', 'pci_dss'],
@@ -136,7 +131,6 @@ export const newerSources: Readonly<Record<NewerRows, DatabaseSource | ArraySour
     ...common,
     engine: 'array',
     sortable: ['filename', 'relative_dirname'],
-    tiesMayMove: 'always',
     noSearch: true,
     selectable: ['filename', 'relative_dirname', 'items'],
     alwaysSelected: ['filename', 'relative_dirname'],
@@ -146,7 +140,6 @@ export const newerSources: Readonly<Record<NewerRows, DatabaseSource | ArraySour
     ...common,
     engine: 'array',
     sortable: ['filename', 'relative_dirname'],
-    tiesMayMove: 'always',
     filters: equal('filename', 'relative_dirname'),
   },
   nodes: {
@@ -167,8 +160,8 @@ export const newerSources: Readonly<Record<NewerRows, DatabaseSource | ArraySour
       ...ofKind('date', 'date', 'mtime'),
       ...ofKind('opaque', 'perm', 'attributes'),
     },
+    alwaysSelected: ['file'],
     defaultSort: '+mtime',
-    tiesMayMove: 'always',
     noSearch: true,
     filters: {
       hash: { by: 'equal', fields: ['md5', 'sha1', 'sha256'] },
@@ -186,7 +179,6 @@ export const newerSources: Readonly<Record<NewerRows, DatabaseSource | ArraySour
     defaultSort: '-date_last',
     hasDistinctValues: true,
     storedTimes: ['date_first', 'date_last'],
-    tiesMayMove: 'always',
     hasOwnCondition: true,
     filters: {
       status: { by: 'equal', allowed: { values: ['outstanding', 'solved'], code: 1603 }, matchAll: 'all' },
@@ -200,7 +192,6 @@ export const newerSources: Readonly<Record<NewerRows, DatabaseSource | ArraySour
     alwaysSelected: ['policy_id'],
     defaultSort: '-policy_id',
     storedTimes: ['start_scan', 'end_scan'],
-    tiesMayMove: 'always',
     hasOwnCondition: true,
     filters: equal('name', 'description', 'references'),
   },
@@ -214,7 +205,6 @@ export const newerSources: Readonly<Record<NewerRows, DatabaseSource | ArraySour
     },
     defaultSort: '+id',
     selectsWith: 'id',
-    tiesMayMove: 'always',
     noSearch: true,
     hasOwnCondition: true,
     filters: equal(

@@ -65,11 +65,6 @@ interface CommonSource {
   /** The manager searches what the rows do not show, or it is not known what it searches. */
   readonly noSearch?: true
   /**
-   * Rows with equal sort values may have another order than here: always, or if a database reads the selected fields from
-   * an index.
-   */
-  readonly tiesMayMove?: 'always' | 'withSelect'
-  /**
    * The sort of requests without one (`+id`, `-timestamp`); for collections of texts the name of the field is arbitrary.
    * Absent: rows keep their order, and a sort without a field is refused (1404).
    */
@@ -97,10 +92,12 @@ export interface DatabaseSource extends CommonSource {
   /** Times in rows that the manager may store in another form. */
   readonly storedTimes?: readonly string[]
   /**
-   * Rows with equal sort values have the order of the default sort at the manager too, except those of the fields here,
-   * which have an index. Absent: they may have another order.
+   * Of requests without filter, search, `q` and `select`, recordings show that rows with equal sort values have the order of
+   * the default sort, except those of the fields here, which have an index. Absent: they may have another order.
    */
   readonly orderOfTies?: { readonly exceptOf: readonly string[] }
+  /** Recordings show that rows which a search finds have the order of all rows. */
+  readonly searchesInOrder?: true
 }
 
 /** Values in memory: the fields are those of the first row, text comparison is case-sensitive, `~` means "begins with". */

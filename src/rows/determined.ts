@@ -5,9 +5,9 @@
 import { inTurns } from '../core/turns.ts'
 import { conditionsOf } from '../query/computable.ts'
 import { parseQuery } from '../query/grammar.ts'
-import { codePointKey, parseSort, type SortField, type SortValue } from '../query/order.ts'
+import { codePointKey, parseSort, type SortField, type SortValue, sortFieldsOf } from '../query/order.ts'
 import type { CollectionRequest } from '../query/request.ts'
-import type { Filter, Source } from '../query/sources.ts'
+import type { DatabaseSource, Filter, Source } from '../query/sources.ts'
 import { toText } from '../query/value.ts'
 import type { Column } from './columns.ts'
 import type { Table } from './table.ts'
@@ -30,36 +30,39 @@ async function hasOrderOfValues(table: Table, request: CollectionRequest): Promi
 }
 
 /**
- * Whether the manager has the same order: rows with equal sort values may have another one in a database, and a missing
- * or differently typed value fails there in an array.
+ * Whether the manager has the same order. Rows that a sort leaves open have the order of their source: that of a list in
+ * memory, which a sort by default hides; in a database that of the index which it chooses for the statement. A missing or
+ * differently typed value fails in a list.
  */
 async function hasOrderOfManager(table: Table, request: CollectionRequest, source: Source): Promise<boolean> {
-  const { sort, select } = request
-  const tiesMove = source.tiesMayMove === 'always' || (source.tiesMayMove === 'withSelect' && select !== undefined)
+  if (table.length < 2 || (source.engine === 'array' && request.sort === undefined)) return true
+  const { sort = source.defaultSort } = request
   const sorting = sort === undefined ? undefined : table.sortingOf(sort)
-  if (table.length < 2) return true
-  if (sorting === undefined) return !tiesMove || !isSpecial(request) || hasOrderByDefault(table, source)
-  if (source.engine === 'array' && !sorting.fields.every(({ field }) => hasOneType(table.sortColumnOf(field).values)))
-    return false
-  const [field] = sorting.fields
-  const isTotal = async () => field !== undefined && (await table.ranksOf(field)).count === table.length
-  if (tiesMove) return isTotal()
-  if (source.engine === 'array') return true
-  const byDefault = source.defaultSort === undefined ? undefined : table.sortingOf('+')?.fields[0]?.field
-  const named = parseSort(sort ?? '').fields[0] ?? byDefault ?? ''
-  return named === byDefault || source.orderOfTies?.exceptOf.includes(named) === false || isTotal()
+  const isByDefault = request.sort === undefined || isSameSort(request.sort, source)
+  if (source.engine === 'array') {
+    const fields = sorting?.fields ?? []
+    if (!fields.every(({ field }) => hasOneType(table.sortColumnOf(field).values))) return false
+    if (isByDefault || source.defaultSort === undefined) return true
+  } else if (!isSpecial(request, source)) {
+    if (isByDefault) return true
+    const [named = ''] = sortFieldsOf(sort, source)
+    if (source.orderOfTies?.exceptOf.includes(named) === false) return true
+  }
+  return !(await table.hasTies(request, sorting?.fields[0]))
 }
 
-/** Whether the request may lead to another plan of the database than one for all rows and fields. */
-function isSpecial({ filters = {}, search, q, select }: CollectionRequest): boolean {
-  return Object.keys(filters).length > 0 || [search, q, select].some((part) => part !== undefined)
+/** Whether a sort is the default one. The sign does not matter for a list, where rows with equal values keep their order. */
+function isSameSort(sort: string, { defaultSort, engine }: Source): boolean {
+  if (defaultSort === undefined) return false
+  const [own, other] = [parseSort(sort), parseSort(defaultSort)]
+  const fields = own.fields.length === 0 ? other.fields : own.fields
+  return `${fields}` === `${other.fields}` && (engine === 'array' || own.descending === other.descending)
 }
 
-/** A condition may change the order in which a database reads rows, so that ties of the default sort move. */
-async function hasOrderByDefault(table: Table, source: Source): Promise<boolean> {
-  if (source.engine === 'array') return true
-  const field = source.defaultSort === undefined ? undefined : table.sortingOf('+')?.fields[0]
-  return field !== undefined && (await table.ranksOf(field)).count === table.length
+/** Whether the request may lead to another index of the database than one for all rows and fields. */
+function isSpecial({ filters = {}, sort, search, q, select }: CollectionRequest, source: DatabaseSource): boolean {
+  if (Object.keys(filters).length > 0 || q !== undefined || select !== undefined) return true
+  return search !== undefined && (sort !== undefined || source.searchesInOrder !== true)
 }
 
 function hasOneType(values: readonly unknown[]): boolean {

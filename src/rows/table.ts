@@ -106,6 +106,23 @@ export class Table {
     })
   }
 
+  /** Whether several rows that match have equal values of a field, so that a sort by the field leaves their order open. */
+  async hasTies(request: CollectionRequest, field: SortField | undefined): Promise<boolean> {
+    const { isMatch, total } = await this.#match(request, compilePredicates(request, this.#source))
+    if (total < 2 || field === undefined) return total > 1
+    const { ranks, count } = await this.ranksOf(field)
+    if (total === this.length || total > count) return total > count
+    const { codes } = this.sortColumnOf(field.field)
+    const seen = new Uint8Array(count)
+    for (let row = 0; row < this.length; row += 1) {
+      if (isMatch?.[row] === 0) continue
+      const rank = ranks[codes[row] ?? 0] ?? 0
+      if (seen[rank] === 1) return true
+      seen[rank] = 1
+    }
+    return false
+  }
+
   sortingOf(sort: string): Sorting | undefined {
     return parseSorting(sort, this.#source, this.#elements)
   }

@@ -11,8 +11,8 @@ const ofLayout = readFileSync(new URL('../exchanges/newer-layout.jsonl', import.
   .filter((line) => line !== '')
   .map((line) => JSON.parse(line) as Recorded)
 
-t.test('recorded in the newer contract', (t) => compareAll(t, recordedContract(), 'administrator', 125))
-t.test('recorded behind classic requests', (t) => compareAll(t, ofLayout, 'wazuh', 95))
+t.test('recorded in the newer contract', (t) => compareAll(t, recordedContract(), 'administrator', 121))
+t.test('recorded behind classic requests', (t) => compareAll(t, ofLayout, 'wazuh', 93))
 
 async function compareAll(t: Test, exchanges: readonly Recorded[], reader: string, min: number): Promise<void> {
   const collections = collectionsOf(exchanges, reader)

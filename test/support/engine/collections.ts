@@ -1,5 +1,5 @@
 /** The collections of a manager by the path of the request, and how its engine answers them. */
-import { type DatabaseCollection, EngineDatabase } from './database.ts'
+import { type DatabaseCollection, EngineDatabase, type Ties } from './database.ts'
 import { answerFromMemory, type MemoryCollection } from './memory.ts'
 import { type EngineItem, type EngineRow, type Outcome, outcomeOf } from './outcome.ts'
 import { engineTables, inventoryTables, type TableName } from './tables.ts'
@@ -99,10 +99,10 @@ export interface Engine {
 }
 
 /** `rows`: all rows as the API returns them, in their order in the source. */
-export function createEngine(described: EngineCollection, rows: readonly EngineItem[]): Engine {
+export function createEngine(described: EngineCollection, rows: readonly EngineItem[], ties: Ties = 'ofTable'): Engine {
   if (described.kind === 'memory') {
     return { answer: (query) => outcomeOf(() => answerFromMemory(rows, query, described.collection)) }
   }
-  const database = new EngineDatabase(described.collection, rows as readonly EngineRow[])
+  const database = new EngineDatabase(described.collection, rows as readonly EngineRow[], ties)
   return { answer: (query, now) => outcomeOf(() => database.answer(query, now)) }
 }

@@ -31,6 +31,9 @@ export interface DatabaseCollection {
   readonly states?: { readonly values: readonly string[]; readonly code: number; readonly ofAgents?: true }
 }
 
+/** The order of rows that a statement leaves open: that of the table, or that of an index as the database chooses it. */
+export type Ties = 'ofTable' | 'ofIndex'
+
 type Query = Readonly<Record<string, string>>
 
 const { Database: SqliteDatabase } = await initSqlite()
@@ -41,10 +44,12 @@ export class EngineDatabase {
   readonly #database: Database = new SqliteDatabase()
   readonly #collection: DatabaseCollection
   readonly #rows: readonly EngineRow[]
+  readonly #ties: Ties
 
   /** `rows`: as the API returns them without any parameter, in their order in the database. */
-  constructor(collection: DatabaseCollection, rows: readonly EngineRow[]) {
+  constructor(collection: DatabaseCollection, rows: readonly EngineRow[], ties: Ties) {
     this.#collection = collection
+    this.#ties = ties
     this.#rows = rows
     const { table } = collection
     const names = Object.keys(table.columns)
@@ -62,13 +67,13 @@ export class EngineDatabase {
   /** Throws EngineError and Undetermined. `now`: the time from which time frames count. */
   answer(query: Query, now: Date): Outcome {
     const { table } = this.#collection
-    const { offset = '0', limit = '500', sort, select } = query
+    const { offset = '0', limit = '500', select } = query
     const names = select?.split(',').map((name) => name.trim())
     if (names?.some((name) => !Object.hasOwn(table.columns, name))) throw new EngineError(1724)
     if (Number(limit) === 0) throw new EngineError(1406)
     if (Number(limit) > 1000) throw new EngineError(1405)
     const wheres = this.#wheres(query, now)
-    const { orders, fields } = this.#orders(sort)
+    const { orders, fields } = this.#orders(query)
     const [page, ...others] = wheres.flatMap((where) =>
       orders.map((order) => this.#page(where, order, Number(offset), Number(limit))),
     )
@@ -173,19 +178,43 @@ export class EngineDatabase {
   }
 
   /** Several fields come in any order of precedence, because they go through a set. */
-  #orders(sort: string | undefined): { readonly orders: readonly string[]; readonly fields: readonly string[] } {
+  #orders(query: Query): { readonly orders: readonly string[]; readonly fields: readonly string[] } {
     const { order, columns } = this.#collection.table
-    const own = `"${order.field}" ${order.descending ? 'DESC' : 'ASC'}, seq`
-    if (sort === undefined) return { orders: [own], fields: [] }
+    const { sort } = query
+    const ties = this.#ties === 'ofTable' ? 'seq' : tiesOf(query, this.#collection.table)
+    if (sort === undefined)
+      return { orders: [`"${order.field}" ${order.descending ? 'DESC' : 'ASC'}, ${ties}`], fields: [] }
     const { fields, descending } = parseSort(sort)
     const direction = descending ? 'DESC' : 'ASC'
     if (fields.some((field) => !Object.hasOwn(columns, field))) throw new EngineError(1403)
     const names = fields.length === 0 ? [order.field] : [...new Set(fields)]
     const orders = permutations(names).map((names) => {
-      return [...names.map((name) => sortText(name, direction, columns)), 'seq'].join(', ')
+      return [...names.map((name) => sortText(name, direction, columns)), ties].join(', ')
     })
     return { orders, fields: names }
   }
+}
+
+/**
+ * The order of rows that a statement leaves open: that of the table if the statement is the one of a plain page; otherwise
+ * that of the index which the database chooses for this statement, which nothing promises.
+ */
+function tiesOf(query: Query, { order, keepsTies }: EngineTable): string {
+  const { offset: _, limit: __, sort, ...others } = query
+  const { fields, descending } = parseSort(sort ?? '')
+  const [named = order.field] = fields
+  const isByDefault = named === order.field && fields.length < 2 && descending === (order.descending === true)
+  const isKept = keepsTies !== undefined && fields.length < 2 && !keepsTies.exceptOf.includes(named)
+  if (Object.keys(others).length === 0 && (sort === undefined || isByDefault || isKept)) return 'seq'
+  return `((seq + 1) * ${factorOf(`${Object.keys(others).sort()} ${sort} ${query.select}`)}) % ${PLACES}`
+}
+
+const PLACES = 104_729
+
+function factorOf(plan: string): number {
+  let hash = 7
+  for (const char of plan) hash = (hash * 31 + char.charCodeAt(0)) % 99_991
+  return hash + 1
 }
 
 function sortText(name: string, direction: string, columns: EngineTable['columns']): string {

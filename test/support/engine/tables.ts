@@ -22,6 +22,8 @@ export interface EngineTable {
   /** Rows are flat (`scan_id`), and are returned nested (`scan: {id}`). */
   readonly nested?: 'inventory' | 'dotted'
   readonly alwaysSelected?: readonly string[]
+  /** Rows that a sort leaves open have the order of the table, except those of indexed columns. Absent: it is not known. */
+  readonly keepsTies?: { readonly exceptOf: readonly string[] }
   /** Date fields of `q`. */
   readonly dates?: readonly string[]
 }
@@ -52,6 +54,7 @@ export const engineTables = {
     order: { field: 'id' },
     nested: 'dotted',
     alwaysSelected: ['id'],
+    keepsTies: { exceptOf: ['name', 'ip'] },
     dates: ['lastKeepAlive', 'dateAdd'],
   },
   syscheck: {

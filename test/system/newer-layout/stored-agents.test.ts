@@ -31,7 +31,7 @@ const reads = [
   'GET /agents?q=foo=1',
   'GET /agents?sort=foo',
   'GET /agents?sort=-version&select=id,version',
-  'GET /agents?sort=status&select=id,status',
+  'GET /agents?sort=status',
   'GET /agents?search=web',
   'GET /agents?search=!web&select=name',
   'GET /agents?search=-01&select=name',

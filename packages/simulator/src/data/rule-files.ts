@@ -40,7 +40,8 @@ function familyFile(seed: number, family: Family): string {
       rules.push(rule(family, event, id, before))
     }
   }
-  return `<!-- Rules for ${family.name} -->\n\n<group name="${family.groups},">\n${rules.join('\n')}</group>\n`
+  // Files are not in the order of ids, so rows that a sort leaves open are not either.
+  return `<!-- Rules for ${family.name} -->\n\n<group name="${family.groups},">\n${rules.reverse().join('\n')}</group>\n`
 }
 
 function groupingRule(family: Family): string {

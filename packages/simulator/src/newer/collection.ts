@@ -18,7 +18,7 @@ export const DEFAULT_LIMIT = 500
 export function collectRows(rows: readonly Item[], table: Table, query: CollectionQuery, now: Date): Page {
   const select = selected(table, query.select?.split(','))
   const found = matching(rows, table, query, now)
-  const sorted = sortRows(found, table, query.sort)
+  const sorted = sortRows(asRead(found, table, query), table, query.sort)
   const { unshown = [] } = table
   if (query.distinct?.toLowerCase() === 'true') {
     const groups = new Map(sorted.map((row) => [JSON.stringify(pick(row, select ?? table.fields)), row]))
@@ -27,6 +27,33 @@ export function collectRows(rows: readonly Item[], table: Table, query: Collecti
   }
   const shown = (row: Item) => (select === undefined ? without(row, unshown) : pick(row, select))
   return { items: cut(sorted, query).map(shown), total: sorted.length }
+}
+
+/** Parameters that do not change the statement of a database. */
+const NOT_IN_STATEMENT: readonly string[] = ['offset', 'limit', 'pretty', 'wait_for_complete', 'agents_list', 'whole']
+const PLACES = 104_729
+
+/**
+ * Returns rows as a database reads them: in the order of their table for a plain page, and otherwise in that of the index
+ * which it chooses for the statement. Rows that a sort leaves open stay in this order.
+ */
+function asRead(rows: readonly Item[], { kind, order, keepsTies }: Table, query: CollectionQuery): readonly Item[] {
+  const { sort, search, ...parts } = query
+  const others = Object.entries(parts).flatMap(([name, value]) =>
+    value === undefined || NOT_IN_STATEMENT.includes(name) ? [] : [name],
+  )
+  // No index helps a search, which reads all fields.
+  const isPlain = sort === undefined || (search === undefined && sort === order)
+  const isKept = search === undefined && keepsTies?.exceptOf.includes(sort?.replace(/^[+-]/, '') ?? '') === false
+  if (kind === 'list' || (others.length === 0 && (isPlain || isKept))) return rows
+  const statement = `${others.sort()} ${search === undefined} ${sort} ${query.select}`
+  let factor = 7
+  for (const char of statement) factor = (factor * 31 + char.charCodeAt(0)) % 99_991
+  const placeOf = (at: number) => ((at + 1) * (factor + 1)) % PLACES
+  return rows
+    .map((row, at) => ({ row, place: placeOf(at) }))
+    .sort((a, b) => a.place - b.place)
+    .map(({ row }) => row)
 }
 
 function hasValues(row: Item): boolean {

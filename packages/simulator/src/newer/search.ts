@@ -20,6 +20,8 @@ export interface Table {
   readonly unsearched?: readonly string[]
   /** The order without `sort`; absent: the order of the rows. */
   readonly order?: string
+  /** Without another condition, rows that a sort leaves open keep their order, except those of indexed fields. */
+  readonly keepsTies?: { readonly exceptOf: readonly string[] }
   /** Fields that are sorted by whole numbers of others. */
   readonly sortedBy?: Readonly<Record<string, readonly string[]>>
 }

@@ -13,7 +13,7 @@ import { newerContract } from '../../../../src/catalogue/newer-contract/index.ts
 import { cacheGroups } from '../../../../src/config/schema.ts'
 import { newerSources } from '../../../../src/query/newer-sources.ts'
 import { startEdge } from '../../../support/edge.ts'
-import { queriesOf, type RandomQuery } from '../one-answer/queries.ts'
+import { everyPart, queriesOf, type RandomQuery } from '../one-answer/queries.ts'
 
 export interface Compared {
   readonly path: string
@@ -29,6 +29,8 @@ export interface Compared {
 
 export interface Sites {
   compare(record: Endpoint, queries: number, seed: number, plant?: Plant): Promise<Compared>
+  /** Compares some of the parts of a query, alone and beside others: each `step`th, from a random one on. */
+  compareParts(record: Endpoint, step: number, from: number): Promise<Compared>
 }
 
 /** A fault of the edge: what it is asked in place of the query. */
@@ -97,40 +99,54 @@ export async function startSites(t: Pick<Test, 'teardown'>): Promise<Sites> {
   const master = simulator.nodes[0]?.url ?? ''
   const askNode = await clientOf(master, `Basic ${Buffer.from(`edge:${PASSWORD}`).toString('base64')}`)
 
+  const words = { negation: '-', members: MEMBERS }
   return {
-    async compare(record, queries, seed, plant) {
-      const { path, rows } = await withRows(askNode, record)
-      await warmUp(askEdge, path)
-      const words = { negation: '-', members: MEMBERS }
-      const sample = fc.sample(withFewParts(queriesOf(record, rows, fieldsOf(record, rows), words)), {
-        numRuns: queries,
-        seed: seed + collections.indexOf(record),
-      })
-      const tally = { computed: 0, special: 0, refused: 0 }
-      const differences: string[] = []
-      const next = sample.values()
-      const askPairs = async (): Promise<void> => {
-        for (const query of next) {
-          const url = urlOf(path, query)
-          const [expected, actual] = await Promise.all([
-            askNode(url),
-            askEdge(plant === undefined ? url : urlOf(path, plant.change(query))),
-          ])
-          const isComputed = /detail=snapshot/.test(actual.cacheStatus)
-          if (isComputed) tally.computed += 1
-          if (isComputed && Object.keys(query).some((name) => !PAGE.includes(name))) tally.special += 1
-          if (expected.status !== 200) tally.refused += 1
-          // What the edge itself refuses is no answer from a snapshot.
-          if (!isComputed && actual.status === 400) continue
-          if (!isSame(expected, actual, query))
-            differences.push(`${url}\n    node ${shorten(expected.text)}\n    edge ${shorten(actual.text)}`)
-        }
+    compare: (record, queries, seed, plant) =>
+      compareSampled(
+        record,
+        (rows, fields) =>
+          fc.sample(withFewParts(queriesOf(record, rows, fields, words)), {
+            numRuns: queries,
+            seed: seed + collections.indexOf(record),
+          }),
+        plant,
+      ),
+    compareParts: (record, step, from) =>
+      compareSampled(record, (rows, fields) =>
+        everyPart(record, rows, fields, words).filter((_, at) => (at + from) % step === 0),
+      ),
+  }
+
+  async function compareSampled(record: Endpoint, sampled: Sampled, plant?: Plant): Promise<Compared> {
+    const { path, rows } = await withRows(askNode, record)
+    await warmUp(askEdge, path)
+    const sample = sampled(rows, fieldsOf(record, rows))
+    const tally = { computed: 0, special: 0, refused: 0 }
+    const differences: string[] = []
+    const next = sample.values()
+    const askPairs = async (): Promise<void> => {
+      for (const query of next) {
+        const url = urlOf(path, query)
+        const [expected, actual] = await Promise.all([
+          askNode(url),
+          askEdge(plant === undefined ? url : urlOf(path, plant.change(query))),
+        ])
+        const isComputed = /detail=snapshot/.test(actual.cacheStatus)
+        if (isComputed) tally.computed += 1
+        if (isComputed && Object.keys(query).some((name) => !PAGE.includes(name))) tally.special += 1
+        if (expected.status !== 200) tally.refused += 1
+        // What the edge itself refuses is no answer from a snapshot.
+        if (!isComputed && actual.status === 400) continue
+        if (!isSame(expected, actual, query))
+          differences.push(`${url}\n    node ${shorten(expected.text)}\n    edge ${shorten(actual.text)}`)
       }
-      await Promise.all(Array.from({ length: PAIRS_AT_ONCE }, askPairs))
-      return { path, queries: sample.length, ...tally, differences }
-    },
+    }
+    await Promise.all(Array.from({ length: PAIRS_AT_ONCE }, askPairs))
+    return { path, queries: sample.length, ...tally, differences }
   }
 }
+
+type Sampled = (rows: readonly Row[], fields: readonly string[]) => readonly RandomQuery[]
 
 /** What the edge refuses itself has the status of the node. */
 function isSame(expected: Answered, actual: Answered, { select }: RandomQuery): boolean {

@@ -1,6 +1,6 @@
 /**
- * Asks random queries of every collection of the newer contract with a snapshot, and compares the responses from the
- * snapshot with those of the node (`npm run check:answers -- --contract newer`).
+ * Asks random queries, and each part of a query, of every collection of the newer contract with a snapshot, and compares
+ * the responses from the snapshot with those of the node (`npm run check:answers -- --contract newer`).
  */
 import { collections, pathOf, startSites } from './compare.ts'
 
@@ -17,14 +17,16 @@ export async function compareNewerContract({ queries, seed, only }: LongRun): Pr
   const chosen = collections.filter((record) => pathOf(record).includes(only))
   const totals = { queries: 0, computed: 0, special: 0, refused: 0, differences: 0 }
   for (const record of chosen) {
-    const { path, differences, ...counts } = await sites.compare(record, Math.ceil(queries / chosen.length), seed)
-    for (const name of ['queries', 'computed', 'special', 'refused'] as const) totals[name] += counts[name]
-    totals.differences += differences.length
-    console.log(
-      `newer contract ${path}: ${counts.queries} queries, ${counts.computed} from the snapshot ` +
-        `(${counts.special} of them more than a page), ${counts.refused} refused, ${differences.length} differences`,
-    )
-    for (const difference of differences.slice(0, 3)) console.log(`  DIFFERENCE ${difference}`)
+    const random = await sites.compare(record, Math.ceil(queries / chosen.length), seed)
+    for (const { path, differences, ...counts } of [random, await sites.compareParts(record, 1, 0)]) {
+      for (const name of ['queries', 'computed', 'special', 'refused'] as const) totals[name] += counts[name]
+      totals.differences += differences.length
+      console.log(
+        `newer contract ${path}: ${counts.queries} queries, ${counts.computed} from the snapshot ` +
+          `(${counts.special} of them more than a page), ${counts.refused} refused, ${differences.length} differences`,
+      )
+      for (const difference of differences.slice(0, 3)) console.log(`  DIFFERENCE ${difference}`)
+    }
   }
   console.log(
     `newer contract: ${totals.queries} queries over ${chosen.length} collections, ${totals.computed} from snapshots ` +

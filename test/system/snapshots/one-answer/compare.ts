@@ -183,7 +183,7 @@ async function rowsThrough(edge: RunningEdge, path: string): Promise<readonly En
 }
 
 /** The fields of the table, or those of the rows. */
-function fieldsOf(path: string, rows: readonly EngineItem[]): readonly string[] {
+export function fieldsOf(path: string, rows: readonly EngineItem[]): readonly string[] {
   const found = engineCollectionOf(
     path.replace('/experimental/syscollector/', '/syscollector/001/').replace('/experimental/ciscat/', '/ciscat/001/'),
   )

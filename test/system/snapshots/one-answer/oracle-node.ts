@@ -44,8 +44,8 @@ export async function startOracleNode(
   for (const path of paths) {
     const collection = engineCollectionOf(path)
     if (collection === undefined) throw new Error(`the oracle has no collection ${path}`)
-    const rows = withOddRows(path, await readAll(master, path))
-    engines.set(path, { collection, engine: createEngine(collection, rows), rows })
+    const rows = inOrderOfSource(collection, withOddRows(path, await readAll(master, path)))
+    engines.set(path, { collection, engine: createEngine(collection, rows, 'ofIndex'), rows })
   }
   const answer = (request: IncomingMessage, response: ServerResponse) => {
     const url = new URL(request.url ?? '/', 'http://node')
@@ -64,6 +64,16 @@ export function bodyOf(outcome: Outcome): object {
   if (outcome.kind === 'page') return { error: 0, data: { items: outcome.items, totalItems: outcome.totalItems } }
   if (outcome.kind === 'error') return { error: outcome.code, message: `${FROM_ORACLE} error ${outcome.code}` }
   return { error: 1000, message: `${FROM_ORACLE} not determined, ${outcome.why}` }
+}
+
+/** Lists that are sorted by default have another order in their source, which shows in rows that a sort leaves open. */
+function inOrderOfSource(described: EngineCollection, rows: readonly EngineItem[]): readonly EngineItem[] {
+  if (described.kind === 'database' || described.collection.order === undefined) return rows
+  const placeOf = (at: number) => ((at + 1) * 7919) % 104_729
+  return rows
+    .map((row, at) => ({ row, at }))
+    .sort((a, b) => placeOf(a.at) - placeOf(b.at))
+    .map(({ row }) => row)
 }
 
 async function readAll(master: string, path: string): Promise<EngineItem[]> {

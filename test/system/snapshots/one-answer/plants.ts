@@ -38,6 +38,7 @@ function withShownDates(collection: EngineCollection, rows: readonly EngineItem[
   return createEngine(
     { kind: 'database', collection: { ...collection.collection, table: { ...table, columns } } },
     rows,
+    'ofIndex',
   )
 }
 

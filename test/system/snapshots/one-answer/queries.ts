@@ -49,6 +49,69 @@ export function queriesOf(
   )
 }
 
+/**
+ * Returns each part of a query that may lead the database to another index (a filter, a field of `q`, a search, a sort in
+ * both directions, a selected field) alone, each selected field with the next one, and each filter with a sort, a selected
+ * field and another filter, in turn.
+ */
+export function everyPart(
+  { query }: Endpoint,
+  rows: readonly EngineItem[],
+  fields: readonly string[],
+  { members }: Words = CLASSIC,
+): readonly RandomQuery[] {
+  const cells = cellsOf(rows)
+  const takes = (name: string) => Object.hasOwn(query, name)
+  const partsOf = (name: string, values: readonly string[]) =>
+    takes(name) ? values.map((each) => ({ [name]: each })) : []
+  const oftenIn = (name: string): string | undefined => {
+    const { allowed = [], value } = query[name] ?? {}
+    const words = value?.type === 'string' ? (value.words ?? []) : []
+    // A value of most rows leaves most to the index.
+    const often = rows.flatMap((row) => cellsOf([row]).get(members[name] ?? name)?.[0] ?? [])
+    return mostOf(often) ?? [...allowed, ...words][0]
+  }
+  const others = Object.keys(query).filter(
+    (name) => !COMMON.includes(name) && !FLAGS.includes(name) && name !== 'agent_id' && name !== 'hash',
+  )
+  const filters = others.flatMap((name) => {
+    const value = name === 'older_than' ? '1d' : oftenIn(name)
+    return value === undefined ? [] : [{ [name]: value }]
+  })
+  const sorts = partsOf(
+    'sort',
+    fields.flatMap((field) => [`+${field}`, `-${field}`]),
+  )
+  const selects = partsOf('select', fields)
+  const pairs = partsOf(
+    'select',
+    fields.map((field, at) => `${field},${fields[(at + 1) % fields.length]}`),
+  )
+  const conditions = partsOf(
+    'q',
+    fields.flatMap((field) => {
+      const value = mostOf((cells.get(field) ?? []).filter((each) => CONDITION_TEXT.test(each)))
+      return value === undefined ? [] : [`${field}=${value}`, `${field}!=nothing`]
+    }),
+  )
+  const conditional: readonly RandomQuery[] = [...filters, ...conditions, ...partsOf('search', ['a', '1'])]
+  const beside = (parts: readonly RandomQuery[]) =>
+    conditional.flatMap((condition, at) => (parts.length === 0 ? [] : [{ ...parts[at % parts.length], ...condition }]))
+  return [
+    ...[...conditional, ...sorts, ...selects, ...pairs],
+    ...[...beside(sorts), ...beside(sorts.toReversed()), ...beside(selects), ...beside(filters.toReversed())],
+    ...sorts.map((sort, at) => ({ ...sort, ...selects[at % Math.max(1, selects.length)] })),
+  ].map((parts, at): RandomQuery => ({ ...parts, limit: at % 2 === 0 ? '1' : '20' }))
+}
+
+const COMMON: readonly string[] = ['offset', 'limit', 'sort', 'search', 'select', 'q']
+
+function mostOf(values: readonly string[]): string | undefined {
+  const counts = new Map<string, number>()
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1)
+  return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0]
+}
+
 function merged(queries: readonly RandomQuery[]): RandomQuery {
   return Object.assign({}, ...queries)
 }

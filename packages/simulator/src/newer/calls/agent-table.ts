@@ -18,6 +18,8 @@ export const agentTable: Table = {
   times: ['dateAdd', 'lastKeepAlive', 'disconnection_time'],
   unsearched: ['status'],
   keys: ['id'],
+  order: '+id',
+  keepsTies: { exceptOf: ['name', 'ip'] },
   unshown: ['internal_key'],
   sortedBy: { id: ['id'], 'os.version': ['os.major', 'os.minor'] },
 }

@@ -24,6 +24,7 @@ const fileTable: Table = {
     ...['sha256', 'inode', 'gid', 'uid', 'type', 'changes', 'attributes'],
   ],
   times: ['date', 'mtime'],
+  keys: ['file'],
   order: '+mtime',
 }
 

@@ -17,9 +17,9 @@ export const reasons: readonly Reason[] = [
     requests: /\?(?:name|os\.name|os\.version)=/,
   },
   {
-    why: 'the recorded database read the names from an index, in its order',
-    operations: /^GET \/syscollector\/\{agent_id\}\/packages$/,
-    requests: /select=name/,
+    why: 'the order of the index that the simulated database chooses for a statement',
+    operations: /^GET \/(?:experimental\/)?syscollector\/(?:\{agent_id\}\/)?(?:packages|ports|processes)$/,
+    requests: /[?&](?:select|search|sort)=/,
     texts: /^content/,
   },
   {
