@@ -77,11 +77,11 @@ export function contenders(place: SharedPlace): readonly Contender[] {
   const all = { redis: place.redis, audit: true }
   return [
     always(NODE, ['small', 'medium', 'large', 'Bearer', 'not modified', 'TLS', 'off', 'fetch', 'gzip', ...REAL], () =>
-      bare(false, place.profiles),
+      bare(),
     ),
     realEdge(EDGE, () => edge(place, { ...all, users: MAX_USERS })),
     edgeContender(EDGE, () => edge(place, all)),
-    always(NODE_TLS, ['TLS'], () => bare(true, place.profiles)),
+    always(NODE_TLS, ['TLS'], () => bare(true)),
     withTls(EDGE, place, all),
     hits(EDGE_OFF, ['off'], place, { redis: place.redis, log: 'silent', uncounted: true }),
     ...(build === undefined

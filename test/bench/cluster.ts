@@ -1,8 +1,7 @@
 /**
  * Joins the responses of N nodes with 500 rows each. The nodes run in a separate process and respond at once; the ways
  * of joining run in alternation in this process. Prints medians as `total · after the last byte (by CPU) · longest
- * block of the event loop · CPU`, all in ms, how they grow, memory, and the goals. Then measures responses that the edge
- * computes from a snapshot of 5,000 and 100,000 rows.
+ * block of the event loop · CPU`, all in ms, how they grow, memory, and the goals.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
@@ -17,17 +16,15 @@ import { type Costs, cellOf, type Goal, printGoals, printTable, round } from './
 import { createWays, type Page, type Way, type Ways } from './cluster/ways.ts'
 import { compareWhole } from './cluster/whole.ts'
 import { launch, type Running } from './contenders.ts'
-import { derivedRows } from './derived/index.ts'
 
 const {
-  values: { quick, derived, whole },
+  values: { quick, whole },
 } = readOptions({
   name: 'bench:cluster',
-  purpose: 'Measures how long the edge takes to join responses of 3 to 300 nodes, and to compute some from a snapshot.',
+  purpose: 'Measures how long the edge takes to join responses of 3 to 300 nodes.',
   options: {
     quick: { kind: 'flag', meaning: 'fewer rounds' },
     whole: { kind: 'flag', meaning: 'measure only the whole edge, compared with receiving and joining alone' },
-    derived: { kind: 'flag', meaning: 'measure only responses that are computed from a snapshot' },
   },
 })
 const say = (text: string): void => console.log(text)
@@ -216,8 +213,7 @@ async function run(port: number): Promise<void> {
     const all = await full(ways)
     const most = await memories([parsing, joining, unsorted])
     const through = await wholeEdge(quick ? [3] : [3, 30])
-    const computed = await derivedRows(quick, say)
-    printGoals([...goalsOf(costs, all, most.get(engine)), ...through, ...computed], say)
+    printGoals([...goalsOf(costs, all, most.get(engine)), ...through], say)
     say('not measured: throughput compared with @fastify/http-proxy, which is not installed')
     say(`load average ${loadavg().map(round).join(' ')}`)
   } finally {
@@ -242,5 +238,4 @@ async function runAll(): Promise<void> {
 }
 
 if (whole) await wholeAndAlone(quick ? [3, 30] : COUNTS)
-else if (derived) printGoals(await derivedRows(quick, say), say)
 else await runAll()

@@ -25,8 +25,6 @@ export interface Place {
   readonly origin: string
   /** The folder of another build of the edge. */
   readonly than?: string | undefined
-  /** The folder for CPU profiles of the edge (servers/profiled.mjs); absent: it takes none. */
-  readonly profiles?: string
 }
 
 export interface EdgeOptions {
@@ -91,22 +89,16 @@ async function isResponding(url: string): Promise<boolean> {
   })
 }
 
-export async function bare(tls = false, profiles?: string): Promise<Running> {
+export async function bare(tls = false): Promise<Running> {
   const port = await freePort()
   const pair = tls ? [certificate.cert, certificate.key] : []
-  const [node = '', ...script] = typescript('./servers/bare.ts')
-  const command = [node, ...profileHook(profiles), ...script, String(port), ...pair]
+  const command = [...typescript('./servers/bare.ts'), String(port), ...pair]
   return launch(tls ? 'node:https' : 'node:http', command, `${tls ? 'https' : 'http'}://127.0.0.1:${port}`)
-}
-
-function profileHook(profiles: string | undefined): readonly string[] {
-  if (profiles === undefined) return []
-  return [`--import=${new URL(`./servers/profiled.mjs?folder=${encodeURIComponent(profiles)}`, import.meta.url).href}`]
 }
 
 /** Starts the whole edge, as in production, in front of the origin. */
 export async function edge(
-  { folder, origin, profiles }: Place,
+  { folder, origin }: Place,
   options: EdgeOptions = {},
 ): Promise<Running & { readonly operations: string }> {
   const [port, operations] = [await freePort(), await freePort()]
@@ -144,9 +136,8 @@ export async function edge(
   }
   await writeFile(join(own, 'edge.yaml'), stringify(settings))
   const uncounted = options.uncounted ? [`--import=${new URL('./servers/uncounted.mjs', import.meta.url).href}`] : []
-  const hooks = [...uncounted, ...profileHook(profiles)]
   const build = resolve(options.build ?? here('../../dist'), 'cli.js')
-  const command = ['node', ...hooks, build, 'start', '--config', join(own, 'edge.yaml')]
+  const command = ['node', ...uncounted, build, 'start', '--config', join(own, 'edge.yaml')]
   const { redis, tls, log, audit } = options
   const name = Object.entries({ Redis: redis, TLS: tls, [`log ${log}`]: log, audit, uncounted: options.uncounted })
     .flatMap(([word, given]) => (given ? [word] : []))

@@ -1,14 +1,11 @@
 /** How long work blocks the event loop. */
 import { readFileSync } from 'node:fs'
 
-export interface Blocked<T> {
-  readonly value: T
-  /** The longest turn of the event loop, in milliseconds of CPU time of its thread: other processes do not count. */
-  readonly longest: number
-}
-
-/** Runs the work, and measures each turn of the event loop until it is done. */
-export async function measureTurns<T>(work: () => T | Promise<T>): Promise<Blocked<T>> {
+/**
+ * Runs the work. Returns the longest turn of the event loop until it is done, in milliseconds of CPU time of its thread:
+ * other processes do not count.
+ */
+export async function measureTurns(work: () => unknown): Promise<number> {
   let longest = 0
   let before = cpuTime()
   let isDone = false
@@ -25,10 +22,10 @@ export async function measureTurns<T>(work: () => T | Promise<T>): Promise<Block
   // A new turn, so that the time of earlier work does not count.
   await new Promise((resolve) => setImmediate(resolve))
   try {
-    const value = await work()
+    await work()
     isDone = true
     await measured
-    return { value, longest }
+    return longest
   } finally {
     isDone = true
   }
@@ -44,7 +41,7 @@ export const MAX_RUNS = 30
 export async function measureRuns(work: () => unknown, limitMs: number): Promise<readonly number[]> {
   const runs: number[] = []
   while (runs.length < MAX_RUNS && !runs.some((longest) => longest < limitMs)) {
-    runs.push((await measureTurns(work)).longest)
+    runs.push(await measureTurns(work))
   }
   return runs
 }

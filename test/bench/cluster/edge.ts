@@ -15,13 +15,7 @@ import { checkResponse, WrongResponseError } from '../verify.ts'
 import { medianOf } from './measure.ts'
 import { addressOf, nodeName } from './names.ts'
 
-/** `cache`: settings of the cache. */
-export async function edgeBefore(
-  nodes: number,
-  port: number,
-  folder: string,
-  cache: object = { ttl: { agents: '1h' } },
-): Promise<Running> {
+export async function edgeBefore(nodes: number, port: number, folder: string): Promise<Running> {
   const [own, operations] = [await freePort(), await freePort()]
   const place = join(folder, `edge-${own}`)
   await mkdir(place)
@@ -39,7 +33,7 @@ export async function edgeBefore(
       credentials: { username: 'edge', password: 'bench' },
       tls: { required: false },
     },
-    cache,
+    cache: { ttl: { agents: '1h' } },
     access: { users: 'users', roles: { [user.name]: ['administrator'] }, limits: { requestsPerSecond: 1_000_000 } },
     log: { level: 'warn' },
   }

@@ -41,7 +41,7 @@ function spent(since: NodeJS.CpuUsage): number {
 
 /** Measures the maximum CPU time of one turn of the event loop. */
 export async function longestTurn(way: Way, nodes: number, page: Page): Promise<number> {
-  return (await measureTurns(() => way.run(nodes, page))).longest
+  return measureTurns(() => way.run(nodes, page))
 }
 
 export function medianOf(numbers: readonly number[]): number {
@@ -74,7 +74,7 @@ export async function memory(way: Way, nodes: number, page: Page): Promise<numbe
 }
 
 /** Collects garbage. */
-export async function settleMemory(): Promise<void> {
+async function settleMemory(): Promise<void> {
   for (let turn = 0; turn < 2; turn++) {
     collectGarbage()
     await new Promise((resolve) => setTimeout(resolve, 5))
@@ -82,7 +82,7 @@ export async function settleMemory(): Promise<void> {
 }
 
 /** Returns the bytes of objects and buffers. */
-export function inUse(): number {
+function inUse(): number {
   const { heapUsed, external } = process.memoryUsage()
   return heapUsed + external
 }

@@ -11,8 +11,8 @@ import { agents } from './collection-node.ts'
 
 const ROWS = 100_000
 /**
- * CPU milliseconds. The goal is 10 (`npm run bench:cluster -- --derived`); the same work takes half as much again on busy
- * cores. A sort of all rows in one turn takes several hundred.
+ * CPU milliseconds. The goal is 10; the same work takes half as much again on busy cores. A sort of all rows in one turn
+ * takes several hundred.
  */
 const MAX_TURN_MS = 15
 t.test('100,000 rows are read, filtered, sorted and searched in short turns', async (t) => {
