@@ -103,7 +103,7 @@ export async function purge(ports: PurgePorts, scope: PurgeScope, caller: Caller
   const outcome = await index.purge(
     keys === undefined ? others : { ...others, keys: await keysOf(ports, keys, caller) },
   )
-  onEvent?.({ kind: 'invalidated', cause: causeOf(scope), tags: keys?.length ?? 1 })
+  onEvent?.({ kind: 'invalidated', cause: causeOf(scope) })
   return outcome
 }
 

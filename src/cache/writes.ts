@@ -81,7 +81,7 @@ async function sendFenced(
   ports.replicationLag.noteWrite([...tags.fromRequest, ...fromResponse])
   const isLifted = await fence.lift(fromResponse)
   const cause = isLifted ? 'write' : 'unknown'
-  ports.onEvent({ kind: 'invalidated', cause, tags: tags.fromRequest.length + fromResponse.length })
+  ports.onEvent({ kind: 'invalidated', cause })
   // A manager that reports an error has changed nothing.
   if (!isLifted && errorNumberOf(response) === 0) throw new EdgeError(943, NOT_CONFIRMED)
   return response
@@ -105,7 +105,7 @@ async function keepFence(
 ): Promise<void> {
   fence.keepUntilLeaseEnds()
   const fromResponse = tags.fromResponse()
-  onEvent({ kind: 'invalidated', cause: 'unknown', tags: tags.fromRequest.length + fromResponse.length })
+  onEvent({ kind: 'invalidated', cause: 'unknown' })
   if (fromResponse.length > 0) (await store.fence(fromResponse)).keepUntilLeaseEnds()
 }
 

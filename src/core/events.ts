@@ -163,15 +163,17 @@ export interface NodeContribution {
 }
 
 /** `unknown`: a write whose outcome is unknown; its fence stays for the time of its lease. */
-export type InvalidationCause =
-  | 'write'
-  | 'unknown'
-  | 'purgeAll'
-  | 'purgeGroup'
-  | 'purgeEndpoint'
-  | 'purgeTag'
-  | 'purgeKey'
-  | 'softPurge'
+export const INVALIDATION_CAUSES = [
+  'write',
+  'unknown',
+  'purgeAll',
+  'purgeGroup',
+  'purgeEndpoint',
+  'purgeTag',
+  'purgeKey',
+  'softPurge',
+] as const
+export type InvalidationCause = (typeof INVALIDATION_CAUSES)[number]
 
 export type CacheEvent =
   /** A call to nodes for a cacheable request; `ms`: its duration. `notStorable`: the response may not be stored. */
@@ -183,7 +185,7 @@ export type CacheEvent =
     }
   /** A request shared the call of another request. */
   | { readonly kind: 'collapsed'; readonly group: string }
-  | { readonly kind: 'invalidated'; readonly cause: InvalidationCause; readonly tags: number }
+  | { readonly kind: 'invalidated'; readonly cause: InvalidationCause }
   /** A snapshot of a collection was built, or not; `calls`: to the nodes. */
   | {
       readonly kind: 'snapshotBuild'

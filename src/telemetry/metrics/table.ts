@@ -11,6 +11,7 @@ import {
   type CacheEvent,
   type EventListeners,
   FAILED_LOGIN_REASONS,
+  INVALIDATION_CAUSES,
   SNAPSHOT_REFUSALS,
   UNSENT_FAULTS,
   wasSent,
@@ -147,16 +148,6 @@ function on<Name extends EventName>(name: Name, row: EventRow<EventOf<Name>> & E
 
 /** The group of requests to endpoints that are not cached. */
 const NO_GROUP = 'none'
-const INVALIDATION_CAUSES = [
-  'write',
-  'unknown',
-  'purgeAll',
-  'purgeGroup',
-  'purgeEndpoint',
-  'purgeTag',
-  'purgeKey',
-  'softPurge',
-] as const
 
 const NODE_CALL_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120]
 const QUEUE_SECONDS = [0.001, 0.01, 0.1, 0.5, 1, 5, 20]
@@ -217,13 +208,6 @@ export const eventSeries: readonly EventSeries[] = [
     help: 'Writes and purges that invalidated stored responses.',
     labels: { cause: 'cause' },
     known: () => ({ cause: INVALIDATION_CAUSES }),
-  }),
-  on('cache.invalidated', {
-    name: 'edge_cache_invalidated_tags_total',
-    help: 'Tags that these invalidations named.',
-    labels: { cause: 'cause' },
-    known: () => ({ cause: INVALIDATION_CAUSES }),
-    value: ({ tags }) => tags,
   }),
   on('cache.verified', {
     name: 'edge_cache_verified_total',

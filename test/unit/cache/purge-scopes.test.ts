@@ -38,7 +38,7 @@ t.test('a purge by tag removes all responses with the tag, and no other', async 
   await purge({ tag: 'agent:001' })
   t.strictSame(await stored(), ['/agents/002', '/agents?limit=5&offset=0'])
   t.match(cacheStatusOf(await read(agent('001'))), { fwd: 'uri-miss' })
-  t.strictSame(events, [{ kind: 'invalidated', cause: 'purgeTag', tags: 1 }])
+  t.strictSame(events, [{ kind: 'invalidated', cause: 'purgeTag' }])
   await purge({ tag: 'agent:*' })
   t.strictSame(await stored(), ['/agents?limit=5&offset=0'], 'the tag of a family is that of all its members')
 })
@@ -50,7 +50,7 @@ t.test('a purge by endpoint removes the responses of that route only', async (t)
   t.strictSame(await stored(), ['/agents?limit=5&offset=0'])
   t.match(cacheStatusOf(await read(agent('002'))), { fwd: 'uri-miss' })
   t.match(cacheStatusOf(await read(agents)), { hit: true })
-  t.strictSame(events, [{ kind: 'invalidated', cause: 'purgeEndpoint', tags: 1 }])
+  t.strictSame(events, [{ kind: 'invalidated', cause: 'purgeEndpoint' }])
 })
 
 t.test('a soft purge by tag or endpoint marks as stale', async (t) => {
