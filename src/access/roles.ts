@@ -73,7 +73,7 @@ export function resolvePermissions(roleNames: readonly string[], customRoles: Cu
   const permissions = new Set<string>()
   const faults: string[] = []
   for (const name of roleNames) {
-    const granted = findRole(name, customRoles)
+    const granted = ownEntry<readonly string[]>(builtInRoles, name) ?? ownEntry(customRoles, name)
     if (granted === undefined) faults.push(`role ${name} does not exist; available: ${listRoles(customRoles)}`)
     else for (const permission of granted) permissions.add(permission)
   }
@@ -94,10 +94,6 @@ function checkPermission(role: string, permission: string, known: readonly strin
     return [`role ${role}: ${permission} is not a permission; write resource:action, agents:*, *:read or *`]
   if (known === undefined || permission === '*' || known.some((each) => allows([permission], each))) return []
   return [`role ${role}: no endpoint needs ${permission}; available: ${known.join(', ')}`]
-}
-
-function findRole(name: string, customRoles: CustomRoles): readonly string[] | undefined {
-  return ownEntry<readonly string[]>(builtInRoles, name) ?? ownEntry(customRoles, name)
 }
 
 function listRoles(customRoles: CustomRoles): string {

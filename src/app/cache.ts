@@ -53,7 +53,7 @@ export async function buildCache(
   const key = derive(
     ({ access, cluster: { credentials, layout } }): KeySettings => ({
       secret: encryptionKey ?? DEFAULT_KEY_SECRET,
-      policy: digestOf(access.customRoles),
+      policy: hash('sha256', JSON.stringify(access.customRoles), 'hex'),
       perUser: credentials.mode === 'passthrough' && rulesOfSetting(layout).hasRights,
     }),
   )
@@ -145,8 +145,4 @@ function checkEndpoints(names: readonly string[]): void {
   if (unknown === undefined) return
   const remedy = '"manager-edge routes" lists all endpoints'
   throw new Error(`cache.endpoints: ${unknown} is not a GET endpoint whose responses are stored; ${remedy}`)
-}
-
-function digestOf(value: unknown): string {
-  return hash('sha256', JSON.stringify(value), 'hex')
 }

@@ -17,7 +17,7 @@ export function requestDetailsOf({ event, measured }: FoundRequest): RequestDeta
     cache: cacheDecisionOf(event),
     stages: measured === undefined ? [] : stagesOf(measured, event, beganAt),
     calls: measured?.calls.map(({ at: callEndedAt, event: call }) => callOf(call, callEndedAt - beganAt)) ?? [],
-    ...(measured?.join && { joined: joinedOf(measured.join) }),
+    ...(measured?.join && { joined: { ms: measured.join.ms, nodes: measured.join.nodes } }),
     omitted: measured?.omitted ?? 0,
   }
 }
@@ -84,10 +84,6 @@ function callOf({ node, method, route, status, fault, ms, queueTime }: NodeCallE
 /** Two clocks are compared, so a difference may be a little below zero. */
 function rounded(ms: number): number {
   return Math.max(0, Math.round(ms * 100) / 100)
-}
-
-function joinedOf({ ms, nodes }: NonNullable<Measurements['join']>): NonNullable<RequestDetails['joined']> {
-  return { ms, nodes }
 }
 
 function cacheDecisionOf(event: RequestEvent): CacheDecision {

@@ -296,7 +296,7 @@ function parseNewerBody(
   if (bytes.length === 0) throw badRequest(emptyBody)
   if (!JSON_TYPES.has(type)) return bytes
   const value = parseJson(bytes)
-  if (!isObject(value)) throw notObject(printed(value))
+  if (!isObject(value)) throw badRequest(`${printable(printed(value))} is not of type 'object'`)
   return value
 }
 
@@ -308,10 +308,6 @@ function parseJson(bytes: Buffer): unknown {
     if (error instanceof EdgeError && error.cause instanceof SyntaxError) return bytes.toString('utf8')
     throw error
   }
-}
-
-function notObject(text: string): EdgeError {
-  return badRequest(`${printable(text)} is not of type 'object'`)
 }
 
 /** Checks the fields of a JSON body, which the manager does before the parameters. */

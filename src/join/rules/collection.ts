@@ -26,7 +26,7 @@ export async function mergeCollection(
     if (whenPartial === 'fail' && report.firstErrors.length > 0) return respondWithFirstError(report)
     // A page behind the last row needs no further rows.
     const mayFetch = options.offset < remaining.reduce((sum, { total }) => sum + total, 0)
-    const merged = await mergeRows(mayFetch ? remaining : remaining.map(withoutFurtherPages), options)
+    const merged = await mergeRows(mayFetch ? remaining : remaining.map(({ fetchMore, ...rows }) => rows), options)
     if (merged.ok) {
       for (const [at, { node, total }] of remaining.entries()) report.addRows(node, merged.rowsTaken[at] ?? 0, total)
       const { chunks, total } = merged
@@ -38,10 +38,6 @@ export async function mergeCollection(
     remaining = remaining.filter((_, at) => at !== merged.input)
     if (remaining.length === 0) return respondWithFirstError(report)
   }
-}
-
-function withoutFurtherPages({ fetchMore, ...rows }: NodeRows): NodeRows {
-  return rows
 }
 
 function reportFailure(node: string, { reason, cause }: MergeFailure, report: NodeReport): void {

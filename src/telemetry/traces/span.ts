@@ -11,7 +11,6 @@ import {
   ROOT_CONTEXT,
   type SpanContext,
   SpanKind,
-  type SpanStatus,
   SpanStatusCode,
   type Tracer,
 } from '@opentelemetry/api'
@@ -63,7 +62,8 @@ class RecordedSpan implements Span {
   end(attributes: SpanAttributes = {}): void {
     const { span, kind } = this.#own
     span.setAttributes(otelAttributesOf(attributes, kind))
-    span.setStatus(statusOf(attributes, kind))
+    const isError = errorTypeOf(attributes, kind) !== undefined
+    span.setStatus({ code: isError ? SpanStatusCode.ERROR : SpanStatusCode.UNSET })
     if (kind === 'server') span.updateName(nameOf(attributes))
     span.end()
   }
@@ -158,10 +158,6 @@ function otelAttributesOf(attributes: SpanAttributes, kind: Kind): Attributes {
 function nameOf({ method, route }: SpanAttributes): string {
   const verb = method === undefined || method === 'other' ? 'HTTP' : method
   return route === undefined || route === 'unknown' ? verb : `${verb} ${route}`
-}
-
-function statusOf(attributes: SpanAttributes, kind: Kind): SpanStatus {
-  return { code: errorTypeOf(attributes, kind) === undefined ? SpanStatusCode.UNSET : SpanStatusCode.ERROR }
 }
 
 /** By the conventions, a server span is an error from status 500 on, a client span from 400 on. */

@@ -4,7 +4,7 @@ import { scanInTurns } from '../../../core/envelope-scan.ts'
 import { COMMA, OPEN, OPEN_LIST } from '../../../core/json-scan.ts'
 import type { NodeResponse } from '../../../core/node-call.ts'
 import { waitForJsonTurn } from '../../../core/turns.ts'
-import { ownField, ownText } from '../../../core/values.ts'
+import { isObject, ownField, ownText } from '../../../core/values.ts'
 
 // Error codes on which the edge decides.
 
@@ -91,7 +91,8 @@ function readSuccess(value: object): Success | string {
   const message = ownField(value, 'message')
   if (failed === undefined) return 'failed_items are not errors with ids'
   if (items !== undefined && !Array.isArray(items)) return 'affected_items are no list'
-  if (Array.isArray(items) && !items.every(isItem)) return 'affected_items are neither objects nor texts'
+  if (Array.isArray(items) && !items.every((item) => typeof item === 'string' || isObject(item)))
+    return 'affected_items are neither objects nor texts'
   if (Array.isArray(items) && total !== undefined && !isCount(total)) return 'the total is no number of items'
   return {
     kind: 'success',
@@ -106,10 +107,6 @@ function readSuccess(value: object): Success | string {
 
 function isCount(total: unknown): boolean {
   return Number.isSafeInteger(total) && Number(total) >= 0
-}
-
-function isItem(item: unknown): boolean {
-  return typeof item === 'string' || (typeof item === 'object' && item !== null && !Array.isArray(item))
 }
 
 function readFailed(failed: unknown): readonly FailedItems[] | undefined {

@@ -3,7 +3,7 @@
  * `select`, `sort` and `q` become newer ones.
  */
 import type { FieldRule, RowRule, ValueRule } from '../../../catalogue/newer/translation.ts'
-import { ownEntry } from '../../../core/values.ts'
+import { isObject, ownEntry } from '../../../core/values.ts'
 import { parseQuery, printQuery, type Query, type QueryLimits } from '../../../query/grammar.ts'
 import { CollectionError, type CollectionErrorCode } from '../../../query/request.ts'
 import { type Source, sources } from '../../../query/sources.ts'
@@ -40,7 +40,7 @@ function makeConverter({ fields = {}, unknownIsMissing, joined }: RowRule): (row
   if (converted.length === 0 && unknownIsMissing === undefined && joined === undefined) return unchanged
   const kept = new Set(unknownIsMissing?.except)
   return (row) => {
-    if (!isRow(row)) return row
+    if (!isObject(row)) return row
     if (unknownIsMissing !== undefined) removeUnknown(row, kept)
     for (const field of converted) convertField(row, field)
     if (joined !== undefined) joinFields(row, joined)
@@ -62,7 +62,7 @@ function convertField(row: Row, { path, whole, rule }: Field): void {
   let parent = row
   for (const name of path.slice(0, -1)) {
     const inner = Object.hasOwn(parent, name) ? parent[name] : undefined
-    if (!isRow(inner)) return
+    if (!isObject(inner)) return
     parent = inner
   }
   const last = path.at(-1) ?? ''
@@ -70,7 +70,7 @@ function convertField(row: Row, { path, whole, rule }: Field): void {
   convertOwn(row, parent, last, rule)
   const [first = ''] = path
   const outer = row[first]
-  if (parent !== row && isRow(outer) && Object.keys(outer).length === 0) delete row[first]
+  if (parent !== row && isObject(outer) && Object.keys(outer).length === 0) delete row[first]
 }
 
 /** A renamed field moves to its classic place, which has dots for nested objects. */
@@ -89,7 +89,7 @@ function place(row: Row, path: readonly string[], value: unknown): void {
   let parent = row
   for (const name of path.slice(0, -1)) {
     const inner = Object.hasOwn(parent, name) ? parent[name] : undefined
-    if (isRow(inner)) parent = inner
+    if (isObject(inner)) parent = inner
     else {
       const created: Row = {}
       parent[name] = created
@@ -105,18 +105,14 @@ const UNKNOWN = 'unknown'
 function removeUnknown(row: Row, kept: ReadonlySet<string>): void {
   for (const [name, value] of Object.entries(row)) {
     if (kept.has(name)) continue
-    if (isRow(value)) removeUnknown(value, NOTHING)
-    const isEmpty = isRow(value) && Object.keys(value).length === 0
+    if (isObject(value)) removeUnknown(value, NOTHING)
+    const isEmpty = isObject(value) && Object.keys(value).length === 0
     const isUnknown = value === UNKNOWN || (Array.isArray(value) && value.length === 1 && value[0] === UNKNOWN)
     if (isEmpty || isUnknown) delete row[name]
   }
 }
 
 const NOTHING: ReadonlySet<string> = new Set()
-
-export function isRow(value: unknown): value is Row {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 type ConvertValue = (value: unknown) => unknown
 

@@ -1,18 +1,18 @@
 /** Shapes of `data` that only one kind of response has. */
 import type { OwnShape } from '../../../catalogue/newer/translation.ts'
-import { ownField, ownText } from '../../../core/values.ts'
+import { isObject, ownField, ownText } from '../../../core/values.ts'
 import type { FileText, Success } from './content.ts'
 import type { Conversation } from './conversation.ts'
-import { createRowConverter, isRow, type Row, values } from './rows.ts'
+import { createRowConverter, type Row, values } from './rows.ts'
 
 /** Returns the only item in the classic form; an empty object if the component has no such settings. */
 function toActiveConfiguration(_: Conversation, { items = [] }: Success): unknown {
-  return isRow(items[0]) ? toClassicSections(items[0]) : {}
+  return isObject(items[0]) ? toClassicSections(items[0]) : {}
 }
 
 /** Returns one object with the counts of each tag. */
 function toLogSummary(_: Conversation, { items = [] }: Success): unknown {
-  const counts = items.flatMap((item) => (isRow(item) ? Object.entries(item) : []))
+  const counts = items.flatMap((item) => (isObject(item) ? Object.entries(item) : []))
   return Object.fromEntries(counts.map(([tag, count]) => [String(values.daemon(tag)), count]))
 }
 
@@ -24,7 +24,7 @@ function toLocalNode({ about }: Conversation, { items: [item] = [] }: Success): 
 /** Returns the health of nodes by name. Only workers count as connected. */
 function toHealth({ rows }: Conversation, { items = [] }: Success): unknown {
   const convert = createRowConverter(rows)
-  const nodes = items.filter(isRow).map((item) => convert(withExtraFiles(item)))
+  const nodes = items.filter(isObject).map((item) => convert(withExtraFiles(item)))
   const typeOf = (node: unknown) => ownField(ownField(node, 'info'), 'type')
   const nameOf = (node: unknown) => String(ownField(ownField(node, 'info'), 'name'))
   return {
@@ -41,7 +41,7 @@ function withExtraFiles(item: Row): Row {
   const { status } = item
   const sync = ownField(status, 'last_sync_integrity')
   const files = ownField(sync, 'total_files')
-  if (!isRow(status) || !isRow(sync) || !isRow(files)) return item
+  if (!isObject(status) || !isObject(sync) || !isObject(files)) return item
   const total_files = { extra_valid: ownField(sync, 'total_extra_valid') ?? 0, ...files }
   return {
     ...item,
@@ -104,7 +104,7 @@ export function toClassicSections(sections: Section): Section {
 
 function convertSection(name: string, section: unknown): unknown {
   if (name === 'remote' && Array.isArray(section)) return section.map(convertRemote)
-  if (name === 'auth' && isRow(section)) return convertAuth(section)
+  if (name === 'auth' && isObject(section)) return convertAuth(section)
   return section
 }
 

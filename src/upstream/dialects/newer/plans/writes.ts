@@ -124,7 +124,7 @@ export async function upgradeResult(conversation: Conversation): Promise<Answer>
   const attempts = Number(request.query.timeout ?? DEFAULT_ATTEMPTS)
   const allowed = request.waitForComplete ? Number.POSITIVE_INFINITY : Math.min(TIME_LIMIT_MS, conversation.remaining)
   let reply = await conversation.send(call)
-  for (let attempt = 1; isRunning(reply.content); attempt++) {
+  for (let attempt = 1; RUNNING.has(statusOf(reply.content)); attempt++) {
     if (attempt > attempts) return answerError(reply, classicError(1716))
     if (attempt * INTERVAL_MS > allowed) return answerError(reply, classicError(3021))
     await conversation.pause(INTERVAL_MS, request.client.signal)
@@ -134,10 +134,6 @@ export async function upgradeResult(conversation: Conversation): Promise<Answer>
   return status === undefined || status === DONE
     ? answerOf(conversation, reply)
     : answerError(reply, classicError(1716))
-}
-
-function isRunning(content: Content): boolean {
-  return RUNNING.has(statusOf(content))
 }
 
 /** Returns the state of the task; `undefined`: there is none. */
