@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { isStorable, reportedNodeFailure } from '../core/envelope.ts'
 import type { CacheDifference } from '../core/events.ts'
 import { actsAsItself, type EdgeRead, type Handler, NO_COST } from '../core/request.ts'
-import { type CacheIndex, type EdgeResponse, isPartial, type Lookup, type TagEpochs } from '../core/response.ts'
+import { type CacheIndex, type EdgeResponse, type Hit, isPartial, type TagEpochs } from '../core/response.ts'
 import { rateBudget } from '../core/timing.ts'
 import { tracedSeparately } from '../core/traced.ts'
 import { isObject } from '../core/values.ts'
@@ -106,8 +106,6 @@ export interface DivergenceCheckSettings {
   readonly maxPerSecond: number
 }
 
-type Hit = Extract<Lookup, { kind: 'hit' }>
-
 /** Starts a comparison for some of the hits; returns at once and never throws. */
 export type DivergenceCheck = (context: ReadContext, hit: Hit) => void
 
@@ -130,6 +128,7 @@ export function createDivergenceCheck(
     running.add(target.key)
     const { group } = target.policy
     void compare(ports.store, callNodes, context, hit)
+      .catch(() => 'inconclusive' as const)
       .then((outcome) => ports.onEvent({ kind: 'verified', group, outcome }))
       .finally(() => running.delete(target.key))
   }
@@ -141,13 +140,9 @@ async function compare(
   { request, target }: ReadContext,
   { epochs, response: { body: stored } }: Hit,
 ): Promise<Comparison['outcome']> {
-  try {
-    const { signal } = new AbortController()
-    // No stored response of the other contract may answer for the node.
-    const asked = { ...request, client: { signal }, waitForComplete: false, reuse: 'noStore', cost: NO_COST } as const
-    const current = await callNodes(asked)
-    return (await compareResponses(store, { target, epochs, stored, current })).outcome
-  } catch {
-    return 'inconclusive'
-  }
+  const { signal } = new AbortController()
+  // No stored response of the other contract may answer for the node.
+  const asked = { ...request, client: { signal }, waitForComplete: false, reuse: 'noStore', cost: NO_COST } as const
+  const current = await callNodes(asked)
+  return (await compareResponses(store, { target, epochs, stored, current })).outcome
 }

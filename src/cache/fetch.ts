@@ -50,7 +50,8 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapsh
   const flights = new SingleFlight<FetchResult>(isRefusal)
   const computations = new SingleFlight<FetchResult | undefined>(isRefusal)
   const outcomes = new Outcomes(ports.clock)
-  const handlerFor = handlerByPolicy(next, snapshots)
+  // A collection with snapshots has a stage that notes its totals.
+  const handlerFor = ({ target }: ReadContext) => (target.policy.snapshot === undefined ? next : snapshots.fetch)
   const refreshing = new Set<string>()
   return {
     /** Returns the error with which nodes failed to answer this request, if it is recent or a refresh tries them again. */
@@ -119,12 +120,6 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapsh
     const work = { onStart, run, continuesWithoutCallers: true }
     return (await computations.join(sharedId(context), context.request.client.signal, work)).value
   }
-}
-
-/** Returns the handler that calls the nodes for a read. A collection with snapshots has a stage that notes its totals. */
-function handlerByPolicy(next: Handler<EdgeRead>, snapshots: Snapshots) {
-  return ({ target: { policy } }: ReadContext): Handler<EdgeRead> =>
-    policy.snapshot === undefined ? next : snapshots.fetch
 }
 
 async function fetchAndNote(

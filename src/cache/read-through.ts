@@ -14,7 +14,7 @@ import {
   type EdgeResponse,
   type EnvelopeResponse,
   envelopeOfStored,
-  type Lookup,
+  type Hit,
   type StoredOrigin,
 } from '../core/response.ts'
 import { type CachePorts, type FetchResult, lifetimesOf, type ReadContext } from './call-nodes.ts'
@@ -43,8 +43,6 @@ interface ReadPath {
   readonly refreshAhead: RefreshAhead
   readonly divergenceCheck: DivergenceCheck | undefined
 }
-
-type Hit = Extract<Lookup, { kind: 'hit' }>
 
 /**
  * Responses that may be stored carry `cached`. A hit from the local tier is returned synchronously. Rejects as `next`

@@ -163,15 +163,14 @@ class Demand {
   isRefreshed = false
   hits = 0
   /** When this lifetime ends, in milliseconds of the clock. */
-  expiresAt: number
+  expiresAt = Number.NEGATIVE_INFINITY
   /** Milliseconds for which hits are counted. */
-  #countedTime: number
+  #countedTime = 0
   #previousHits = 0
   #previousTime = 0
 
   constructor(stored: Freshness, end: number) {
-    this.expiresAt = end
-    this.#countedTime = lifetimeAfterArrival(stored) * COUNTED_SHARE
+    this.begin(stored, end)
   }
 
   /** Whether a response whose lifetime has this end belongs to this lifetime. A lifetime is replaced after its first half at the earliest. */

@@ -38,12 +38,7 @@ export class SingleFlight<T> {
       work.onStart?.()
       return { value: await this.#start(id, work).join(signal), collapsed: false }
     }
-    try {
-      return { value: await found.join(signal), collapsed: true }
-    } catch (error) {
-      if (signal.aborted || !this.#isOfStarter(error)) throw error
-      return this.join(id, signal, work)
-    }
+    return this.#follow(found, signal, () => this.join(id, signal, work))
   }
 
   /** Starts a flight without a caller, unless there is one with this id. Resolves when it has ended; never rejects. */
@@ -70,11 +65,15 @@ export class SingleFlight<T> {
       queue.next = new Flight(work, queue.current.outcome)
       return { value: await queue.next.join(signal), collapsed: false }
     }
+    return this.#follow(next, signal, () => this.joinNext(id, signal, work))
+  }
+
+  async #follow(flight: Flight<T>, signal: AbortSignal, joinAgain: () => Promise<Shared<T>>): Promise<Shared<T>> {
     try {
-      return { value: await next.join(signal), collapsed: true }
+      return { value: await flight.join(signal), collapsed: true }
     } catch (error) {
       if (signal.aborted || !this.#isOfStarter(error)) throw error
-      return this.joinNext(id, signal, work)
+      return joinAgain()
     }
   }
 

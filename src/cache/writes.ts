@@ -226,13 +226,7 @@ export function createWriteLocks(acquireShared?: AcquireWriteLock, leaseMs = LEA
       try {
         if (turn !== undefined && !(await settlesInTime(turn.taken, deadline, signal))) return leave()
         const release = await acquireInStore(name, deadline, signal)
-        if (release === undefined) return leave()
-        return {
-          release: async () => {
-            await release()
-            leave()
-          },
-        }
+        return release === undefined ? leave() : { release: () => release().then(leave) }
       } catch (fault) {
         leave()
         throw fault

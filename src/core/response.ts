@@ -320,6 +320,8 @@ export type Lookup<Stored = StoredResponse> =
   | { readonly kind: 'miss'; readonly epochs: TagEpochs; readonly changed: boolean }
   | ({ readonly kind: 'hit'; readonly epochs: TagEpochs; readonly isLocal: boolean } & AgedResponse<Stored>)
 
+export type Hit = Extract<Lookup, { kind: 'hit' }>
+
 /** The index of stored responses, the same through every replica and after a restart. */
 export interface CacheIndex {
   /** As a lookup, but neither counted as a hit nor as a use of the stored response. */

@@ -5,7 +5,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type { EvictionReason, LocalState, StoredResponseInfo } from '../../core/cache.ts'
-import type { AgedResponse, Lookup, StoredBytes, StoredResponse, TagEpochs } from '../../core/response.ts'
+import type { Lookup, StoredBytes, StoredResponse, TagEpochs } from '../../core/response.ts'
 import type { NewBytes, NewStoredResponse } from './contract.ts'
 import { compareEpochs, MAX_EVICTIONS } from './epochs.ts'
 
@@ -58,20 +58,6 @@ export function storedBytes({ body, rowBytes }: Pick<StoredResponse, 'body' | 'r
   return body.length + rowBytes
 }
 
-/**
- * Returns the response with its age. After a soft invalidation, its freshness lifetime ends before that age, and it may be
- * served during a refresh until its stale bound, if it has one.
- */
-export function withAge(entry: LocalEntry, now: number, isSoftInvalidated: boolean): AgedResponse {
-  const age = Math.max(0, now - entry.fetchedAt)
-  const response = responseIn(entry)
-  if (!isSoftInvalidated) return { response, age }
-  const ttl = Math.min(response.ttl, age - 1)
-  const staleWhileRevalidate =
-    staleBound(response) > 0 ? storageLifetime(response) - ttl : response.staleWhileRevalidate
-  return { response: { ...response, ttl, staleWhileRevalidate, staleWhileHot: 0 }, age }
-}
-
 /** Under the key of a response there is one. Lookups of bytes read the other fields only. */
 export function responseIn({ response }: Pick<LocalEntry, 'response'>): StoredResponse {
   return response as StoredResponse
@@ -81,11 +67,8 @@ const NEVER_STALE = { staleWhileRevalidate: 0, staleIfError: 0, staleWhileHot: 0
 
 /** A fetch began when its epochs were read, by the clock of the store. `now`: by the same clock. */
 export function toLocalEntry(entry: NewStoredResponse | NewBytes, now: number): LocalEntry {
-  const {
-    epochs: { generation, epochs, readAt },
-    tags,
-  } = entry
-  const common = { tags, generation, epochs }
+  const { generation, epochs, readAt } = entry.epochs
+  const common = { tags: entry.tags, generation, epochs }
   if ('bytes' in entry) {
     const fetchedAt = now - entry.age
     const response = { body: entry.bytes, ttl: entry.ttl, ...NEVER_STALE }
@@ -242,6 +225,21 @@ export function localLookup(entry: LocalEntry, now: number): Lookup {
     age: Math.max(0, now - fetchedAt),
     isLocal: true,
   }
+}
+
+/**
+ * Returns what a lookup finds. After a soft invalidation, the freshness lifetime ends before the age, and the response may be
+ * served during a refresh until its stale bound, if it has one. `epochs`: the current ones.
+ */
+export function lookupAt(entry: LocalEntry | undefined, epochs: TagEpochs, now: number, isLocal: boolean): Lookup {
+  const comparison = entry && compareEpochs(entry, epochs)
+  if (entry === undefined || comparison === 'changed') return { kind: 'miss', epochs, changed: entry !== undefined }
+  const response = responseIn(entry)
+  const age = Math.max(0, now - entry.fetchedAt)
+  if (comparison === 'same') return { kind: 'hit', epochs, response, age, isLocal }
+  const ttl = Math.min(response.ttl, age - 1)
+  const staleWhileRevalidate = staleBound(response) > 0 ? storageLifetime(response) - ttl : 0
+  return { kind: 'hit', epochs, response: { ...response, ttl, staleWhileRevalidate, staleWhileHot: 0 }, age, isLocal }
 }
 
 export function areEqual(some: readonly Tag[], others: readonly Tag[]): boolean {

@@ -10,10 +10,10 @@ import {
   LocalTier,
   localLifetime,
   localLookup,
+  lookupAt,
   responseIn,
   storedBytes,
   toLocalEntry,
-  withAge,
 } from './local-entries.ts'
 import { fetchLockName, writeLockName } from './locks.ts'
 
@@ -216,11 +216,8 @@ class MemoryCache implements CacheStore, CacheIndex, EpochStore {
   /** Looks up what may have been invalidated softly. `hits`: how many to count if it is served. */
   #lookUpOutdated(key: string, tags: readonly Tag[], now: number, hits: number): Lookup {
     const entry = this.#entries.entryOf(key, now)
-    const epochs = this.#epochs.of(key, tags)
-    if (entry === undefined) return { kind: 'miss', epochs, changed: false }
-    const comparison = compareEpochs(entry, epochs)
-    if (comparison === 'changed') return { kind: 'miss', epochs, changed: true }
-    entry.hits = (entry.hits ?? 0) + hits
-    return { kind: 'hit', epochs, ...withAge(entry, now, comparison === 'stale'), isLocal: true }
+    const lookup = lookupAt(entry, this.#epochs.of(key, tags), now, true)
+    if (entry !== undefined && lookup.kind === 'hit') entry.hits = (entry.hits ?? 0) + hits
+    return lookup
   }
 }

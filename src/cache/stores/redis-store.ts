@@ -11,7 +11,7 @@ import type { AcquireWriteLock, CacheStore, EpochStore, NewBytes, NewStoredRespo
 import { compareEpochs, KnownEpochs, keyTag, purgeTags, withKeyEpoch } from './epochs.ts'
 import type { InvalidationSequence } from './index-reader.ts'
 import { Invalidator } from './invalidator.ts'
-import { type LocalEntry, LocalTier, localLookup, toLocalEntry, withAge } from './local-entries.ts'
+import { type LocalEntry, LocalTier, localLookup, lookupAt, toLocalEntry } from './local-entries.ts'
 import { fetchLockName, Locks, writeLockName } from './locks.ts'
 import { createEntryCodec, createRedisParts, RedisEntries } from './redis-entries.ts'
 import { ResponseIndex } from './response-index.ts'
@@ -34,6 +34,12 @@ export function createRedisStore(options: RedisStoreOptions): RedisStore {
 
 export type RedisStore = Pick<RedisCache, keyof RedisCache>
 
+/** `entry` is there for a hit. */
+interface TierLookup {
+  readonly lookup: Lookup
+  readonly entry?: LocalEntry | undefined
+}
+
 /** Its public functions are no methods, because callers pass single ones on. */
 class RedisCache implements CacheStore, CacheIndex, EpochStore {
   readonly parts: SharedParts
@@ -41,7 +47,7 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
   readonly #known: KnownEpochs
   readonly #local: LocalTier
   readonly #entries: RedisEntries
-  readonly #redis: RedisTier
+  readonly #unsent = new Map<string, Promise<TierLookup>>()
   readonly #index: ResponseIndex
   readonly #locks: Locks
   readonly #invalidator: Invalidator
@@ -56,8 +62,7 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     this.#local = new LocalTier({ maxBytes: localBytes, elapsed: replica.elapsed, epochs: known })
     this.#entries = new RedisEntries({ replica, codec, onEvent })
     this.parts = createRedisParts({ replica, codec, onEvent })
-    this.#redis = new RedisTier({ replica, known, entries: this.#entries })
-    this.#index = new ResponseIndex({ replica, codec, readSequence: () => this.#redis.readSequence() })
+    this.#index = new ResponseIndex({ replica, codec, readSequence: () => this.#readSequence() })
     this.#locks = new Locks(replica)
     const invalidator = new Invalidator({
       replica,
@@ -109,7 +114,7 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
   }
 
   async #lookupInRedis(key: string, tags: readonly Tag[]): Promise<Lookup> {
-    const { lookup, entry } = await this.#redis.lookup(key, tags)
+    const { lookup, entry } = await this.#lookupShared(key, tags)
     if (entry !== undefined) {
       this.#local.put(key, entry)
       this.#index.countHit(key, entry.info?.group)
@@ -117,10 +122,70 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     return lookup
   }
 
+  /**
+   * Looks up an entry in one round trip. Equal lookups of one turn of the event loop share it: thousands of identical
+   * requests at once must not slow down Redis. It is sent after all of them have arrived, because the reply to an
+   * earlier lookup might be older than a write that the later client has seen.
+   */
+  #lookupShared(key: string, tags: readonly Tag[]): Promise<TierLookup> {
+    if (!this.#replica.heartbeat.isTrusted) return Promise.resolve({ lookup: { kind: 'unavailable' } })
+    const name = `${key} ${tags.join(' ')}`
+    const unsent = this.#unsent.get(name)
+    if (unsent !== undefined) return unsent
+    const lookup = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
+      this.#unsent.delete(name)
+      return this.#lookupAlone(key, tags)
+    })
+    this.#unsent.set(name, lookup)
+    return lookup
+  }
+
+  async #lookupAlone(key: string, tags: readonly Tag[]): Promise<TierLookup> {
+    const { heartbeat, elapsed } = this.#replica
+    if (!heartbeat.isTrusted) return { lookup: { kind: 'unavailable' } }
+    const [epochs, entry] = await Promise.all([this.#readEpochs(key, tags), this.#entries.get(key)])
+    // Checked again: meanwhile a heartbeat may have found that all fences were lost before this lookup.
+    if (epochs === undefined || !heartbeat.isTrusted) return { lookup: { kind: 'unavailable' } }
+    const lookup = lookupAt(entry, epochs, elapsed(), false)
+    return { lookup, entry: lookup.kind === 'hit' ? entry : undefined }
+  }
+
+  /** Reads the epochs of an entry's tags and key, and remembers them. Undefined: Redis is unreachable. */
+  async #readEpochs(key: string, tags: readonly Tag[]): Promise<TagEpochs | undefined> {
+    const readAt = this.#replica.elapsed()
+    const all = [...tags, keyTag(key)]
+    const read = this.#known.beginRead(all)
+    const reply = await this.#replyOfRead(all)
+    const [generation, , fenced, ...values] = reply ?? []
+    const epochs = reply && { generation: String(generation), epochs: values.map(String), fenced: fenced === 1 }
+    this.#known.endRead(read, epochs)
+    return epochs && { ...withKeyEpoch(epochs), readAt }
+  }
+
+  /** Reads the place in the sequence of invalidations. Undefined: Redis is unreachable. */
+  async #readSequence(): Promise<InvalidationSequence | undefined> {
+    const reply = await this.#replyOfRead([])
+    return reply && { generation: String(reply[0]), sequence: String(reply[1]) }
+  }
+
+  /** Returns the reply of READ_EPOCHS. */
+  async #replyOfRead(tags: readonly Tag[]): Promise<readonly (string | number)[] | undefined> {
+    const { commands, heartbeat, times } = this.#replica
+    const args = [randomUUID(), ...tags]
+    const reply = await commands.runScript<(string | number)[]>(
+      READ_EPOCHS,
+      [redisKeys.epochs],
+      args,
+      times.commandTimeout,
+    )
+    heartbeat.reportReply(reply)
+    return reply.ok && heartbeat.observeGeneration(String(reply.value[0])) ? reply.value : undefined
+  }
+
   readonly peek: CacheIndex['peek'] = async (key, tags) => {
     const now = this.#replica.elapsed()
     const entry = this.#replica.heartbeat.hasLease(now) ? this.#local.peek(key, tags, now) : undefined
-    return entry === undefined ? (await this.#redis.lookup(key, tags)).lookup : localLookup(entry, now)
+    return entry === undefined ? (await this.#lookupShared(key, tags)).lookup : localLookup(entry, now)
   }
 
   readonly store = async (entry: NewStoredResponse | NewBytes): Promise<void> => {
@@ -129,7 +194,7 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     const local = toLocalEntry(entry, this.#replica.elapsed())
     // A stored entry is compared when it is read. Comparing it now only saves the memory of an outdated one.
     const known = this.#replica.heartbeat.hasLease() ? this.#known.of(key, tags) : undefined
-    const now = known ?? (await this.#redis.readEpochs(key, tags))
+    const now = known ?? (await this.#readEpochs(key, tags))
     if (now === undefined || compareEpochs(epochs, now) !== 'same') return
     this.#local.put(key, local)
     const [isStored] = await Promise.all([this.#entries.set(key, local), this.#index.add(key, local)])
@@ -166,92 +231,6 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     this.#locks.close()
     this.#index.close()
     this.#local.clear()
-  }
-}
-
-interface RedisTierOptions {
-  readonly replica: RedisReplica
-  readonly known: KnownEpochs
-  readonly entries: RedisEntries
-}
-
-/** `entry` is there for a hit. */
-interface TierLookup {
-  readonly lookup: Lookup
-  readonly entry?: LocalEntry
-}
-
-class RedisTier {
-  readonly #options: RedisTierOptions
-  readonly #unsent = new Map<string, Promise<TierLookup>>()
-
-  constructor(options: RedisTierOptions) {
-    this.#options = options
-  }
-
-  /**
-   * Looks up an entry in one round trip. Equal lookups of one turn of the event loop share it: thousands of identical
-   * requests at once must not slow down Redis. It is sent after all of them have arrived, because the reply to an
-   * earlier lookup might be older than a write that the later client has seen.
-   */
-  lookup(key: string, tags: readonly Tag[]): Promise<TierLookup> {
-    if (!this.#options.replica.heartbeat.isTrusted) return Promise.resolve({ lookup: { kind: 'unavailable' } })
-    const name = `${key} ${tags.join(' ')}`
-    const unsent = this.#unsent.get(name)
-    if (unsent !== undefined) return unsent
-    const lookup = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
-      this.#unsent.delete(name)
-      return this.#lookup(key, tags)
-    })
-    this.#unsent.set(name, lookup)
-    return lookup
-  }
-
-  async #lookup(key: string, tags: readonly Tag[]): Promise<TierLookup> {
-    const { replica, entries } = this.#options
-    const { heartbeat, elapsed } = replica
-    if (!heartbeat.isTrusted) return { lookup: { kind: 'unavailable' } }
-    const [epochs, entry] = await Promise.all([this.readEpochs(key, tags), entries.get(key)])
-    // Checked again: meanwhile a heartbeat may have found that all fences were lost before this lookup.
-    if (epochs === undefined || !heartbeat.isTrusted) return { lookup: { kind: 'unavailable' } }
-    if (entry === undefined) return { lookup: { kind: 'miss', epochs, changed: false } }
-    const comparison = compareEpochs(entry, epochs)
-    if (comparison === 'changed') return { lookup: { kind: 'miss', epochs, changed: true } }
-    const found = withAge(entry, elapsed(), comparison === 'stale')
-    return { lookup: { kind: 'hit', epochs, ...found, isLocal: false }, entry }
-  }
-
-  /** Reads the epochs of an entry's tags and key, and remembers them. Undefined: Redis is unreachable. */
-  async readEpochs(key: string, tags: readonly Tag[]): Promise<TagEpochs | undefined> {
-    const { known, replica } = this.#options
-    const readAt = replica.elapsed()
-    const all = [...tags, keyTag(key)]
-    const read = known.beginRead(all)
-    const reply = await this.#readEpochs(all)
-    const [generation, , fenced, ...values] = reply ?? []
-    const epochs = reply && { generation: String(generation), epochs: values.map(String), fenced: fenced === 1 }
-    known.endRead(read, epochs)
-    return epochs && { ...withKeyEpoch(epochs), readAt }
-  }
-
-  /** Reads the place in the sequence of invalidations. Undefined: Redis is unreachable. */
-  async readSequence(): Promise<InvalidationSequence | undefined> {
-    const reply = await this.#readEpochs([])
-    return reply && { generation: String(reply[0]), sequence: String(reply[1]) }
-  }
-
-  /** Returns the reply of READ_EPOCHS. */
-  async #readEpochs(tags: readonly Tag[]): Promise<readonly (string | number)[] | undefined> {
-    const { commands, heartbeat, times } = this.#options.replica
-    const args = [randomUUID(), ...tags]
-    const reply = await commands.runScript<(string | number)[]>(
-      READ_EPOCHS,
-      [redisKeys.epochs],
-      args,
-      times.commandTimeout,
-    )
-    heartbeat.reportReply(reply)
-    return reply.ok && heartbeat.observeGeneration(String(reply.value[0])) ? reply.value : undefined
   }
 }
 
