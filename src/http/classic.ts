@@ -33,10 +33,11 @@ function createClassicContract(catalogue: readonly Endpoint[], settings: () => H
     methodsOf,
     findRoute: routeFinder({ catalogue, router, methodsOf }),
     isServed,
-    parseQuery: (url) => {
+    parseQuery: (url, endpoint) => {
       const limits = { count: settings().listen.limits.queryParameters, tooMany: 604 } as const
       const mark = url.indexOf('?')
-      const query = parseParameters(mark < 0 ? '' : url.slice(mark + 1), limits)
+      const separatorOf = (name: string) => (SINGLE_KINDS.has(endpoint?.query[name]?.kind ?? '') ? '\n' : ',')
+      const query = parseParameters(mark < 0 ? '' : url.slice(mark + 1), limits, separatorOf)
       return { flags: takeFlags(query), query }
     },
     served: (endpoint, method, url) => {
@@ -68,6 +69,12 @@ function createClassicContract(catalogue: readonly Endpoint[], settings: () => H
     sendError,
   }
 }
+
+/**
+ * Values with commas that are no lists. The manager fails on two of them, so they are joined with what makes them an invalid
+ * value: no line feed is valid in one.
+ */
+const SINGLE_KINDS: ReadonlySet<string> = new Set(['sort', 'search', 'query'])
 
 /**
  * The router merges slashes. The real API serves nothing for a path that begins with two slashes. In a write, an empty

@@ -1,7 +1,7 @@
 /**
  * From the text of a URL to the EdgeRequest of a validated request: typed, canonical, without the raw URL. Names and
  * values of a query or a form are parsed strictly: each name is decoded once, `+` is a space, the values of a repeated
- * name are joined with a comma (as the real API does for lists), nothing is nested and nothing is dropped. Each value
+ * name are joined with a comma (as the real API does for lists), or are refused; nothing is nested or dropped. Each value
  * then has one canonical form, so that equal requests have one path, one cache key and one response.
  */
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
@@ -32,7 +32,11 @@ interface ParameterLimits {
 }
 
 /** Returns an object without a prototype, so that `__proto__` is a name like any other. */
-export function parseParameters(text: string, limits: ParameterLimits): Values {
+export function parseParameters(
+  text: string,
+  limits: ParameterLimits,
+  separatorOf: (name: string) => string = () => ',',
+): Values {
   const values: Values = Object.create(null)
   if (text === '') return values
   const pairs = text.split('&', limits.count + 1)
@@ -45,7 +49,7 @@ export function parseParameters(text: string, limits: ParameterLimits): Values {
     const name = decodeText(equals < 0 ? pair : pair.slice(0, equals))
     const value = equals < 0 ? '' : decodeText(pair.slice(equals + 1))
     const before = values[name]
-    values[name] = before === undefined ? value : `${before},${value}`
+    values[name] = before === undefined ? value : before + separatorOf(name) + value
   }
   return values
 }
