@@ -15,9 +15,9 @@ const simulator = await startSimulator({ capacity: {}, ...options })
 const calls: Record<string, number> = {}
 /** Shorter than a second: the calls of a minute are counted by the time in which they were recorded. */
 const COUNT_INTERVAL_MS = 100
-const MINUTE = 60_000 / COUNT_INTERVAL_MS
-/** The calls to each node in the latest intervals, newest last. */
-const intervals: Record<string, number[]> = {}
+const MINUTE_MS = 60_000
+/** The calls to each node in the latest intervals, newest last. Intervals are longer on a busy machine. */
+const intervals: Record<string, { readonly begun: number; calls: number }[]> = {}
 const minutes: Record<string, number> = {}
 
 /** Adds the requests that the simulator has recorded, and removes them. */
@@ -25,26 +25,22 @@ function countCalls(): CallsByPath {
   for (const { url, node } of simulator.seen.splice(0)) {
     const path = url.split('?', 1)[0] ?? url
     calls[path] = (calls[path] ?? 0) + 1
-    const latest = intervals[node]
-    if (latest !== undefined) latest.push((latest.pop() ?? 0) + 1)
+    const latest = intervals[node]?.at(-1)
+    if (latest !== undefined) latest.calls += 1
   }
   return calls
 }
 
-/** Ends an interval. The most calls in 60 seconds are those of any number of intervals that a minute has. */
+/** Ends an interval. The most calls in 60 seconds are those of the intervals that a minute has. */
 function endInterval(): void {
   countCalls()
   for (const { name } of simulator.nodes) {
-    intervals[name] ??= []
-    const latest = intervals[name]
-    minutes[name] = Math.max(minutes[name] ?? 0, sum(latest))
-    latest.push(0)
-    if (latest.length > MINUTE) latest.shift()
+    const now = performance.now()
+    const latest = (intervals[name] ?? []).filter(({ begun }) => begun > now - MINUTE_MS)
+    const calls = latest.reduce((total, each) => total + each.calls, 0)
+    minutes[name] = Math.max(minutes[name] ?? 0, calls)
+    intervals[name] = [...latest, { begun: now, calls: 0 }]
   }
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, each) => total + each, 0)
 }
 
 function minuteReport(): MinuteReport {
