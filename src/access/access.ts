@@ -87,7 +87,6 @@ export interface NextAccess {
 
 export interface Access {
   readonly realm: string
-  /** Whether Bearer tokens are accepted. */
   readonly acceptsTokens: boolean
   /** Checks name and password from a normalised address. Rejects only if the manager is unreachable (passthrough). */
   authenticatePassword(address: string, pair: NameAndPassword): Promise<AuthResult>

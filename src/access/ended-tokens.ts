@@ -20,8 +20,6 @@ const ISSUERS = { all: 'manager', user: 'manager user', role: 'manager role' } a
 /** A longer response is not parsed, which would block the event loop: all tokens end. */
 const MAX_PARSED_BYTES = 64 * 1024
 
-export type EndedTokens = ReturnType<typeof createEndedTokens>
-
 export function createEndedTokens(revocations: Revocations, clock: Pick<Clock, 'wall'>) {
   const hasEnded: HasEnded = ({ user, roles }, issuedAt) => {
     const isRevoked = (issuer: string, subject: string) => revocations.isRevoked({ issuer, subject, jti: '', issuedAt })

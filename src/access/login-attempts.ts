@@ -21,7 +21,6 @@ export type AttemptDecision =
  * failures. 2: all others. Addresses with failures wait while the edge is under attack.
  */
 export type LoginRank = 0 | 1 | 2
-/** The number of ranks. */
 export const LOGIN_RANKS = 3
 
 interface BucketLimits {

@@ -100,7 +100,6 @@ function withCommonRole(named: RoleAssignment, role: string): RoleAssignment {
   return Object.fromEntries(Object.entries(named).map(([name, more]) => [name, [...new Set([role, ...more])]]))
 }
 
-/** The acceptance of a token by the node. */
 export interface TokenAcceptance {
   /** To be called when the node has answered a call that carried the token. */
   readonly noteAnswer: () => void

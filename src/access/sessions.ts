@@ -21,7 +21,6 @@ import { parseToken } from './tokens.ts'
 /** What the edge reads from the claims of a user that an outside issuer signs in. */
 export interface SignInClaims extends ClaimRoles {
   readonly issuer: string
-  /** The claim that names the user. */
   readonly userClaim: string
 }
 

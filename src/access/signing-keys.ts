@@ -17,7 +17,6 @@ export interface SigningKey {
 }
 
 export interface KeyRing {
-  /** Returns the key that signs now. */
   signingKey(): SigningKey
   /** Returns the public key with this `kid` in PEM form, if there is one. */
   publicKey(kid: string): string | undefined

@@ -117,7 +117,6 @@ function createExternalIssuer(
   }
 }
 
-/** The external issuers in use. */
 export type ExternalIssuers = ReturnType<typeof createExternalIssuers>
 
 const SECONDS_PER_DAY = 86_400

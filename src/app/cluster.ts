@@ -94,7 +94,6 @@ interface NodeStageParts {
   readonly share: ((read: Handler<EdgeRead>) => ShareReads) | undefined
 }
 
-/** Builds the stages that call nodes. */
 export function buildNodeStages(
   { settings: { initial, derive }, cluster, log, emit }: Base & { readonly cluster: Cluster },
   kindOf: KindOf,

@@ -34,7 +34,6 @@ export function createLog(settings: ReloadableConfig, logTo: LogDestination = pi
     setEarlierLines: (writeEarlier: () => void): void => {
       writeEarlierLines = writeEarlier
     },
-    /** Writes the lines that are buffered. */
     flush: () => logTo.flushSync?.(),
     /** Writes the repeated lines that wait for the end of their second. */
     flushRepeated: repeated.flush,

@@ -14,7 +14,6 @@ export interface Verification {
   readonly faults: readonly string[]
   /** Observations that are no faults. */
   readonly notes: readonly string[]
-  /** Number of records. */
   readonly records: number
   readonly last: ChainLink | undefined
 }

@@ -49,7 +49,6 @@ interface AskNode {
   askOfUnknown(): Promise<boolean>
 }
 
-/** The acceptance of a token. */
 interface Acceptance {
   /** To be called when the node has answered a call that carried the token: the answer is a check as well. */
   readonly noteAnswer: () => void

@@ -142,7 +142,6 @@ export function lifetimesOf(ports: Pick<CachePorts, 'lifetimesOf'>, { target }: 
   return ports.lifetimesOf(target.policy.group, target.policy.name)
 }
 
-/** Returns the request as the nodes get it. */
 function nodeRequest(ports: CachePorts, context: ReadContext, lookup: Lookup): EdgeRead {
   const { request, target, lookup: first } = context
   const { policy, tags } = target

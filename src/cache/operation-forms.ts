@@ -43,7 +43,6 @@ export interface CacheForm {
   readonly namesPurged: boolean
   /** The greatest page. */
   readonly maxLimit: number
-  /** Returns the row of an entry, as clients get it. */
   readonly toRow: (entry: IndexEntry) => Row
   /** Returns a text to search for in the words of the classic contract. */
   readonly searchOf: (text: string) => string
@@ -132,7 +131,6 @@ export const newerForm = {
   configuration: (value: object) => items([value], { message: 'The configuration of the cache was returned' }),
   explanation: (value: ShownExplanation) =>
     items([explanationOf(value)], { message: 'The explanation of the request was returned' }),
-  /** The number of entries of each group. */
   groups: (counted: ReadonlyMap<string, number>) => {
     const rows = [...counted].map(([name, count]) => ({ name, count }))
     return items(rows, { message: 'All groups with stored responses were returned' })
@@ -240,7 +238,6 @@ async function sorted(texts: Iterable<string>): Promise<readonly string[]> {
   return first
 }
 
-/** Returns a JSON list in parts. */
 async function jsonList(values: readonly unknown[]): Promise<readonly string[]> {
   const parts: string[] = []
   for await (const part of inTurns(values)) {

@@ -5,7 +5,6 @@
  */
 
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
-
 import type { AgedResponse, StoredResponse } from '../core/response.ts'
 import type { CachePorts, ReadContext } from './call-nodes.ts'
 

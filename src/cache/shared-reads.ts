@@ -25,7 +25,6 @@ export interface SharedReadsPorts {
   readonly resolveTarget: ResolveTarget
   /** Returns the read of the newer contract for path and query. Throws for a URL that it does not have. */
   readonly resolveUrl: (url: string, caller: Caller) => EdgeRead
-  /** The name of the master. */
   readonly master: () => string
 }
 

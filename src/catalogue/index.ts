@@ -33,7 +33,6 @@ export const catalogue: readonly Endpoint[] = Object.freeze([
   ...tokens,
 ])
 
-/** The records of both contracts. */
 export const bothContracts: readonly Endpoint[] = Object.freeze([...catalogue, ...newerContract])
 
 /** Permissions that no record names: secrets, stored responses of other scopes, the operations listener, draining nodes. */

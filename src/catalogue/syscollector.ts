@@ -112,7 +112,6 @@ function inventoryOfAgent(kind: InventoryKind): Translation {
   }
 }
 
-/** Returns the translation of the rows of all agents. */
 function inventoryOfAllAgents(kind: InventoryKind): Translation {
   const inventory = inventories[kind]
   return {

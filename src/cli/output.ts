@@ -108,7 +108,6 @@ export function createProgressLine() {
   }
   return {
     show,
-    /** Shows a bar. */
     showPart: (done: number, total: number, text: string): void => {
       const filled = total === 0 ? BAR_WIDTH : Math.round((done / total) * BAR_WIDTH)
       show(`[${'#'.repeat(filled)}${'.'.repeat(BAR_WIDTH - filled)}] ${done}/${total} ${text}`)

@@ -35,7 +35,6 @@ export function parseInteger(min: number, max: number): (text: string) => number
   }
 }
 
-/** Loads the configuration of a command. */
 export async function loadCommandConfig(file: string | undefined): Promise<Config> {
   return (await loadWithOrigins(file)).config
 }

@@ -27,7 +27,6 @@ export type PrepareReload = (next: Config) => ApplyReload | Promise<ApplyReload>
 export type ApplyReload = () => void
 
 export interface ReloadResult {
-  /** Settings that changed, by path. */
   readonly changed: readonly string[]
   /** Settings whose value in the file differs from the one in use until the next start. */
   readonly pendingRestart: readonly string[]

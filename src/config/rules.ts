@@ -19,12 +19,10 @@ export interface RuleContext {
 
 export type Report = (path: Path, message: string) => void
 export interface Rule {
-  /** The settings that the rule reads. */
   readonly paths: readonly Path[]
   readonly check: (config: Config, report: Report, context: RuleContext) => void
 }
 
-/** `names`: the settings that the rule reads. */
 export function rule(check: Rule['check'], ...names: readonly string[]): Rule {
   return { paths: names.map(pathOf), check }
 }

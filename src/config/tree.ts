@@ -48,7 +48,6 @@ export function formatPath(path: Path): string {
   return path.map((key, i) => (typeof key === 'number' ? `[${key}]` : i === 0 ? key : `.${key}`)).join('')
 }
 
-/** Returns whether the path is `head` or below it. */
 export function startsWith(path: Path, head: Path): boolean {
   return head.every((key, i) => path[i] === key)
 }

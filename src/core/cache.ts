@@ -33,7 +33,6 @@ export type CacheOutcome = (typeof CACHE_OUTCOMES)[number]
 /** `none`: the cache would not have answered, so there is nothing to compare. */
 export type TrialComparison = 'same' | 'different' | 'inconclusive' | 'none'
 
-/** Returns a cache status as one word. */
 export function cacheOutcomeOf({ hit, fwd, detail }: CacheStatus): CacheOutcome {
   if (detail?.startsWith('stale-')) return 'stale'
   if (hit) return 'hit'
@@ -78,7 +77,6 @@ export type EvictionReason = 'limit' | 'expired' | 'invalidated' | 'replaced'
 export interface LocalState {
   readonly bytes: number
   readonly entries: number
-  /** The limit of `bytes`. */
   readonly limit: number
   /** Responses that were removed since the start. Each stored response is either among `entries` or counted here once. */
   readonly evictions: Readonly<Record<EvictionReason, number>>

@@ -130,7 +130,6 @@ export function parseBody(body: Buffer): EnvelopeContents {
   }
 }
 
-/** Returns `data` of a successful response. */
 export function dataOf(response: EdgeResponse): unknown {
   const { error, data } = parseEnvelope(response)
   return error === 0 ? data : undefined

@@ -140,7 +140,6 @@ export type FailedLoginReason = (typeof FAILED_LOGIN_REASONS)[number]
 /** One joined response; emitted when it is joined, not when it is served from the cache. */
 export interface JoinEvent {
   readonly requestId: string
-  /** The route template. */
   readonly route: string
   /** Milliseconds until the response was complete. */
   readonly ms: number
@@ -207,7 +206,6 @@ export type CacheEvent =
       readonly kind: 'trial'
       readonly requestId: string
       readonly group: string
-      /** The route template. */
       readonly route: string
       readonly cache: CacheOutcome
       readonly comparison: TrialComparison

@@ -142,7 +142,6 @@ export interface NodeVersions {
   note(node: string, version: string): void
 }
 
-/** The nodes of the cluster at this moment. */
 export interface ClusterView {
   nodes(): readonly NodeInfo[]
   find(name: string): NodeInfo | undefined

@@ -219,7 +219,6 @@ export interface NamedPath {
 
 const PREFIX = /^(classic|newer):/
 
-/** Returns the name of a path. */
 export function nameOf({ contract, path }: NamedPath | Endpoint): string {
   return contract === 'newer' ? `newer:${path}` : path
 }

@@ -38,7 +38,6 @@ export type Origin = EdgeOrigin | StorableOrigin | AllRowsOrigin | CachedRespons
 /** The origins of responses that may be stored. */
 export type StorableOrigin = NodeOrigin | JoinedOrigin | SnapshotOrigin | ComputedOrigin
 
-/** The edge itself. */
 export interface EdgeOrigin {
   readonly kind: 'edge'
   readonly headers: Readonly<Record<string, string>>
@@ -92,7 +91,6 @@ export interface AllRowsOrigin extends MadeOfParts {
 /** A snapshot of a collection, whose rows are stored apart. */
 export interface SnapshotOrigin extends MadeOfParts {
   readonly kind: 'snapshot'
-  /** The bytes of the rows. */
   readonly rowBytes: number
 }
 
@@ -106,7 +104,6 @@ export interface ComputedOrigin extends MadeOfParts {
 /** A response that may be stored: clients may store and revalidate it too. */
 export type CachedResponse = StoredOrigin | FetchedOrigin
 
-/** It was stored. */
 export interface StoredOrigin extends AgedResponse {
   readonly kind: 'stored'
   readonly status: CacheStatus
@@ -155,7 +152,6 @@ export function envelopeOfStored(origin: StoredOrigin): EnvelopeResponse<StoredO
   return { kind: 'envelope', status, body, errorNumber, origin }
 }
 
-/** Returns the parts that a response was made of. */
 export function partsOf(origin: Origin): MadeOfParts {
   switch (origin.kind) {
     case 'edge':
@@ -335,7 +331,6 @@ export interface CacheIndex {
   count(): Promise<ReadonlyMap<string, number>>
   /** Rows without expired and invalidated ones; those of a group have an order of the store. Costs as much as its rows. */
   page(window: IndexWindow): Promise<IndexPage>
-  /** Returns the row of a key. */
   find(key: string): Promise<IndexEntry | undefined>
   /** Removes stored responses. Resolves when no replica serves them any more. */
   purge(what: PurgeScope): Promise<PurgeOutcome>

@@ -69,7 +69,6 @@ export interface Trace {
   /** `false`: `parent` is only passed on to the nodes. */
   readonly recorded: boolean
   startSpan(stage: StageName, attributes?: SpanAttributes): Span
-  /** Starts the span of a call to a node. */
   startCallSpan(attributes: SpanAttributes): Span
   /** Starts a trace that is linked to this one, for work that goes on after the request. */
   startLinkedTrace(stage: StageName): Span

@@ -3,8 +3,7 @@
 import { cacheOutcomeOf } from './cache.ts'
 import { EdgeError } from './errors.ts'
 import { type EdgeRequest, type Handler, nodeOf, routeOf } from './request.ts'
-import type { EdgeResponse } from './response.ts'
-import { cachedOf, isPartial } from './response.ts'
+import { cachedOf, type EdgeResponse, isPartial } from './response.ts'
 import type { Span, SpanAttributes, StageName, Trace } from './trace.ts'
 
 /** Returns the handler with a span around it. Without a trace, a synchronous handler stays synchronous. */

@@ -78,7 +78,6 @@ interface AddressedRequest {
   }
 }
 
-/** Returns the address of the client of a request. */
 export type AddressOf = (request: AddressedRequest) => string
 
 /**

@@ -45,13 +45,11 @@ export interface ParsedQuery {
   readonly flags: Flags
 }
 
-/** `settings` returns the settings in use. */
 export type CreateContract = (settings: () => HttpSettings) => HttpContract
 
 export interface HttpContract {
   readonly catalogue: readonly Endpoint[]
   readonly router: RouterOptions
-  /** The methods of the route of an endpoint. */
   readonly methodsOf: (endpoint: Endpoint) => string[]
   readonly findRoute: FindRoute
   /** Whether the endpoint is part of the API that this port serves now. */

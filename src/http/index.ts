@@ -50,7 +50,6 @@ declare module 'fastify' {
 
 export interface HttpOptions extends RequestObservers {
   readonly contract: CreateContract
-  /** Returns the settings in use. */
   readonly settings: () => HttpSettings
   readonly handle: Handler
   /** The options that put Fastify behind a listener. */

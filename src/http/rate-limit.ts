@@ -80,7 +80,6 @@ export async function registerRateLimiters(
   await app.register(fastifyRateLimit, { global: false, store: storeOver(count) })
   const addressOf = ({ authentication }: FastifyRequest) => authentication.clientAddress
   return {
-    /** All requests of a caller. */
     hits: createRateLimiter(app, limits.hitsPerCaller, count, callerOf, ({ name }) => `hits ${name}`),
     /** Requests of a caller that cost. */
     caller: createRateLimiter(app, limits.perCaller, count, callerOf, ({ name }) => `caller ${name}`),

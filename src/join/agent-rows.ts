@@ -24,7 +24,6 @@ import type { OwnedAgent } from './read-agents.ts'
 /** The rows of an endpoint over all agents, and how they are fetched from one. */
 export interface AgentRowsKind {
   readonly source: DatabaseSource
-  /** The endpoint for one agent. */
   readonly endpoint: ReadEndpoint
   /** Whether that endpoint returns one object without paging and filters. */
   readonly isSingleObject: boolean

@@ -60,7 +60,6 @@ function emitJoinEvent({ request, ports, report, fanOut }: JoinedRead): void {
   ports.onJoin({ requestId, route: endpoint.path, ms: performance.now() - fanOut.startedAt, nodes })
 }
 
-/** Returns, for each joined endpoint, the endpoint of its parts. */
 function findPartEndpoints(catalogue: readonly Endpoint[]): ReadonlyMap<Endpoint, ReadEndpoint> {
   const reads = catalogue.filter((endpoint) => endpoint.method === 'GET')
   const byPath = new Map(reads.map((endpoint) => [endpoint.path as string, endpoint]))

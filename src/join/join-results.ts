@@ -18,7 +18,6 @@ import { NodeReport, originWith } from './node-report.ts'
 import { callOwners } from './rules/affected.ts'
 
 interface JoinWritesPorts {
-  /** Sends a write to one node. */
   readonly forward: Handler<EdgeWrite>
   readonly view: ClusterView
   readonly owners: Pick<AgentOwners, 'verifiedOwners' | 'groupMembers'>

@@ -80,7 +80,6 @@ function toNodePart(response: EdgeResponse): NodePart {
   }
 }
 
-/** Returns the rows of a collection. */
 export function rowsOfPart({ response: { body, origin } }: ReceivedPart): RowsResult {
   return rowsOf(body, nodeOriginOf(origin)?.rows)
 }

@@ -66,7 +66,6 @@ export class NodeReport {
     entry.total += total
   }
 
-  /** Sets the `detail` of a node that succeeded. */
   setDetail(node: string, detail: string): void {
     this.#entryOf(node).detail = detail
   }
@@ -75,7 +74,6 @@ export class NodeReport {
     return this.#nodes.get(node)?.errors ?? []
   }
 
-  /** The first error of each node that failed. */
   get firstErrors(): readonly { readonly node: string; readonly error: PartError }[] {
     const found: { readonly node: string; readonly error: PartError }[] = []
     for (const [node, { errors }] of this.#nodes) if (errors[0] !== undefined) found.push({ node, error: errors[0] })

@@ -59,7 +59,6 @@ export interface AttachOptions {
 /** A reset, and a handshake that did not end in time: before its end, the client has sent no request. */
 const WITHOUT_RESPONSE: ReadonlySet<string> = new Set(['ECONNRESET', 'ERR_TLS_HANDSHAKE_TIMEOUT'])
 
-/** Attaches the listeners to the server. */
 export function attach(server: Server, options: AttachOptions): void {
   const { connections, rules, drain, onReject, rejectionForm } = options
   const handle: RequestListener = (request, response) => {

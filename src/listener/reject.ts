@@ -14,7 +14,6 @@ export interface FramingLimits {
   readonly url: number
 }
 
-/** Returns the methods that a path has. */
 export type MethodsAt = (path: string) => readonly string[]
 
 export interface FramingRules {
@@ -91,7 +90,6 @@ function repeatedHeaderError(rawHeaders: readonly string[]): EdgeError | undefin
   return undefined
 }
 
-/** Returns the path and the query of a target. */
 export function pathOf(target: string): string {
   const [origin] = ORIGIN.exec(target) ?? []
   if (origin === undefined) return target
@@ -195,7 +193,6 @@ const classicForm: RejectionForm = {
   bodyOf: ({ code, message }) => JSON.stringify({ error: code, message }),
 }
 
-/** An error as it is sent. */
 export interface Rejection {
   readonly error: EdgeError
   readonly type: string

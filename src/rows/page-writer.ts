@@ -239,7 +239,6 @@ export class PartWriter {
     this.#length = 0
   }
 
-  /** Returns the parts of all rows. */
   end(): readonly Buffer[] {
     if (this.#chunks.length > 0) this.#endPart()
     return this.#parts

@@ -115,7 +115,6 @@ const OPENING = Buffer.from('{')
 const CLOSING = Buffer.from('}')
 const EMPTY_LENGTH = 2
 
-/** Rows that are projected in one turn. */
 const ROWS_PER_TURN = 64
 
 /** The text of each row, as the node sent it. */
@@ -128,12 +127,10 @@ class RowTexts {
     this.#parts = parts
   }
 
-  /** The number of rows. */
   get length(): number {
     return this.#places.length / 3
   }
 
-  /** Adds the rows of a part. */
   addPart(number: number): void {
     const part = this.#parts[number] ?? Buffer.alloc(0)
     const end = part.length - 1

@@ -54,7 +54,6 @@ export function createSortKeyReader(sorting: Sorting | undefined, source: Source
   }
 }
 
-/** Compares the first `count` keys. */
 export function compareSortKeys(a: SortKeys, b: SortKeys, count = a.length): number {
   for (let at = 0; at < count; at++) {
     const order = compareSortValues(a[at], b[at])

@@ -3,8 +3,7 @@
  * of rows that the edge has sorted; and the heap that finds the next one.
  */
 import { type CooperativeTask, isTurnOver, isTurnOverNow, PAUSE } from '../core/turns.ts'
-import type { Rows } from './rows.ts'
-import { advanceRow, createRowCursor, type RowCursor, UnreadableRowsError } from './rows.ts'
+import { advanceRow, createRowCursor, type RowCursor, type Rows, UnreadableRowsError } from './rows.ts'
 import { compareSortKeys, type SortKeyReader, type SortKeys } from './sort-keys.ts'
 
 /** Sorting more rows at once would block the event loop. */

@@ -220,7 +220,6 @@ export class RequestCounts {
     return { ...sums, times }
   }
 
-  /** Returns hits and misses of a cache group. */
   group(name: string): { readonly hits: number; readonly misses: number } {
     const counts = { hits: 0, misses: 0 }
     for (const { group, isHit, cache, requests } of this.cells) {

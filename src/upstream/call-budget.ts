@@ -34,7 +34,6 @@ type Change = (window: CallWindow, now: number, weight: number) => boolean
 
 interface CallBudgetOptions {
   readonly counters: Counters
-  /** Name of the node. */
   readonly node: string
   /** Returns the calls per minute of all replicas together; 0: no limit, and the budget is not used. */
   readonly limit: () => number

@@ -28,7 +28,6 @@ const CLOSED_MS = 60_000
 /** While the window is closed, one call is let through in this time, because the minute of the node may end earlier. */
 const TRIAL_INTERVAL_MS = 10_000
 
-/** Calls of one second. */
 export type CallCounts = Map<number, number>
 
 export class CallWindow {

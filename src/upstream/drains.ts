@@ -49,7 +49,6 @@ interface DrainsOptions {
   readonly view: View
   /** Makes the state of all replicas; `onChange` gets each newer one. Absent: replicas share nothing. */
   readonly share: ((onChange: (state: DrainState) => void) => SharedDrains) | undefined
-  /** Whether the master verifies the users of the edge. */
   readonly verifiesUsersAtMaster: boolean
   readonly log: ClusterLog
 }

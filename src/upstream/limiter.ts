@@ -104,7 +104,6 @@ export class ConcurrencyLimiter {
     return this.#bulkSlots === undefined ? share : Math.min(share, this.#bulkSlots.usable)
   }
 
-  /** The number of queued calls. */
   get queue(): number {
     return this.#queue.sizes.all
   }
@@ -231,7 +230,6 @@ export class ConcurrencyLimiter {
     this.#reportDemand()
   }
 
-  /** Rejects all queued calls. */
   rejectQueued(rejection: Rejection): void {
     for (let next = this.#queue.takeAny(); next !== undefined; next = this.#queue.takeAny()) next.settle(rejection)
     this.#reportDemand()

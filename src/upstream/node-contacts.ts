@@ -108,7 +108,6 @@ export class NodeContacts {
     return states
   }
 
-  /** Returns the report of this replica. */
   readonly report = () => {
     const reachedAgo = this.#reachedAgo
     return {

@@ -203,7 +203,6 @@ export class PassedOnCalls {
     }
   }
 
-  /** Asks a node for its status on behalf of a call. */
   async #askStatus(name: string, call: NodeCall, next: Send) {
     const { hangTimeout } = this.#ports
     const own = createOwnCall({

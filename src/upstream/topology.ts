@@ -29,7 +29,6 @@ export interface Topology {
   /** The configured master first, then a master without address, then the workers, by name. */
   readonly nodes: readonly NodeInfo[]
   readonly byName: ReadonlyMap<string, NodeInfo>
-  /** The configured master. */
   readonly master: NodeInfo
 }
 

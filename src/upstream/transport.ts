@@ -38,7 +38,6 @@ interface TransportOptions {
 export type TransportChanges = Pick<TransportOptions, 'tls' | 'lookup' | 'headers'>
 
 export interface Transport {
-  /** Sends the call once. */
   readonly send: Send
   /** Uses these options for new connections and calls. Connections with a call in flight finish it. */
   reconfigure(changes: TransportChanges): void

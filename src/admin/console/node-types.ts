@@ -37,7 +37,6 @@ export interface NodeSummary {
   readonly limit: number
   /** Slots of the limit that this replica may use now. */
   readonly slots: number
-  /** Number of queued calls. */
   readonly queue: number
   /** Calls of the last minute by all replicas, and how many the node answers. Absent: the node has no limit. */
   readonly budget?: { readonly used: number; readonly limit: number }
@@ -123,7 +122,6 @@ export interface Rates {
   readonly hitRatio?: number
   readonly p50?: number
   readonly p99?: number
-  /** Calls to nodes. */
   readonly callsPerSecond: number
   /** Milliseconds of node time that cache hits saved, per second. */
   readonly savedPerSecond: number

@@ -2,7 +2,6 @@
 import type { FoundProblem, Meanwhile, Problem, ProblemKind, Totals } from './api-types.ts'
 
 export interface ProblemWatch {
-  /** Returns the present problems. */
   current(): readonly Problem[]
   stop(): void
 }

@@ -102,7 +102,6 @@ const MAX_JOINS = 20
 /** The counts of all requests since the start. */
 export interface RequestTotals extends Required<Pick<EventListeners, 'request'>> {
   sums(): Omit<Counts, 'calls' | 'queued'>
-  /** Returns hits and misses of a cache group. */
   group(name: string): { readonly hits: number; readonly misses: number }
 }
 
@@ -230,7 +229,6 @@ interface NodeTraffic {
   readonly p99: number | undefined
 }
 
-/** The calls to one node. */
 class NodeWindow {
   readonly #totals = emptyCalls()
   readonly #minutes = new Periods(NODE_MINUTES + 1, MINUTE_MS, () => addCounts(emptyCalls(), this.#totals))

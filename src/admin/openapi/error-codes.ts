@@ -21,7 +21,6 @@ const statusOf: Readonly<Record<number, { readonly status: number }>> = errorTab
 /** Errors of the sign-in to the console, which is not part of this API. */
 const OF_CONSOLE = [912, 913]
 
-/** Returns the codes of the edge whose status matches. */
 export function edgeCodes(matches: (status: number) => boolean): readonly number[] {
   return Object.keys(errorTable)
     .map(Number)

@@ -57,7 +57,6 @@ function flag(name: string, description: string): Json {
   return { name, in: 'query', description, allowEmptyValue: true, schema: { type: 'string' } }
 }
 
-/** Returns the parameters of one operation. */
 export function parametersOf(endpoint: Endpoint, { names }: PathTemplate): readonly Json[] {
   const params: Readonly<Record<string, Param>> = endpoint.params
   const path = names.map(({ name, documentName }) => {
@@ -163,7 +162,6 @@ export function bodyOf(body: Body, example: unknown): Json {
   return { required: required.length > 0, content: contentOf(body.types, schema, example) }
 }
 
-/** A placeholder for the contents of a file. */
 export const UPLOAD_EXAMPLE = '<contents of the file>'
 
 const uploadSchema: Json = { type: 'string', description: 'The contents of the file' }

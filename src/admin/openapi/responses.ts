@@ -75,7 +75,6 @@ const retryAfter: Json = {
   'Retry-After': { description: 'Seconds after which the client may retry.', schema: { type: 'integer' } },
 }
 
-/** Returns status and message of each code of the edge. */
 function listErrors(codes: readonly number[]): string {
   return codes.map((code) => `${code} (HTTP ${errors[code]?.status}): ${errors[code]?.message}.`).join(' ')
 }
@@ -130,7 +129,6 @@ function bodySchema(endpoint: Endpoint): Json {
   return { oneOf: [success, refTo('Failure')] }
 }
 
-/** The schema of `data` by its shape. */
 function dataSchema(endpoint: Endpoint): Json {
   const { response } = endpoint
   const item = refTo(componentName(response))
@@ -198,7 +196,6 @@ export function completeSchema({ schema, adds }: ResponseShape): Schema {
   return adds === undefined ? base : withField(base, adds)
 }
 
-/** Returns the components of these records. */
 export function componentsOf(catalogue: readonly Endpoint[]): Readonly<Record<string, Schema>> {
   const components = new Map<string, Schema>()
   const add = (name: string, schema: Schema): void => {

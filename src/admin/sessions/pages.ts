@@ -3,7 +3,6 @@
 export interface PageIssuer {
   /** The host of the issuer. */
   readonly name: string
-  /** Starts a sign-in. */
   readonly startUrl: string
 }
 

@@ -13,16 +13,13 @@ import { compilePolicy } from '../policy.ts'
 
 /** What the nodes' API allows, which depends on its layout. */
 export interface NodeReads {
-  /** The maximum number of rows of one call. */
   readonly rowsPerCall: number
   /** Whether nodes join the rows of all agents. Otherwise the edge joins them, and each page takes all rows. */
   readonly joinsAgents: boolean
 }
 
-/** The classic layout. */
 export const CLASSIC_READS: NodeReads = { rowsPerCall: 1000, joinsAgents: false }
 
-/** Returns the number of calls that read this number of rows. */
 export function callsFor(total: number, { rowsPerCall }: NodeReads): number {
   return Math.max(1, Math.ceil(total / rowsPerCall))
 }

@@ -268,7 +268,6 @@ async function bodyOf(
   }
 }
 
-/** Returns what the rows of a snapshot were made of. */
 function partsOfRows({ origin }: EnvelopeResponse, { others }: SnapshotHead): MadeOfParts {
   const parts = partsOf(origin)
   return others && parts.completeness === 'complete' ? { ...parts, completeness: 'knownGaps' } : parts

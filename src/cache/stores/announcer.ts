@@ -14,7 +14,6 @@ import { type OnStoreEvent, type RedisTimes, redisChannels, redisKeys, type Stor
 import type { RedisReplica } from '../../redis/replica.ts'
 import { GENERATION, GENERATION_AGE, LEASES, NOW, script } from '../../redis/scripts.ts'
 import { isPurgeTag, type KnownEpochs } from './epochs.ts'
-
 import { isStringArray } from './redis-entries.ts'
 
 /** A lease may last this many times longer by the clock of another machine. */

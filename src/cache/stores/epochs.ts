@@ -53,7 +53,6 @@ export function keyTag(key: string): string {
  */
 const PURGE_OF_TAG: Tag = 'cache:#tag'
 
-/** Returns the tags that a purge invalidates. */
 export function purgeTags({ group, endpoint, tag, keys }: Omit<PurgeScope, 'soft'>): readonly Tag[] {
   if (keys !== undefined) return keys.map(keyTag)
   if (tag !== undefined) return [tag, PURGE_OF_TAG]

@@ -103,7 +103,6 @@ export class RememberedRows {
     return this.#decoder
   }
 
-  /** Returns the rows of a group, by key. */
   of(group: string): ReadonlyMap<string, RememberedRow> | undefined {
     return this.#rows.get(group)
   }

@@ -54,7 +54,6 @@ export interface ResponseIndexOptions {
   readonly readSequence: () => Promise<InvalidationSequence | undefined>
 }
 
-/** Hit counts in one command. */
 const HITS_PER_COMMAND = 64
 /** Keys of one command that removes rows. */
 const KEYS_PER_REMOVAL = 256

@@ -130,7 +130,6 @@ interface Files {
   readonly folder?: Readonly<Record<string, Param>>
 }
 
-/** Returns the records of one file of a kind. */
 function fileRecords(kind: 'lists' | 'rules' | 'decoders', { section, what, filename, type, folder = {} }: Files) {
   const path = `/${kind}/files/:filename` as const
   const common = { section, target: master(), params: { filename } } as const

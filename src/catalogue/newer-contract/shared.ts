@@ -105,7 +105,6 @@ export function json(members: Readonly<Record<string, Value>>, { open }: { reado
   return { kind: 'fields', types: ['application/json'], fields: Object.fromEntries(fields), ...(open && { open }) }
 }
 
-/** Returns a body that is a file. */
 export function file(type: 'application/xml' | 'application/octet-stream'): Body {
   return { kind: 'upload', types: [type], wrongType: 607 }
 }

@@ -81,7 +81,6 @@ export interface List extends Described {
   readonly minItems?: number
 }
 
-/** A JSON object. */
 export interface Values extends Described {
   readonly type: 'object'
   /** A name with `?` may be missing. Absent: any members. */

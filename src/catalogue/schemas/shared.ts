@@ -60,7 +60,6 @@ export function staleWhileHot(policy: CachePolicy): CachePolicy {
   return 'never' in policy ? policy : { ...policy, stale: 'whileHot' }
 }
 
-/** Returns the tags of a read of one agent's data. */
 export function ofAgent(data: AgentData): readonly Tag[] {
   return [`${data}:{agent_id}`, `${data}:*`]
 }
@@ -84,12 +83,10 @@ export function collectionOf(schema: SchemaName, rows?: RowsOf): ResponseShape {
   return { data: 'collection', schema, ...(rows && { rows }) }
 }
 
-/** Returns the shape of a single object. */
 export function objectOf(schema: SchemaName, rows?: RowsOf): ResponseShape {
   return { data: 'object', schema, ...(rows && { rows }) }
 }
 
-/** Returns the shape of a plain text. */
 export function textOf(schema: SchemaName): ResponseShape {
   return { data: 'text', schema }
 }

@@ -109,7 +109,6 @@ function factsOf<D extends Omit<Described, 'summary'>>(side: Side, method: Metho
 
 type OneNode = ReadEndpoint<`/cluster/:node_id/${string}`> & { readonly target: { readonly kind: 'node' } }
 
-/** Returns whether the record reads a fact of one node. */
 export function isOfNode(record: Endpoint): record is OneNode {
   return record.method === 'GET' && record.target.kind === 'node'
 }

@@ -26,7 +26,6 @@ export interface MetricsSources {
   readonly commit: string
   /** The name of this replica. */
   readonly replica: string
-  /** Names of the cache groups. */
   readonly groups: readonly string[]
   /** Names of the events that the Redis store emits. */
   readonly storeEvents: readonly string[]

@@ -17,8 +17,7 @@ import type {
   PassedOnTo,
 } from '../../core/node-call.ts'
 import type { EdgeRequest } from '../../core/request.ts'
-import type { EdgeResponse } from '../../core/response.ts'
-import { PROBLEM_TYPE } from '../../core/response.ts'
+import { type EdgeResponse, PROBLEM_TYPE } from '../../core/response.ts'
 import { withTimeout } from '../../core/timing.ts'
 import { ownText } from '../../core/values.ts'
 import type { Candidate } from '../kinds.ts'
@@ -37,7 +36,6 @@ export interface DialectTools {
   readonly read?: CallNode
   /** Milliseconds for all calls together; `undefined`: no limit. */
   readonly timeout: number | undefined
-  /** The name of the master. */
   readonly master: string
   readonly view: Pick<ClusterView, 'nodes' | 'waitForReads' | 'versions'>
   /** Calls that a node answers in a minute, of all clients; 0: no limit. Absent: the default of its layout. */

@@ -38,11 +38,9 @@ interface PendingLogin {
 
 interface AccountRecord {
   token?: Token | undefined
-  /** Whether the node accepted the last login. */
   isAccepted: boolean
   /** The failure of the last login, which calls get until then. */
   failed?: { readonly failure: LoginFailure; readonly until: number } | undefined
-  /** Consecutive refusals. */
   refusals: number
   login?: PendingLogin | undefined
   /** When the last login was sent, by the clock of `elapsed`. */

@@ -78,7 +78,6 @@ export function answerData(reply: Partial<Reply>, data: unknown): Answer {
   return answer(reply, 200, { error: 0, data })
 }
 
-/** Returns the answer with this envelope. */
 function answer(
   { response }: Partial<Reply>,
   status: number,

@@ -45,7 +45,6 @@ export interface Success {
   readonly message: string
 }
 
-/** One error, and the items that failed with it. */
 export interface FailedItems {
   readonly code: number
   readonly message: string

@@ -257,7 +257,6 @@ export class Conversation {
     }
   }
 
-  /** Returns the bytes of the request line of a call. */
   lineBytesOf(call: NewerCall): number {
     return lineBytesOf(call.method, this.#urlOf(call))
   }
@@ -266,7 +265,6 @@ export class Conversation {
     return fillPath(this.#resolveNode(path), params ?? this.request.params) + formatQuery(query)
   }
 
-  /** Fills the placeholders of a template of a value. */
   fill(template: string): string {
     const { params, query } = this.request
     return template.replace(PLACEHOLDER, (whole, param?: string, name?: string, otherwise?: string) => {

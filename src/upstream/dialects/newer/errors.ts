@@ -71,7 +71,6 @@ function errorWithoutCode(conversation: Conversation, problem: Problem): Classic
 export interface ClassicError {
   readonly code: number
   readonly message: string
-  /** The HTTP status. */
   readonly status: number
 }
 
