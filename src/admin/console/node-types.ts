@@ -78,6 +78,9 @@ export type NodePart = NodeContribution
  */
 export type NodeErrorKind = NonNullable<NodePart['errorKind']>
 
+/** `lastFailure` only of a node that is not up. */
+export type ReportedNode = Pick<NodeSummary, 'name' | 'state' | 'inFlight' | 'limit' | 'lastFailure'>
+
 export interface ReplicaSummary {
   readonly name: string
   readonly version: string
@@ -97,7 +100,7 @@ export interface ReplicaSummary {
   readonly rates: Rates
   /** Its local tier. Absent: it stores nothing, or its version does not report it. */
   readonly local?: LocalState
-  readonly nodes: readonly Pick<NodeSummary, 'name' | 'state' | 'inFlight' | 'limit'>[]
+  readonly nodes: readonly ReportedNode[]
   /** The newest joined responses, as many as fit. Absent if the version of the replica does not report them. */
   readonly joined?: readonly JoinedResponse[]
 }

@@ -7,6 +7,7 @@ import { errorTable } from '../../core/errors.ts'
 import { ownEntry } from '../../core/values.ts'
 import type { Degradation } from '../readiness.ts'
 import { type FoundProblem, PROBLEM_KINDS, type Problem, type ProblemKind, type ProblemSeverity } from './api-types.ts'
+import type { ReplicaSummary } from './node-types.ts'
 import type { ConsolePorts, NodeState } from './ports.ts'
 
 /** What the problems are derived from. */
@@ -40,7 +41,7 @@ const ORDER: Readonly<Record<ProblemSeverity, number>> = { error: 0, warning: 1,
 
 /** Returns the problems, the most severe first. `now`: milliseconds since 1970. */
 export function problemsOf(sources: ProblemSources, now: number = Date.now()): FoundProblem[] {
-  const nodes = sources.nodes()
+  const nodes = withReports(sources.nodes(), sources.replicas?.() ?? [])
   const found = [
     ...readinessProblems(sources),
     ...credentialProblems(sources, nodes),
@@ -60,6 +61,19 @@ export function problemsOf(sources: ProblemSources, now: number = Date.now()): F
     ...cacheProblems(sources),
   ]
   return [...found, ...failureProblems(sources, found)].sort((a, b) => ORDER[a.severity] - ORDER[b.severity])
+}
+
+/** Replicas describe a fault alike: one with a failing node takes the state and the failure of a replica that knows more. */
+function withReports(nodes: readonly NodeState[], replicas: readonly ReplicaSummary[]): readonly NodeState[] {
+  const reports = replicas.flatMap((replica) => replica.nodes).filter(({ lastFailure }) => lastFailure !== undefined)
+  return nodes.map((node) => {
+    if (node.state !== 'failing') return node
+    const ofNode = reports.filter(({ name }) => name === node.name)
+    const known = ofNode.find(({ state }) => state === 'ejected' || state === 'hangs')
+    const found =
+      known ?? (node.lastFailure === undefined ? ofNode.find(({ state }) => state === 'failing') : undefined)
+    return found?.lastFailure === undefined ? node : { ...node, state: found.state, lastFailure: found.lastFailure }
+  })
 }
 
 /** A replica that is not ready is no degradation: `edge_ready` and the status of `/readyz` show it. */

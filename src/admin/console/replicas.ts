@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import type { LocalState } from '../../core/cache.ts'
 import type { SettingDigests } from '../../core/settings.ts'
 import { parserOf, validatorOf } from '../validation.ts'
-import type { JoinedResponse, NodeSummary, Rates, ReplicaSummary } from './node-types.ts'
+import type { JoinedResponse, NodeSummary, Rates, ReplicaSummary, ReportedNode } from './node-types.ts'
 
 /** Writes the report of this replica and returns those of the others. Undefined if Redis is unreachable. */
 export type ExchangeReports = (
@@ -20,7 +20,7 @@ export interface ReplicaSelf extends Readonly<Record<ExchangedName, Exchanged>> 
   rates(): Rates
   /** Returns the state of its local tier; undefined if nothing is stored. */
   local(): LocalState | undefined
-  nodes(): readonly Pick<NodeSummary, 'name' | 'state' | 'inFlight' | 'limit'>[]
+  nodes(): readonly ReportedNode[]
   joined(): readonly JoinedResponse[]
   /** The list of nodes that one replica reads for all: what this replica has read, and where those of others go. */
   readonly nodeList: {
@@ -75,6 +75,9 @@ const MAX_NODES = 200
 const number = Type.Number()
 const optionalNumber = Type.Optional(Type.Number())
 const text = Type.String({ maxLength: 300 })
+/** Many nodes that fail must fit into a report, with their names. */
+const MAX_FAILURE_CHARS = 200
+const lastFailure = Type.Optional(Type.Object({ fault: text, detail: text, ago: number }))
 /** Another version may know further states. */
 const state = Type.Unsafe<NodeSummary['state']>(text)
 const nodePart = Type.Object({
@@ -117,7 +120,9 @@ const reportSchema = Type.Object({
       evictions: Type.Object({ limit: number, expired: number, invalidated: number, replaced: number }),
     }),
   ),
-  nodes: Type.Array(Type.Object({ name: text, state, inFlight: number, limit: number }), { maxItems: MAX_NODES }),
+  nodes: Type.Array(Type.Object({ name: text, state, inFlight: number, limit: number, lastFailure }), {
+    maxItems: MAX_NODES,
+  }),
   joined: Type.Optional(Type.Array(Type.Object({ ago: number, route: text, ms: number, nodes: Type.Array(nodePart) }))),
   nodeList: Type.Optional(Type.Unknown()),
 })
@@ -152,7 +157,10 @@ function reportOf(self: ReplicaSelf): string {
   const { failing, answered, ...reached } = contact()
   const head = { name, version, ready: ready(), wall: Date.now(), ...reached, rates: rates(), local: local() }
   const take = takeInto(MAX_REPORT_CHARS - MAX_NAMES_CHARS - JSON.stringify(head).length)
-  const nodeStates = nodes().map(({ name, state, inFlight, limit }) => ({ name, state, inFlight, limit }))
+  const nodeStates = nodes().map(({ name, state, inFlight, limit, lastFailure }) => {
+    const isShort = lastFailure !== undefined && JSON.stringify(lastFailure).length <= MAX_FAILURE_CHARS
+    return { name, state, inFlight, limit, ...(state !== 'up' && isShort && { lastFailure }) }
+  })
   // The most important parts first: each may use what those before it have left.
   const [shownNodes, failed, reachable] = [
     take(nodeStates.slice(0, MAX_NODES), MAX_NODES_CHARS),

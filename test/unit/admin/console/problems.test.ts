@@ -233,3 +233,24 @@ t.test('an error whose cause is a problem already is no further one, and an old 
   t.strictSame(kinds({ recentErrors: () => [{ code: 928, ago: 59_000 }] }), ['requestsFail'])
   t.strictSame(kinds({ recentErrors: () => [{ code: 928, ago: 61_000 }] }), [])
 })
+
+t.test('all replicas describe a fault of a node alike, whichever of them has met it', async (t) => {
+  const lastFailure = { fault: 'unreachable', detail: 'connection refused', ago: 5 } as const
+  const rates = { perSecond: 0, callsPerSecond: 0, savedPerSecond: 0, failuresPerSecond: 0 }
+  const failing = nodeState('worker-1', { state: 'failing' })
+  for (const [name, met] of Object.entries({
+    ejected: nodeState('worker-1', { state: 'ejected', lastFailure }),
+    hangs: nodeState('worker-1', { state: 'hangs', lastFailure }),
+    failing: nodeState('worker-1', { state: 'failing', lastFailure }),
+    blocked: nodeState('worker-1', { state: 'ejected', lastFailure: { ...lastFailure, fault: 'blocked' } }),
+  })) {
+    const seenBy = (own: NodeState, other: NodeState) =>
+      problems({
+        nodes: () => [nodeState('master'), own],
+        replicas: () => [{ name: 'other', version: '1', ago: 1, ready: true, rates, nodes: [other] }],
+      })
+    const first = seenBy(met, failing)
+    t.equal(first.length, 1, name)
+    t.strictSame(seenBy(failing, met), first, `${name}: the replica that has not met it`)
+  }
+})
