@@ -33,14 +33,17 @@ export async function rowsOfAgent(conversation: Conversation): Promise<Answer> {
   return isUnknown ? answerError(reply, classicError(NO_AGENT)) : answerOf(conversation, reply)
 }
 
+const NO_SECTION = 1102
 const NO_FIELD = 1103
 
 /** The configuration file: the classic layout has a section without its name around it, and a field without both. */
 export async function configuration(conversation: Conversation): Promise<Answer> {
+  const { section, field } = conversation.request.query
+  // The node ignores the case of the name, releases 3.x do not.
+  if (section !== section?.toLowerCase()) throw new RefusedError(NO_SECTION)
   const reply = await conversation.send(buildCall(conversation).call)
   const item = firstItem(reply)
   if (item === undefined) return answerOf(conversation, reply)
-  const { section, field } = conversation.request.query
   const sections = toClassicSections(item)
   const found = section === undefined ? sections : ownField(sections, section)
   if (field === undefined) return answerData(reply, found ?? {})
