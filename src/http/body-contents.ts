@@ -5,6 +5,7 @@
  * large file does not block the event loop.
  */
 import { isUtf8 } from 'node:buffer'
+import { StringDecoder } from 'node:string_decoder'
 import type { SaxesParser } from 'saxes'
 import { EdgeError } from '../core/errors.ts'
 import { waitForTurn } from '../core/turns.ts'
@@ -76,41 +77,41 @@ function invalidJson(reason: string): EdgeError {
   return new EdgeError(614, ` The body ${reason}.`)
 }
 
-const SLICE_LENGTH = 64 * 1024
+const SLICE_BYTES = 16 * 1024
 const MAX_DEPTH = 64
 const MAX_ATTRIBUTE_LENGTH = 64 * 1024
 const MAX_ATTRIBUTES = 1000
-/** Parsing a slice takes about as many milliseconds. */
-const SLICE_MS = 2
-/** Lines, or comments, between two looks at the clock. */
-const ITEMS_PER_PART = 10_000
+/** Checking a slice takes about as many milliseconds, at most 2. */
+const SLICE_MS = 1
 /** Removed before parsing: the manager accepts a declaration, the parser does not accept one in a fragment. */
 const DECLARATION = /^\s*<\?xml\s[^>]{0,200}?\?>/
 
 /** Replaced before parsing: the manager accepts a bare `&` (contract), the parser does not. */
 const BARE_AMPERSAND = /&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6});)/g
-const MAX_ENTITY_LENGTH = 11
+/** Of `&#x10FFFF;`, `<![CDATA[`, `<!DOCTYPE` and others. */
+const MAX_TOKEN_LENGTH = 12
+const DOCTYPE = /<!(?:DOCTYPE|ENTITY)/i
 
 /** Throws 703 with the reason of the parser if the file is not well-formed. */
 export async function checkXml(bytes: Buffer): Promise<void> {
-  const text = await replaceDashesInComments(decodeXml(bytes))
+  // UTF-16 and UTF-32 contain zero bytes. UTF-7 and other encodings must be declared.
+  if (!isUtf8(bytes) || bytes.includes(0)) throw invalid('The text is not UTF-8')
   const { SaxesParser } = await import('saxes')
   const parser = new SaxesParser({ fragment: true, position: true })
   const elementCount = rejectUnaccepted(parser)
-  for (let from = 0, to = 0; from < text.length; from = to) {
-    await waitForTurn(SLICE_MS)
-    to = endOfSlice(text, from)
-    parser.write(text.slice(from, to).replaceAll(BARE_AMPERSAND, '+'))
+  const prepare = createPreparation()
+  let before = ''
+  let isBlank = true
+  for await (const [text, isLast] of slicesOf(bytes)) {
+    if (DOCTYPE.test(before + text)) throw invalid('A DOCTYPE is not accepted')
+    const slice = before === '' ? withoutDeclaration(text) : text
+    before = text.slice(-MAX_TOKEN_LENGTH)
+    // The parser would collect white space in front of the first element, and return it at once.
+    isBlank &&= slice.trim() === ''
+    if (!isBlank) parser.write(prepare(slice, isLast))
   }
   parser.close()
   if (elementCount() === 0) throw invalid('Start tag expected')
-}
-
-/** Returns the end of the slice. It is never inside an entity. */
-function endOfSlice(text: string, from: number): number {
-  const to = from + SLICE_LENGTH
-  const ampersand = text.slice(to - MAX_ENTITY_LENGTH, to).lastIndexOf('&')
-  return ampersand < 0 ? to : to - MAX_ENTITY_LENGTH + ampersand
 }
 
 /** Makes the parser throw for everything that is not accepted. Returns a function that gives the number of elements so far. */
@@ -147,11 +148,17 @@ function rejectUnaccepted(parser: SaxesParser): () => number {
   return () => elements
 }
 
-function decodeXml(bytes: Buffer): string {
-  // UTF-16 and UTF-32 contain zero bytes. UTF-7 and other encodings must be declared.
-  if (!isUtf8(bytes) || bytes.includes(0)) throw invalid('The text is not UTF-8')
-  const text = bytes.toString('utf8').replace(/^\uFEFF/, '')
-  if (/<!(?:DOCTYPE|ENTITY)/i.test(text)) throw invalid('A DOCTYPE is not accepted')
+/** Yields the text of a file in slices, as many in each turn of the event loop as it has time for, and whether it is the last one. */
+async function* slicesOf(bytes: Buffer): AsyncGenerator<readonly [slice: string, isLast: boolean]> {
+  const decoder = new StringDecoder('utf8')
+  for (let from = 0; from < bytes.length; from += SLICE_BYTES) {
+    await waitForTurn(SLICE_MS)
+    yield [decoder.write(bytes.subarray(from, from + SLICE_BYTES)), from + SLICE_BYTES >= bytes.length]
+  }
+}
+
+function withoutDeclaration(start: string): string {
+  const text = start.replace(/^\uFEFF/, '')
   const declaration = DECLARATION.exec(text)?.[0] ?? ''
   const encoding = /encoding\s*=\s*["']([^"']*)["']/.exec(declaration)?.[1]
   if (encoding !== undefined && !/^utf-?8$/i.test(encoding)) throw invalid('The text is not UTF-8')
@@ -159,25 +166,42 @@ function decodeXml(bytes: Buffer): string {
 }
 
 /**
- * Replaces `--` inside comments: the manager accepts it, the parser does not. A comment inside CDATA, and CDATA inside a
- * comment, are text. Each character is scanned once.
+ * Returns a function that makes slices of a file acceptable to the parser: it replaces a bare `&`, and `-` inside comments,
+ * since the manager accepts `--` there. A comment inside CDATA, and CDATA inside a comment, are text. What may be the
+ * begin of a token at the end of a slice is prepared with the next slice.
  */
-async function replaceDashesInComments(text: string): Promise<string> {
-  const opening = /<!--|<!\[CDATA\[/g
-  const parts: string[] = []
-  let done = 0
-  for (let found = opening.exec(text), count = 1; found !== null; found = opening.exec(text), count++) {
-    if (count % ITEMS_PER_PART === 0) await waitForTurn()
-    const isComment = found[0] === '<!--'
-    const end = text.indexOf(isComment ? '-->' : ']]>', opening.lastIndex)
-    if (end < 0) break
-    if (isComment) {
-      parts.push(text.slice(done, opening.lastIndex), text.slice(opening.lastIndex, end).replaceAll('-', '.'))
-      done = end
+function createPreparation(): (slice: string, isLast: boolean) => string {
+  let rest = ''
+  let place: keyof typeof NEXT = 'markup'
+  return (slice, isLast) => {
+    const text = rest + slice
+    let prepared = ''
+    let at = 0
+    for (let token = nextToken(place, text, at); token !== null; token = nextToken(place, text, at)) {
+      prepared += PREPARED[place](text.slice(at, token.index)) + token[0]
+      at = token.index + token[0].length
+      place = place !== 'markup' ? 'markup' : token[0] === '<!--' ? 'comment' : 'cdata'
     }
-    opening.lastIndex = end + 3
+    const open = isLast ? -1 : text.slice(-MAX_TOKEN_LENGTH).search(/[&<\]-]/)
+    const end = open < 0 ? text.length : Math.max(at, Math.max(0, text.length - MAX_TOKEN_LENGTH) + open)
+    prepared += PREPARED[place](text.slice(at, end))
+    rest = text.slice(end)
+    return prepared
   }
-  return parts.join('') + text.slice(done)
+}
+
+/** What ends a place of the file. */
+const NEXT = { markup: /<!--|<!\[CDATA\[/g, comment: /-->/g, cdata: /\]\]>/g }
+
+const PREPARED: Readonly<Record<keyof typeof NEXT, (text: string) => string>> = {
+  markup: (text) => text.replaceAll(BARE_AMPERSAND, '+'),
+  comment: (text) => text.replaceAll('-', '.'),
+  cdata: (text) => text,
+}
+
+function nextToken(place: keyof typeof NEXT, text: string, from: number): RegExpExecArray | null {
+  NEXT[place].lastIndex = from
+  return NEXT[place].exec(text)
 }
 
 function invalid(reason: string): EdgeError {
@@ -187,20 +211,37 @@ function invalid(reason: string): EdgeError {
 /** Throws 705, naming the line, if a line of a CDB list is not `key:value`. */
 export async function checkList(bytes: Buffer): Promise<void> {
   if (!isUtf8(bytes)) throw new EdgeError(705, '. The text is not UTF-8')
-  const text = bytes.toString('utf8')
-  for (let from = 0, number = 1; from < text.length; number++) {
-    if (number % ITEMS_PER_PART === 0) await waitForTurn()
-    const found = text.indexOf('\n', from)
-    const end = found < 0 ? text.length : found
-    checkLine(text.slice(from, end), number)
-    from = end + 1
+  let start = ''
+  let line = ''
+  let number = 1
+  for await (const [text] of slicesOf(bytes)) {
+    const lines = text.split('\n')
+    for (const [index, part] of lines.entries()) {
+      if (start.length < MAX_PRINTED) start += part.slice(0, MAX_PRINTED)
+      line = outlineOf(line + part)
+      if (index === lines.length - 1) break
+      checkLine(line, start, number)
+      start = ''
+      line = ''
+      number += 1
+    }
   }
+  if (line !== '') checkLine(line, start, number)
 }
 
-function checkLine(line: string, number: number): void {
+/** More than `printable` returns. */
+const MAX_PRINTED = 128
+
+/** Returns a short text for a long line, so that the parts of a line in several slices cost the same as a short one. */
+function outlineOf(line: string): string {
+  if (line.length <= MAX_PRINTED) return line
+  return line.replace(/[^:]+/g, (part) => (part.trim() === '' ? ' ' : 'x')).slice(0, MAX_PRINTED)
+}
+
+function checkLine(line: string, start: string, number: number): void {
   if (line.trim() === '') return
   const colon = line.indexOf(':')
   if (colon <= 0 || line.includes(':', colon + 1) || line.slice(0, colon).trim() === '') {
-    throw new EdgeError(705, `. Line ${number}: ${printable(line)}`)
+    throw new EdgeError(705, `. Line ${number}: ${printable(start)}`)
   }
 }
