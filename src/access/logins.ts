@@ -25,7 +25,6 @@ export interface LoginOptions {
   readonly attempts: LoginAttempts
   readonly queue: LoginQueue
   readonly clock: Clock
-  /** Called for each login that is rejected. */
   readonly onFailure?: ((reason: FailedLoginReason) => void) | undefined
 }
 

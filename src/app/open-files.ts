@@ -18,7 +18,6 @@ export interface OpenFiles {
 
 interface OpenFilesOptions {
   readonly log: { warn(fields: object, message: string): void }
-  /** Opens and closes a file. */
   readonly tryOpen?: () => Promise<void>
   readonly interval?: number
   /** Milliseconds, monotonic. */

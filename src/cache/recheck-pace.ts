@@ -70,7 +70,6 @@ export function createRecheckPace(options: RecheckPaceOptions) {
     isBusy,
     /** Notes that tokens of a series are in use. */
     note: (series: string) => void notedAt.set(series, clock.elapsed()),
-    /** Takes a permit for a check, if there is one. */
     take: rateBudget(() => (1000 * checksPerMs()) / Math.max(1, replicas()), clock.elapsed, BURST_SECONDS),
   }
 }

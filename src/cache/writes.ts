@@ -175,7 +175,6 @@ function isReplicated(tag: Tag): boolean {
 
 export interface WriteLockPorts {
   readonly locks: WriteLocks
-  /** Returns the name of the master node. */
   readonly master: () => string
   /** Milliseconds that a write waits for the lock at most. */
   readonly timeoutOf: (request: EdgeWrite) => number

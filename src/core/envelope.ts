@@ -105,7 +105,6 @@ export interface EnvelopeContents {
   readonly data?: unknown
 }
 
-/** Makes a response of its contents. */
 export function envelopeOf<From extends Origin>(
   contents: EnvelopeContents,
   origin: From,

@@ -169,7 +169,6 @@ export function authorise(caller: Caller, target: AdmissionTarget): void {
   if (missing !== undefined) throw new EdgeError(902, `. Permission needed: ${missing}`)
 }
 
-/** Returns a permission that the caller needs and does not have. */
 export function missingPermission({ permissions }: Caller, { endpoint, query }: AdmissionTarget): string | undefined {
   const needed = endpoint.permission
   if (needed !== 'signedIn' && !allows(permissions, needed)) return needed

@@ -110,7 +110,6 @@ export function routeFinder({ catalogue, router, methodsOf }: Routes): FindRoute
   }
 }
 
-/** Returns the methods that are served under this URL. */
 export function methodsAt(
   { findRoute, isServed }: Pick<HttpContract, 'findRoute' | 'isServed'>,
   url: string,

@@ -73,7 +73,6 @@ export interface HttpOptions extends RequestObservers {
 export interface Http {
   readonly app: FastifyInstance
   readonly resolveUrl: ResolveUrl
-  /** Returns the methods that are served under a URL. */
   readonly methodsAt: (url: string) => readonly string[]
   /** To be called after a reload of the configuration. */
   forgetUrls(): void

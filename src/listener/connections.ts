@@ -51,7 +51,6 @@ export interface AttachOptions {
     readonly isRunning: boolean
     handle(request: IncomingMessage, response: ServerResponse, handle: RequestListener): void
   }
-  /** Receives each other request. */
   readonly onReject: ((rejected: RejectedRequest) => void) | undefined
   readonly rejectionForm: RejectionForm | undefined
 }

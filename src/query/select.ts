@@ -93,7 +93,6 @@ export function splitNestedName(name: string): readonly [outer: string, inner: s
     : undefined
 }
 
-/** Returns the flat form of a nested row. */
 export function flattenRow(row: Row): Row {
   const flat: [string, unknown][] = Object.entries(row).flatMap(([name, value]) => {
     const parts = NESTED_PREFIXES.has(name) || COUNTER_PREFIXES.has(name) ? value : undefined

@@ -50,7 +50,6 @@ export function printRows(items: readonly object[]): Rows {
   return { bytes, from: 1, to: bytes.length - 1, total: items.length, known: {} }
 }
 
-/** The position of the current row. */
 export interface RowCursor {
   readonly rows: Rows
   from: number
@@ -98,7 +97,6 @@ function startOfNext({ rows, to: behind, index }: RowCursor): number | undefined
   return skipSpace(bytes, at + 1)
 }
 
-/** Iterates over the bytes of each row. */
 export function* iterateRows(rows: Rows): Generator<Buffer> {
   const cursor = createRowCursor(rows)
   while (advanceRow(cursor)) yield rows.bytes.subarray(cursor.from, cursor.to)

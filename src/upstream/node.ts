@@ -44,7 +44,6 @@ export class UpstreamNode {
   shownVersion?: { readonly version: string; readonly until: number }
   readonly limiter: ConcurrencyLimiter
   readonly health: NodeHealth
-  /** Sends a call of a client. */
   readonly call: Send
   readonly #stack: Stack
   readonly #options: UpstreamNodeOptions

@@ -10,14 +10,12 @@ import type { NodeInfo } from '../core/node-call.ts'
 import { normalizeAddress, ownField, parseAddressRange, parseJson } from '../core/values.ts'
 import type { NodeSetting } from './options.ts'
 
-/** A node in the master's list. */
 export interface ListedNode {
   readonly name: string
   readonly type: 'master' | 'worker'
   readonly version?: string
 }
 
-/** Returns whether a node can have this name. */
 export function isNodeName(name: string): boolean {
   return /^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,254}$/.test(name)
 }

@@ -173,7 +173,6 @@ export interface Problems {
   readonly problems: readonly Problem[]
 }
 
-/** A queue that has become longer. */
 export interface GrowingQueue {
   readonly node: string
   /** Queued calls at the begin of the observation, and now. */

@@ -290,7 +290,6 @@ class RecordedSpan implements Span {
   }
 }
 
-/** Returns the request as the live tail shows it. */
 export function tailRequestOf(event: RequestEvent, measured?: Measurements): TailRequest {
   const { requestId: id, at, method, route, path, status, ms, bytes, cache, caller, client } = event
   const request = { id, at, method, route, status, ms, bytes, cache, user: caller ?? '–', client }

@@ -148,7 +148,6 @@ function textSchema({ pattern, maxLength }: ValueKind): Json {
   return { type: 'string', ...(pattern !== undefined && { pattern }), maxLength }
 }
 
-/** Returns the request body of a write. */
 export function bodyOf(body: Body, example: unknown): Json {
   if (body.kind === 'upload') return { required: true, content: contentOf(body.types, uploadSchema, UPLOAD_EXAMPLE) }
   const fields = Object.entries(body.fields)

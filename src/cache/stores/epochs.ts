@@ -42,7 +42,6 @@ export function withKeyEpoch({ generation, epochs, fenced }: TagEpochs): TagEpoc
   return { generation, epochs: epochs.slice(0, -1).map((epoch, at) => (at === 0 ? `${epoch}/${own}` : epoch)), fenced }
 }
 
-/** Returns the tag of a single entry. */
 export function keyTag(key: string): string {
   return `key:${key}`
 }

@@ -89,7 +89,6 @@ function createCounters(registry: Registry, sources: MetricsSources): EventListe
 }
 
 type Labels = Readonly<Record<string, LabelValue>>
-/** Counts or observes a value. */
 type Add = (labels: Labels, value: number) => void
 
 /** Returns the function that counts one event; the events of a row have one type. */

@@ -238,7 +238,6 @@ class PageCollector implements RowCollector {
   }
 }
 
-/** Collects all rows in parts. */
 class AllRowsCollector implements RowCollector {
   readonly rowsPerAgent: number
   readonly #writer = new PartWriter()
