@@ -10,9 +10,10 @@ import type { Body, Endpoint, Field } from '../catalogue/endpoint.ts'
 import { kinds, type ValueKind } from '../catalogue/schemas/kinds.ts'
 import { EdgeError } from '../core/errors.ts'
 import { NO_BODY, type RequestBody } from '../core/request.ts'
-import { checkList, checkXml, parseStrictObject, parseStrictValue } from './body-contents.ts'
+import { checkList, checkXml } from './body-contents.ts'
 import { checkCoding, decodeBody } from './content-coding.ts'
 import { canonicalText, parseParameters, printable, type Values } from './edge-request.ts'
+import { parseStrictObject, parseStrictValue } from './strict-json.ts'
 import { badValue } from './validation.ts'
 
 /** More form fields than this end the API process of the real manager (contract). */
@@ -30,7 +31,7 @@ type ParseBody = (endpoint: Endpoint, type: string, bytes: Buffer) => unknown
 type Parse = (endpoint: Endpoint, bytes: Buffer) => unknown
 
 const parsers: Readonly<Record<string, Parse>> = {
-  'application/json': (endpoint, bytes) => typedJson(endpoint, parseStrictObject(bytes)),
+  'application/json': async (endpoint, bytes) => typedJson(endpoint, await parseStrictObject(bytes)),
   'application/x-www-form-urlencoded': (endpoint, bytes) => {
     // Decoding replaces invalid UTF-8, so it would change the text.
     if (!isUtf8(bytes)) throw new EdgeError(614, ' The body is not UTF-8.')
@@ -46,16 +47,16 @@ const parsers: Readonly<Record<string, Parse>> = {
   },
 }
 
-/** Greatest sizes in bytes of a JSON or form body, and of an upload. */
-export interface BodyLimits {
-  readonly body: number
-  readonly upload: number
+export interface BodyReader {
+  readonly parse: ParseBody
+  /** Returns the greatest size in bytes of a body of the endpoint. */
+  readonly limitOf: (endpoint: Endpoint | undefined) => number
 }
 
-export function registerBodyParser(app: FastifyInstance, parse: ParseBody, limits: () => BodyLimits): void {
+export function registerBodyParser(app: FastifyInstance, { parse, limitOf }: BodyReader): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', async (request: FastifyRequest) => {
-    const bytes = await readBody(request, limits)
+    const bytes = await readBody(request, limitOf)
     const endpoint = request.routeOptions.config.endpoint
     return endpoint !== undefined && bodyOf(endpoint) ? parse(endpoint, mediaTypeOf(request), bytes) : bytes
   })
@@ -73,9 +74,9 @@ export async function completeBody(
   endpoint: Endpoint,
   request: FastifyRequest,
   reply: FastifyReply,
-  { parse, limits }: { readonly parse: ParseBody; readonly limits: () => BodyLimits },
+  { parse, limitOf }: BodyReader,
 ): Promise<void> {
-  if (bodyOf(endpoint) === undefined) await dropBody(request, reply, limits)
+  if (bodyOf(endpoint) === undefined) await dropBody(request, reply, limitOf)
   // Fastify runs no parser for a request without a body, but an empty upload must be rejected too.
   else if (request.body === undefined) request.body = await parse(endpoint, mediaTypeOf(request), Buffer.alloc(0))
 }
@@ -84,14 +85,14 @@ export async function completeBody(
  * Reads and drops a body that the endpoint does not take. Throws 614 if it is neither JSON nor a form, and 701 if it is
  * too large; the connection is closed then, since such a body may be a second request.
  */
-async function dropBody(request: FastifyRequest, reply: FastifyReply, limits: () => BodyLimits): Promise<void> {
+async function dropBody(request: FastifyRequest, reply: FastifyReply, limitOf: BodyReader['limitOf']): Promise<void> {
   reply.header('connection', 'close')
   // Fastify runs no parser for the body of a GET.
-  const bytes = request.method === 'GET' ? await readBody(request, limits) : request.body
+  const bytes = request.method === 'GET' ? await readBody(request, limitOf) : request.body
   request.body = undefined
   if (Buffer.isBuffer(bytes) && bytes.length > 0) {
     const isEncodedForm = isForm(request) && FORM_TEXT.test(bytes.toString('latin1'))
-    if (!isEncodedForm) parseStrictValue(bytes)
+    if (!isEncodedForm) await parseStrictValue(bytes)
   }
   reply.removeHeader('connection')
 }
@@ -106,10 +107,9 @@ function isForm(request: FastifyRequest): boolean {
 /** Returns the body without its content coding. Rejects with 701 if it is too large. A length that is announced is checked before the body is read. */
 async function readBody(
   { raw, headers, routeOptions, edge }: FastifyRequest,
-  limits: () => BodyLimits,
+  limitOf: BodyReader['limitOf'],
 ): Promise<Buffer> {
-  const { endpoint } = routeOptions.config
-  const limit = endpoint !== undefined && bodyOf(endpoint)?.kind === 'upload' ? limits().upload : limits().body
+  const limit = limitOf(routeOptions.config.endpoint)
   if (Number(headers['content-length']) > limit) throw new EdgeError(701)
   const chunks: Buffer[] = []
   let length = 0
@@ -123,7 +123,7 @@ async function readBody(
   return decodeBody(headers, Buffer.concat(chunks), { maxLength: limit, count: edge.countBody })
 }
 
-function bodyOf(endpoint: Endpoint): Body | undefined {
+export function bodyOf(endpoint: Endpoint): Body | undefined {
   return 'body' in endpoint ? endpoint.body : undefined
 }
 

@@ -9,7 +9,6 @@ import type { Endpoint } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { RequestBody } from '../core/request.ts'
 import { METHODS } from '../listener/reject.ts'
-import type { BodyLimits } from './body.ts'
 import type { Flags, ValidatedUrl, Values } from './edge-request.ts'
 import type { RequestLogger } from './request-events.ts'
 import { type Prefixes, type RouteSchema, routeUrl } from './validation.ts'
@@ -17,8 +16,11 @@ import { type Prefixes, type RouteSchema, routeUrl } from './validation.ts'
 /** The settings that requests depend on. */
 export interface HttpSettings {
   readonly listen: {
-    /** `queryParameters`: greatest number of them. */
-    readonly limits: BodyLimits & { readonly queryParameters: number }
+    /**
+     * `queryParameters`: greatest number of them. Bytes: of any body in the newer contract and of a file in the classic one
+     * (`upload`), and of its JSON and forms (`body`).
+     */
+    readonly limits: { readonly queryParameters: number; readonly body: number; readonly upload: number }
     readonly cors: { readonly origins: readonly string[] }
   }
   /** `experimental`: whether experimental endpoints are served. */
@@ -71,6 +73,8 @@ export interface HttpContract {
   readonly schemaOf?: (endpoint: Endpoint) => RouteSchema
   /** Checks Content-Type and Content-Encoding before a body is read. */
   readonly checkContentHeaders: (headers: IncomingHttpHeaders, endpoint: Endpoint) => void
+  /** Returns the greatest size in bytes of a body of the endpoint. */
+  readonly bodyLimitOf: (endpoint: Endpoint | undefined) => number
   /** Returns the contents of the body of an endpoint that takes one. */
   readonly parseBody: (endpoint: Endpoint, type: string, bytes: Buffer) => unknown
   /** Throws for a request that passes the schemas and is invalid all the same. */

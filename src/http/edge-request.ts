@@ -69,8 +69,8 @@ export function decodeText(text: string): string {
 
 /** Returns text of a client as an error message may contain it: at most 100 characters, no control characters. */
 export function printable(text: string): string {
-  const clean = text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, '?')
-  return clean.length > 100 ? `${clean.slice(0, 100)}…` : clean
+  const clean = text.slice(0, 100).replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, '?')
+  return text.length > 100 ? `${clean}…` : clean
 }
 
 /** Parameters that every endpoint takes. They are set if their name is present; the value is ignored (contract). */

@@ -118,7 +118,7 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
     if (hasBody(request.headers)) request.edge.countBody = options.bodies.open(reply.raw)
     done()
   })
-  registerBodyParser(app, contract.parseBody, () => options.settings().listen.limits)
+  registerBodyParser(app, { parse: contract.parseBody, limitOf: contract.bodyLimitOf })
   // A separate scope: its hooks run after those of the app, so no plugin in it runs before a 401.
   const routes: FastifyPluginAsync = async (scope) => {
     // The plugin sets it on each response without a `Cache-Control`. It also answers 304 for a tag that was set by its
@@ -164,7 +164,7 @@ function registerRoutes(
   hits: PreparedHits,
   charge: Authenticator['charge'],
 ): void {
-  const bodies = { parse: contract.parseBody, limits: () => settings().listen.limits }
+  const bodies = { parse: contract.parseBody, limitOf: contract.bodyLimitOf }
   app.setValidatorCompiler(({ schema }) => validatorOf(schema as JsonSchema))
   for (const endpoint of contract.catalogue) {
     app.route({

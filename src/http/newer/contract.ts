@@ -10,7 +10,6 @@ import { EdgeError, Problem, suggestionHeaders } from '../../core/errors.ts'
 import { MAX_SEARCH_BYTES, minorOf } from '../../core/node-call.ts'
 import { NO_BODY } from '../../core/request.ts'
 import { isObject } from '../../core/values.ts'
-import { parseStrictValue } from '../body-contents.ts'
 import { checkCoding } from '../content-coding.ts'
 import {
   type HttpContract,
@@ -21,6 +20,7 @@ import {
   routeFinder,
 } from '../contract.ts'
 import { canonicalText, decodeText, printable, type Values } from '../edge-request.ts'
+import { parseStrictValue } from '../strict-json.ts'
 import { checkFields, checkParam, type IsInRelease, invalidFields, printed } from './check-values.ts'
 import {
   badRequest,
@@ -100,6 +100,8 @@ export function newerContract({ catalogue, release }: NewerContractOptions) {
         if (facts.bodyTypeFirst) checkTypeFirst(headers, endpoint, facts)
         plainContentType(headers)
       },
+      // The manager has one limit for all bodies.
+      bodyLimitOf: () => settings().listen.limits.upload,
       parseBody: (endpoint, type, bytes) => parseNewerBody(endpoint, { type, bytes }, current().facts),
       check: (endpoint, { params, query, body, headers }) => {
         checkBody(endpoint, body)
@@ -286,24 +288,24 @@ function checkTypeFirst(headers: IncomingHttpHeaders, endpoint: Endpoint, { wron
 }
 
 /** Returns the object, or the bytes of a file and of a body that is no JSON. */
-function parseNewerBody(
+async function parseNewerBody(
   endpoint: Endpoint,
   { type, bytes }: { readonly type: string; readonly bytes: Buffer },
   { emptyBody }: ReleaseFacts,
-): unknown {
+): Promise<unknown> {
   const body = 'body' in endpoint ? endpoint.body : undefined
   if (body?.kind !== 'fields') return bytes
   if (bytes.length === 0) throw badRequest(emptyBody)
   if (!JSON_TYPES.has(type)) return bytes
-  const value = parseJson(bytes)
+  const value = await parseJson(bytes)
   if (!isObject(value)) throw badRequest(`${printable(printed(value))} is not of type 'object'`)
   return value
 }
 
 /** A text that is no JSON stays a text. JSON that other parsers might read in another way is refused. */
-function parseJson(bytes: Buffer): unknown {
+async function parseJson(bytes: Buffer): Promise<unknown> {
   try {
-    return parseStrictValue(bytes)
+    return await parseStrictValue(bytes)
   } catch (error) {
     if (error instanceof EdgeError && error.cause instanceof SyntaxError) return bytes.toString('utf8')
     throw error

@@ -59,6 +59,7 @@ function statusOf(error: EdgeError): number {
 }
 
 function contentsOf(error: EdgeError): object {
+  if (error.code === 701) return { title: titleOf(413), detail: 'Maximum request body size exceeded' }
   if (error instanceof Problem) {
     const { title, detail, remediation, number } = error
     return { title, detail, ...(remediation && { remediation }), ...(number !== undefined && { error: number }) }

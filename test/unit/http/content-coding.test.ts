@@ -6,8 +6,8 @@ import { newerContract as newerRecords } from '../../../src/catalogue/newer-cont
 import { newerContract } from '../../../src/http/newer/contract.ts'
 import { basic, startServer, uncachedResponse } from './test-server.ts'
 
-/** Of the test server, for JSON. */
-const LIMIT = 100_000
+/** Of the test server, for any body of the newer contract. */
+const LIMIT = 1_000_000
 const agent = (name: string) => Buffer.from(JSON.stringify({ name }))
 const LOG_IN = '/security/user/authenticate/run_as'
 
