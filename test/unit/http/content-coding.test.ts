@@ -101,3 +101,10 @@ t.test('classic contract: no coding is accepted, and the error names the header'
   t.equal(server.requests.length, 0)
   t.equal((await post('identity', agent('x'))).status, 200)
 })
+
+t.test('newer contract: the refusal of a long body does not name an XML file', async (t) => {
+  const { post } = await start(t, true)
+  const { status, text } = await post('identity', agent('x'.repeat(LIMIT)))
+  t.equal(status, 413)
+  t.match(JSON.parse(text), { title: 'Request Entity Too Large', detail: 'Maximum request body size exceeded' })
+})
