@@ -24,7 +24,8 @@ const client = `
         start += chunk.toString('latin1')
         const end = start.indexOf('\\r\\n\\r\\n')
         if (end < 0) return
-        expected = end + 4 + Number(/content-length: (\\d+)/i.exec(start.slice(0, end))[1])
+        // The stream of requests has no length and no end: its head is the response.
+        expected = end + 4 + Number(/content-length: (\\d+)/i.exec(start.slice(0, end))?.[1] ?? 0)
       }
       if (length < expected) return
       socket.off('data', onData)
