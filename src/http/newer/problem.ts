@@ -10,7 +10,6 @@ import { toEdgeError } from '../contract.ts'
 
 /** Titles that differ from the name of the status. */
 const TITLES: Readonly<Record<number, string>> = { 403: 'Permission Denied', 413: 'Request Entity Too Large' }
-const TOO_LARGE = 'Maximum request body size exceeded'
 const SERVER_TITLE = 'Wazuh Internal Error'
 
 function titleOf(status: number): string {
@@ -89,8 +88,6 @@ export function badRequest(detail: string, headers: Readonly<Record<string, stri
 /** Returns the error of the newer contract for an error of a handler, a hook or Fastify. */
 export function problemOf(thrown: unknown): EdgeError {
   const error = toEdgeError(thrown)
-  if (error instanceof Problem) return error
-  // The classic text names an XML file, whatever the body is.
-  if (error.code === 701) return new Problem(701, { title: TITLES[413] ?? '', detail: TOO_LARGE, status: 413 })
-  return error.code === 614 ? badRequest(error.message) : error
+  if (error instanceof Problem || error.code !== 614) return error
+  return badRequest(error.message)
 }
