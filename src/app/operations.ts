@@ -103,13 +103,10 @@ function buildMetrics(parts: ConsoleParts, problems: () => readonly Problem[]): 
         ejected: drain === undefined && ejectedUntil !== undefined,
         hangs: drain === undefined && hangs === true,
         drained: drain !== undefined,
-        drainedWithoutEnd: drain === undefined || drain.until !== undefined ? 0 : secondsSince(drain.at),
+        drainedWithoutEnd:
+          drain === undefined || drain.until !== undefined ? 0 : Math.max(0, Date.now() - drain.at) / 1000,
       })),
   })
-}
-
-function secondsSince(at: number): number {
-  return Math.max(0, Date.now() - at) / 1000
 }
 
 /** The same limits as for clients. The URL may be longer, because it may contain a percent-encoded URL to explain. */

@@ -102,7 +102,8 @@ function createIndex(): ChildOf {
   return (parent, key) => {
     if (!isCollection(parent)) return undefined
     if (!isMap(parent)) return parent.items[Number(key)]
-    const index = indexes.get(parent) ?? new Map(parent.items.map((pair) => [keyOf(pair.key), pair]))
+    const index =
+      indexes.get(parent) ?? new Map(parent.items.map((pair) => [isScalar(pair.key) ? pair.key.value : pair.key, pair]))
     indexes.set(parent, index)
     return index.get(key)
   }
@@ -122,10 +123,6 @@ function offsetOf(document: Document.Parsed, childOf: ChildOf, path: Path, targe
     parent = node
   }
   return offset
-}
-
-function keyOf(key: unknown): unknown {
-  return isScalar(key) ? key.value : key
 }
 
 function isCollection(node: unknown): node is { items: unknown[] } {

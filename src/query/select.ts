@@ -9,7 +9,8 @@ import { type Element, fieldValue, type Row } from './value.ts'
  * where the manager fails on any `select`.
  */
 export function compileProjection(select: string | undefined, source: Source): (element: Element) => Element {
-  const finish = source.engine === 'database' ? createFinisher(source.hidden ?? [], source.nested) : unchanged
+  const finish =
+    source.engine === 'database' ? createFinisher(source.hidden ?? [], source.nested) : (element: Element) => element
   if (select === undefined) return finish
   const known = source.engine === 'database' ? Object.keys(source.fields) : source.selectable
   if (!known) throw new CollectionError(1000)
@@ -18,10 +19,6 @@ export function compileProjection(select: string | undefined, source: Source): (
   if (selected.some((field) => !known.includes(field))) throw new CollectionError(1724)
   const fields = [...new Set([...(source.alwaysSelected ?? []), ...selected])]
   return (element) => finish(typeof element === 'string' ? element : pickFields(element, fields))
-}
-
-function unchanged(element: Element): Element {
-  return element
 }
 
 function createFinisher(hidden: readonly string[], nested: true | undefined): (element: Element) => Element {

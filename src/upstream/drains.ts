@@ -201,7 +201,8 @@ export function stateWithDrain(state: DrainState, request: DrainRequest, view: V
 
 function checkMayBeDrained(node: NodeInfo, request: DrainRequest, view: View, current: DrainState): void {
   const { name } = node
-  const isLast = view.nodes().every((each) => each === node || !each.addressed || isDrained(each, current))
+  const drained = current.drains.map((drain) => drain.node)
+  const isLast = view.nodes().every((each) => each === node || !each.addressed || drained.includes(each.name))
   if (isLast) throw refusal(name, 'it is the last node in use; the edge could answer nothing from the manager')
   if (name !== view.master().name) return
   if (request.verifiesUsersAtMaster) {
@@ -219,10 +220,6 @@ export function stateWithoutDrain(state: DrainState, name: string, view: View, n
   if (drains.length < state.drains.length) return nextState(state, drains, now)
   findNode(name, view)
   return state
-}
-
-function isDrained({ name }: NodeInfo, { drains }: DrainState): boolean {
-  return drains.some(({ node }) => node === name)
 }
 
 function findNode(name: string, view: View): NodeInfo {

@@ -28,7 +28,7 @@ export const newer: Dialect = {
     const conversation = new Conversation(request, translation, candidate, tools)
     try {
       checkQuery(conversation)
-      if (dependsOnRelease(translation)) return await askByRelease(conversation)
+      if (boundariesOf(translation.call).length > 0) return await askByRelease(conversation)
       return await run(conversation, translation)
     } catch (error) {
       if (error instanceof EndedError) return error.result
@@ -92,10 +92,6 @@ function checkQuery({ rows, request: { query }, translation: { call } }: Convers
   const { sort, ...unsorted } = request
   const checked = call.params?.sort?.format === 'sign' ? unsorted : request
   compileMatching(checked, source, source === sources.catalogue ? [''] : [], (row: Row) => row)
-}
-
-function dependsOnRelease({ call }: Translation): boolean {
-  return boundariesOf(call).length > 0
 }
 
 export interface Variant {
