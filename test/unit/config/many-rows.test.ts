@@ -8,6 +8,8 @@ import { loadConfig } from '../../../src/config/index.ts'
 const FEW = 2_000
 const MANY = 20_000
 /** Of ten times as many rows: 10 in proportion, 100 if each row is compared with each other one. */
+/** The collector of garbage and busy cores lengthen single runs: work out of proportion is so in each. */
+const MAX_RUNS = 5
 const MAX_FACTOR = 30
 const MAX_CHARS = 64 * 1024
 
@@ -55,8 +57,11 @@ for (const [name, world] of Object.entries(worlds)) {
       return { user, lines: loaded.ok ? loaded.warnings : loaded.faults }
     }
     await load(FEW)
-    const few = await load(FEW)
-    const many = await load(MANY)
+    let [few, many] = [await load(FEW), await load(MANY)]
+    for (let run = 1; run < MAX_RUNS && many.user >= MAX_FACTOR * few.user; run += 1) {
+      few = await load(FEW)
+      many = await load(MANY)
+    }
     t.ok(many.user < MAX_FACTOR * few.user, `${few.user / 1000} ms, then ${many.user / 1000} ms`)
     const chars = many.lines.join('\n').length
     t.ok(chars > 0 && chars < MAX_CHARS, `${many.lines.length} lines, ${chars} characters`)
@@ -71,6 +76,10 @@ t.test('roles of many users are resolved in proportion', async (t) => {
     return process.cpuUsage(before).user
   }
   resolve(FEW)
-  const [few, many] = [resolve(FEW), resolve(MANY)]
+  let [few, many] = [resolve(FEW), resolve(MANY)]
+  for (let run = 1; run < MAX_RUNS && many >= MAX_FACTOR * Math.max(few, 1000); run += 1) {
+    few = resolve(FEW)
+    many = resolve(MANY)
+  }
   t.ok(many < MAX_FACTOR * Math.max(few, 1000), `${few} µs, then ${many} µs`)
 })
