@@ -129,7 +129,8 @@ const NEXT = { markup: /<!--|<!\[CDATA\[/g, comment: /-->/g, cdata: /\]\]>/g }
 const PREPARED: Readonly<Record<keyof typeof NEXT, (text: string) => string>> = {
   markup: (text) => text.replaceAll(BARE_AMPERSAND, '+'),
   comment: (text) => text.replaceAll('-', '.'),
-  cdata: (text) => text,
+  // The parser reads brackets one by one.
+  cdata: (text) => text.replaceAll(']', '.'),
 }
 
 function nextToken(place: keyof typeof NEXT, text: string, from: number): RegExpExecArray | null {

@@ -17,7 +17,8 @@ const MAX_MEMBERS = 10_000
 const MAX_DIGITS = 4300
 const BYTES_PER_PIECE = 64 * 1024
 const MAX_GAP = 1024 * 1024
-const SPACE = new RegExp(`[\\t\\n\\r ]{0,${MAX_GAP}}`, 'y')
+/** At most `MAX_GAP` characters. */
+const SPACE = /[\t\n\r ]{0,1048576}/y
 const SCALAR = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null/y
 /** Part of a string, never of an escape. Longer ones could exceed the stack of the regular expression. */
 const PART = /(?:[^"\\\p{Cc}]|[\u007f-\u009f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})){1,4096}/uy

@@ -119,7 +119,7 @@ export function recordFacts(endpoint: Endpoint): Facts {
   const facts: Facts = new Map([
     [`${id} section`, endpoint.section],
     [`${id} unknown query`, endpoint.strictQuery ? 'refused' : 'ignored'],
-    [`${id} secret`, endpoint.secret],
+    [`${id} secret`, endpoint.allFieldsWithout === undefined ? endpoint.secret : 'possible'],
     [`${id} target`, recordTarget(endpoint)],
   ])
   for (const [name, param] of Object.entries(endpoint.params)) facts.set(`${id} :${name}`, param.kind)

@@ -146,7 +146,9 @@ function checkPath(url: string, facts: ReleaseFacts, isServed: (path: string) =>
   const path = mark < 0 ? url : url.slice(0, mark)
   if (facts.encodedSlash === 'notFound' && /%2f/i.test(path)) throw notFound()
   if (path.length < 2 || !path.endsWith('/') || facts.slashAtEnd === 'ignored') return
-  const stripped = path.replace(/\/+$/, '')
+  let end = path.length
+  while (path[end - 1] === '/') end -= 1
+  const stripped = path.slice(0, end)
   if (isServed(stripped)) throw movedTo(307, mark < 0 ? stripped : stripped + url.slice(mark))
 }
 

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
+import { eventually } from '../../../support/eventually.ts'
 import { startRedis } from '../../../support/redis.ts'
 import { recordCommands } from '../../../support/redis-monitor.ts'
 import { fill, TAGS } from './contract.ts'
@@ -12,6 +13,7 @@ t.test('equal lookups at the same time cost one round trip; a later one reads Re
   const { store } = await replica(t, redis, { localBytes: () => 0 })
   await fill(other, 'text')
   const lookUp = () => store.lookup('k', TAGS)
+  await eventually(async () => (await lookUp()).kind === 'hit')
   const commands = await recordCommands(redis.port, async () => {
     const first = Array.from({ length: 1000 }, lookUp)
     // The first lookup is sent at the end of this turn. The next one must not share it: it may be older than a write.
