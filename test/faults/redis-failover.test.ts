@@ -6,7 +6,7 @@ import { startSentinelStage } from './redis-stage.ts'
 import { createRedisUser } from './redis-user.ts'
 
 const seed = Date.now() % 1_000_000
-const options = { rate: 60, time: 1000, seed, writers: 2 }
+const options = { rate: 60, time: 1000, seed, writers: 2, repetitions: 5 }
 
 t.test('under load, a Sentinel fail-over that loses data empties the cache, and nothing old is read', async (t) => {
   const user = await createRedisUser()
