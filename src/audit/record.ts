@@ -8,7 +8,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Endpoint, Param } from '../catalogue/endpoint.ts'
-import { type EdgeWrite, type RequestBody, routeOf } from '../core/request.ts'
+import { describedFields, type EdgeWrite, type RequestBody, routeOf } from '../core/request.ts'
 import { isObject, parseJson } from '../core/values.ts'
 
 /** A write or purge, as far as its values may be recorded. Values that a client chooses freely may be secrets. */
@@ -107,7 +107,7 @@ function describeBody(endpoint: Endpoint, body: RequestBody): Pick<AuditedReques
     const { type, bytes } = body
     return { upload: { type, bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') } }
   }
-  const spec = 'body' in endpoint && endpoint.body?.kind === 'fields' ? endpoint.body.fields : {}
+  const spec = describedFields(endpoint)
   const agentFields = Object.keys(body.fields).filter((name) => spec[name]?.canonical?.startsWith('agentId'))
   const ids = agentFields.flatMap((name) => body.fields[name]).map(String)
   return { fields: Object.keys(body.fields), ...(ids.length > 0 && { ids }) }

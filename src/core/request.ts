@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto'
-import type { Contract, Endpoint, Priority, ReadEndpoint, WriteEndpoint } from '../catalogue/endpoint.ts'
+import type { Body, Contract, Endpoint, Field, Priority, ReadEndpoint, WriteEndpoint } from '../catalogue/endpoint.ts'
 import type { NodeToken } from './node-call.ts'
 import type { EdgeResponse } from './response.ts'
 import type { Trace } from './trace.ts'
@@ -221,6 +221,17 @@ const PREFIX = /^(classic|newer):/
 
 export function nameOf({ contract, path }: NamedPath | Endpoint): string {
   return contract === 'newer' ? `newer:${path}` : path
+}
+
+/** Returns the body that a request to the endpoint has, as its record describes it. */
+export function describedBody(endpoint: Endpoint): Body | undefined {
+  return 'body' in endpoint ? endpoint.body : undefined
+}
+
+/** Returns the fields of that body; of a file, and without a body, none. */
+export function describedFields(endpoint: Endpoint): Readonly<Record<string, Field>> {
+  const body = describedBody(endpoint)
+  return body?.kind === 'fields' ? body.fields : {}
 }
 
 const routes = new WeakMap<Endpoint, string>()

@@ -9,7 +9,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Body, Endpoint, Field } from '../catalogue/endpoint.ts'
 import { kinds, type ValueKind } from '../catalogue/schemas/kinds.ts'
 import { EdgeError } from '../core/errors.ts'
-import { NO_BODY, type RequestBody } from '../core/request.ts'
+import { describedBody, describedFields, NO_BODY, type RequestBody } from '../core/request.ts'
 import { checkList, checkXml } from './body-contents.ts'
 import { checkCoding, decodeBody } from './content-coding.ts'
 import { canonicalText, parseParameters, printable, type Values } from './edge-request.ts'
@@ -58,7 +58,7 @@ export function registerBodyParser(app: FastifyInstance, { parse, limitOf }: Bod
   app.addContentTypeParser('*', async (request: FastifyRequest) => {
     const bytes = await readBody(request, limitOf)
     const endpoint = request.routeOptions.config.endpoint
-    return endpoint !== undefined && bodyOf(endpoint) ? parse(endpoint, mediaTypeOf(request), bytes) : bytes
+    return endpoint !== undefined && describedBody(endpoint) ? parse(endpoint, mediaTypeOf(request), bytes) : bytes
   })
 }
 
@@ -76,7 +76,7 @@ export async function completeBody(
   reply: FastifyReply,
   { parse, limitOf }: BodyReader,
 ): Promise<void> {
-  if (bodyOf(endpoint) === undefined) await dropBody(request, reply, limitOf)
+  if (describedBody(endpoint) === undefined) await dropBody(request, reply, limitOf)
   // Fastify runs no parser for a request without a body, but an empty upload must be rejected too.
   else if (request.body === undefined) request.body = await parse(endpoint, mediaTypeOf(request), Buffer.alloc(0))
 }
@@ -123,15 +123,6 @@ async function readBody(
   return decodeBody(headers, Buffer.concat(chunks), { maxLength: limit, count: edge.countBody })
 }
 
-export function bodyOf(endpoint: Endpoint): Body | undefined {
-  return 'body' in endpoint ? endpoint.body : undefined
-}
-
-function fieldsOf(endpoint: Endpoint): Readonly<Record<string, Field>> {
-  const body = bodyOf(endpoint)
-  return body?.kind === 'fields' ? body.fields : {}
-}
-
 /** `checkContentHeaders` has replaced the header by the plain media type. */
 function mediaTypeOf(request: FastifyRequest): string {
   return request.headers['content-type'] ?? ''
@@ -143,7 +134,7 @@ function mediaTypeOf(request: FastifyRequest): string {
  */
 export function checkContentHeaders(headers: IncomingHttpHeaders, endpoint: Endpoint): void {
   checkCoding(headers, 'identity')
-  const body = bodyOf(endpoint)
+  const body = describedBody(endpoint)
   if (body === undefined) return
   const isEmpty = headers['content-type'] === undefined && Number(headers['content-length'] ?? 0) === 0
   if (endpoint.method !== 'POST' && isEmpty && headers['transfer-encoding'] === undefined) return
@@ -165,7 +156,7 @@ function acceptedMediaType(headers: IncomingHttpHeaders, body: Body): string {
 
 /** Returns form fields in the types that the endpoint gives them. Text that does not fit stays text, and validation rejects it. */
 function typedFields(endpoint: Endpoint, values: Values): Record<string, unknown> {
-  const fields = fieldsOf(endpoint)
+  const fields = describedFields(endpoint)
   const result: Record<string, unknown> = Object.create(null)
   for (const [raw, value] of Object.entries(values)) {
     // Form encoders write lists as `ids[]=001&ids[]=002` or `ids[0]=…`.
@@ -184,7 +175,7 @@ function typedFields(endpoint: Endpoint, values: Values): Record<string, unknown
  * as they are, and validation rejects them.
  */
 function typedJson(endpoint: Endpoint, sent: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const fields = fieldsOf(endpoint)
+  const fields = describedFields(endpoint)
   const result: Record<string, unknown> = Object.create(null)
   for (const [name, value] of Object.entries(sent)) {
     const field = Object.hasOwn(fields, name) ? fields[name] : undefined
@@ -215,7 +206,7 @@ function typedValue(type: string | undefined, value: string): unknown {
 
 /** Returns the body of a validated request. `clientAddress` fills the fields that take the address of the client; an empty text: it is not known. */
 export function requestBody(endpoint: Endpoint, request: FastifyRequest, clientAddress: string): RequestBody {
-  const body = bodyOf(endpoint)
+  const body = describedBody(endpoint)
   if (body === undefined) return NO_BODY
   if (body.kind === 'upload') {
     const type = request.headers['content-type'] === 'application/xml' ? 'application/xml' : 'application/octet-stream'

@@ -2,10 +2,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { EdgeError, errorTable, SUGGESTION_HEADER } from '../core/errors.ts'
+import { describedBody } from '../core/request.ts'
 import { PROBLEM_TYPE } from '../core/response.ts'
 import { pretty } from '../representation/pretty.ts'
 import { JSON_TYPE, PROBLEM_CONTENT } from '../representation/represent.ts'
-import { bodyOf, checkContentHeaders, parseBody, requestBody } from './body.ts'
+import { checkContentHeaders, parseBody, requestBody } from './body.ts'
 import { type HttpContract, type HttpSettings, type RouterOptions, routeFinder, toEdgeError } from './contract.ts'
 import { parseParameters, takeFlags, type Values, validatedUrl } from './edge-request.ts'
 import { createChecks, routeSchema, type SchemaError, validationError, validatorOf } from './validation.ts'
@@ -48,7 +49,7 @@ function createClassicContract(catalogue: readonly Endpoint[], settings: () => H
     checkContentHeaders,
     bodyLimitOf: (endpoint) => {
       const { body, upload } = settings().listen.limits
-      return endpoint !== undefined && bodyOf(endpoint)?.kind === 'upload' ? upload : body
+      return endpoint !== undefined && describedBody(endpoint)?.kind === 'upload' ? upload : body
     },
     parseBody,
     check: (endpoint, { query, body, headers }) => check(endpoint, query as Values, body, headers['content-type']),

@@ -8,6 +8,7 @@ import type { FastifySchemaValidationError } from 'fastify'
 import type { Body, Endpoint, Field, Param, PrefixSetting } from '../catalogue/endpoint.ts'
 import { type Kind, kinds, type ValueKind } from '../catalogue/schemas/kinds.ts'
 import { EdgeError, type ErrorCode, suggestionHeaders } from '../core/errors.ts'
+import { describedBody, describedFields } from '../core/request.ts'
 import { parseQuery } from '../query/grammar.ts'
 import { printable, type Values } from './edge-request.ts'
 
@@ -182,7 +183,7 @@ function isWithin(value: string, prefix: string): boolean {
 
 /** The media type selects the check of a file, so the sender must not choose it: a rule sent as a list would be read as XML. */
 function fileOfOtherKind(endpoint: Endpoint, query: Values, type: string | undefined): EdgeError | undefined {
-  const body = 'body' in endpoint ? endpoint.body : undefined
+  const body = describedBody(endpoint)
   if (body?.kind !== 'upload' || body.xmlWhen === undefined) return undefined
   const isXml = new RegExp(body.xmlWhen.matches).test(query[body.xmlWhen.query] ?? '')
   if (isXml === (type === 'application/xml')) return undefined
@@ -240,7 +241,7 @@ export function badValue(kind: Kind, name: string): EdgeError {
 function describedBy(endpoint: Endpoint, part: Part): Described {
   if (part === 'params') return endpoint.params
   if (part === 'querystring') return endpoint.query
-  return 'body' in endpoint && endpoint.body?.kind === 'fields' ? endpoint.body.fields : {}
+  return describedFields(endpoint)
 }
 
 function unknownName(name: unknown, names: readonly string[]): EdgeError {
@@ -249,7 +250,7 @@ function unknownName(name: unknown, names: readonly string[]): EdgeError {
 }
 
 function missingField(endpoint: Endpoint, values: Readonly<Record<string, unknown>>): EdgeError | undefined {
-  const body = 'body' in endpoint ? endpoint.body : undefined
+  const body = describedBody(endpoint)
   return body?.kind === 'fields' ? missingName(body.fields, values, body.namedAsMandatory) : undefined
 }
 

@@ -3,6 +3,7 @@
 import type { Endpoint, Target } from '../../catalogue/endpoint.ts'
 import managerErrors from '../../catalogue/items/manager-errors.json' with { type: 'json' }
 import { type ErrorDefinition, errorTable } from '../../core/errors.ts'
+import { describedBody } from '../../core/request.ts'
 import { codesByStatus } from './error-codes.ts'
 import { curlOf, exampleOf, exampleResponse } from './example.ts'
 import {
@@ -123,7 +124,7 @@ ${rows.join('\n')}
 }
 
 function operationOf(endpoint: Endpoint, template: PathTemplate): Json {
-  const body = 'body' in endpoint ? endpoint.body : undefined
+  const body = describedBody(endpoint)
   const { body: example = '{}' } = exampleOf(endpoint)
   return {
     operationId: operationId(endpoint),

@@ -8,6 +8,7 @@ import type { Endpoint } from '../../catalogue/endpoint.ts'
 import managerErrors from '../../catalogue/items/manager-errors.json' with { type: 'json' }
 import { kinds } from '../../catalogue/schemas/kinds.ts'
 import { errorTable } from '../../core/errors.ts'
+import { describedBody } from '../../core/request.ts'
 import { errorCodesOf } from './parameters.ts'
 
 /** Every code that a response may have, in ascending order. */
@@ -35,7 +36,7 @@ export function requestCodes(endpoint: Endpoint): readonly number[] {
 }
 
 function bodyCodes(endpoint: Endpoint): readonly number[] {
-  const body = 'body' in endpoint ? endpoint.body : undefined
+  const body = describedBody(endpoint)
   if (!body) return endpoint.method === 'POST' ? [607] : []
   if (body.kind === 'upload') return [607, 701, 703, 705, body.wrongType]
   return [604, 607, 701, ...Object.values(body.fields).flatMap(({ kind }) => (kind ? [kinds[kind].code] : []))]

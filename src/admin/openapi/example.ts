@@ -5,6 +5,7 @@ import values from '../../catalogue/items/example-values.json' with { type: 'jso
 import recorded from '../../catalogue/items/examples.json' with { type: 'json' }
 import type { Format, Value } from '../../catalogue/newer-contract/value.ts'
 import type { Kind } from '../../catalogue/schemas/kinds.ts'
+import { describedBody } from '../../core/request.ts'
 
 export interface Example {
   readonly method: string
@@ -74,7 +75,7 @@ function encodeQueryValue(value: string): string {
 }
 
 function exampleBody(endpoint: Endpoint): Pick<Example, 'contentType' | 'body' | 'file'> {
-  const body = 'body' in endpoint ? endpoint.body : undefined
+  const body = describedBody(endpoint)
   const [contentType] = body?.types ?? []
   if (body === undefined || contentType === undefined) return {}
   if (body.kind === 'upload') return { contentType, file: contentType === 'application/xml' ? 'file.xml' : 'list' }

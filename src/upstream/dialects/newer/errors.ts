@@ -5,6 +5,7 @@ import type { Endpoint } from '../../../catalogue/endpoint.ts'
 import type { ErrorRule, NoError } from '../../../catalogue/newer/translation.ts'
 import { type Kind, kinds } from '../../../catalogue/schemas/kinds.ts'
 import { type ErrorCode, errorTable } from '../../../core/errors.ts'
+import { describedFields } from '../../../core/request.ts'
 import { ownEntry } from '../../../core/values.ts'
 import { NO_DATABASE, NO_SUCH_NODE, PERMISSION_DENIED, type Problem, UNKNOWN_NODE } from './content.ts'
 import type { Conversation } from './conversation.ts'
@@ -200,8 +201,7 @@ function classicNameOf({ translation }: Conversation, name: string): string {
 function kindOf(endpoint: Endpoint, name: string): Kind | undefined {
   const param = ownEntry(endpoint.query, name) ?? ownEntry(endpoint.params, name)
   if (param !== undefined) return param.kind
-  const body = 'body' in endpoint ? endpoint.body : undefined
-  return body?.kind === 'fields' ? ownEntry(body.fields, name)?.kind : undefined
+  return ownEntry(describedFields(endpoint), name)?.kind
 }
 
 function kindOfFormat(detail: string): Kind | undefined {
