@@ -186,7 +186,7 @@ function registerRoutes(
         // Admission has set the caller. Without a caller nothing is served.
         if (caller === undefined) throw new EdgeError(949)
         // An agent must not be registered with the address of a proxy.
-        const ownAddress = isAddressKnown(request) ? clientAddress : ''
+        const ownAddress = 'body' in endpoint && isAddressKnown(request) ? clientAddress : ''
         const body = 'body' in endpoint ? contract.requestBody(endpoint, request, ownAddress) : NO_BODY
         const url = contract.validatedUrl(endpoint, request.params as Values, request.query as Values, edge.flags)
         edge.endStage()

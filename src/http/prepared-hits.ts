@@ -17,8 +17,8 @@ import { type EventNames, eventNamesOf, eventOfHit, type RequestEventListener } 
 
 /** Longer URLs are not remembered. */
 const MAX_URL_LENGTH = 512
-/** Milliseconds in which hits are answered in one turn of the event loop. */
-const MS_PER_TURN = 5
+/** Hits that are answered in one turn of the event loop: some milliseconds of work. */
+const HITS_PER_TURN = 200
 
 export interface PreparedHitOptions {
   readonly settings: () => {
@@ -84,7 +84,7 @@ export class PreparedHits {
    * Answers, counts and reports the request if it is a repeated hit; otherwise calls `next`. The requests that arrive in one
    * turn of the event loop are answered together at its end: the code and the data of this step and of the kernel's write
    * stay in the caches of the processor, and a client that the first response wakes up is still awake for the others. Those
-   * beyond the time of a turn are answered in the next one.
+   * beyond `HITS_PER_TURN` are answered in later turns.
    */
   answer(request: FastifyRequest, reply: FastifyReply, next: WaitingRequest['next']): void {
     const { raw, edge } = request
@@ -102,15 +102,10 @@ export class PreparedHits {
   }
 
   readonly #answerWaiting = (): void => {
-    const end = performance.now() + MS_PER_TURN
     const waiting = this.#waiting
-    this.#waiting = []
-    for (const [at, { hit, request, reply, next }] of waiting.entries()) {
-      if (performance.now() > end) {
-        this.#waiting = waiting.slice(at)
-        setImmediate(this.#answerWaiting)
-        return
-      }
+    this.#waiting = waiting.splice(HITS_PER_TURN)
+    if (this.#waiting.length > 0) setImmediate(this.#answerWaiting)
+    for (const { hit, request, reply, next } of waiting) {
       let error: Error | undefined
       try {
         if (this.#respond(hit, request, reply)) continue
