@@ -1,7 +1,7 @@
 /**
- * Checks the contents of uploaded files before a node receives them. XML is parsed as the manager parses it (several top-level elements, a bare
- * `&`), but without DOCTYPE, entity declarations and processing instructions. The work on files is done in slices, so that a
- * large file does not block the event loop.
+ * Checks the contents of uploaded files before a node receives them. XML is parsed as the manager parses it (several
+ * top-level elements, a bare `&`), but without DOCTYPE, entity declarations and processing instructions. The work on files
+ * is done in slices, so that a large file does not block the event loop.
  */
 import { isUtf8 } from 'node:buffer'
 import { StringDecoder } from 'node:string_decoder'
@@ -81,8 +81,8 @@ function rejectUnaccepted(parser: SaxesParser): () => number {
   return () => elements
 }
 
-/** Yields the text of a file in slices, as many in each turn of the event loop as it has time for, and whether it is the last one. */
-async function* slicesOf(bytes: Buffer): AsyncGenerator<readonly [slice: string, isLast: boolean]> {
+/** Decodes UTF-8. Yields slices, as many in each turn of the event loop as it has time for, and whether it is the last one. */
+export async function* slicesOf(bytes: Buffer): AsyncGenerator<readonly [slice: string, isLast: boolean]> {
   const decoder = new StringDecoder('utf8')
   for (let from = 0; from < bytes.length; from += SLICE_BYTES) {
     await waitForTurn(SLICE_MS)

@@ -3,19 +3,18 @@
  * the same text.
  */
 import { isUtf8 } from 'node:buffer'
-import { StringDecoder } from 'node:string_decoder'
 import { EdgeError } from '../core/errors.ts'
 import { type CooperativeTask, isTurnOver, isTurnOverNow, PAUSE, runTask } from '../core/turns.ts'
 import { isObject } from '../core/values.ts'
+import { slicesOf } from './body-contents.ts'
 
 const MAX_DEPTH = 32
 /** Lists of more would be copied for longer than a turn while they grow. */
-const MAX_VALUES = 1_000_000
+const MAX_VALUES = 100_000
 /** Of one object, for the same reason. */
 const MAX_MEMBERS = 10_000
 /** Python, which the API of the manager runs on, refuses numbers of more than 4,300 digits. */
 const MAX_DIGITS = 4300
-const BYTES_PER_PIECE = 64 * 1024
 const MAX_GAP = 1024 * 1024
 /** At most `MAX_GAP` characters. */
 const SPACE = /[\t\n\r ]{0,1048576}/y
@@ -38,7 +37,9 @@ export async function parseStrictObject(bytes: Buffer): Promise<Record<string, u
  */
 export async function parseStrictValue(bytes: Buffer): Promise<unknown> {
   if (!isUtf8(bytes)) throw invalidJson('is not UTF-8')
-  return runTask(parse(bytes))
+  const slices: string[] = []
+  for await (const [slice] of slicesOf(bytes)) slices.push(slice)
+  return runTask(parse(slices.join('')))
 }
 
 /** The text, the place up to which it has been read, and the number of values that were found. */
@@ -48,23 +49,11 @@ interface Reader {
   values: number
 }
 
-function* parse(bytes: Buffer): CooperativeTask<unknown> {
-  const text = yield* decode(bytes)
+function* parse(text: string): CooperativeTask<unknown> {
   const reader = { text, at: text.startsWith('\uFEFF') ? 1 : 0, values: 0 }
   const value = yield* readValue(reader, 0)
   if (nextOf(reader) !== undefined) throw syntaxError(reader)
   return value
-}
-
-function* decode(bytes: Buffer): CooperativeTask<string> {
-  if (bytes.length <= BYTES_PER_PIECE) return bytes.toString('utf8')
-  const decoder = new StringDecoder('utf8')
-  const pieces: string[] = []
-  for (let at = 0; at < bytes.length; at += BYTES_PER_PIECE) {
-    if (isTurnOverNow()) yield PAUSE
-    pieces.push(decoder.write(bytes.subarray(at, at + BYTES_PER_PIECE)))
-  }
-  return pieces.join('')
 }
 
 function* readValue(reader: Reader, depth: number): CooperativeTask<unknown> {

@@ -111,7 +111,7 @@ function limitOf({ minimum, maximum }: Numeric, number: number): Fault | undefin
 /** `at`: the index within a list. */
 function failed(instance: unknown, [keyword, words]: Fault, value: Text | Numeric, at: string): EdgeError {
   const schema = at === '' ? 'schema' : "schema['items']"
-  const text = printed(instance)
+  const text = printedStart(instance)
   return badRequest(
     `${text} ${words}. Failed validating '${keyword}' in ${schema}: ${printed(schemaOf(value))}. On instance${at}: ${text}`,
   )
@@ -143,7 +143,7 @@ export function checkFields(fields: Readonly<Record<string, Field>>, sent: Reado
 /** `path`: the names that lead to the value, joined by dots. */
 function checkMember(value: Value, sent: unknown, path: string): void {
   const fault = faultOfMember(value, sent)
-  if (fault !== undefined) throw badRequest(`${printed(sent)} ${fault[1]} - '${path}'`)
+  if (fault !== undefined) throw badRequest(`${printedStart(sent)} ${fault[1]} - '${path}'`)
   if (value.type === 'array') for (const item of sent as unknown[]) checkMember(value.items, item, path)
   if (value.type === 'object') checkMembers(value, sent as Readonly<Record<string, unknown>>, path)
 }
@@ -180,7 +180,7 @@ function hasType({ type }: Value, sent: unknown): boolean {
 
 /** Returns the error for members that the body must not have. */
 export function invalidFields(names: readonly string[]): EdgeError {
-  return badRequest(`Invalid field found {${names.map(printed).join(', ')}}`)
+  return badRequest(`Invalid field found {${cut(joined(names, MAX_PRINTED, printed))}}`)
 }
 
 const SYMBOLS = /^[\w,*<>!\-.+\s:/()[\]'"|=~#]+$/
@@ -237,17 +237,42 @@ export function hasFormat(format: Format, text: string): boolean {
   }
 }
 
-/** Writes values as the manager's language prints them in its error texts: single quotes, `None`, `True`, members sorted by name. */
-export function printed(value: unknown): string {
+/** Characters of a value of the client in an error text. The manager prints all of it. */
+const MAX_PRINTED = 1000
+
+/** As `printed`, for a value of the client, which may have megabytes: a long one is cut. */
+export function printedStart(value: unknown): string {
+  return cut(printed(value, MAX_PRINTED))
+}
+
+function cut(text: string): string {
+  return text.length > MAX_PRINTED ? `${text.slice(0, MAX_PRINTED)}…` : text
+}
+
+/**
+ * Writes values as the manager's language prints them in its error texts: single quotes, `None`, `True`, members sorted by
+ * name. Beyond `length` characters the text may end anywhere.
+ */
+function printed(value: unknown, length = Number.POSITIVE_INFINITY): string {
   if (value === null || value === undefined) return 'None'
   if (typeof value === 'boolean') return value ? 'True' : 'False'
-  if (typeof value === 'string') return quoted(value)
-  if (Array.isArray(value)) return `[${value.map(printed).join(', ')}]`
+  if (typeof value === 'string') return quoted(value.slice(0, length))
+  if (Array.isArray(value)) return `[${joined(value, length, printed)}]`
   if (typeof value === 'object') {
     const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-    return `{${members.map(([name, each]) => `${quoted(name)}: ${printed(each)}`).join(', ')}}`
+    return `{${joined(members, length, ([name, each], left) => `${quoted(name.slice(0, left))}: ${printed(each, left)}`)}}`
   }
   return String(value)
+}
+
+/** Joins the texts of the items with commas, at least as many as have `length` characters. */
+function joined<T>(items: readonly T[], length: number, textOf: (item: T, length: number) => string): string {
+  let text = ''
+  for (const [index, item] of items.entries()) {
+    if (text.length > length) break
+    text += (index === 0 ? '' : ', ') + textOf(item, length - text.length)
+  }
+  return text
 }
 
 const ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t', '\\': '\\\\' }

@@ -8,7 +8,7 @@ import type { Endpoint, Param } from '../../catalogue/endpoint.ts'
 import { bool } from '../../catalogue/newer-contract/value.ts'
 import { EdgeError, Problem, suggestionHeaders } from '../../core/errors.ts'
 import { MAX_SEARCH_BYTES, minorOf } from '../../core/node-call.ts'
-import { NO_BODY } from '../../core/request.ts'
+import { describedBody, NO_BODY } from '../../core/request.ts'
 import { isObject } from '../../core/values.ts'
 import { checkCoding } from '../content-coding.ts'
 import {
@@ -21,7 +21,7 @@ import {
 } from '../contract.ts'
 import { canonicalText, decodeText, printable, type Values } from '../edge-request.ts'
 import { parseStrictValue } from '../strict-json.ts'
-import { checkFields, checkParam, type IsInRelease, invalidFields, printed } from './check-values.ts'
+import { checkFields, checkParam, type IsInRelease, invalidFields, printedStart } from './check-values.ts'
 import {
   badRequest,
   methodNotAllowed,
@@ -116,7 +116,7 @@ export function newerContract({ catalogue, release }: NewerContractOptions) {
         flags,
       }),
       requestBody: (endpoint, { body, headers }) => {
-        const kind = 'body' in endpoint ? endpoint.body?.kind : undefined
+        const kind = describedBody(endpoint)?.kind
         if (kind === undefined) return NO_BODY
         if (kind === 'fields') return { kind, fields: body as Readonly<Record<string, unknown>> }
         const isXml = headers['content-type'] === 'application/xml'
@@ -283,7 +283,7 @@ function plainContentType(headers: IncomingHttpHeaders): void {
 
 /** Throws for another type than those of the operation. A body that declares none has the right one. */
 function checkTypeFirst(headers: IncomingHttpHeaders, endpoint: Endpoint, { wrongBodyType }: ReleaseFacts): void {
-  const types: readonly string[] = ('body' in endpoint && endpoint.body?.types) || []
+  const types: readonly string[] = describedBody(endpoint)?.types ?? []
   const [type = ''] = (headers['content-type'] ?? types[0] ?? '').toLowerCase().split(';', 1)
   if (types.length > 0 && !types.includes(type.trim())) throw new Problem(607, wrongBodyType(type.trim(), types))
   headers['content-type'] ??= types[0]
@@ -295,28 +295,32 @@ async function parseNewerBody(
   { type, bytes }: { readonly type: string; readonly bytes: Buffer },
   { emptyBody }: ReleaseFacts,
 ): Promise<unknown> {
-  const body = 'body' in endpoint ? endpoint.body : undefined
+  const body = describedBody(endpoint)
   if (body?.kind !== 'fields') return bytes
   if (bytes.length === 0) throw badRequest(emptyBody)
   if (!JSON_TYPES.has(type)) return bytes
   const value = await parseJson(bytes)
-  if (!isObject(value)) throw badRequest(`${printable(printed(value))} is not of type 'object'`)
+  if (!isObject(value)) throw badRequest(`${printable(printedStart(value))} is not of type 'object'`)
   return value
 }
 
-/** A text that is no JSON stays a text. JSON that other parsers might read in another way is refused. */
+/** Of a text that is no JSON: more than its error contains. */
+const MAX_START_BYTES = 1024
+
+/** A text that is no JSON stays a text, of which the start is returned. JSON that other parsers might read in another way is refused. */
 async function parseJson(bytes: Buffer): Promise<unknown> {
   try {
     return await parseStrictValue(bytes)
   } catch (error) {
-    if (error instanceof EdgeError && error.cause instanceof SyntaxError) return bytes.toString('utf8')
+    if (error instanceof EdgeError && error.cause instanceof SyntaxError)
+      return bytes.toString('utf8', 0, MAX_START_BYTES)
     throw error
   }
 }
 
 /** Checks the fields of a JSON body, which the manager does before the parameters. */
 function checkBody(endpoint: Endpoint, sent: unknown): void {
-  const body = 'body' in endpoint ? endpoint.body : undefined
+  const body = describedBody(endpoint)
   if (body?.kind !== 'fields' || Buffer.isBuffer(sent)) return
   checkFields(body.fields, sent as Readonly<Record<string, unknown>>)
 }
@@ -326,7 +330,7 @@ const UNTYPED = 'application/octet-stream'
 
 /** Checks the media type and unknown fields, which the manager does after the parameters. */
 function checkBodyType(endpoint: Endpoint, type: string, sent: unknown, { wrongBodyType }: ReleaseFacts): void {
-  const body = 'body' in endpoint ? endpoint.body : undefined
+  const body = describedBody(endpoint)
   if (body === undefined) return
   const types: readonly string[] = body.types
   if (!types.includes(type)) throw new Problem(607, wrongBodyType(type, types))

@@ -146,4 +146,7 @@ t.test('metrics of all routes are written in pieces', async (t) => {
   const { longest, shortest } = await longestTurnOf({ url: edge.operationsUrl, path: '/metrics', count: 1 })
   t.ok(longest < MAX_TURN_MS, `${longest.toFixed(1)} ms in the longest turn`)
   t.ok(shortest > 500_000, `${shortest} bytes`)
+  const text = await (await fetch(`${edge.operationsUrl}/metrics`, { headers: { authorization } })).text()
+  const described = text.split('\n').filter((line) => line.startsWith('# TYPE '))
+  t.equal(new Set(described).size, described.length, 'each metric is described once')
 })

@@ -44,7 +44,7 @@ t.test('what other parsers read in another way is refused', async (t) => {
     'a forbidden name': '[{"__class__":1}]',
     'half of a surrogate pair': '["\\ud83d"]',
     'a number of more than 4300 digits': '1'.repeat(4301),
-    'more than 1000000 values': `[${'1,'.repeat(1e6)}1]`,
+    'more than 100000 values': `[${'1,'.repeat(1e5)}1]`,
     'an object with more than 10000 members': `{${Array.from({ length: 10_001 }, (_, at) => `"n${at}":1`)}}`,
     'deeper than 32 levels': '['.repeat(33) + ']'.repeat(33),
   }
