@@ -1,12 +1,13 @@
 // Prints the bill of materials of the built program (CycloneDX 1.6): node packaging/sbom.mjs [FILE]
-// Its components are the dependencies that a package contains, those that the build has bundled in dist, and those of FILE (a
+// Its components are the dependencies that a package contains, those that the build has bundled, and those of FILE (a
 // list of components as JSON, such as the base of the image). The time is SOURCE_DATE_EPOCH.
 import { readFileSync } from 'node:fs'
 import { entriesOf, installedDependencies } from './dependencies.mjs'
 
 const read = (path) => JSON.parse(readFileSync(path, 'utf8'))
+const { BUILT = 'dist' } = process.env
 /** Written by the build (src/bundled.mjs). */
-const BUNDLED = ['dist/console/bundled.json', 'dist/mcp/bundled.json']
+const BUNDLED = [`${BUILT}/console/bundled.json`, `${BUILT}/mcp/bundled.json`]
 
 const [others] = process.argv.slice(2)
 const manifest = read('package.json')
@@ -61,7 +62,7 @@ const bom = {
       description: manifest.description,
       ...licensesOf(manifest.license),
       purl: root,
-      properties: [{ name: 'manager-edge:commit', value: readFileSync('dist/commit', 'utf8').trim() }],
+      properties: [{ name: 'manager-edge:commit', value: readFileSync(`${BUILT}/commit`, 'utf8').trim() }],
     },
   },
   components: [...components.values()].sort((a, b) => compare(a.purl, b.purl)),

@@ -1,6 +1,7 @@
 // What `npm run build` does with the sources: it compiles them, writes the code that checks settings, and bundles the program
 // and its libraries. `npm run types` checks the types. Node.js spends more than half of the time of a start on finding,
 // reading and compiling files: 373 of typebox alone, and some 400 of the program. `npm run bench:start` measures the whole.
+// node src/build.mjs [FOLDER [FOLDER OF COMPILED FILES]]: both lie in the folder of package.json, as dist and .compiled do.
 import { spawnSync } from 'node:child_process'
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
@@ -32,8 +33,9 @@ const LIBRARIES = [
   'undici',
   'yaml',
 ]
+const FOLDERS = process.argv.slice(2)
 /** One file per source. The suite and some benchmarks use these files; they are not installed. */
-const COMPILED = resolve('.compiled')
+const COMPILED = resolve(FOLDERS[1] ?? '.compiled')
 const SOURCES = resolve('src')
 const COMPILE = {
   lang: 'ts',
@@ -43,7 +45,7 @@ const COMPILE = {
 }
 /** Packages that the command line loads if they are installed (`src/cli/added-commands.ts`). */
 const PACKAGES = { simulator: resolve('packages/simulator/src'), mcp: resolve('packages/mcp/src') }
-const BUILT = resolve('dist')
+const BUILT = resolve(FOLDERS[0] ?? 'dist')
 const BUNDLES = join(BUILT, 'libraries')
 /** In the bundle, the code that this file would have Ajv write replaces it. */
 const SETTINGS_CHECKER = join(COMPILED, 'config/checker.js')

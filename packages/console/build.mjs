@@ -1,4 +1,4 @@
-// Builds the console into dist/console, with a brotli and a gzip copy of each file.
+// Builds the console into dist/console, with a brotli and a gzip copy of each file: node build.mjs [FOLDER IN PLACE OF dist]
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,7 +7,8 @@ import { build } from 'vite'
 import { writeBundled } from '../../src/bundled.mjs'
 
 const root = fileURLToPath(new URL('src/', import.meta.url))
-const outDir = fileURLToPath(new URL('../../dist/console', import.meta.url))
+const [built = 'dist'] = process.argv.slice(2)
+const outDir = fileURLToPath(new URL(`../../${built}/console`, import.meta.url))
 
 const { output } = await build({
   root,

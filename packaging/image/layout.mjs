@@ -69,7 +69,7 @@ writeFileSync(join(layout, 'oci-layout'), '{"imageLayoutVersion":"1.0.0"}')
 
 /** Returns the texts of each kind of instruction in the last stage of a Dockerfile without continued lines. */
 function instructionsOf(file) {
-  const commit = readFileSync('dist/commit', 'utf8').trim()
+  const commit = readFileSync(join(process.env.BUILT ?? 'dist', 'commit'), 'utf8').trim()
   const stage = readFileSync(file, 'utf8')
     .split(/^FROM /m)
     .at(-1)

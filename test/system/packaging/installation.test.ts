@@ -31,6 +31,8 @@ interface Step {
 }
 
 const run: Step = {}
+/** A process that runs from dist keeps its files. */
+const leavesDist: Step = { before: 'touch "$repository/dist/in-use"', after: 'rm "$repository/dist/in-use"' }
 const daemon = 'no daemon of containers; '
 const registry = 'no registry; '
 const serviceRuns = '[ "$(readyz)" = 200 ]'
@@ -42,7 +44,7 @@ const commands: Readonly<Record<string, Step | string>> = {
   'npm run demo -- --layout newer': { until: 'try it' },
   'npm run demo -- --port 56000 --operations-port 56001': { until: '127.0.0.1:56001' },
   // Debian package.
-  'npm run package:deb': run,
+  'npm run package:deb': leavesDist,
   'apt-get install ./manager-edge_0.2.0-1_amd64.deb': run,
   'cd /etc/manager-edge': run,
   'cp edge.example.yaml edge.yaml': { after: 'configure' },
@@ -57,7 +59,7 @@ const commands: Readonly<Record<string, Step | string>> = {
   'manager-edge problems': 'needs the account of a running edge; test/system/process/edge-commands.test.ts',
   'systemctl enable --now manager-edge@1 manager-edge@2': run,
   // rpm.
-  'npm run package:rpm': run,
+  'npm run package:rpm': leavesDist,
   'dnf install ./manager-edge-0.2.0-1.x86_64.rpm': 'Debian has no dnf; packages/rpm.ts installs the package with rpm',
   // All packages.
   'npm run package': 'test/system/packaging/packages.test.ts runs its script twice',
@@ -92,7 +94,7 @@ const commands: Readonly<Record<string, Step | string>> = {
   'docker run --read-only --cap-drop ALL --security-opt no-new-privileges -p 55000:55000 -p 127.0.0.1:55001:55001 -v /etc/edge:/etc/edge:ro manager-edge': `${daemon}packages/image-layout.ts starts the image`,
   'docker stop': `${daemon}packages/image-layout.ts stops the image`,
   'docker stop --time 35': `${daemon}packages/image-layout.ts stops the image`,
-  'npm run package:image': run,
+  'npm run package:image': leavesDist,
   'skopeo copy oci:manager-edge-0.2.0-oci:0.2.0 docker://registry.example/manager-edge:0.2.0': {
     // As to a registry, of which a folder has the manifest and the blobs.
     before: 'skopeo() { command skopeo --insecure-policy "$1" "$2" dir:/tmp/registry; }',
