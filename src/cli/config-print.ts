@@ -4,7 +4,7 @@ import { formatPath, getIn, listLeaves, type Path, type SchemaNode, schemaAt } f
 import { redactUserInfo } from '../config/validate.ts'
 import { isObject } from '../core/values.ts'
 import { printJson, printTable } from './output.ts'
-import { loadWithOrigins } from './terminal.ts'
+import { loadWithOrigins, NO_FILE, printError } from './terminal.ts'
 
 export interface ConfigPrintOptions {
   readonly config?: string
@@ -23,7 +23,8 @@ interface PrintedSetting {
 const MASK = '(secret)'
 
 export async function printConfig({ config: file, changed, json }: ConfigPrintOptions): Promise<void> {
-  const loaded = await loadWithOrigins(file, true)
+  const loaded = await loadWithOrigins(file)
+  if (loaded.file === undefined) printError(NO_FILE)
   const settings = listLeaves(schema).flatMap(({ path, schema: node }): PrintedSetting[] => {
     const value = getIn(loaded.config, path)
     const origin = loaded.originOf(path) ?? fileOrigin(path, node, loaded.originOf) ?? 'default'

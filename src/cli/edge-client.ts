@@ -59,8 +59,7 @@ export async function readCredentials(
   options: CredentialOptions,
 ): Promise<Pick<EdgeClientOptions, 'authorization' | 'ca' | 'insecure' | 'fingerprint'>> {
   const { ca, insecure, fingerprint } = options
-  if ([ca, insecure, fingerprint].filter((each) => each !== undefined).length > 1)
-    throw usageError('give only one of --ca, --fingerprint and --insecure')
+  if (insecure && fingerprint !== undefined) throw usageError('give only one of --fingerprint and --insecure')
   const digest = fingerprint?.replaceAll(':', '').toUpperCase()
   if (digest !== undefined && !/^[0-9A-F]{64}$/.test(digest))
     throw usageError(
@@ -287,7 +286,9 @@ export function reasonOf({ message, name }: Error): string {
 export function connectRemedy({ message }: Error): string | undefined {
   if (/certificate has expired/.test(message))
     return 'renew the certificate (operations.tls, or listen.tls); until then, give --fingerprint, or on the same machine --insecure'
-  if (/certificate|altnames/.test(message)) return 'name the CA of its certificate with --ca'
+  if (/altnames/.test(message)) return 'use a name of the certificate in the URL, or give --fingerprint'
+  if (/certificate is not yet valid/.test(message)) return 'correct the clock of this machine, or of the edge'
+  if (/certificate/.test(message)) return 'name the CA of its certificate with --ca'
   if (/wrong version|EPROTO|other side closed/.test(message))
     return 'check whether the URL must begin with http:// or https://'
   return undefined

@@ -59,12 +59,12 @@ export async function explain(method: string, given: string, options: ExplainOpt
   })
 }
 
-/** A full URL has the contract of the port that it names. Prints what was changed or left out. */
+/** A full URL has the contract of the port that it names, and anything else that of the option. Prints what was changed or left out. */
 async function findPath(given: string, contract: Contract, read: Operations['read']): Promise<NamedPath> {
   if (given.startsWith('/')) return { contract, path: given }
   const { edge } = await read<Now>('/api/now')
   try {
-    const { target, notes } = parseExplainedUrl(given, edge.ports)
+    const { target, notes } = parseExplainedUrl(given, edge.ports, contract === 'newer' ? contract : undefined)
     for (const note of notes) printError(`note: ${note}`)
     return parseName(target)
   } catch (error) {

@@ -34,7 +34,7 @@ export function printJson(value: unknown): void {
 }
 
 /** Members of the console API whose values are milliseconds, and that have no unit in their name. */
-const MILLISECONDS = ['age', 'ago', 'endsIn', 'nodeTime', 'p50', 'p99', 'reachedAgo', 'time', 'timeLeft']
+const MILLISECONDS = ['age', 'ago', 'ejectedFor', 'endsIn', 'nodeTime', 'p50', 'p99', 'time', 'timeLeft']
 
 /** Prints what the edge has reported, with units in the names, as in the files that the console exports: `ageMs`. */
 export function printMeasured(value: unknown): void {

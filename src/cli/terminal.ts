@@ -35,21 +35,18 @@ export function parseInteger(min: number, max: number): (text: string) => number
   }
 }
 
+export const NO_FILE = 'no configuration file was read; name one with --config or EDGE_CONFIG'
+
 export async function loadCommandConfig(file: string | undefined): Promise<Config> {
   return (await loadWithOrigins(file)).config
 }
 
-/** Loads the configuration and prints warnings. Throws all faults, one line each. Without a file, faults are explained by that. */
-export async function loadWithOrigins(
-  file: string | undefined,
-  saysIfNone = false,
-): Promise<Extract<LoadResult, { ok: true }>> {
+/** Loads the configuration and prints warnings. Throws all faults, one line each; the first one may be that no file was read. */
+export async function loadWithOrigins(file: string | undefined): Promise<Extract<LoadResult, { ok: true }>> {
   // Loaded here, so that commands without a configuration start without the YAML parser and the validator.
   const { loadConfig } = await import('../config/index.ts')
   const loaded = await loadConfig({ file })
-  if (!(file ?? process.env.EDGE_CONFIG) && (!loaded.ok || saysIfNone)) {
-    printError('no configuration file was read; name one with --config or EDGE_CONFIG')
-  }
+  if (!loaded.ok && loaded.file === undefined) printError(NO_FILE)
   if (!loaded.ok) throw new CommandError(loaded.faults.join('\n'), EXIT_CODES.configuration)
   for (const warning of loaded.warnings) printError(`warning: ${warning}`)
   const weakness = weaknessOf(loaded.config.cluster.credentials)

@@ -18,8 +18,15 @@ const VERSION = /\sHTTP\/\d(?:\.\d)?$/
 
 const CONTRACT = /^(classic|newer):(?=\/)/
 
-/** Throws an error with a message for the operator. `ports`: the addresses at which clients reach the edge. */
-export function parseExplainedUrl(text: string, ports: readonly ClientPort[]): ExplainedUrl {
+/**
+ * Throws an error with a message for the operator. `ports`: the addresses at which clients reach the edge. `contractOfPath`: of
+ * what names no port.
+ */
+export function parseExplainedUrl(
+  text: string,
+  ports: readonly ClientPort[],
+  contractOfPath = defaultContract(ports),
+): ExplainedUrl {
   const notes: string[] = []
   let rest = decodeWhole(withoutQuotes(text.trim()), notes)
   const [, method, named] = REQUEST_LINE.exec(rest) ?? []
@@ -28,9 +35,14 @@ export function parseExplainedUrl(text: string, ports: readonly ClientPort[]): E
     rest = named.replace(VERSION, '').trim()
   }
   const [prefix, prefixed] = CONTRACT.exec(rest) ?? []
-  const located = prefix === undefined ? withoutOrigin(rest, ports, notes) : { rest: rest.slice(prefix.length) }
-  const contract = prefixed ?? located.contract ?? defaultContract(ports)
+  const located =
+    prefix === undefined ? withoutOrigin(rest, ports, notes) : { rest: rest.slice(prefix.length), isForeign: false }
+  const contract = prefixed ?? located.contract ?? contractOfPath
   rest = located.rest
+  if (located.isForeign && ports.length > 1) {
+    const other = contract === 'classic' ? 'newer' : 'classic'
+    notes.push(`The path is taken as one of the ${contract} contract. For the other one, give ${other}: and the path.`)
+  }
   if (/^[a-z][a-z\d+.-]*:\/\//i.test(rest)) throw new Error('Give an http or https URL, or a path that begins with /.')
   if (!rest.startsWith('/')) rest = rest === '' || /^[?#]/.test(rest) ? `/${rest}` : addSlash(rest, notes)
   return { target: (contract === 'newer' ? 'newer:' : '') + encodeRest(rest, notes), notes }
@@ -59,30 +71,31 @@ function decodeWhole(text: string, notes: string[]): string {
   }
 }
 
-/** Returns what follows the origin, and the contract of the port that it is the address of. */
+/**
+ * Returns what follows the origin, and the contract of the port that it is the address of. `isForeign`: the origin is that of no
+ * port of the edge.
+ */
 function withoutOrigin(
   text: string,
   ports: readonly ClientPort[],
   notes: string[],
-): { readonly rest: string; readonly contract?: ClientPort['contract'] } {
+): { readonly rest: string; readonly contract?: ClientPort['contract']; readonly isForeign: boolean } {
   const [origin, scheme, named] = ORIGIN.exec(text) ?? []
   const [hostAlone] = HOST_WITH_PORT.exec(text) ?? []
   const host = named ?? hostAlone
-  if (host === undefined) return { rest: text }
+  if (host === undefined) return { rest: text, isForeign: false }
   const given = URL.canParse(`${scheme ?? 'https'}://${host}`) ? new URL(`${scheme ?? 'https'}://${host}`) : undefined
   if (given === undefined) throw new Error(`${host} is not a valid host.`)
   const rest = text.slice((origin ?? hostAlone ?? '').length)
   const own = ports.flatMap(({ contract, url }) => (URL.canParse(url) ? [{ contract, url: new URL(url) }] : []))
   const found = own.find(({ url }) => (scheme === undefined ? given.host === url.host : given.origin === url.origin))
-  if (found !== undefined) return { rest, contract: found.contract }
+  if (found !== undefined) return { rest, contract: found.contract, isForeign: false }
   const address = scheme === undefined ? host : given.origin
   const ownAddresses = own.map(({ url }) => url.origin).join(', ')
   notes.push(
     `${address} is not the address of this edge${ownAddresses === '' ? '' : ` (${ownAddresses})`}. The answer is that of this edge.`,
   )
-  if (ports.length > 1)
-    notes.push('The path is taken as one of the classic contract. For the newer one, give newer: and the path.')
-  return { rest }
+  return { rest, isForeign: true }
 }
 
 function addSlash(text: string, notes: string[]): string {
