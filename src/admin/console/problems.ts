@@ -3,8 +3,8 @@
  * `/readyz?verbose`, `edge_degraded`) reads this list. The texts contain no durations that change with each second: a
  * screen reader would read them again and again.
  */
-import { errorTable } from '../../core/errors.ts'
-import { ownEntry } from '../../core/values.ts'
+import { type ErrorCode, errorTable } from '../../core/errors.ts'
+import { CLOCK_TOLERANCE_S } from '../../core/timing.ts'
 import type { Degradation } from '../readiness.ts'
 import { type FoundProblem, PROBLEM_KINDS, type Problem, type ProblemKind, type ProblemSeverity } from './api-types.ts'
 import type { ReplicaSummary } from './node-types.ts'
@@ -282,7 +282,7 @@ function failureProblems({ recentErrors }: ProblemSources, found: readonly Found
     return isRecent && !causes.some((kind) => present.has(kind)) ? [code] : []
   })
   const texts = unexplained.map((code) => {
-    const { message, remedy } = ownEntry(errorTable, String(code)) ?? { message: 'unknown error', remedy: '' }
+    const { message, remedy } = errorTable[code as ErrorCode]
     return `${code} ${message}: ${remedy}`
   })
   return when(unexplained.length > 0, {
@@ -404,9 +404,6 @@ function layoutProblems({ layoutMixture }: ProblemSources): FoundProblem[] {
   })
 }
 
-/** The tolerance for the times of tokens. */
-const MAX_CLOCK_DIFFERENCE_MS = 5000
-
 function secondsOf(ahead: number): string {
   return `${Math.round(Math.abs(ahead) / 1000)} s ${ahead > 0 ? 'ahead of' : 'behind'}`
 }
@@ -415,7 +412,7 @@ function replicaProblems({ replicas, settingDifferences }: ProblemSources): Foun
   const others = replicas?.() ?? []
   const notReady = others.filter(({ ready }) => !ready)
   const otherClocks = others.flatMap(({ name, clockAhead = 0 }) =>
-    Math.abs(clockAhead) > MAX_CLOCK_DIFFERENCE_MS ? [{ name, clockAhead }] : [],
+    Math.abs(clockAhead) > CLOCK_TOLERANCE_S * 1000 ? [{ name, clockAhead }] : [],
   )
   const differences = settingDifferences?.() ?? []
   const differing = [...new Set(differences.flatMap((each) => each.replicas))]

@@ -7,13 +7,12 @@ export interface RecentErrors extends Required<Pick<EventListeners, 'request'>> 
   all(): readonly { readonly code: number; readonly ago: number }[]
 }
 
-/** `clock`: monotonic milliseconds. */
-export function createRecentErrors(clock: () => number = systemClock.elapsed): RecentErrors {
+export function createRecentErrors(): RecentErrors {
   const latest = new Map<number, number>()
   return {
     request: ({ status, errorCode, endedAt }) => {
       if (status >= 500 && errorCode !== undefined) latest.set(errorCode, endedAt)
     },
-    all: () => [...latest].sort(([a], [b]) => a - b).map(([code, at]) => ({ code, ago: clock() - at })),
+    all: () => [...latest].sort(([a], [b]) => a - b).map(([code, at]) => ({ code, ago: systemClock.elapsed() - at })),
   }
 }

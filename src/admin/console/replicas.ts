@@ -75,8 +75,9 @@ const MAX_NODES = 200
 const number = Type.Number()
 const optionalNumber = Type.Optional(Type.Number())
 const text = Type.String({ maxLength: 300 })
-/** Many nodes that fail must fit into a report, with their names. */
+/** The failure of one node, and the part of a report for all of them. */
 const MAX_FAILURE_CHARS = 200
+const MAX_FAILURES_CHARS = 8192
 const lastFailure = Type.Optional(Type.Object({ fault: text, detail: text, ago: number }))
 /** Another version may know further states. */
 const state = Type.Unsafe<NodeSummary['state']>(text)
@@ -157,27 +158,33 @@ function reportOf(self: ReplicaSelf): string {
   const { failing, answered, ...reached } = contact()
   const head = { name, version, ready: ready(), wall: Date.now(), ...reached, rates: rates(), local: local() }
   const take = takeInto(MAX_REPORT_CHARS - MAX_NAMES_CHARS - JSON.stringify(head).length)
-  const nodeStates = nodes().map(({ name, state, inFlight, limit, lastFailure }) => {
-    const isShort = lastFailure !== undefined && JSON.stringify(lastFailure).length <= MAX_FAILURE_CHARS
-    return { name, state, inFlight, limit, ...(state !== 'up' && isShort && { lastFailure }) }
-  })
+  const listed = nodes().slice(0, MAX_NODES)
+  const nodeStates = listed.map(({ name, state, inFlight, limit }) => ({ name, state, inFlight, limit }))
   // The most important parts first: each may use what those before it have left.
   const [shownNodes, failed, reachable] = [
-    take(nodeStates.slice(0, MAX_NODES), MAX_NODES_CHARS),
+    take(nodeStates, MAX_NODES_CHARS),
     take(wholeTimes(failing), MAX_CALLS_CHARS),
     take(wholeTimes(answered), MAX_CALLS_CHARS),
   ]
   const [list] = take([nodeList.lastRead()], MAX_NODE_LIST_CHARS)
   const exchanged = EXCHANGED_NAMES.map((part) => [part, ...take([self[part].report()], MAX_EXCHANGED_CHARS[part])])
+  const joinedShown = take(joined(), MAX_JOINED_CHARS)
+  const failures = take(listed.slice(0, shownNodes.length).map(shortFailureOf), MAX_FAILURES_CHARS)
   return JSON.stringify({
     ...head,
     ...(failing && { failing: failed }),
     ...(answered && { answered: reachable }),
-    nodes: shownNodes,
-    joined: take(joined(), MAX_JOINED_CHARS),
+    nodes: shownNodes.map((node, at) => ({ ...node, ...failures[at] })),
+    joined: joinedShown,
     nodeList: list,
     ...Object.fromEntries(exchanged),
   })
+}
+
+/** Returns the last failure of a node that is not up, unless its text is long. */
+function shortFailureOf({ state, lastFailure }: ReportedNode): Pick<ReportedNode, 'lastFailure'> {
+  const isShort = lastFailure !== undefined && JSON.stringify(lastFailure).length <= MAX_FAILURE_CHARS
+  return state !== 'up' && isShort ? { lastFailure } : {}
 }
 
 function wholeTimes(calls: ReplicaSummary['failing'] = []): NonNullable<ReplicaSummary['failing']> {

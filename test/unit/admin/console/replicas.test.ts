@@ -4,6 +4,7 @@ import { createReplicas } from '../../../../src/admin/console/replicas.ts'
 
 t.test('oversized report: with 200 nodes and full parts, the others see the replica', async (t) => {
   const names = Array.from({ length: 201 }, (_, at) => `manager-worker-${at}.security`)
+  const lastFailure = { fault: 'unreachable', detail: `connect ECONNREFUSED ${'x'.repeat(100)}`, ago: 5 }
   const full = { report: () => 'x'.repeat(4000), offer: () => undefined }
   const self = {
     name: 'one',
@@ -15,7 +16,7 @@ t.test('oversized report: with 200 nodes and full parts, the others see the repl
     }),
     local: () => undefined,
     rates: () => ({ perSecond: 0, callsPerSecond: 0, savedPerSecond: 0, failuresPerSecond: 0 }),
-    nodes: () => names.map((name) => ({ name, state: 'not listed' as const, inFlight: 10, limit: 64 })),
+    nodes: () => names.map((name) => ({ name, state: 'ejected' as const, inFlight: 10, limit: 64, lastFailure })),
     joined: () => [{ ago: 0, route: '/agents', ms: 1, nodes: names.map((node) => ({ node, rows: 5 })) }],
     nodeList: { lastRead: () => ({ text: 'x'.repeat(8000) }), offer: () => undefined },
     costs: { ...full, report: () => 'x'.repeat(16_000) },
