@@ -5,7 +5,7 @@
  */
 import { isUtf8 } from 'node:buffer'
 import type { TokenAlgorithm } from '../core/access.ts'
-import type { Clock } from '../core/timing.ts'
+import { CLOCK_TOLERANCE_S, type Clock } from '../core/timing.ts'
 import { isObject, ownField, parseJson } from '../core/values.ts'
 import type { JsonObject, KeyLookup } from './issuer-keys.ts'
 import type { Revocations, TokenIdentity } from './revocations.ts'
@@ -77,9 +77,6 @@ export interface Claims extends TokenIdentity {
   /** Seconds since 1970. */
   readonly expiresAt: number
 }
-
-/** Seconds by which the clocks of issuer and edge may differ. */
-export const CLOCK_TOLERANCE_S = 5
 
 /** The name of a user in a token. */
 export const SUBJECT_PATTERN = /^[^\p{Cc}]{1,256}$/u

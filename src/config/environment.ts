@@ -88,7 +88,7 @@ const NOT_UTF8 = 'not UTF-8'
 
 export function describeUnreadable(file: string, code: string, remedy: string): string {
   if (code === 'EISDIR') return `${file} is a folder; name a file in it`
-  if (code === 'ENOTDIR') return `${file} is no folder, or in no folder; name another one`
+  if (code === 'ENOTDIR') return `a part of the path ${file} is a file, not a folder; correct the path`
   if (code === NOT_UTF8) return `${file} is no UTF-8 text; write it again, or convert it with "iconv -t UTF-8"`
   return `${file} cannot be read (${code}); ${remedy}`
 }

@@ -31,7 +31,7 @@ export type LoadResult =
       /** Returns the place in the file or the environment variable that set this path; `undefined`: it has its default. */
       readonly originOf: (path: Path) => string | undefined
     }
-  | { readonly ok: false; readonly faults: string[] }
+  | { readonly ok: false; readonly faults: string[]; readonly file?: string }
 
 /**
  * Loads `file` (else `EDGE_CONFIG`, else no file) and the environment (that of the process) over it. Returns all
@@ -45,7 +45,8 @@ export async function loadConfig(options: { file?: string | undefined; env?: Env
   const { overrides, faults, files: secretFiles } = await readEnvironment(env, schema)
   const list = new FaultList(source, overrides)
   list.add(...source.faults, ...faults)
-  if (source.faults.length > 0) return { ok: false, faults: list.lines() }
+  const from = file === undefined ? {} : { file: resolve(file) }
+  if (source.faults.length > 0) return { ok: false, faults: list.lines(), ...from }
 
   const tree = withoutNulls(source.tree)
   for (const { path, value } of overrides) setIn(tree, path, value)
@@ -57,10 +58,9 @@ export async function loadConfig(options: { file?: string | undefined; env?: Env
   const folder = resolve(file === undefined ? '.' : dirname(file))
   const baseOf = (path: Path) => (list.variableOf(path) === undefined ? folder : resolve('.'))
   const config = await checkAll(parseValues(schema, tree, baseOf) as Config, list, plainListeners)
-  if (!list.isEmpty) return { ok: false, faults: list.lines() }
+  if (!list.isEmpty) return { ok: false, faults: list.lines(), ...from }
   const warnings = new FaultList(source, overrides)
   await warnOfUsers(config, warnings.report)
-  const from = file === undefined ? {} : { file: resolve(file) }
   const { cluster, cache, operations } = config
   const passwordFiles = [cluster.credentials.passwordFile, cache.redis.passwordFile, operations.signIn.clientSecretFile]
   const files = [from.file, ...secretFiles, ...passwordFiles].filter((each) => each !== undefined)

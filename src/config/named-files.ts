@@ -171,9 +171,8 @@ export async function readPasswords(config: Config, { report, isValid }: FaultLi
     const file = getIn(section, [`${name}File`])
     if (typeof file !== 'string' || !isValid(valid)) return section
     const secret = await readSecret(file)
-    const remedy = 'set a new one where it is checked, and write it into this file'
     if (!secret.ok) report([...path, `${name}File`], describeUnreadable(file, secret.code, MAKE_READABLE))
-    else if (secret.text === '') report([...path, `${name}File`], `${file} is empty; ${remedy}`)
+    else if (secret.text === '') report([...path, `${name}File`], `${file} is empty; write the secret into it`)
     return secret.ok ? { ...section, [name]: secret.text } : section
   }
   const credentials = await withSecret(cluster.credentials, ['cluster', 'credentials'], 'password')

@@ -6,6 +6,9 @@ export interface Clock {
 
 export const systemClock: Clock = { wall: Date.now, elapsed: performance.now.bind(performance) }
 
+/** Seconds by which the clocks of issuers and replicas may differ. */
+export const CLOCK_TOLERANCE_S = 5
+
 /** The setting `cluster.limits`, as far as it limits the time of a request. Milliseconds. */
 export interface TimeLimits {
   readonly timeout: number

@@ -61,6 +61,7 @@ if (contract !== 'classic' && contract !== 'newer') refuse(`--contract needs cla
 const { layout = contract } = values
 if (layout !== 'classic' && layout !== 'newer') refuse(`--layout needs classic or newer, got "${layout}"`)
 if (contract === 'newer' && layout === 'classic') refuse('--contract newer needs nodes of the newer layout')
+if (users !== undefined && contract === 'classic') refuse('--users needs --contract newer')
 /** A window of 60 s shows whether the limit per minute is kept. */
 const { seconds = layout === 'newer' ? (quick ? 70 : 150) : quick ? 10 : 60 } = values
 if (machines !== 'own' && machines !== 'shared') refuse(`--machines needs own or shared, got "${machines}"`)

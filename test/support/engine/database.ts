@@ -1,5 +1,6 @@
 /** The collections that a manager reads from its databases: SQLite itself, with the statements of its engine. */
 import initSqlite, { type Database } from 'sql.js'
+import { factorOf, PLACES } from '../../../packages/simulator/src/newer/collection.ts'
 import {
   COMMON_PARAMETERS,
   EngineError,
@@ -207,14 +208,6 @@ function tiesOf(query: Query, { order, keepsTies }: EngineTable): string {
   const isKept = keepsTies !== undefined && fields.length < 2 && !keepsTies.exceptOf.includes(named)
   if (Object.keys(others).length === 0 && (sort === undefined || isByDefault || isKept)) return 'seq'
   return `((seq + 1) * ${factorOf(`${Object.keys(others).sort()} ${sort} ${query.select}`)}) % ${PLACES}`
-}
-
-const PLACES = 104_729
-
-function factorOf(plan: string): number {
-  let hash = 7
-  for (const char of plan) hash = (hash * 31 + char.charCodeAt(0)) % 99_991
-  return hash + 1
 }
 
 function sortText(name: string, direction: string, columns: EngineTable['columns']): string {

@@ -108,7 +108,7 @@ const credentialRows: readonly Row[] = [
   [
     'an empty password file',
     cluster(account('username: edge, passwordFile: users')),
-    `cluster.credentials.passwordFile: …/users is empty; set a new one where it is checked, and write it into this file`,
+    `cluster.credentials.passwordFile: …/users is empty; write the secret into it`,
   ],
   [
     'an empty password',

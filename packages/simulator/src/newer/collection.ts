@@ -31,7 +31,15 @@ export function collectRows(rows: readonly Item[], table: Table, query: Collecti
 
 /** Parameters that do not change the statement of a database. */
 const NOT_IN_STATEMENT: readonly string[] = ['offset', 'limit', 'pretty', 'wait_for_complete', 'agents_list', 'whole']
-const PLACES = 104_729
+/** A prime, so that each factor gives another order. */
+export const PLACES = 104_729
+
+/** Returns what the order of rows that a statement leaves open depends on. */
+export function factorOf(statement: string): number {
+  let hash = 7
+  for (const char of statement) hash = (hash * 31 + char.charCodeAt(0)) % 99_991
+  return hash + 1
+}
 
 /**
  * Returns rows as a database reads them: in the order of their table for a plain page, and otherwise in that of the index
@@ -47,9 +55,8 @@ function asRead(rows: readonly Item[], { kind, order, keepsTies }: Table, query:
   const isKept = search === undefined && keepsTies?.exceptOf.includes(sort?.replace(/^[+-]/, '') ?? '') === false
   if (kind === 'list' || (others.length === 0 && (isPlain || isKept))) return rows
   const statement = `${others.sort()} ${search === undefined} ${sort} ${query.select}`
-  let factor = 7
-  for (const char of statement) factor = (factor * 31 + char.charCodeAt(0)) % 99_991
-  const placeOf = (at: number) => ((at + 1) * (factor + 1)) % PLACES
+  const factor = factorOf(statement)
+  const placeOf = (at: number) => ((at + 1) * factor) % PLACES
   return rows
     .map((row, at) => ({ row, place: placeOf(at) }))
     .sort((a, b) => a.place - b.place)
