@@ -161,7 +161,7 @@ function describeOnce(build: () => Promise<object>) {
 /** The document changes with the version of the edge only, so clients may store and revalidate it. */
 function responseOf(body: Buffer): EnvelopeResponse {
   const times = { ttl: 0, staleWhileRevalidate: 0, staleIfError: 0, staleWhileHot: 0, fetchTime: 0 }
-  const content = { status: 200, errorNumber: 0, body, etag: etagOf(body), forms: new StoredForms() }
+  const content = { status: 200, errorNumber: 0, contentType: '', body, etag: etagOf(body), forms: new StoredForms() }
   const response = { ...content, ...times, clusterStatus: '', rowBytes: 0 }
   return envelopeOfStored({ kind: 'stored', response, age: 0, status: { fwd: 'bypass' } })
 }

@@ -108,12 +108,12 @@ export class AcceptedTokens {
       store.lookup(place.own, GENUINE_TAGS),
       store.lookup(place.series, place.tags),
     ])
-    const latestIssue = issueTimeIn(genuine) ?? latestIssueOf(token, this.#clock)
-    if (hasEnded({ user, roles }, latestIssue)) return undefined
+    const issueTime = issueTimeIn(genuine) ?? latestIssueOf(token, this.#clock)
+    if (hasEnded({ user, roles }, issueTime)) return undefined
     pace.note(place.series)
-    const current = () => (hasEnded({ user, roles }, latestIssue) ? undefined : this.#current(place))
+    const current = () => (hasEnded({ user, roles }, issueTime) ? undefined : this.#current(place))
     const fresh = { current, noteAnswer: nothingToNote }
-    if (genuine.kind !== 'hit') return (await this.#askOfUnknown(place, latestIssue, before, node)) ? fresh : undefined
+    if (genuine.kind !== 'hit') return (await this.#askOfUnknown(place, issueTime, before, node)) ? fresh : undefined
     if (this.#clock.elapsed() < (this.#refusedUntil.get(place.own) ?? 0)) return undefined
     const known = acceptedIn(before)
     const isCovered = known !== undefined && known.from <= place.issuedAt && known.age < pace.longest()
@@ -167,7 +167,7 @@ export class AcceptedTokens {
   }
 
   /** Only the node can check the signature of a token that it has never accepted. */
-  #askOfUnknown(place: Place, latestIssue: number, before: BytesLookup, node: AskNode): Promise<boolean> {
+  #askOfUnknown(place: Place, issueTime: number, before: BytesLookup, node: AskNode): Promise<boolean> {
     // A call under way may have begun before a change that this request must see.
     const id = `${place.own} ${epochsText(before)}`
     const begun = this.#unknown.get(id)
@@ -175,7 +175,7 @@ export class AcceptedTokens {
     const since = this.#clock.elapsed()
     const ask = async () => {
       const isAccepted = await node.askOfUnknown()
-      if (isAccepted) await Promise.all([this.#addGenuine(place, latestIssue), this.#add(place, before, since)])
+      if (isAccepted) await Promise.all([this.#addGenuine(place, issueTime), this.#add(place, before, since)])
       return isAccepted
     }
     const asking = ask().finally(() => this.#unknown.delete(id))
@@ -250,12 +250,12 @@ export class AcceptedTokens {
     await this.#save(before, since, { key: series, tags, ttl: this.#options.pace.longest() }, { from: issuedAt })
   }
 
-  async #addGenuine({ own, expiresAt }: Place, latestIssue: number): Promise<void> {
+  async #addGenuine({ own, expiresAt }: Place, issueTime: number): Promise<void> {
     const since = this.#clock.elapsed()
     const before = await this.#options.store.lookup(own, GENUINE_TAGS)
     if (before.kind === 'hit') return
     const place = { key: own, tags: GENUINE_TAGS, ttl: expiresAt - this.#clock.wall() }
-    await this.#save(before, since, place, { latestIssue })
+    await this.#save(before, since, place, { issueTime })
   }
 
   #isRecent({ age }: { readonly age: number }): boolean {
@@ -289,7 +289,7 @@ function acceptedIn(lookup: BytesLookup): { readonly from: number; readonly age:
 
 /** Returns the latest time at which a genuine token can have been issued; `undefined`: no replica has noted it. */
 function issueTimeIn(lookup: BytesLookup): number | undefined {
-  const noted = lookup.kind === 'hit' ? ownField(parseJson(lookup.response.body), 'latestIssue') : undefined
+  const noted = lookup.kind === 'hit' ? ownField(parseJson(lookup.response.body), 'issueTime') : undefined
   return typeof noted === 'number' ? noted : undefined
 }
 

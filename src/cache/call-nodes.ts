@@ -8,14 +8,16 @@ import {
   type CacheIndex,
   type EdgeResponse,
   type EnvelopeResponse,
+  isProblem,
   type Lookup,
+  PROBLEM_TYPE,
   partsOf,
   StoredForms,
   type StoredResponse,
 } from '../core/response.ts'
 import { type TimeLimits, withTimeout } from '../core/timing.ts'
 import type { CacheTarget, ResolveTarget } from './key.ts'
-import { type FreshnessLifetimes, type LifetimesOf, staleTimesOf } from './policy.ts'
+import { type FreshnessLifetimes, type LifetimesOf, staleRuleOf, staleTimesOf } from './policy.ts'
 import type { CacheStore } from './stores/contract.ts'
 import type { ReplicationLag } from './writes.ts'
 
@@ -121,10 +123,10 @@ export function storeResponse(
   const freshFor = isOfNodes ? lifetimes.ttl - initialAge : Math.min(lifetimes.ttl, partsFreshFor)
   const age = fetchTime + initialAge
   const rowBytes = origin.kind === 'snapshot' ? origin.rowBytes : 0
-  // A refusal is no status that clients act on, whatever the endpoint is.
-  const stale = errorNumber === 0 ? policy : ({ stale: 'allowed' } as const)
+  const stale = { stale: staleRuleOf(policy, errorNumber) }
   const times = { ttl: age + freshFor, ...staleTimesOf(stale, lifetimes, fetchTime), fetchTime }
-  const content = { status, errorNumber, body, etag: etagOf(body), forms: new StoredForms() }
+  const contentType = isProblem(response) ? PROBLEM_TYPE : ''
+  const content = { status, errorNumber, contentType, body, etag: etagOf(body), forms: new StoredForms() }
   const stored: StoredResponse = { ...content, ...times, clusterStatus, rowBytes }
   const result = { kind: 'cacheable', response, entry: { response: stored, age } } as const
   if (freshFor <= 0) return { result }

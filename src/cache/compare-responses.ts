@@ -41,8 +41,11 @@ export async function compareResponses(
 ): Promise<Comparison> {
   try {
     if (epochs === undefined || !(await isUnchanged(store, target, epochs))) return INCONCLUSIVE
-    if (current.kind === 'envelope' && current.errorNumber !== 0 && !isPartial(current))
-      return reportedNodeFailure(current) !== undefined ? INCONCLUSIVE : { outcome: 'different', difference: 'error' }
+    if (current.kind === 'envelope' && current.errorNumber !== 0 && !isPartial(current)) {
+      if (reportedNodeFailure(current) !== undefined) return INCONCLUSIVE
+      const isSameRefusal = isStorable(current) && stored.equals(current.body)
+      return isSameRefusal ? { outcome: 'same' } : { outcome: 'different', difference: 'error' }
+    }
     return isStorable(current) ? compareBodies(stored, current.body) : INCONCLUSIVE
   } catch {
     return INCONCLUSIVE

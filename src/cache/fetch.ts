@@ -18,6 +18,7 @@ import {
   type ReadContext,
   storeResponse,
 } from './call-nodes.ts'
+import { staleRuleOf } from './policy.ts'
 import { type Shared, SingleFlight } from './single-flight.ts'
 import type { Snapshots } from './snapshots/stage.ts'
 import { localLifetime } from './stores/local-entries.ts'
@@ -139,8 +140,11 @@ async function fetchAndNote(
 }
 
 /** While calls wait for the limit of a node, those for which a client waits go first. */
-function refreshPriority(ports: CachePorts, { request, target }: ReadContext): EdgeRead['priority'] {
-  return target.policy.stale === 'allowed' && ports.waitForRead(request) > 0 ? 'bulk' : request.priority
+function refreshPriority(ports: CachePorts, { request, target, lookup }: ReadContext): EdgeRead['priority'] {
+  const errorNumber = lookup.kind === 'hit' ? lookup.response.errorNumber : 0
+  return staleRuleOf(target.policy, errorNumber) === 'allowed' && ports.waitForRead(request) > 0
+    ? 'bulk'
+    : request.priority
 }
 
 function resultOf(
@@ -193,8 +197,10 @@ class Outcomes {
   }
 
   noteFailure(context: ReadContext, code: number): void {
-    this.#failures.set(context.target.key, { code, at: this.#clock() })
-    if (context.target.policy.stale === 'whileHot') this.#noteRefusal(context)
+    const { target, lookup } = context
+    this.#failures.set(target.key, { code, at: this.#clock() })
+    const errorNumber = lookup.kind === 'hit' ? lookup.response.errorNumber : 0
+    if (staleRuleOf(target.policy, errorNumber) === 'whileHot') this.#noteRefusal(context)
   }
 
   /** Until the stored response expires: a shorter time would serve old responses and errors in turn. */
@@ -284,7 +290,7 @@ function storedMeanwhile(lookup: Lookup, known: AgedResponse | undefined): Fetch
   const { response: stored, age } = lookup
   if (age >= stored.ttl || (known !== undefined && isOfSameFetch(lookup, known))) return undefined
   const response = envelopeOfStored({ kind: 'stored', response: stored, age, status: {} })
-  return { kind: 'cacheable', response, entry: lookup, collapsed: true }
+  return { kind: 'cacheable', response, entry: { response: stored, age }, collapsed: true }
 }
 
 /** A newer response may be older than `known` was when it was looked up: its fetch may have taken longer. */

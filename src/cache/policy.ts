@@ -231,6 +231,11 @@ const AUTOMATIC_FETCH_TIMES = 2
 /** Clients act on a status, so this bound does not grow with TTL and fetch time. */
 const MAX_STALE_WHILE_HOT_MS = 3000
 
+/** Returns when a response may be served stale. A refusal by rights is no status that clients act on, whatever the endpoint is. */
+export function staleRuleOf({ stale }: Pick<CompiledPolicy, 'stale'>, errorNumber: number): CompiledPolicy['stale'] {
+  return errorNumber === 0 ? stale : 'allowed'
+}
+
 /** Returns how long after its freshness lifetime a response may be served. `fetchTime`: milliseconds of its fetch. */
 export function staleTimesOf(
   { stale }: Pick<CompiledPolicy, 'stale'>,

@@ -21,7 +21,7 @@ import { type CachePorts, type FetchResult, lifetimesOf, type ReadContext } from
 import { createDivergenceCheck, type DivergenceCheck } from './compare-responses.ts'
 import { createFetcher, type Fetcher } from './fetch.ts'
 import { EVERYONE } from './key.ts'
-import { automaticStale } from './policy.ts'
+import { automaticStale, staleRuleOf } from './policy.ts'
 import { createRefreshAhead, type RefreshAhead, type RefreshAheadOptions } from './refresh-ahead.ts'
 import type { SnapshotPorts } from './snapshots/build.ts'
 import { createSnapshots } from './snapshots/stage.ts'
@@ -150,8 +150,8 @@ function staleDuringRefresh({ refreshAhead }: ReadPath, { target }: ReadContext,
  */
 function staleDuringWait({ ports }: ReadPath, context: ReadContext, wait: number): number {
   const { lookup, target } = context
-  const isRefusal = lookup.kind === 'hit' && lookup.response.errorNumber !== 0
-  if (wait === 0 || (target.policy.stale !== 'allowed' && !isRefusal)) return 0
+  const errorNumber = lookup.kind === 'hit' ? lookup.response.errorNumber : 0
+  if (wait === 0 || staleRuleOf(target.policy, errorNumber) !== 'allowed') return 0
   const { ttl, staleWhileRevalidate } = lifetimesOf(ports, context)
   return staleWhileRevalidate === 'automatic' ? automaticStale(ttl, wait) : 0
 }
@@ -189,7 +189,8 @@ async function lookUpStale(
 ): Promise<EdgeResponse | undefined> {
   const { target } = context
   const lookup = await store.lookup(target.key, target.tags)
-  if (lookup.kind !== 'hit' || lookup.epochs.fenced || target.policy.stale !== 'allowed') return undefined
+  if (lookup.kind !== 'hit' || lookup.epochs.fenced) return undefined
+  if (staleRuleOf(target.policy, lookup.response.errorNumber) !== 'allowed') return undefined
   return serveStaleIfError(lookup, { fwd: 'stale' }, failure)
 }
 
@@ -238,5 +239,6 @@ function toResponse(result: FetchResult, fwd: NonNullable<CacheStatus['fwd']>): 
           ttl,
           ...(from !== undefined && { detail: isStaleIfError(from) ? from : 'snapshot' }),
         }
-  return { ...response, origin: { kind: 'fetched', ...entry, status, from: origin } }
+  const { response: fetched, age } = entry
+  return { ...response, origin: { kind: 'fetched', response: fetched, age, status, from: origin } }
 }

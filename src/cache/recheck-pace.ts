@@ -26,8 +26,8 @@ interface RecheckPaceOptions {
   readonly recheckMax: () => number
   /** The calls per minute that the node answers; 0: no limit. */
   readonly perMinute: () => number
-  /** Whether reads wait for the calls per minute. Absent: they never do. */
-  readonly isBusy?: () => boolean
+  /** Whether reads wait for the calls per minute. */
+  readonly isBusy: () => boolean
   /** Each replica takes its part of the permits. */
   readonly replicas: () => number
   readonly clock?: Pick<Clock, 'elapsed'>
@@ -36,7 +36,7 @@ interface RecheckPaceOptions {
 export type RecheckPace = ReturnType<typeof createRecheckPace>
 
 export function createRecheckPace(options: RecheckPaceOptions) {
-  const { recheck, recheckMax, perMinute, replicas, isBusy = () => false, clock = systemClock } = options
+  const { recheck, recheckMax, perMinute, replicas, isBusy, clock = systemClock } = options
   /** When tokens of each series were noted last. */
   const notedAt = growingLru<string, number>(MAX_SERIES)
   let counted = { at: Number.NEGATIVE_INFINITY, interval: 0 }

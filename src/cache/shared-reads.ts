@@ -146,7 +146,7 @@ class StoredParts {
   addAge(response: EdgeResponse): EdgeResponse {
     if (response.kind !== 'envelope' || response.origin.kind !== 'node') return response
     if (this.#freshFor === Number.POSITIVE_INFINITY) return response
-    const { isPersonal, age = 0 } = response.origin
+    const { isPersonal, age } = response.origin
     return {
       ...response,
       origin: {

@@ -92,7 +92,8 @@ export interface TokenSubject {
 }
 
 /**
- * Whether a write through the edge has ended a token. `issuedAt`: the latest time at which the token can have been issued, in
- * milliseconds since 1970 by the clock of a replica.
+ * Whether a write through the edge has ended a token. `issuedAt`, in milliseconds since 1970 by the clock of a replica: of a
+ * login through the edge, when the login was sent, so that no write that ended later is missed; of any other token, the latest
+ * time that its claims permit.
  */
 export type HasEnded = (token: TokenSubject, issuedAt: number) => boolean

@@ -9,7 +9,6 @@ import type {
   PurgeScope,
   StaleIfError,
 } from './cache.ts'
-import { ownText, parseJson } from './values.ts'
 
 export type EdgeResponse = FileResponse | EnvelopeResponse
 
@@ -184,9 +183,9 @@ export function nodeOriginOf(origin: Origin): NodeOrigin | undefined {
 export const REFUSED_BY_RIGHTS = 4000
 
 /** Whether the body is `application/problem+json`. */
-export function isProblem({ errorNumber, body, origin }: EnvelopeResponse): boolean {
-  const isKnown = nodeOriginOf(origin)?.isProblem
-  return isKnown ?? (errorNumber === REFUSED_BY_RIGHTS && ownText(parseJson(body), 'title') !== undefined)
+export function isProblem({ origin }: EnvelopeResponse): boolean {
+  if (origin.kind === 'stored') return origin.response.contentType === PROBLEM_TYPE
+  return nodeOriginOf(origin)?.isProblem ?? false
 }
 
 /** Where the rows of a collection are in its body, found when the body was checked. */
@@ -237,6 +236,8 @@ export const STORED_FIELDS = {
   status: 'number',
   /** The error number of the body; 0: success. */
   errorNumber: 'number',
+  /** The type of the body; empty: that of all other JSON. */
+  contentType: 'text',
   /** Strong entity tag of the body, with its quotes (RFC 9110 section 8.8.3). */
   etag: 'text',
   /** Time that its fetch took. */

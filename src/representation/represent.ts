@@ -138,11 +138,16 @@ function full(
   bytes: Buffer,
   coding?: Coding,
 ): Representation {
-  const encoded = coding === undefined ? [] : ['content-encoding', coding]
-  const validators = response.status === 200 ? validatorHeaders(form.etag) : ERROR_HEADERS
-  form.full ??= { stable: [...contentHeaders(bytes, isProblem(response)), ...validators, ...encoded] }
+  form.full ??= { stable: stableHeadersOf(response, form.etag, bytes, coding) }
   const { full: head } = form
   return { status: response.status, stableHeaders: head.stable, ownHeaders: ownHeaders(cached, head), bytes }
+}
+
+/** Returns the names and values of the headers that stay the same for a form. */
+function stableHeadersOf(response: EnvelopeResponse, etag: string, bytes: Buffer, coding?: Coding): readonly string[] {
+  const validators = response.status === 200 ? validatorHeaders(etag) : ERROR_HEADERS
+  const encoded = coding === undefined ? [] : ['content-encoding', coding]
+  return [...contentHeaders(bytes, isProblem(response)), ...validators, ...encoded]
 }
 
 /** Age and time left are sent in whole seconds, so the hits of one second share these headers. */

@@ -52,11 +52,11 @@ async function hasOrderOfManager(table: Table, request: CollectionRequest, sourc
 }
 
 /** Whether a sort is the default one. The sign does not matter for a list, where rows with equal values keep their order. */
-function isSameSort(sort: string, { defaultSort, engine }: Source): boolean {
+function isSameSort(sort: string, source: Source): boolean {
+  const { defaultSort, engine } = source
   if (defaultSort === undefined) return false
-  const [own, other] = [parseSort(sort), parseSort(defaultSort)]
-  const fields = own.fields.length === 0 ? other.fields : own.fields
-  return `${fields}` === `${other.fields}` && (engine === 'array' || own.descending === other.descending)
+  const isSameSign = parseSort(sort).descending === parseSort(defaultSort).descending
+  return `${sortFieldsOf(sort, source)}` === `${sortFieldsOf(undefined, source)}` && (engine === 'array' || isSameSign)
 }
 
 /** Whether the request may lead to another index of the database than one for all rows and fields. */

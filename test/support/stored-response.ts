@@ -4,6 +4,14 @@ import { StoredForms, type StoredResponse } from '../../src/core/response.ts'
 export function storedResponse(body: Buffer | string, more: Partial<StoredResponse> = {}): StoredResponse {
   const times = { ttl: 20_000, staleWhileRevalidate: 0, staleIfError: 0, staleWhileHot: 0, fetchTime: 1 }
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
-  const content = { status: 200, errorNumber: 0, body: bytes, etag: '"v1"', clusterStatus: '', rowBytes: 0 }
+  const content = {
+    status: 200,
+    errorNumber: 0,
+    contentType: '',
+    body: bytes,
+    etag: '"v1"',
+    clusterStatus: '',
+    rowBytes: 0,
+  }
   return { ...content, forms: new StoredForms(), ...times, ...more }
 }

@@ -15,11 +15,11 @@ import {
   type PassedOnTo,
 } from '../../core/node-call.ts'
 import type { EdgeRequest } from '../../core/request.ts'
-import { PROBLEM_TYPE } from '../../core/response.ts'
+import { PROBLEM_TYPE, REFUSED_BY_RIGHTS } from '../../core/response.ts'
 import { ownField, ownText, parseJson } from '../../core/values.ts'
 import { dataIn } from '../probes.ts'
 import { createNeededRead, fillPath } from './dialect.ts'
-import { ALL_FAILED, NO_AGENT, NO_SUCH_NODE, PERMISSION_DENIED, SOME_FAILED, UNKNOWN_NODE } from './newer/content.ts'
+import { ALL_FAILED, NO_AGENT, NO_SUCH_NODE, SOME_FAILED, UNKNOWN_NODE } from './newer/content.ts'
 import { formatQuery, MAX_IDS, MAX_LIST_BYTES } from './newer/conversation.ts'
 
 /** A call for a request: what differs from the request itself. */
@@ -205,7 +205,7 @@ async function askOthers(
 }
 
 /** A request that names nothing concerns what the user has rights for, and nodes that are connected. */
-const IF_NAMED: ReadonlySet<number> = new Set([PERMISSION_DENIED, NO_SUCH_NODE])
+const IF_NAMED: ReadonlySet<number> = new Set([REFUSED_BY_RIGHTS, NO_SUCH_NODE])
 
 function isOneOf(codes: WithoutLost['leftOut'], code: number): boolean {
   return codes === 'every' || codes?.includes(code) === true

@@ -23,6 +23,7 @@ function withNode({ recheck = 10, recheckMax = 600, perMinute = 300 }: Options =
     recheck: () => recheck * SECOND,
     recheckMax: () => recheckMax * SECOND,
     perMinute: () => perMinute,
+    isBusy: () => false,
     replicas: () => 1,
     clock,
   })

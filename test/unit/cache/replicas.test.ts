@@ -37,7 +37,14 @@ t.test('identical misses through several replicas are one call', async (t) => {
   const all = Array.from({ length: 300 }, (_, at) => each[at % 3]?.read(one()))
   await settle()
   open()
-  for (const response of await Promise.all(all)) t.equal(response && bodyOf(response).data, 1)
+  for (const response of await Promise.all(all)) {
+    t.equal(response && bodyOf(response).data, 1)
+    t.type(
+      response && cacheStatusOf(response)?.ttl,
+      'number',
+      'also one that another replica has stored is a cached response',
+    )
+  }
   t.equal(nodes.calls, 1)
 })
 

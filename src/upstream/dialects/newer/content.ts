@@ -18,7 +18,6 @@ export const NO_DATABASE = 2007
 export const UNKNOWN_NODE = 3022
 /** A worker that is not connected to the master answers nothing. */
 export const NO_MASTER = 3023
-export const PERMISSION_DENIED = 4000
 
 /** The member `error` of a response whose items have all failed, or some of them. */
 export const ALL_FAILED = 1

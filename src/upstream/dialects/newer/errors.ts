@@ -6,8 +6,9 @@ import type { ErrorRule, NoError } from '../../../catalogue/newer/translation.ts
 import { type Kind, kinds } from '../../../catalogue/schemas/kinds.ts'
 import { type ErrorCode, errorTable } from '../../../core/errors.ts'
 import { describedFields } from '../../../core/request.ts'
+import { REFUSED_BY_RIGHTS } from '../../../core/response.ts'
 import { ownEntry } from '../../../core/values.ts'
-import { NO_DATABASE, NO_SUCH_NODE, PERMISSION_DENIED, type Problem, UNKNOWN_NODE } from './content.ts'
+import { NO_DATABASE, NO_SUCH_NODE, type Problem, UNKNOWN_NODE } from './content.ts'
 import type { Conversation } from './conversation.ts'
 
 /**
@@ -47,7 +48,7 @@ export function errorOfProblem(conversation: Conversation, problem: Problem): Cl
   if (code === undefined) return errorWithoutCode(conversation, problem)
   const meaning = meaningOf(code, conversation.translation.errors)
   if (typeof meaning === 'string') return meaning
-  return { ...errorOf(meaning, code, detail), ...(code === PERMISSION_DENIED && { status }) }
+  return { ...errorOf(meaning, code, detail), ...(code === REFUSED_BY_RIGHTS && { status }) }
 }
 
 /** Returns the classic error of a newer code that means it. `message`: the text of the newer layout. */

@@ -1,12 +1,13 @@
 /** Reads that need more than one call, or another form of the reply. */
 
 import { Readable } from 'node:stream'
+import { REFUSED_BY_RIGHTS } from '../../../../core/response.ts'
 import { ownEntry, ownField, ownText } from '../../../../core/values.ts'
 import type { Element, Row } from '../../../../query/value.ts'
 import type { Answer } from '../../dialect.ts'
 import { answerData, answerError, answerOf, collectByEdge, type RunPlan } from '../answer.ts'
 import { buildCall } from '../build-call.ts'
-import { NO_AGENT, NO_DATABASE, PERMISSION_DENIED } from '../content.ts'
+import { NO_AGENT, NO_DATABASE } from '../content.ts'
 import { type Conversation, type NewerCall, type Reply, successOf } from '../conversation.ts'
 import { classicError, errorOfProblem, RefusedError } from '../errors.ts'
 import { createRowConverter } from '../rows.ts'
@@ -191,7 +192,7 @@ function withManager(select: string, makeData: MakeData): RunPlan {
     const { data } = successOf(reply)
     const manager = await conversation.get('/agents', { agents_list: '000', select })
     const { content } = manager
-    const isDenied = content.kind === 'problem' && content.code === PERMISSION_DENIED
+    const isDenied = content.kind === 'problem' && content.code === REFUSED_BY_RIGHTS
     if (content.kind !== 'success' && !isDenied) return answerOf(conversation, manager)
     return answerData(reply, makeData(conversation, data, firstItem(manager)))
   }

@@ -2,13 +2,15 @@
  * Writes, and checks of nodes, that need more than one call, or whose response the edge checks: a list in parts, a call
  * again because the node does its work a moment later, removed groups, and restarts and validations of one node or of all.
  */
+
 import { isUnfinishedError } from '../../../../core/envelope.ts'
 import { EdgeError } from '../../../../core/errors.ts'
+import { REFUSED_BY_RIGHTS } from '../../../../core/response.ts'
 import { ownField, ownText } from '../../../../core/values.ts'
 import type { Answer, DialectResult } from '../../dialect.ts'
 import { answerData, answerError, answerOf, itemError } from '../answer.ts'
 import { buildCall } from '../build-call.ts'
-import { ALL_FAILED, type Content, type FailedItems, PERMISSION_DENIED, type Success } from '../content.ts'
+import { ALL_FAILED, type Content, type FailedItems, type Success } from '../content.ts'
 import { type Conversation, chunksOf, EndedError, type NewerCall, type Reply, successOf } from '../conversation.ts'
 import { classicError, errorOf, meaningOf, RefusedError } from '../errors.ts'
 
@@ -147,7 +149,7 @@ function statusOf(content: Content): unknown {
  */
 
 const MISSING = 'missing in the response of the cluster'
-const DENIED = { code: PERMISSION_DENIED, message: 'Permission denied', status: 403 }
+const DENIED = { code: REFUSED_BY_RIGHTS, message: 'Permission denied', status: 403 }
 
 /** Throws 932 if only some nodes restart, and 933 if it is unknown whether others do. */
 export async function restart(conversation: Conversation): Promise<Answer> {
