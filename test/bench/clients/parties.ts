@@ -8,13 +8,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { hash } from '@node-rs/bcrypt'
 import { stringify } from 'yaml'
-import type { Layout, SimulatorOptions } from '../../../packages/simulator/src/index.ts'
+import type { Fault, Layout, SimulatorOptions } from '../../../packages/simulator/src/index.ts'
 import type { Contract } from '../../../src/catalogue/endpoint.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import type { Config } from '../../../src/config/schema.ts'
 import { freePort } from '../../support/redis.ts'
 import { forkScript } from '../../support/typescript/script.ts'
-import type { CallsByPath, ClusterReady, ClusterReport, MinuteReport } from '../servers/cluster.ts'
+import type { CallsByPath, ClusterReady, ClusterReport, FaultOrder, MinuteReport } from '../servers/cluster.ts'
 
 export interface RunningCluster {
   readonly nodes: ClusterReady['nodes']
@@ -24,6 +24,8 @@ export interface RunningCluster {
   minutes(): Promise<MinuteReport>
   /** Calls since the start by path, without those between nodes. */
   calls(): Promise<ReadonlyMap<string, number>>
+  /** Sets a fault of all nodes; `{}`: none. Resolves when it is active. */
+  strike(fault: Fault): Promise<void>
   close(): void
 }
 
@@ -72,6 +74,11 @@ export async function startCluster(options: SimulatorOptions): Promise<RunningCl
       const calls = nextMessage<CallsByPath>(child)
       child.send('calls')
       return new Map(Object.entries(await calls))
+    },
+    strike: async (fault) => {
+      const done = nextMessage(child)
+      child.send({ fault } satisfies FaultOrder)
+      await done
     },
     close: () => void child.kill('SIGKILL'),
   }

@@ -87,7 +87,7 @@ const ERROR = /"error":\d+/
 const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
 /** Returns what is wrong with an answer, in a few words that many answers share, or an empty text. */
-function faultOf(received: Received, { success, throughEdge, hasRefusals }: Expected): string {
+export function faultOf(received: Received, { success, throughEdge, hasRefusals }: Expected): string {
   const { status, head, length, beginning, ending, fault } = received
   if (fault !== undefined) return fault
   if (hasRefusals && status === 403 && ERROR.exec(ending)?.[0] === '"error":4000') return ''

@@ -1,5 +1,10 @@
 /** A simulated cluster with the capacity of a real one, in a separate process. */
-import { type Load, type SimulatorOptions, startSimulator } from '../../../packages/simulator/src/index.ts'
+import { type Fault, type Load, type SimulatorOptions, startSimulator } from '../../../packages/simulator/src/index.ts'
+
+/** Sets a fault of all nodes; resolves with `done` when it is active. */
+export interface FaultOrder {
+  readonly fault: Fault
+}
 
 /** The load of each node since the start. */
 export type ClusterReport = Readonly<Record<string, Load>>
@@ -53,12 +58,19 @@ function minuteReport(): MinuteReport {
 
 endInterval()
 setInterval(endInterval, COUNT_INTERVAL_MS)
-process.on('message', (question) => {
+process.on('message', (question: string | FaultOrder) => {
+  if (typeof question === 'object') return void strike(question.fault)
   if (question === 'calls') return void process.send?.(countCalls())
   if (question === 'minutes') return void process.send?.(minuteReport())
   const report = Object.fromEntries(simulator.nodes.map(({ name }) => [name, { ...simulator.load(name) }]))
   process.send?.(report)
 })
 process.on('disconnect', () => process.exit())
+
+async function strike(fault: Fault): Promise<void> {
+  for (const { name } of simulator.nodes) await simulator.faults.set(name, fault)
+  process.send?.('done')
+}
+
 const nodes = simulator.nodes.map(({ name, type, url }) => ({ name, type, url }))
 process.send?.({ nodes } satisfies ClusterReady)
