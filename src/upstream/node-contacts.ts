@@ -27,7 +27,6 @@ interface ContactOptions {
 interface NodeContact {
   calledAt?: number
   credentials?: 'accepted' | 'refused'
-  reachedAt?: number
   /** When the first of the latest failures ended; absent after a response. */
   failingSince?: number | undefined
 }
@@ -41,6 +40,14 @@ function agesByNode(replicas: readonly PeerContact[], kind: 'failing' | 'answere
     for (const { node, ago } of replica[kind] ?? [])
       ages.set(node, Math.min(ages.get(node) ?? NEVER_MS, ago + replica.ago))
   return ages
+}
+
+/**
+ * Returns the milliseconds since the latest response of a node that one of these replicas reaches; Infinity: they reach none.
+ * A response before a failure shows nothing about now: in an outage, each replica had its last one at another time.
+ */
+function latestOf(replicas: readonly PeerContact[]): number {
+  return Math.min(NEVER_MS, ...agesByNode(replicas, 'answered').values())
 }
 
 /** Another replica must have reached a node this long after this one lost all of them: in an outage all lose them. */
@@ -87,10 +94,10 @@ export class NodeContacts {
     return this.refusing.length > 0 && !this.#known.some(({ credentials }) => credentials === 'accepted')
   }
 
-  /** Whether all nodes fail, and another replica reaches one. */
+  /** Whether all nodes fail, and another replica reports that a node has answered its latest call since then. */
   get isCutOff(): boolean {
     const failed = this.#failedFor
-    return failed !== undefined && this.#reachedByPeersAgo() + OUTAGE_MARGIN_MS < failed
+    return failed !== undefined && latestOf(this.#options.peers()) + OUTAGE_MARGIN_MS < failed
   }
 
   /**
@@ -108,15 +115,11 @@ export class NodeContacts {
     return states
   }
 
-  readonly report = () => {
-    const reachedAgo = this.#reachedAgo
-    return {
-      ...(reachedAgo !== undefined && { reachedAgo }),
-      cutOff: this.#failedFor !== undefined,
+  readonly report = () =>
+    ({
       failing: this.#latestCalls(({ failingSince }) => failingSince !== undefined),
       answered: this.#latestCalls(({ failingSince }) => failingSince === undefined),
-    } satisfies Omit<PeerContact, 'ago'>
-  }
+    }) satisfies Omit<PeerContact, 'ago'>
 
   /** To be called when a node is ejected: no call may end soon that shows its failure. */
   onEject(node: string): void {
@@ -135,7 +138,6 @@ export class NodeContacts {
       return
     }
     contact.failingSince = undefined
-    contact.reachedAt = contact.calledAt
     if (!this.#options.hasOwnCredentials) this.#hasRead = true
     else if (fault === 'refusedCredentials') contact.credentials = 'refused'
     else if (status !== undefined && status < 500 && status !== TOO_MANY_REQUESTS) {
@@ -195,8 +197,8 @@ export class NodeContacts {
     const reports = peers()
     const [failed, reached] = [agesByNode(reports, 'failing'), agesByNode(reports, 'answered')]
     let isAsked =
-      reports.some(({ cutOff }) => cutOff === true) &&
-      this.#isOwnTurn(slowInterval, this.#reachedAgo ?? NEVER_MS, this.#reachedByPeersAgo())
+      reports.some(({ failing = [], answered = [] }) => failing.length > 0 && answered.length === 0) &&
+      this.#isOwnTurn(slowInterval, latestOf([{ ...this.report(), ago: 0 }]), latestOf(reports))
     return this.#inUse.filter((node) => {
       const { credentials, calledAt, failingSince } = this.#contacts.get(node) ?? {}
       if (credentials === 'refused') return true
@@ -248,17 +250,5 @@ export class NodeContacts {
     const since = this.#known.map(({ failingSince }) => failingSince)
     if (since.length === 0 || since.some((each) => each === undefined)) return undefined
     return this.#options.clock() - Math.max(...since.map(Number))
-  }
-
-  /** Milliseconds since the latest response of a node. */
-  get #reachedAgo(): number | undefined {
-    const times = this.#known.flatMap(({ reachedAt }) => reachedAt ?? [])
-    return times.length === 0 ? undefined : this.#options.clock() - Math.max(...times)
-  }
-
-  /** Returns the milliseconds since the latest response of a node to another replica; Infinity: there was none. */
-  #reachedByPeersAgo(): number {
-    const responses = this.#options.peers().map(({ reachedAgo = NEVER_MS, ago }) => reachedAgo + ago)
-    return Math.min(NEVER_MS, ...responses)
   }
 }

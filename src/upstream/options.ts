@@ -193,12 +193,8 @@ export interface NodeStatus {
 
 /** What a replica reports to the others about its contact with the nodes. */
 export interface PeerContact {
-  /** Milliseconds between the latest response of a node and the report; absent: there was none. */
-  readonly reachedAgo?: number
   /** Milliseconds since the report. */
   readonly ago: number
-  /** Whether the latest call of the replica to each node failed. */
-  readonly cutOff?: boolean
   /** Nodes whose latest call failed, with the milliseconds between that call and the report. */
   readonly failing?: readonly LatestCall[]
   /** The same of the nodes that answered their latest call. Absent: the version of the replica does not report it. */

@@ -89,10 +89,6 @@ export interface ReplicaSummary {
   readonly ready: boolean
   /** How far its clock is ahead of that of this replica. Absent: the version of the replica does not report it. */
   readonly clockAhead?: number
-  /** Time between the latest response of a node and the report; absent: there was none, or the version reports none. */
-  readonly reachedAgo?: number
-  /** Whether the latest call of the replica to each node failed. */
-  readonly cutOff?: boolean
   /** Nodes whose latest call failed, with the time between that call and the report. */
   readonly failing?: readonly { readonly node: string; readonly ago: number }[]
   /** The same of the nodes that answered their latest call. Absent: the version of the replica does not report it. */

@@ -16,7 +16,7 @@ export interface ReplicaSelf extends Readonly<Record<ExchangedName, Exchanged>> 
   readonly version: string
   ready(): boolean
   /** The contact of this replica with the nodes, from which the others conclude whether a replica is cut off. */
-  contact(): Pick<ReplicaSummary, 'reachedAgo' | 'cutOff' | 'failing' | 'answered'>
+  contact(): Pick<ReplicaSummary, 'failing' | 'answered'>
   rates(): Rates
   /** Returns the state of its local tier; undefined if nothing is stored. */
   local(): LocalState | undefined
@@ -99,8 +99,6 @@ const reportSchema = Type.Object({
   version: text,
   ready: Type.Boolean(),
   wall: optionalNumber,
-  reachedAgo: optionalNumber,
-  cutOff: Type.Optional(Type.Boolean()),
   failing: latestCalls,
   answered: latestCalls,
   rates: Type.Object({
@@ -155,8 +153,8 @@ export function createReplicas(
 
 function reportOf(self: ReplicaSelf): string {
   const { name, version, ready, contact, rates, local, nodes, joined, nodeList } = self
-  const { failing, answered, ...reached } = contact()
-  const head = { name, version, ready: ready(), wall: Date.now(), ...reached, rates: rates(), local: local() }
+  const { failing, answered } = contact()
+  const head = { name, version, ready: ready(), wall: Date.now(), rates: rates(), local: local() }
   const take = takeInto(MAX_REPORT_CHARS - MAX_NAMES_CHARS - JSON.stringify(head).length)
   const listed = nodes().slice(0, MAX_NODES)
   const nodeStates = listed.map(({ name, state, inFlight, limit }) => ({ name, state, inFlight, limit }))

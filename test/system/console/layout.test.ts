@@ -8,7 +8,7 @@ import { tour } from './tour.ts'
 /** Replaces the numbers that the page receives by large ones. History: test/system/console/chart-labels.test.ts. */
 const ENLARGE = `
 const HOURS = 86_399_000, BYTES = 1_072_693_248, COUNT = 9_999_999
-const times = /^(?:ago|age|timeLeft|fetchTime|p50|p99|oldest|refillCost|uptime|saved|nodeTime|endsIn|ejectedFor|freshFor|ms|duration|time|savedPerSecond|reachedAgo)$/
+const times = /^(?:ago|age|timeLeft|fetchTime|p50|p99|oldest|refillCost|uptime|saved|nodeTime|endsIn|ejectedFor|freshFor|ms|duration|time|savedPerSecond)$/
 // Numbers of rows that the page fetches or lists, shares, points in time, and what is no amount.
 const kept = /^(?:total|all|limit|maxKeys|replicas|hitRatio|share|at|since|until|status|id|clockAhead|maxReasonChars|offset)$/
 const enlarge = (value, name = '') => {
