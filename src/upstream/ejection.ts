@@ -2,6 +2,7 @@
  * The ejection of a node after failures, and when the edge probes a node by itself: while the node owes responses and
  * answers nothing, to find its silence, and while it is silent or blocks the address of the edge, to end its ejection.
  */
+import type { NodeCall } from '../core/node-call.ts'
 import type { Deadline } from '../core/timing.ts'
 import type { EjectionSettings, FailureSettings } from './options.ts'
 import type { ProbeOutcome } from './probes.ts'
@@ -72,7 +73,8 @@ export class Ejection {
 
 export interface ProbeScheduleOptions {
   readonly settings: Pick<EjectionSettings, 'silence' | 'block'>
-  readonly probe: () => Promise<ProbeOutcome>
+  /** `credentials`: of a call in flight. */
+  readonly probe: (credentials?: NodeCall['credentials']) => Promise<ProbeOutcome>
   /**
    * Reserves an attempt at a node that blocks the address. Resolves to `undefined` if a replica has made one within
    * `pause` milliseconds; otherwise to the function that ends the reservation, so that the other replicas try at once.
@@ -94,6 +96,7 @@ interface InFlightCall {
   readonly isRead: boolean
   readonly deadline: Deadline
   readonly usualTime: number
+  readonly credentials?: NodeCall['credentials']
 }
 
 /** Twice the usual time of a call is late. */
@@ -190,7 +193,7 @@ export class ProbeSchedule {
     const { settings, probe, clock } = this.#options
     const began = clock()
     for (let sent = 0; sent < settings.silence.probes; sent += 1) {
-      const outcome = await probe()
+      const outcome = await probe([...this.#inFlight.keys()].find((call) => call.credentials)?.credentials)
       if (outcome === 'none' && this.#lastResponse < began) continue
       // Without a response to the probe, the silence is measured again from now on.
       this.#lastResponse = clock()

@@ -1,7 +1,7 @@
 /** One node with an address: the state that its calls share. `stack.ts` has the order of what happens to a call. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClusterView, Layout, NodeCall } from '../core/node-call.ts'
-import { notSent, type Send } from './call.ts'
+import { ANONYMOUS, notSent, type Send } from './call.ts'
 import { CallBudget } from './call-budget.ts'
 import { layoutRules } from './dialects/dialect.ts'
 import type { DrainedNodes } from './drains.ts'
@@ -75,7 +75,7 @@ export class UpstreamNode {
       }),
       onRecover: () => options.onRecover(name),
       reserveAttempt: (pause) => reserveAttemptAt(name, pause, counters),
-      probe: () => probeAlive(this.#stack.probe, name, options.ejection.silence.probeTimeout),
+      probe: (credentials) => probeAlive(this.#probe, name, options.ejection.silence.probeTimeout, credentials),
     })
     this.#stack = createStack({
       ...options,
@@ -176,7 +176,17 @@ export class UpstreamNode {
 
   /** Asks the node for its layout. */
   recognise(): Promise<Recognition> {
-    return recogniseLayout(this.#stack.probe, this.name)
+    return recogniseLayout(this.#probe, this.name)
+  }
+
+  /**
+   * Sends a probe past health and queue, on a new connection. A node of the classic layout writes each call without
+   * credentials to its log as a failed login. One of the newer layout does not, and a worker asks the master about each token.
+   */
+  readonly #probe: Send = (call) => {
+    const account = this.#rulesOr('classic').hasTokens ? undefined : this.#options.accountOf(call)
+    const authorization = account ? { header: () => account.basic(), isRenewable: false } : ANONYMOUS
+    return this.#stack.probe({ ...call, connection: 'new', authorization })
   }
 
   status(): Pick<

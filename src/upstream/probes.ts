@@ -6,7 +6,7 @@ import type { CallNode, ClusterView, Layout, NodeCall, NodeResponse, NodeResult 
 import { isAnswered, isHeldBack } from '../core/node-faults.ts'
 import { PROBLEM_TYPE } from '../core/response.ts'
 import { type NameAndPassword, ownField, parseJson } from '../core/values.ts'
-import { ANONYMOUS, type Send } from './call.ts'
+import type { Send } from './call.ts'
 import { layoutRules } from './dialects/dialect.ts'
 import { STATUS_PROBE } from './node-response.ts'
 
@@ -28,18 +28,24 @@ export function createOwnCall({ signal = new AbortController().signal, ...call }
 export type ProbeOutcome = 'answered' | 'blocked' | 'none' | 'notSent'
 
 /**
- * Sends the probe that shows whether a node answers at all: `GET /` without credentials, on a new connection. The API
- * process of each layout answers it by itself, in front of all its work, and it is no login. Its response also shows the
- * layout. `send` passes the health and the concurrency limit of the node. `timeout` in milliseconds. Never rejects.
+ * Creates the probe that shows whether a node answers at all. The API process of each layout answers `GET /` by itself, in
+ * front of all its work, and it is no login. Its response also shows the layout. `timeout` in milliseconds.
  */
-function sendAliveProbe(send: Send, node: string, timeout: number, caller: string): Promise<NodeResult> {
-  const call = createOwnCall({ node, path: '/', endpoint: 'GET /', timeout, caller, requestId: caller })
-  return send({ ...call, authorization: ANONYMOUS, connection: 'new' })
+function createAliveProbe(probe: Pick<OwnCall, 'node' | 'timeout' | 'caller' | 'credentials'>): NodeCall {
+  return createOwnCall({ ...probe, path: '/', endpoint: 'GET /', requestId: probe.caller })
 }
 
-/** Returns what the probe shows. Any response counts, also a refusal. */
-export async function probeAlive(send: Send, node: string, timeout: number): Promise<ProbeOutcome> {
-  const result = await sendAliveProbe(send, node, timeout, 'probe')
+/**
+ * Returns what the probe shows. Any response counts, also a refusal. `send` passes the health and the concurrency limit of the
+ * node. `credentials`: of a call that the node owes a response, for an edge without an account. Never rejects.
+ */
+export async function probeAlive(
+  send: Send,
+  node: string,
+  timeout: number,
+  credentials: NodeCall['credentials'],
+): Promise<ProbeOutcome> {
+  const result = await send(createAliveProbe({ node, timeout, caller: 'probe', ...(credentials && { credentials }) }))
   if (result.ok) return 'answered'
   if (result.fault === 'blocked') return 'blocked'
   if (isAnswered(result)) return 'answered'
@@ -78,7 +84,7 @@ const MAX_BODY_BYTES = 16 * 1024
  * (401), is starting (400), blocks the address of the edge (403) or is at its limit (429). Never rejects.
  */
 export async function recogniseLayout(send: Send, node: string): Promise<Recognition> {
-  const result = await sendAliveProbe(send, node, LAYOUT_TIMEOUT_MS, 'layout')
+  const result = await send(createAliveProbe({ node, timeout: LAYOUT_TIMEOUT_MS, caller: 'layout' }))
   if (!result.ok) {
     const { layout, detail } = result
     return layout === undefined ? { ok: false, reason: detail, sent: !isHeldBack(result) } : { ok: true, layout }

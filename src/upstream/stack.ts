@@ -84,11 +84,12 @@ export function failureOfUnknownLayout(
 }
 
 /**
- * Asks the node for its layout in the background if a response does not fit it, or soon if there was none. A failure to
- * answer is no sign of another layout, and a refusal shows the layout: a wrong password leads to no question.
+ * Asks the node for its layout in the background if a response does not fit it, or soon if there was none. A response that
+ * fits replaces the regular question. A failure to answer is no sign of another layout, and a refusal shows the layout: a
+ * wrong password leads to no question.
  */
 const observeLayout =
-  ({ node, layout, confirmLayout }: StackParts): Layer =>
+  ({ node, layout, confirmLayout, clock }: StackParts): Layer =>
   (next) =>
   async (call) => {
     const result = await next(call)
@@ -99,6 +100,7 @@ const observeLayout =
       : result.fault !== 'unreadable' && (result.layout ?? value) === value
     if (!fits) void confirmLayout(node, value, result.ok ? undefined : result.layout)
     else if (!result.ok && result.fault === 'unreachable') layout.isConfirmed = false
+    else if (result.ok && layout.isConfirmed) layout.askedAt = clock()
     return result
   }
 
@@ -170,7 +172,8 @@ async function sendInSlot(
   const sent = { ...call, deadline: hang ?? deadline }
   const start = clock()
   const usualTime = limiter.expectedTime(call.endpoint)
-  const endWatch = health.probes.begin({ isRead: call.retryable, deadline: sent.deadline, usualTime })
+  const { credentials } = call
+  const endWatch = health.probes.begin({ isRead: call.retryable, deadline: sent.deadline, usualTime, credentials })
   const result = await next(sent)
   endWatch(result.ok || isAnswered(result))
   onEnd(call, result, (end) => {
