@@ -20,6 +20,7 @@ import type { Config } from '../config/schema.ts'
 import type { HasEnded } from '../core/access.ts'
 import { type Counters, createCounters } from '../core/counters.ts'
 import { EdgeError, Problem } from '../core/errors.ts'
+import { jsonInTurns } from '../core/long-values.ts'
 import type { NodeCall, NodeFailure } from '../core/node-call.ts'
 import { type EdgeRequest, fieldsOf } from '../core/request.ts'
 import { systemClock } from '../core/timing.ts'
@@ -249,7 +250,7 @@ async function runAs(cluster: Cluster, request: EdgeRequest, call: NodeCall): Pr
     path: RUN_AS,
     endpoint: `POST ${RUN_AS}`,
     retryable: false,
-    body: { type: 'application/json', bytes: Buffer.from(JSON.stringify(fieldsOf(request))) },
+    body: { type: 'application/json', bytes: await jsonInTurns(fieldsOf(request)) },
     token: { node: call.node, header },
   })
   if (!result.ok) {

@@ -12,6 +12,7 @@ import { newerContract } from '../catalogue/newer-contract/index.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import { etagOf } from '../core/envelope.ts'
+import { jsonInTurns } from '../core/long-values.ts'
 import { type EdgeRead, type Handler, nameOf } from '../core/request.ts'
 import { type EnvelopeResponse, envelopeOfStored, StoredForms } from '../core/response.ts'
 import type { RecordStages } from '../core/trace.ts'
@@ -149,7 +150,7 @@ const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
 function describeOnce(build: () => Promise<object>) {
   const describe = async () => {
     const document = await build()
-    return { document, response: responseOf(Buffer.from(JSON.stringify(document))) }
+    return { document, response: await responseOf(await jsonInTurns(document)) }
   }
   let built: ReturnType<typeof describe> | undefined
   return () => {
@@ -159,9 +160,16 @@ function describeOnce(build: () => Promise<object>) {
 }
 
 /** The document changes with the version of the edge only, so clients may store and revalidate it. */
-function responseOf(body: Buffer): EnvelopeResponse {
+async function responseOf(body: Buffer): Promise<EnvelopeResponse> {
   const times = { ttl: 0, staleWhileRevalidate: 0, staleIfError: 0, staleWhileHot: 0, fetchTime: 0 }
-  const content = { status: 200, errorNumber: 0, contentType: '', body, etag: etagOf(body), forms: new StoredForms() }
+  const content = {
+    status: 200,
+    errorNumber: 0,
+    contentType: '',
+    body,
+    etag: await etagOf(body),
+    forms: new StoredForms(),
+  }
   const response = { ...content, ...times, clusterStatus: '', rowBytes: 0 }
   return envelopeOfStored({ kind: 'stored', response, age: 0, status: { fwd: 'bypass' } })
 }

@@ -96,9 +96,9 @@ export function createAudit(options: AuditOptions): Audit {
   }
 
   return {
-    stage: (next) => (request) => {
+    stage: (next) => async (request) => {
       if (request.endpoint.target.kind === 'edge' && request.query.preview === 'true') return next(request)
-      return recordAround(describeRequest(request), () => next(request), resultOf, request.trace)
+      return recordAround(await describeRequest(request), () => next(request), resultOf, request.trace)
     },
     record: (described, work) => recordAround(described, work, () => DONE),
     onRejected: recordRejections(recorder),

@@ -8,6 +8,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Endpoint, Param } from '../catalogue/endpoint.ts'
+import { digestInTurns } from '../core/long-values.ts'
 import { describedFields, type EdgeWrite, type RequestBody, routeOf } from '../core/request.ts'
 import { isObject, parseJson } from '../core/values.ts'
 
@@ -77,7 +78,7 @@ const CLOSED_KINDS: ReadonlySet<string> = new Set([
 ])
 
 /** Returns what may be recorded of a request. */
-export function describeRequest(request: EdgeWrite): AuditedRequest {
+export async function describeRequest(request: EdgeWrite): Promise<AuditedRequest> {
   const { endpoint, params, query, body, caller, clientAddress, requestId } = request
   const recorded = Object.keys(query).filter((name) => mayRecordValue(endpoint, name))
   const queryNames = Object.keys(query).filter((name) => !recorded.includes(name))
@@ -90,7 +91,7 @@ export function describeRequest(request: EdgeWrite): AuditedRequest {
     ...(Object.keys(params).length > 0 && { params }),
     ...(recorded.length > 0 && { query: Object.fromEntries(recorded.map((name) => [name, query[name] ?? ''])) }),
     ...(queryNames.length > 0 && { queryNames }),
-    ...describeBody(endpoint, body),
+    ...(await describeBody(endpoint, body)),
     ...(caller.context !== undefined && { runAs: caller.context }),
   }
 }
@@ -101,16 +102,24 @@ function mayRecordValue({ target, query }: Endpoint, name: string): boolean {
   return target.kind === 'edge' || CLOSED_KINDS.has(known[name]?.kind ?? '')
 }
 
-function describeBody(endpoint: Endpoint, body: RequestBody): Pick<AuditedRequest, 'fields' | 'ids' | 'upload'> {
+/** Of an authorization context, whose names the client chooses. A record has a limit (`MAX_RECORD_BYTES`). */
+const MAX_NAMES = 200
+const MAX_NAME_LENGTH = 100
+
+async function describeBody(
+  endpoint: Endpoint,
+  body: RequestBody,
+): Promise<Pick<AuditedRequest, 'fields' | 'ids' | 'upload'>> {
   if (body.kind === 'none') return {}
   if (body.kind === 'upload') {
     const { type, bytes } = body
-    return { upload: { type, bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') } }
+    return { upload: { type, bytes: bytes.length, sha256: await digestInTurns(bytes, 'hex') } }
   }
   const spec = describedFields(endpoint)
   const agentFields = Object.keys(body.fields).filter((name) => spec[name]?.canonical?.startsWith('agentId'))
   const ids = agentFields.flatMap((name) => body.fields[name]).map(String)
-  return { fields: Object.keys(body.fields), ...(ids.length > 0 && { ids }) }
+  const names = Object.keys(body.fields).slice(0, MAX_NAMES)
+  return { fields: names.map((name) => name.slice(0, MAX_NAME_LENGTH)), ...(ids.length > 0 && { ids }) }
 }
 
 /** The end of a chain, to which the next record is linked. */

@@ -94,7 +94,7 @@ export async function callNodes(
     emit('failed')
     throw fault
   }
-  const fetched = storeResponse(ports, context, { lookup, response, fetchTime: ports.clock() - started })
+  const fetched = await storeResponse(ports, context, { lookup, response, fetchTime: ports.clock() - started })
   emit(fetched.storing === undefined ? 'notStorable' : 'stored')
   return fetched
 }
@@ -107,11 +107,11 @@ interface NewResponse {
 }
 
 /** Stores a response if it may be stored, under the epochs of the lookup. */
-export function storeResponse(
+export async function storeResponse(
   ports: CachePorts,
   context: ReadContext,
   { lookup, response, fetchTime }: NewResponse,
-): Fetched {
+): Promise<Fetched> {
   const { policy, key, tags, info } = context.target
   const epochs = lookup.kind === 'unavailable' || lookup.epochs.fenced ? undefined : lookup.epochs
   if (epochs === undefined || !isStorable(response)) return { result: unstoredResult(response) }
@@ -126,7 +126,7 @@ export function storeResponse(
   const stale = { stale: staleRuleOf(policy, errorNumber) }
   const times = { ttl: age + freshFor, ...staleTimesOf(stale, lifetimes, fetchTime), fetchTime }
   const contentType = isProblem(response) ? PROBLEM_TYPE : ''
-  const content = { status, errorNumber, contentType, body, etag: etagOf(body), forms: new StoredForms() }
+  const content = { status, errorNumber, contentType, body, etag: await etagOf(body), forms: new StoredForms() }
   const stored: StoredResponse = { ...content, ...times, clusterStatus, rowBytes }
   const result = { kind: 'cacheable', response, entry: { response: stored, age } } as const
   if (freshFor <= 0) return { result }

@@ -110,7 +110,7 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapsh
       const response = await computation.run(started)
       if (response === undefined) return undefined
       const fetchTime = ports.clock() - started
-      const fetched = storeResponse(ports, context, { lookup: context.lookup, response, fetchTime })
+      const fetched = await storeResponse(ports, context, { lookup: context.lookup, response, fetchTime })
       // The next request must compute it again, but each stale hit until then must not.
       if (fetched.storing === undefined) outcomes.pause(context.target.key)
       return awaitStore(fetched)

@@ -1,9 +1,9 @@
 /** The envelope of the manager's responses, and what a response or an error of the nodes means for cache and audit. */
 import { isUtf8 } from 'node:buffer'
-import { createHash } from 'node:crypto'
 import { type ByteRange, type EnvelopeMembers, scan, scanInTurns } from './envelope-scan.ts'
 import { EdgeError } from './errors.ts'
 import { OPEN, skipSpace, valueIn } from './json-scan.ts'
+import { digestInTurns } from './long-values.ts'
 import {
   type EdgeResponse,
   type EnvelopeResponse,
@@ -235,6 +235,6 @@ export function isUnfinished(response: EdgeResponse): boolean {
 }
 
 /** Returns a strong entity tag (RFC 9110 section 8.8.3), the same for the same bytes on every replica. */
-export function etagOf(body: Buffer): string {
-  return `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"`
+export async function etagOf(body: Buffer): Promise<string> {
+  return `"${(await digestInTurns(body, 'base64url')).slice(0, 27)}"`
 }

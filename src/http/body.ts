@@ -9,8 +9,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Body, Endpoint, Field } from '../catalogue/endpoint.ts'
 import { kinds, type ValueKind } from '../catalogue/schemas/kinds.ts'
 import { EdgeError } from '../core/errors.ts'
+import { concatInTurns } from '../core/long-values.ts'
 import { describedBody, describedFields, NO_BODY, type RequestBody } from '../core/request.ts'
-import { checkList, checkXml } from './body-contents.ts'
+import { checkList, checkXml, slicesOf } from './body-contents.ts'
 import { checkCoding, decodeBody } from './content-coding.ts'
 import { canonicalText, parseParameters, printable, type Values } from './edge-request.ts'
 import { parseStrictObject, parseStrictValue } from './strict-json.ts'
@@ -91,7 +92,7 @@ async function dropBody(request: FastifyRequest, reply: FastifyReply, limitOf: B
   const bytes = request.method === 'GET' ? await readBody(request, limitOf) : request.body
   request.body = undefined
   if (Buffer.isBuffer(bytes) && bytes.length > 0) {
-    const isEncodedForm = isForm(request) && FORM_TEXT.test(bytes.toString('latin1'))
+    const isEncodedForm = isForm(request) && (await isFormText(bytes))
     if (!isEncodedForm) await parseStrictValue(bytes)
   }
   reply.removeHeader('connection')
@@ -99,6 +100,11 @@ async function dropBody(request: FastifyRequest, reply: FastifyReply, limitOf: B
 
 /** An encoded form has no white space and no control characters, which every HTTP request has. */
 const FORM_TEXT = /^[\x21-\x7e]*$/
+
+async function isFormText(bytes: Buffer): Promise<boolean> {
+  for await (const [slice] of slicesOf(bytes)) if (!FORM_TEXT.test(slice)) return false
+  return true
+}
 
 function isForm(request: FastifyRequest): boolean {
   return CONTENT_TYPE.exec(mediaTypeOf(request))?.[1]?.toLowerCase() === 'application/x-www-form-urlencoded'
@@ -120,7 +126,7 @@ async function readBody(
     edge.countBody?.(chunk.length)
     chunks.push(chunk)
   }
-  return decodeBody(headers, Buffer.concat(chunks), { maxLength: limit, count: edge.countBody })
+  return decodeBody(headers, await concatInTurns(chunks), { maxLength: limit, count: edge.countBody })
 }
 
 /** `checkContentHeaders` has replaced the header by the plain media type. */

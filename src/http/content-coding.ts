@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { createGunzip } from 'node:zlib'
 import { EdgeError } from '../core/errors.ts'
+import { concatInTurns } from '../core/long-values.ts'
 import { printable } from './edge-request.ts'
 
 /** A body that grows more is refused before its end. JSON and rules shrink to a tenth or less. */
@@ -48,5 +49,5 @@ export async function decodeBody(headers: IncomingHttpHeaders, bytes: Buffer, li
   }
   // What follows the compressed data could be another request.
   if (inflated.bytesWritten !== bytes.length) throw new EdgeError(914, ': bytes follow the compressed body')
-  return Buffer.concat(chunks)
+  return concatInTurns(chunks)
 }

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { type CooperativeTask, isTurnOverNow, PAUSE, runTask } from '../core/turns.ts'
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
@@ -17,28 +18,42 @@ const MAX_INDENTED_DEPTH = 100
 /**
  * Indents JSON text by three spaces and ends it with a line feed, as the manager does for `pretty`. Values are copied
  * byte by byte and not parsed, so numbers, escapes and the order of names do not change. The text must be well-formed;
- * malformed text causes no error, only a wrong indentation.
+ * malformed text causes no error, only a wrong indentation. Without pauses: for short texts.
  */
 export function pretty(json: string | Buffer): Buffer {
   const input = typeof json === 'string' ? Buffer.from(json) : json
-  return indent(input) ?? input
+  const task = indent(input)
+  for (;;) {
+    const step = task.next()
+    if (step.done) return step.value ?? input
+  }
 }
 
+/** Bytes of text between two looks at the clock. */
+const PIECE_BYTES = 32 * 1024
+
 /** The same for a body; `undefined`: the result would have more than `maxBytes`. */
-function indent(input: Buffer, maxBytes = Number.POSITIVE_INFINITY): Buffer | undefined {
+function* indent(input: Buffer, maxBytes = Number.POSITIVE_INFINITY): CooperativeTask<Buffer | undefined> {
   const out = new GrowingBuffer(input.length * 2 + 16)
   let depth = 0
   let at = 0
+  let isInText = false
+  let pieceEnd = PIECE_BYTES
   while (at < input.length) {
+    if (at >= pieceEnd) {
+      if (out.length > maxBytes) return undefined
+      if (isTurnOverNow()) yield PAUSE
+      pieceEnd = at + PIECE_BYTES
+    }
     const byte = input[at] ?? 0
-    if (byte === QUOTE) {
-      const end = endOfString(input, at)
-      out.copy(input, at, end)
-      at = end
+    if (isInText || byte === QUOTE) {
+      const end = endOfString(input, isInText ? at : at + 1, pieceEnd)
+      out.copy(input, at, Math.abs(end))
+      isInText = end < 0
+      at = Math.abs(end)
       continue
     }
     at++
-    if (out.length > maxBytes) return undefined
     if (isSpace(byte)) continue
     if (isOpening(byte)) {
       const next = skipSpace(input, at)
@@ -73,17 +88,26 @@ const indentedByTag = new LRUCache<string, Buffer>({
   sizeCalculation: (indented) => indented.length + OVERHEAD_BYTES,
 })
 
+const beingIndented = new Map<string, Promise<Buffer>>()
+
 /**
  * Returns the indented form of a stored body, which is made once and remembered: indenting costs many times as much as the
  * rest of a hit. Returns the body itself if the form would be too long. `etag`: the strong entity tag of the body.
  */
-export function indentOnce(etag: string, body: Buffer): Buffer {
+export function indentOnce(etag: string, body: Buffer): Buffer | Promise<Buffer> {
   if (body.length >= MAX_INDENTED_BYTES) return body
-  const known = indentedByTag.get(etag)
+  const known = indentedByTag.get(etag) ?? beingIndented.get(etag)
   if (known !== undefined) return known
-  const form = indent(body, MAX_INDENTED_BYTES)
-  const indented = form === undefined ? body : ownBuffer(form)
-  indentedByTag.set(etag, indented)
+  const remember = (form: Buffer | undefined): Buffer => {
+    const indented = form === undefined ? body : ownBuffer(form)
+    indentedByTag.set(etag, indented)
+    beingIndented.delete(etag)
+    return indented
+  }
+  const form = runTask(indent(body, MAX_INDENTED_BYTES))
+  if (!(form instanceof Promise)) return remember(form)
+  const indented = form.then(remember)
+  beingIndented.set(etag, indented)
   return indented
 }
 
@@ -95,14 +119,20 @@ function ownBuffer(part: Buffer): Buffer {
 }
 
 /** Returns the indented form, or the body itself if the form would be too long. */
-export function indentWithin(body: Buffer): Buffer {
-  return indent(body, MAX_INDENTED_BYTES) ?? body
+export async function indentWithin(body: Buffer): Promise<Buffer> {
+  return (await runTask(indent(body, MAX_INDENTED_BYTES))) ?? body
 }
 
-/** Returns the position after the closing quote of the string that starts at `at`. Bytes of UTF-8 sequences are never quotes. */
-function endOfString(input: Buffer, at: number): number {
-  let end = at + 1
-  while (end < input.length && input[end] !== QUOTE) end += input[end] === BACKSLASH ? 2 : 1
+/**
+ * Returns the position after the closing quote of the string that contains `at`; negative: that of a part of it, at or after
+ * `pieceEnd`. Bytes of UTF-8 sequences are never quotes.
+ */
+function endOfString(input: Buffer, at: number, pieceEnd: number): number {
+  let end = at
+  while (end < input.length && input[end] !== QUOTE) {
+    end += input[end] === BACKSLASH ? 2 : 1
+    if (end >= pieceEnd) return -Math.min(end, input.length)
+  }
   return Math.min(end + 1, input.length)
 }
 

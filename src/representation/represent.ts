@@ -68,7 +68,7 @@ export function commonHeaders(id: string): readonly string[] {
   return ['x-request-id', id, 'x-content-type-options', 'nosniff']
 }
 
-/** Returns a promise only while the body is being compressed, so that a hit is sent without a microtask. */
+/** Returns a promise for a hit only while its body is being indented or compressed, so that others are sent without a microtask. */
 export function represent(
   response: EnvelopeResponse,
   preferences: Preferences,
@@ -94,12 +94,15 @@ export function representCached(
   const form = coding === undefined ? plain : formOf(cached, pretty ? `pretty-${coding}` : coding)
   const unchanged = notModified(response, cached, preferences, form)
   if (unchanged !== undefined) return unchanged
-  const bytes = (): Buffer => (pretty ? indentOnce(cached.response.etag, body) : body)
-  if (coding === undefined) return full(response, cached, plain, bytes())
-  const encoded = encode(form, bytes, coding, identity)
-  if (Buffer.isBuffer(encoded)) return full(response, cached, form, encoded, coding)
-  if (encoded instanceof Promise) return encoded.then(() => representCached(response, cached, preferences))
-  return full(response, cached, plain, bytes())
+  const withBytes = (bytes: Buffer): Representation | Promise<Representation> => {
+    const encoded = coding && encode(form, bytes, coding, identity)
+    const withEncoded = (known: typeof encoded): Representation =>
+      Buffer.isBuffer(known) ? full(response, cached, form, known, coding) : full(response, cached, plain, bytes)
+    return encoded instanceof Promise ? encoded.then(withEncoded) : withEncoded(encoded)
+  }
+  if (coding !== undefined && Buffer.isBuffer(form.encoded)) return full(response, cached, form, form.encoded, coding)
+  const bytes = pretty ? indentOnce(cached.response.etag, body) : body
+  return bytes instanceof Promise ? bytes.then(withBytes) : withBytes(bytes)
 }
 
 function formOf({ response: { forms, etag } }: CachedResponse, name: keyof StoredForms): StoredForm {
@@ -108,9 +111,9 @@ function formOf({ response: { forms, etag } }: CachedResponse, name: keyof Store
 }
 
 /** Without a `Cache-Control` the response gets `no-store` (`http/index.ts`). */
-function representUncached(response: EnvelopeResponse, preferences: Preferences): Representation {
+async function representUncached(response: EnvelopeResponse, preferences: Preferences): Promise<Representation> {
   const { status, body, origin } = response
-  const bytes = preferences.pretty ? indentWithin(body) : body
+  const bytes = preferences.pretty ? await indentWithin(body) : body
   const headers = origin.kind === 'edge' ? Object.entries(origin.headers).flat() : []
   const { clusterStatus } = partsOf(origin)
   const stableHeaders = [...headers, ...clusterHeaders(clusterStatus), ...contentHeaders(bytes, isProblem(response))]
@@ -274,10 +277,9 @@ let running = 0
  * Returns the encoded body of the form, which is made at most once. The first responses wait for it: 7 ms for 600 kB.
  * `undefined`: too many compressions are running, and the client accepts `identity`.
  */
-function encode(form: StoredForm, bytes: () => Buffer, coding: Coding, identity: boolean): StoredForm['encoded'] {
+function encode(form: StoredForm, body: Buffer, coding: Coding, identity: boolean): StoredForm['encoded'] {
   if (form.encoded === undefined && !(identity && running >= MAX_CONCURRENT)) {
     running++
-    const body = bytes()
     form.encoded = compress(body, coding)
       .then((encoded) => (encoded.length < body.length ? encoded : 'notSmaller'))
       .catch(() => 'notSmaller' as const)

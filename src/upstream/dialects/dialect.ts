@@ -7,6 +7,7 @@ import { Readable } from 'node:stream'
 import type { Endpoint } from '../../catalogue/endpoint.ts'
 import { readEnvelopeInTurns } from '../../core/envelope.ts'
 import { EdgeError } from '../../core/errors.ts'
+import { jsonInTurns } from '../../core/long-values.ts'
 import type {
   CallNode,
   ClusterView,
@@ -175,11 +176,11 @@ export function encode(value: string): string {
 }
 
 /** Nodes accept the media type without parameters only. */
-export function formatBody(request: EdgeRequest): NodeCall['body'] {
+export async function formatBody(request: EdgeRequest): Promise<NodeCall['body']> {
   if (request.kind === 'read' || request.body.kind === 'none') return undefined
   const { body } = request
   if (body.kind === 'upload') return { type: body.type, bytes: body.bytes }
-  return { type: 'application/json', bytes: Buffer.from(JSON.stringify(body.fields)) }
+  return { type: 'application/json', bytes: await jsonInTurns(body.fields) }
 }
 
 /**
@@ -188,20 +189,20 @@ export function formatBody(request: EdgeRequest): NodeCall['body'] {
  */
 export const classic: Dialect = {
   ask: async (request, candidate, { call, timeout }) => {
-    const result = await call(toNodeCall(request, candidate, timeout))
+    const result = await call(await toNodeCall(request, candidate, timeout))
     if (!result.ok) return result
     const { response } = result
     return { ok: true, response, translated: await toEdgeResponse(response) }
   },
 }
 
-function toNodeCall(
+async function toNodeCall(
   request: EdgeRequest,
   { node, path, mayBePassedOn }: Candidate,
   timeout: number | undefined,
-): NodeCall {
+): Promise<NodeCall> {
   const { method } = request.endpoint
-  const body = formatBody(request)
+  const body = await formatBody(request)
   return createNodeCall(request, {
     node,
     method,

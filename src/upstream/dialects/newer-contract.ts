@@ -42,7 +42,7 @@ export const newerContract: Dialect = {
       const called = changed.path ?? path
       const url = fillPath(called, params) + formatQuery({ ...sent, ...otherwise })
       checkRequestLine(node, method, url)
-      const body = formatBody(request)
+      const body = await formatBody(request)
       return call(
         createNodeCall(request, {
           node,

@@ -24,6 +24,7 @@ const PROOFS: Readonly<Record<string, string>> = {
   'test/system/': 'console-api/miss-stages. journeys/explain-every-endpoint. newer/same-world/ reload/every-setting.',
   'test/system/newer-contract/': 'lost-workers. rights/matrix.',
   // Sizes: time and memory with many entries, rows, users or URLs. Stores behind sentinels, a cluster, and links with faults.
+  'test/system/attacks/': 'largest-bodies.',
   'test/system/journeys/': 'group-write-at-size.',
   'test/unit/access/': 'bounded-memory.',
   'test/unit/cache/': 'index-at-size. listing-turns. snapshots/joined-turns. snapshots/large. snapshots/turns.',

@@ -35,7 +35,7 @@ for (const [name, response, lookup, kind, isStored] of cases) {
     } as unknown as CacheTarget
     const ports = { lifetimesOf: () => lifetimes, store: { store: async () => {} } } as unknown as CachePorts
     const context = { request: edgeRequest('GET /agents'), target, lookup }
-    const { result, storing } = storeResponse(ports, context, { lookup, response, fetchTime: 1 })
+    const { result, storing } = await storeResponse(ports, context, { lookup, response, fetchTime: 1 })
     t.equal(result.kind, kind)
     t.equal(result.response, response)
     t.equal(storing !== undefined, isStored)

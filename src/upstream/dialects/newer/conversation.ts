@@ -23,7 +23,7 @@ export interface NewerCall extends Pick<CallTemplate, 'path'> {
   readonly params?: Readonly<Record<string, string>>
   /** In the order in which they are sent. */
   readonly query: Readonly<Record<string, string>>
-  readonly body?: { readonly type: string; readonly bytes: Buffer }
+  readonly body?: NodeCall['body'] | Promise<NodeCall['body']>
   /** The response is the text of a file. */
   readonly isFile?: true
 }
@@ -217,7 +217,8 @@ export class Conversation {
   }
 
   async #call(call: NewerCall, expect: NodeCall['expect']): Promise<NodeResponse> {
-    const { method, path, body } = call
+    const { method, path } = call
+    const body = await call.body
     const { request, node } = this
     const url = this.#urlOf(call)
     checkRequestLine(node, method, url)

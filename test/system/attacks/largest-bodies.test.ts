@@ -1,0 +1,331 @@
+/**
+ * Each class of operations of both contracts with the largest bodies that the edge takes of a client and of a node: no turn of
+ * the event loop is longer than its bound.
+ */
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import t, { type Test } from 'tap'
+import type { Endpoint, Field } from '../../../src/catalogue/endpoint.ts'
+import { catalogue } from '../../../src/catalogue/index.ts'
+import { newerContract } from '../../../src/catalogue/newer-contract/index.ts'
+import type { Layout } from '../../../src/core/node-call.ts'
+import { describedBody } from '../../../src/core/request.ts'
+import { type Settings, startEdge } from '../../support/edge.ts'
+import { measureTurns } from '../../support/event-loop.ts'
+import { bodies as bodiesOf, pathsOf, pathValues } from '../../support/sample-values.ts'
+
+/** CPU milliseconds: the bound of src/core/turns.ts. */
+const MAX_TURN_MS = 20
+const MAX_RUNS = 4
+const MIB = 1024 * 1024
+const UPLOAD_BYTES = 10 * MIB
+const RESPONSE_BYTES = 10 * MIB
+
+/**
+ * The node and the client are in a thread of their own, whose time does not count. The node answers each request other than a login
+ * with the response that was set, and counts the bytes of the bodies that it gets.
+ */
+const outside = `
+  const { createServer } = require('node:http')
+  const { connect } = require('node:net')
+  const { parentPort } = require('node:worker_threads')
+  let [answer, request, received, marks] = [undefined, undefined, 0, 0]
+  const token = [{ alg: 'ES512', typ: 'JWT' }, { sub: 'edge', iat: 1, nbf: 1, exp: 4e9 }]
+    .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.') + '.c2ln'
+  const server = createServer((incoming, response) => {
+    incoming.on('data', (chunk) => { received += chunk.length })
+    incoming.on('end', () => {
+      const isLogin = incoming.url.startsWith('/security/user/authenticate')
+      const { type, bytes } = isLogin
+        ? { type: 'application/json', bytes: Buffer.from(JSON.stringify({ data: { token }, error: 0 })) }
+        : answer
+      // Each response is another one, so that nothing of it is remembered.
+      if (!isLogin && answer.markAt >= 0) bytes.write(String(marks += 1).padStart(5, '0'), answer.markAt)
+      response.writeHead(200, { 'content-type': type, 'content-length': bytes.length }).end(bytes)
+    })
+  })
+  server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port))
+  parentPort.on('message', (message) => {
+    if (message.answer) {
+      const bytes = Buffer.from(message.answer.bytes)
+      answer = { type: message.answer.type, bytes, markAt: bytes.subarray(0, 1024).indexOf('#####') }
+    }
+    if (message.request) request = message.request
+    if (message === 'send') {
+      received = 0
+      const socket = connect(request.port, '127.0.0.1')
+      let [start, length] = ['', 0]
+      socket.on('data', (chunk) => {
+        if (start.length < 4096) start += chunk.toString('latin1')
+        length += chunk.length
+      })
+      socket.on('error', () => undefined)
+      socket.on('close', () => parentPort.postMessage({ line: start.slice(0, start.indexOf('\\r\\n')), length, received }))
+      socket.write(request.head)
+      socket.write(request.bytes)
+      return
+    }
+    parentPort.postMessage('ready')
+  })
+`
+
+interface Content {
+  readonly type: string
+  readonly bytes: Buffer
+}
+
+interface Call {
+  readonly url: string
+  readonly method: string
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly content?: Content
+}
+
+interface Outcome {
+  readonly line: string
+  readonly length: number
+  /** Bytes of bodies that the node received. */
+  readonly received: number
+}
+
+async function startOutside(t: Test) {
+  const worker = new Worker(outside, { eval: true })
+  t.teardown(() => worker.terminate())
+  const [port] = (await once(worker, 'message')) as [number]
+  const post = async (message: unknown) => {
+    const replied = once(worker, 'message')
+    worker.postMessage(message)
+    return (await replied)[0] as unknown
+  }
+  return {
+    url: `http://127.0.0.1:${port}`,
+    answerWith: (answer: Content) => post({ answer }),
+    /** Returns the longest turn in which the edge answers the call, of the best run. */
+    longestTurnOf: async ({ url, method, path, headers = {}, content }: Call) => {
+      const bytes = content?.bytes ?? Buffer.alloc(0)
+      const lines = {
+        host: 'edge',
+        connection: 'close',
+        ...(content && { 'content-type': content.type, 'content-length': String(bytes.length) }),
+        ...headers,
+      }
+      const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`)
+      await post({
+        request: { port: Number(new URL(url).port), head: `${method} ${path} HTTP/1.1\r\n${head.join('')}\r\n`, bytes },
+      })
+      let longest = Number.POSITIVE_INFINITY
+      let outcome: Outcome | undefined
+      for (let run = 0; run < MAX_RUNS && longest >= MAX_TURN_MS / 2; run += 1) {
+        longest = Math.min(
+          longest,
+          await measureTurns(async () => {
+            outcome = (await post('send')) as Outcome
+          }),
+        )
+      }
+      return { longest, outcome }
+    },
+  }
+}
+
+const SMALL: Readonly<Record<Layout, unknown>> = {
+  classic: { error: 0, data: 'done' },
+  newer: {
+    data: { affected_items: [], total_affected_items: 0, failed_items: [], total_failed_items: 0 },
+    message: 'done',
+    error: 0,
+  },
+}
+
+const jsonOf = (value: unknown): Content => ({ type: 'application/json', bytes: Buffer.from(JSON.stringify(value)) })
+
+async function startBoth(t: Test, layout: Layout, settings: Settings = {}) {
+  const outside = await startOutside(t)
+  await outside.answerWith(jsonOf(SMALL[layout]))
+  const edge = await startEdge({
+    nodes: [{ name: 'master', type: 'master', url: outside.url }],
+    settings: {
+      ...settings,
+      listen: { ...(layout === 'newer' && { secondPort: 0 }) },
+      cluster: { layout, discover: false, experimental: true, limits: { perMinute: 0 } },
+      access: { limits: { requestsPerSecond: 1e6, failedLogins: 1e6 } },
+    },
+  })
+  t.teardown(() => edge.close())
+  const authorization = edge.authorization('admin')
+  if (edge.secondUrl === undefined) return { edge, outside, authorizations: { classic: authorization, newer: '' } }
+  const login = await fetch(`${edge.secondUrl}/security/user/authenticate`, {
+    method: 'POST',
+    headers: { authorization },
+  })
+  const { data } = (await login.json()) as { data: { token: string } }
+  return { edge, outside, authorizations: { classic: authorization, newer: `Bearer ${data.token}` } }
+}
+
+/** Values in paths of the newer contract that those of the classic one lack. */
+const newerPathValues: Readonly<Record<string, string>> = {
+  ...pathValues,
+  node_id: 'master',
+  agent_id: '001',
+  component: 'analysis',
+  dirname: 'etc%2Frules',
+}
+
+function pathOf({ method, path }: Endpoint, contract: 'classic' | 'newer'): string {
+  const values =
+    contract === 'classic' ? { ...pathValues, node_id: 'master', ...pathsOf[`${method} ${path}`] } : newerPathValues
+  return path.replace(/:(\w+)/g, (_, name: string) => values[name] ?? '1')
+}
+
+/** One record of each class: what the edge does with a body depends on these parts of a record. */
+function classesOf(records: readonly Endpoint[]): readonly Endpoint[] {
+  const classes = new Map<string, Endpoint>()
+  for (const record of records) {
+    const { method, target, response } = record
+    const key = JSON.stringify([method, describedBody(record), target, response.raw])
+    if (!classes.has(key)) classes.set(key, record)
+  }
+  return [...classes.values()]
+}
+
+const filled = (unit: string, bytes = UPLOAD_BYTES - 1024) => unit.repeat(bytes / Buffer.byteLength(unit))
+
+/** A valid value that the manager accepts, as large as possible where its description has no limit. */
+function largestField({ value, type }: Field, text: string): unknown {
+  if (value === undefined) return type === 'integer' ? 1 : type === 'strings' ? ['001'] : undefined
+  switch (value.type) {
+    case 'array':
+      return value.items.type === 'string' && value.items.format === undefined && !value.items.words ? [text] : []
+    case 'object':
+      return { large: text }
+    case 'integer':
+    case 'number':
+      return Math.max(value.minimum ?? 1, 1)
+    case 'boolean':
+      return true
+    default:
+      return value.words?.[0] ?? (value.format === undefined && !value.maxLength ? text : 'abcd')
+  }
+}
+
+const texts: Readonly<Record<string, string>> = {
+  letters: filled('x'),
+  quotes: filled('"', UPLOAD_BYTES / 2 - 1024),
+  'line ends': filled('\n', UPLOAD_BYTES / 2 - 1024),
+  'two bytes each': filled('é'),
+}
+
+function* largestBodies(endpoint: Endpoint, contract: 'classic' | 'newer'): Generator<readonly [string, Content]> {
+  const body = describedBody(endpoint)
+  if (body?.kind === 'upload') {
+    if (body.types.includes('application/xml') || contract === 'newer')
+      yield ['XML', { type: body.types[0] ?? '', bytes: Buffer.from(`<a>${filled('x')}</a>`) }]
+    if (body.types.includes('application/octet-stream'))
+      yield ['a list', { type: 'application/octet-stream', bytes: Buffer.from(filled('a:b\n')) }]
+    return
+  }
+  if (contract === 'classic') {
+    const bytes = 99 * 1024
+    yield ['a form', { type: 'application/x-www-form-urlencoded', bytes: Buffer.from(filled('a=1&', bytes)) }]
+    const fields = { ...bodiesOf[`${endpoint.method} ${endpoint.path}`], name: filled('"', bytes / 2) }
+    yield ['JSON', jsonOf(fields)]
+    return
+  }
+  if (body === undefined) {
+    yield ['a form', { type: 'application/x-www-form-urlencoded', bytes: Buffer.from(filled('a=1&')) }]
+    yield ['a form of two bytes each', { type: 'application/x-www-form-urlencoded', bytes: Buffer.from(filled('é')) }]
+    yield ['a JSON text', jsonOf(filled('x'))]
+    return
+  }
+  for (const [name, text] of Object.entries(texts)) {
+    // One field is large; the others make it valid.
+    for (const [large, field] of Object.entries(body.fields)) {
+      if (!JSON.stringify(largestField(field, '#'))?.includes('#')) continue
+      const values = Object.entries(body.fields).map(([other, its]) => [
+        other,
+        largestField(its, other === large ? text : 'abcd'),
+      ])
+      yield [`${large} of ${name}`, jsonOf(Object.fromEntries(values))]
+    }
+    if (body.open) yield [`an open field of ${name}`, jsonOf({ large: text })]
+  }
+  if (!body.open) return
+  const names = Array.from({ length: 9_999 }, (_, at) => [`${at}`.padEnd(1000, 'x'), at])
+  yield ['open fields with long names', jsonOf(Object.fromEntries(names))]
+}
+
+for (const layout of ['classic', 'newer'] as const) {
+  t.test(`the largest bodies of clients in front of nodes of the ${layout} layout`, async (t) => {
+    const { edge, outside, authorizations } = await startBoth(t, layout)
+    const ports = [
+      { contract: 'classic', url: edge.url, records: catalogue, leastPassedOn: layout === 'classic' ? 1 : 0 },
+      { contract: 'newer', url: edge.secondUrl, records: newerContract, leastPassedOn: 30 },
+    ] as const
+    for (const { contract, url, records, leastPassedOn } of ports) {
+      if (url === undefined) continue
+      const passedOn: string[] = []
+      for (const endpoint of classesOf(records)) {
+        if (endpoint.path.includes('authenticate') && describedBody(endpoint) === undefined) continue
+        for (const [what, content] of largestBodies(endpoint, contract)) {
+          const name = `${endpoint.method} ${endpoint.path}, ${what}`
+          const { longest, outcome } = await outside.longestTurnOf({
+            url,
+            method: endpoint.method,
+            path: pathOf(endpoint, contract),
+            // The login with an authorization context takes a name and a password.
+            headers: {
+              authorization: authorizations[endpoint.path.endsWith('/run_as') ? 'classic' : contract],
+            },
+            content,
+          })
+          if ((outcome?.received ?? 0) >= content.bytes.length / 2) passedOn.push(name)
+          t.ok(longest < MAX_TURN_MS, `${contract}: ${name}: ${longest.toFixed(1)} ms, ${outcome?.line}`)
+        }
+      }
+      t.ok(passedOn.length >= leastPassedOn, `the node received ${passedOn.length} of them: ${passedOn.join('; ')}`)
+    }
+  })
+}
+
+/** Responses of a node to any read. */
+const responses: Readonly<Record<string, (bytes: number) => Content>> = {
+  rows: (bytes) => itemsOf(rowsOf(bytes)),
+  'one row': (bytes) => itemsOf([{ id: '001', mark: '#####', name: filled('x', bytes) }]),
+  'one text of quotes': (bytes) => jsonOf({ error: 0, data: `#####${filled('"', bytes / 2)}` }),
+}
+
+const ROW_BYTES = 600
+
+function rowsOf(bytes: number): readonly unknown[] {
+  const text = 'x'.repeat(ROW_BYTES - 100)
+  return Array.from({ length: bytes / ROW_BYTES }, (_, at) => ({
+    id: String(at).padStart(7, '0'),
+    mark: '#####',
+    name: text,
+    status: 'active',
+  }))
+}
+
+const itemsOf = (items: readonly unknown[]) => jsonOf({ error: 0, data: { items, totalItems: items.length } })
+
+t.test('the largest responses of nodes, indented', async (t) => {
+  const { edge, outside, authorizations } = await startBoth(t, 'classic')
+  // Parts of several nodes are parsed as a whole.
+  const reads = catalogue.filter(({ method, target }) => method === 'GET' && !/edge|several|every/.test(target.kind))
+  let large = 0
+  for (const [what, create] of Object.entries(responses)) {
+    await outside.answerWith(create(RESPONSE_BYTES))
+    for (const endpoint of classesOf(reads)) {
+      const { longest, outcome } = await outside.longestTurnOf({
+        url: edge.url,
+        method: 'GET',
+        path: `${pathOf(endpoint, 'classic')}?pretty=true`,
+        headers: { authorization: authorizations.classic, 'cache-control': 'no-cache' },
+      })
+      t.ok(longest < MAX_TURN_MS, `GET ${endpoint.path}, ${what}: ${longest.toFixed(1)} ms, ${outcome?.line}`)
+      if ((outcome?.length ?? 0) > RESPONSE_BYTES / 2) large += 1
+    }
+  }
+  t.ok(large > 40, `${large} of them reach the client`)
+})
