@@ -17,6 +17,7 @@ import {
 } from '../core/response.ts'
 import { type TimeLimits, withTimeout } from '../core/timing.ts'
 import type { CacheTarget, ResolveTarget } from './key.ts'
+import type { LateFetches } from './late-fetches.ts'
 import { type FreshnessLifetimes, type LifetimesOf, staleRuleOf, staleTimesOf } from './policy.ts'
 import type { CacheStore } from './stores/contract.ts'
 import type { ReplicationLag } from './writes.ts'
@@ -32,6 +33,9 @@ export interface CachePorts {
   readonly hasIdleCapacity: (request: EdgeRead) => boolean
   /** Returns the milliseconds until the limits of the node that would be called permit one more read. */
   readonly waitForRead: (request: EdgeRead) => number
+  /** Returns the node that would be called first; `undefined`: it is not known before the call. */
+  readonly firstNode: (request: EdgeRead) => string | undefined
+  readonly lateFetches: LateFetches
   /** Milliseconds, monotonic. */
   readonly clock: () => number
   readonly onEvent: (event: CacheEvent) => void

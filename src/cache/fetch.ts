@@ -20,7 +20,7 @@ import {
 } from './call-nodes.ts'
 import { staleRuleOf } from './policy.ts'
 import { type Shared, SingleFlight } from './single-flight.ts'
-import type { Snapshots } from './snapshots/stage.ts'
+import type { ServeSnapshot, Snapshots } from './snapshots/stage.ts'
 import { localLifetime } from './stores/local-entries.ts'
 
 export type Fetcher = ReturnType<typeof createFetcher>
@@ -63,6 +63,11 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapsh
      * response that is served stale only while it is hot, also whether the last fetch failed.
      */
     wasRefused: ({ target }: ReadContext) => outcomes.isRefused(target.key),
+    /** Whether the fetch of the response, or another one from the node that is asked first, takes longer than usual. */
+    isLate: (context: ReadContext) =>
+      ports.lateFetches.isLate(lateKeyOf(ports, context), ports.waitForRead(context.request)),
+    /** Answers from a snapshot that `serve` returns for its lookup. Resolves to undefined if there is none. */
+    computeStale: (context: ReadContext, serve: ServeSnapshot) => computeShared(context, serve).catch(() => undefined),
     /** Shares any call in flight for the same epochs. */
     fetchShared: async (context: ReadContext): Promise<FetchResult> => {
       const computed = await computeShared(context)
@@ -101,10 +106,10 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapsh
   }
 
   /** Answers from a snapshot of the collection. Resolves to undefined if the nodes must answer. */
-  async function computeShared(context: ReadContext): Promise<FetchResult | undefined> {
+  async function computeShared(context: ReadContext, serveStale?: ServeSnapshot): Promise<FetchResult | undefined> {
     if (context.target.policy.snapshot === undefined || context.lookup.kind === 'unavailable') return undefined
     const started = ports.clock()
-    const computation = await snapshots.find(context.request)
+    const computation = await snapshots.find(context.request, serveStale)
     if (computation === undefined) return undefined
     const run = async (): Promise<FetchResult | undefined> => {
       const response = await computation.run(started)
@@ -119,7 +124,8 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapsh
       if (computation.isCostly) context.request.cost.charge()
     }
     const work = { onStart, run, continuesWithoutCallers: true }
-    return (await computations.join(sharedId(context), context.request.client.signal, work)).value
+    const id = serveStale === undefined ? sharedId(context) : `${sharedId(context)} stale`
+    return (await computations.join(id, context.request.client.signal, work)).value
   }
 }
 
@@ -129,14 +135,33 @@ async function fetchAndNote(
   handler: Handler<EdgeRead>,
   context: ReadContext,
 ): Promise<FetchResult> {
+  const end = ports.lateFetches.begin(lateKeyOf(ports, context), lateAfter(context))
   try {
     const result = await fetchOverReplicas(ports, handler, context)
+    end(result.kind !== 'failed')
     outcomes.note(context, result)
     return result
   } catch (fault) {
+    end(!isNodeFailure(fault))
     if (isNodeFailure(fault)) outcomes.noteFailure(context, fault.code)
     throw fault
   }
+}
+
+/** A fetch is late after this many of its usual times, within these bounds in milliseconds. */
+const LATE_FACTOR = 3
+const MIN_LATE_MS = 250
+const MAX_LATE_MS = 1500
+
+/** Returns the milliseconds after which a fetch is late. */
+export function lateAfter({ lookup }: ReadContext): number {
+  const usual = lookup.kind === 'hit' ? lookup.response.fetchTime : MAX_LATE_MS
+  return Math.min(MAX_LATE_MS, Math.max(MIN_LATE_MS, LATE_FACTOR * usual))
+}
+
+/** Returns what is late with a fetch: the node that is asked first, or only the response if that node is not known. */
+function lateKeyOf({ firstNode }: CachePorts, { request, target }: ReadContext): string {
+  return firstNode(request) ?? target.key
 }
 
 /** While calls wait for the limit of a node, those for which a client waits go first. */

@@ -4,6 +4,7 @@ import { systemClock } from '../core/timing.ts'
 import type { CachePorts } from './call-nodes.ts'
 import type { DivergenceCheckSettings } from './compare-responses.ts'
 import { createTargetResolver, scopesOf, type TargetOptions } from './key.ts'
+import { LateFetches } from './late-fetches.ts'
 import { type ReadThroughPorts, readThrough } from './read-through.ts'
 import { MIN_HITS, type RefreshAheadOptions } from './refresh-ahead.ts'
 import type { SnapshotSettings } from './snapshots/build.ts'
@@ -13,8 +14,10 @@ import { derivableOf } from './snapshots/stage.ts'
 import { trial } from './trial.ts'
 import { createReplicationLag, invalidate } from './writes.ts'
 
-/** Absent: no node is known to be silent or at its limit, and events are not observed. */
-type OptionalPorts = Partial<Pick<ReadThroughPorts, 'isSilent' | 'waitForRead' | 'clock' | 'onEvent' | 'refreshAhead'>>
+/** Absent: no node is known, silent or at its limit, and events are not observed. */
+type OptionalPorts = Partial<
+  Pick<ReadThroughPorts, 'isSilent' | 'firstNode' | 'waitForRead' | 'clock' | 'onEvent' | 'refreshAhead'>
+>
 
 /** What the cache reads of the section `cache` of the settings. A reload may change each of them. */
 export interface CacheSettings {
@@ -55,6 +58,8 @@ export function createCache(options: CacheOptions) {
     clock,
     hasIdleCapacity,
     isSilent: options.isSilent ?? (() => false),
+    firstNode: options.firstNode ?? (() => undefined),
+    lateFetches: new LateFetches(clock),
     waitForRead: options.waitForRead ?? (() => 0),
     onEvent,
     refreshAhead: options.refreshAhead ?? REFRESH_AHEAD,

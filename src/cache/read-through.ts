@@ -15,17 +15,18 @@ import {
   type EnvelopeResponse,
   envelopeOfStored,
   type Hit,
+  type Lookup,
   type StoredOrigin,
 } from '../core/response.ts'
+import { withTimeout } from '../core/timing.ts'
 import { type CachePorts, type FetchResult, lifetimesOf, type ReadContext } from './call-nodes.ts'
 import { createDivergenceCheck, type DivergenceCheck } from './compare-responses.ts'
-import { createFetcher, type Fetcher } from './fetch.ts'
+import { createFetcher, type Fetcher, lateAfter } from './fetch.ts'
 import { EVERYONE } from './key.ts'
 import { automaticStale, staleRuleOf } from './policy.ts'
 import { createRefreshAhead, type RefreshAhead, type RefreshAheadOptions } from './refresh-ahead.ts'
 import type { SnapshotPorts } from './snapshots/build.ts'
 import { createSnapshots } from './snapshots/stage.ts'
-import type { CacheStore } from './stores/contract.ts'
 
 export interface ReadThroughPorts extends CachePorts {
   readonly refreshAhead: RefreshAheadOptions
@@ -76,7 +77,7 @@ function respond(path: ReadPath, context: ReadContext): EdgeResponse | Promise<E
   if (request.reuse === 'noCache') {
     return fetcher.fetchLatest(context, true).then((result) => toResponse(result, 'request'))
   }
-  if (lookup.kind === 'miss') return fetcher.fetchShared(context).then((result) => toResponse(result, 'uri-miss'))
+  if (lookup.kind === 'miss') return fetchOrServeStale(path, context)
   return respondFromHit(path, context, lookup)
 }
 
@@ -99,7 +100,7 @@ function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): EdgeRes
     return serve(hit, { hit: true, detail: 'stale-while-revalidate' })
   }
   // While nodes fail, a refresh each second tries them, and no request waits for one that may be slow to fail.
-  const failure = fetcher.recentFailure(context) ?? (path.ports.isSilent(context.request) ? NO_NODE : undefined)
+  const failure = knownFailure(path, context)
   const stale = failure === undefined ? undefined : serveStaleIfError(hit, { hit: true }, failure)
   if (stale === undefined) return fetchOrServeStale(path, context)
   void fetcher.refresh(context)
@@ -108,6 +109,17 @@ function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): EdgeRes
 
 /** The error of a request that no node would answer. */
 const NO_NODE = 920
+
+/** Why a stored response is served beyond its time: the error of the nodes, or a fetch takes longer than usual. */
+type StaleReason = number | 'late'
+
+/** Returns why no response of the node is to be expected soon, if that is known. */
+function knownFailure({ ports, fetcher }: ReadPath, context: ReadContext): StaleReason | undefined {
+  const code = fetcher.recentFailure(context)
+  if (code !== undefined) return code
+  if (ports.isSilent(context.request)) return NO_NODE
+  return fetcher.isLate(context) ? 'late' : undefined
+}
 
 /** No client waits for the work that a repeated hit starts in the background. */
 const NO_CLIENT: RequestClient = new AbortController()
@@ -165,39 +177,73 @@ function mustWait({ fetcher }: ReadPath, context: ReadContext): boolean {
   return context.request.reuse !== 'allowed' || fetcher.wasRefused(context)
 }
 
-/** If the nodes fail, the stored response is served while it is of the same data and within `staleIfError`. */
-async function fetchOrServeStale({ ports, fetcher }: ReadPath, context: ReadContext): Promise<EdgeResponse> {
+/** If the nodes fail or are late, a stored response is served while it is of the same data and within `staleIfError`. */
+async function fetchOrServeStale(path: ReadPath, context: ReadContext): Promise<EdgeResponse> {
+  const fetching = path.fetcher.fetchShared(context)
+  const failure = await failureOf(path, context, fetching)
+  const stale = failure === undefined ? undefined : await findStale(path, context, failure)
+  if (stale !== undefined) return stale
+  const result = await fetching
+  return result.kind === 'failed' ? result.response : toResponse(result, forwardReasonOf(context))
+}
+
+function forwardReasonOf({ lookup }: ReadContext): 'stale' | 'uri-miss' {
+  return lookup.kind === 'hit' ? 'stale' : 'uri-miss'
+}
+
+/**
+ * Resolves to why a stale response is better than waiting for the fetch; `undefined`: it is not. A part of
+ * a joined response that is refreshed must be fresh, so its fetch may take long.
+ */
+async function failureOf(
+  path: ReadPath,
+  context: ReadContext,
+  fetching: Promise<FetchResult>,
+): Promise<StaleReason | undefined> {
+  const { lookup, request, target } = context
+  const hasStale = lookup.kind === 'hit' || target.policy.snapshot !== undefined
+  const mayBeStale = hasStale && request.reuse === 'allowed'
+  const late = knownFailure(path, context) === undefined ? path.ports.waitForRead(request) + lateAfter(context) : 0
   try {
-    const result = await fetcher.fetchShared(context)
-    if (result.kind !== 'failed') return toResponse(result, 'stale')
-    return (await lookUpStale(ports.store, context, result.code)) ?? result.response
+    const result = await withTimeout(fetching, mayBeStale ? late : Number.POSITIVE_INFINITY, 'late' as const)
+    if (result === 'late') return result
+    return result.kind === 'failed' ? result.code : undefined
   } catch (fault) {
-    const stale = isNodeFailure(fault) ? await lookUpStale(ports.store, context, fault.code) : undefined
-    if (stale === undefined) throw fault
-    return stale
+    return isNodeFailure(fault) ? fault.code : undefined
   }
 }
 
 /**
- * A second lookup, since a write may have been acknowledged while the nodes were called. A response that is not served
- * while nodes fail is not served here either while it is fresh: the request wanted a newer one.
+ * Returns the stored response, or one that is computed from a stored snapshot. A second lookup, since a write may have been
+ * acknowledged while the nodes were called. A response that is not served while nodes fail is not served here either while
+ * it is fresh: the request wanted a newer one.
  */
-async function lookUpStale(
-  store: CacheStore,
+async function findStale(
+  { ports: { store }, fetcher }: ReadPath,
   context: ReadContext,
-  failure: number,
+  failure: StaleReason,
 ): Promise<EdgeResponse | undefined> {
-  const { target } = context
-  const lookup = await store.lookup(target.key, target.tags)
-  if (lookup.kind !== 'hit' || lookup.epochs.fenced) return undefined
-  if (staleRuleOf(target.policy, lookup.response.errorNumber) !== 'allowed') return undefined
-  return serveStaleIfError(lookup, { fwd: 'stale' }, failure)
+  const { key, tags, policy } = context.target
+  const fwd = forwardReasonOf(context)
+  const serveStale = (lookup: Lookup) => {
+    if (lookup.kind !== 'hit' || lookup.epochs.fenced) return undefined
+    if (staleRuleOf(policy, lookup.response.errorNumber) !== 'allowed') return undefined
+    return serveStaleIfError(lookup, { fwd }, failure)
+  }
+  const own = fwd === 'stale' ? serveStale(await store.lookup(key, tags)) : undefined
+  if (own !== undefined) return own
+  const computed = await fetcher.computeStale(context, serveStale)
+  return computed && toResponse(computed, fwd)
 }
 
-/** `failure`: the error of the nodes. */
-function serveStaleIfError(stored: AgedResponse, status: CacheStatus, failure: number): EdgeResponse | undefined {
+function serveStaleIfError(
+  stored: AgedResponse,
+  status: CacheStatus,
+  failure: StaleReason,
+): EnvelopeResponse<StoredOrigin> | undefined {
   const { ttl, staleIfError } = stored.response
-  return stored.age < ttl + staleIfError ? serve(stored, { ...status, detail: `stale-if-error/${failure}` }) : undefined
+  const detail = failure === 'late' ? 'stale-while-revalidate' : `stale-if-error/${failure}`
+  return stored.age < ttl + staleIfError ? serve(stored, { ...status, detail }) : undefined
 }
 
 function serve(

@@ -14,6 +14,8 @@ import type { KindOf } from './kinds.ts'
  * request may go to would still have a free slot for the next client. If the node is not known yet (an agent owner,
  * several nodes), all nodes must have one.
  *
+ * `firstNode`: the node that is asked first; `undefined`: it is not known before the call.
+ *
  * `isSilent`: whether the node that is asked first is known not to answer at all.
  *
  * `waitForRead`: the milliseconds until the limit per minute of the node that is asked first permits one more read.
@@ -36,6 +38,7 @@ export function createNodeQuestions(view: ClusterView, kindOf: KindOf) {
     return isOpen && nodeOf(request) === undefined && kindOf(view).firstNode === undefined
   }
   return {
+    firstNode: (request: EdgeRequest) => (isUnknown(request) ? undefined : firstNodeFor(request)),
     hasIdleCapacity: (request: EdgeRequest): boolean => {
       const addressed = () => view.nodes().flatMap(({ name, addressed }) => (addressed ? [name] : []))
       const nodes = isUnknown(request) ? addressed() : [firstNodeFor(request)]

@@ -30,6 +30,9 @@ import { parseHead, type SnapshotHead } from './rows.ts'
 
 export type Snapshots = ReturnType<typeof createSnapshots>
 
+/** Returns the response of a lookup that is served because nodes fail; `undefined`: none is. */
+export type ServeSnapshot = (lookup: Lookup) => EnvelopeResponse | undefined
+
 /** Returns the snapshot that can answer a request, and its place in the cache; `undefined`: there is none. */
 export function derivableOf(
   { snapshots, resolveTarget }: Pick<SnapshotPorts, 'snapshots' | 'resolveTarget'>,
@@ -58,17 +61,24 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
   return {
     /** Answers requests that the cache cannot answer: calls the nodes, for all rows or for the request itself. */
     fetch: (request: EdgeRead) => (request.extent === 'allRows' ? build(request) : callNode(request)),
-    /** Finds the snapshot that can answer a request; `undefined`: nodes must. Rejects as a fetch that the request waits for. */
-    find: (request: EdgeRead) => {
+    /**
+     * Finds the snapshot that can answer a request; `undefined`: nodes must. Rejects as a fetch that the request waits for.
+     * `serveStale`: no fetch can succeed, so only what it returns is used.
+     */
+    find: (request: EdgeRead, serveStale?: ServeSnapshot) => {
       const derivable = request.reuse === 'noCache' ? undefined : derivableOf(ports, request)
-      return derivable === undefined ? undefined : find(derivable)
+      return derivable === undefined ? undefined : find(derivable, serveStale)
     },
   }
 
-  async function find(derivable: Derivable): Promise<Computation | undefined> {
+  async function find(derivable: Derivable, serveStale?: ServeSnapshot): Promise<Computation | undefined> {
     const { request, target, snapshot } = derivable
     const { key, policy } = target
     const lookup = await store.lookup(key, target.tags)
+    if (serveStale !== undefined) {
+      const stale = serveStale(lookup)
+      return stale && prepare(derivable, stale)
+    }
     if (lookup.kind === 'unavailable' || lookup.epochs.fenced) return undefined
     const total = lookup.kind === 'hit' ? parseHead(lookup.response)?.totalItems : undefined
     if (total !== undefined) demands.noteTotal(key, total)

@@ -9,6 +9,8 @@ import { effect, type FaultPromise, type Figure, figure, none, type RunContext }
 
 const FOUND_MS = 10_000
 const RECOVERED_MS = 5_000
+/** Of a read that a stored response may answer, also before the hang is found. */
+const MAX_WAIT_MS = 2_000
 const WRITE_DEADLINE_MS = 12_000
 const POLL_MS = 50
 /** Of each kind, every two seconds of the load. */
@@ -117,7 +119,9 @@ async function figuresOf(context: RunContext, { victim, cluster, edge }: Trial):
     const replies = await sendAll(stored, stored.length)
     return !(await isEjected()) && replies.every(({ reply }) => reply !== undefined && isFresh(reply))
   }, 3 * RECOVERED_MS)
-  const others = (await load.stop()).load?.of('other')
+  const { load: sent } = await load.stop()
+  const others = sent?.of('other')
+  const slowest = Math.max(0, ...(sent?.of('read').samples ?? []).map(({ ms }) => ms))
   const name = (text: string) => `${node}: ${text}`
   return [
     effect(name('ejected'), ejected.has(node) ? 'yes' : 'no', ejected.has(node)),
@@ -130,6 +134,7 @@ async function figuresOf(context: RunContext, { victim, cluster, edge }: Trial):
       'none',
       [...ejected].every((each) => each === node),
     ),
+    context.within(name('slowest read of a stored response under load'), slowest, MAX_WAIT_MS),
     none(name(`failures of ${others?.requests ?? 0} reads of other nodes`), others?.failures ?? ['no load']),
     none(name('write without its 504 at the deadline'), outcome?.failure === undefined ? [] : [outcome.failure]),
     context.within(name('write after its deadline'), (outcome?.ms ?? 0) - WRITE_DEADLINE_MS, 1000),
