@@ -43,6 +43,8 @@ export interface NodeCall {
   readonly reportsLostNodes?: true
   /** Only the manager knows whether the asked node passes the call on. If it is late, that shows nothing about the node. */
   readonly mayBePassedOn?: true
+  /** The agent whose database the call reads. If it is late while others are answered, that shows nothing about the node. */
+  readonly agentData?: string
   /** Milliseconds on the node, without the queue, after which a call that is passed on counts as hanging. */
   readonly hangsAfter?: number
   readonly trace?: Trace

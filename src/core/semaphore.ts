@@ -45,10 +45,14 @@ export class Semaphore {
     return { taken, leave }
   }
 
-  /** Passes the slot on to the next one that waits, so that no new work can take it in between. */
+  /** Passes the slot on to the next one that waits, or as many as the limit permits now, before new work can take it. */
   release(): void {
-    const next = this.#taken <= this.#limit() ? this.#lanes.find(({ length }) => length > 0)?.shift() : undefined
-    if (next === undefined) this.#taken -= 1
-    else next()
+    this.#taken -= 1
+    while (this.isFree) {
+      const next = this.#lanes.find(({ length }) => length > 0)?.shift()
+      if (next === undefined) return
+      this.#taken += 1
+      next()
+    }
   }
 }

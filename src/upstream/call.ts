@@ -2,7 +2,8 @@
 import { Readable } from 'node:stream'
 import type { NodeCall, NodeFailure, NodeResponse, NodeResult } from '../core/node-call.ts'
 import type { NodeFault } from '../core/node-faults.ts'
-import type { Deadline } from '../core/timing.ts'
+import type { Semaphore } from '../core/semaphore.ts'
+import { type Deadline, withTimeout } from '../core/timing.ts'
 import type { CallFailure } from './node-response.ts'
 
 /** A call on its way to its node, with what its layers have added for the inner ones (`stack.ts`). */
@@ -77,6 +78,18 @@ function streamFailureOf({ readableEnded, errored }: Readable): CallFailure | un
 /** Returns the failure of a call that is not sent. */
 export function notSent({ node }: Pick<NodeCall, 'node'>, failure: CallFailure): NodeFailure {
   return { ...failure, ok: false, node, sent: false }
+}
+
+/** Waits for a slot, at most until the timeout of the call or until its client disconnects. Returns why it has none. */
+export async function takeSlot(
+  slots: Semaphore,
+  { timeout = Number.POSITIVE_INFINITY, signal }: Pick<NodeCall, 'timeout' | 'signal'>,
+): Promise<'timeout' | 'cancelled' | undefined> {
+  const wait = slots.take()
+  if (wait === undefined) return undefined
+  const fault = await withTimeout(wait.taken, timeout, 'timeout' as const, signal).catch(() => 'cancelled' as const)
+  if (fault !== undefined) wait.leave()
+  return fault
 }
 
 /** Whether the asked node may be waiting for another one: which of them is slow, a timeout does not show. */

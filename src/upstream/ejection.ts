@@ -4,6 +4,7 @@
  */
 import type { NodeCall } from '../core/node-call.ts'
 import type { Deadline } from '../core/timing.ts'
+import { LATE_FACTOR } from './agent-reads.ts'
 import type { EjectionSettings, FailureSettings } from './options.ts'
 import type { ProbeOutcome } from './probes.ts'
 
@@ -99,9 +100,6 @@ interface InFlightCall {
   readonly credentials?: NodeCall['credentials']
 }
 
-/** Twice the usual time of a call is late. */
-const LATE_FACTOR = 2
-
 /**
  * While calls are in flight and no response comes for longer than they usually take, the node is probed. If the probes get
  * no response either, the node is silent: its process hangs, or its packets are lost. A call that is late alone decides
@@ -126,6 +124,10 @@ export class ProbeSchedule {
 
   constructor(options: ProbeScheduleOptions) {
     this.#options = options
+  }
+
+  get lastResponse(): number {
+    return this.#lastResponse
   }
 
   /** To be called when a call is sent. Returns the function that is called at its end. */

@@ -1,6 +1,7 @@
 /** One node with an address: the state that its calls share. `stack.ts` has the order of what happens to a call. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClusterView, Layout, NodeCall } from '../core/node-call.ts'
+import { AgentReads } from './agent-reads.ts'
 import { ANONYMOUS, notSent, type Send } from './call.ts'
 import { CallBudget } from './call-budget.ts'
 import { layoutRules } from './dialects/dialect.ts'
@@ -77,8 +78,15 @@ export class UpstreamNode {
       reserveAttempt: (pause) => reserveAttemptAt(name, pause, counters),
       probe: (credentials) => probeAlive(this.#probe, name, options.ejection.silence.probeTimeout, credentials),
     })
+    const agentReads = new AgentReads({
+      clock,
+      minWait: options.ejection.silence.minWait,
+      maxWithoutSlot: () => limits().inFlight,
+      respondedAt: () => this.health.probes.lastResponse,
+    })
     this.#stack = createStack({
       ...options,
+      agentReads,
       node: name,
       layout: this.layout,
       health: this.health,

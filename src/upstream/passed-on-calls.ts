@@ -15,9 +15,8 @@ import {
 } from '../core/node-call.ts'
 import { growingLru } from '../core/recently-used.ts'
 import { Semaphore } from '../core/semaphore.ts'
-import { withTimeout } from '../core/timing.ts'
 import { ownField } from '../core/values.ts'
-import { notSent, type Send } from './call.ts'
+import { notSent, type Send, takeSlot } from './call.ts'
 import { encode } from './dialects/dialect.ts'
 import { type DrainedNodes, passedOnToDrained } from './drains.ts'
 import { Ejection } from './ejection.ts'
@@ -80,11 +79,11 @@ export class PassedOnCalls {
       }
       admissions.push({ target, suspicion })
     }
-    const fault = await this.#takeSlot(call)
+    const fault = await takeSlot(this.#slots, call)
     if (fault !== undefined) {
       abandonProbes(admissions)
-      const detail = fault === 'cancelled' ? 'client disconnected' : 'calls for other nodes are queued'
-      return notSent(call, { fault, detail, ...(fault === 'overloaded' && { retryAfter: 1 }) })
+      if (fault === 'cancelled') return notSent(call, { fault, detail: 'client disconnected' })
+      return notSent(call, { fault: 'overloaded', detail: 'calls for other nodes are queued', retryAfter: 1 })
     }
     let result: NodeResult
     try {
@@ -95,20 +94,6 @@ export class PassedOnCalls {
     await this.#learn(call, result, admissions, next)
     if (result.ok || result.hung !== true || call.method !== 'GET' || call.reportsLostNodes !== true) return result
     return { ...result, lostNodes: await this.#suspectsOf(call, next) }
-  }
-
-  /** Waits for a slot, at most until the timeout of the call or until its client disconnects. Returns why it has none. */
-  async #takeSlot({
-    timeout = Number.POSITIVE_INFINITY,
-    signal,
-  }: NodeCall): Promise<'overloaded' | 'cancelled' | undefined> {
-    const wait = this.#slots.take()
-    if (wait === undefined) return undefined
-    const fault = await withTimeout(wait.taken, timeout, 'overloaded' as const, signal).catch(
-      () => 'cancelled' as const,
-    )
-    if (fault !== undefined) wait.leave()
-    return fault
   }
 
   /** Returns the drained node that the call names. Calls for an agent or several nodes name none: the manager decides. */

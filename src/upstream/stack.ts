@@ -9,13 +9,14 @@ import { isAnswered } from '../core/node-faults.ts'
 import { PROBLEM_TYPE } from '../core/response.ts'
 import { type Deadline, startDeadline } from '../core/timing.ts'
 import type { Span } from '../core/trace.ts'
+import type { AgentRead, AgentReads } from './agent-reads.ts'
 import { mayWaitForOther, notSent, onEnd, routeOf, type Send, type UpstreamCall } from './call.ts'
 import { type CallBudget, UNKNOWN_WAIT_SECONDS } from './call-budget.ts'
 import { layoutRules } from './dialects/dialect.ts'
 import { DRAINED, type DrainedNodes } from './drains.ts'
 import type { NodeHealth } from './health.ts'
 import type { LayoutState } from './layouts.ts'
-import type { ConcurrencyLimiter } from './limiter.ts'
+import type { Acquisition, ConcurrencyLimiter } from './limiter.ts'
 import { BLOCKED, detailOf, problemOf, type Rejection } from './node-response.ts'
 import type { ClusterSettings } from './options.ts'
 import type { PassedOnCalls } from './passed-on-calls.ts'
@@ -31,6 +32,7 @@ export interface StackParts extends Pick<ClusterSettings, 'clock' | 'limits' | '
   readonly confirmLayout?: ClusterView['confirmLayout'] | undefined
   readonly drained: DrainedNodes
   readonly passedOn: Pick<PassedOnCalls, 'send'>
+  readonly agentReads: AgentReads
   readonly health: NodeHealth
   readonly limiter: ConcurrencyLimiter
   /** Returns the tokens of the node; `undefined`: its layout has none. */
@@ -138,17 +140,36 @@ const queue =
   (parts: StackParts): Layer =>
   (next) =>
   async (call) => {
-    const { limiter, clock } = parts
+    const { limiter, clock, agentReads } = parts
     const span = startQueueSpan(call)
     const arrival = clock()
     const deadline = startDeadline(call.timeout, call.signal, clock)
-    const slot = await limiter.acquire(call, deadline)
+    const read = call.agentData === undefined ? undefined : agentReads.open(call.agentData)
+    const slot = await acquireSlot(limiter, call, deadline, read)
     const queueTime = clock() - arrival
     span?.end(slot.ok ? {} : { fault: slot.fault })
-    if (slot.ok) return sendInSlot(parts, next, { call, deadline, queueTime })
+    if (slot.ok) return sendInSlot(parts, next, { call, deadline, queueTime, read })
     deadline.end()
     return reject(parts, call, slot, queueTime)
   }
+
+/** A read of an agent's database that is found to be stuck meanwhile takes no slot from other calls. */
+async function acquireSlot(
+  limiter: ConcurrencyLimiter,
+  call: UpstreamCall,
+  deadline: Deadline,
+  read: AgentRead | undefined,
+): Promise<Acquisition> {
+  for (;;) {
+    const rejection = read && (await read.enter(deadline))
+    if (rejection !== undefined) return rejection
+    const slot = await limiter.acquire(call, deadline)
+    if (slot.ok && read?.isHeld !== true) return slot
+    read?.leave()
+    if (!slot.ok) return slot
+    limiter.release(call, 0, 'none')
+  }
+}
 
 function startQueueSpan({ trace, node }: UpstreamCall): Span | undefined {
   return trace?.recorded ? trace.startSpan('queue', { node }) : undefined
@@ -158,22 +179,26 @@ interface QueuedCall {
   readonly call: UpstreamCall
   readonly deadline: Deadline
   readonly queueTime: number
+  readonly read: AgentRead | undefined
 }
 
 /** Ends a call that hangs because of another node (`hangsAfter`) before its deadline. Records its end, and emits its event. */
 async function sendInSlot(
   parts: StackParts,
   next: Send,
-  { call, deadline, queueTime }: QueuedCall,
+  { call, deadline, queueTime, read }: QueuedCall,
 ): Promise<NodeResult> {
-  const { health, limiter, clock, layout } = parts
+  const { health, limiter, clock, layout, agentReads } = parts
   const { hangsAfter = Number.POSITIVE_INFINITY } = call
   const hang = hangsAfter < deadline.remaining() ? startDeadline(hangsAfter, call.signal, clock) : undefined
-  const sent = { ...call, deadline: hang ?? deadline }
+  // Reads without a slot have the connections of the pool.
+  const connection = agentReads.withoutSlot > 0 && { connection: 'new' as const }
+  const sent = { ...call, deadline: hang ?? deadline, ...connection }
   const start = clock()
   const usualTime = limiter.expectedTime(call.endpoint)
   const { credentials } = call
   const endWatch = health.probes.begin({ isRead: call.retryable, deadline: sent.deadline, usualTime, credentials })
+  read?.begin(usualTime, () => limiter.release(call, start, 'none'))
   const result = await next(sent)
   endWatch(result.ok || isAnswered(result))
   onEnd(call, result, (end) => {
@@ -181,10 +206,12 @@ async function sendInSlot(
     deadline.end()
     const { failure, status } = end
     const ms = clock() - start
-    const signal = health.record(call, end, ms)
+    const ended = read?.isStuck ? { ...call, mayBePassedOn: true as const } : call
+    const signal = health.record(ended, end, ms)
     const outcome = status === undefined ? failure && { fault: failure.fault } : { status }
-    emit(parts, call, { queueTime, ms, ...outcome })
-    limiter.release(call, start, signal)
+    emit(parts, ended, { queueTime, ms, ...outcome })
+    if (read?.hasSlot !== false) limiter.release(call, start, signal)
+    read?.end(result.ok || isAnswered(result))
   })
   if (result.ok) return result
   const isHung = hang !== undefined && result.fault === 'timeout' && !health.isSilent

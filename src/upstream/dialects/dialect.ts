@@ -133,8 +133,10 @@ export interface DialectCall
 
 /** Adds what all calls for the request have in common. */
 export function createNodeCall(request: EdgeRequest, { timeout, passedOnTo, ...call }: DialectCall): NodeCall {
+  const agentData = agentDataOf(request, call.endpoint)
   return {
     ...call,
+    ...(agentData !== undefined && { agentData }),
     ...(passedOnTo !== undefined && { passedOnTo }),
     retryable: call.method === 'GET',
     ...(timeout !== undefined && { timeout }),
@@ -146,6 +148,12 @@ export function createNodeCall(request: EdgeRequest, { timeout, passedOnTo, ...c
     ...(request.caller.credentials && { credentials: request.caller.credentials }),
     ...(request.caller.nodeToken && { token: request.caller.nodeToken }),
   }
+}
+
+/** Returns the agent whose database the call reads. What the manager itself knows of agents is in the group `agents`. */
+function agentDataOf({ endpoint, params }: EdgeRequest, path: string): string | undefined {
+  if (endpoint.method !== 'GET' || !('group' in endpoint.cache) || endpoint.cache.group === 'agents') return undefined
+  return path.includes('/:agent_id') ? params.agent_id : undefined
 }
 
 /** A read whose response the dialect needs for the call of a request. `endpoint`: the path template. */

@@ -1,0 +1,129 @@
+/**
+ * Reads of the database of one agent. If the database is stuck, the node answers none of them, and all other calls. So when
+ * one is late, the others in flight give their slots back, and further ones are not sent before these have ended: one after
+ * another then, until one is answered.
+ */
+import { growingLru } from '../core/recently-used.ts'
+import { Semaphore } from '../core/semaphore.ts'
+import type { Deadline } from '../core/timing.ts'
+import { takeSlot } from './call.ts'
+import type { Rejection } from './node-response.ts'
+
+/** Twice the usual time of a call is late. */
+export const LATE_FACTOR = 2
+/** Agents whose databases are stuck, or with reads in flight. */
+const MAX_AGENTS = 1_000
+
+interface AgentReadsOptions {
+  /** Milliseconds after which a call that usually takes less is late. */
+  readonly minWait: number
+  /** Reads that may be in flight without a slot. */
+  readonly maxWithoutSlot: () => number
+  /** Returns the time of the latest response of the node. */
+  readonly respondedAt: () => number
+  readonly clock: () => number
+}
+
+/** What is known of the database of an agent. */
+class Database {
+  isStuck = false
+  answeredAt = Number.NEGATIVE_INFINITY
+  readonly inFlight = new Set<AgentRead>()
+  readonly places = new Semaphore(() => (this.isStuck ? 1 : Number.POSITIVE_INFINITY))
+}
+
+export class AgentReads {
+  readonly options: AgentReadsOptions
+  readonly #databases = growingLru<string, Database>(MAX_AGENTS)
+  withoutSlot = 0
+
+  constructor(options: AgentReadsOptions) {
+    this.options = options
+  }
+
+  /** Returns the next read of the database of this agent. */
+  open(agent: string): AgentRead {
+    const database = this.#databases.get(agent) ?? new Database()
+    this.#databases.set(agent, database)
+    return new AgentRead(this, agent, database)
+  }
+}
+
+/** One read: it enters, gets a slot of the node, begins and ends. */
+export class AgentRead {
+  readonly #reads: AgentReads
+  readonly #agent: string
+  readonly #database: Database
+  #timer: NodeJS.Timeout | undefined
+  #giveSlotBack: () => void = () => undefined
+  hasSlot = true
+
+  constructor(reads: AgentReads, agent: string, database: Database) {
+    this.#reads = reads
+    this.#agent = agent
+    this.#database = database
+  }
+
+  /** Waits until the read may be sent. Returns why it may not. */
+  async enter({ signal, fault }: Deadline): Promise<Rejection | undefined> {
+    if ((await takeSlot(this.#database.places, { signal })) === undefined) return undefined
+    const rejection = { ok: false, retryAfter: 1 } as const
+    if (fault() === 'cancelled') return { ...rejection, fault: 'cancelled', detail: 'client disconnected' }
+    const detail = `earlier reads about agent ${this.#agent} got no response`
+    return { ...rejection, fault: 'overloaded', detail }
+  }
+
+  /** Whether the read entered before the database was found to be stuck, and must enter again. */
+  get isHeld(): boolean {
+    return this.isStuck && this.#database.inFlight.size > 0
+  }
+
+  /** Whether the end of the read shows nothing about the node, unless it is a response. */
+  get isStuck(): boolean {
+    return this.#database.isStuck
+  }
+
+  leave(): void {
+    this.#database.places.release()
+  }
+
+  /** To be called when the read is sent. `usualTime`: milliseconds; 0: not known. */
+  begin(usualTime: number, giveSlotBack: () => void): void {
+    const { minWait, clock } = this.#reads.options
+    this.#giveSlotBack = giveSlotBack
+    this.#database.inFlight.add(this)
+    this.#checkIn(Math.max(minWait, LATE_FACTOR * usualTime), clock())
+  }
+
+  end(hasResponse: boolean): void {
+    clearTimeout(this.#timer)
+    this.#database.inFlight.delete(this)
+    if (!this.hasSlot) this.#reads.withoutSlot -= 1
+    if (hasResponse) {
+      this.#database.answeredAt = this.#reads.options.clock()
+      this.#database.isStuck = false
+    }
+    this.leave()
+  }
+
+  #checkIn(ms: number, start: number): void {
+    const { minWait, respondedAt } = this.#reads.options
+    this.#timer = setTimeout(() => {
+      // While the node answers nothing at all, its process is suspected, and not the database.
+      if (respondedAt() < start) this.#checkIn(minWait, start)
+      // A read that is late alone decides nothing.
+      else if (this.#database.answeredAt < start) this.#suspect()
+    }, ms).unref()
+  }
+
+  /** One read keeps its slot. */
+  #suspect(): void {
+    this.#database.isStuck = true
+    for (const read of [...this.#database.inFlight].filter(({ hasSlot }) => hasSlot).slice(1)) {
+      if (this.#reads.withoutSlot >= this.#reads.options.maxWithoutSlot()) return
+      this.#reads.withoutSlot += 1
+      read.hasSlot = false
+      read.#giveSlotBack()
+    }
+  }
+}

@@ -1,0 +1,117 @@
+/** Reads of the database of one agent that is stuck: together they hold one slot of the node, which answers everything else. */
+import type { ServerResponse } from 'node:http'
+import t, { type Test } from 'tap'
+import { bothContracts } from '../../../src/catalogue/index.ts'
+import { createNodeCall } from '../../../src/upstream/dialects/dialect.ts'
+import { eventually } from '../../support/eventually.ts'
+import { edgeRequest } from './edge-request.ts'
+import { clusterOf, envelope, fakeNode, get } from './fake-node.ts'
+
+const silence = { minWait: 100, maxWait: 200, probeTimeout: 2_000, probes: 2, pause: 20 }
+const READS = [
+  '/syscheck/005',
+  '/syscollector/005/os',
+  '/sca/005',
+  '/rootcheck/005',
+  '/syscollector/005/packages',
+  '/ciscat/005/results',
+]
+const SLOTS = 4
+const TIMEOUT_MS = 10_000
+/** In mode `manager` only the manager knows whether it passes the calls on. */
+const MODES = { manager: { mayBePassedOn: true }, edge: {} } as const
+
+async function start(t: Test, mode: keyof typeof MODES) {
+  let isStuck = true
+  const held: ServerResponse[] = []
+  const respond = (response: ServerResponse) => {
+    const headers = { 'content-type': 'application/json', 'content-length': 12 }
+    response.writeHead(200, headers).end('{"error":0} ')
+  }
+  const node = await fakeNode(t, (request, response) => {
+    if (isStuck && request.url?.includes('/005')) held.push(response)
+    else envelope(request, response)
+  })
+  const limits = { inFlight: SLOTS, perCaller: SLOTS }
+  const { call, status, view } = clusterOf(t, node.url, { ejection: { silence }, limits })
+  const read = (path: string, overrides = {}) => call(get(path, { timeout: TIMEOUT_MS, ...overrides }))
+  const cluster = {
+    isAvailable: () => view.isAvailable('master'),
+    inFlight: () => status()[0]?.inFlight,
+    limit: () => status()[0]?.limit,
+    ofAgent: (path: string, overrides = {}) => read(path, { agentData: '005', ...MODES[mode], ...overrides }),
+    other: (path: string) => read(path),
+    sent: () => node.seen.filter(({ url }) => url?.includes('/005')).length,
+    recover: () => {
+      isStuck = false
+      for (const response of held.splice(0)) respond(response)
+    },
+  }
+  t.match(await cluster.other('/agents'), { ok: true })
+  return cluster
+}
+
+for (const mode of ['manager', 'edge'] as const) {
+  t.test(`mode ${mode}: the node answers other reads, and further reads about the agent are not sent`, async (t) => {
+    const { ofAgent, other, inFlight, sent, recover, isAvailable } = await start(t, mode)
+    const began = performance.now()
+    const stuck = READS.slice(0, SLOTS).map((path) => ofAgent(path))
+    await eventually(() => sent() === SLOTS)
+    const others = await Promise.all(['/syscheck/006', '/agents', '/rules'].map(other))
+    for (const result of others) t.match(result, { ok: true })
+    t.ok(performance.now() - began < TIMEOUT_MS / 2, 'as soon as the reads are late')
+    t.equal(inFlight(), 1, 'slots that the reads hold')
+    const later = READS.slice(SLOTS).map((path) => ofAgent(path))
+    t.match(await other('/agents'), { ok: true })
+    t.equal(sent(), SLOTS)
+    recover()
+    for (const result of await Promise.all([...stuck, ...later])) t.match(result, { ok: true }, 'answered in the end')
+    t.equal(inFlight(), 0)
+    t.ok(isAvailable())
+  })
+
+  t.test(`mode ${mode}: reads that time out show nothing about the node, and follow each other`, async (t) => {
+    const { ofAgent, other, inFlight, limit, sent, isAvailable } = await start(t, mode)
+    const timeout = 600
+    const first = READS.slice(0, SLOTS).map((path) => ofAgent(path, { timeout }))
+    const next = ofAgent('/syscheck/005?offset=1', { timeout: 2 * timeout })
+    const last = ofAgent('/syscheck/005?offset=2', { timeout: 1.5 * timeout })
+    t.match(await other('/agents'), { ok: true })
+    for (const result of await Promise.all(first)) t.match(result, { fault: 'timeout', sent: true })
+    await eventually(() => sent() === SLOTS + 1)
+    t.equal(inFlight(), 1)
+    t.match(await next, { fault: 'timeout', sent: true })
+    t.match(await last, { fault: 'overloaded', sent: false, detail: /agent 005/ })
+    t.equal(limit(), SLOTS)
+    t.ok(isAvailable())
+  })
+}
+
+t.test('a read that is slow alone does not hold up others about its agent', async (t) => {
+  const node = await fakeNode(t, (request, response) => {
+    if (request.url !== '/syscheck/005') envelope(request, response)
+  })
+  const { call } = clusterOf(t, node.url, { ejection: { silence } })
+  const client = new AbortController()
+  const slow = call(get('/syscheck/005', { agentData: '005', signal: client.signal }))
+  for (let round = 0; round < 8; round += 1) {
+    t.match(await call(get('/sca/005', { agentData: '005', timeout: 1_000 })), { ok: true })
+    await new Promise((resolve) => setTimeout(resolve, silence.minWait / 2))
+  }
+  client.abort()
+  t.match(await slow, { fault: 'cancelled' })
+})
+
+t.test('the reads of an agent database, in both contracts', (t) => {
+  const agentDataOf = (path: string): boolean => {
+    const request = { ...edgeRequest('GET', '/agents'), params: { agent_id: '005' } }
+    const endpoint = bothContracts.find((record) => record.method === 'GET' && record.path === path)
+    if (endpoint === undefined) throw new Error(path)
+    const call = { node: 'master', method: 'GET', path, expect: 'bytes', timeout: 1, endpoint: `GET ${path}` } as const
+    return createNodeCall({ ...request, endpoint } as typeof request, call).agentData === '005'
+  }
+  const ofOne = bothContracts.filter(({ method, path }) => method === 'GET' && path.includes(':agent_id'))
+  for (const { path } of ofOne) t.equal(agentDataOf(path), !path.startsWith('/agents/'), path)
+  t.ok(ofOne.length > 20)
+  t.end()
+})
