@@ -277,7 +277,8 @@ const countCall =
   async (call) => {
     const budget = budgetInUse()
     if (budget === undefined && !showsProblems()) return next(call)
-    const unpaid = await budget?.pay(call.priority)
+    // Reads are paced when they start. A retry that waited for its turn would be a failure instead.
+    const unpaid = await budget?.pay(call.resend === undefined ? call.priority : 'write')
     if (unpaid !== undefined) return notSent(call, unpaid)
     const start = clock()
     const result = await next(call)

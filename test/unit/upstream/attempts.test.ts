@@ -1,4 +1,5 @@
 /** The retry budget: a failing node receives little more than its normal load. */
+import type { Socket } from 'node:net'
 import t from 'tap'
 import { eventually } from '../../support/eventually.ts'
 import { clusterOf, envelope, fakeNode, get } from './fake-node.ts'
@@ -40,4 +41,23 @@ t.test('a reload of the limit on calls changes the initial budget of retries', a
   cluster.prepare({})()
   for (let i = 0; i < 40; i += 1) await cluster.call(get(`/${i}`))
   t.ok(node.seen.length <= 40 * 1.1 + 10, `${node.seen.length}`)
+})
+
+t.test('a read that a closed connection has lost is sent again at once while the minute paces reads', async (t) => {
+  const reused = new WeakSet<Socket>()
+  let closes = false
+  const node = await fakeNode(t, (request, response) => {
+    const { socket } = request
+    if (closes && reused.has(socket)) return void socket.destroy()
+    reused.add(socket)
+    envelope(request, response)
+  })
+  const perMinute = 600
+  const cluster = clusterOf(t, node.url, { limits: { queue: 10_000, perMinute } })
+  const burst = await Promise.all(Array.from({ length: perMinute / 3 }, (_, i) => cluster.call(get(`/${i}`))))
+  t.ok(burst.every(({ ok }) => ok))
+  closes = true
+  const seen = node.seen.length
+  t.match(await cluster.call(get('/lost')), { ok: true })
+  t.equal(node.seen.length, seen + 2, 'sent again')
 })
