@@ -52,8 +52,9 @@ function createClassicContract(catalogue: readonly Endpoint[], settings: () => H
       return endpoint !== undefined && describedBody(endpoint)?.kind === 'upload' ? upload : body
     },
     parseBody,
-    check: (endpoint, { query, body, headers }) => check(endpoint, query as Values, body, headers['content-type']),
-    checkUrl: (endpoint, params, query) => {
+    check: (endpoint, { query, body, headers }) =>
+      check(endpoint, query as Values, headers['content-type'], (body ?? {}) as Values),
+    checkUrl: (endpoint, params, query, headers) => {
       const schemas = routeSchema(endpoint)
       const parts = [
         ['params', schemas.params, params],
@@ -65,7 +66,7 @@ function createClassicContract(catalogue: readonly Endpoint[], settings: () => H
         const first = validate === undefined || validate(values) ? undefined : validate.errors?.[0]
         if (first) throw validationError(endpoint, part, first)
       }
-      check(endpoint, query, undefined, undefined)
+      check(endpoint, query, headers?.['content-type'])
     },
     validatedUrl,
     requestBody,

@@ -10,7 +10,8 @@ const MAX_RATIO = 100
 const GZIP: ReadonlySet<string> = new Set(['gzip', 'x-gzip'])
 
 function codingOf(headers: IncomingHttpHeaders): string {
-  return headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
+  // An empty header names no coding.
+  return headers['content-encoding']?.trim().toLowerCase() || 'identity'
 }
 
 /** Throws 914 for a body with a content coding that is not accepted. */

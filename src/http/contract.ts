@@ -79,8 +79,8 @@ export interface HttpContract {
   readonly parseBody: (endpoint: Endpoint, type: string, bytes: Buffer) => unknown
   /** Throws for a request that passes the schemas and is invalid all the same. */
   readonly check: (endpoint: Endpoint, request: FastifyRequest) => void
-  /** As the schemas and `check`, for a URL alone. */
-  readonly checkUrl: (endpoint: Endpoint, params: Values, query: Values) => void
+  /** As the schemas and `check`, for a URL alone, or for it and the headers of a body that is not read yet. */
+  readonly checkUrl: (endpoint: Endpoint, params: Values, query: Values, headers?: IncomingHttpHeaders) => void
   readonly validatedUrl: (endpoint: Endpoint, params: Values, query: Values, flags: Flags) => ValidatedUrl
   readonly requestBody: (endpoint: Endpoint, request: FastifyRequest, clientAddress: string) => RequestBody
   /** Returns the error of the contract for an error of a handler, a hook or Fastify. */

@@ -115,8 +115,14 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
   const { managerVersion } = options
   app.addHook('onRequest', createAdmission({ authenticator, managerVersion, contract }))
   app.addHook('preParsing', (request, reply, _payload, done) => {
-    if (hasBody(request.headers)) request.edge.countBody = options.bodies.open(reply.raw)
-    done()
+    if (!hasBody(request.headers)) return done()
+    try {
+      checkBeforeBody(request, contract)
+      request.edge.countBody = options.bodies.open(reply.raw)
+      done()
+    } catch (refusal) {
+      done(refusal as Error)
+    }
   })
   registerBodyParser(app, { parse: contract.parseBody, limitOf: contract.bodyLimitOf })
   // A separate scope: its hooks run after those of the app, so no plugin in it runs before a 401.
@@ -133,6 +139,16 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
     methodsAt: (url) => methodsAt(contract, url),
     forgetUrls: () => hits.clear(),
   }
+}
+
+/**
+ * A client that waits for 100 is not invited to send a body that the rest of its request excludes (RFC 9110 section 10.1.1).
+ * For other clients the order of the checks is that of the manager, which reads the body first.
+ */
+function checkBeforeBody({ headers, params, query, routeOptions }: FastifyRequest, contract: HttpContract): void {
+  const { endpoint } = routeOptions.config
+  if (headers.expect === undefined || endpoint === undefined) return
+  contract.checkUrl(endpoint, { ...(params as Values) }, { ...(query as Values) }, headers)
 }
 
 function createApp(options: HttpOptions, contract: HttpContract): FastifyInstance {

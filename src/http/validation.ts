@@ -150,7 +150,7 @@ type CheckParam = (param: Param, value: string, name: string, query: Values) => 
 
 /**
  * Returns a function that throws an EdgeError for a request that passes the schemas and is invalid all the same. `prefixes`:
- * the values that a parameter with `startsWith` may begin with; `type`: of the body.
+ * the values that a parameter with `startsWith` may begin with; `type`: of the body; `body`: absent if it is not read yet.
  */
 export function createChecks(prefixes: () => Prefixes) {
   const checkPrefix: CheckParam = (param, value, name) => {
@@ -159,8 +159,8 @@ export function createChecks(prefixes: () => Prefixes) {
     return fits && !value.split(/[/\\]/).includes('..') ? undefined : badValue(param.kind, name)
   }
   const checks: readonly CheckParam[] = [checkCompanion, checkPattern, checkPrefix, checkPageLimit]
-  return (endpoint: Endpoint, query: Values, body: unknown, type: string | undefined): void => {
-    const missing = missingName(endpoint.query, query) ?? missingField(endpoint, (body ?? {}) as Values)
+  return (endpoint: Endpoint, query: Values, type: string | undefined, body?: Values): void => {
+    const missing = missingName(endpoint.query, query) ?? (body && missingField(endpoint, body))
     if (missing !== undefined) throw missing
     checkOneOf(endpoint, query)
     for (const [name, param] of Object.entries(endpoint.query)) {

@@ -67,12 +67,13 @@ export function newerContract({ catalogue, release }: NewerContractOptions) {
       findRoute: routeFinder({ catalogue, router, methodsOf }),
       isServed: ({ releases }: Endpoint) => isInRelease(releases),
     }
-    const checkUrl = (endpoint: Endpoint, params: Values, query: Values): void => {
+    const checkUrl: HttpContract['checkUrl'] = (endpoint, params, query, headers) => {
       checkNames(endpoint, query, isInRelease)
       checkValues(endpoint.query, query, 'query', isInRelease)
       if (settings().cluster.guards?.longSearch === true) checkSearch(endpoint, query)
       checkValues(flagsOf(endpoint), query, 'query', isInRelease)
       checkValues(endpoint.params, params, 'path', isInRelease)
+      if (headers !== undefined) checkBodyType(endpoint, headers['content-type'] ?? UNTYPED, current().facts)
     }
     return {
       catalogue,
@@ -105,8 +106,8 @@ export function newerContract({ catalogue, release }: NewerContractOptions) {
       parseBody: (endpoint, type, bytes) => parseNewerBody(endpoint, { type, bytes }, current().facts),
       check: (endpoint, { params, query, body, headers }) => {
         checkBody(endpoint, body)
-        checkUrl(endpoint, params as Values, query as Values)
-        checkBodyType(endpoint, headers['content-type'] ?? UNTYPED, body, current().facts)
+        checkUrl(endpoint, params as Values, query as Values, headers)
+        checkKnownFields(endpoint, body)
       },
       checkUrl,
       validatedUrl: (endpoint, params, query, flags) => ({
@@ -163,12 +164,17 @@ function experimentalDisabled(): EdgeError {
   return new Problem(603, { title: 'Resource Not Found', detail, remediation, number: 1122 })
 }
 
-const BASIC = /^Basic /i
+const BASIC = /^Basic +/i
 const BEARER = /^Bearer /i
 
-/** Only a login takes a name and a password, and everything else a token. */
-function checkScheme({ authorization = '' }: IncomingHttpHeaders, endpoint: Endpoint): void {
+/**
+ * Only a login takes a name and a password, and everything else a token. The manager takes several spaces before the
+ * password, the plugin that decodes it takes one.
+ */
+function checkScheme(headers: IncomingHttpHeaders, endpoint: Endpoint): void {
+  const { authorization = '' } = headers
   const isLogIn = takesPassword(endpoint)
+  if (isLogIn) headers.authorization = authorization.replace(BASIC, 'Basic ')
   if (isLogIn && !BASIC.test(authorization)) throw unauthorized('Invalid credentials')
   if (!isLogIn && !BEARER.test(authorization)) throw unauthorized('No authorization token provided')
 }
@@ -328,13 +334,16 @@ function checkBody(endpoint: Endpoint, sent: unknown): void {
 /** The type of a body that declares none. */
 const UNTYPED = 'application/octet-stream'
 
-/** Checks the media type and unknown fields, which the manager does after the parameters. */
-function checkBodyType(endpoint: Endpoint, type: string, sent: unknown, { wrongBodyType }: ReleaseFacts): void {
-  const body = describedBody(endpoint)
-  if (body === undefined) return
-  const types: readonly string[] = body.types
+/** Checks the media type, which the manager does after the parameters. */
+function checkBodyType(endpoint: Endpoint, type: string, { wrongBodyType }: ReleaseFacts): void {
+  const types: readonly string[] = describedBody(endpoint)?.types ?? [type]
   if (!types.includes(type)) throw new Problem(607, wrongBodyType(type, types))
-  if (body.kind !== 'fields' || body.open) return
+}
+
+/** Checks unknown fields, which the manager does after everything else. */
+function checkKnownFields(endpoint: Endpoint, sent: unknown): void {
+  const body = describedBody(endpoint)
+  if (body?.kind !== 'fields' || body.open) return
   const unknown = Object.keys(sent as object).filter((name) => !Object.hasOwn(body.fields, name))
   if (unknown.length > 0) throw invalidFields(unknown)
 }
