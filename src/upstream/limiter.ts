@@ -1,13 +1,13 @@
 /**
  * Limits the concurrent calls to one node. Calls beyond the limit wait in a queue of bounded length. A call starts with a
- * slot of the node, which replicas share, and below the adaptive limit, which each replica measures on its own. A node that
- * answers a limited number of calls per minute has a budget: then a call also needs a permit.
+ * slot of the node, which replicas share, and below the limit of this replica (`call-limit.ts`). A node that answers a limited number of calls per minute has a budget: then a call also needs a permit.
  */
 
 import type { NodeCall, NodeSlots, SharedSlots } from '../core/node-call.ts'
 import type { Deadline } from '../core/timing.ts'
-import { AdaptiveLimit, LatencyBaseline, ServiceTime } from './adaptive-limit.ts'
 import type { CallBudget, PermitCounts } from './call-budget.ts'
+import { CallLimit } from './call-limit.ts'
+import { EndpointTimes, ServiceTime } from './call-times.ts'
 import type { HealthSignal } from './health.ts'
 import type { Rejection } from './node-response.ts'
 import type { NodeLimits } from './options.ts'
@@ -16,7 +16,7 @@ import { CallQueue, PRIORITIES, type Queueable } from './queue.ts'
 export type Acquisition = { readonly ok: true } | Rejection
 
 /** The properties of a call that the limiter uses. */
-export type LimitedCall = Pick<NodeCall, 'priority' | 'caller' | 'endpoint' | 'expect'>
+export type LimitedCall = Pick<NodeCall, 'priority' | 'caller' | 'endpoint'>
 
 interface QueuedCall extends Queueable {
   /** Whether the node can still answer before the deadline if the call is sent in `wait` milliseconds. */
@@ -38,10 +38,17 @@ interface LimiterOptions {
  */
 const BULK_SHARE = 0.5
 
+/**
+ * A call is sent if this multiple of its usual time is left, or this share of its timeout if that is less. Most calls that are
+ * sent later time out on the node, which works on them all the same.
+ */
+const RESERVED_TIMES = 2
+const MAX_RESERVED_SHARE = 0.75
+
 export class ConcurrencyLimiter {
   readonly #options: LimiterOptions
   readonly #budget: LimiterOptions['budget']
-  readonly #limit: AdaptiveLimit
+  readonly #limit: CallLimit
   /** Each call takes one of these slots; a bulk call takes one of `#bulkSlots` in addition. */
   readonly #slots: NodeSlots | undefined
   readonly #bulkSlots: NodeSlots | undefined
@@ -51,15 +58,20 @@ export class ConcurrencyLimiter {
   #bulkCalls = 0
   readonly #queue = new CallQueue<QueuedCall>()
   readonly #serviceTime = new ServiceTime()
-  readonly #baseline = new LatencyBaseline()
+  readonly #times = new EndpointTimes()
 
   /** `slots`: absent: this process shares the limit of the node with no other. */
-  constructor(node: string, slots: SharedSlots | undefined, options: LimiterOptions) {
+  constructor(
+    node: string,
+    slots: SharedSlots | undefined,
+    options: LimiterOptions,
+    limit = new CallLimit(options.limits().inFlight),
+  ) {
     const { limits, budget } = options
     const onChange = () => this.#startQueued()
     this.#options = options
     this.#budget = budget
-    this.#limit = new AdaptiveLimit(limits().inFlight)
+    this.#limit = limit
     this.#slots = slots?.open(node, () => limits().inFlight, onChange)
     this.#bulkSlots = slots?.open(`${node}:bulk`, () => bulkShareOf(limits().inFlight), onChange)
   }
@@ -124,7 +136,7 @@ export class ConcurrencyLimiter {
       this.#reportDemand()
       return Promise.resolve({ ok: true })
     }
-    const time = deadline.remaining() - this.expectedTime(call.endpoint)
+    const time = deadline.remaining() - this.#reservedTime(call.endpoint, deadline.remaining())
     if (this.#expectedWait(call) > time) {
       return Promise.resolve(this.#rejectOverloaded(call, 'expected wait exceeds the remaining time'))
     }
@@ -140,10 +152,22 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * Returns the slot of a call that acquired it at `start`, and starts queued calls. Refused connections and unreadable
-   * responses are no sign of overload.
+   * Returns the slot of a call that acquired it at `start`, and starts queued calls. `refused`: the node has refused the
+   * call, or the connection. `failure`: the call timed out.
    */
   release(call: LimitedCall, start: number, signal: HealthSignal): void {
+    const { endpoint } = call
+    const now = this.#options.clock()
+    const failed = { start, now, inFlight: this.#calls }
+    if (signal === 'success' || signal === 'failure') this.#serviceTime.record(now - start)
+    if (signal === 'success') {
+      this.#limit.recordAnswer(endpoint)
+      this.#times.record(endpoint, now - start)
+    } else if (signal === 'refused') this.#limit.recordOverload(endpoint, failed, 'refused')
+    else {
+      if (signal === 'failure') this.#limit.recordOverload(endpoint, failed, 'late')
+      this.#times.recordAtLeast(endpoint, now - start)
+    }
     this.#calls -= 1
     if (call.priority === 'bulk') this.#bulkCalls -= 1
     const ofCaller = (this.#callsOf.get(call.caller) ?? 0) - 1
@@ -151,10 +175,6 @@ export class ConcurrencyLimiter {
     else this.#callsOf.delete(call.caller)
     // Before a queued call starts: another replica may be due for the slot.
     this.#reportDemand()
-    const now = this.#options.clock()
-    if (signal === 'success' || signal === 'failure') this.#serviceTime.record(now - start)
-    if (signal === 'success') this.#recordSuccess(call, start, now)
-    if (signal === 'failure') this.#limit.recordOverload(start, now)
     this.#startQueued()
   }
 
@@ -235,24 +255,17 @@ export class ConcurrencyLimiter {
     this.#reportDemand()
   }
 
-  #recordSuccess({ endpoint, expect }: LimitedCall, start: number, now: number): void {
-    // The duration of a streamed file depends on the client, so it is not compared.
-    if (expect === 'stream') this.#limit.recordSuccess()
-    else if (this.#limit.recordLatency(this.#baseline.record(endpoint, now - start), start, now)) {
-      this.#baseline.discardRecent()
-    }
-  }
-
   #enqueue({ priority, caller, endpoint }: LimitedCall, deadline: Deadline, resolve: (result: Acquisition) => void) {
     const onAbort = () => {
       this.#queue.remove(queued)
       this.#reportDemand()
       resolve(this.#rejectAborted(queued, deadline))
     }
+    const timeout = deadline.remaining()
     const queued: QueuedCall = {
       priority,
       caller,
-      isInTime: (wait = 0) => wait + this.expectedTime(endpoint) <= deadline.remaining(),
+      isInTime: (wait = 0) => wait + this.#reservedTime(endpoint, timeout) <= deadline.remaining(),
       settle: (result) => {
         deadline.signal.removeEventListener('abort', onAbort)
         resolve(result)
@@ -263,9 +276,15 @@ export class ConcurrencyLimiter {
     deadline.signal.addEventListener('abort', onAbort, { once: true })
   }
 
+  /** Returns the milliseconds that a call must have left when it is sent. */
+  #reservedTime(endpoint: string, timeout: number): number {
+    const usual = this.expectedTime(endpoint)
+    return Math.max(usual, Math.min(RESERVED_TIMES * usual, timeout * MAX_RESERVED_SHARE))
+  }
+
   /** Returns the expected milliseconds of a call on the node. */
   expectedTime(endpoint: string): number {
-    return this.#baseline.expected(endpoint) ?? this.#serviceTime.average
+    return this.#times.usual(endpoint) ?? this.#serviceTime.average
   }
 
   /** Returns the expected milliseconds in the queue of a call that arrives now. */

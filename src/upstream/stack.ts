@@ -140,12 +140,12 @@ const queue =
   (parts: StackParts): Layer =>
   (next) =>
   async (call) => {
-    const { limiter, clock, agentReads } = parts
+    const { clock, agentReads } = parts
     const span = startQueueSpan(call)
     const arrival = clock()
     const deadline = startDeadline(call.timeout, call.signal, clock)
     const read = call.agentData === undefined ? undefined : agentReads.open(call.agentData)
-    const slot = await acquireSlot(limiter, call, deadline, read)
+    const slot = await acquireSlot(parts, call, deadline, read)
     const queueTime = clock() - arrival
     span?.end(slot.ok ? {} : { fault: slot.fault })
     if (slot.ok) return sendInSlot(parts, next, { call, deadline, queueTime, read })
@@ -155,7 +155,7 @@ const queue =
 
 /** A read of an agent's database that is found to be stuck meanwhile takes no slot from other calls. */
 async function acquireSlot(
-  limiter: ConcurrencyLimiter,
+  { limiter, clock }: Pick<StackParts, 'limiter' | 'clock'>,
   call: UpstreamCall,
   deadline: Deadline,
   read: AgentRead | undefined,
@@ -167,7 +167,7 @@ async function acquireSlot(
     if (slot.ok && read?.isHeld !== true) return slot
     read?.leave()
     if (!slot.ok) return slot
-    limiter.release(call, 0, 'none')
+    limiter.release(call, clock(), 'none')
   }
 }
 
@@ -181,6 +181,9 @@ interface QueuedCall {
   readonly queueTime: number
   readonly read: AgentRead | undefined
 }
+
+/** Statuses by which a node refuses a call because it has too many. */
+const REFUSALS: ReadonlySet<number | undefined> = new Set([429, 503])
 
 /** Ends a call that hangs because of another node (`hangsAfter`) before its deadline. Records its end, and emits its event. */
 async function sendInSlot(
@@ -210,7 +213,8 @@ async function sendInSlot(
     const signal = health.record(ended, end, ms)
     const outcome = status === undefined ? failure && { fault: failure.fault } : { status }
     emit(parts, ended, { queueTime, ms, ...outcome })
-    if (read?.hasSlot !== false) limiter.release(call, start, signal)
+    const isRefused = failure === undefined ? REFUSALS.has(status) : failure.fault === 'unreachable'
+    if (read?.hasSlot !== false) limiter.release(call, start, isRefused ? 'refused' : signal)
     read?.end(result.ok || isAnswered(result))
   })
   if (result.ok) return result

@@ -1,5 +1,6 @@
 /** Simulates a limiter with a virtual clock: arrivals, calls of known duration, deadlines. No real time passes. */
 import type { Deadline } from '../../../src/core/timing.ts'
+import type { CallLimit } from '../../../src/upstream/call-limit.ts'
 import { type Acquisition, ConcurrencyLimiter, type LimitedCall } from '../../../src/upstream/limiter.ts'
 
 export interface Arrival extends Partial<LimitedCall> {
@@ -29,8 +30,12 @@ export interface Report {
 const limits = { inFlight: 4, queue: 256, perCaller: 2 }
 
 /** Creates the limiter of a node that a process shares with no other, and that has no limit of calls per minute. */
-export function createLimiter(limitsOf: () => typeof limits, clock: () => number): ConcurrencyLimiter {
-  return new ConcurrencyLimiter('node', undefined, { limits: limitsOf, clock, budget: () => undefined })
+export function createLimiter(
+  limitsOf: () => typeof limits,
+  clock: () => number,
+  limit?: CallLimit,
+): ConcurrencyLimiter {
+  return new ConcurrencyLimiter('node', undefined, { limits: limitsOf, clock, budget: () => undefined }, limit)
 }
 
 export async function run(arrivals: readonly Arrival[], overrides: Partial<typeof limits> = {}): Promise<Report> {
@@ -44,7 +49,7 @@ export async function run(arrivals: readonly Arrival[], overrides: Partial<typeo
   const results: Result[] = []
   const arrive = (arrival: Arrival, index: number) => async () => {
     const { at, takes, timeout = 20_000 } = arrival
-    const call: LimitedCall = { caller: 'ann', endpoint: 'GET /agents', expect: 'bytes', ...arrival }
+    const call: LimitedCall = { caller: 'ann', endpoint: 'GET /agents', ...arrival }
     const deadline = deadlineIn(timeout, () => now, agenda)
     const acquisition = await limiter.acquire(call, deadline)
     results[index] = { arrival, acquisition, waited: now - at }
@@ -81,7 +86,7 @@ interface Event {
 }
 
 /** A binary heap of events by time. Events of the same time are in no particular order. */
-class Agenda {
+export class Agenda {
   readonly #heap: Event[] = []
 
   add(at: number, run: Event['run']): void {
@@ -121,7 +126,7 @@ class Agenda {
   }
 }
 
-function deadlineIn(timeout: number, clock: () => number, agenda: Agenda): Deadline {
+export function deadlineIn(timeout: number, clock: () => number, agenda: Agenda): Deadline {
   const controller = new AbortController()
   const at = clock() + timeout
   agenda.add(at, async () => controller.abort('timeout'))
@@ -136,6 +141,6 @@ function deadlineIn(timeout: number, clock: () => number, agenda: Agenda): Deadl
 }
 
 /** Resolves after all promises that can settle now have settled. */
-async function settled(): Promise<void> {
+export async function settled(): Promise<void> {
   for (let turn = 0; turn < 6; turn += 1) await null
 }

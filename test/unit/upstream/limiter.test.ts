@@ -19,8 +19,11 @@ async function slowNode(t: Test, options: ClusterTestOptions = {}) {
     const response = waiting.shift()
     if (response) envelope(response.req, response)
   }
+  const refuse = (status: number) => {
+    waiting.shift()?.writeHead(status, { 'content-type': 'application/json' }).end('{"error":1000,"message":"no"}')
+  }
   const state = () => cluster.status()[0]
-  return { node, cluster, waiting, respond, max: () => max, state }
+  return { node, cluster, waiting, respond, refuse, max: () => max, state }
 }
 
 t.test('calls beyond the limit are queued in order of arrival', async (t) => {
@@ -107,7 +110,7 @@ t.test('a queued call ends at its deadline, and when its client disconnects', as
   )
 })
 
-t.test('timeouts halve the limit once per round; successes raise it again', async (t) => {
+t.test('timeouts lower the limit once per round; answers raise it again', async (t) => {
   let frozen = true
   const node = await fakeNode(t, (request, response) => {
     if (!frozen) envelope(request, response)
@@ -117,14 +120,14 @@ t.test('timeouts halve the limit once per round; successes raise it again', asyn
   const round = (count: number) =>
     Promise.all(Array.from({ length: count }, () => cluster.call(get('/', { timeout: 60 }))))
   await round(4)
-  t.equal(limit(), 2)
+  t.equal(limit(), 2, '0.7 of four calls')
   await round(2)
   t.equal(limit(), 1)
   await round(1)
   t.equal(limit(), 1, 'never below 1')
   frozen = false
-  for (let i = 0; i < 12; i += 1) t.match(await cluster.call(get()), { ok: true })
-  t.equal(limit(), 4)
+  for (let i = 0; i < 20; i += 1) t.match(await cluster.call(get()), { ok: true })
+  t.equal(limit(), 2, 'after two cuts, 16 answers raise it by one')
 })
 
 t.test('a call without timeout is not aborted', async (t) => {
@@ -136,4 +139,17 @@ t.test('a call without timeout is not aborted', async (t) => {
   respond()
   t.match(await call, { ok: true })
   t.equal(timeout, 20_000, 'other calls of this test have one')
+})
+
+t.test('a node that refuses calls with 429 or 503 gets one less', async (t) => {
+  for (const status of [429, 503, 500]) {
+    const { cluster, waiting, respond, refuse, state } = await slowNode(t)
+    const calls = [cluster.call(get()), cluster.call(get())]
+    await eventually(() => waiting.length === 2)
+    refuse(status)
+    t.match(await Promise.race(calls), { ok: true, response: { status } })
+    t.equal(state()?.limit, status === 500 ? 4 : 3, `${status}`)
+    respond()
+    await Promise.all(calls)
+  }
 })
