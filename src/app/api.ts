@@ -85,8 +85,8 @@ export async function buildApi(parts: ApiParts) {
     ...buildNodeStages(parts, kindOf, { acquireWriteLock: cache.acquireWriteLock, share }),
     ...(initial.cache.trial && { refuseWrites: refuseWritesInTrial }),
   })
-  const { acceptedTokens, recheckPace } = cache
-  fronts = await buildFronts({ ...parts, kindOf, handler, acceptedTokens })
+  const { acceptedTokens, callerRights, recheckPace } = cache
+  fronts = await buildFronts({ ...parts, kindOf, handler, acceptedTokens, callerRights })
   const usesManagerTokens = initial.cluster.credentials.mode === 'passthrough' && servesNewerContract(initial.listen)
   return {
     /** The listeners for clients, with one contract each. The first one is that of `listen.port`. */

@@ -1,6 +1,7 @@
 /** Builds the cache from the configuration: its store, its stages and the endpoints of `/cache`. */
 import { hash } from 'node:crypto'
 import { AcceptedTokens } from '../cache/accepted-tokens.ts'
+import { CallerRights } from '../cache/caller-rights.ts'
 import { type CacheStages, createCache } from '../cache/index.ts'
 import type { KeySettings } from '../cache/key.ts'
 import { type CacheOperationsPorts, disabledCache } from '../cache/operations.ts'
@@ -17,6 +18,7 @@ import { layoutRules, rulesOfSetting } from '../upstream/dialects/dialect.ts'
 import type { Cluster } from '../upstream/index.ts'
 import type { KindOf } from '../upstream/kinds.ts'
 import { createNodeQuestions } from '../upstream/node-states.ts'
+import { readPolicies } from '../upstream/probes.ts'
 import type { Base } from './base.ts'
 import { servedRecords } from './fronts.ts'
 
@@ -29,6 +31,7 @@ interface BuiltCache {
   readonly acquireWriteLock?: AcquireWriteLock
   /** Absent: nothing is stored. */
   readonly acceptedTokens?: AcceptedTokens
+  readonly callerRights?: CallerRights
   readonly recheckPace?: RecheckPace
   /** Absent: there is no store. */
   readonly state?: () => CacheStoreState
@@ -106,8 +109,19 @@ export async function buildCache(
     pace: recheckPace,
     hasEnded: endedTokens.hasEnded,
   })
+  const callerRights = new CallerRights({
+    store,
+    ask: async ({ name, credentials, nodeToken }) => {
+      const node = nodeToken?.node ?? cluster.view.master().name
+      if (cluster.view.layoutOf(node) !== 'newer') return undefined
+      const own = { ...(credentials && { credentials }), ...(nodeToken && { token: nodeToken }) }
+      return readPolicies(cluster.call, { node, timeout: initial.cluster.limits.timeout, caller: name, ...own })
+    },
+    lifetime: initial.access.tokens.recheck,
+    node: () => cluster.view.master().name,
+  })
   const { acquireWriteLock, state } = store
-  return { stages, ports, acquireWriteLock, acceptedTokens, recheckPace, state, close }
+  return { stages, ports, acquireWriteLock, acceptedTokens, callerRights, recheckPace, state, close }
 }
 
 function createStore({

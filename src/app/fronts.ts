@@ -1,9 +1,10 @@
 /** Builds the ports for clients: a listener and an HTTP application for each contract. */
 import type { Access } from '../access/access.ts'
 import type { AcceptedTokens } from '../cache/accepted-tokens.ts'
+import type { CallerRights } from '../cache/caller-rights.ts'
 import type { Contract, Endpoint } from '../catalogue/endpoint.ts'
 import { bothContracts, catalogue } from '../catalogue/index.ts'
-import { newerContract as newerRecords, withManagerUsers } from '../catalogue/newer-contract/index.ts'
+import { newerContract as newerRecords, rightsNeeded, withManagerUsers } from '../catalogue/newer-contract/index.ts'
 import type { Config } from '../config/schema.ts'
 import { EdgeError, Problem } from '../core/errors.ts'
 import { type Handler, parseName } from '../core/request.ts'
@@ -41,6 +42,7 @@ export interface FrontParts extends Base {
   readonly kindOf: KindOf
   readonly handler: Handler
   readonly acceptedTokens: AcceptedTokens | undefined
+  readonly callerRights: CallerRights | undefined
 }
 
 interface FrontSettings {
@@ -50,8 +52,21 @@ interface FrontSettings {
 
 /** Rejects with an `Error` for the operator if the certificate or a setting cannot be used. */
 export async function buildFronts(parts: FrontParts) {
-  const { settings, access, audit, cluster, shared, log, emit, traces, recordStages, kindOf, handler, acceptedTokens } =
-    parts
+  const {
+    settings,
+    access,
+    audit,
+    cluster,
+    shared,
+    log,
+    emit,
+    traces,
+    recordStages,
+    kindOf,
+    handler,
+    acceptedTokens,
+    callerRights,
+  } = parts
   const { initial, current, derive } = settings
   const { listen } = initial
   const { addressOf, isKnown } = addressOfRequests(
@@ -106,6 +121,8 @@ export async function buildFronts(parts: FrontParts) {
       settings: current,
       clientAddress: addressOf,
       isAddressKnown: isKnown,
+      ...(usesManagerUsers &&
+        callerRights && { refusalByRights: (caller, to) => callerRights.refusalOf(caller, rightsNeeded(to)) }),
       managerVersion: () => kindOf(cluster.view).clientVersion(cluster.view),
       authentication: async (instance) => {
         const authenticator = await createAuthenticator(instance, accessOf[contract], rateLimits, shared?.count)

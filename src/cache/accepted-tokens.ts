@@ -302,7 +302,7 @@ function tagsOf(user: string): readonly string[] {
   return [RIGHTS_TAG, `${USER_TAG}${user}`]
 }
 
-function epochsText(lookup: BytesLookup): string {
+export function epochsText(lookup: BytesLookup): string {
   if (lookup.kind === 'unavailable') return 'unavailable'
   const { generation, epochs, fenced } = lookup.epochs
   return `${generation} ${epochs.join(' ')} ${fenced}`

@@ -139,10 +139,23 @@ interface AdmissionParts {
   readonly authenticator: Pick<Authenticator, 'authenticate'>
   readonly managerVersion: () => string | undefined
   readonly contract: HttpContract
+  readonly refusalByRights?: RefusalByRights
+}
+
+/** Resolves to the error with which the manager refuses the caller; `undefined`: it may not. */
+export type RefusalByRights = (caller: Caller, endpoint: Endpoint) => Promise<EdgeError | undefined>
+
+/** A smaller body costs less than to ask the manager. */
+const LARGE_BODY_BYTES = 64 * 1024
+
+/** Whether the body is large, or its length is not known before it is read. */
+function mayHaveLargeBody({ 'content-length': length, ...headers }: FastifyRequest['headers']): boolean {
+  if (headers['transfer-encoding'] !== undefined) return true
+  return Number(length ?? 0) > (headers['content-encoding'] === undefined ? LARGE_BODY_BYTES : 0)
 }
 
 /** Returns the hook that admits a request. It rejects with the error of the first check that fails. */
-export function createAdmission({ authenticator, managerVersion, contract }: AdmissionParts) {
+export function createAdmission({ authenticator, managerVersion, contract, refusalByRights }: AdmissionParts) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { edge, headers, routeOptions } = request
     edge.nextStage('authenticate')
@@ -159,6 +172,8 @@ export function createAdmission({ authenticator, managerVersion, contract }: Adm
     if (contract.comparesAppVersion) checkAppVersion(headers['wazuh-app-version'], managerVersion)
     authorise(edge.caller, { endpoint, query })
     if ('body' in endpoint || headers['content-encoding'] !== undefined) contract.checkContentHeaders(headers, endpoint)
+    const refused = mayHaveLargeBody(headers) ? await refusalByRights?.(edge.caller, endpoint) : undefined
+    if (refused !== undefined) throw refused
     edge.nextStage('validate')
   }
 }

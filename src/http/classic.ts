@@ -1,7 +1,7 @@
 /** The classic contract: paths in any case, texts as values, and errors as `{error, message}` with a code for each fault. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
-import { EdgeError, errorTable, SUGGESTION_HEADER } from '../core/errors.ts'
+import { EdgeError, errorTable, Problem, SUGGESTION_HEADER } from '../core/errors.ts'
 import { describedBody } from '../core/request.ts'
 import { PROBLEM_TYPE } from '../core/response.ts'
 import { pretty } from '../representation/pretty.ts'
@@ -116,6 +116,9 @@ function sendError({ edge, headers }: FastifyRequest, reply: FastifyReply, error
   }
   if (error.status === 401 && !accepts(headers.accept, 'application/json'))
     return reply.type('text/plain').send('401 Unauthorized')
+  // Of the manager: its texts end at the first colon.
+  if (error instanceof Problem && error.number !== undefined)
+    return send(JSON_TYPE, { error: error.number, message: error.detail.split(':')[0] })
   return send(JSON_TYPE, { error: error.code, message: error.message })
 }
 

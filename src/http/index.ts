@@ -18,7 +18,7 @@ import type { EdgeResponse } from '../core/response.ts'
 import type { RecordStages } from '../core/trace.ts'
 import { hasBody } from '../listener/reject.ts'
 import { commonHeaders, preferencesOf, represent } from '../representation/represent.ts'
-import { type Authenticator, authorise, createAdmission } from './admit.ts'
+import { type Authenticator, authorise, createAdmission, type RefusalByRights } from './admit.ts'
 import { completeBody, registerBodyParser } from './body.ts'
 import type { BodyBudget } from './body-budget.ts'
 import type { AddressOf } from './client-address.ts'
@@ -64,6 +64,8 @@ export interface HttpOptions extends RequestObservers {
   readonly clientAddress: AddressOf
   /** Whether that is the address of the client. Absent: always. */
   readonly isAddressKnown?: (request: FastifyRequest) => boolean
+  /** Of the manager, known before the body is read. Absent: the nodes decide. */
+  readonly refusalByRights?: RefusalByRights
   /** The version of the manager that `wazuh-app-version` must name; `undefined`: any, or not known yet. */
   managerVersion(): string | undefined
   /** Registers its plugins on the app, once. */
@@ -112,8 +114,7 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
     }
     hits.answer(request, reply, proceed)
   })
-  const { managerVersion } = options
-  app.addHook('onRequest', createAdmission({ authenticator, managerVersion, contract }))
+  app.addHook('onRequest', createAdmission({ ...options, authenticator, contract }))
   app.addHook('preParsing', (request, reply, _payload, done) => {
     if (!hasBody(request.headers)) return done()
     try {

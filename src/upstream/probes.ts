@@ -128,7 +128,7 @@ export function createVersionCall({ view }: { readonly view: View }, { credentia
 }
 
 /** `timeout` in milliseconds. */
-type NodeCheckOptions = Pick<OwnCall, 'node' | 'timeout' | 'caller' | 'credentials'>
+type NodeCheckOptions = Pick<OwnCall, 'node' | 'timeout' | 'caller' | 'credentials' | 'token'>
 
 /** Returns the version without a leading `v`; `undefined` if the response does not contain one. */
 export function versionIn(response: NodeResponse, layout: Layout): string | undefined {
@@ -155,11 +155,16 @@ export interface Right {
 /** How far an account may do something. */
 export type AccountRights = (right: Right) => Extent
 
+/** Returns the policies of the caller, as the node shows them; `undefined`: it does not. Newer layout only. */
+export async function readPolicies(call: CallNode, options: NodeCheckOptions): Promise<unknown> {
+  const path = '/security/users/me/policies'
+  const own = createOwnCall({ ...options, path, endpoint: `GET ${path}`, requestId: 'check' })
+  return dataIn(await call({ ...own, priority: 'interactive' }))
+}
+
 /** Returns the rights of the account; `undefined` if the node does not show them in a known form. Newer layout only. */
 export async function readAccountRights(call: CallNode, options: NodeCheckOptions): Promise<AccountRights | undefined> {
-  const path = '/security/users/me/policies'
-  const result = await call(createOwnCall({ ...options, path, endpoint: `GET ${path}`, requestId: 'check' }))
-  const policies = dataIn(result)
+  const policies = await readPolicies(call, options)
   const mode = ownField(policies, 'rbac_mode')
   if (mode !== 'white' && mode !== 'black') return undefined
   return ({ action, on }) => extentOf(ownField(policies, action), on, mode)

@@ -33,3 +33,18 @@ export function withManagerUsers(records: readonly Endpoint[]): readonly Endpoin
     record.target.kind === 'edge' && record.target.operation === 'logOut' ? { ...record, target: master() } : record,
   )
 }
+
+/**
+ * Returns what the manager checks for an operation of either contract: one of these lists, all of whose rights are needed. None:
+ * it is not known.
+ */
+export function rightsNeeded({ method, rights, newer }: Endpoint): readonly (readonly string[])[] {
+  if (newer === undefined) return rights === undefined ? [] : [rights]
+  const { call, plan } = newer
+  const path = call.path.replace('{node}', '/manager')
+  const isCalled = (record: Endpoint) =>
+    plan === 'writeFile'
+      ? record.method === 'PUT' && 'body' in record && record.body.kind === 'upload'
+      : record.method === (call.method ?? method) && record.path === path
+  return newerContract.flatMap((record) => (isCalled(record) && record.rights !== undefined ? [record.rights] : []))
+}
