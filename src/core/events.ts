@@ -115,8 +115,6 @@ export interface NodeCallEvent {
   /** Either `status` or `fault` is set. */
   readonly status?: number
   readonly fault?: NodeFault
-  /** The node was waiting for another one, so a timeout shows nothing about it. */
-  readonly isPassedOn?: true
   /** Milliseconds on the node, and before in the queue of the edge. */
   readonly ms: number
   readonly queueTime: number

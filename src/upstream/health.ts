@@ -46,6 +46,16 @@ export type HealthSignal = 'success' | 'failure' | 'refused' | 'unreadable' | 'h
 /** Why a node is ejected. `hanging`: the process behind its API does not carry out calls. `silent`: nothing is answered. */
 type EjectionCause = 'failures' | 'hanging' | 'silent' | 'blocked'
 
+/** What the latest call to a node showed, without calls that are no evidence about the node. */
+export interface NodeContact {
+  readonly calledAt?: number
+  readonly credentials?: 'accepted' | 'refused' | undefined
+  /** When the first of the latest failures ended; absent after a response. */
+  readonly failingSince?: number
+}
+
+/** The node answers so before it checks the credentials. */
+const TOO_MANY_REQUESTS = 429
 const SILENT: CallFailure = { fault: 'timeout', detail: 'no response to calls and probes' }
 const HANGS: CallFailure = { fault: 'timeout', detail: 'calls are not carried out within ten seconds (3021)' }
 
@@ -65,6 +75,7 @@ export class NodeHealth {
   #hangs = 0
   #lastFailure: NodeStatus['lastFailure']
   #isRetired = false
+  #contact: NodeContact = {}
 
   constructor(options: NodeHealthOptions) {
     this.#options = options
@@ -80,6 +91,10 @@ export class NodeHealth {
   get isAdmitting(): boolean {
     if (this.#isRetired || this.#ejection === undefined) return !this.#isRetired
     return !this.#endsByOwnProbe && this.#ejection.isAdmitting
+  }
+
+  get contact(): NodeContact {
+    return this.#contact
   }
 
   get lastFailure(): NodeStatus['lastFailure'] {
@@ -135,6 +150,7 @@ export class NodeHealth {
   /** Records what the end of a call shows that took `elapsed` milliseconds on the node, and returns it. */
   record(call: UpstreamCall, end: CallEnd, elapsed: number): HealthSignal {
     const signal = this.#signalOf(call, end, elapsed)
+    this.#noteContact(signal, end)
     const shown = signal === 'hang' ? HANGS : end.failure
     // The reads that end because the node is silent show no more than that.
     const isKnown = shown?.fault === 'timeout' && this.isSilent
@@ -150,12 +166,30 @@ export class NodeHealth {
     this.#end()
     this.probes.stop()
     this.#lastFailure = undefined
+    this.#contact = {}
   }
 
   /** The node is no longer called. */
   retire(): void {
     this.#isRetired = true
     this.probes.retire()
+  }
+
+  #noteContact(signal: HealthSignal, { failure, status }: CallEnd): void {
+    if (status === undefined && signal !== 'success') {
+      // Not if the client disconnected.
+      if (signal !== 'none' && failure?.fault !== 'cancelled') this.#noteFailing()
+      return
+    }
+    const { credentials } = this.#contact
+    const isRead = status !== undefined && status < 500 && status !== TOO_MANY_REQUESTS
+    const shown = failure?.fault === 'refusedCredentials' ? 'refused' : isRead ? 'accepted' : credentials
+    this.#contact = { calledAt: this.#options.clock(), credentials: shown }
+  }
+
+  #noteFailing(): void {
+    const calledAt = this.#options.clock()
+    this.#contact = { ...this.#contact, calledAt, failingSince: this.#contact.failingSince ?? calledAt }
   }
 
   #signalOf(call: NodeCall, { failure, response }: CallEnd, elapsed: number): HealthSignal {
@@ -255,6 +289,8 @@ export class NodeHealth {
     const ejectedFor = this.ejectedFor ?? 0
     const seconds = Math.ceil(ejectedFor / 1000)
     log('warn', 'node ejected', { node, ...this.#lastFailure, seconds })
+    // No call may end soon that shows its failure.
+    if (begins) this.#noteFailing()
     onEject(this.rejection(seconds), begins)
     if (this.isHanging) onHang?.(ejectedFor)
   }

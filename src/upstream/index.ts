@@ -92,18 +92,7 @@ function createParts(options: ClusterOptions) {
   const drains = new Drains({ view: members, share: shareDrains, verifiesUsersAtMaster: !hasOwnCredentials, log })
   const { drained } = drains
   const passedOn = new PassedOnCalls({ ...settings, view: members, drained })
-  const observed: ClusterSettings = {
-    ...settings,
-    onCall: (event) => {
-      contacts.onNodeCall(event)
-      settings.onCall?.(event)
-    },
-    onEject: (node) => {
-      contacts.onEject(node)
-      settings.onEject?.(node)
-    },
-  }
-  const connected: ConnectedNodes = new ConnectedNodes(observed, {
+  const connected: ConnectedNodes = new ConnectedNodes(settings, {
     drained,
     passedOn,
     ...(settings.layout === 'auto' && { confirmLayout: (...question) => layouts.confirm(...question) }),
@@ -121,7 +110,7 @@ function createParts(options: ClusterOptions) {
     },
   })
   const view = createView(current, { byName, layouts, discovery, settings })
-  const contacts = new NodeContacts({ call, view, drains, hasOwnCredentials, peers, clock, times })
+  const contacts = new NodeContacts({ call, view, drained, nodes: byName, hasOwnCredentials, peers, clock, times })
   drains.onChange(({ drained, putBack }) => {
     // Calls in flight finish. The failures before a maintenance show nothing about the node after it.
     for (const name of drained) byName.get(name)?.limiter.rejectQueued(DRAINED)

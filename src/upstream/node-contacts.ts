@@ -3,32 +3,25 @@
  * credentials of the edge; and the calls to nodes whose state is unknown or bad. Nodes in use have an address, and no
  * operator has drained them.
  */
-import { type NodeCallEvent, UNSENT_FAULTS } from '../core/events.ts'
 import type { CallNode, ClusterView } from '../core/node-call.ts'
-import { faultRules } from '../core/node-faults.ts'
 import { withTimeout } from '../core/timing.ts'
-import type { Drains } from './drains.ts'
+import type { DrainedNodes } from './drains.ts'
+import type { NodeContact } from './health.ts'
 import type { ContactTimes, LatestCall, PeerContact } from './options.ts'
 import { callVersion } from './probes.ts'
 
 interface ContactOptions {
   readonly call: CallNode
   readonly view: Pick<ClusterView, 'nodes' | 'master' | 'layoutOf'>
-  readonly drains: Pick<Drains, 'drained' | 'onChange'>
+  readonly drained: DrainedNodes
+  /** The nodes with an address, by name. */
+  readonly nodes: ReadonlyMap<string, { readonly health: { readonly contact: NodeContact } }>
   /** Whether calls carry the credentials of the edge. With those of callers, only a response of a node counts. */
   readonly hasOwnCredentials: boolean
   /** Returns what the other replicas report; empty without Redis. */
   readonly peers: () => readonly PeerContact[]
   readonly clock: () => number
   readonly times: ContactTimes
-}
-
-/** The result of the latest call to a node, without calls that are no evidence about the node. */
-interface NodeContact {
-  calledAt?: number
-  credentials?: 'accepted' | 'refused'
-  /** When the first of the latest failures ended; absent after a response. */
-  failingSince?: number | undefined
 }
 
 const NEVER_MS = Number.POSITIVE_INFINITY
@@ -52,9 +45,6 @@ function latestOf(replicas: readonly PeerContact[]): number {
 
 /** Another replica must have reached a node this long after this one lost all of them: in an outage all lose them. */
 const OUTAGE_MARGIN_MS = 1000
-/** The node answers so before it checks the credentials. */
-const TOO_MANY_REQUESTS = 429
-
 /**
  * Each probe costs the node a call, so one replica sends them for all: the one that called the node last. Another one takes
  * over if it stops.
@@ -62,7 +52,6 @@ const TOO_MANY_REQUESTS = 429
 export class NodeContacts {
   readonly #options: ContactOptions
   readonly #times: ContactTimes
-  readonly #contacts = new Map<string, NodeContact>()
   #hasRead = false
   #timer: NodeJS.Timeout | undefined
   #probing: Promise<unknown> | undefined
@@ -71,25 +60,25 @@ export class NodeContacts {
   constructor(options: ContactOptions) {
     this.#options = options
     this.#times = options.times
-    // After a maintenance, what was known of the node before is outdated.
-    options.drains.onChange(({ drained, putBack }) => {
-      for (const name of [...drained, ...putBack]) this.#contacts.delete(name)
-    })
   }
 
-  /** Whether a node was read once. */
+  /** Whether a node was read once. With the credentials of callers, any response counts. */
   get hasRead(): boolean {
+    const { hasOwnCredentials } = this.#options
+    this.#hasRead ||= this.#known.some(({ credentials, calledAt, failingSince }) =>
+      hasOwnCredentials ? credentials === 'accepted' : calledAt !== undefined && failingSince === undefined,
+    )
     return this.#hasRead
   }
 
   /** The nodes in use that refuse the credentials. */
   get refusing(): readonly string[] {
-    return this.#inUse.filter((name) => this.#contacts.get(name)?.credentials === 'refused')
+    return this.#inUse.filter((name) => this.#contactOf(name).credentials === 'refused')
   }
 
   /** Whether the credentials are refused. The master decides; the workers only until it has answered. */
   get isRefused(): boolean {
-    const master = this.#contacts.get(this.#options.view.master().name)?.credentials
+    const master = this.#contactOf(this.#options.view.master().name).credentials
     if (master !== undefined) return master === 'refused'
     return this.refusing.length > 0 && !this.#known.some(({ credentials }) => credentials === 'accepted')
   }
@@ -121,31 +110,6 @@ export class NodeContacts {
       answered: this.#latestCalls(({ failingSince }) => failingSince === undefined),
     }) satisfies Omit<PeerContact, 'ago'>
 
-  /** To be called when a node is ejected: no call may end soon that shows its failure. */
-  onEject(node: string): void {
-    const contact = this.#contactOf(node)
-    contact.calledAt = this.#options.clock()
-    contact.failingSince ??= contact.calledAt
-  }
-
-  onNodeCall({ node, status, fault, isPassedOn }: NodeCallEvent): void {
-    // The node did not receive the call, or the client disconnected: such calls are no evidence about the node.
-    if (fault !== undefined && (UNSENT_FAULTS.includes(fault) || (fault === 'timeout' && isPassedOn))) return
-    const contact = this.#contactOf(node)
-    contact.calledAt = this.#options.clock()
-    if (fault !== undefined && faultRules[fault].health !== 'success') {
-      contact.failingSince ??= contact.calledAt
-      return
-    }
-    contact.failingSince = undefined
-    if (!this.#options.hasOwnCredentials) this.#hasRead = true
-    else if (fault === 'refusedCredentials') contact.credentials = 'refused'
-    else if (status !== undefined && status < 500 && status !== TOO_MANY_REQUESTS) {
-      contact.credentials = 'accepted'
-      this.#hasRead = true
-    }
-  }
-
   /** Probes from now on where it is necessary. Resolves after the first responses, at most a second. */
   async start(): Promise<void> {
     const { interval } = this.#times
@@ -173,7 +137,7 @@ export class NodeContacts {
   #probeIfNeeded(): Promise<unknown> {
     const { clock } = this.#options
     const { interval, slowInterval } = this.#times
-    const isUrgent = !this.isRefused && (!this.#hasRead || this.#failedFor !== undefined)
+    const isUrgent = !this.isRefused && (!this.hasRead || this.#failedFor !== undefined)
     const isDue = clock() - this.#lastProbe >= (isUrgent ? interval : slowInterval) - 1
     const nodes = isDue && this.#probing === undefined ? this.#nodesToProbe(isUrgent) : []
     if (nodes.length > 0) {
@@ -191,7 +155,7 @@ export class NodeContacts {
    * credentials are accepted, only its own calls show.
    */
   #nodesToProbe(isUrgent: boolean): readonly string[] {
-    if (!this.#hasRead) return this.#inUse
+    if (!this.hasRead) return this.#inUse
     const { peers, clock } = this.#options
     const { slowInterval, idleInterval } = this.#times
     const reports = peers()
@@ -200,7 +164,7 @@ export class NodeContacts {
       reports.some(({ failing = [], answered = [] }) => failing.length > 0 && answered.length === 0) &&
       this.#isOwnTurn(slowInterval, latestOf([{ ...this.report(), ago: 0 }]), latestOf(reports))
     return this.#inUse.filter((node) => {
-      const { credentials, calledAt, failingSince } = this.#contacts.get(node) ?? {}
+      const { credentials, calledAt, failingSince } = this.#contactOf(node)
       if (credentials === 'refused') return true
       const ago = calledAt === undefined ? NEVER_MS : clock() - calledAt
       const failedAgo = failed.get(node) ?? NEVER_MS
@@ -223,24 +187,22 @@ export class NodeContacts {
   }
 
   get #inUse(): readonly string[] {
-    const { view, drains } = this.#options
-    return view.nodes().flatMap(({ name, addressed }) => (addressed && !drains.drained.has(name) ? [name] : []))
+    const { view, drained } = this.#options
+    return view.nodes().flatMap(({ name, addressed }) => (addressed && !drained.has(name) ? [name] : []))
   }
 
   get #known(): readonly NodeContact[] {
-    return this.#inUse.map((name) => this.#contacts.get(name) ?? {})
+    return this.#inUse.map((name) => this.#contactOf(name))
   }
 
   #contactOf(node: string): NodeContact {
-    const contact = this.#contacts.get(node) ?? {}
-    this.#contacts.set(node, contact)
-    return contact
+    return this.#options.nodes.get(node)?.health.contact ?? {}
   }
 
   #latestCalls(has: (contact: NodeContact) => boolean): readonly LatestCall[] {
     return this.#inUse.flatMap((node) => {
-      const contact = this.#contacts.get(node)
-      if (contact?.calledAt === undefined || !has(contact)) return []
+      const contact = this.#contactOf(node)
+      if (contact.calledAt === undefined || !has(contact)) return []
       return [{ node, ago: this.#options.clock() - contact.calledAt }]
     })
   }

@@ -10,7 +10,7 @@ import { PROBLEM_TYPE } from '../core/response.ts'
 import { type Deadline, startDeadline } from '../core/timing.ts'
 import type { Span } from '../core/trace.ts'
 import type { AgentRead, AgentReads } from './agent-reads.ts'
-import { mayWaitForOther, notSent, onEnd, routeOf, type Send, type UpstreamCall } from './call.ts'
+import { notSent, onEnd, routeOf, type Send, type UpstreamCall } from './call.ts'
 import { type CallBudget, UNKNOWN_WAIT_SECONDS } from './call-budget.ts'
 import { layoutRules } from './dialects/dialect.ts'
 import { DRAINED, type DrainedNodes } from './drains.ts'
@@ -212,7 +212,7 @@ async function sendInSlot(
     const ended = read?.isStuck ? { ...call, mayBePassedOn: true as const } : call
     const signal = health.record(ended, end, ms)
     const outcome = status === undefined ? failure && { fault: failure.fault } : { status }
-    emit(parts, ended, { queueTime, ms, ...outcome })
+    emit(parts, call, { queueTime, ms, ...outcome })
     const isRefused = failure === undefined ? REFUSALS.has(status) : failure.fault === 'unreachable'
     if (read?.hasSlot !== false) limiter.release(call, start, isRefused ? 'refused' : signal)
     read?.end(result.ok || isAnswered(result))
@@ -312,6 +312,5 @@ function emit(
   outcome: Pick<NodeCallEvent, 'queueTime' | 'ms' | 'status' | 'fault'>,
 ): void {
   const { requestId, node, method } = call
-  const isPassedOn = mayWaitForOther(call) && { isPassedOn: true as const }
-  onCall?.({ requestId, node, method, route: routeOf(call), ...outcome, ...isPassedOn })
+  onCall?.({ requestId, node, method, route: routeOf(call), ...outcome })
 }

@@ -4,7 +4,6 @@ import { setTimeout as wait } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { type Cluster, createCluster } from '../../../src/upstream/index.ts'
-import { NodeContacts } from '../../../src/upstream/node-contacts.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const times = { interval: 50, slowInterval: 500, timeout: 2000, idleInterval: 60_000, takeover: 1000 }
@@ -27,14 +26,14 @@ async function brokenNode(t: Test) {
 
 interface Replica {
   readonly cluster: Cluster
-  readonly contacts: NodeContacts
+  readonly contacts: Cluster['contacts']
 }
 
 /** Replicas whose reports reach the others at once. `masters`: where each of them finds the master. */
 async function startReplicas(t: Test, masters: readonly string[], workerUrl: string): Promise<readonly Replica[]> {
   const replicas: Replica[] = []
   for (const url of masters) {
-    const cluster = createCluster({
+    const cluster: Cluster = createCluster({
       nodes: [
         { name: 'master', type: 'master', url },
         { name: 'worker-1', type: 'worker', url: workerUrl },
@@ -44,19 +43,11 @@ async function startReplicas(t: Test, masters: readonly string[], workerUrl: str
       limits: () => limits,
       // Each probe is a call: an ejected node would get none.
       ejection: { failures: 1_000_000, refusals: 1_000_000 },
-      onCall: (call) => contacts.onNodeCall(call),
-    })
-    const { call, view, drains } = cluster
-    const contacts: NodeContacts = new NodeContacts({
-      call,
-      view,
-      drains,
-      hasOwnCredentials: true,
-      clock: () => performance.now(),
-      times,
+      contactTimes: times,
       peers: () =>
         replicas.filter((each) => each.contacts !== contacts).map((each) => ({ ...each.contacts.report(), ago: 0 })),
     })
+    const { contacts } = cluster
     replicas.push({ cluster, contacts })
     t.teardown(async () => {
       contacts.stop()

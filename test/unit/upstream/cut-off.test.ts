@@ -4,9 +4,10 @@
  */
 import { mock } from 'node:test'
 import t, { type Test } from 'tap'
-import type { CallNode, NodeResult } from '../../../src/core/node-call.ts'
+import type { CallNode } from '../../../src/core/node-call.ts'
+import { NodeHealth } from '../../../src/upstream/health.ts'
 import { NodeContacts } from '../../../src/upstream/node-contacts.ts'
-import type { PeerContact } from '../../../src/upstream/options.ts'
+import { type PeerContact, withDefaults } from '../../../src/upstream/options.ts'
 import { get } from './fake-node.ts'
 
 const STEP_MS = 500
@@ -26,6 +27,27 @@ interface World {
 
 const nodeNames = (world: World) => (world.lostAt[0] ?? []).map((_, at) => (at === 0 ? 'master' : `worker-${at}`))
 
+/** The health of a node that is never ejected: each probe is a call. */
+function healthOf(node: string, clock: () => number): NodeHealth {
+  const never = { failures: Number.POSITIVE_INFINITY, refusals: Number.POSITIVE_INFINITY }
+  const nothing = () => undefined
+  return new NodeHealth({
+    node,
+    clock,
+    ejection: {
+      ...withDefaults({ nodes: [], discover: false, credentials: { mode: 'passthrough' }, limits: nothing as never })
+        .ejection,
+      ...never,
+    },
+    log: nothing,
+    probe: async () => 'answered',
+    reserveAttempt: async () => undefined,
+    onEject: nothing,
+    onRecover: nothing,
+    showsProblems: () => false,
+  })
+}
+
 function startReplicas(t: Test, world: World) {
   mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
   t.teardown(() => mock.timers.reset())
@@ -40,19 +62,19 @@ function startReplicas(t: Test, world: World) {
   const replicas = world.lostAt.map((lostAt, replica) => {
     const call: CallNode = async ({ node }) => {
       const isLost = now >= (lostAt[names.indexOf(node)] ?? 0)
-      const event = { requestId: 'probe', node, method: 'GET', route: '/version', ms: CALL_MS, queueTime: 0 }
-      contacts.onNodeCall(isLost ? { ...event, fault: 'unreachable' } : { ...event, status: 200 })
+      const failure = { fault: 'unreachable', detail: 'lost' } as const
       const response = { node, status: 200, type: 'application/json', body: Buffer.from('{}') }
-      return (
-        isLost ? { ok: false, node, fault: 'unreachable', sent: false, detail: 'lost' } : { ok: true, response }
-      ) as NodeResult
+      byName.get(node)?.health.record(get('/', { node }), isLost ? { failure } : { response, status: 200 }, CALL_MS)
+      return isLost ? { ...failure, ok: false, node, sent: false } : { ok: true, response }
     }
+    const byName = new Map(names.map((node) => [node, { health: healthOf(node, () => now) }]))
     const master = nodes[0]
     if (master === undefined) throw new Error('no master')
     const contacts: NodeContacts = new NodeContacts({
       call,
       view: { nodes: () => nodes, master: () => master, layoutOf: () => 'classic' },
-      drains: { drained: new Map(), onChange: () => undefined },
+      drained: new Map(),
+      nodes: byName,
       hasOwnCredentials: true,
       peers: () => published.flatMap((each, at) => (at === replica ? [] : [{ ...each.report, ago: now - each.at }])),
       clock: () => now,
