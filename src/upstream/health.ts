@@ -1,13 +1,19 @@
 /**
- * The health of one node, as its calls show it: when it is ejected, what is logged, and why calls are rejected. A node that is
- * silent, or blocks the address of the edge, is ejected until a probe of the edge is answered: a client would wait for
- * nothing.
+ * The failure detector of one node: what its calls show, when it is ejected and why, and when the edge probes it.
+ *
+ * | reason | evidence | calls that are the probe | ended by |
+ * |---|---|---|---|
+ * | `failures` | `failures` failures in a row, or `refusals` refused connections in a row | any | any response |
+ * | `hanging` | `hangs` responses in a row that the process behind the API does not carry out calls | with an account the `STATUS_PROBE` of the edge, otherwise any that this process carries out | a response of this process |
+ * | `silent` | `silence.ts` | `GET /` of the edge, in pauses of `silence.pause` | any response |
+ * | `blocked` | the node refuses the address of the edge | `GET /` of one replica, in pauses of half of the time that the block lasts | a response to the probe |
+ *
+ * `suspicion.ts` has the times of the first two.
  */
 
 import type { NodeCall } from '../core/node-call.ts'
 import { faultRules } from '../core/node-faults.ts'
 import { type CallEnd, mayWaitForOther, type UpstreamCall } from './call.ts'
-import { Ejection, ProbeSchedule, type ProbeScheduleOptions } from './ejection.ts'
 import {
   BLOCKED,
   type CallFailure,
@@ -18,22 +24,31 @@ import {
   STATUS_PROBE,
 } from './node-response.ts'
 import type { ClusterLog, EjectionSettings, NodeStatus } from './options.ts'
+import type { ProbeOutcome } from './probes.ts'
+import { SilenceWatch } from './silence.ts'
+import { Suspicion } from './suspicion.ts'
 
-export interface NodeHealthOptions extends Pick<ProbeScheduleOptions, 'probe' | 'reserveAttempt' | 'clock'> {
+export interface NodeHealthOptions {
   readonly node: string
   readonly ejection: EjectionSettings
   readonly log: ClusterLog
+  /** Monotonic milliseconds. */
+  readonly clock: () => number
   /** Called when an ejection begins or is prolonged. */
   readonly onEject: (rejection: Rejection, begins: boolean) => void
-  /**
-   * Called when the node is ejected because it hangs, with the milliseconds until it may be probed with `STATUS_PROBE`.
-   * Absent: a call of a client is the probe, because the edge has no account.
-   */
-  readonly onHang?: (probeIn: number) => void
   /** Called when a probe of the edge has ended an ejection. */
   readonly onRecover: () => void
   /** Whether responses of the node show that its process hangs. */
   readonly showsProblems: () => boolean
+  /** Sends the probe that shows whether the node answers at all. `credentials`: of a call in flight. */
+  readonly probe: (credentials?: NodeCall['credentials']) => Promise<ProbeOutcome>
+  /** Sends `STATUS_PROBE` to a node that hangs. Absent: the edge has no account. */
+  readonly probeExecution?: () => Promise<unknown>
+  /**
+   * Reserves an attempt at a node that blocks the address. Resolves to `undefined` if a replica has made one within
+   * `pause` milliseconds; otherwise to the function that ends the reservation, so that the other replicas try at once.
+   */
+  readonly reserveAttempt: (pause: number) => Promise<(() => Promise<void>) | undefined>
 }
 
 /**
@@ -43,8 +58,7 @@ export interface NodeHealthOptions extends Pick<ProbeScheduleOptions, 'probe' | 
  */
 export type HealthSignal = 'success' | 'failure' | 'refused' | 'unreadable' | 'hang' | 'blocked' | 'none'
 
-/** Why a node is ejected. `hanging`: the process behind its API does not carry out calls. `silent`: nothing is answered. */
-type EjectionCause = 'failures' | 'hanging' | 'silent' | 'blocked'
+type Reason = 'failures' | 'hanging' | 'silent' | 'blocked'
 
 /** What the latest call to a node showed, without calls that are no evidence about the node. */
 export interface NodeContact {
@@ -56,16 +70,26 @@ export interface NodeContact {
 
 /** The node answers so before it checks the credentials. */
 const TOO_MANY_REQUESTS = 429
-const SILENT: CallFailure = { fault: 'timeout', detail: 'no response to calls and probes' }
+/** The failures of nodes that only a probe of the edge puts back. */
+const FOUND_BY_PROBES: Readonly<Partial<Record<Reason, CallFailure>>> = {
+  silent: { fault: 'timeout', detail: 'no response to calls and probes' },
+  blocked: BLOCKED,
+}
 const HANGS: CallFailure = { fault: 'timeout', detail: 'calls are not carried out within ten seconds (3021)' }
+/** Time between two checks whether a node that hangs may be probed. */
+const HANG_INTERVAL_MS = 1_000
 
 export class NodeHealth {
   readonly #options: NodeHealthOptions
   /** Notes each call that is sent. */
-  readonly probes: ProbeSchedule
-  /** The present ejection; its time doubles with each call that fails as a probe. */
-  #ejection: Ejection | undefined
-  #cause: EjectionCause | undefined
+  readonly silence: SilenceWatch
+  #suspicion: Suspicion | undefined
+  #reason: Reason | undefined
+  /** When the node was first suspected for this reason. */
+  #since = 0
+  #lastAttempt = 0
+  /** Of the next probe that may end the ejection. */
+  #probeTimer: NodeJS.Timeout | undefined
   /** Consecutive ones, and those of them that were refused connections. */
   #failures = 0
   #refusals = 0
@@ -79,18 +103,13 @@ export class NodeHealth {
 
   constructor(options: NodeHealthOptions) {
     this.#options = options
-    this.probes = new ProbeSchedule({
-      ...options,
-      settings: options.ejection,
-      onAnswer: () => this.#recover(),
-      onSilent: (nextProbeIn) => this.#ejectUntilProbed('silent', SILENT, nextProbeIn),
-      onBlocked: (nextAttemptIn) => this.#ejectUntilProbed('blocked', BLOCKED, nextAttemptIn),
-    })
+    const { silence } = options.ejection
+    this.silence = new SilenceWatch({ ...options, silence, onSilent: () => this.#suspect('silent') })
   }
 
   get isAdmitting(): boolean {
-    if (this.#isRetired || this.#ejection === undefined) return !this.#isRetired
-    return !this.#endsByOwnProbe && this.#ejection.isAdmitting
+    if (this.#isRetired || this.#suspicion === undefined) return !this.#isRetired
+    return !this.#endsByOwnProbe && this.#suspicion.isDue
   }
 
   get contact(): NodeContact {
@@ -103,39 +122,39 @@ export class NodeHealth {
 
   /** Milliseconds until the next probe; `undefined` if the node is not ejected. */
   get ejectedFor(): number | undefined {
-    return this.#ejection?.remaining
+    return this.#suspicion?.remaining
   }
 
   /** Whether the node was found not to answer at all. */
   get isSilent(): boolean {
-    return this.#cause === 'silent'
+    return this.#reason === 'silent'
   }
 
   /** Whether the node is ejected because its process hangs. */
   get isHanging(): boolean {
-    return this.#cause === 'hanging' && !this.#isRetired
+    return this.#reason === 'hanging' && !this.#isRetired
   }
 
   /** Whether only a probe of the edge ends the present ejection. */
   get #endsByOwnProbe(): boolean {
-    return this.#cause === 'silent' || this.#cause === 'blocked'
+    return this.#reason !== undefined && this.#reason in FOUND_BY_PROBES
   }
 
   /** The caller reports the end of a probe with `record`, or with `abandonProbe` if it was not sent. */
   admit(call: Pick<NodeCall, 'endpoint' | 'passedOnTo'>): { readonly ok: true; readonly isProbe: boolean } | Rejection {
     if (this.#isRetired) return this.rejection(1)
     // The probe may need a new token.
-    if (this.#ejection === undefined || (this.isHanging && isLogin(call))) return { ok: true, isProbe: false }
+    if (this.#suspicion === undefined || (this.isHanging && isLogin(call))) return { ok: true, isProbe: false }
     // No client waits for the probe of the edge. A call of a client would take ten seconds.
     const showsHang =
-      this.#options.onHang === undefined ? provesExecution(call) : call.endpoint === STATUS_PROBE.endpoint
+      this.#options.probeExecution === undefined ? provesExecution(call) : call.endpoint === STATUS_PROBE.endpoint
     const mayProbe = !this.#endsByOwnProbe && (showsHang || !this.isHanging)
-    const retryAfter = mayProbe ? this.#ejection.admit() : this.#ejection.retryAfter
+    const retryAfter = mayProbe ? this.#suspicion.admit() : this.#suspicion.retryAfter
     return retryAfter === undefined ? { ok: true, isProbe: true } : this.rejection(retryAfter)
   }
 
   abandonProbe(): void {
-    this.#ejection?.abandonProbe()
+    this.#suspicion?.abandonProbe()
   }
 
   /** Returns the rejection of calls while the node is ejected. `retryAfter` in seconds. */
@@ -155,8 +174,7 @@ export class NodeHealth {
     // The reads that end because the node is silent show no more than that.
     const isKnown = shown?.fault === 'timeout' && this.isSilent
     if (shown !== undefined && shown.fault !== 'cancelled' && !isKnown) this.#noteFailure(shown)
-    const begins = this.ejectedFor === undefined
-    if (this.#apply(signal, call, end)) this.#reportEjection(begins)
+    this.#apply(signal, call, end)
     return signal
   }
 
@@ -164,7 +182,6 @@ export class NodeHealth {
   forget(): void {
     this.#hangs = 0
     this.#end()
-    this.probes.stop()
     this.#lastFailure = undefined
     this.#contact = {}
   }
@@ -172,7 +189,8 @@ export class NodeHealth {
   /** The node is no longer called. */
   retire(): void {
     this.#isRetired = true
-    this.probes.retire()
+    this.silence.retire()
+    this.#stopProbes()
   }
 
   #noteContact(signal: HealthSignal, { failure, status }: CallEnd): void {
@@ -204,28 +222,28 @@ export class NodeHealth {
     return elapsed >= (call.timeout ?? Number.POSITIVE_INFINITY) / 2 ? 'failure' : 'none'
   }
 
-  /** Returns whether an ejection began or, by a probe, was prolonged. */
-  #apply(signal: HealthSignal, call: UpstreamCall, end: CallEnd): boolean {
+  #apply(signal: HealthSignal, call: UpstreamCall, end: CallEnd): void {
     const { isProbe = false, endpoint } = call
     switch (signal) {
       case 'success': {
         // The API process refuses credentials by itself.
         const isRefused = end.status === 401 || end.failure?.fault === 'refusedCredentials'
         if (!this.#endByCall(provesExecution(call) && !isRefused) && isProbe) this.abandonProbe()
-        return false
+        break
       }
       case 'none':
         if (isProbe) this.abandonProbe()
-        return false
+        break
       case 'blocked':
-        this.probes.awaitUnblocking()
-        return false
+        if (this.#reason !== 'blocked') this.#suspect('blocked')
+        break
       case 'hang':
         this.#hangs += 1
-        if (!isProbe && (this.ejectedFor !== undefined || this.#hangs < this.#options.ejection.hangs)) return false
-        return this.#eject('hanging')
+        if (isProbe || (this.#suspicion === undefined && this.#hangs >= this.#options.ejection.hangs))
+          this.#suspect('hanging')
+        break
       default:
-        return this.#countFailure(signal, isProbe, endpoint)
+        this.#countFailure(signal, isProbe, endpoint)
     }
   }
 
@@ -233,84 +251,131 @@ export class NodeHealth {
   #endByCall(isExecuted: boolean): boolean {
     if (isExecuted) this.#hangs = 0
     // A response to a call of before a block does not end the block.
-    if (this.#cause === 'blocked' || (this.isHanging && !isExecuted) || !this.#end()) return false
-    const { log, node } = this.#options
-    this.probes.stop()
-    log('info', 'node answers again', { node })
-    return true
+    return this.#reason !== 'blocked' && (!this.isHanging || isExecuted) && this.#recover()
   }
 
   /**
    * Unreadable responses of one endpoint count once: the fault may be limited to that endpoint, and the others are still
    * served. For the same reason an unreadable response decides nothing as a probe; the next call is the probe.
    */
-  #countFailure(signal: 'failure' | 'refused' | 'unreadable', isProbe: boolean, endpoint: string): boolean {
+  #countFailure(signal: 'failure' | 'refused' | 'unreadable', isProbe: boolean, endpoint: string): void {
     if (signal === 'unreadable' && isProbe) this.abandonProbe()
     // If the node was found to be silent meanwhile, that is known.
-    else if (isProbe && !this.#endsByOwnProbe) return this.#eject('failures')
-    // The call was in flight before the ejection and is no new evidence.
-    if (this.ejectedFor !== undefined) return false
-    if (signal === 'unreadable' && this.#unreadableEndpoints.has(endpoint)) return false
+    else if (isProbe && !this.#endsByOwnProbe) this.#suspect('failures')
+    // A call that was in flight before the ejection is no new evidence.
+    if (this.#suspicion !== undefined) return
+    if (signal === 'unreadable' && this.#unreadableEndpoints.has(endpoint)) return
     if (signal === 'unreadable') this.#unreadableEndpoints.add(endpoint)
     this.#failures += 1
     this.#refusals = signal === 'refused' ? this.#refusals + 1 : 0
     const { failures, refusals } = this.#options.ejection
-    return (this.#failures >= failures || this.#refusals >= refusals) && this.#eject('failures')
+    if (this.#failures >= failures || this.#refusals >= refusals) this.#suspect('failures')
   }
 
-  #eject(cause: 'failures' | 'hanging'): true {
-    this.#beginEjection(cause).begin()
-    return true
+  /** Begins or prolongs an ejection. */
+  #suspect(reason: Reason): void {
+    const { ejection, clock, node, log, onEject } = this.#options
+    const begins = this.#suspicion === undefined
+    const isNews = this.#reason !== reason
+    const found = FOUND_BY_PROBES[reason]
+    this.#suspicion ??= new Suspicion(ejection, clock)
+    this.#reason = reason
+    if (isNews) this.#startProbes(reason)
+    if (found === undefined) this.#suspicion.begin()
+    else this.#suspicion.setRemaining(this.#timeToProbe(reason))
+    if (found !== undefined && !isNews) return
+    if (found !== undefined) this.#noteFailure(found)
+    const seconds = Math.ceil(this.#suspicion.remaining / 1000)
+    log('warn', 'node ejected', { node, ...this.#lastFailure, seconds })
+    // No call may end soon that shows its failure.
+    if (begins) this.#noteFailing()
+    onEject(this.rejection(seconds), begins)
   }
 
-  #ejectUntilProbed(cause: 'silent' | 'blocked', failure: CallFailure, nextProbeIn: number): void {
-    const begins = this.ejectedFor === undefined
-    const isNews = this.#cause !== cause
-    this.#beginEjection(cause).setRemaining(nextProbeIn)
-    if (!isNews) return
-    this.#noteFailure(failure)
-    this.#reportEjection(begins)
+  /** Returns the milliseconds in which the next probe of the edge has ended, or may be sent. */
+  #timeToProbe(reason: Reason): number {
+    const { pause, probeTimeout } = this.#options.ejection.silence
+    return reason === 'silent' ? pause + probeTimeout : this.#blockPause(this.#options.clock() - this.#since)
   }
 
-  /** Begins an ejection, or returns the present one. */
-  #beginEjection(cause: EjectionCause): Ejection {
-    const { ejection, clock } = this.#options
-    this.#cause = cause
-    this.#ejection ??= new Ejection(ejection, clock)
-    return this.#ejection
+  #blockPause(ms: number): number {
+    const { minPause, maxPause } = this.#options.ejection.block
+    return Math.min(maxPause, Math.max(minPause, ms))
+  }
+
+  /** The edge itself probes a node that no call of a client puts back. */
+  #startProbes(reason: Reason): void {
+    const { ejection, clock, probe } = this.#options
+    this.#stopProbes()
+    if (this.#isRetired) return
+    this.#since = clock()
+    this.#lastAttempt = clock()
+    if (reason === 'silent') this.#probeEach(ejection.silence.pause, probe)
+    if (reason === 'blocked') this.#probeEach(ejection.block.interval, () => this.#attempt())
+    if (reason === 'hanging') this.#probeEach(HANG_INTERVAL_MS, () => this.#probeHang())
+  }
+
+  async #probeHang(): Promise<undefined> {
+    if (this.#suspicion?.isDue) await this.#options.probeExecution?.()
+  }
+
+  #stopProbes(): void {
+    clearTimeout(this.#probeTimer)
+    this.#probeTimer = undefined
+  }
+
+  /**
+   * A block lasts 300 s by default, but a node may have a shorter one: it is tried again by one replica for all, after pauses
+   * that grow with the time that the block lasts.
+   */
+  async #attempt(): Promise<ProbeOutcome | undefined> {
+    const { clock, reserveAttempt, probe } = this.#options
+    const pause = this.#blockPause((clock() - this.#since) / 2)
+    if (clock() < this.#lastAttempt + pause) return undefined
+    const release = await reserveAttempt(pause)
+    if (release === undefined) return undefined
+    this.#lastAttempt = clock()
+    const outcome = await probe()
+    if (outcome === 'answered') await release()
+    return outcome
+  }
+
+  /**
+   * Sends a probe after each interval until the reason changes. The outcome of one that has become outdated meanwhile must
+   * not eject the node again: no probe would end that ejection.
+   */
+  #probeEach(interval: number, probe: () => Promise<ProbeOutcome | undefined>): void {
+    const timer = setTimeout(async () => {
+      const outcome = await probe()
+      if (this.#probeTimer !== timer) return
+      if (outcome === 'answered') {
+        if (this.#recover()) this.#options.onRecover()
+      } else if (outcome) this.#suspect(outcome === 'blocked' ? 'blocked' : (this.#reason ?? 'silent'))
+      if (this.#probeTimer === timer) this.#probeEach(interval, probe)
+    }, interval).unref()
+    this.#probeTimer = timer
   }
 
   #noteFailure({ fault, detail }: CallFailure): void {
     this.#lastFailure = { fault, detail, at: Date.now() }
   }
 
-  #reportEjection(begins: boolean): void {
-    const { node, log, onEject, onHang } = this.#options
-    const ejectedFor = this.ejectedFor ?? 0
-    const seconds = Math.ceil(ejectedFor / 1000)
-    log('warn', 'node ejected', { node, ...this.#lastFailure, seconds })
-    // No call may end soon that shows its failure.
-    if (begins) this.#noteFailing()
-    onEject(this.rejection(seconds), begins)
-    if (this.isHanging) onHang?.(ejectedFor)
+  /** Ends an ejection because the node has answered. Returns whether there was one. */
+  #recover(): boolean {
+    const { node, log } = this.#options
+    const wasEjected = this.#suspicion !== undefined
+    this.#end()
+    if (wasEjected) log('info', 'node answers again', { node })
+    return wasEjected
   }
 
-  /** A probe of the edge was answered. */
-  #recover(): void {
-    const { node, log, onRecover } = this.#options
-    if (!this.#end()) return
-    log('info', 'node answers again', { node })
-    onRecover()
-  }
-
-  /** Ends any ejection, and forgets the failures. Returns whether the node was ejected. */
-  #end(): boolean {
+  /** Ends any ejection, and forgets the failures. */
+  #end(): void {
     this.#failures = 0
     this.#refusals = 0
     this.#unreadableEndpoints.clear()
-    const wasEjected = this.#ejection !== undefined
-    this.#ejection = undefined
-    this.#cause = undefined
-    return wasEjected
+    this.#suspicion = undefined
+    this.#reason = undefined
+    this.#stopProbes()
   }
 }

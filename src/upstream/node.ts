@@ -11,7 +11,7 @@ import type { LayoutState } from './layouts.ts'
 import { ConcurrencyLimiter } from './limiter.ts'
 import type { ClusterSettings, NodeSetting, NodeStatus } from './options.ts'
 import type { PassedOnCalls } from './passed-on-calls.ts'
-import { probeAlive, probeHanging, type Recognition, recogniseLayout } from './probes.ts'
+import { probeAlive, probeExecution, type Recognition, recogniseLayout } from './probes.ts'
 import { createStack, failureOfUnknownLayout, type Stack } from './stack.ts'
 import { reserveAttemptAt } from './tokens/failed-logins.ts'
 import type { AccountOf } from './tokens/login.ts'
@@ -70,10 +70,7 @@ export class UpstreamNode {
         limiter.rejectQueued(rejection)
         if (begins) options.onEject?.(name)
       },
-      // Without an account of the edge, the probe is a call of a client.
-      ...(options.credentials.mode === 'service' && {
-        onHang: (probeIn) => probeHanging(this.call, name, () => this.health.isHanging, probeIn),
-      }),
+      ...(options.credentials.mode === 'service' && { probeExecution: () => probeExecution(this.call, name) }),
       onRecover: () => options.onRecover(name),
       reserveAttempt: (pause) => reserveAttemptAt(name, pause, counters),
       probe: (credentials) => probeAlive(this.#probe, name, options.ejection.silence.probeTimeout, credentials),
@@ -82,7 +79,7 @@ export class UpstreamNode {
       clock,
       minWait: options.ejection.silence.minWait,
       maxWithoutSlot: () => limits().inFlight,
-      respondedAt: () => this.health.probes.lastResponse,
+      respondedAt: () => this.health.silence.lastResponse,
     })
     this.#stack = createStack({
       ...options,

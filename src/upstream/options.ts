@@ -233,7 +233,7 @@ const DEFAULTS = {
   clock: systemClock.elapsed,
 } satisfies Partial<ClusterOptions>
 
-const EJECTION: EjectionSettings = {
+export const EJECTION: EjectionSettings = {
   failures: 5,
   refusals: 2,
   hangs: 3,

@@ -19,10 +19,10 @@ import { ownField } from '../core/values.ts'
 import { notSent, type Send, takeSlot } from './call.ts'
 import { encode } from './dialects/dialect.ts'
 import { type DrainedNodes, passedOnToDrained } from './drains.ts'
-import { Ejection } from './ejection.ts'
 import { isTimeoutInside } from './node-response.ts'
 import type { ClusterSettings } from './options.ts'
 import { createOwnCall, dataIn } from './probes.ts'
+import { Suspicion } from './suspicion.ts'
 
 interface PassedOnCallsPorts extends Pick<ClusterSettings, 'limits' | 'hangTimeout' | 'ejection' | 'log' | 'clock'> {
   readonly view: Pick<ClusterView, 'nodes'>
@@ -39,14 +39,14 @@ const MAX_STATUS_MS = 4_000
 type Target = string
 
 /** A suspect for which a call is the probe. */
-type Admission = { readonly target: Target; readonly suspicion: Ejection }
+type Admission = { readonly target: Target; readonly suspicion: Suspicion }
 
 export class PassedOnCalls {
   readonly #ports: PassedOnCallsPorts
   /** The nodes that agents report to, as the master names them in the newer layout, by the id of the agent. */
   readonly #owners = growingLru<string, { readonly node: string; readonly until: number }>(MAX_KNOWN_OWNERS)
   readonly #slots: Semaphore
-  readonly #suspects = new Map<Target, Ejection>()
+  readonly #suspects = new Map<Target, Suspicion>()
   #search: Promise<void> | undefined
 
   constructor(ports: PassedOnCallsPorts) {
@@ -212,7 +212,7 @@ export class PassedOnCalls {
 
   #suspect(target: Target, through: string): void {
     const { clock, log, ejection } = this.#ports
-    const suspicion = this.#suspects.get(target) ?? new Ejection(ejection.cutOff, clock)
+    const suspicion = this.#suspects.get(target) ?? new Suspicion(ejection.cutOff, clock)
     this.#suspects.set(target, suspicion)
     // A call that was sent before the suspicion is no new evidence.
     if (suspicion.remaining > 0) return
@@ -221,7 +221,7 @@ export class PassedOnCalls {
     log('warn', 'node does not answer calls that another node passes on', { node: target, through, seconds })
   }
 
-  #clear(target: Target, suspicion: Ejection): void {
+  #clear(target: Target, suspicion: Suspicion): void {
     if (this.#suspects.get(target) !== suspicion) return
     this.#suspects.delete(target)
     this.#ports.log('info', 'node answers calls that another node passes on again', { node: target })

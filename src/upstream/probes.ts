@@ -54,19 +54,11 @@ export async function probeAlive(
 
 /** A node that hangs answers after ten seconds. */
 const HANG_PROBE_TIMEOUT_MS = 12_000
-const HANG_PROBE_PAUSE_MS = 1_000
 
-/**
- * Probes a node that hangs in `probeIn` milliseconds, and again until it has answered or `isHanging` returns false. An answer
- * that shows the hang leads to the next probe by itself.
- */
-export function probeHanging(send: Send, node: string, isHanging: () => boolean, probeIn: number): void {
-  const call = { node, ...STATUS_PROBE, timeout: HANG_PROBE_TIMEOUT_MS, caller: 'probe', requestId: 'probe' }
-  const probe = async () => {
-    const result = await send(createOwnCall(call))
-    if (!result.ok && isHanging()) probeHanging(send, node, isHanging, HANG_PROBE_PAUSE_MS)
-  }
-  setTimeout(() => void probe(), probeIn).unref()
+/** Sends the probe that shows whether a node still hangs, through its health and its queue. */
+export function probeExecution(send: Send, node: string): Promise<NodeResult> {
+  const probe = { node, ...STATUS_PROBE, timeout: HANG_PROBE_TIMEOUT_MS, caller: 'probe', requestId: 'probe' }
+  return send(createOwnCall(probe))
 }
 
 /** `reason`: why the layout is not known; it contains no addresses. `sent`: `false` if the edge held the call back. */

@@ -200,7 +200,7 @@ async function sendInSlot(
   const start = clock()
   const usualTime = limiter.expectedTime(call.endpoint)
   const { credentials } = call
-  const endWatch = health.probes.begin({ isRead: call.retryable, deadline: sent.deadline, usualTime, credentials })
+  const endWatch = health.silence.begin({ isRead: call.retryable, deadline: sent.deadline, usualTime, credentials })
   read?.begin(usualTime, () => limiter.release(call, start, 'none'))
   const result = await next(sent)
   endWatch(result.ok || isAnswered(result))

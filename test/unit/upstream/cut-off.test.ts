@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import type { CallNode } from '../../../src/core/node-call.ts'
 import { NodeHealth } from '../../../src/upstream/health.ts'
 import { NodeContacts } from '../../../src/upstream/node-contacts.ts'
-import { type PeerContact, withDefaults } from '../../../src/upstream/options.ts'
+import { EJECTION, type PeerContact } from '../../../src/upstream/options.ts'
 import { get } from './fake-node.ts'
 
 const STEP_MS = 500
@@ -34,11 +34,7 @@ function healthOf(node: string, clock: () => number): NodeHealth {
   return new NodeHealth({
     node,
     clock,
-    ejection: {
-      ...withDefaults({ nodes: [], discover: false, credentials: { mode: 'passthrough' }, limits: nothing as never })
-        .ejection,
-      ...never,
-    },
+    ejection: { ...EJECTION, ...never },
     log: nothing,
     probe: async () => 'answered',
     reserveAttempt: async () => undefined,

@@ -2,12 +2,14 @@
 import { mock } from 'node:test'
 import t, { type Test } from 'tap'
 import { createCounters } from '../../../src/core/counters.ts'
-import { ProbeSchedule } from '../../../src/upstream/ejection.ts'
+import { NodeHealth } from '../../../src/upstream/health.ts'
+import { BLOCKED } from '../../../src/upstream/node-response.ts'
+import { EJECTION } from '../../../src/upstream/options.ts'
 import { reserveAttemptAt } from '../../../src/upstream/tokens/failed-logins.ts'
+import { get } from './fake-node.ts'
 
 const SECOND = 1_000
 const block = { interval: 5_000, minPause: 10_000, maxPause: 160_000 }
-const silence = { minWait: 2_000, maxWait: 4_000, probeTimeout: 2_000, probes: 2, pause: 500 }
 
 /** Replicas that a node blocks at the same moment, until it is told to answer. */
 function start(t: Test, replicas: number) {
@@ -19,18 +21,21 @@ function start(t: Test, replicas: number) {
   const answered: number[] = []
   const counters = { ...createCounters(() => now), replicas }
   for (let replica = 0; replica < replicas; replica += 1) {
-    new ProbeSchedule({
-      settings: { silence, block },
+    const health = new NodeHealth({
+      node: 'master',
+      ejection: { ...EJECTION, block },
       clock: () => now,
       reserveAttempt: (pause) => reserveAttemptAt('master', pause, counters),
       probe: async () => {
         attempts.push(now / SECOND)
         return isBlocked ? 'blocked' : 'answered'
       },
-      onAnswer: () => answered.push(now / SECOND),
-      onBlocked: () => undefined,
-      onSilent: () => undefined,
-    }).awaitUnblocking()
+      onRecover: () => answered.push(now / SECOND),
+      onEject: () => undefined,
+      log: () => undefined,
+      showsProblems: () => true,
+    })
+    health.record(get(), { failure: BLOCKED }, 0)
   }
   const advance = async (seconds: number) => {
     for (let at = 0; at < seconds; at += 1) {

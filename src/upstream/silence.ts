@@ -1,0 +1,104 @@
+/** Notices that a node which owes responses answers nothing. */
+import type { NodeCall } from '../core/node-call.ts'
+import type { Deadline } from '../core/timing.ts'
+import { LATE_FACTOR } from './agent-reads.ts'
+import type { EjectionSettings } from './options.ts'
+import type { ProbeOutcome } from './probes.ts'
+
+interface SilenceOptions {
+  readonly silence: EjectionSettings['silence']
+  /** `credentials`: of a call in flight. */
+  readonly probe: (credentials: NodeCall['credentials']) => Promise<ProbeOutcome>
+  /** Called when the node is found to be silent. The reads in flight have ended. */
+  readonly onSilent: () => void
+  /** Monotonic milliseconds. */
+  readonly clock: () => number
+}
+
+/** A call in flight. `usualTime`: milliseconds that such calls take; 0: not known. */
+interface InFlightCall {
+  /** Whether the caller may learn at once that no response will come. The outcome of a write is not known then. */
+  readonly isRead: boolean
+  readonly deadline: Deadline
+  readonly usualTime: number
+  readonly credentials: NodeCall['credentials']
+}
+
+/**
+ * While calls are in flight and no response comes for longer than they usually take, the node is probed. If the probes get
+ * no response either, the node is silent: its process hangs, or its packets are lost. A call that is late alone decides
+ * nothing, since another node may be the cause, to which this one has passed the call on.
+ */
+export class SilenceWatch {
+  readonly #options: SilenceOptions
+  /** The calls in flight, with the time of their start. */
+  readonly #inFlight = new Map<InFlightCall, number>()
+  #lastResponse = Number.NEGATIVE_INFINITY
+  #timer: NodeJS.Timeout | undefined
+  #isProbing = false
+  #isRetired = false
+
+  constructor(options: SilenceOptions) {
+    this.#options = options
+  }
+
+  get lastResponse(): number {
+    return this.#lastResponse
+  }
+
+  /** To be called when a call is sent. Returns the function that is called at its end. */
+  begin(call: InFlightCall): (hasResponse: boolean) => void {
+    if (this.#isRetired) return () => undefined
+    this.#inFlight.set(call, this.#options.clock())
+    if (this.#timer === undefined && !this.#isProbing) this.#watch()
+    return (hasResponse) => {
+      this.#inFlight.delete(call)
+      if (hasResponse) this.#lastResponse = this.#options.clock()
+    }
+  }
+
+  retire(): void {
+    this.#isRetired = true
+    clearTimeout(this.#timer)
+    this.#inFlight.clear()
+  }
+
+  /** Probes the node when its silence is suspicious. Without a call in flight, the next one starts the timer again. */
+  #watch(): void {
+    this.#timer = undefined
+    if (this.#inFlight.size === 0) return
+    const due = [...this.#inFlight].map(([call, start]) => Math.max(start, this.#lastResponse) + this.#waitOf(call))
+    const wait = Math.min(...due) - this.#options.clock()
+    if (wait > 0) this.#timer = setTimeout(() => this.#watch(), wait).unref()
+    else void this.#findOut()
+  }
+
+  #waitOf({ usualTime }: InFlightCall): number {
+    const { minWait, maxWait } = this.#options.silence
+    return Math.min(maxWait, Math.max(minWait, LATE_FACTOR * usualTime))
+  }
+
+  async #findOut(): Promise<void> {
+    this.#isProbing = true
+    const isSilent = await this.#isSilent()
+    this.#isProbing = false
+    if (this.#isRetired) return
+    if (!isSilent) return this.#watch()
+    for (const { isRead, deadline } of this.#inFlight.keys()) if (isRead) deadline.expire()
+    this.#options.onSilent()
+  }
+
+  async #isSilent(): Promise<boolean> {
+    const { silence, probe, clock } = this.#options
+    const began = clock()
+    for (let sent = 0; sent < silence.probes; sent += 1) {
+      const outcome = await probe([...this.#inFlight.keys()].find(({ credentials }) => credentials)?.credentials)
+      if (outcome === 'none' && this.#lastResponse < began) continue
+      // Without a response to the probe, the silence is measured again from now on.
+      this.#lastResponse = clock()
+      return false
+    }
+    // All calls have ended meanwhile, for example because their clients disconnected: the probes are evidence enough.
+    return true
+  }
+}

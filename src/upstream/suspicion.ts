@@ -1,0 +1,70 @@
+/** What a node, or a node behind another one, is suspected of, and until when. */
+import type { FailureSettings } from './options.ts'
+
+/**
+ * One suspicion, of one node for one reason. The node is trusted while there is none.
+ *
+ * | state | calls | ends |
+ * |---|---|---|
+ * | suspected | fail at once | after `min(maxTime, baseTime × 2ⁿ)`, n: how many times it was prolonged before, less up to a quarter |
+ * | due | the next one is the probe | with that call |
+ * | probing | fail at once | after `maxTime`; when the probe shows nothing: due; when it shows the same: suspected; else trusted |
+ *
+ * To be begun at once, by `begin` or `setRemaining`.
+ */
+export class Suspicion {
+  readonly #times: Pick<FailureSettings, 'baseTime' | 'maxTime'>
+  readonly #clock: () => number
+  #count = 0
+  #until: number
+  #probeStart: number | undefined
+
+  constructor(times: Pick<FailureSettings, 'baseTime' | 'maxTime'>, clock: () => number) {
+    this.#times = times
+    this.#clock = clock
+    this.#until = clock()
+  }
+
+  /** Milliseconds until the next probe. */
+  get remaining(): number {
+    return Math.max(0, this.#until - this.#clock())
+  }
+
+  /** Whether the next call would be the probe. A probe may be a call without a timeout, on a node that hangs. */
+  get isDue(): boolean {
+    const isProbing = this.#probeStart !== undefined && this.#clock() - this.#probeStart < this.#times.maxTime
+    return !isProbing && this.remaining === 0
+  }
+
+  /**
+   * Returns `undefined` if the call is the probe, otherwise the whole seconds until it may be sent. The caller reports the end
+   * of a probe with `begin` or `abandonProbe`, or drops the suspicion.
+   */
+  admit(): number | undefined {
+    if (!this.isDue) return this.retryAfter
+    this.#probeStart = this.#clock()
+    return undefined
+  }
+
+  /** Whole seconds. */
+  get retryAfter(): number {
+    return Math.max(1, Math.ceil(this.remaining / 1000))
+  }
+
+  /** Begins or prolongs the suspicion. The random part keeps replicas from probing at the same moment. */
+  begin(): void {
+    const duration = Math.min(this.#times.maxTime, this.#times.baseTime * 2 ** this.#count)
+    this.#count += 1
+    this.setRemaining(duration * (0.75 + Math.random() / 4))
+  }
+
+  setRemaining(ms: number): void {
+    this.#probeStart = undefined
+    this.#until = this.#clock() + ms
+  }
+
+  /** The probe ended without evidence, for example because its client disconnected. The next call is the probe. */
+  abandonProbe(): void {
+    this.#probeStart = undefined
+  }
+}
