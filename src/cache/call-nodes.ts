@@ -2,6 +2,7 @@
 
 import { errorNumberOf, etagOf, isStorable, reportedNodeFailure } from '../core/envelope.ts'
 import type { CacheEvent } from '../core/events.ts'
+import { AbandonedError } from '../core/presence.ts'
 import type { EdgeRead, Handler } from '../core/request.ts'
 import {
   type AgedResponse,
@@ -95,7 +96,7 @@ export async function callNodes(
   try {
     response = await next(nodeRequest(ports, context, lookup))
   } catch (fault) {
-    emit('failed')
+    if (!(fault instanceof AbandonedError)) emit('failed')
     throw fault
   }
   const fetched = await storeResponse(ports, context, { lookup, response, fetchTime: ports.clock() - started })

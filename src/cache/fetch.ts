@@ -5,8 +5,9 @@
  */
 import { isNodeFailure } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
+import { AbandonedError } from '../core/presence.ts'
 import { growingLru } from '../core/recently-used.ts'
-import { type EdgeRead, type Handler, NO_COST } from '../core/request.ts'
+import { type EdgeRead, type Handler, NO_COST, type RequestClient } from '../core/request.ts'
 import { type AgedResponse, envelopeOfStored, type Lookup } from '../core/response.ts'
 import { timeLimitOf, withTimeout } from '../core/timing.ts'
 import { tracedSeparately } from '../core/traced.ts'
@@ -74,7 +75,7 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapsh
       if (computed !== undefined) return computed
       const work = workOf(context, (own) => fetchAndNote(outcomes, ports, handlerFor(own), own), true)
       const id = ports.neverCollapses ? `${sharedId(context)} ${context.request.requestId}` : sharedId(context)
-      return resultOf(ports, await flights.join(id, context.request.client.signal, work), context)
+      return resultOf(ports, await flights.join(id, context.request.client, work), context)
     },
     /** Shares only a call that starts from now on; `store`: whether its response may be stored. */
     fetchLatest: async (context: ReadContext, store: boolean): Promise<FetchResult> => {
@@ -83,8 +84,8 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapsh
         return awaitStore(await callNodes(ports, handlerFor(own), own, lookup))
       }
       const id = flightId(context, 'latest')
-      const { signal } = context.request.client
-      return resultOf(ports, await flights.joinNext(id, signal, workOf(context, run, store)), context)
+      const { client } = context.request
+      return resultOf(ports, await flights.joinNext(id, client, workOf(context, run, store)), context)
     },
     /**
      * Fetches for later requests, unless a refresh is under way, or a fetch within the last second failed or gave a response
@@ -125,7 +126,7 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapsh
     }
     const work = { onStart, run, continuesWithoutCallers: true }
     const id = serveStale === undefined ? sharedId(context) : `${sharedId(context)} stale`
-    return (await computations.join(id, context.request.client.signal, work)).value
+    return (await computations.join(id, context.request.client, work)).value
   }
 }
 
@@ -142,7 +143,7 @@ async function fetchAndNote(
     outcomes.note(context, result)
     return result
   } catch (fault) {
-    end(!isNodeFailure(fault))
+    end(!isNodeFailure(fault) && !(fault instanceof AbandonedError))
     if (isNodeFailure(fault)) outcomes.noteFailure(context, fault.code)
     throw fault
   }
@@ -240,7 +241,11 @@ function workOf(context: ReadContext, run: (context: ReadContext) => Promise<Fet
   return {
     // The request that starts the fetch is charged for it, not for its parts, and a refresh is charged to none.
     onStart: () => request.cost.charge(),
-    run: (signal: AbortSignal) => run({ ...context, request: { ...request, client: { signal }, cost: NO_COST } }),
+    run: ({ signal, presence }: RequestClient) => {
+      // Others will use a snapshot, whatever becomes of the client whose request has led to it.
+      const client = { signal, ...(presence && request.extent !== 'allRows' && { presence }) }
+      return run({ ...context, request: { ...request, client, cost: NO_COST } })
+    },
     // A call without a time limit might never end if its caller could not end it.
     continuesWithoutCallers: isStored && !request.waitForComplete,
   }

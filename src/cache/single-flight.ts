@@ -1,15 +1,17 @@
 /** Request collapsing: identical pieces of work in flight run once, and all callers get their result. */
+import { AbandonedError, SharedPresence } from '../core/presence.ts'
+import type { RequestClient } from '../core/request.ts'
 import { withTimeout } from '../core/timing.ts'
 
 /**
- * The work has its own signal. The signal is aborted when the last caller has aborted and the result is not stored,
- * never because the first caller has aborted.
+ * The work has a client of its own. Its signal is aborted when the last caller has aborted and the result is not stored,
+ * never because the first caller has aborted. Its presence is that of all callers.
  */
 export interface Work<T> {
   /** Called for the caller that starts the work, before it starts. If it throws, this caller gets the error. */
   onStart?(): void
-  run(signal: AbortSignal): Promise<T>
-  /** The work goes on when all callers have aborted, because its result is stored. */
+  run(client: RequestClient): Promise<T>
+  /** What was sent goes on when all callers have aborted, because its result is stored. */
   readonly continuesWithoutCallers: boolean
 }
 
@@ -30,49 +32,53 @@ export class SingleFlight<T> {
     this.#isOfStarter = isOfStarter
   }
 
-  /** Joins the flight with this id, or starts one. Rejects as the work does, or with the reason of the signal. */
-  async join(id: string, signal: AbortSignal, work: Work<T>): Promise<Shared<T>> {
-    signal.throwIfAborted()
+  /** Joins the flight with this id, or starts one. Rejects as the work does, or with the reason of the client's signal. */
+  async join(id: string, client: RequestClient, work: Work<T>): Promise<Shared<T>> {
+    client.signal.throwIfAborted()
     const found = this.#flights.get(id)
     if (found === undefined || found.isAbandoned) {
       work.onStart?.()
-      return { value: await this.#start(id, work).join(signal), collapsed: false }
+      return { value: await this.#start(id, work).join(client), collapsed: false }
     }
-    return this.#follow(found, signal, () => this.join(id, signal, work))
+    return this.#follow(found, client, () => this.join(id, client, work))
   }
 
   /** Starts a flight without a caller, unless there is one with this id. Resolves when it has ended; never rejects. */
   async background(id: string, work: Work<T>): Promise<void> {
-    await (this.#flights.get(id) ?? this.#start(id, work)).outcome.catch(() => {})
+    const flight = this.#flights.get(id) ?? this.#start(id, work)
+    flight.presence.pin()
+    await flight.outcome.catch(() => {})
   }
 
   /**
    * Joins only a flight that starts from now on: a flight under way may have read what a write has changed since.
    * Whatever the number of callers, one flight is under way and one starts after it.
    */
-  async joinNext(id: string, signal: AbortSignal, work: Work<T>): Promise<Shared<T>> {
-    signal.throwIfAborted()
+  async joinNext(id: string, client: RequestClient, work: Work<T>): Promise<Shared<T>> {
+    client.signal.throwIfAborted()
     const queue = this.#queues.get(id)
     if (queue === undefined) {
       work.onStart?.()
       const current = new Flight(work)
       this.#enqueue(id, current)
-      return { value: await current.join(signal), collapsed: false }
+      return { value: await current.join(client), collapsed: false }
     }
     const { next } = queue
     if (next === undefined || next.isAbandoned) {
       work.onStart?.()
       queue.next = new Flight(work, queue.current.outcome)
-      return { value: await queue.next.join(signal), collapsed: false }
+      return { value: await queue.next.join(client), collapsed: false }
     }
-    return this.#follow(next, signal, () => this.joinNext(id, signal, work))
+    return this.#follow(next, client, () => this.joinNext(id, client, work))
   }
 
-  async #follow(flight: Flight<T>, signal: AbortSignal, joinAgain: () => Promise<Shared<T>>): Promise<Shared<T>> {
+  async #follow(flight: Flight<T>, client: RequestClient, joinAgain: () => Promise<Shared<T>>): Promise<Shared<T>> {
     try {
-      return { value: await flight.join(signal), collapsed: true }
+      return { value: await flight.join(client), collapsed: true }
     } catch (error) {
-      if (signal.aborted || !this.#isOfStarter(error)) throw error
+      // The client may have joined at the moment at which the flight was abandoned.
+      const isOfOthers = error instanceof AbandonedError ? isConnected(client) : this.#isOfStarter(error)
+      if (client.signal.aborted || !isOfOthers) throw error
       return joinAgain()
     }
   }
@@ -96,7 +102,12 @@ export class SingleFlight<T> {
   }
 }
 
+function isConnected({ presence }: RequestClient): boolean {
+  return presence === undefined || presence.state === 'connected'
+}
+
 class Flight<T> {
+  readonly presence = new SharedPresence()
   readonly outcome: Promise<T>
   readonly #controller = new AbortController()
   readonly #continuesWithoutCallers: boolean
@@ -105,12 +116,13 @@ class Flight<T> {
   /** `after`: the work starts when this promise has settled. */
   constructor(work: Work<T>, after?: Promise<unknown>) {
     const { signal } = this.#controller
+    const client = { signal, presence: this.presence }
     this.#continuesWithoutCallers = work.continuesWithoutCallers
     const start = () => {
       signal.throwIfAborted()
-      return work.run(signal)
+      return work.run(client)
     }
-    this.outcome = after === undefined ? work.run(signal) : after.then(start, start)
+    this.outcome = after === undefined ? work.run(client) : after.then(start, start)
     // Each caller gets the rejection; without a caller, it must not end the process.
     this.outcome.catch(() => {})
   }
@@ -123,11 +135,13 @@ class Flight<T> {
     this.outcome.then(listener, listener)
   }
 
-  async join(signal: AbortSignal): Promise<T> {
+  async join({ signal, presence }: RequestClient): Promise<T> {
     this.#callers += 1
+    const leave = this.presence.join(presence)
     try {
       return await withTimeout<T, never>(this.outcome, Number.POSITIVE_INFINITY, undefined as never, signal)
     } finally {
+      leave()
       this.#callers -= 1
       if (signal.aborted && this.#callers === 0 && !this.#continuesWithoutCallers) this.#controller.abort(signal.reason)
     }

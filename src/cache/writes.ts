@@ -7,6 +7,7 @@ import type { Tag } from '../catalogue/endpoint.ts'
 import { dataOf, errorNumberOf, isOutcomeUnknown, isPartlyDone, isUnfinished } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { CacheEvent } from '../core/events.ts'
+import { SharedPresence } from '../core/presence.ts'
 import type { CopyState, EdgeWrite, Handler, Stage } from '../core/request.ts'
 import type { EdgeResponse, Lookup } from '../core/response.ts'
 import { Semaphore } from '../core/semaphore.ts'
@@ -38,8 +39,10 @@ const RETRY_AFTER_S = '5'
 export function invalidate(ports: InvalidatePorts): Stage<EdgeWrite> {
   return (next) => async (request) => {
     const { endpoint, client } = request
-    // A write that was sent is completed even if the client disconnects.
-    const detached = { ...request, client: new AbortController() }
+    // A write that was sent is completed even if the client disconnects. One that waits for a node is dropped then.
+    const presence = new SharedPresence()
+    presence.join(client.presence)
+    const detached = { ...request, client: { signal: new AbortController().signal, presence } }
     if (endpoint.invalidates.length === 0) return next(detached)
     const tags = invalidatedTags(endpoint, request, ports.nodes()[0]?.name ?? '')
     const limit = timeLimitOf(request, ports.limits())

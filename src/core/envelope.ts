@@ -4,6 +4,7 @@ import { type ByteRange, type EnvelopeMembers, scan, scanInTurns } from './envel
 import { EdgeError } from './errors.ts'
 import { OPEN, skipSpace, valueIn } from './json-scan.ts'
 import { digestInTurns } from './long-values.ts'
+import { AbandonedError } from './presence.ts'
 import {
   type EdgeResponse,
   type EnvelopeResponse,
@@ -214,7 +215,8 @@ export function isNodeFailureError(error: number): boolean {
 }
 
 export function isNodeFailure(fault: unknown): fault is EdgeError {
-  return fault instanceof EdgeError && NODE_FAILURES.has(fault.code)
+  // A call that was abandoned shows nothing about its node.
+  return fault instanceof EdgeError && NODE_FAILURES.has(fault.code) && !(fault instanceof AbandonedError)
 }
 
 /** Whether a write that failed this way may have been carried out. An unexpected error counts as such. */

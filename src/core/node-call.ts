@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { Priority } from '../catalogue/endpoint.ts'
 import type { NodeFault } from './node-faults.ts'
+import type { ClientPresence } from './presence.ts'
 import type { Trace } from './trace.ts'
 import { type NameAndPassword, ownText } from './values.ts'
 
@@ -30,6 +31,8 @@ export interface NodeCall {
   /** Milliseconds; absent: no limit (`wait_for_complete`). */
   readonly timeout?: number
   readonly signal: AbortSignal
+  /** Whether a client awaits the response. A call without one is dropped, unless it was sent. Absent: it is always awaited. */
+  readonly presence?: ClientPresence
   readonly requestId: string
   /** Decides which calls are sent first if the node is at its limit. */
   readonly priority: Priority

@@ -22,6 +22,8 @@ export const faultRules = {
   unreachable: { sent: 'maybe', isReplaceable: true, health: 'failure', code: 924, codeOfSentWrite: 928 },
   timeout: { sent: 'maybe', isReplaceable: false, health: 'ifSlow', code: 922, codeOfSentWrite: 923 },
   cancelled: { sent: 'maybe', isReplaceable: false, health: 'ifSlow', code: 949 },
+  /** No client awaited the call when it could have been sent. */
+  abandoned: { sent: 'never', isReplaceable: false, health: 'none', code: 921 },
   /** At a limit of the edge, or with a status at one of the node, which has not acted. */
   overloaded: { sent: 'never', isReplaceable: true, health: 'none', code: 921 },
   ejected: { sent: 'never', isReplaceable: true, health: 'none', code: 920 },

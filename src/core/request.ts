@@ -1,6 +1,7 @@
 import { randomFillSync } from 'node:crypto'
 import type { Body, Contract, Endpoint, Field, Priority, ReadEndpoint, WriteEndpoint } from '../catalogue/endpoint.ts'
 import type { NodeToken } from './node-call.ts'
+import type { ClientPresence } from './presence.ts'
 import type { EdgeResponse } from './response.ts'
 import type { Trace } from './trace.ts'
 import type { NameAndPassword } from './values.ts'
@@ -132,6 +133,8 @@ export interface CallerSession {
 export interface RequestClient {
   /** Aborted when none of them waits any more. Made when it is first read: a cache hit needs none. */
   readonly signal: AbortSignal
+  /** Whether a call that is not sent yet is still awaited. Absent: it always is, because it is work of the edge. */
+  readonly presence?: ClientPresence
 }
 
 /** What a read counts for if the cache cannot answer it. */

@@ -8,6 +8,7 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { Canonical, Endpoint, Param, Priority, ReadEndpoint, WriteEndpoint } from '../catalogue/endpoint.ts'
 import { allows } from '../core/access.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
+import { type ClientPresence, Presence } from '../core/presence.ts'
 import {
   type Caller,
   type EdgeRead,
@@ -166,7 +167,7 @@ export function toEdgeRead(endpoint: ReadEndpoint, url: ValidatedUrl, parts: Rea
   return new ClientRead(endpoint, url, parts)
 }
 
-/** The request is its own `client`, and makes the abort signal when it is first read: a hit needs none. */
+/** The request is its own `client`, and makes signal and presence when they are first read: a hit needs none. */
 abstract class ClientRequest<E extends Endpoint> implements RequestClient {
   readonly endpoint: E
   readonly params: EdgeRequest['params']
@@ -180,6 +181,7 @@ abstract class ClientRequest<E extends Endpoint> implements RequestClient {
   readonly client: RequestClient = this
   readonly #connection: ReadParts['client']
   #signal: AbortSignal | undefined
+  #presence: ClientPresence | undefined
   declare readonly trace?: Trace
 
   constructor(endpoint: E, { params, query, flags }: ValidatedUrl, { caller, headers, id, client, trace }: ReadParts) {
@@ -196,8 +198,13 @@ abstract class ClientRequest<E extends Endpoint> implements RequestClient {
   }
 
   get signal(): AbortSignal {
-    this.#signal ??= disconnectSignal(this.#connection?.response)
+    this.#signal ??= departureOf(this.presence)
     return this.#signal
+  }
+
+  get presence(): ClientPresence {
+    this.#presence ??= presenceOf(this.#connection?.response)
+    return this.#presence
   }
 }
 
@@ -267,14 +274,31 @@ function prefersMinimal(header: string | readonly string[] | undefined): boolean
   return values[0] === 'minimal'
 }
 
-/** Returns a signal that aborts when the connection closes before the response is sent. */
-function disconnectSignal(response: ServerResponse | undefined): AbortSignal {
+/** Returns a signal that aborts when the client leaves before the response is sent. */
+function departureOf(presence: ClientPresence): AbortSignal {
   const controller = new AbortController()
-  // The client may have disconnected already, for example while its password was verified.
-  if (response?.destroyed && !response.writableFinished) controller.abort()
-  else
-    response?.once('close', () => {
-      if (!response.writableFinished) controller.abort()
-    })
+  const check = () => {
+    if (presence.state === 'left') controller.abort()
+  }
+  presence.onChange(check)
+  // The client may have left already, for example while its password was verified.
+  check()
   return controller.signal
+}
+
+/** Returns the presence of the client that awaits the response. */
+function presenceOf(response: ServerResponse | undefined): ClientPresence {
+  const presence = new Presence()
+  if (response === undefined) return presence
+  const { socket } = response.req
+  const halfClose = () => presence.set('halfClosed')
+  const end = () => {
+    socket.off('end', halfClose)
+    if (!response.writableFinished) presence.set('left')
+  }
+  socket.once('end', halfClose)
+  if (socket.readableEnded) halfClose()
+  if (response.destroyed) end()
+  else response.once('close', end)
+  return presence
 }

@@ -5,6 +5,7 @@
 import type { Endpoint, ReadEndpoint } from '../catalogue/endpoint.ts'
 import { parseBody } from '../core/envelope.ts'
 import { endOfValue, skipSpace } from '../core/json-scan.ts'
+import { AbandonedError } from '../core/presence.ts'
 import type { EdgeRead, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { traceAsync } from '../core/traced.ts'
@@ -44,7 +45,7 @@ export function joinCollections(ports: JoinCollectionsPorts, readAllAgents: Read
     } catch (error) {
       if (error instanceof CollectionError) return refuseRequest(error, read.report)
       // If the client has left, missing parts are no failure of their nodes.
-      if (!request.client.signal.aborted) emitJoinEvent(read)
+      if (!request.client.signal.aborted && !(error instanceof AbandonedError)) emitJoinEvent(read)
       throw error
     } finally {
       read.fanOut.end()

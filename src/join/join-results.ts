@@ -44,6 +44,8 @@ export function joinWrites(ports: JoinWritesPorts): Handler<EdgeWrite> {
     const rule = target.kind === 'everyNode' || target.kind === 'agentOwners' ? target.merge : 'collection'
     if (rule === 'collection' || rule === 'verdict') throw new Error(`${path} has no results of writes to join`)
     allowManyCalls(request)
+    // A client that leaves must not end the write on some of the nodes only.
+    request.client.presence?.pin?.()
     return JOIN_BY_RULE[rule](ports, request)
   })
 }

@@ -4,7 +4,7 @@ import type { Endpoint } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { JoinEvent } from '../core/events.ts'
 import type { ClusterView } from '../core/node-call.ts'
-import type { Caller, EdgeRead, Handler } from '../core/request.ts'
+import type { Caller, EdgeRead, Handler, RequestClient } from '../core/request.ts'
 import { type Deadline, startDeadline, systemClock, type TimeLimits, timeLimitOf } from '../core/timing.ts'
 import { sortFieldsOf } from '../query/order.ts'
 import { DEFAULT_LIMIT, type PageWindow } from '../query/request.ts'
@@ -48,7 +48,7 @@ export function startJoinedRead(joined: EdgeRead, ports: JoinCollectionsPorts): 
   const nodes = ports.view.nodes().map(({ name }) => name)
   const report = new NodeReport(nodes, fanOut.startedAt)
   const fetchAndRecord: FetchNodePart = async (node, part, deadline = fanOut.deadline) => {
-    const received = await fetchPart(ports.read, { ...part, client: fanOut, deadline }, request.client.signal)
+    const received = await fetchPart(ports.read, { ...part, client: fanOut, deadline }, request.client)
     if (received.ok) report.addPart(node, received)
     return received
   }
@@ -96,7 +96,7 @@ export function omitParameters(query: EdgeRead['query'], ...names: readonly stri
  * The deadlines of a fan-out. They are nested: client > request > fan-out > node, each with a margin in which the outer
  * one can still respond. A node that hangs costs its own rows only; those of the others are still in time.
  */
-interface FanOut extends Pick<Deadline, 'signal' | 'end'> {
+interface FanOut extends RequestClient, Pick<Deadline, 'end'> {
   /** By performance.now(). */
   readonly startedAt: number
   /** When nodes must have responded, by performance.now(); Infinity without a timeout. */
@@ -120,7 +120,9 @@ function startFanOut({ client, waitForComplete }: EdgeRead, total: number): FanO
   // Every node adds a listener; above ten Node.js would warn of a leak.
   setMaxListeners(0, signal)
   const forNodes = waitForComplete ? Number.POSITIVE_INFINITY : total - 2 * margin
-  return { signal, end, startedAt, deadline: startedAt + forNodes, deadlineAt: (share) => startedAt + forNodes * share }
+  const deadlineAt = (share: number) => startedAt + forNodes * share
+  const { presence } = client
+  return { signal, ...(presence && { presence }), end, startedAt, deadline: deadlineAt(1), deadlineAt }
 }
 
 /** Calls `work` for each item, at most `concurrency` at once, and returns the results in the order of the items. */

@@ -27,7 +27,7 @@ export async function callNode<R extends EdgeRequest>(
   node: string,
   request: R,
 ): Promise<NodeOutcome> {
-  const part = await fetchPart(namingFaults(handler, node), request, request.client.signal)
+  const part = await fetchPart(namingFaults(handler, node), request, request.client)
   if (!part.ok) {
     report.addError(node, part.error)
     return { node, error: part.error, isUnknown: mayHaveActed(part.error) }

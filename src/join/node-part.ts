@@ -4,7 +4,8 @@
  */
 import { parseBody, TRANSIENT_ERRORS } from '../core/envelope.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
-import type { EdgeRead, EdgeRequest, Handler } from '../core/request.ts'
+import { throwIfAbandoned } from '../core/presence.ts'
+import type { EdgeRead, EdgeRequest, Handler, RequestClient } from '../core/request.ts'
 import { cachedOf, type EdgeResponse, type EnvelopeResponse, nodeOriginOf, partsOf } from '../core/response.ts'
 import { MAX_LIMIT } from '../query/request.ts'
 import type { MergeInput } from '../rows/merge.ts'
@@ -41,17 +42,17 @@ export type NodePart = ReceivedPart | { readonly ok: false; readonly error: Part
 /** Fetches the part of a node and records it in the report; the caller decides what a failure means. */
 export type FetchNodePart = (node: string, request: EdgeRead, deadline?: number) => Promise<NodePart>
 
-/** Rejects only if the client leaves. `client` is its signal; the signal of the request may end earlier. */
+/** Rejects only if the client leaves. `client` is that of the joined request; the signal of `request` may end earlier. */
 export async function fetchPart<R extends EdgeRequest>(
   handler: Handler<R>,
   request: R,
-  client: AbortSignal,
+  client: RequestClient,
 ): Promise<NodePart> {
-  client.throwIfAborted()
+  client.signal.throwIfAborted()
   try {
     return toNodePart(await handler(request))
   } catch (thrown) {
-    client.throwIfAborted()
+    throwIfAbandoned(thrown, client)
     return { ok: false, error: toPartError(thrown) }
   }
 }

@@ -6,6 +6,7 @@ import type { ReadEndpoint } from '../catalogue/endpoint.ts'
 import { isNotReadyError, parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import { nodeOfAgent } from '../core/node-call.ts'
+import { throwIfAbandoned } from '../core/presence.ts'
 import { type Caller, type EdgeRead, type EdgeRequest, type Handler, NO_COST } from '../core/request.ts'
 import { cachedOf, type EdgeResponse } from '../core/response.ts'
 import { waitForJsonTurn } from '../core/turns.ts'
@@ -175,7 +176,7 @@ async function send(call: EdgeRead, read: Handler<EdgeRead>): Promise<EdgeRespon
   try {
     return await read(call)
   } catch (error) {
-    call.client.signal.throwIfAborted()
+    throwIfAbandoned(error, call.client)
     if (!(error instanceof EdgeError)) throw error
     if (error.code === 901 || error.code === 903) throw error
     throw createOwnerUnknownError(error.message, error)

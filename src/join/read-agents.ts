@@ -4,6 +4,7 @@
  * appear twice, and the rows of the right node would be missing without an error.
  */
 import { EdgeError } from '../core/errors.ts'
+import { throwIfAbandoned } from '../core/presence.ts'
 import type { EdgeRead } from '../core/request.ts'
 import { withTimeout } from '../core/timing.ts'
 import { compareText } from '../query/order.ts'
@@ -33,7 +34,7 @@ export async function loadAgents(read: JoinedRead): Promise<LoadedAgents> {
     if (table !== undefined) return { agents: new ReadAgents(read, table) }
     return { error: toPartError(createOwnerUnknownError('the master did not respond in time')) }
   } catch (error) {
-    request.client.signal.throwIfAborted()
+    throwIfAbandoned(error, request.client)
     return { error: toPartError(error) }
   }
 }
@@ -139,6 +140,7 @@ export class ReadAgents {
         ` (rows of agents of another node: ${departed.slice(0, MAX_IDS_IN_MESSAGE).join(', ')})`,
       )
     } catch (error) {
+      throwIfAbandoned(error, this.#read.request.client)
       if (error instanceof EdgeError) return toPartError(error)
       throw error
     }

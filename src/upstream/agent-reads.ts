@@ -3,9 +3,12 @@
  * one is late, the others in flight give their slots back, and further ones are not sent before these have ended: one after
  * another then, until one is answered.
  */
+
+import type { NodeCall } from '../core/node-call.ts'
 import { growingLru } from '../core/recently-used.ts'
 import { Semaphore } from '../core/semaphore.ts'
 import type { Deadline } from '../core/timing.ts'
+import { ABANDONED } from './abandoned-calls.ts'
 import { takeSlot } from './call.ts'
 import type { Rejection } from './node-response.ts'
 
@@ -65,8 +68,10 @@ export class AgentRead {
   }
 
   /** Waits until the read may be sent. Returns why it may not. */
-  async enter({ signal, fault }: Deadline): Promise<Rejection | undefined> {
-    if ((await takeSlot(this.#database.places, { signal })) === undefined) return undefined
+  async enter({ signal, fault }: Deadline, { presence }: Pick<NodeCall, 'presence'>): Promise<Rejection | undefined> {
+    const failure = await takeSlot(this.#database.places, { signal, ...(presence && { presence }) })
+    if (failure === undefined) return undefined
+    if (failure === 'abandoned') return ABANDONED
     const rejection = { ok: false, retryAfter: 1 } as const
     if (fault() === 'cancelled') return { ...rejection, fault: 'cancelled', detail: 'client disconnected' }
     const detail = `earlier reads about agent ${this.#agent} got no response`

@@ -4,6 +4,7 @@ import type { NodeCall, NodeFailure, NodeResponse, NodeResult } from '../core/no
 import type { NodeFault } from '../core/node-faults.ts'
 import type { Semaphore } from '../core/semaphore.ts'
 import { type Deadline, withTimeout } from '../core/timing.ts'
+import { watchAbandonment } from './abandoned-calls.ts'
 import type { CallFailure } from './node-response.ts'
 
 /** A call on its way to its node, with what its layers have added for the inner ones (`stack.ts`). */
@@ -80,14 +81,21 @@ export function notSent({ node }: Pick<NodeCall, 'node'>, failure: CallFailure):
   return { ...failure, ok: false, node, sent: false }
 }
 
-/** Waits for a slot, at most until the timeout of the call or until its client disconnects. Returns why it has none. */
+/** Waits for a slot, at most until the timeout of the call or until its clients have left. Returns why it has none. */
 export async function takeSlot(
   slots: Semaphore,
-  { timeout = Number.POSITIVE_INFINITY, signal }: Pick<NodeCall, 'timeout' | 'signal'>,
-): Promise<'timeout' | 'cancelled' | undefined> {
+  call: Pick<NodeCall, 'timeout' | 'signal' | 'presence'>,
+): Promise<'timeout' | 'cancelled' | 'abandoned' | undefined> {
+  const { timeout = Number.POSITIVE_INFINITY, signal } = call
   const wait = slots.take()
   if (wait === undefined) return undefined
-  const fault = await withTimeout(wait.taken, timeout, 'timeout' as const, signal).catch(() => 'cancelled' as const)
+  let endWatch = () => {}
+  const abandoned = new Promise<'abandoned'>((resolve) => {
+    endWatch = watchAbandonment(call, { onAbandon: () => resolve('abandoned') })
+  })
+  const end = Promise.race([wait.taken, abandoned])
+  const fault = await withTimeout(end, timeout, 'timeout' as const, signal).catch(() => 'cancelled' as const)
+  endWatch()
   if (fault !== undefined) wait.leave()
   return fault
 }

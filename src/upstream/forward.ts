@@ -5,6 +5,7 @@ import { errorNumberOf, isNotReadyError } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { CallNode, ClusterView, Layout, NodeFailure, NodeResponse, NodeResult } from '../core/node-call.ts'
 import { errorCodeOf, faultRules } from '../core/node-faults.ts'
+import { AbandonedError } from '../core/presence.ts'
 import { actsAsItself, type EdgeRequest, type Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { type TimeLimits, timeLimitOf } from '../core/timing.ts'
@@ -140,7 +141,7 @@ async function callCandidates(options: ForwardOptions, request: EdgeRequest, rea
       if (isLeftToNext(result, candidate)) continue
       return result
     }
-    if (candidate.relievesMaster && result.fault !== 'cancelled') continue
+    if (candidate.relievesMaster && result.fault !== 'cancelled' && result.fault !== 'abandoned') continue
     if (!canTryNext(result, request)) throw errorOf(result, request)
     first ??= result
   }
@@ -224,8 +225,9 @@ function isLeftToNext({ translated }: Answer, { isDetour, relievesMaster, replac
 function errorOf(failure: NodeFailure, request: EdgeRequest): unknown {
   const { endpoint, caller, client } = request
   if (failure.fault === 'cancelled') return client.signal.reason ?? new EdgeError(949, ' (call cancelled)')
+  const Failure = failure.fault === 'abandoned' ? AbandonedError : EdgeError
   const { node, detail, retryAfter } = failure
   const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }
   const code = errorCodeOf(failure, { isRead: endpoint.method === 'GET', ofCaller: actsAsItself(caller) })
-  return new EdgeError(code, ` (${node}: ${detail})`, { headers, cause: failure })
+  return new Failure(code, ` (${node}: ${detail})`, { headers, cause: failure })
 }

@@ -5,6 +5,7 @@
 
 import type { NodeCall, NodeSlots, SharedSlots } from '../core/node-call.ts'
 import type { Deadline } from '../core/timing.ts'
+import { ABANDONED, watchAbandonment } from './abandoned-calls.ts'
 import type { CallBudget, PermitCounts } from './call-budget.ts'
 import { CallLimit } from './call-limit.ts'
 import { EndpointTimes, ServiceTime } from './call-times.ts'
@@ -16,7 +17,7 @@ import { CallQueue, PRIORITIES, type Queueable } from './queue.ts'
 export type Acquisition = { readonly ok: true } | Rejection
 
 /** The properties of a call that the limiter uses. */
-export type LimitedCall = Pick<NodeCall, 'priority' | 'caller' | 'endpoint'>
+export type LimitedCall = Pick<NodeCall, 'priority' | 'caller' | 'endpoint' | 'presence'>
 
 interface QueuedCall extends Queueable {
   /** Whether the node can still answer before the deadline if the call is sent in `wait` milliseconds. */
@@ -130,6 +131,7 @@ export class ConcurrencyLimiter {
    */
   acquire(call: LimitedCall, deadline: Deadline): Promise<Acquisition> {
     if (deadline.signal.aborted) return Promise.resolve(this.#rejectAborted(call, deadline))
+    if (call.presence?.state === 'left') return Promise.resolve(ABANDONED)
     // If a slot is free while calls are queued, these are bulk calls beyond their share.
     if (this.#calls < this.usable && this.#isAllowed(call.priority)) {
       this.#take(call)
@@ -137,6 +139,7 @@ export class ConcurrencyLimiter {
       return Promise.resolve({ ok: true })
     }
     const time = deadline.remaining() - this.#reservedTime(call.endpoint, deadline.remaining())
+    if (call.presence?.state === 'halfClosed' && !this.hasQueueSpace) return Promise.resolve(ABANDONED)
     if (this.#expectedWait(call) > time) {
       return Promise.resolve(this.#rejectOverloaded(call, 'expected wait exceeds the remaining time'))
     }
@@ -255,12 +258,14 @@ export class ConcurrencyLimiter {
     this.#reportDemand()
   }
 
-  #enqueue({ priority, caller, endpoint }: LimitedCall, deadline: Deadline, resolve: (result: Acquisition) => void) {
-    const onAbort = () => {
+  #enqueue(call: LimitedCall, deadline: Deadline, resolve: (result: Acquisition) => void) {
+    const { priority, caller, endpoint } = call
+    const leave = (result: Acquisition) => {
       this.#queue.remove(queued)
+      queued.settle(result)
       this.#reportDemand()
-      resolve(this.#rejectAborted(queued, deadline))
     }
+    const onAbort = () => leave(this.#rejectAborted(queued, deadline))
     const timeout = deadline.remaining()
     const queued: QueuedCall = {
       priority,
@@ -268,10 +273,18 @@ export class ConcurrencyLimiter {
       isInTime: (wait = 0) => wait + this.#reservedTime(endpoint, timeout) <= deadline.remaining(),
       settle: (result) => {
         deadline.signal.removeEventListener('abort', onAbort)
+        endWatch()
         resolve(result)
       },
     }
     this.#queue.add(queued)
+    const endWatch = watchAbandonment(call, {
+      onAbandon: () => leave(ABANDONED),
+      onChange: (isConnected) => {
+        this.#queue.remove(queued)
+        this.#queue.add(queued, !isConnected)
+      },
+    })
     this.#reportDemand()
     deadline.signal.addEventListener('abort', onAbort, { once: true })
   }

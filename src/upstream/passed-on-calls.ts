@@ -16,6 +16,7 @@ import {
 import { growingLru } from '../core/recently-used.ts'
 import { Semaphore } from '../core/semaphore.ts'
 import { ownField } from '../core/values.ts'
+import { ABANDONED } from './abandoned-calls.ts'
 import { notSent, type Send, takeSlot } from './call.ts'
 import { encode } from './dialects/dialect.ts'
 import { type DrainedNodes, passedOnToDrained } from './drains.ts'
@@ -82,6 +83,7 @@ export class PassedOnCalls {
     const fault = await takeSlot(this.#slots, call)
     if (fault !== undefined) {
       abandonProbes(admissions)
+      if (fault === 'abandoned') return notSent(call, ABANDONED)
       if (fault === 'cancelled') return notSent(call, { fault, detail: 'client disconnected' })
       return notSent(call, { fault: 'overloaded', detail: 'calls for other nodes are queued', retryAfter: 1 })
     }

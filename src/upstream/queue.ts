@@ -1,6 +1,6 @@
 /**
  * The calls that wait for one node. The highest priority goes first. Within a priority, callers take turns (round robin),
- * and each caller's calls are in order of arrival.
+ * and each caller's calls are in order of arrival. Calls that no connected client awaits come behind all others.
  */
 import type { NodeCall } from '../core/node-call.ts'
 
@@ -18,6 +18,8 @@ export interface Queueable {
 type Callers<Item> = Map<string, Set<Item>>
 
 export class CallQueue<Item extends Queueable> {
+  /** The calls that no connected client awaits, in order of arrival. */
+  readonly #last = new Set<Item>()
   readonly #callersOf: Readonly<Record<Priority, Callers<Item>>> = {
     health: new Map(),
     write: new Map(),
@@ -28,22 +30,24 @@ export class CallQueue<Item extends Queueable> {
   /** How many calls wait. */
   readonly sizes: Readonly<Record<Priority | 'all', number>> = this.#sizes
 
-  add(item: Item): void {
+  /** `isLast`: behind all others. */
+  add(item: Item, isLast = false): void {
+    this.#sizes.all += 1
+    this.#sizes[item.priority] += 1
+    if (isLast) return void this.#last.add(item)
     const callers = this.#callersOf[item.priority]
     const own = callers.get(item.caller)
     if (own === undefined) callers.set(item.caller, new Set([item]))
     else own.add(item)
-    this.#sizes.all += 1
-    this.#sizes[item.priority] += 1
   }
 
   remove(item: Item): void {
     const callers = this.#callersOf[item.priority]
     const own = callers.get(item.caller)
-    if (own?.delete(item) !== true) return
+    if (!this.#last.delete(item) && own?.delete(item) !== true) return
     this.#sizes.all -= 1
     this.#sizes[item.priority] -= 1
-    if (own.size === 0) callers.delete(item.caller)
+    if (own?.size === 0) callers.delete(item.caller)
   }
 
   /**
@@ -57,7 +61,9 @@ export class CallQueue<Item extends Queueable> {
       const names = [...callers.keys()]
       return this.#takeFirstOf(callers, names.find((name) => !hasShare(name)) ?? names[0])
     }
-    return undefined
+    const last = [...this.#last].find(({ priority }) => isAllowed(priority))
+    if (last !== undefined) this.remove(last)
+    return last
   }
 
   /** Removes and returns any call. */
@@ -70,7 +76,8 @@ export class CallQueue<Item extends Queueable> {
 
   /** Removes and returns the calls of a priority for which `isMatch` holds. */
   takeAll(priority: Priority, isMatch: (item: Item) => boolean): readonly Item[] {
-    const found = [...this.#callersOf[priority].values()].flatMap((items) => [...items].filter(isMatch))
+    const last = [...this.#last].filter((item) => item.priority === priority)
+    const found = [last, ...this.#callersOf[priority].values()].flatMap((items) => [...items].filter(isMatch))
     for (const item of found) this.remove(item)
     return found
   }
@@ -88,10 +95,12 @@ export class CallQueue<Item extends Queueable> {
   }
 
   /**
-   * Returns the call that makes room for a new one in a full queue: the last call of the lowest priority below the new
-   * call; else the last call of the caller with most calls in its priority, if the new call's caller has fewer.
+   * Returns the call that makes room for a new one in a full queue: one that no connected client awaits; else the last call of
+   * the lowest priority below the new call; else the last call of the caller with most calls in its priority, if the new call's caller has fewer.
    */
   findDisplaceable({ priority, caller }: Queueable): Item | undefined {
+    const [last] = this.#last
+    if (last !== undefined) return last
     const lowerPriorities = PRIORITIES.slice(PRIORITIES.indexOf(priority) + 1).reverse()
     const lowest = lowerPriorities.find((each) => this.#callersOf[each].size > 0)
     const largest = largestOf(this.#callersOf[lowest ?? priority])

@@ -148,6 +148,8 @@ const queue =
     const slot = await acquireSlot(parts, call, deadline, read)
     const queueTime = clock() - arrival
     span?.end(slot.ok ? {} : { fault: slot.fault })
+    // A write is sent as a whole, once a part of it was sent.
+    if (slot.ok && call.method !== 'GET') call.presence?.pin?.()
     if (slot.ok) return sendInSlot(parts, next, { call, deadline, queueTime, read })
     deadline.end()
     return reject(parts, call, slot, queueTime)
@@ -161,7 +163,7 @@ async function acquireSlot(
   read: AgentRead | undefined,
 ): Promise<Acquisition> {
   for (;;) {
-    const rejection = read && (await read.enter(deadline))
+    const rejection = read && (await read.enter(deadline, call))
     if (rejection !== undefined) return rejection
     const slot = await limiter.acquire(call, deadline)
     if (slot.ok && read?.isHeld !== true) return slot

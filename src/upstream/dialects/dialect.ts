@@ -141,6 +141,7 @@ export function createNodeCall(request: EdgeRequest, { timeout, passedOnTo, ...c
     retryable: call.method === 'GET',
     ...(timeout !== undefined && { timeout }),
     signal: request.client.signal,
+    ...(request.client.presence && { presence: request.client.presence }),
     requestId: request.requestId,
     priority: request.priority,
     caller: request.caller.name,

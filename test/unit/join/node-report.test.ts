@@ -51,7 +51,7 @@ t.test('a joined collection is fresh no longer than the stored part that expires
     const hit = { kind: 'stored', response: stored, age: 5000, status: { hit: true } } as const
     const origin = timeLeft === undefined ? OF_NODE : hit
     const response = { kind: 'envelope', status: 200, body, errorNumber: 0, origin } as const
-    const part = await fetchPart(async () => response, request, request.client.signal)
+    const part = await fetchPart(async () => response, request, request.client)
     if (part.ok) report.addPart(node, part)
   }
   const freshFor = () => createResponse(Buffer.from('{}'), report).origin.partsFreshFor
@@ -72,7 +72,7 @@ t.test('parts of a joined collection may expire while others are fetched', async
   const part = await fetchPart(
     async () => ({ kind: 'envelope', status: 200, body, errorNumber: 0, origin }),
     request,
-    request.client.signal,
+    request.client,
   )
   if (part.ok) report.addPart('w1', part)
   const start = performance.now()

@@ -13,6 +13,7 @@ const isSent: Readonly<Record<NodeFault, boolean>> = {
   unreachable: true,
   timeout: true,
   overloaded: false,
+  abandoned: false,
   ejected: false,
   drained: false,
   unreadable: true,
