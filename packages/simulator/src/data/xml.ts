@@ -1,6 +1,6 @@
 /**
- * The manager's dialect of XML: several top-level elements and a bare `&` are valid, and comments are preserved. Rules
- * and settings are parsed with it, and uploads are indented with it.
+ * The manager's dialect of XML: several top-level elements, a bare `&` and `--` in comments are valid, and comments are
+ * preserved. Rules and settings are parsed with it, and uploads are indented with it.
  */
 import { SaxesParser } from 'saxes'
 
@@ -17,6 +17,10 @@ const BARE_AMPERSAND = /&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6
 /** The parser rejects a declaration in a fragment; the manager accepts it. */
 const DECLARATION = /^\s*<\?xml\s[^>]{0,200}?\?>/
 const AMPERSAND_OF_ENTITY = /&(?=(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6});)/g
+
+const COMMENT = /<!--[\s\S]*?-->/g
+/** Stands for `-` inside comments, where the parser accepts no two of them. */
+const DASH = '\uE02D'
 
 interface Growing extends XmlElement {
   readonly children: XmlNode[]
@@ -47,12 +51,14 @@ export function parseXml(text: string): XmlNode[] {
     innermost().children.push({ text: part })
   })
   parser.on('cdata', (part) => {
-    innermost().children.push({ text: part })
+    innermost().children.push({ text: part.replaceAll(DASH, '-') })
   })
   parser.on('comment', (comment) => {
-    innermost().children.push({ comment })
+    innermost().children.push({ comment: comment.replaceAll(DASH, '-') })
   })
-  parser.write(text.replace(DECLARATION, '').replaceAll(BARE_AMPERSAND, '&amp;')).close()
+  const withoutDashes = (comment: string) => `<!--${comment.slice(4, -3).replaceAll('-', DASH)}-->`
+  const accepted = text.replace(DECLARATION, '').replaceAll(BARE_AMPERSAND, '&amp;').replaceAll(COMMENT, withoutDashes)
+  parser.write(accepted).close()
   return root.children
 }
 
