@@ -56,7 +56,8 @@ export class Security {
   /** Returns the user of Basic credentials; undefined for anything else. */
   checkPassword(authorization: string | undefined): User | undefined {
     const [, encoded = ''] = /^Basic +(\S+)$/i.exec(authorization ?? '') ?? []
-    const text = Buffer.from(encoded, 'base64').toString('utf8')
+    // The HTTP framework of releases 4.x decodes Latin-1.
+    const text = Buffer.from(encoded, 'base64').toString('latin1')
     const colon = text.indexOf(':')
     const user = this.store.userNamed(text.slice(0, Math.max(0, colon)))
     return user?.password === text.slice(colon + 1) ? user : undefined
