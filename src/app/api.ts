@@ -161,7 +161,7 @@ function describeOnce(build: () => Promise<object>) {
 
 /** The document changes with the version of the edge only, so clients may store and revalidate it. */
 async function responseOf(body: Buffer): Promise<EnvelopeResponse> {
-  const times = { ttl: 0, staleWhileRevalidate: 0, staleIfError: 0, staleWhileHot: 0, fetchTime: 0 }
+  const times = { ttl: 0, staleWhileRevalidate: 0, staleIfError: 0, staleInOutage: 0, staleWhileHot: 0, fetchTime: 0 }
   const content = {
     status: 200,
     errorNumber: 0,

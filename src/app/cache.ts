@@ -12,10 +12,11 @@ import type { AcquireWriteLock } from '../cache/stores/contract.ts'
 import { createMemoryStore, type MemoryStore } from '../cache/stores/memory-store.ts'
 import { createRedisStore, type RedisStore } from '../cache/stores/redis-store.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
+import type { Config } from '../config/schema.ts'
 import type { CacheStoreState } from '../core/cache.ts'
 import type { Caller, EdgeRead } from '../core/request.ts'
 import { layoutRules, rulesOfSetting } from '../upstream/dialects/dialect.ts'
-import type { Cluster } from '../upstream/index.ts'
+import type { Cluster, NodeStatus } from '../upstream/index.ts'
 import type { KindOf } from '../upstream/kinds.ts'
 import { createNodeQuestions } from '../upstream/node-states.ts'
 import { readPolicies } from '../upstream/probes.ts'
@@ -70,6 +71,7 @@ export async function buildCache(
     limits: derive((config) => config.cluster.limits),
     nodeReads: () => kindOf(cluster.view).reads,
     ...createNodeQuestions(cluster.view, kindOf),
+    outageFor: () => (hasOutageMode(settings.current()) ? outageOf(cluster.status()) : undefined),
     onEvent: emit.cache,
     trial,
   })
@@ -141,14 +143,26 @@ function createStore({
   })
 }
 
+function hasOutageMode({ cache }: Config): boolean {
+  return Object.values(cache.outage).some((ms) => ms > 0)
+}
+
+/** Returns the milliseconds until the first node is tried again; `undefined`: at least one is not ejected. */
+function outageOf(nodes: readonly NodeStatus[]): number | undefined {
+  const used = nodes.filter(({ addressed, drain }) => addressed && drain === undefined)
+  const ends = used.flatMap(({ ejectedUntil }) => ejectedUntil ?? [])
+  return used.length === 0 || ends.length < used.length ? undefined : Math.max(0, Math.min(...ends) - Date.now())
+}
+
 function readLifetimes({ current }: ReloadableConfig): LifetimesOf {
   return (group, name) => {
     const { cache } = current()
-    const { staleWhileRevalidate, staleIfError } = cache
+    const { staleWhileRevalidate, staleIfError, outage } = cache
     return {
       ttl: ttlOf(cache, group, name),
       staleWhileRevalidate: staleWhileRevalidate[group] ?? 'automatic',
       staleIfError,
+      outage: outage[group] ?? 0,
     }
   }
 }

@@ -119,9 +119,9 @@ export function buildNodeStages(
         read,
         view,
         endpoints: { agents: findRead('/agents'), members: findRead('/agents/groups/:group_id') },
-        lifetimes: derive(({ cache: { ttl, defaultTtl, staleIfError } }) => ({
+        lifetimes: derive(({ cache: { ttl, defaultTtl, staleIfError, outage } }) => ({
           ttl: ttl.agents ?? defaultTtl,
-          staleIfError,
+          staleIfError: Math.max(staleIfError, outage.agents ?? 0),
         })),
       })
       const endpoints = {

@@ -133,13 +133,14 @@ function explainLookup(lookup: Lookup): Explanation['next'] {
     return { hit: false, reason: lookup.changed ? 'a write or a purge has changed the data since' : 'not stored' }
   }
   const { age, response } = lookup
-  const { ttl, staleWhileRevalidate, staleIfError, staleWhileHot } = response
+  const { ttl, staleWhileRevalidate, staleIfError, staleInOutage, staleWhileHot } = response
   const times = { age, timeLeft: ttl - age }
   if (age < ttl) return { hit: true, reason: 'fresh', ...times }
   if (age < ttl + staleWhileRevalidate) return { hit: true, reason: 'stale, served while it is refreshed', ...times }
   if (age < ttl + staleIfError) return { hit: false, reason: 'stale, served only when nodes fail', ...times }
   if (age < ttl + staleWhileHot)
     return { hit: false, reason: 'stale, served only while it is requested often', ...times }
+  if (age < ttl + staleInOutage) return { hit: false, reason: 'stale, served only while no node answers', ...times }
   return { hit: false, reason: 'stale, never served', ...times }
 }
 

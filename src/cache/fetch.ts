@@ -3,7 +3,7 @@
  * by single flight, over all replicas by a fetch lock. The epochs of the response's tags, read before the call, decide
  * which requests may share it and whether the response may be stored.
  */
-import { isNodeFailure } from '../core/envelope.ts'
+import { isOutageFailure, nodeFailureOf } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import { AbandonedError } from '../core/presence.ts'
 import { growingLru } from '../core/recently-used.ts'
@@ -22,7 +22,7 @@ import {
 import { staleRuleOf } from './policy.ts'
 import { type Shared, SingleFlight } from './single-flight.ts'
 import type { ServeSnapshot, Snapshots } from './snapshots/stage.ts'
-import { localLifetime } from './stores/local-entries.ts'
+import { usualLifetime } from './stores/local-entries.ts'
 
 export type Fetcher = ReturnType<typeof createFetcher>
 
@@ -38,6 +38,12 @@ const RETRY_PAUSE_MS = 1000
  */
 const RECENT_FAILURE_MS = 5000
 const MAX_KEYS = 10_000
+/** Refreshes at once during an outage, and at its end. */
+const MAX_OUTAGE_REFRESHES = 4
+/** An outage counts as over this long after the last fetch that found no node. */
+const OUTAGE_END_MS = 10_000
+/** The queue of the node is full. */
+const OVERLOADED = 921
 
 /** The error of a failed fetch, and when it ended. */
 interface Failure {
@@ -57,8 +63,12 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapsh
   const refreshing = new Set<string>()
   return {
     /** Returns the error with which nodes failed to answer this request, if it is recent or a refresh tries them again. */
-    recentFailure: ({ target: { key } }: ReadContext) =>
-      refreshing.has(key) ? outcomes.lastFailure(key) : outcomes.lastFailure(key, RECENT_FAILURE_MS),
+    recentFailure: ({ target: { key }, request }: ReadContext) => {
+      if (refreshing.has(key)) return outcomes.lastFailure(key)
+      // After an outage, the calls are left to responses that are refreshed first.
+      const isWaiting = outcomes.isOutage && !ports.hasIdleCapacity(request)
+      return outcomes.lastFailure(key, isWaiting ? Number.POSITIVE_INFINITY : RECENT_FAILURE_MS)
+    },
     /**
      * Whether the last fetch was answered with an error, although a stored response could have been served stale; of a
      * response that is served stale only while it is hot, also whether the last fetch failed.
@@ -95,6 +105,8 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapsh
       const { key } = context.target
       // Each stale hit comes here, so it must cost little while the refresh is under way.
       if (refreshing.has(key) || outcomes.isPaused(key)) return nothingToRefresh
+      // All responses are stale at the end of an outage: they are refreshed in the order in which they are requested.
+      if (outcomes.isOutage && refreshing.size >= MAX_OUTAGE_REFRESHES) return nothingToRefresh
       refreshing.add(key)
       const request = { ...context.request, waitForComplete: false, priority: refreshPriority(ports, context) }
       const limited = { ...context, request }
@@ -143,8 +155,9 @@ async function fetchAndNote(
     outcomes.note(context, result)
     return result
   } catch (fault) {
-    end(!isNodeFailure(fault) && !(fault instanceof AbandonedError))
-    if (isNodeFailure(fault)) outcomes.noteFailure(context, fault.code)
+    const code = nodeFailureOf(fault)
+    end(code === undefined && !(fault instanceof AbandonedError))
+    if (code !== undefined) outcomes.noteFailure(context, code)
     throw fault
   }
 }
@@ -190,8 +203,16 @@ class Outcomes {
   readonly #refusedUntil = growingLru<string, number>(MAX_KEYS)
   readonly #pausedUntil = growingLru<string, number>(MAX_KEYS)
 
+  /** When the latest fetch found no node that answers. */
+  #outageAt = Number.NEGATIVE_INFINITY
+
   constructor(clock: () => number) {
     this.#clock = clock
+  }
+
+  /** Whether fetches fail because no node answers, or did so a short time ago. */
+  get isOutage(): boolean {
+    return this.#clock() - this.#outageAt < OUTAGE_END_MS
   }
 
   /** Returns the error of the last fetch, if it failed within this time. */
@@ -224,7 +245,12 @@ class Outcomes {
 
   noteFailure(context: ReadContext, code: number): void {
     const { target, lookup } = context
-    this.#failures.set(target.key, { code, at: this.#clock() })
+    const at = this.#clock()
+    if (isOutageFailure(code)) this.#outageAt = at
+    const before = this.#failures.get(target.key)?.code
+    // That many responses are refreshed at once does not end what was known.
+    const isSame = code === OVERLOADED && before !== undefined && isOutageFailure(before)
+    this.#failures.set(target.key, { code: isSame ? before : code, at })
     const errorNumber = lookup.kind === 'hit' ? lookup.response.errorNumber : 0
     if (staleRuleOf(target.policy, errorNumber) === 'whileHot') this.#noteRefusal(context)
   }
@@ -232,7 +258,7 @@ class Outcomes {
   /** Until the stored response expires: a shorter time would serve old responses and errors in turn. */
   #noteRefusal({ target, lookup }: ReadContext): void {
     if (lookup.kind !== 'hit') return
-    this.#refusedUntil.set(target.key, this.#clock() + Math.max(0, localLifetime(lookup.response) - lookup.age))
+    this.#refusedUntil.set(target.key, this.#clock() + Math.max(0, usualLifetime(lookup.response) - lookup.age))
   }
 }
 

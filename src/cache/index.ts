@@ -12,7 +12,7 @@ import { CLASSIC_READS, type NodeReads } from './snapshots/builds.ts'
 import { SnapshotRows } from './snapshots/rows.ts'
 import { derivableOf } from './snapshots/stage.ts'
 import { trial } from './trial.ts'
-import { createReplicationLag, invalidate } from './writes.ts'
+import { createReplicationLag, type InvalidatePorts, invalidate } from './writes.ts'
 
 /** Absent: no node is known, silent or at its limit, and events are not observed. */
 type OptionalPorts = Partial<
@@ -30,7 +30,8 @@ export interface CacheSettings {
 export interface CacheOptions
   extends Pick<CachePorts, 'store' | 'limits' | 'hasIdleCapacity'>,
     TargetOptions,
-    OptionalPorts {
+    OptionalPorts,
+    Pick<InvalidatePorts, 'outageFor'> {
   /** Read for each request: the layout of the nodes may change. Absent: the classic one. */
   readonly nodeReads?: () => NodeReads
   readonly settings: () => CacheSettings
@@ -43,7 +44,7 @@ const REFRESH_AHEAD: RefreshAheadOptions = { maxConcurrent: 4, minHits: MIN_HITS
 export type CacheStages = ReturnType<typeof createCache>
 
 export function createCache(options: CacheOptions) {
-  const { store, nodes, limits, lifetimesOf, hasIdleCapacity, settings } = options
+  const { store, limits, lifetimesOf, hasIdleCapacity, settings } = options
   const { clock = systemClock.elapsed, onEvent = () => {}, nodeReads = () => CLASSIC_READS } = options
   const replicationLag = createReplicationLag({ settings, clock })
   const resolveTarget = createTargetResolver(options)
@@ -78,6 +79,6 @@ export function createCache(options: CacheOptions) {
     /** Returns the snapshots whose rows this process has. */
     snapshots: () => rows.states(),
     readThrough: options.trial ? trial({ store, resolveTarget, onEvent }, cacheStage) : cacheStage,
-    invalidate: invalidate({ store, replicationLag, nodes, onEvent, limits, clock }),
+    invalidate: invalidate({ ...options, replicationLag, onEvent, clock }),
   }
 }

@@ -178,6 +178,8 @@ interface Lifetimes {
   readonly ttlMs: number
   readonly staleWhileRevalidateMs: number | 'automatic'
   readonly staleIfErrorMs: number
+  /** Absent: not served longer while no node answers. */
+  readonly outageMs?: number
   /** Of a status that clients act on: served stale during a refresh only while it is requested often. */
   readonly staleWhileHotMs?: number
 }
@@ -199,13 +201,14 @@ export function effectiveLifetimes(policies: ReadonlyMap<string, CompiledPolicy>
 
 function ofEndpoint(policy: CompiledPolicy, lifetimes: FreshnessLifetimes): Lifetimes {
   if (policy.stale === 'allowed') return inMilliseconds(lifetimes)
-  const { staleWhileRevalidate, staleIfError, staleWhileHot } = staleTimesOf(policy, lifetimes, 0)
+  const { staleWhileRevalidate, staleIfError, staleInOutage, staleWhileHot } = staleTimesOf(policy, lifetimes, 0)
   return {
-    ...inMilliseconds({ ttl: lifetimes.ttl, staleWhileRevalidate, staleIfError }),
+    ...inMilliseconds({ ttl: lifetimes.ttl, staleWhileRevalidate, staleIfError, outage: staleInOutage }),
     ...(policy.stale === 'whileHot' && { staleWhileHotMs: staleWhileHot }),
   }
 }
 
-function inMilliseconds({ ttl, staleWhileRevalidate, staleIfError }: FreshnessLifetimes): Lifetimes {
-  return { ttlMs: ttl, staleWhileRevalidateMs: staleWhileRevalidate, staleIfErrorMs: staleIfError }
+function inMilliseconds({ ttl, staleWhileRevalidate, staleIfError, outage = 0 }: FreshnessLifetimes): Lifetimes {
+  const times = { ttlMs: ttl, staleWhileRevalidateMs: staleWhileRevalidate, staleIfErrorMs: staleIfError }
+  return outage > 0 ? { ...times, outageMs: outage } : times
 }

@@ -207,6 +207,8 @@ export interface FreshnessLifetimes {
   /** `automatic`: by TTL and fetch time. */
   readonly staleWhileRevalidate: number | 'automatic'
   readonly staleIfError: number
+  /** While no node answers. Absent: not beyond the other times. */
+  readonly outage?: number
 }
 
 /** Returns the lifetimes of a cache group; `name`: of an endpoint (core/request.ts), which may have its own. */
@@ -242,12 +244,12 @@ export function staleTimesOf(
   lifetimes: FreshnessLifetimes,
   fetchTime: number,
 ): StaleTimes {
-  const { ttl, staleWhileRevalidate: setting, staleIfError } = lifetimes
+  const { ttl, staleWhileRevalidate: setting, staleIfError, outage: staleInOutage = 0 } = lifetimes
   const duringRefresh = setting === 'automatic' ? automaticStale(ttl, fetchTime) : setting
-  if (stale === 'allowed') return { staleWhileRevalidate: duringRefresh, staleIfError, staleWhileHot: 0 }
-  const none = { staleWhileRevalidate: 0, staleIfError: 0, staleWhileHot: 0 }
+  if (stale === 'allowed') return { staleWhileRevalidate: duringRefresh, staleIfError, staleInOutage, staleWhileHot: 0 }
+  const none = { staleWhileRevalidate: 0, staleIfError: 0, staleInOutage: 0, staleWhileHot: 0 }
   if (stale === 'never') return none
-  return { ...none, staleWhileHot: Math.min(duringRefresh, MAX_STALE_WHILE_HOT_MS) }
+  return { ...none, staleInOutage, staleWhileHot: Math.min(duringRefresh, MAX_STALE_WHILE_HOT_MS) }
 }
 
 /** Returns how long a response may be served stale while a refresh is expected to take `fetchTime`; all in milliseconds. */

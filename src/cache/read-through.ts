@@ -1,11 +1,12 @@
 /** The stage around reads: serves stored responses, fetches the others, and refreshes much-used ones ahead of expiry. */
-import { type CacheStatus, isStaleIfError } from '../core/cache.ts'
-import { isNodeFailure } from '../core/envelope.ts'
+import { type CacheStatus, isStaleIfError, OUTAGE } from '../core/cache.ts'
+import { isOutageFailure, nodeFailureOf, OWNER_UNKNOWN } from '../core/envelope.ts'
 import {
   arrivalLimitOf,
   type EdgeRead,
   type Handler,
   NO_COST,
+  nodeOf,
   type RequestClient,
   type Stage,
 } from '../core/request.ts'
@@ -92,6 +93,8 @@ function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): EdgeRes
     divergenceCheck?.(context, hit)
     return serve(hit, { hit: true }, hit.isLocal ? repeatOf(path, context) : undefined)
   }
+  const inOutage = stored.staleInOutage > 0 ? serveInOutage(path, context, hit) : undefined
+  if (inOutage !== undefined) return inOutage
   const wait = path.ports.waitForRead(context.request)
   const staleFor = Math.max(staleDuringRefresh(path, context, hit), staleDuringWait(path, context, wait))
   if (age < ttl + staleFor && !mustWait(path, context)) {
@@ -101,23 +104,46 @@ function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): EdgeRes
   }
   // While nodes fail, a refresh each second tries them, and no request waits for one that may be slow to fail.
   const failure = knownFailure(path, context)
-  const stale = failure === undefined ? undefined : serveStaleIfError(hit, { hit: true }, failure)
+  const stale = failure === undefined ? undefined : serveStale(context, hit, { status: { hit: true }, reason: failure })
   if (stale === undefined) return fetchOrServeStale(path, context)
   void fetcher.refresh(context)
   return stale
 }
 
-/** The error of a request that no node would answer. */
-const NO_NODE = 920
+/** While no node answers, no refresh is under way that a stale response would wait for. */
+function serveInOutage(path: ReadPath, context: ReadContext, hit: Hit): EdgeResponse | undefined {
+  const failure = knownFailure(path, context)
+  if (failure === undefined || !isOutage(context, failure)) return undefined
+  const response = serveStale(context, hit, { status: { hit: true }, reason: failure })
+  if (response !== undefined) void path.fetcher.refresh(context)
+  return response
+}
 
-/** Why a stored response is served beyond its time: the error of the nodes, or a fetch takes longer than usual. */
-type StaleReason = number | 'late'
+/**
+ * Whether no node answers that could answer the request. Of a joined response that lacks a node, the nodes that answer
+ * return the rest, so its parts are not served.
+ */
+function isOutage({ request }: ReadContext, reason: StaleReason): boolean {
+  if (typeof reason === 'string' || request.reuse !== 'allowed' || nodeOf(request) !== undefined) return false
+  return isOutageFailure(reason)
+}
+
+/**
+ * Why a stored response is served beyond its time: the error of the nodes, the node that is asked first does not answer at
+ * all, or a fetch takes longer than usual.
+ */
+type StaleReason = number | 'silent' | 'late'
+
+const DETAILS = { silent: 'stale-if-error/920', late: 'stale-while-revalidate' } as const
+const TIMED_OUT = 922
+/** As many nodes as a call tries, and once more. */
+const MAX_ATTEMPTS = 4
 
 /** Returns why no response of the node is to be expected soon, if that is known. */
 function knownFailure({ ports, fetcher }: ReadPath, context: ReadContext): StaleReason | undefined {
   const code = fetcher.recentFailure(context)
   if (code !== undefined) return code
-  if (ports.isSilent(context.request)) return NO_NODE
+  if (ports.isSilent(context.request)) return 'silent'
   return fetcher.isLate(context) ? 'late' : undefined
 }
 
@@ -177,12 +203,27 @@ function mustWait({ fetcher }: ReadPath, context: ReadContext): boolean {
   return context.request.reuse !== 'allowed' || fetcher.wasRefused(context)
 }
 
-/** If the nodes fail or are late, a stored response is served while it is of the same data and within `staleIfError`. */
-async function fetchOrServeStale(path: ReadPath, context: ReadContext): Promise<EdgeResponse> {
+/** If the nodes fail or are late, a stored response is served while it is of the same data and within its stale times. */
+async function fetchOrServeStale(path: ReadPath, context: ReadContext, attempt = 1): Promise<EdgeResponse> {
+  const { lookup, request, target } = context
   const fetching = path.fetcher.fetchShared(context)
-  const failure = await failureOf(path, context, fetching)
+  // It may fail after a stale response was served.
+  fetching.catch(() => undefined)
+  const hasStale = lookup.kind === 'hit' || target.policy.snapshot !== undefined
+  // A part of a joined response that is refreshed must be fresh, so its fetch may take long.
+  const patience = path.ports.waitForRead(request) + lateAfter(context)
+  if (hasStale && request.reuse === 'allowed') {
+    const reason = knownFailure(path, context) ?? (await failureOf(withTimeout(fetching, patience, 'late' as const)))
+    const stale = reason === undefined ? undefined : await findStale(path, context, reason)
+    if (stale !== undefined) return stale
+  }
+  const failure = await failureOf(fetching)
   const stale = failure === undefined ? undefined : await findStale(path, context, failure)
   if (stale !== undefined) return stale
+  // A node was found to hang meanwhile. Others may answer; if none does, the next error shows it.
+  const mayHang = failure === TIMED_OUT && path.ports.isSilent(request) && attempt < MAX_ATTEMPTS
+  if (mayHang && (lifetimesOf(path.ports, context).outage ?? 0) > 0)
+    return fetchOrServeStale(path, context, attempt + 1)
   const result = await fetching
   return result.kind === 'failed' ? result.response : toResponse(result, forwardReasonOf(context))
 }
@@ -191,25 +232,14 @@ function forwardReasonOf({ lookup }: ReadContext): 'stale' | 'uri-miss' {
   return lookup.kind === 'hit' ? 'stale' : 'uri-miss'
 }
 
-/**
- * Resolves to why a stale response is better than waiting for the fetch; `undefined`: it is not. A part of
- * a joined response that is refreshed must be fresh, so its fetch may take long.
- */
-async function failureOf(
-  path: ReadPath,
-  context: ReadContext,
-  fetching: Promise<FetchResult>,
-): Promise<StaleReason | undefined> {
-  const { lookup, request, target } = context
-  const hasStale = lookup.kind === 'hit' || target.policy.snapshot !== undefined
-  const mayBeStale = hasStale && request.reuse === 'allowed'
-  const late = knownFailure(path, context) === undefined ? path.ports.waitForRead(request) + lateAfter(context) : 0
+/** Resolves to why a stale response is better than the result of the fetch; `undefined`: it is not. */
+async function failureOf(fetching: Promise<FetchResult | 'late'>): Promise<StaleReason | undefined> {
   try {
-    const result = await withTimeout(fetching, mayBeStale ? late : Number.POSITIVE_INFINITY, 'late' as const)
+    const result = await fetching
     if (result === 'late') return result
     return result.kind === 'failed' ? result.code : undefined
   } catch (fault) {
-    return isNodeFailure(fault) ? fault.code : undefined
+    return nodeFailureOf(fault)
   }
 }
 
@@ -218,31 +248,29 @@ async function failureOf(
  * acknowledged while the nodes were called. A response that is not served while nodes fail is not served here either while
  * it is fresh: the request wanted a newer one.
  */
-async function findStale(
-  { ports: { store }, fetcher }: ReadPath,
-  context: ReadContext,
-  failure: StaleReason,
-): Promise<EdgeResponse | undefined> {
-  const { key, tags, policy } = context.target
+async function findStale(path: ReadPath, context: ReadContext, reason: StaleReason): Promise<EdgeResponse | undefined> {
+  const { key, tags } = context.target
   const fwd = forwardReasonOf(context)
-  const serveStale = (lookup: Lookup) => {
-    if (lookup.kind !== 'hit' || lookup.epochs.fenced) return undefined
-    if (staleRuleOf(policy, lookup.response.errorNumber) !== 'allowed') return undefined
-    return serveStaleIfError(lookup, { fwd }, failure)
-  }
-  const own = fwd === 'stale' ? serveStale(await store.lookup(key, tags)) : undefined
+  const serve = (lookup: Lookup) =>
+    lookup.kind === 'hit' && !lookup.epochs.fenced
+      ? serveStale(context, lookup, { status: { fwd }, reason })
+      : undefined
+  const own = fwd === 'stale' ? serve(await path.ports.store.lookup(key, tags)) : undefined
   if (own !== undefined) return own
-  const computed = await fetcher.computeStale(context, serveStale)
+  const computed = await path.fetcher.computeStale(context, serve)
   return computed && toResponse(computed, fwd)
 }
 
-function serveStaleIfError(
+/** Returns undefined for a response that may not be served for this reason. */
+function serveStale(
+  context: ReadContext,
   stored: AgedResponse,
-  status: CacheStatus,
-  failure: StaleReason,
+  { status, reason }: { readonly status: CacheStatus; readonly reason: StaleReason },
 ): EnvelopeResponse<StoredOrigin> | undefined {
-  const { ttl, staleIfError } = stored.response
-  const detail = failure === 'late' ? 'stale-while-revalidate' : `stale-if-error/${failure}`
+  const { ttl, staleIfError, staleInOutage, errorNumber } = stored.response
+  if (stored.age < ttl + staleInOutage && isOutage(context, reason)) return serve(stored, { ...status, detail: OUTAGE })
+  if (reason === OWNER_UNKNOWN || staleRuleOf(context.target.policy, errorNumber) !== 'allowed') return undefined
+  const detail = typeof reason === 'string' ? DETAILS[reason] : `stale-if-error/${reason}`
   return stored.age < ttl + staleIfError ? serve(stored, { ...status, detail }) : undefined
 }
 

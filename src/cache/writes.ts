@@ -20,6 +20,11 @@ export interface InvalidatePorts {
   readonly replicationLag: ReplicationLag
   /** Returns all nodes, master first. */
   readonly nodes: () => readonly { readonly name: string }[]
+  /**
+   * Returns the milliseconds until a node may answer again; `undefined`: one may answer now. A fence would invalidate what is
+   * served in an outage, for a write that no node receives. Absent: it is not known.
+   */
+  readonly outageFor?: () => number | undefined
   readonly onEvent: (event: CacheEvent) => void
   /** Limits the time of a call to the nodes. The store gets as much time before the call. */
   readonly limits: () => TimeLimits
@@ -33,8 +38,8 @@ const NOT_CONFIRMED =
 const RETRY_AFTER_S = '5'
 
 /**
- * Throws 930 if the store has not confirmed the fence; the write was not sent then. Throws 943 if the write was carried
- * out and the store has not confirmed its invalidation. Else rejects as `next` does.
+ * Throws 920 in an outage, and 930 if the store has not confirmed the fence; the write was not sent then. Throws 943 if the
+ * write was carried out and the store has not confirmed its invalidation. Else rejects as `next` does.
  */
 export function invalidate(ports: InvalidatePorts): Stage<EdgeWrite> {
   return (next) => async (request) => {
@@ -44,6 +49,11 @@ export function invalidate(ports: InvalidatePorts): Stage<EdgeWrite> {
     presence.join(client.presence)
     const detached = { ...request, client: { signal: new AbortController().signal, presence } }
     if (endpoint.invalidates.length === 0) return next(detached)
+    const outageFor = ports.outageFor?.()
+    if (outageFor !== undefined) {
+      const seconds = Math.max(1, Math.ceil(outageFor / 1000))
+      throw new EdgeError(920, ' (no node answers)', { headers: { 'retry-after': `${seconds}` } })
+    }
     const tags = invalidatedTags(endpoint, request, ports.nodes()[0]?.name ?? '')
     const limit = timeLimitOf(request, ports.limits())
     const deadline = ports.clock() + limit

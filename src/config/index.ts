@@ -2,6 +2,7 @@
 import { dirname, resolve } from 'node:path'
 import { isObject } from '../core/values.ts'
 import { type Environment, readEnvironment } from './environment.ts'
+import { formats } from './formats.ts'
 import {
   checkAuditFile,
   checkCertificates,
@@ -12,7 +13,7 @@ import {
   warnOfUsers,
 } from './named-files.ts'
 import { type ListenerName, rules } from './rules.ts'
-import { type Config, schema } from './schema.ts'
+import { type Config, cacheGroups, MAX_OUTAGE_MS, schema } from './schema.ts'
 import { sectionRules } from './section-rules.ts'
 import { FaultList, NO_SOURCE, readConfigFile } from './source.ts'
 import { deepFreeze, getIn, type Path, setIn, withoutNulls } from './tree.ts'
@@ -53,6 +54,7 @@ export async function loadConfig(options: { file?: string | undefined; env?: Env
   // The validation fills in the defaults.
   const before = structuredClone(tree)
   const plainListeners = removeTlsOff(tree)
+  spreadOutage(tree)
   for (const { path, message, target } of validate(tree)) list.report(path, message, target)
 
   const folder = resolve(file === undefined ? '.' : dirname(file))
@@ -80,6 +82,13 @@ async function checkAll(config: Config, list: FaultList, plainListeners: Readonl
   await checkEncryptionKey(config, list.report)
   await checkHeaderFile(config, list.report)
   return readPasswords(config, list)
+}
+
+/** `cache.outage: 8h` means that duration for each group. */
+function spreadOutage({ cache }: Record<string, unknown>): void {
+  const outage = isObject(cache) ? cache.outage : undefined
+  if (typeof outage !== 'string' || !(Number(formats.delay?.parse?.(outage, '')) <= MAX_OUTAGE_MS)) return
+  Object.assign(cache as object, { outage: Object.fromEntries(cacheGroups.map((name) => [name, outage])) })
 }
 
 /**

@@ -25,6 +25,9 @@ const STALE_BOUNDS: Bounds = {
   message: 'is over 60s; a stale response may be used for a minute at most',
 }
 
+export const MAX_OUTAGE_MS = 24 * HOUR_MS
+const OUTAGE_BOUNDS: Bounds = { max: MAX_OUTAGE_MS, message: 'is over 24h; older data would mislead' }
+
 /** Written `750ms`, `5s`, `2m` or `1h`; parsed to milliseconds. */
 const duration = (value: string) => Type.Unsafe<number>({ type: 'string', format: 'duration', default: value })
 /** A duration that may be zero. */
@@ -151,6 +154,10 @@ const cache = group({
   ),
   staleWhileRevalidate: delays<CacheGroup>(`^(?:${cacheGroups.join('|')})$`, {}, STALE_BOUNDS),
   staleIfError: bounded(delay('60s'), STALE_BOUNDS),
+  // One duration for all groups is replaced by this table before the validation (index.ts).
+  outage: Object.assign(delays<CacheGroup>(`^(?:${cacheGroups.join('|')})$`, {}, OUTAGE_BOUNDS), {
+    description: 'a duration of at most 24h such as 8h, or a table of durations by group',
+  }),
   encryptionKeyFile: restart(Type.Optional(file())),
   replicationLag: bounded(delay('18s'), {
     max: 600 * SECOND_MS,

@@ -1,11 +1,21 @@
 /** The cache as all rooms see it: how it handled a request (`Cache-Status`), and what its index and its purges contain. */
 import type { Tag } from '../catalogue/endpoint.ts'
 
-/** The detail of a stale response that is served because nodes fail, with the code of their error (a token, RFC 9651). */
-export type StaleIfError = `stale-if-error/${number}`
+/**
+ * The detail of a stale response that is served because nodes fail, with the code of their error (a token, RFC 9651), or
+ * because none answers (`cache.outage`).
+ */
+export type StaleIfError = `stale-if-error/${number}` | typeof OUTAGE
+
+export const OUTAGE = 'outage'
 
 export function isStaleIfError(detail: string | undefined): detail is StaleIfError {
-  return detail?.startsWith('stale-if-error/') === true
+  return detail === OUTAGE || detail?.startsWith('stale-if-error/') === true
+}
+
+/** Whether a response with this detail may be older than its freshness lifetime. */
+export function isStale(detail: string | undefined): detail is string {
+  return detail === OUTAGE || detail?.startsWith('stale-') === true
 }
 
 /** Why a response is not from the cache: the words of RFC 9211 section 2.2, and what they mean. */
@@ -34,7 +44,7 @@ export type CacheOutcome = (typeof CACHE_OUTCOMES)[number]
 export type TrialComparison = 'same' | 'different' | 'inconclusive' | 'none'
 
 export function cacheOutcomeOf({ hit, fwd, detail }: CacheStatus): CacheOutcome {
-  if (detail?.startsWith('stale-')) return 'stale'
+  if (isStale(detail)) return 'stale'
   if (hit) return 'hit'
   return forwardReasons[fwd ?? 'bypass'].outcome
 }

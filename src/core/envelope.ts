@@ -141,6 +141,9 @@ export const TRANSIENT_ERRORS: ReadonlySet<number> = new Set([
   3016, 3018, 3020, 3021, 3023,
 ])
 
+/** No node is known to which an agent reports. */
+export const OWNER_UNKNOWN = 931
+
 /**
  * Errors for which a stored response is served stale. 920 to 926: the edge gets no usable response of a node. 927: the node
  * refuses the account of the edge, which no client can change. The others: a node that answers reports that the node with
@@ -151,6 +154,35 @@ export const TRANSIENT_ERRORS: ReadonlySet<number> = new Set([
 const NODE_FAILURES: ReadonlySet<number> = new Set([
   920, 921, 922, 923, 924, 925, 926, 927, 3000, 3009, 3012, 3016, 3018, 3020, 3021, 3022, 3023,
 ])
+
+/**
+ * Those by which no node that could answer does: the edge reaches none, the master does not say to which one an agent reports
+ * (931), or the asked one reaches no other one. A timeout (922) and the limit of 10 s (3021) show that of one call only.
+ */
+const OUTAGE_FAILURES: ReadonlySet<number> = new Set([
+  920,
+  924,
+  OWNER_UNKNOWN,
+  3000,
+  3009,
+  3012,
+  3016,
+  3018,
+  3020,
+  3022,
+  3023,
+])
+
+export function isOutageFailure(error: number): boolean {
+  return OUTAGE_FAILURES.has(error)
+}
+
+/** Returns why the nodes have failed; `undefined`: this error is none of theirs. */
+export function nodeFailureOf(fault: unknown): number | undefined {
+  if (!(fault instanceof EdgeError)) return undefined
+  const isOfMaster = fault.code === OWNER_UNKNOWN && isNodeFailure(fault.cause)
+  return isOfMaster || NODE_FAILURES.has(fault.code) ? fault.code : undefined
+}
 
 /** The node answers, but its daemons are not ready yet. Clients wait until these errors end. */
 const NOT_READY_ERRORS: ReadonlySet<number> = new Set([1013, 1014, 1017, 1018, 1019])

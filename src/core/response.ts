@@ -223,6 +223,8 @@ export const BYTES_FIELDS = {
   ttl: 'number',
   staleWhileRevalidate: 'number',
   staleIfError: 'number',
+  /** How long after its freshness lifetime it may be served while no node answers. */
+  staleInOutage: 'number',
   /** How long after its freshness lifetime it may be served during a refresh while it is hot. */
   staleWhileHot: 'number',
 } as const

@@ -2,6 +2,7 @@
  * The response of one node within a joined response, as a value: the failure of one node must not fail the others. And its
  * rows, in pages that are fetched when a merge needs them.
  */
+import { isStale } from '../core/cache.ts'
 import { parseBody, TRANSIENT_ERRORS } from '../core/envelope.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
 import { throwIfAbandoned } from '../core/presence.ts'
@@ -68,7 +69,7 @@ function toNodePart(response: EdgeResponse): NodePart {
   const cached = cachedOf(response)
   const detail = cached?.status.detail
   // A response may be fresh and still be `stale-if-error`: the request wanted a newer one.
-  const stale = detail?.startsWith('stale') ? detail : undefined
+  const stale = isStale(detail) ? detail : undefined
   const now = performance.now()
   return {
     ok: true,

@@ -3,7 +3,7 @@
  * the master cannot report are one error, 931.
  */
 import type { ReadEndpoint } from '../catalogue/endpoint.ts'
-import { isNotReadyError, parseEnvelope } from '../core/envelope.ts'
+import { isNotReadyError, OWNER_UNKNOWN, parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import { nodeOfAgent } from '../core/node-call.ts'
 import { throwIfAbandoned } from '../core/presence.ts'
@@ -24,7 +24,6 @@ export type AgentOwnerMap = ReadonlyMap<string, AgentOwner>
 /** Every node is agent `000` to itself; clients mean the master by this id. */
 export const MANAGER_AGENT_ID = '000'
 
-const OWNER_UNKNOWN = 931
 const RETRY_AFTER_SECONDS = '5'
 
 /** Creates error 931. Headers of `cause` replace its own `Retry-After`. */

@@ -2,7 +2,14 @@ import { StoredForms, type StoredResponse } from '../../src/core/response.ts'
 
 /** A stored response that is fresh for 20 s. */
 export function storedResponse(body: Buffer | string, more: Partial<StoredResponse> = {}): StoredResponse {
-  const times = { ttl: 20_000, staleWhileRevalidate: 0, staleIfError: 0, staleWhileHot: 0, fetchTime: 1 }
+  const times = {
+    ttl: 20_000,
+    staleWhileRevalidate: 0,
+    staleIfError: 0,
+    staleInOutage: 0,
+    staleWhileHot: 0,
+    fetchTime: 1,
+  }
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
   const content = {
     status: 200,

@@ -16,7 +16,7 @@ import type { CachePorts } from '../call-nodes.ts'
 import type { CacheTarget } from '../key.ts'
 import { staleTimesOf } from '../policy.ts'
 import type { CacheStore } from '../stores/contract.ts'
-import { staleBound } from '../stores/local-entries.ts'
+import { storageLifetime } from '../stores/local-entries.ts'
 import { type NodeReads, needsAllRows, type SnapshotDemands, snapshotSourceOf } from './builds.ts'
 import { type CollectionRows, parseHead, type SnapshotHead, type SnapshotRows, toResponse } from './rows.ts'
 
@@ -309,7 +309,8 @@ async function add(
 ): Promise<SnapshotHead> {
   const { key, tags, policy } = target
   const lifetimes = lifetimesOf(policy.group, policy.name)
-  const ms = lifetimes.ttl + staleBound(staleTimesOf(policy, lifetimes, clock() - started)) + SPARE_MS
+  const { ttl } = lifetimes
+  const ms = storageLifetime({ ttl, ...staleTimesOf(policy, lifetimes, clock() - started) }) + SPARE_MS
   const present = await store.lookup(key, tags)
   const replaced = present.kind === 'hit' ? parseHead(present.response) : undefined
   const head = await rows.add(target, collection, source, { ms, replaced, isShared })

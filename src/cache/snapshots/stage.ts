@@ -4,7 +4,7 @@
  * fetch locks, refreshes and purges hold for it as for any other. A computed response is stored like a joined one, with
  * the age and the rest of the lifetime of its only part.
  */
-import { isStaleIfError } from '../../core/cache.ts'
+import { isStaleIfError, OUTAGE } from '../../core/cache.ts'
 import { envelopeOf, isNodeFailure } from '../../core/envelope.ts'
 import { arrivalLimitOf, type EdgeRead, type Handler, NO_COST } from '../../core/request.ts'
 import {
@@ -210,11 +210,13 @@ function createComputations({ rows, clock, onEvent }: SnapshotPorts, onAnswered:
     const left = (response === undefined ? 0 : storageLifetime(response)) - age
     const found = await rows.find(target, head, derivation.source, left)
     if (found === undefined) return undefined
+    // In an outage, ties have the order of the snapshot, and rows that only the master has are missing.
+    const isOnlySource = cached?.status.detail === OUTAGE
     const isCostly = found.table.valuesToRead(derivation.collection) > MAX_VALUES_OF_HIT
 
     const compute = async (started: number): Promise<EnvelopeResponse | undefined> => {
       const parts = partsOfRows(snapshot, head)
-      const body = await bodyOf(found, derivation, head, { request, target })
+      const body = await bodyOf(found, derivation, head, { request, target, isOnlySource })
       // The edge owns the pages of joined collections, and refuses what they do not support.
       if (body instanceof CollectionError) return target.policy.isJoined ? refuse(body, parts) : undefined
       if (body === undefined) return undefined
@@ -241,7 +243,7 @@ function createComputations({ rows, clock, onEvent }: SnapshotPorts, onAnswered:
     }
 
     const run = async (started: number): Promise<EnvelopeResponse | undefined> => {
-      if (!isCostly || target.policy.isJoined) return compute(started)
+      if (!isCostly || target.policy.isJoined || isOnlySource) return compute(started)
       if (costly >= MAX_COSTLY) return undefined
       costly += 1
       try {
@@ -259,17 +261,25 @@ async function bodyOf(
   rows: QueriedRows,
   derivation: Derivation,
   { others, frame }: SnapshotHead,
-  { request, target: { policy } }: Pick<Derivable, 'request' | 'target'>,
+  {
+    request,
+    target: { policy },
+    isOnlySource,
+  }: Pick<Derivable, 'request' | 'target'> & { readonly isOnlySource: boolean },
 ): Promise<Buffer | CollectionError | undefined> {
   try {
     if (others !== undefined && !selectsAllRows(request)) {
       // The manager refuses unknown fields of `select` before those of `sort`, for which counting fails.
       compileProjection(derivation.collection.select, derivation.source)
       // Rows of a filter that fit into one page are those of the master, which has rows that are gaps here.
-      if ((await rows.table.page(derivation.collection)).totalItems <= MAX_LIMIT) return undefined
+      if (!isOnlySource && (await rows.table.page(derivation.collection)).totalItems <= MAX_LIMIT) return undefined
     }
     // The edge itself sorts joined rows.
-    if (!policy.isJoined && !(await isDetermined(rows.table, derivation.collection, derivation.source)))
+    if (
+      !policy.isJoined &&
+      !isOnlySource &&
+      !(await isDetermined(rows.table, derivation.collection, derivation.source))
+    )
       return undefined
     return await (frame ? answerInFrame(rows, derivation, frame) : answerFrom(rows, derivation, frameOf(others)))
   } catch (fault) {

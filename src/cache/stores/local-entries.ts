@@ -30,19 +30,27 @@ export interface LocalEntry {
 }
 
 /** The stale times of a response, in milliseconds after its freshness lifetime. */
-export type StaleTimes = Pick<StoredBytes, 'staleWhileRevalidate' | 'staleIfError' | 'staleWhileHot'>
+export type StaleTimes = Pick<StoredBytes, 'staleWhileRevalidate' | 'staleIfError' | 'staleInOutage' | 'staleWhileHot'>
 
 /**
  * Returns the milliseconds after the freshness lifetime for which a response may be served stale; 0: it never is, or only
- * while it is hot.
+ * while it is hot, or in an outage.
  */
-export function staleBound({ staleWhileRevalidate, staleIfError }: Omit<StaleTimes, 'staleWhileHot'>): number {
+export function staleBound({
+  staleWhileRevalidate,
+  staleIfError,
+}: Pick<StaleTimes, 'staleWhileRevalidate' | 'staleIfError'>): number {
   return Math.max(staleWhileRevalidate, staleIfError)
 }
 
 /** Returns the milliseconds after the fetch for which a response may be served at all, fresh or stale. */
 export function storageLifetime(response: Omit<StaleTimes, 'staleWhileHot'> & Pick<StoredBytes, 'ttl'>): number {
-  return response.ttl + staleBound(response)
+  return response.ttl + Math.max(staleBound(response), response.staleInOutage)
+}
+
+/** Returns the same while some node answers. */
+export function usualLifetime(response: StaleTimes & Pick<StoredBytes, 'ttl'>): number {
+  return response.ttl + staleBound(response) + response.staleWhileHot
 }
 
 /**
@@ -63,7 +71,7 @@ export function responseIn({ response }: Pick<LocalEntry, 'response'>): StoredRe
   return response as StoredResponse
 }
 
-const NEVER_STALE = { staleWhileRevalidate: 0, staleIfError: 0, staleWhileHot: 0 }
+const NEVER_STALE = { staleWhileRevalidate: 0, staleIfError: 0, staleInOutage: 0, staleWhileHot: 0 }
 
 /** A fetch began when its epochs were read, by the clock of the store. `now`: by the same clock. */
 export function toLocalEntry(entry: NewStoredResponse | NewBytes, now: number): LocalEntry {
@@ -102,10 +110,18 @@ interface LocalTierOptions {
   readonly onRemove?: (key: string, entry: LocalEntry) => void
 }
 
-/** A map that evicts the least recently used entries beyond `maxBytes`. With 0 bytes it stores nothing. */
+/** Entries that are searched for one that only an outage would use, for each entry that makes room. */
+const MAX_SEARCHED = 64
+
+/**
+ * A map that evicts the least recently used entries beyond `maxBytes`, first those that only an outage would use. With 0
+ * bytes it stores nothing.
+ */
 export class LocalTier {
   readonly #entries: LRUCache<string, LocalEntry>
   readonly #options: LocalTierOptions
+  /** Whether entries are stored for longer than they are served while nodes answer. */
+  #hasOutage = false
   readonly #evictions: Record<EvictionReason, number> = { limit: 0, expired: 0, invalidated: 0, replaced: 0 }
 
   constructor(options: LocalTierOptions) {
@@ -151,8 +167,31 @@ export class LocalTier {
       return false
     }
     this.#entries.set(key, withOwnBytes(entry))
-    for (let count = 0; this.#entries.calculatedSize > maxBytes && count < MAX_EVICTIONS; count++) this.#entries.pop()
+    this.#hasOutage ||= entry.response.staleInOutage > 0
+    for (let count = 0; this.#entries.calculatedSize > maxBytes && count < MAX_EVICTIONS; count++) this.#evict()
     return true
+  }
+
+  #evict(): void {
+    const found = this.#findForOutage()
+    if (found === undefined) return void this.#entries.pop()
+    const [key, entry] = found
+    this.#countEviction(key, entry, 'limit')
+    this.#entries.delete(key)
+  }
+
+  /** Finds an entry that only an outage would use, among those that were not used for the longest time. */
+  #findForOutage(): readonly [string, LocalEntry] | undefined {
+    if (!this.#hasOutage) return undefined
+    const now = this.#options.elapsed()
+    let left = MAX_SEARCHED
+    for (const key of this.#entries.rkeys()) {
+      const entry = this.#entries.peek(key)
+      if (entry !== undefined && now - entry.fetchedAt >= usualLifetime(entry.response)) return [key, entry]
+      left -= 1
+      if (left === 0) break
+    }
+    return undefined
   }
 
   delete(key: string): void {
@@ -238,7 +277,7 @@ export function lookupAt(entry: LocalEntry | undefined, epochs: TagEpochs, now: 
   const age = Math.max(0, now - entry.fetchedAt)
   if (comparison === 'same') return { kind: 'hit', epochs, response, age, isLocal }
   const ttl = Math.min(response.ttl, age - 1)
-  const staleWhileRevalidate = staleBound(response) > 0 ? storageLifetime(response) - ttl : 0
+  const staleWhileRevalidate = staleBound(response) > 0 ? response.ttl + staleBound(response) - ttl : 0
   return { kind: 'hit', epochs, response: { ...response, ttl, staleWhileRevalidate, staleWhileHot: 0 }, age, isLocal }
 }
 

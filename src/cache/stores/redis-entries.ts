@@ -104,7 +104,9 @@ function decodeEntry(
   { head, body: view }: DecodedEntry,
 ): Omit<LocalEntry, 'fetchedAt' | 'expiresAt'> | undefined {
   if (!isObject(head) || !isObject(head.fields)) return undefined
-  const { fields, generation, epochs, tags, info } = head
+  const { generation, epochs, tags, info } = head
+  // A replica that has no outage mode yet writes no time for it.
+  const fields = { staleInOutage: 0, ...head.fields }
   if (!isStringArray(epochs) || !isStringArray(tags) || typeof generation !== 'string') return undefined
   // A copy: a short reply is a view of a larger buffer of the connection, which a local entry would keep in memory.
   const body = Buffer.from(view)

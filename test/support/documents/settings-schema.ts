@@ -77,6 +77,15 @@ function convert(node: SchemaNode, path: string, comments: ReadonlyMap<string, s
     }),
     ...(items && { items: convert(items, '', new Map()) }),
   }
+  // One duration is that of all groups.
+  if (path === 'cache.outage') {
+    const duration = { type: 'string', pattern: PATTERNS.delay }
+    return {
+      default: converted.default,
+      description: converted.description,
+      anyOf: [{ type: 'null' }, duration, converted],
+    }
+  }
   // `off` states that plain HTTP is intended.
   return path === 'listen.tls' || path === 'operations.tls'
     ? { description: converted.description, anyOf: [{ enum: ['off', null] }, converted] }

@@ -23,7 +23,14 @@ const { replica } = await import('./stores/replicas.ts')
 const values: object = {
   contentType: 'application/problem+json',
   ...{ status: 404, errorNumber: 1701, etag: '"other"', clusterStatus: 'm;rows=1', rowBytes: 3 },
-  ...{ ttl: 21_000, staleWhileRevalidate: 5001, staleIfError: 10_001, staleWhileHot: 2001, fetchTime: 8 },
+  ...{
+    ttl: 21_000,
+    staleWhileRevalidate: 5001,
+    staleIfError: 10_001,
+    staleInOutage: 20_001,
+    staleWhileHot: 2001,
+    fetchTime: 8,
+  },
   ...added,
 }
 const response: StoredResponse = storedResponse('body', values)

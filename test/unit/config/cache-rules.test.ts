@@ -100,6 +100,10 @@ t.test('each fault has a place and a remedy', async (t) => {
     ['staleWhileRevalidate: { agents: 2m }', 'cache.staleWhileRevalidate.agents: is over 60s'],
     ['staleWhileRevalidate: { agnets: 2s }', 'cache.staleWhileRevalidate.agnets: is not a name'],
     ['staleIfError: 61s', 'cache.staleIfError: is over 60s'],
+    ['outage: 25h', 'cache.outage: must be a duration of at most 24h such as 8h, or a table of durations by group'],
+    ['outage: soon', 'cache.outage: must be a duration of at most 24h'],
+    ['outage: { agents: 25h }', 'cache.outage.agents: is over 24h'],
+    ['outage: { agnets: 8h }', 'cache.outage.agnets: is not a name'],
     ['defaultTtl: 2h', 'cache.defaultTtl: is over 1h'],
     ['writesWithoutRedis: ignore', 'cache.writesWithoutRedis: must be one of refuse, sendAndRiskStaleReads'],
     ['localBytes: 1KiB', 'cache.localBytes: is under 1MiB'],
@@ -129,6 +133,8 @@ t.test('unusual cache settings that are valid', async (t) => {
     'redis: { url: "redis://[::1]:6379" }',
     'redis: { url: "redis://redis:6379", tls: { required: false } }',
     'ttl: { manager: 0s }, staleIfError: 0s, replicationLag: 0s, endpoints: {}',
+    'outage: 0s',
+    'outage: { rules: 24h }',
     'encryptionKeyFile: long',
   ]
   for (const cache of good) {
@@ -153,6 +159,7 @@ t.test('variables of the environment reach every kind of cache setting', async (
     EDGE_CACHE_TTL_AGENTS: '2s',
     EDGE_CACHE_ENDPOINTS: '{ /manager/logs: 500ms }',
     EDGE_CACHE_STALEIFERROR: '5s',
+    EDGE_CACHE_OUTAGE: '8h',
   })
   t.equal(cache.enabled, false)
   t.strictSame(cache.redis.sentinels, [{ host: '127.0.0.1', port: 26_379 }])
@@ -160,6 +167,7 @@ t.test('variables of the environment reach every kind of cache setting', async (
   t.equal(cache.ttl.rules, 60_000, 'the other groups keep their defaults')
   t.strictSame({ ...cache.endpoints }, { '/manager/logs': 500 }, 'a table replaces the default table')
   t.equal(cache.staleIfError, 5000)
+  t.strictSame({ ...cache.outage }, Object.fromEntries(cacheGroups.map((group) => [group, 8 * 3_600_000])))
 })
 
 t.test('the settings decide how connections to Redis are opened', async (t) => {

@@ -155,6 +155,22 @@ export const proofs: readonly Proof[] = [
     },
   },
   {
+    start: { settings: { cache: { ttl: { agents: '1ms' }, staleIfError: '0s' } } },
+    changes: { 'cache.outage': '1h' },
+    before: [502, 924],
+    after: OK,
+    observe: async (edge) => {
+      const path = `/agents?search=${unique()}`
+      await cacheStatus(edge, path)
+      for (const { name } of edge.simulator.nodes) await edge.simulator.faults.set(name, { reset: true })
+      try {
+        return await answer(() => path)(edge)
+      } finally {
+        await edge.simulator.faults.clear()
+      }
+    },
+  },
+  {
     changes: { 'cache.replicationLag': '0s' },
     before: [502, 924],
     after: OK,

@@ -56,3 +56,22 @@ t.test('Redis store: the same reasons, and a newer response of another replica',
   t.strictSame(evictionsOf(one), { ...NONE, limit: 1, replaced: 1, invalidated: 2 })
   t.equal(one.state().local.entries, 0)
 })
+
+t.test('entries that only an outage would use make room first, whenever they were used', async (t) => {
+  let now = 0
+  const store = createMemoryStore({ bytes: () => 6000, elapsed: () => now })
+  t.teardown(() => store.close())
+  const fillFor = (key: string, ttl: number) =>
+    fill(store, 'x'.repeat(1000), {
+      key,
+      more: { ttl, staleWhileRevalidate: 0, staleIfError: 0, staleInOutage: 3_600_000 },
+    })
+  await fillFor('long', 60_000)
+  now += 2000
+  await fillFor('short', 1000)
+  now += 2000
+  await fillFor('new', 60_000)
+  t.equal(await served(store, 'long'), 'x'.repeat(1000))
+  t.equal(await served(store, 'short'), 'miss')
+  t.strictSame(evictionsOf(store), { ...NONE, limit: 1 })
+})
