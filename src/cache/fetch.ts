@@ -108,7 +108,9 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapsh
       // All responses are stale at the end of an outage: they are refreshed in the order in which they are requested.
       if (outcomes.isOutage && refreshing.size >= MAX_OUTAGE_REFRESHES) return nothingToRefresh
       refreshing.add(key)
-      const request = { ...context.request, waitForComplete: false, priority: refreshPriority(ports, context) }
+      const effort = context.request.extent === 'allRows' ? 'complete' : 'bounded'
+      const priority = refreshPriority(ports, context)
+      const request: EdgeRead = { ...context.request, waitForComplete: false, priority, effort }
       const limited = { ...context, request }
       const run = async (own: ReadContext) =>
         (await computeShared(own)) ??
@@ -300,7 +302,7 @@ function isRefusal(error: unknown): boolean {
  */
 function flightId({ request, target }: ReadContext, epochs: string): string {
   const owner = request.caller.credentials === undefined ? '' : request.caller.name
-  return `${target.key} ${epochs} ${request.waitForComplete} ${owner}`
+  return `${target.key} ${epochs} ${request.waitForComplete} ${request.effort} ${owner}`
 }
 
 /** Fetches under the fetch lock, or returns what the replica that holds the lock has stored. */
@@ -316,7 +318,8 @@ async function fetchOverReplicas(
   const attempts = request.waitForComplete || ports.neverCollapses ? 0 : MAX_LOCK_ATTEMPTS
   for (let attempt = 0; attempt < attempts && lookup.kind !== 'unavailable'; attempt += 1) {
     const lock = await ports.store.acquireFetchLock(
-      target.key,
+      // A client does not wait for a read of minutes.
+      request.effort === 'complete' ? `${target.key} complete` : target.key,
       lookup.epochs,
       timeLimitOf(request, ports.limits()) + LOCK_GRACE_MS,
     )

@@ -75,6 +75,7 @@ function toRead(ports: SharedReadsPorts, request: EdgeRead, call: NodeCall): Edg
     client,
     ...(trace !== undefined && { trace }),
     reuse: request.reuse === 'allowed' ? NOT_STALE : request.reuse,
+    effort: 'bounded',
     copies: 'unknown',
     deadline: Math.min(request.deadline, performance.now() + call.timeout),
     cost: NO_COST,

@@ -243,6 +243,7 @@ const cluster = group({
     timeout: duration('20s'),
     slowTimeout: duration('120s'),
     response: size('64MiB'),
+    agentsPerCollection: count(1000, 1_000_000),
   }),
   guards: group({
     nodeCache: restart(flag(true)),

@@ -36,6 +36,7 @@ export interface EdgeRead extends AnyRequest {
   /** Part of the cache key. `allRows`: all rows of the collection, whatever the query. */
   readonly extent: 'whole' | 'allRows' | NodeExtent
   readonly reuse: Reuse
+  readonly effort: Effort
   readonly copies: CopyState
   /** The time (performance.now) after which the response is of no use, because a joined one is sent without it. */
   readonly deadline: number
@@ -73,6 +74,17 @@ export function uploadOf(request: EdgeRequest): Buffer {
 }
 
 const NO_BYTES = Buffer.alloc(0)
+
+/**
+ * How many calls the rows of all agents may cost. `bounded`: {@link priceOfRead}; rows beyond that are missing, and the response
+ * says so. `complete`: a call for each agent, over minutes. No client waits for it.
+ */
+export type Effort = 'bounded' | 'complete'
+
+/** Returns the calls that a bounded read may cost. */
+export function priceOfRead(nodes: number): number {
+  return 2 * nodes + 10
+}
 
 /**
  * Which stored responses a read is answered from (RFC 9111). `noCache` (section 5.2.1.4) and `noStore` (section 5.2.1.5):

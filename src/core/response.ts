@@ -61,14 +61,25 @@ export interface MadeOfParts {
   /** The value of `Cluster-Status`, with one member for each node that was called; empty: the edge joined nothing. */
   readonly clusterStatus: string
   /**
-   * `partial`: parts of some nodes are missing or stale, so it must not be stored. `knownGaps`: it lacks rows that no node
-   * can return; it names them, and may be stored.
+   * `partial`: parts of some nodes are missing or stale, so it must not be stored. `cut`: neither, and it lacks the rows of
+   * agents that would cost too many calls. `knownGaps`: it lacks rows that no node can return; it names them, and may be stored.
    */
-  readonly completeness: 'complete' | 'knownGaps' | 'partial'
+  readonly completeness: 'complete' | 'knownGaps' | 'partial' | 'cut'
   /** The age of its oldest stored part, in milliseconds. */
   readonly oldestPartAge: number
   /** How long all stored parts are still fresh, in milliseconds; not positive if one is stale, Infinity without any. */
   readonly partsFreshFor: number
+}
+
+/** Of how many agents a response has the rows. */
+export interface Coverage {
+  readonly covered: number
+  readonly all: number
+}
+
+/** Returns a member of `Cluster-Status`. No node can have its name. */
+export function formatCoverage({ covered, all }: Coverage): string {
+  return `*;agents=${covered};all-agents=${all}`
 }
 
 /** The responses of several nodes, joined. */
@@ -168,8 +179,14 @@ export function partsOf(origin: Origin): MadeOfParts {
   }
 }
 
+/** Whether it lacks the rows of agents that would cost too many calls. */
+export function isCut({ origin }: EnvelopeResponse): boolean {
+  return partsOf(origin).completeness === 'cut'
+}
+
 export function isPartial({ origin }: EnvelopeResponse): boolean {
-  return partsOf(origin).completeness === 'partial'
+  const { completeness } = partsOf(origin)
+  return completeness === 'partial' || completeness === 'cut'
 }
 
 /** Returns the response of a node within a response; `undefined`: it was stored or joined. */

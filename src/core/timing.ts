@@ -1,3 +1,4 @@
+import type { Effort } from './request.ts'
 /** `wall`: milliseconds since 1970, for times in tokens. `elapsed`: monotonic milliseconds, for durations. */
 export interface Clock {
   wall(): number
@@ -16,11 +17,16 @@ export interface TimeLimits {
   readonly slowTimeout: number
 }
 
+/** The time of a read for which no client waits, and which may ask each agent. */
+const COMPLETE_READ_MS = 600_000
+
 /** Returns the milliseconds that a request may take. */
 export function timeLimitOf(
-  { endpoint }: { readonly endpoint: { readonly slow?: true } },
+  request: { readonly endpoint: { readonly slow?: true }; readonly effort?: Effort },
   { timeout, slowTimeout }: TimeLimits,
 ): number {
+  const { endpoint, effort } = request
+  if (effort === 'complete') return COMPLETE_READ_MS
   return endpoint.slow === true ? slowTimeout : timeout
 }
 

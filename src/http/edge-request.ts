@@ -224,6 +224,7 @@ class ClientWrite extends ClientRequest<WriteEndpoint> implements EdgeWrite {
 class ClientRead extends ClientRequest<ReadEndpoint> implements EdgeRead, RequestCost {
   readonly kind = 'read'
   readonly reuse: Reuse
+  readonly effort = 'bounded'
   readonly copies = 'unknown'
   readonly deadline = Number.POSITIVE_INFINITY
   readonly cost: RequestCost

@@ -1,16 +1,17 @@
 /**
  * Joined reads over the rows of all agents (`/experimental/…`). A node reads its first 500 agents, stops at the limit and
  * sorts afterwards, so its list is correct only if it is complete. Therefore nodes are asked for 1,000 rows without a
- * sort, whatever page the client wants, and if these are not all rows of the node, its agents are asked one by one.
+ * sort, whatever page the client wants, and if these are not all rows of the node, its agents are asked one by one, as
+ * far as the price of the read allows. Beyond it, the response says how many agents it covers.
  */
 import type { Endpoint, ReadEndpoint } from '../catalogue/endpoint.ts'
-import type { EdgeRead } from '../core/request.ts'
+import { type EdgeRead, priceOfRead } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
 import { traceAsync } from '../core/traced.ts'
 import { MAX_LIMIT } from '../query/request.ts'
 import { type DatabaseSource, sources } from '../query/sources.ts'
-import { agentIdsOf, countRows, type Rows, UnreadableRowsError } from '../rows/rows.ts'
+import { agentIdsOf, countRows, type Rows, rowsOfAgents, UnreadableRowsError } from '../rows/rows.ts'
 import { type AgentCalls, type AgentRowsKind, type AgentRowsRead, readAgentRows, TIMED_OUT } from './agent-rows.ts'
 import {
   checkTotal,
@@ -22,7 +23,14 @@ import {
 } from './joined-read.ts'
 import { createPartError, createUnreadableError, type NodeRows, type PartError, rowsOfPart } from './node-part.ts'
 import { MANAGER_AGENT_ID } from './owner-lookup.ts'
-import { type ContentByNode, type LoadedAgents, loadAgents, type NodeContent, type ReadAgents } from './read-agents.ts'
+import {
+  type ContentByNode,
+  type LoadedAgents,
+  loadAgents,
+  type NodeContent,
+  type OwnedAgent,
+  type ReadAgents,
+} from './read-agents.ts'
 import { createAllRowsResponse, mergeCollection } from './rules/collection.ts'
 
 interface AllAgentsRead extends AgentRowsRead {
@@ -81,6 +89,65 @@ function namesAgents({ request }: JoinedRead): boolean {
   return request.query.agent_id !== undefined
 }
 
+interface Price {
+  /** How many agents may be asked one by one. */
+  readonly agents: number
+  /** The page of the node, if its rows are right as far as they go. */
+  readonly page?: FirstPage
+  /** Otherwise it has rows of agent `000` of several nodes, without their names. */
+  readonly isOfOneNode: boolean
+  readonly rowsOf: (page: Rows) => NodeRows
+}
+
+/**
+ * Asks agents one by one, or as many of them as the price of the read allows beside those that the page of the node covers.
+ * A complete read, for which no client waits, asks all of them. Throws TooManyRowsError if these are more than its limit.
+ */
+async function readSome(
+  all: AllAgentsRead,
+  agents: readonly OwnedAgent[],
+  calls: AgentCalls,
+  { agents: room, page, isOfOneNode, rowsOf }: Price,
+): Promise<NodeContent> {
+  const { read } = all
+  const { agentsPerCollection } = read.ports.limits()
+  if (read.isComplete && agents.length > agentsPerCollection) throw new TooManyRowsError(MAX_LIMIT ** 2)
+  const ids = agents.map(({ id }) => id)
+  if (read.isComplete || namesAgents(read) || agents.length <= room)
+    return { rows: await readAgentRows(all, agents, calls), ids }
+  const { agents: known } = await all.loading
+  const named = isOfOneNode ? ids : ids.filter((id) => id !== MANAGER_AGENT_ID)
+  const covered = new Set(page === undefined ? [] : coveredBy(page, read, named, known))
+  const asked = agents.filter(({ id }) => !covered.has(id)).slice(0, Math.max(0, room))
+  read.report.addCoverage(covered.size + asked.length, agents.length)
+  const ofPage = page === undefined || covered.size === 0 ? [] : [rowsOf(rowsOfAgents(page.page, covered))]
+  const askedRows = await readAgentRows(all, asked, calls)
+  return { rows: [...ofPage, ...askedRows], ids: [...covered, ...asked.map(({ id }) => id)] }
+}
+
+/**
+ * Returns the agents of which a page has all rows: a page that is not full has those of all listed agents, a full one may lack
+ * rows of its last agent. Of a few selected fields, rows may be equal, and dropped.
+ */
+function coveredBy(
+  { page, count }: FirstPage,
+  { request }: JoinedRead,
+  ids: readonly string[],
+  agents: ReadAgents | undefined,
+): readonly string[] {
+  if (count >= MAX_LIMIT) {
+    const onPage = new Set(agentIdsOf(page).slice(0, -1))
+    return ids.filter((id) => onPage.has(id))
+  }
+  const isDropped = request.query.select !== undefined && page.total > count
+  return isDropped || agents === undefined ? [] : ids.filter((id) => agents.isListed(id))
+}
+
+/** The calls with which the owner table is read. */
+function ownerCalls(agents: ReadAgents): number {
+  return Math.ceil(agents.size / MAX_LIMIT)
+}
+
 /**
  * Concurrent calls for agents to each node in mode `edge`, and to the master in mode `manager`. A node takes four by
  * default; half of them stay free for other requests.
@@ -112,7 +179,7 @@ export const readFromOwners: ReadAllAgents = async (all) => {
   agents.reportUnreachable((node) => nodes.includes(node))
   const rows = await Promise.all(
     [...contents].map(async ([node, content]) =>
-      agents.hasRowsOfOthers(node, contents) ? readAgentRows(all, agents.of(node), CALLS_TO_OWNERS) : content.rows,
+      agents.hasRowsOfOthers(node, contents) ? (await readOwned(all, agents, node)).rows : content.rows,
     ),
   )
   return [...rows.flat(), ...(await readAgentRows(all, agents.missingIn(contents), CALLS_TO_OWNERS))]
@@ -122,21 +189,36 @@ async function readNode(all: AllAgentsRead, node: string): Promise<NodeContent |
   const { read, loading } = all
   const isSkipped = namesAgents(read) || (await ifReady(loading))?.agents?.exceedsList(node) === true
   const content = isSkipped ? undefined : await readPage(all, node)
-  if (content !== undefined) return content
+  if (content !== undefined && !('count' in content)) return content
   const { agents, error } = await loading
   if (agents === undefined) return error
-  const owned = agents.of(node)
-  const fault = isSkipped && owned.length > 0 ? await findFault(read, node) : undefined
-  if (fault !== undefined) return fault
-  return { rows: await readAgentRows(all, owned, CALLS_TO_OWNERS), ids: owned.map(({ id }) => id) }
+  const fault = isSkipped && agents.of(node).length > 0 ? await findFault(read, node) : undefined
+  return fault ?? readOwned(all, agents, node, content)
 }
 
-/** Returns undefined if the page has not all rows of the agents of the node, or rows of other agents. */
+/** Its page, and the question whether the node distributes. */
+const CALLS_OF_PAGE = 2
+
+/** Reads the rows of the agents of a node. */
+function readOwned(all: AllAgentsRead, agents: ReadAgents, node: string, page?: FirstPage): Promise<NodeContent> {
+  const nodes = all.read.ports.view.nodes().length
+  const room = Math.floor((priceOfRead(nodes) - CALLS_OF_PAGE * nodes - ownerCalls(agents)) / nodes)
+  const rowsOf = (rows: Rows) => nodeRowsOf(node, rows)
+  return readSome(all, agents.of(node), CALLS_TO_OWNERS, {
+    agents: room,
+    rowsOf,
+    ...(page && { page }),
+    isOfOneNode: true,
+  })
+}
+
+/** Returns the page itself if it has not all rows of the agents of the node; undefined if it has rows of other agents. */
 async function readPage(
   { read, kind, loading }: AllAgentsRead,
   node: string,
-): Promise<NodeContent | PartError | undefined> {
-  const { page, isWhole, error } = await readFirstPage(read, kind.source, node)
+): Promise<NodeContent | FirstPage | PartError | undefined> {
+  const first = await readFirstPage(read, kind.source, node)
+  const { page, isWhole, error } = first
   if (page === undefined) return error
   const fault = await findFault(read, node)
   if (fault !== undefined) return fault
@@ -147,7 +229,8 @@ async function readPage(
   const ids = agentIdsOf(page).filter((id) => id !== MANAGER_AGENT_ID)
   const checked = await agents.checkPage(ids, node)
   if ('code' in checked) return checked
-  if (!checked.isOwn || !isWhole || agents.exceedsList(node)) return undefined
+  if (!checked.isOwn) return undefined
+  if (!isWhole || agents.exceedsList(node)) return first
   return { rows: [nodeRowsOf(node, page)], ids }
 }
 
@@ -257,7 +340,13 @@ export const readThroughMaster: ReadAllAgents = async (all) => {
   // The manager passes calls on to all nodes, whether the edge has addresses of them or not.
   agents.reportUnreachable(() => true)
   const calls = pageError?.code === TIMED_OUT ? CALLS_AFTER_TIMEOUT : CALLS_TO_MASTER
-  const rows = await readAgentRows(all, agents.inOrder(node), calls)
+  const room = priceOfRead(read.ports.view.nodes().length) - 1 - ownerCalls(agents)
+  const { rows } = await readSome(all, agents.inOrder(node), calls, {
+    agents: room,
+    rowsOf: (page) => ({ node, total: page.total, rows: page, isSorted: false }),
+    ...(first?.page !== undefined && { page: first }),
+    isOfOneNode: false,
+  })
   if (agents.isRequested(MANAGER_AGENT_ID)) reportRowsOfWorkers(read, agents, rows, first?.page)
   return rows
 }

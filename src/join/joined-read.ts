@@ -18,7 +18,7 @@ export interface JoinCollectionsPorts {
   readonly read: Handler<EdgeRead>
   readonly view: ClusterView
   readonly owners: Pick<AgentOwners, 'allOwners' | 'verifiedOwners'>
-  readonly limits: () => TimeLimits
+  readonly limits: () => TimeLimits & { readonly agentsPerCollection: number }
   readonly isDistributing: IsDistributing
   readonly catalogue: readonly Endpoint[]
   /** Called once per joined response, also if all nodes failed. */
@@ -36,6 +36,8 @@ export interface JoinedRead {
   readonly request: EdgeRead
   /** Whether all rows are requested, in parts. */
   readonly isSnapshot: boolean
+  /** Whether the read may ask each agent. Its parts are reads like others. */
+  readonly isComplete: boolean
   readonly ports: JoinCollectionsPorts
   readonly fanOut: FanOut
   readonly report: NodeReport
@@ -43,8 +45,8 @@ export interface JoinedRead {
 }
 
 export function startJoinedRead(joined: EdgeRead, ports: JoinCollectionsPorts): JoinedRead {
-  const request: EdgeRead = { ...joined, extent: 'whole' }
-  const fanOut = startFanOut(request, timeLimitOf(request, ports.limits()))
+  const request: EdgeRead = { ...joined, extent: 'whole', effort: 'bounded' }
+  const fanOut = startFanOut(request, timeLimitOf(joined, ports.limits()))
   const nodes = ports.view.nodes().map(({ name }) => name)
   const report = new NodeReport(nodes, fanOut.startedAt)
   const fetchAndRecord: FetchNodePart = async (node, part, deadline = fanOut.deadline) => {
@@ -52,7 +54,8 @@ export function startJoinedRead(joined: EdgeRead, ports: JoinCollectionsPorts): 
     if (received.ok) report.addPart(node, received)
     return received
   }
-  return { request, isSnapshot: joined.extent === 'allRows', ports, fanOut, report, fetchPart: fetchAndRecord }
+  const [isSnapshot, isComplete] = [joined.extent === 'allRows', joined.effort === 'complete']
+  return { request, isSnapshot, isComplete, ports, fanOut, report, fetchPart: fetchAndRecord }
 }
 
 /** More rows than a request for all rows allows. The rest is not read. */

@@ -1,7 +1,7 @@
 /** The node report of a joined response: what each node contributed, how old it is, and why nodes failed. */
 import type { ErrorCode } from '../core/errors.ts'
 import type { NodeContribution } from '../core/events.ts'
-import { type JoinedOrigin, type MadeOfParts, NO_PARTS } from '../core/response.ts'
+import { type Coverage, formatCoverage, type JoinedOrigin, type MadeOfParts, NO_PARTS } from '../core/response.ts'
 import { serializeItem } from '../core/values.ts'
 import type { PartError, ReceivedPart } from './node-part.ts'
 
@@ -35,6 +35,7 @@ export class NodeReport {
    */
   #freshFor = Number.POSITIVE_INFINITY
   #personal = false
+  #coverage: Coverage | undefined
 
   /** `nodes`: in the order of the report; others follow. `startedAt`: by performance.now(). `hasRows`: whether nodes return rows. */
   constructor(nodes: readonly string[], startedAt: number, hasRows = true) {
@@ -66,6 +67,17 @@ export class NodeReport {
     entry.total += total
   }
 
+  /** Counts agents whose rows are asked for, and those to which the request applies. To be called if these are more. */
+  addCoverage(covered: number, all: number): void {
+    const { covered: before, all: allBefore } = this.#coverage ?? { covered: 0, all: 0 }
+    this.#coverage = { covered: before + covered, all: allBefore + all }
+  }
+
+  /** Absent: all agents are covered, except those of failed nodes. */
+  get coverage(): Coverage | undefined {
+    return this.#coverage
+  }
+
   setDetail(node: string, detail: string): void {
     this.#entryOf(node).detail = detail
   }
@@ -95,7 +107,7 @@ export class NodeReport {
 
   /**
    * `partial`: nodes are missing that may answer another time, a stale response replaces one, or a part is for this caller
-   * only. `knownGaps`: rows are missing that no node can return.
+   * only. `cut`: agents are not covered. `knownGaps`: rows are missing that no node can return.
    */
   get #completeness(): MadeOfParts['completeness'] {
     let hasGaps = false
@@ -104,6 +116,7 @@ export class NodeReport {
       hasGaps ||= errors.length > 0
     }
     if (this.#personal) return 'partial'
+    if (this.#coverage !== undefined) return 'cut'
     return hasGaps ? 'knownGaps' : 'complete'
   }
 
@@ -121,7 +134,8 @@ export class NodeReport {
 
   /** The value of the header `Cluster-Status`. */
   get clusterStatus(): string {
-    return formatClusterStatus(this.#ofInvolved(toNodeStatus))
+    const nodes = formatClusterStatus(this.#ofInvolved(toNodeStatus))
+    return this.#coverage === undefined ? nodes : `${nodes}, ${formatCoverage(this.#coverage)}`
   }
 
   /** The same for metrics and the console. */
@@ -209,7 +223,8 @@ const MAX_CLUSTER_STATUS_CHARACTERS = 12_000
 /**
  * Returns the value of `Cluster-Status`: a List of RFC 9651 with one member per node, with parameters of RFC 9211 (`hit`,
  * `detail`) and RFC 9209 (`error`, `received-status`), `rtt` in milliseconds and `rows` on this page. Nodes beyond the
- * maximum length are counted in a last member whose name no node can have: `*;omitted=3`.
+ * maximum length are counted in a last member whose name no node can have: `*;omitted=3`. Such a member also says how many agents
+ * an incomplete response covers: `*;agents=16;all-agents=3000`.
  *
  * @example master;rtt=12;rows=40, worker-1;error=connection_refused, worker-2;hit;rows=3
  */

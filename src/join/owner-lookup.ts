@@ -122,6 +122,7 @@ function createCall(request: EdgeRequest, endpoint: ReadEndpoint): EdgeRead {
     waitForComplete: false,
     returnMinimal: false,
     reuse: 'noCache',
+    effort: 'bounded',
     copies: 'unknown',
     deadline: Number.POSITIVE_INFINITY,
     cost: NO_COST,

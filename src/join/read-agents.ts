@@ -83,6 +83,16 @@ export class ReadAgents {
     return node === undefined || this.#nodesBeyondList.has(node)
   }
 
+  /** Whether nodes read the agent in a list over all agents. */
+  isListed(id: string): boolean {
+    return Number(id) <= lastListedId(this.#table)
+  }
+
+  /** The number of agents in the owner table. */
+  get size(): number {
+    return this.#table.size
+  }
+
   isRequested(id: string): boolean {
     return this.#named?.has(id) ?? true
   }
@@ -190,11 +200,18 @@ function compareAgentIds(a: string, b: string): number {
 /** By owner table: the last id that nodes read in a list over all agents. Sorting 100,000 ids for each request takes long. */
 const lastListedIds = new WeakMap<AgentOwnerMap, number>()
 
+function lastListedId(table: AgentOwnerMap): number {
+  const known = lastListedIds.get(table)
+  if (known !== undefined) return known
+  const ids = [...table.keys()].map(Number).sort((a, b) => a - b)
+  const last = ids[MAX_LISTED_AGENTS - 1] ?? Number.POSITIVE_INFINITY
+  lastListedIds.set(table, last)
+  return last
+}
+
 /** Returns the nodes with agents that are missing in their lists over all agents. */
 function nodesBeyondList(table: AgentOwnerMap): ReadonlySet<string> {
-  const last =
-    lastListedIds.get(table) ?? [...table.keys()].map(Number).sort((a, b) => a - b)[MAX_LISTED_AGENTS - 1] ?? 0
-  lastListedIds.set(table, last)
+  const last = lastListedId(table)
   const nodes = new Set<string>()
   for (const [id, owner] of table) if (owner.kind === 'node' && Number(id) > last) nodes.add(owner.node)
   return nodes

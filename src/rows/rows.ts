@@ -131,8 +131,7 @@ function findAgentIds(page: Rows): readonly string[] {
       if (ending !== undefined && endsWith(row, ending)) continue
       const at = row.lastIndexOf(AGENT_ID_MEMBER)
       if (at < 0) continue
-      const from = at + AGENT_ID_MEMBER.length
-      ids.add(row.toString('latin1', from, row.indexOf(QUOTE, from)))
+      ids.add(agentIdAt(row, at))
       ending = row.subarray(at)
     }
   } catch (error) {
@@ -140,6 +139,23 @@ function findAgentIds(page: Rows): readonly string[] {
     if (!(error instanceof UnreadableRowsError)) throw error
   }
   return [...ids]
+}
+
+function agentIdAt(row: Buffer, at: number): string {
+  const from = at + AGENT_ID_MEMBER.length
+  return row.toString('latin1', from, row.indexOf(QUOTE, from))
+}
+
+const COMMA_BYTES = Buffer.from(',')
+
+/** Returns the rows of some agents only. */
+export function rowsOfAgents(page: Rows, ids: ReadonlySet<string>): Rows {
+  const found = [...iterateRows(page)].filter((row) => {
+    const at = row.lastIndexOf(AGENT_ID_MEMBER)
+    return at >= 0 && ids.has(agentIdAt(row, at))
+  })
+  const bytes = Buffer.concat(found.flatMap((row, at) => (at === 0 ? [row] : [COMMA_BYTES, row])))
+  return { bytes, from: 0, to: bytes.length, total: found.length, known: {} }
 }
 
 /** Compares in JavaScript: for so few bytes a native call would cost more. */

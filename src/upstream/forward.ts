@@ -29,7 +29,7 @@ interface ForwardOptions {
   readonly view: ClusterView
   readonly kindOf: KindOf
   /** The time limits are for all candidates together. */
-  readonly limits: () => TimeLimits & Pick<NodeLimits, 'perMinute'>
+  readonly limits: () => TimeLimits & Pick<NodeLimits, 'perMinute'> & Pick<DialectTools, 'agentsPerCollection'>
   readonly guards?: DialectTools['guards']
   readonly pause?: DialectTools['pause']
   /** How the calls of a request are sent that may be answered from stored responses. Absent: all are sent. */
@@ -116,7 +116,7 @@ function limitUnlimitedRequests(): <T>(request: EdgeRequest, work: () => Promise
 async function callCandidates(options: ForwardOptions, request: EdgeRequest, read?: CallNode): Promise<Answer> {
   const { call, view } = options
   const limits = options.limits()
-  const { perMinute } = limits
+  const { perMinute, agentsPerCollection } = limits
   const latest = performance.now() + timeLimitOf(request, limits)
   const deadline = request.kind === 'read' ? Math.min(latest, request.deadline) : latest
   let first: NodeFailure | undefined
@@ -134,6 +134,7 @@ async function callCandidates(options: ForwardOptions, request: EdgeRequest, rea
       master: view.master().name,
       view,
       ...(perMinute !== undefined && { perMinute }),
+      ...(agentsPerCollection !== undefined && { agentsPerCollection }),
       ...(options.guards && { guards: options.guards }),
       ...(options.pause && { pause: options.pause }),
     })

@@ -56,7 +56,13 @@ function common(endpoint: Endpoint) {
 }
 
 export function edgeRead(endpoint: ReadEndpoint, rest: Partial<EdgeRead> = {}): EdgeRead {
-  const ofClient = { reuse: 'allowed', copies: 'unknown', deadline: Number.POSITIVE_INFINITY, cost: NO_COST } as const
+  const ofClient = {
+    reuse: 'allowed',
+    effort: 'bounded',
+    copies: 'unknown',
+    deadline: Number.POSITIVE_INFINITY,
+    cost: NO_COST,
+  } as const
   return { kind: 'read', endpoint, ...common(endpoint), ...ofClient, ...rest }
 }
 

@@ -147,6 +147,14 @@ function dataSchema(endpoint: Endpoint): Json {
           description: 'Nodes whose elements are missing. Absent if none is missing.',
         },
       }),
+      ...(endpoint.target.kind === 'everyNode' && {
+        covered_agents: {
+          type: 'object',
+          required: ['covered', 'all'],
+          properties: { covered: { type: 'integer', minimum: 0 }, all: { type: 'integer', minimum: 0 } },
+          description: 'Of how many agents the elements are. Absent if of all. A later request has more.',
+        },
+      }),
     },
     additionalProperties: false,
   }

@@ -286,7 +286,7 @@ async function build(
   if (isJoined) {
     const { joined, ...collection } = await readJoined(call, request, limits)
     demands.noteTotal(target.key, collection.totalItems)
-    return toResponse(await add(ports, collection, snapshot, joined.completeness !== 'partial'), joined)
+    return toResponse(await add(ports, collection, snapshot, !['partial', 'cut'].includes(joined.completeness)), joined)
   }
   // A client waits at most for one call of its own. Others are work for later requests.
   const paged: EdgeRead =

@@ -45,6 +45,8 @@ interface KnownCollection {
   unpaidBuilds: number
   unpaidUntil: number
   refusedUntil: number
+  /** Whether a response has covered some agents only. */
+  wasCut: boolean
   /** Why it could not be read. */
   refusal: unknown
 }
@@ -91,8 +93,10 @@ export class SnapshotDemands {
 
   /** Whether as many queries come in the lifetime of a snapshot as it takes calls, and the latest ones have paid. */
   paysFor(key: string): boolean {
-    const { queries = 0, queriesBefore = 0, unpaidUntil = 0 } = this.#collections.get(key) ?? {}
+    const { queries = 0, queriesBefore = 0, unpaidUntil = 0, wasCut = false } = this.#collections.get(key) ?? {}
     const calls = this.callsOf(key)
+    // Without it, no response is complete.
+    if (wasCut) return true
     return calls === 1 || (calls <= Math.max(queries, queriesBefore) && this.#clock() >= unpaidUntil)
   }
 
@@ -127,6 +131,14 @@ export class SnapshotDemands {
     this.#collectionOf(key).total = total
   }
 
+  /** Notes a response that covers some agents only. Returns whether one was noted before, so that a complete one is wanted. */
+  isRepeatedlyCut(key: string): boolean {
+    const known = this.#collectionOf(key)
+    const { wasCut } = known
+    known.wasCut = true
+    return wasCut && !this.isRefused(key)
+  }
+
   noteRefusal(key: string, refusal: unknown): void {
     Object.assign(this.#collectionOf(key), { refusal, refusedUntil: this.#clock() + REFUSAL_MS })
   }
@@ -151,6 +163,7 @@ export class SnapshotDemands {
       unpaidBuilds: 0,
       unpaidUntil: 0,
       refusedUntil: 0,
+      wasCut: false,
       refusal: undefined,
     }
     this.#collections.set(key, created)

@@ -27,7 +27,7 @@ export interface CollectionRows {
 export interface SnapshotHead {
   readonly id: string
   /** Which of two names its parts have: a snapshot and the one that replaces it have different names. */
-  readonly side: 0 | 1
+  readonly side: 0 | 1 | 2
   readonly parts: number
   readonly bytes: number
   /** Members of `data` beside the rows and their number: `failed_nodes` of a joined collection. */
@@ -125,7 +125,8 @@ export class SnapshotRows {
     { ms, replaced, isShared = true }: Storing,
   ): Promise<SnapshotHead | undefined> {
     const shared = isShared ? this.#options.shared : undefined
-    const side = replaced?.side === 0 ? 1 : 0
+    // Rows of an incomplete response, which is not stored, must not take the place of those of a stored one.
+    const side = !isShared ? 2 : replaced?.side === 0 ? 1 : 0
     const named = { ...(Object.keys(others).length > 0 && { others }), ...(frame && { frame }) }
     const head = { id: randomUUID(), side, parts: parts.length, bytes, ...named, totalItems } as const
     for (const [at, part] of shared === undefined ? [] : parts.entries()) {
@@ -184,7 +185,7 @@ export function parseHead({ body }: Pick<EnvelopeResponse, 'body'>): SnapshotHea
   if (body.length > MAX_HEAD_BYTES) return undefined
   const { data } = parseBody(body)
   const { id, side, parts, bytes, others, frame, totalItems } = (data ?? {}) as Partial<SnapshotHead>
-  if (typeof id !== 'string' || (side !== 0 && side !== 1)) return undefined
+  if (typeof id !== 'string' || (side !== 0 && side !== 1 && side !== 2)) return undefined
   if (![parts, bytes, totalItems].every((count) => Number.isSafeInteger(count))) return undefined
   return { id, side, parts, bytes, ...(others && { others }), ...(frame && { frame }), totalItems } as SnapshotHead
 }

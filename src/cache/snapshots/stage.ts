@@ -11,6 +11,7 @@ import {
   cachedOf,
   type EdgeResponse,
   type EnvelopeResponse,
+  isCut,
   isPartial,
   type Lookup,
   type MadeOfParts,
@@ -83,9 +84,12 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
     const total = lookup.kind === 'hit' ? parseHead(lookup.response)?.totalItems : undefined
     if (total !== undefined) demands.noteTotal(key, total)
     const { ttl } = lifetimesOf(policy.group, policy.name)
-    demands.note(key, derivable.key, Number(request.query.offset ?? 0) > 0, ttl)
+    // Reads of the edge itself, such as those of the owners of all agents, demand nothing.
+    if (arrivalLimitOf(request) === undefined)
+      demands.note(key, derivable.key, Number(request.query.offset ?? 0) > 0, ttl)
     if (!isServed(lookup, derivable) && !mayWait(derivable)) return undefined
     const response = await readSnapshot(snapshot, policy)
+    if (response !== undefined && isCut(response) && demands.isRepeatedlyCut(key)) buildInBackground(snapshot, key)
     return response === undefined ? undefined : prepare(derivable, response)
   }
 
@@ -106,7 +110,8 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
     if (building.has(key) || !hasIdleCapacity(snapshot)) return
     building.add(key)
     const { trace, ...request } = snapshot
-    void Promise.resolve(read({ ...request, reuse: 'allowed', cost: NO_COST, client: new AbortController() }))
+    const complete = { ...request, reuse: 'allowed', effort: 'complete', priority: 'bulk', cost: NO_COST } as const
+    void Promise.resolve(read({ ...complete, client: new AbortController() }))
       .catch(() => {})
       .finally(() => building.delete(key))
   }
@@ -131,9 +136,16 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
 
   async function callNode(request: EdgeRead): Promise<EdgeResponse> {
     const response = await next(request)
-    const total = response.kind === 'envelope' && selectsAllRows(request) ? totalOf(response.body, request) : undefined
-    const target = total === undefined ? undefined : derivableOf(ports, request)?.target
-    if (total !== undefined && target !== undefined) demands.noteTotal(target.key, total)
+    if (response.kind === 'file' || !selectsAllRows(request)) return response
+    const derivable = derivableOf(ports, request)
+    if (derivable === undefined) return response
+    const { snapshot, target } = derivable
+    if (isCut(response)) {
+      if (demands.isRepeatedlyCut(target.key)) buildInBackground(snapshot, target.key)
+      return response
+    }
+    const total = totalOf(response.body, request)
+    if (total !== undefined) demands.noteTotal(target.key, total)
     return response
   }
 }
@@ -221,8 +233,7 @@ function createComputations({ rows, clock, onEvent }: SnapshotPorts, onAnswered:
       if (body instanceof CollectionError) return target.policy.isJoined ? refuse(body, parts) : undefined
       if (body === undefined) return undefined
       const response = { kind: 'envelope', status: 200, body, errorNumber: 0 } as const
-      if (parts.completeness === 'partial')
-        return { ...response, origin: { ...parts, kind: 'joined', isUnfinished: false } }
+      if (isPartial(snapshot)) return { ...response, origin: { ...parts, kind: 'joined', isUnfinished: false } }
       const { hit: isStored = false, detail } = cached?.status ?? {}
       if (isStored) {
         rows.count(target.key, { queries: 1 })

@@ -2,7 +2,7 @@
 import type { WhenPartial } from '../../catalogue/endpoint.ts'
 import { envelopeOf } from '../../core/envelope.ts'
 import { EdgeError, errorTable } from '../../core/errors.ts'
-import type { AllRowsOrigin, EnvelopeResponse, JoinedOrigin } from '../../core/response.ts'
+import type { AllRowsOrigin, Coverage, EnvelopeResponse, JoinedOrigin } from '../../core/response.ts'
 import type { CollectionError } from '../../query/request.ts'
 import { type MergeFailure, type MergeOptions, mergeRows } from '../../rows/merge.ts'
 import { createCollectionBody, frameOf } from '../../rows/page-writer.ts'
@@ -30,9 +30,8 @@ export async function mergeCollection(
     if (merged.ok) {
       for (const [at, { node, total }] of remaining.entries()) report.addRows(node, merged.rowsTaken[at] ?? 0, total)
       const { chunks, total } = merged
-      if (!options.inParts)
-        return createResponse(createCollectionBody(merged, frameOf(failedNodesMember(report))), report)
-      return createAllRowsResponse({ chunks, total }, report, failedNodesMember(report))
+      if (!options.inParts) return createResponse(createCollectionBody(merged, frameOf(membersOf(report))), report)
+      return createAllRowsResponse({ chunks, total }, report, membersOf(report))
     }
     reportFailure(remaining[merged.input]?.node ?? 'unknown', merged, report)
     remaining = remaining.filter((_, at) => at !== merged.input)
@@ -54,8 +53,14 @@ export function refuseRequest({ code, message }: CollectionError, { clusterStatu
 }
 
 /** Returns the members of `data` beside items and totalItems. */
-function failedNodesMember({ failedNodes }: NodeReport): { readonly failed_nodes?: readonly FailedNode[] } {
-  return failedNodes.length > 0 ? { failed_nodes: failedNodes } : {}
+function membersOf({ failedNodes, coverage }: NodeReport): {
+  readonly failed_nodes?: readonly FailedNode[]
+  readonly covered_agents?: Coverage
+} {
+  return {
+    ...(failedNodes.length > 0 && { failed_nodes: failedNodes }),
+    ...(coverage && { covered_agents: coverage }),
+  }
 }
 
 /** `body`: an envelope with error 0. */

@@ -41,6 +41,8 @@ export interface DialectTools {
   readonly view: Pick<ClusterView, 'nodes' | 'waitForReads' | 'versions'>
   /** Calls that a node answers in a minute, of all clients; 0: no limit. Absent: the default of its layout. */
   readonly perMinute?: number
+  /** Agents of a collection that the edge reads in the background (`cluster.limits.agentsPerCollection`). Absent: all. */
+  readonly agentsPerCollection?: number
   /** What the newer contract does better than the bare API (`cluster.guards`). Absent: nothing. */
   readonly guards?: CallGuards
   /** For plans that wait for the node. Absent: {@link pause}. */

@@ -10,7 +10,7 @@ const STATES = ['Active', 'Disconnected', 'Never connected', 'Pending']
 const AGENTS = 40
 
 t.test('mode manager: every collection over agents of all states is complete, without a failed node', async (t) => {
-  const { simulator, get } = await joinedCluster(t, {
+  const { simulator, get, getComplete } = await joinedCluster(t, {
     distribution: 'manager',
     agents: AGENTS,
     cache: { ttl: { syscollector: '10m', ciscat: '10m' } },
@@ -22,7 +22,7 @@ t.test('mode manager: every collection over agents of all states is complete, wi
     const rows = allRows(simulator, kind)
     if (rows.length >= MAX_ROWS) {
       // The cluster cannot return all rows at once, so agents are asked one by one, without the workers themselves.
-      const { body } = await get(`${pathOf(kind)}?limit=100`)
+      const { body } = await getComplete(`${pathOf(kind)}?limit=100`)
       t.equal(body.data.totalItems, allRows(simulator, kind, true).length, kind)
       continue
     }
@@ -46,9 +46,9 @@ t.test('mode manager: every collection over agents of all states is complete, wi
 })
 
 t.test('mode edge: every collection over agents of all states is complete, without a failed node', async (t) => {
-  const { simulator, get } = await joinedCluster(t, { agents: AGENTS })
+  const { simulator, getComplete } = await joinedCluster(t, { agents: AGENTS })
   for (const kind of kinds) {
-    const { data } = (await get(`${pathOf(kind)}?limit=100`)).body
+    const { data } = (await getComplete(`${pathOf(kind)}?limit=100`)).body
     t.strictSame(data, expected(allRows(simulator, kind), { limit: '100' }), kind)
   }
 })

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { inventoryRows } from '../../../packages/simulator/src/data/inventory/rows.ts'
 import { machineOf } from '../../../packages/simulator/src/data/machine.ts'
@@ -27,6 +28,7 @@ export interface Given {
     readonly data: {
       readonly items: readonly Row[]
       readonly totalItems: number
+      readonly covered_agents?: { readonly covered: number; readonly all: number }
       readonly failed_nodes?: readonly { readonly node: string; readonly error: { code: number; message: string } }[]
     }
   }
@@ -55,9 +57,17 @@ export async function joinedCluster(t: Test, options: Options = {}) {
     const text = await response.text()
     return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
   }
+  /** Reads until the rows of all agents are there: responses before cover as many as the price of a read allows. */
+  const getComplete: typeof get = async (path, headers) => {
+    for (;;) {
+      const given = await get(path, headers)
+      if (given.body.data?.covered_agents === undefined) return given
+      await setTimeout(20)
+    }
+  }
   /** Returns the calls to nodes whose URL contains the text. */
   const asked = (part: string) => simulator.seen.filter(({ url }) => url.includes(part))
-  return { simulator, edge, get, asked }
+  return { simulator, edge, get, getComplete, asked }
 }
 
 /** Returns `Cluster-Status` by node, without times. */

@@ -8,7 +8,7 @@ t.test(
   async (t) => {
     const { get, simulator } = await joinedCluster(t, {
       distribution: 'manager',
-      agents: 40,
+      agents: 12,
       cache: { snapshots: { groups: [] }, ttl: { syscollector: '10m', agents: '10m' } },
     })
     const first = await get(PACKAGES)
@@ -27,7 +27,7 @@ t.test(
 t.test('a response that lacks rows because a node fails is not stored', async (t) => {
   const { get, simulator } = await joinedCluster(t, {
     distribution: 'manager',
-    agents: 40,
+    agents: 12,
     cache: { snapshots: { groups: [] }, ttl: { syscollector: '10m', agents: '10m' } },
   })
   await simulator.faults.set('worker-2', { clusterDown: true })

@@ -103,7 +103,7 @@ for (const seed of [1, 2]) {
       })
     }
     const owners = { allOwners: async () => new Map(), verifiedOwners: async () => new Map() }
-    const limits = () => ({ timeout: 60_000, slowTimeout: 60_000 })
+    const limits = () => ({ timeout: 60_000, slowTimeout: 60_000, agentsPerCollection: 1000 })
     const handle = joinCollections(
       {
         read,

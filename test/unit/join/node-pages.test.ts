@@ -60,7 +60,7 @@ function nodes(respondTo: RespondTo = () => undefined) {
       owners: { allOwners: async () => new Map(), verifiedOwners: async () => new Map() },
       isDistributing,
       catalogue,
-      limits: () => ({ timeout: 20_000, slowTimeout: 20_000 }),
+      limits: () => ({ timeout: 20_000, slowTimeout: 20_000, agentsPerCollection: 1000 }),
     },
     readFromOwners,
   )

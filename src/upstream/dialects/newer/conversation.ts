@@ -2,7 +2,7 @@
 import type { CallTemplate, RowRule, Translation } from '../../../catalogue/newer/translation.ts'
 import { EdgeError } from '../../../core/errors.ts'
 import type { NodeCall, NodeFailure, NodeResponse, PassedOnTo } from '../../../core/node-call.ts'
-import { type EdgeRequest, nodeOf } from '../../../core/request.ts'
+import { type EdgeRequest, nodeOf, priceOfRead } from '../../../core/request.ts'
 import { ownEntry } from '../../../core/values.ts'
 import type { Candidate } from '../../kinds.ts'
 import {
@@ -143,6 +143,20 @@ export class Conversation {
   get maxCalls(): number {
     const perMinute = this.#tools.perMinute ?? layoutRules.newer.perMinute
     return perMinute === 0 ? Number.POSITIVE_INFINITY : Math.floor(perMinute / 2)
+  }
+
+  /**
+   * Calls that this read may cost. No client waits for a complete read of all agents, which may cost half of the calls of a
+   * minute.
+   */
+  get price(): number {
+    const { request } = this
+    const isComplete = request.kind === 'read' && request.effort === 'complete'
+    return isComplete ? Number.POSITIVE_INFINITY : priceOfRead(this.#tools.view.nodes().length)
+  }
+
+  get agentsPerCollection(): number {
+    return this.#tools.agentsPerCollection ?? Number.POSITIVE_INFINITY
   }
 
   /** The parameter with which a node has no time limit of its own, if the request has it. */

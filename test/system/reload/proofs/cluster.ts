@@ -90,6 +90,24 @@ export const proofs: readonly Proof[] = [
     },
   },
   {
+    // Their packages are more rows than a node returns at once, and more agents than one read may ask.
+    start: { world: { workers: 0, agents: 40 }, settings: { cluster: { discover: false } } },
+    changes: { 'cluster.limits.agentsPerCollection': 1 },
+    before: 'complete',
+    after: 'refused',
+    isFinal: true,
+    observe: async ({ get, edge }) => {
+      const headers = { authorization: edge.authorization('admin') }
+      for (;;) {
+        const { data } = (await (await get('/experimental/syscollector/packages?limit=1')).json()) as { data: object }
+        if (!Object.hasOwn(data, 'covered_agents')) return 'complete'
+        const metrics = await (await fetch(`${edge.operationsUrl}/metrics`, { headers })).text()
+        const refused = { outcome: 'tooManyRows' }
+        if (sumOf(samplesOf(metrics), 'edge_cache_snapshot_builds_total', refused) > 0) return 'refused'
+      }
+    },
+  },
+  {
     changes: { 'cluster.limits.timeout': '200ms' },
     before: OK,
     after: [504, 922],

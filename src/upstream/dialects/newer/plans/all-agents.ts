@@ -1,7 +1,7 @@
 /**
  * Rows of all agents. Without a list of agents a call fails as a whole if one agent has no inventory, and the node applies
  * offset and limit to each agent. So the edge names the agents in lists, asks for the first rows of each, and joins, sorts
- * and cuts them itself: one page, or all rows in parts. Rows arrive list by list, in the order of the agents' numbers, and
+ * and cuts them itself: one page, or all rows in parts. Beyond the price of a read, it stops, and says how many agents it covers. Rows arrive list by list, in the order of the agents' numbers, and
  * those of one agent in the order of the call.
  *
  * This is no joined read of several nodes: how many agents a list has, and how many lists a read may have, depends on limits
@@ -9,7 +9,7 @@
  */
 import { envelopeOf } from '../../../../core/envelope.ts'
 import { EdgeError } from '../../../../core/errors.ts'
-import { NO_PARTS } from '../../../../core/response.ts'
+import { formatCoverage, NO_PARTS } from '../../../../core/response.ts'
 import { selectFirst, waitForJsonTurn } from '../../../../core/turns.ts'
 import { ownEntry } from '../../../../core/values.ts'
 import { compileMatching, type Match, type Matching } from '../../../../query/collect.ts'
@@ -42,10 +42,19 @@ export async function allAgents(conversation: Conversation): Promise<Answer> {
   const { call, collector } = createRead(conversation)
   const outcome = await collect(conversation, { call, collector, ids })
   if ('translated' in outcome) return outcome
-  const { reply, failedNodes, calls } = outcome
-  const named = failedNodes.length > 0 ? { failed_nodes: failedNodes } : {}
+  const { reply, failedNodes, calls, covered } = outcome
+  const coverage = { covered, all: ids.length }
+  const isCut = covered < ids.length
+  const named = {
+    ...(failedNodes.length > 0 && { failed_nodes: failedNodes }),
+    ...(isCut && { covered_agents: coverage }),
+  }
   const items = collector instanceof PageCollector ? collector.page() : []
-  const parts = { ...NO_PARTS, completeness: failedNodes.length > 0 ? 'partial' : 'complete' } as const
+  const parts = {
+    ...NO_PARTS,
+    completeness: failedNodes.length > 0 ? 'partial' : isCut ? 'cut' : 'complete',
+    ...(isCut && { clusterStatus: formatCoverage(coverage) }),
+  } as const
   const origin =
     collector instanceof AllRowsCollector
       ? ({ ...parts, kind: 'allRows', rowParts: collector.parts, fetchedParts: calls } as const)
@@ -110,6 +119,8 @@ interface Outcome {
   readonly reply?: Reply
   readonly failedNodes: readonly FailedNode[]
   readonly calls: number
+  /** The number of agents whose rows were asked for. */
+  readonly covered: number
 }
 
 /** Calls the node for one list of agents after the other. Returns the answer of a call that fails. */
@@ -128,10 +139,16 @@ async function collect(
   const failedNodes = new Map<string, FailedNode>()
   let calls = 0
   let reply: Reply | undefined
-  for (let agents = lists.next(); agents.length > 0; ) {
-    if (calls + lists.expectedCalls >= conversation.maxCalls)
-      throw tooLarge(node, `${ids.length} agents need too many calls`)
-    if (calls < 2) conversation.checkRoom(1 + lists.expectedCalls)
+  const isNamed = conversation.request.query.agent_id !== undefined
+  // One call has read the list of agents.
+  const price = isNamed ? Number.POSITIVE_INFINITY : conversation.price - 1
+  if (price === Number.POSITIVE_INFINITY && !isNamed && ids.length > conversation.agentsPerCollection)
+    throw tooLarge(node, `${ids.length} agents, more than cluster.limits.agentsPerCollection`)
+  let agents = lists.next()
+  while (agents.length > 0 && calls < price) {
+    const expected = Math.min(lists.expectedCalls, price - calls)
+    if (calls + expected >= conversation.maxCalls) throw tooLarge(node, `${ids.length} agents need too many calls`)
+    if (calls < 2) conversation.checkRoom(1 + expected)
     reply = await conversation.sendForRows(withAgents(agents))
     calls += 1
     const { content } = reply
@@ -152,7 +169,8 @@ async function collect(
     agents = lists.next()
   }
   if (collector.isExceeded && collector instanceof PageCollector) throw tooLarge(node, `more than ${MAX_ROWS} rows`)
-  return { ...(reply && { reply }), failedNodes: [...failedNodes.values()], calls }
+  const covered = calls < price ? ids.length : lists.at - agents.length
+  return { ...(reply && { reply }), failedNodes: [...failedNodes.values()], calls, covered }
 }
 
 function tooLarge(node: string, reason: string): EdgeError {
@@ -286,6 +304,11 @@ class AgentLists {
     this.#ids = ids
     this.#rowsPerAgent = rowsPerAgent
     this.#maxBytes = MAX_REQUEST_LINE - lineBytes
+  }
+
+  /** The number of agents in all lists so far. */
+  get at(): number {
+    return this.#at
   }
 
   /** Returns the next list; empty: there are no more agents. */
