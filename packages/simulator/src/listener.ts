@@ -1,9 +1,17 @@
 /** A server on 127.0.0.1 that can be closed and reopened on the same port. */
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer as createHttp, type RequestListener } from 'node:http'
 import { createServer as createHttps } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 
+/**
+ * Free ports are taken from these, below the range from which systems give ports to outgoing connections and to servers that
+ * ask for any: while a node is down, nobody else gets its port.
+ */
+const MIN_PORT = 10_000
+const MAX_PORT = 32_000
+const MAX_PORTS_TRIED = 100
 const REOPEN_PAUSE_MS = 50
 const MAX_REOPEN_ATTEMPTS = 200
 
@@ -36,24 +44,27 @@ export async function listen(serve: RequestListener, { tls, port: wanted = 0 }: 
     server.listen(port, '127.0.0.1')
     await once(server, 'listening')
   }
-  /** While the port was closed, the system may have given it to an outgoing connection of another process. */
-  const restart = async (port: number): Promise<void> => {
-    for (let attempts = 1; ; attempts++) {
+  /** Tries the ports that `portOf` returns until one is free. `pause`: milliseconds between two attempts. */
+  const startOnFree = async (portOf: () => number, attempts: number, pause: number): Promise<void> => {
+    for (let left = attempts; ; left--) {
       try {
-        return await start(port)
+        return await start(portOf())
       } catch (fault) {
         const isTaken = fault instanceof Error && 'code' in fault && fault.code === 'EADDRINUSE'
-        if (!isTaken || attempts >= MAX_REOPEN_ATTEMPTS) throw fault
-        await sleep(REOPEN_PAUSE_MS)
+        if (!isTaken || left <= 1) throw fault
+        await sleep(pause)
       }
     }
   }
-  await start(wanted)
+  if (wanted === 0) await startOnFree(() => randomInt(MIN_PORT, MAX_PORT), MAX_PORTS_TRIED, 0)
+  else await start(wanted)
   const address = server.address()
   const port = typeof address === 'object' && address !== null ? address.port : 0
   return {
     url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
-    open: () => (server.listening ? Promise.resolve() : restart(port)),
+    open: async () => {
+      if (!server.listening) await startOnFree(() => port, MAX_REOPEN_ATTEMPTS, REOPEN_PAUSE_MS)
+    },
     shut: () =>
       new Promise((resolve) => {
         if (!server.listening) return resolve()
