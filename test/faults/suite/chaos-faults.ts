@@ -7,6 +7,7 @@ import type { RedisServer } from '../../support/redis.ts'
 import { healLink, type Link, type LinkEffect, linkFaults } from '../coherence/links.ts'
 import { createRandom } from '../coherence/random.ts'
 import type { Fault } from '../proxy.ts'
+import { leaveAll } from './departures.ts'
 import { type EdgeProcess, type EdgeProcessOptions, headers } from './edge-process.ts'
 import type { Balancer } from './haproxy.ts'
 import { send } from './load.ts'
@@ -30,6 +31,7 @@ export type ChaosFault = (stage: ChaosStage, ms: number, target: number) => Prom
 export const NORMAL = { delay: 4, heedsBypass: true } as const
 const SLOW_CONNECTIONS = 200
 const EQUAL_MISSES = 500
+const LEAVING_CLIENTS = 100
 
 const pick = <T>(list: readonly T[], target: number): T => {
   const chosen = list[target % list.length]
@@ -135,14 +137,14 @@ export const chaosFaults: Readonly<Record<string, ChaosFault>> = {
     await Promise.all(Array.from({ length: EQUAL_MISSES }, () => send(call, agent)))
     await agent.destroy()
   },
-  'clients leave': async ({ balancer }, ms, target) => {
-    for (const until = performance.now() + ms; performance.now() < until; await wait(20)) {
-      const socket = connect(Number(new URL(balancer.url).port), '127.0.0.1').on('error', () => undefined)
-      socket.write(
-        `GET /agents/${2000 + (target % 500)} HTTP/1.1\r\nhost: x\r\nauthorization: ${headers.authorization}\r\n\r\n`,
-      )
-      setTimeout(() => socket.resetAndDestroy(), 5)
-    }
+  // While the nodes are slow, so that most calls of these clients are queued when they leave.
+  'clients leave': async ({ balancer, replicas, upstream }, ms, target) => {
+    const random = createRandom(target)
+    const ports = [Number(new URL(balancer.url).port), ...replicas.map(({ port }) => port)]
+    upstream.behave({ ...NORMAL, steady: 300 })
+    for (const until = performance.now() + ms; performance.now() < until; await wait(200))
+      await leaveAll({ ports, clients: LEAVING_CLIENTS, within: 60, random })
+    upstream.behave(NORMAL)
   },
   'slow clients': async ({ replicas }, ms, target) => {
     const { port } = pick(replicas, target)

@@ -5,15 +5,16 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { createKeyFile } from '../../../src/access/signing-keys.ts'
 import { freePort, startRedis } from '../../support/redis.ts'
-import { check, type Operation, type Violation } from '../coherence/history.ts'
+import type { Operation, Violation } from '../coherence/history.ts'
 import { type Link, type LinkEffect, sumEffects } from '../coherence/links.ts'
 import { type Outcome, startLoad } from '../coherence/load.ts'
 import { VALUE_PATH } from '../coherence/processes.ts'
 import { createRandom } from '../coherence/random.ts'
-import { checkWrites, createWriteLog } from '../coherence/write-log.ts'
+import { createWriteLog } from '../coherence/write-log.ts'
 import { startFaultProxy } from '../proxy.ts'
 import { type ChaosStage, chaosFaults, NORMAL } from './chaos-faults.ts'
 import type { PlannedFault } from './chaos-plan.ts'
+import { violationsOf, wrongWritesOf } from './departures.ts'
 import { type EdgeProcess, type EdgeProcessOptions, headers, startEdgeProcess } from './edge-process.ts'
 import { startHaproxy } from './haproxy.ts'
 import { startSteadyLoad } from './load.ts'
@@ -207,8 +208,8 @@ async function underLoad(stage: ChaosStage, options: LoadOptions): Promise<Omit<
     writes: history.filter(({ kind }: Operation) => kind !== 'read').length,
     hits,
     joinedReads: all?.requests ?? 0,
-    violations: check(history),
-    wrongWrites: checkWrites(writeLog, (await stage.upstream.report()).byPath),
+    violations: violationsOf(history),
+    wrongWrites: wrongWritesOf(writeLog, (await stage.upstream.report()).byPath),
     sheds: counted.sheds,
     failures,
     availability: asked === 0 ? 0 : (asked - failures.length) / asked,

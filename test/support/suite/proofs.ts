@@ -11,7 +11,7 @@ const PROOFS: Readonly<Record<string, string>> = {
   'test/faults/coherence/': 'replicas.',
   'test/faults/protocol/': '',
   'test/faults/': 'redis-commands. redis-failover. redis-single-fetch. redis-slots. redis. shared-slots.',
-  'test/faults/suite/': 'clock. framework. master. nodes. overload. planted. rolling-restart. writes.',
+  'test/faults/suite/': 'clock. departures. framework. master. nodes. overload. planted. rolling-restart. writes.',
   'test/system/readiness/': 'every-redis-state. haproxy-outages. haproxy-stalled.',
   'test/system/snapshots/one-answer/': '',
   'test/unit/http/framing/': '',
@@ -22,6 +22,7 @@ const PROOFS: Readonly<Record<string, string>> = {
   'test/contract/':
     'both/passthrough. newer/messages. newer/releases. replay/stored-responses. responses/schemas. simulator/shapes.',
   'test/system/': 'console-api/miss-stages. journeys/explain-every-endpoint. newer/same-world/ reload/every-setting.',
+  'test/system/departures/': 'many-rounds.',
   'test/system/newer-contract/': 'lost-workers. rights/matrix.',
   // Sizes: time and memory with many entries, rows, users or URLs. Stores behind sentinels, a cluster, and links with faults.
   'test/system/attacks/': 'largest-bodies.',

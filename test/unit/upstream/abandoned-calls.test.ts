@@ -81,6 +81,21 @@ t.test('after a second, or in a full queue, a call whose client has closed its s
   }
 })
 
+t.test('a call that waits behind others which the node passes on is dropped as well', async (t) => {
+  const node = await fakeNode(t, () => undefined)
+  const cluster = clusterOf(t, node.url, { limits: { inFlight: 2 } })
+  const presence = new Presence()
+  const call = (path: string) => cluster.call(get(path, { presence, passedOnTo: { node: 'worker-1' } }))
+  // Half of the slots are for such calls.
+  void call('/sent')
+  await eventually(() => node.seen.length === 1)
+  const waiting = call('/waiting')
+  await new Promise(setImmediate)
+  presence.set('left')
+  t.match(await waiting, ABANDONED)
+  t.equal(node.seen.length, 1)
+})
+
 t.test('work is awaited while one of those that share it is connected', async (t) => {
   const shared = new SharedPresence()
   const states: PresenceState[] = []

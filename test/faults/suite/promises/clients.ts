@@ -1,10 +1,15 @@
-/** R18, R19 and R20: slow clients, clients that disconnect, and large bodies over a long time. */
+/** R18, R19, R20 and R32: slow clients, clients that disconnect and that leave a queue, and large bodies over a long time. */
 import { connect } from 'node:net'
 import { eventually } from '../../../support/eventually.ts'
+import { startRedis } from '../../../support/redis.ts'
+import { sumOf } from '../../../support/scrape.ts'
 import { forkScript } from '../../../support/typescript/script.ts'
+import { startLoad } from '../../coherence/load.ts'
+import { createWriteLog } from '../../coherence/write-log.ts'
 import { affordableRate, sendAll } from '../calls.ts'
+import { leaveAll, violationsOf, wrongWritesOf } from '../departures.ts'
 import { type EdgeProcess, headers, startEdgeProcess } from '../edge-process.ts'
-import { type Call, phaseOf, startSteadyLoad } from '../load.ts'
+import { type Call, durationOf, phaseOf, type Sample, startSteadyLoad } from '../load.ts'
 import { effect, type FaultPromise, type Figure, figure, none, type RunContext } from '../promise.ts'
 import { startNodeUpstream } from '../upstream.ts'
 
@@ -175,4 +180,66 @@ const memory: FaultPromise = {
   },
 }
 
-export const clientPromises: readonly FaultPromise[] = [slowClients, disconnects, memory]
+const CALL_MS = 400
+const LEAVING_CLIENTS = 100
+const NEXT_READER_MS = 2_000
+/** Of the calls that only clients that have left wanted: those that are in flight when they leave. */
+const MAX_SENT_SHARE = 0.3
+
+const departures: FaultPromise = {
+  id: 'R32',
+  title: '100 clients leave a slow node: their queued calls are dropped, and no read is stale',
+  planted: 'no client leaves',
+  async run(context) {
+    const upstream = context.keep(await startNodeUpstream({ steady: CALL_MS }))
+    const redis = context.keep(await startRedis())
+    const settings = {
+      operations: { metrics: 'open' },
+      cache: { redis: { url: redis.url }, snapshots: { groups: [] } },
+    }
+    const start = async () => context.keep(await startEdgeProcess({ nodes: upstream.nodes, settings }))
+    const replicas = await Promise.all([start(), start()])
+    const meter = context.meter(upstream, ...replicas)
+    const writeLog = createWriteLog()
+    let isOver = false
+    const load = startLoad({
+      replicas: replicas.map(({ url }) => url),
+      operations: Number.POSITIVE_INFINITY,
+      callers: 4,
+      random: context.random,
+      patience: 60_000,
+      interval: 200,
+      onOutcome: writeLog.add,
+      enough: () => isOver,
+    })
+    const ports = replicas.map(({ port }) => port)
+    const rounds = context.count(30, 2)
+    const paths: string[] = []
+    const readers: Sample[] = []
+    for (let round = 0; round < rounds; round += 1) {
+      const leaving = { ports, clients: LEAVING_CLIENTS, within: 60, random: context.random, stay: context.planted }
+      paths.push(...(await leaveAll(leaving)))
+      // The edge has received all requests, and that the clients have left.
+      await wait(200)
+      const call = { origin: context.random.of(replicas).url, path: `/agents/${1000 + round}`, headers }
+      readers.push(...(await sendAll([call], 1, meter)))
+    }
+    isOver = true
+    const { history, reads, hits } = await load.finished
+    const counts = await Promise.all(replicas.map((replica) => replica.metrics()))
+    const dropped = sumOf(counts.flat(), 'edge_node_refused_total', { reason: 'abandoned' })
+    const { byPath } = await upstream.report()
+    const sent = [...new Set(paths)].filter((path) => byPath[`GET ${path}`] !== undefined).length / paths.length
+    const violations = violationsOf(history)
+    return [
+      effect('queued calls dropped', dropped, context.planted || dropped >= rounds * 10),
+      context.within('longest wait of the next reader', Math.max(...readers.map(durationOf)), NEXT_READER_MS),
+      none('failures of the next readers', phaseOf(readers).failures),
+      figure('sent for clients that left', `${(100 * sent).toFixed(0)} %`, '≤ 30 %', sent <= MAX_SENT_SHARE),
+      figure(`wrong reads of ${reads}, ${hits} of them hits`, violations.length, '0', violations.length === 0),
+      none('writes sent although refused, or twice', wrongWritesOf(writeLog, byPath)),
+    ]
+  },
+}
+
+export const clientPromises: readonly FaultPromise[] = [slowClients, disconnects, memory, departures]
