@@ -121,14 +121,13 @@ export interface NodeCallEvent {
 }
 
 /** All values of `fault` of calls that were not sent. */
-export const UNSENT_FAULTS: readonly NodeFault[] = [
-  ...(Object.keys(faultRules) as NodeFault[]).filter((fault) => isHeldBack({ fault })),
-  'cancelled',
-]
+export const UNSENT_FAULTS: readonly NodeFault[] = (Object.keys(faultRules) as NodeFault[]).filter((fault) =>
+  isHeldBack({ fault }),
+)
 
 /** Returns whether the call was sent to its node; a node that refuses a call (`blocked`) has received it. */
-export function wasSent({ fault, ms }: Pick<NodeCallEvent, 'fault' | 'ms'>): boolean {
-  return fault === undefined || !(isHeldBack({ fault }) || (fault === 'cancelled' && ms === 0))
+export function wasSent({ fault }: Pick<NodeCallEvent, 'fault'>): boolean {
+  return fault === undefined || !isHeldBack({ fault })
 }
 
 /** `blocked`: too many failures before. `busy`: too many logins at once. */

@@ -47,7 +47,7 @@ export function isAnswered({ fault, status }: { readonly fault: NodeFault; reado
   return status !== undefined || rules[fault].sent === 'always'
 }
 
-/** Returns whether the edge has sent nothing of the call, if its client did not disconnect. */
+/** Returns whether the edge has sent nothing of the call. */
 export function isHeldBack({ fault, status }: { readonly fault: NodeFault; readonly status?: number }): boolean {
   return status === undefined && rules[fault].sent === 'never'
 }

@@ -69,13 +69,11 @@ export class AgentRead {
 
   /** Waits until the read may be sent. Returns why it may not. */
   async enter({ signal, fault }: Deadline, { presence }: Pick<NodeCall, 'presence'>): Promise<Rejection | undefined> {
-    const failure = await takeSlot(this.#database.places, { signal, ...(presence && { presence }) })
-    if (failure === undefined) return undefined
-    if (failure === 'abandoned') return ABANDONED
-    const rejection = { ok: false, retryAfter: 1 } as const
-    if (fault() === 'cancelled') return { ...rejection, fault: 'cancelled', detail: 'client disconnected' }
+    const waiting = { signal, ...(presence && { presence }) }
+    if ((await takeSlot(this.#database.places, waiting)) === undefined) return undefined
+    if (fault() === 'cancelled') return ABANDONED
     const detail = `earlier reads about agent ${this.#agent} got no response`
-    return { ...rejection, fault: 'overloaded', detail }
+    return { ok: false, fault: 'overloaded', detail, retryAfter: 1 }
   }
 
   /** Whether the read entered before the database was found to be stuck, and must enter again. */

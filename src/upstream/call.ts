@@ -85,7 +85,7 @@ export function notSent({ node }: Pick<NodeCall, 'node'>, failure: CallFailure):
 export async function takeSlot(
   slots: Semaphore,
   call: Pick<NodeCall, 'timeout' | 'signal' | 'presence'>,
-): Promise<'timeout' | 'cancelled' | 'abandoned' | undefined> {
+): Promise<'timeout' | 'abandoned' | undefined> {
   const { timeout = Number.POSITIVE_INFINITY, signal } = call
   const wait = slots.take()
   if (wait === undefined) return undefined
@@ -94,7 +94,7 @@ export async function takeSlot(
     endWatch = watchAbandonment(call, { onAbandon: () => resolve('abandoned') })
   })
   const end = Promise.race([wait.taken, abandoned])
-  const fault = await withTimeout(end, timeout, 'timeout' as const, signal).catch(() => 'cancelled' as const)
+  const fault = await withTimeout(end, timeout, 'timeout' as const, signal).catch(() => 'abandoned' as const)
   endWatch()
   if (fault !== undefined) wait.leave()
   return fault

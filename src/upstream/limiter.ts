@@ -316,7 +316,7 @@ export class ConcurrencyLimiter {
     if (deadline.fault() === 'timeout') {
       return this.#budget()?.rejection(call.priority) ?? this.#rejectOverloaded(call, 'timed out in the queue')
     }
-    return { ok: false, fault: 'cancelled', detail: 'client disconnected', retryAfter: 1 }
+    return ABANDONED
   }
 }
 

@@ -15,7 +15,7 @@ export type CallFailure = Omit<NodeFailure, 'ok' | 'node' | 'sent'>
 /** Why a call is not sent. */
 export interface Rejection {
   readonly ok: false
-  readonly fault: 'overloaded' | 'ejected' | 'drained' | 'cancelled' | 'abandoned'
+  readonly fault: 'overloaded' | 'ejected' | 'drained' | 'abandoned'
   readonly detail: string
   /** Of an ejected node: why its last call failed. */
   readonly lastFault?: NodeFault

@@ -84,7 +84,6 @@ export class PassedOnCalls {
     if (fault !== undefined) {
       abandonProbes(admissions)
       if (fault === 'abandoned') return notSent(call, ABANDONED)
-      if (fault === 'cancelled') return notSent(call, { fault, detail: 'client disconnected' })
       return notSent(call, { fault: 'overloaded', detail: 'calls for other nodes are queued', retryAfter: 1 })
     }
     let result: NodeResult

@@ -8,6 +8,7 @@ import type { Counters } from '../../core/counters.ts'
 import type { NodeFault } from '../../core/node-faults.ts'
 import { Semaphore } from '../../core/semaphore.ts'
 import { withTimeout } from '../../core/timing.ts'
+import { ABANDONED } from '../abandoned-calls.ts'
 import { notSent } from '../call.ts'
 import type { ClusterLog } from '../options.ts'
 import { FailedLogins, type LoginSource } from './failed-logins.ts'
@@ -110,10 +111,10 @@ export class TokenCache {
     try {
       const late = this.#failure('timeout', 'timed out during the login')
       const result = await withTimeout(login.result, patience.remaining, late, patience.signal)
-      return result ?? this.#failure('cancelled', 'the login was not sent')
+      return result ?? { ok: false, failure: notSent(this.#options, ABANDONED) }
     } catch {
       // Logins never reject, so this is the abort of the signal.
-      return this.#failure('cancelled', 'client disconnected')
+      return { ok: false, failure: notSent(this.#options, ABANDONED) }
     } finally {
       login.waiting -= 1
     }

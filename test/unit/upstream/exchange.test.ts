@@ -99,7 +99,7 @@ t.test('a client that disconnects cancels the call and frees its slot', async (t
   t.match(await call, { ok: false, fault: 'cancelled', sent: true })
   await eventually(() => closed === 1)
   t.equal(cluster.status()[0]?.inFlight, 0)
-  t.match(await cluster.call(get('/', { signal: client.signal })), { ok: false, fault: 'cancelled', sent: false })
+  t.match(await cluster.call(get('/', { signal: client.signal })), { ok: false, fault: 'abandoned', sent: false })
 })
 
 t.test('close aborts calls in flight and opens no connection', async (t) => {

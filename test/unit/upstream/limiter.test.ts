@@ -96,7 +96,7 @@ t.test('a queued call ends at its deadline, and when its client disconnects', as
   const next = cluster.call(get('/next'))
   t.equal(state()?.queue, 3)
   client.abort()
-  t.match(await left, { ok: false, fault: 'cancelled', sent: false })
+  t.match(await left, { ok: false, fault: 'abandoned', sent: false })
   t.match(await late, { ok: false, fault: 'overloaded', sent: false, detail: /timed out in the queue/ })
   t.equal(state()?.queue, 1)
   respond()

@@ -64,7 +64,7 @@ t.test('a call that its client left does not end the login of the others', async
   const left = calls.call(get('/agents', { signal: client.signal }))
   const stays = calls.call(get())
   client.abort()
-  t.equal(outcomeOf(await left), 'cancelled')
+  t.equal(outcomeOf(await left), 'abandoned')
   t.equal(outcomeOf(await stays), 200)
   t.equal(node.logins.length, 1)
 })
