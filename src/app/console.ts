@@ -115,6 +115,7 @@ export function buildConsolePorts(parts: ConsoleParts): Omit<ConsolePorts, 'prob
     capacity: capacity.current,
     audit: () => ({ isFailing: parts.audit.state().isFailing, refuses: current().audit.onFailure === 'refuse' }),
     recentErrors: monitors.errors.all,
+    servedInOutage: monitors.outage.oldest,
     nodes: () => nodeStates(cluster),
     queueLimit: () => current().cluster.limits.queue,
     growingQueues: monitors.queues.growing,

@@ -10,6 +10,7 @@ import { createQueueTrends } from '../admin/console/queue-trends.ts'
 import { createRecentErrors } from '../admin/console/recent-errors.ts'
 import type { Replicas } from '../admin/console/replicas.ts'
 import { RequestRecords } from '../admin/console/request-records.ts'
+import { createServedInOutage } from '../admin/console/served-in-outage.ts'
 import { createRecentJoins, createTraffic } from '../admin/console/traffic.ts'
 import { readMemory } from '../redis/memory.ts'
 import type { RedisReplica } from '../redis/replica.ts'
@@ -54,15 +55,16 @@ export function createMonitors(
   const tail = createLiveTail(records)
   const joins = createRecentJoins()
   const errors = createRecentErrors()
+  const outage = createServedInOutage()
   const queues = createQueueTrends(cluster.status)
-  const unsubscribes = [on(traffic), on(records), on(joins), on(errors)]
+  const unsubscribes = [on(traffic), on(records), on(joins), on(errors), on(outage)]
   const close = (): void => {
     for (const unsubscribe of unsubscribes) unsubscribe()
     tail.close()
     records.close()
     queues.stop()
   }
-  return { traffic, tail, joins, errors, records, queues, close }
+  return { traffic, tail, joins, errors, outage, records, queues, close }
 }
 
 /** Connects the view of the cache's capacity with the store and Redis. */

@@ -104,6 +104,7 @@ export const PROBLEM_KINDS = [
   'openFilesUsedUp',
   'tokensCheckedLate',
   'auditNotWritten',
+  'servedInOutage',
   'requestsFail',
   'redisUnreachable',
   'redisSlow',

@@ -15,6 +15,7 @@ import type { DrainResult, NodeSummary, Nodes, ReplicaSummary } from './node-typ
 import type { RecentErrors } from './recent-errors.ts'
 import type { SettingDifference } from './replicas.ts'
 import type { RequestRecords } from './request-records.ts'
+import type { ServedInOutage } from './served-in-outage.ts'
 import type { RecentJoins, Traffic } from './traffic.ts'
 
 export interface ConsolePorts {
@@ -39,6 +40,8 @@ export interface ConsolePorts {
   /** `isFailing`: the latest audit record could not be written. `refuses`: writes are rejected then. */
   audit(): { readonly isFailing: boolean; readonly refuses: boolean }
   readonly recentErrors: RecentErrors['all']
+  /** Absent: no response is served in an outage. */
+  readonly servedInOutage?: ServedInOutage['oldest']
   capacity(): CapacityState
   /** Returns the snapshots of collections whose rows this replica has. */
   snapshots(): readonly SnapshotState[]

@@ -16,6 +16,7 @@ export type ProblemSources = Pick<
   | 'ready'
   | 'audit'
   | 'recentErrors'
+  | 'servedInOutage'
   | 'credentials'
   | 'configuration'
   | 'cache'
@@ -46,6 +47,7 @@ export function problemsOf(sources: ProblemSources, now: number = Date.now()): F
     ...readinessProblems(sources),
     ...credentialProblems(sources, nodes),
     ...nodeProblems(nodes),
+    ...outageProblems(sources),
     ...queueProblems(sources, nodes),
     ...budgetProblems(nodes),
     ...openFileProblems(sources),
@@ -182,6 +184,28 @@ function nodeProblems(nodes: readonly NodeState[]): FoundProblem[] {
 
 function areDown(down: number, all: number): string {
   return down === 1 ? 'is down' : `are down (${down} of ${all} nodes)`
+}
+
+/** Minutes at which the text about the age changes: it must not change with each second. */
+const AGE_STEPS = [1, 2, 5, 10, 15, 30, 60]
+
+function outageProblems({ servedInOutage }: ProblemSources): FoundProblem[] {
+  const oldest = servedInOutage?.()
+  const minutes = (oldest ?? 0) / 60_000
+  const step = AGE_STEPS.findLast((each) => each <= minutes)
+  const hours = Math.floor(minutes / 60)
+  const age = step === undefined ? 'a minute' : hours > 0 ? countOf(hours, 'hour') : countOf(step, 'minute')
+  return when(oldest !== undefined, {
+    kind: 'servedInOutage',
+    severity: 'warning',
+    summary: `Responses of before the outage are served, ${step === undefined ? 'less than' : 'some more than'} ${age} after they expired`,
+    detail: 'No node answers these reads (cache.outage). They are marked with Age and detail=outage. Writes fail.',
+    view: 'nodes',
+  })
+}
+
+function countOf(count: number, unit: string): string {
+  return count === 1 ? `1 ${unit}` : `${count} ${unit}s`
 }
 
 function queueProblems({ queueLimit, growingQueues }: ProblemSources, nodes: readonly NodeState[]): FoundProblem[] {

@@ -98,6 +98,8 @@ for (const distribution of ['manager', 'edge'] as const) {
       const token = await ask(edge, 'GET /security/user/authenticate')
       t.equal(token.status, 200, 'users of the edge log in as always')
     }
+    const verbose = await (await fetch(`${edges[0]?.operationsUrl}/readyz?verbose`)).text()
+    t.match(verbose, /servedInOutage/, 'operators see it')
     for (const door of doors) await door.recover()
     await eventually(async () => {
       const replies = await Promise.all(edges.flatMap((edge) => READS.map((path) => ask(edge, `GET ${path}`))))

@@ -37,6 +37,21 @@ t.test('a healthy edge has no problem', async (t) => {
   t.strictSame(problems({ nodes: () => listed }), [], 'nor has a node that needs no address')
 })
 
+t.test('an outage is shown with the age of what is served, in steps', async (t) => {
+  const summaryAt = (minutes: number) => problems({ servedInOutage: () => minutes * 60_000 })[0]?.summary ?? ''
+  const rows = [
+    [0.5, /less than a minute/],
+    [1.5, /more than 1 minute after/],
+    [14, /more than 10 minutes/],
+    [59, /more than 30 minutes/],
+    [61, /more than 1 hour after/],
+    [500, /more than 8 hours/],
+  ] as const
+  for (const [minutes, text] of rows) t.match(summaryAt(minutes), text, `${minutes} minutes`)
+  t.match(problems({ servedInOutage: () => 0 }), [{ kind: 'servedInOutage', severity: 'warning', view: 'nodes' }])
+  t.strictSame(problems({ servedInOutage: () => undefined }), [])
+})
+
 t.test('a node that is down is named with its last failure, several nodes with their number', async (t) => {
   const down = (name: string) =>
     nodeState(name, { state: 'ejected', lastFailure: { fault: 'unreachable', detail: 'refused', ago: 5 } })
