@@ -101,6 +101,8 @@ function withCommonRole(named: RoleAssignment, role: string): RoleAssignment {
 }
 
 export interface TokenAcceptance {
+  /** Nothing shows at present whether the node has ended the token. */
+  readonly isOnlyForReads?: true
   /** To be called when the node has answered a call that carried the token. */
   readonly noteAnswer: () => void
   /** Returns the function for a further request; `undefined`: the token must be checked again. */
@@ -137,10 +139,11 @@ export function createManagerTokenAccess(access: Access, ports: ManagerTokenPort
       const token = readManagerToken(text, issuer)
       if (token === undefined || token.expiresAt <= systemClock.wall()) return INVALID
       const { user, rights, expiresAt, context } = token
-      const callerOf = (own: string, noteAnswer: () => void) => ({
+      const callerOf = (own: string, noteAnswer: () => void, isOnlyForReads?: true) => ({
         name: user,
         ...(context !== undefined && { context }),
         permissions: permissionsOf(user),
+        ...(isOnlyForReads && { isOnlyForReads }),
         rights,
         nodeToken: { node: issuer, header: () => `Bearer ${own}`, noteAnswer },
       })
@@ -151,7 +154,7 @@ export function createManagerTokenAccess(access: Access, ports: ManagerTokenPort
         const noteAnswer = expiresAt > systemClock.wall() ? acceptance.current() : undefined
         return noteAnswer && callerOf(authorization.slice(authorization.lastIndexOf(' ') + 1), noteAnswer)
       }
-      return { ok: true, caller: callerOf(text, acceptance.noteAnswer), recheck }
+      return { ok: true, caller: callerOf(text, acceptance.noteAnswer, acceptance.isOnlyForReads), recheck }
     },
   }
 }

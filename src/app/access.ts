@@ -268,8 +268,9 @@ async function runAs(cluster: Cluster, request: EdgeRequest, call: NodeCall): Pr
 }
 
 /** Returns the error for a call that could not check what it was sent for: 904 while logins are blocked, otherwise 920. */
-function checkFailure({ fault, detail, retryAfter }: NodeFailure, purpose: string): EdgeError {
+function checkFailure(failure: NodeFailure, purpose: string): EdgeError {
+  const { fault, detail, retryAfter } = failure
   const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }
   if (fault === 'loginsBlocked') return new EdgeError(904, '', { headers })
-  return new EdgeError(920, ` ${purpose}: ${detail}`, { headers })
+  return new EdgeError(920, ` ${purpose}: ${detail}`, { headers, cause: failure })
 }

@@ -110,6 +110,7 @@ export async function buildCache(
     secret: () => key().secret,
     pace: recheckPace,
     hasEnded: endedTokens.hasEnded,
+    hasOutageMode: () => hasOutageMode(settings.current()),
   })
   const callerRights = new CallerRights({
     store,

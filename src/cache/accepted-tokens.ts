@@ -10,6 +10,9 @@
  */
 import { createHmac } from 'node:crypto'
 import type { HasEnded, TokenSubject } from '../core/access.ts'
+import { isOutageFailure } from '../core/envelope.ts'
+import { EdgeError } from '../core/errors.ts'
+import { faultRules, type NodeFault } from '../core/node-faults.ts'
 import { growingLru } from '../core/recently-used.ts'
 import { type Clock, systemClock, withTimeout } from '../core/timing.ts'
 import { ownField, parseJson } from '../core/values.ts'
@@ -50,6 +53,8 @@ interface AskNode {
 }
 
 interface Acceptance {
+  /** No node answers, so that the token is good for reads only: nothing shows whether the manager has ended it. */
+  readonly isOnlyForReads?: true
   /** To be called when the node has answered a call that carried the token: the answer is a check as well. */
   readonly noteAnswer: () => void
   /**
@@ -78,6 +83,8 @@ interface AcceptedTokensOptions {
   readonly secret: () => Buffer | string
   readonly pace: RecheckPace
   readonly hasEnded: HasEnded
+  /** Whether accepted tokens stay good for reads while no node answers. Absent: they do not. */
+  readonly hasOutageMode?: () => boolean
   readonly clock?: Clock
 }
 
@@ -117,7 +124,14 @@ export class AcceptedTokens {
     if (this.#clock.elapsed() < (this.#refusedUntil.get(place.own) ?? 0)) return undefined
     const known = acceptedIn(before)
     const isCovered = known !== undefined && known.from <= place.issuedAt && known.age < pace.longest()
-    if (!isCovered) return (await this.#ask(place, node)) ? fresh : undefined
+    if (!isCovered) {
+      try {
+        return (await this.#ask(place, node)) ? fresh : undefined
+      } catch (error) {
+        if (isOutage(error) && (await this.#wasAccepted(place))) return ONLY_FOR_READS
+        throw error
+      }
+    }
     if (known.age < pace.interval()) return fresh
     const late = { current, noteAnswer: this.#noteLater(place, before) }
     if (!pace.take()) return late
@@ -164,6 +178,14 @@ export class AcceptedTokens {
       return `bytes:${hmac.digest('base64url')}`
     }
     return { own: digest('token', text), series: digest('series', series), tags: tagsOf(user), issuedAt, expiresAt }
+  }
+
+  /** Whether the token was accepted, and no change since then may have ended it. */
+  async #wasAccepted({ series, tags, issuedAt }: Place): Promise<boolean> {
+    if (this.#options.hasOutageMode?.() !== true) return false
+    const lookup = await this.#options.store.lookup(series, tags)
+    const from = fromIn(lookup)
+    return from !== undefined && from <= issuedAt
   }
 
   /** Only the node can check the signature of a token that it has never accepted. */
@@ -243,11 +265,14 @@ export class AcceptedTokens {
   }
 
   /** Stores that the node accepted the token after `since`, when `before` was looked up. */
-  async #add({ series, tags, issuedAt }: Place, before: BytesLookup, since: number): Promise<void> {
+  async #add({ series, tags, issuedAt, expiresAt }: Place, before: BytesLookup, since: number): Promise<void> {
     const known = acceptedIn(this.#options.store.lookupLocal(series, tags) ?? before)
     // The acceptance of an older token covers more.
     if (known !== undefined && known.from < issuedAt && this.#isRecent(known)) return
-    await this.#save(before, since, { key: series, tags, ttl: this.#options.pace.longest() }, { from: issuedAt })
+    const { pace, hasOutageMode } = this.#options
+    const ttl = pace.longest()
+    const left = hasOutageMode?.() === true ? expiresAt - this.#clock.wall() - ttl : 0
+    await this.#save(before, since, { key: series, tags, ttl, staleInOutage: Math.max(0, left) }, { from: issuedAt })
   }
 
   async #addGenuine({ own, expiresAt }: Place, issueTime: number): Promise<void> {
@@ -266,7 +291,7 @@ export class AcceptedTokens {
   async #save(
     before: BytesLookup,
     since: number,
-    place: Pick<NewBytes, 'key' | 'tags' | 'ttl'>,
+    place: Pick<NewBytes, 'key' | 'tags' | 'ttl' | 'staleInOutage'>,
     content: object,
   ): Promise<void> {
     if (before.kind === 'unavailable' || before.epochs.fenced || place.ttl <= 0) return
@@ -280,12 +305,31 @@ function nothingToNote(): void {}
 
 /** Returns from which time of issue on tokens are good, and the milliseconds since the node was asked. */
 function acceptedIn(lookup: BytesLookup): { readonly from: number; readonly age: number } | undefined {
-  if (lookup.kind !== 'hit' || lookup.epochs.fenced) return undefined
-  const { age, response } = lookup
-  const { body, ttl } = response
-  const from = ownField(parseJson(body), 'from')
-  return typeof from === 'number' && age < ttl ? { from, age } : undefined
+  const from = fromIn(lookup)
+  return from !== undefined && lookup.kind === 'hit' && lookup.age < lookup.response.ttl
+    ? { from, age: lookup.age }
+    : undefined
 }
+
+/** Returns the same time of an acceptance that may have expired. */
+function fromIn(lookup: BytesLookup): number | undefined {
+  if (lookup.kind !== 'hit' || lookup.epochs.fenced) return undefined
+  const from = ownField(parseJson(lookup.response.body), 'from')
+  return typeof from === 'number' ? from : undefined
+}
+
+/** Whether the token could not be checked because no node answers. */
+function isOutage(error: unknown): boolean {
+  return error instanceof EdgeError && isOutageFailure(error.code) && isUnanswered(error.cause)
+}
+
+/** A node that is overloaded, or answers one call too late, answers others. */
+function isUnanswered(cause: unknown): boolean {
+  const fault = ownField(cause, 'fault')
+  return typeof fault === 'string' && fault in faultRules && isOutageFailure(faultRules[fault as NodeFault].code)
+}
+
+const ONLY_FOR_READS: Acceptance = { isOnlyForReads: true, noteAnswer: nothingToNote, current: () => undefined }
 
 /** Returns the latest time at which a genuine token can have been issued; `undefined`: no replica has noted it. */
 function issueTimeIn(lookup: BytesLookup): number | undefined {

@@ -113,6 +113,8 @@ export interface Caller {
   readonly credentials?: NameAndPassword
   /** The caller's own token of a node: the newer contract in access mode `passthrough`. */
   readonly nodeToken?: NodeToken
+  /** The token could not be checked, because no node answers: it was good when it was checked last. */
+  readonly isOnlyForReads?: true
   /** The digest of the authorization context that the user of the manager logged in with (`run_as`). Absent: there was none. */
   readonly context?: string
   /** Callers with the same text get the same responses of nodes that cut them to rights. Absent: only the same user does. */

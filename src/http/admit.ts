@@ -163,6 +163,8 @@ export function createAdmission({ authenticator, managerVersion, contract, refus
     // each write that is refused later is an audit record.
     const costs = !READS.has(request.method)
     edge.caller = await authenticator.authenticate(request, reply, edge.clientAddress, costs)
+    if (costs && edge.caller.isOnlyForReads)
+      throw new EdgeError(920, ' to check the token', { headers: { 'retry-after': '1' } })
     edge.nextStage('authorise')
     const { url = '' } = request.raw
     const { query, flags } = contract.parseQuery(url, routeOptions.config.endpoint)

@@ -23,6 +23,8 @@ export interface NewBytes extends Pick<NewStoredResponse, 'tags' | 'epochs'> {
   readonly bytes: Buffer
   readonly age: number
   readonly ttl: number
+  /** Milliseconds after `ttl` for which lookups find them, as expired ones. Absent: none. */
+  readonly staleInOutage?: number
 }
 
 export type BytesLookup = Lookup<StoredBytes>

@@ -79,8 +79,9 @@ export function toLocalEntry(entry: NewStoredResponse | NewBytes, now: number): 
   const common = { tags: entry.tags, generation, epochs }
   if ('bytes' in entry) {
     const fetchedAt = now - entry.age
-    const response = { body: entry.bytes, ttl: entry.ttl, ...NEVER_STALE }
-    return { ...common, response, fetchedAt, expiresAt: fetchedAt + entry.ttl }
+    const { bytes, ttl, staleInOutage = 0 } = entry
+    const response = { body: bytes, ttl, ...NEVER_STALE, staleInOutage }
+    return { ...common, response, fetchedAt, expiresAt: fetchedAt + storageLifetime(response) }
   }
   const { response, info, initialAge = 0 } = entry
   const fetchedAt = (readAt ?? now - response.fetchTime) - initialAge

@@ -5,6 +5,7 @@ import { createRevocationList } from '../../../src/access/revocations.ts'
 import { AcceptedTokens, type ClaimedToken } from '../../../src/cache/accepted-tokens.ts'
 import { createRecheckPace } from '../../../src/cache/recheck-pace.ts'
 import { createMemoryStore } from '../../../src/cache/stores/memory-store.ts'
+import { EdgeError } from '../../../src/core/errors.ts'
 
 const SECOND = 1000
 
@@ -12,10 +13,11 @@ interface Options {
   readonly recheck?: number
   readonly recheckMax?: number
   readonly perMinute?: number
+  readonly outage?: boolean
 }
 
 /** A node that has issued some tokens, and ends those of a user that are older than a moment. */
-function withNode({ recheck = 10, recheckMax = 600, perMinute = 300 }: Options = {}) {
+function withNode({ recheck = 10, recheckMax = 600, perMinute = 300, outage = false }: Options = {}) {
   let now = 0
   const clock = { elapsed: () => now, wall: () => 1_000_000 * SECOND + now }
   const store = createMemoryStore({ bytes: () => 64 * 1024 * 1024, elapsed: clock.elapsed })
@@ -29,11 +31,19 @@ function withNode({ recheck = 10, recheckMax = 600, perMinute = 300 }: Options =
   })
   const revocations = createRevocationList(clock)
   const { hasEnded } = createEndedTokens(revocations, clock)
-  const tokens = new AcceptedTokens({ store, secret: () => 'secret', pace, clock, hasEnded })
+  const tokens = new AcceptedTokens({
+    store,
+    secret: () => 'secret',
+    pace,
+    clock,
+    hasEnded,
+    hasOutageMode: () => outage,
+  })
   const issued = new Set<string>()
   const endedBefore = new Map<string, number>()
   const asked: string[] = []
   let isDown = false
+  let fault: string | undefined
   const token = (user: string, issuedAt: number, roles = '1'): ClaimedToken => ({
     text: `${user} ${roles} ${issuedAt}`,
     node: 'master',
@@ -48,16 +58,18 @@ function withNode({ recheck = 10, recheckMax = 600, perMinute = 300 }: Options =
     issued.add(made.text)
     return made
   }
-  const check = async (of: ClaimedToken): Promise<boolean> => {
+  const accept = async (of: ClaimedToken) => {
     const ask = (kind: string) => async () => {
       asked.push(`${kind} ${of.text}`)
       // The answer comes in a later turn.
       await new Promise((resolve) => setImmediate(resolve))
+      if (fault !== undefined) throw new EdgeError(920, '', { cause: { fault } })
       if (isDown) throw new Error('down')
       return issued.has(of.text) && of.issuedAt >= (endedBefore.get(of.user) ?? 0)
     }
-    return (await tokens.check(of, { ask: ask('known'), askOfUnknown: ask('unknown') })) !== undefined
+    return tokens.check(of, { ask: ask('known'), askOfUnknown: ask('unknown') })
   }
+  const check = async (of: ClaimedToken): Promise<boolean> => (await accept(of)) !== undefined
   return {
     tokens,
     /** Returns the times of a login that many milliseconds ago. */
@@ -74,6 +86,11 @@ function withNode({ recheck = 10, recheckMax = 600, perMinute = 300 }: Options =
     /** Moves the clock by seconds. */
     pass: (seconds: number) => {
       now += seconds * SECOND
+    },
+    accept,
+    /** Calls fail for this reason. */
+    setFault: (why: string | undefined) => {
+      fault = why
     },
     setDown: (down: boolean) => {
       isDown = down
@@ -272,3 +289,34 @@ t.test(
     }
   },
 )
+
+t.test('in outage mode, an accepted token stays good for reads until it expires', async (t) => {
+  const { issue, token, accept, pass, setFault, store } = withNode({ outage: true, recheckMax: 60 })
+  const ann = issue('ann', 1)
+  const bob = issue('bob', 1)
+  for (const each of [ann, bob]) t.match(await accept(each), { isOnlyForReads: undefined })
+  pass(300)
+  setFault('overloaded')
+  await t.rejects(accept(ann), { code: 920 }, 'a node that is overloaded answers')
+  for (const fault of ['ejected', 'unreachable']) {
+    setFault(fault)
+    t.match(await accept(ann), { isOnlyForReads: true }, fault)
+  }
+  await t.rejects(accept({ ...token('ann', 1), text: 'forged' }), { code: 920 }, 'a token that was never accepted')
+  await (await store.fence(['tokens:bob'])).lift([])
+  await t.rejects(accept(bob), { code: 920 }, 'a change may have ended it')
+  setFault(undefined)
+  t.match(await accept(ann), { isOnlyForReads: undefined })
+  setFault('ejected')
+  pass(601)
+  await t.rejects(accept(ann), { code: 920 }, 'it has expired')
+})
+
+t.test('without outage mode, a token is refused after its recheck', async (t) => {
+  const { issue, accept, pass, setFault } = withNode({ recheckMax: 60 })
+  const ann = issue('ann', 1)
+  await accept(ann)
+  pass(300)
+  setFault('ejected')
+  await t.rejects(accept(ann), { code: 920 })
+})
