@@ -151,8 +151,8 @@ function hasOutageMode({ cache }: Config): boolean {
 /** Returns the milliseconds until the first node is tried again; `undefined`: at least one is not ejected. */
 function outageOf(nodes: readonly NodeStatus[]): number | undefined {
   const used = nodes.filter(({ addressed, drain }) => addressed && drain === undefined)
-  const ends = used.flatMap(({ ejectedUntil }) => ejectedUntil ?? [])
-  return used.length === 0 || ends.length < used.length ? undefined : Math.max(0, Math.min(...ends) - Date.now())
+  const times = used.flatMap(({ ejectedFor }) => ejectedFor ?? [])
+  return used.length === 0 || times.length < used.length ? undefined : Math.min(...times)
 }
 
 function readLifetimes({ current }: ReloadableConfig): LifetimesOf {

@@ -91,7 +91,7 @@ function buildMetrics(parts: ConsoleParts, problems: () => readonly Problem[]): 
     reload: parts.reload,
     certificates: certificates.current,
     nodes: () =>
-      cluster.status().map(({ name, type, inFlight, limit, slots, queue, budget, ejectedUntil, hangs, drain }) => ({
+      cluster.status().map(({ name, type, inFlight, limit, slots, queue, budget, ejectedFor, hangs, drain }) => ({
         name,
         type,
         inFlight,
@@ -99,8 +99,8 @@ function buildMetrics(parts: ConsoleParts, problems: () => readonly Problem[]): 
         slots,
         ...(budget && { budget }),
         queue,
-        available: ejectedUntil === undefined && cluster.view.isAvailable(name),
-        ejected: drain === undefined && ejectedUntil !== undefined,
+        available: ejectedFor === undefined && cluster.view.isAvailable(name),
+        ejected: drain === undefined && ejectedFor !== undefined,
         hangs: drain === undefined && hangs === true,
         drained: drain !== undefined,
         drainedWithoutEnd:

@@ -198,7 +198,7 @@ function statusOf({ name, type, addressed }: NodeInfo, parts: Parts): NodeStatus
     ...(listed !== undefined && { listed }),
     ...(layout && { layout }),
     ...state,
-    ...(cutOffFor !== undefined && { cutOffUntil: Date.now() + cutOffFor }),
+    ...(cutOffFor !== undefined && { cutOffFor }),
     ...(drain && { drain }),
   }
 }

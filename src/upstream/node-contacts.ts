@@ -35,14 +35,6 @@ function agesByNode(replicas: readonly PeerContact[], kind: 'failing' | 'answere
   return ages
 }
 
-/**
- * Returns the milliseconds since the latest response of a node that one of these replicas reaches; Infinity: they reach none.
- * A response before a failure shows nothing about now: in an outage, each replica had its last one at another time.
- */
-function latestOf(replicas: readonly PeerContact[]): number {
-  return Math.min(NEVER_MS, ...agesByNode(replicas, 'answered').values())
-}
-
 /** Another replica must have reached a node this long after this one lost all of them: in an outage all lose them. */
 const OUTAGE_MARGIN_MS = 1000
 /**
@@ -55,7 +47,6 @@ export class NodeContacts {
   #hasRead = false
   #timer: NodeJS.Timeout | undefined
   #probing: Promise<unknown> | undefined
-  #lastProbe = Number.NEGATIVE_INFINITY
 
   constructor(options: ContactOptions) {
     this.#options = options
@@ -83,10 +74,14 @@ export class NodeContacts {
     return this.refusing.length > 0 && !this.#known.some(({ credentials }) => credentials === 'accepted')
   }
 
-  /** Whether all nodes fail, and another replica reports that a node has answered its latest call since then. */
+  /**
+   * Whether all nodes fail, and another replica reports that a node has answered its latest call since then. A response
+   * before a failure shows nothing about now: in an outage, each replica had its last one at another time.
+   */
   get isCutOff(): boolean {
     const failed = this.#failedFor
-    return failed !== undefined && latestOf(this.#options.peers()) + OUTAGE_MARGIN_MS < failed
+    const reached = agesByNode(this.#options.peers(), 'answered').values()
+    return failed !== undefined && Math.min(NEVER_MS, ...reached) + OUTAGE_MARGIN_MS < failed
   }
 
   /**
@@ -130,18 +125,12 @@ export class NodeContacts {
    * these calls have one: the new ones may be wrong as well.
    */
   probeAll(): void {
-    this.#lastProbe = Number.NEGATIVE_INFINITY
     for (const node of this.#inUse) void this.probe(node)
   }
 
   #probeIfNeeded(): Promise<unknown> {
-    const { clock } = this.#options
-    const { interval, slowInterval } = this.#times
-    const isUrgent = !this.isRefused && (!this.hasRead || this.#failedFor !== undefined)
-    const isDue = clock() - this.#lastProbe >= (isUrgent ? interval : slowInterval) - 1
-    const nodes = isDue && this.#probing === undefined ? this.#nodesToProbe(isUrgent) : []
+    const nodes = this.#probing === undefined ? this.#nodesToProbe() : []
     if (nodes.length > 0) {
-      this.#lastProbe = clock()
       this.#probing = Promise.all(nodes.map(this.probe)).finally(() => {
         this.#probing = undefined
       })
@@ -150,31 +139,28 @@ export class NodeContacts {
   }
 
   /**
-   * Nodes whose state is unknown or bad, those without calls of late, and a good one if another replica must know whether
-   * it can be reached. One replica calls them for all, with two exceptions: whether a replica is cut off, and whether its
-   * credentials are accepted, only its own calls show.
+   * Nodes whose latest call is too old. One replica calls them for all, with two exceptions: whether a replica is cut off, and
+   * whether its credentials are accepted, only its own calls show. While another replica reaches no node, the good ones are
+   * called more often, so that it learns whether it alone is cut off.
    */
-  #nodesToProbe(isUrgent: boolean): readonly string[] {
-    if (!this.hasRead) return this.#inUse
+  #nodesToProbe(): readonly string[] {
     const { peers, clock } = this.#options
-    const { slowInterval, idleInterval } = this.#times
+    const { interval, slowInterval, idleInterval } = this.#times
+    const isUrgent = !this.isRefused && (!this.hasRead || this.#failedFor !== undefined)
     const reports = peers()
     const [failed, reached] = [agesByNode(reports, 'failing'), agesByNode(reports, 'answered')]
-    let isAsked =
-      reports.some(({ failing = [], answered = [] }) => failing.length > 0 && answered.length === 0) &&
-      this.#isOwnTurn(slowInterval, latestOf([{ ...this.report(), ago: 0 }]), latestOf(reports))
+    const isAsked = reports.some(({ failing = [], answered = [] }) => failing.length > 0 && answered.length === 0)
     return this.#inUse.filter((node) => {
       const { credentials, calledAt, failingSince } = this.#contactOf(node)
-      if (credentials === 'refused') return true
-      const ago = calledAt === undefined ? NEVER_MS : clock() - calledAt
+      // The timer may be a little early.
+      const ago = calledAt === undefined ? NEVER_MS : clock() - calledAt + interval / 10
+      if (isUrgent) return ago >= interval
+      if (credentials === 'refused' || !this.hasRead) return ago >= slowInterval
       const failedAgo = failed.get(node) ?? NEVER_MS
-      if (failingSince !== undefined) return isUrgent || this.#isOwnTurn(slowInterval, ago, failedAgo)
-      // The first good node is the one that another replica asks about.
-      if (isAsked) {
-        isAsked = false
-        return true
-      }
-      return this.#isOwnTurn(idleInterval, ago, Math.min(failedAgo, reached.get(node) ?? NEVER_MS))
+      if (failingSince !== undefined) return this.#isOwnTurn(slowInterval, ago, failedAgo)
+      const reachedAgo = reached.get(node) ?? NEVER_MS
+      if (isAsked && this.#isOwnTurn(slowInterval, ago, reachedAgo)) return true
+      return this.#isOwnTurn(idleInterval, ago, Math.min(failedAgo, reachedAgo))
     })
   }
 

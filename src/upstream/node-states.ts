@@ -63,23 +63,14 @@ export function nodeStates({ status, view, contacts }: Cluster) {
   const now = Date.now()
   const contactStates = contacts.states()
   return status().map((node) => {
-    const { name, type, layout, inFlight, limit, slots, queue, budget, ejectedUntil, cutOffUntil, lastFailure, drain } =
-      node
-    const until = ejectedUntil ?? cutOffUntil
-    const { version } = view.find(name) ?? {}
+    const { addressed, listed, hangs, cutOffFor, ejectedFor = cutOffFor, lastFailure, drain, ...shown } = node
+    const { version } = view.find(node.name) ?? {}
     return {
-      name,
-      type,
-      state: stateOf(node, view, contactStates.get(name) ?? 'not tried'),
-      inFlight,
-      limit,
-      slots,
-      queue,
-      ...(budget && { budget }),
+      ...shown,
+      state: stateOf(node, view, contactStates.get(node.name) ?? 'not tried'),
       ...(version !== undefined && { version }),
-      ...(layout && { layout }),
       ...(drain && { drain: drainOf(drain, now) }),
-      ...(until !== undefined && { ejectedFor: Math.max(0, until - now) }),
+      ...(ejectedFor !== undefined && { ejectedFor }),
       ...(lastFailure && {
         lastFailure: { fault: lastFailure.fault, detail: lastFailure.detail, ago: now - lastFailure.at },
       }),
@@ -98,10 +89,10 @@ function stateOf(
   view: Cluster['view'],
   contact: 'answered' | 'failing' | 'not tried',
 ): NodeStateName {
-  const { name, addressed, listed, ejectedUntil, hangs, cutOffUntil, drain } = node
+  const { name, addressed, listed, ejectedFor, hangs, cutOffFor, drain } = node
   if (drain !== undefined) return 'drained'
-  if (ejectedUntil !== undefined) return hangs ? 'hangs' : 'ejected'
-  if (cutOffUntil !== undefined) return 'cut off'
+  if (ejectedFor !== undefined) return hangs ? 'hangs' : 'ejected'
+  if (cutOffFor !== undefined) return 'cut off'
   if (!addressed) return 'no address'
   if (contact !== 'answered') return contact
   if (!view.isAvailable(name)) return 'full'

@@ -196,7 +196,7 @@ export class UpstreamNode {
 
   status(): Pick<
     NodeStatus,
-    'inFlight' | 'limit' | 'slots' | 'queue' | 'budget' | 'ejectedUntil' | 'hangs' | 'lastFailure'
+    'inFlight' | 'limit' | 'slots' | 'queue' | 'budget' | 'ejectedFor' | 'hangs' | 'lastFailure'
   > {
     const { inFlight, limit, usable, queue } = this.limiter
     const budget = this.#budgetInUse()?.state
@@ -207,7 +207,7 @@ export class UpstreamNode {
       slots: usable,
       queue,
       ...(budget && { budget }),
-      ...(ejectedFor !== undefined && { ejectedUntil: Date.now() + ejectedFor }),
+      ...(ejectedFor !== undefined && { ejectedFor }),
       ...((isSilent || isHanging) && { hangs: true }),
       ...(lastFailure && { lastFailure }),
     }

@@ -181,12 +181,12 @@ export interface NodeStatus {
   readonly budget?: { readonly used: number; readonly limit: number }
   /** Set while the node is drained for maintenance. */
   readonly drain?: Drain
-  /** Milliseconds since 1970. */
-  readonly ejectedUntil?: number
+  /** Milliseconds until the next probe of an ejected node. */
+  readonly ejectedFor?: number
   /** Whether the node accepts calls and answers none of them, or cannot carry them out. */
   readonly hangs?: boolean
-  /** Until when calls that another node passes on to this one fail at once; milliseconds since 1970. */
-  readonly cutOffUntil?: number
+  /** Milliseconds for which calls that another node passes on to this one fail at once. */
+  readonly cutOffFor?: number
   /** `at`: milliseconds since 1970. */
   readonly lastFailure?: { readonly fault: NodeFault; readonly detail: string; readonly at: number }
 }

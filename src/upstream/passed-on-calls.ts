@@ -39,9 +39,6 @@ const MAX_STATUS_MS = 4_000
 /** A node by its name, or an agent whose node is not known, as `agent 001`. */
 type Target = string
 
-/** A suspect for which a call is the probe. */
-type Admission = { readonly target: Target; readonly suspicion: Suspicion }
-
 export class PassedOnCalls {
   readonly #ports: PassedOnCallsPorts
   /** The nodes that agents report to, as the master names them in the newer layout, by the id of the agent. */
@@ -69,20 +66,19 @@ export class PassedOnCalls {
       for (const target of suspects) if (this.#isNode(target)) void this.#probe(target, call, next)
       return heldBack(call, suspects, 1)
     }
-    const admissions: Admission[] = []
+    const probed: Suspicion[] = []
     for (const target of suspects) {
       const suspicion = this.#suspects.get(target)
-      if (suspicion === undefined) continue
-      const retryAfter = suspicion.admit()
+      const retryAfter = suspicion?.admit()
       if (retryAfter !== undefined) {
-        abandonProbes(admissions)
+        abandonProbes(probed)
         return heldBack(call, [target], retryAfter)
       }
-      admissions.push({ target, suspicion })
+      if (suspicion !== undefined) probed.push(suspicion)
     }
     const fault = await takeSlot(this.#slots, call)
     if (fault !== undefined) {
-      abandonProbes(admissions)
+      abandonProbes(probed)
       if (fault === 'abandoned') return notSent(call, ABANDONED)
       return notSent(call, { fault: 'overloaded', detail: 'calls for other nodes are queued', retryAfter: 1 })
     }
@@ -92,7 +88,7 @@ export class PassedOnCalls {
     } finally {
       this.#slots.release()
     }
-    await this.#learn(call, result, admissions, next)
+    await this.#learn(call, result, probed, next)
     if (result.ok || result.hung !== true || call.method !== 'GET' || call.reportsLostNodes !== true) return result
     return { ...result, lostNodes: await this.#suspectsOf(call, next) }
   }
@@ -147,7 +143,7 @@ export class PassedOnCalls {
   }
 
   /** Records what the result shows about the nodes that the call concerns. */
-  async #learn(call: NodeCall, result: NodeResult, admissions: readonly Admission[], next: Send): Promise<void> {
+  async #learn(call: NodeCall, result: NodeResult, probed: readonly Suspicion[], next: Send): Promise<void> {
     const { passedOnTo: target, reportsLostNodes } = call
     if (target === undefined) return
     const isHang = result.ok ? isTimeoutInside(result.response, call.node) : result.hung === true
@@ -155,8 +151,8 @@ export class PassedOnCalls {
     if (reportsLostNodes && isSeveral(target) && !result.ok && result.fault === 'timeout' && result.sent && !isHang)
       void this.#findLost(call, next)
     if (!isHang) {
-      if (result.ok) for (const { target, suspicion } of admissions) this.#clear(target, suspicion)
-      else abandonProbes(admissions)
+      if (result.ok) this.#clear(probed)
+      else abandonProbes(probed)
       return
     }
     if (isSeveral(target)) {
@@ -208,7 +204,7 @@ export class PassedOnCalls {
     const suspicion = this.#suspects.get(target)
     if (suspicion === undefined || suspicion.admit() !== undefined) return
     const { probe, result } = await this.#askStatus(target, call, next)
-    await this.#learn(probe, result, [{ target, suspicion }], next)
+    await this.#learn(probe, result, [suspicion], next)
   }
 
   #suspect(target: Target, through: string): void {
@@ -222,10 +218,12 @@ export class PassedOnCalls {
     log('warn', 'node does not answer calls that another node passes on', { node: target, through, seconds })
   }
 
-  #clear(target: Target, suspicion: Suspicion): void {
-    if (this.#suspects.get(target) !== suspicion) return
-    this.#suspects.delete(target)
-    this.#ports.log('info', 'node answers calls that another node passes on again', { node: target })
+  #clear(probed: readonly Suspicion[]): void {
+    for (const [target, suspicion] of this.#suspects) {
+      if (!probed.includes(suspicion)) continue
+      this.#suspects.delete(target)
+      this.#ports.log('info', 'node answers calls that another node passes on again', { node: target })
+    }
   }
 }
 
@@ -251,8 +249,8 @@ function heldBack(call: NodeCall, lostNodes: readonly Target[], retryAfter: numb
   return { ...notSent(call, { fault: 'timeout', detail, retryAfter }), lostNodes }
 }
 
-function abandonProbes(admissions: readonly Admission[]): void {
-  for (const { suspicion } of admissions) suspicion.abandonProbe()
+function abandonProbes(probed: readonly Suspicion[]): void {
+  for (const suspicion of probed) suspicion.abandonProbe()
 }
 
 function ownerIn(result: NodeResult): string | undefined {

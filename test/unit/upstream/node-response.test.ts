@@ -99,7 +99,7 @@ t.test('a response beyond the limit is aborted, with and without Content-Length'
   t.match(await cluster.call(get('/declared')), expected)
   t.match(await cluster.call(get('/streamed')), expected)
   t.ok(sent < 50e6, 'the node cannot send the rest')
-  t.notOk(cluster.status()[0]?.ejectedUntil)
+  t.notOk(cluster.status()[0]?.ejectedFor)
 })
 
 t.test('a response in ten thousand chunks is complete', async (t) => {

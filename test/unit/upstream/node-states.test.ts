@@ -41,7 +41,7 @@ t.test('a node that blocks the address of the edge is tried again by the edge al
   })
   t.equal(sent(), before, 'no call of a client is sent, and no login')
   t.match(state(), {
-    ejectedUntil: Number,
+    ejectedFor: Number,
     lastFailure: { fault: 'blocked', detail: /refuses the address of the edge/ },
   })
   t.equal(logged.filter(({ fault }) => fault === 'blocked').length, 1)
@@ -55,12 +55,12 @@ async function startHanging(t: Test, options: ClusterTestOptions = {}) {
   const started = await start(t, { executionLimit: 30 }, options)
   const { call, state } = started
   t.match(await call(`/agents?search=${'x'.repeat(3_000)}`), { ok: true, response: { status: 500 } })
-  t.equal(state()?.ejectedUntil, undefined, 'one such answer decides nothing')
+  t.equal(state()?.ejectedFor, undefined, 'one such answer decides nothing')
   t.match(await call('/cluster/nodes'), { ok: true, response: { status: 200 } })
   await call('/agents')
   t.match(await call('/cluster/nodes'), { ok: true, response: { status: 200 } })
   await call('/agents')
-  await eventually(() => state()?.ejectedUntil !== undefined)
+  await eventually(() => state()?.ejectedFor !== undefined)
   return started
 }
 
@@ -115,5 +115,5 @@ t.test('a node that restarts is not ejected: its answer passes', async (t) => {
   await call('/agents')
   await simulator.faults.set(master, { error: 1017 })
   for (let each = 0; each < 6; each += 1) t.match(await call('/agents'), { ok: true, response: { status: 400 } })
-  t.equal(state()?.ejectedUntil, undefined)
+  t.equal(state()?.ejectedFor, undefined)
 })

@@ -38,7 +38,7 @@ t.test('reads end when the node is found silent, a write at its deadline, and la
   t.match(read, { ok: false, fault: 'timeout', sent: true })
   t.match(await call(get('/c')), { ok: false, fault: 'ejected', sent: false, lastFault: 'timeout' })
   t.ok(view.isSilent?.('master'))
-  t.match(status()[0], { ejectedUntil: Number, lastFailure: { fault: 'timeout', detail: /calls and probes/ } })
+  t.match(status()[0], { ejectedFor: Number, lastFailure: { fault: 'timeout', detail: /calls and probes/ } })
   const began = performance.now()
   t.match(await write, { ok: false, fault: 'timeout', sent: true })
   t.ok(performance.now() - began > 500, 'the write was not ended with the reads')
