@@ -23,7 +23,7 @@ const table: Readonly<Record<string, Room>> = {
   },
   catalogue: { rooms: [], packages: [], never: [...NETWORK, 'node:fs'] },
   query: {
-    rooms: ['core', 'catalogue/endpoint', 'catalogue/inventories'],
+    rooms: ['core', 'catalogue/endpoint', 'catalogue/inventories', 'catalogue/newer/translation'],
     packages: [],
     never: [...NETWORK, 'node:fs'],
   },

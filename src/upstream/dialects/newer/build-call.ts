@@ -2,17 +2,17 @@
  * Translates the parameters and the body of a classic request to a call of the newer layout. Lists of agents that a request
  * names are sent as a parameter, in as many calls as they need.
  */
-import type { BodyRule, CallTemplate, Order, ParamRule, RowRule } from '../../../catalogue/newer/translation.ts'
+import type { BodyRule, CallTemplate, Order, ParamRule } from '../../../catalogue/newer/translation.ts'
 import { EdgeError } from '../../../core/errors.ts'
 import { MAX_SEARCH_BYTES } from '../../../core/node-call.ts'
 import { fieldsOf, uploadOf } from '../../../core/request.ts'
 import { ownEntry } from '../../../core/values.ts'
 import { parseSearch } from '../../../query/filter.ts'
+import { newerName, newerValue, wordOf } from '../../../query/newer-names.ts'
 import { parseSort } from '../../../query/order.ts'
 import { formatBody } from '../dialect.ts'
 import { ALL_ROWS, type Conversation, chunksOf, type NewerCall } from './conversation.ts'
 import { RefusedError } from './errors.ts'
-import { newerName, renameInSelect, renameInSort, translateQ, wordOf } from './rows.ts'
 
 export interface Question {
   readonly call: NewerCall
@@ -126,7 +126,7 @@ function addParameter(
   const rule = call.params?.[name] ?? {}
   const words = value.toLowerCase().split(',')
   if (rule.omitted?.some((word) => words.includes(word))) return
-  const translated = translateValue(name, value, rule, rows)
+  const translated = newerValue(name, value, rows) ?? formatValue(value, rule)
   // The node ignores a parameter without a value, also one that it does not know.
   if (translated === '') return
   const added = name === 'select' && response.kind === 'one' ? Object.keys(response.equal ?? {}) : []
@@ -138,24 +138,6 @@ function addParameter(
 
 function withNames(list: string, names: readonly string[]): string {
   return names.length === 0 ? list : [...new Set([...list.split(','), ...names])].join(',')
-}
-
-function translateValue(name: string, value: string, rule: ParamRule, rows: RowRule | undefined): string {
-  switch (name) {
-    case 'select':
-    case 'fields':
-      return renameInSelect(value, rows)
-    case 'sort':
-      return renameInSort(value, rows)
-    case 'q':
-      return translateQ(value, rows)
-    case 'search': {
-      const { negated, text } = parseSearch(value)
-      return negated ? `-${text}` : text
-    }
-    default:
-      return formatValue(value, rule)
-  }
 }
 
 function formatValue(value: string, { words, format }: ParamRule): string {

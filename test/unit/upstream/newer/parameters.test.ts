@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { catalogue } from '../../../../src/catalogue/index.ts'
 import { parseQuery, printQuery } from '../../../../src/query/grammar.ts'
-import { translateQ } from '../../../../src/upstream/dialects/newer/rows.ts'
+import { translateQ } from '../../../../src/query/newer-names.ts'
 import { edgeRequest } from '../edge-request.ts'
 import { ask, success } from './recorded.ts'
 

@@ -3,14 +3,9 @@ import fc from 'fast-check'
 import t from 'tap'
 import { catalogue } from '../../../../src/catalogue/index.ts'
 import type { RowRule } from '../../../../src/catalogue/newer/translation.ts'
+import { renameInSelect, renameInSort, translateQ } from '../../../../src/query/newer-names.ts'
 import { type Source, sources } from '../../../../src/query/sources.ts'
-import {
-  createRowConverter,
-  renameInSelect,
-  renameInSort,
-  translateQ,
-  values,
-} from '../../../../src/upstream/dialects/newer/rows.ts'
+import { createRowConverter, values } from '../../../../src/upstream/dialects/newer/rows.ts'
 import { edgeRequest } from '../edge-request.ts'
 import { ask, success } from './recorded.ts'
 

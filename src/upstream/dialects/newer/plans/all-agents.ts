@@ -13,6 +13,7 @@ import { formatCoverage, NO_PARTS } from '../../../../core/response.ts'
 import { selectFirst, waitForJsonTurn } from '../../../../core/turns.ts'
 import { ownEntry } from '../../../../core/values.ts'
 import { compileMatching, type Match, type Matching } from '../../../../query/collect.ts'
+import { renameInSelect } from '../../../../query/newer-names.ts'
 import { sortFieldsOf } from '../../../../query/order.ts'
 import { type CollectionRequest, parseCollectionRequest, parsePage } from '../../../../query/request.ts'
 import { compileProjection, flattenRow } from '../../../../query/select.ts'
@@ -34,7 +35,7 @@ import {
   unreadable,
 } from '../conversation.ts'
 import { classicError } from '../errors.ts'
-import { createRowConverter, renameInSelect } from '../rows.ts'
+import { createRowConverter } from '../rows.ts'
 
 /** Throws 921 if the node has no room for all calls, 926 for rows that cannot be read within a minute, or held in memory. */
 export async function allAgents(conversation: Conversation): Promise<Answer> {
