@@ -71,7 +71,7 @@ export function createCache(options: CacheOptions) {
   return {
     explained: {
       resolveTarget,
-      snapshotTargetOf: (request: EdgeRead) => derivableOf({ snapshots, resolveTarget }, request)?.target,
+      snapshotTargetOf: (request: EdgeRead) => derivableOf({ snapshots, resolveTarget, nodeReads }, request)?.target,
       index: store,
     },
     /** Returns the scopes of the stored responses that the caller may be served. */

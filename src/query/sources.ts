@@ -56,6 +56,8 @@ interface CommonSource {
   readonly alwaysSelected?: readonly string[]
   /** A page is computed only if the rows leave nothing open (`rows/determined.ts`). */
   readonly isStrict?: true
+  /** A page without a sort has the order of all rows, whatever filters and fields it has. */
+  readonly isOrdered?: true
   /** A `select` without this field is not computed: the manager may add it. */
   readonly selectsWith?: string
   /** With `distinct`, the manager returns the different values of one selected field that are not empty. */

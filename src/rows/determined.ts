@@ -43,7 +43,8 @@ async function hasOrderOfManager(table: Table, request: CollectionRequest, sourc
     const fields = sorting?.fields ?? []
     if (!fields.every(({ field }) => hasOneType(table.sortColumnOf(field).values))) return false
     if (isByDefault || source.defaultSort === undefined) return true
-  } else if (!isSpecial(request, source)) {
+  } else if (isByDefault && source.isOrdered) return true
+  else if (!isSpecial(request, source)) {
     if (isByDefault) return true
     const [named = ''] = sortFieldsOf(sort, source)
     if (source.orderOfTies?.exceptOf.includes(named) === false) return true

@@ -38,8 +38,11 @@ export interface ClusterKind {
   readonly firstNode?: (view: ClusterView) => string
   /** Returns the version that clients must have been made for; `undefined`: any. */
   readonly clientVersion: (view: ClusterView) => string | undefined
-  /** Rows that one call returns at most, and whether the master returns those of all agents. */
-  readonly reads: { readonly rowsPerCall: number; readonly joinsAgents: boolean }
+  /**
+   * Rows that one call returns at most, whether the master returns those of all agents, and whether the edge converts them for
+   * clients of the classic contract.
+   */
+  readonly reads: { readonly rowsPerCall: number; readonly joinsAgents: boolean; readonly convertsRows: boolean }
 }
 
 /** All candidates share one deadline, so there are few. */
@@ -142,7 +145,7 @@ const routeByManager: Router = (request, view) => {
 
 const ofClassicLayout: Pick<ClusterKind, 'clientVersion' | 'reads'> = {
   clientVersion: (view) => view.nodes().find(({ version }) => version !== undefined)?.version,
-  reads: { rowsPerCall: MAX_LIMIT, joinsAgents: false },
+  reads: { rowsPerCall: MAX_LIMIT, joinsAgents: false, convertsRows: false },
 }
 
 const manager: ClusterKind = {
@@ -226,7 +229,7 @@ const newer: ClusterKind = {
   // Its nodes are of a release that no client of the classic contract names.
   clientVersion: () => undefined,
   // A node returns up to 100,000 rows, but works ten seconds at most, in which it reads some thousand.
-  reads: { rowsPerCall: 5000, joinsAgents: true },
+  reads: { rowsPerCall: 5000, joinsAgents: true, convertsRows: true },
 }
 
 /** Returns the kind of the cluster now; to be asked once per request. */

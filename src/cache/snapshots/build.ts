@@ -222,7 +222,7 @@ export function createBuilder(
 
   return async (request) => {
     const target = ports.resolveTarget(request)
-    const source = snapshotSourceOf(request)
+    const source = snapshotSourceOf(request, ports.nodeReads())
     if (typeof target === 'string' || source === undefined) throw new Error('the collection has no snapshots')
     // A stale snapshot that cannot be read again still answers queries, and each of them starts a refresh.
     demands.throwIfRefused(target.key)

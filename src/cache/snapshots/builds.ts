@@ -3,9 +3,11 @@
  * different queries of one collection, or for a page behind the first one. A snapshot may take at most as many calls as
  * queries come in its lifetime. Builds pause if the latest snapshots have answered fewer queries than they took calls.
  */
+import type { SnapshotRows } from '../../catalogue/endpoint.ts'
 import { RecentlyUsed } from '../../core/recently-used.ts'
 import { type EdgeRead, nodeOf } from '../../core/request.ts'
 import { collectionContracts } from '../../query/contracts.ts'
+import { convertedSource, isComputableOfConverted } from '../../query/in-front-of-newer.ts'
 import type { CollectionRequest } from '../../query/request.ts'
 import type { Source } from '../../query/sources.ts'
 import type { CacheTarget } from '../key.ts'
@@ -16,9 +18,11 @@ export interface NodeReads {
   readonly rowsPerCall: number
   /** Whether nodes join the rows of all agents. Otherwise the edge joins them, and each page takes all rows. */
   readonly joinsAgents: boolean
+  /** Whether the edge converts rows of the nodes for clients of the classic contract. */
+  readonly convertsRows: boolean
 }
 
-export const CLASSIC_READS: NodeReads = { rowsPerCall: 1000, joinsAgents: false }
+export const CLASSIC_READS: NodeReads = { rowsPerCall: 1000, joinsAgents: false, convertsRows: false }
 
 export function callsFor(total: number, { rowsPerCall }: NodeReads): number {
   return Math.max(1, Math.ceil(total / rowsPerCall))
@@ -183,17 +187,26 @@ const WITHOUT_FILTER: readonly string[] = ['offset', 'limit', 'sort', 'select']
 const NAMED_IN_JOINED_ROWS = ['node_name', 'agent_id']
 
 /** Returns the source of the rows of a snapshot; `undefined`: the collection of the request has none. */
-export function snapshotSourceOf(request: EdgeRead): Source | undefined {
+export function snapshotSourceOf(request: EdgeRead, reads: NodeReads): Source | undefined {
   if (nodeOf(request) !== undefined || request.waitForComplete) return undefined
   const policy = compilePolicy(request.endpoint)
   if (typeof policy === 'string' || policy.snapshot === undefined) return undefined
   const source = collectionContracts[request.endpoint.contract].sourceOf(policy.snapshot)
-  return policy.isJoined ? ({ ...source, alwaysSelected: NAMED_IN_JOINED_ROWS } as Source) : source
+  if (policy.isJoined) return { ...source, alwaysSelected: NAMED_IN_JOINED_ROWS } as Source
+  const converted = conversionOf(request, reads)
+  return converted === undefined ? source : convertedSource(source, ...converted)
+}
+
+/** Returns the rows that the edge converts from those of a node; `undefined`: it does not convert them. */
+function conversionOf({ endpoint }: EdgeRead, { convertsRows }: NodeReads) {
+  const policy = compilePolicy(endpoint)
+  const isConverted = convertsRows && endpoint.newer !== undefined && typeof policy !== 'string'
+  return isConverted ? ([policy.snapshot as SnapshotRows, endpoint.newer] as const) : undefined
 }
 
 /** Returns how to compute the response of a request; `undefined`: only a node can answer it. */
-export function derivationOf(request: EdgeRead, now: Date): Derivation | undefined {
-  const source = snapshotSourceOf(request)
+export function derivationOf(request: EdgeRead, now: Date, reads: NodeReads): Derivation | undefined {
+  const source = snapshotSourceOf(request, reads)
   if (source === undefined || request.extent === 'allRows' || dependsOnRelease(request)) return undefined
   const { defaultSort } = source
   // Joined rows have the order of their nodes and agents, which is that of rows with equal sort fields.
@@ -204,7 +217,11 @@ export function derivationOf(request: EdgeRead, now: Date): Derivation | undefin
   if (collection === undefined) return undefined
   // Nodes filter joined rows, and the edge sorts and selects them.
   const { sort: _, select: __, ...filtered } = collection
-  return isComputable(joined ? filtered : collection, source) ? { source, collection } : undefined
+  if (!isComputable(joined ? filtered : collection, source)) return undefined
+  const converted = conversionOf(request, reads)
+  if (converted === undefined) return { source, collection }
+  const { sort: ___, select: ____, ...asked } = request.query
+  return isComputableOfConverted(joined ? asked : request.query, ...converted) ? { source, collection } : undefined
 }
 
 /** Nodes refuse a parameter that their release lacks, and the release may be unknown. */

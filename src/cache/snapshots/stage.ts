@@ -36,12 +36,12 @@ export type ServeSnapshot = (lookup: Lookup) => EnvelopeResponse | undefined
 
 /** Returns the snapshot that can answer a request, and its place in the cache; `undefined`: there is none. */
 export function derivableOf(
-  { snapshots, resolveTarget }: Pick<SnapshotPorts, 'snapshots' | 'resolveTarget'>,
+  { snapshots, resolveTarget, nodeReads }: Pick<SnapshotPorts, 'snapshots' | 'resolveTarget' | 'nodeReads'>,
   request: EdgeRead,
 ) {
   const { groups } = snapshots()
   if (groups.length === 0) return undefined
-  const derivation = derivationOf(request, new Date())
+  const derivation = derivationOf(request, new Date(), nodeReads())
   if (derivation === undefined) return undefined
   const own = resolveTarget(request)
   const snapshot: EdgeRead = { ...request, query: {}, extent: 'allRows' }

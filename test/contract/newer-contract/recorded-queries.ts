@@ -4,7 +4,7 @@
  */
 import { compilePolicy } from '../../../src/cache/policy.ts'
 import { readCollection } from '../../../src/cache/snapshots/build.ts'
-import { derivationOf, snapshotSourceOf } from '../../../src/cache/snapshots/builds.ts'
+import { CLASSIC_READS, derivationOf, snapshotSourceOf } from '../../../src/cache/snapshots/builds.ts'
 import type { Endpoint } from '../../../src/catalogue/endpoint.ts'
 import { newerContract } from '../../../src/catalogue/newer-contract/index.ts'
 import type { EdgeRead } from '../../../src/core/request.ts'
@@ -116,11 +116,11 @@ export async function computerOf({ endpoint, body }: RecordedCollection) {
     limits,
     () => {},
   )
-  const source = snapshotSourceOf(base)
+  const source = snapshotSourceOf(base, CLASSIC_READS)
   if (source === undefined || frame === undefined) throw new Error(`${endpoint.path} has no snapshot`)
   const rows: QueriedRows = await readParts(parts, source)
   return async (query: Readonly<Record<string, string>>): Promise<string | undefined> => {
-    const derivation = derivationOf({ ...base, query }, new Date())
+    const derivation = derivationOf({ ...base, query }, new Date(), CLASSIC_READS)
     if (derivation === undefined) return undefined
     try {
       if (!(await isDetermined(rows.table, derivation.collection, derivation.source))) return undefined

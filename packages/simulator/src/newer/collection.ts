@@ -84,7 +84,10 @@ export function cut<T>(rows: readonly T[], { offset, limit }: Pick<CollectionQue
   return rows.slice(from, from + Number(limit ?? DEFAULT_LIMIT))
 }
 
-/** One sign counts for all fields. A row without a value precedes the others. */
+/**
+ * One sign counts for all fields. A row without a value precedes the others. Databases sort capitals first, as recorded:
+ * `macOS` is behind `Ubuntu`.
+ */
 export function sortRows(rows: readonly Item[], table: Table, sort = table.order): readonly Item[] {
   if (sort === undefined) return rows
   const signed = /^[+-]/.test(sort)
@@ -100,7 +103,7 @@ export function sortRows(rows: readonly Item[], table: Table, sort = table.order
   })
   return rows.toSorted((a, b) => {
     for (const read of by) {
-      const order = valueOrder(read(a), read(b))
+      const order = valueOrder(read(a), read(b), table.kind === 'list')
       if (order !== 0) return sign * order
     }
     return 0
@@ -117,9 +120,10 @@ function unknownSort(table: Table, sortable: readonly string[], unknown: readonl
   return new NewerError(1403, '', { remediation: `Please, use only allowed sort fields: ${wrong}` })
 }
 
-export function valueOrder(a: unknown, b: unknown): number {
+export function valueOrder(a: unknown, b: unknown, ignoresCase = true): number {
   if (a === undefined || b === undefined) return Number(a !== undefined) - Number(b !== undefined)
   if (typeof a === 'number' && typeof b === 'number') return a - b
+  if (!ignoresCase) return textOrder(String(a), String(b))
   return textOrder(String(a).toLowerCase(), String(b).toLowerCase())
 }
 

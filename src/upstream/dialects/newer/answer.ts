@@ -11,8 +11,8 @@ import { envelopeOf } from '../../../core/envelope.ts'
 import type { NodeResponse } from '../../../core/node-call.ts'
 import { OF_NODE } from '../../../core/response.ts'
 import { ownEntry } from '../../../core/values.ts'
-import { collect, matchRows } from '../../../query/collect.ts'
-import { type CollectionPage, DEFAULT_LIMIT, MAX_LIMIT, parseCollectionRequest } from '../../../query/request.ts'
+import { collect } from '../../../query/collect.ts'
+import { type CollectionPage, parseCollectionRequest } from '../../../query/request.ts'
 import { flattenRow, nestRow, pickFields } from '../../../query/select.ts'
 import { type Source, sources } from '../../../query/sources.ts'
 import { type Element, fieldValue, type Row } from '../../../query/value.ts'
@@ -168,12 +168,8 @@ export function collectByEdge(
   sourceName: string | undefined,
 ): CollectionPage {
   const source: Source = ownEntry<Source>(sources, sourceName ?? '') ?? { engine: 'array' }
-  const request = parseCollectionRequest(query, new Date())
-  const { offset = 0, limit = DEFAULT_LIMIT } = request
-  if (limit <= MAX_LIMIT) return collect(rows, request, source)
   // The edge itself reads more rows at once than a client may.
-  const found = matchRows(rows, request, source)
-  return { items: found.slice(offset, offset + limit), totalItems: found.length }
+  return collect(rows, parseCollectionRequest(query, new Date()), { ...source, maxLimit: Number.POSITIVE_INFINITY })
 }
 
 /** Returns the only row, or a field of it. Throws RefusedError. `isEmpty`: no row is no error. */

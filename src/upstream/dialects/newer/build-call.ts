@@ -59,7 +59,7 @@ export function buildCall(conversation: Conversation): Question {
     else addParameter(parameters, name, value, conversation)
   }
   if (needsEdge && Object.hasOwn(endpoint.query, 'limit') && !rules.limit?.byEdge) parameters.limit = ALL_ROWS
-  if (!needsEdge && template.order !== undefined) parameters.sort = withTies(parameters.sort, template.order)
+  if (template.order !== undefined) parameters.sort = withTies(parameters.sort, template.order)
   if (!template.endless) Object.assign(parameters, conversation.waiting)
   const body = createBody(conversation, template.body)
   const call: NewerCall = {
@@ -170,7 +170,7 @@ function translateWords(value: string, words: ParamRule['words']): string {
  * Returns the sort with which the node keeps its order from page to page: that of the client, else the default one, and
  * behind it the fields that no two rows have in common. The direction of the node is that of all fields.
  */
-export function withTies(sort: string | undefined, { byDefault, ties }: Order): string {
+function withTies(sort: string | undefined, { byDefault, ties }: Order): string {
   const asked = parseSort(sort ?? byDefault)
   const fields = asked.fields.length > 0 ? asked.fields : parseSort(byDefault).fields
   return `${asked.descending ? '-' : '+'}${[...new Set([...fields, ...ties])].join(',')}`

@@ -14,7 +14,7 @@ import { engineCollectionOf } from '../../../support/engine/collections.ts'
 import type { EngineItem } from '../../../support/engine/outcome.ts'
 import { bodyOf, FROM_ORACLE, startOracleNode } from './oracle-node.ts'
 import type { Plant } from './plants.ts'
-import { queriesOf } from './queries.ts'
+import { everyPart, queriesOf, type RandomQuery } from './queries.ts'
 import { type Answered, REMAINING } from './remaining.ts'
 
 export interface Compared {
@@ -35,6 +35,8 @@ export interface Sites {
   readonly collections: readonly Endpoint[]
   /** Compares some queries of one collection. */
   compare(record: Endpoint, queries: number, seed: number): Promise<Compared>
+  /** Compares some of the parts of a query, alone and beside others: each `step`th, from the one at `from` on. */
+  compareParts(record: Endpoint, step: number, from: number): Promise<Compared>
   /** Compares a node with a faulty engine in place of the snapshot, which only the classic layout has. */
   comparePlanted(plant: Plant, queries: number, seed: number): Promise<Compared>
 }
@@ -80,14 +82,11 @@ export async function startSites(t: Pick<Test, 'teardown'>, layout: Layout): Pro
   const cold = await edgeWith([])
   const warm = await edgeWith(cacheGroups)
 
-  const compareWith = async (record: Endpoint, queries: number, seed: number, askOther: Ask): Promise<Compared> => {
+  const compareWith = async (record: Endpoint, sampled: Sampled, askOther: Ask): Promise<Compared> => {
     const path = pathOf(record)
     const given = oracle?.find(path)?.rows ?? (await rowsThrough(cold, path))
     const rowsOutsideAscii = given.filter((row) => /[^ -~]/.test(JSON.stringify(row))).length
-    const sample = fc.sample(queriesOf(record, given, fieldsOf(path, given)), {
-      numRuns: queries,
-      seed: seed + collections.indexOf(record),
-    })
+    const sample = sampled(given, fieldsOf(path, given))
     const tally = { computed: 0, withRows: 0, refused: 0 }
     const remaining: Record<string, number> = {}
     const differences: string[] = []
@@ -102,7 +101,7 @@ export async function startSites(t: Pick<Test, 'teardown'>, layout: Layout): Pro
         if (actual.body.error !== 0 || expected.body.error !== 0) tally.refused += 1
         else if (/detail=snapshot/.test(actual.cacheStatus) && hasRows(actual.body)) tally.withRows += 1
         if (actual.text === expected.text && actual.status === expected.status) continue
-        const asked = { layout, path, query, rowsOutsideAscii }
+        const asked = { path, query, rowsOutsideAscii }
         const known = REMAINING.find(({ covers }) => covers(asked, expected, actual))
         if (known) remaining[known.name] = (remaining[known.name] ?? 0) + 1
         else if (differences.length < MAX_DIFFERENCES)
@@ -115,16 +114,26 @@ export async function startSites(t: Pick<Test, 'teardown'>, layout: Layout): Pro
   }
 
   const askWarm: Ask = (url) => ask(warm, url)
-  const compare = async (record: Endpoint, queries: number, seed: number): Promise<Compared> => {
+  const randomOf =
+    (record: Endpoint, queries: number, seed: number): Sampled =>
+    (rows, fields) =>
+      fc.sample(queriesOf(record, rows, fields), { numRuns: queries, seed: seed + collections.indexOf(record) })
+  const compareSampled = async (record: Endpoint, sampled: Sampled): Promise<Compared> => {
     await warmUp(warm, pathOf(record))
-    return compareWith(record, queries, seed, askWarm)
+    return compareWith(record, sampled, askWarm)
   }
+  const compare = (record: Endpoint, queries: number, seed: number) =>
+    compareSampled(record, randomOf(record, queries, seed))
+  const compareParts = (record: Endpoint, step: number, from: number) =>
+    compareSampled(record, (rows, fields) =>
+      everyPart(record, rows, fields).filter((_, at) => (at + from) % step === 0),
+    )
   const comparePlanted = (plant: Plant, queries: number, seed: number): Promise<Compared> => {
     const record = collections.find((each) => pathOf(each) === plant.path)
     const found = oracle?.find(plant.path)
     if (record === undefined || found === undefined) throw new Error(`the oracle does not answer ${plant.path}`)
     const engine = plant.prepare?.(found.collection, found.rows, found.engine) ?? found.engine
-    return compareWith(record, queries, seed, async (_, query) => {
+    return compareWith(record, randomOf(record, queries, seed), async (_, query) => {
       const outcome = engine.answer(query, new Date())
       const limit = Number(query.limit ?? 500)
       // The edge cuts pages of a node that are longer than the limit.
@@ -133,9 +142,10 @@ export async function startSites(t: Pick<Test, 'teardown'>, layout: Layout): Pro
       return { status: 200, cacheStatus: '', text, body: JSON.parse(text) }
     })
   }
-  return { collections, compare, comparePlanted }
+  return { collections, compare, compareParts, comparePlanted }
 }
 
+type Sampled = (rows: readonly EngineItem[], fields: readonly string[]) => readonly RandomQuery[]
 type Ask = (url: string, query: Readonly<Record<string, string>>) => Promise<Answered>
 
 /** Otherwise the edge itself refused the request. */
@@ -178,8 +188,13 @@ async function warmUp(edge: RunningEdge, path: string): Promise<void> {
 }
 
 async function rowsThrough(edge: RunningEdge, path: string): Promise<readonly EngineItem[]> {
-  const { body } = await ask(edge, `${path}?limit=1000`)
-  return (body.data as { readonly items: readonly EngineItem[] }).items
+  const rows: EngineItem[] = []
+  for (;;) {
+    const { body } = await ask(edge, `${path}?limit=1000&offset=${rows.length}`)
+    const { items } = body.data as { readonly items: readonly EngineItem[] }
+    rows.push(...items)
+    if (items.length < 1000) return rows
+  }
 }
 
 /** The fields of the table, or those of the rows. */

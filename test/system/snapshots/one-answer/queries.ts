@@ -91,7 +91,10 @@ export function everyPart(
     'q',
     fields.flatMap((field) => {
       const value = mostOf((cells.get(field) ?? []).filter((each) => CONDITION_TEXT.test(each)))
-      return value === undefined ? [] : [`${field}=${value}`, `${field}!=nothing`]
+      // A field without a value may have one in the node.
+      if (value === undefined) return [`${field}!=nothing`, `${field}=null`]
+      const comparisons = ['=', '~', '<', '>'].map((operator) => `${field}${operator}${value}`)
+      return [...comparisons, `${field}!=nothing`, `${field}~${value.slice(0, 2)}`, `${field}=null`]
     }),
   )
   const conditional: readonly RandomQuery[] = [...filters, ...conditions, ...partsOf('search', ['a', '1'])]

@@ -3,7 +3,6 @@
  * the same list; test/contract/remaining-differences.test.ts compares both.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { engineCollectionOf } from '../../../support/engine/collections.ts'
 import type { RandomQuery } from './queries.ts'
 
 export interface Answered {
@@ -14,7 +13,6 @@ export interface Answered {
 }
 
 export interface Asked {
-  readonly layout: 'classic' | 'newer'
   readonly path: string
   readonly query: RandomQuery
   /** Rows of the collection that have letters outside ASCII. */
@@ -56,70 +54,7 @@ export const REMAINING: readonly Remaining[] = [
       return nearTotals && rowsOnlyIn(node, edge) <= most && rowsOnlyIn(edge, node) <= most
     },
   },
-  {
-    name: 'releases 4.x: `perm` in `q`',
-    covers: ({ layout, query }, node, edge) =>
-      layout === 'newer' && /perm[=!<>~]/.test(query.q ?? '') && arePages(node, edge),
-  },
-  {
-    name: 'releases 4.x: order of rows that a sort leaves open',
-    covers: ({ layout, query }, node, edge) => layout === 'newer' && areEquallySorted(query, node, edge),
-  },
-  {
-    name: 'releases 4.x: letter case in a sort',
-    covers: ({ layout, query }, node, edge) => {
-      return layout === 'newer' && query.sort !== undefined && totalOf(node) === totalOf(edge) && arePages(node, edge)
-    },
-  },
-  {
-    name: 'releases 4.x: a sort that is a sign only',
-    covers: ({ layout, query }, node, edge) => {
-      return layout === 'newer' && /^[-+]$/.test(query.sort ?? '') && arePages(node, edge)
-    },
-  },
-  {
-    name: 'releases 4.x: several names in the filters `file` and `path`',
-    covers: ({ layout, query }, node, edge) => {
-      const isList = [query.file, query.path].some((value) => value?.includes(','))
-      return layout === 'newer' && isList && arePages(node, edge)
-    },
-  },
-  {
-    name: 'releases 4.x: `%` and `_` in a search of lists',
-    covers: ({ layout, query }, node, edge) => {
-      return layout === 'newer' && /[%_]/.test(query.search ?? '') && arePages(node, edge)
-    },
-  },
-  {
-    name: 'releases 4.x: `<` and `>` in `q` between digits and texts',
-    covers: ({ layout, query }, node, edge) => {
-      return layout === 'newer' && /[<>] *\d/.test(query.q ?? '') && arePages(node, edge)
-    },
-  },
-  {
-    name: 'releases 4.x: `~` and `null` in `q` of lists',
-    covers: ({ layout, path, query }, node, edge) => {
-      return layout === 'newer' && isOfList(path) && /~|[=<>]null/.test(query.q ?? '') && arePages(node, edge)
-    },
-  },
-  {
-    name: 'releases 4.x: attributes of patterns in a search of decoders',
-    covers: ({ layout, path, query }, node, edge) => {
-      const text = query.search?.replace(/^!/, '').trim().toLowerCase()
-      const isAttribute = text !== undefined && ATTRIBUTES.some((attribute) => attribute.includes(text))
-      return layout === 'newer' && path.startsWith('/decoders') && isAttribute && arePages(node, edge)
-    },
-  },
-  {
-    name: 'releases 4.x: quotation marks in a search of lists',
-    covers: ({ layout, path, query }, node, edge) => {
-      return layout === 'newer' && isOfList(path) && /["']/.test(query.search ?? '') && arePages(node, edge)
-    },
-  },
 ]
-
-/** The values of `offset` and `type` of the patterns of a decoder. */
-const ATTRIBUTES = ['after_parent', 'after_prematch', 'after_regex', 'osmatch', 'osregex', 'pcre2', 'sregex']
 
 /** The sign for Kelvin is a capital `k`, and comes behind all letters of ASCII without this rule. */
 function mayMatchLetterOutsideAscii(text: string): boolean {
@@ -147,10 +82,6 @@ function onlyEdgeHasGaps(node: Answered, edge: Answered): boolean {
 
 function isOfAllAgents(path: string): boolean {
   return path.startsWith('/experimental/')
-}
-
-function isOfList(path: string): boolean {
-  return engineCollectionOf(path)?.kind !== 'database'
 }
 
 function arePages(node: Answered, edge: Answered): boolean {

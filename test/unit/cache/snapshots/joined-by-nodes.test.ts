@@ -25,7 +25,7 @@ function portsReplica(count: number) {
   const calls: string[] = []
   const edge = buildingReplica({
     settings: { snapshots: { ...settings, groups: ['syscollector'] } },
-    nodeReads: () => ({ rowsPerCall: 1000, joinsAgents: true }),
+    nodeReads: () => ({ rowsPerCall: 1000, joinsAgents: true, convertsRows: true }),
   })
   edge.nodes.respond = ({ query, extent }) => {
     calls.push(extent === 'allRows' ? 'all' : 'page')

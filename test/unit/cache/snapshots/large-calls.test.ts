@@ -4,7 +4,9 @@ import { success } from '../../../support/edge-requests.ts'
 import { agents, snapshotReplica } from './collection-node.ts'
 
 t.test('4,000 rows are read by one call of 5,000', async (t) => {
-  const edge = snapshotReplica(agents(4000), { nodeReads: () => ({ rowsPerCall: 5000, joinsAgents: true }) })
+  const edge = snapshotReplica(agents(4000), {
+    nodeReads: () => ({ rowsPerCall: 5000, joinsAgents: true, convertsRows: true }),
+  })
   const limits: (string | undefined)[] = []
   const { rows } = edge.node
   edge.nodes.respond = ({ query: { limit, offset = '0' } }) => {

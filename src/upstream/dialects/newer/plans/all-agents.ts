@@ -22,7 +22,7 @@ import type { Row } from '../../../../query/value.ts'
 import { BYTES_PER_PART, PartWriter } from '../../../../rows/page-writer.ts'
 import type { Answer } from '../../dialect.ts'
 import { answerError, answerOf } from '../answer.ts'
-import { buildCall, withTies } from '../build-call.ts'
+import { buildCall } from '../build-call.ts'
 import { agentsWithoutDatabase, NO_DATABASE, type Success, UNKNOWN_NODE } from '../content.ts'
 import {
   CONNECTED_AGENTS,
@@ -83,13 +83,11 @@ interface Read {
 }
 
 function createRead(conversation: Conversation): Read {
-  const { request, translation } = conversation
+  const { request } = conversation
   const source = sourceOf(conversation)
   const { call, byEdge } = buildCall(conversation)
   const { offset: _, limit: __, select: ___, ...others } = call.query
   const parameters: Record<string, string> = others
-  const { order } = translation.call
-  if (parameters.sort === undefined && order !== undefined) parameters.sort = withTies(undefined, order)
   if (request.extent === 'allRows') {
     return { call: { ...call, query: parameters }, collector: new AllRowsCollector(Number(request.query.limit)) }
   }
