@@ -58,6 +58,7 @@ export class AgentRead {
   readonly #agent: string
   readonly #database: Database
   #timer: NodeJS.Timeout | undefined
+  #start = 0
   #giveSlotBack: () => void = () => undefined
   hasSlot = true
 
@@ -78,12 +79,13 @@ export class AgentRead {
 
   /** Whether the read entered before the database was found to be stuck, and must enter again. */
   get isHeld(): boolean {
-    return this.isStuck && this.#database.inFlight.size > 0
+    return this.#database.isStuck && this.#database.inFlight.size > 0
   }
 
-  /** Whether the end of the read shows nothing about the node, unless it is a response. */
+  /** Whether the end of the read shows nothing about the node, unless it is a response: the node answers other calls. */
   get isStuck(): boolean {
-    return this.#database.isStuck
+    const { respondedAt, clock } = this.#reads.options
+    return this.#database.isStuck && respondedAt() >= (this.#start + clock()) / 2
   }
 
   leave(): void {
@@ -94,8 +96,9 @@ export class AgentRead {
   begin(usualTime: number, giveSlotBack: () => void): void {
     const { minWait, clock } = this.#reads.options
     this.#giveSlotBack = giveSlotBack
+    this.#start = clock()
     this.#database.inFlight.add(this)
-    this.#checkIn(Math.max(minWait, LATE_FACTOR * usualTime), clock())
+    this.#checkIn(Math.max(minWait, LATE_FACTOR * usualTime))
   }
 
   end(hasResponse: boolean): void {
@@ -109,13 +112,14 @@ export class AgentRead {
     this.leave()
   }
 
-  #checkIn(ms: number, start: number): void {
-    const { minWait, respondedAt } = this.#reads.options
+  #checkIn(ms: number): void {
+    const { minWait, respondedAt, clock } = this.#reads.options
     this.#timer = setTimeout(() => {
-      // While the node answers nothing at all, its process is suspected, and not the database.
-      if (respondedAt() < start) this.#checkIn(minWait, start)
       // A read that is late alone decides nothing.
-      else if (this.#database.answeredAt < start) this.#suspect()
+      if (this.#database.answeredAt >= this.#start) return
+      // While the node answers nothing at all, its process is suspected, and not the database.
+      if (respondedAt() >= (this.#start + clock()) / 2) this.#suspect()
+      else this.#checkIn(minWait)
     }, ms).unref()
   }
 

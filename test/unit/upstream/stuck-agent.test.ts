@@ -102,6 +102,23 @@ t.test('a read that is slow alone does not hold up others about its agent', asyn
   t.match(await slow, { fault: 'cancelled' })
 })
 
+t.test('a node that answers nothing any more is ejected, also if only one agent is read', async (t) => {
+  let isUp = true
+  const node = await fakeNode(t, (request, response) => {
+    if (isUp && request.url !== '/syscheck/005') envelope(request, response)
+  })
+  const { call, view } = clusterOf(t, node.url, { ejection: { silence: { ...silence, probeTimeout: 60_000 } } })
+  t.match(await call(get('/sca/005', { agentData: '005' })), { ok: true })
+  const read = () => call(get('/syscheck/005', { agentData: '005', timeout: 1.5 * silence.minWait }))
+  const first = read()
+  // The latest response comes after the first of these reads was sent.
+  t.match(await call(get('/agents')), { ok: true })
+  isUp = false
+  await first
+  for (let sent = 0; sent < 4; sent += 1) await read()
+  t.notOk(view.isAvailable('master'))
+})
+
 t.test('the reads of an agent database, in both contracts', (t) => {
   const agentDataOf = (path: string): boolean => {
     const request = { ...edgeRequest('GET', '/agents'), params: { agent_id: '005' } }
